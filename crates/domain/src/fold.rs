@@ -1,0 +1,37 @@
+//! Case-insensitive comparison of text, the same on both storage engines: fold here, compare bytes there.
+
+use unicode_normalization::UnicodeNormalization;
+
+/// NFKC, lower-cased. What searches and sorts ignoring case compare.
+pub fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    // Lower-casing may undo the normal form (and the reverse), hence twice.
+    text.nfkc().flat_map(char::to_lowercase).nfkc().collect()
+}
+
+/// A `LIKE` pattern (escape character `\`) that finds the folded text anywhere, wildcards taken literally.
+pub fn contains_pattern(text: &str) -> String {
+    let mut pattern = String::with_capacity(text.len() + 2);
+    pattern.push('%');
+    for c in fold(text).chars() {
+        if matches!(c, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+    pattern.push('%');
+    pattern
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folds_case_and_width() {
+        assert_eq!(fold("ÀÈΣΔ Ｂ"), "àèσδ b");
+        assert_eq!(contains_pattern("50%_A\\"), "%50\\%\\_a\\\\%");
+    }
+}

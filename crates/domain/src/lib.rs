@@ -1,0 +1,27 @@
+//! The words of the service: identifiers, states, validated values, errors, clock and randomness ports.
+//!
+//! Pure: no I/O, no clock, no randomness of its own. Every other crate depends on this one and it depends on none.
+//! To add an entity: an id in [`id`], its record in a module of its own, its rules in [`validate`].
+
+pub mod error;
+pub mod fold;
+pub mod id;
+pub mod org;
+pub mod page;
+pub mod ports;
+pub mod system;
+pub mod time;
+pub mod user;
+pub mod validate;
+
+pub use error::{Error, FieldError, Result};
+pub use id::{ChainId, JobId, LoginId, OrgId, SystemId, UserId};
+pub use org::{OrgType, Organization};
+pub use page::{Page, PageRequest, SortDirection};
+pub use ports::{Clock, Entropy};
+pub use system::{System, SystemStatus};
+pub use time::Ts;
+pub use user::User;
+
+/// The interface version this service speaks (contract 01 §1.9).
+pub const API_VERSION: &str = "2026-03-04";

@@ -1,0 +1,157 @@
+//! Organizations and their four levels.
+
+use crate::{OrgId, Ts, UserId};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The type of an organization; it fixes its level in the tree and the organization role of its users.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OrgType {
+    /// The one at the top; level 1.
+    Owner,
+    /// Level 2.
+    Distributor,
+    /// Level 3.
+    Reseller,
+    /// Level 4; has no permissions on organizations.
+    Customer,
+}
+
+impl OrgType {
+    /// All types, from the top.
+    pub const ALL: [OrgType; 4] = [OrgType::Owner, OrgType::Distributor, OrgType::Reseller, OrgType::Customer];
+
+    /// 1 (owner) to 4 (customer); a smaller level stands higher.
+    pub const fn level(self) -> u8 {
+        match self {
+            OrgType::Owner => 1,
+            OrgType::Distributor => 2,
+            OrgType::Reseller => 3,
+            OrgType::Customer => 4,
+        }
+    }
+
+    /// Lower-case word of the wire, also the key of the organization role.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            OrgType::Owner => "owner",
+            OrgType::Distributor => "distributor",
+            OrgType::Reseller => "reseller",
+            OrgType::Customer => "customer",
+        }
+    }
+
+    /// The resource word: `distributors`, `resellers`, `customers` (and `owners`, which is no route).
+    pub const fn plural(self) -> &'static str {
+        match self {
+            OrgType::Owner => "owners",
+            OrgType::Distributor => "distributors",
+            OrgType::Reseller => "resellers",
+            OrgType::Customer => "customers",
+        }
+    }
+
+    /// The capitalised name of the organization role (`Owner`, …).
+    pub const fn role_name(self) -> &'static str {
+        match self {
+            OrgType::Owner => "Owner",
+            OrgType::Distributor => "Distributor",
+            OrgType::Reseller => "Reseller",
+            OrgType::Customer => "Customer",
+        }
+    }
+
+    /// From the lower-case word, in any case.
+    pub fn parse(s: &str) -> Option<OrgType> {
+        OrgType::ALL.into_iter().find(|t| t.as_str().eq_ignore_ascii_case(s))
+    }
+}
+
+/// Who created something, as known at that moment (contract 02 §3.2). `organization_name` follows renames at reading.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Creator {
+    /// Absent when a background job created it.
+    pub user_id: Option<UserId>,
+    /// User name at that moment.
+    pub username: String,
+    /// Name at that moment.
+    pub name: String,
+    /// E-mail at that moment.
+    pub email: String,
+    /// The creator's organization, or the attributed one.
+    pub organization_id: Option<OrgId>,
+    /// Its present name; the last known one once it is gone.
+    pub organization_name: String,
+    /// True when the organization was attributed by `created_by_organization_id`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub on_behalf_of: bool,
+}
+
+/// A mark as the wire shows it: own, or inherited from the nearest marked ancestor (contract 02 §2).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Mark {
+    /// When; none = not marked.
+    pub at: Option<Ts>,
+    /// The ancestor it comes from; none when own.
+    pub by: Option<OrgId>,
+}
+
+impl Mark {
+    /// An own mark wins over an inherited one.
+    pub fn effective(own: Option<Ts>, inherited: Mark) -> Mark {
+        if own.is_some() { Mark { at: own, by: None } } else { inherited }
+    }
+
+    /// Whether it is set.
+    pub const fn is_set(&self) -> bool {
+        self.at.is_some()
+    }
+
+    /// This mark of organization `id`, as what hangs below it inherits it.
+    pub fn inherited_from(self, id: OrgId) -> Mark {
+        Mark { at: self.at, by: self.at.map(|_| self.by.unwrap_or(id)) }
+    }
+}
+
+/// An organization with its effective state.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Organization {
+    /// Id, also the tenant id.
+    pub id: OrgId,
+    /// Level.
+    pub org_type: OrgType,
+    /// None only for the owner.
+    pub parent_id: Option<OrgId>,
+    /// At most 255 characters, not blank.
+    pub name: String,
+    /// `""` when absent.
+    pub description: String,
+    /// As sent; none only for the owner.
+    pub vat: Option<String>,
+    /// Client keys only.
+    pub custom_data: Map<String, Value>,
+    /// Creation.
+    pub created_at: Ts,
+    /// Last PUT (or creation, promotion).
+    pub updated_at: Ts,
+    /// Organization of the last updater; none before the first PUT.
+    pub updated_by_org_id: Option<OrgId>,
+    /// Creation snapshot.
+    pub created_by: Option<Creator>,
+    /// Effective suspension.
+    pub suspended: Mark,
+    /// Effective deletion.
+    pub deleted: Mark,
+}
+
+/// What other objects show of an organization.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OrgRef {
+    /// Id.
+    pub id: OrgId,
+    /// Present name.
+    pub name: String,
+    /// Level.
+    pub org_type: OrgType,
+}

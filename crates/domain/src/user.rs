@@ -1,0 +1,42 @@
+//! Users.
+
+use crate::{
+    Ts, UserId,
+    org::{Creator, Mark, OrgRef},
+};
+use serde_json::{Map, Value};
+
+/// A user with his organization and effective state (contract 01 §5.3).
+#[derive(Clone, Debug, PartialEq)]
+pub struct User {
+    /// Id, also the subject of his tokens.
+    pub id: UserId,
+    /// Unique ignoring case.
+    pub username: String,
+    /// As given; unique ignoring case among users not deleted on their own.
+    pub email: String,
+    /// Set by the ways of contract 01 §3.3.
+    pub email_verified: bool,
+    /// Display name.
+    pub name: String,
+    /// Digits only.
+    pub phone: Option<String>,
+    /// His organization.
+    pub organization: OrgRef,
+    /// Catalogue keys, at least one.
+    pub role_ids: Vec<String>,
+    /// Client keys only.
+    pub custom_data: Option<Map<String, Value>>,
+    /// Creation.
+    pub created_at: Ts,
+    /// Last change by management.
+    pub updated_at: Ts,
+    /// Last exchange.
+    pub latest_login_at: Option<Ts>,
+    /// Creation snapshot.
+    pub created_by: Option<Creator>,
+    /// Effective suspension.
+    pub suspended: Mark,
+    /// Effective deletion.
+    pub deleted: Mark,
+}

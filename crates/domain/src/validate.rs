@@ -1,0 +1,1 @@
+//! Field rules of the wire. Filled by entity below.

@@ -1,0 +1,1 @@
+//! HTTP tests of Bailiwick; see main.rs.
