@@ -1,4 +1,4 @@
-use super::*;
+use super::{parse::plain_end, *};
 use proptest::prelude::*;
 
 fn strict(text: &str) -> Result<Json<'_>, JsonError> {
