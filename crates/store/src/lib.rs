@@ -1,1 +1,16 @@
-//! bailiwick-store
+//! Every byte of SQL of the service, for SQLite and PostgreSQL.
+//!
+//! * [`Db`] is the handle, [`Tx`] a write transaction, [`sql::Q`] a statement: one text for both engines.
+//! * One module for each aggregate holds its rows (private), its statements and the functions the use cases call.
+//! * Lists take a `Scope`, writes by id take a `Granted`: both are made by `policy` only.
+//!
+//! To add a table: two files of the same number in `migrations/`, a module here, its fixed statements in [`catalogue`].
+
+pub mod db;
+pub mod error;
+pub mod migrate;
+pub mod sql;
+pub mod time;
+
+pub use db::{Db, Options, Tx};
+pub use error::StoreError;

@@ -1,0 +1,245 @@
+//! The two engines behind one handle.
+
+use crate::{error::StoreError, sql::Q};
+use sqlx::{
+    PgPool, Postgres, Sqlite, SqlitePool, Transaction,
+    postgres::{PgConnectOptions, PgPoolOptions},
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+};
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+    str::FromStr,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+
+/// A database: SQLite file or PostgreSQL. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Db {
+    pub(crate) engine: Engine,
+    /// The present [`auth epoch`](Db::auth_epoch) where this process holds the database alone.
+    epoch: Arc<AtomicI64>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Engine {
+    Pg(PgPool),
+    Lite {
+        /// One connection: SQLite has one writer, and waiting here is fairer than its busy handler.
+        write: SqlitePool,
+        read: SqlitePool,
+        /// Held while this process serves; none for in-memory and command-line use.
+        _lock: Option<Arc<File>>,
+    },
+}
+
+/// How a database is opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// `sqlite:PATH` or `postgres://…`.
+    pub url: String,
+    /// Connections for reads (SQLite) or in all (PostgreSQL).
+    pub connections: u32,
+    /// True when this process serves: a SQLite file is then locked for it alone.
+    pub exclusive: bool,
+}
+
+impl Options {
+    /// The defaults of a serving process.
+    pub fn new(url: impl Into<String>) -> Options {
+        Options { url: url.into(), connections: 16, exclusive: false }
+    }
+}
+
+impl Db {
+    /// Opens the database and creates a missing SQLite file; does not migrate.
+    pub async fn open(options: &Options) -> Result<Db, StoreError> {
+        let engine = if options.url.starts_with("postgres") {
+            Engine::Pg(open_postgres(options).await?)
+        } else {
+            open_sqlite(options).await?
+        };
+        Ok(Db { engine, epoch: Arc::new(AtomicI64::new(0)) })
+    }
+
+    /// Whether this is PostgreSQL.
+    pub const fn is_postgres(&self) -> bool {
+        matches!(self.engine, Engine::Pg(_))
+    }
+
+    /// Starts a write transaction. Dropping it rolls back; [`Tx::commit`] is the only way to keep anything.
+    pub async fn begin(&self) -> Result<Tx, StoreError> {
+        match &self.engine {
+            Engine::Pg(pool) => Ok(Tx::Pg(pool.begin().await?, None)),
+            Engine::Lite { write, .. } => {
+                let tx = write.begin_with("PRAGMA synchronous = FULL; BEGIN IMMEDIATE").await?;
+                Ok(Tx::Lite(tx, self.epoch.clone(), None))
+            }
+        }
+    }
+
+    /// A transaction whose commit may be lost by a crash of the host (never half of it): heartbeats, derived rows.
+    pub async fn begin_relaxed(&self) -> Result<Tx, StoreError> {
+        match &self.engine {
+            Engine::Pg(_) => {
+                let mut tx = self.begin().await?;
+                Q::new("SET LOCAL synchronous_commit = off").run(&mut tx).await?;
+                Ok(tx)
+            }
+            Engine::Lite { write, .. } => {
+                let tx = write.begin_with("PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE").await?;
+                Ok(Tx::Lite(tx, self.epoch.clone(), None))
+            }
+        }
+    }
+
+    /// Answers when the database does.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        Q::new("SELECT CAST(1 AS BIGINT)").one::<(i64,)>(self).await.map(|_| ())
+    }
+
+    /// The epoch of system credentials: whatever was read before it last moved must be read again.
+    ///
+    /// Where this process holds the database alone (SQLite) it is kept in memory, set after each commit that moves it
+    /// and before that commit's caller answers. On PostgreSQL it is one indexed read.
+    pub async fn auth_epoch(&self) -> Result<i64, StoreError> {
+        match &self.engine {
+            Engine::Lite { .. } => Ok(self.epoch.load(Ordering::SeqCst)),
+            Engine::Pg(_) => {
+                let (n,): (i64,) = Q::new("SELECT n FROM auth_epoch WHERE id = 1").one(self).await?;
+                Ok(n)
+            }
+        }
+    }
+
+    /// The epoch where it can be told without asking the database.
+    pub fn auth_epoch_in_memory(&self) -> Option<i64> {
+        match &self.engine {
+            Engine::Lite { .. } => Some(self.epoch.load(Ordering::SeqCst)),
+            Engine::Pg(_) => None,
+        }
+    }
+
+    /// Closes all connections; SQLite folds its write-ahead log into the file.
+    pub async fn close(&self) {
+        match &self.engine {
+            Engine::Pg(pool) => pool.close().await,
+            Engine::Lite { write, read, .. } => {
+                read.close().await;
+                write.close().await;
+            }
+        }
+    }
+}
+
+/// A write transaction.
+#[derive(Debug)]
+pub enum Tx {
+    /// PostgreSQL; the epoch this transaction has set.
+    Pg(Transaction<'static, Postgres>, Option<i64>),
+    /// SQLite; the process's epoch and what this transaction has set it to.
+    Lite(Transaction<'static, Sqlite>, Arc<AtomicI64>, Option<i64>),
+}
+
+impl Tx {
+    /// Keeps everything.
+    pub async fn commit(self) -> Result<(), StoreError> {
+        match self {
+            Tx::Pg(tx, _) => Ok(tx.commit().await?),
+            Tx::Lite(tx, epoch, moved) => {
+                tx.commit().await?;
+                if let Some(n) = moved {
+                    epoch.fetch_max(n, Ordering::SeqCst);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether this is PostgreSQL.
+    pub const fn is_postgres(&self) -> bool {
+        matches!(self, Tx::Pg(..))
+    }
+
+    /// To be called by every transaction that can change what a system's credential may do.
+    /// Writers of the one row wait for each other, so the order of epochs is the order of commits.
+    pub async fn bump_auth_epoch(&mut self) -> Result<(), StoreError> {
+        let (n,): (i64,) =
+            Q::new("UPDATE auth_epoch SET n = n + 1 WHERE id = 1 RETURNING n").one(&mut *self).await?;
+        match self {
+            Tx::Pg(_, moved) | Tx::Lite(_, _, moved) => *moved = Some(n),
+        }
+        Ok(())
+    }
+}
+
+async fn open_postgres(options: &Options) -> Result<PgPool, StoreError> {
+    let connect = PgConnectOptions::from_str(&options.url)?
+        .application_name("bailiwick")
+        .statement_cache_capacity(500)
+        .options([("statement_timeout", "30s"), ("timezone", "UTC"), ("default_transaction_isolation", "read committed")]);
+    Ok(PgPoolOptions::new()
+        .max_connections(options.connections)
+        .acquire_timeout(Duration::from_secs(5))
+        .test_before_acquire(false)
+        .connect_with(connect)
+        .await?)
+}
+
+async fn open_sqlite(options: &Options) -> Result<Engine, StoreError> {
+    let path = PathBuf::from(options.url.trim_start_matches("sqlite:").trim_start_matches("//"));
+    if let Some(dir) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
+        std::fs::create_dir_all(dir).map_err(sqlx::Error::Io)?;
+    }
+    let lock = if options.exclusive { Some(Arc::new(lock_file(&path)?)) } else { None };
+    let connect = SqliteConnectOptions::new()
+        .filename(&path)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        .busy_timeout(Duration::from_secs(10))
+        .statement_cache_capacity(500)
+        .pragma("cache_size", "-32768")
+        .pragma("temp_store", "memory")
+        .pragma("mmap_size", "268435456");
+    let write = SqlitePoolOptions::new()
+        .max_connections(1)
+        .acquire_timeout(Duration::from_secs(10))
+        .test_before_acquire(false)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .connect_with(connect.clone().optimize_on_close(true, 400))
+        .await?;
+    let read = SqlitePoolOptions::new()
+        .max_connections(options.connections.clamp(1, 4))
+        .acquire_timeout(Duration::from_secs(5))
+        .test_before_acquire(false)
+        .connect_with(connect.read_only(true).create_if_missing(false))
+        .await?;
+    Ok(Engine::Lite { write, read, _lock: lock })
+}
+
+/// Takes the lock that lets one process trust its memory (see [`Db::auth_epoch`]).
+fn lock_file(database: &Path) -> Result<File, StoreError> {
+    let mut path = database.as_os_str().to_owned();
+    path.push(".lock");
+    let file = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&path)
+        .map_err(sqlx::Error::Io)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(std::fs::TryLockError::WouldBlock) => Err(StoreError::Locked(format!(
+            "{} is served by another process; SQLite allows one, use PostgreSQL for several",
+            database.display()
+        ))),
+        Err(std::fs::TryLockError::Error(e)) => Err(sqlx::Error::Io(e).into()),
+    }
+}

@@ -1,0 +1,81 @@
+//! What can go wrong in the store and what a caller is told of it.
+
+use bailiwick_domain::{Error, FieldError};
+
+/// An error of the storage layer.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The engine's own.
+    #[error(transparent)]
+    Sql(#[from] sqlx::Error),
+    /// A value could not be encoded.
+    #[error("encoding a value: {0}")]
+    Encode(sqlx::error::BoxDynError),
+    /// A migration could not be applied.
+    #[error(transparent)]
+    Migrate(#[from] sqlx::migrate::MigrateError),
+    /// A row holds something this version does not understand.
+    #[error("unreadable row: {0}")]
+    Corrupt(String),
+    /// A statement was put together wrongly.
+    #[error("{0}")]
+    Misuse(&'static str),
+    /// The SQLite file is in use by another process.
+    #[error("{0}")]
+    Locked(String),
+}
+
+/// Unique constraints a client can run into, by the name PostgreSQL gives and the columns SQLite names.
+/// Field key and code are those of contract 01 §1.4 and 02 §5.1.
+const UNIQUE: &[(&str, &str, &str, &str)] = &[
+    ("users_username_unique", "users.username_key", "username", "already_exists"),
+    ("users_email_unique", "users.email_key", "email", "already_exists"),
+    ("users_phone_unique", "users.phone", "phone", "already_exists"),
+    ("organizations_distributor_vat_unique", "organizations.vat_key", "custom_data.vat", "already exists"),
+    ("organizations_reseller_vat_unique", "organizations.vat_key", "custom_data.vat", "already exists"),
+];
+
+impl StoreError {
+    /// The client's field that a unique constraint speaks of, if this is such an error.
+    pub fn unique_field(&self) -> Option<FieldError> {
+        let StoreError::Sql(sqlx::Error::Database(e)) = self else { return None };
+        if !e.is_unique_violation() {
+            return None;
+        }
+        let (name, message) = (e.constraint().unwrap_or(""), e.message());
+        UNIQUE
+            .iter()
+            .find(|(pg, lite, ..)| *pg == name || message.contains(lite))
+            .map(|(_, _, key, code)| FieldError::new(*key, *code))
+    }
+
+    /// Whether the database itself could not be reached in time.
+    pub fn is_unreachable(&self) -> bool {
+        match self {
+            StoreError::Sql(e) => {
+                matches!(
+                    e,
+                    sqlx::Error::Io(_)
+                        | sqlx::Error::Tls(_)
+                        | sqlx::Error::Protocol(_)
+                        | sqlx::Error::PoolTimedOut
+                        | sqlx::Error::PoolClosed
+                        | sqlx::Error::WorkerCrashed
+                ) || matches!(e, sqlx::Error::Database(d) if d.code().is_some_and(|c| c.starts_with("57P") || c.starts_with("08") || c == "53300"))
+            }
+            _ => false,
+        }
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(e: StoreError) -> Error {
+        if let Some(field) = e.unique_field() {
+            return Error::Invalid(vec![field]);
+        }
+        if e.is_unreachable() {
+            return Error::Unavailable { message: "service temporarily unavailable".into(), log: e.to_string() };
+        }
+        Error::internal(e)
+    }
+}

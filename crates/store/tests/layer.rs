@@ -1,0 +1,41 @@
+//! The layer itself on SQLite: transactions, epochs, codecs.
+use bailiwick_domain::Ts;
+use bailiwick_store::{Db, Options, sql::Q, time::TsCodec};
+
+async fn open() -> (tempfile::TempDir, Db) {
+    let dir = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", dir.path().join("t.db").display());
+    let db = Db::open(&Options::new(url)).await.unwrap();
+    db.migrate().await.unwrap();
+    (dir, db)
+}
+
+#[tokio::test]
+async fn a_dropped_transaction_keeps_nothing_and_a_committed_epoch_is_seen_at_once() {
+    let (_dir, db) = open().await;
+    let mut tx = db.begin().await.unwrap();
+    tx.bump_auth_epoch().await.unwrap();
+    drop(tx);
+    assert_eq!(db.auth_epoch().await.unwrap(), 0);
+    let mut tx = db.begin_relaxed().await.unwrap();
+    tx.bump_auth_epoch().await.unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!(db.auth_epoch().await.unwrap(), 1);
+    let (n,): (i64,) = Q::new("SELECT n FROM auth_epoch").one(&db).await.unwrap();
+    assert_eq!(n, 1);
+}
+
+#[tokio::test]
+async fn times_and_json_survive() {
+    let (_dir, db) = open().await;
+    let row: (TsCodec, serde_json::Value) =
+        Q::new("SELECT ?, ?").bind(Ts(1_234_567)).bind(serde_json::json!({"a": [1]})).one(&db).await.unwrap();
+    assert_eq!(row.0.0, Ts(1_234_567));
+    assert_eq!(row.1["a"][0], 1);
+}
+
+#[test]
+fn migrations_are_twins() {
+    let (lite, pg) = bailiwick_store::migrate::migrations();
+    assert_eq!(lite, pg);
+}
