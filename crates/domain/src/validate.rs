@@ -1,1 +1,0 @@
-//! Field rules of the wire. Filled by entity below.

@@ -1,0 +1,169 @@
+//! Phones and e-mail addresses (contract 01 §4.2, §4.4).
+
+use super::{MAX_NAME_CHARS, Rule, text};
+use crate::fold::fold;
+use std::fmt;
+
+/// An e-mail address: trimmed, otherwise as given, with the key by which addresses are compared.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Email {
+    text: String,
+    key: String,
+}
+
+impl Email {
+    /// As given, trimmed: what is stored and answered.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Folded form: two addresses are the same when their keys are.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// What stands before the `@`.
+    pub fn local_part(&self) -> &str {
+        self.text.split_once('@').map_or("", |(local, _)| local)
+    }
+}
+
+impl fmt::Display for Email {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// An e-mail address (contract 01 §4.4): `required` when blank, `too_long` above 255 characters, `invalid` unless
+/// it has one `@` between a local part and a domain. Control characters are invalid: the address ends in mail headers.
+pub fn email(value: &str) -> Rule<Email> {
+    let trimmed = value.trim();
+    if trimmed.is_empty() {
+        return Err("required");
+    }
+    text(trimmed, MAX_NAME_CHARS)?;
+    let mut parts = trimmed.split('@');
+    let well_formed = match (parts.next(), parts.next(), parts.next()) {
+        (Some(local), Some(domain), None) => !local.is_empty() && !domain.is_empty(),
+        _ => false,
+    };
+    if !well_formed || trimmed.contains(char::is_control) {
+        return Err("invalid");
+    }
+    Ok(Email { text: trimmed.to_owned(), key: fold(trimmed) })
+}
+
+/// Fewest and most characters of a phone after an optional `+`.
+const PHONE_CHARS: std::ops::RangeInclusive<usize> = 7..=20;
+
+/// A phone as digits only; none for `""`, which removes it (contract 01 §4.2).
+///
+/// `invalid_format` unless it is an optional `+` and 7 to 20 digits, spaces, `-`, `(` and `)`; one without any digit
+/// is refused too, as nothing would be left of it.
+pub fn phone(value: &str) -> Rule<Option<String>> {
+    if value.is_empty() {
+        return Ok(None);
+    }
+    phone_digits(value.strip_prefix('+').unwrap_or(value)).map(Some)
+}
+
+/// A phone in a CSV file: as [`phone`] but the leading `+` is required.
+pub fn imported_phone(value: &str) -> Rule<Option<String>> {
+    if value.is_empty() {
+        return Ok(None);
+    }
+    phone_digits(value.strip_prefix('+').ok_or("invalid_format")?).map(Some)
+}
+
+fn phone_digits(body: &str) -> Rule<String> {
+    let allowed = |b: u8| matches!(b, b'0'..=b'9' | b' ' | b'\t'..=b'\r' | b'-' | b'(' | b')');
+    if !PHONE_CHARS.contains(&body.len()) || !body.bytes().all(allowed) {
+        return Err("invalid_format");
+    }
+    let digits: String = body.chars().filter(char::is_ascii_digit).collect();
+    if digits.is_empty() { Err("invalid_format") } else { Ok(digits) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn addresses() {
+        let given = email(" M.Rossi@Example.ORG\t").unwrap();
+        assert_eq!(given.as_str(), "M.Rossi@Example.ORG");
+        assert_eq!(given.key(), "m.rossi@example.org");
+        assert_eq!(given.local_part(), "M.Rossi");
+        assert_eq!(given.to_string(), given.as_str());
+        let longest = format!("{}@x.example", "é".repeat(245));
+        assert_eq!(email(&longest).unwrap().as_str(), longest);
+        for (value, code) in [
+            ("", "required"),
+            ("  \n", "required"),
+            ("rossi", "invalid"),
+            ("@example.org", "invalid"),
+            ("rossi@", "invalid"),
+            (" @ ", "invalid"),
+            ("a@b@c", "invalid"),
+            ("a\r\nBcc: x@example.org", "invalid"),
+            ("a\0@example.org", "invalid_format"),
+            (&format!("e{longest}"), "too_long"),
+        ] {
+            assert_eq!(email(value), Err(code), "{value}");
+        }
+    }
+
+    #[test]
+    fn phones() {
+        for (value, digits) in [
+            ("+39 333 123456", "39333123456"),
+            ("(039) 333-1234", "0393331234"),
+            ("1234567", "1234567"),
+            ("+12345678901234567890", "12345678901234567890"),
+            ("1\t34567", "134567"),
+        ] {
+            assert_eq!(phone(value), Ok(Some(digits.to_owned())), "{value}");
+            assert_eq!(imported_phone(value).is_ok(), value.starts_with('+'), "{value}");
+        }
+        assert_eq!((phone(""), imported_phone("")), (Ok(None), Ok(None)));
+        for value in [
+            "123456",
+            "+123456",
+            "123456789012345678901",
+            "++1234567",
+            "12345x7",
+            "1234567\0",
+            "٣٣٣١٢٣٤",
+            "12\u{a0}34567",
+            " (-) (-) ",
+        ] {
+            assert_eq!((phone(value), imported_phone(value)), (Err("invalid_format"), Err("invalid_format")));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_normal_form_is_its_own(value in "\\+?[0-9 ()-]{7,20}") {
+            if let Ok(Some(digits)) = phone(&value) {
+                prop_assert!(digits.bytes().all(|b| b.is_ascii_digit()));
+                if digits.len() >= 7 {
+                    prop_assert_eq!(phone(&digits), Ok(Some(digits)));
+                }
+            } else {
+                prop_assert!(!value.contains(|c: char| c.is_ascii_digit()));
+            }
+        }
+
+        #[test]
+        fn same_address_in_any_case(value in "[a-zA-Z.]{1,9}@[a-zA-Z.]{1,9}") {
+            let key = |text: String| email(&text).map(|address| address.key().to_owned());
+            prop_assert_eq!(key(value.to_lowercase()), key(value.to_uppercase()));
+        }
+
+        #[test]
+        fn any_text_has_an_answer(value in any::<String>()) {
+            let _ = (phone(&value), email(&value));
+        }
+    }
+}

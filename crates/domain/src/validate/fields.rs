@@ -1,0 +1,128 @@
+//! Collecting the wrong fields of one request, and the rules that any text obeys.
+
+use crate::{Error, FieldError, Result};
+
+/// A code that clients translate (contract 01 §1.4).
+pub type Code = &'static str;
+
+/// The accepted form of a field, or the code of what is wrong with it.
+pub type Rule<T> = std::result::Result<T, Code>;
+
+/// Longest name, e-mail address or VAT number, in characters (contract 01 §1.8, contract 02 §5.1).
+pub const MAX_NAME_CHARS: usize = 255;
+
+/// The wrong fields of one request, in the order in which they were found: all are answered together.
+#[derive(Debug, Default)]
+pub struct Fields(Vec<FieldError>);
+
+impl Fields {
+    /// Nothing wrong yet.
+    pub fn new() -> Fields {
+        Fields::default()
+    }
+
+    /// Adds a wrong field. An empty `value` is left out of the answer; a secret must never be one.
+    pub fn push(&mut self, key: impl Into<String>, code: impl Into<String>, value: impl Into<String>) {
+        self.0.push(FieldError::new(key, code).with_value(value));
+    }
+
+    /// The accepted form; a refusal is added with the value that was sent.
+    pub fn check<T>(&mut self, key: &str, value: &str, outcome: Rule<T>) -> Option<T> {
+        outcome.map_err(|code| self.push(key, code, value)).ok()
+    }
+
+    /// As [`Fields::check`] for passwords and secrets: the value stays out of the answer.
+    pub fn check_secret<T>(&mut self, key: &str, outcome: Rule<T>) -> Option<T> {
+        self.check(key, "", outcome)
+    }
+
+    /// Whether nothing was wrong so far.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Refuses the request when anything was wrong.
+    pub fn finish(self) -> Result<()> {
+        if self.0.is_empty() { Ok(()) } else { Err(Error::Invalid(self.0)) }
+    }
+}
+
+/// Whether the text has more than `max` characters (not bytes).
+pub fn is_too_long(value: &str, max: usize) -> bool {
+    // A text of at most `max` bytes cannot have more characters: most values end here.
+    value.len() > max && value.chars().nth(max).is_some()
+}
+
+/// Text of any length: only U+0000 is refused, `invalid_format` (contract 01 §1.8).
+pub fn free_text(value: &str) -> Rule<()> {
+    if value.contains('\0') { Err("invalid_format") } else { Ok(()) }
+}
+
+/// Text of at most `max` characters: `invalid_format` with U+0000, else `too_long`.
+pub fn text(value: &str, max: usize) -> Rule<()> {
+    free_text(value)?;
+    if is_too_long(value, max) { Err("too_long") } else { Ok(()) }
+}
+
+/// Name of an organization or a user: `cannot_be_empty` when blank, `too_long` above 255 characters
+/// (contract 02 §5.1, contract 01 §5.5). Stored as sent.
+pub fn display_name(value: &str) -> Rule<()> {
+    if value.trim().is_empty() {
+        return Err("cannot_be_empty");
+    }
+    text(value, MAX_NAME_CHARS)
+}
+
+/// Name of a system: `required` when blank, `too_long` above 255 characters (contract 03 §2.2).
+pub fn system_name(value: &str) -> Rule<()> {
+    if value.trim().is_empty() {
+        return Err("required");
+    }
+    text(value, MAX_NAME_CHARS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn collects_in_order_and_hides_secrets() {
+        let mut fields = Fields::new();
+        assert!(fields.is_empty());
+        assert_eq!(fields.check("name", " ", display_name(" ")), None);
+        assert_eq!(fields.check("notes", "fine", free_text("fine")), Some(()));
+        assert_eq!(fields.check_secret::<()>("password", Err("min_length")), None);
+        let Err(Error::Invalid(found)) = fields.finish() else { panic!("two wrong fields pass") };
+        assert_eq!(
+            found,
+            [
+                FieldError::new("name", "cannot_be_empty").with_value(" "),
+                FieldError::new("password", "min_length")
+            ]
+        );
+        assert!(Fields::new().finish().is_ok());
+    }
+
+    #[test]
+    fn names() {
+        let longest = "é".repeat(255);
+        for name in ["x", " kept as sent ", longest.as_str()] {
+            assert_eq!((display_name(name), system_name(name)), (Ok(()), Ok(())));
+        }
+        for blank in ["", " ", "\t\u{a0}\n"] {
+            assert_eq!((display_name(blank), system_name(blank)), (Err("cannot_be_empty"), Err("required")));
+        }
+        let longer = "é".repeat(256);
+        assert_eq!((display_name(&longer), system_name(&longer)), (Err("too_long"), Err("too_long")));
+        assert_eq!((display_name("a\0"), system_name("a\0")), (Err("invalid_format"), Err("invalid_format")));
+        assert_eq!(free_text("no \0 here"), Err("invalid_format"));
+    }
+
+    proptest! {
+        #[test]
+        fn length_is_counted_in_characters(value in any::<String>(), max in 0usize..40) {
+            prop_assert_eq!(is_too_long(&value, max), value.chars().count() > max);
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Field rules of the wire (contract 01 §1.4, §1.8 and §4, contract 02 §3.1 and §5.1, contract 03 §2.2 and §3).
+//!
+//! A rule is a plain function from the text received to the accepted form or the code that clients translate;
+//! [`Fields`] collects the codes of one request. A value with a normal form becomes a type ([`Email`], [`Vat`],
+//! [`SystemKey`], [`SystemSecret`]) and is not looked at again further in.
+//! To add a field: a function in the file of its subject, with every line of its table as a test.
+
+mod contact;
+mod credential;
+mod custom_data;
+mod fields;
+mod organization;
+mod password;
+mod username;
+
+pub use contact::{Email, email, imported_phone, phone};
+pub use credential::{DEFAULT_KEY_PREFIX, Secret, SystemKey, SystemSecret, is_key_prefix};
+pub use custom_data::{Holder, client_keys, string_values, text_values};
+pub use fields::{
+    Code, Fields, MAX_NAME_CHARS, Rule, display_name, free_text, is_too_long, system_name, text,
+};
+pub use organization::{MAX_CUSTOM_DATA_BYTES, Vat, organization_custom_data};
+pub use password::{generate_password, password};
+pub use username::{MAX_USERNAME_CHARS, username, username_candidates};

@@ -1,0 +1,182 @@
+//! VAT numbers and the free data of organizations (contract 02 §3.1, §5.1, §5.2, §10.1).
+
+use super::{Fields, Holder, MAX_NAME_CHARS, client_keys, text, text_values};
+use serde_json::{Map, Value};
+
+/// Largest free data of an organization, in bytes of its JSON.
+pub const MAX_CUSTOM_DATA_BYTES: usize = 64 * 1024;
+
+/// A VAT number: stored and answered as sent, compared by its key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Vat {
+    text: String,
+    key: String,
+}
+
+impl Vat {
+    /// As sent.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Without white space, upper-cased: what uniqueness compares.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// The key of any text, also of one asked for in a query (contract 02 §10.1).
+    pub fn key_of(text: &str) -> String {
+        text.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_uppercase).collect()
+    }
+}
+
+/// Checks the data a client sent for an organization, laid over what is stored (nothing at a creation).
+///
+/// Returns the client keys of the result and its VAT number; each problem is added to `fields` in the order of
+/// contract 02 §5.1 (and then there may be no VAT number). Keys are overwritten, never removed (§5.2).
+pub fn organization_custom_data(
+    fields: &mut Fields,
+    stored: Map<String, Value>,
+    sent: Map<String, Value>,
+) -> (Map<String, Value>, Option<Vat>) {
+    // Server-owned, hence dropped below; only this one value is refused instead.
+    let claimed_type = sent.get("type").and_then(Value::as_str).filter(|t| t.eq_ignore_ascii_case("owner"));
+    let claimed_type = claimed_type.map(str::to_owned);
+    let mut merged = stored;
+    merged.extend(client_keys(Holder::Organization, sent));
+    if json_bytes(&merged) > MAX_CUSTOM_DATA_BYTES {
+        fields.push("custom_data", "too_long", "");
+    }
+    let vat = check_vat(fields, merged.get("vat"));
+    if let Some(claimed) = claimed_type {
+        fields.push("custom_data.type", "organization type 'owner' is reserved and cannot be used", claimed);
+    }
+    text_values(fields, &merged);
+    (merged, vat)
+}
+
+fn check_vat(fields: &mut Fields, value: Option<&Value>) -> Option<Vat> {
+    const KEY: &str = "custom_data.vat";
+    match value {
+        None | Some(Value::Null) => fields.push(KEY, "required", ""),
+        Some(Value::String(vat)) if vat.trim().is_empty() => fields.push(KEY, "cannot_be_empty", vat),
+        // U+0000 is told by the rule for all values.
+        Some(Value::String(vat)) => match text(vat, MAX_NAME_CHARS) {
+            Ok(()) => return Some(Vat { text: vat.clone(), key: Vat::key_of(vat) }),
+            Err("too_long") => fields.push(KEY, "too_long", vat),
+            Err(_) => {}
+        },
+        Some(other) => fields.push(KEY, "cannot_be_empty", other.to_string()),
+    }
+    None
+}
+
+fn json_bytes(data: &Map<String, Value>) -> usize {
+    serde_json::to_string(data).map_or(usize::MAX, |json| json.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Error, FieldError};
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn check(stored: Value, sent: Value) -> (Map<String, Value>, Option<Vat>, Vec<FieldError>) {
+        let mut fields = Fields::new();
+        let object = |value: Value| value.as_object().cloned().unwrap();
+        let (merged, vat) = organization_custom_data(&mut fields, object(stored), object(sent));
+        let found = match fields.finish() {
+            Err(Error::Invalid(found)) => found,
+            _ => Vec::new(),
+        };
+        (merged, vat, found)
+    }
+
+    fn created(sent: Value) -> Vec<FieldError> {
+        let (_, vat, found) = check(json!({}), sent);
+        assert!(vat.is_some() || !found.is_empty());
+        found
+    }
+
+    #[test]
+    fn vat_number() {
+        let vat = |code, value: &str| vec![FieldError::new("custom_data.vat", code).with_value(value)];
+        assert_eq!(created(json!({})), vat("required", ""));
+        assert_eq!(created(json!({"vat": null})), vat("required", ""));
+        assert_eq!(created(json!({"vat": ""})), vat("cannot_be_empty", ""));
+        assert_eq!(created(json!({"vat": " \t"})), vat("cannot_be_empty", " \t"));
+        assert_eq!(created(json!({"vat": 15})), vat("cannot_be_empty", "15"));
+        assert_eq!(created(json!({"vat": {"a": [1]}})), vat("cannot_be_empty", "{\"a\":[1]}"));
+        assert_eq!(created(json!({"vat": "\0"})), vat("invalid_format", "\0"));
+        let longer = "9".repeat(256);
+        assert_eq!(created(json!({ "vat": longer })), vat("too_long", &longer));
+        assert_eq!(created(json!({ "vat": "9".repeat(255) })), []);
+    }
+
+    #[test]
+    fn vat_is_kept_as_sent_and_compared_by_key() {
+        let (merged, vat, found) = check(json!({}), json!({"vat": " it 0123\u{a0}4x "}));
+        assert_eq!(found, []);
+        assert_eq!(merged["vat"], " it 0123\u{a0}4x ");
+        let vat = vat.unwrap();
+        assert_eq!((vat.as_str(), vat.key()), (" it 0123\u{a0}4x ", "IT01234X"));
+    }
+
+    #[test]
+    fn the_owner_type_is_refused_other_server_keys_are_dropped() {
+        let message = "organization type 'owner' is reserved and cannot be used";
+        assert_eq!(
+            created(json!({"vat": "1", "type": "Owner"})),
+            [FieldError::new("custom_data.type", message).with_value("Owner")]
+        );
+        let (merged, _, found) = check(
+            json!({}),
+            json!({"type": "reseller", "vat": "1", "createdBy": 1, "promotedFrom": {}, "k": [1]}),
+        );
+        assert_eq!(found, []);
+        assert_eq!(Value::Object(merged), json!({"vat": "1", "k": [1]}));
+        assert_eq!(created(json!({"vat": "1", "type": 7})), []);
+    }
+
+    #[test]
+    fn size_of_the_whole() {
+        let overhead = json!({"vat": "1", "n": ""}).to_string().len();
+        let fits = "x".repeat(MAX_CUSTOM_DATA_BYTES - overhead);
+        assert_eq!(created(json!({"vat": "1", "n": fits})), []);
+        let too_long = [FieldError::new("custom_data", "too_long")];
+        assert_eq!(created(json!({"vat": "1", "n": format!("{fits}x")})), too_long);
+        // What is stored counts, what is dropped does not.
+        let (_, _, found) = check(json!({"vat": "1", "n": fits}), json!({"o": 1}));
+        assert_eq!(found, too_long);
+        assert_eq!(created(json!({"vat": "1", "createdAt": format!("{fits}xxxxxx")})), []);
+    }
+
+    #[test]
+    fn problems_come_in_the_order_of_the_table() {
+        let found = created(json!({"n": "x".repeat(MAX_CUSTOM_DATA_BYTES), "type": "OWNER", "z": "\0"}));
+        let keys: Vec<_> = found.iter().map(|f| f.key.as_str()).collect();
+        assert_eq!(keys, ["custom_data", "custom_data.vat", "custom_data.type", "custom_data.z"]);
+    }
+
+    #[test]
+    fn an_update_overwrites_and_never_removes() {
+        let stored = json!({"vat": "1", "city": "Milano", "n": {"a": 1}});
+        let (merged, vat, found) = check(stored.clone(), json!({"city": "Asti", "n": {"b": 2}, "new": true}));
+        assert_eq!(found, []);
+        assert_eq!(vat.unwrap().as_str(), "1");
+        assert_eq!(Value::Object(merged), json!({"vat": "1", "city": "Asti", "n": {"b": 2}, "new": true}));
+        for (vat, code) in [(json!(null), "required"), (json!(" "), "cannot_be_empty")] {
+            assert_eq!(check(stored.clone(), json!({ "vat": vat })).2[0].message, code);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_key_is_its_own_key(value in any::<String>()) {
+            let key = Vat::key_of(&value);
+            prop_assert!(!key.contains(char::is_whitespace));
+            prop_assert_eq!(Vat::key_of(&key), key);
+        }
+    }
+}
