@@ -1,1 +1,10 @@
-//! bailiwick-app
+//! Use cases: authorize, read, write, audit, commit. HTTP, workers and the command line call the same functions.
+//!
+//! To add one: a function in the module of its resource that takes `&App` and the `Caller`, loads its target, asks
+//! `policy::decide`, opens one write transaction, writes the audit row in it and commits.
+
+pub mod context;
+pub mod settings;
+
+pub use context::App;
+pub use settings::Settings;

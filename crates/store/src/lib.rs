@@ -6,6 +6,7 @@
 //!
 //! To add a table: two files of the same number in `migrations/`, a module here, its fixed statements in [`catalogue`].
 
+pub mod catalogue;
 pub mod db;
 pub mod error;
 pub mod migrate;

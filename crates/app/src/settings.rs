@@ -1,0 +1,308 @@
+//! What the use cases need to know of the configuration: plain, checked values. The `server` crate makes them.
+
+use std::{fmt, time::Duration};
+
+/// A value that never prints.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret<T>(T);
+
+impl<T> Secret<T> {
+    /// Wraps it.
+    pub const fn new(value: T) -> Secret<T> {
+        Secret(value)
+    }
+
+    /// The value, for the one place that needs it.
+    pub const fn reveal(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> fmt::Debug for Secret<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[hidden]")
+    }
+}
+
+/// All settings.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where browsers reach the service, without a trailing slash: `http://127.0.0.1:8080`.
+    pub public_url: String,
+    /// Where browsers reach the user interface, for links; `public_url` unless set.
+    pub app_url: String,
+    /// Path of the API below `app_url` in links to it: `/api`.
+    pub api_base_url: String,
+    /// Bases under which the API answers; `""` is the root.
+    pub base_paths: Vec<String>,
+    /// Peers whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<std::net::IpAddr>,
+    /// Origins allowed by CORS; empty = off.
+    pub cors_origins: Vec<String>,
+    /// At least 32 bytes; every key of the service is derived from it.
+    pub secret: Secret<Vec<u8>>,
+    /// The secret before the last rotation, still accepted.
+    pub previous_secret: Option<Secret<Vec<u8>>>,
+    /// The user created at the first start.
+    pub owner: Owner,
+    /// Session tokens.
+    pub tokens: Tokens,
+    /// Embedded identity provider.
+    pub provider: Provider,
+    /// Systems.
+    pub systems: Systems,
+    /// Alerting.
+    pub alerting: Alerting,
+    /// Limits against guessing and overload.
+    pub limits: Limits,
+}
+
+/// Whom the first start creates.
+#[derive(Clone, Debug)]
+pub struct Owner {
+    /// Sign-in address.
+    pub email: String,
+    /// None = a generated one is printed once.
+    pub password: Option<Secret<String>>,
+    /// Name of the owner organization.
+    pub organization: String,
+}
+
+/// Lifetimes and names of the service's own tokens (contract 01 §2.2).
+#[derive(Clone, Debug)]
+pub struct Tokens {
+    /// `iss`.
+    pub issuer: String,
+    /// `aud`.
+    pub audience: String,
+    /// Access token.
+    pub access: Duration,
+    /// Refresh token.
+    pub refresh: Duration,
+    /// How long a rotated refresh token is still answered (contract 01 §2.4).
+    pub reuse_grace: Duration,
+}
+
+/// Embedded OpenID provider (contract 01 §2.8).
+#[derive(Clone, Debug)]
+pub struct Provider {
+    /// Browser login.
+    pub login: Duration,
+    /// Access token.
+    pub access: Duration,
+    /// Refresh token.
+    pub refresh: Duration,
+    /// Authorization code.
+    pub code: Duration,
+    /// How long a generated password can be used for a first sign-in.
+    pub generated_password: Duration,
+    /// Registered clients; the default one is always there.
+    pub clients: Vec<Client>,
+}
+
+/// A client of the embedded provider.
+#[derive(Clone, Debug)]
+pub struct Client {
+    /// `client_id`.
+    pub id: String,
+    /// SHA-256 (hex) of the secret of a confidential client; none = public.
+    pub secret_sha256: Option<String>,
+    /// Exact redirect URIs.
+    pub redirect_uris: Vec<String>,
+    /// Exact addresses after sign-out.
+    pub post_logout_redirect_uris: Vec<String>,
+    /// First-party clients need no consent and their tokens can be exchanged.
+    pub first_party: bool,
+}
+
+/// Systems (contract 03).
+#[derive(Clone, Debug)]
+pub struct Systems {
+    /// First part of new system keys.
+    pub key_prefix: String,
+    /// The one liveness timeout T.
+    pub liveness_timeout: Duration,
+    /// How long a completed registration may be repeated from the same address.
+    pub registration_repeat: Duration,
+    /// Largest inventory document, received and decoded.
+    pub inventory_max_bytes: usize,
+}
+
+/// Alerting (contract 04 §7).
+#[derive(Clone, Debug)]
+pub struct Alerting {
+    /// Where alerts live.
+    pub router: Router,
+    /// `{backend}` of the path.
+    pub backend_segment: String,
+    /// `{alert_router}` of the path.
+    pub router_segment: String,
+    /// Life of an alert pushed without end.
+    pub resolve_timeout: Duration,
+    /// How long an ended silence can be read.
+    pub silence_retention: Duration,
+    /// Version the neutral status reports.
+    pub reported_version: String,
+    /// Limits of contract 04 §1.14.
+    pub limits: AlertLimits,
+}
+
+/// The alert router.
+#[derive(Clone, Debug)]
+pub enum Router {
+    /// In process, state in the database.
+    Embedded,
+    /// Elsewhere.
+    Remote(RemoteRouter),
+}
+
+/// A router elsewhere (contract 04 §4).
+#[derive(Clone, Debug)]
+pub struct RemoteRouter {
+    /// Base address without trailing slash.
+    pub url: String,
+    /// Path before `/api/v2`, with leading slash or empty.
+    pub prefix: String,
+    /// What it is.
+    pub kind: RouterKind,
+}
+
+/// Kinds of remote router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RouterKind {
+    /// Grafana Mimir.
+    Mimir,
+    /// Cortex.
+    Cortex,
+    /// A single-tenant Prometheus Alertmanager; for tests and single organizations.
+    Plain,
+}
+
+/// Limits of the alerting proxy.
+#[derive(Clone, Debug)]
+pub struct AlertLimits {
+    /// Largest body, received and decoded.
+    pub body_bytes: usize,
+    /// Alerts in one request.
+    pub alerts_per_request: usize,
+    /// Steady requests per second and system.
+    pub requests_per_second: u32,
+    /// Burst per system.
+    pub request_burst: u32,
+    /// Active alerts per system.
+    pub alerts_per_system: u64,
+    /// Active alerts per tenant.
+    pub alerts_per_tenant: u64,
+    /// Active and pending silences per system.
+    pub silences_per_system: u64,
+    /// Active and pending silences per tenant.
+    pub silences_per_tenant: u64,
+    /// Requests in flight per system.
+    pub in_flight_per_system: usize,
+    /// Requests in flight to a remote router.
+    pub in_flight: usize,
+    /// Time for one GET or DELETE to the router, all tries together.
+    pub read_timeout: Duration,
+    /// Time for one POST.
+    pub write_timeout: Duration,
+}
+
+/// Limits against guessing (contract 01 §1.8, 03 §4.2).
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// JSON body of a management call.
+    pub body_bytes: usize,
+    /// Failed passwords per account and address in `password_window`.
+    pub password_failures: u32,
+    /// Failed passwords per account, and per address.
+    pub password_failures_wide: u32,
+    /// Their window.
+    pub password_window: Duration,
+    /// Token requests per second and address.
+    pub token_requests_per_second: u32,
+    /// Burst of token requests.
+    pub token_request_burst: u32,
+    /// Failed system authentications per address and key in a minute.
+    pub system_failures_per_minute: u32,
+}
+
+impl Settings {
+    /// The documented defaults for a service reached at `public_url`, with this secret.
+    pub fn defaults(public_url: &str, secret: Vec<u8>) -> Settings {
+        let public_url = public_url.trim_end_matches('/').to_owned();
+        let host = url::Url::parse(&public_url).ok().and_then(|u| u.host_str().map(str::to_owned));
+        Settings {
+            app_url: public_url.clone(),
+            api_base_url: "/api".to_owned(),
+            base_paths: ["", "/api", "/backend/api", "/collect/api"].map(str::to_owned).to_vec(),
+            trusted_proxies: Vec::new(),
+            cors_origins: Vec::new(),
+            secret: Secret::new(secret),
+            previous_secret: None,
+            owner: Owner {
+                email: "owner@localhost".to_owned(),
+                password: None,
+                organization: "Owner".to_owned(),
+            },
+            tokens: Tokens {
+                issuer: host.unwrap_or_else(|| "bailiwick".to_owned()),
+                audience: format!("{public_url}/api"),
+                access: Duration::from_secs(30 * 60),
+                refresh: Duration::from_secs(168 * 3600),
+                reuse_grace: Duration::from_secs(30),
+            },
+            provider: Provider {
+                login: Duration::from_secs(14 * 86_400),
+                access: Duration::from_secs(3600),
+                refresh: Duration::from_secs(14 * 86_400),
+                code: Duration::from_secs(60),
+                generated_password: Duration::from_secs(7 * 86_400),
+                clients: Vec::new(),
+            },
+            systems: Systems {
+                key_prefix: "SYS".to_owned(),
+                liveness_timeout: Duration::from_secs(20 * 60),
+                registration_repeat: Duration::from_secs(120),
+                inventory_max_bytes: 10 * 1024 * 1024,
+            },
+            alerting: Alerting {
+                router: Router::Embedded,
+                backend_segment: "mimir".to_owned(),
+                router_segment: "alertmanager".to_owned(),
+                resolve_timeout: Duration::from_secs(6 * 3600),
+                silence_retention: Duration::from_secs(120 * 3600),
+                reported_version: "0.34.0".to_owned(),
+                limits: AlertLimits::default(),
+            },
+            limits: Limits {
+                body_bytes: 1024 * 1024,
+                password_failures: 10,
+                password_failures_wide: 100,
+                password_window: Duration::from_secs(15 * 60),
+                token_requests_per_second: 50,
+                token_request_burst: 500,
+                system_failures_per_minute: 20,
+            },
+            public_url,
+        }
+    }
+}
+
+impl Default for AlertLimits {
+    fn default() -> AlertLimits {
+        AlertLimits {
+            body_bytes: 10 * 1024 * 1024,
+            alerts_per_request: 2000,
+            requests_per_second: 10,
+            request_burst: 50,
+            alerts_per_system: 1000,
+            alerts_per_tenant: 16_384,
+            silences_per_system: 100,
+            silences_per_tenant: 5000,
+            in_flight_per_system: 8,
+            in_flight: 256,
+            read_timeout: Duration::from_secs(10),
+            write_timeout: Duration::from_secs(25),
+        }
+    }
+}
