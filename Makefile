@@ -1,0 +1,71 @@
+# `make` alone shows the targets. Nothing here asks a question; what is missing is installed (as root, on Debian)
+# or named.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+# The steps of a target follow each other; cargo uses the cores by itself.
+.NOTPARALLEL:
+.PHONY: help run test test-browser bench fmt lint generate \
+	need-build need-test format-check deny direction unit generated-check
+
+CARGO ?= cargo
+# In CI the lock file is the truth; at a desk cargo may complete it.
+LOCKED := $(if $(CI),--locked)
+
+# `make run` builds without optimisation on purpose: a newcomer's first start comes after a build of the whole tree,
+# which takes half as long that way, and the service still answers in milliseconds (the libraries that would be slow
+# are optimised in every profile, see Cargo.toml). For use: `make run PROFILE=release`.
+PROFILE ?= dev
+# Arguments for the program: make run ARGS='--help'
+ARGS ?=
+
+help: ## show this list
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
+
+run: need-build ## build and start the service with everything built in: http://127.0.0.1:8080, data in ./data
+	$(CARGO) run $(LOCKED) --profile $(PROFILE) --bin bailiwick -- $(ARGS)
+
+test: need-test format-check lint deny direction unit generated-check ## all checks and tests, both databases, a real Alertmanager
+
+# The chromium part itself is tested here too: its test is left out of `make test`, which needs no browser.
+test-browser: need-build ## the tests in a real browser
+	scripts/need.sh chromium chromium-driver
+	$(CARGO) test $(LOCKED) --workspace --lib -- --ignored chromedriver
+	$(CARGO) test $(LOCKED) --workspace --test browser
+
+bench: need-build ## measure the release build beside nginx; adds to benches/RESULTS.md
+	scripts/need.sh wrk nginx-light
+	benches/run.sh
+
+fmt: ## format the code
+	$(CARGO) fmt --all
+
+lint: ## what the compiler and clippy have to say, as errors
+	$(CARGO) clippy $(LOCKED) --workspace --all-targets --test browser -- -D warnings
+
+generate: ## renew openapi.json and docs/configuration.md
+	scripts/generated.sh write
+
+need-build:
+	@scripts/need.sh rust build-essential
+
+need-test: need-build
+	@scripts/need.sh postgresql prometheus-alertmanager
+
+format-check:
+	$(CARGO) fmt --all --check
+
+deny:
+	@if command -v cargo-deny >/dev/null; then $(CARGO) deny check; \
+	else echo 'cargo-deny is not installed: licences and advisories are not checked'; fi
+
+direction:
+	scripts/direction.sh
+
+# Everything but the browser tests, whose target is not among the default ones (tests/api/Cargo.toml).
+unit:
+	$(CARGO) test $(LOCKED) --workspace --no-fail-fast
+
+generated-check:
+	scripts/generated.sh check

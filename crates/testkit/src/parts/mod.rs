@@ -1,0 +1,49 @@
+//! Real parts for tests: PostgreSQL, Prometheus Alertmanager, a browser driver and a recording HTTP upstream.
+//!
+//! Every part is a real program on a spare loopback port with its state in a private temporary directory. A part
+//! ends when its value is dropped, and at the latest when the test process ends, however that happens (see
+//! [`process`]). Nothing here is skipped when a program is missing: starting the part fails and says how to install it.
+//!
+//! To add a part: make a [`scratch::Scratch`], take a port from [`ports::spare`], find the program with
+//! [`programs::find`], start it with [`process::Process::start`] and wait with
+//! [`process::Process::wait_until_ready`]; then a test below that really starts it.
+
+pub mod alertmanager;
+pub mod chromedriver;
+pub mod ports;
+pub mod postgres;
+pub mod process;
+pub mod programs;
+pub mod recorder;
+pub mod scratch;
+
+/// Why a part could not be started or did not do what it was asked; the text is for the person who runs the tests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartError(String);
+
+impl PartError {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// An error of the operating system together with what was being done.
+    pub(crate) fn io(doing: &str, error: &std::io::Error) -> Self {
+        Self(format!("{doing}: {error}"))
+    }
+}
+
+impl std::fmt::Display for PartError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for PartError {}
+
+/// The result of everything in this module.
+pub type Result<T> = std::result::Result<T, PartError>;
+
+/// Whether an HTTP GET of this address is answered 200; used to see that a part has come up.
+pub(crate) async fn answers_ok(url: String) -> bool {
+    reqwest::get(url).await.is_ok_and(|answer| answer.status() == reqwest::StatusCode::OK)
+}

@@ -1,0 +1,284 @@
+//! One throw-away PostgreSQL cluster per test process.
+//!
+//! The cluster is made with `initdb` in about a second, keeps nothing safe (no fsync) and sorts text by the rules of
+//! a language, as most installed servers do, so that a statement that forgets to ask for bytewise order is seen.
+//! Databases are administered with PostgreSQL's own `psql`, so this crate needs no SQL library.
+
+use super::process::{Process, Stop};
+use super::scratch::Scratch;
+use super::{PartError, Result, ports, programs};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use tokio::process::Command;
+use tokio::sync::OnceCell;
+
+/// The variable that names an existing server to be used instead of a throw-away cluster, as a URL of a user who may
+/// create databases: `postgres://user:password@host:5432/postgres`.
+pub const SERVER_VARIABLE: &str = "BAILIWICK_TEST_POSTGRES_URL";
+
+const PACKAGE: &str = "postgresql";
+/// The superuser of the throw-away cluster.
+const SUPERUSER: &str = "bailiwick";
+/// The operating-system user that runs the server where the tests run as root: PostgreSQL refuses to.
+const SYSTEM_USER: &str = "postgres";
+
+/// A running PostgreSQL server on which databases can be created.
+#[derive(Debug)]
+pub struct Cluster {
+    /// Address of the maintenance database.
+    maintenance: url::Url,
+    psql: PathBuf,
+    /// None for a server that was there before.
+    process: Option<Process>,
+}
+
+/// The cluster of this process, started by the first call and ended with the process.
+///
+/// # Errors
+/// When PostgreSQL is missing or does not start; the text says what to do.
+pub async fn cluster() -> Result<&'static Cluster> {
+    static CLUSTER: OnceCell<Cluster> = OnceCell::const_new();
+    CLUSTER
+        .get_or_try_init(|| async {
+            match programs::variable(SERVER_VARIABLE) {
+                Some(address) => Cluster::existing(&address),
+                None => Cluster::start().await,
+            }
+        })
+        .await
+}
+
+impl Cluster {
+    /// Starts a cluster of its own; most tests share [`cluster`].
+    ///
+    /// # Errors
+    /// When PostgreSQL is missing or does not start.
+    pub async fn start() -> Result<Self> {
+        let scratch = Scratch::new("postgres")?;
+        let initdb = program("initdb")?;
+        let server = program("postgres")?;
+        let psql = program("psql")?;
+        let is_ready = program("pg_isready")?;
+        let prefix = other_user(&scratch).await?;
+        let data = scratch.path().join("data");
+        run(&prefix, &initdb, init_arguments(&data)).await?;
+        let port = ports::spare()?;
+        let (first, rest) = split(&prefix, &server);
+        let arguments = rest.into_iter().chain(server_arguments(&data, scratch.path(), port));
+        let process = Process::start(scratch, &first, arguments, Stop::Quit)?;
+        let port_text = port.to_string();
+        process
+            .wait_until_ready(|| async {
+                let mut question = Command::new(&is_ready);
+                question.args(["-q", "-h", "127.0.0.1", "-p", &port_text]);
+                question.status().await.is_ok_and(|status| status.success())
+            })
+            .await?;
+        let address = format!("postgres://{SUPERUSER}@127.0.0.1:{port}/postgres");
+        Ok(Self { maintenance: parse(&address)?, psql, process: Some(process) })
+    }
+
+    /// A server that runs already.
+    fn existing(address: &str) -> Result<Self> {
+        Ok(Self { maintenance: parse(address)?, psql: program("psql")?, process: None })
+    }
+
+    /// The address of a database, for `database.url`.
+    #[must_use]
+    pub fn url(&self, database: &str) -> String {
+        let mut url = self.maintenance.clone();
+        url.set_path(database);
+        url.into()
+    }
+
+    /// Creates a database, as a copy of `template` if one is given. Nobody may be connected to the template.
+    ///
+    /// # Errors
+    /// When the name is not made of small letters, digits and `_`, or the server refuses.
+    pub async fn create_database_from(&self, template: Option<&str>, name: &str) -> Result<()> {
+        let name = checked(name)?;
+        match template {
+            Some(template) => {
+                let template = checked(template)?;
+                self.execute(&format!("CREATE DATABASE \"{name}\" TEMPLATE \"{template}\"")).await
+            }
+            // The new database takes its rules from the empty template, whatever was put into template1.
+            None => self.execute(&format!("CREATE DATABASE \"{name}\" TEMPLATE template0")).await,
+        }
+    }
+
+    /// Removes a database if it exists, closing what is connected to it.
+    ///
+    /// # Errors
+    /// When the name is not made of small letters, digits and `_`, or the server refuses.
+    pub async fn drop_database(&self, name: &str) -> Result<()> {
+        let name = checked(name)?;
+        self.execute(&format!("DROP DATABASE IF EXISTS \"{name}\" WITH (FORCE)")).await
+    }
+
+    /// Runs one statement in the maintenance database.
+    ///
+    /// # Errors
+    /// When the server refuses it; the text is the server's.
+    pub async fn execute(&self, statement: &str) -> Result<()> {
+        self.ask(self.maintenance.as_str(), statement).await.map(|_| ())
+    }
+
+    /// Runs one statement in a database and returns its rows as lines, columns separated by `|`.
+    ///
+    /// # Errors
+    /// When the server refuses it; the text is the server's.
+    pub async fn query(&self, database: &str, statement: &str) -> Result<String> {
+        self.ask(&self.url(database), statement).await
+    }
+
+    async fn ask(&self, address: &str, statement: &str) -> Result<String> {
+        let arguments = ["-XqAt", "-v", "ON_ERROR_STOP=1", "-d", address, "-c", statement];
+        run(&[], &self.psql, arguments.map(OsString::from)).await
+    }
+
+    /// What the throw-away server has logged; empty for a server that was there before.
+    #[must_use]
+    pub fn log(&self) -> String {
+        self.process.as_ref().map(Process::output).unwrap_or_default()
+    }
+}
+
+fn parse(address: &str) -> Result<url::Url> {
+    url::Url::parse(address).map_err(|error| PartError::new(format!("{SERVER_VARIABLE} is no URL: {error}")))
+}
+
+/// A program of PostgreSQL: the newest version that Debian has put under /usr/lib, or one on the `PATH`.
+fn program(name: &str) -> Result<PathBuf> {
+    let mut versions: Vec<(u32, PathBuf)> = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path().join("bin"))))
+        .collect();
+    versions.sort();
+    let directories: Vec<PathBuf> = versions.into_iter().rev().map(|(_, directory)| directory).collect();
+    programs::find(&[name], PACKAGE, &directories)
+}
+
+/// How to run a program as PostgreSQL's own user where the tests run as root; hands that user the directory.
+async fn other_user(scratch: &Scratch) -> Result<Vec<OsString>> {
+    if !scratch.is_owned_by_root() {
+        return Ok(Vec::new());
+    }
+    let chown = programs::find(&["chown"], "coreutils", &[])?;
+    let arguments = [OsString::from(SYSTEM_USER), scratch.path().into()];
+    run(&[], &chown, arguments).await?;
+    let setpriv = programs::find(&["setpriv"], "util-linux", &[])?;
+    let options =
+        [&format!("--reuid={SYSTEM_USER}"), &format!("--regid={SYSTEM_USER}"), "--init-groups", "--"];
+    Ok(std::iter::once(setpriv.into()).chain(options.map(OsString::from)).collect())
+}
+
+fn init_arguments(data: &Path) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> =
+        ["--no-sync", "--auth=trust", "--encoding=UTF8", "--locale=C"].map(Into::into).into();
+    arguments.extend(["--locale-provider=icu", "--icu-locale=en-US"].map(OsString::from));
+    arguments.extend([format!("--username={SUPERUSER}").into(), "--pgdata".into(), data.into()]);
+    arguments
+}
+
+fn server_arguments(data: &Path, sockets: &Path, port: u16) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = vec!["-D".into(), data.into(), "-k".into(), sockets.into()];
+    arguments.extend(["-h", "127.0.0.1", "-p", &port.to_string()].map(OsString::from));
+    // Nothing has to survive; statistics are gathered by the tests that need them, not at random moments.
+    let settings = [
+        "fsync=off",
+        "synchronous_commit=off",
+        "full_page_writes=off",
+        "wal_level=minimal",
+        "max_wal_senders=0",
+        "autovacuum=off",
+        "max_connections=300",
+        "shared_buffers=64MB",
+    ];
+    arguments.extend(settings.into_iter().flat_map(|setting| ["-c".into(), setting.into()]));
+    arguments
+}
+
+/// A database name that needs no quoting rules.
+fn checked(name: &str) -> Result<&str> {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if (1..=63).contains(&name.len()) && name.chars().all(is_plain) {
+        return Ok(name);
+    }
+    Err(PartError::new(format!("{name:?} is no database name: 1 to 63 small letters, digits and _")))
+}
+
+/// The program to start and its first arguments, when it is run through another program.
+fn split(prefix: &[OsString], program: &Path) -> (PathBuf, Vec<OsString>) {
+    match prefix.split_first() {
+        Some((first, rest)) => (first.into(), rest.iter().cloned().chain([program.into()]).collect()),
+        None => (program.to_owned(), Vec::new()),
+    }
+}
+
+/// Runs a program to its end and returns its standard output.
+async fn run(
+    prefix: &[OsString],
+    program: &Path,
+    arguments: impl IntoIterator<Item = OsString>,
+) -> Result<String> {
+    let (first, rest) = split(prefix, program);
+    let name = program.display();
+    let output = Command::new(first)
+        .args(rest)
+        .args(arguments)
+        .env("LC_ALL", "C")
+        .current_dir("/")
+        .stdin(std::process::Stdio::null())
+        .kill_on_drop(true)
+        .output()
+        .await
+        .map_err(|error| PartError::io(&format!("cannot run {name}"), &error))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    Err(PartError::new(format!("{name}: {}", String::from_utf8_lossy(&output.stderr).trim_end())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_database_is_a_copy_of_its_template() {
+        let cluster = cluster().await.unwrap();
+        cluster.drop_database("parts_copy").await.unwrap();
+        cluster.drop_database("parts_template").await.unwrap();
+        cluster.create_database_from(None, "parts_template").await.unwrap();
+        cluster.query("parts_template", "CREATE TABLE t AS SELECT 42 AS answer").await.unwrap();
+        cluster.create_database_from(Some("parts_template"), "parts_copy").await.unwrap();
+        assert_eq!(cluster.query("parts_copy", "SELECT answer FROM t").await.unwrap().trim(), "42");
+        let error = cluster.create_database_from(None, "parts_copy").await.unwrap_err();
+        assert!(error.to_string().contains("already exists"), "{error}");
+        cluster.drop_database("parts_copy").await.unwrap();
+        assert!(cluster.query("parts_copy", "SELECT 1").await.is_err());
+        cluster.drop_database("parts_template").await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_cluster_of_its_own_ends_with_its_value() {
+        let cluster = Cluster::start().await.unwrap();
+        let order = "SELECT string_agg(x, ' ' ORDER BY x) FROM (VALUES ('B'), ('a'), ('b')) AS v (x)";
+        assert_eq!(cluster.query("postgres", order).await.unwrap().trim(), "a b B", "language order");
+        let port = cluster.maintenance.port().unwrap();
+        let directory = cluster.process.as_ref().unwrap().directory().to_owned();
+        drop(cluster);
+        assert!(!directory.exists());
+        assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_err());
+    }
+
+    #[test]
+    fn names_that_would_need_quoting_are_refused() {
+        assert!(checked("test_1").is_ok());
+        for name in ["", "a\"b", "A", "a b", &"x".repeat(64)] {
+            assert!(checked(name).is_err(), "{name:?}");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Checks that dependencies between the crates go one way, and that each outside library stays where it belongs:
+# server → api → app → {store, outbound, inventory, alerting} → policy → domain.
+# Only dependencies of the product count; tests may use what they like.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# Crates of ours that a crate may name.
+declare -A may_use=(
+    [domain]=''
+    [policy]='domain'
+    [inventory]='domain'
+    [alerting]='domain'
+    [store]='domain policy'
+    [outbound]='domain alerting'
+    [app]='domain policy inventory alerting store outbound'
+    [api]='domain policy alerting app'
+    [server]='domain app api'
+)
+# Crates of ours that may name an outside library; libraries that are not listed may be named anywhere.
+declare -A belongs_to=(
+    [sqlx]='store'
+    [jiff-sqlx]='store'
+    [axum]='api server'
+    [tower-http]='api server'
+    [hyper]='api server outbound'
+    [hyper-util]='server outbound'
+    [hyper-rustls]='outbound'
+    [reqwest]=''
+    [time]=''
+    [chrono]=''
+    [tokio]='store outbound app api server'
+    [tokio-util]='store outbound app api server'
+)
+# For tests only.
+free='testkit tests'
+
+contains() { [[ " $1 " == *" $2 "* ]]; }
+
+status=0
+complain() {
+    echo "direction: $*" >&2
+    status=1
+}
+
+members=$(cargo tree --quiet --workspace --depth 0 --prefix none --format '{p}' | cut -d' ' -f1 | sed '/^$/d')
+for member in $members; do
+    crate=${member#bailiwick-}
+    contains "$free" "$crate" && continue
+    if [[ ! -v may_use[$crate] ]]; then
+        complain "$member has no row in scripts/direction.sh"
+        continue
+    fi
+    tree=$(cargo tree --quiet -p "$member" --edges normal,build --target all --depth 1 --prefix none --format '{p}')
+    for used in $(tail -n +2 <<<"$tree" | cut -d' ' -f1); do
+        if [[ $used == bailiwick-* ]]; then
+            contains "${may_use[$crate]}" "${used#bailiwick-}" || complain "$member must not depend on $used"
+        elif [[ -v belongs_to[$used] ]]; then
+            contains "${belongs_to[$used]}" "$crate" || complain "$member must not depend on $used"
+        fi
+    done
+done
+exit $status
