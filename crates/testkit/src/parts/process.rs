@@ -18,14 +18,15 @@ use std::time::Duration;
 
 /// Arguments: the stop signal, the directory to remove, the program and its arguments.
 ///
-/// The watchdog leads a process group of its own, so that an interrupt typed at the terminal reaches the program
-/// only through the pipe, and so that what the program has started itself can be ended with it. The directory stays
-/// until the pipe closes: a program that ended early has left its reasons there.
+/// The program leads a session of its own: an interrupt typed at the terminal reaches it only through the pipe, and
+/// what it has started itself and left behind can be ended as a group. The directory stays until the pipe closes: a
+/// program that ended early has left its reasons there. The short pause is for processes that are being killed and
+/// may still write a file.
 const WATCHDOG: &str = r#"
 exec 3<&0 </dev/null
 signal=$1 directory=$2
 shift 2
-"$@" 3<&- &
+setsid "$@" 3<&- &
 program=$!
 (
     while read -r _; do :; done <&3
@@ -35,10 +36,11 @@ program=$!
 ) &
 wait "$program"
 : >"$directory/ended"
-trap '' TERM
-kill -s TERM 0
+kill -s KILL -- "-$program" 2>/dev/null && sleep 0.2
 while read -r _; do :; done <&3
 rm -rf -- "$directory" || { sleep 1; rm -rf -- "$directory"; }
+trap '' TERM
+kill -s TERM 0
 "#;
 
 /// How long a part may take to come up.
