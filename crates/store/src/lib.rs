@@ -9,7 +9,9 @@
 pub mod catalogue;
 pub mod db;
 pub mod error;
+pub mod identities;
 pub mod migrate;
+pub mod sessions;
 pub mod sql;
 pub mod time;
 

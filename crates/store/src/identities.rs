@@ -1,0 +1,252 @@
+//! What authentication reads of a user: one indexed read gives the person, the organization and the effective state.
+
+use crate::{
+    StoreError, Tx,
+    sql::{On, Q},
+    time::TsCodec,
+};
+use bailiwick_domain::{LoginId, OrgId, OrgType, Ts, UserId, fold::fold, org::OrgRef};
+use serde_json::Value;
+use sqlx::FromRow;
+use uuid::Uuid;
+
+/// A user as authentication sees him. Nothing here is cached: each request reads it anew.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Identified {
+    /// Id.
+    pub id: UserId,
+    /// User name.
+    pub username: String,
+    /// E-mail as given.
+    pub email: String,
+    /// Whether the e-mail is confirmed.
+    pub email_verified: bool,
+    /// Display name.
+    pub name: String,
+    /// Digits only.
+    pub phone: Option<String>,
+    /// Role keys as stored, known to the catalogue or not.
+    pub role_ids: Vec<String>,
+    /// His organization.
+    pub organization: OrgRef,
+    /// Own mark or an inherited one: whether he may come in.
+    pub standing: Standing,
+}
+
+/// Effective state of a user, split by where it comes from: each has its own answer (contract 01 §1.11).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// Suspended himself.
+    pub is_suspended: bool,
+    /// His organization or one above it is suspended.
+    pub is_organization_suspended: bool,
+    /// Deleted himself.
+    pub is_deleted: bool,
+    /// His organization or one above it is deleted.
+    pub is_organization_deleted: bool,
+}
+
+impl Standing {
+    /// The reason of a suspension, the own one first.
+    pub const fn suspension(self) -> Option<&'static str> {
+        if self.is_suspended {
+            Some("user suspended by administrator")
+        } else if self.is_organization_suspended {
+            Some("organization suspended")
+        } else {
+            None
+        }
+    }
+
+    /// Deleted, on his own or with an organization.
+    pub const fn is_gone(self) -> bool {
+        self.is_deleted || self.is_organization_deleted
+    }
+
+    /// Neither suspended nor deleted.
+    pub const fn is_enabled(self) -> bool {
+        self.suspension().is_none() && !self.is_gone()
+    }
+}
+
+/// What is kept of a user's password.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PasswordRecord {
+    /// Argon2id in PHC form; none = cannot sign in with a password.
+    pub hash: Option<String>,
+    /// Set while a generated one waits to be replaced (contract 01 §2.8).
+    pub generated_at: Option<Ts>,
+}
+
+/// The columns of [`UserRow`]; `u` is the user, `o` his organization.
+macro_rules! user_columns {
+    () => {
+        "u.id AS user_id, u.username, u.email, u.email_verified, u.name, u.phone, u.role_ids, \
+         u.suspended_at, u.deleted_at, o.id AS org_id, o.type AS org_type, o.name AS org_name, \
+         o.eff_suspended_at, o.eff_deleted_at"
+    };
+}
+pub(crate) use user_columns;
+
+#[derive(FromRow)]
+pub(crate) struct UserRow {
+    user_id: Uuid,
+    username: String,
+    email: String,
+    email_verified: bool,
+    name: String,
+    phone: Option<String>,
+    role_ids: Value,
+    suspended_at: Option<TsCodec>,
+    deleted_at: Option<TsCodec>,
+    org_id: Uuid,
+    org_type: String,
+    org_name: String,
+    eff_suspended_at: Option<TsCodec>,
+    eff_deleted_at: Option<TsCodec>,
+}
+
+impl UserRow {
+    pub(crate) fn into_identified(self) -> Result<Identified, StoreError> {
+        let org_type = OrgType::parse(&self.org_type)
+            .ok_or_else(|| StoreError::Corrupt(format!("organization type {:?}", self.org_type)))?;
+        let role_ids = serde_json::from_value(self.role_ids)
+            .map_err(|e| StoreError::Corrupt(format!("role_ids of user {}: {e}", self.user_id)))?;
+        Ok(Identified {
+            id: UserId(self.user_id),
+            username: self.username,
+            email: self.email,
+            email_verified: self.email_verified,
+            name: self.name,
+            phone: self.phone,
+            role_ids,
+            organization: OrgRef { id: OrgId(self.org_id), name: self.org_name, org_type },
+            standing: Standing {
+                is_suspended: self.suspended_at.is_some(),
+                is_organization_suspended: self.eff_suspended_at.is_some(),
+                is_deleted: self.deleted_at.is_some(),
+                is_organization_deleted: self.eff_deleted_at.is_some(),
+            },
+        })
+    }
+}
+
+#[derive(FromRow)]
+struct LoginRow {
+    #[sqlx(flatten)]
+    user: UserRow,
+    password_hash: Option<String>,
+    password_generated_at: Option<TsCodec>,
+}
+
+pub(crate) const GET: &str = concat!(
+    "SELECT ",
+    user_columns!(),
+    " FROM users u JOIN organizations o ON o.id = u.organization_id WHERE u.id = ?"
+);
+
+// A sign-in stamps the user, so it takes the row as a writer at once: two that share it first would wait for each other.
+pub(crate) const GET_FOR_LOGIN: &str = concat!(
+    "SELECT ",
+    user_columns!(),
+    " FROM users u JOIN organizations o ON o.id = u.organization_id WHERE u.id = ? \
+     [[FOR NO KEY UPDATE OF u FOR SHARE OF o||]]"
+);
+
+pub(crate) const GET_STEADY: &str = concat!(
+    "SELECT ",
+    user_columns!(),
+    " FROM users u JOIN organizations o ON o.id = u.organization_id WHERE u.id = ? [[FOR SHARE OF u, o||]]"
+);
+
+pub(crate) const BY_EMAIL: &str = concat!(
+    "SELECT ",
+    user_columns!(),
+    ", u.password_hash, u.password_generated_at FROM users u JOIN organizations o ON o.id = u.organization_id \
+     WHERE u.email_key = ? AND u.deleted_at IS NULL"
+);
+
+pub(crate) const BY_USERNAME: &str = concat!(
+    "SELECT ",
+    user_columns!(),
+    ", u.password_hash, u.password_generated_at FROM users u JOIN organizations o ON o.id = u.organization_id \
+     WHERE u.username_key = ?"
+);
+
+pub(crate) const PASSWORD: &str = "SELECT password_hash, password_generated_at FROM users WHERE id = ?";
+
+pub(crate) const SET_PASSWORD: &str =
+    "UPDATE users SET password_hash = ?, password_generated_at = ? WHERE id = ?";
+
+pub(crate) const STAMP_LOGIN: &str = "UPDATE users SET latest_login_at = ? WHERE id = ?";
+
+pub(crate) const HOLD_LOGIN: &str =
+    "SELECT CAST(1 AS BIGINT) FROM oidc_logins WHERE id = ? AND ended_at IS NULL [[FOR SHARE||]]";
+
+async fn user(q: Q, on: impl Into<On<'_>>) -> Result<Option<Identified>, StoreError> {
+    q.optional::<UserRow>(on).await?.map(UserRow::into_identified).transpose()
+}
+
+/// The user by id, in whatever state.
+pub async fn get(on: impl Into<On<'_>>, id: UserId) -> Result<Option<Identified>, StoreError> {
+    user(Q::new(GET).bind(id), on).await
+}
+
+/// The user by id, held until the transaction ends: nobody suspends, deletes or moves him meanwhile.
+pub async fn get_steady(tx: &mut Tx, id: UserId) -> Result<Option<Identified>, StoreError> {
+    user(Q::new(GET_STEADY).bind(id), tx).await
+}
+
+/// As [`get_steady`], for a transaction that also writes the user's row.
+pub async fn get_for_login(tx: &mut Tx, id: UserId) -> Result<Option<Identified>, StoreError> {
+    user(Q::new(GET_FOR_LOGIN).bind(id), tx).await
+}
+
+async fn login(q: Q, on: impl Into<On<'_>>) -> Result<Option<(Identified, PasswordRecord)>, StoreError> {
+    let Some(row) = q.optional::<LoginRow>(on).await? else { return Ok(None) };
+    let password =
+        PasswordRecord { hash: row.password_hash, generated_at: row.password_generated_at.map(Ts::from) };
+    Ok(Some((row.user.into_identified()?, password)))
+}
+
+/// By e-mail, ignoring case, among users not deleted on their own (the ones for whom it is unique).
+pub async fn by_email(
+    on: impl Into<On<'_>>,
+    email: &str,
+) -> Result<Option<(Identified, PasswordRecord)>, StoreError> {
+    login(Q::new(BY_EMAIL).bind(fold(email.trim())), on).await
+}
+
+/// By user name, ignoring case.
+pub async fn by_username(
+    on: impl Into<On<'_>>,
+    username: &str,
+) -> Result<Option<(Identified, PasswordRecord)>, StoreError> {
+    login(Q::new(BY_USERNAME).bind(fold(username.trim())), on).await
+}
+
+/// His password record; none when there is no such user.
+pub async fn password(on: impl Into<On<'_>>, id: UserId) -> Result<Option<PasswordRecord>, StoreError> {
+    let row: Option<(Option<String>, Option<TsCodec>)> = Q::new(PASSWORD).bind(id).optional(on).await?;
+    Ok(row.map(|(hash, generated_at)| PasswordRecord { hash, generated_at: generated_at.map(Ts::from) }))
+}
+
+/// Replaces his password. `generated_at` marks one that must be replaced at the first sign-in.
+pub async fn set_password(
+    tx: &mut Tx,
+    id: UserId,
+    hash: &str,
+    generated_at: Option<Ts>,
+) -> Result<u64, StoreError> {
+    Q::new(SET_PASSWORD).bind(hash).bind(generated_at).bind(id).run(tx).await
+}
+
+/// Notes a sign-in; `updated_at` stays (contract 01 §2.5).
+pub async fn stamp_login(tx: &mut Tx, id: UserId, at: Ts) -> Result<(), StoreError> {
+    Q::new(STAMP_LOGIN).bind(at).bind(id).run(tx).await.map(|_| ())
+}
+
+/// Whether the provider login is still on, and keeps it so until the transaction ends.
+pub async fn hold_login(tx: &mut Tx, login: LoginId) -> Result<bool, StoreError> {
+    Ok(Q::new(HOLD_LOGIN).bind(login).optional::<(i64,)>(tx).await?.is_some())
+}

@@ -1,0 +1,224 @@
+//! Session chains (contract 01 §2.4). Locks are taken in the order user, provider login, chain.
+
+use crate::{
+    StoreError, Tx,
+    identities::{Identified, UserRow, user_columns},
+    sql::{On, Q},
+    time::TsCodec,
+};
+use bailiwick_domain::{ChainId, LoginId, OrgId, Ts, UserId};
+use sqlx::FromRow;
+use uuid::Uuid;
+
+/// One line of refresh tokens.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chain {
+    /// The `sid` of its tokens.
+    pub id: ChainId,
+    /// Whose.
+    pub user_id: UserId,
+    /// The browser login it was exchanged from.
+    pub login_id: Option<LoginId>,
+    /// The exchange.
+    pub created_at: Ts,
+    /// `jti` of the current refresh token.
+    pub refresh_id: Uuid,
+    /// Its `iat`.
+    pub refresh_issued_at: Ts,
+    /// Its `exp`.
+    pub expires_at: Ts,
+    /// The reason once it is revoked.
+    pub revoked: Option<String>,
+}
+
+#[derive(FromRow)]
+struct ChainRow {
+    chain_id: Uuid,
+    chain_user_id: Uuid,
+    login_id: Option<Uuid>,
+    chain_created_at: TsCodec,
+    refresh_id: Uuid,
+    refresh_issued_at: TsCodec,
+    expires_at: TsCodec,
+    revoked_at: Option<TsCodec>,
+    revoked_reason: Option<String>,
+}
+
+impl From<ChainRow> for Chain {
+    fn from(row: ChainRow) -> Chain {
+        Chain {
+            id: ChainId(row.chain_id),
+            user_id: UserId(row.chain_user_id),
+            login_id: row.login_id.map(LoginId),
+            created_at: row.chain_created_at.0,
+            refresh_id: row.refresh_id,
+            refresh_issued_at: row.refresh_issued_at.0,
+            expires_at: row.expires_at.0,
+            revoked: row.revoked_at.map(|_| row.revoked_reason.unwrap_or_default()),
+        }
+    }
+}
+
+#[derive(FromRow)]
+struct SessionRow {
+    #[sqlx(flatten)]
+    chain: ChainRow,
+    #[sqlx(flatten)]
+    user: UserRow,
+}
+
+macro_rules! chain_columns {
+    () => {
+        "c.id AS chain_id, c.user_id AS chain_user_id, c.login_id, c.created_at AS chain_created_at, c.refresh_id, \
+         c.refresh_issued_at, c.expires_at, c.revoked_at, c.revoked_reason"
+    };
+}
+
+pub(crate) const WITH_USER: &str = concat!(
+    "SELECT ",
+    chain_columns!(),
+    ", ",
+    user_columns!(),
+    " FROM session_chains c JOIN users u ON u.id = c.user_id JOIN organizations o ON o.id = u.organization_id \
+     WHERE c.id = ?"
+);
+
+pub(crate) const LOCK: &str =
+    concat!("SELECT ", chain_columns!(), " FROM session_chains c WHERE c.id = ? [[FOR UPDATE||]]");
+
+pub(crate) const INSERT: &str = "INSERT INTO session_chains (id, user_id, login_id, created_at, last_used_at, \
+     refresh_id, refresh_issued_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+
+pub(crate) const ROTATE: &str = "UPDATE session_chains SET refresh_id = ?, refresh_issued_at = ?, expires_at = ?, \
+     last_used_at = ? WHERE id = ? AND refresh_id = ? AND revoked_at IS NULL";
+
+pub(crate) const NOTE_ROTATION: &str =
+    "INSERT INTO session_rotations (refresh_id, chain_id, rotated_at) VALUES (?, ?, ?)";
+
+pub(crate) const FORGET_ROTATIONS: &str =
+    "DELETE FROM session_rotations WHERE chain_id = ? AND rotated_at < ?";
+
+pub(crate) const ROTATED_AT: &str =
+    "SELECT rotated_at FROM session_rotations WHERE refresh_id = ? AND chain_id = ?";
+
+pub(crate) const REVOKE: &str =
+    "UPDATE session_chains SET revoked_at = ?, revoked_reason = ? WHERE id = ? AND revoked_at IS NULL";
+
+pub(crate) const REVOKE_OF_USER: &str = "UPDATE session_chains SET revoked_at = ?, revoked_reason = ? \
+     WHERE user_id = ? AND revoked_at IS NULL";
+
+pub(crate) const REVOKE_OTHERS_OF_USER: &str = "UPDATE session_chains SET revoked_at = ?, revoked_reason = ? \
+     WHERE user_id = ? AND revoked_at IS NULL AND id <> ?";
+
+pub(crate) const REVOKE_OF_LOGIN: &str = "UPDATE session_chains SET revoked_at = ?, revoked_reason = ? \
+     WHERE login_id = ? AND revoked_at IS NULL";
+
+// The organization and everything below it, found by walking down the parents: no condition on the tree's columns.
+pub(crate) const REVOKE_BELOW: &str = "UPDATE session_chains SET revoked_at = ?, revoked_reason = ? \
+     WHERE revoked_at IS NULL AND user_id IN (\
+       WITH RECURSIVE below (id) AS (\
+         SELECT id FROM organizations WHERE id = ? \
+         UNION ALL SELECT o.id FROM organizations o JOIN below b ON o.parent_id = b.id) \
+       SELECT u.id FROM users u JOIN below b ON b.id = u.organization_id)";
+
+pub(crate) const PURGE: &str = "DELETE FROM session_chains WHERE expires_at < ?";
+
+/// The chain with its user and his organization: the one read of a request with a bearer token.
+pub async fn with_user(
+    on: impl Into<On<'_>>,
+    id: ChainId,
+) -> Result<Option<(Chain, Identified)>, StoreError> {
+    let Some(row) = Q::new(WITH_USER).bind(id).optional::<SessionRow>(on).await? else { return Ok(None) };
+    Ok(Some((row.chain.into(), row.user.into_identified()?)))
+}
+
+/// The chain, held until the transaction ends.
+pub async fn lock(tx: &mut Tx, id: ChainId) -> Result<Option<Chain>, StoreError> {
+    Ok(Q::new(LOCK).bind(id).optional::<ChainRow>(tx).await?.map(Chain::from))
+}
+
+/// Starts a chain.
+pub async fn insert(tx: &mut Tx, chain: &Chain) -> Result<(), StoreError> {
+    Q::new(INSERT)
+        .bind(chain.id)
+        .bind(chain.user_id)
+        .bind(chain.login_id)
+        .bind(chain.created_at)
+        .bind(chain.created_at)
+        .bind(chain.refresh_id)
+        .bind(chain.refresh_issued_at)
+        .bind(chain.expires_at)
+        .run(tx)
+        .await
+        .map(|_| ())
+}
+
+/// Compare and set: puts the refresh token of `next` in the place of `used`. False when `used` is not the current one.
+/// `used` stays known as rotated out; what was rotated out before `grace_start` is forgotten.
+pub async fn rotate(
+    tx: &mut Tx,
+    next: &Chain,
+    used: Uuid,
+    now: Ts,
+    grace_start: Ts,
+) -> Result<bool, StoreError> {
+    let changed = Q::new(ROTATE)
+        .bind(next.refresh_id)
+        .bind(next.refresh_issued_at)
+        .bind(next.expires_at)
+        .bind(now)
+        .bind(next.id)
+        .bind(used)
+        .run(tx)
+        .await?;
+    if changed == 0 {
+        return Ok(false);
+    }
+    Q::new(FORGET_ROTATIONS).bind(next.id).bind(grace_start).run(tx).await?;
+    Q::new(NOTE_ROTATION).bind(used).bind(next.id).bind(now).run(tx).await?;
+    Ok(true)
+}
+
+/// When the token was rotated out of this chain, unless that is forgotten.
+pub async fn rotated_at(
+    on: impl Into<On<'_>>,
+    chain: ChainId,
+    refresh_id: Uuid,
+) -> Result<Option<Ts>, StoreError> {
+    let row: Option<(TsCodec,)> = Q::new(ROTATED_AT).bind(refresh_id).bind(chain).optional(on).await?;
+    Ok(row.map(|(at,)| at.0))
+}
+
+/// Ends one chain.
+pub async fn revoke(tx: &mut Tx, id: ChainId, at: Ts, reason: &str) -> Result<u64, StoreError> {
+    Q::new(REVOKE).bind(at).bind(reason).bind(id).run(tx).await
+}
+
+/// Ends the chains of a user that exist now, except `keep`.
+pub async fn revoke_of_user(
+    tx: &mut Tx,
+    user: UserId,
+    keep: Option<ChainId>,
+    at: Ts,
+    reason: &str,
+) -> Result<u64, StoreError> {
+    match keep {
+        None => Q::new(REVOKE_OF_USER).bind(at).bind(reason).bind(user).run(tx).await,
+        Some(keep) => Q::new(REVOKE_OTHERS_OF_USER).bind(at).bind(reason).bind(user).bind(keep).run(tx).await,
+    }
+}
+
+/// Ends the chains exchanged from a provider login.
+pub async fn revoke_of_login(tx: &mut Tx, login: LoginId, at: Ts, reason: &str) -> Result<u64, StoreError> {
+    Q::new(REVOKE_OF_LOGIN).bind(at).bind(reason).bind(login).run(tx).await
+}
+
+/// Ends the chains of all users of an organization and of everything below it.
+pub async fn revoke_below(tx: &mut Tx, organization: OrgId, at: Ts, reason: &str) -> Result<u64, StoreError> {
+    Q::new(REVOKE_BELOW).bind(at).bind(reason).bind(organization).run(tx).await
+}
+
+/// Removes chains whose last refresh token expired before `before`; their rotations go with them.
+pub async fn purge(tx: &mut Tx, before: Ts) -> Result<u64, StoreError> {
+    Q::new(PURGE).bind(before).run(tx).await
+}
