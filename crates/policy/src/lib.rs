@@ -1,1 +1,42 @@
-//! bailiwick-policy
+//! Who may do what: permissions, roles, scopes and the decision about single objects (contract 05).
+//!
+//! Pure: no I/O, no clock; every answer follows from its arguments. A use case asks three things of it:
+//!
+//! - [`list_scope`] or [`scope_for`] for lists, totals, exports: which organizations the statement may touch.
+//! - [`decide`] for one object, or for the organization that receives a new or moved one: a [`Decision`] that carries
+//!   the [`Granted`] proof the repositories ask for, hides the object (404) or refuses with a reason (403).
+//! - [`known_roles`] and [`may_grant`] for the roles of a user that is written.
+//!
+//! Everything about a caller is read live before: [`Catalogue::effective`] turns the stored role keys into
+//! permissions for each request. To add an action: a row in `action.rs`, its object rule in the module of the object,
+//! and a look at the changed lines of `tests/matrix.txt`.
+
+mod action;
+mod caller;
+mod decide;
+mod effective;
+mod organization;
+mod permission;
+mod rank;
+mod refusal;
+mod role;
+mod scope;
+mod system;
+mod user;
+
+pub use action::{Action, gate};
+pub use caller::{Caller, Identity, KeyMode, SystemCaller, UserCaller};
+pub use decide::{Decision, Granted, Target, decide};
+pub use effective::Effective;
+pub use organization::{
+    NewOrganization, OrgPlace, OrgTarget, Parent, Standing, attributing, in_hierarchy, resource_of,
+};
+pub use permission::{Permission, PermissionSet, Resource, Verb};
+pub use rank::{RankGap, filter_roles, known_roles, may_grant, rank_gap, visible_roles};
+pub use refusal::Refusal;
+pub use role::{
+    BUILT_IN_JSON, Catalogue, CatalogueDocument, OrgRole, OrgRoleDocument, UserRole, UserRoleDocument,
+};
+pub use scope::{Path, Scope, hierarchy, list_scope, scope_for};
+pub use system::{SystemHome, SystemTarget, attribute_system};
+pub use user::{Consent, UserHome, UserTarget, outside_owner_organization};

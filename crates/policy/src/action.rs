@@ -1,0 +1,141 @@
+//! The few things a caller can do to an object, and the one table that maps them to permissions.
+
+use crate::{Caller, Permission, PermissionSet, Refusal, Resource, Verb};
+
+/// What a caller wants to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// See it and what hangs on it.
+    Read,
+    /// Make a new one.
+    Create,
+    /// Change it or its parts (avatar, silences, backups of a system); move it.
+    Update,
+    /// Mark as suspended.
+    Suspend,
+    /// Clear the own suspension.
+    Reactivate,
+    /// Mark as deleted.
+    Delete,
+    /// Clear the own deletion.
+    Restore,
+    /// Remove for good.
+    Destroy,
+    /// Turn a reseller into a distributor.
+    Promote,
+    /// Replace a user's roles.
+    AssignRoles,
+    /// Set another user's password.
+    SetPassword,
+    /// Act as another user.
+    Impersonate,
+    /// Issue a new system secret.
+    RegenerateSecret,
+}
+
+/// What one action asks for.
+struct Row {
+    action: Action,
+    /// The word of refusals.
+    verb: &'static str,
+    /// One permission each with the resource; all of them are needed. None: the object rule stands in for a gate.
+    needs: &'static [Verb],
+    /// Where it applies.
+    on: &'static [Resource],
+    /// Whether an API key may do it at all.
+    by_key: bool,
+}
+
+const OBJECTS: [Resource; 5] =
+    [Resource::Distributors, Resource::Resellers, Resource::Customers, Resource::Users, Resource::Systems];
+
+const fn row(action: Action, verb: &'static str, needs: &'static [Verb], on: &'static [Resource]) -> Row {
+    Row { action, verb, needs, on, by_key: true }
+}
+
+const fn interactive(row: Row) -> Row {
+    Row { by_key: false, ..row }
+}
+
+const TABLE: [Row; 13] = [
+    row(Action::Read, "read", &[Verb::Read], &OBJECTS),
+    row(Action::Create, "create", &[Verb::Manage], &OBJECTS),
+    row(Action::Update, "update", &[Verb::Manage], &OBJECTS),
+    row(Action::Suspend, "suspend", &[Verb::Manage], &OBJECTS),
+    row(Action::Reactivate, "reactivate", &[Verb::Manage], &OBJECTS),
+    row(Action::Delete, "delete", &[Verb::Manage], &OBJECTS),
+    row(Action::Restore, "restore", &[Verb::Manage], &OBJECTS),
+    interactive(row(Action::Destroy, "destroy", &[Verb::Manage, Verb::Destroy], &OBJECTS)),
+    row(Action::Promote, "promote", &[], &[Resource::Resellers]),
+    row(Action::AssignRoles, "update", &[Verb::Manage], &[Resource::Users]),
+    interactive(row(Action::SetPassword, "update", &[Verb::Manage], &[Resource::Users])),
+    interactive(row(Action::Impersonate, "impersonate", &[Verb::Impersonate], &[Resource::Users])),
+    row(Action::RegenerateSecret, "update", &[Verb::Manage], &[Resource::Systems]),
+];
+
+impl Action {
+    /// All actions.
+    pub fn all() -> impl Iterator<Item = Action> {
+        TABLE.iter().map(|row| row.action)
+    }
+
+    const fn row(self) -> &'static Row {
+        &TABLE[self as usize]
+    }
+
+    /// The word that refusals use.
+    pub const fn verb(self) -> &'static str {
+        self.row().verb
+    }
+
+    /// Whether deleted objects can be meant: H⁺ in place of H.
+    pub const fn reaches_deleted(self) -> bool {
+        matches!(self, Action::Restore | Action::Destroy)
+    }
+
+    /// The permissions it needs on a resource; none where the action does not exist for it.
+    pub fn needs(self, resource: Resource) -> Option<PermissionSet> {
+        let row = self.row();
+        if !row.on.contains(&resource) {
+            return None;
+        }
+        row.needs.iter().map(|verb| Permission::of(*verb, resource)).collect()
+    }
+}
+
+/// The permission gate (contract 05 §7 step 7) with what a credential can never do (§6).
+///
+/// # Errors
+/// The refusal `insufficient permissions`, or that the action does not exist for the resource.
+pub fn gate(caller: &Caller, action: Action, resource: Resource) -> Result<(), Refusal> {
+    let needed = action.needs(resource).ok_or(Refusal::Misapplied { action, resource })?;
+    let key_may = action.row().by_key || !caller.is_api_key();
+    let may_write = action == Action::Read || !caller.is_read_only();
+    // Nobody and systems hold nothing; an action without permissions of its own is not for them either.
+    let known = caller.identity().is_some() || matches!(caller, Caller::Worker);
+    if known && key_may && may_write && needed.is_subset(caller.permissions()) {
+        Ok(())
+    } else {
+        Err(Refusal::Gate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_follows_the_enum() {
+        for (index, row) in TABLE.iter().enumerate() {
+            assert_eq!(row.action as usize, index);
+            for resource in row.on {
+                assert!(row.action.needs(*resource).is_some(), "{:?} {resource:?}", row.action);
+            }
+        }
+        assert_eq!(Action::SetPassword.needs(Resource::Systems), None);
+        assert_eq!(
+            Action::Destroy.needs(Resource::Users).map(PermissionSet::names),
+            Some(vec!["manage:users", "destroy:users"])
+        );
+    }
+}

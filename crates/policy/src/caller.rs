@@ -1,0 +1,177 @@
+//! Who asks: the identity a request acts as, read live for every request.
+
+use crate::{Effective, Permission, PermissionSet, Verb};
+use bailiwick_domain::{
+    ChainId, OrgType, SystemId, UserId,
+    org::{Creator, OrgRef},
+};
+use std::sync::Arc;
+
+/// A user with everything a decision, a creation snapshot and the wire identity need.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Identity {
+    /// Id.
+    pub user_id: UserId,
+    /// User name.
+    pub username: String,
+    /// Display name.
+    pub name: String,
+    /// E-mail.
+    pub email: String,
+    /// Digits only.
+    pub phone: Option<String>,
+    /// His organization.
+    pub organization: OrgRef,
+    /// Present permissions.
+    pub effective: Effective,
+}
+
+/// What an API key keeps of its owner's permissions (contract 05 §3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyMode {
+    /// `read:*`.
+    Read,
+    /// `read:*` and `manage:*`.
+    Write,
+}
+
+impl KeyMode {
+    /// The permissions that pass; `destroy`, `impersonate`, `config` and `connect` never do.
+    pub fn mask(self, set: PermissionSet) -> PermissionSet {
+        match self {
+            KeyMode::Read => set.keep(&[Verb::Read]),
+            KeyMode::Write => set.keep(&[Verb::Read, Verb::Manage]),
+        }
+    }
+}
+
+/// A user token.
+#[derive(Clone, Debug)]
+pub struct UserCaller {
+    /// Whom the request acts as; the target while impersonating.
+    pub identity: Arc<Identity>,
+    /// The chain of the token; none for tokens outside a chain.
+    pub chain: Option<ChainId>,
+    /// Set while impersonating: the impersonator, for whom the target's rights are used.
+    pub acting_for: Option<UserId>,
+}
+
+/// A system with its own credential.
+#[derive(Clone, Debug)]
+pub struct SystemCaller {
+    /// Id.
+    pub id: SystemId,
+    /// Public half of the credential.
+    pub system_key: String,
+    /// Its organization, whose id is the tenant.
+    pub organization: OrgRef,
+}
+
+/// The identity behind a request.
+#[derive(Clone, Debug)]
+pub enum Caller {
+    /// A user, or a target that is impersonated.
+    User(UserCaller),
+    /// A personal API key.
+    ApiKey {
+        /// The key's owner.
+        identity: Arc<Identity>,
+        /// What of his permissions passes.
+        mode: KeyMode,
+    },
+    /// A system; it has no permissions, its operations concern only itself.
+    System(SystemCaller),
+    /// A background job of the service itself.
+    Worker,
+    /// Nobody.
+    Anonymous,
+}
+
+impl Caller {
+    /// An ordinary user token.
+    pub fn user(identity: Arc<Identity>, chain: Option<ChainId>) -> Caller {
+        Caller::User(UserCaller { identity, chain, acting_for: None })
+    }
+
+    /// P(caller) of the credential used: masked for a key, the target's while impersonating.
+    pub fn permissions(&self) -> PermissionSet {
+        match self {
+            Caller::User(user) => user.identity.effective.set(),
+            Caller::ApiKey { identity, mode } => mode.mask(identity.effective.set()),
+            Caller::Worker => PermissionSet::ALL,
+            Caller::System(_) | Caller::Anonymous => PermissionSet::EMPTY,
+        }
+    }
+
+    /// Whether it has the permission.
+    pub fn holds(&self, permission: Permission) -> bool {
+        self.permissions().contains(permission)
+    }
+
+    /// The user behind a token or key.
+    pub fn identity(&self) -> Option<&Identity> {
+        match self {
+            Caller::User(UserCaller { identity, .. }) | Caller::ApiKey { identity, .. } => Some(identity),
+            _ => None,
+        }
+    }
+
+    /// His id.
+    pub fn user_id(&self) -> Option<UserId> {
+        self.identity().map(|i| i.user_id)
+    }
+
+    /// The organization of the user or system.
+    pub fn org(&self) -> Option<&OrgRef> {
+        match self {
+            Caller::System(system) => Some(&system.organization),
+            _ => self.identity().map(|i| &i.organization),
+        }
+    }
+
+    /// Type of the user's organization. A system has none: its organization's rights are not its own.
+    pub fn org_type(&self) -> Option<OrgType> {
+        self.identity().map(|i| i.organization.org_type)
+    }
+
+    /// The impersonator, while impersonating.
+    pub fn acting_for(&self) -> Option<UserId> {
+        match self {
+            Caller::User(user) => user.acting_for,
+            _ => None,
+        }
+    }
+
+    /// Own id; while impersonating both the target's and the impersonator's count (contract 05 §5.4).
+    pub fn is_self(&self, user: UserId) -> bool {
+        self.user_id() == Some(user) || self.acting_for() == Some(user)
+    }
+
+    /// Whether the credential is an API key.
+    pub const fn is_api_key(&self) -> bool {
+        matches!(self, Caller::ApiKey { .. })
+    }
+
+    /// Whether the credential may never change anything.
+    pub const fn is_read_only(&self) -> bool {
+        matches!(self, Caller::ApiKey { mode: KeyMode::Read, .. })
+    }
+
+    /// The top of the tree, or the service itself.
+    pub fn is_owner_level(&self) -> bool {
+        matches!(self, Caller::Worker) || self.org_type() == Some(OrgType::Owner)
+    }
+
+    /// The creation snapshot of contract 02 §3.2; none unless a user stands behind the request.
+    pub fn creator(&self) -> Option<Creator> {
+        self.identity().map(|i| Creator {
+            user_id: Some(i.user_id),
+            username: i.username.clone(),
+            name: i.name.clone(),
+            email: i.email.clone(),
+            organization_id: Some(i.organization.id),
+            organization_name: i.organization.name.clone(),
+            on_behalf_of: false,
+        })
+    }
+}

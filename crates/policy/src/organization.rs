@@ -1,0 +1,199 @@
+//! Rules about organizations: acting on one, creating one, naming one in a request (contract 05 §8, 02 §1.4, §5.1).
+
+use crate::{
+    Action, Caller, Granted, Path, Permission, Refusal, Resource,
+    decide::{Denial, sealed::Judged},
+    gate, hierarchy,
+};
+use bailiwick_domain::{OrgId, OrgType};
+
+/// Effective state of an object and what of it comes from organizations above (contract 02 §2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// Suspended, own or inherited.
+    pub suspended: bool,
+    /// An organization above is suspended, whether the object is so itself or not.
+    pub suspended_above: bool,
+    /// Deleted, own or inherited.
+    pub deleted: bool,
+    /// An organization above is deleted, whether the object is so itself or not.
+    pub deleted_above: bool,
+}
+
+impl Standing {
+    /// From the own marks and the effective state of the organization above.
+    pub const fn below(
+        suspended: bool,
+        deleted: bool,
+        parent_suspended: bool,
+        parent_deleted: bool,
+    ) -> Standing {
+        Standing {
+            suspended: suspended || parent_suspended,
+            suspended_above: parent_suspended,
+            deleted: deleted || parent_deleted,
+            deleted_above: parent_deleted,
+        }
+    }
+}
+
+/// An organization as the rules see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OrgPlace {
+    /// Where it hangs.
+    pub path: Path,
+    /// Its type.
+    pub org_type: OrgType,
+    /// Its state.
+    pub standing: Standing,
+}
+
+/// An organization addressed through a family's route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OrgTarget {
+    /// The family of the route; an organization of another type is not found there.
+    pub family: OrgType,
+    /// The organization.
+    pub place: OrgPlace,
+}
+
+/// The resource of a family; the owner organization is in none.
+pub const fn resource_of(org_type: OrgType) -> Option<Resource> {
+    match org_type {
+        OrgType::Owner => None,
+        OrgType::Distributor => Some(Resource::Distributors),
+        OrgType::Reseller => Some(Resource::Resellers),
+        OrgType::Customer => Some(Resource::Customers),
+    }
+}
+
+/// Visible at all: inside the hierarchy, and deleted ones only to the actions that mean them.
+pub(crate) fn visible(caller: &Caller, path: &Path, standing: Standing, action: Action) -> bool {
+    hierarchy(caller).contains(path) && (!standing.deleted || action.reaches_deleted())
+}
+
+fn is_own(caller: &Caller, id: OrgId) -> bool {
+    caller.identity().is_some_and(|i| i.organization.id == id)
+}
+
+impl Judged for OrgTarget {
+    type Id = OrgId;
+
+    fn judge(&self, caller: &Caller, action: Action) -> Result<OrgId, Denial> {
+        let kind = self.family.as_str();
+        let resource = resource_of(self.family).ok_or(Denial::Hidden("organization"))?;
+        let OrgPlace { path, org_type, standing } = self.place;
+        let own = is_own(caller, path.id);
+        if !(own && action == Action::Read) {
+            gate(caller, action, resource)?;
+        }
+        if action == Action::Promote && !may_promote(caller) {
+            return Err(Refusal::AccessDenied { verb: action.verb(), org_type: OrgType::Reseller }.into());
+        }
+        if org_type != self.family || !visible(caller, &path, standing, action) {
+            return Err(Denial::Hidden(kind));
+        }
+        match action {
+            Action::Read => return Ok(path.id),
+            Action::Create => return Err(Refusal::Misapplied { action, resource }.into()),
+            Action::Update => {}
+            _ if own => return Err(Refusal::AccessDenied { verb: action.verb(), org_type }.into()),
+            _ => {}
+        }
+        if org_type == OrgType::Distributor && !caller.is_owner_level() {
+            return Err(Refusal::OwnersOnly { verb: action.verb() }.into());
+        }
+        match action {
+            Action::Reactivate if standing.suspended_above => Err(Refusal::SuspendedAbove(kind).into()),
+            Action::Restore if standing.deleted_above => Err(Refusal::DeletedAbove(kind).into()),
+            _ => Ok(path.id),
+        }
+    }
+}
+
+/// Contract 05 §8, promote: a permission, or a role that only owners assign.
+fn may_promote(caller: &Caller) -> bool {
+    let entrusted = |caller: &Caller| {
+        let restricted = caller.identity().map(|i| i.effective.restricted()).unwrap_or_default();
+        restricted.iter().any(|(_, level)| *level == OrgType::Owner)
+    };
+    caller.holds(Permission::ManageDistributors) || entrusted(caller)
+}
+
+/// Where a new organization hangs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parent {
+    /// Below the caller's own organization.
+    Own,
+    /// Below the one that `created_by_organization_id` names; none = unknown.
+    Named(Option<OrgPlace>),
+}
+
+/// A new organization. Ask with [`Parent::Own`] for the creation rule alone, before the body is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewOrganization {
+    /// Its type.
+    pub family: OrgType,
+    /// Its parent.
+    pub parent: Parent,
+}
+
+impl Judged for NewOrganization {
+    type Id = OrgId;
+
+    fn judge(&self, caller: &Caller, action: Action) -> Result<OrgId, Denial> {
+        let resource = resource_of(self.family).ok_or(Refusal::Creation(self.family))?;
+        if action != Action::Create {
+            return Err(Refusal::Misapplied { action, resource }.into());
+        }
+        gate(caller, action, resource)?;
+        let own = caller.identity().map(|i| &i.organization).ok_or(Refusal::Creation(self.family))?;
+        if own.org_type.level() >= self.family.level() {
+            return Err(Refusal::Creation(self.family).into());
+        }
+        match self.parent {
+            // Distributors hang below the owner always; the field is ignored for them.
+            _ if self.family == OrgType::Distributor => Ok(own.id),
+            Parent::Named(Some(named)) if named.path.id != own.id => self.attributed(caller, &named),
+            Parent::Named(None) => {
+                attributing(caller, "created_by_organization_id")?;
+                Err(Refusal::AttributionScope.into())
+            }
+            _ => Ok(own.id),
+        }
+    }
+}
+
+impl NewOrganization {
+    fn attributed(&self, caller: &Caller, named: &OrgPlace) -> Result<OrgId, Denial> {
+        attributing(caller, "created_by_organization_id")?;
+        if !visible(caller, &named.path, named.standing, Action::Create) {
+            return Err(Refusal::AttributionScope.into());
+        }
+        let fits = named.org_type != OrgType::Owner && named.org_type.level() < self.family.level();
+        if fits { Ok(named.path.id) } else { Err(Refusal::AttributionType(Some(self.family)).into()) }
+    }
+}
+
+/// Only owners and distributors set this field (contract 05 §4); also `created_at` and `registered_at` of systems.
+///
+/// # Errors
+/// The refusal with the field's name.
+pub fn attributing(caller: &Caller, field: &'static str) -> Result<(), Refusal> {
+    match caller.org_type() {
+        Some(OrgType::Owner | OrgType::Distributor) => Ok(()),
+        _ => Err(Refusal::AttributionLevel { field }),
+    }
+}
+
+/// An organization that a body or a query names, without a permission of its own; unknown (none) and foreign ones
+/// are refused alike (contract 05 §7).
+///
+/// # Errors
+/// `organization not in your hierarchy`.
+pub fn in_hierarchy(caller: &Caller, named: Option<&OrgPlace>) -> Result<Granted<OrgId>, Refusal> {
+    named
+        .filter(|place| visible(caller, &place.path, place.standing, Action::Read))
+        .map(|place| Granted::new(place.path.id, Action::Read))
+        .ok_or(Refusal::NotInHierarchy)
+}

@@ -1,0 +1,177 @@
+//! Why something is refused, and the one place where a refusal becomes an error.
+
+use crate::{Action, RankGap, Resource};
+use bailiwick_domain::{Error, OrgType};
+
+/// A refusal other than "not to be seen". All are 403 unless said otherwise.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Refusal {
+    /// The permission gate; its text is used for nothing else (contract 05 §7).
+    Gate,
+    /// An administrative action on oneself (§5.4).
+    OnSelf,
+    /// 400: impersonation of oneself (§9.2).
+    ImpersonateSelf,
+    /// A second impersonation on top of one (§9.2).
+    AlreadyImpersonating,
+    /// The target is unknown, deleted, suspended, out of reach or has not consented: one answer (§9.2).
+    NoConsent,
+    /// An organization on which this caller may not do this, mostly his own (§8).
+    AccessDenied {
+        /// What was tried.
+        verb: &'static str,
+        /// On what.
+        org_type: OrgType,
+    },
+    /// Distributors below owner level (§8).
+    OwnersOnly {
+        /// What was tried.
+        verb: &'static str,
+    },
+    /// Organizations of this type cannot be created by the caller (contract 02 §1.4).
+    Creation(OrgType),
+    /// An organization named in a request that is unknown or out of reach.
+    NotInHierarchy,
+    /// The same for a user's organization, with the words of the caller's level.
+    UserHome {
+        /// `create` or `update`.
+        verb: &'static str,
+        /// The caller's level.
+        caller: OrgType,
+    },
+    /// 400: a user's organization that does not exist, told only to those who reach everything.
+    UnknownOrganization {
+        /// As sent.
+        given: String,
+    },
+    /// Attribution by a caller who is neither owner nor distributor; also for the time overrides of systems.
+    AttributionLevel {
+        /// The field.
+        field: &'static str,
+    },
+    /// Attribution outside the hierarchy (contract 02 §5.1).
+    AttributionScope,
+    /// Attribution to an organization of the wrong type; the created organization's type, or none for a system.
+    AttributionType(Option<OrgType>),
+    /// The target user has more than the caller (§5.2).
+    Outranked(RankGap),
+    /// The roles would give more than the caller has (§5.2).
+    Ungrantable(RankGap),
+    /// Suspended from above: organizations and systems.
+    SuspendedAbove(&'static str),
+    /// Deleted from above: organizations and systems.
+    DeletedAbove(&'static str),
+    /// A user suspended through his organization.
+    UserSuspendedAbove,
+    /// 400: a user deleted through his organization.
+    UserDeletedAbove,
+    /// A system of an organization above the caller's level (contract 03 §1.2).
+    SystemTier,
+    /// 500: the action does not exist for the object. A fault of this program; it denies.
+    Misapplied {
+        /// The action.
+        action: Action,
+        /// The resource.
+        resource: Resource,
+    },
+}
+
+/// Contract 02 §1.4: who creates what.
+fn creation_text(org_type: OrgType) -> &'static str {
+    match org_type {
+        OrgType::Owner => "access denied: the owner organization is managed by the system",
+        OrgType::Distributor => "access denied: only owners can create distributors",
+        OrgType::Reseller => "access denied: only owners and distributors can create resellers",
+        OrgType::Customer => "access denied: only owners, distributors and resellers can create customers",
+    }
+}
+
+fn user_home_text(verb: &str, caller: OrgType) -> String {
+    match caller {
+        OrgType::Owner => "access denied: organization not in your hierarchy".to_owned(),
+        OrgType::Distributor => {
+            format!("access denied: distributors can only {verb} users in organizations they manage")
+        }
+        OrgType::Reseller => format!(
+            "access denied: resellers can only {verb} users in their own organization or customers they manage"
+        ),
+        OrgType::Customer => {
+            format!("access denied: customers can only {verb} users in their own organization")
+        }
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Error {
+        match refusal {
+            Refusal::Gate => Error::insufficient_permissions(),
+            Refusal::OnSelf => Error::forbidden("cannot perform administrative actions on yourself"),
+            Refusal::ImpersonateSelf => Error::bad_request("cannot impersonate yourself"),
+            Refusal::AlreadyImpersonating => Error::forbidden(
+                "cannot impersonate while already impersonating another user. exit current impersonation first.",
+            ),
+            Refusal::NoConsent => Error::forbidden(
+                "target user has not provided consent for impersonation or consent has expired",
+            ),
+            Refusal::AccessDenied { verb, org_type } => {
+                Error::forbidden(format!("access denied to {verb} {}", org_type.as_str()))
+            }
+            Refusal::OwnersOnly { verb } => {
+                Error::forbidden(format!("access denied: only owners can {verb} distributors"))
+            }
+            Refusal::Creation(org_type) => Error::forbidden(creation_text(org_type)),
+            Refusal::Outranked(gap) => gap.error("insufficient privileges to manage this user"),
+            Refusal::Ungrantable(gap) => gap.error("insufficient privileges to assign this role"),
+            Refusal::SystemTier => Error::forbidden("access denied to system"),
+            Refusal::Misapplied { action, resource } => {
+                Error::internal(format_args!("policy: {action:?} does not exist for {}", resource.as_str()))
+            }
+            Refusal::SuspendedAbove(_)
+            | Refusal::DeletedAbove(_)
+            | Refusal::UserSuspendedAbove
+            | Refusal::UserDeletedAbove => from_above(&refusal),
+            _ => reference(refusal),
+        }
+    }
+}
+
+/// What an organization above decides (contract 01 §5.4, 02 §6.1, 03 §2.5).
+fn from_above(refusal: &Refusal) -> Error {
+    match *refusal {
+        Refusal::SuspendedAbove(kind) => Error::forbidden(format!(
+            "{kind} is suspended by a parent organization and cannot be reactivated directly"
+        )),
+        Refusal::DeletedAbove(kind) => Error::forbidden(format!(
+            "{kind} is deleted by a parent organization and cannot be restored directly"
+        )),
+        Refusal::UserDeletedAbove => {
+            Error::bad_request("user's organization is deleted and must be restored first")
+        }
+        _ => Error::forbidden(
+            "user was suspended by organization cascade, the organization must be reactivated first",
+        ),
+    }
+}
+
+/// Organizations named in a request (contract 05 §7).
+fn reference(refusal: Refusal) -> Error {
+    match refusal {
+        Refusal::UserHome { verb, caller } => Error::forbidden(user_home_text(verb, caller)),
+        Refusal::UnknownOrganization { given } => {
+            Error::field_value("organization_id", "organization not found", given)
+        }
+        Refusal::AttributionLevel { field } => {
+            Error::forbidden(format!("access denied: only owner or distributor can set {field}"))
+        }
+        Refusal::AttributionScope => {
+            Error::forbidden("access denied: created_by_organization_id is not within your hierarchy")
+        }
+        Refusal::AttributionType(Some(OrgType::Reseller)) => {
+            Error::forbidden("access denied: a reseller can only be attributed to a distributor")
+        }
+        Refusal::AttributionType(_) => {
+            Error::forbidden("access denied: created_by_organization_id must be a reseller or distributor")
+        }
+        _ => Error::forbidden("access denied: organization not in your hierarchy"),
+    }
+}

@@ -1,0 +1,81 @@
+//! Rules about systems (contract 05 §8; 03 §1.2, §2.2).
+
+use crate::{
+    Action, Caller, Granted, OrgPlace, Path, Refusal, Resource, Standing,
+    decide::{Denial, sealed::Judged},
+    gate,
+    organization::{attributing, visible},
+};
+use bailiwick_domain::{OrgId, OrgType, SystemId};
+
+/// A system as the rules see it; also for its inventory, alerts, silences and backups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SystemTarget {
+    /// Id.
+    pub id: SystemId,
+    /// Where its present organization hangs.
+    pub path: Path,
+    /// Type of that organization.
+    pub org_type: OrgType,
+    /// Its state.
+    pub standing: Standing,
+}
+
+impl Judged for SystemTarget {
+    type Id = SystemId;
+
+    fn judge(&self, caller: &Caller, action: Action) -> Result<SystemId, Denial> {
+        gate(caller, action, Resource::Systems)?;
+        if !visible(caller, &self.path, self.standing, action) {
+            return Err(Denial::Hidden("system"));
+        }
+        let above = caller.org_type().is_some_and(|own| self.org_type.level() < own.level());
+        match action {
+            Action::Create => Err(Refusal::Misapplied { action, resource: Resource::Systems }.into()),
+            Action::Suspend | Action::Reactivate if above => Err(Refusal::SystemTier.into()),
+            Action::Reactivate if self.standing.suspended_above => {
+                Err(Refusal::SuspendedAbove("system").into())
+            }
+            Action::Restore if self.standing.deleted_above => Err(Refusal::DeletedAbove("system").into()),
+            _ => Ok(self.id),
+        }
+    }
+}
+
+/// The organization that a new (`Create`) or reassigned (`Update`) system gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SystemHome {
+    /// The organization; none = unknown.
+    pub place: Option<OrgPlace>,
+}
+
+impl Judged for SystemHome {
+    type Id = OrgId;
+
+    fn judge(&self, caller: &Caller, action: Action) -> Result<OrgId, Denial> {
+        if !matches!(action, Action::Create | Action::Update) {
+            return Err(Refusal::Misapplied { action, resource: Resource::Systems }.into());
+        }
+        gate(caller, action, Resource::Systems)?;
+        self.place
+            .filter(|place| visible(caller, &place.path, place.standing, action))
+            .map(|place| place.path.id)
+            .ok_or(Refusal::NotInHierarchy.into())
+    }
+}
+
+/// `created_by_organization_id` of a new system: changes only the displayed creator (contract 03 §2.2); none =
+/// unknown organization.
+///
+/// # Errors
+/// The caller's level, the reach, the type, in this order (contract 02 §5.1).
+pub fn attribute_system(caller: &Caller, named: Option<&OrgPlace>) -> Result<Granted<OrgId>, Refusal> {
+    attributing(caller, "created_by_organization_id")?;
+    let place = named
+        .filter(|place| visible(caller, &place.path, place.standing, Action::Read))
+        .ok_or(Refusal::AttributionScope)?;
+    match place.org_type {
+        OrgType::Distributor | OrgType::Reseller => Ok(Granted::new(place.path.id, Action::Create)),
+        _ => Err(Refusal::AttributionType(None)),
+    }
+}

@@ -1,0 +1,143 @@
+//! Rules about users (contract 05 §5, §8, §9.2; 01 §5.1).
+
+use crate::{
+    Action, Caller, Effective, OrgPlace, Path, Refusal, Resource, Standing,
+    decide::{Denial, sealed::Judged},
+    gate, hierarchy,
+    organization::visible,
+    rank_gap,
+};
+use bailiwick_domain::{Error, OrgId, OrgType, UserId};
+
+/// What a user's consent, together with the setting `impersonation.scope`, allows (contract 05 §9.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Consent {
+    /// No live consent, or not looked up.
+    #[default]
+    Absent,
+    /// Live; consent replaces the tree.
+    Everyone,
+    /// Live; only for callers whose hierarchy holds the user's organization.
+    Hierarchy,
+}
+
+/// A user as the rules see him.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UserTarget {
+    /// Id.
+    pub id: UserId,
+    /// Where his organization hangs.
+    pub path: Path,
+    /// His permissions as if he were enabled.
+    pub effective: Effective,
+    /// His state.
+    pub standing: Standing,
+    /// Used by [`Action::Impersonate`] alone.
+    pub consent: Consent,
+}
+
+impl Judged for UserTarget {
+    type Id = UserId;
+
+    fn judge(&self, caller: &Caller, action: Action) -> Result<UserId, Denial> {
+        match action {
+            Action::Impersonate => return self.judge_impersonation(caller),
+            Action::Create => return Err(Refusal::Misapplied { action, resource: Resource::Users }.into()),
+            _ => gate(caller, action, Resource::Users)?,
+        }
+        if action != Action::Read && caller.is_self(self.id) {
+            return Err(Refusal::OnSelf.into());
+        }
+        if !visible(caller, &self.path, self.standing, action) {
+            return Err(Denial::Hidden("user"));
+        }
+        if action == Action::Read {
+            return Ok(self.id);
+        }
+        if let Some(gap) = rank_gap(caller, &self.effective) {
+            return Err(Refusal::Outranked(gap).into());
+        }
+        match action {
+            Action::Reactivate if self.standing.suspended_above => Err(Refusal::UserSuspendedAbove.into()),
+            Action::Restore if self.standing.deleted_above => Err(Refusal::UserDeletedAbove.into()),
+            _ => Ok(self.id),
+        }
+    }
+}
+
+impl UserTarget {
+    /// Start of an impersonation, and its test on every later request with the impersonator as caller: consent,
+    /// state, reach and rank are all read again (contract 05 §9.2).
+    fn judge_impersonation(&self, caller: &Caller) -> Result<UserId, Denial> {
+        if caller.acting_for().is_some() {
+            return Err(Refusal::AlreadyImpersonating.into());
+        }
+        gate(caller, Action::Impersonate, Resource::Users)?;
+        // The service itself never borrows somebody's rights.
+        if caller.identity().is_none() {
+            return Err(Refusal::Gate.into());
+        }
+        if caller.is_self(self.id) {
+            return Err(Refusal::ImpersonateSelf.into());
+        }
+        let reachable = match self.consent {
+            Consent::Absent => false,
+            Consent::Everyone => true,
+            Consent::Hierarchy => hierarchy(caller).contains(&self.path),
+        };
+        if !reachable || self.standing.suspended || self.standing.deleted {
+            return Err(Refusal::NoConsent.into());
+        }
+        match rank_gap(caller, &self.effective) {
+            Some(gap) => Err(Refusal::Outranked(gap).into()),
+            None => Ok(self.id),
+        }
+    }
+}
+
+/// The organization that a new (`Create`) or moved (`Update`) user gets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UserHome {
+    /// `organization_id` as sent, for the error.
+    pub given: String,
+    /// The organization; none = unknown.
+    pub place: Option<OrgPlace>,
+}
+
+impl Judged for UserHome {
+    type Id = OrgId;
+
+    fn judge(&self, caller: &Caller, action: Action) -> Result<OrgId, Denial> {
+        if !matches!(action, Action::Create | Action::Update) {
+            return Err(Refusal::Misapplied { action, resource: Resource::Users }.into());
+        }
+        gate(caller, action, Resource::Users)?;
+        let seen = self.place.filter(|place| visible(caller, &place.path, place.standing, action));
+        match (seen, caller.org_type()) {
+            (Some(place), _) => Ok(place.path.id),
+            (None, Some(OrgType::Owner)) => {
+                Err(Refusal::UnknownOrganization { given: self.given.clone() }.into())
+            }
+            (None, Some(level)) => Err(Refusal::UserHome { verb: action.verb(), caller: level }.into()),
+            (None, None) => Err(Refusal::NotInHierarchy.into()),
+        }
+    }
+}
+
+/// Nobody comes into the owner organization through the API (contract 05 §5.3); asked after roles and rank, and for
+/// an update only when the organization really changes.
+///
+/// # Errors
+/// 400 with the field `organization_id`.
+pub fn outside_owner_organization(action: Action, destination: OrgType) -> Result<(), Error> {
+    let message = match (destination, action) {
+        (OrgType::Owner, Action::Update) => {
+            "cannot move users to the Owner organization - this is managed by the system"
+        }
+        (OrgType::Owner, _) => {
+            "cannot create users in the Owner organization - this is managed by the system"
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::field("organization_id", message))
+}
