@@ -1,1 +1,108 @@
-//! bailiwick-api
+//! The HTTP side: route table, gate, handlers, error rendering, OpenAPI, embedded OpenID provider, alerting proxy.
+//!
+//! A request passes [`layers::frame`] (request id, headers), the router built from [`routes::table`], the route's
+//! [`gate`], then a handler of at most fifteen lines that calls one use case. To add an endpoint see [`routes`].
+
+pub mod envelope;
+pub mod error;
+pub mod extract;
+pub mod gate;
+pub mod layers;
+pub mod manage;
+pub mod openapi;
+pub mod routes;
+pub mod wire;
+
+use axum::{Router, middleware, routing::MethodRouter};
+use bailiwick_app::App;
+use std::sync::Arc;
+use tower_http::{
+    catch_panic::CatchPanicLayer,
+    compression::{CompressionLayer, Predicate, predicate::SizeAbove},
+    cors::{AllowOrigin, CorsLayer},
+    normalize_path::NormalizePathLayer,
+};
+
+/// The whole service as one router.
+pub fn router(app: &App) -> Router {
+    let api = management(app);
+    let mut all = Router::new();
+    for base in &app.settings.base_paths {
+        all = if base.is_empty() { all.merge(api.clone()) } else { all.nest(base, api.clone()) };
+    }
+    let all = all
+        .fallback(async || error::no_route())
+        .method_not_allowed_fallback(async || error::no_route())
+        .layer(CompressionLayer::new().gzip(true).compress_when(SizeAbove::new(1024).and(not_proxied)))
+        .with_state(app.clone());
+    // Trailing slashes go before the routes are matched, hence a router around the router.
+    let trimmed = tower::Layer::layer(&NormalizePathLayer::trim_trailing_slash(), all);
+    Router::new()
+        .fallback_service(trimmed)
+        .layer(CatchPanicLayer::custom(|_| error::panicked()))
+        .layer(middleware::from_fn_with_state(app.clone(), layers::frame))
+        .layer(cors(&app.settings.cors_origins))
+}
+
+/// Every row that is not the proxy's, behind its gate.
+fn management(app: &App) -> Router<App> {
+    let mut router = Router::new();
+    for route in routes::table() {
+        if let Some(handler) = route.handler() {
+            let path = route.path.clone();
+            router = router.route(&path, guarded(app, route, handler));
+        }
+    }
+    router
+}
+
+fn guarded(app: &App, route: routes::Route, handler: MethodRouter<App>) -> MethodRouter<App> {
+    handler.layer(middleware::from_fn_with_state((app.clone(), Arc::new(route)), gate::gate))
+}
+
+/// Answers below the alerting prefix are never compressed (contract 04 §1.1); the proxy marks them.
+fn not_proxied(
+    _: http::StatusCode,
+    _: http::Version,
+    _: &http::HeaderMap,
+    extensions: &http::Extensions,
+) -> bool {
+    extensions.get::<Uncompressed>().is_none()
+}
+
+/// Marks an answer that must go out as it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Uncompressed;
+
+fn cors(origins: &[String]) -> CorsLayer {
+    use http::{HeaderName, Method, header};
+    let origins: Vec<http::HeaderValue> = origins.iter().filter_map(|o| o.parse().ok()).collect();
+    if origins.is_empty() {
+        return CorsLayer::new();
+    }
+    CorsLayer::new()
+        .allow_origin(AllowOrigin::list(origins))
+        .allow_methods([
+            Method::GET,
+            Method::POST,
+            Method::PUT,
+            Method::PATCH,
+            Method::DELETE,
+            Method::HEAD,
+            Method::OPTIONS,
+        ])
+        .allow_headers([
+            header::AUTHORIZATION,
+            header::CONTENT_TYPE,
+            header::ACCEPT,
+            HeaderName::from_static("api-version"),
+            HeaderName::from_static("x-request-id"),
+        ])
+        .expose_headers([
+            HeaderName::from_static("x-request-id"),
+            HeaderName::from_static("api-version"),
+            header::CONTENT_DISPOSITION,
+            header::RETRY_AFTER,
+        ])
+}
+

@@ -1,0 +1,115 @@
+//! The envelope of every JSON answer (contract 01 §1.2).
+
+use axum::response::{IntoResponse, Response};
+use bailiwick_domain::Page;
+use http::{HeaderValue, StatusCode, header};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// `{"code","message","data"}`.
+#[derive(Debug, Serialize)]
+pub struct Envelope<'a, T> {
+    /// HTTP status.
+    pub code: u16,
+    /// Lower case unless quoted otherwise.
+    pub message: &'a str,
+    /// Null if nothing.
+    pub data: T,
+}
+
+/// A successful answer.
+#[derive(Debug)]
+pub struct Answer<T> {
+    status: StatusCode,
+    message: std::borrow::Cow<'static, str>,
+    data: T,
+}
+
+impl<T: Serialize> Answer<T> {
+    /// 200.
+    pub fn ok(message: impl Into<std::borrow::Cow<'static, str>>, data: T) -> Answer<T> {
+        Answer { status: StatusCode::OK, message: message.into(), data }
+    }
+
+    /// 201.
+    pub fn created(message: impl Into<std::borrow::Cow<'static, str>>, data: T) -> Answer<T> {
+        Answer { status: StatusCode::CREATED, message: message.into(), data }
+    }
+
+    /// 202.
+    pub fn accepted(message: impl Into<std::borrow::Cow<'static, str>>, data: T) -> Answer<T> {
+        Answer { status: StatusCode::ACCEPTED, message: message.into(), data }
+    }
+}
+
+impl<T: Serialize> IntoResponse for Answer<T> {
+    fn into_response(self) -> Response {
+        render(self.status, &self.message, &self.data)
+    }
+}
+
+/// An envelope as a response; compact JSON.
+pub fn render<T: Serialize>(status: StatusCode, message: &str, data: &T) -> Response {
+    match serde_json::to_vec(&Envelope { code: status.as_u16(), message, data }) {
+        Ok(body) => {
+            let mut response = Response::new(body.into());
+            *response.status_mut() = status;
+            response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            response
+        }
+        Err(e) => {
+            tracing::error!(error = %e, "an answer could not be written as JSON");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}
+
+/// The pagination object (contract 01 §1.7).
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Pagination {
+    /// Page asked for, from 1.
+    pub page: u64,
+    /// Size used.
+    pub page_size: u64,
+    /// All rows that match.
+    pub total_count: u64,
+    /// 0 when empty.
+    pub total_pages: u64,
+    /// `page < total_pages`.
+    pub has_next: bool,
+    /// `page > 1`.
+    pub has_prev: bool,
+    /// Present only if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_page: Option<u64>,
+    /// Present only if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prev_page: Option<u64>,
+    /// As sent; left out when empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sort_by: Option<String>,
+    /// Left out when `sort_by` is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sort_direction: Option<String>,
+}
+
+impl Pagination {
+    /// Of a page, with the sort as the client sent it.
+    pub fn of<T>(page: &Page<T>, sort_by: Option<&str>, direction: Option<&str>) -> Pagination {
+        let (number, pages) = (page.request.page, page.total_pages());
+        let sort_by = sort_by.filter(|s| !s.is_empty()).map(str::to_owned);
+        let direction = bailiwick_domain::SortDirection::parse(direction.unwrap_or_default());
+        Pagination {
+            page: number,
+            page_size: page.request.page_size,
+            total_count: page.total,
+            total_pages: pages,
+            has_next: number < pages,
+            has_prev: number > 1,
+            next_page: (number < pages).then_some(number.saturating_add(1)),
+            prev_page: (number > 1).then(|| number - 1),
+            sort_direction: sort_by.as_ref().map(|_| direction.as_str().to_owned()),
+            sort_by,
+        }
+    }
+}

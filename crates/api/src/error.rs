@@ -1,0 +1,147 @@
+//! The one place where an error becomes an answer (contract 01 §1.3, §1.4).
+//!
+//! A handler returns [`Failure`]; it travels as an extension of an empty response to the route's gate, which knows the
+//! route and renders it. So the text, the shape of `data` and the log line are decided once.
+
+use crate::{envelope::render, routes::Route};
+use axum::response::{IntoResponse, Response};
+use bailiwick_domain::{Error, FieldError};
+use http::{HeaderValue, Method, StatusCode, header};
+use serde_json::{Value, json};
+use std::{sync::Arc, time::Duration};
+
+/// What handlers return.
+pub type Outcome<T> = std::result::Result<T, Failure>;
+
+/// A use case's error on its way out.
+#[derive(Clone, Debug)]
+pub struct Failure(pub Arc<Error>);
+
+impl From<Error> for Failure {
+    fn from(e: Error) -> Failure {
+        Failure(Arc::new(e))
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let mut response = StatusCode::INTERNAL_SERVER_ERROR.into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// Seconds told to a client that should come back after an overload.
+const RETRY_AFTER: Duration = Duration::from_secs(5);
+
+/// Renders an error of a route.
+pub fn answer(error: &Error, route: &Route) -> Response {
+    log(error, route);
+    let form = route.method != Method::GET;
+    let (status, message, data) = parts(error, form, route.failed);
+    let mut response = render(status, message, &data);
+    let headers = response.headers_mut();
+    if status == StatusCode::UNAUTHORIZED {
+        headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(route.credential.challenge()));
+    }
+    if let Some(after) = retry_after(error) {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(after.as_secs().max(1)));
+    }
+    response
+}
+
+/// 404 of the router itself; this text is used nowhere else (contract 05 §7).
+pub fn no_route() -> Response {
+    render(StatusCode::NOT_FOUND, "api not found", &Value::Null)
+}
+
+/// After a panic, contained by the outermost layer.
+pub fn panicked() -> Response {
+    render(StatusCode::INTERNAL_SERVER_ERROR, "internal server error", &Value::Null)
+}
+
+fn retry_after(error: &Error) -> Option<Duration> {
+    match error {
+        Error::TooMany { retry_after } => Some(*retry_after),
+        Error::Unavailable { .. } => Some(RETRY_AFTER),
+        _ => None,
+    }
+}
+
+/// Status, client text and data. `form`: the caller reads `data.errors` of a 400 and a 409 without looking.
+fn parts<'a>(error: &'a Error, form: bool, failed: Option<&'a str>) -> (StatusCode, &'a str, Value) {
+    match error {
+        Error::Invalid(fields) => (StatusCode::BAD_REQUEST, "validation failed", validation(fields)),
+        Error::BadRequest { message, data } => (StatusCode::BAD_REQUEST, message, form_data(data, form)),
+        Error::Conflict { message, data } => (StatusCode::CONFLICT, message, form_data(data, form)),
+        Error::Unauthenticated { message, data } => (StatusCode::UNAUTHORIZED, message, data.clone()),
+        Error::Forbidden { message, data } => (StatusCode::FORBIDDEN, message, data.clone()),
+        Error::NotFound(_) => (StatusCode::NOT_FOUND, not_found_text(error), Value::Null),
+        Error::TooLarge { message, data } => (StatusCode::PAYLOAD_TOO_LARGE, message, data.clone()),
+        Error::Unsupported(message) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, message, Value::Null),
+        Error::TooMany { .. } => (StatusCode::TOO_MANY_REQUESTS, "rate limit exceeded", Value::Null),
+        Error::Upstream { message, .. } => (StatusCode::BAD_GATEWAY, message, Value::Null),
+        Error::UpstreamTimeout(message) => (StatusCode::GATEWAY_TIMEOUT, message, Value::Null),
+        Error::Unavailable { message, .. } => (StatusCode::SERVICE_UNAVAILABLE, message, Value::Null),
+        Error::Internal(_) => {
+            (StatusCode::INTERNAL_SERVER_ERROR, failed.unwrap_or("internal server error"), Value::Null)
+        }
+        Error::NotImplemented => (StatusCode::NOT_IMPLEMENTED, "not implemented", Value::Null),
+    }
+}
+
+fn not_found_text(error: &Error) -> &'static str {
+    let Error::NotFound(kind) = error else { return "not found" };
+    match *kind {
+        "distributor" => "distributor not found",
+        "reseller" => "reseller not found",
+        "customer" => "customer not found",
+        "organization" => "organization not found",
+        "user" => "user not found",
+        "system" => "system not found",
+        "application" => "application not found",
+        "session" => "session not found",
+        "silence" => "silence not found",
+        "inventory record" => "inventory record not found",
+        _ => "not found",
+    }
+}
+
+/// `{"type":"validation_error","errors":[…]}`.
+pub fn validation(fields: &[FieldError]) -> Value {
+    let errors: Vec<Value> = fields
+        .iter()
+        .map(|f| {
+            if f.value.is_empty() {
+                json!({"key": f.key, "message": f.message})
+            } else {
+                json!({"key": f.key, "message": f.message, "value": f.value})
+            }
+        })
+        .collect();
+    json!({"type": "validation_error", "errors": errors})
+}
+
+fn form_data(data: &Value, form: bool) -> Value {
+    if !form {
+        return data.clone();
+    }
+    let mut out = json!({"type": "validation_error", "errors": []});
+    if let (Some(out), Value::Object(more)) = (out.as_object_mut(), data) {
+        for (key, value) in more {
+            out.insert(key.clone(), value.clone());
+        }
+    }
+    out
+}
+
+fn log(error: &Error, route: &Route) {
+    let operation = route.operation.as_str();
+    match error {
+        Error::Internal(_) => tracing::error!(operation, error = %error, "request failed"),
+        Error::Upstream { .. } | Error::UpstreamTimeout(_) | Error::Unavailable { .. } => {
+            tracing::warn!(operation, error = %error, "request could not be served");
+        }
+        _ => tracing::debug!(operation, error = %error, "request refused"),
+    }
+}

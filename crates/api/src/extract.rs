@@ -1,0 +1,197 @@
+//! What handlers take: the caller, path ids, query values, the JSON body (read now, decoded when the use case asks).
+
+use crate::{error::Failure, routes::Route};
+use axum::{
+    body::Body,
+    extract::{FromRequest, FromRequestParts, RawPathParams, Request},
+};
+use bailiwick_app::{App, context::RequestContext};
+use bailiwick_domain::{Error, FieldError, OrgType, PageRequest};
+use bailiwick_policy::Caller;
+use bytes::{Bytes, BytesMut};
+use http::request::Parts;
+use http_body_util::BodyExt;
+use serde::de::DeserializeOwned;
+use std::{str::FromStr, sync::Arc, time::Duration};
+
+fn missing(what: &str) -> Failure {
+    Error::internal(format!("{what} is missing from the request; is the route in the table?")).into()
+}
+
+/// Who asks, as the gate has verified.
+#[derive(Clone, Debug)]
+pub struct Who(pub Caller);
+
+impl<S: Send + Sync> FromRequestParts<S> for Who {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Who, Failure> {
+        parts.extensions.get::<Caller>().cloned().map(Who).ok_or_else(|| missing("the caller"))
+    }
+}
+
+/// Request id and client address.
+#[derive(Clone, Debug)]
+pub struct Ctx(pub RequestContext);
+
+impl<S: Send + Sync> FromRequestParts<S> for Ctx {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Ctx, Failure> {
+        parts.extensions.get::<RequestContext>().cloned().map(Ctx).ok_or_else(|| missing("the request context"))
+    }
+}
+
+/// The organization family of the route: `/distributors`, `/resellers`, `/customers`.
+#[derive(Clone, Copy, Debug)]
+pub struct Family(pub OrgType);
+
+impl<S: Send + Sync> FromRequestParts<S> for Family {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Family, Failure> {
+        let route = parts.extensions.get::<Arc<Route>>();
+        route.and_then(|r| r.family).map(Family).ok_or_else(|| missing("the family"))
+    }
+}
+
+/// The last path parameter as an id; `None` = malformed, which the use case treats as missing (contract 01 §1.1).
+#[derive(Clone, Copy, Debug)]
+pub struct PathId<T>(pub Option<T>);
+
+impl<S: Send + Sync, T: FromStr> FromRequestParts<S> for PathId<T> {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<PathId<T>, Failure> {
+        let params = RawPathParams::from_request_parts(parts, state).await;
+        // A path that is not UTF-8 names nothing either.
+        Ok(PathId(params.ok().and_then(|p| p.iter().last().and_then(|(_, v)| v.parse().ok()))))
+    }
+}
+
+/// The query as repeated keys (contract 01 §1.7).
+#[derive(Clone, Debug, Default)]
+pub struct Params(Vec<(String, String)>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Params {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Params, Failure> {
+        Ok(Params::parse(parts.uri.query().unwrap_or_default()))
+    }
+}
+
+impl Params {
+    /// From the raw query.
+    pub fn parse(query: &str) -> Params {
+        Params(form_urlencoded::parse(query.as_bytes()).into_owned().collect())
+    }
+
+    /// The first value of a key.
+    pub fn one(&self, key: &str) -> Option<&str> {
+        self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
+    }
+
+    /// The first value of a key that is not blank.
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.one(key).filter(|v| !v.trim().is_empty())
+    }
+
+    /// All values of a key, as sent.
+    pub fn many(&self, key: &str) -> Vec<String> {
+        self.0.iter().filter(|(k, _)| k == key).map(|(_, v)| v.clone()).collect()
+    }
+
+    /// Whether the key is there with exactly `true`.
+    pub fn is_true(&self, key: &str) -> bool {
+        self.one(key) == Some("true")
+    }
+
+    /// `page` and `page_size`.
+    pub fn page(&self, default_size: u64) -> PageRequest {
+        PageRequest::parse(self.one("page"), self.one("page_size"), default_size)
+    }
+}
+
+/// A JSON body: read within the route's limit, decoded when the use case asks for it (contract 01 §1.5, step 11).
+#[derive(Debug)]
+pub struct JsonBody(Result<Bytes, Failure>);
+
+impl FromRequest<App> for JsonBody {
+    type Rejection = Failure;
+    async fn from_request(request: Request, app: &App) -> Result<JsonBody, Failure> {
+        let route = request.extensions().get::<Arc<Route>>();
+        let limit = route.and_then(|r| r.body_limit).unwrap_or(app.settings.limits.body_bytes);
+        Ok(JsonBody(read(request.into_body(), limit, Duration::from_secs(30)).await.map_err(Failure::from)))
+    }
+}
+
+impl JsonBody {
+    /// Decodes it; a syntax or type error names the field (contract 01 §1.4).
+    pub fn parse<T: DeserializeOwned>(self) -> Result<T, Error> {
+        let bytes = self.bytes()?;
+        decode(&bytes).map_err(|field| Error::Invalid(vec![field]))
+    }
+
+    /// As [`JsonBody::parse`] for `/auth/*`, `/me/*` and `/impersonate*`, whose text differs.
+    pub fn parse_request<T: DeserializeOwned>(self) -> Result<T, Error> {
+        let bytes = self.bytes()?;
+        decode(&bytes).map_err(|field| Error::BadRequest {
+            message: format!("invalid request body: {}", field.message).into(),
+            data: crate::error::validation(&[field]),
+        })
+    }
+
+    fn bytes(self) -> Result<Bytes, Error> {
+        self.0.map_err(|f| match Arc::try_unwrap(f.0) {
+            Ok(error) => error,
+            Err(shared) => Error::internal(shared),
+        })
+    }
+}
+
+fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FieldError> {
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|e| {
+        let path = e.path().to_string();
+        let key = if path == "." || path.contains('?') || e.inner().is_syntax() { "unknown".to_owned() } else { path };
+        FieldError::new(key, short(e.inner()))
+    })?;
+    json.end().map_err(|e| FieldError::new("unknown", short(&e)))?;
+    Ok(value)
+}
+
+/// What is wrong, without serde's own words about Rust types.
+fn short(e: &serde_json::Error) -> String {
+    use serde_json::error::Category;
+    match e.classify() {
+        Category::Eof => format!("unexpected end of JSON at line {} column {}", e.line(), e.column()),
+        Category::Data => "wrong type".to_owned(),
+        _ => format!("malformed JSON at line {} column {}", e.line(), e.column()),
+    }
+}
+
+/// Reads a body of at most `limit` bytes: 15 s without progress or `total` in all is a 400, more bytes a 413.
+pub async fn read(body: Body, limit: usize, total: Duration) -> Result<Bytes, Error> {
+    let too_large = || Error::TooLarge { message: "request body too large".into(), data: serde_json::Value::Null };
+    let mut body = body;
+    if http_body::Body::size_hint(&body).lower() > limit as u64 {
+        return Err(too_large());
+    }
+    let whole = async {
+        let mut bytes = BytesMut::new();
+        loop {
+            let frame = tokio::time::timeout(Duration::from_secs(15), body.frame()).await;
+            match frame.map_err(|_| Error::bad_request("request body timed out"))? {
+                None => return Ok(bytes.freeze()),
+                Some(Err(_)) => return Err(Error::bad_request("request body could not be read")),
+                Some(Ok(frame)) => {
+                    let Ok(data) = frame.into_data() else { continue };
+                    if bytes.is_empty() && http_body::Body::is_end_stream(&body) && data.len() <= limit {
+                        return Ok(data);
+                    }
+                    if bytes.len() + data.len() > limit {
+                        return Err(too_large());
+                    }
+                    bytes.extend_from_slice(&data);
+                }
+            }
+        }
+    };
+    tokio::time::timeout(total, whole).await.unwrap_or_else(|_| Err(Error::bad_request("request body timed out")))
+}

@@ -1,0 +1,137 @@
+//! What every request passes before its handler, in the order of contract 01 §1.5:
+//! version, credential, kind of credential, permission, self guard.
+
+use crate::{
+    error::{Failure, answer},
+    routes::{Credential, Gate, Route},
+};
+use axum::{
+    extract::{FromRequestParts, RawPathParams, Request, State},
+    middleware::Next,
+    response::Response,
+};
+use bailiwick_app::{App, auth, context::RequestContext, credentials};
+use bailiwick_domain::{API_VERSION, Error, OrgType, Result};
+use bailiwick_policy::{Caller, Permission};
+use http::{HeaderMap, Method, header, request::Parts};
+use serde_json::json;
+use std::{sync::Arc, time::Duration};
+
+/// An answer that takes longer is given up (contract 01 §1.8).
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Admits or refuses, then runs the handler and renders what it could not do.
+pub async fn gate(State((app, route)): State<(App, Arc<Route>)>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    parts.extensions.insert(route.clone());
+    if let Err(error) = admit(&app, &route, &mut parts).await {
+        return answer(&error, &route);
+    }
+    let run = tokio::time::timeout(ANSWER_TIMEOUT, next.run(Request::from_parts(parts, body))).await;
+    let Ok(mut response) = run else {
+        let log = format!("no answer within {ANSWER_TIMEOUT:?}");
+        return answer(&Error::Unavailable { message: "service temporarily unavailable".into(), log }, &route);
+    };
+    match response.extensions_mut().remove::<Failure>() {
+        Some(failure) => answer(&failure.0, &route),
+        None => response,
+    }
+}
+
+async fn admit(app: &App, route: &Route, parts: &mut Parts) -> Result<()> {
+    check_version(&parts.headers)?;
+    match route.credential {
+        Credential::Public | Credential::Provider => return Ok(()),
+        Credential::System => {
+            let header = authorization(&parts.headers);
+            let ip = client_ip(parts)?;
+            let system = credentials::authenticate_system(app, header, ip).await?;
+            parts.extensions.insert(system);
+            return Ok(());
+        }
+        Credential::User | Credential::Session | Credential::SessionOrKey => {}
+    }
+    let caller = auth::authenticate_bearer(app, authorization(&parts.headers)).await?;
+    check_kind(&caller, route)?;
+    let id = last_path_value(parts).await;
+    check_gate(&caller, route, id.as_deref())?;
+    if route.not_self && id.and_then(|id| id.parse().ok()).is_some_and(|id| caller.is_self(id)) {
+        return Err(Error::forbidden("cannot perform administrative actions on yourself"));
+    }
+    parts.extensions.insert(caller);
+    Ok(())
+}
+
+/// A request may pin the version; only ours exists.
+fn check_version(headers: &HeaderMap) -> Result<()> {
+    match headers.get("api-version") {
+        Some(asked) if asked != API_VERSION => {
+            let asked = String::from_utf8_lossy(asked.as_bytes()).into_owned();
+            let data = json!({"requested": asked, "supported": [API_VERSION]});
+            Err(Error::BadRequest { message: "unsupported api version".into(), data })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Which kinds of token the route takes (contract 05 §6).
+fn check_kind(caller: &Caller, route: &Route) -> Result<()> {
+    let is_key = caller.is_api_key();
+    match route.credential {
+        Credential::User if caller.acting_for().is_some() => Err(Error::Forbidden {
+            message: "self-service operations are not allowed during impersonation".into(),
+            data: json!({
+                "reason": "impersonation_active",
+                "message": "self-service operations like changing password or profile are disabled during impersonation for security reasons",
+            }),
+        }),
+        // A key never holds what a destroy or a password reset needs: the gate's own text (contract 05 §6).
+        Credential::Session if is_key && route.gate != Gate::Open => Err(Error::insufficient_permissions()),
+        Credential::User | Credential::Session if is_key => {
+            Err(Error::forbidden("this endpoint cannot be accessed with an api key"))
+        }
+        _ if caller.is_read_only() && route.method != Method::GET => Err(Error::insufficient_permissions()),
+        _ => Ok(()),
+    }
+}
+
+fn check_gate(caller: &Caller, route: &Route, id: Option<&str>) -> Result<()> {
+    let admitted = match route.gate {
+        Gate::Open => true,
+        Gate::Needs(permissions) => permissions.iter().all(|p| caller.holds(*p)),
+        Gate::OwnOrganizationOr(permission) => {
+            let own = caller.org().map(|o| o.id);
+            caller.holds(permission) || (own.is_some() && id.and_then(|id| id.parse().ok()) == own)
+        }
+        Gate::RebrandingOwner(verb) => {
+            let owner = caller.org_type() == Some(OrgType::Owner) && caller.holds(Permission::ManageDistributors);
+            return if owner {
+                Ok(())
+            } else {
+                Err(Error::forbidden(format!("only owner organization can {verb} rebranding")))
+            };
+        }
+    };
+    if admitted { Ok(()) } else { Err(Error::insufficient_permissions()) }
+}
+
+/// The first path parameter that is an object's id.
+async fn last_path_value(parts: &mut Parts) -> Option<String> {
+    let params = RawPathParams::from_request_parts(parts, &()).await.ok()?;
+    params.iter().find(|(key, _)| *key == "id").map(|(_, value)| value.to_owned())
+}
+
+/// The `Authorization` header; one that is not text is malformed, which an empty text is too.
+pub(crate) fn authorization(headers: &HeaderMap) -> Option<&str> {
+    headers.get(header::AUTHORIZATION).map(|v| v.to_str().unwrap_or_default())
+}
+
+/// The client's address as the outer layer found it.
+pub(crate) fn client_ip(parts: &Parts) -> Result<std::net::IpAddr> {
+    parts
+        .extensions
+        .get::<RequestContext>()
+        .map(|c| c.client_ip)
+        .ok_or_else(|| Error::internal("the request has no context"))
+}
+

@@ -1,0 +1,81 @@
+//! What every answer gets, whatever produced it: request id, version, security headers (contract 01 §1.9).
+
+use axum::{
+    extract::{ConnectInfo, Request, State},
+    middleware::Next,
+    response::Response,
+};
+use bailiwick_app::{App, context::RequestContext};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use tracing::Instrument;
+
+static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+static API_VERSION: HeaderName = HeaderName::from_static("api-version");
+
+/// Outermost layer.
+pub async fn frame(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let request_id = request_id(&app, request.headers());
+    let client_ip = client_ip(&app, &request);
+    let is_provider = is_provider_path(request.uri().path());
+    let span = tracing::debug_span!("request", id = %request_id, method = %request.method(), path = request.uri().path());
+    let id_header = HeaderValue::from_str(&request_id);
+    request.extensions_mut().insert(RequestContext { request_id, client_ip });
+    let mut response = next.run(request).instrument(span).await;
+    let headers = response.headers_mut();
+    if let Ok(id) = id_header {
+        headers.insert(REQUEST_ID.clone(), id);
+    }
+    if !is_provider {
+        headers.insert(API_VERSION.clone(), HeaderValue::from_static(bailiwick_domain::API_VERSION));
+    }
+    secure(headers, app.settings.public_url.starts_with("https://"));
+    response
+}
+
+/// The client's own id when it is well formed, else a fresh one.
+fn request_id(app: &App, headers: &HeaderMap) -> String {
+    let given = headers.get(&REQUEST_ID).and_then(|v| v.to_str().ok());
+    let well_formed = |s: &&str| {
+        (1..=128).contains(&s.len()) && s.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
+    };
+    match given.filter(well_formed) {
+        Some(id) => id.to_owned(),
+        None => app.fresh::<uuid::Uuid>().to_string(),
+    }
+}
+
+/// The peer; behind trusted proxies the nearest address in `X-Forwarded-For` that is not one of them.
+fn client_ip(app: &App, request: &Request) -> IpAddr {
+    let peer = request
+        .extensions()
+        .get::<ConnectInfo<SocketAddr>>()
+        .map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |c| c.0.ip().to_canonical());
+    let trusted = &app.settings.trusted_proxies;
+    if !trusted.contains(&peer) {
+        return peer;
+    }
+    let forwarded = request.headers().get_all("x-forwarded-for").iter().filter_map(|v| v.to_str().ok());
+    let chain: Vec<IpAddr> =
+        forwarded.flat_map(|v| v.split(',')).filter_map(|ip| ip.trim().parse().ok()).collect();
+    chain.into_iter().rev().find(|ip| !trusted.contains(ip)).unwrap_or(peer)
+}
+
+fn is_provider_path(path: &str) -> bool {
+    path.starts_with("/oidc") || path.starts_with("/api/interaction")
+}
+
+/// Security headers; whatever a handler has set itself stays.
+fn secure(headers: &mut HeaderMap, https: bool) {
+    let mut default = |name: HeaderName, value: &'static str| {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    };
+    default(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
+    default(header::REFERRER_POLICY, "strict-origin-when-cross-origin");
+    default(header::X_FRAME_OPTIONS, "SAMEORIGIN");
+    default(header::CACHE_CONTROL, "no-store");
+    default(header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'");
+    if https {
+        default(header::STRICT_TRANSPORT_SECURITY, "max-age=31536000");
+    }
+}

@@ -1,0 +1,42 @@
+//! `GET /health` (contract 01 §1.10).
+
+use crate::envelope::render;
+use axum::{extract::State, response::Response};
+use bailiwick_app::App;
+use bailiwick_domain::API_VERSION;
+use http::StatusCode;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// What runs here.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Health {
+    /// Version of the service.
+    pub version: &'static str,
+    /// Commit it was built from, `unknown` outside a repository.
+    pub commit: &'static str,
+    /// Time of that commit, RFC 3339; `unknown` outside a repository.
+    pub build_time: &'static str,
+    /// Operating system and architecture.
+    pub platform: String,
+    /// Interface version.
+    pub api_version: &'static str,
+}
+
+/// 200 while the database answers, else 503 with the same data.
+pub async fn show(State(app): State<App>) -> Response {
+    let health = Health {
+        version: env!("CARGO_PKG_VERSION"),
+        commit: option_env!("BAILIWICK_COMMIT").unwrap_or("unknown"),
+        build_time: option_env!("BAILIWICK_BUILD_TIME").unwrap_or("unknown"),
+        platform: format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
+        api_version: API_VERSION,
+    };
+    match app.db.ping().await {
+        Ok(()) => render(StatusCode::OK, "service healthy", &health),
+        Err(e) => {
+            tracing::error!(error = %e, "the database does not answer");
+            render(StatusCode::SERVICE_UNAVAILABLE, "service unhealthy", &health)
+        }
+    }
+}

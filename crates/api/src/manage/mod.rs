@@ -1,0 +1,3 @@
+//! Handlers of the management API: extract, one call of a use case, envelope.
+
+pub mod health;

@@ -1,0 +1,161 @@
+//! The OpenAPI 3.1 document, made from the route table and the wire types. `bailiwick openapi` prints it.
+
+use crate::routes::{Class, Credential, Gate, Route, table};
+use serde_json::{Map, Value, json};
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{RefOr, schema::Schema},
+};
+
+/// A wire type's schema, with those it refers to.
+#[derive(Clone, Copy)]
+pub struct SchemaOf {
+    name: fn() -> String,
+    schema: fn() -> RefOr<Schema>,
+    others: fn(&mut Vec<(String, RefOr<Schema>)>),
+}
+
+impl SchemaOf {
+    /// Of a type.
+    pub fn of<T: ToSchema>() -> SchemaOf {
+        SchemaOf {
+            name: || T::name().into_owned(),
+            schema: <T as PartialSchema>::schema,
+            others: <T as ToSchema>::schemas,
+        }
+    }
+
+    fn register(&self, components: &mut Map<String, Value>) -> Value {
+        let mut others = Vec::new();
+        (self.others)(&mut others);
+        others.push(((self.name)(), (self.schema)()));
+        for (name, schema) in others {
+            components.insert(name, serde_json::to_value(schema).unwrap_or(Value::Null));
+        }
+        json!({"$ref": format!("#/components/schemas/{}", (self.name)())})
+    }
+}
+
+/// The document; keys in a fixed order, so that it can be compared byte by byte.
+pub fn document() -> Value {
+    let mut paths: Map<String, Value> = Map::new();
+    let mut components: Map<String, Value> = Map::new();
+    for route in table() {
+        let item = paths.entry(route.path.clone()).or_insert_with(|| json!({}));
+        if let Some(item) = item.as_object_mut() {
+            item.insert(route.method.as_str().to_ascii_lowercase(), operation(&route, &mut components));
+        }
+    }
+    components.insert("Error".to_owned(), error_schema());
+    components.sort_keys();
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Bailiwick",
+            "version": bailiwick_domain::API_VERSION,
+            "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
+            "description": "Organizations, users, systems and the tenant-isolating alerting proxy. All paths exist under every configured base path."
+        },
+        "servers": [{"url": "/api"}, {"url": "/"}, {"url": "/backend/api"}, {"url": "/collect/api"}],
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {
+                "bearer": {"type": "http", "scheme": "bearer", "description": "Session token of POST /auth/exchange."},
+                "system": {"type": "http", "scheme": "basic", "description": "system_key and system_secret."}
+            }
+        }
+    })
+}
+
+fn operation(route: &Route, components: &mut Map<String, Value>) -> Value {
+    let mut out = json!({
+        "operationId": route.operation,
+        "x-class": match route.class { Class::Core => "core", Class::Extra => "extra" },
+        "parameters": path_parameters(&route.path),
+        "security": security(route.credential),
+        "responses": responses(route, components),
+    });
+    let Some(map) = out.as_object_mut() else { return out };
+    if route.is_pending() {
+        map.insert("x-not-implemented".to_owned(), json!(true));
+    }
+    let permissions = permissions(route.gate);
+    if !permissions.is_empty() {
+        map.insert("x-permissions".to_owned(), json!(permissions));
+    }
+    if let Some(schema) = &route.takes {
+        let schema = schema.register(components);
+        map.insert(
+            "requestBody".to_owned(),
+            json!({"required": true, "content": {"application/json": {"schema": schema}}}),
+        );
+    }
+    out
+}
+
+fn permissions(gate: Gate) -> Vec<&'static str> {
+    match gate {
+        Gate::Needs(list) => list.iter().map(|p| p.as_str()).collect(),
+        Gate::OwnOrganizationOr(p) => vec![p.as_str()],
+        Gate::Open | Gate::RebrandingOwner(_) => Vec::new(),
+    }
+}
+
+fn security(credential: Credential) -> Value {
+    match credential {
+        Credential::Public => json!([]),
+        Credential::System => json!([{"system": []}]),
+        _ => json!([{"bearer": []}]),
+    }
+}
+
+fn path_parameters(path: &str) -> Value {
+    path.split('{')
+        .skip(1)
+        .filter_map(|rest| rest.split_once('}'))
+        .map(|(name, _)| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}))
+        .collect()
+}
+
+fn responses(route: &Route, components: &mut Map<String, Value>) -> Value {
+    let mut out = Map::new();
+    let data = route.gives.as_ref().map_or(json!({}), |s| s.register(components));
+    let envelope = json!({
+        "type": "object",
+        "required": ["code", "message", "data"],
+        "properties": {"code": {"type": "integer"}, "message": {"type": "string"}, "data": data},
+    });
+    let success = if route.is_proxied() { json!({}) } else { envelope };
+    out.insert(
+        route.success.to_string(),
+        json!({"description": "Done.", "content": {"application/json": {"schema": success}}}),
+    );
+    out.insert(
+        "default".to_owned(),
+        json!({"description": "Refused or failed.", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}}),
+    );
+    Value::Object(out)
+}
+
+fn error_schema() -> Value {
+    json!({
+        "type": "object",
+        "required": ["code", "message", "data"],
+        "properties": {
+            "code": {"type": "integer", "description": "HTTP status."},
+            "message": {"type": "string"},
+            "data": {
+                "type": ["object", "null"],
+                "properties": {
+                    "type": {"const": "validation_error"},
+                    "errors": {"type": "array", "items": {
+                        "type": "object",
+                        "required": ["key", "message"],
+                        "properties": {"key": {"type": "string"}, "message": {"type": "string"}, "value": {"type": "string"}}
+                    }}
+                }
+            }
+        }
+    })
+}

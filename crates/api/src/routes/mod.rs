@@ -1,0 +1,280 @@
+//! The route table: one row for every operation, read by the router, the gate, the OpenAPI document and the tests.
+//!
+//! To add an endpoint: a row in the file of its area (method, path, operation id, credential, gate), its handler with
+//! `.to(…)`, its wire types with `.takes::<T>()` and `.gives::<T>()`. The sweep and coverage tests pick it up by themselves.
+
+mod alerts;
+mod applications;
+mod impersonation;
+mod organizations;
+mod rebranding;
+mod session;
+mod system_side;
+mod systems;
+mod users;
+
+use crate::openapi::SchemaOf;
+use axum::{
+    extract::Request,
+    handler::Handler,
+    response::{IntoResponse, Response},
+    routing::{MethodFilter, MethodRouter, on},
+};
+use bailiwick_app::App;
+use bailiwick_domain::{Error, OrgType};
+use bailiwick_policy::Permission;
+use http::Method;
+
+/// Who may call a route at all: the kind of credential (contract 05 §6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Credential {
+    /// Anybody.
+    Public,
+    /// A provider token or a session token; the handler verifies it (`/user/*`).
+    Provider,
+    /// `U`: a user's session token, not while impersonating, no API key.
+    User,
+    /// `J`: a session or impersonation token.
+    Session,
+    /// `JK`: those and API keys.
+    SessionOrKey,
+    /// `B`: a system's key and secret.
+    System,
+}
+
+impl Credential {
+    /// For `WWW-Authenticate`.
+    pub const fn challenge(self) -> &'static str {
+        match self {
+            Credential::System => "Basic realm=\"System Authentication\"",
+            _ => "Bearer",
+        }
+    }
+}
+
+/// What the caller must hold (contract 05 §10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// Any caller with the right kind of credential.
+    Open,
+    /// All of these permissions.
+    Needs(&'static [Permission]),
+    /// This permission, or the path names the caller's own organization.
+    OwnOrganizationOr(Permission),
+    /// Owner organization with `manage:distributors`; else 403 `only owner organization can <verb> rebranding`.
+    RebrandingOwner(&'static str),
+}
+
+/// Core: in the interface specification. Extra: beyond it, existing clients use it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// In the specification.
+    Core,
+    /// Beyond it.
+    Extra,
+}
+
+/// Who serves the row.
+#[derive(Clone)]
+enum Served {
+    /// A handler behind the gate.
+    Here(MethodRouter<App>),
+    /// The alerting proxy, which has rules of its own for paths, methods and errors (contract 04 §1).
+    Proxy,
+    /// Nobody yet: the gate answers, then 501.
+    Pending,
+}
+
+/// One row.
+#[derive(Clone)]
+pub struct Route {
+    /// GET also answers HEAD.
+    pub method: Method,
+    /// Path below a base path.
+    pub path: String,
+    /// OpenAPI operation id, unique.
+    pub operation: String,
+    /// Core or extra.
+    pub class: Class,
+    /// Kind of credential.
+    pub credential: Credential,
+    /// Permission.
+    pub gate: Gate,
+    /// Refused with the caller's own user id in the path (contract 01 §5.1).
+    pub not_self: bool,
+    /// Text of a 500, where the operation has one.
+    pub failed: Option<&'static str>,
+    /// Largest body in bytes, where it is not the general one.
+    pub body_limit: Option<usize>,
+    /// Organization family, for handlers shared by the three.
+    pub family: Option<OrgType>,
+    /// Status of success, for OpenAPI.
+    pub success: u16,
+    /// Schema of the request body.
+    pub takes: Option<SchemaOf>,
+    /// Schema of `data`.
+    pub gives: Option<SchemaOf>,
+    served: Served,
+}
+
+impl std::fmt::Debug for Route {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.method, self.path)
+    }
+}
+
+impl Route {
+    fn new(method: Method, path: impl Into<String>, operation: impl Into<String>) -> Route {
+        Route {
+            method,
+            path: path.into(),
+            operation: operation.into(),
+            class: Class::Core,
+            credential: Credential::SessionOrKey,
+            gate: Gate::Open,
+            not_self: false,
+            failed: None,
+            body_limit: None,
+            family: None,
+            success: 200,
+            takes: None,
+            gives: None,
+            served: Served::Pending,
+        }
+    }
+
+    /// A row with this gate.
+    #[must_use]
+    fn gate(self, gate: Gate) -> Route {
+        Route { gate, ..self }
+    }
+
+    #[must_use]
+    fn needs(self, permissions: &'static [Permission]) -> Route {
+        self.gate(Gate::Needs(permissions))
+    }
+
+    #[must_use]
+    fn credential(self, credential: Credential) -> Route {
+        Route { credential, ..self }
+    }
+
+    #[must_use]
+    fn extra(self) -> Route {
+        Route { class: Class::Extra, ..self }
+    }
+
+    #[must_use]
+    fn not_self(self) -> Route {
+        Route { not_self: true, ..self }
+    }
+
+    #[must_use]
+    fn failing(self, text: &'static str) -> Route {
+        Route { failed: Some(text), ..self }
+    }
+
+    #[must_use]
+    fn body_limit(self, bytes: usize) -> Route {
+        Route { body_limit: Some(bytes), ..self }
+    }
+
+    #[must_use]
+    fn family(self, family: OrgType) -> Route {
+        Route { family: Some(family), ..self }
+    }
+
+    #[must_use]
+    fn answers(self, status: u16) -> Route {
+        Route { success: status, ..self }
+    }
+
+    /// Schema of the JSON body.
+    #[must_use]
+    fn takes<T: utoipa::ToSchema>(self) -> Route {
+        Route { takes: Some(SchemaOf::of::<T>()), ..self }
+    }
+
+    /// Schema of `data`.
+    #[must_use]
+    fn gives<T: utoipa::ToSchema>(self) -> Route {
+        Route { gives: Some(SchemaOf::of::<T>()), ..self }
+    }
+
+    /// The handler.
+    #[must_use]
+    fn to<H, T>(self, handler: H) -> Route
+    where
+        H: Handler<T, App>,
+        T: 'static,
+    {
+        let filter = MethodFilter::try_from(self.method.clone()).unwrap_or(MethodFilter::GET);
+        Route { served: Served::Here(on(filter, handler)), ..self }
+    }
+
+    #[must_use]
+    fn by_proxy(self) -> Route {
+        Route { served: Served::Proxy, ..self }
+    }
+
+    /// Whether the use case does not exist yet: the gate answers, then 501.
+    pub const fn is_pending(&self) -> bool {
+        matches!(self.served, Served::Pending)
+    }
+
+    /// Whether the alerting proxy serves it.
+    pub const fn is_proxied(&self) -> bool {
+        matches!(self.served, Served::Proxy)
+    }
+
+    /// The axum handler, unless the proxy serves the row.
+    pub(crate) fn handler(&self) -> Option<MethodRouter<App>> {
+        let filter = MethodFilter::try_from(self.method.clone()).unwrap_or(MethodFilter::GET);
+        match &self.served {
+            Served::Here(handler) => Some(handler.clone()),
+            Served::Proxy => None,
+            Served::Pending => Some(on(filter, pending)),
+        }
+    }
+}
+
+async fn pending(_: Request) -> Response {
+    crate::error::Failure::from(Error::NotImplemented).into_response()
+}
+
+fn get(path: impl Into<String>, operation: impl Into<String>) -> Route {
+    Route::new(Method::GET, path, operation)
+}
+fn post(path: impl Into<String>, operation: impl Into<String>) -> Route {
+    Route::new(Method::POST, path, operation)
+}
+fn put(path: impl Into<String>, operation: impl Into<String>) -> Route {
+    Route::new(Method::PUT, path, operation)
+}
+fn patch(path: impl Into<String>, operation: impl Into<String>) -> Route {
+    Route::new(Method::PATCH, path, operation)
+}
+fn delete(path: impl Into<String>, operation: impl Into<String>) -> Route {
+    Route::new(Method::DELETE, path, operation)
+}
+
+/// The whole table.
+pub fn table() -> Vec<Route> {
+    [
+        session::rows(),
+        organizations::rows(),
+        users::rows(),
+        systems::rows(),
+        system_side::rows(),
+        applications::rows(),
+        impersonation::rows(),
+        rebranding::rows(),
+        alerts::rows(),
+    ]
+    .concat()
+}
+
+/// Operations whose use case does not exist yet. Must be empty at the end.
+pub fn not_implemented() -> Vec<String> {
+    table().iter().filter(|r| r.is_pending()).map(|r| format!("{} {}", r.method, r.path)).collect()
+}

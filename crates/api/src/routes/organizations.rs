@@ -1,0 +1,81 @@
+//! The three organization families, the flat organization list and the VAT validator.
+
+use super::{Gate, Route, delete, get, patch, post, put};
+use bailiwick_domain::OrgType;
+use bailiwick_policy::Permission;
+
+struct Names {
+    family: OrgType,
+    one: &'static str,
+    many: &'static str,
+    read: &'static [Permission],
+    manage: &'static [Permission],
+    destroy: &'static [Permission],
+    failed: [&'static str; 12],
+}
+
+macro_rules! names {
+    ($family:ident, $one:literal, $many:literal, $one_title:literal, $many_title:literal, $read:ident, $manage:ident, $destroy:ident) => {
+        Names {
+            family: OrgType::$family,
+            one: $one_title,
+            many: $many_title,
+            read: &[Permission::$read],
+            manage: &[Permission::$manage],
+            destroy: &[Permission::$manage, Permission::$destroy],
+            failed: [
+                concat!("failed to list ", $many),
+                concat!("failed to create ", $one),
+                concat!("failed to get ", $one),
+                concat!("failed to update ", $one),
+                concat!("failed to delete ", $one),
+                concat!("failed to restore ", $one),
+                concat!("failed to destroy ", $one),
+                concat!("failed to suspend ", $one),
+                concat!("failed to reactivate ", $one),
+                concat!("failed to get ", $one, " stats"),
+                concat!("failed to retrieve ", $many, " totals"),
+                concat!("failed to retrieve ", $many, " trend"),
+            ],
+        }
+    };
+}
+
+pub(super) fn rows() -> Vec<Route> {
+    let families = [
+        names!(Distributor, "distributor", "distributors", "Distributor", "Distributors", ReadDistributors, ManageDistributors, DestroyDistributors),
+        names!(Reseller, "reseller", "resellers", "Reseller", "Resellers", ReadResellers, ManageResellers, DestroyResellers),
+        names!(Customer, "customer", "customers", "Customer", "Customers", ReadCustomers, ManageCustomers, DestroyCustomers),
+    ];
+    let mut rows: Vec<Route> = families.iter().flat_map(family).collect();
+    rows.extend([
+        get("/organizations", "listOrganizations"),
+        get("/validators/vat/{entity_type}", "validateVat").failing("failed to validate vat"),
+    ]);
+    rows
+}
+
+fn family(n: &Names) -> Vec<Route> {
+    let p = format!("/{}", n.family.plural());
+    let id = format!("{p}/{{id}}");
+    let own = Gate::OwnOrganizationOr(n.read[0]);
+    let (one, many, f) = (n.one, n.many, n.failed);
+    [
+        get(&p, format!("list{many}")).needs(n.read).failing(f[0]),
+        post(&p, format!("create{one}")).needs(n.manage).failing(f[1]).answers(201),
+        get(format!("{p}/totals"), format!("get{many}Totals")).needs(n.read).failing(f[10]),
+        get(format!("{p}/trend"), format!("get{many}Trend")).needs(n.read).failing(f[11]),
+        get(format!("{p}/export"), format!("export{many}")).needs(n.read),
+        get(&id, format!("get{one}")).gate(own).failing(f[2]),
+        put(&id, format!("update{one}")).needs(n.manage).failing(f[3]),
+        delete(&id, format!("delete{one}")).needs(n.manage).failing(f[4]),
+        patch(format!("{id}/restore"), format!("restore{one}")).needs(n.manage).failing(f[5]),
+        delete(format!("{id}/destroy"), format!("destroy{one}")).needs(n.destroy).failing(f[6]),
+        patch(format!("{id}/suspend"), format!("suspend{one}")).needs(n.manage).failing(f[7]),
+        patch(format!("{id}/reactivate"), format!("reactivate{one}")).needs(n.manage).failing(f[8]),
+        get(format!("{id}/stats"), format!("get{one}Stats")).gate(own).failing(f[9]),
+    ]
+    .into_iter()
+    .map(|row| row.family(n.family))
+    .collect()
+}

@@ -1,0 +1,47 @@
+//! What systems call: registration, info, heartbeat, inventory, rebranding, and the alerting proxy's rows.
+
+use super::{Credential, Route, delete, get, post};
+
+pub(super) fn rows() -> Vec<Route> {
+    use Credential::{Public, System};
+    vec![
+        post("/systems/register", "registerSystem").credential(Public),
+        get("/systems/info", "getSystemInfo").credential(System),
+        post("/systems/heartbeat", "sendHeartbeat").credential(System).failing("failed to process heartbeat"),
+        post("/systems/inventory", "sendInventory")
+            .credential(System)
+            .answers(202)
+            .failing("failed to process inventory"),
+        get("/systems/rebranding", "getSystemRebranding").credential(System),
+        get("/systems/rebranding/{product_id}/{asset}", "getSystemRebrandingAsset").credential(System),
+    ]
+    .into_iter()
+    .chain(proxy())
+    .collect()
+}
+
+/// `{service}` stands for `services/{backend}/{alert_router}`, also below `api/` (contract 04 §1.1).
+fn proxy() -> Vec<Route> {
+    [
+        get("/{service}/api/v2/alerts", "listOwnAlerts"),
+        post("/{service}/api/v2/alerts", "pushAlerts"),
+        get("/{service}/api/v2/silences", "listOwnSilences"),
+        post("/{service}/api/v2/silences", "setSilence"),
+        get("/{service}/api/v2/silences/{silence_id}", "getSilence"),
+        delete("/{service}/api/v2/silences/{silence_id}", "expireSilence"),
+        get("/{service}/api/v2/silence/{silence_id}", "getSilenceSingular").extra(),
+        delete("/{service}/api/v2/silence/{silence_id}", "expireSilenceSingular").extra(),
+        get("/{service}/api/v2/alerts/groups", "listOwnAlertGroups").extra(),
+        get("/{service}/api/v2/status", "getRouterStatus").extra(),
+        get("/{service}/api/v2/receivers", "listReceivers").extra(),
+        get("/{service}/-/ready", "isRouterReady").extra().credential(Credential::Public),
+        get("/{service}/-/healthy", "isRouterHealthy").extra().credential(Credential::Public),
+        get("/{service}/metrics", "getRouterMetrics").extra(),
+    ]
+    .into_iter()
+    .map(|row| {
+        let credential = if row.credential == Credential::Public { row.credential } else { Credential::System };
+        row.credential(credential).by_proxy()
+    })
+    .collect()
+}

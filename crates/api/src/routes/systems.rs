@@ -1,0 +1,44 @@
+//! Systems and their inventory, management side.
+
+use super::{Route, delete, get, patch, post, put};
+use bailiwick_policy::Permission::{DestroySystems, ManageSystems, ReadSystems};
+
+/// Any internal fault on a route with an id (contract 03 §1.2).
+const FAILED: &str = "failed to process system request";
+
+pub(super) fn rows() -> Vec<Route> {
+    const READ: &[bailiwick_policy::Permission] = &[ReadSystems];
+    const MANAGE: &[bailiwick_policy::Permission] = &[ManageSystems];
+    vec![
+        get("/systems", "listSystems").needs(READ),
+        post("/systems", "createSystem").needs(MANAGE).answers(201).failing("failed to create system"),
+        get("/systems/totals", "getSystemsTotals").needs(READ),
+        get("/systems/trend", "getSystemsTrend").needs(READ),
+        get("/systems/export", "exportSystems").needs(READ),
+        get("/systems/{id}", "getSystem").needs(READ).failing(FAILED),
+        put("/systems/{id}", "updateSystem").needs(MANAGE).failing(FAILED),
+        delete("/systems/{id}", "deleteSystem").needs(MANAGE).failing(FAILED),
+        patch("/systems/{id}/restore", "restoreSystem").needs(MANAGE).failing(FAILED),
+        delete("/systems/{id}/destroy", "destroySystem").needs(&[ManageSystems, DestroySystems]).failing(FAILED),
+        patch("/systems/{id}/suspend", "suspendSystem").needs(MANAGE).failing(FAILED),
+        patch("/systems/{id}/reactivate", "reactivateSystem").needs(MANAGE).failing(FAILED),
+        post("/systems/{id}/regenerate-secret", "regenerateSystemSecret").needs(MANAGE).failing(FAILED),
+        get("/systems/{id}/inventory", "listInventory").needs(READ).failing("failed to retrieve inventory history"),
+        get("/systems/{id}/inventory/latest", "getLatestInventory")
+            .needs(READ)
+            .failing("failed to retrieve latest inventory"),
+        get("/systems/{id}/inventory/changes", "getInventoryChanges")
+            .needs(READ)
+            .failing("failed to retrieve changes summary"),
+        get("/systems/{id}/inventory/changes/latest", "getLatestInventoryChanges")
+            .needs(READ)
+            .failing("failed to retrieve changes summary"),
+        get("/systems/{id}/inventory/diffs", "listInventoryDiffs")
+            .needs(READ)
+            .failing("failed to retrieve inventory diffs"),
+        get("/systems/{id}/inventory/diffs/latest", "getLatestInventoryDiffs")
+            .needs(READ)
+            .failing("failed to retrieve inventory diffs"),
+        get("/filters/systems", "getSystemFilters").needs(READ).failing("failed to retrieve system filters"),
+    ]
+}
