@@ -274,6 +274,11 @@ proptest! {
         let owner = world.answers(&world.caller(&catalogue), &target);
         let write = world.answers(&world.key(&catalogue, KeyMode::Write), &target);
         let read = world.answers(&world.key(&catalogue, KeyMode::Read), &target);
+        for (mode, verbs) in [(KeyMode::Read, &[Verb::Read][..]), (KeyMode::Write, &[Verb::Read, Verb::Manage])] {
+            let masked = world.key(&catalogue, mode).permissions();
+            let expected = |p: &Permission| world.caller(&catalogue).holds(*p) && verbs.contains(&p.verb());
+            prop_assert!(Permission::all().all(|p| masked.contains(p) == expected(&p)));
+        }
         assert_at_most(&write, &owner)?;
         assert_at_most(&read, &write)?;
         for (question, allowed) in read {
