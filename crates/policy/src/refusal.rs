@@ -81,8 +81,8 @@ fn creation_text(org_type: OrgType) -> &'static str {
     match org_type {
         OrgType::Owner => "access denied: the owner organization is managed by the system",
         OrgType::Distributor => "access denied: only owners can create distributors",
-        OrgType::Reseller => "access denied: only owners and distributors can create resellers",
-        OrgType::Customer => "access denied: only owners, distributors and resellers can create customers",
+        OrgType::Reseller => "access denied: insufficient permissions to create resellers",
+        OrgType::Customer => "access denied: insufficient permissions to create customers",
     }
 }
 
