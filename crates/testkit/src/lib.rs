@@ -1,5 +1,54 @@
-//! Bailiwick for tests: real parts, seeds and clients.
+//! Bailiwick for tests: the whole service in process on either engine, real parts, seeds and a small client.
 //!
-//! Real programs that tests run against are in [`parts`].
+//! * [`api_test!`] runs one body on SQLite and on PostgreSQL; [`Test`] is the service under test.
+//! * [`call`] is the client that speaks to it in process; [`Test::serve`] opens a real port for outside programs.
+//! * [`seed`] makes organizations, users and sessions; time stands still until [`Test::advance`].
+//! * Real programs that tests run against are in [`parts`].
 
+pub mod call;
+pub mod engine;
 pub mod parts;
+pub mod ports;
+pub mod seed;
+mod service;
+
+pub use call::{Call, Reply};
+pub use engine::Engine;
+pub use ports::{ManualClock, SeededEntropy};
+pub use seed::Persona;
+pub use service::{Running, Test};
+
+/// `api_test!(name, |t| async move { … })` becomes `name::sqlite` and `name::postgres`.
+/// `api_test!(name, |settings| { … }, |t| async move { … })` changes the settings first.
+#[macro_export]
+macro_rules! api_test {
+    ($name:ident, |$t:ident| $body:expr) => {
+        $crate::api_test!($name, |_settings| {}, |$t| $body);
+    };
+    ($name:ident, |$settings:pat_param| $change:expr, |$t:ident| $body:expr) => {
+        mod $name {
+            #[allow(unused_imports)]
+            use super::*;
+
+            async fn body($t: $crate::Test) {
+                $body.await
+            }
+
+            fn change($settings: &mut $crate::Settings) {
+                $change
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn sqlite() {
+                body($crate::Test::start($crate::Engine::Sqlite, change).await).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn postgres() {
+                body($crate::Test::start($crate::Engine::Postgres, change).await).await;
+            }
+        }
+    };
+}
+
+pub use bailiwick_app::Settings;

@@ -1,0 +1,83 @@
+//! A database for each test: a copy of a migrated SQLite file, or a PostgreSQL database cloned from a template.
+
+use crate::{ManualClock, SeededEntropy, parts::postgres, service::build};
+use bailiwick_app::{App, Settings};
+use bailiwick_store::{Db, Options};
+use std::{path::PathBuf, sync::Arc, sync::atomic::{AtomicU32, Ordering}};
+use tokio::sync::OnceCell;
+
+/// Storage engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// A file.
+    Sqlite,
+    /// A database in a throw-away cluster.
+    Postgres,
+}
+
+static SQLITE: OnceCell<(tempfile::TempDir, PathBuf)> = OnceCell::const_new();
+static POSTGRES: OnceCell<&'static str> = OnceCell::const_new();
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+/// The owner's password in every test database.
+pub const OWNER_PASSWORD: &str = "Correct-Horse-7-Battery";
+
+/// Settings of every test before it changes them.
+pub fn settings() -> Settings {
+    let mut settings = Settings::defaults("http://127.0.0.1:8080", b"a secret of thirty-two bytes or so".to_vec());
+    settings.owner.email = "owner@example.org".to_owned();
+    settings.owner.password = Some(bailiwick_app::settings::Secret::new(OWNER_PASSWORD.to_owned()));
+    settings
+}
+
+/// An opened, migrated database with its owner; the directory lives as long as the test.
+pub(crate) async fn database(engine: Engine) -> (Db, Option<tempfile::TempDir>, String) {
+    match engine {
+        Engine::Sqlite => {
+            let (_, template) = SQLITE.get_or_init(sqlite_template).await;
+            let dir = tempfile::tempdir().expect("a directory");
+            let path = dir.path().join("test.db");
+            std::fs::copy(template, &path).expect("a copy of the template");
+            let url = format!("sqlite:{}", path.display());
+            (open(&url).await, Some(dir), url)
+        }
+        Engine::Postgres => {
+            let template = POSTGRES.get_or_init(postgres_template).await;
+            let cluster = postgres::cluster().await.unwrap_or_else(|e| panic!("{e}"));
+            let name = format!("t{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+            cluster.create_database_from(Some(template), &name).await.expect("a database from the template");
+            let url = cluster.url(&name);
+            (open(&url).await, None, url)
+        }
+    }
+}
+
+/// Opens another handle, as a second process would.
+pub(crate) async fn open(url: &str) -> Db {
+    let options = Options { connections: 5, ..Options::new(url) };
+    Db::open(&options).await.expect("the database opens")
+}
+
+async fn sqlite_template() -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("template.db");
+    prepare(&format!("sqlite:{}", path.display())).await;
+    (dir, path)
+}
+
+async fn postgres_template() -> &'static str {
+    let name: &'static str = Box::leak(format!("template_{}", std::process::id()).into_boxed_str());
+    let cluster = postgres::cluster().await.unwrap_or_else(|e| panic!("{e}"));
+    cluster.create_database_from(None, name).await.expect("a template database");
+    prepare(&cluster.url(name)).await;
+    name
+}
+
+async fn prepare(url: &str) {
+    let db = open(url).await;
+    db.migrate().await.expect("the migrations apply");
+    let app: App = build(settings(), db.clone(), Arc::new(ManualClock::new()), Arc::new(SeededEntropy::new(1)));
+    bailiwick_app::bootstrap::ensure_owner(&app).await.expect("an owner");
+    drop(app);
+    db.close().await;
+}

@@ -1,0 +1,117 @@
+//! The service under test.
+
+use crate::{Call, Engine, ManualClock, SeededEntropy, engine};
+use axum::Router;
+use bailiwick_app::{App, Settings};
+use bailiwick_domain::{Clock, Entropy};
+use bailiwick_policy::Catalogue;
+use bailiwick_store::Db;
+use http::Method;
+use std::{sync::Arc, time::Duration};
+
+/// The whole service on a database of its own.
+#[derive(Debug)]
+pub struct Test {
+    /// Use cases, settings, storage.
+    pub app: App,
+    /// The clock of the service; stands still.
+    pub clock: Arc<ManualClock>,
+    /// Storage engine.
+    pub engine: Engine,
+    /// Address of the database, for a second process on it.
+    pub database_url: String,
+    router: Router,
+    _dir: Option<tempfile::TempDir>,
+}
+
+pub(crate) fn build(settings: Settings, db: Db, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> App {
+    App::new(settings, db, clock, entropy, Catalogue::built_in().clone()).expect("the settings are complete")
+}
+
+impl Test {
+    /// A fresh service after `change` has seen its settings.
+    pub async fn start(engine: Engine, change: fn(&mut Settings)) -> Test {
+        let mut settings = engine::settings();
+        change(&mut settings);
+        Test::with(engine, settings).await
+    }
+
+    /// A fresh service with these settings.
+    pub async fn with(engine: Engine, settings: Settings) -> Test {
+        let (db, dir, database_url) = engine::database(engine).await;
+        let clock = Arc::new(ManualClock::new());
+        let app = build(settings, db, clock.clone(), Arc::new(SeededEntropy::new(2)));
+        app.start_background();
+        let router = bailiwick_api::router(&app);
+        Test { app, clock, engine, database_url, router, _dir: dir }
+    }
+
+    /// A second process on the same database and clock (PostgreSQL).
+    pub async fn replica(&self) -> Test {
+        let db = engine::open(&self.database_url).await;
+        let entropy = Arc::new(SeededEntropy::new(3));
+        let app = build(self.app.settings.clone(), db, self.clock.clone(), entropy);
+        app.start_background();
+        let router = bailiwick_api::router(&app);
+        let (engine, database_url) = (self.engine, self.database_url.clone());
+        Test { app, clock: self.clock.clone(), engine, database_url, router, _dir: None }
+    }
+
+    /// A request.
+    pub fn call(&self, method: Method, path: &str) -> Call {
+        Call::new(self.router.clone(), method, path)
+    }
+
+    /// GET.
+    pub fn get(&self, path: &str) -> Call {
+        self.call(Method::GET, path)
+    }
+
+    /// POST.
+    pub fn post(&self, path: &str) -> Call {
+        self.call(Method::POST, path)
+    }
+
+    /// PUT.
+    pub fn put(&self, path: &str) -> Call {
+        self.call(Method::PUT, path)
+    }
+
+    /// PATCH.
+    pub fn patch(&self, path: &str) -> Call {
+        self.call(Method::PATCH, path)
+    }
+
+    /// DELETE.
+    pub fn delete(&self, path: &str) -> Call {
+        self.call(Method::DELETE, path)
+    }
+
+    /// Lets time pass.
+    pub fn advance(&self, by: Duration) {
+        self.clock.advance(by);
+    }
+
+    /// Opens a real port for programs outside.
+    pub async fn serve(&self) -> Running {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("its address");
+        let service = self.router.clone().into_make_service_with_connect_info::<std::net::SocketAddr>();
+        let task = tokio::task::spawn(async move { axum::serve(listener, service).await });
+        Running { url: format!("http://{address}"), task }
+    }
+}
+
+/// The service on a real port until dropped.
+#[derive(Debug)]
+pub struct Running {
+    /// `http://127.0.0.1:port`.
+    pub url: String,
+    task: tokio::task::JoinHandle<std::io::Result<()>>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
