@@ -52,13 +52,14 @@ fn client_ip(app: &App, request: &Request) -> IpAddr {
         .get::<ConnectInfo<SocketAddr>>()
         .map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |c| c.0.ip().to_canonical());
     let trusted = &app.settings.trusted_proxies;
-    if !trusted.contains(&peer) {
+    let is_trusted = |ip: IpAddr| trusted.iter().any(|network| network.contains(ip));
+    if !is_trusted(peer) {
         return peer;
     }
     let forwarded = request.headers().get_all("x-forwarded-for").iter().filter_map(|v| v.to_str().ok());
     let chain: Vec<IpAddr> =
         forwarded.flat_map(|v| v.split(',')).filter_map(|ip| ip.trim().parse().ok()).collect();
-    chain.into_iter().rev().find(|ip| !trusted.contains(ip)).unwrap_or(peer)
+    chain.into_iter().rev().find(|ip| !is_trusted(*ip)).unwrap_or(peer)
 }
 
 fn is_provider_path(path: &str) -> bool {

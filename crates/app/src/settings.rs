@@ -1,6 +1,6 @@
 //! What the use cases need to know of the configuration: plain, checked values. The `server` crate makes them.
 
-use std::{fmt, time::Duration};
+use std::{fmt, net::IpAddr, time::Duration};
 
 /// A value that never prints.
 #[derive(Clone, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct Settings {
     /// Bases under which the API answers; `""` is the root.
     pub base_paths: Vec<String>,
     /// Peers whose `X-Forwarded-For` is believed.
-    pub trusted_proxies: Vec<std::net::IpAddr>,
+    pub trusted_proxies: Vec<Network>,
     /// Origins allowed by CORS; empty = off.
     pub cors_origins: Vec<String>,
     /// At least 32 bytes; every key of the service is derived from it.
@@ -57,6 +57,33 @@ pub struct Settings {
     pub limits: Limits,
 }
 
+/// A range of addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    /// Any address in it.
+    pub address: IpAddr,
+    /// Leading bits that count.
+    pub bits: u8,
+}
+
+impl Network {
+    /// Whether the address lies in the range. An IPv4 address mapped into IPv6 counts as IPv4.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        match (self.address, address.to_canonical()) {
+            (IpAddr::V4(net), IpAddr::V4(ip)) => {
+                same_head(u32::from(net).into(), u32::from(ip).into(), 32 - self.bits)
+            }
+            (IpAddr::V6(net), IpAddr::V6(ip)) => same_head(net.into(), ip.into(), 128 - self.bits),
+            _ => false,
+        }
+    }
+}
+
+/// Whether two addresses agree but for the last `free` bits.
+fn same_head(a: u128, b: u128, free: u8) -> bool {
+    (a ^ b).checked_shr(u32::from(free)).unwrap_or(0) == 0
+}
+
 /// Whom the first start creates.
 #[derive(Clone, Debug)]
 pub struct Owner {
@@ -64,6 +91,8 @@ pub struct Owner {
     pub email: String,
     /// None = a generated one is printed once.
     pub password: Option<Secret<String>>,
+    /// His name.
+    pub name: String,
     /// Name of the owner organization.
     pub organization: String,
 }
@@ -214,16 +243,20 @@ pub struct Limits {
     pub body_bytes: usize,
     /// Failed passwords per account and address in `password_window`.
     pub password_failures: u32,
-    /// Failed passwords per account, and per address.
-    pub password_failures_wide: u32,
+    /// Failed passwords per account, from anywhere.
+    pub password_failures_per_account: u32,
+    /// Failed passwords per address, of any account.
+    pub password_failures_per_address: u32,
     /// Their window.
     pub password_window: Duration,
     /// Token requests per second and address.
     pub token_requests_per_second: u32,
     /// Burst of token requests.
     pub token_request_burst: u32,
-    /// Failed system authentications per address and key in a minute.
-    pub system_failures_per_minute: u32,
+    /// Failed system authentications per address and key in `system_window`.
+    pub system_failures: u32,
+    /// Their window.
+    pub system_window: Duration,
 }
 
 impl Settings {
@@ -242,6 +275,7 @@ impl Settings {
             owner: Owner {
                 email: "owner@localhost".to_owned(),
                 password: None,
+                name: "Owner".to_owned(),
                 organization: "Owner".to_owned(),
             },
             tokens: Tokens {
@@ -277,11 +311,13 @@ impl Settings {
             limits: Limits {
                 body_bytes: 1024 * 1024,
                 password_failures: 10,
-                password_failures_wide: 100,
+                password_failures_per_account: 100,
+                password_failures_per_address: 100,
                 password_window: Duration::from_secs(15 * 60),
                 token_requests_per_second: 50,
                 token_request_burst: 500,
-                system_failures_per_minute: 20,
+                system_failures: 20,
+                system_window: Duration::from_secs(60),
             },
             public_url,
         }
