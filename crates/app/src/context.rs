@@ -1,7 +1,11 @@
 //! The application: everything a use case reaches, passed as `&App`.
 
-use crate::settings::Settings;
-use bailiwick_domain::{Clock, Entropy, Ts, id::uuid_v7};
+use crate::{
+    auth::{AddressLimit, Keys},
+    passwords::Passwords,
+    settings::Settings,
+};
+use bailiwick_domain::{Clock, Entropy, Result, Ts, id::uuid_v7};
 use bailiwick_policy::Catalogue;
 use bailiwick_store::Db;
 use std::{ops::Deref, sync::Arc};
@@ -36,6 +40,12 @@ pub struct Inner {
     pub settings: Settings,
     /// Roles.
     pub catalogue: Catalogue,
+    /// Every key, derived from the configured secret.
+    pub keys: Keys,
+    /// Hashing turns and the memory of failed passwords.
+    pub passwords: Passwords,
+    /// Requests to the token endpoints by client address.
+    pub token_requests: AddressLimit,
     /// Start of the process.
     pub started_at: Ts,
     /// Background tasks, drained at shutdown.
@@ -45,6 +55,37 @@ pub struct Inner {
 }
 
 impl App {
+    /// Puts the parts together. Reads nothing and starts nothing.
+    ///
+    /// # Errors
+    /// A secret that is too short (contract 01 §8 rule 9).
+    pub fn new(
+        settings: Settings,
+        db: Db,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+        catalogue: Catalogue,
+    ) -> Result<App> {
+        let previous = settings.previous_secret.as_ref().map(|secret| secret.reveal().as_slice());
+        let keys = Keys::derive(settings.secret.reveal(), previous)?;
+        let limits = &settings.limits;
+        let token_requests =
+            AddressLimit::new(clock.clone(), limits.token_requests_per_second, limits.token_request_burst);
+        Ok(App(Arc::new(Inner {
+            keys,
+            passwords: Passwords::new(),
+            token_requests,
+            started_at: clock.now(),
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+            db,
+            clock,
+            entropy,
+            settings,
+            catalogue,
+        })))
+    }
+
     /// Now.
     pub fn now(&self) -> Ts {
         self.clock.now()

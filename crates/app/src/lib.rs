@@ -3,7 +3,9 @@
 //! To add one: a function in the module of its resource that takes `&App` and the `Caller`, loads its target, asks
 //! `policy::decide`, opens one write transaction, writes the audit row in it and commits.
 
+pub mod auth;
 pub mod context;
+pub mod passwords;
 pub mod settings;
 
 pub use context::App;

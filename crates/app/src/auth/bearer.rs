@@ -1,0 +1,84 @@
+//! Who a bearer token speaks for, read live for each request (contract 01 §1.11).
+
+use super::{identity_of, keys::TokenKind, tokens};
+use crate::App;
+use bailiwick_domain::{Error, Result};
+use bailiwick_policy::Caller;
+use bailiwick_store::{identities::Standing, sessions};
+use std::sync::Arc;
+
+/// Reason given when the user or his organization is deleted.
+pub(crate) const DELETED: &str = "user deleted";
+
+/// Longest bearer token that is looked at, in bytes; ours stay far below.
+const MAX_TOKEN_BYTES: usize = 16 * 1024;
+
+/// The token of an `Authorization` header, by the first three rows of contract 01 §1.11.
+pub fn bearer_token(header: Option<&str>) -> Result<&str> {
+    let header = header.ok_or_else(|| Error::unauthenticated("authorization header required"))?;
+    let bad_format = || Error::unauthenticated("invalid authorization header format");
+    let (scheme, token) = header.trim_start().split_once(' ').unwrap_or((header.trim(), ""));
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Err(bad_format());
+    }
+    match token.trim() {
+        "" => Err(Error::unauthenticated("token not provided")),
+        token => Ok(token),
+    }
+}
+
+/// Whether the bearer has the shape of a personal API key.
+pub fn is_api_key(token: &str) -> bool {
+    token.starts_with("myk_") || token.starts_with("myo_")
+}
+
+fn invalid() -> Error {
+    Error::unauthenticated("invalid token")
+}
+
+/// State that protects something could not be read: never access, whatever the cause (contract 01 §8 rule 11).
+pub(crate) fn unreadable(e: impl std::fmt::Display) -> Error {
+    Error::security_unavailable(e.to_string())
+}
+
+pub(crate) fn suspended(reason: &str) -> Error {
+    Error::unauthenticated_because("user account has been suspended", reason)
+}
+
+/// Refuses a user who may not act now. Suspended goes before deleted.
+pub(crate) fn refuse_disabled(standing: Standing) -> Result<()> {
+    if let Some(reason) = standing.suspension() {
+        return Err(suspended(reason));
+    }
+    if standing.is_gone() {
+        return Err(Error::unauthenticated_because("token has been revoked", DELETED));
+    }
+    Ok(())
+}
+
+/// Authenticates a request that carries `Authorization: Bearer …`.
+///
+/// # Errors
+/// The rows of contract 01 §1.11. A key that no stored API key matches is `invalid api key`.
+pub async fn authenticate_bearer(app: &App, header: Option<&str>) -> Result<Caller> {
+    let token = bearer_token(header)?;
+    if is_api_key(token) {
+        return Err(Error::unauthenticated("invalid api key"));
+    }
+    authenticate_access_token(app, token).await
+}
+
+/// The same for a token already taken out of its header.
+pub(crate) async fn authenticate_access_token(app: &App, token: &str) -> Result<Caller> {
+    if token.len() > MAX_TOKEN_BYTES {
+        return Err(invalid());
+    }
+    let presented = tokens::verify(app, TokenKind::Access, token, app.now()).ok_or_else(invalid)?;
+    let found = sessions::with_user(&app.db, presented.chain).await.map_err(unreadable)?;
+    let (chain, user) = found.filter(|(_, user)| user.id == presented.user_id).ok_or_else(invalid)?;
+    refuse_disabled(user.standing)?;
+    if let Some(reason) = chain.revoked {
+        return Err(Error::unauthenticated_because("token has been revoked", &reason));
+    }
+    Ok(Caller::user(Arc::new(identity_of(&app.catalogue, user)), Some(chain.id)))
+}

@@ -1,0 +1,180 @@
+//! Session chains: how they start, go on and end (contract 01 §2.4–2.7).
+
+use super::{
+    Reason, UserObject,
+    bearer::{suspended, unreadable},
+    identity_of,
+    keys::TokenKind,
+    tokens, user_object,
+};
+use crate::App;
+use bailiwick_domain::{ChainId, Error, LoginId, Result, Ts, UserId};
+use bailiwick_policy::{Caller, Identity};
+use bailiwick_store::{
+    Tx, identities,
+    sessions::{self, Chain},
+};
+use std::time::Duration;
+
+/// What exchange and refresh answer.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// Access token.
+    pub token: String,
+    /// The chain's current refresh token.
+    pub refresh_token: String,
+    /// Seconds `token` lives from now.
+    pub expires_in: u64,
+    /// The user, read live.
+    pub user: UserObject,
+}
+
+fn session(app: &App, identity: &Identity, chain: &Chain, now: Ts) -> Result<Session> {
+    let (token, expires_in) = tokens::access_token(app, identity, chain.id, now)?;
+    let refresh_token = tokens::refresh_token(app, chain)?;
+    Ok(Session { token, refresh_token, expires_in, user: user_object(identity) })
+}
+
+/// A chain that starts now, its times in the whole seconds its tokens state.
+fn fresh_chain(app: &App, user: UserId, login: Option<LoginId>, now: Ts, life: Duration) -> Chain {
+    let issued = Ts::from_secs(now.secs());
+    Chain {
+        id: app.fresh(),
+        user_id: user,
+        login_id: login,
+        created_at: now,
+        refresh_id: app.fresh(),
+        refresh_issued_at: issued,
+        expires_at: issued.plus(life),
+        revoked: None,
+    }
+}
+
+/// Starts a chain for a user whom a provider has named. The user, and the login it came from, are held while it is
+/// written: a suspension or sign-out at the same moment either sees the new chain or prevents it.
+async fn start(app: &App, user: UserId, login: Option<LoginId>) -> Result<Session> {
+    let refused = || Error::unauthenticated("invalid access token");
+    let now = app.now();
+    let mut tx = app.db.begin().await.map_err(unreadable)?;
+    let user = identities::get_for_login(&mut tx, user).await.map_err(unreadable)?.ok_or_else(refused)?;
+    if user.standing.is_gone() {
+        return Err(refused());
+    }
+    if let Some(reason) = user.standing.suspension() {
+        return Err(suspended(reason));
+    }
+    if let Some(login) = login
+        && !identities::hold_login(&mut tx, login).await.map_err(unreadable)?
+    {
+        return Err(refused());
+    }
+    let chain = fresh_chain(app, user.id, login, now, app.settings.tokens.refresh);
+    let identity = identity_of(&app.catalogue, user);
+    let session = session(app, &identity, &chain, now)?;
+    sessions::insert(&mut tx, &chain).await.map_err(unreadable)?;
+    identities::stamp_login(&mut tx, chain.user_id, now).await.map_err(unreadable)?;
+    tx.commit().await.map_err(unreadable)?;
+    Ok(session)
+}
+
+/// What to do with a refresh token that is genuine.
+enum Turn {
+    Next(Chain),
+    Same(Chain),
+    Reused,
+}
+
+/// Refresh: the presented token is used up, the chain's next one comes back (contract 01 §2.6).
+pub async fn refresh(app: &App, refresh_token: &str) -> Result<Session> {
+    let invalid = || Error::unauthenticated("invalid refresh token");
+    let now = app.now();
+    let presented = tokens::verify(app, TokenKind::Refresh, refresh_token, now).ok_or_else(invalid)?;
+    let mut tx = app.db.begin().await.map_err(unreadable)?;
+    let user = identities::get_steady(&mut tx, presented.user_id).await.map_err(unreadable)?;
+    let chain = sessions::lock(&mut tx, presented.chain).await.map_err(unreadable)?;
+    let (Some(user), Some(chain)) = (user, chain.filter(|chain| chain.user_id == presented.user_id)) else {
+        return Err(invalid());
+    };
+    if let Some(reason) = user.standing.suspension() {
+        return Err(suspended(reason));
+    }
+    if chain.revoked.is_some() || user.standing.is_gone() {
+        return Err(Error::unauthenticated("refresh token has been revoked"));
+    }
+    let chain = match turn(app, &mut tx, chain, presented.token_id, now).await? {
+        Turn::Next(chain) => chain,
+        // Nothing was written: the winner of this turn has already moved the chain on.
+        Turn::Same(chain) => chain,
+        Turn::Reused => {
+            sessions::revoke(&mut tx, presented.chain, now, Reason::RefreshReuse.as_str())
+                .await
+                .map_err(unreadable)?;
+            tx.commit().await.map_err(unreadable)?;
+            tracing::warn!(user = %presented.user_id, chain = %presented.chain, "refresh token reused, chain revoked");
+            return Err(invalid());
+        }
+    };
+    let session = session(app, &identity_of(&app.catalogue, user), &chain, now)?;
+    tx.commit().await.map_err(unreadable)?;
+    Ok(session)
+}
+
+async fn turn(app: &App, tx: &mut Tx, chain: Chain, presented: uuid::Uuid, now: Ts) -> Result<Turn> {
+    let settings = &app.settings.tokens;
+    let grace_start = now.minus(settings.reuse_grace);
+    if chain.refresh_id == presented {
+        let issued = Ts::from_secs(now.secs());
+        let next = Chain {
+            refresh_id: app.fresh(),
+            refresh_issued_at: issued,
+            expires_at: issued.plus(settings.refresh),
+            ..chain
+        };
+        let moved = sessions::rotate(tx, &next, presented, now, grace_start).await.map_err(unreadable)?;
+        // The chain is held by this transaction, so another one cannot have moved it.
+        return if moved { Ok(Turn::Next(next)) } else { Err(unreadable("the chain moved under its lock")) };
+    }
+    let rotated_at = sessions::rotated_at(tx, chain.id, presented).await.map_err(unreadable)?;
+    let in_grace = rotated_at.is_some_and(|at| at >= grace_start);
+    Ok(if in_grace { Turn::Same(chain) } else { Turn::Reused })
+}
+
+/// Logout: every chain of the caller that exists at this moment (contract 01 §2.7).
+pub async fn logout(app: &App, caller: &Caller) -> Result<()> {
+    let user = caller.user_id().ok_or_else(|| Error::unauthenticated("invalid token"))?;
+    let mut tx = app.db.begin().await.map_err(unreadable)?;
+    sessions::revoke_of_user(&mut tx, user, None, app.now(), Reason::Logout.as_str())
+        .await
+        .map_err(unreadable)?;
+    tx.commit().await.map_err(unreadable)
+}
+
+/// An access token without a provider login, for an operator's scripts. Its chain lives as long as the token and ends
+/// with a logout like any other.
+pub async fn issue_token(app: &App, user: UserId) -> Result<Session> {
+    let now = app.now();
+    let mut tx = app.db.begin().await?;
+    let user = identities::get_steady(&mut tx, user).await?.ok_or(Error::NotFound("user"))?;
+    super::bearer::refuse_disabled(user.standing)?;
+    let chain = fresh_chain(app, user.id, None, now, app.settings.tokens.access);
+    sessions::insert(&mut tx, &chain).await?;
+    let session = session(app, &identity_of(&app.catalogue, user), &chain, now)?;
+    tx.commit().await?;
+    Ok(session)
+}
+
+/// Removes chains of which no token can be valid any more; returns how many. For the housekeeping worker.
+pub async fn purge_expired(app: &App) -> Result<u64> {
+    let mut tx = app.db.begin_relaxed().await?;
+    let purged = sessions::purge(&mut tx, app.now().minus(app.settings.tokens.access)).await?;
+    tx.commit().await?;
+    Ok(purged)
+}
+
+/// The chain a token belongs to; for use cases that spare the calling one.
+pub fn chain_of(caller: &Caller) -> Option<ChainId> {
+    match caller {
+        Caller::User(user) => user.chain,
+        _ => None,
+    }
+}

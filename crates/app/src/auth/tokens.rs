@@ -1,0 +1,123 @@
+//! The service's own tokens: HS256 JWTs (contract 01 §2.2). Their claims inform clients; gates read live data.
+
+use super::{
+    keys::TokenKind,
+    user_object::{UserObject, user_object},
+};
+use crate::App;
+use bailiwick_domain::{ChainId, Result, Ts, UserId};
+use bailiwick_policy::Identity;
+use bailiwick_store::sessions::Chain;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use uuid::Uuid;
+
+/// How far the clock of the replica that issued a token may be ahead of ours (contract 01 §2.2); for `nbf` only.
+const NOT_BEFORE_LEEWAY: Duration = Duration::from_secs(60);
+
+/// What all kinds have in common.
+#[derive(Serialize)]
+struct Registered<'a> {
+    iss: &'a str,
+    sub: String,
+    aud: [&'a str; 1],
+    iat: i64,
+    nbf: i64,
+    exp: i64,
+    jti: String,
+    sid: String,
+}
+
+#[derive(Serialize)]
+struct AccessClaims<'a> {
+    token_type: &'static str,
+    user: UserObject,
+    #[serde(flatten)]
+    registered: Registered<'a>,
+}
+
+#[derive(Serialize)]
+struct RefreshClaims<'a> {
+    token_type: &'static str,
+    user_id: String,
+    #[serde(flatten)]
+    registered: Registered<'a>,
+}
+
+/// What the service believes of its own token once it is verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Presented {
+    /// The user.
+    pub user_id: UserId,
+    /// The chain.
+    pub chain: ChainId,
+    /// `jti`.
+    pub token_id: Uuid,
+}
+
+#[derive(Deserialize)]
+struct PresentedClaims {
+    token_type: String,
+    sub: UserId,
+    sid: ChainId,
+    jti: Uuid,
+    exp: i64,
+    nbf: i64,
+}
+
+fn registered<'a>(
+    app: &'a App,
+    user: UserId,
+    chain: ChainId,
+    id: Uuid,
+    from: i64,
+    to: i64,
+) -> Registered<'a> {
+    let settings = &app.settings.tokens;
+    Registered {
+        iss: &settings.issuer,
+        sub: user.to_string(),
+        aud: [&settings.audience],
+        iat: from,
+        nbf: from,
+        exp: to,
+        jti: id.to_string(),
+        sid: chain.to_string(),
+    }
+}
+
+/// An access token for the chain and the seconds it lives.
+pub(crate) fn access_token(app: &App, identity: &Identity, chain: ChainId, now: Ts) -> Result<(String, u64)> {
+    let life = app.settings.tokens.access.as_secs();
+    let expires = now.secs().saturating_add(i64::try_from(life).unwrap_or(i64::MAX));
+    let claims = AccessClaims {
+        token_type: TokenKind::Access.as_str(),
+        user: user_object(identity),
+        registered: registered(app, identity.user_id, chain, app.fresh(), now.secs(), expires),
+    };
+    Ok((app.keys.sign(TokenKind::Access, &claims)?, life))
+}
+
+/// The chain's current refresh token. It is made from the stored chain alone, so that whoever asks within the reuse
+/// grace gets the same string (contract 01 §2.4) without a token being kept.
+pub(crate) fn refresh_token(app: &App, chain: &Chain) -> Result<String> {
+    let (from, to) = (chain.refresh_issued_at.secs(), chain.expires_at.secs());
+    let claims = RefreshClaims {
+        token_type: TokenKind::Refresh.as_str(),
+        user_id: chain.user_id.to_string(),
+        registered: registered(app, chain.user_id, chain.id, chain.refresh_id, from, to),
+    };
+    app.keys.sign(TokenKind::Refresh, &claims)
+}
+
+/// Verifies signature, issuer, audience, kind and times. None for anything that is not such a token of ours.
+pub(crate) fn verify(app: &App, kind: TokenKind, token: &str, now: Ts) -> Option<Presented> {
+    let settings = &app.settings.tokens;
+    let claims: PresentedClaims = app.keys.verify(kind, token, &settings.issuer, &settings.audience)?;
+    let in_time = claims.exp > now.secs() && claims.nbf <= now.plus(NOT_BEFORE_LEEWAY).secs();
+    (in_time && claims.token_type == kind.as_str()).then_some(Presented {
+        user_id: claims.sub,
+        chain: claims.sid,
+        token_id: claims.jti,
+    })
+}

@@ -1,0 +1,73 @@
+//! The user object of tokens, `/auth/*`, `/me` and `/user/profile` (contract 01 §2.3).
+
+use bailiwick_domain::{OrgId, UserId};
+use bailiwick_policy::{Catalogue, Identity};
+use bailiwick_store::identities::Identified;
+use serde::Serialize;
+
+/// Exactly these 14 keys.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UserObject {
+    /// Id.
+    pub id: UserId,
+    /// The same again, for older clients.
+    pub logto_id: UserId,
+    /// User name.
+    pub username: String,
+    /// E-mail.
+    pub email: String,
+    /// Display name.
+    pub name: String,
+    /// Digits only.
+    pub phone: Option<String>,
+    /// Names of the user roles.
+    pub user_roles: Vec<String>,
+    /// Their keys.
+    pub user_role_ids: Vec<String>,
+    /// Permissions of the user roles, markers included, in order of first sight.
+    pub user_permissions: Vec<String>,
+    /// Capitalised name of the organization role.
+    pub org_role: String,
+    /// Its key.
+    pub org_role_id: String,
+    /// What the masks leave of the organization role.
+    pub org_permissions: Vec<String>,
+    /// Organization.
+    pub organization_id: OrgId,
+    /// Its present name.
+    pub organization_name: String,
+}
+
+/// The one place that makes it.
+pub fn user_object(identity: &Identity) -> UserObject {
+    let organization = &identity.organization;
+    UserObject {
+        id: identity.user_id,
+        logto_id: identity.user_id,
+        username: identity.username.clone(),
+        email: identity.email.clone(),
+        name: identity.name.clone(),
+        phone: identity.phone.clone(),
+        user_roles: identity.effective.user_roles().to_vec(),
+        user_role_ids: identity.effective.user_role_ids().to_vec(),
+        user_permissions: identity.effective.user_permissions().to_vec(),
+        org_role: organization.org_type.role_name().to_owned(),
+        org_role_id: organization.org_type.as_str().to_owned(),
+        org_permissions: identity.effective.org_permissions().to_vec(),
+        organization_id: organization.id,
+        organization_name: organization.name.clone(),
+    }
+}
+
+/// A user as the policy sees him, from what was just read.
+pub fn identity_of(catalogue: &Catalogue, user: Identified) -> Identity {
+    Identity {
+        user_id: user.id,
+        effective: catalogue.effective(user.organization.org_type, &user.role_ids),
+        username: user.username,
+        name: user.name,
+        email: user.email,
+        phone: user.phone,
+        organization: user.organization,
+    }
+}

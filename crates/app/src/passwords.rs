@@ -1,0 +1,152 @@
+//! Local passwords (contract 01 §1.8, §2.9): argon2id off the request threads, few at a time, failures limited.
+
+use crate::{
+    App,
+    auth::{Failures, Reason, revoke_user},
+};
+use argon2::{
+    Argon2,
+    password_hash::{PasswordHasher, PasswordVerifier},
+};
+use bailiwick_domain::{ChainId, Error, Result, Ts, UserId, ports::random};
+use bailiwick_store::{Tx, identities};
+use std::{net::IpAddr, sync::Arc, time::Duration};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+const SALT_BYTES: usize = 16;
+
+/// How long a request waits for its turn to hash.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// Costs the same as a real one and matches nothing that anybody knows: for accounts that do not exist or have no
+/// password, so that the answer takes as long as for those that have.
+const NOBODY: &str =
+    "$argon2id$v=19$m=19456,t=2,p=1$rQi75XBF5AMQyOqTJGm/Eg$geGC01tzwWfH/cgl+VEH2qOxdFbcwX/BWi363MdWdl0";
+
+/// Turns at hashing and the memory of failures.
+pub struct Passwords {
+    turns: Arc<Semaphore>,
+    failures: Failures,
+}
+
+impl Passwords {
+    /// As many turns as there are processors: more would only take memory (19 MiB each).
+    pub fn new() -> Passwords {
+        let turns = std::thread::available_parallelism().map_or(1, usize::from);
+        Passwords { turns: Arc::new(Semaphore::new(turns)), failures: Failures::default() }
+    }
+
+    async fn turn(&self) -> Result<OwnedSemaphorePermit> {
+        let busy = |log: &str| Error::Unavailable {
+            message: "service temporarily unavailable".into(),
+            log: log.into(),
+        };
+        tokio::time::timeout(LONGEST_WAIT, self.turns.clone().acquire_owned())
+            .await
+            .map_err(|_| busy("too many passwords wait to be checked"))?
+            .map_err(|_| busy("password checks have ended"))
+    }
+}
+
+impl Default for Passwords {
+    fn default() -> Passwords {
+        Passwords::new()
+    }
+}
+
+/// Hashes a password with a fresh salt, in PHC form.
+pub async fn hash(app: &App, password: &str) -> Result<String> {
+    let salt = random::<SALT_BYTES>(&*app.entropy);
+    let password = password.to_owned();
+    let turn = app.passwords.turn().await?;
+    tokio::task::spawn_blocking(move || {
+        let hashed = Argon2::default().hash_password_with_salt(password.as_bytes(), &salt);
+        drop(turn);
+        hashed.map(|hash| hash.to_string()).map_err(Error::internal)
+    })
+    .await
+    .map_err(Error::internal)?
+}
+
+/// Whether the password is the one behind the hash; without a hash false, after the same time. Unlimited: a request
+/// that guesses goes through [`matches_user`].
+pub async fn verify(app: &App, password: &str, hash: Option<&str>) -> Result<bool> {
+    let exists = hash.is_some();
+    let hash = hash.unwrap_or(NOBODY).to_owned();
+    let password = password.to_owned();
+    let turn = app.passwords.turn().await?;
+    let equal = tokio::task::spawn_blocking(move || {
+        let outcome = Argon2::default().verify_password(password.as_bytes(), hash.as_str());
+        drop(turn);
+        match outcome {
+            Ok(()) => Ok(true),
+            Err(argon2::password_hash::Error::PasswordInvalid) => Ok(false),
+            Err(e) => Err(Error::internal(format!("unreadable password hash: {e}"))),
+        }
+    })
+    .await
+    .map_err(Error::internal)??;
+    Ok(equal && exists)
+}
+
+/// The check behind sign-in, own password change and step-up. `account` names what is guessed at: the user's id, or
+/// what was typed when there is no such user.
+///
+/// # Errors
+/// 429 when the account, the address or the two together have failed too often (contract 01 §1.8).
+pub async fn matches_user(
+    app: &App,
+    account: &str,
+    client_ip: IpAddr,
+    password: &str,
+    hash: Option<&str>,
+) -> Result<bool> {
+    let attempt = app.passwords.failures.attempt(&app.settings.limits, app.now(), account, client_ip)?;
+    let is_right = verify(app, password, hash).await?;
+    if is_right {
+        app.passwords.failures.forgive(&attempt);
+    }
+    Ok(is_right)
+}
+
+/// What a new password is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Chosen by a person: by the user, or for him by an administrator.
+    Chosen,
+    /// Drawn and mailed: must be replaced at the first sign-in and expires (contract 01 §2.8).
+    Generated,
+}
+
+/// Stores a hash and ends what the old password opened (contract 01 §2.4); `keep` is the calling chain of an own
+/// change. False when there is no such user.
+pub async fn set_password(
+    tx: &mut Tx,
+    now: Ts,
+    user: UserId,
+    hash: &str,
+    origin: Origin,
+    keep: Option<ChainId>,
+) -> Result<bool> {
+    let generated_at = (origin == Origin::Generated).then_some(now);
+    let changed = identities::set_password(tx, user, hash, generated_at).await?;
+    revoke_user(tx, now, user, keep, Reason::PasswordChanged).await?;
+    Ok(changed > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_of_nobody_costs_what_a_real_one_does() {
+        let real = Argon2::default().hash_password_with_salt(b"x", &[7; SALT_BYTES]).unwrap().to_string();
+        let shape = |hash: &str| {
+            let parts: Vec<_> = hash.split('$').collect();
+            (parts[1..4].join("$"), parts[4].len(), parts[5].len())
+        };
+        assert_eq!(shape(NOBODY), shape(&real));
+        let outcome = Argon2::default().verify_password(b"x", NOBODY);
+        assert!(matches!(outcome, Err(argon2::password_hash::Error::PasswordInvalid)));
+    }
+}
