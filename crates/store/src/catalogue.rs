@@ -1,7 +1,7 @@
 //! The statements whose text is fixed at compile time. A test prepares every one of them on both engines, so a typing
 //! error or a missing column is found without running the use case.
 
-use crate::{identities, sessions};
+use crate::{audit, identities, jobs, organizations, sessions, users};
 
 /// `(name, text)`.
 pub const STATEMENTS: &[(&str, &str)] = &[
@@ -27,4 +27,24 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("sessions::REVOKE_OF_LOGIN", sessions::REVOKE_OF_LOGIN),
     ("sessions::REVOKE_BELOW", sessions::REVOKE_BELOW),
     ("sessions::PURGE", sessions::PURGE),
+    ("audit::INSERT", audit::INSERT),
+    ("jobs::ENQUEUE", jobs::ENQUEUE),
+    ("jobs::CLAIM", jobs::CLAIM),
+    ("jobs::FINISH", jobs::FINISH),
+    ("jobs::POSTPONE", jobs::POSTPONE),
+    ("organizations::GET", organizations::GET),
+    ("organizations::PLACE", organizations::PLACE),
+    ("organizations::LOCK_PATH", organizations::LOCK_PATH),
+    ("organizations::LOCK", organizations::LOCK),
+    ("organizations::INSERT", organizations::INSERT),
+    ("organizations::INSERT_COUNTS", organizations::INSERT_COUNTS),
+    ("organizations::UPDATE", organizations::UPDATE),
+    ("organizations::OWNER", organizations::OWNER),
+    ("organizations::ADD_USERS", organizations::ADD_USERS),
+    ("users::GET", users::GET),
+    ("users::LOCK", users::LOCK),
+    ("users::TAKEN", users::TAKEN),
+    ("users::INSERT", users::INSERT),
+    ("users::UPDATE", users::UPDATE),
+    ("users::MOVE", users::MOVE),
 ];

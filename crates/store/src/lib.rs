@@ -6,14 +6,19 @@
 //!
 //! To add a table: two files of the same number in `migrations/`, a module here, its fixed statements in [`catalogue`].
 
+pub mod audit;
 pub mod catalogue;
 pub mod db;
 pub mod error;
 pub mod identities;
+pub mod jobs;
 pub mod migrate;
+pub mod organizations;
 pub mod sessions;
 pub mod sql;
 pub mod time;
+pub mod users;
+mod scope;
 
 pub use db::{Db, Options, Tx};
 pub use error::StoreError;

@@ -1,0 +1,110 @@
+//! Work for later. The row is the truth: a worker leases it, does it and removes it; who dies loses the lease.
+//!
+//! A lease is known by the time it ends: finishing or postponing a job that somebody else has leased since, or that
+//! was enqueued again meanwhile, changes nothing.
+
+use crate::{Db, StoreError, Tx, sql::Q, time::TsCodec};
+use bailiwick_domain::{JobId, Ts};
+use serde_json::Value;
+use uuid::Uuid;
+
+pub(crate) const ENQUEUE: &str = "INSERT INTO jobs (id, kind, key, payload, attempts, next_at, created_at) \
+    VALUES (?, ?, ?, ?, 0, ?, ?) \
+    ON CONFLICT (kind, key) WHERE key IS NOT NULL DO UPDATE SET \
+    payload = excluded.payload, attempts = 0, next_at = excluded.next_at, claimed_until = NULL, last_error = NULL";
+pub(crate) const CLAIM: &str = "UPDATE jobs SET claimed_until = ?, attempts = attempts + 1 WHERE id IN ( \
+    SELECT id FROM jobs WHERE kind = ? AND next_at <= ? AND (claimed_until IS NULL OR claimed_until <= ?) \
+    ORDER BY next_at, id LIMIT ? [[FOR UPDATE SKIP LOCKED||]]) \
+    RETURNING id, kind, key, payload, attempts, claimed_until";
+pub(crate) const FINISH: &str = "DELETE FROM jobs WHERE id = ? AND claimed_until = ?";
+pub(crate) const POSTPONE: &str =
+    "UPDATE jobs SET claimed_until = NULL, next_at = ?, last_error = ? WHERE id = ? AND claimed_until = ?";
+
+/// A job to enqueue.
+#[derive(Clone, Debug)]
+pub struct NewJob<'a> {
+    /// Fresh id.
+    pub id: JobId,
+    /// Which worker does it.
+    pub kind: &'a str,
+    /// At most one job waits for each kind and key; a second one replaces it. None: as many as are enqueued.
+    pub key: Option<String>,
+    /// What the worker needs to know; ids rather than values, so that it sees the present state.
+    pub payload: Value,
+    /// Not before.
+    pub next_at: Ts,
+    /// Now.
+    pub at: Ts,
+}
+
+/// A leased job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// Id.
+    pub id: JobId,
+    /// Which worker does it.
+    pub kind: String,
+    /// See [`NewJob::key`].
+    pub key: Option<String>,
+    /// What was enqueued.
+    pub payload: Value,
+    /// Leases so far, this one included.
+    pub attempts: i64,
+    /// End of this lease; afterwards somebody else may take it.
+    pub claimed_until: Ts,
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    id: Uuid,
+    kind: String,
+    key: Option<String>,
+    payload: Value,
+    attempts: i64,
+    claimed_until: TsCodec,
+}
+
+/// Adds a job in the transaction that makes it necessary.
+pub async fn enqueue(tx: &mut Tx, job: NewJob<'_>) -> Result<(), StoreError> {
+    Q::new(ENQUEUE)
+        .bind(job.id)
+        .bind(job.kind)
+        .bind(job.key)
+        .bind(job.payload)
+        .bind(job.next_at)
+        .bind(job.at)
+        .run(tx)
+        .await?;
+    Ok(())
+}
+
+/// Leases up to `limit` due jobs of a kind until `until`; several processes may do so at the same time.
+pub async fn claim(db: &Db, kind: &str, now: Ts, until: Ts, limit: i64) -> Result<Vec<Job>, StoreError> {
+    let mut tx = db.begin().await?;
+    let rows: Vec<Row> =
+        Q::new(CLAIM).bind(until).bind(kind).bind(now).bind(now).bind(limit).all(&mut tx).await?;
+    tx.commit().await?;
+    Ok(rows
+        .into_iter()
+        .map(|r| Job {
+            id: JobId(r.id),
+            kind: r.kind,
+            key: r.key,
+            payload: r.payload,
+            attempts: r.attempts,
+            claimed_until: r.claimed_until.0,
+        })
+        .collect())
+}
+
+/// Removes a job that is done; false when the lease is no longer this one.
+pub async fn finish(tx: &mut Tx, job: &Job) -> Result<bool, StoreError> {
+    Ok(Q::new(FINISH).bind(job.id).bind(job.claimed_until).run(tx).await? > 0)
+}
+
+/// Gives a job back to be tried again at `next_at`, with the reason for the operator; false when the lease is no
+/// longer this one.
+pub async fn postpone(tx: &mut Tx, job: &Job, next_at: Ts, error: &str) -> Result<bool, StoreError> {
+    let n = Q::new(POSTPONE).bind(next_at).bind(error).bind(job.id).bind(job.claimed_until).run(tx).await?;
+    Ok(n > 0)
+}

@@ -1,0 +1,377 @@
+//! Organizations: one table for the four types. Lists and counts are in [`list`] and [`counts`].
+
+pub mod counts;
+pub mod list;
+
+pub use counts::{Counts, Totals, counts_of, totals};
+pub use list::{Filter, Order, Sort, Within, list};
+
+use crate::{
+    StoreError, Tx,
+    sql::{On, Q},
+    time::TsCodec,
+};
+use bailiwick_domain::{
+    OrgId, OrgType, Organization, Ts,
+    fold::fold,
+    org::{Creator, Mark},
+    validate::Vat,
+};
+use bailiwick_policy::{Granted, OrgPlace, Path, Standing};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+/// Columns of [`Row`]; `o` is the organization, `c` the organization of its creator.
+pub(crate) const COLUMNS: &str = "o.id, o.type, o.parent_id, o.name, o.description, o.vat, o.custom_data, o.created_by, \
+    c.name AS creator_organization_name, o.created_at, o.updated_at, o.updated_by_org_id, \
+    o.eff_suspended_at, o.eff_suspended_by, o.eff_deleted_at, o.eff_deleted_by";
+pub(crate) const GET: &str = "SELECT o.id, o.type, o.parent_id, o.name, o.description, o.vat, o.custom_data, o.created_by, \
+    c.name AS creator_organization_name, o.created_at, o.updated_at, o.updated_by_org_id, \
+    o.eff_suspended_at, o.eff_suspended_by, o.eff_deleted_at, o.eff_deleted_by \
+    FROM organizations o LEFT JOIN organizations c ON c.id = o.creator_org_id WHERE o.id = ?";
+pub(crate) const PLACE: &str = "SELECT o.id, o.type, o.p2, o.p3, o.eff_suspended_at, o.eff_deleted_at, \
+    p.eff_suspended_at AS parent_suspended_at, p.eff_deleted_at AS parent_deleted_at \
+    FROM organizations o LEFT JOIN organizations p ON p.id = o.parent_id WHERE o.id = ?";
+/// Top-down, so that it waits for whoever marks an organization above before he rewrites what is below.
+pub(crate) const LOCK_PATH: &str = "SELECT id, type, p2, p3, eff_suspended_at, eff_suspended_by, eff_deleted_at, eff_deleted_by \
+    FROM organizations WHERE id IN (?, ?, ?) \
+    ORDER BY CASE type WHEN 'owner' THEN 1 WHEN 'distributor' THEN 2 WHEN 'reseller' THEN 3 ELSE 4 END [[FOR SHARE||]]";
+pub(crate) const LOCK: &str =
+    "SELECT name, description, vat, custom_data FROM organizations WHERE id = ? [[FOR UPDATE||]]";
+pub(crate) const INSERT: &str = "INSERT INTO organizations (id, type, parent_id, p2, p3, name, name_key, description, \
+    description_key, vat, vat_key, custom_data, search_key, created_by, creator_user_id, creator_org_id, creator_key, \
+    created_at, updated_at, eff_suspended_at, eff_suspended_by, eff_deleted_at, eff_deleted_by) \
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+pub(crate) const INSERT_COUNTS: &str =
+    "INSERT INTO organization_counts (organization_id, systems, users) VALUES (?, 0, 0)";
+pub(crate) const UPDATE: &str = "UPDATE organizations SET name = ?, name_key = ?, description = ?, description_key = ?, \
+    vat = ?, vat_key = ?, custom_data = ?, search_key = ?, updated_at = ?, updated_by_org_id = ? WHERE id = ?";
+pub(crate) const OWNER: &str = "SELECT id FROM organizations WHERE type = 'owner'";
+pub(crate) const ADD_USERS: &str =
+    "UPDATE organization_counts SET users = users + ? WHERE organization_id = ?";
+
+#[derive(sqlx::FromRow)]
+pub(crate) struct Row {
+    id: Uuid,
+    r#type: String,
+    parent_id: Option<Uuid>,
+    name: String,
+    description: String,
+    vat: Option<String>,
+    custom_data: Value,
+    created_by: Option<Value>,
+    creator_organization_name: Option<String>,
+    created_at: TsCodec,
+    updated_at: TsCodec,
+    updated_by_org_id: Option<Uuid>,
+    eff_suspended_at: Option<TsCodec>,
+    eff_suspended_by: Option<Uuid>,
+    eff_deleted_at: Option<TsCodec>,
+    eff_deleted_by: Option<Uuid>,
+}
+
+impl Row {
+    pub(crate) fn into_organization(self) -> Result<Organization, StoreError> {
+        Ok(Organization {
+            id: OrgId(self.id),
+            org_type: parse_type(&self.r#type)?,
+            parent_id: self.parent_id.map(OrgId),
+            name: self.name,
+            description: self.description,
+            vat: self.vat,
+            custom_data: object(self.custom_data)?,
+            created_at: self.created_at.0,
+            updated_at: self.updated_at.0,
+            updated_by_org_id: self.updated_by_org_id.map(OrgId),
+            created_by: creator(self.created_by, self.creator_organization_name)?,
+            suspended: mark(self.eff_suspended_at, self.eff_suspended_by),
+            deleted: mark(self.eff_deleted_at, self.eff_deleted_by),
+        })
+    }
+}
+
+#[derive(sqlx::FromRow)]
+struct PlaceRow {
+    id: Uuid,
+    r#type: String,
+    p2: Uuid,
+    p3: Uuid,
+    eff_suspended_at: Option<TsCodec>,
+    eff_deleted_at: Option<TsCodec>,
+    parent_suspended_at: Option<TsCodec>,
+    parent_deleted_at: Option<TsCodec>,
+}
+
+#[derive(sqlx::FromRow)]
+struct PathRow {
+    id: Uuid,
+    r#type: String,
+    p2: Uuid,
+    p3: Uuid,
+    eff_suspended_at: Option<TsCodec>,
+    eff_suspended_by: Option<Uuid>,
+    eff_deleted_at: Option<TsCodec>,
+    eff_deleted_by: Option<Uuid>,
+}
+
+/// The type of a row.
+pub(crate) fn parse_type(word: &str) -> Result<OrgType, StoreError> {
+    OrgType::parse(word).ok_or_else(|| StoreError::Corrupt(format!("organization type {word:?}")))
+}
+
+/// A JSON object column.
+pub(crate) fn object(value: Value) -> Result<Map<String, Value>, StoreError> {
+    match value {
+        Value::Object(map) => Ok(map),
+        other => Err(StoreError::Corrupt(format!("an object was expected, found {other}"))),
+    }
+}
+
+/// A creation snapshot with the present name of its organization; the snapshot's own once that is gone.
+pub(crate) fn creator(
+    snapshot: Option<Value>,
+    present: Option<String>,
+) -> Result<Option<Creator>, StoreError> {
+    let Some(snapshot) = snapshot else { return Ok(None) };
+    let mut creator: Creator = serde_json::from_value(snapshot)
+        .map_err(|e| StoreError::Corrupt(format!("creation snapshot: {e}")))?;
+    if let Some(name) = present {
+        creator.organization_name = name;
+    }
+    Ok(Some(creator))
+}
+
+/// A snapshot as it is stored.
+pub(crate) fn snapshot(creator: Option<&Creator>) -> Result<Option<Value>, StoreError> {
+    creator.map(serde_json::to_value).transpose().map_err(|e| StoreError::Encode(e.into()))
+}
+
+pub(crate) fn mark(at: Option<TsCodec>, by: Option<Uuid>) -> Mark {
+    Mark { at: at.map(|t| t.0), by: by.map(OrgId) }
+}
+
+/// The organization, deleted or not.
+pub async fn get(on: impl Into<On<'_>>, id: OrgId) -> Result<Option<Organization>, StoreError> {
+    let row: Option<Row> = Q::new(GET).bind(id).optional(on).await?;
+    row.map(Row::into_organization).transpose()
+}
+
+/// What decisions need to know of an organization.
+pub async fn place(on: impl Into<On<'_>>, id: OrgId) -> Result<Option<OrgPlace>, StoreError> {
+    let row: Option<PlaceRow> = Q::new(PLACE).bind(id).optional(on).await?;
+    let Some(row) = row else { return Ok(None) };
+    let standing = Standing {
+        suspended: row.eff_suspended_at.is_some(),
+        suspended_above: row.parent_suspended_at.is_some(),
+        deleted: row.eff_deleted_at.is_some(),
+        deleted_above: row.parent_deleted_at.is_some(),
+    };
+    let path = Path { id: OrgId(row.id), p2: OrgId(row.p2), p3: OrgId(row.p3) };
+    Ok(Some(OrgPlace { path, org_type: parse_type(&row.r#type)?, standing }))
+}
+
+/// The owner organization, once the first start has created it.
+pub async fn owner(on: impl Into<On<'_>>) -> Result<Option<OrgId>, StoreError> {
+    let row: Option<(Uuid,)> = Q::new(OWNER).optional(on).await?;
+    Ok(row.map(|r| OrgId(r.0)))
+}
+
+/// An organization with the marks that hang on it, held against change until the end of the transaction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Held {
+    /// Where it hangs.
+    pub path: Path,
+    /// Its type.
+    pub org_type: OrgType,
+    /// Effective suspension.
+    pub suspended: Mark,
+    /// Effective deletion.
+    pub deleted: Mark,
+}
+
+/// Holds an organization and all above it: until the transaction ends nobody can mark or move them, so what is
+/// written below inherits what is true. None when it is gone.
+pub async fn hold(tx: &mut Tx, id: OrgId) -> Result<Option<Held>, StoreError> {
+    // A move between the two reads shows in the second one; moves (promotions) are rare and each is one step.
+    for _ in 0..3 {
+        let Some(place) = place(&mut *tx, id).await? else { return Ok(None) };
+        let Path { p2, p3, .. } = place.path;
+        let rows: Vec<PathRow> = Q::new(LOCK_PATH).bind(p2).bind(p3).bind(id).all(&mut *tx).await?;
+        let Some(row) = rows.into_iter().find(|r| r.id == id.0) else { return Ok(None) };
+        if (row.p2, row.p3) == (p2.0, p3.0) {
+            return Ok(Some(Held {
+                path: place.path,
+                org_type: parse_type(&row.r#type)?,
+                suspended: mark(row.eff_suspended_at, row.eff_suspended_by),
+                deleted: mark(row.eff_deleted_at, row.eff_deleted_by),
+            }));
+        }
+    }
+    Err(StoreError::Misuse("an organization moves faster than it can be held"))
+}
+
+/// An organization to create. Its place and inherited state come from the parent.
+#[derive(Clone, Debug)]
+pub struct NewOrganization {
+    /// Fresh id.
+    pub id: OrgId,
+    /// Type.
+    pub org_type: OrgType,
+    /// Name.
+    pub name: String,
+    /// `""` when absent.
+    pub description: String,
+    /// None only for the owner.
+    pub vat: Option<Vat>,
+    /// Client keys.
+    pub custom_data: Map<String, Value>,
+    /// Creation snapshot.
+    pub created_by: Option<Creator>,
+    /// Now.
+    pub at: Ts,
+}
+
+/// Creates an organization below the granted parent, which is held; none only for the owner organization.
+/// False when the parent is gone or deleted by now.
+pub async fn insert(
+    tx: &mut Tx,
+    parent: Option<&Granted<OrgId>>,
+    new: &NewOrganization,
+) -> Result<bool, StoreError> {
+    let (path, suspended, deleted) = match parent {
+        None => (Path::owner(new.id), Mark::default(), Mark::default()),
+        Some(parent) => match hold(tx, parent.id()).await? {
+            Some(held) if !held.deleted.is_set() => (
+                held.path.child(new.id, new.org_type),
+                held.suspended.inherited_from(held.path.id),
+                held.deleted.inherited_from(held.path.id),
+            ),
+            _ => return Ok(false),
+        },
+    };
+    let creator = new.created_by.as_ref();
+    Q::new(INSERT)
+        .bind(new.id)
+        .bind(new.org_type.as_str())
+        .bind(parent.map(Granted::id))
+        .bind(path.p2)
+        .bind(path.p3)
+        .bind(&new.name)
+        .bind(fold(&new.name))
+        .bind(&new.description)
+        .bind(fold(&new.description))
+        .bind(new.vat.as_ref().map(Vat::as_str))
+        .bind(new.vat.as_ref().map(Vat::key))
+        .bind(Value::Object(new.custom_data.clone()))
+        .bind(search_key(&new.name, &new.description, &new.custom_data))
+        .bind(snapshot(creator)?)
+        .bind(creator.and_then(|c| c.user_id))
+        .bind(creator.and_then(|c| c.organization_id))
+        .bind(creator.map(|c| fold(&c.name)))
+        .bind(new.at)
+        .bind(new.at)
+        .bind(suspended.at)
+        .bind(suspended.by)
+        .bind(deleted.at)
+        .bind(deleted.by)
+        .run(tx)
+        .await?;
+    Q::new(INSERT_COUNTS).bind(new.id).run(tx).await?;
+    Ok(true)
+}
+
+/// What a PUT starts from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Editable {
+    /// Name.
+    pub name: String,
+    /// Description.
+    pub description: String,
+    /// As sent.
+    pub vat: Option<String>,
+    /// Client keys.
+    pub custom_data: Map<String, Value>,
+}
+
+/// Reads what a PUT changes and holds the row for it.
+pub async fn lock(tx: &mut Tx, id: OrgId) -> Result<Option<Editable>, StoreError> {
+    let row: Option<(String, String, Option<String>, Value)> = Q::new(LOCK).bind(id).optional(tx).await?;
+    row.map(|(name, description, vat, data)| {
+        Ok(Editable { name, description, vat, custom_data: object(data)? })
+    })
+    .transpose()
+}
+
+/// The result of a PUT.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// Name.
+    pub name: String,
+    /// Description.
+    pub description: String,
+    /// VAT number.
+    pub vat: Vat,
+    /// All client keys.
+    pub custom_data: Map<String, Value>,
+    /// Now.
+    pub at: Ts,
+    /// Organization of the updater.
+    pub by: Option<OrgId>,
+}
+
+/// Writes the result of a PUT.
+pub async fn update(tx: &mut Tx, target: &Granted<OrgId>, change: &Change) -> Result<(), StoreError> {
+    Q::new(UPDATE)
+        .bind(&change.name)
+        .bind(fold(&change.name))
+        .bind(&change.description)
+        .bind(fold(&change.description))
+        .bind(change.vat.as_str())
+        .bind(change.vat.key())
+        .bind(Value::Object(change.custom_data.clone()))
+        .bind(search_key(&change.name, &change.description, &change.custom_data))
+        .bind(change.at)
+        .bind(change.by)
+        .bind(target.id())
+        .run(tx)
+        .await?;
+    Ok(())
+}
+
+/// Keeps the number of users of an organization that are not deleted on their own.
+pub(crate) async fn add_users(tx: &mut Tx, id: OrgId, by: i64) -> Result<(), StoreError> {
+    Q::new(ADD_USERS).bind(by).bind(id).run(tx).await?;
+    Ok(())
+}
+
+/// Stands between the searchable texts, so that nothing is found across two of them.
+const BETWEEN: char = '\u{1f}';
+
+/// What `search` looks through: name, description and the text of each top-level client value (contract 02 §4.1).
+fn search_key(name: &str, description: &str, custom_data: &Map<String, Value>) -> String {
+    let mut key = fold(name);
+    key.push(BETWEEN);
+    key.push_str(&fold(description));
+    for value in custom_data.values() {
+        key.push(BETWEEN);
+        match value {
+            Value::Null => {}
+            Value::String(text) => key.push_str(&fold(text)),
+            other => key.push_str(&fold(&other.to_string())),
+        }
+    }
+    key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::search_key;
+    use serde_json::json;
+
+    #[test]
+    fn search_looks_at_values_not_at_keys() {
+        let data = json!({"city": "ROMA", "n": 15, "list": ["A"], "none": null});
+        let key = search_key("Alfa", "Nord", data.as_object().unwrap());
+        assert_eq!(key, "alfa\u{1f}nord\u{1f}roma\u{1f}15\u{1f}[\"a\"]\u{1f}");
+    }
+}

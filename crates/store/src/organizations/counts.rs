@@ -1,0 +1,87 @@
+//! Numbers about organizations: kept counters summed over the tree, never rows counted one organization at a time.
+
+use crate::{
+    StoreError,
+    scope::push_scope,
+    sql::{On, Q},
+};
+use bailiwick_domain::{OrgId, OrgType};
+use bailiwick_policy::Scope;
+use std::collections::HashMap;
+use uuid::Uuid;
+
+/// What a list shows beside an organization (contract 02 §3.3): nothing deleted counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Systems of the organization and what is below it; of a customer its own.
+    pub systems: u64,
+    /// Resellers below a distributor.
+    pub resellers: u64,
+    /// Customers below a distributor or reseller.
+    pub customers: u64,
+    /// Applications assigned to the organization or one below it.
+    pub applications: u64,
+}
+
+/// The column whose equal values make up the subtree of an organization of this family.
+const fn subtree_column(family: OrgType) -> &'static str {
+    match family {
+        OrgType::Owner | OrgType::Distributor => "p2",
+        OrgType::Reseller => "p3",
+        OrgType::Customer => "id",
+    }
+}
+
+/// The counts of a page of one family in one statement. An organization without an entry has none of anything.
+pub async fn counts_of(
+    on: impl Into<On<'_>>,
+    family: OrgType,
+    page: impl IntoIterator<Item = OrgId>,
+) -> Result<HashMap<OrgId, Counts>, StoreError> {
+    let column = subtree_column(family);
+    let mut q = Q::new(&format!(
+        "SELECT o.{column} AS root, o.type, CAST(COUNT(*) AS BIGINT), CAST(SUM(n.systems) AS BIGINT) \
+         FROM organizations o JOIN organization_counts n ON n.organization_id = o.id \
+         WHERE o.eff_deleted_at IS NULL AND o.{column} IN ("
+    ));
+    q.list(page).push(&format!(") GROUP BY o.{column}, o.type"));
+    let rows: Vec<(Uuid, String, i64, i64)> = q.all(on).await?;
+    let mut counts: HashMap<OrgId, Counts> = HashMap::new();
+    for (root, org_type, organizations, systems) in rows {
+        let entry = counts.entry(OrgId(root)).or_default();
+        entry.systems += unsigned(systems);
+        match super::parse_type(&org_type)? {
+            // The topmost organization of the subtree itself is of the family and not below it.
+            found if found == family => {}
+            OrgType::Reseller => entry.resellers += unsigned(organizations),
+            OrgType::Customer => entry.customers += unsigned(organizations),
+            OrgType::Owner | OrgType::Distributor => {}
+        }
+    }
+    Ok(counts)
+}
+
+/// Sums of the counters over a scope.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Systems that are not deleted, own or inherited.
+    pub systems: u64,
+    /// Users that are not deleted, own or inherited.
+    pub users: u64,
+}
+
+/// How many systems and users a scope holds: the totals of unfiltered lists.
+pub async fn totals(on: impl Into<On<'_>>, scope: &Scope) -> Result<Totals, StoreError> {
+    let mut q = Q::new(
+        "SELECT CAST(COALESCE(SUM(n.systems), 0) AS BIGINT), CAST(COALESCE(SUM(n.users), 0) AS BIGINT) \
+         FROM organizations o JOIN organization_counts n ON n.organization_id = o.id \
+         WHERE o.eff_deleted_at IS NULL",
+    );
+    push_scope(&mut q, "o", "id", scope);
+    let (systems, users): (i64, i64) = q.one(on).await?;
+    Ok(Totals { systems: unsigned(systems), users: unsigned(users) })
+}
+
+fn unsigned(n: i64) -> u64 {
+    u64::try_from(n).unwrap_or(0)
+}

@@ -1,0 +1,191 @@
+//! The list of one family: filters, order, page and total (contract 02 §4.1).
+
+use super::{COLUMNS, Row};
+use crate::{Db, StoreError, scope::push_scope, sql::Q};
+use bailiwick_domain::{OrgId, OrgType, Organization, Page, PageRequest, SortDirection, UserId, fold::fold};
+use bailiwick_policy::Scope;
+
+/// Which rows of the family. Empty lists match nothing; none switches the filter off.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// As sent; blank = no filter.
+    pub search: String,
+    /// Effective states to show.
+    pub states: States,
+    /// Ids of creating users or organizations.
+    pub created_by: Option<Vec<uuid::Uuid>>,
+    /// Where the rows hang.
+    pub within: Option<Vec<Within>>,
+}
+
+/// Effective states a list shows; they exclude each other, deleted before suspended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct States {
+    /// Neither suspended nor deleted.
+    pub enabled: bool,
+    /// Suspended and not deleted.
+    pub suspended: bool,
+    /// Deleted.
+    pub deleted: bool,
+}
+
+impl Default for States {
+    fn default() -> States {
+        States { enabled: true, suspended: true, deleted: false }
+    }
+}
+
+/// A place in the tree that a row hangs below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Within {
+    /// Directly below this one.
+    Parent(OrgId),
+    /// Anywhere below this one.
+    Below(OrgId, OrgType),
+}
+
+/// A sortable column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// Ignoring case.
+    Name,
+    /// Ignoring case.
+    Description,
+    /// Creation.
+    CreatedAt,
+    /// Last change.
+    UpdatedAt,
+    /// Effective suspension; rows without one are the greatest.
+    SuspendedAt,
+    /// Creator's name ignoring case; rows without one are the greatest.
+    CreatorName,
+}
+
+impl Sort {
+    const fn column(self) -> (&'static str, bool) {
+        match self {
+            Sort::Name => ("o.name_key", false),
+            Sort::Description => ("o.description_key", false),
+            Sort::CreatedAt => ("o.created_at", false),
+            Sort::UpdatedAt => ("o.updated_at", false),
+            Sort::SuspendedAt => ("o.eff_suspended_at", true),
+            Sort::CreatorName => ("o.creator_key", true),
+        }
+    }
+}
+
+/// Order of a list; the id breaks ties in the same direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// Column.
+    pub by: Sort,
+    /// Direction.
+    pub direction: SortDirection,
+}
+
+impl Default for Order {
+    fn default() -> Order {
+        Order { by: Sort::CreatedAt, direction: SortDirection::Desc }
+    }
+}
+
+/// Appends ` ORDER BY …`: missing values are the greatest on both engines.
+pub(crate) fn push_order(q: &mut Q, column: &str, is_nullable: bool, direction: SortDirection, id: &str) {
+    let word = direction.as_str();
+    // PostgreSQL does so by itself, and says it without losing the use of an index.
+    let nulls = match (is_nullable, direction) {
+        (false, _) => "",
+        (true, SortDirection::Asc) => " [[||NULLS LAST]]",
+        (true, SortDirection::Desc) => " [[||NULLS FIRST]]",
+    };
+    q.push(&format!(" ORDER BY {column} {word}{nulls}, {id} {word}"));
+}
+
+/// Appends ` AND …` for a text that must occur in a folded column; wild cards mean nothing. A text that no row can
+/// hold (U+0000) matches nothing.
+pub(crate) fn push_search(q: &mut Q, column: &str, text: &str) {
+    if text.trim().is_empty() {
+        return;
+    }
+    if text.contains('\0') {
+        q.push(" AND 1 = 0");
+        return;
+    }
+    q.push(&format!(" AND [[strpos||instr]]({column}, ?) > 0")).arg(fold(text));
+}
+
+/// Appends ` AND …` for the effective states, given the expressions of both marks.
+pub(crate) fn push_states(q: &mut Q, states: States, suspended: &str, deleted: &str) {
+    let live = match (states.enabled, states.suspended) {
+        (true, true) => Some(format!("{deleted} IS NULL")),
+        (true, false) => Some(format!("({deleted} IS NULL AND {suspended} IS NULL)")),
+        (false, true) => Some(format!("({deleted} IS NULL AND {suspended} IS NOT NULL)")),
+        (false, false) => None,
+    };
+    let text = match (live, states.deleted) {
+        (Some(live), false) => format!(" AND {live}"),
+        (Some(live), true) => format!(" AND ({live} OR {deleted} IS NOT NULL)"),
+        (None, true) => format!(" AND {deleted} IS NOT NULL"),
+        (None, false) => " AND 1 = 0".to_owned(),
+    };
+    q.push(&text);
+}
+
+/// Appends ` AND …` for the creator: his id or that of his organization.
+pub(crate) fn push_creators(q: &mut Q, alias: &str, ids: Option<&Vec<uuid::Uuid>>) {
+    let Some(ids) = ids else { return };
+    q.push(&format!(" AND ({alias}.creator_user_id IN (")).list(ids.iter().map(|id| UserId(*id)));
+    q.push(&format!(") OR {alias}.creator_org_id IN (")).list(ids.iter().map(|id| OrgId(*id)));
+    q.push("))");
+}
+
+fn push_within(q: &mut Q, within: Option<&Vec<Within>>) {
+    let Some(within) = within else { return };
+    q.push(" AND (1 = 0");
+    for place in within {
+        match *place {
+            Within::Parent(id) => q.push(" OR o.parent_id = ?").arg(id),
+            Within::Below(id, OrgType::Owner) => q.push(" OR o.id <> ?").arg(id),
+            Within::Below(id, OrgType::Distributor) => q.push(" OR (o.p2 = ? AND o.id <> ?)").arg(id).arg(id),
+            Within::Below(id, OrgType::Reseller) => q.push(" OR (o.p3 = ? AND o.id <> ?)").arg(id).arg(id),
+            Within::Below(_, OrgType::Customer) => q,
+        };
+    }
+    q.push(")");
+}
+
+fn push_where(q: &mut Q, family: OrgType, scope: &Scope, filter: &Filter) {
+    q.push(" WHERE o.type = ?").arg(family.as_str());
+    push_scope(q, "o", "id", scope);
+    push_states(q, filter.states, "o.eff_suspended_at", "o.eff_deleted_at");
+    push_search(q, "o.search_key", &filter.search);
+    push_creators(q, "o", filter.created_by.as_ref());
+    push_within(q, filter.within.as_ref());
+}
+
+/// One page of a family inside the scope, with the number of all rows that match.
+pub async fn list(
+    db: &Db,
+    family: OrgType,
+    scope: &Scope,
+    filter: &Filter,
+    order: Order,
+    page: PageRequest,
+) -> Result<Page<Organization>, StoreError> {
+    let mut count = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM organizations o");
+    push_where(&mut count, family, scope, filter);
+    let total = count.count(db).await?;
+    if page.offset() >= total {
+        return Ok(Page { rows: Vec::new(), total, request: page });
+    }
+    let mut q = Q::new(&format!(
+        "SELECT {COLUMNS} FROM organizations o LEFT JOIN organizations c ON c.id = o.creator_org_id"
+    ));
+    push_where(&mut q, family, scope, filter);
+    let (column, is_nullable) = order.by.column();
+    push_order(&mut q, column, is_nullable, order.direction, "o.id");
+    q.push(" LIMIT ? OFFSET ?").arg(page.page_size).arg(page.offset());
+    let rows: Vec<Row> = q.all(db).await?;
+    let rows = rows.into_iter().map(Row::into_organization).collect::<Result<_, _>>()?;
+    Ok(Page { rows, total, request: page })
+}

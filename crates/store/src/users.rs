@@ -1,0 +1,355 @@
+//! Users. Their effective state comes from the row and, by join, from the organization. Lists are in [`list`].
+
+pub mod list;
+
+pub use list::{Filter, Order, Sort, list};
+
+use crate::{
+    StoreError, Tx,
+    organizations::{add_users, creator, hold, mark, object, parse_type, snapshot},
+    sql::{On, Q},
+    time::TsCodec,
+};
+use bailiwick_domain::{
+    OrgId, Ts, User, UserId,
+    fold::fold,
+    org::{Creator, Mark, OrgRef},
+    validate::Email,
+};
+use bailiwick_policy::{Granted, Path, Standing};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+/// Columns of [`Row`]; `u` is the user, `o` his organization, `c` the organization of his creator.
+macro_rules! columns {
+    () => {
+        "u.id, u.username, u.email, u.email_verified, u.name, u.phone, u.role_ids, u.custom_data, u.created_by, \
+         u.created_at, u.updated_at, u.latest_login_at, u.suspended_at, u.deleted_at, \
+         o.id AS organization_id, o.type AS organization_type, o.name AS organization_name, o.p2, o.p3, \
+         o.eff_suspended_at, o.eff_suspended_by, o.eff_deleted_at, o.eff_deleted_by, \
+         c.name AS creator_organization_name"
+    };
+}
+pub(crate) use columns;
+
+macro_rules! get {
+    () => {
+        concat!(
+            "SELECT ",
+            columns!(),
+            " FROM users u JOIN organizations o ON o.id = u.organization_id \
+             LEFT JOIN organizations c ON c.id = u.creator_org_id WHERE u.id = ?"
+        )
+    };
+}
+
+pub(crate) const GET: &str = get!();
+pub(crate) const LOCK: &str = concat!(get!(), " [[FOR UPDATE OF u||]]");
+pub(crate) const TAKEN: &str = "SELECT username_key, CASE WHEN deleted_at IS NULL THEN email_key END AS email_key, \
+    CASE WHEN deleted_at IS NULL THEN phone END AS phone FROM users \
+    WHERE (username_key = ? OR email_key = ? OR phone = ?) AND id <> ?";
+pub(crate) const INSERT: &str = "INSERT INTO users (id, organization_id, p2, p3, username, username_key, email, email_key, \
+    email_verified, name, name_key, phone, role_ids, custom_data, search_key, password_hash, password_generated_at, \
+    created_by, creator_user_id, creator_org_id, creator_key, created_at, updated_at) \
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (username_key) DO NOTHING";
+pub(crate) const UPDATE: &str = "UPDATE users SET username = ?, username_key = ?, email = ?, email_key = ?, \
+    email_verified = ?, name = ?, name_key = ?, phone = ?, role_ids = ?, custom_data = ?, search_key = ?, \
+    updated_at = ? WHERE id = ?";
+pub(crate) const MOVE: &str = "UPDATE users SET organization_id = ?, p2 = ?, p3 = ? WHERE id = ?";
+
+#[derive(sqlx::FromRow)]
+pub(crate) struct Row {
+    id: Uuid,
+    username: String,
+    email: String,
+    email_verified: bool,
+    name: String,
+    phone: Option<String>,
+    role_ids: Value,
+    custom_data: Option<Value>,
+    created_by: Option<Value>,
+    created_at: TsCodec,
+    updated_at: TsCodec,
+    latest_login_at: Option<TsCodec>,
+    suspended_at: Option<TsCodec>,
+    deleted_at: Option<TsCodec>,
+    organization_id: Uuid,
+    organization_type: String,
+    organization_name: String,
+    p2: Uuid,
+    p3: Uuid,
+    eff_suspended_at: Option<TsCodec>,
+    eff_suspended_by: Option<Uuid>,
+    eff_deleted_at: Option<TsCodec>,
+    eff_deleted_by: Option<Uuid>,
+    creator_organization_name: Option<String>,
+}
+
+/// A user together with what decisions need of his place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placed {
+    /// The user.
+    pub user: User,
+    /// Where his organization hangs.
+    pub path: Path,
+    /// His state, and what of it comes from above.
+    pub standing: Standing,
+}
+
+impl Row {
+    fn into_placed(self) -> Result<Placed, StoreError> {
+        let organization = OrgRef {
+            id: OrgId(self.organization_id),
+            name: self.organization_name,
+            org_type: parse_type(&self.organization_type)?,
+        };
+        let inherited = |at, by| mark(at, by).inherited_from(organization.id);
+        let suspended_above = inherited(self.eff_suspended_at, self.eff_suspended_by);
+        let deleted_above = inherited(self.eff_deleted_at, self.eff_deleted_by);
+        let role_ids = serde_json::from_value(self.role_ids)
+            .map_err(|e| StoreError::Corrupt(format!("role_ids of user {}: {e}", self.id)))?;
+        let user = User {
+            id: UserId(self.id),
+            username: self.username,
+            email: self.email,
+            email_verified: self.email_verified,
+            name: self.name,
+            phone: self.phone,
+            role_ids,
+            custom_data: self.custom_data.map(object).transpose()?,
+            created_at: self.created_at.0,
+            updated_at: self.updated_at.0,
+            latest_login_at: self.latest_login_at.map(|t| t.0),
+            created_by: creator(self.created_by, self.creator_organization_name)?,
+            suspended: Mark::effective(self.suspended_at.map(|t| t.0), suspended_above),
+            deleted: Mark::effective(self.deleted_at.map(|t| t.0), deleted_above),
+            organization,
+        };
+        Ok(Placed {
+            path: Path { id: user.organization.id, p2: OrgId(self.p2), p3: OrgId(self.p3) },
+            standing: Standing {
+                suspended: user.suspended.is_set(),
+                suspended_above: suspended_above.is_set(),
+                deleted: user.deleted.is_set(),
+                deleted_above: deleted_above.is_set(),
+            },
+            user,
+        })
+    }
+}
+
+/// The user, deleted or not.
+pub async fn get(on: impl Into<On<'_>>, id: UserId) -> Result<Option<Placed>, StoreError> {
+    let row: Option<Row> = Q::new(GET).bind(id).optional(on).await?;
+    row.map(Row::into_placed).transpose()
+}
+
+/// The same, with his row held for a change.
+pub async fn lock(tx: &mut Tx, id: UserId) -> Result<Option<Placed>, StoreError> {
+    let row: Option<Row> = Q::new(LOCK).bind(id).optional(tx).await?;
+    row.map(Row::into_placed).transpose()
+}
+
+/// Which of a user's unique values belong to somebody else (contract 01 §4.2 to §4.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// User names count even when deleted.
+    pub username: bool,
+    /// Among users not deleted on their own.
+    pub email: bool,
+    /// Among users not deleted on their own.
+    pub phone: bool,
+}
+
+#[derive(sqlx::FromRow)]
+struct TakenRow {
+    username_key: String,
+    email_key: Option<String>,
+    phone: Option<String>,
+}
+
+/// Looks for other users than `except` with one of these values; a value that is none is not looked for.
+pub async fn taken(
+    on: impl Into<On<'_>>,
+    except: UserId,
+    username: Option<&str>,
+    email: Option<&Email>,
+    phone: Option<&str>,
+) -> Result<Taken, StoreError> {
+    let username_key = username.map(fold);
+    let email_key = email.map(|e| e.key().to_owned());
+    let rows: Vec<TakenRow> = Q::new(TAKEN)
+        .bind(username_key.clone())
+        .bind(email_key.clone())
+        .bind(phone)
+        .bind(except)
+        .all(on)
+        .await?;
+    Ok(Taken {
+        username: username_key.is_some_and(|k| rows.iter().any(|r| r.username_key == k)),
+        email: email_key.is_some() && rows.iter().any(|r| r.email_key.is_some() && r.email_key == email_key),
+        phone: phone.is_some() && rows.iter().any(|r| r.phone.is_some() && r.phone.as_deref() == phone),
+    })
+}
+
+/// Those of the user names that somebody has, folded.
+pub async fn taken_usernames(on: impl Into<On<'_>>, names: &[String]) -> Result<Vec<String>, StoreError> {
+    let mut q = Q::new("SELECT username_key FROM users WHERE username_key IN (");
+    q.list(names.iter().map(|n| fold(n))).push(")");
+    let rows: Vec<(String,)> = q.all(on).await?;
+    Ok(rows.into_iter().map(|r| r.0).collect())
+}
+
+/// A user to create.
+#[derive(Clone, Debug)]
+pub struct NewUser {
+    /// Fresh id.
+    pub id: UserId,
+    /// User name.
+    pub username: String,
+    /// E-mail.
+    pub email: Email,
+    /// Whether the address is known to be his.
+    pub email_verified: bool,
+    /// Display name.
+    pub name: String,
+    /// Digits only.
+    pub phone: Option<String>,
+    /// Catalogue keys.
+    pub role_ids: Vec<String>,
+    /// Client keys.
+    pub custom_data: Option<Map<String, Value>>,
+    /// PHC string; none where passwords are not kept here.
+    pub password_hash: Option<String>,
+    /// Set when the password was generated and must be replaced.
+    pub password_generated_at: Option<Ts>,
+    /// Creation snapshot.
+    pub created_by: Option<Creator>,
+    /// Now.
+    pub at: Ts,
+}
+
+/// What came of an insert.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inserted {
+    /// Done.
+    Done,
+    /// Somebody has the user name; nothing is written and the transaction goes on.
+    UsernameTaken,
+    /// The organization is gone or deleted by now.
+    NoOrganization,
+    /// The organization is suspended by now.
+    SuspendedOrganization,
+}
+
+/// Creates a user in the granted organization, which is held, and counts him.
+pub async fn insert(tx: &mut Tx, home: &Granted<OrgId>, new: &NewUser) -> Result<Inserted, StoreError> {
+    let path = match hold(tx, home.id()).await? {
+        Some(held) if held.deleted.is_set() => return Ok(Inserted::NoOrganization),
+        Some(held) if held.suspended.is_set() => return Ok(Inserted::SuspendedOrganization),
+        Some(held) => held.path,
+        None => return Ok(Inserted::NoOrganization),
+    };
+    let creator = new.created_by.as_ref();
+    let written = Q::new(INSERT)
+        .bind(new.id)
+        .bind(path.id)
+        .bind(path.p2)
+        .bind(path.p3)
+        .bind(&new.username)
+        .bind(fold(&new.username))
+        .bind(new.email.as_str())
+        .bind(new.email.key())
+        .bind(new.email_verified)
+        .bind(&new.name)
+        .bind(fold(&new.name))
+        .bind(new.phone.clone())
+        .bind(Value::from(new.role_ids.clone()))
+        .bind(new.custom_data.clone().map(Value::Object))
+        .bind(search_key(&new.name, &new.email))
+        .bind(new.password_hash.clone())
+        .bind(new.password_generated_at)
+        .bind(snapshot(creator)?)
+        .bind(creator.and_then(|c| c.user_id))
+        .bind(creator.and_then(|c| c.organization_id))
+        .bind(creator.map(|c| fold(&c.name)))
+        .bind(new.at)
+        .bind(new.at)
+        .run(tx)
+        .await?;
+    if written == 0 {
+        return Ok(Inserted::UsernameTaken);
+    }
+    add_users(tx, path.id, 1).await?;
+    Ok(Inserted::Done)
+}
+
+/// The result of a PUT.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// User name.
+    pub username: String,
+    /// E-mail.
+    pub email: Email,
+    /// False once the address has changed.
+    pub email_verified: bool,
+    /// Display name.
+    pub name: String,
+    /// Digits only.
+    pub phone: Option<String>,
+    /// Catalogue keys.
+    pub role_ids: Vec<String>,
+    /// Client keys.
+    pub custom_data: Option<Map<String, Value>>,
+    /// Now.
+    pub at: Ts,
+}
+
+/// Writes the result of a PUT; roles are replaced with everything else.
+pub async fn update(tx: &mut Tx, target: &Granted<UserId>, change: &Change) -> Result<(), StoreError> {
+    Q::new(UPDATE)
+        .bind(&change.username)
+        .bind(fold(&change.username))
+        .bind(change.email.as_str())
+        .bind(change.email.key())
+        .bind(change.email_verified)
+        .bind(&change.name)
+        .bind(fold(&change.name))
+        .bind(change.phone.clone())
+        .bind(Value::from(change.role_ids.clone()))
+        .bind(change.custom_data.clone().map(Value::Object))
+        .bind(search_key(&change.name, &change.email))
+        .bind(change.at)
+        .bind(target.id())
+        .run(tx)
+        .await?;
+    Ok(())
+}
+
+/// Moves a user from the organization he is in to the granted one, which is held; both counters follow.
+pub async fn relocate(
+    tx: &mut Tx,
+    target: &Granted<UserId>,
+    from: OrgId,
+    home: &Granted<OrgId>,
+) -> Result<Inserted, StoreError> {
+    let path = match hold(tx, home.id()).await? {
+        Some(held) if held.deleted.is_set() => return Ok(Inserted::NoOrganization),
+        Some(held) if held.suspended.is_set() => return Ok(Inserted::SuspendedOrganization),
+        Some(held) => held.path,
+        None => return Ok(Inserted::NoOrganization),
+    };
+    Q::new(MOVE).bind(path.id).bind(path.p2).bind(path.p3).bind(target.id()).run(tx).await?;
+    // In one order for all, so that two moves in opposite directions do not wait for each other.
+    let mut counters = [(from, -1), (path.id, 1)];
+    counters.sort();
+    for (id, by) in counters {
+        add_users(tx, id, by).await?;
+    }
+    Ok(Inserted::Done)
+}
+
+/// What `search` looks through (contract 01 §5.4): name or e-mail.
+fn search_key(name: &str, email: &Email) -> String {
+    format!("{}\u{1f}{}", fold(name), email.key())
+}

@@ -1,0 +1,159 @@
+//! The list of users: filters, order, page and total (contract 01 §5.4).
+
+use super::{Placed, Row, columns};
+use crate::{
+    Db, StoreError,
+    organizations::{
+        list::{States, push_creators, push_order, push_search, push_states},
+        totals,
+    },
+    scope::push_scope,
+    sql::Q,
+};
+use bailiwick_domain::{OrgId, Page, PageRequest, SortDirection};
+use bailiwick_policy::Scope;
+use uuid::Uuid;
+
+/// Which users. Empty lists match nothing; none switches the filter off.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Filter {
+    /// As sent; blank = no filter.
+    pub search: String,
+    /// Effective states to show.
+    pub states: States,
+    /// Organizations.
+    pub organizations: Option<Vec<OrgId>>,
+    /// Role keys; users with one of them.
+    pub roles: Option<Vec<String>>,
+    /// Ids of creating users or organizations.
+    pub created_by: Option<Vec<Uuid>>,
+}
+
+/// A sortable column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// Ignoring case.
+    Name,
+    /// Ignoring case.
+    Email,
+    /// Ignoring case.
+    Username,
+    /// Creation.
+    CreatedAt,
+    /// Last change.
+    UpdatedAt,
+    /// Last exchange; users without one are the greatest.
+    LatestLoginAt,
+    /// Name of the organization ignoring case.
+    Organization,
+    /// Effective suspension; users without one are the greatest.
+    SuspendedAt,
+    /// Creator's name ignoring case; users without one are the greatest.
+    CreatorName,
+}
+
+const SUSPENDED: &str = "COALESCE(u.suspended_at, o.eff_suspended_at)";
+const DELETED: &str = "COALESCE(u.deleted_at, o.eff_deleted_at)";
+
+impl Sort {
+    const fn column(self) -> (&'static str, bool) {
+        match self {
+            Sort::Name => ("u.name_key", false),
+            Sort::Email => ("u.email_key", false),
+            Sort::Username => ("u.username_key", false),
+            Sort::CreatedAt => ("u.created_at", false),
+            Sort::UpdatedAt => ("u.updated_at", false),
+            Sort::LatestLoginAt => ("u.latest_login_at", true),
+            Sort::Organization => ("o.name_key", false),
+            Sort::SuspendedAt => (SUSPENDED, true),
+            Sort::CreatorName => ("u.creator_key", true),
+        }
+    }
+}
+
+/// Order of a list; the id breaks ties in the same direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// Column.
+    pub by: Sort,
+    /// Direction.
+    pub direction: SortDirection,
+}
+
+impl Default for Order {
+    fn default() -> Order {
+        Order { by: Sort::CreatedAt, direction: SortDirection::Desc }
+    }
+}
+
+/// The states of a list. Without deleted users both marks are named apart, so that the partial indexes serve.
+fn push_live(q: &mut Q, states: States) {
+    if states.deleted {
+        q.push(" WHERE 1 = 1");
+        push_states(q, states, SUSPENDED, DELETED);
+        return;
+    }
+    q.push(" WHERE u.deleted_at IS NULL AND o.eff_deleted_at IS NULL");
+    q.push(match (states.enabled, states.suspended) {
+        (true, true) => "",
+        (true, false) => " AND u.suspended_at IS NULL AND o.eff_suspended_at IS NULL",
+        (false, true) => " AND (u.suspended_at IS NOT NULL OR o.eff_suspended_at IS NOT NULL)",
+        (false, false) => " AND 1 = 0",
+    });
+}
+
+fn push_where(q: &mut Q, scope: &Scope, filter: &Filter) {
+    push_live(q, filter.states);
+    push_scope(q, "u", "organization_id", scope);
+    push_search(q, "u.search_key", &filter.search);
+    if let Some(ids) = &filter.organizations {
+        q.push(" AND u.organization_id IN (").list(ids.iter().copied()).push(")");
+    }
+    if let Some(roles) = &filter.roles {
+        q.push(" AND (1 = 0");
+        for role in roles {
+            q.push(" OR [[jsonb_exists(u.role_ids, ?)||EXISTS (SELECT 1 FROM json_each(u.role_ids) r WHERE r.value = ?)]]")
+                .arg(role);
+        }
+        q.push(")");
+    }
+    push_creators(q, "u", filter.created_by.as_ref());
+}
+
+async fn total(db: &Db, scope: &Scope, filter: &Filter) -> Result<u64, StoreError> {
+    if *filter == Filter::default() {
+        return Ok(totals(db, scope).await?.users);
+    }
+    let mut q = Q::new(
+        "SELECT CAST(COUNT(*) AS BIGINT) FROM users u JOIN organizations o ON o.id = u.organization_id",
+    );
+    push_where(&mut q, scope, filter);
+    q.count(db).await
+}
+
+/// One page of the users inside the scope, with the number of all that match.
+pub async fn list(
+    db: &Db,
+    scope: &Scope,
+    filter: &Filter,
+    order: Order,
+    page: PageRequest,
+) -> Result<Page<Placed>, StoreError> {
+    let total = total(db, scope, filter).await?;
+    if page.offset() >= total {
+        return Ok(Page { rows: Vec::new(), total, request: page });
+    }
+    let mut q = Q::new(concat!(
+        "SELECT ",
+        columns!(),
+        " FROM users u JOIN organizations o ON o.id = u.organization_id \
+         LEFT JOIN organizations c ON c.id = u.creator_org_id"
+    ));
+    push_where(&mut q, scope, filter);
+    let (column, is_nullable) = order.by.column();
+    push_order(&mut q, column, is_nullable, order.direction, "u.id");
+    q.push(" LIMIT ? OFFSET ?").arg(page.page_size).arg(page.offset());
+    let rows: Vec<Row> = q.all(db).await?;
+    let rows = rows.into_iter().map(Row::into_placed).collect::<Result<_, _>>()?;
+    Ok(Page { rows, total, request: page })
+}
