@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Load on the release build, on loopback only and bounded in time: heartbeats, inventories, the alert proxy beside
+# nginx with a fixed header. Prints a table and appends it to RESULTS.md. Arguments choose parts: start heartbeat
+# inventory proxy lists (default: all). BENCH_SECONDS sets the length of one run (default 8).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+seconds=${BENCH_SECONDS:-8}
+parts=("$@")
+[[ ${#parts[@]} -gt 0 ]] || parts=(start heartbeat inventory proxy)
+work=$(mktemp -d)
+table=$work/table.md
+pids=()
+trap 'finish' EXIT
+
+finish() {
+    for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
+    wait 2>/dev/null || true
+    rm -rf "$work"
+}
+
+source benches/load/parts.sh
+
+cargo build --release --bin bailiwick
+program=${CARGO_TARGET_DIR:-target}/release/bailiwick
+
+row() { printf '| %s | %s | %s | %s |\n' "$1" "$2" "$3" "$4" | tee -a "$table"; }
+wants() { printf '%s\n' "${parts[@]}" | grep -qx "$1"; }
+
+printf '| Measure | Engine | Result | Target |\n|---|---|---|---|\n' | tee "$table"
+for engine in sqlite postgres; do
+    start_service "$engine"
+    if wants start; then
+        row 'start to listening' "$engine" "${start_ms} ms" '≤ 500 ms'
+        row 'idle resident memory' "$engine" "$(resident "$service_pid") MB" '≤ 60 MB'
+    fi
+    make_systems 256
+    if wants heartbeat; then
+        for connections in 64 256; do
+            row "heartbeat, $connections connections" "$engine" "$(load heartbeat "$connections")" '≥ 20,000 req/s at the better'
+        done
+    fi
+    if wants inventory; then
+        for connections in 32 64; do
+            row "inventory 34 kB, $connections connections" "$engine" "$(load inventory "$connections")" '≥ 400 documents/s'
+        done
+        wait_for_worker
+    fi
+    if wants proxy; then
+        stop_service
+        start_upstream
+        start_service "$engine" remote
+        for connections in 16 128; do
+            reference=$(load nginx "$connections")
+            row "nginx proxy_pass, $connections connections" '-' "$reference" 'reference'
+            measured=$(load proxy "$connections")
+            row "POST one alert through the proxy, $connections connections" "$engine" \
+                "$measured; $(ratio "$measured" "$reference")" '≥ 0.6 × nginx, p99 ≤ 2 ×'
+        done
+    fi
+    stop_service
+done
+if wants start; then
+    row 'release binary' '-' "$(($(stat -c %s "$program") / 1024 / 1024)) MB" '≤ 40 MB'
+fi
+
+{
+    printf '\n## %s, commit %s\n\n%s, %s cores, %s s each run, everything on one machine.\n\n' \
+        "$(date -u +%Y-%m-%d)" "$(git rev-parse --short HEAD)" "$(uname -sm)" "$(nproc)" "$seconds"
+    cat "$table"
+} >>benches/RESULTS.md
+echo "appended to benches/RESULTS.md"
