@@ -1,1 +1,11 @@
-//! bailiwick-server
+//! The `bailiwick` process: configuration, logging, the HTTP front, shutdown, the command line.
+//!
+//! Everything here is about the process; what the service does is in the crates below. To add a setting see
+//! [`config`]; to add a command, add a variant in [`cli`] and a file beside it.
+
+pub mod cli;
+pub mod config;
+pub mod listen;
+pub mod ports;
+pub mod shutdown;
+pub mod telemetry;

@@ -1,0 +1,212 @@
+//! The command line. One file per command; the commands that need the running parts are called from [`wire`].
+
+pub mod completions;
+pub mod config;
+pub mod wire;
+
+use crate::config::{self as settings, Config};
+use clap::{Args, Parser, Subcommand};
+use std::{
+    fs,
+    io::{self, Write},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+/// Fleet management for appliances: organizations, users, systems, inventory and alerts behind one API.
+#[derive(Debug, Parser)]
+#[command(name = "bailiwick", version, propagate_version = true)]
+pub struct Cli {
+    /// Where settings come from.
+    #[command(flatten)]
+    pub sources: Sources,
+    /// What to do; `serve` when left out.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// Flags that give settings. They win over the environment and the file.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Settings")]
+pub struct Sources {
+    /// Configuration file [default: $BAILIWICK_CONFIG, else bailiwick.toml when it exists]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Any setting by its name: --set http.workers=2
+    #[arg(long, global = true, value_name = "NAME=VALUE", value_parser = name_and_value)]
+    pub set: Vec<(String, String)>,
+    /// Address and port to listen on (http.listen)
+    #[arg(long, global = true, value_name = "ADDRESS")]
+    pub listen: Option<String>,
+    /// Address under which clients reach the service (http.public_url)
+    #[arg(long, global = true, value_name = "URL")]
+    pub public_url: Option<String>,
+    /// Directory of the service's files (data_dir)
+    #[arg(long, global = true, value_name = "DIR")]
+    pub data_dir: Option<String>,
+    /// sqlite:<path> or postgres://… (database.url)
+    #[arg(long, global = true, value_name = "URL")]
+    pub database_url: Option<String>,
+    /// What is logged: error, warn, info, debug, or a filter (log.level)
+    #[arg(long, global = true, value_name = "LEVEL")]
+    pub log_level: Option<String>,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the service (the default)
+    Serve,
+    /// Bring the database to this version's schema and exit
+    Migrate,
+    /// Inspect the configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Print the OpenAPI document
+    Openapi,
+    /// Print a short-lived access token of a user, for scripts
+    Token(TokenArgs),
+    /// Manage users of the owner organization
+    #[command(subcommand)]
+    User(UserCommand),
+    /// Fill the database with a realistic made-up tree
+    Demo(DemoArgs),
+    /// Print shell completions
+    Completions(CompletionsArgs),
+}
+
+/// `bailiwick config …`
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Print the configuration in force, secrets covered, or everything that is wrong with it
+    Check,
+    /// Print the JSON schema of the configuration file
+    Schema,
+    /// Print the reference page of all settings (docs/configuration.md)
+    Docs,
+}
+
+/// `bailiwick token`
+#[derive(Debug, Args)]
+pub struct TokenArgs {
+    /// E-mail address of the user
+    pub email: String,
+}
+
+/// `bailiwick user …`
+#[derive(Debug, Subcommand)]
+pub enum UserCommand {
+    /// Add a Super Admin to the owner organization; the API never does
+    CreateOwner(CreateOwnerArgs),
+}
+
+/// `bailiwick user create-owner`
+#[derive(Debug, Args)]
+pub struct CreateOwnerArgs {
+    /// E-mail address, also for signing in
+    #[arg(long)]
+    pub email: String,
+    /// Full name
+    #[arg(long)]
+    pub name: String,
+    /// Name for signing in [default: made from the e-mail address]
+    #[arg(long)]
+    pub username: Option<String>,
+    /// File that holds the password [default: one is made and printed once]
+    #[arg(long, value_name = "FILE")]
+    pub password_file: Option<PathBuf>,
+}
+
+/// `bailiwick demo`
+#[derive(Clone, Copy, Debug, Args)]
+pub struct DemoArgs {
+    /// How many organizations to make
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub organizations: u32,
+    /// How many systems to make
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(0..=100_000_000))]
+    pub systems: u32,
+    /// The same seed makes the same tree
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+}
+
+/// `bailiwick completions`
+#[derive(Clone, Copy, Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+/// Splits `name=value`.
+fn name_and_value(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('=').map(|(name, value)| (name.trim().to_owned(), value.to_owned()));
+    parts.filter(|(name, _)| !name.is_empty()).ok_or_else(|| "not NAME=VALUE".into())
+}
+
+impl Sources {
+    /// The flags as settings; the named ones win over `--set`.
+    fn flags(&self) -> Vec<(String, String)> {
+        let named = [
+            ("http.listen", &self.listen),
+            ("http.public_url", &self.public_url),
+            ("data_dir", &self.data_dir),
+            ("database.url", &self.database_url),
+            ("log.level", &self.log_level),
+        ];
+        let given = named.iter().filter_map(|(name, text)| Some((name.to_string(), text.as_ref()?.clone())));
+        self.set.iter().cloned().chain(given).collect()
+    }
+
+    /// Reads the configuration from file, the given environment and the flags. The error lists all problems, one line
+    /// each, for the operator.
+    pub fn load(&self, environment: &[(String, String)]) -> Result<Config, String> {
+        let named =
+            environment.iter().find(|(name, text)| name == settings::FILE_VARIABLE && !text.is_empty());
+        let path = self.config.clone().or_else(|| named.map(|(_, path)| path.into()));
+        let file = match &path {
+            Some(path) => fs::read_to_string(path).map(Some).map_err(|why| (path.clone(), why)),
+            None => match fs::read_to_string(settings::DEFAULT_FILE) {
+                Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
+                read => read.map(Some).map_err(|why| (settings::DEFAULT_FILE.into(), why)),
+            },
+        };
+        let file = file.map_err(|(path, why)| format!("cannot read {}: {why}", path.display()))?;
+        settings::load(file.as_deref(), environment.iter().cloned(), &self.flags()).map_err(|problems| {
+            let lines: Vec<String> = problems.iter().map(|problem| format!("  {problem}")).collect();
+            format!("the configuration has {} problem(s):\n{}", lines.len(), lines.join("\n"))
+        })
+    }
+}
+
+/// Writes a command's output. A closed pipe (`| head`) is not a failure.
+pub fn print(text: &str) -> ExitCode {
+    match io::stdout().lock().write_all(text.as_bytes()) {
+        Err(why) if why.kind() != io::ErrorKind::BrokenPipe => fail(&why.to_string()),
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+/// Tells the operator what went wrong; exit status 1.
+pub fn fail(message: &str) -> ExitCode {
+    // Nothing is left to tell it to when the standard error is closed.
+    let _ = writeln!(io::stderr().lock(), "bailiwick: {message}");
+    ExitCode::FAILURE
+}
+
+/// Runs the command line; `environment` are the process's variables.
+pub fn run(cli: Cli, environment: &[(String, String)]) -> ExitCode {
+    match cli.command.unwrap_or(Command::Serve) {
+        Command::Config(ConfigCommand::Schema) => config::schema(),
+        Command::Config(ConfigCommand::Docs) => config::docs(),
+        Command::Config(ConfigCommand::Check) => config::check(&cli.sources, environment),
+        Command::Completions(args) => completions::run(args),
+        other => match cli.sources.load(environment) {
+            Ok(config) => wire::run(other, config),
+            Err(problems) => fail(&problems),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,423 @@
+//! The settings' own types: secrets, addresses, database locations, enumerations.
+
+use super::value::{Choice, Form, Kind, Value};
+use std::{
+    fmt,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    path::PathBuf,
+};
+use url::Url;
+
+/// What stands in the place of a secret.
+const COVERED: &str = "***";
+
+/// A text that no log, error or report ever shows.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Wraps a text.
+    pub fn new(text: impl Into<String>) -> Secret {
+        Secret(text.into())
+    }
+
+    /// The text itself; the only way to it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(COVERED)
+    }
+}
+
+impl Value for Secret {
+    const KIND: Kind = Kind { secret: true, ..Kind::text("secret") };
+    fn parse(text: &str) -> Result<Self, String> {
+        if text.is_empty() { Err("is empty".into()) } else { Ok(Secret::new(text)) }
+    }
+    fn show(&self) -> Option<String> {
+        Some(COVERED.into())
+    }
+}
+
+/// Where to listen: `host:port` with an IP address or `localhost`; no host = every IPv4 address.
+impl Value for SocketAddr {
+    const KIND: Kind = Kind::text("address");
+    fn parse(text: &str) -> Result<Self, String> {
+        let why = "is not an address like 127.0.0.1:8080, [::1]:8080, localhost:8080 or :8080";
+        if let Ok(address) = text.parse() {
+            return Ok(address);
+        }
+        let (host, port) = text.split_once(':').ok_or(why)?;
+        let ip = match host {
+            "" => Ipv4Addr::UNSPECIFIED,
+            "localhost" => Ipv4Addr::LOCALHOST,
+            _ => return Err(why.into()),
+        };
+        let port = port.parse().map_err(|_| why)?;
+        Ok(SocketAddr::new(IpAddr::V4(ip), port))
+    }
+    fn show(&self) -> Option<String> {
+        Some(self.to_string())
+    }
+}
+
+/// An http or https address without user information, query and fragment, written without a trailing slash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpUrl(Url);
+
+impl HttpUrl {
+    /// The address without a trailing slash.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str().trim_end_matches('/')
+    }
+
+    /// The parsed address.
+    pub fn url(&self) -> &Url {
+        &self.0
+    }
+}
+
+impl Value for HttpUrl {
+    const KIND: Kind = Kind { pattern: Some("^https?://"), ..Kind::text("URL") };
+    fn parse(text: &str) -> Result<Self, String> {
+        let url = Url::parse(text).map_err(|why| format!("is not a URL: {why}"))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err("is not an http or https URL".into());
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err("carries user information, which would end up in logs".into());
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err("has a query or a fragment".into());
+        }
+        Ok(HttpUrl(url))
+    }
+    fn show(&self) -> Option<String> {
+        Some(self.as_str().to_owned())
+    }
+}
+
+/// Scheme, host and port, without a path: what `Origin` headers and the public address carry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin(HttpUrl);
+
+impl Origin {
+    /// The origin as browsers write it.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// The parsed address.
+    pub fn url(&self) -> &Url {
+        self.0.url()
+    }
+}
+
+impl Value for Origin {
+    const KIND: Kind = Kind { name: "origin", ..HttpUrl::KIND };
+    fn parse(text: &str) -> Result<Self, String> {
+        let url = HttpUrl::parse(text)?;
+        if url.url().path() == "/" { Ok(Origin(url)) } else { Err("has a path".into()) }
+    }
+    fn show(&self) -> Option<String> {
+        self.0.show()
+    }
+}
+
+/// A path below which the whole API answers (contract 01 §1.1): `/` or `/api`, never with a trailing slash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BasePath(String);
+
+impl BasePath {
+    /// `/` or the path.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// What stands in front of a route: nothing for `/`, else the path.
+    pub fn before_route(&self) -> &str {
+        self.0.trim_end_matches('/')
+    }
+}
+
+impl Value for BasePath {
+    const KIND: Kind = Kind { pattern: Some("^/"), ..Kind::text("path") };
+    fn parse(text: &str) -> Result<Self, String> {
+        let path = text.trim_end_matches('/');
+        let plain = |c: char| c.is_ascii_alphanumeric() || "/-_.".contains(c);
+        let first = path.split('/').nth(1);
+        if !text.starts_with('/') || text.contains("//") || !path.chars().all(plain) {
+            return Err("is not a path like / or /api".into());
+        }
+        if first == Some("oidc") {
+            return Err("is taken by the OpenID provider".into());
+        }
+        Ok(BasePath(if path.is_empty() { "/".into() } else { path.into() }))
+    }
+    fn show(&self) -> Option<String> {
+        Some(self.0.clone())
+    }
+}
+
+/// One path segment or word of `A-Z a-z 0-9 - _ .`, so that it needs no escaping anywhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word(String);
+
+impl Word {
+    /// The word.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Value for Word {
+    const KIND: Kind = Kind { pattern: Some("^[A-Za-z0-9][A-Za-z0-9_.-]*$"), ..Kind::text("word") };
+    fn parse(text: &str) -> Result<Self, String> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        let starts = text.starts_with(|c: char| c.is_ascii_alphanumeric());
+        if starts && text.chars().all(plain) {
+            Ok(Word(text.into()))
+        } else {
+            Err("is not a word of letters, digits, `-`, `_` and `.`".into())
+        }
+    }
+    fn show(&self) -> Option<String> {
+        Some(self.0.clone())
+    }
+}
+
+/// A range of client or proxy addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    address: IpAddr,
+    bits: u8,
+}
+
+impl Network {
+    /// Whether the address lies in the range. An IPv4 address mapped into IPv6 counts as IPv4.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        match (self.address, address.to_canonical()) {
+            (IpAddr::V4(net), IpAddr::V4(ip)) => {
+                same_head(u32::from(net).into(), u32::from(ip).into(), 32 - self.bits)
+            }
+            (IpAddr::V6(net), IpAddr::V6(ip)) => same_head(net.into(), ip.into(), 128 - self.bits),
+            _ => false,
+        }
+    }
+}
+
+/// Whether two addresses agree but for the last `free` bits.
+fn same_head(a: u128, b: u128, free: u8) -> bool {
+    (a ^ b).checked_shr(u32::from(free)).unwrap_or(0) == 0
+}
+
+impl Value for Network {
+    const KIND: Kind = Kind::text("address range");
+    fn parse(text: &str) -> Result<Self, String> {
+        let why = "is not an IP address or a range like 10.0.0.0/8";
+        let (address, bits) = text.split_once('/').map_or((text, None), |(a, b)| (a, Some(b)));
+        let address = address.parse::<IpAddr>().map_err(|_| why)?;
+        let most = if address.is_ipv4() { 32 } else { 128 };
+        let bits = bits.map_or(Ok(most), str::parse::<u8>).map_err(|_| why)?;
+        if bits > most { Err(why.into()) } else { Ok(Network { address, bits }) }
+    }
+    fn show(&self) -> Option<String> {
+        Some(format!("{}/{}", self.address, self.bits))
+    }
+}
+
+/// Where the data lives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DatabaseUrl {
+    /// A SQLite file; its directory must exist or be the data directory.
+    Sqlite(PathBuf),
+    /// A PostgreSQL address, password and all.
+    Postgres(Secret),
+}
+
+impl Value for DatabaseUrl {
+    const KIND: Kind =
+        Kind { secret: true, pattern: Some("^(sqlite:|postgres(ql)?://)"), ..Kind::text("database URL") };
+    fn parse(text: &str) -> Result<Self, String> {
+        if let Some(path) = text.strip_prefix("sqlite:") {
+            let path = path.strip_prefix("//").unwrap_or(path);
+            if path.is_empty() || path.contains('?') || path.contains(":memory:") {
+                return Err("does not name a file after `sqlite:`".into());
+            }
+            return Ok(DatabaseUrl::Sqlite(path.into()));
+        }
+        let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "postgres" | "postgresql"));
+        let why = "does not begin with sqlite:<path>, postgres:// or postgresql://";
+        url.map(|_| DatabaseUrl::Postgres(Secret::new(text))).ok_or_else(|| why.into())
+    }
+    fn show(&self) -> Option<String> {
+        match self {
+            DatabaseUrl::Sqlite(path) => Some(format!("sqlite:{}", path.display())),
+            DatabaseUrl::Postgres(address) => Some(cover_password(address.reveal())),
+        }
+    }
+}
+
+/// The address with the password and every query value covered: drivers take passwords in the query too.
+fn cover_password(address: &str) -> String {
+    let Ok(mut url) = Url::parse(address) else { return COVERED.into() };
+    if url.password().is_some() && url.set_password(Some(COVERED)).is_err() {
+        return COVERED.into();
+    }
+    let names: Vec<String> = url.query_pairs().map(|(name, _)| format!("{name}={COVERED}")).collect();
+    url.set_query(if names.is_empty() { None } else { Some(names.join("&")) }.as_deref());
+    url.to_string()
+}
+
+/// What is logged, in the syntax of `tracing` filters: `info`, `warn,bailiwick_api=debug`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogFilter(String);
+
+impl LogFilter {
+    /// The filter's text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Value for LogFilter {
+    const KIND: Kind = Kind { form: Form::Text, ..Kind::text("log filter") };
+    fn parse(text: &str) -> Result<Self, String> {
+        let read = tracing_subscriber::EnvFilter::builder().parse(text);
+        read.map(|_| LogFilter(text.into())).map_err(|why| format!("is not a log filter: {why}"))
+    }
+    fn show(&self) -> Option<String> {
+        Some(self.0.clone())
+    }
+}
+
+/// Who proves a person's identity (contract 01 §2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdentityMode {
+    /// The service itself, under `/oidc`.
+    Embedded,
+}
+
+impl Choice for IdentityMode {
+    const NAME: &'static str = "identity mode";
+    const WORDS: &'static [&'static str] = &["embedded"];
+    const VALUES: &'static [Self] = &[IdentityMode::Embedded];
+    fn refuse(word: &str) -> String {
+        match word {
+            "oidc" | "logto" => "is an identity mode of later versions; this one knows embedded only".into(),
+            _ => "is not embedded, the only identity mode of this version".into(),
+        }
+    }
+}
+
+/// Where alerts and silences live (contract 04 §7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AlertingMode {
+    /// In the service's own database.
+    Embedded,
+    /// In a Mimir, Cortex or plain Alertmanager.
+    Remote,
+}
+
+impl Choice for AlertingMode {
+    const NAME: &'static str = "alerting mode";
+    const WORDS: &'static [&'static str] = &["embedded", "remote"];
+    const VALUES: &'static [Self] = &[AlertingMode::Embedded, AlertingMode::Remote];
+}
+
+/// What kind of alert router the remote one is (contract 04 §4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RouterKind {
+    /// Grafana Mimir.
+    Mimir,
+    /// Cortex.
+    Cortex,
+    /// A single-tenant Prometheus Alertmanager.
+    Plain,
+}
+
+impl Choice for RouterKind {
+    const NAME: &'static str = "router kind";
+    const WORDS: &'static [&'static str] = &["mimir", "cortex", "plain"];
+    const VALUES: &'static [Self] = &[RouterKind::Mimir, RouterKind::Cortex, RouterKind::Plain];
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people; coloured on a terminal.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+impl Choice for LogFormat {
+    const NAME: &'static str = "log format";
+    const WORDS: &'static [&'static str] = &["text", "json"];
+    const VALUES: &'static [Self] = &[LogFormat::Text, LogFormat::Json];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_do_not_print() {
+        let secret = Secret::new("hunter2");
+        assert_eq!(format!("{secret:?} {:?}", Some(&secret)), "*** Some(***)");
+        assert_eq!(secret.show().unwrap(), "***");
+        let url = DatabaseUrl::parse("postgres://me:hunter2@db/bw?password=hunter3&sslmode=require").unwrap();
+        let shown = format!("{} {url:?}", url.show().unwrap());
+        assert!(shown.starts_with("postgres://me:***@db/bw?password=***&sslmode=***"), "{shown}");
+        assert!(!shown.contains("hunter"), "{shown}");
+    }
+
+    #[test]
+    fn listen_addresses_may_leave_out_the_host() {
+        assert_eq!(SocketAddr::parse(":8080").unwrap().to_string(), "0.0.0.0:8080");
+        assert_eq!(SocketAddr::parse("localhost:80").unwrap().to_string(), "127.0.0.1:80");
+        assert_eq!(SocketAddr::parse("[::1]:80").unwrap().to_string(), "[::1]:80");
+        for text in ["", "8080", "host:80", "127.0.0.1", "127.0.0.1:99999"] {
+            assert!(SocketAddr::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn databases_are_files_or_servers() {
+        assert_eq!(DatabaseUrl::parse("sqlite:./a.db").unwrap(), DatabaseUrl::Sqlite("./a.db".into()));
+        assert_eq!(DatabaseUrl::parse("sqlite:///a.db").unwrap(), DatabaseUrl::Sqlite("/a.db".into()));
+        for text in ["", "a.db", "sqlite:", "sqlite::memory:", "sqlite:a?mode=rw", "mysql://x/y"] {
+            assert!(DatabaseUrl::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn networks_contain_their_addresses() {
+        let within = |net: &str, ip: &str| Network::parse(net).unwrap().contains(ip.parse().unwrap());
+        assert!(within("10.0.0.0/8", "10.9.8.7") && within("10.0.0.0/8", "::ffff:10.1.1.1"));
+        assert!(within("0.0.0.0/0", "1.2.3.4") && within("::/0", "2001:db8::1") && within("::1", "::1"));
+        assert!(!within("10.0.0.0/8", "11.0.0.1") && !within("::1", "::2") && !within("::/0", "1.2.3.4"));
+        for text in ["10.0.0.0/33", "10.0.0/8", "x", "::1/129", "1.1.1.1/"] {
+            assert!(Network::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_and_paths_are_plain() {
+        assert_eq!(HttpUrl::parse("http://mimir:9009/prefix/").unwrap().as_str(), "http://mimir:9009/prefix");
+        assert_eq!(Origin::parse("https://portal.example").unwrap().as_str(), "https://portal.example");
+        for text in ["portal.example", "ftp://a", "http://u:p@a", "http://a?x", "http://a#x"] {
+            assert!(HttpUrl::parse(text).is_err(), "{text}");
+        }
+        assert!(Origin::parse("https://portal.example/app").is_err());
+        assert_eq!(BasePath::parse("/api/").unwrap().as_str(), "/api");
+        assert_eq!(BasePath::parse("/").unwrap().as_str(), "/");
+        for text in ["", "api", "//", "/a//b", "/{id}", "/oidc", "/oidc/x", "/a b"] {
+            assert!(BasePath::parse(text).is_err(), "{text}");
+        }
+    }
+}

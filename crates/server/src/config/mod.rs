@@ -1,0 +1,226 @@
+//! Configuration: defaults, then a TOML file, then the environment, then flags. Plain data; every mistake at once.
+//!
+//! To add a setting, add a line to [`sections`]; a rule over several settings goes into `check`.
+
+mod check;
+mod kinds;
+mod older;
+mod render;
+mod secret;
+mod section;
+mod sections;
+mod sources;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+pub use kinds::{
+    AlertingMode, BasePath, DatabaseUrl, HttpUrl, IdentityMode, LogFilter, LogFormat, Network, Origin,
+    RouterKind, Secret, Word,
+};
+pub use render::{effective, reference, schema};
+pub use secret::ensure_secret;
+pub use section::{SectionTable, Setting, VARIABLE_PREFIX};
+pub use sections::{
+    Alerting, AlertingLimits, AlertingRemote, Database, General, Http, Identity, Limits, Log, Owner, Systems,
+    Tokens,
+};
+pub use sources::FILE_VARIABLE;
+pub use value::{Choice, Form, Kind, Size, Value};
+
+use sources::{Entry, Found};
+use std::{fmt, net::IpAddr};
+
+/// The name of the configuration file that is read from the working directory when it is there.
+pub const DEFAULT_FILE: &str = "bailiwick.toml";
+
+/// One mistake in the configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The setting's name as given; empty for the file as a whole.
+    pub setting: String,
+    /// Where it was given.
+    pub origin: String,
+    /// What is wrong; never a secret.
+    pub message: String,
+}
+
+impl Problem {
+    /// A mistake in one setting.
+    pub fn new(setting: &str, origin: &str, message: impl Into<String>) -> Problem {
+        Problem { setting: setting.into(), origin: origin.into(), message: message.into() }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.setting.as_str() {
+            "" => write!(f, "{} {}", self.origin, self.message),
+            setting => write!(f, "{setting} ({}): {}", self.origin, self.message),
+        }
+    }
+}
+
+/// The whole configuration, checked.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Top level.
+    pub general: General,
+    /// `http`
+    pub http: Http,
+    /// `database`
+    pub database: Database,
+    /// `identity`
+    pub identity: Identity,
+    /// `owner`
+    pub owner: Owner,
+    /// `tokens`
+    pub tokens: Tokens,
+    /// `alerting`
+    pub alerting: Alerting,
+    /// `alerting.remote`
+    pub alerting_remote: AlertingRemote,
+    /// `alerting.limits`
+    pub alerting_limits: AlertingLimits,
+    /// `systems`
+    pub systems: Systems,
+    /// `limits`
+    pub limits: Limits,
+    /// `log`
+    pub log: Log,
+    /// Where each setting that is not a default was given.
+    origins: Vec<(&'static str, String)>,
+}
+
+/// Every section's rows, in the order of the reference.
+pub const TABLES: [SectionTable; 12] = [
+    General::TABLE,
+    Http::TABLE,
+    Database::TABLE,
+    Identity::TABLE,
+    Owner::TABLE,
+    Tokens::TABLE,
+    Alerting::TABLE,
+    AlertingRemote::TABLE,
+    AlertingLimits::TABLE,
+    Systems::TABLE,
+    Limits::TABLE,
+    Log::TABLE,
+];
+
+/// Every setting.
+pub fn settings() -> impl Iterator<Item = &'static Setting> {
+    TABLES.iter().flat_map(|table| table.settings)
+}
+
+/// Reads the configuration from a file's text, the environment and flags (`("http.listen", "…")`). Nothing of the
+/// process is asked but the files that `…_file` settings name.
+pub fn load(
+    file: Option<&str>,
+    environment: impl Iterator<Item = (String, String)>,
+    flags: &[(String, String)],
+) -> Result<Config, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let mut found = Found::new();
+    let in_file = file.map(|text| sources::from_file(text, &mut problems)).unwrap_or_default();
+    let (old, ours) = sources::from_environment(environment, &mut problems);
+    let flag = |(path, text): &(String, String)| Entry {
+        path: path.clone(),
+        text: text.clone(),
+        origin: "flag".into(),
+    };
+    for source in [in_file, old, ours, flags.iter().map(flag).collect()] {
+        sources::add(&mut found, source, &mut problems);
+    }
+    let config = Config::read(&found, &mut problems).or_else(|| {
+        // Defaults in the place of what cannot be read, so that the rules see the rest.
+        found.retain(|path, _| !problems.iter().any(|problem| problem.setting == *path));
+        Config::read(&found, &mut Vec::new())
+    });
+    if let Some(config) = &config {
+        check::rules(config, &mut problems);
+    }
+    config.filter(|_| problems.is_empty()).ok_or(problems)
+}
+
+impl Config {
+    fn read(found: &Found, problems: &mut Vec<Problem>) -> Option<Config> {
+        // All sections are read before any may give up, so that all problems are seen.
+        let general = General::read(found, problems);
+        let http = Http::read(found, problems);
+        let database = Database::read(found, problems);
+        let identity = Identity::read(found, problems);
+        let owner = Owner::read(found, problems);
+        let tokens = Tokens::read(found, problems);
+        let alerting = Alerting::read(found, problems);
+        let alerting_remote = AlertingRemote::read(found, problems);
+        let alerting_limits = AlertingLimits::read(found, problems);
+        let systems = Systems::read(found, problems);
+        let limits = Limits::read(found, problems);
+        let log = Log::read(found, problems);
+        Some(Config {
+            general: general?,
+            http: http?,
+            database: database?,
+            identity: identity?,
+            owner: owner?,
+            tokens: tokens?,
+            alerting: alerting?,
+            alerting_remote: alerting_remote?,
+            alerting_limits: alerting_limits?,
+            systems: systems?,
+            limits: limits?,
+            log: log?,
+            origins: found.iter().map(|(path, given)| (*path, given.origin.clone())).collect(),
+        })
+    }
+
+    /// Where a setting was given; "default" when nowhere.
+    fn origin(&self, path: &str) -> &str {
+        self.origins.iter().find(|(name, _)| *name == path).map_or("default", |(_, origin)| origin)
+    }
+
+    /// The address clients use, without a trailing slash: `http.public_url`, or `http://` and the listening address.
+    pub fn public_url(&self) -> String {
+        let listen = self.http.listen;
+        match &self.http.public_url {
+            Some(origin) => origin.as_str().to_owned(),
+            None if listen.ip().is_unspecified() => format!("http://localhost:{}", listen.port()),
+            None => format!("http://{listen}"),
+        }
+    }
+
+    /// The address of the user interface, without a trailing slash: `app_url`, or the public address.
+    pub fn app_url(&self) -> String {
+        self.general.app_url.as_ref().map_or_else(|| self.public_url(), |url| url.as_str().to_owned())
+    }
+
+    /// Whether the public address is this machine's own (contract 01 §2.8).
+    pub fn public_url_is_loopback(&self) -> bool {
+        match url::Url::parse(&self.public_url()).ok().as_ref().and_then(url::Url::host) {
+            Some(url::Host::Domain(name)) => name == "localhost",
+            Some(url::Host::Ipv4(ip)) => IpAddr::V4(ip).is_loopback(),
+            Some(url::Host::Ipv6(ip)) => IpAddr::V6(ip).is_loopback(),
+            None => false,
+        }
+    }
+
+    /// Where the data lives: `database.url`, or the SQLite file in the data directory.
+    pub fn database_url(&self) -> DatabaseUrl {
+        let default = || DatabaseUrl::Sqlite(self.general.data_dir.join("bailiwick.db"));
+        self.database.url.clone().unwrap_or_else(default)
+    }
+
+    /// `iss` of the service's tokens (contract 01 §2.2).
+    pub fn token_issuer(&self) -> String {
+        let host =
+            || url::Url::parse(&self.public_url()).ok().and_then(|url| url.host_str().map(str::to_owned));
+        self.tokens.issuer.clone().or_else(host).unwrap_or_default()
+    }
+
+    /// `aud` of the service's tokens (contract 01 §2.2).
+    pub fn token_audience(&self) -> String {
+        self.tokens.audience.clone().unwrap_or_else(|| format!("{}/api", self.public_url()))
+    }
+}

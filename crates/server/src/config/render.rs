@@ -1,0 +1,197 @@
+//! The configuration as text: the effective one, its JSON schema, its reference.
+
+use super::{
+    Config, DEFAULT_FILE, SectionTable, Setting, TABLES,
+    value::{Form, Kind, Value},
+};
+use serde_json::{Value as Json, json};
+use std::fmt::Write;
+
+/// The configuration in force as a TOML file, each line with its origin, secrets covered.
+pub fn effective(config: &Config) -> String {
+    let shown = [
+        config.general.shown(),
+        config.http.shown(),
+        config.database.shown(),
+        config.identity.shown(),
+        config.owner.shown(),
+        config.tokens.shown(),
+        config.alerting.shown(),
+        config.alerting_remote.shown(),
+        config.alerting_limits.shown(),
+        config.systems.shown(),
+        config.limits.shown(),
+        config.log.shown(),
+    ];
+    let mut out = String::new();
+    for (table, values) in TABLES.iter().zip(shown) {
+        if !table.name.is_empty() {
+            let _ = writeln!(out, "\n[{}]", table.name);
+        }
+        for (setting, value) in table.settings.iter().zip(values) {
+            let key = key_of(table, setting);
+            let _ = match value {
+                Some(value) => {
+                    let value = toml_value(&value, setting.kind.form);
+                    writeln!(out, "{key} = {value} # {}", config.origin(setting.path))
+                }
+                None => match derived(config, setting.path) {
+                    Some(value) => writeln!(out, "# {key} is not set: {value}"),
+                    None => writeln!(out, "# {key} is not set"),
+                },
+            };
+        }
+    }
+    out
+}
+
+/// What stands in for a setting that is not set, where that follows from others.
+fn derived(config: &Config, path: &str) -> Option<String> {
+    match path {
+        "secret" => Some(format!("kept in {}", config.general.data_dir.join("secret").display())),
+        "app_url" => Some(config.app_url()),
+        "http.public_url" => Some(config.public_url()),
+        "database.url" => config.database_url().show(),
+        "tokens.issuer" => Some(config.token_issuer()),
+        "tokens.audience" => Some(config.token_audience()),
+        _ => None,
+    }
+}
+
+/// The last part of a setting's path.
+fn key_of(table: &SectionTable, setting: &Setting) -> &'static str {
+    setting.path.strip_prefix(table.name).map_or(setting.path, |rest| rest.trim_start_matches('.'))
+}
+
+/// A shown value as TOML.
+fn toml_value(text: &str, form: Form) -> String {
+    match form {
+        Form::Integer => text.to_owned(),
+        Form::Text | Form::Size => toml::Value::from(text).to_string(),
+        Form::List => {
+            toml::Value::from(text.split(',').filter(|item| !item.is_empty()).collect::<Vec<_>>()).to_string()
+        }
+    }
+}
+
+/// The JSON schema (2020-12) of the configuration file.
+pub fn schema() -> Json {
+    let mut root = object("Configuration of bailiwick");
+    root["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    for table in TABLES {
+        let mut place = &mut root;
+        for part in table.name.split('.').filter(|part| !part.is_empty()) {
+            place = &mut place["properties"][part];
+            if place.is_null() {
+                *place = object(&tidy(table.about));
+            }
+        }
+        for setting in table.settings {
+            let key = key_of(&table, setting);
+            place["properties"][key] = setting_schema(setting);
+            if setting.kind.secret {
+                let about = format!("File that holds `{}`.", setting.path);
+                place["properties"][format!("{key}_file")] =
+                    json!({ "type": "string", "description": about });
+            }
+        }
+    }
+    root
+}
+
+/// An object schema that refuses keys it does not name.
+fn object(about: &str) -> Json {
+    json!({ "type": "object", "description": about, "additionalProperties": false, "properties": {} })
+}
+
+/// The schema of one setting.
+fn setting_schema(setting: &Setting) -> Json {
+    let kind = setting.kind;
+    let mut schema = match kind.form {
+        Form::Text => text_schema(kind),
+        Form::Integer => json!({ "type": "integer", "minimum": 0 }),
+        Form::Size => json!({ "type": ["integer", "string"], "minimum": 1, "pattern": kind.pattern }),
+        Form::List => json!({ "type": "array", "items": text_schema(kind) }),
+    };
+    schema["description"] = tidy(setting.about).into();
+    if let Some(default) = setting.default {
+        schema["default"] = match kind.form {
+            Form::Text | Form::Size => default.into(),
+            Form::Integer => default.parse::<u64>().map_or(Json::Null, Json::from),
+            Form::List => default.split(',').collect::<Vec<_>>().into(),
+        };
+    }
+    schema
+}
+
+/// The schema of a text of this kind.
+fn text_schema(kind: Kind) -> Json {
+    let mut schema = json!({ "type": "string" });
+    if !kind.choices.is_empty() {
+        schema["enum"] = kind.choices.into();
+    }
+    if let Some(pattern) = kind.pattern {
+        schema["pattern"] = pattern.into();
+    }
+    schema
+}
+
+/// A description from its comment lines.
+fn tidy(about: &str) -> String {
+    about.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The reference page, `docs/configuration.md`.
+pub fn reference() -> String {
+    let mut out = format!(
+        "# Configuration\n\n\
+        <!-- Written by `bailiwick config docs`. Edit the settings table in the code, not this page. -->\n\n\
+        The service starts without any configuration: SQLite, embedded identity, embedded alert router, everything in \
+        `./data`, reachable from this machine only.\n\n\
+        Settings come from a TOML file (`--config <file>`, the variable `BAILIWICK_CONFIG`, or `{DEFAULT_FILE}` in the \
+        working directory when it is there), over it from the environment, over that from flags (`--set http.workers=2`, \
+        and the ones `bailiwick --help` lists). The setting `alerting.remote.url` is the key `url` of the table \
+        `[alerting.remote]` and the variable `BAILIWICK_ALERTING__REMOTE__URL`. An empty variable counts as not set; \
+        lists are written with commas in variables and flags.\n\n\
+        A mistake stops the start, and all mistakes are listed at once; unknown keys and unknown `BAILIWICK_…` variables \
+        are mistakes. `bailiwick config check` prints the configuration in force, secrets covered; \
+        `bailiwick config schema` prints a JSON schema of the file.\n\n\
+        Durations are written `30s`, `20m`, `6h`, `7d` or `1h30m`, sizes `64 KiB`, `10 MiB` or a number of bytes. \
+        A setting marked *secret* may be given by file instead: `secret_file = \"/run/secrets/bailiwick\"`, \
+        `BAILIWICK_SECRET_FILE=…`.\n"
+    );
+    for table in TABLES {
+        let name = if table.name.is_empty() { "Top level".into() } else { format!("`[{}]`", table.name) };
+        let _ = write!(out, "\n## {name}\n\n{}\n\n", tidy(table.about));
+        out.push_str("| Setting | Type | Default | Meaning |\n|---|---|---|---|\n");
+        for setting in table.settings {
+            out.push_str(&reference_row(setting));
+        }
+    }
+    out.push_str(
+        "\n## Names of older deployments\n\nThese variables are accepted too; the service's own names win over them.\n\n\
+        | Variable | Setting |\n|---|---|\n| `BAILIWICK_OWNER_EMAIL` | `owner.email` |\n\
+        | `BAILIWICK_OWNER_PASSWORD`, `BAILIWICK_OWNER_PASSWORD_FILE` | `owner.password` |\n",
+    );
+    for setting in super::settings() {
+        for name in setting.older {
+            let _ = writeln!(out, "| `{name}` | `{}` |", setting.path);
+        }
+    }
+    out.push_str(
+        "| `API_BASE_URL` | its path joins `http.base_paths`; an address is `http.public_url` too |\n",
+    );
+    out
+}
+
+/// One row of the reference.
+fn reference_row(setting: &Setting) -> String {
+    let kind = setting.kind;
+    let list = if kind.form == Form::List { "list of " } else { "" };
+    let secret = if kind.secret && kind.name != "secret" { ", *secret*" } else { "" };
+    let name = if kind.name == "secret" { "*secret*" } else { kind.name };
+    let words: Vec<String> = kind.choices.iter().map(|word| format!("`{word}`")).collect();
+    let kind = if words.is_empty() { format!("{list}{name}{secret}") } else { words.join(", ") };
+    let default = setting.default.map_or_else(|| "–".into(), |default| format!("`{default}`"));
+    format!("| `{}` | {kind} | {default} | {} |\n", setting.path, tidy(setting.about))
+}

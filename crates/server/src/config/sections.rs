@@ -1,0 +1,207 @@
+//! Every setting of the service. A new one is a line here; names, checks, schema and reference follow from it.
+
+use super::{
+    kinds::{
+        AlertingMode, BasePath, DatabaseUrl, HttpUrl, IdentityMode, LogFilter, LogFormat, Network, Origin,
+        RouterKind, Secret, Word,
+    },
+    section::section,
+    value::Size,
+};
+use std::{net::SocketAddr, num::NonZeroU32, path::PathBuf, time::Duration};
+
+section! {
+    /// Settings that belong to no section.
+    General in "", keys "";
+    /// Directory of everything the service writes: the SQLite file, the generated secret.
+    data_dir: PathBuf = "./data";
+    /// Secret of at least 32 bytes from which all signing and sealing keys are derived. When unset, one is made at the
+    /// first start and kept in `<data_dir>/secret`; several processes on one database need the same.
+    secret: Option<Secret>, older "JWT_SECRET";
+    /// The secret before the present one, accepted for tokens still in circulation while it is being replaced.
+    previous_secret: Option<Secret>;
+    /// Public address of the user interface, used in links and as a redirect origin. When unset, `http.public_url`.
+    app_url: Option<HttpUrl>, older "APP_URL";
+}
+
+section! {
+    /// Listening and the public address.
+    Http in "http", keys "http.";
+    /// Address and port to listen on.
+    listen: SocketAddr = "127.0.0.1:8080", older "LISTEN_ADDRESS";
+    /// Address under which clients reach the service; the OpenID issuer is `<public_url>/oidc`. When unset, `http://`
+    /// and the listening address.
+    public_url: Option<Origin>;
+    /// Paths below which the whole API answers.
+    base_paths: Vec<BasePath> = "/,/api,/backend/api,/collect/api";
+    /// Threads that serve connections; 0 = one per processor.
+    workers: u32 = "0";
+    /// Addresses of reverse proxies whose `X-Forwarded-For` is believed.
+    trusted_proxies: Vec<Network>;
+    /// Origins from which browsers may call the API; none = no cross-origin calls.
+    cors_origins: Vec<Origin>;
+}
+
+section! {
+    /// Storage.
+    Database in "database", keys "database.";
+    /// `sqlite:<path>` or `postgres://…`. When unset, `sqlite:<data_dir>/bailiwick.db`.
+    url: Option<DatabaseUrl>, older "DATABASE_URL";
+    /// Most connections to PostgreSQL, or readers of SQLite, at a time.
+    max_connections: NonZeroU32 = "16";
+}
+
+section! {
+    /// Who proves a person's identity.
+    Identity in "identity", keys "identity.";
+    /// `embedded`: the service is its own OpenID provider under `/oidc`.
+    mode: IdentityMode = "embedded";
+}
+
+section! {
+    /// The owner organization and its first user, made at the first start.
+    Owner in "owner", keys "owner.";
+    /// E-mail address of the first user.
+    email: String = "owner@bailiwick.example";
+    /// Password of the first user. When unset, one is made and printed once.
+    password: Option<Secret>;
+    /// Name of the first user.
+    name: String = "Owner";
+    /// Name of the owner organization.
+    organization: String = "Owner";
+}
+
+section! {
+    /// The service's own tokens.
+    Tokens in "tokens", keys "tokens.";
+    /// Life of an access token; clients expect at least 25 minutes.
+    access_lifetime: Duration = "30m", older "JWT_EXPIRATION";
+    /// Life of a refresh token.
+    refresh_lifetime: Duration = "168h", older "JWT_REFRESH_EXPIRATION";
+    /// `iss` of the tokens. When unset, the host name of `http.public_url`.
+    issuer: Option<String>;
+    /// `aud` of the tokens. When unset, `<public_url>/api`.
+    audience: Option<String>;
+}
+
+section! {
+    /// Alerts and silences.
+    Alerting in "alerting", keys "alerting.";
+    /// `embedded`: kept by the service; `remote`: kept by the router of `alerting.remote`.
+    mode: AlertingMode = "embedded";
+    /// First path segment of the alerting proxy: `/services/<backend_segment>/<router_segment>`.
+    backend_segment: Word = "mimir";
+    /// Second path segment of the alerting proxy.
+    router_segment: Word = "alertmanager";
+    /// How long an alert without an end stays active after its last push.
+    resolve_timeout: Duration = "6h";
+    /// How long an expired silence is kept by the embedded router.
+    silence_retention: Duration = "120h";
+    /// Alertmanager version told to clients, which choose features by it.
+    reported_version: Word = "0.34.0";
+}
+
+section! {
+    /// The remote alert router. It believes the tenant header: it must be reachable by the service only.
+    AlertingRemote in "alerting.remote", keys "alerting.remote.";
+    /// Base address. Needed in mode `remote`.
+    url: Option<HttpUrl>;
+    /// Path between the base address and `/api/v2`; `/` in front of an Alertmanager without one.
+    prefix: BasePath = "/alertmanager";
+    /// `mimir`, `cortex`, or `plain`: one single-tenant Alertmanager.
+    kind: RouterKind = "mimir";
+}
+
+section! {
+    /// Limits of the alerting proxy.
+    AlertingLimits in "alerting.limits", keys "alerting.limits.";
+    /// Largest request body, also after decoding.
+    body: Size = "10 MiB";
+    /// Alerts in one request.
+    alerts_per_request: NonZeroU32 = "2000";
+    /// Requests a system may make per second, in the long run.
+    requests_per_second: NonZeroU32 = "10";
+    /// Requests a system may make at once.
+    request_burst: NonZeroU32 = "50";
+    /// Active alerts of one system.
+    alerts_per_system: NonZeroU32 = "1000";
+    /// Active alerts of one organization.
+    alerts_per_tenant: NonZeroU32 = "16384";
+    /// Labels of one alert.
+    labels: NonZeroU32 = "64";
+    /// Length of a label name.
+    label_name: Size = "128 B";
+    /// Length of a label value.
+    label_value: Size = "4 KiB";
+    /// Annotations of one alert.
+    annotations: NonZeroU32 = "64";
+    /// Length of an annotation value.
+    annotation_value: Size = "16 KiB";
+    /// Size of one alert.
+    alert: Size = "64 KiB";
+    /// Active and pending silences of one system.
+    silences_per_system: NonZeroU32 = "100";
+    /// Active and pending silences of one organization.
+    silences_per_tenant: NonZeroU32 = "5000";
+    /// Size of one silence.
+    silence: Size = "16 KiB";
+    /// Longest silence, from its start and from now.
+    silence_duration: Duration = "366d";
+    /// Matchers of one silence.
+    matchers: NonZeroU32 = "32";
+    /// Length of a regular expression in a matcher.
+    regex: Size = "1 KiB";
+    /// Requests of one system in flight.
+    in_flight_per_system: NonZeroU32 = "8";
+    /// Requests to a remote router in flight.
+    in_flight_to_router: NonZeroU32 = "256";
+    /// Time for a GET or DELETE to the router, all tries together.
+    read_timeout: Duration = "10s";
+    /// Time for a POST to the router, all tries together.
+    write_timeout: Duration = "25s";
+}
+
+section! {
+    /// Systems.
+    Systems in "systems", keys "systems.";
+    /// Beginning of new system keys: `<key_prefix>-XXXX-…`.
+    key_prefix: Word = "SYS";
+    /// A system whose last heartbeat is older is inactive.
+    liveness_timeout: Duration = "20m";
+    /// How long after a registration the same call from the same address is answered again.
+    registration_repeat_window: Duration = "2m";
+}
+
+section! {
+    /// Limits of the API.
+    Limits in "limits", keys "limits.";
+    /// Largest JSON body.
+    json_body: Size = "1 MiB";
+    /// Largest inventory document, as received and as decoded.
+    inventory_body: Size = "10 MiB";
+    /// Requests per second and address to the token endpoints, in the long run.
+    token_requests_per_second: NonZeroU32 = "50";
+    /// Requests of one address to the token endpoints at once.
+    token_request_burst: NonZeroU32 = "500";
+    /// Failed passwords per account and address within `password_window`.
+    password_failures: NonZeroU32 = "10";
+    /// Failed passwords per account within `password_window`.
+    password_failures_per_account: NonZeroU32 = "100";
+    /// Failed passwords per address within `password_window`.
+    password_failures_per_address: NonZeroU32 = "100";
+    /// Time over which failed passwords are counted.
+    password_window: Duration = "15m";
+    /// Failed system sign-ins and registrations per address and key within `system_auth_window`.
+    system_auth_failures: NonZeroU32 = "20";
+    /// Time over which failed system sign-ins are counted.
+    system_auth_window: Duration = "1m";
+}
+
+section! {
+    /// Logging, to the standard error.
+    Log in "log", keys "log.";
+    /// What is logged: a level, or a filter such as `warn,bailiwick_api=debug`.
+    level: LogFilter = "info";
+    /// `text` for people, `json` for collectors.
+    format: LogFormat = "text";
+}

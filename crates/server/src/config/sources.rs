@@ -1,0 +1,158 @@
+//! Where settings come from: file, environment, flags, the later ones winning.
+
+use super::{
+    Problem, older,
+    section::{Setting, VARIABLE_PREFIX},
+    settings,
+    value::Form,
+};
+use std::{collections::BTreeMap, fs};
+
+/// A setting's text and where it was given.
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// As written; may be a secret.
+    pub text: String,
+    /// For messages: "configuration file", "variable X", "flag".
+    pub origin: String,
+}
+
+/// What the sources gave, by path.
+pub type Found = BTreeMap<&'static str, Given>;
+
+/// The variable that names the configuration file; not a setting.
+pub const FILE_VARIABLE: &str = "BAILIWICK_CONFIG";
+
+/// One source's entry before its name is looked up.
+pub(super) struct Entry {
+    /// Path of the setting, perhaps with `_file` at the end.
+    pub path: String,
+    /// Its text.
+    pub text: String,
+    /// Where it stands.
+    pub origin: String,
+}
+
+/// The setting of a path, and whether the path is its `_file` form.
+fn resolve(path: &str) -> Option<(&'static Setting, bool)> {
+    let named = |name: &str| settings().find(|setting| setting.path == name);
+    let by_file = || path.strip_suffix("_file").and_then(named).filter(|setting| setting.kind.secret);
+    named(path).map(|setting| (setting, false)).or_else(|| by_file().map(|setting| (setting, true)))
+}
+
+/// Adds one source over the ones before it.
+pub(super) fn add(found: &mut Found, entries: Vec<Entry>, problems: &mut Vec<Problem>) {
+    let mut layer = Found::new();
+    for Entry { path, text, origin } in entries {
+        let Some((setting, by_file)) = resolve(&path) else {
+            problems.push(Problem::new(&path, &origin, "is not a setting of this version"));
+            continue;
+        };
+        let text = match if by_file { secret_file(&text) } else { Ok(text) } {
+            Ok(text) => text,
+            Err(why) => {
+                problems.push(Problem::new(&path, &origin, why));
+                continue;
+            }
+        };
+        if let Some(other) = layer.insert(setting.path, Given { text, origin: origin.clone() }) {
+            let message = format!("is given twice: also by {}", other.origin);
+            problems.push(Problem::new(setting.path, &origin, message));
+        }
+    }
+    found.append(&mut layer);
+}
+
+/// The secret in a file, without the line end that editors add.
+fn secret_file(path: &str) -> Result<String, String> {
+    let text = fs::read_to_string(path).map_err(|why| format!("cannot read the file `{path}`: {why}"))?;
+    Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+/// The entries of a TOML text. A mistake in its grammar is told by line only: the line itself may hold a secret.
+pub(super) fn from_file(text: &str, problems: &mut Vec<Problem>) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    match text.parse::<toml::Table>() {
+        Ok(table) => walk("", &table, &mut entries, problems),
+        Err(why) => {
+            let before = why.span().and_then(|span| text.get(..span.start)).unwrap_or("");
+            let line = before.matches('\n').count() + 1;
+            let message = format!("is not TOML, line {line}: {}", why.message());
+            problems.push(Problem::new("", "configuration file", message));
+        }
+    }
+    entries
+}
+
+/// Collects the leaves of a table.
+fn walk(prefix: &str, table: &toml::Table, entries: &mut Vec<Entry>, problems: &mut Vec<Problem>) {
+    for (key, value) in table {
+        let path = format!("{prefix}{key}");
+        let origin = "configuration file".to_owned();
+        match (value, resolve(&path)) {
+            (toml::Value::Table(inner), None) => walk(&format!("{path}."), inner, entries, problems),
+            (_, None) => entries.push(Entry { path, text: String::new(), origin }),
+            (value, Some((setting, by_file))) => {
+                let form = if by_file { Form::Text } else { setting.kind.form };
+                match toml_text(value, form) {
+                    Some(text) => entries.push(Entry { path, text, origin }),
+                    None => problems.push(Problem::new(&path, &origin, wrong_form(form))),
+                }
+            }
+        }
+    }
+}
+
+/// The text of a TOML value of the right form.
+fn toml_text(value: &toml::Value, form: Form) -> Option<String> {
+    match (value, form) {
+        (toml::Value::String(text), Form::Text | Form::Size) => Some(text.clone()),
+        (toml::Value::Integer(number), Form::Integer | Form::Size) => Some(number.to_string()),
+        (toml::Value::Array(items), Form::List) => {
+            let texts: Option<Vec<&str>> = items.iter().map(toml::Value::as_str).collect();
+            texts.filter(|texts| texts.iter().all(|text| !text.contains(','))).map(|texts| texts.join(","))
+        }
+        _ => None,
+    }
+}
+
+/// What a file entry of another form is told.
+fn wrong_form(form: Form) -> &'static str {
+    match form {
+        Form::Text => "must be a string",
+        Form::Integer => "must be a whole number",
+        Form::Size => "must be a whole number of bytes or a string like \"10 MiB\"",
+        Form::List => "must be a list of strings without commas",
+    }
+}
+
+/// The entries of the environment, the names of older deployments first so that ours win over them. An empty variable
+/// counts as not set, which is what container files make of an undefined one.
+pub(super) fn from_environment(
+    variables: impl Iterator<Item = (String, String)>,
+    problems: &mut Vec<Problem>,
+) -> (Vec<Entry>, Vec<Entry>) {
+    let (mut old, mut ours) = (Vec::new(), Vec::new());
+    for (name, text) in variables.filter(|(_, text)| !text.is_empty()) {
+        let origin = format!("variable {name}");
+        if let Some(rest) = name.strip_prefix(VARIABLE_PREFIX) {
+            if name != FILE_VARIABLE {
+                ours.push(Entry { path: our_path(rest), text, origin });
+            }
+        } else {
+            old.extend(older::entries(&name, text, origin, problems));
+        }
+    }
+    (old, ours)
+}
+
+/// `ALERTING__REMOTE__URL` → `alerting.remote.url`; the owner's two variables may also be written with one `_`.
+fn our_path(rest: &str) -> String {
+    let path = rest.replace("__", ".").to_ascii_lowercase();
+    match path.as_str() {
+        "owner_email" => "owner.email".into(),
+        "owner_password" => "owner.password".into(),
+        "owner_password_file" => "owner.password_file".into(),
+        _ => path,
+    }
+}

@@ -1,0 +1,259 @@
+//! The configuration as an operator meets it.
+
+use super::*;
+use bailiwick_domain::Entropy;
+use std::{
+    fs,
+    sync::atomic::{AtomicU8, Ordering},
+    time::Duration,
+};
+
+/// Variables of a test.
+fn variables(pairs: &[(&str, &str)]) -> impl Iterator<Item = (String, String)> {
+    pairs.iter().map(|(name, text)| (name.to_string(), text.to_string())).collect::<Vec<_>>().into_iter()
+}
+
+/// Flags of a test.
+fn flags(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    variables(pairs).collect()
+}
+
+fn loaded(file: &str, env: &[(&str, &str)], set: &[(&str, &str)]) -> Config {
+    load(Some(file), variables(env), &flags(set)).unwrap()
+}
+
+fn problems(file: &str, env: &[(&str, &str)]) -> Vec<String> {
+    let found = load(Some(file), variables(env), &[]).unwrap_err();
+    found.iter().map(ToString::to_string).collect()
+}
+
+/// Entropy that gives other bytes at each call.
+struct Counting(AtomicU8);
+
+impl Entropy for Counting {
+    fn fill(&self, bytes: &mut [u8]) {
+        bytes.fill_with(|| self.0.fetch_add(1, Ordering::Relaxed));
+    }
+}
+
+#[test]
+fn nothing_at_all_is_a_configuration() {
+    let config = load(None, variables(&[]), &[]).unwrap();
+    assert_eq!(config.http.listen.to_string(), "127.0.0.1:8080");
+    assert_eq!(config.public_url(), "http://127.0.0.1:8080");
+    assert_eq!(config.app_url(), "http://127.0.0.1:8080");
+    assert!(config.public_url_is_loopback());
+    assert_eq!(config.database_url(), DatabaseUrl::Sqlite("./data/bailiwick.db".into()));
+    assert_eq!(
+        (config.token_issuer().as_str(), config.token_audience().as_str()),
+        ("127.0.0.1", "http://127.0.0.1:8080/api")
+    );
+    assert_eq!(config.tokens.access_lifetime, Duration::from_secs(1800));
+    assert_eq!(config.tokens.refresh_lifetime, Duration::from_secs(604_800));
+    assert_eq!(config.alerting.resolve_timeout, Duration::from_secs(21_600));
+    assert_eq!(config.alerting_limits.silence_duration, Duration::from_secs(366 * 86_400));
+    assert_eq!(config.systems.liveness_timeout, Duration::from_secs(1200));
+    let paths: Vec<&str> = config.http.base_paths.iter().map(BasePath::as_str).collect();
+    assert_eq!(paths, ["/", "/api", "/backend/api", "/collect/api"]);
+    assert!(config.general.secret.is_none() && config.owner.password.is_none());
+}
+
+#[test]
+fn later_sources_win() {
+    let file = "[http]\nlisten = \"127.0.0.1:1\"\nworkers = 1\n[limits]\njson_body = \"2 MiB\"\n";
+    let env =
+        [("BAILIWICK_HTTP__LISTEN", "127.0.0.1:2"), ("LISTEN_ADDRESS", "127.0.0.1:9"), ("PATH", "/bin")];
+    assert_eq!(loaded(file, &[], &[]).http.listen.port(), 1);
+    assert_eq!(loaded(file, &env[1..], &[]).http.listen.port(), 9);
+    assert_eq!(loaded(file, &env, &[]).http.listen.port(), 2);
+    let config = loaded(file, &env, &[("http.listen", "127.0.0.1:3")]);
+    assert_eq!(
+        (config.http.listen.port(), config.http.workers, config.limits.json_body),
+        (3, 1, Size(2 << 20))
+    );
+}
+
+#[test]
+fn an_empty_variable_is_not_set() {
+    let config = loaded("", &[("BAILIWICK_HTTP__LISTEN", ""), ("BAILIWICK_SECRET", "")], &[]);
+    assert_eq!(config.http.listen.port(), 8080);
+    assert!(config.general.secret.is_none());
+}
+
+#[test]
+fn all_problems_are_told_at_once_by_name_and_place() {
+    let file = "secret = \"short-secret\"\ncolour = \"red\"\n[http]\nlisten = \"nowhere\"\nport = 3\nworkers = \"2\"\n\
+        [tokens]\naccess_lifetime = \"soon\"\n[extra]\nkey = 1\n[identity]\nmode = \"oidc\"\n";
+    let env = [
+        ("BAILIWICK_ALERTING__MODE", "both"),
+        ("BAILIWICK_COLOR", "red"),
+        ("BAILIWICK_DATABASE__URL", "mysql://u:hunter2@h/d"),
+    ];
+    let told = problems(file, &env);
+    for start in [
+        "colour (configuration file): is not a setting",
+        "http.port (configuration file): is not a setting",
+        "http.workers (configuration file): must be a whole number",
+        "extra.key (configuration file): is not a setting",
+        "http.listen (configuration file): `nowhere` is not an address",
+        "tokens.access_lifetime (configuration file): `soon` is not a duration",
+        "identity.mode (configuration file): `oidc` is an identity mode of later versions",
+        "alerting.mode (variable BAILIWICK_ALERTING__MODE): `both` is not one of embedded, remote",
+        "color (variable BAILIWICK_COLOR): is not a setting",
+        "database.url (variable BAILIWICK_DATABASE__URL): does not begin",
+        "secret (configuration file): is shorter than 32 bytes",
+    ] {
+        assert_eq!(told.iter().filter(|line| line.starts_with(start)).count(), 1, "{start}\n{told:#?}");
+    }
+    assert_eq!(told.len(), 11, "{told:#?}");
+    assert!(!told.concat().contains("hunter2") && !told.concat().contains("short-secret"));
+
+    // No rule speaks about a value that could not be read.
+    let file = "[alerting]\nmode = \"both\"\n[alerting.remote]\nurl = \"http://mimir\"\n";
+    assert_eq!(problems(file, &[]).len(), 1);
+}
+
+#[test]
+fn rules_over_settings_are_told_together() {
+    let file = "secret = \"short-secret\"\n[alerting]\nmode = \"remote\"\n[owner]\nemail = \"me\"\n\
+        [tokens]\naccess_lifetime = \"2h\"\nrefresh_lifetime = \"1h\"\n[systems]\nkey_prefix = \"a-b\"\n";
+    let told = problems(file, &[]);
+    let names: Vec<&str> = told.iter().filter_map(|line| line.split(' ').next()).collect();
+    let wanted =
+        ["secret", "owner.email", "tokens.refresh_lifetime", "alerting.remote.url", "systems.key_prefix"];
+    assert_eq!(names, wanted);
+    assert!(!told.concat().contains("short-secret"));
+}
+
+#[test]
+fn a_broken_file_is_told_by_line_without_its_text() {
+    let told = problems("data_dir = \"x\"\nsecret = hunter2hunter2\n", &[]);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("line 2") && !told[0].contains("hunter2"), "{told:?}");
+}
+
+#[test]
+fn secrets_come_by_value_or_by_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s");
+    fs::write(&path, "0123456789abcdef0123456789abcdef\n").unwrap();
+    let path = path.to_str().unwrap();
+    let secret = |config: Config| config.general.secret.map(|s| s.reveal().to_owned());
+    let wanted = Some("0123456789abcdef0123456789abcdef".to_owned());
+    assert_eq!(secret(loaded(&format!("secret_file = \"{path}\""), &[], &[])), wanted);
+    assert_eq!(secret(loaded("", &[("BAILIWICK_SECRET_FILE", path)], &[])), wanted);
+    let owner = loaded("", &[("BAILIWICK_OWNER_PASSWORD_FILE", path)], &[]).owner;
+    assert_eq!(owner.password.as_ref().map(Secret::reveal), wanted.as_deref());
+
+    let both = [("BAILIWICK_SECRET_FILE", path), ("BAILIWICK_SECRET", "0123456789abcdef0123456789abcdef")];
+    assert!(problems("", &both)[0].contains("is given twice"));
+    assert!(problems("", &[("BAILIWICK_SECRET_FILE", "/no/such/file")])[0].contains("cannot read the file"));
+    assert!(problems("", &[("BAILIWICK_DATA_DIR_FILE", path)])[0].contains("is not a setting"));
+}
+
+#[test]
+fn names_of_older_deployments_are_understood() {
+    let env = [
+        ("LISTEN_ADDRESS", ":9090"),
+        ("APP_URL", "https://ui.example/"),
+        ("API_BASE_URL", "https://portal.example/v1"),
+        ("JWT_SECRET", "0123456789abcdef0123456789abcdef"),
+        ("JWT_EXPIRATION", "1h0m0s"),
+        ("JWT_REFRESH_EXPIRATION", "240h"),
+        ("DATABASE_URL", "postgres://u:p@db/bailiwick"),
+        ("BAILIWICK_OWNER_EMAIL", "me@portal.example"),
+        ("BAILIWICK_OWNER_PASSWORD", "a long password"),
+        ("LOGTO_TENANT_ID", "unused"),
+    ];
+    let config = loaded("", &env, &[]);
+    assert_eq!(config.http.listen.to_string(), "0.0.0.0:9090");
+    assert_eq!(
+        (config.app_url().as_str(), config.public_url().as_str()),
+        ("https://ui.example", "https://portal.example")
+    );
+    assert_eq!(config.http.base_paths.last().map(BasePath::as_str), Some("/v1"));
+    assert_eq!(config.http.base_paths.len(), 5);
+    assert_eq!(config.tokens.access_lifetime, Duration::from_secs(3600));
+    assert_eq!(config.tokens.refresh_lifetime, Duration::from_secs(864_000));
+    assert_eq!(config.owner.email, "me@portal.example");
+    assert!(matches!(config.database_url(), DatabaseUrl::Postgres(_)));
+    assert_eq!(loaded("", &[("API_BASE_URL", "/api")], &[]).http.base_paths.len(), 4);
+    assert!(
+        problems("", &[("API_BASE_URL", "api")])[0].starts_with("http.base_paths (variable API_BASE_URL)")
+    );
+}
+
+#[test]
+fn every_setting_has_a_name_a_default_that_reads_and_one_variable() {
+    load(None, variables(&[]), &[]).unwrap();
+    let mut names: Vec<String> = settings().map(Setting::variable).collect();
+    assert!(names.contains(&"BAILIWICK_ALERTING__REMOTE__URL".to_owned()));
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), settings().count());
+    for setting in settings().filter(|setting| setting.kind.form != Form::List) {
+        if let Some(default) = setting.default {
+            let config = loaded("", &[], &[(setting.path, default)]);
+            assert_eq!(config.origin(setting.path), "flag");
+        }
+    }
+}
+
+#[test]
+fn the_effective_configuration_reads_back_and_covers_secrets() {
+    let file = "secret = \"hunter2hunter2hunter2hunter2hunter2\"\n[http]\ntrusted_proxies = [\"10.0.0.0/8\"]\n\
+        [database]\nurl = \"postgres://me:hunter2@db/x\"\n";
+    let text = effective(&loaded(file, &[("BAILIWICK_LOG__FORMAT", "json")], &[]));
+    assert!(!text.contains("hunter2"), "{text}");
+    assert!(text.contains("format = \"json\" # variable BAILIWICK_LOG__FORMAT"), "{text}");
+    assert!(text.contains("trusted_proxies = [\"10.0.0.0/8\"] # configuration file"), "{text}");
+    let readable = text.replace("\"***\"", "\"0123456789abcdef0123456789abcdef\"");
+    let again = effective(&loaded(&readable, &[], &[]));
+    let values = |text: &str| {
+        text.lines().map(|line| line.split(" # ").next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(values(&again), values(&readable.replace("\"0123456789abcdef0123456789abcdef\"", "\"***\"")));
+}
+
+#[test]
+fn the_schema_names_every_setting_and_nothing_else() {
+    let schema = schema();
+    for setting in settings() {
+        let pointer = format!("/properties/{}", setting.path.replace('.', "/properties/"));
+        let found = schema.pointer(&pointer).unwrap_or_else(|| panic!("{pointer}"));
+        assert!(found["description"].as_str().is_some_and(|text| text.len() > 10), "{pointer}");
+    }
+    assert_eq!(schema["properties"]["alerting"]["properties"]["remote"]["additionalProperties"], false);
+    assert_eq!(schema["properties"]["alerting"]["properties"]["mode"]["enum"][1], "remote");
+    assert_eq!(schema["properties"]["http"]["properties"]["base_paths"]["default"][1], "/api");
+    assert_eq!(schema["properties"]["secret_file"]["type"], "string");
+}
+
+#[test]
+fn the_reference_page_is_current() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
+    let written = fs::read_to_string(page).unwrap();
+    assert_eq!(written, reference(), "run `bailiwick config docs > docs/configuration.md`");
+}
+
+#[test]
+fn a_secret_is_made_once_and_kept_private() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("fresh/data");
+    let config = loaded("", &[], &[("data_dir", data.to_str().unwrap())]);
+    let entropy = Counting(AtomicU8::new(0));
+    let made = ensure_secret(&config, &entropy).unwrap();
+    assert!(made.reveal().len() >= 32);
+    assert_eq!(ensure_secret(&config, &entropy).unwrap(), made);
+    assert_eq!(fs::read_dir(&data).unwrap().count(), 1);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(fs::metadata(data.join("secret")).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    fs::write(data.join("secret"), "too short\n").unwrap();
+    assert!(ensure_secret(&config, &entropy).unwrap_err().contains("shorter than 32 bytes"));
+    let set =
+        loaded("secret = \"0123456789abcdef0123456789abcdef\"", &[], &[("data_dir", data.to_str().unwrap())]);
+    assert_eq!(ensure_secret(&set, &entropy).unwrap().reveal(), "0123456789abcdef0123456789abcdef");
+}

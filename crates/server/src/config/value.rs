@@ -1,0 +1,277 @@
+//! How one setting's text becomes a value, and how the value is written again.
+
+use std::{num::NonZeroU32, path::PathBuf, time::Duration};
+
+/// The JSON and TOML type of a setting in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A string.
+    Text,
+    /// A whole number.
+    Integer,
+    /// A whole number of bytes, or a string with a unit.
+    Size,
+    /// A list of strings; one string with commas in the environment and in flags.
+    List,
+}
+
+/// What is known about a type of setting before any value is there.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// For messages and the reference: "duration", "address" …
+    pub name: &'static str,
+    /// How it is written in the file.
+    pub form: Form,
+    /// Never printed; may be given by file path under the name with `_file`.
+    pub secret: bool,
+    /// The only accepted words; empty = not an enumeration.
+    pub choices: &'static [&'static str],
+    /// Regular expression of the accepted text for the JSON schema.
+    pub pattern: Option<&'static str>,
+}
+
+impl Kind {
+    /// A kind written as plain text.
+    pub const fn text(name: &'static str) -> Kind {
+        Kind { name, form: Form::Text, secret: false, choices: &[], pattern: None }
+    }
+}
+
+/// A type a setting can have.
+pub trait Value: Sized {
+    /// Its description.
+    const KIND: Kind;
+    /// Reads the text; the error completes "`<text>` is not …" or stands alone, and never repeats the text.
+    fn parse(text: &str) -> Result<Self, String>;
+    /// The text again, secrets covered; `None` = not set.
+    fn show(&self) -> Option<String>;
+    /// The value when the setting is neither given nor has a default.
+    fn absent() -> Option<Self> {
+        None
+    }
+}
+
+/// An enumeration in the configuration: its words and their values.
+pub trait Choice: Copy + PartialEq + Sized + 'static {
+    /// For messages: "router kind".
+    const NAME: &'static str;
+    /// The words, in the order of [`Choice::VALUES`].
+    const WORDS: &'static [&'static str];
+    /// The values, in the order of [`Choice::WORDS`].
+    const VALUES: &'static [Self];
+    /// What to say about a word that is not accepted.
+    fn refuse(_word: &str) -> String {
+        format!("is not one of {}", Self::WORDS.join(", "))
+    }
+}
+
+impl<T: Choice> Value for T {
+    const KIND: Kind =
+        Kind { name: T::NAME, form: Form::Text, secret: false, choices: T::WORDS, pattern: None };
+    fn parse(text: &str) -> Result<T, String> {
+        let at = T::WORDS.iter().position(|word| *word == text);
+        at.and_then(|i| T::VALUES.get(i)).copied().ok_or_else(|| T::refuse(text))
+    }
+    fn show(&self) -> Option<String> {
+        let at = T::VALUES.iter().position(|value| value == self)?;
+        T::WORDS.get(at).map(ToString::to_string)
+    }
+}
+
+impl<T: Value> Value for Option<T> {
+    const KIND: Kind = T::KIND;
+    fn parse(text: &str) -> Result<Self, String> {
+        T::parse(text).map(Some)
+    }
+    fn show(&self) -> Option<String> {
+        self.as_ref().and_then(T::show)
+    }
+    fn absent() -> Option<Self> {
+        Some(None)
+    }
+}
+
+impl<T: Value> Value for Vec<T> {
+    const KIND: Kind = Kind { form: Form::List, ..T::KIND };
+    fn parse(text: &str) -> Result<Self, String> {
+        let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+        items
+            .map(|item| T::parse(item).map_err(|why| format!("has the item `{item}`, which {why}")))
+            .collect()
+    }
+    fn show(&self) -> Option<String> {
+        Some(self.iter().filter_map(T::show).collect::<Vec<_>>().join(","))
+    }
+    fn absent() -> Option<Self> {
+        Some(Vec::new())
+    }
+}
+
+impl Value for String {
+    const KIND: Kind = Kind::text("text");
+    fn parse(text: &str) -> Result<Self, String> {
+        let bad = text.is_empty() || text.chars().any(char::is_control);
+        if bad { Err("is empty or has control characters".into()) } else { Ok(text.to_owned()) }
+    }
+    fn show(&self) -> Option<String> {
+        Some(self.clone())
+    }
+}
+
+impl Value for PathBuf {
+    const KIND: Kind = Kind::text("path");
+    fn parse(text: &str) -> Result<Self, String> {
+        String::parse(text).map(PathBuf::from)
+    }
+    fn show(&self) -> Option<String> {
+        Some(self.display().to_string())
+    }
+}
+
+impl Value for u32 {
+    const KIND: Kind = Kind { form: Form::Integer, ..Kind::text("whole number") };
+    fn parse(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|_| format!("is not a whole number from 0 to {}", u32::MAX))
+    }
+    fn show(&self) -> Option<String> {
+        Some(self.to_string())
+    }
+}
+
+impl Value for NonZeroU32 {
+    const KIND: Kind = Kind { form: Form::Integer, ..Kind::text("whole number above 0") };
+    fn parse(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|_| format!("is not a whole number from 1 to {}", u32::MAX))
+    }
+    fn show(&self) -> Option<String> {
+        Some(self.to_string())
+    }
+}
+
+/// Units of a duration, longest first, in nanoseconds.
+const TIME_UNITS: &[(&str, u64)] = &[
+    ("d", 86_400_000_000_000),
+    ("h", 3_600_000_000_000),
+    ("m", 60_000_000_000),
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+];
+
+impl Value for Duration {
+    const KIND: Kind = Kind { pattern: Some(r"^([0-9]+(d|h|m|s|ms))+$"), ..Kind::text("duration") };
+    fn parse(text: &str) -> Result<Self, String> {
+        nanoseconds(text)
+            .filter(|nanos| *nanos > 0)
+            .map(Duration::from_nanos)
+            .ok_or_else(|| "is not a duration above zero like 30s, 20m, 6h, 7d or 1h30m".into())
+    }
+    fn show(&self) -> Option<String> {
+        let mut rest = u64::try_from(self.as_nanos()).unwrap_or(u64::MAX);
+        let mut text = String::new();
+        for (unit, nanos) in TIME_UNITS {
+            // 168h stays 168h: days only where the text is shorter for it is a matter of taste, hours are the habit.
+            if *unit == "d" {
+                continue;
+            }
+            if rest >= *nanos {
+                text.push_str(&format!("{}{unit}", rest / nanos));
+                rest %= nanos;
+            }
+        }
+        Some(text)
+    }
+}
+
+/// Sum of the parts of `1h30m`; `None` when it is not one or does not fit.
+fn nanoseconds(text: &str) -> Option<u64> {
+    let mut rest = text;
+    let mut total = 0_u64;
+    if rest.is_empty() {
+        return None;
+    }
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+        let count: u64 = rest.get(..digits)?.parse().ok()?;
+        let tail = rest.get(digits..)?;
+        let letters = tail.find(|c: char| c.is_ascii_digit()).unwrap_or(tail.len());
+        let unit = tail.get(..letters)?;
+        let (_, nanos) = TIME_UNITS.iter().find(|(name, _)| *name == unit)?;
+        total = total.checked_add(count.checked_mul(*nanos)?)?;
+        rest = tail.get(letters..)?;
+    }
+    Some(total)
+}
+
+/// A size in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Size(pub u64);
+
+/// Units of a size, largest first, in bytes.
+const SIZE_UNITS: &[(&str, u64)] = &[("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
+
+impl Size {
+    /// As a length in memory.
+    pub fn bytes(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}
+
+impl Value for Size {
+    const KIND: Kind =
+        Kind { form: Form::Size, pattern: Some(r"^[0-9]+( ?(B|KiB|MiB|GiB))?$"), ..Kind::text("size") };
+    fn parse(text: &str) -> Result<Self, String> {
+        let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        let (count, unit) = text.split_at(digits);
+        let unit = if unit.is_empty() { "B" } else { unit.trim_start() };
+        let scale = SIZE_UNITS.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale);
+        let bytes = count.parse::<u64>().ok().zip(scale).and_then(|(count, scale)| count.checked_mul(scale));
+        let whole = "is not a size above zero like 65536, 64 KiB or 10 MiB";
+        bytes.filter(|bytes| *bytes > 0).map(Size).ok_or_else(|| whole.into())
+    }
+    fn show(&self) -> Option<String> {
+        let fits = SIZE_UNITS.iter().find(|(_, scale)| self.0.is_multiple_of(*scale));
+        fits.map(|(unit, scale)| format!("{} {unit}", self.0 / scale))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_add_up_and_come_back() {
+        for (text, seconds, shown) in [
+            ("30m", 1800, "30m"),
+            ("168h", 604_800, "168h"),
+            ("7d", 604_800, "168h"),
+            ("1h30m0s", 5400, "1h30m"),
+        ] {
+            let value = Duration::parse(text).unwrap();
+            assert_eq!(value, Duration::from_secs(seconds), "{text}");
+            assert_eq!(value.show().unwrap(), shown);
+        }
+        assert_eq!(Duration::parse("250ms").unwrap(), Duration::from_millis(250));
+        for text in ["", "0s", "5", "m", "-1h", "1.5h", "5 minutes", "1w", "99999999999999d"] {
+            assert!(Duration::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_have_binary_units() {
+        assert_eq!(Size::parse("1 MiB").unwrap(), Size(1_048_576));
+        assert_eq!(Size::parse("64KiB").unwrap(), Size(65_536));
+        assert_eq!(Size::parse("128").unwrap(), Size(128));
+        assert_eq!(Size(10_485_760).show().unwrap(), "10 MiB");
+        assert_eq!(Size(1500).show().unwrap(), "1500 B");
+        for text in ["", "0", "MiB", "1 MB", "-1", "1.5 MiB", "99999999999 GiB"] {
+            assert!(Size::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn lists_name_the_wrong_item() {
+        assert_eq!(Vec::<u32>::parse(" 1, 2 ,").unwrap(), [1, 2]);
+        let why = Vec::<u32>::parse("1,x").unwrap_err();
+        assert!(why.contains("`x`"), "{why}");
+    }
+}

@@ -1,0 +1,287 @@
+//! One connection: HTTP/1.1 by hyper, the router behind it, and the time limits hyper has no setting for.
+//!
+//! hyper's own head timeout also runs between requests, so one limit would have to serve for both, and it makes a timer
+//! per request. Here a connection has one timer, moved only when it fires or when a nearer deadline appears.
+
+use super::Options;
+use axum::{
+    Router,
+    body::{Body, Bytes, HttpBody},
+    extract::{ConnectInfo, Request},
+    response::Response,
+};
+use hyper::{
+    body::{Frame, Incoming, SizeHint},
+    server::conn::http1,
+    service::service_fn,
+};
+use hyper_util::rt::TokioIo;
+use std::{
+    convert::Infallible,
+    future::{Future, poll_fn},
+    io::{self, IoSlice},
+    net::SocketAddr,
+    pin::{Pin, pin},
+    sync::{
+        Arc,
+        atomic::{AtomicU8, AtomicU64, Ordering::Relaxed},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+    time::{Instant, sleep_until},
+};
+use tokio_util::sync::CancellationToken;
+use tower::Service;
+
+/// Read buffer of a connection at most; hyper grows it from 8 KiB as bodies need it.
+const BUFFER_BYTES: usize = 256 * 1024;
+
+/// What the connections of one worker share.
+pub(super) struct Front {
+    http: http1::Builder,
+    router: Router,
+    options: Options,
+}
+
+impl Front {
+    pub(super) fn new(router: Router, options: Options) -> Front {
+        let mut http = http1::Builder::new();
+        http.header_read_timeout(None)
+            .keep_alive(true)
+            .max_header_size(options.head_bytes)
+            .max_buf_size(BUFFER_BYTES.max(options.head_bytes));
+        // Resolving the router's layers once instead of at every request.
+        Front { http, router: router.with_state(()), options }
+    }
+
+    /// Serves one connection to its end.
+    pub(super) async fn serve(&self, stream: TcpStream, peer: SocketAddr, stop: CancellationToken) {
+        if let Err(why) = stream.set_nodelay(true) {
+            tracing::debug!("cannot switch off delays to {peer}: {why}");
+        }
+        let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
+        let pace = Arc::new(Pace::new());
+        let io = TokioIo::new(Watched { stream, pace: Arc::clone(&pace) });
+        let service = service_fn(|request| self.answer(request, peer, &pace));
+        let mut connection = pin!(self.http.serve_connection(io, service));
+        let mut timer = Timer::new(&pace, self.options);
+        let mut stopped = pin!(stop.cancelled());
+        let mut stopping = false;
+        poll_fn(|cx| {
+            if !stopping && stopped.as_mut().poll(cx).is_ready() {
+                stopping = true;
+                connection.as_mut().graceful_shutdown();
+            }
+            match connection.as_mut().poll(cx) {
+                Poll::Ready(ended) => {
+                    if let Err(why) = ended {
+                        tracing::debug!("connection of {peer}: {why}");
+                    }
+                    Poll::Ready(())
+                }
+                Poll::Pending => timer.poll(cx).map(|()| tracing::debug!("connection of {peer}: timed out")),
+            }
+        })
+        .await;
+    }
+
+    /// Passes one request to the router.
+    fn answer(
+        &self,
+        mut request: Request<Incoming>,
+        peer: SocketAddr,
+        pace: &Arc<Pace>,
+    ) -> impl Future<Output = Result<Response<Answer>, Infallible>> + use<> {
+        let busy = Busy::begin(pace);
+        request.extensions_mut().insert(ConnectInfo(peer));
+        let answer = self.router.clone().call(request);
+        async move { answer.await.map(|response| response.map(|body| Answer { body, _busy: busy })) }
+    }
+}
+
+/// Waiting for the first byte of a request.
+const IDLE: u8 = 0;
+/// A request has begun, its head is not complete. A new connection begins here: it has to ask for something.
+const HEAD: u8 = 1;
+/// A request is being worked on or answered.
+const BUSY: u8 = 2;
+
+/// What a connection is doing and since when, in milliseconds from its start. Only its own task writes, so relaxed
+/// order suffices; atomics because hyper wants the parts to be `Send`.
+struct Pace {
+    start: Instant,
+    phase: AtomicU8,
+    since: AtomicU64,
+    /// Since when the client has taken no byte, plus one; 0 = it takes them.
+    blocked: AtomicU64,
+}
+
+impl Pace {
+    fn new() -> Pace {
+        Pace {
+            start: Instant::now(),
+            phase: AtomicU8::new(HEAD),
+            since: AtomicU64::new(0),
+            blocked: AtomicU64::new(0),
+        }
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn enter(&self, phase: u8) {
+        self.phase.store(phase, Relaxed);
+        self.since.store(self.now(), Relaxed);
+    }
+
+    fn wrote(&self, done: &Poll<io::Result<usize>>) {
+        if done.is_ready() {
+            self.blocked.store(0, Relaxed);
+        } else if self.blocked.load(Relaxed) == 0 {
+            self.blocked.store(self.now() + 1, Relaxed);
+        }
+    }
+
+    /// When the present phase has lasted too long; `None` = it may last (the API limits its own work).
+    fn due(&self, options: &Options) -> Option<Instant> {
+        let after = |since: u64, limit: Duration| self.start + Duration::from_millis(since) + limit;
+        let since = self.since.load(Relaxed);
+        match (self.phase.load(Relaxed), self.blocked.load(Relaxed)) {
+            (HEAD, _) => Some(after(since, options.head_timeout)),
+            (_, blocked @ 1..) => Some(after(blocked - 1, options.write_timeout)),
+            (IDLE, 0) => Some(after(since, options.idle_timeout)),
+            _ => None,
+        }
+    }
+}
+
+/// The connection's one timer.
+struct Timer<'a> {
+    pace: &'a Pace,
+    options: Options,
+    sleep: Pin<Box<tokio::time::Sleep>>,
+}
+
+impl<'a> Timer<'a> {
+    fn new(pace: &'a Pace, options: Options) -> Timer<'a> {
+        let sleep = Box::pin(sleep_until(pace.start + options.head_timeout));
+        Timer { pace, options, sleep }
+    }
+
+    /// Ready when the connection has outstayed its phase.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let due = self.pace.due(&self.options);
+        if let Some(due) = due
+            && due < self.sleep.deadline()
+        {
+            self.sleep.as_mut().reset(due);
+        }
+        while self.sleep.as_mut().poll(cx).is_ready() {
+            let now = Instant::now();
+            match due {
+                Some(due) if due <= now => return Poll::Ready(()),
+                Some(due) => self.sleep.as_mut().reset(due),
+                None => self.sleep.as_mut().reset(now + self.options.idle_timeout),
+            }
+        }
+        Poll::Pending
+    }
+}
+
+/// A request in work: from its head to the last byte of its answer handed to the connection, however it ends.
+struct Busy(Arc<Pace>);
+
+impl Busy {
+    fn begin(pace: &Arc<Pace>) -> Busy {
+        pace.enter(BUSY);
+        Busy(Arc::clone(pace))
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.enter(IDLE);
+    }
+}
+
+/// An answer's body that knows when it is through.
+struct Answer {
+    body: Body,
+    _busy: Busy,
+}
+
+impl HttpBody for Answer {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// The socket, noting when bytes come and when they do not go.
+struct Watched {
+    stream: TcpStream,
+    pace: Arc<Pace>,
+}
+
+impl AsyncRead for Watched {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(cx, buf);
+        if buf.filled().len() > before && self.pace.phase.load(Relaxed) == IDLE {
+            self.pace.enter(HEAD);
+        }
+        read
+    }
+}
+
+impl AsyncWrite for Watched {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let wrote = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.pace.wrote(&wrote);
+        wrote
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let wrote = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
+        self.pace.wrote(&wrote);
+        wrote
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}

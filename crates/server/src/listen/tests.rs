@@ -1,0 +1,289 @@
+//! The front against raw sockets: what a client library would not send.
+
+use super::*;
+use axum::{
+    body::{Body, Bytes},
+    extract::ConnectInfo,
+    routing::{get, post},
+};
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    sync::{
+        Barrier,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Instant,
+};
+
+const MOMENT: Duration = Duration::from_millis(100);
+
+/// Short limits, so that tests need not wait long for them.
+fn options() -> Options {
+    Options {
+        workers: NonZeroUsize::new(2),
+        head_timeout: MOMENT * 2,
+        idle_timeout: MOMENT * 20,
+        write_timeout: MOMENT * 2,
+        grace: MOMENT * 100,
+        ..Options::default()
+    }
+}
+
+fn serving(options: Options, router: Router) -> Server {
+    start("127.0.0.1:0".parse().unwrap(), options, move |_| router.clone()).unwrap()
+}
+
+fn hello() -> Router {
+    Router::new().route("/", get(|| async { "hello" })).route("/echo", post(|body: Bytes| async { body }))
+}
+
+fn connect(server: &Server) -> TcpStream {
+    let stream = TcpStream::connect(server.address()).unwrap();
+    stream.set_read_timeout(Some(MOMENT * 100)).unwrap();
+    stream
+}
+
+/// Everything until the server closes.
+fn rest(mut stream: &TcpStream) -> String {
+    let mut bytes = Vec::new();
+    // A reset after the answer is an end too.
+    if let Err(why) = stream.read_to_end(&mut bytes) {
+        assert_eq!(why.kind(), io::ErrorKind::ConnectionReset, "still open");
+    }
+    String::from_utf8(bytes).unwrap()
+}
+
+/// One answer with the given body; the connection stays open.
+fn answer_ending(mut stream: &TcpStream, end: &str) -> String {
+    let mut text = String::new();
+    let mut buffer = [0; 4096];
+    while !text.ends_with(end) {
+        let count = stream.read(&mut buffer).unwrap();
+        assert_ne!(count, 0, "closed after {text:?}");
+        text.push_str(std::str::from_utf8(&buffer[..count]).unwrap());
+    }
+    text
+}
+
+/// Sends on a fresh connection and reads to its end.
+fn ask(server: &Server, request: &str) -> String {
+    let mut stream = connect(server);
+    stream.write_all(request.as_bytes()).unwrap();
+    rest(&stream)
+}
+
+fn finish(mut server: Server) {
+    let runtime = runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(server.drain());
+    server.close();
+}
+
+#[test]
+fn every_worker_answers_with_its_own_router_and_the_peer_address() {
+    let server = start("127.0.0.1:0".parse().unwrap(), options(), |number| {
+        let answer = move |ConnectInfo(peer): ConnectInfo<SocketAddr>| async move {
+            format!("{number} {}", peer.ip())
+        };
+        Router::new().route("/", get(answer))
+    })
+    .unwrap();
+    let mut seen = [false; 2];
+    for _ in 0..200 {
+        let text = ask(&server, "GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+        let (number, ip) = text.split("\r\n\r\n").nth(1).unwrap().split_once(' ').unwrap();
+        assert_eq!(ip, "127.0.0.1");
+        seen[number.parse::<usize>().unwrap()] = true;
+    }
+    assert_eq!(seen, [true, true]);
+    finish(server);
+}
+
+#[test]
+fn a_taken_port_is_refused_even_by_ourselves() {
+    let server = serving(options(), hello());
+    let again = start(server.address(), options(), |_| hello());
+    assert_eq!(again.unwrap_err().kind(), io::ErrorKind::AddrInUse);
+    let address = server.address();
+    finish(server);
+    finish(start(address, options(), |_| hello()).unwrap());
+}
+
+#[test]
+fn a_request_is_never_cut_in_two_ways() {
+    let hits = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&hits);
+    let inner = move |body: Bytes| {
+        count.fetch_add(1, Ordering::Relaxed);
+        async { body }
+    };
+    let router = Router::new().route("/", post(inner)).route("/hidden", get(|| async { "smuggled" }));
+    let server = serving(options(), router);
+    let hidden = "GET /hidden HTTP/1.1\r\nhost: x\r\n\r\n";
+    let length = 5 + hidden.len();
+
+    for refused in [
+        "content-length: 5\r\ncontent-length: 6\r\n",
+        "content-length: 5, 6\r\n",
+        "content-length: +5\r\n",
+        "content-length: 0x5\r\n",
+        "transfer-encoding: chunked, gzip\r\n",
+        "transfer-encoding: xchunked\r\n",
+        "transfer-encoding : chunked\r\n",
+        "transfer-encoding:\x0bchunked\r\n",
+    ] {
+        let text = ask(&server, &format!("POST / HTTP/1.1\r\nhost: x\r\n{refused}\r\n0\r\n\r\n{hidden}"));
+        assert!(text.starts_with("HTTP/1.1 400 "), "{refused:?}: {text:?}");
+        assert!(!text.contains("smuggled"), "{refused:?}");
+    }
+    assert_eq!(hits.load(Ordering::Relaxed), 0);
+
+    // Both framings at once: the chunks count, as RFC 9112 §6.3 demands, and nothing after them is looked at.
+    for both in [
+        format!("content-length: {length}\r\ntransfer-encoding: chunked\r\n"),
+        format!("transfer-encoding: chunked\r\ncontent-length: {length}\r\n"),
+    ] {
+        let text = ask(&server, &format!("POST / HTTP/1.1\r\nhost: x\r\n{both}\r\n0\r\n\r\n{hidden}"));
+        assert_eq!(text.matches("HTTP/1.1 ").count(), 1, "{both:?}: {text:?}");
+        assert!(!text.contains("smuggled"), "{both:?}");
+    }
+    finish(server);
+}
+
+#[test]
+fn heads_have_a_size_and_bodies_may_wait_for_leave() {
+    let server = serving(options(), hello());
+    let long = "x".repeat(options().head_bytes);
+    let text = ask(&server, &format!("GET / HTTP/1.1\r\nhost: x\r\nlong: {long}\r\n\r\n"));
+    assert!(text.starts_with("HTTP/1.1 431 "), "{text:?}");
+
+    let mut stream = connect(&server);
+    let head = "POST /echo HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\nexpect: 100-continue\r\n\r\n";
+    stream.write_all(head.as_bytes()).unwrap();
+    answer_ending(&stream, "HTTP/1.1 100 Continue\r\n\r\n");
+    stream.write_all(b"abc").unwrap();
+    assert!(answer_ending(&stream, "abc").starts_with("HTTP/1.1 200 OK\r\n"));
+    finish(server);
+}
+
+#[test]
+fn slow_heads_and_idle_connections_end_each_at_its_time() {
+    let server = serving(options(), hello());
+    let began = Instant::now();
+    let mut slow = connect(&server);
+    slow.write_all(b"GET / HT").unwrap();
+    let silent = connect(&server);
+    assert_eq!((rest(&slow), rest(&silent)), (String::new(), String::new()));
+    assert!(began.elapsed() >= MOMENT * 2 && began.elapsed() < MOMENT * 18, "{:?}", began.elapsed());
+
+    // A used connection may idle for longer than a head may take, but its next head may not take longer.
+    let mut used = connect(&server);
+    used.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    answer_ending(&used, "hello");
+    thread::sleep(MOMENT * 3);
+    used.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    answer_ending(&used, "hello");
+    let idle = Instant::now();
+    rest(&used);
+    assert!(idle.elapsed() >= MOMENT * 18, "{:?}", idle.elapsed());
+
+    let mut used = connect(&server);
+    used.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    answer_ending(&used, "hello");
+    thread::sleep(MOMENT);
+    used.write_all(b"GET / HT").unwrap();
+    let head = Instant::now();
+    rest(&used);
+    assert!(head.elapsed() < MOMENT * 16, "{:?}", head.elapsed());
+    finish(server);
+}
+
+#[test]
+fn a_client_that_does_not_read_is_let_go_and_slow_work_is_not() {
+    let dropped = Arc::new(AtomicUsize::new(0));
+    struct Mark(Arc<AtomicUsize>);
+    impl Drop for Mark {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    let mark = Arc::clone(&dropped);
+    let endless = move || {
+        let mark = Mark(Arc::clone(&mark));
+        let chunk = Bytes::from(vec![b'x'; 64 * 1024]);
+        async move { Body::new(Endless { chunk, _mark: mark }) }
+    };
+    struct Endless {
+        chunk: Bytes,
+        _mark: Mark,
+    }
+    impl axum::body::HttpBody for Endless {
+        type Data = Bytes;
+        type Error = std::convert::Infallible;
+        fn poll_frame(
+            self: std::pin::Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<Option<Result<hyper::body::Frame<Bytes>, Self::Error>>> {
+            std::task::Poll::Ready(Some(Ok(hyper::body::Frame::data(self.chunk.clone()))))
+        }
+    }
+    let slow = || async {
+        tokio::time::sleep(MOMENT * 8).await;
+        "done"
+    };
+    let server = serving(options(), Router::new().route("/endless", get(endless)).route("/slow", get(slow)));
+    let mut stuck = connect(&server);
+    stuck.write_all(b"GET /endless HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    let text = ask(&server, "GET /slow HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+    assert!(text.ends_with("done"), "{text:?}");
+    let waiting = Instant::now();
+    while dropped.load(Ordering::Relaxed) == 0 {
+        assert!(waiting.elapsed() < MOMENT * 100, "the endless answer goes on");
+        thread::sleep(MOMENT / 10);
+    }
+    finish(server);
+}
+
+#[test]
+fn a_panic_costs_one_connection() {
+    async fn broken() -> &'static str {
+        panic!("on purpose")
+    }
+    let router = hello().route("/broken", get(broken));
+    let server = serving(Options { workers: NonZeroUsize::new(1), ..options() }, router);
+    let mut other = connect(&server);
+    other.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    answer_ending(&other, "hello");
+    assert_eq!(ask(&server, "GET /broken HTTP/1.1\r\nhost: x\r\n\r\n"), "");
+    other.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    answer_ending(&other, "hello");
+    finish(server);
+}
+
+#[test]
+fn draining_finishes_requests_in_flight_and_closes_idle_connections() {
+    let inside = Arc::new(Barrier::new(2));
+    let entered = Arc::clone(&inside);
+    let slow = move || {
+        let entered = Arc::clone(&entered);
+        async move {
+            tokio::task::spawn_blocking(move || entered.wait()).await.unwrap();
+            tokio::time::sleep(MOMENT * 2).await;
+            "finished"
+        }
+    };
+    let mut server = serving(options(), hello().route("/slow", get(slow)));
+    let mut idle = connect(&server);
+    idle.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    answer_ending(&idle, "hello");
+    let mut busy = connect(&server);
+    busy.write_all(b"GET /slow HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    inside.wait();
+    let runtime = runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(server.drain());
+    assert!(TcpStream::connect(server.address()).is_err(), "still accepting");
+    let text = rest(&busy);
+    assert!(text.ends_with("finished") && text.contains("connection: close"), "{text:?}");
+    assert_eq!(rest(&idle), "");
+    server.close();
+}

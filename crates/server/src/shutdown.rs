@@ -1,0 +1,58 @@
+//! The end of the process: a first signal asks for an orderly stop, a second one ends it at once.
+
+use std::{future::Future, io, process, time::Duration};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// How long requests in flight and background work may take to finish (contract 01 §1.8).
+pub const GRACE: Duration = Duration::from_secs(30);
+
+/// Exit status after a second signal, as a shell reports an interrupted command.
+const INTERRUPTED: i32 = 130;
+
+/// A token that is cancelled by the first SIGTERM or SIGINT. The watching task runs on `tasks` until that token or
+/// `done` is cancelled.
+pub fn on_signal(tasks: &TaskTracker, done: CancellationToken) -> io::Result<CancellationToken> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let token = CancellationToken::new();
+    let asked = token.clone();
+    tasks.spawn(async move {
+        loop {
+            let name = tokio::select! {
+                _ = terminate.recv() => "SIGTERM",
+                _ = interrupt.recv() => "SIGINT",
+                () = done.cancelled() => return,
+            };
+            if asked.is_cancelled() {
+                tracing::warn!("{name} again: ending at once");
+                process::exit(INTERRUPTED);
+            }
+            tracing::info!("{name}: finishing what is in flight");
+            asked.cancel();
+        }
+    });
+    Ok(token)
+}
+
+/// Waits for `work` for at most `grace`, usually [`GRACE`]; tells whether it finished.
+pub async fn within(grace: Duration, what: &str, work: impl Future<Output = ()>) -> bool {
+    let finished = tokio::time::timeout(grace, work).await.is_ok();
+    if !finished {
+        tracing::warn!("{what} did not finish within {} s", grace.as_secs());
+    }
+    finished
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future;
+
+    #[tokio::test]
+    async fn grace_ends() {
+        let grace = Duration::from_millis(5);
+        assert!(within(grace, "nothing", async {}).await);
+        assert!(!within(grace, "everything", future::pending()).await);
+    }
+}
