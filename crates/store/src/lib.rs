@@ -6,16 +6,22 @@
 //!
 //! To add a table: two files of the same number in `migrations/`, a module here, its fixed statements in [`catalogue`].
 
+pub mod activity;
 pub mod audit;
 pub mod catalogue;
+pub mod credentials;
 pub mod db;
+pub mod demo;
 pub mod error;
 pub mod identities;
+pub mod inventory;
 pub mod jobs;
 pub mod migrate;
+pub mod oidc;
 pub mod organizations;
 pub mod sessions;
 pub mod sql;
+pub mod systems;
 pub mod time;
 pub mod users;
 mod scope;

@@ -41,6 +41,9 @@ CREATE INDEX organizations_creator_user ON organizations (creator_user_id);
 CREATE INDEX organizations_creator_org ON organizations (creator_org_id);
 CREATE INDEX organizations_type_created ON organizations (type, created_at, id);
 CREATE INDEX organizations_type_name ON organizations (type, name_key, id);
+CREATE INDEX organizations_name ON organizations (name_key, id);
+CREATE INDEX organizations_p2_any_name ON organizations (p2, name_key, id);
+CREATE INDEX organizations_p3_any_name ON organizations (p3, name_key, id);
 CREATE INDEX organizations_p2_created ON organizations (p2, type, created_at, id);
 CREATE INDEX organizations_p2_name ON organizations (p2, type, name_key, id);
 CREATE INDEX organizations_p3_created ON organizations (p3, type, created_at, id);
@@ -174,6 +177,10 @@ CREATE INDEX systems_org_key ON systems (organization_id, system_key, id) WHERE 
 CREATE INDEX systems_org_created ON systems (organization_id, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX systems_org_updated ON systems (organization_id, updated_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX systems_org_creator ON systems (organization_id, creator_key, id) WHERE deleted_at IS NULL;
+-- Orders by computed values walk a scope by id (status), or organizations by name and each one's systems by id.
+CREATE INDEX systems_p2_id ON systems (p2, id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_p3_id ON systems (p3, id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_org_id ON systems (organization_id, id) WHERE deleted_at IS NULL;
 CREATE INDEX systems_organization ON systems (organization_id, p2, p3);
 
 -- What moves often about a system, apart from its wide and much indexed row.
@@ -253,26 +260,38 @@ CREATE INDEX session_rotations_chain ON session_rotations (chain_id);
 -- Embedded OpenID provider. Keys sealed, every token stored as its SHA-256.
 CREATE TABLE oidc_keys (
   kid TEXT PRIMARY KEY NOT NULL,
+  -- PKCS#8, sealed.
   sealed BLOB NOT NULL,
+  public_jwk TEXT NOT NULL CHECK (json_valid(public_jwk)),
   created_at INTEGER NOT NULL,
   retired_at INTEGER
 ) STRICT;
+-- A browser that has signed in; what it led to lives as long as it is not ended.
 CREATE TABLE oidc_logins (
   id BLOB PRIMARY KEY NOT NULL,
   user_id BLOB NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-  token_hash BLOB NOT NULL UNIQUE,
+  token_hash BLOB NOT NULL,
   created_at INTEGER NOT NULL,
+  authenticated_at INTEGER NOT NULL,
   expires_at INTEGER NOT NULL,
   ended_at INTEGER
 ) STRICT;
+CREATE UNIQUE INDEX oidc_logins_token_unique ON oidc_logins (token_hash);
 CREATE INDEX oidc_logins_user ON oidc_logins (user_id);
+CREATE INDEX oidc_logins_expiry ON oidc_logins (expires_at);
+-- An authorization request that waits for somebody to sign in.
 CREATE TABLE oidc_interactions (
-  token_hash BLOB PRIMARY KEY NOT NULL,
+  id BLOB PRIMARY KEY NOT NULL,
+  browser_hash BLOB NOT NULL,
   request TEXT NOT NULL CHECK (json_valid(request)),
-  login_id BLOB REFERENCES oidc_logins (id) ON DELETE CASCADE,
+  -- Whose password was right.
+  user_id BLOB REFERENCES users (id) ON DELETE CASCADE,
+  must_replace_password INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
   expires_at INTEGER NOT NULL
 ) STRICT;
+CREATE INDEX oidc_interactions_browser ON oidc_interactions (browser_hash);
+CREATE INDEX oidc_interactions_user ON oidc_interactions (user_id);
 CREATE INDEX oidc_interactions_expiry ON oidc_interactions (expires_at);
 -- A grant is what one authorization code produced; ending it ends all its tokens.
 CREATE TABLE oidc_grants (
@@ -282,22 +301,28 @@ CREATE TABLE oidc_grants (
   client_id TEXT NOT NULL,
   scope TEXT NOT NULL,
   nonce TEXT,
-  auth_time INTEGER NOT NULL,
-  code_hash BLOB NOT NULL UNIQUE,
+  -- Audience of the access tokens when they are for a resource; they are JWTs then.
+  resource TEXT,
+  auth_at INTEGER NOT NULL,
+  code_hash BLOB NOT NULL,
   code_redirect_uri TEXT NOT NULL,
   code_challenge TEXT,
   code_expires_at INTEGER NOT NULL,
   code_used_at INTEGER,
   created_at INTEGER NOT NULL,
+  -- When the last token of the grant has expired.
   expires_at INTEGER NOT NULL,
   ended_at INTEGER
 ) STRICT;
+CREATE UNIQUE INDEX oidc_grants_code_unique ON oidc_grants (code_hash);
 CREATE INDEX oidc_grants_user ON oidc_grants (user_id);
 CREATE INDEX oidc_grants_login ON oidc_grants (login_id);
+CREATE INDEX oidc_grants_expiry ON oidc_grants (expires_at);
 CREATE TABLE oidc_tokens (
   token_hash BLOB PRIMARY KEY NOT NULL,
   grant_id BLOB NOT NULL REFERENCES oidc_grants (id) ON DELETE CASCADE,
   kind TEXT NOT NULL CHECK (kind IN ('access', 'refresh')),
+  scope TEXT NOT NULL,
   -- Kept sealed for the current refresh token only: within the grace a repeat gets the same string.
   sealed BLOB,
   created_at INTEGER NOT NULL,

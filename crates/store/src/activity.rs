@@ -1,0 +1,56 @@
+//! When systems were last heard of: one narrow row each, written in groups.
+
+use crate::{
+    StoreError, Tx,
+    sql::{Arg, Q},
+};
+use bailiwick_domain::{SystemId, Ts};
+
+/// Heartbeats of a group on PostgreSQL: one text whatever their number. Keys that have vanished are left out.
+pub(crate) const BEAT: &str = "INSERT INTO system_activity (system_id, last_heartbeat) \
+     SELECT v.system_id, v.at FROM [[unnest(?::uuid[], ?::timestamptz[]) AS v (system_id, at)\
+     ||(SELECT ? AS system_id, ? AS at) v]] JOIN systems s ON s.id = v.system_id WHERE 1 = 1 \
+     ON CONFLICT (system_id) DO UPDATE SET last_heartbeat = excluded.last_heartbeat \
+     WHERE system_activity.last_heartbeat IS NULL OR system_activity.last_heartbeat < excluded.last_heartbeat";
+pub(crate) const NOTE_INVENTORY: &str =
+    "INSERT INTO system_activity (system_id, last_inventory, latest_inventory_id) VALUES (?, ?, ?) \
+     ON CONFLICT (system_id) DO UPDATE SET latest_inventory_id = excluded.latest_inventory_id, last_inventory = \
+     CASE WHEN system_activity.last_inventory > excluded.last_inventory THEN system_activity.last_inventory \
+     ELSE excluded.last_inventory END";
+
+/// Stores heartbeats, each system at most once; time never goes back. Systems that do not exist are left out.
+pub async fn beat(tx: &mut Tx, beats: &[(SystemId, Ts)]) -> Result<(), StoreError> {
+    let Some(last) = beats.last() else { return Ok(()) };
+    if tx.is_postgres() {
+        let (ids, times) = beats.iter().map(|(id, at)| (id.0, *at)).unzip();
+        Q::new(BEAT).bind(Arg::Ids(ids)).bind(Arg::Times(times)).run(tx).await?;
+        return Ok(());
+    }
+    // Few different texts, so that they stay prepared; a repeated row changes nothing.
+    let rows = beats.len().next_power_of_two();
+    let mut q = Q::new(
+        "INSERT INTO system_activity (system_id, last_heartbeat) SELECT v.column1, v.column2 FROM (VALUES (?, ?)",
+    );
+    q.push(&", (?, ?)".repeat(rows - 1));
+    for (id, at) in beats.iter().chain(std::iter::repeat_n(last, rows - beats.len())) {
+        q.arg(*id).arg(*at);
+    }
+    q.push(
+        ") v JOIN systems s ON s.id = v.column1 WHERE 1 = 1 \
+         ON CONFLICT (system_id) DO UPDATE SET last_heartbeat = excluded.last_heartbeat \
+         WHERE system_activity.last_heartbeat IS NULL OR system_activity.last_heartbeat < excluded.last_heartbeat",
+    );
+    q.run(tx).await?;
+    Ok(())
+}
+
+/// Notes an accepted document of the system and which record is its latest.
+pub async fn note_inventory(
+    tx: &mut Tx,
+    id: SystemId,
+    received_at: Ts,
+    latest_id: i64,
+) -> Result<(), StoreError> {
+    Q::new(NOTE_INVENTORY).bind(id).bind(received_at).bind(latest_id).run(tx).await?;
+    Ok(())
+}

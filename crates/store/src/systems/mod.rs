@@ -1,0 +1,209 @@
+//! Systems: their rows with organization and activity, writes by id, the list (in [`list`]).
+//!
+//! `search_key` holds what `search` looks at, folded; whoever writes one of its parts writes it too ([`search_key`]).
+//! `organization_counts.systems` counts the rows not deleted on their own; [`insert`] keeps it here, deletion,
+//! restoration and moves must as well.
+
+mod list;
+mod row;
+
+pub use list::{StatusFilter, SystemFilter, SystemOrder, VersionFilter, list};
+pub use row::SystemRecord;
+
+use crate::{
+    StoreError, Tx,
+    sql::{On, Q},
+    time::TsCodec,
+};
+use bailiwick_domain::{OrgId, OrgType, System, SystemId, Ts, fold::fold, org::Creator};
+use bailiwick_policy::{Granted, OrgPlace, Path, Standing};
+use row::{Row, row_columns};
+use serde_json::{Map, Value};
+use sqlx::FromRow;
+use uuid::Uuid;
+
+/// Separates the parts of `search_key`; a search for it finds nothing.
+pub(crate) const SEPARATOR: char = '\u{1f}';
+
+pub(crate) const GET: &str = concat!(
+    "SELECT ",
+    row_columns!(),
+    " FROM systems s JOIN organizations o ON o.id = s.organization_id \
+     LEFT JOIN system_activity a ON a.system_id = s.id LEFT JOIN organizations c ON c.id = s.creator_org_id \
+     WHERE s.id = ?"
+);
+pub(crate) const LOCK: &str =
+    "SELECT s.id FROM systems s WHERE s.id = ? [[FOR UPDATE||]]";
+pub(crate) const HOME: &str = "SELECT id, type, p2, p3, eff_suspended_at, eff_deleted_at, name FROM organizations \
+     WHERE id = ? [[FOR SHARE||]]";
+pub(crate) const INSERT: &str = "INSERT INTO systems (id, organization_id, p2, p3, name, name_key, custom_data, notes, \
+     search_key, system_key, secret_public, secret_hash, created_by, creator_user_id, creator_org_id, creator_key, \
+     created_at, updated_at, registered_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+pub(crate) const ONE_MORE: &str = "INSERT INTO organization_counts (organization_id, systems) VALUES (?, 1) \
+     ON CONFLICT (organization_id) DO UPDATE SET systems = organization_counts.systems + 1";
+pub(crate) const UPDATE: &str = "UPDATE systems SET name = ?, name_key = ?, notes = ?, custom_data = ?, \
+     search_key = ?, updated_at = ? WHERE id = ?";
+pub(crate) const SET_FACTS: &str = "UPDATE systems SET type = ?, type_key = ?, fqdn = ?, fqdn_key = ?, \
+     ipv4_address = ?, ipv6_address = ?, version = ?, search_key = ?, updated_at = ? WHERE id = ?";
+
+/// The system, whatever its state; the caller decides whether it may be seen.
+pub async fn get(on: impl Into<On<'_>>, id: SystemId) -> Result<Option<SystemRecord>, StoreError> {
+    Q::new(GET).bind(id).optional::<Row>(on).await?.map(SystemRecord::try_from).transpose()
+}
+
+/// The same, held against other writers until the transaction ends.
+pub async fn lock(tx: &mut Tx, id: SystemId) -> Result<Option<SystemRecord>, StoreError> {
+    let held: Option<(Uuid,)> = Q::new(LOCK).bind(id).optional(&mut *tx).await?;
+    match held {
+        Some(_) => get(tx, id).await,
+        None => Ok(None),
+    }
+}
+
+#[derive(FromRow)]
+struct HomeRow {
+    id: Uuid,
+    #[sqlx(rename = "type")]
+    org_type: String,
+    p2: Uuid,
+    p3: Uuid,
+    eff_suspended_at: Option<TsCodec>,
+    eff_deleted_at: Option<TsCodec>,
+    name: String,
+}
+
+/// An organization named for a new or moved system, held against deletion and moves until the transaction ends.
+/// With its name.
+pub async fn home(tx: &mut Tx, id: OrgId) -> Result<Option<(OrgPlace, String)>, StoreError> {
+    let Some(row) = Q::new(HOME).bind(id).optional::<HomeRow>(tx).await? else { return Ok(None) };
+    let org_type = OrgType::parse(&row.org_type)
+        .ok_or_else(|| StoreError::Corrupt(format!("organization type {:?}", row.org_type)))?;
+    let (suspended, deleted) = (row.eff_suspended_at.is_some(), row.eff_deleted_at.is_some());
+    let place = OrgPlace {
+        path: Path { id: OrgId(row.id), p2: OrgId(row.p2), p3: OrgId(row.p3) },
+        org_type,
+        standing: Standing { suspended, suspended_above: suspended, deleted, deleted_above: deleted },
+    };
+    Ok(Some((place, row.name)))
+}
+
+/// A system to be stored.
+#[derive(Clone, Debug)]
+pub struct NewSystem {
+    /// Fresh id.
+    pub id: SystemId,
+    /// Checked name.
+    pub name: String,
+    /// Free text.
+    pub notes: String,
+    /// Text to text.
+    pub custom_data: Map<String, Value>,
+    /// Fresh key.
+    pub system_key: String,
+    /// Lookup part of the secret.
+    pub secret_public: String,
+    /// `hex(salt):hex(SHA-256(salt ‖ secret part))`.
+    pub secret_hash: String,
+    /// Snapshot, possibly attributed.
+    pub created_by: Creator,
+    /// Creation.
+    pub created_at: Ts,
+    /// Last change.
+    pub updated_at: Ts,
+    /// Set when it is born registered.
+    pub registered_at: Option<Ts>,
+}
+
+/// Stores a new system in the organization that was granted; `path` is that organization's.
+pub async fn insert(tx: &mut Tx, granted: &Granted<OrgId>, path: &Path, new: NewSystem) -> Result<(), StoreError> {
+    if granted.id() != path.id {
+        return Err(StoreError::Misuse("a grant for another organization"));
+    }
+    let creator = &new.created_by;
+    let (user, org) = (creator.user_id.map(|u| u.0), creator.organization_id.map(|o| o.0));
+    let created_by = serde_json::to_value(creator).map_err(|e| StoreError::Encode(e.into()))?;
+    Q::new(INSERT)
+        .bind(new.id)
+        .bind(path.id)
+        .bind(path.p2)
+        .bind(path.p3)
+        .bind(&new.name)
+        .bind(fold(&new.name))
+        .bind(Value::Object(new.custom_data))
+        .bind(new.notes)
+        .bind(search_text([&new.name, "", "", "", &creator.name, &creator.email, &new.system_key, "", ""]))
+        .bind(new.system_key)
+        .bind(new.secret_public)
+        .bind(new.secret_hash)
+        .bind(created_by)
+        .bind(user)
+        .bind(org)
+        .bind(fold(&creator.name))
+        .bind(new.created_at)
+        .bind(new.updated_at)
+        .bind(new.registered_at)
+        .run(tx)
+        .await?;
+    Q::new(ONE_MORE).bind(path.id).run(tx).await?;
+    Ok(())
+}
+
+/// Stores name, notes and custom data of `system` as they are in it, with `updated_at`.
+pub async fn update(tx: &mut Tx, granted: &Granted<SystemId>, system: &System) -> Result<(), StoreError> {
+    Q::new(UPDATE)
+        .bind(&system.name)
+        .bind(fold(&system.name))
+        .bind(&system.notes)
+        .bind(Value::Object(system.custom_data.clone()))
+        .bind(search_key(system))
+        .bind(system.updated_at)
+        .bind(granted.id())
+        .run(tx)
+        .await?;
+    Ok(())
+}
+
+/// Stores the columns that come from inventory as they are in `system`, with `updated_at`.
+pub async fn set_facts(tx: &mut Tx, system: &System) -> Result<(), StoreError> {
+    Q::new(SET_FACTS)
+        .bind(system.system_type.as_deref())
+        .bind(fold(system.system_type.as_deref().unwrap_or_default()))
+        .bind(&system.fqdn)
+        .bind(fold(&system.fqdn))
+        .bind(&system.ipv4_address)
+        .bind(&system.ipv6_address)
+        .bind(&system.version)
+        .bind(search_key(system))
+        .bind(system.updated_at)
+        .bind(system.id)
+        .run(tx)
+        .await?;
+    Ok(())
+}
+
+/// What `search` looks at, apart from the computed status (contract 03 §2.1).
+pub fn search_key(s: &System) -> String {
+    let creator = &s.created_by;
+    search_text([
+        &s.name,
+        s.system_type.as_deref().unwrap_or_default(),
+        &s.fqdn,
+        &s.version,
+        &creator.name,
+        &creator.email,
+        &s.system_key,
+        &s.ipv4_address,
+        &s.ipv6_address,
+    ])
+}
+
+fn search_text(parts: [&str; 9]) -> String {
+    let mut text = String::new();
+    for part in parts {
+        if !text.is_empty() {
+            text.push(SEPARATOR);
+        }
+        text.push_str(&fold(part));
+    }
+    text
+}
