@@ -4,9 +4,16 @@
 //! `policy::decide`, opens one write transaction, writes the audit row in it and commits.
 
 pub mod auth;
+pub mod bootstrap;
 pub mod context;
 pub mod passwords;
 pub mod settings;
 
 pub use context::App;
 pub use settings::Settings;
+
+/// The storage handle, for the process that opens it.
+pub mod database {
+    pub use bailiwick_store::{Db, Options};
+}
+pub use bailiwick_policy::Catalogue;

@@ -7,5 +7,6 @@ pub mod cli;
 pub mod config;
 pub mod listen;
 pub mod ports;
+pub mod settings;
 pub mod shutdown;
 pub mod telemetry;

@@ -2,6 +2,11 @@
 
 pub mod completions;
 pub mod config;
+pub mod demo;
+pub mod openapi;
+pub mod owner;
+pub mod serve;
+pub mod token;
 pub mod wire;
 
 use crate::config::{self as settings, Config};

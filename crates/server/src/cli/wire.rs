@@ -1,20 +1,67 @@
-//! WIRING: where commands meet the running parts. One line per command, which calls its function in a file of its own.
+//! Commands that need the running parts: database, use cases, HTTP.
 
-use super::{Command, fail};
-use crate::config::Config;
-use std::process::ExitCode;
+use super::{Command, UserCommand, demo, fail, openapi, owner, serve, token};
+use crate::{
+    config::{self, Config, DatabaseUrl},
+    ports::{SystemClock, SystemEntropy},
+    settings::settings,
+};
+use bailiwick_app::{App, Catalogue, database};
+use std::{future::Future, process::ExitCode, sync::Arc};
+use tokio::runtime;
 
 /// Runs a command that needs a configuration.
 pub fn run(command: Command, config: Config) -> ExitCode {
-    let _ = &config;
     match command {
-        Command::Serve
-        | Command::Migrate
-        | Command::Openapi
-        | Command::Token(_)
-        | Command::User(_)
-        | Command::Demo(_) => fail("this command is not part of this build"),
+        Command::Serve => serve::run(&config),
+        Command::Migrate => with_runtime(async { open(&config, false).await.map(|db| drop(db)) }),
+        Command::Openapi => openapi::run(),
+        Command::Token(args) => with_app(&config, |app| async move { token::run(&app, &args).await }),
+        Command::User(UserCommand::CreateOwner(args)) => {
+            with_app(&config, |app| async move { owner::run(&app, args).await })
+        }
+        Command::Demo(args) => with_app(&config, move |app| async move { demo::run(&app, args).await }),
         // `cli::run` answers these before a configuration is needed.
         Command::Config(_) | Command::Completions(_) => ExitCode::SUCCESS,
     }
+}
+
+/// Runs to the end on a runtime of its own; an error is a text for the operator.
+fn with_runtime(work: impl Future<Output = Result<(), String>>) -> ExitCode {
+    let built = runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let outcome = built.map_err(|e| e.to_string()).and_then(|runtime| runtime.block_on(work));
+    outcome.map_or_else(|problem| fail(&problem), |()| ExitCode::SUCCESS)
+}
+
+/// Runs a command on the application without starting its background work.
+fn with_app<F: Future<Output = Result<(), String>>>(config: &Config, work: impl FnOnce(App) -> F) -> ExitCode {
+    with_runtime(async {
+        let db = open(config, false).await?;
+        let app = application(config, db.clone())?;
+        let outcome = work(app).await;
+        db.close().await;
+        outcome
+    })
+}
+
+/// Opens and migrates the configured database.
+pub(super) async fn open(config: &Config, exclusive: bool) -> Result<database::Db, String> {
+    let url = match config.database_url() {
+        DatabaseUrl::Sqlite(path) => format!("sqlite:{}", path.display()),
+        DatabaseUrl::Postgres(url) => url.reveal().to_owned(),
+    };
+    let connections = config.database.max_connections.get();
+    let db = database::Db::open(&database::Options { url, connections, exclusive })
+        .await
+        .map_err(|e| format!("the database cannot be opened: {e}"))?;
+    db.migrate().await.map_err(|e| format!("the database cannot be brought to this version: {e}"))?;
+    Ok(db)
+}
+
+/// The application on the real clock and randomness.
+pub(super) fn application(config: &Config, db: database::Db) -> Result<App, String> {
+    let secret = config::ensure_secret(config, &SystemEntropy)?;
+    let settings = settings(config, &secret);
+    App::new(settings, db, Arc::new(SystemClock), Arc::new(SystemEntropy), Catalogue::built_in().clone())
+        .map_err(|e| e.to_string())
 }

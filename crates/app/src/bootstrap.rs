@@ -1,0 +1,227 @@
+//! What comes before anybody can sign in: the owner organization with its first user (contract 01 §2.1), and the
+//! operator's commands that need only the database and the secret.
+
+use crate::{App, auth, passwords, settings::Secret};
+use bailiwick_domain::{
+    Error, OrgId, OrgType, Result, UserId,
+    validate::{self, Email, Fields},
+};
+use bailiwick_policy::{Action, Caller, Catalogue, UserHome, decide};
+use bailiwick_store::{
+    Tx,
+    audit::{self, Entry},
+    identities, organizations,
+    users::{self, Inserted, NewUser},
+};
+use serde_json::{Map, json};
+
+/// The one user name that the API never gives away (contract 05 §5.3).
+const OWNER_USERNAME: &str = "owner";
+
+/// What [`ensure_owner`] has found or done.
+#[derive(Clone, Debug)]
+pub enum FirstStart {
+    /// There was an owner organization already.
+    Done,
+    /// This call has created it and its first user.
+    Created {
+        /// Sign-in address.
+        email: String,
+        /// The password if it was generated: to be printed once, it is kept nowhere.
+        generated_password: Option<Secret<String>>,
+    },
+}
+
+/// Creates the owner organization and its first user unless they exist. Several processes may start at once: one of
+/// them creates, the others find it done.
+///
+/// # Errors
+/// The configured address or password is not acceptable, or the database fails.
+pub async fn ensure_owner(app: &App) -> Result<FirstStart> {
+    if organizations::owner(&app.db).await?.is_some() {
+        return Ok(FirstStart::Done);
+    }
+    let settings = &app.settings.owner;
+    let (password, is_generated) = match &settings.password {
+        Some(password) => (password.reveal().clone(), false),
+        None => (validate::generate_password(&*app.entropy), true),
+    };
+    let new = NewOwnerUser {
+        email: settings.email.clone(),
+        username: Some(OWNER_USERNAME.to_owned()),
+        name: settings.name.clone(),
+        password: Secret::new(password.clone()),
+    };
+    let checked = new.check("owner.email", "owner.password")?;
+    let hash = passwords::hash(app, &password).await?;
+    match create_all(app, &checked, hash).await {
+        Ok(()) => Ok(FirstStart::Created {
+            email: checked.email.as_str().to_owned(),
+            generated_password: is_generated.then(|| Secret::new(password)),
+        }),
+        // Only one owner organization can exist: whoever was second runs into it.
+        Err(_) if organizations::owner(&app.db).await?.is_some() => Ok(FirstStart::Done),
+        Err(e) => Err(e),
+    }
+}
+
+async fn create_all(app: &App, user: &Checked, hash: String) -> Result<()> {
+    let mut tx = app.db.begin().await?;
+    let organization = organizations::NewOrganization {
+        id: app.fresh(),
+        org_type: OrgType::Owner,
+        name: app.settings.owner.organization.clone(),
+        description: String::new(),
+        vat: None,
+        custom_data: Map::new(),
+        created_by: None,
+        at: app.now(),
+    };
+    organizations::insert(&mut tx, None, &organization).await?;
+    let created = json!({"name": organization.name, "type": "owner"});
+    record(app, &mut tx, "organization", organization.id.0, created).await?;
+    insert_owner_user(app, &mut tx, organization.id, user, hash).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+/// A further user of the owner organization; only the operator creates them (contract 05 §5.3).
+#[derive(Clone, Debug)]
+pub struct NewOwnerUser {
+    /// Sign-in address.
+    pub email: String,
+    /// None = derived from the address.
+    pub username: Option<String>,
+    /// Display name.
+    pub name: String,
+    /// Password; needs no replacement.
+    pub password: Secret<String>,
+}
+
+struct Checked {
+    email: Email,
+    username: Option<String>,
+    name: String,
+}
+
+impl NewOwnerUser {
+    /// Field rules; the keys name what the operator has set. The first owner's user name is reserved for him alone.
+    fn check(&self, email_key: &str, password_key: &str) -> Result<Checked> {
+        let mut fields = Fields::new();
+        let email = fields.check(email_key, &self.email, validate::email(&self.email));
+        fields.check("name", &self.name, validate::display_name(&self.name));
+        if let Some(username) = &self.username {
+            fields.check("username", username, validate::username(username, Some(OWNER_USERNAME)));
+        }
+        fields.check_secret(password_key, validate::password(self.password.reveal()));
+        fields.finish()?;
+        let email = email.ok_or_else(|| Error::internal("an address that is neither right nor wrong"))?;
+        Ok(Checked { email, username: self.username.clone(), name: self.name.clone() })
+    }
+}
+
+/// Creates a Super Admin of the owner organization.
+///
+/// # Errors
+/// Wrong fields; an address or user name that is taken; no owner organization yet.
+pub async fn create_owner_user(app: &App, new: &NewOwnerUser) -> Result<UserId> {
+    let checked = new.check("email", "password")?;
+    let hash = passwords::hash(app, new.password.reveal()).await?;
+    let mut tx = app.db.begin().await?;
+    let owner = organizations::owner(&mut tx).await?.ok_or(Error::NotFound("organization"))?;
+    let id = insert_owner_user(app, &mut tx, owner, &checked, hash).await?;
+    tx.commit().await?;
+    Ok(id)
+}
+
+async fn insert_owner_user(
+    app: &App,
+    tx: &mut Tx,
+    owner: OrgId,
+    user: &Checked,
+    hash: String,
+) -> Result<UserId> {
+    let place = organizations::place(&mut *tx, owner).await?;
+    let home = UserHome { given: owner.to_string(), place };
+    let granted = decide(&Caller::Worker, Action::Create, &home).granted()?;
+    let mut new = NewUser {
+        id: app.fresh(),
+        username: String::new(),
+        email: user.email.clone(),
+        email_verified: true,
+        name: user.name.clone(),
+        phone: None,
+        role_ids: vec![strongest_role(&app.catalogue)?],
+        custom_data: None,
+        password_hash: Some(hash),
+        password_generated_at: None,
+        created_by: None,
+        at: app.now(),
+    };
+    for username in usernames(app, user) {
+        new.username = username;
+        match users::insert(tx, &granted, &new).await? {
+            Inserted::Done => {
+                let created = json!({"username": new.username, "email": user.email.as_str()});
+                record(app, tx, "user", new.id.0, created).await?;
+                return Ok(new.id);
+            }
+            Inserted::UsernameTaken => {}
+            Inserted::NoOrganization | Inserted::SuspendedOrganization => {
+                return Err(Error::field("organization_id", "organization is not active"));
+            }
+        }
+    }
+    Err(Error::field("username", "already_exists"))
+}
+
+/// The name asked for, or those that contract 01 §4.3 derives from the address.
+fn usernames(app: &App, user: &Checked) -> Vec<String> {
+    match &user.username {
+        Some(username) => vec![username.clone()],
+        None => validate::username_candidates(&user.email, app.now()).collect(),
+    }
+}
+
+/// Owner users hold the role with the most permissions: Super Admin in the built-in catalogue (contract 05 §5.3).
+fn strongest_role(catalogue: &Catalogue) -> Result<String> {
+    let roles = catalogue.user_roles().iter();
+    let strength = |key: &str| catalogue.effective(OrgType::Owner, &[key.to_owned()]).set().len();
+    roles
+        .map(|role| role.key.clone())
+        .max_by_key(|key| strength(key))
+        .ok_or_else(|| Error::internal("the catalogue has no user role"))
+}
+
+async fn record(
+    app: &App,
+    tx: &mut Tx,
+    object_type: &str,
+    id: uuid::Uuid,
+    after: serde_json::Value,
+) -> Result<()> {
+    let action = format!("{object_type}.create");
+    let entry = Entry {
+        at: app.now(),
+        actor_user_id: None,
+        acting_for_user_id: None,
+        actor_organization_id: None,
+        action: &action,
+        object_type,
+        object_id: Some(id),
+        before: None,
+        after: Some(after),
+        request_id: None,
+    };
+    Ok(audit::record(tx, entry).await?)
+}
+
+/// A short-lived access token of the user with this address, for the operator's scripts.
+///
+/// # Errors
+/// `user not found`; the user is suspended or deleted.
+pub async fn issue_operator_token(app: &App, email: &str) -> Result<String> {
+    let found = identities::by_email(&app.db, email).await?;
+    let (user, _) = found.ok_or(Error::NotFound("user"))?;
+    Ok(auth::issue_token(app, user.id).await?.token)
+}

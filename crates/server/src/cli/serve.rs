@@ -1,0 +1,64 @@
+//! `bailiwick serve`
+
+use super::{fail, print, wire};
+use crate::{config::Config, listen, shutdown, telemetry};
+use bailiwick_app::{App, bootstrap};
+use std::{num::NonZeroUsize, process::ExitCode};
+use tokio::runtime;
+
+/// Serves until told to stop.
+pub fn run(config: &Config) -> ExitCode {
+    if let Err(problem) = telemetry::start(&config.log) {
+        return fail(&problem);
+    }
+    // Background work has a runtime of its own beside the workers of the HTTP front, which it outlives.
+    let runtime = match runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(e) => return fail(&e.to_string()),
+    };
+    let served = runtime.block_on(serve(config));
+    match served {
+        Ok(front) => {
+            front.close();
+            ExitCode::SUCCESS
+        }
+        Err(problem) => fail(&problem),
+    }
+}
+
+async fn serve(config: &Config) -> Result<listen::Server, String> {
+    let db = wire::open(config, true).await?;
+    let app = wire::application(config, db)?;
+    let first = bootstrap::ensure_owner(&app).await.map_err(|e| e.to_string())?;
+    app.start_background();
+    let options = listen::Options {
+        workers: NonZeroUsize::new(config.http.workers as usize),
+        ..listen::Options::default()
+    };
+    let for_workers = app.clone();
+    let mut front = listen::start(config.http.listen, options, move |_| bailiwick_api::router(&for_workers))
+        .map_err(|e| format!("cannot listen on {}: {e}", config.http.listen))?;
+    tracing::info!(address = %front.address(), version = env!("CARGO_PKG_VERSION"), "listening");
+    greet(&app, first);
+    let asked = shutdown::on_signal(&app.tasks, app.stop.clone()).map_err(|e| e.to_string())?;
+    asked.cancelled().await;
+    front.drain().await;
+    app.stop.cancel();
+    app.tasks.close();
+    shutdown::within(shutdown::GRACE, "background work", app.tasks.wait()).await;
+    app.db.close().await;
+    Ok(front)
+}
+
+/// The first start says where to sign in and with what; a generated password is shown this once.
+fn greet(app: &App, first: bootstrap::FirstStart) {
+    let bootstrap::FirstStart::Created { email, generated_password } = first else { return };
+    let password = generated_password.map_or_else(
+        || "the one you have configured".to_owned(),
+        |password| format!("{}   (shown only now; keep it)", password.reveal()),
+    );
+    print(&format!(
+        "\nBailiwick is ready.\n\n  sign in at  {url}/oidc/login\n  e-mail      {email}\n  password    {password}\n\n",
+        url = app.settings.public_url,
+    ));
+}

@@ -1,0 +1,109 @@
+//! From the configuration to what the use cases want to know.
+
+use crate::config::{self, AlertingMode, Config};
+use bailiwick_app::settings::{
+    AlertLimits, Alerting, Limits, Network, Owner, RemoteRouter, Router, RouterKind, Secret, Settings, Systems, Tokens,
+};
+
+/// The settings of a checked configuration; `secret` is the configured one or that of the data directory.
+pub fn settings(config: &Config, secret: &config::Secret) -> Settings {
+    let defaults = Settings::defaults(&config.public_url(), secret.reveal().as_bytes().to_vec());
+    Settings {
+        app_url: config.app_url().trim_end_matches('/').to_owned(),
+        base_paths: config.http.base_paths.iter().map(|base| base.before_route().to_owned()).collect(),
+        trusted_proxies: config.http.trusted_proxies.iter().map(network).collect(),
+        cors_origins: config.http.cors_origins.iter().map(|origin| origin.as_str().to_owned()).collect(),
+        previous_secret: config
+            .general
+            .previous_secret
+            .as_ref()
+            .map(|secret| Secret::new(secret.reveal().as_bytes().to_vec())),
+        owner: owner(config),
+        tokens: Tokens {
+            issuer: config.token_issuer(),
+            audience: config.token_audience(),
+            access: config.tokens.access_lifetime,
+            refresh: config.tokens.refresh_lifetime,
+            ..defaults.tokens
+        },
+        systems: Systems {
+            key_prefix: config.systems.key_prefix.as_str().to_owned(),
+            liveness_timeout: config.systems.liveness_timeout,
+            registration_repeat: config.systems.registration_repeat_window,
+            inventory_max_bytes: config.limits.inventory_body.bytes(),
+        },
+        alerting: alerting(config),
+        limits: limits(config),
+        ..defaults
+    }
+}
+
+fn network(network: &config::Network) -> Network {
+    network.0
+}
+
+fn owner(config: &Config) -> Owner {
+    Owner {
+        email: config.owner.email.clone(),
+        password: config.owner.password.as_ref().map(|password| Secret::new(password.reveal().to_owned())),
+        name: config.owner.name.clone(),
+        organization: config.owner.organization.clone(),
+    }
+}
+
+fn alerting(config: &Config) -> Alerting {
+    let (alerting, remote) = (&config.alerting, &config.alerting_remote);
+    let router = match (alerting.mode, &remote.url) {
+        (AlertingMode::Remote, Some(url)) => Router::Remote(RemoteRouter {
+            url: url.as_str().trim_end_matches('/').to_owned(),
+            prefix: remote.prefix.before_route().to_owned(),
+            kind: match remote.kind {
+                config::RouterKind::Mimir => RouterKind::Mimir,
+                config::RouterKind::Cortex => RouterKind::Cortex,
+                config::RouterKind::Plain => RouterKind::Plain,
+            },
+        }),
+        _ => Router::Embedded,
+    };
+    Alerting {
+        router,
+        backend_segment: alerting.backend_segment.as_str().to_owned(),
+        router_segment: alerting.router_segment.as_str().to_owned(),
+        resolve_timeout: alerting.resolve_timeout,
+        silence_retention: alerting.silence_retention,
+        reported_version: alerting.reported_version.as_str().to_owned(),
+        limits: alert_limits(&config.alerting_limits),
+    }
+}
+
+fn alert_limits(limits: &config::AlertingLimits) -> AlertLimits {
+    AlertLimits {
+        body_bytes: limits.body.bytes(),
+        alerts_per_request: limits.alerts_per_request.get() as usize,
+        requests_per_second: limits.requests_per_second.get(),
+        request_burst: limits.request_burst.get(),
+        alerts_per_system: limits.alerts_per_system.get().into(),
+        alerts_per_tenant: limits.alerts_per_tenant.get().into(),
+        silences_per_system: limits.silences_per_system.get().into(),
+        silences_per_tenant: limits.silences_per_tenant.get().into(),
+        in_flight_per_system: limits.in_flight_per_system.get() as usize,
+        in_flight: limits.in_flight_to_router.get() as usize,
+        read_timeout: limits.read_timeout,
+        write_timeout: limits.write_timeout,
+    }
+}
+
+fn limits(config: &Config) -> Limits {
+    let limits = &config.limits;
+    Limits {
+        body_bytes: limits.json_body.bytes(),
+        password_failures: limits.password_failures.get(),
+        password_failures_per_account: limits.password_failures_per_account.get(),
+        password_failures_per_address: limits.password_failures_per_address.get(),
+        password_window: limits.password_window,
+        token_requests_per_second: limits.token_requests_per_second.get(),
+        token_request_burst: limits.token_request_burst.get(),
+        system_failures: limits.system_auth_failures.get(),
+        system_window: limits.system_auth_window,
+    }
+}
