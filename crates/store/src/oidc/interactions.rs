@@ -1,0 +1,162 @@
+//! Authorization requests that wait for somebody to sign in.
+
+use crate::{
+    StoreError, Tx,
+    sql::{On, Q},
+    time::TsCodec,
+};
+use bailiwick_domain::{Ts, UserId};
+use serde_json::Value;
+use sqlx::FromRow;
+use uuid::Uuid;
+
+/// A waiting request, bound to the browser that made it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interaction {
+    /// Id; part of the addresses of its pages, worth nothing without the browser's cookie.
+    pub id: Uuid,
+    /// Digest of the browser's cookie.
+    pub browser_hash: Vec<u8>,
+    /// The request as the provider wrote it.
+    pub request: Value,
+    /// Whose password was right.
+    pub user_id: Option<UserId>,
+    /// That password was a generated one and must be replaced before anything else.
+    pub must_replace_password: bool,
+    /// Creation.
+    pub created_at: Ts,
+    /// After this it is as if it had never been.
+    pub expires_at: Ts,
+}
+
+#[derive(FromRow)]
+struct InteractionRow {
+    id: Uuid,
+    browser_hash: Vec<u8>,
+    request: Value,
+    user_id: Option<Uuid>,
+    must_replace_password: bool,
+    created_at: TsCodec,
+    expires_at: TsCodec,
+}
+
+impl From<InteractionRow> for Interaction {
+    fn from(row: InteractionRow) -> Interaction {
+        Interaction {
+            id: row.id,
+            browser_hash: row.browser_hash,
+            request: row.request,
+            user_id: row.user_id.map(UserId),
+            must_replace_password: row.must_replace_password,
+            created_at: row.created_at.0,
+            expires_at: row.expires_at.0,
+        }
+    }
+}
+
+macro_rules! interaction_columns {
+    () => {
+        "id, browser_hash, request, user_id, must_replace_password, created_at, expires_at"
+    };
+}
+
+pub(crate) const GET: &str = concat!(
+    "SELECT ",
+    interaction_columns!(),
+    " FROM oidc_interactions WHERE id = ? AND browser_hash = ? AND expires_at > ?"
+);
+
+pub(crate) const LATEST: &str = concat!(
+    "SELECT ",
+    interaction_columns!(),
+    " FROM oidc_interactions WHERE browser_hash = ? AND expires_at > ? ORDER BY created_at DESC, id DESC LIMIT 1"
+);
+
+pub(crate) const INSERT: &str = "INSERT INTO oidc_interactions (id, browser_hash, request, must_replace_password, \
+     created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)";
+
+pub(crate) const IDENTIFY: &str = "UPDATE oidc_interactions SET user_id = ?, must_replace_password = ?, \
+     browser_hash = ? WHERE id = ? AND browser_hash = ?";
+
+pub(crate) const RESET: &str =
+    "UPDATE oidc_interactions SET user_id = NULL, must_replace_password = ? WHERE id = ?";
+
+// Only as it was read: a request that another one has finished or changed meanwhile is not finished again.
+pub(crate) const TAKE: &str =
+    "DELETE FROM oidc_interactions WHERE id = ? AND browser_hash = ? AND must_replace_password = ?";
+
+pub(crate) const FORGET_USER: &str = "DELETE FROM oidc_interactions WHERE user_id = ?";
+
+pub(crate) const PURGE: &str = "DELETE FROM oidc_interactions WHERE expires_at < ?";
+
+/// A live request of this browser.
+pub async fn get(
+    on: impl Into<On<'_>>,
+    id: Uuid,
+    browser_hash: &[u8],
+    now: Ts,
+) -> Result<Option<Interaction>, StoreError> {
+    let q = Q::new(GET).bind(id).bind(browser_hash).bind(now);
+    Ok(q.optional::<InteractionRow>(on).await?.map(Interaction::from))
+}
+
+/// The last live request of this browser; for clients that know nothing but their cookies.
+pub async fn latest(
+    on: impl Into<On<'_>>,
+    browser_hash: &[u8],
+    now: Ts,
+) -> Result<Option<Interaction>, StoreError> {
+    let q = Q::new(LATEST).bind(browser_hash).bind(now);
+    Ok(q.optional::<InteractionRow>(on).await?.map(Interaction::from))
+}
+
+/// A new request.
+pub async fn insert(tx: &mut Tx, new: &Interaction) -> Result<(), StoreError> {
+    let q = Q::new(INSERT)
+        .bind(new.id)
+        .bind(new.browser_hash.clone())
+        .bind(new.request.clone())
+        .bind(false)
+        .bind(new.created_at)
+        .bind(new.expires_at);
+    q.run(tx).await.map(|_| ())
+}
+
+/// Notes whose password was right and binds the request to `browser_hash`, which may be a new one.
+/// False when it is gone.
+pub async fn identify(
+    tx: &mut Tx,
+    of: &Interaction,
+    user: UserId,
+    must_replace_password: bool,
+    browser_hash: &[u8],
+) -> Result<bool, StoreError> {
+    let q = Q::new(IDENTIFY)
+        .bind(user)
+        .bind(must_replace_password)
+        .bind(browser_hash)
+        .bind(of.id)
+        .bind(of.browser_hash.clone());
+    Ok(q.run(tx).await? > 0)
+}
+
+/// Forgets who signed in: the request starts over.
+pub async fn reset(tx: &mut Tx, id: Uuid) -> Result<u64, StoreError> {
+    Q::new(RESET).bind(false).bind(id).run(tx).await
+}
+
+/// Ends the request because it is answered. False when it is gone or no longer as it was read.
+pub async fn take(tx: &mut Tx, of: &Interaction) -> Result<bool, StoreError> {
+    let q = Q::new(TAKE).bind(of.id).bind(of.browser_hash.clone()).bind(of.must_replace_password);
+    Ok(q.run(tx).await? > 0)
+}
+
+/// Ends the requests in which this user has already given his password.
+pub async fn forget_user(tx: &mut Tx, user: UserId) -> Result<u64, StoreError> {
+    Q::new(FORGET_USER).bind(user).run(tx).await
+}
+
+/// Removes requests that expired before `before`.
+pub async fn purge(tx: &mut Tx, before: Ts) -> Result<u64, StoreError> {
+    Q::new(PURGE).bind(before).run(tx).await
+}

@@ -1,0 +1,138 @@
+//! Browser logins.
+
+use crate::{
+    StoreError, Tx,
+    sql::{On, Q},
+    time::TsCodec,
+};
+use bailiwick_domain::{LoginId, OrgId, Ts, UserId};
+use sqlx::FromRow;
+use uuid::Uuid;
+
+/// A browser that has signed in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Login {
+    /// Id; `sid` of the ID tokens.
+    pub id: LoginId,
+    /// Who.
+    pub user_id: UserId,
+    /// The last time the password was given; `auth_time` of the ID tokens.
+    pub authenticated_at: Ts,
+    /// End of the cookie.
+    pub expires_at: Ts,
+}
+
+#[derive(FromRow)]
+struct LoginRow {
+    id: Uuid,
+    user_id: Uuid,
+    authenticated_at: TsCodec,
+    expires_at: TsCodec,
+}
+
+impl From<LoginRow> for Login {
+    fn from(row: LoginRow) -> Login {
+        Login {
+            id: LoginId(row.id),
+            user_id: UserId(row.user_id),
+            authenticated_at: row.authenticated_at.0,
+            expires_at: row.expires_at.0,
+        }
+    }
+}
+
+pub(crate) const BY_TOKEN: &str = "SELECT id, user_id, authenticated_at, expires_at FROM oidc_logins \
+     WHERE token_hash = ? AND ended_at IS NULL AND expires_at > ?";
+
+pub(crate) const INSERT: &str = "INSERT INTO oidc_logins (id, user_id, token_hash, created_at, authenticated_at, \
+     expires_at) VALUES (?, ?, ?, ?, ?, ?)";
+
+pub(crate) const RENEW: &str = "UPDATE oidc_logins SET token_hash = ?, authenticated_at = ?, expires_at = ? \
+     WHERE id = ? AND ended_at IS NULL";
+
+pub(crate) const HOLD: &str =
+    "SELECT CAST(1 AS BIGINT) FROM oidc_logins WHERE id = ? AND ended_at IS NULL [[FOR SHARE||]]";
+
+pub(crate) const END: &str = "UPDATE oidc_logins SET ended_at = ? WHERE id = ? AND ended_at IS NULL";
+
+pub(crate) const END_OF_USER: &str =
+    "UPDATE oidc_logins SET ended_at = ? WHERE user_id = ? AND ended_at IS NULL";
+
+pub(crate) const END_OTHERS_OF_USER: &str =
+    "UPDATE oidc_logins SET ended_at = ? WHERE user_id = ? AND ended_at IS NULL AND id <> ?";
+
+// The organization and everything below it, found by walking down the parents: no condition on the tree's columns.
+pub(crate) const END_BELOW: &str = "UPDATE oidc_logins SET ended_at = ? \
+     WHERE ended_at IS NULL AND user_id IN (\
+       WITH RECURSIVE below (id) AS (\
+         SELECT id FROM organizations WHERE id = ? \
+         UNION ALL SELECT o.id FROM organizations o JOIN below b ON o.parent_id = b.id) \
+       SELECT u.id FROM users u JOIN below b ON b.id = u.organization_id)";
+
+// Not while a grant still has tokens to refresh: the login is what keeps them alive.
+pub(crate) const PURGE: &str = "DELETE FROM oidc_logins WHERE expires_at < ? \
+     AND NOT EXISTS (SELECT 1 FROM oidc_grants g WHERE g.login_id = oidc_logins.id)";
+
+/// The live login of a browser.
+pub async fn by_token(
+    on: impl Into<On<'_>>,
+    token_hash: &[u8],
+    now: Ts,
+) -> Result<Option<Login>, StoreError> {
+    Ok(Q::new(BY_TOKEN).bind(token_hash).bind(now).optional::<LoginRow>(on).await?.map(Login::from))
+}
+
+/// A new login.
+pub async fn insert(tx: &mut Tx, login: &Login, token_hash: &[u8]) -> Result<(), StoreError> {
+    let q = Q::new(INSERT)
+        .bind(login.id)
+        .bind(login.user_id)
+        .bind(token_hash)
+        .bind(login.authenticated_at)
+        .bind(login.authenticated_at)
+        .bind(login.expires_at);
+    q.run(tx).await.map(|_| ())
+}
+
+/// The same person has signed in again in the same browser: same login, new cookie. False when it has ended meanwhile.
+pub async fn renew(tx: &mut Tx, login: &Login, token_hash: &[u8]) -> Result<bool, StoreError> {
+    let q = Q::new(RENEW)
+        .bind(token_hash)
+        .bind(login.authenticated_at)
+        .bind(login.expires_at)
+        .bind(login.id);
+    Ok(q.run(tx).await? > 0)
+}
+
+/// Whether the login is still on, and keeps it so until the transaction ends.
+pub async fn hold(tx: &mut Tx, id: LoginId) -> Result<bool, StoreError> {
+    Ok(Q::new(HOLD).bind(id).optional::<(i64,)>(tx).await?.is_some())
+}
+
+/// Ends a login and, with it, every token issued through it.
+pub async fn end(tx: &mut Tx, id: LoginId, at: Ts) -> Result<u64, StoreError> {
+    Q::new(END).bind(at).bind(id).run(tx).await
+}
+
+/// Ends the logins of a user, except `keep`.
+pub async fn end_of_user(
+    tx: &mut Tx,
+    user: UserId,
+    keep: Option<LoginId>,
+    at: Ts,
+) -> Result<u64, StoreError> {
+    match keep {
+        None => Q::new(END_OF_USER).bind(at).bind(user).run(tx).await,
+        Some(keep) => Q::new(END_OTHERS_OF_USER).bind(at).bind(user).bind(keep).run(tx).await,
+    }
+}
+
+/// Ends the logins of all users of an organization and of everything below it.
+pub async fn end_below(tx: &mut Tx, organization: OrgId, at: Ts) -> Result<u64, StoreError> {
+    Q::new(END_BELOW).bind(at).bind(organization).run(tx).await
+}
+
+/// Removes logins that expired before `before` and have no grants left.
+pub async fn purge(tx: &mut Tx, before: Ts) -> Result<u64, StoreError> {
+    Q::new(PURGE).bind(before).run(tx).await
+}

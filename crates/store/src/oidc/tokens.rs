@@ -1,0 +1,170 @@
+//! Access and refresh tokens.
+
+use super::grants::{Grant, GrantRow, grant_columns};
+use crate::{
+    StoreError, Tx,
+    sql::{On, Q},
+    time::TsCodec,
+};
+use bailiwick_domain::Ts;
+use sqlx::FromRow;
+use uuid::Uuid;
+
+/// Kinds of token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Opens userinfo and is exchanged for a session.
+    Access,
+    /// Exchanged for the next pair of tokens.
+    Refresh,
+}
+
+impl Kind {
+    /// As stored.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Kind::Access => "access",
+            Kind::Refresh => "refresh",
+        }
+    }
+}
+
+/// A token with its grant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Token {
+    /// What it belongs to.
+    pub grant: Grant,
+    /// Kind.
+    pub kind: Kind,
+    /// Scopes, separated by spaces.
+    pub scope: String,
+    /// Issue.
+    pub created_at: Ts,
+    /// End of its life.
+    pub expires_at: Ts,
+    /// When a refresh token was replaced by the next one.
+    pub rotated_at: Option<Ts>,
+    /// Revoked on its own.
+    pub is_revoked: bool,
+}
+
+impl Token {
+    /// Not expired and neither itself, its grant nor its login ended. Says nothing of rotation.
+    pub fn is_alive(&self, now: Ts) -> bool {
+        !self.is_revoked && !self.grant.is_ended && now < self.expires_at
+    }
+}
+
+/// A token to be stored.
+#[derive(Clone, Debug)]
+pub struct NewToken {
+    /// Its digest.
+    pub hash: Vec<u8>,
+    /// Its grant.
+    pub grant: Uuid,
+    /// Kind.
+    pub kind: Kind,
+    /// Scopes, separated by spaces.
+    pub scope: String,
+    /// The token itself, sealed; for refresh tokens.
+    pub sealed: Option<Vec<u8>>,
+    /// Issue.
+    pub created_at: Ts,
+    /// End of its life.
+    pub expires_at: Ts,
+}
+
+#[derive(FromRow)]
+struct TokenRow {
+    #[sqlx(flatten)]
+    grant: GrantRow,
+    kind: String,
+    scope: String,
+    created_at: TsCodec,
+    expires_at: TsCodec,
+    rotated_at: Option<TsCodec>,
+    revoked_at: Option<TsCodec>,
+}
+
+impl TokenRow {
+    fn into_token(self) -> Result<Token, StoreError> {
+        let kind = match self.kind.as_str() {
+            "access" => Kind::Access,
+            "refresh" => Kind::Refresh,
+            other => return Err(StoreError::Corrupt(format!("token kind {other:?}"))),
+        };
+        Ok(Token {
+            grant: self.grant.into(),
+            kind,
+            scope: self.scope,
+            created_at: self.created_at.0,
+            expires_at: self.expires_at.0,
+            rotated_at: self.rotated_at.map(Ts::from),
+            is_revoked: self.revoked_at.is_some(),
+        })
+    }
+}
+
+pub(crate) const GET: &str = concat!(
+    "SELECT ",
+    grant_columns!(),
+    ", t.kind, t.scope, t.created_at, t.expires_at, t.rotated_at, t.revoked_at FROM oidc_tokens t \
+     JOIN oidc_grants g ON g.id = t.grant_id JOIN oidc_logins l ON l.id = g.login_id WHERE t.token_hash = ?"
+);
+
+pub(crate) const CURRENT_REFRESH: &str = "SELECT sealed FROM oidc_tokens WHERE grant_id = ? AND kind = 'refresh' \
+     AND rotated_at IS NULL AND revoked_at IS NULL AND expires_at > ?";
+
+pub(crate) const INSERT: &str = "INSERT INTO oidc_tokens (token_hash, grant_id, kind, scope, sealed, created_at, \
+     expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)";
+
+pub(crate) const ROTATE: &str =
+    "UPDATE oidc_tokens SET rotated_at = ?, sealed = NULL WHERE token_hash = ? AND rotated_at IS NULL";
+
+pub(crate) const REVOKE: &str =
+    "UPDATE oidc_tokens SET revoked_at = ?, sealed = NULL WHERE token_hash = ? AND revoked_at IS NULL";
+
+pub(crate) const PURGE: &str = "DELETE FROM oidc_tokens WHERE expires_at < ?";
+
+/// A token in whatever state.
+pub async fn get(on: impl Into<On<'_>>, hash: &[u8]) -> Result<Option<Token>, StoreError> {
+    Q::new(GET).bind(hash).optional::<TokenRow>(on).await?.map(TokenRow::into_token).transpose()
+}
+
+/// The sealed current refresh token of a grant.
+pub async fn current_refresh(
+    on: impl Into<On<'_>>,
+    grant: Uuid,
+    now: Ts,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let row: Option<(Option<Vec<u8>>,)> = Q::new(CURRENT_REFRESH).bind(grant).bind(now).optional(on).await?;
+    Ok(row.and_then(|(sealed,)| sealed))
+}
+
+/// A new token.
+pub async fn insert(tx: &mut Tx, token: &NewToken) -> Result<(), StoreError> {
+    let q = Q::new(INSERT)
+        .bind(token.hash.clone())
+        .bind(token.grant)
+        .bind(token.kind.as_str())
+        .bind(&token.scope)
+        .bind(token.sealed.clone())
+        .bind(token.created_at)
+        .bind(token.expires_at);
+    q.run(tx).await.map(|_| ())
+}
+
+/// Marks a refresh token as replaced. False when it was already.
+pub async fn rotate(tx: &mut Tx, hash: &[u8], at: Ts) -> Result<bool, StoreError> {
+    Ok(Q::new(ROTATE).bind(at).bind(hash).run(tx).await? > 0)
+}
+
+/// Ends one token.
+pub async fn revoke(tx: &mut Tx, hash: &[u8], at: Ts) -> Result<u64, StoreError> {
+    Q::new(REVOKE).bind(at).bind(hash).run(tx).await
+}
+
+/// Removes tokens that expired before `before`.
+pub async fn purge(tx: &mut Tx, before: Ts) -> Result<u64, StoreError> {
+    Q::new(PURGE).bind(before).run(tx).await
+}
