@@ -1,7 +1,7 @@
 //! The application: everything a use case reaches, passed as `&App`.
 
 use crate::{
-    auth::{AddressLimit, Keys},
+    auth::{self, AddressLimit, Keys},
     passwords::Passwords,
     settings::Settings,
 };
@@ -84,6 +84,11 @@ impl App {
             settings,
             catalogue,
         })))
+    }
+
+    /// Starts the tasks that run beside the requests, on the tracker that shutdown drains. Once for each process.
+    pub fn start_background(&self) {
+        auth::start_purging(self);
     }
 
     /// Now.

@@ -2,14 +2,24 @@
 
 use crate::{
     App,
-    auth::{Failures, Reason, revoke_user},
+    auth::{Failures, Reason, chain_of, revoke_user},
+    context::RequestContext,
 };
 use argon2::{
     Argon2,
     password_hash::{PasswordHasher, PasswordVerifier},
 };
-use bailiwick_domain::{ChainId, Error, Result, Ts, UserId, ports::random};
-use bailiwick_store::{Tx, identities};
+use bailiwick_domain::{
+    ChainId, Error, Result, Ts, UserId,
+    ports::random,
+    validate::{self, Fields},
+};
+use bailiwick_policy::Caller;
+use bailiwick_store::{
+    Tx,
+    audit::{self, Entry},
+    identities,
+};
 use std::{net::IpAddr, sync::Arc, time::Duration};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -132,6 +142,74 @@ pub async fn set_password(
     let changed = identities::set_password(tx, user, hash, generated_at).await?;
     revoke_user(tx, now, user, keep, Reason::PasswordChanged).await?;
     Ok(changed > 0)
+}
+
+/// Body of an own password change.
+pub struct OwnChange {
+    /// The present password.
+    pub current: String,
+    /// The new one.
+    pub new: String,
+}
+
+/// `POST /me/change-password` (contract 01 §3.2): the calling chain and its login stay, everything else of the user
+/// ends.
+///
+/// # Errors
+/// The fields in the order of the contract; 429 after too many wrong current passwords.
+pub async fn change_own(
+    app: &App,
+    caller: &Caller,
+    request: &RequestContext,
+    body: impl FnOnce() -> Result<OwnChange>,
+) -> Result<()> {
+    let identity = caller.identity().ok_or_else(|| Error::unauthenticated("invalid token"))?;
+    let user = identity.user_id;
+    let stored = identities::password(&app.db, user).await?.and_then(|password| password.hash);
+    let stored = stored.ok_or_else(|| Error::bad_request("password change not available for this user"))?;
+    let body = body()?;
+    check_own(&body)?;
+    let wrong = || Error::field("current_password", "incorrect_password");
+    if !matches_user(app, &user.to_string(), request.client_ip, &body.current, Some(&stored)).await? {
+        return Err(wrong());
+    }
+    let hashed = hash(app, &body.new).await?;
+    let now = app.now();
+    let mut tx = app.db.begin().await?;
+    identities::get_for_login(&mut tx, user).await?;
+    // What was checked must still be the password: it may have been changed while this one was hashed.
+    if identities::password(&mut tx, user).await?.and_then(|p| p.hash).as_ref() != Some(&stored) {
+        return Err(wrong());
+    }
+    set_password(&mut tx, now, user, &hashed, Origin::Chosen, chain_of(caller)).await?;
+    let entry = Entry {
+        at: now,
+        actor_user_id: Some(user),
+        acting_for_user_id: None,
+        actor_organization_id: Some(identity.organization.id),
+        action: "user.password",
+        object_type: "user",
+        object_id: Some(user.0),
+        before: None,
+        after: None,
+        request_id: Some(&request.request_id),
+    };
+    audit::record(&mut tx, entry).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+fn check_own(body: &OwnChange) -> Result<()> {
+    let mut fields = Fields::new();
+    for (key, value) in [("current_password", &body.current), ("new_password", &body.new)] {
+        if value.is_empty() {
+            fields.push(key, "required", "");
+        }
+    }
+    if fields.is_empty() {
+        fields.check_secret("new_password", validate::password(&body.new));
+    }
+    fields.finish()
 }
 
 #[cfg(test)]

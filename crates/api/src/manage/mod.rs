@@ -1,3 +1,5 @@
 //! Handlers of the management API: extract, one call of a use case, envelope.
 
 pub mod health;
+pub mod me;
+pub mod session;

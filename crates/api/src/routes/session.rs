@@ -1,20 +1,39 @@
 //! Health, sessions, the caller himself, role lists.
 
 use super::{Credential, Route, get, post};
-use crate::manage;
+use crate::{manage, wire::session as wire};
 
 pub(super) fn rows() -> Vec<Route> {
     use Credential::{Provider, Public, Session, User};
     vec![
         get("/health", "getHealth").credential(Public).to(manage::health::show).gives::<manage::health::Health>(),
-        post("/auth/exchange", "exchangeToken").credential(Public),
-        post("/auth/refresh", "refreshToken").credential(Public),
-        post("/auth/logout", "logout").credential(User),
-        get("/me", "getMe").credential(Session),
-        post("/me/change-password", "changePassword").credential(User),
+        post("/auth/exchange", "exchangeToken")
+            .credential(Public)
+            .takes::<wire::Exchange>()
+            .gives::<wire::SessionTokens>(),
+        post("/auth/refresh", "refreshToken")
+            .credential(Public)
+            .to(manage::session::refresh)
+            .takes::<wire::Refresh>()
+            .gives::<wire::SessionTokens>(),
+        post("/auth/logout", "logout")
+            .credential(User)
+            .to(manage::session::logout)
+            .gives::<wire::LoggedOut>(),
+        get("/me", "getMe").credential(Session).to(manage::me::show).gives::<wire::SessionUser>(),
+        post("/me/change-password", "changePassword")
+            .credential(User)
+            .to(manage::me::change_password)
+            .takes::<wire::PasswordChange>(),
         post("/me/change-info", "changeInfo").credential(User),
-        get("/user/permissions", "getUserPermissions").credential(Provider),
-        get("/user/profile", "getUserProfile").credential(Provider),
+        get("/user/permissions", "getUserPermissions")
+            .credential(Provider)
+            .to(manage::session::permissions)
+            .gives::<wire::UserPermissions>(),
+        get("/user/profile", "getUserProfile")
+            .credential(Provider)
+            .to(manage::session::profile)
+            .gives::<wire::SessionUser>(),
         get("/roles", "listRoles"),
         get("/organization-roles", "listOrganizationRoles"),
         get("/third-party-applications", "listThirdPartyApplications"),

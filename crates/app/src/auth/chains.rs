@@ -52,7 +52,7 @@ fn fresh_chain(app: &App, user: UserId, login: Option<LoginId>, now: Ts, life: D
 
 /// Starts a chain for a user whom a provider has named. The user, and the login it came from, are held while it is
 /// written: a suspension or sign-out at the same moment either sees the new chain or prevents it.
-async fn start(app: &App, user: UserId, login: Option<LoginId>) -> Result<Session> {
+pub(crate) async fn start(app: &App, user: UserId, login: Option<LoginId>) -> Result<Session> {
     let refused = || Error::unauthenticated("invalid access token");
     let now = app.now();
     let mut tx = app.db.begin().await.map_err(unreadable)?;
@@ -163,7 +163,23 @@ pub async fn issue_token(app: &App, user: UserId) -> Result<Session> {
     Ok(session)
 }
 
-/// Removes chains of which no token can be valid any more; returns how many. For the housekeeping worker.
+/// How often expired chains are removed.
+const PURGE_INTERVAL: Duration = Duration::from_secs(3600);
+
+/// Removes expired chains now and then, until the service stops.
+pub fn start_purging(app: &App) {
+    let app = app.clone();
+    app.tasks.clone().spawn(async move {
+        while app.stop.run_until_cancelled(tokio::time::sleep(PURGE_INTERVAL)).await.is_some() {
+            match purge_expired(&app).await {
+                Ok(purged) => tracing::debug!(purged, "expired session chains removed"),
+                Err(e) => tracing::warn!(error = %e, "expired session chains could not be removed"),
+            }
+        }
+    });
+}
+
+/// Removes chains of which no token can be valid any more; returns how many.
 pub async fn purge_expired(app: &App) -> Result<u64> {
     let mut tx = app.db.begin_relaxed().await?;
     let purged = sessions::purge(&mut tx, app.now().minus(app.settings.tokens.access)).await?;

@@ -1,0 +1,44 @@
+//! The caller himself (contract 01 §3).
+
+use crate::{
+    envelope::Answer,
+    error::{Failure, Outcome},
+    extract::{Ctx, JsonBody, Who},
+    wire::session::{PasswordChange, SessionUser},
+};
+use axum::extract::State;
+use bailiwick_app::{
+    App, auth,
+    passwords::{self, OwnChange},
+};
+use bailiwick_domain::{Error, FieldError};
+use serde_json::json;
+
+/// `GET /me`.
+pub async fn show(Who(caller): Who) -> Outcome<Answer<SessionUser>> {
+    Ok(Answer::ok("user information retrieved successfully", auth::object_of(&caller)?.into()))
+}
+
+/// `POST /me/change-password`.
+pub async fn change_password(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    body: JsonBody,
+) -> Outcome<Answer<()>> {
+    let body = || {
+        let body: PasswordChange = body.parse_request()?;
+        let (current, new) = (body.current_password, body.new_password);
+        Ok(OwnChange { current: current.unwrap_or_default(), new: new.unwrap_or_default() })
+    };
+    passwords::change_own(&app, &caller, &request, body).await.map_err(with_values)?;
+    Ok(Answer::ok("password changed successfully", ()))
+}
+
+/// Field errors of `/me/*` carry `value` even when it is empty (contract 01 §1.4).
+fn with_values(error: Error) -> Failure {
+    let Error::Invalid(fields) = error else { return error.into() };
+    let entry = |f: &FieldError| json!({"key": f.key, "message": f.message, "value": f.value});
+    let errors: Vec<_> = fields.iter().map(entry).collect();
+    Error::BadRequest { message: "validation failed".into(), data: json!({"errors": errors}) }.into()
+}

@@ -1,0 +1,42 @@
+//! `/auth/*` and `/user/*` (contract 01 §2.5–2.7, §2.10).
+
+use crate::{
+    envelope::Answer,
+    error::Outcome,
+    extract::{Ctx, JsonBody, Who},
+    gate::authorization,
+    wire::session::{LoggedOut, Refresh, SessionTokens, SessionUser, UserPermissions, required},
+};
+use axum::extract::State;
+use bailiwick_app::{App, auth};
+use http::HeaderMap;
+
+/// `POST /auth/refresh`.
+pub async fn refresh(
+    State(app): State<App>,
+    Ctx(request): Ctx,
+    body: JsonBody,
+) -> Outcome<Answer<SessionTokens>> {
+    app.token_requests.check(request.client_ip)?;
+    let token = required("refresh_token", body.parse_request::<Refresh>()?.refresh_token)?;
+    let session = auth::refresh(&app, &token).await?;
+    Ok(Answer::ok("token refresh successful", session.into()))
+}
+
+/// `POST /auth/logout`; a body is ignored.
+pub async fn logout(State(app): State<App>, Who(caller): Who) -> Outcome<Answer<LoggedOut>> {
+    auth::logout(&app, &caller).await?;
+    Ok(Answer::ok("logout successful", LoggedOut { message: "token has been invalidated" }))
+}
+
+/// `GET /user/permissions`.
+pub async fn permissions(State(app): State<App>, headers: HeaderMap) -> Outcome<Answer<UserPermissions>> {
+    let user = auth::user_of_any_token(&app, authorization(&headers)).await?;
+    Ok(Answer::ok("user permissions retrieved successfully", user.into()))
+}
+
+/// `GET /user/profile`.
+pub async fn profile(State(app): State<App>, headers: HeaderMap) -> Outcome<Answer<SessionUser>> {
+    let user = auth::user_of_any_token(&app, authorization(&headers)).await?;
+    Ok(Answer::ok("user profile retrieved successfully", user.into()))
+}

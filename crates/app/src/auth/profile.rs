@@ -1,0 +1,47 @@
+//! `GET /user/permissions` and `GET /user/profile`: the two reads that also take a provider's token (contract 01 §2.10).
+
+use super::{
+    bearer::{authenticate_access_token, authenticate_bearer, is_api_key},
+    keys::TokenKind,
+    user_object::{UserObject, user_object},
+};
+use crate::App;
+use bailiwick_domain::{Error, Result};
+use bailiwick_policy::Caller;
+
+fn invalid() -> Error {
+    Error::unauthenticated("invalid token")
+}
+
+/// The user behind a provider access token (third-party clients included) or a token of the service.
+///
+/// # Errors
+/// 401 with the texts of contract 01 §2.10; 403 for an API key.
+pub async fn user_of_any_token(app: &App, header: Option<&str>) -> Result<UserObject> {
+    let header = header.ok_or_else(|| Error::unauthenticated("authorization header required"))?;
+    let (scheme, token) = header.trim().split_once(' ').unwrap_or((header, ""));
+    let token = token.trim();
+    if !scheme.eq_ignore_ascii_case("bearer") || token.is_empty() {
+        return Err(Error::unauthenticated("bearer token required"));
+    }
+    if is_api_key(token) {
+        authenticate_bearer(app, Some(header)).await?;
+        return Err(Error::forbidden("this endpoint cannot be accessed with an api key"));
+    }
+    if is_own(app, token) {
+        return object_of(&authenticate_access_token(app, token).await?);
+    }
+    Err(invalid())
+}
+
+/// Whether one of our keys is named: such a token is not shown to the provider.
+fn is_own(app: &App, token: &str) -> bool {
+    [TokenKind::Access, TokenKind::Impersonation, TokenKind::Refresh]
+        .into_iter()
+        .any(|kind| app.keys.names(kind, token))
+}
+
+/// The caller's own user object; under impersonation the target's.
+pub fn object_of(caller: &Caller) -> Result<UserObject> {
+    caller.identity().map(user_object).ok_or_else(invalid)
+}
