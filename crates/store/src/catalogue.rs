@@ -1,7 +1,9 @@
 //! The statements whose text is fixed at compile time. A test prepares every one of them on both engines, so a typing
 //! error or a missing column is found without running the use case.
 
-use crate::{activity, audit, credentials, identities, inventory, jobs, oidc, organizations, sessions, systems, users};
+use crate::{
+    activity, audit, credentials, identities, inventory, jobs, oidc, organizations, sessions, systems, users,
+};
 
 /// `(name, text)`.
 pub const STATEMENTS: &[(&str, &str)] = &[
@@ -13,7 +15,6 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("identities::PASSWORD", identities::PASSWORD),
     ("identities::SET_PASSWORD", identities::SET_PASSWORD),
     ("identities::STAMP_LOGIN", identities::STAMP_LOGIN),
-    ("identities::HOLD_LOGIN", identities::HOLD_LOGIN),
     ("sessions::WITH_USER", sessions::WITH_USER),
     ("sessions::LOCK", sessions::LOCK),
     ("sessions::INSERT", sessions::INSERT),
@@ -21,6 +22,7 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("sessions::NOTE_ROTATION", sessions::NOTE_ROTATION),
     ("sessions::FORGET_ROTATIONS", sessions::FORGET_ROTATIONS),
     ("sessions::ROTATED_AT", sessions::ROTATED_AT),
+    ("sessions::LOGIN_OF", sessions::LOGIN_OF),
     ("sessions::REVOKE", sessions::REVOKE),
     ("sessions::REVOKE_OF_USER", sessions::REVOKE_OF_USER),
     ("sessions::REVOKE_OTHERS_OF_USER", sessions::REVOKE_OTHERS_OF_USER),

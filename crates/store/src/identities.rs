@@ -5,7 +5,7 @@ use crate::{
     sql::{On, Q},
     time::TsCodec,
 };
-use bailiwick_domain::{LoginId, OrgId, OrgType, Ts, UserId, fold::fold, org::OrgRef};
+use bailiwick_domain::{OrgId, OrgType, Ts, UserId, fold::fold, org::OrgRef};
 use serde_json::Value;
 use sqlx::FromRow;
 use uuid::Uuid;
@@ -180,9 +180,6 @@ pub(crate) const SET_PASSWORD: &str =
 
 pub(crate) const STAMP_LOGIN: &str = "UPDATE users SET latest_login_at = ? WHERE id = ?";
 
-pub(crate) const HOLD_LOGIN: &str =
-    "SELECT CAST(1 AS BIGINT) FROM oidc_logins WHERE id = ? AND ended_at IS NULL [[FOR SHARE||]]";
-
 async fn user(q: Q, on: impl Into<On<'_>>) -> Result<Option<Identified>, StoreError> {
     q.optional::<UserRow>(on).await?.map(UserRow::into_identified).transpose()
 }
@@ -244,9 +241,4 @@ pub async fn set_password(
 /// Notes a sign-in; `updated_at` stays (contract 01 §2.5).
 pub async fn stamp_login(tx: &mut Tx, id: UserId, at: Ts) -> Result<(), StoreError> {
     Q::new(STAMP_LOGIN).bind(at).bind(id).run(tx).await.map(|_| ())
-}
-
-/// Whether the provider login is still on, and keeps it so until the transaction ends.
-pub async fn hold_login(tx: &mut Tx, login: LoginId) -> Result<bool, StoreError> {
-    Ok(Q::new(HOLD_LOGIN).bind(login).optional::<(i64,)>(tx).await?.is_some())
 }

@@ -101,6 +101,8 @@ pub(crate) const FORGET_ROTATIONS: &str =
 pub(crate) const ROTATED_AT: &str =
     "SELECT rotated_at FROM session_rotations WHERE refresh_id = ? AND chain_id = ?";
 
+pub(crate) const LOGIN_OF: &str = "SELECT login_id FROM session_chains WHERE id = ?";
+
 pub(crate) const REVOKE: &str =
     "UPDATE session_chains SET revoked_at = ?, revoked_reason = ? WHERE id = ? AND revoked_at IS NULL";
 
@@ -187,6 +189,12 @@ pub async fn rotated_at(
 ) -> Result<Option<Ts>, StoreError> {
     let row: Option<(TsCodec,)> = Q::new(ROTATED_AT).bind(refresh_id).bind(chain).optional(on).await?;
     Ok(row.map(|(at,)| at.0))
+}
+
+/// The provider login a chain came from.
+pub async fn login_of(on: impl Into<On<'_>>, id: ChainId) -> Result<Option<LoginId>, StoreError> {
+    let row: Option<(Option<Uuid>,)> = Q::new(LOGIN_OF).bind(id).optional(on).await?;
+    Ok(row.and_then(|(login,)| login).map(LoginId))
 }
 
 /// Ends one chain.

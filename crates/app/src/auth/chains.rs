@@ -12,6 +12,7 @@ use bailiwick_domain::{ChainId, Error, LoginId, Result, Ts, UserId};
 use bailiwick_policy::{Caller, Identity};
 use bailiwick_store::{
     Tx, identities,
+    oidc::logins,
     sessions::{self, Chain},
 };
 use std::time::Duration;
@@ -64,7 +65,7 @@ pub(crate) async fn start(app: &App, user: UserId, login: Option<LoginId>) -> Re
         return Err(suspended(reason));
     }
     if let Some(login) = login
-        && !identities::hold_login(&mut tx, login).await.map_err(unreadable)?
+        && !logins::hold(&mut tx, login).await.map_err(unreadable)?
     {
         return Err(refused());
     }

@@ -2,7 +2,11 @@
 //! request on every replica.
 
 use bailiwick_domain::{ChainId, LoginId, OrgId, Result, Ts, UserId};
-use bailiwick_store::{Tx, sessions};
+use bailiwick_store::{
+    Tx,
+    oidc::{interactions, logins},
+    sessions,
+};
 
 /// Why a chain ended; what `{reason}` of `token has been revoked` says (contract 01 §1.11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,14 +47,20 @@ pub async fn revoke_user(
     keep: Option<ChainId>,
     reason: Reason,
 ) -> Result<()> {
+    let keep_login = match keep {
+        Some(chain) => sessions::login_of(&mut *tx, chain).await?,
+        None => None,
+    };
+    logins::end_of_user(tx, user, keep_login, now).await?;
+    interactions::forget_user(tx, user).await?;
     sessions::revoke_of_user(tx, user, keep, now, reason.as_str()).await?;
     Ok(())
 }
 
 /// The same for all users of an organization and of everything below it: to be called when it is suspended or
-/// deleted, after its rows were written. Their provider logins need no end of their own: the provider reads the
-/// users' state whenever it issues or refreshes.
+/// deleted, after its rows were written.
 pub async fn revoke_organization(tx: &mut Tx, now: Ts, organization: OrgId, reason: Reason) -> Result<()> {
+    logins::end_below(tx, organization, now).await?;
     sessions::revoke_below(tx, organization, now, reason.as_str()).await?;
     Ok(())
 }
