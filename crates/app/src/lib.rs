@@ -3,11 +3,15 @@
 //! To add one: a function in the module of its resource that takes `&App` and the `Caller`, loads its target, asks
 //! `policy::decide`, opens one write transaction, writes the audit row in it and commits.
 
+pub mod audit;
 pub mod auth;
 pub mod bootstrap;
 pub mod context;
+mod listing;
+pub mod organizations;
 pub mod passwords;
 pub mod settings;
+pub mod users;
 
 pub use context::App;
 pub use settings::Settings;

@@ -29,6 +29,9 @@ pub(crate) const GET: &str = "SELECT o.id, o.type, o.parent_id, o.name, o.descri
     c.name AS creator_organization_name, o.created_at, o.updated_at, o.updated_by_org_id, \
     o.eff_suspended_at, o.eff_suspended_by, o.eff_deleted_at, o.eff_deleted_by \
     FROM organizations o LEFT JOIN organizations c ON c.id = o.creator_org_id WHERE o.id = ?";
+const PLACES: &str = "SELECT o.id, o.type, o.p2, o.p3, o.eff_suspended_at, o.eff_deleted_at, \
+    p.eff_suspended_at AS parent_suspended_at, p.eff_deleted_at AS parent_deleted_at \
+    FROM organizations o LEFT JOIN organizations p ON p.id = o.parent_id WHERE o.id IN (";
 pub(crate) const PLACE: &str = "SELECT o.id, o.type, o.p2, o.p3, o.eff_suspended_at, o.eff_deleted_at, \
     p.eff_suspended_at AS parent_suspended_at, p.eff_deleted_at AS parent_deleted_at \
     FROM organizations o LEFT JOIN organizations p ON p.id = o.parent_id WHERE o.id = ?";
@@ -156,18 +159,33 @@ pub async fn get(on: impl Into<On<'_>>, id: OrgId) -> Result<Option<Organization
     row.map(Row::into_organization).transpose()
 }
 
+impl PlaceRow {
+    fn into_place(self) -> Result<OrgPlace, StoreError> {
+        let standing = Standing {
+            suspended: self.eff_suspended_at.is_some(),
+            suspended_above: self.parent_suspended_at.is_some(),
+            deleted: self.eff_deleted_at.is_some(),
+            deleted_above: self.parent_deleted_at.is_some(),
+        };
+        let path = Path { id: OrgId(self.id), p2: OrgId(self.p2), p3: OrgId(self.p3) };
+        Ok(OrgPlace { path, org_type: parse_type(&self.r#type)?, standing })
+    }
+}
+
 /// What decisions need to know of an organization.
 pub async fn place(on: impl Into<On<'_>>, id: OrgId) -> Result<Option<OrgPlace>, StoreError> {
     let row: Option<PlaceRow> = Q::new(PLACE).bind(id).optional(on).await?;
-    let Some(row) = row else { return Ok(None) };
-    let standing = Standing {
-        suspended: row.eff_suspended_at.is_some(),
-        suspended_above: row.parent_suspended_at.is_some(),
-        deleted: row.eff_deleted_at.is_some(),
-        deleted_above: row.parent_deleted_at.is_some(),
-    };
-    let path = Path { id: OrgId(row.id), p2: OrgId(row.p2), p3: OrgId(row.p3) };
-    Ok(Some(OrgPlace { path, org_type: parse_type(&row.r#type)?, standing }))
+    row.map(PlaceRow::into_place).transpose()
+}
+
+/// The same of several at once; unknown ones are left out.
+pub async fn places(
+    on: impl Into<On<'_>>,
+    ids: impl IntoIterator<Item = OrgId>,
+) -> Result<Vec<OrgPlace>, StoreError> {
+    let mut q = Q::new(PLACES);
+    q.list(ids).push(")");
+    q.all(on).await?.into_iter().map(PlaceRow::into_place).collect()
 }
 
 /// The owner organization, once the first start has created it.
@@ -348,7 +366,7 @@ pub(crate) async fn add_users(tx: &mut Tx, id: OrgId, by: i64) -> Result<(), Sto
 const BETWEEN: char = '\u{1f}';
 
 /// What `search` looks through: name, description and the text of each top-level client value (contract 02 §4.1).
-fn search_key(name: &str, description: &str, custom_data: &Map<String, Value>) -> String {
+pub(crate) fn search_key(name: &str, description: &str, custom_data: &Map<String, Value>) -> String {
     let mut key = fold(name);
     key.push(BETWEEN);
     key.push_str(&fold(description));

@@ -1,0 +1,48 @@
+//! Audit rows of the use cases: who acted, on what, what it was before and after.
+
+use crate::context::RequestContext;
+use bailiwick_domain::{Result, Ts};
+use bailiwick_policy::Caller;
+use bailiwick_store::{Tx, audit};
+use serde_json::Value;
+use uuid::Uuid;
+
+/// What happened. Secrets never go into `before` or `after`.
+#[derive(Debug)]
+pub struct Event<'a> {
+    /// `<object type>.<what>`: `customer.create`.
+    pub action: &'a str,
+    /// What the object is: `customer`, `user`, `system`.
+    pub object_type: &'a str,
+    /// The object.
+    pub object_id: Uuid,
+    /// State before, as far as it changed.
+    pub before: Option<Value>,
+    /// State after.
+    pub after: Option<Value>,
+}
+
+/// Writes the row in the transaction of the change.
+pub async fn record(
+    tx: &mut Tx,
+    now: Ts,
+    caller: &Caller,
+    ctx: &RequestContext,
+    event: Event<'_>,
+) -> Result<()> {
+    // While impersonating, the person is the impersonator and the rights are those of the caller's user.
+    let impersonator = caller.acting_for();
+    let entry = audit::Entry {
+        at: now,
+        actor_user_id: impersonator.or(caller.user_id()),
+        acting_for_user_id: impersonator.and(caller.user_id()),
+        actor_organization_id: caller.org().map(|o| o.id),
+        action: event.action,
+        object_type: event.object_type,
+        object_id: Some(event.object_id),
+        before: event.before,
+        after: event.after,
+        request_id: Some(&ctx.request_id),
+    };
+    Ok(audit::record(tx, entry).await?)
+}

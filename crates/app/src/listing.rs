@@ -1,0 +1,41 @@
+//! What lists have in common: repeated filter values whose unknown or malformed ones match nothing (contract 01 §1.7).
+
+use bailiwick_domain::OrgId;
+use bailiwick_store::organizations::list::States;
+use uuid::Uuid;
+
+/// Effective states asked for; none given = enabled and suspended, only unknown ones = nothing. `active` is what
+/// older clients of the user list call enabled.
+pub(crate) fn states(values: &[String]) -> States {
+    if values.is_empty() {
+        return States::default();
+    }
+    let asked = |word: &str| values.iter().any(|v| v.eq_ignore_ascii_case(word));
+    States { enabled: asked("enabled"), suspended: asked("suspended"), deleted: asked("deleted") }
+}
+
+/// The well-formed ids among the values; none when the filter is not given at all.
+pub(crate) fn ids(values: &[String]) -> Option<Vec<Uuid>> {
+    if values.is_empty() {
+        return None;
+    }
+    Some(values.iter().filter_map(|v| v.parse::<OrgId>().ok()).map(|id| id.0).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_value_never_switches_a_filter_off() {
+        let text = |values: &[&str]| values.iter().map(|v| (*v).to_owned()).collect::<Vec<_>>();
+        assert_eq!(states(&[]), States::default());
+        let nothing = States { enabled: false, suspended: false, deleted: false };
+        assert_eq!(states(&text(&["gone", ""])), nothing);
+        assert_eq!(states(&text(&["Deleted", "x"])), States { deleted: true, ..nothing });
+        assert_eq!(ids(&[]), None);
+        assert_eq!(ids(&text(&["", "123"])), Some(vec![]));
+        let id = "01950000-0000-7000-8000-0000000000D1";
+        assert_eq!(ids(&text(&[id, "x"])), Some(vec![id.parse::<OrgId>().unwrap().0]));
+    }
+}

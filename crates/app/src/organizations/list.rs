@@ -1,0 +1,83 @@
+//! Lists of a family (contract 02 §4.1) with their inline counts.
+
+use crate::{App, listing};
+use bailiwick_domain::{OrgId, OrgType, Organization, Page, PageRequest, Result, SortDirection};
+use bailiwick_policy::{Caller, Refusal, Scope, list_scope, resource_of};
+use bailiwick_store::organizations::{self, Counts, Filter, Order, Sort, Within};
+
+/// The query as sent; repeated values are in the order of the request.
+#[derive(Clone, Debug)]
+pub struct ListQuery {
+    /// Page.
+    pub page: PageRequest,
+    /// `search`.
+    pub search: String,
+    /// `sort_by`; unknown = the default order.
+    pub sort_by: String,
+    /// `sort_direction`.
+    pub direction: SortDirection,
+    /// `status`.
+    pub status: Vec<String>,
+    /// `created_by`.
+    pub created_by: Vec<String>,
+    /// `organization_id`, for resellers and customers.
+    pub organization_id: Vec<String>,
+    /// `include_hierarchy`.
+    pub include_hierarchy: bool,
+}
+
+/// A row of the list.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// The organization.
+    pub organization: Organization,
+    /// What is below it.
+    pub counts: Counts,
+}
+
+/// One page of the family inside the caller's hierarchy.
+pub async fn list(app: &App, caller: &Caller, family: OrgType, query: ListQuery) -> Result<Page<Listed>> {
+    let resource = resource_of(family).ok_or(Refusal::Gate)?;
+    let scope = list_scope(caller, resource)?;
+    let filter = Filter {
+        states: listing::states(&query.status),
+        created_by: listing::ids(&query.created_by),
+        within: within(app, &scope, family, &query).await?,
+        search: query.search,
+    };
+    let order = order(&query.sort_by, query.direction);
+    let page = organizations::list(&app.db, family, &scope, &filter, order, query.page).await?;
+    let mut counts = organizations::counts_of(&app.db, family, page.rows.iter().map(|o| o.id)).await?;
+    Ok(page.map(|organization| Listed {
+        counts: counts.remove(&organization.id).unwrap_or_default(),
+        organization,
+    }))
+}
+
+fn order(sort_by: &str, direction: SortDirection) -> Order {
+    let by = match sort_by {
+        "name" => Sort::Name,
+        "description" => Sort::Description,
+        "created_at" => Sort::CreatedAt,
+        "updated_at" => Sort::UpdatedAt,
+        "suspended_at" => Sort::SuspendedAt,
+        "creator_name" => Sort::CreatorName,
+        _ => return Order::default(),
+    };
+    Order { by, direction }
+}
+
+/// The parents asked for. With the hierarchy each one is looked up, and only those the caller reaches count.
+async fn within(app: &App, scope: &Scope, family: OrgType, query: &ListQuery) -> Result<Option<Vec<Within>>> {
+    if family == OrgType::Distributor {
+        return Ok(None);
+    }
+    let Some(ids) = listing::ids(&query.organization_id) else { return Ok(None) };
+    let ids = ids.into_iter().map(OrgId);
+    if !query.include_hierarchy {
+        return Ok(Some(ids.map(Within::Parent).collect()));
+    }
+    let places = organizations::places(&app.db, ids).await?;
+    let reached = places.iter().filter(|p| scope.contains(&p.path));
+    Ok(Some(reached.map(|p| Within::Below(p.path.id, p.org_type)).collect()))
+}

@@ -1,0 +1,95 @@
+//! The three organization families (contract 02): create, read, change.
+//!
+//! Each use case decides on the place of the organization before anything of the request's body is looked at, and
+//! again on the held row in the write transaction.
+
+mod create;
+mod list;
+mod update;
+
+pub use create::create;
+pub use list::{ListQuery, Listed, list};
+pub use update::update;
+
+use crate::App;
+use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result};
+use bailiwick_policy::{Action, Caller, Granted, OrgTarget, decide, gate, resource_of};
+use bailiwick_store::{
+    organizations::{self, Editable},
+    sql::On,
+};
+use serde_json::{Map, Value, json};
+
+/// The body of a creation or a change; absent and null are the same.
+#[derive(Clone, Debug, Default)]
+pub struct OrganizationBody {
+    /// `name`.
+    pub name: Option<String>,
+    /// `description`.
+    pub description: Option<String>,
+    /// `custom_data` as sent, server-owned keys included.
+    pub custom_data: Option<Map<String, Value>>,
+    /// `created_by_organization_id`; only a creation looks at it.
+    pub created_by_organization_id: Option<String>,
+}
+
+/// One organization of a family. `id`: none = malformed, which is as good as missing.
+pub async fn get(app: &App, caller: &Caller, family: OrgType, id: Option<OrgId>) -> Result<Organization> {
+    let granted = authorize(&app.db, caller, Action::Read, family, id).await?;
+    organizations::get(&app.db, granted.id()).await?.ok_or(Error::NotFound(family.as_str()))
+}
+
+/// Loads the place of an organization and decides; missing and unreadable give the same answer.
+pub(crate) async fn authorize(
+    on: impl Into<On<'_>>,
+    caller: &Caller,
+    action: Action,
+    family: OrgType,
+    id: Option<OrgId>,
+) -> Result<Granted<OrgId>> {
+    let place = match id {
+        Some(id) => organizations::place(on, id).await?,
+        None => None,
+    };
+    match place {
+        Some(place) => decide(caller, action, &OrgTarget { family, place }).granted(),
+        None => {
+            if let Some(resource) = resource_of(family) {
+                gate(caller, action, resource)?;
+            }
+            Err(Error::NotFound(family.as_str()))
+        }
+    }
+}
+
+/// The unique index speaks of the VAT number without knowing it (contract 02 §5.1).
+fn name_the_vat(error: Error, vat: &str) -> Error {
+    match error {
+        Error::Invalid(mut fields) => {
+            for field in fields.iter_mut().filter(|f| f.key == "custom_data.vat") {
+                field.value = vat.to_owned();
+            }
+            Error::Invalid(fields)
+        }
+        other => other,
+    }
+}
+
+/// What the audit keeps of an organization.
+fn audited(o: &Editable) -> Value {
+    json!({ "name": o.name, "description": o.description, "custom_data": o.custom_data })
+}
+
+/// Action names of the audit.
+const fn audit_action(family: OrgType, is_new: bool) -> &'static str {
+    match (family, is_new) {
+        (OrgType::Owner, true) => "owner.create",
+        (OrgType::Owner, false) => "owner.update",
+        (OrgType::Distributor, true) => "distributor.create",
+        (OrgType::Distributor, false) => "distributor.update",
+        (OrgType::Reseller, true) => "reseller.create",
+        (OrgType::Reseller, false) => "reseller.update",
+        (OrgType::Customer, true) => "customer.create",
+        (OrgType::Customer, false) => "customer.update",
+    }
+}

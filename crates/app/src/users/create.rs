@@ -1,0 +1,154 @@
+//! POST (contract 01 §5.5).
+
+use super::{
+    UserBody, UserView, audited, distinct,
+    fields::{Accepted, Sent, accept},
+    home, view,
+};
+use crate::{App, audit, context::RequestContext, passwords};
+use bailiwick_domain::{
+    Error, OrgId, Result, UserId,
+    fold::fold,
+    validate::{Fields, generate_password, username_candidates},
+};
+use bailiwick_policy::{
+    Action, Caller, Granted, Refusal, Resource, UserHome, decide, gate, known_roles, may_grant,
+    outside_owner_organization,
+};
+use bailiwick_store::{
+    Tx, organizations,
+    users::{self, Inserted, NewUser, Placed},
+};
+
+/// User names looked up at once while one is derived.
+const NAMES_AT_ONCE: usize = 100;
+
+/// Creates a user with a generated password, which he must replace at his first sign-in.
+pub async fn create(
+    app: &App,
+    caller: &Caller,
+    ctx: &RequestContext,
+    body: impl FnOnce() -> Result<UserBody>,
+) -> Result<UserView> {
+    gate(caller, Action::Create, Resource::Users)?;
+    let body = body()?;
+    let role_ids = distinct(body.user_role_ids.unwrap_or_default());
+    let given = body.organization_id.unwrap_or_default();
+    present(&role_ids, &given)?;
+    let (home, place) = home(app, caller, Action::Create, &given).await?;
+    known_roles(&app.catalogue, &role_ids)?;
+    may_grant(caller, &app.catalogue, &role_ids, place.org_type)?;
+    outside_owner_organization(Action::Create, place.org_type)?;
+    let id: UserId = app.fresh();
+    let sent = Sent {
+        name: body.name.as_deref().unwrap_or_default(),
+        email: body.email.as_deref().unwrap_or_default(),
+        username: body.username.as_deref().filter(|u| !u.is_empty()),
+        phone: body.phone.as_deref(),
+        custom_data: body.custom_data,
+        present: None,
+        is_home_active: !place.standing.suspended,
+        home: &given,
+    };
+    let accepted = accept(app, id, sent).await?;
+    let placed = write(app, caller, ctx, &home, prepare(app, caller, id, role_ids, accepted).await?).await?;
+    Ok(view(app, caller, placed))
+}
+
+/// Roles and an organization must be named before anything is looked up.
+fn present(role_ids: &[String], organization: &str) -> Result<()> {
+    let mut fields = Fields::new();
+    if role_ids.is_empty() {
+        fields.push("user_role_ids", "at least one role is required", "");
+    }
+    if organization.is_empty() {
+        fields.push("organization_id", "required", "");
+    }
+    fields.finish()
+}
+
+/// A new user whose name is still to be found when `username` is empty.
+async fn prepare(
+    app: &App,
+    caller: &Caller,
+    id: UserId,
+    role_ids: Vec<String>,
+    accepted: Accepted,
+) -> Result<NewUser> {
+    let now = app.now();
+    let password = generate_password(&*app.entropy);
+    Ok(NewUser {
+        id,
+        username: accepted.username.unwrap_or_default(),
+        email: accepted.email,
+        email_verified: false,
+        name: accepted.name,
+        phone: accepted.phone,
+        role_ids,
+        custom_data: accepted.custom_data,
+        password_hash: Some(passwords::hash(app, &password).await?),
+        password_generated_at: Some(now),
+        created_by: caller.creator(),
+        at: now,
+    })
+}
+
+async fn write(
+    app: &App,
+    caller: &Caller,
+    ctx: &RequestContext,
+    home: &Granted<OrgId>,
+    mut new: NewUser,
+) -> Result<Placed> {
+    let mut tx = app.db.begin().await?;
+    // Still in reach, now that a long hash has been computed.
+    let place = organizations::place(&mut tx, home.id()).await?;
+    let home = decide(caller, Action::Create, &UserHome { given: home.id().to_string(), place }).granted()?;
+    if new.username.is_empty() {
+        insert_with_derived_name(&mut tx, &home, &mut new).await?;
+    } else {
+        inserted(users::insert(&mut tx, &home, &new).await?, &new)?;
+    }
+    let placed = users::get(&mut tx, new.id).await?;
+    let placed = placed.ok_or_else(|| Error::internal("a new user cannot be read back"))?;
+    let event = audit::Event {
+        action: "user.create",
+        object_type: "user",
+        object_id: new.id.0,
+        before: None,
+        after: Some(audited(&placed.user)),
+    };
+    audit::record(&mut tx, new.at, caller, ctx, event).await?;
+    tx.commit().await?;
+    tracing::info!(user_id = %new.id, "no mail is configured: the generated password of the new user is not sent");
+    Ok(placed)
+}
+
+/// What somebody else did since the fields were accepted, in their words.
+fn inserted(outcome: Inserted, new: &NewUser) -> Result<()> {
+    match outcome {
+        Inserted::Done => Ok(()),
+        Inserted::UsernameTaken => Err(Error::field_value("username", "already_exists", &new.username)),
+        Inserted::SuspendedOrganization => Err(Error::field("organization_id", "organization is not active")),
+        Inserted::NoOrganization => Err(Refusal::NotInHierarchy.into()),
+    }
+}
+
+/// Takes the first free name derived from the address (contract 01 §4.3).
+async fn insert_with_derived_name(tx: &mut Tx, home: &Granted<OrgId>, new: &mut NewUser) -> Result<()> {
+    let email = new.email.clone();
+    let mut candidates = username_candidates(&email, new.at).peekable();
+    while candidates.peek().is_some() {
+        let batch: Vec<String> = candidates.by_ref().take(NAMES_AT_ONCE).collect();
+        let taken = users::taken_usernames(&mut *tx, &batch).await?;
+        for name in batch.into_iter().filter(|name| !taken.contains(&fold(name))) {
+            new.username = name;
+            match users::insert(tx, home, new).await? {
+                // Somebody was faster; the next one.
+                Inserted::UsernameTaken => {}
+                outcome => return inserted(outcome, new),
+            }
+        }
+    }
+    Err(Error::field("username", "already_exists"))
+}

@@ -1,0 +1,62 @@
+//! The list of users (contract 01 §5.4).
+
+use super::{UserView, view};
+use crate::{App, listing};
+use bailiwick_domain::{OrgId, Page, PageRequest, Result, SortDirection};
+use bailiwick_policy::{Caller, Resource, list_scope};
+use bailiwick_store::users::{self, Filter, Order, Sort};
+
+/// The query as sent.
+#[derive(Clone, Debug)]
+pub struct ListQuery {
+    /// Page.
+    pub page: PageRequest,
+    /// `search`.
+    pub search: String,
+    /// `sort_by`; unknown = the default order.
+    pub sort_by: String,
+    /// `sort_direction`.
+    pub direction: SortDirection,
+    /// `status`.
+    pub status: Vec<String>,
+    /// `organization_id`.
+    pub organization_id: Vec<String>,
+    /// `role`.
+    pub role: Vec<String>,
+    /// `created_by`.
+    pub created_by: Vec<String>,
+}
+
+/// One page of the users inside the caller's hierarchy, himself included.
+pub async fn list(app: &App, caller: &Caller, query: ListQuery) -> Result<Page<UserView>> {
+    let scope = list_scope(caller, Resource::Users)?;
+    // A key that the catalogue does not know is hidden everywhere, so it finds nobody.
+    let known = |id: &String| app.catalogue.user_role(id).is_some();
+    let roles = (!query.role.is_empty()).then(|| query.role.into_iter().filter(known).collect());
+    let filter = Filter {
+        search: query.search,
+        states: listing::states(&query.status),
+        organizations: listing::ids(&query.organization_id).map(|ids| ids.into_iter().map(OrgId).collect()),
+        roles,
+        created_by: listing::ids(&query.created_by),
+    };
+    let order = order(&query.sort_by, query.direction);
+    let page = users::list(&app.db, &scope, &filter, order, query.page).await?;
+    Ok(page.map(|placed| view(app, caller, placed)))
+}
+
+fn order(sort_by: &str, direction: SortDirection) -> Order {
+    let by = match sort_by {
+        "name" => Sort::Name,
+        "email" => Sort::Email,
+        "username" => Sort::Username,
+        "created_at" => Sort::CreatedAt,
+        "updated_at" => Sort::UpdatedAt,
+        "latest_login_at" => Sort::LatestLoginAt,
+        "organization" => Sort::Organization,
+        "status" => Sort::SuspendedAt,
+        "creator_name" => Sort::CreatorName,
+        _ => return Order::default(),
+    };
+    Order { by, direction }
+}

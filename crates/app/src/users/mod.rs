@@ -1,0 +1,137 @@
+//! Users (contract 01 §5, contract 05 §5): create, read, change, assign roles, reset a password.
+//!
+//! Order of every change: gate, self guard, reach, rank; then the body; then the references in it (organization,
+//! roles); then fields and uniqueness together. What was decided is decided again on the held row.
+
+mod create;
+mod fields;
+mod list;
+mod password;
+mod update;
+
+pub use create::create;
+pub use list::{ListQuery, list};
+pub use password::set_password;
+pub use update::update;
+
+use crate::App;
+use bailiwick_domain::{Error, OrgId, Result, User, UserId};
+use bailiwick_policy::{
+    Action, Caller, Consent, Granted, OrgPlace, Permission, Resource, UserHome, UserTarget, decide, gate,
+};
+use bailiwick_store::{
+    organizations,
+    users::{self, Placed},
+};
+use serde_json::{Map, Value, json};
+
+/// The body of a creation or a change; absent and null are the same.
+#[derive(Clone, Debug, Default)]
+pub struct UserBody {
+    /// `username`.
+    pub username: Option<String>,
+    /// `email`.
+    pub email: Option<String>,
+    /// `name`.
+    pub name: Option<String>,
+    /// `phone`; `""` removes it.
+    pub phone: Option<String>,
+    /// `user_role_ids`.
+    pub user_role_ids: Option<Vec<String>>,
+    /// `organization_id`.
+    pub organization_id: Option<String>,
+    /// `custom_data` as sent, server-owned keys included.
+    pub custom_data: Option<Map<String, Value>>,
+}
+
+/// A user as an answer shows him.
+#[derive(Clone, Debug)]
+pub struct UserView {
+    /// The user.
+    pub user: User,
+    /// Key and name of the roles that the catalogue knows.
+    pub roles: Vec<(String, String)>,
+    /// Set only for callers who hold `impersonate:users`.
+    pub can_be_impersonated: Option<bool>,
+}
+
+/// One user. `id`: none = malformed, which is as good as missing.
+pub async fn get(app: &App, caller: &Caller, id: Option<UserId>) -> Result<UserView> {
+    let placed = load(app, id).await?;
+    let (_, placed) = authorize(app, caller, Action::Read, placed)?;
+    Ok(view(app, caller, placed))
+}
+
+async fn load(app: &App, id: Option<UserId>) -> Result<Option<Placed>> {
+    match id {
+        Some(id) => Ok(users::get(&app.db, id).await?),
+        None => Ok(None),
+    }
+}
+
+/// Decides about a user who was looked for; missing and unreadable give the same answer.
+fn authorize(
+    app: &App,
+    caller: &Caller,
+    action: Action,
+    found: Option<Placed>,
+) -> Result<(Granted<UserId>, Placed)> {
+    let Some(placed) = found else {
+        gate(caller, action, Resource::Users)?;
+        return Err(Error::NotFound("user"));
+    };
+    let granted = decide(caller, action, &target(app, &placed)).granted()?;
+    Ok((granted, placed))
+}
+
+fn target(app: &App, placed: &Placed) -> UserTarget {
+    let user = &placed.user;
+    UserTarget {
+        id: user.id,
+        path: placed.path,
+        effective: app.catalogue.effective(user.organization.org_type, &user.role_ids),
+        standing: placed.standing,
+        // Nobody can consent yet, so nobody can be impersonated.
+        consent: Consent::Absent,
+    }
+}
+
+fn view(app: &App, caller: &Caller, placed: Placed) -> UserView {
+    let can_be_impersonated = caller
+        .holds(Permission::ImpersonateUsers)
+        .then(|| decide(caller, Action::Impersonate, &target(app, &placed)).is_allowed());
+    let known = placed.user.role_ids.iter().filter_map(|id| app.catalogue.user_role(id));
+    let roles = known.map(|role| (role.key.clone(), role.name.clone())).collect();
+    UserView { roles, can_be_impersonated, user: placed.user }
+}
+
+/// The organization a body names, if the caller may put users there (contract 01 §5.1).
+async fn home(app: &App, caller: &Caller, action: Action, given: &str) -> Result<(Granted<OrgId>, OrgPlace)> {
+    let place = match given.parse::<OrgId>() {
+        Ok(id) => organizations::place(&app.db, id).await?,
+        Err(_) => None,
+    };
+    let granted = decide(caller, action, &UserHome { given: given.to_owned(), place }).granted()?;
+    // Without a place nothing is granted; this names the type for those who come after.
+    let place = place.ok_or_else(|| Error::internal("an unknown organization was granted"))?;
+    Ok((granted, place))
+}
+
+/// The same keys once, in order of first sight.
+fn distinct(role_ids: Vec<String>) -> Vec<String> {
+    let mut seen: Vec<String> = Vec::with_capacity(role_ids.len());
+    for id in role_ids {
+        if !seen.contains(&id) {
+            seen.push(id);
+        }
+    }
+    seen
+}
+
+/// What the audit keeps of a user; nothing secret is in it.
+fn audited(user: &User) -> Value {
+    json!({
+        "username": user.username, "email": user.email, "name": user.name, "phone": user.phone,
+        "user_role_ids": user.role_ids, "organization_id": user.organization.id, "custom_data": user.custom_data,
+    })
+}

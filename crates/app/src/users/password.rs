@@ -1,0 +1,47 @@
+//! PATCH `/users/{id}/password` (contract 01 §5.4).
+
+use super::{authorize, load};
+use crate::{
+    App, audit,
+    context::RequestContext,
+    passwords::{self, Origin},
+};
+use bailiwick_domain::{
+    Error, Result, UserId,
+    validate::{self, Fields},
+};
+use bailiwick_policy::{Action, Caller};
+use bailiwick_store::users;
+
+/// Sets another user's password, which needs no replacement, and ends all his sessions.
+pub async fn set_password(
+    app: &App,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<UserId>,
+    body: impl FnOnce() -> Result<Option<String>>,
+) -> Result<()> {
+    let found = load(app, id).await?;
+    let (granted, _) = authorize(app, caller, Action::SetPassword, found)?;
+    let password = body()?.unwrap_or_default();
+    let mut fields = Fields::new();
+    fields.check_secret("password", validate::password(&password));
+    fields.finish()?;
+    let hash = passwords::hash(app, &password).await?;
+    let mut tx = app.db.begin().await?;
+    let held = users::lock(&mut tx, granted.id()).await?;
+    let (target, _) = authorize(app, caller, Action::SetPassword, held)?;
+    let now = app.now();
+    if !passwords::set_password(&mut tx, now, target.id(), &hash, Origin::Chosen, None).await? {
+        return Err(Error::NotFound("user"));
+    }
+    let event = audit::Event {
+        action: "user.password",
+        object_type: "user",
+        object_id: target.id().0,
+        before: None,
+        after: None,
+    };
+    audit::record(&mut tx, now, caller, ctx, event).await?;
+    Ok(tx.commit().await?)
+}
