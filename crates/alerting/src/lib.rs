@@ -1,1 +1,36 @@
-//! bailiwick-alerting
+//! The alert router's rules: what systems may send, what they are told, and how alerts and silences live.
+//!
+//! Pure: no clock, no storage, no network; `now` is an argument and everything stored goes in and out as plain data.
+//! Contract 04 §1 (the interface for systems) and §5.1 to §5.9 (the embedded router). To follow a push, read
+//! [`alert`] and then [`router`]; to follow a list, [`query`], [`router`] (or [`answer`] for a remote router).
+
+pub mod alert;
+pub mod answer;
+pub mod fingerprint;
+pub mod identity;
+pub mod labels;
+pub mod limits;
+pub mod listing;
+pub mod matcher;
+pub mod query;
+mod quote;
+pub mod re2;
+pub mod reject;
+pub mod router;
+pub mod silence;
+pub mod status;
+pub mod time;
+mod uri;
+
+pub use alert::{Batch, Intake, PostedAlert, parse_alerts};
+pub use fingerprint::Fingerprint;
+pub use identity::Identity;
+pub use labels::Labels;
+pub use limits::Limits;
+pub use listing::{AlertState, ListedAlert, ListedSilence, SilenceState};
+pub use matcher::{Compiled, Matcher, Op};
+pub use query::{AlertsQuery, SilencesQuery};
+pub use reject::{Reject, RejectBody};
+pub use router::{StoredAlert, StoredSilence};
+pub use silence::{PostedSilence, SilenceIntake, parse_silence};
+pub use time::Nanos;

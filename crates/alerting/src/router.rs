@@ -1,0 +1,309 @@
+//! The embedded router's rules over plain data (contract 04 §5.2 to §5.4, §5.8, §5.9).
+//!
+//! A push: [`StoredAlert::new`], then [`store`] with what is there under the same fingerprint. A list: [`list_alerts`],
+//! then [`crate::listing::select_alerts`]. A silence: [`put_silence`], [`StoredSilence::expired`].
+
+use crate::{
+    Compiled, Fingerprint, Labels, Matcher, Nanos, PostedAlert, PostedSilence, Reject,
+    listing::{AlertState, AlertStatus, ListedAlert, ListedSilence, Receiver, SilenceState, SilenceStatus},
+    matcher::all_match,
+    silence::is_owned,
+};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use uuid::Uuid;
+
+/// An alert as the router keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredAlert {
+    /// Labels; none is empty.
+    pub labels: Labels,
+    /// Annotations.
+    pub annotations: Labels,
+    /// Start.
+    pub starts_at: Nanos,
+    /// End.
+    pub ends_at: Nanos,
+    /// Last push.
+    pub updated_at: Nanos,
+    /// Address that produced it; empty = none.
+    pub generator_url: String,
+    /// The end is not the sender's, but what `resolve_timeout` makes of a push without end.
+    pub timeout: bool,
+}
+
+impl StoredAlert {
+    /// An alert as it comes in, with the defaults for missing times.
+    pub fn new(posted: PostedAlert, now: Nanos, resolve_timeout: Duration) -> StoredAlert {
+        let (starts_at, ends_at, timeout) = posted.span(now, resolve_timeout);
+        StoredAlert {
+            labels: posted.labels,
+            annotations: posted.annotations,
+            starts_at,
+            ends_at,
+            updated_at: now,
+            generator_url: posted.generator_url,
+            timeout,
+        }
+    }
+
+    /// Its identity within the tenant.
+    pub fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of(&self.labels)
+    }
+
+    /// Is it over?
+    pub fn is_resolved(&self, now: Nanos) -> bool {
+        self.ends_at <= now
+    }
+
+    /// The end that counts: after an outage, senders get time to refresh what ended meanwhile.
+    pub fn effective_end(&self, outage: Option<&Outage>) -> Nanos {
+        match outage {
+            Some(o) if o.down_since <= self.ends_at && self.ends_at <= o.started => {
+                o.started.plus(REFRESH_AFTER_OUTAGE)
+            }
+            _ => self.ends_at,
+        }
+    }
+
+    /// Is it in the lists?
+    pub fn is_listed(&self, now: Nanos, outage: Option<&Outage>) -> bool {
+        self.effective_end(outage) >= now
+    }
+
+    /// May its row be removed? `delivered`: every group has told its receivers that the alert is over.
+    pub fn is_removable(&self, delivered: bool, now: Nanos, outage: Option<&Outage>) -> bool {
+        let kept = if delivered { KEEP_AT_LEAST } else { KEEP_AT_MOST };
+        self.effective_end(outage).plus(kept) < now
+    }
+}
+
+const KEEP_AT_LEAST: Duration = Duration::from_secs(15 * 60);
+const KEEP_AT_MOST: Duration = Duration::from_secs(45 * 60);
+const REFRESH_AFTER_OUTAGE: Duration = Duration::from_secs(5 * 60);
+const SHORT_OUTAGE: Duration = Duration::from_secs(60);
+
+/// A time in which the service was down and could not take refreshes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outage {
+    down_since: Nanos,
+    started: Nanos,
+}
+
+impl Outage {
+    /// From the last sign of life and the start after it; an outage of at most a minute does not count.
+    pub fn new(last_alive: Nanos, started: Nanos) -> Option<Outage> {
+        started.exceeds(last_alive, SHORT_OUTAGE).then_some(Outage { down_since: last_alive, started })
+    }
+}
+
+/// What to keep when `new` comes in and `old` is there under the same fingerprint: both merged if their spans
+/// overlap, else the new one.
+pub fn store(old: Option<&StoredAlert>, new: StoredAlert, now: Nanos) -> StoredAlert {
+    match old {
+        Some(old) if overlap(old, &new) => merge(old, new, now),
+        _ => new,
+    }
+}
+
+fn overlap(old: &StoredAlert, new: &StoredAlert) -> bool {
+    (new.ends_at > old.starts_at && new.ends_at < old.ends_at)
+        || (new.starts_at > old.starts_at && new.starts_at < old.ends_at)
+}
+
+/// The new alert with the earlier start; an end that senders gave wins over an earlier one.
+fn merge(old: &StoredAlert, mut new: StoredAlert, now: Nanos) -> StoredAlert {
+    new.starts_at = new.starts_at.min(old.starts_at);
+    let keep_old_end =
+        old.ends_at > new.ends_at && if new.is_resolved(now) { old.is_resolved(now) } else { !old.timeout };
+    if keep_old_end {
+        new.ends_at = old.ends_at;
+    }
+    new
+}
+
+/// A silence in force, ready to be applied.
+#[derive(Clone, Debug)]
+pub struct ActiveSilence {
+    /// Its id.
+    pub id: Uuid,
+    matchers: Vec<Compiled>,
+}
+
+impl ActiveSilence {
+    /// `None` if an expression cannot be compiled: such a silence, which only another writer can have made,
+    /// silences nothing.
+    pub fn new(id: Uuid, matchers: &[Matcher]) -> Option<ActiveSilence> {
+        let compiled = matchers.iter().cloned().map(Matcher::compile).collect::<Result<_, _>>().ok()?;
+        Some(ActiveSilence { id, matchers: compiled })
+    }
+
+    /// Does it silence an alert with these labels?
+    pub fn silences(&self, labels: &Labels) -> bool {
+        all_match(&self.matchers, labels)
+    }
+}
+
+/// The silences of a list that are in force.
+pub fn active_silences<'s>(silences: impl IntoIterator<Item = &'s ListedSilence>) -> Vec<ActiveSilence> {
+    let active = silences.into_iter().filter(|s| s.status.state == SilenceState::Active);
+    active.filter_map(|s| ActiveSilence::new(s.id, &s.matchers)).collect()
+}
+
+/// Ids of the silences that apply to the labels, sorted.
+pub fn silenced_by(labels: &Labels, silences: &[ActiveSilence]) -> Vec<String> {
+    let mut ids: Vec<Uuid> = silences.iter().filter(|s| s.silences(labels)).map(|s| s.id).collect();
+    ids.sort_unstable();
+    ids.iter().map(Uuid::to_string).collect()
+}
+
+/// The alerts that are not over, with their present status. `receivers` names who is notified of an alert.
+pub fn list_alerts<'a>(
+    alerts: impl IntoIterator<Item = &'a StoredAlert>,
+    silences: &[ActiveSilence],
+    now: Nanos,
+    outage: Option<&Outage>,
+    receivers: impl Fn(&Labels) -> Vec<String>,
+) -> Vec<ListedAlert> {
+    let listed = alerts.into_iter().filter(|a| a.is_listed(now, outage));
+    listed
+        .map(|a| {
+            let silenced_by = silenced_by(&a.labels, silences);
+            let state = if silenced_by.is_empty() { AlertState::Active } else { AlertState::Suppressed };
+            ListedAlert {
+                annotations: a.annotations.clone(),
+                ends_at: a.ends_at,
+                fingerprint: a.fingerprint(),
+                receivers: receivers(&a.labels).into_iter().map(|name| Receiver { name }).collect(),
+                starts_at: a.starts_at,
+                status: AlertStatus { inhibited_by: Vec::new(), muted_by: Vec::new(), silenced_by, state },
+                updated_at: a.updated_at,
+                generator_url: a.generator_url.clone(),
+                labels: a.labels.clone(),
+            }
+        })
+        .collect()
+}
+
+/// A silence as the router keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredSilence {
+    /// Its id.
+    pub id: Uuid,
+    /// All must match; the order is the client's.
+    pub matchers: Vec<Matcher>,
+    /// Start.
+    pub starts_at: Nanos,
+    /// End.
+    pub ends_at: Nanos,
+    /// Last change.
+    pub updated_at: Nanos,
+    /// Author.
+    pub created_by: String,
+    /// Comment.
+    pub comment: String,
+    /// Free texts.
+    pub annotations: Labels,
+}
+
+impl StoredSilence {
+    /// Its state.
+    pub fn state(&self, now: Nanos) -> SilenceState {
+        if self.ends_at <= now {
+            SilenceState::Expired
+        } else if self.starts_at > now {
+            SilenceState::Pending
+        } else {
+            SilenceState::Active
+        }
+    }
+
+    /// What it is after a DELETE; `None` when it is over already and nothing changes.
+    pub fn expired(&self, now: Nanos) -> Option<StoredSilence> {
+        let mut over = self.clone();
+        match self.state(now) {
+            SilenceState::Active => over.ends_at = now,
+            SilenceState::Pending => (over.starts_at, over.ends_at) = (now, now),
+            SilenceState::Expired => return None,
+        }
+        over.updated_at = now;
+        Some(over)
+    }
+
+    /// May its row be removed?
+    pub fn is_removable(&self, now: Nanos, retention: Duration) -> bool {
+        self.ends_at.plus(retention) < now
+    }
+
+    /// As clients see it.
+    pub fn listed(&self, now: Nanos) -> ListedSilence {
+        ListedSilence {
+            id: self.id,
+            status: SilenceStatus { state: self.state(now) },
+            updated_at: self.updated_at,
+            annotations: self.annotations.clone(),
+            comment: self.comment.clone(),
+            created_by: self.created_by.clone(),
+            ends_at: self.ends_at,
+            matchers: self.matchers.clone(),
+            starts_at: self.starts_at,
+        }
+    }
+
+    fn can_become(&self, posted: &PostedSilence, now: Nanos) -> bool {
+        self.matchers == posted.matchers
+            && match self.state(now) {
+                SilenceState::Active => {
+                    posted.starts_at.secs() == self.starts_at.secs() && posted.ends_at >= now
+                }
+                SilenceState::Pending => posted.starts_at >= now,
+                SilenceState::Expired => false,
+            }
+    }
+}
+
+/// What a POST of a silence changes; all of it in one transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SilencePut {
+    /// To be written, new or in place; its id is the answer.
+    pub put: StoredSilence,
+    /// The one it replaces, to be written as expired.
+    pub replaced: Option<StoredSilence>,
+}
+
+/// Decides what a POST does. `stored` is the silence with the posted id, if the tenant has it; for a system it
+/// must also be the system's own. `new_id` is used when the id cannot be kept.
+pub fn put_silence(
+    posted: PostedSilence,
+    stored: Option<&StoredSilence>,
+    system_key: Option<&str>,
+    now: Nanos,
+    new_id: Uuid,
+) -> Result<SilencePut, Reject> {
+    let stored = match posted.id {
+        None => None,
+        Some(id) => {
+            let own =
+                |s: &&StoredSilence| s.id == id && system_key.is_none_or(|key| is_owned(&s.matchers, key));
+            Some(stored.filter(own).ok_or_else(Reject::silence_not_found)?)
+        }
+    };
+    let in_place = stored.filter(|s| s.can_become(&posted, now));
+    let starts_at = if in_place.is_some() { posted.starts_at } else { posted.starts_at.max(now) };
+    let replaced = if in_place.is_some() { None } else { stored.and_then(|s| s.expired(now)) };
+    let put = StoredSilence {
+        id: in_place.map_or(new_id, |s| s.id),
+        matchers: posted.matchers,
+        starts_at,
+        ends_at: posted.ends_at,
+        updated_at: now,
+        created_by: posted.created_by,
+        comment: posted.comment,
+        annotations: posted.annotations,
+    };
+    Ok(SilencePut { put, replaced })
+}
+
+#[cfg(test)]
+mod tests;
