@@ -1,1 +1,11 @@
-//! bailiwick-outbound
+//! Everything the service says to other systems over the network.
+//!
+//! [`router_client`] speaks to a remote alert router (contract 04 §4). To add another upstream: a module with the fixed
+//! list of requests it makes, its own error type, time limits and size limits on every answer.
+
+pub mod router_client;
+
+pub use router_client::{RouterClient, RouterConfig, RouterError, RouterKind};
+
+/// What the service calls itself to others.
+pub const USER_AGENT: &str = concat!("Bailiwick/", env!("CARGO_PKG_VERSION"));

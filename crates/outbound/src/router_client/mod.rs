@@ -1,0 +1,374 @@
+//! The client of a remote alert router: Mimir, Cortex, or one plain Prometheus Alertmanager (contract 04 §4).
+//!
+//! Only the requests listed here are ever made. Each carries the tenant exactly once and nothing of the client's own
+//! request; bodies and queries are rebuilt by the caller. Answers are read whole, up to 16 MiB, and judged here.
+
+mod breaker;
+mod wire;
+
+use bailiwick_alerting::{Reject, answer::passable_refusal};
+use bailiwick_domain::{Clock, Ts};
+use breaker::Breaker;
+use bytes::Bytes;
+use http::{Method, StatusCode, Uri};
+use std::{fmt, sync::Arc, time::Duration};
+use tokio::{
+    sync::{Mutex, Semaphore},
+    time::{Instant, sleep, timeout},
+};
+use uuid::Uuid;
+use wire::{Answered, Fault, Outgoing, Pool, Targets, with_query};
+
+/// Largest answer that is read (contract 04 §1.10).
+pub const ANSWER_BYTES: usize = 16 * 1024 * 1024;
+/// More tries after the first, and the pause before each (contract 04 §4.3).
+const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(250)];
+/// No further try is started later than this after the first.
+const LAST_TRY: Duration = Duration::from_secs(10);
+/// How long a good answer to the readiness question counts (contract 04 §1.11).
+const READY_FOR: Duration = Duration::from_secs(15);
+/// How long a bad one counts, so that probes cannot be used to flood a router that starts.
+const NOT_READY_FOR: Duration = Duration::from_secs(1);
+/// Time for the readiness question.
+const READY_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// What the router is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RouterKind {
+    /// Grafana Mimir.
+    Mimir,
+    /// Cortex.
+    Cortex,
+    /// A single-tenant Prometheus Alertmanager.
+    Plain,
+}
+
+impl RouterKind {
+    fn ready_path(self, prefix: &str) -> String {
+        match self {
+            RouterKind::Mimir | RouterKind::Cortex => "/ready".to_owned(),
+            RouterKind::Plain => format!("{}/-/ready", prefix.trim_end_matches('/')),
+        }
+    }
+}
+
+/// Where the router is and how much it may be asked.
+#[derive(Clone, Debug)]
+pub struct RouterConfig {
+    /// Base address without trailing slash.
+    pub url: String,
+    /// Path before `/api/v2`, with leading slash or empty.
+    pub prefix: String,
+    /// What it is.
+    pub kind: RouterKind,
+    /// Requests in flight; more are refused.
+    pub in_flight: usize,
+    /// Time for a GET or DELETE, all tries together.
+    pub read_timeout: Duration,
+    /// Time for a POST, all tries together.
+    pub write_timeout: Duration,
+}
+
+/// Why a request has no result. The texts are for the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RouterError {
+    /// The settings cannot be used.
+    Config(String),
+    /// Unreachable, unreadable, or an answer nobody expects: 502.
+    Unavailable(String),
+    /// No answer in time: 504.
+    TimedOut,
+    /// Not ready, breaker open, too many requests in flight: 503.
+    NotReady(String),
+    /// The tenant does not run there (contract 04 §1.13).
+    UnknownTenant,
+    /// A POST was refused with a text that the client may see (400, 404 or 422).
+    Refused(Reject),
+}
+
+impl fmt::Display for RouterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RouterError::Config(log) => write!(f, "alert router settings: {log}"),
+            RouterError::Unavailable(log) => write!(f, "alert router unavailable: {log}"),
+            RouterError::TimedOut => f.write_str("alert router timed out"),
+            RouterError::NotReady(log) => write!(f, "alert router not ready: {log}"),
+            RouterError::UnknownTenant => f.write_str("the tenant does not run at the alert router"),
+            RouterError::Refused(reject) => {
+                write!(f, "alert router refused with {}: {}", reject.status, reject.render().trim_end())
+            }
+        }
+    }
+}
+
+impl std::error::Error for RouterError {}
+
+/// Whose request this is.
+#[derive(Clone, Copy, Debug)]
+pub struct Caller<'a> {
+    /// The tenant: the organization of the calling system.
+    pub tenant: &'a str,
+    /// `X-Request-Id`.
+    pub request_id: &'a str,
+}
+
+/// The client. Clones share their connections; see [`RouterClient::with_own_connections`].
+#[derive(Clone)]
+pub struct RouterClient {
+    pool: Pool,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    config: RouterConfig,
+    targets: Targets,
+    breaker: Breaker,
+    in_flight: Semaphore,
+    clock: Arc<dyn Clock>,
+    /// When the router was last asked whether it is ready, and its answer; when it last was.
+    readiness: Mutex<Readiness>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Readiness {
+    asked: Option<(Ts, bool)>,
+}
+
+impl fmt::Debug for RouterClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RouterClient").field("config", &self.shared.config).finish_non_exhaustive()
+    }
+}
+
+/// When a failed try may be repeated.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Repeat {
+    /// The request changes nothing when it arrives twice: after every fault and 5xx.
+    Always,
+    /// Only if no byte was sent.
+    IfNotSent,
+}
+
+impl RouterClient {
+    /// A client; connects when it is first used.
+    ///
+    /// # Errors
+    /// [`RouterError::Config`] when the address is none, or the system's root certificates cannot be read.
+    pub fn new(config: RouterConfig, clock: Arc<dyn Clock>) -> Result<RouterClient, RouterError> {
+        let pool = Pool::new(&config)?;
+        let shared = Shared {
+            targets: Targets::new(&config)?,
+            breaker: Breaker::new(clock.clone()),
+            in_flight: Semaphore::new(config.in_flight.clamp(1, Semaphore::MAX_PERMITS)),
+            readiness: Mutex::default(),
+            clock,
+            config,
+        };
+        Ok(RouterClient { pool, shared: Arc::new(shared) })
+    }
+
+    /// The same client for another runtime: connections of its own, limits and breaker shared.
+    ///
+    /// # Errors
+    /// As [`RouterClient::new`].
+    pub fn with_own_connections(&self) -> Result<RouterClient, RouterError> {
+        Ok(RouterClient { pool: Pool::new(&self.shared.config)?, shared: self.shared.clone() })
+    }
+
+    /// The body of the list of alerts; `query` without `?`, rebuilt and encoded.
+    pub async fn list_alerts(&self, caller: Caller<'_>, query: &str) -> Result<Bytes, RouterError> {
+        let uri = with_query(&self.shared.targets.alerts, query)?;
+        expect_ok(self.read(Method::GET, uri, caller).await?)
+    }
+
+    /// Pushes alerts; `body` is what `alerting::alert::write_alerts` made.
+    pub async fn put_alerts(&self, caller: Caller<'_>, body: Bytes) -> Result<(), RouterError> {
+        let uri = self.shared.targets.alerts.clone();
+        self.write(uri, caller, body, Repeat::Always).await.map(drop)
+    }
+
+    /// The body of the list of silences.
+    pub async fn list_silences(&self, caller: Caller<'_>, query: &str) -> Result<Bytes, RouterError> {
+        let uri = with_query(&self.shared.targets.silences, query)?;
+        expect_ok(self.read(Method::GET, uri, caller).await?)
+    }
+
+    /// One silence; `None` when there is none with this id.
+    pub async fn silence(&self, caller: Caller<'_>, id: Uuid) -> Result<Option<Bytes>, RouterError> {
+        let answered = self.read(Method::GET, self.shared.targets.silence(id)?, caller).await?;
+        if is_unknown_silence(&answered) { Ok(None) } else { expect_ok(answered).map(Some) }
+    }
+
+    /// Creates or updates a silence; the answer's body.
+    pub async fn set_silence(&self, caller: Caller<'_>, body: Bytes) -> Result<Bytes, RouterError> {
+        let uri = self.shared.targets.silences.clone();
+        self.write(uri, caller, body, Repeat::IfNotSent).await
+    }
+
+    /// Expires a silence; false when there is none with this id.
+    pub async fn expire_silence(&self, caller: Caller<'_>, id: Uuid) -> Result<bool, RouterError> {
+        let answered = self.read(Method::DELETE, self.shared.targets.silence(id)?, caller).await?;
+        if is_unknown_silence(&answered) {
+            return Ok(false);
+        }
+        expect_ok(answered).map(|_| true)
+    }
+
+    /// Whether the router has said within the last 15 s that it is ready; asks it when that is unknown.
+    pub async fn is_ready(&self) -> bool {
+        let mut readiness = self.shared.readiness.lock().await;
+        let now = self.shared.clock.now();
+        if let Some((at, was_ready)) = readiness.asked {
+            let counts = if was_ready { READY_FOR } else { NOT_READY_FOR };
+            if now >= at && now.since(at) < counts {
+                return was_ready;
+            }
+        }
+        let outgoing = Outgoing {
+            method: Method::GET,
+            uri: self.shared.targets.ready.clone(),
+            tenant: "",
+            request_id: "",
+            body: Bytes::new(),
+        };
+        let answered = timeout(READY_TIMEOUT, self.pool.exchange(&outgoing)).await;
+        let is_ready = matches!(answered, Ok(Ok(Answered { status: StatusCode::OK, .. })));
+        readiness.asked = Some((now, is_ready));
+        is_ready
+    }
+
+    async fn read(&self, method: Method, uri: Uri, caller: Caller<'_>) -> Result<Answered, RouterError> {
+        let outgoing = self.outgoing(method, uri, caller, Bytes::new());
+        self.send(&outgoing, Repeat::Always, self.shared.config.read_timeout).await
+    }
+
+    async fn write(
+        &self,
+        uri: Uri,
+        caller: Caller<'_>,
+        body: Bytes,
+        repeat: Repeat,
+    ) -> Result<Bytes, RouterError> {
+        let outgoing = self.outgoing(Method::POST, uri, caller, body);
+        let answered = self.send(&outgoing, repeat, self.shared.config.write_timeout).await?;
+        match passable_refusal(answered.status.as_u16(), &answered.body) {
+            Some(reject) => Err(RouterError::Refused(reject)),
+            None => expect_ok(answered),
+        }
+    }
+
+    fn outgoing<'a>(&self, method: Method, uri: Uri, caller: Caller<'a>, body: Bytes) -> Outgoing<'a> {
+        Outgoing { method, uri, tenant: caller.tenant, request_id: caller.request_id, body }
+    }
+
+    /// One request with its tries, within the limits of flight and time, behind the breaker.
+    async fn send(
+        &self,
+        outgoing: &Outgoing<'_>,
+        repeat: Repeat,
+        limit: Duration,
+    ) -> Result<Answered, RouterError> {
+        let Ok(_permit) = self.shared.in_flight.try_acquire() else {
+            return Err(RouterError::NotReady("too many requests in flight".to_owned()));
+        };
+        let Some(pass) = self.shared.breaker.admit() else {
+            return Err(RouterError::NotReady("not asked after too many faults".to_owned()));
+        };
+        match timeout(limit, self.tries(outgoing, repeat)).await {
+            Ok(Ok(answered)) if is_unknown_tenant(&answered) => {
+                pass.succeeded();
+                Err(RouterError::UnknownTenant)
+            }
+            Ok(Ok(answered)) => match server_fault(&answered) {
+                Some(error) => {
+                    pass.failed();
+                    Err(error)
+                }
+                None => {
+                    pass.succeeded();
+                    Ok(answered)
+                }
+            },
+            Ok(Err(Fault::NotSent(log) | Fault::Broken(log))) => {
+                pass.failed();
+                Err(RouterError::Unavailable(log))
+            }
+            Ok(Err(Fault::TooLarge)) => {
+                // The router works; one tenant's many alerts must not open the breaker for all.
+                pass.succeeded();
+                Err(RouterError::Unavailable(format!("an answer of more than {ANSWER_BYTES} bytes")))
+            }
+            Err(_) => {
+                pass.failed();
+                Err(RouterError::TimedOut)
+            }
+        }
+    }
+
+    async fn tries(&self, outgoing: &Outgoing<'_>, repeat: Repeat) -> Result<Answered, Fault> {
+        let began = Instant::now();
+        let mut result = self.pool.exchange(outgoing).await;
+        for pause in PAUSES {
+            if !may_repeat(&result, repeat) || began.elapsed() + pause > LAST_TRY {
+                break;
+            }
+            sleep(pause).await;
+            result = self.pool.exchange(outgoing).await;
+        }
+        result
+    }
+}
+
+fn may_repeat(result: &Result<Answered, Fault>, repeat: Repeat) -> bool {
+    match result {
+        Err(Fault::NotSent(_)) => true,
+        Err(Fault::TooLarge) => false,
+        Err(Fault::Broken(_)) => repeat == Repeat::Always,
+        Ok(answered) => {
+            repeat == Repeat::Always && answered.status.is_server_error() && !is_unknown_tenant(answered)
+        }
+    }
+}
+
+fn starts_with(body: &[u8], text: &str) -> bool {
+    body.trim_ascii_start().starts_with(text.as_bytes())
+}
+
+/// The signs of contract 04 §1.13.
+fn is_unknown_tenant(answered: &Answered) -> bool {
+    match answered.status.as_u16() {
+        404 => starts_with(&answered.body, "the Alertmanager is not configured"),
+        406 | 412 => true,
+        500 => starts_with(&answered.body, "Failed to initialize the Alertmanager"),
+        503 => starts_with(&answered.body, "Alertmanager not ready"),
+        _ => false,
+    }
+}
+
+/// An empty 404; one with a text is something else (contract 04 §4.3).
+fn is_unknown_silence(answered: &Answered) -> bool {
+    answered.status == StatusCode::NOT_FOUND && answered.body.trim_ascii().is_empty()
+}
+
+fn server_fault(answered: &Answered) -> Option<RouterError> {
+    match answered.status.as_u16() {
+        503 => Some(RouterError::NotReady(describe(answered))),
+        504 => Some(RouterError::TimedOut),
+        500.. => Some(RouterError::Unavailable(describe(answered))),
+        _ => None,
+    }
+}
+
+fn expect_ok(answered: Answered) -> Result<Bytes, RouterError> {
+    if answered.status == StatusCode::OK {
+        Ok(answered.body)
+    } else {
+        Err(RouterError::Unavailable(describe(&answered)))
+    }
+}
+
+/// For the log: status and the beginning of the text.
+fn describe(answered: &Answered) -> String {
+    let beginning = &answered.body[..answered.body.len().min(300)];
+    format!("{}: {}", answered.status.as_u16(), String::from_utf8_lossy(beginning).trim_end())
+}
