@@ -342,7 +342,7 @@ CREATE TABLE router_alerts (
   payload jsonb NOT NULL,
   PRIMARY KEY (organization_id, fingerprint)
 );
-CREATE INDEX router_alerts_system ON router_alerts (organization_id, system_key);
+CREATE INDEX router_alerts_system ON router_alerts (organization_id, system_key, ends_at);
 CREATE INDEX router_alerts_end ON router_alerts (ends_at);
 CREATE TABLE router_silences (
   organization_id uuid NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
@@ -352,8 +352,27 @@ CREATE TABLE router_silences (
   payload jsonb NOT NULL,
   PRIMARY KEY (organization_id, id)
 );
-CREATE INDEX router_silences_system ON router_silences (organization_id, system_key);
+CREATE INDEX router_silences_system ON router_silences (organization_id, system_key, ends_at);
 CREATE INDEX router_silences_end ON router_silences (ends_at);
+-- One row: when a process last served, and the last time in which none did (contract 04 §5.3).
+CREATE TABLE router_life (
+  id bigint PRIMARY KEY NOT NULL CHECK (id = 1),
+  alive_at timestamptz NOT NULL,
+  down_since timestamptz,
+  up_since timestamptz
+);
+-- Pushes to a remote router for tenants it does not run yet (contract 04 §1.13).
+CREATE TABLE alert_queue (
+  organization_id uuid NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
+  fingerprint text COLLATE "C" NOT NULL,
+  payload jsonb NOT NULL,
+  attempts bigint NOT NULL DEFAULT 0,
+  next_attempt_at timestamptz NOT NULL,
+  queued_at timestamptz NOT NULL,
+  claimed_until timestamptz,
+  PRIMARY KEY (organization_id, fingerprint)
+);
+CREATE INDEX alert_queue_due ON alert_queue (next_attempt_at);
 
 -- Work for later, done by whoever holds the lease (claimed_until).
 CREATE TABLE jobs (

@@ -342,7 +342,7 @@ CREATE TABLE router_alerts (
   payload TEXT NOT NULL CHECK (json_valid(payload)),
   PRIMARY KEY (organization_id, fingerprint)
 ) STRICT;
-CREATE INDEX router_alerts_system ON router_alerts (organization_id, system_key);
+CREATE INDEX router_alerts_system ON router_alerts (organization_id, system_key, ends_at);
 CREATE INDEX router_alerts_end ON router_alerts (ends_at);
 CREATE TABLE router_silences (
   organization_id BLOB NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
@@ -352,8 +352,27 @@ CREATE TABLE router_silences (
   payload TEXT NOT NULL CHECK (json_valid(payload)),
   PRIMARY KEY (organization_id, id)
 ) STRICT;
-CREATE INDEX router_silences_system ON router_silences (organization_id, system_key);
+CREATE INDEX router_silences_system ON router_silences (organization_id, system_key, ends_at);
 CREATE INDEX router_silences_end ON router_silences (ends_at);
+-- One row: when a process last served, and the last time in which none did (contract 04 §5.3).
+CREATE TABLE router_life (
+  id INTEGER PRIMARY KEY NOT NULL CHECK (id = 1),
+  alive_at INTEGER NOT NULL,
+  down_since INTEGER,
+  up_since INTEGER
+) STRICT;
+-- Pushes to a remote router for tenants it does not run yet (contract 04 §1.13).
+CREATE TABLE alert_queue (
+  organization_id BLOB NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
+  fingerprint TEXT NOT NULL,
+  payload TEXT NOT NULL CHECK (json_valid(payload)),
+  attempts INTEGER NOT NULL DEFAULT 0,
+  next_attempt_at INTEGER NOT NULL,
+  queued_at INTEGER NOT NULL,
+  claimed_until INTEGER,
+  PRIMARY KEY (organization_id, fingerprint)
+) STRICT;
+CREATE INDEX alert_queue_due ON alert_queue (next_attempt_at);
 
 -- Work for later, done by whoever holds the lease (claimed_until).
 CREATE TABLE jobs (
