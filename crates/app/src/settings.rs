@@ -253,10 +253,8 @@ pub struct Limits {
     pub token_requests_per_second: u32,
     /// Burst of token requests.
     pub token_request_burst: u32,
-    /// Failed system authentications per address and key in `system_window`.
+    /// Failed system authentications per address and key in a minute.
     pub system_failures: u32,
-    /// Their window.
-    pub system_window: Duration,
 }
 
 impl Settings {
@@ -317,7 +315,6 @@ impl Settings {
                 token_requests_per_second: 50,
                 token_request_burst: 500,
                 system_failures: 20,
-                system_window: Duration::from_secs(60),
             },
             public_url,
         }

@@ -104,6 +104,5 @@ fn limits(config: &Config) -> Limits {
         token_requests_per_second: limits.token_requests_per_second.get(),
         token_request_burst: limits.token_request_burst.get(),
         system_failures: limits.system_auth_failures.get(),
-        system_window: limits.system_auth_window,
     }
 }

@@ -191,10 +191,8 @@ section! {
     password_failures_per_address: NonZeroU32 = "100";
     /// Time over which failed passwords are counted.
     password_window: Duration = "15m";
-    /// Failed system sign-ins and registrations per address and key within `system_auth_window`.
+    /// Failed system sign-ins and registrations per address and key in a minute.
     system_auth_failures: NonZeroU32 = "20";
-    /// Time over which failed system sign-ins are counted.
-    system_auth_window: Duration = "1m";
 }
 
 section! {
