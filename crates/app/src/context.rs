@@ -2,13 +2,19 @@
 
 use crate::{
     auth::{self, AddressLimit, Keys},
+    credentials::Credentials,
+    ingest::Ingest,
+    inventory,
     passwords::Passwords,
     settings::Settings,
 };
 use bailiwick_domain::{Clock, Entropy, Result, Ts, id::uuid_v7};
 use bailiwick_policy::Catalogue;
 use bailiwick_store::Db;
-use std::{ops::Deref, sync::Arc};
+use std::{
+    ops::Deref,
+    sync::{Arc, OnceLock},
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// Cheap to clone; one for each process.
@@ -46,6 +52,10 @@ pub struct Inner {
     pub passwords: Passwords,
     /// Requests to the token endpoints by client address.
     pub token_requests: AddressLimit,
+    /// Credentials of systems; started by the first that calls.
+    credentials: OnceLock<Credentials>,
+    /// Group commits; started by the first that has something to write.
+    ingest: OnceLock<Ingest>,
     /// Start of the process.
     pub started_at: Ts,
     /// Background tasks, drained at shutdown.
@@ -75,6 +85,8 @@ impl App {
             keys,
             passwords: Passwords::new(),
             token_requests,
+            credentials: OnceLock::new(),
+            ingest: OnceLock::new(),
             started_at: clock.now(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
@@ -89,6 +101,18 @@ impl App {
     /// Starts the tasks that run beside the requests, on the tracker that shutdown drains. Once for each process.
     pub fn start_background(&self) {
         auth::start_purging(self);
+        inventory::start_worker(self);
+    }
+
+    /// What is known of the credentials of systems.
+    pub fn credentials(&self) -> &Credentials {
+        let limit = self.settings.limits.system_failures;
+        self.credentials.get_or_init(|| Credentials::start(&self.db, &self.tasks, &self.stop, limit))
+    }
+
+    /// The group commits of what systems send.
+    pub fn ingest(&self) -> &Ingest {
+        self.ingest.get_or_init(|| Ingest::start(&self.db, &self.tasks, &self.stop))
     }
 
     /// Now.

@@ -7,10 +7,15 @@ pub mod audit;
 pub mod auth;
 pub mod bootstrap;
 pub mod context;
+pub mod credentials;
+pub mod ingest;
+pub mod inventory;
+pub mod demo;
 mod listing;
 pub mod organizations;
 pub mod passwords;
 pub mod settings;
+pub mod systems;
 pub mod users;
 
 pub use context::App;

@@ -12,8 +12,7 @@ pub(crate) const BEAT: &str = "INSERT INTO system_activity (system_id, last_hear
      ||(SELECT ? AS system_id, ? AS at) v]] JOIN systems s ON s.id = v.system_id WHERE 1 = 1 \
      ON CONFLICT (system_id) DO UPDATE SET last_heartbeat = excluded.last_heartbeat \
      WHERE system_activity.last_heartbeat IS NULL OR system_activity.last_heartbeat < excluded.last_heartbeat";
-pub(crate) const NOTE_INVENTORY: &str =
-    "INSERT INTO system_activity (system_id, last_inventory, latest_inventory_id) VALUES (?, ?, ?) \
+pub(crate) const NOTE_INVENTORY: &str = "INSERT INTO system_activity (system_id, last_inventory, latest_inventory_id) VALUES (?, ?, ?) \
      ON CONFLICT (system_id) DO UPDATE SET latest_inventory_id = excluded.latest_inventory_id, last_inventory = \
      CASE WHEN system_activity.last_inventory > excluded.last_inventory THEN system_activity.last_inventory \
      ELSE excluded.last_inventory END";

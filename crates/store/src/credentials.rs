@@ -133,30 +133,14 @@ pub async fn by_public(on: impl Into<On<'_>>, public: &str) -> Result<Option<Cre
 
 /// Marks the system as registered if it still has this secret, is not registered and nothing forbids it; all in one
 /// conditional update, so that of parallel registrations exactly one succeeds. False = it did not.
-pub async fn register(
-    tx: &mut Tx,
-    found: &CredentialRecord,
-    at: Ts,
-    from: &str,
-) -> Result<bool, StoreError> {
-    let touched = Q::new(REGISTER)
-        .bind(at)
-        .bind(from)
-        .bind(at)
-        .bind(found.id)
-        .bind(&found.secret_hash)
-        .run(tx)
-        .await?;
+pub async fn register(tx: &mut Tx, found: &CredentialRecord, at: Ts, from: &str) -> Result<bool, StoreError> {
+    let touched =
+        Q::new(REGISTER).bind(at).bind(from).bind(at).bind(found.id).bind(&found.secret_hash).run(tx).await?;
     Ok(touched == 1)
 }
 
 /// Notes the first authenticated call after the registration of `registered_at`.
-pub async fn note_first_call(
-    tx: &mut Tx,
-    id: SystemId,
-    registered_at: Ts,
-    at: Ts,
-) -> Result<(), StoreError> {
+pub async fn note_first_call(tx: &mut Tx, id: SystemId, registered_at: Ts, at: Ts) -> Result<(), StoreError> {
     Q::new(FIRST_CALL).bind(at).bind(id).bind(registered_at).run(tx).await?;
     Ok(())
 }

@@ -25,7 +25,7 @@ pub(crate) const CLAIM: &str = "UPDATE inventory_queue SET claimed_until = ? WHE
      AND (q.claimed_until IS NULL OR q.claimed_until <= ?) AND NOT EXISTS (\
      SELECT 1 FROM inventory_queue e WHERE e.system_id = q.system_id AND e.id < q.id AND e.quarantined_at IS NULL) \
      ORDER BY q.id LIMIT ? [[FOR UPDATE SKIP LOCKED||]]) \
-     RETURNING id, system_id, received_at, data_hash, body, attempts, claimed_until";
+     RETURNING id, system_id, received_at, data_hash, data_size, body, attempts, claimed_until";
 pub(crate) const HOLD: &str =
     "SELECT id FROM inventory_queue WHERE id = ? AND claimed_until = ? [[FOR UPDATE||]]";
 pub(crate) const REMOVE: &str = "DELETE FROM inventory_queue WHERE id = ?";
@@ -110,6 +110,8 @@ pub struct Claimed {
     pub received_at: Ts,
     /// Hash of the canonical text.
     pub data_hash: String,
+    /// Bytes of the canonical text.
+    pub data_size: i64,
     /// Canonical text, compressed.
     pub body: Vec<u8>,
     /// Failures so far.
@@ -124,6 +126,7 @@ struct ClaimedRow {
     system_id: Uuid,
     received_at: TsCodec,
     data_hash: String,
+    data_size: i64,
     body: Vec<u8>,
     attempts: i64,
     claimed_until: TsCodec,
@@ -141,6 +144,7 @@ pub async fn claim(tx: &mut Tx, now: Ts, lease: Duration, limit: i64) -> Result<
             system_id: SystemId(r.system_id),
             received_at: r.received_at.0,
             data_hash: r.data_hash,
+            data_size: r.data_size,
             body: r.body,
             attempts: r.attempts,
             claimed_until: r.claimed_until.0,
@@ -178,12 +182,7 @@ pub async fn latest_hash(on: impl Into<On<'_>>, id: SystemId) -> Result<Option<(
 }
 
 /// Makes a record of a queue entry. `processed_at`: set for a system's first record, which has nothing to differ from.
-pub async fn record(
-    tx: &mut Tx,
-    entry: i64,
-    processed_at: Option<Ts>,
-    now: Ts,
-) -> Result<i64, StoreError> {
+pub async fn record(tx: &mut Tx, entry: i64, processed_at: Option<Ts>, now: Ts) -> Result<i64, StoreError> {
     let (id,): (i64,) = Q::new(RECORD).bind(processed_at).bind(now).bind(now).bind(entry).one(tx).await?;
     Ok(id)
 }

@@ -141,7 +141,9 @@ const fn condition(status: StatusFilter) -> &'static str {
             "s.deleted_at IS NULL AND o.eff_deleted_at IS NULL \
              AND (s.suspended_at IS NOT NULL OR o.eff_suspended_at IS NOT NULL)"
         }
-        StatusFilter::Is(SystemStatus::Deleted) => "(s.deleted_at IS NOT NULL OR o.eff_deleted_at IS NOT NULL)",
+        StatusFilter::Is(SystemStatus::Deleted) => {
+            "(s.deleted_at IS NOT NULL OR o.eff_deleted_at IS NOT NULL)"
+        }
         StatusFilter::NoInventory => {
             "s.deleted_at IS NULL AND o.eff_deleted_at IS NULL AND a.last_inventory IS NULL \
              AND (s.suspended_at IS NOT NULL OR o.eff_suspended_at IS NOT NULL OR a.last_heartbeat IS NOT NULL)"
@@ -192,7 +194,8 @@ pub async fn list(
 
 /// Types of the organizations whose subtrees the filter means: the type says by which column.
 async fn expand(db: &Db, filter: &SystemFilter) -> Result<Vec<(OrgId, OrgType)>, StoreError> {
-    let Some(ids) = filter.organizations.as_ref().filter(|ids| filter.include_hierarchy && !ids.is_empty()) else {
+    let Some(ids) = filter.organizations.as_ref().filter(|ids| filter.include_hierarchy && !ids.is_empty())
+    else {
         return Ok(Vec::new());
     };
     let mut q = Q::new("SELECT id, type FROM organizations WHERE id IN (");
@@ -295,7 +298,8 @@ impl Spec<'_> {
         }
         q.push(" WHERE 1 = 1");
         let deleted = StatusFilter::Is(SystemStatus::Deleted);
-        if run.is_some_and(|r| r != SystemStatus::Deleted) || !statuses.unwrap_or_default().contains(&deleted) {
+        if run.is_some_and(|r| r != SystemStatus::Deleted) || !statuses.unwrap_or_default().contains(&deleted)
+        {
             // Word for word the condition of the partial indexes.
             q.push(" AND s.deleted_at IS NULL AND o.eff_deleted_at IS NULL");
         }
@@ -391,7 +395,9 @@ impl Spec<'_> {
         if self.expanded.iter().any(|(_, kind)| *kind == OrgType::Owner) {
             return;
         }
-        let of = |wanted: OrgType| self.expanded.iter().filter(move |(_, kind)| *kind == wanted).map(|(id, _)| *id);
+        let of = |wanted: OrgType| {
+            self.expanded.iter().filter(move |(_, kind)| *kind == wanted).map(|(id, _)| *id)
+        };
         q.push(" AND (s.p2 IN (");
         q.list(of(OrgType::Distributor)).push(") OR s.p3 IN (");
         q.list(of(OrgType::Reseller)).push(") OR s.organization_id IN (");

@@ -32,8 +32,7 @@ pub(crate) const GET: &str = concat!(
      LEFT JOIN system_activity a ON a.system_id = s.id LEFT JOIN organizations c ON c.id = s.creator_org_id \
      WHERE s.id = ?"
 );
-pub(crate) const LOCK: &str =
-    "SELECT s.id FROM systems s WHERE s.id = ? [[FOR UPDATE||]]";
+pub(crate) const LOCK: &str = "SELECT s.id FROM systems s WHERE s.id = ? [[FOR UPDATE||]]";
 pub(crate) const HOME: &str = "SELECT id, type, p2, p3, eff_suspended_at, eff_deleted_at, name FROM organizations \
      WHERE id = ? [[FOR SHARE||]]";
 pub(crate) const INSERT: &str = "INSERT INTO systems (id, organization_id, p2, p3, name, name_key, custom_data, notes, \
@@ -115,7 +114,12 @@ pub struct NewSystem {
 }
 
 /// Stores a new system in the organization that was granted; `path` is that organization's.
-pub async fn insert(tx: &mut Tx, granted: &Granted<OrgId>, path: &Path, new: NewSystem) -> Result<(), StoreError> {
+pub async fn insert(
+    tx: &mut Tx,
+    granted: &Granted<OrgId>,
+    path: &Path,
+    new: NewSystem,
+) -> Result<(), StoreError> {
     if granted.id() != path.id {
         return Err(StoreError::Misuse("a grant for another organization"));
     }

@@ -1,0 +1,137 @@
+//! Work that waiting requests share: what arrives while one group is under way is the next group, and that starts at
+//! once. So a lone request waits for nobody and many share one round trip or one commit. No timer.
+
+use std::{future::Future, sync::Arc};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// Requests that may wait; more are refused at once.
+const WAITING: usize = 16_384;
+
+/// Why a request has no answer; the text is for the log.
+#[derive(Clone, Debug)]
+pub struct Lost(pub Arc<str>);
+
+impl Lost {
+    fn new(text: &str) -> Lost {
+        Lost(text.into())
+    }
+}
+
+type Answer<R> = oneshot::Sender<Result<R, Lost>>;
+
+/// Where to hand work in. The worker ends with the application, after what it has accepted.
+#[derive(Debug)]
+pub struct Batch<T, R> {
+    sender: mpsc::Sender<(T, Answer<R>)>,
+}
+
+impl<T: Send + 'static, R: Send + 'static> Batch<T, R> {
+    /// Starts the worker. `work` gets up to `limit` items and answers each of them in order, or tells why none.
+    pub fn start<F, W, E>(tasks: &TaskTracker, stop: CancellationToken, limit: usize, work: W) -> Batch<T, R>
+    where
+        W: Fn(Vec<T>) -> F + Send + 'static,
+        F: Future<Output = Result<Vec<R>, E>> + Send + 'static,
+        E: std::fmt::Display + Send + 'static,
+    {
+        let (sender, receiver) = mpsc::channel(WAITING);
+        tasks.spawn(run(receiver, stop, limit, work));
+        Batch { sender }
+    }
+
+    /// Waits for the group that takes this item.
+    pub async fn submit(&self, item: T) -> Result<R, Lost> {
+        let (answer, answered) = oneshot::channel();
+        self.sender.try_send((item, answer)).map_err(|e| match e {
+            mpsc::error::TrySendError::Full(_) => Lost::new("too many requests are waiting"),
+            mpsc::error::TrySendError::Closed(_) => Lost::new("the service is stopping"),
+        })?;
+        answered.await.unwrap_or_else(|_| Err(Lost::new("the group was given up")))
+    }
+}
+
+async fn run<T, R, F, W, E>(
+    mut receiver: mpsc::Receiver<(T, Answer<R>)>,
+    stop: CancellationToken,
+    limit: usize,
+    work: W,
+) where
+    W: Fn(Vec<T>) -> F,
+    F: Future<Output = Result<Vec<R>, E>>,
+    E: std::fmt::Display,
+{
+    let mut group = Vec::with_capacity(limit);
+    loop {
+        let received = tokio::select! {
+            biased;
+            n = receiver.recv_many(&mut group, limit) => n,
+            // Nothing more is accepted; what waits is still done.
+            () = stop.cancelled(), if !receiver.is_closed() => { receiver.close(); continue }
+        };
+        if received == 0 {
+            return;
+        }
+        let (items, answers): (Vec<T>, Vec<Answer<R>>) = group.drain(..).unzip();
+        // Whoever has given up waiting does not hear it.
+        match work(items).await {
+            Ok(results) => answers.into_iter().zip(results).for_each(|(a, r)| drop(a.send(Ok(r)))),
+            Err(e) => {
+                let lost = Lost::new(&e.to_string());
+                answers.into_iter().for_each(|a| drop(a.send(Err(lost.clone()))));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[tokio::test]
+    async fn waiting_requests_share_a_group_and_stopping_drains() {
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let groups = Arc::new(AtomicUsize::new(0));
+        let gate = Arc::new(tokio::sync::Semaphore::new(0));
+        let (counted, opened) = (groups.clone(), gate.clone());
+        let batch = Arc::new(Batch::start(&tasks, stop.clone(), 64, move |items: Vec<u32>| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            let opened = opened.clone();
+            async move {
+                let _turn = opened.acquire().await.map_err(|e| e.to_string())?;
+                Ok::<_, String>(items.into_iter().map(|n| n * 2).collect())
+            }
+        }));
+        let submit = |n| {
+            let batch = batch.clone();
+            tasks.spawn(async move { batch.submit(n).await.map_err(|e| e.0) })
+        };
+        let first = submit(0);
+        while groups.load(Ordering::SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+        // These arrive while the first group is under way.
+        let rest: Vec<_> = (1..20).map(submit).collect();
+        tokio::task::yield_now().await;
+        stop.cancel();
+        gate.add_permits(1);
+        assert_eq!(first.await.unwrap(), Ok(0));
+        for (n, task) in (1..20).zip(rest) {
+            assert_eq!(task.await.unwrap(), Ok(n * 2));
+        }
+        assert_eq!(groups.load(Ordering::SeqCst), 2);
+        tasks.close();
+        tasks.wait().await;
+        assert!(batch.submit(1).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_failure_is_told_to_everyone_of_its_group_only() {
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let batch = Batch::start(&tasks, stop, 1, |items: Vec<u32>| async move {
+            if items[0] == 13 { Err("unlucky") } else { Ok(items) }
+        });
+        assert_eq!(batch.submit(13).await.unwrap_err().0.as_ref(), "unlucky");
+        assert_eq!(batch.submit(14).await.unwrap(), 14);
+    }
+}

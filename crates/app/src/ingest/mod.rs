@@ -1,0 +1,70 @@
+//! What systems send often, written by group commit (contract 03 §5.2, §5.3).
+
+pub mod batch;
+mod documents;
+
+use crate::{App, credentials::SystemIdentity, ingest::batch::Batch};
+use bailiwick_domain::{Error, Result, SystemId, Ts};
+use bailiwick_store::{Db, StoreError, activity};
+use std::time::Duration;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+pub use documents::{Accepted, Document, submit, too_large};
+
+/// Heartbeats of one group at most.
+const BEATS: usize = 512;
+/// Documents of one group at most.
+const DOCUMENTS: usize = 64;
+/// Longest wait for a heartbeat's commit.
+const HEARTBEAT_WAIT: Duration = Duration::from_secs(2);
+
+/// The queues; requests wait here for the commit of their group.
+#[derive(Debug)]
+pub struct Ingest {
+    heartbeats: Batch<(SystemId, Ts), ()>,
+    documents: Batch<bailiwick_store::inventory::Document, ()>,
+    /// Bytes of documents being prepared or waiting.
+    room: tokio::sync::Semaphore,
+    /// A hint for the inventory worker.
+    pub(crate) arrived: tokio::sync::Notify,
+}
+
+impl Ingest {
+    /// Starts the writers on the tracker; they end after `stop` with what they have accepted.
+    pub fn start(db: &Db, tasks: &TaskTracker, stop: &CancellationToken) -> Ingest {
+        let (beats_db, documents_db) = (db.clone(), db.clone());
+        Ingest {
+            heartbeats: Batch::start(tasks, stop.clone(), BEATS, move |group| {
+                write_beats(beats_db.clone(), group)
+            }),
+            documents: Batch::start(tasks, stop.clone(), DOCUMENTS, move |group| {
+                documents::write(documents_db.clone(), group)
+            }),
+            room: tokio::sync::Semaphore::new(documents::ROOM_KIB),
+            arrived: tokio::sync::Notify::new(),
+        }
+    }
+}
+
+/// One statement and one commit for the whole group. A crash of the host may lose it, half of it never.
+async fn write_beats(db: Db, mut group: Vec<(SystemId, Ts)>) -> Result<Vec<()>, StoreError> {
+    let waiting = group.len();
+    // Each system once, its newest; in the order of ids, so that processes do not wait for each other in a ring.
+    group.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
+    group.dedup_by_key(|beat| beat.0);
+    let mut tx = db.begin_relaxed().await?;
+    activity::beat(&mut tx, &group).await?;
+    tx.commit().await?;
+    Ok(vec![(); waiting])
+}
+
+/// `POST /systems/heartbeat`: answers the time of receipt once it is committed.
+pub async fn heartbeat(app: &App, system: &SystemIdentity) -> Result<Ts> {
+    let now = app.now();
+    let lost = |log: String| Error::Unavailable { message: "failed to process heartbeat".into(), log };
+    match tokio::time::timeout(HEARTBEAT_WAIT, app.ingest().heartbeats.submit((system.id, now))).await {
+        Ok(Ok(())) => Ok(now),
+        Ok(Err(e)) => Err(lost(e.0.to_string())),
+        Err(_) => Err(lost(format!("no commit within {HEARTBEAT_WAIT:?}"))),
+    }
+}

@@ -1,0 +1,192 @@
+//! The worker of contract 03 §6.1: queued documents become records, each in one transaction of its own.
+//!
+//! Entries are claimed with a lease, of each system only its oldest, so that a system's documents are handled in order
+//! and different systems side by side. A worker that dies leaves an entry whose lease ends; processing twice changes
+//! nothing, because the entry is removed in the transaction that uses it.
+
+use super::unpack;
+use crate::App;
+use bailiwick_domain::{Result, System, Ts};
+use bailiwick_inventory::{Document, Facts};
+use bailiwick_store::{
+    StoreError, activity,
+    inventory::{self, Claimed},
+    systems,
+};
+use std::time::Duration;
+
+/// Entries claimed at one time.
+const CLAIMS: i64 = 16;
+/// Longest time a claimed entry waits for a worker that has died.
+const LEASE: Duration = Duration::from_secs(120);
+/// How often the queue is looked at when nothing says that there is something.
+const POLL: Duration = Duration::from_secs(2);
+/// Failures before an entry is put aside.
+const ATTEMPTS: i64 = 3;
+/// Longest wait before the next try.
+const LONGEST_DELAY: Duration = Duration::from_secs(300);
+/// Longest error text kept.
+const ERROR_CHARS: usize = 2000;
+
+/// Starts the worker on the application's tracker.
+pub fn start_worker(app: &App) {
+    let (worker, stop) = (app.clone(), app.stop.clone());
+    app.tasks.spawn(async move {
+        while !stop.is_cancelled() {
+            match work_off(&worker).await {
+                Ok(0) => {}
+                Ok(_) => continue,
+                Err(e) => tracing::warn!(error = %e, "the inventory queue cannot be worked on"),
+            }
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = worker.ingest().arrived.notified() => {}
+                () = tokio::time::sleep(POLL) => {}
+            }
+        }
+    });
+}
+
+/// Handles everything that is due now; for tests and commands. Answers how many entries were handled.
+pub async fn run_until_idle(app: &App) -> Result<u64> {
+    let mut handled = 0;
+    loop {
+        match work_off(app).await? {
+            0 => return Ok(handled),
+            n => handled += n,
+        }
+    }
+}
+
+/// Claims once and handles what was claimed.
+async fn work_off(app: &App) -> Result<u64> {
+    let mut tx = app.db.begin_relaxed().await?;
+    let claimed = inventory::claim(&mut tx, app.now(), LEASE, CLAIMS).await?;
+    if claimed.is_empty() {
+        return Ok(0);
+    }
+    tx.commit().await?;
+    // Each entry is of another system.
+    let (a, b, c, d) = tokio::join!(
+        lane(app, &claimed, 0),
+        lane(app, &claimed, 1),
+        lane(app, &claimed, 2),
+        lane(app, &claimed, 3)
+    );
+    a.and(b).and(c).and(d)?;
+    Ok(claimed.len() as u64)
+}
+
+/// Every fourth of the entries, one after the other.
+async fn lane(app: &App, claimed: &[Claimed], first: usize) -> Result<()> {
+    for entry in claimed.iter().skip(first).step_by(4) {
+        if let Err(failure) = process(app, entry).await {
+            put_back(app, entry, failure).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Why an entry could not be handled.
+#[derive(Debug)]
+enum Failure {
+    /// The database is away; the document is not to blame.
+    Unreachable(StoreError),
+    /// Everything else counts as an attempt.
+    Failed(String),
+}
+
+impl From<StoreError> for Failure {
+    fn from(e: StoreError) -> Failure {
+        if e.is_unreachable() { Failure::Unreachable(e) } else { Failure::Failed(e.to_string()) }
+    }
+}
+
+async fn put_back(app: &App, entry: &Claimed, failure: Failure) -> Result<()> {
+    let error = match failure {
+        Failure::Unreachable(e) => return Err(e.into()),
+        Failure::Failed(text) => text.replace('\0', " ").chars().take(ERROR_CHARS).collect::<String>(),
+    };
+    let (now, attempt) = (app.now(), entry.attempts + 1);
+    let mut tx = app.db.begin().await?;
+    if attempt >= ATTEMPTS {
+        tracing::warn!(entry = entry.id, system = %entry.system_id, error, "inventory document put aside");
+        inventory::quarantine(&mut tx, entry, now, &error).await?;
+    } else {
+        let seconds = u64::try_from(attempt).unwrap_or(1).saturating_mul(5);
+        let delay = Duration::from_secs(seconds).min(LONGEST_DELAY);
+        inventory::retry(&mut tx, entry, now.plus(delay), &error).await?;
+    }
+    Ok(tx.commit().await?)
+}
+
+/// One document, one transaction: record, system columns and the end of the queue entry are kept together or not.
+async fn process(app: &App, entry: &Claimed) -> Result<(), Failure> {
+    let facts = read_facts(app, entry).await?;
+    let now = app.now();
+    let mut tx = app.db.begin_relaxed().await?;
+    if !inventory::hold(&mut tx, entry).await? {
+        return Ok(());
+    }
+    // A system deleted meanwhile has no use for its document.
+    let found = systems::lock(&mut tx, entry.system_id).await?.filter(|s| !s.standing.deleted);
+    if let Some(found) = found {
+        let record = match inventory::latest_hash(&mut tx, entry.system_id).await? {
+            Some((latest, hash)) if hash == entry.data_hash => {
+                inventory::touch(&mut tx, latest, entry.received_at, now).await?;
+                latest
+            }
+            Some(_) => inventory::record(&mut tx, entry.id, None, now).await?,
+            // There is nothing the first one differs from.
+            None => inventory::record(&mut tx, entry.id, Some(now), now).await?,
+        };
+        activity::note_inventory(&mut tx, entry.system_id, entry.received_at, record).await?;
+        let mut system = found.system;
+        if take_over(&mut system, facts, now) {
+            systems::set_facts(&mut tx, &system).await?;
+            // What alerts say about the system is kept with its credential.
+            tx.bump_auth_epoch().await?;
+        }
+    }
+    inventory::remove(&mut tx, entry.id).await?;
+    Ok(tx.commit().await?)
+}
+
+async fn read_facts(app: &App, entry: &Claimed) -> Result<Facts, Failure> {
+    const ON_THE_SPOT: i64 = 256 * 1024;
+    let failed = |e: &dyn std::fmt::Display| Failure::Failed(e.to_string());
+    if entry.data_size <= ON_THE_SPOT {
+        return facts_of(&entry.body, entry.data_size);
+    }
+    let (body, size) = (entry.body.clone(), entry.data_size);
+    app.tasks.spawn_blocking(move || facts_of(&body, size)).await.map_err(|e| failed(&e))?
+}
+
+fn facts_of(body: &[u8], size: i64) -> Result<Facts, Failure> {
+    let text = unpack(body, size).map_err(|e| Failure::Failed(e.to_string()))?;
+    let document = Document::parse(text.as_bytes()).map_err(|e| Failure::Failed(e.to_string()))?;
+    Ok(document.facts())
+}
+
+/// Fills the columns the document speaks of; true when one of them really changed (contract 03 §6.2).
+fn take_over(system: &mut System, facts: Facts, now: Ts) -> bool {
+    let mut changed = false;
+    let mut set = |column: &mut String, fact: Option<String>| {
+        if let Some(fact) = fact.filter(|fact| fact != column) {
+            *column = fact;
+            changed = true;
+        }
+    };
+    set(&mut system.fqdn, facts.fqdn);
+    set(&mut system.ipv4_address, facts.ipv4.map(|a| a.to_string()));
+    set(&mut system.ipv6_address, facts.ipv6.map(|a| a.to_string()));
+    set(&mut system.version, facts.version);
+    if facts.system_type.is_some() && facts.system_type != system.system_type {
+        system.system_type = facts.system_type;
+        changed = true;
+    }
+    if changed {
+        system.updated_at = now;
+    }
+    changed
+}

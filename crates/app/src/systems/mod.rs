@@ -1,0 +1,65 @@
+//! Systems: what management does with them, and what they do for themselves.
+
+mod create;
+mod info;
+mod register;
+mod update;
+
+pub use create::{Created, NewSystem, create};
+pub use info::{Info, info};
+pub use register::{Registered, register};
+pub use update::{Change, update};
+
+use crate::App;
+use bailiwick_domain::{Error, Page, PageRequest, Result, SortDirection, System, SystemId};
+use bailiwick_policy::{Action, Caller, Resource, decide, list_scope};
+use bailiwick_store::systems::{self, SystemRecord};
+
+pub use systems::{StatusFilter, SystemFilter, SystemOrder, VersionFilter};
+
+/// A list as asked for (contract 03 §2.1).
+#[derive(Clone, Debug)]
+pub struct SystemQuery {
+    /// Filters.
+    pub filter: SystemFilter,
+    /// None = newest first.
+    pub order: Option<(SystemOrder, SortDirection)>,
+    /// Page.
+    pub page: PageRequest,
+}
+
+/// Values of one repeated filter; more are refused.
+const FILTER_VALUES: usize = 1000;
+
+/// `GET /systems`.
+pub async fn list(app: &App, caller: &Caller, query: SystemQuery) -> Result<Page<System>> {
+    let scope = list_scope(caller, Resource::Systems)?;
+    let f = &query.filter;
+    let longest = [
+        f.types.as_ref().map(Vec::len),
+        f.created_by.as_ref().map(Vec::len),
+        f.versions.as_ref().map(Vec::len),
+        f.organizations.as_ref().map(Vec::len),
+        f.statuses.as_ref().map(Vec::len),
+    ];
+    if longest.into_iter().flatten().any(|n| n > FILTER_VALUES) {
+        return Err(Error::bad_request("too many filter values"));
+    }
+    let order = query.order.unwrap_or((SystemOrder::CreatedAt, SortDirection::Desc));
+    let cutoff = app.now().minus(app.settings.systems.liveness_timeout);
+    let page = systems::list(&app.db, &scope, &query.filter, order, query.page, cutoff).await?;
+    Ok(page.map(|record| record.system))
+}
+
+/// `GET /systems/{id}`; a malformed id is one that does not exist.
+pub async fn get(app: &App, caller: &Caller, id: Option<SystemId>) -> Result<System> {
+    Ok(load(app, caller, id).await?.system)
+}
+
+/// The system, if the caller may read it.
+pub(crate) async fn load(app: &App, caller: &Caller, id: Option<SystemId>) -> Result<SystemRecord> {
+    let id = id.ok_or(Error::NotFound("system"))?;
+    let found = systems::get(&app.db, id).await?.ok_or(Error::NotFound("system"))?;
+    decide(caller, Action::Read, &found.target()).granted()?;
+    Ok(found)
+}
