@@ -106,10 +106,7 @@ impl<'j> Raw<'j> {
         }
         let matchers =
             raw_matchers.iter().enumerate().map(|(i, m)| m.complete(i)).collect::<Result<Vec<_>, _>>()?;
-        let id = match self.id.filter(|id| !id.is_empty()) {
-            Some(id) => Some(parse_id(id)),
-            None => None,
-        };
+        let id = self.id.filter(|id| !id.is_empty()).map(parse_id);
         let mut silence = PostedSilence {
             id: id.flatten(),
             matchers,

@@ -179,7 +179,7 @@ fn always_on_the_own_system() {
     );
     for only in ["NETH-1", "VICTIM", ""] {
         let whole = json!([{"name": "system_key", "value": only, "isRegex": false}]);
-        assert_eq!(parse(&with("matchers", whole)).unwrap().matchers, [own.clone()], "{only}");
+        assert_eq!(parse(&with("matchers", whole)).unwrap().matchers, std::slice::from_ref(&own), "{only}");
     }
 }
 
