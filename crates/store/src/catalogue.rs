@@ -2,7 +2,8 @@
 //! error or a missing column is found without running the use case.
 
 use crate::{
-    activity, audit, credentials, identities, inventory, jobs, oidc, organizations, sessions, systems, users,
+    activity, alert_queue, audit, credentials, identities, inventory, jobs, oidc, organizations, router, sessions,
+    systems, users,
 };
 
 /// `(name, text)`.
@@ -107,4 +108,24 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("oidc::tokens::ROTATE", oidc::tokens::ROTATE),
     ("oidc::tokens::REVOKE", oidc::tokens::REVOKE),
     ("oidc::tokens::PURGE", oidc::tokens::PURGE),
+    ("router::LOCK_TENANTS", router::LOCK_TENANTS),
+    ("router::COUNT_ALERTS", router::COUNT_ALERTS),
+    ("router::ALERTS_OF_SYSTEM", router::ALERTS_OF_SYSTEM),
+    ("router::PURGE_ALERTS", router::PURGE_ALERTS),
+    ("router::SILENCE", router::SILENCE),
+    ("router::SILENCES_OF_SYSTEM", router::SILENCES_OF_SYSTEM),
+    ("router::COUNT_SILENCES", router::COUNT_SILENCES),
+    ("router::PUT_SILENCE", router::PUT_SILENCE),
+    ("router::PURGE_SILENCES", router::PURGE_SILENCES),
+    ("router::LIFE", router::LIFE),
+    ("router::NOTE_START", router::NOTE_START),
+    ("router::NOTE_ALIVE", router::NOTE_ALIVE),
+    ("alert_queue::PUT", alert_queue::PUT),
+    ("alert_queue::CLAIM", alert_queue::CLAIM),
+    ("alert_queue::FINISH", alert_queue::FINISH),
+    ("alert_queue::POSTPONE", alert_queue::POSTPONE),
+    ("alert_queue::SUPERSEDE", alert_queue::SUPERSEDE),
+    ("alert_queue::EXPIRE", alert_queue::EXPIRE),
+    ("alert_queue::COUNT", alert_queue::COUNT),
+    ("alert_queue::TENANTS", alert_queue::TENANTS),
 ];

@@ -7,6 +7,7 @@
 //! To add a table: two files of the same number in `migrations/`, a module here, its fixed statements in [`catalogue`].
 
 pub mod activity;
+pub mod alert_queue;
 pub mod audit;
 pub mod catalogue;
 pub mod credentials;
@@ -19,12 +20,13 @@ pub mod jobs;
 pub mod migrate;
 pub mod oidc;
 pub mod organizations;
+mod scope;
+pub mod router;
 pub mod sessions;
 pub mod sql;
 pub mod systems;
 pub mod time;
 pub mod users;
-mod scope;
 
 pub use db::{Db, Options, Tx};
 pub use error::StoreError;

@@ -1,0 +1,325 @@
+//! What the embedded alert router keeps: alerts and silences of each tenant, and when the service was down
+//! (contract 04 §5). A row's payload is the router's own record as JSON text, which this crate does not read.
+
+use crate::{
+    Db, StoreError, Tx,
+    sql::{Arg, On, Q},
+    time::TsCodec,
+};
+use bailiwick_domain::{OrgId, Ts};
+use sqlx::FromRow;
+use uuid::Uuid;
+
+pub(crate) const LOCK_TENANTS: &str = "SELECT CAST(count([[pg_advisory_xact_lock(k)||k]]) AS BIGINT) FROM \
+     [[(SELECT k FROM unnest(?::bigint[]) AS u (k) ORDER BY k) AS keys||(SELECT ? AS k) AS keys]]";
+pub(crate) const COUNT_ALERTS: &str = "SELECT \
+     CAST(COALESCE(SUM(CASE WHEN ends_at > ? THEN 1 ELSE 0 END), 0) AS BIGINT) AS of_tenant, \
+     CAST(COALESCE(SUM(CASE WHEN ends_at > ? AND system_key = ? THEN 1 ELSE 0 END), 0) AS BIGINT) AS of_system, \
+     CAST(COALESCE(SUM(CASE WHEN system_key = ? THEN 1 ELSE 0 END), 0) AS BIGINT) AS rows_of_system \
+     FROM router_alerts WHERE organization_id = ?";
+pub(crate) const ALERTS_OF_SYSTEM: &str = "SELECT CAST(payload AS TEXT) AS payload FROM router_alerts \
+     WHERE organization_id = ? AND system_key = ? AND ends_at >= ?";
+pub(crate) const PURGE_ALERTS: &str = "DELETE FROM router_alerts WHERE (organization_id, fingerprint) IN \
+     (SELECT organization_id, fingerprint FROM router_alerts WHERE ends_at < ? ORDER BY ends_at LIMIT ?)";
+pub(crate) const SILENCE: &str = "SELECT CAST(payload AS TEXT) AS payload FROM router_silences \
+     WHERE organization_id = ? AND id = ?";
+pub(crate) const SILENCES_OF_SYSTEM: &str = "SELECT CAST(payload AS TEXT) AS payload FROM router_silences \
+     WHERE organization_id = ? AND system_key = ? AND ends_at >= ?";
+pub(crate) const COUNT_SILENCES: &str = "SELECT \
+     CAST(COALESCE(SUM(CASE WHEN ends_at > ? THEN 1 ELSE 0 END), 0) AS BIGINT) AS of_tenant, \
+     CAST(COALESCE(SUM(CASE WHEN ends_at > ? AND system_key = ? THEN 1 ELSE 0 END), 0) AS BIGINT) AS of_system, \
+     CAST(COALESCE(SUM(CASE WHEN system_key = ? THEN 1 ELSE 0 END), 0) AS BIGINT) AS rows_of_system \
+     FROM router_silences WHERE organization_id = ?";
+pub(crate) const PUT_SILENCE: &str = "INSERT INTO router_silences (organization_id, id, system_key, ends_at, payload) \
+     VALUES (?, ?, ?, ?, [[CAST(? AS jsonb)||?]]) ON CONFLICT (organization_id, id) DO UPDATE SET \
+     system_key = excluded.system_key, ends_at = excluded.ends_at, payload = excluded.payload";
+pub(crate) const PURGE_SILENCES: &str = "DELETE FROM router_silences WHERE (organization_id, id) IN \
+     (SELECT organization_id, id FROM router_silences WHERE ends_at < ? ORDER BY ends_at LIMIT ?)";
+pub(crate) const LIFE: &str =
+    "SELECT alive_at, down_since, up_since FROM router_life WHERE id = 1 [[FOR UPDATE||]]";
+pub(crate) const NOTE_START: &str = "INSERT INTO router_life (id, alive_at, down_since, up_since) \
+     VALUES (1, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET \
+     alive_at = excluded.alive_at, down_since = excluded.down_since, up_since = excluded.up_since";
+pub(crate) const NOTE_ALIVE: &str = "UPDATE router_life SET alive_at = ? WHERE id = 1";
+
+/// Rows written or read by one statement at most on SQLite.
+const ROWS: usize = 128;
+
+/// One alert's row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AlertRow {
+    /// Tenant.
+    pub organization_id: OrgId,
+    /// Identity within the tenant.
+    pub fingerprint: String,
+    /// Whose alert it is.
+    pub system_key: String,
+    /// End, rounded down to the microsecond.
+    pub ends_at: Ts,
+    /// The record.
+    pub payload: String,
+}
+
+/// One silence's row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SilenceRow {
+    /// Tenant.
+    pub organization_id: OrgId,
+    /// Id.
+    pub id: Uuid,
+    /// Whose silence it is.
+    pub system_key: String,
+    /// End, rounded down to the microsecond.
+    pub ends_at: Ts,
+    /// The record.
+    pub payload: String,
+}
+
+/// How much a tenant and one of its systems have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// In force in the tenant.
+    pub of_tenant: u64,
+    /// In force of the system.
+    pub of_system: u64,
+    /// Rows of the system, ended ones included.
+    pub rows_of_system: u64,
+}
+
+#[derive(FromRow)]
+struct CountsRow {
+    of_tenant: i64,
+    of_system: i64,
+    rows_of_system: i64,
+}
+
+impl From<CountsRow> for Counts {
+    fn from(row: CountsRow) -> Counts {
+        let count = |n: i64| u64::try_from(n).unwrap_or(0);
+        Counts {
+            of_tenant: count(row.of_tenant),
+            of_system: count(row.of_system),
+            rows_of_system: count(row.rows_of_system),
+        }
+    }
+}
+
+/// Makes other processes that would write alerts or silences of these tenants wait for the end of the transaction.
+/// SQLite has one writer anyway.
+pub async fn lock_tenants(tx: &mut Tx, tenants: &[OrgId]) -> Result<(), StoreError> {
+    if tx.is_postgres() {
+        let keys = tenants.iter().map(|t| t.0.as_u64_pair()).map(|(a, b)| (a ^ b).cast_signed()).collect();
+        Q::new(LOCK_TENANTS).bind(Arg::Ints(keys)).count(tx).await?;
+    }
+    Ok(())
+}
+
+/// Those of these alerts that exist, in any order, maybe twice: tenant, fingerprint, record.
+pub async fn alerts_by_key(
+    tx: &mut Tx,
+    keys: &[(OrgId, String)],
+) -> Result<Vec<(OrgId, String, String)>, StoreError> {
+    #[derive(FromRow)]
+    struct Row {
+        organization_id: Uuid,
+        fingerprint: String,
+        payload: String,
+    }
+    const COLUMNS: &str = "SELECT a.organization_id, a.fingerprint, CAST(a.payload AS TEXT) AS payload FROM ";
+    let mut found: Vec<Row> = Vec::new();
+    if tx.is_postgres() {
+        let (tenants, fingerprints) = keys.iter().map(|(o, f)| (o.0, f.clone())).unzip();
+        let mut q = Q::new(COLUMNS);
+        q.push(
+            "unnest(?::uuid[], ?::text[]) AS k (o, f) JOIN router_alerts a ON a.organization_id = k.o \
+             AND a.fingerprint = k.f",
+        );
+        found = q.bind(Arg::Ids(tenants)).bind(Arg::Texts(fingerprints)).all(&mut *tx).await?;
+    } else {
+        for chunk in keys.chunks(ROWS) {
+            let mut q = Q::new(COLUMNS);
+            q.push("(VALUES ").push(&values("(?, ?)", chunk.len()));
+            q.push(
+                ") k CROSS JOIN router_alerts a ON a.organization_id = k.column1 AND a.fingerprint = k.column2",
+            );
+            for (tenant, fingerprint) in padded(chunk) {
+                q.arg(*tenant).arg(fingerprint);
+            }
+            found.extend(q.all::<Row>(&mut *tx).await?);
+        }
+    }
+    Ok(found.into_iter().map(|r| (OrgId(r.organization_id), r.fingerprint, r.payload)).collect())
+}
+
+/// Few different texts, so that they stay prepared: the number of rows is a power of two.
+fn values(row: &str, rows: usize) -> String {
+    let rows = rows.next_power_of_two();
+    let mut text = String::with_capacity(rows * (row.len() + 2));
+    for i in 0..rows {
+        text.push_str(if i == 0 { "" } else { ", " });
+        text.push_str(row);
+    }
+    text
+}
+
+/// The rows, the last one repeated up to the next power of two.
+fn padded<T>(rows: &[T]) -> impl Iterator<Item = &T> {
+    let missing = rows.len().next_power_of_two() - rows.len();
+    rows.iter().chain(rows.last().into_iter().cycle().take(if rows.is_empty() { 0 } else { missing }))
+}
+
+/// Writes alerts, each (tenant, fingerprint) at most once.
+pub async fn put_alerts(tx: &mut Tx, rows: &[AlertRow]) -> Result<(), StoreError> {
+    const INTO: &str =
+        "INSERT INTO router_alerts (organization_id, fingerprint, system_key, ends_at, payload) ";
+    const UPSERT: &str = " ON CONFLICT (organization_id, fingerprint) DO UPDATE SET \
+         system_key = excluded.system_key, ends_at = excluded.ends_at, payload = excluded.payload";
+    if rows.is_empty() {
+        return Ok(());
+    }
+    if tx.is_postgres() {
+        let mut q = Q::new(INTO);
+        q.push(
+            "SELECT o, f, s, e, CAST(p AS jsonb) FROM \
+             unnest(?::uuid[], ?::text[], ?::text[], ?::bigint[], ?::text[]) AS v (o, f, s, e, p)",
+        );
+        q.push(UPSERT);
+        q.arg(Arg::Ids(rows.iter().map(|r| r.organization_id.0).collect()));
+        q.arg(Arg::Texts(rows.iter().map(|r| r.fingerprint.clone()).collect()));
+        q.arg(Arg::Texts(rows.iter().map(|r| r.system_key.clone()).collect()));
+        q.arg(Arg::Ints(rows.iter().map(|r| r.ends_at.0).collect()));
+        q.arg(Arg::Texts(rows.iter().map(|r| r.payload.clone()).collect()));
+        q.run(tx).await?;
+        return Ok(());
+    }
+    for chunk in rows.chunks(ROWS) {
+        let mut q = Q::new(INTO);
+        q.push("VALUES ").push(&values("(?, ?, ?, ?, ?)", chunk.len())).push(UPSERT);
+        for row in padded(chunk) {
+            q.arg(row.organization_id).arg(&row.fingerprint).arg(&row.system_key);
+            q.arg(row.ends_at.0).arg(&row.payload);
+        }
+        q.run(tx).await?;
+    }
+    Ok(())
+}
+
+/// How many alerts have not ended at `now`.
+pub async fn count_alerts(
+    tx: &mut Tx,
+    tenant: OrgId,
+    system_key: &str,
+    now: Ts,
+) -> Result<Counts, StoreError> {
+    let q = Q::new(COUNT_ALERTS).bind(now.0).bind(now.0).bind(system_key).bind(system_key).bind(tenant);
+    q.one::<CountsRow>(tx).await.map(Counts::from)
+}
+
+#[derive(FromRow)]
+struct Payload {
+    payload: String,
+}
+
+fn payloads(rows: Vec<Payload>) -> Vec<String> {
+    rows.into_iter().map(|r| r.payload).collect()
+}
+
+/// Records of the system's alerts that end at `from` or later.
+pub async fn alerts_of_system(
+    on: impl Into<On<'_>>,
+    tenant: OrgId,
+    system_key: &str,
+    from: Ts,
+) -> Result<Vec<String>, StoreError> {
+    let q = Q::new(ALERTS_OF_SYSTEM).bind(tenant).bind(system_key).bind(from.0);
+    q.all(on).await.map(payloads)
+}
+
+/// Removes up to `limit` alerts that ended before `before`; how many.
+pub async fn purge_alerts(tx: &mut Tx, before: Ts, limit: i64) -> Result<u64, StoreError> {
+    Q::new(PURGE_ALERTS).bind(before.0).bind(limit).run(tx).await
+}
+
+/// Records of the system's silences that end at `from` or later.
+pub async fn silences_of_system(
+    on: impl Into<On<'_>>,
+    tenant: OrgId,
+    system_key: &str,
+    from: Ts,
+) -> Result<Vec<String>, StoreError> {
+    let q = Q::new(SILENCES_OF_SYSTEM).bind(tenant).bind(system_key).bind(from.0);
+    q.all(on).await.map(payloads)
+}
+
+/// The record of one silence of the tenant.
+pub async fn silence(on: impl Into<On<'_>>, tenant: OrgId, id: Uuid) -> Result<Option<String>, StoreError> {
+    let row: Option<Payload> = Q::new(SILENCE).bind(tenant).bind(id).optional(on).await?;
+    Ok(row.map(|r| r.payload))
+}
+
+/// How many silences are active or pending at `now`.
+pub async fn count_silences(
+    tx: &mut Tx,
+    tenant: OrgId,
+    system_key: &str,
+    now: Ts,
+) -> Result<Counts, StoreError> {
+    let q = Q::new(COUNT_SILENCES).bind(now.0).bind(now.0).bind(system_key).bind(system_key).bind(tenant);
+    q.one::<CountsRow>(tx).await.map(Counts::from)
+}
+
+/// Writes a silence, new or in place.
+pub async fn put_silence(tx: &mut Tx, row: SilenceRow) -> Result<(), StoreError> {
+    let q = Q::new(PUT_SILENCE).bind(row.organization_id).bind(row.id).bind(row.system_key);
+    q.bind(row.ends_at.0).bind(row.payload).run(tx).await?;
+    Ok(())
+}
+
+/// Removes up to `limit` silences that ended before `before`; how many.
+pub async fn purge_silences(tx: &mut Tx, before: Ts, limit: i64) -> Result<u64, StoreError> {
+    Q::new(PURGE_SILENCES).bind(before.0).bind(limit).run(tx).await
+}
+
+/// A time in which no process served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outage {
+    /// Last sign of life before it.
+    pub down_since: Ts,
+    /// First start after it.
+    pub up_since: Ts,
+}
+
+#[derive(FromRow)]
+struct Life {
+    alive_at: TsCodec,
+    down_since: Option<TsCodec>,
+    up_since: Option<TsCodec>,
+}
+
+/// Notes that a process starts to serve at `now`. If none has for longer than `short`, that was an outage, which every
+/// process that starts after this one learns of too.
+pub async fn note_start(db: &Db, now: Ts, short: std::time::Duration) -> Result<Option<Outage>, StoreError> {
+    let mut tx = db.begin().await?;
+    let life: Option<Life> = Q::new(LIFE).optional(&mut tx).await?;
+    let outage = match &life {
+        Some(life) if now.since(life.alive_at.0) > short => {
+            Some(Outage { down_since: life.alive_at.0, up_since: now })
+        }
+        Some(life) => {
+            let known = life.down_since.zip(life.up_since);
+            known.map(|(down, up)| Outage { down_since: down.0, up_since: up.0 })
+        }
+        None => None,
+    };
+    let (down, up) = (outage.map(|o| o.down_since), outage.map(|o| o.up_since));
+    Q::new(NOTE_START).bind(now).bind(down).bind(up).run(&mut tx).await?;
+    tx.commit().await?;
+    Ok(outage)
+}
+
+/// Notes that a process serves at `now`.
+pub async fn note_alive(db: &Db, now: Ts) -> Result<(), StoreError> {
+    let mut tx = db.begin_relaxed().await?;
+    Q::new(NOTE_ALIVE).bind(now).run(&mut tx).await?;
+    tx.commit().await
+}
