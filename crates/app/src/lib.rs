@@ -13,6 +13,7 @@ pub mod inventory;
 pub mod demo;
 mod listing;
 pub mod organizations;
+pub mod oidc;
 pub mod passwords;
 pub mod settings;
 pub mod systems;

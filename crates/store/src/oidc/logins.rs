@@ -96,11 +96,7 @@ pub async fn insert(tx: &mut Tx, login: &Login, token_hash: &[u8]) -> Result<(),
 
 /// The same person has signed in again in the same browser: same login, new cookie. False when it has ended meanwhile.
 pub async fn renew(tx: &mut Tx, login: &Login, token_hash: &[u8]) -> Result<bool, StoreError> {
-    let q = Q::new(RENEW)
-        .bind(token_hash)
-        .bind(login.authenticated_at)
-        .bind(login.expires_at)
-        .bind(login.id);
+    let q = Q::new(RENEW).bind(token_hash).bind(login.authenticated_at).bind(login.expires_at).bind(login.id);
     Ok(q.run(tx).await? > 0)
 }
 

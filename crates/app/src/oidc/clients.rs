@@ -1,0 +1,350 @@
+//! Registered clients: the one that is always there and the configured ones (contract 01 §2.8).
+
+use super::{Code, Refused};
+use crate::settings::{Client as Configured, Settings};
+use aws_lc_rs::{constant_time, digest};
+use bailiwick_domain::ports::hex;
+use url::{Host, Url};
+
+/// `client_id` of the client that is always there: the service's own user interface.
+pub const DEFAULT_ID: &str = "bailiwick";
+
+const DEFAULT_REDIRECT: &str = "login-redirect";
+const DEFAULT_POST_LOGOUT: &str = "login";
+
+/// A registered client.
+#[derive(Clone, Debug)]
+pub struct Client {
+    id: String,
+    secret_sha256: Option<String>,
+    redirects: Addresses,
+    post_logout: Addresses,
+    first_party: bool,
+}
+
+/// Addresses a client may be sent to.
+#[derive(Clone, Debug)]
+struct Addresses {
+    exact: Vec<String>,
+    /// Accepted on `http://localhost` and `http://127.0.0.1` with any port (RFC 8252 §7.3).
+    loopback_path: Option<String>,
+}
+
+impl Addresses {
+    fn allow(&self, address: &str) -> bool {
+        self.exact.iter().any(|exact| exact == address)
+            || self.loopback_path.as_deref().is_some_and(|path| is_loopback(address, path))
+    }
+
+    fn allow_origin(&self, origin: &str) -> bool {
+        let of =
+            |address: &String| Url::parse(address).is_ok_and(|u| u.origin().ascii_serialization() == origin);
+        // An opaque origin is written "null", which no page may claim.
+        origin != "null"
+            && (self.exact.iter().any(of) || (self.loopback_path.is_some() && is_loopback(origin, "")))
+    }
+}
+
+/// `http://localhost` or `http://127.0.0.1`, any port, then exactly the path. Compared as text: nothing that a parser
+/// would forgive gets through.
+fn is_loopback(address: &str, path: &str) -> bool {
+    let hosts = ["http://localhost", "http://127.0.0.1"];
+    let Some(rest) = hosts.iter().find_map(|host| address.strip_prefix(host)) else { return false };
+    let Some(port) = rest.strip_suffix(path) else { return false };
+    match port.strip_prefix(':') {
+        None => port.is_empty(),
+        Some(digits) => {
+            digits.bytes().all(|b| b.is_ascii_digit()) && digits.parse::<u16>().is_ok_and(|port| port > 0)
+        }
+    }
+}
+
+/// How a client presents itself at an endpoint of its own.
+#[derive(Clone, Debug, Default)]
+pub struct ClientCredentials {
+    /// `client_id`.
+    pub id: Option<String>,
+    /// Secret of a confidential client, from the header or the form.
+    pub secret: Option<String>,
+}
+
+impl Client {
+    /// `client_id`.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// No secret: PKCE is what binds a code to it.
+    pub const fn is_public(&self) -> bool {
+        self.secret_sha256.is_none()
+    }
+
+    /// The service's own or the operator's: no consent, and its tokens can be exchanged.
+    pub const fn is_first_party(&self) -> bool {
+        self.first_party
+    }
+
+    /// Whether codes may be sent there.
+    pub fn may_redirect_to(&self, uri: &str) -> bool {
+        self.redirects.allow(uri)
+    }
+
+    /// Whether a browser may be sent there after sign-out.
+    pub fn may_return_to(&self, uri: &str) -> bool {
+        self.post_logout.allow(uri)
+    }
+
+    fn has_secret(&self, given: &str) -> bool {
+        let Some(expected) = &self.secret_sha256 else { return false };
+        let given = hex(digest::digest(&digest::SHA256, given.as_bytes()).as_ref());
+        let expected = expected.to_ascii_lowercase();
+        constant_time::verify_slices_are_equal(given.as_bytes(), expected.as_bytes()).is_ok()
+    }
+}
+
+fn default_client(settings: &Settings) -> Client {
+    let base = &settings.public_url;
+    let addresses = |path: &str| Addresses {
+        exact: vec![format!("{base}/{path}")],
+        loopback_path: loopback_path(base, path),
+    };
+    Client {
+        id: DEFAULT_ID.to_owned(),
+        secret_sha256: None,
+        redirects: addresses(DEFAULT_REDIRECT),
+        post_logout: addresses(DEFAULT_POST_LOGOUT),
+        first_party: true,
+    }
+}
+
+/// The path of `base/path` while `base` is itself a loopback address.
+fn loopback_path(base: &str, path: &str) -> Option<String> {
+    let base = Url::parse(base).ok()?;
+    let is_loopback = match base.host()? {
+        Host::Domain(name) => name == "localhost",
+        Host::Ipv4(ip) => ip.is_loopback(),
+        Host::Ipv6(ip) => ip.is_loopback(),
+    };
+    is_loopback.then(|| format!("{}/{path}", base.path().trim_end_matches('/')))
+}
+
+fn configured(client: &Configured) -> Client {
+    let exact = |addresses: &[String]| Addresses { exact: addresses.to_vec(), loopback_path: None };
+    Client {
+        id: client.id.clone(),
+        secret_sha256: client.secret_sha256.clone(),
+        redirects: exact(&client.redirect_uris),
+        post_logout: exact(&client.post_logout_redirect_uris),
+        first_party: client.first_party,
+    }
+}
+
+/// The client of that id. Clients of third parties are none: there is no consent page to ask for them yet.
+pub fn find(settings: &Settings, id: &str) -> Option<Client> {
+    if id == DEFAULT_ID {
+        return Some(default_client(settings));
+    }
+    let client = settings.provider.clients.iter().find(|client| client.id == id)?;
+    client.first_party.then(|| configured(client))
+}
+
+/// The client that presents itself, its secret verified.
+///
+/// # Errors
+/// `invalid_client`: unknown, wrong or missing secret, a secret where there is none.
+pub fn authenticate(settings: &Settings, given: &ClientCredentials) -> Result<Client, Refused> {
+    let invalid = || Refused::new(Code::InvalidClient, "client authentication failed");
+    let client = given.id.as_deref().and_then(|id| find(settings, id)).ok_or_else(invalid)?;
+    let is_proved = match &given.secret {
+        Some(secret) => client.has_secret(secret),
+        None => client.is_public(),
+    };
+    if is_proved { Ok(client) } else { Err(invalid()) }
+}
+
+/// Whether a page of this origin may call the endpoints its client needs: the origin of a registered redirect URI.
+pub fn is_client_origin(settings: &Settings, origin: &str) -> bool {
+    default_client(settings).redirects.allow_origin(origin)
+        || settings
+            .provider
+            .clients
+            .iter()
+            .filter(|c| c.first_party)
+            .any(|c| configured(c).redirects.allow_origin(origin))
+}
+
+/// What is wrong with the configured clients; empty when nothing is. For the check at the start.
+pub fn problems(clients: &[Configured]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (index, client) in clients.iter().enumerate() {
+        let mut say = |text: &str| found.push(format!("identity.clients: `{}`: {text}", client.id));
+        if client.id.is_empty() || client.id.len() > 128 || !client.id.bytes().all(|b| b.is_ascii_graphic()) {
+            say("the id must have 1 to 128 visible ASCII characters");
+        }
+        if client.id == DEFAULT_ID {
+            say("this id belongs to the client that is always there");
+        }
+        if clients.iter().take(index).any(|other| other.id == client.id) {
+            say("the id is there twice");
+        }
+        if !client.first_party {
+            say("clients of third parties are not supported by this version");
+        }
+        if client.redirect_uris.is_empty() {
+            say("at least one redirect URI is needed");
+        }
+        for uri in client.redirect_uris.iter().chain(&client.post_logout_redirect_uris) {
+            if let Some(problem) = problem_of_address(uri) {
+                say(&format!("`{uri}` {problem}"));
+            }
+        }
+        let is_digest = |s: &String| s.len() == 64 && s.bytes().all(|b| b.is_ascii_hexdigit());
+        if client.secret_sha256.as_ref().is_some_and(|s| !is_digest(s)) {
+            say("the secret must be given as 64 hex digits (SHA-256)");
+        }
+    }
+    found
+}
+
+fn problem_of_address(uri: &str) -> Option<&'static str> {
+    let Ok(url) = Url::parse(uri) else { return Some("is not an absolute URI") };
+    if url.fragment().is_some() {
+        return Some("must not have a fragment");
+    }
+    match url.scheme() {
+        "javascript" | "data" | "blob" | "file" | "about" | "vbscript" => {
+            Some("has a scheme that is not allowed")
+        }
+        _ if uri
+            .bytes()
+            .any(|b| b.is_ascii_whitespace() || b.is_ascii_control() || b == b';' || b == b',') =>
+        {
+            Some("has a character that is not allowed")
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(public_url: &str) -> Settings {
+        Settings::defaults(public_url, vec![0; 32])
+    }
+
+    fn extra(id: &str) -> Configured {
+        Configured {
+            id: id.into(),
+            secret_sha256: None,
+            redirect_uris: vec!["https://app.example.org/cb".into()],
+            post_logout_redirect_uris: vec![],
+            first_party: true,
+        }
+    }
+
+    #[test]
+    fn the_default_client_takes_any_loopback_port_while_the_service_is_on_loopback() {
+        let client = default_client(&settings("http://127.0.0.1:8080"));
+        for good in [
+            "http://127.0.0.1:8080/login-redirect",
+            "http://localhost:5173/login-redirect",
+            "http://127.0.0.1/login-redirect",
+            "http://localhost:65535/login-redirect",
+        ] {
+            assert!(client.may_redirect_to(good), "{good}");
+        }
+        for bad in [
+            "https://localhost:5173/login-redirect",
+            "http://localhost:5173/login-redirect/",
+            "http://localhost:5173/login-redirect?a=b",
+            "http://localhost:5173/login-redirect#a",
+            "http://localhost:5173/login",
+            "http://localhost:0/login-redirect",
+            "http://localhost:65536/login-redirect",
+            "http://localhost:+80/login-redirect",
+            "http://localhost:/login-redirect",
+            "http://localhost.example.org/login-redirect",
+            "http://localhost:80@example.org/login-redirect",
+            "http://localhost:80/@example.org/login-redirect",
+            "http://127.0.0.2:80/login-redirect",
+            "HTTP://localhost:80/login-redirect",
+        ] {
+            assert!(!client.may_redirect_to(bad), "{bad}");
+        }
+        assert!(client.may_return_to("http://localhost:3000/login"));
+        assert!(!client.may_return_to("http://localhost:3000/login-redirect"));
+    }
+
+    #[test]
+    fn a_public_service_takes_its_own_address_only() {
+        let client = default_client(&settings("https://my.example.org"));
+        assert!(client.may_redirect_to("https://my.example.org/login-redirect"));
+        assert!(!client.may_redirect_to("http://localhost:5173/login-redirect"));
+        assert!(!client.may_redirect_to("https://my.example.org/login-redirect/../x"));
+    }
+
+    #[test]
+    fn origins_are_those_of_redirect_addresses() {
+        let mut s = settings("https://my.example.org");
+        s.provider.clients.push(extra("one"));
+        for good in ["https://my.example.org", "https://app.example.org"] {
+            assert!(is_client_origin(&s, good), "{good}");
+        }
+        for bad in [
+            "https://example.org",
+            "http://my.example.org",
+            "http://localhost:1",
+            "null",
+            "https://app.example.org:8443",
+        ] {
+            assert!(!is_client_origin(&s, bad), "{bad}");
+        }
+        assert!(is_client_origin(&settings("http://localhost:8080"), "http://127.0.0.1:5173"));
+    }
+
+    #[test]
+    fn a_client_of_a_third_party_does_not_exist() {
+        let mut s = settings("https://my.example.org");
+        s.provider.clients = vec![Configured { first_party: false, ..extra("theirs") }, extra("ours")];
+        assert!(find(&s, "theirs").is_none());
+        assert!(find(&s, "ours").is_some());
+        assert!(!problems(&s.provider.clients).is_empty());
+    }
+
+    #[test]
+    fn a_secret_is_wanted_where_there_is_one_and_only_there() {
+        let mut s = settings("https://my.example.org");
+        let secret_sha256 = Some(hex(digest::digest(&digest::SHA256, b"open").as_ref()).to_uppercase());
+        s.provider.clients = vec![Configured { secret_sha256, ..extra("closed") }];
+        let given = |id: &str, secret: Option<&str>| ClientCredentials {
+            id: Some(id.into()),
+            secret: secret.map(str::to_owned),
+        };
+        assert!(authenticate(&s, &given("closed", Some("open"))).is_ok());
+        for bad in [
+            given("closed", Some("shut")),
+            given("closed", Some("")),
+            given("closed", None),
+            given(DEFAULT_ID, Some("open")),
+            given("unknown", None),
+            ClientCredentials::default(),
+        ] {
+            assert_eq!(authenticate(&s, &bad).unwrap_err().code, Code::InvalidClient, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn problems_of_the_configuration_are_all_told() {
+        assert!(problems(&[extra("a"), extra("b")]).is_empty());
+        let bad = Configured {
+            id: DEFAULT_ID.into(),
+            secret_sha256: Some("xyz".into()),
+            redirect_uris: vec!["/relative".into(), "https://x/#y".into(), "javascript:alert(1)".into()],
+            post_logout_redirect_uris: vec!["https://x/a;b".into()],
+            first_party: false,
+        };
+        assert_eq!(problems(&[bad]).len(), 7);
+        assert_eq!(problems(&[extra("a"), extra("a")]).len(), 1);
+    }
+}

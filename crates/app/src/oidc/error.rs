@@ -1,0 +1,114 @@
+//! Refusals in the protocol's own words (RFC 6749 §4.1.2.1, §5.2; RFC 8707; OpenID Connect Core §3.1.2.6).
+
+use bailiwick_domain::Error;
+use bailiwick_store::StoreError;
+use std::borrow::Cow;
+
+/// Error codes of the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// A parameter is missing, repeated or malformed.
+    InvalidRequest,
+    /// The client is unknown or did not prove itself.
+    InvalidClient,
+    /// The code or refresh token is not good, or not for this client.
+    InvalidGrant,
+    /// The client may not use this grant.
+    UnauthorizedClient,
+    /// Neither `authorization_code` nor `refresh_token`.
+    UnsupportedGrantType,
+    /// Only `code` exists.
+    UnsupportedResponseType,
+    /// More than was granted.
+    InvalidScope,
+    /// A resource other than the service itself.
+    InvalidTarget,
+    /// `prompt=none` without a browser login.
+    LoginRequired,
+    /// Request objects are not supported.
+    RequestNotSupported,
+    /// Nor are they by reference.
+    RequestUriNotSupported,
+    /// The bearer token of userinfo.
+    InvalidToken,
+    /// Userinfo with a token that was not given for `openid`.
+    InsufficientScope,
+}
+
+impl Code {
+    /// The word of the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Code::InvalidRequest => "invalid_request",
+            Code::InvalidClient => "invalid_client",
+            Code::InvalidGrant => "invalid_grant",
+            Code::UnauthorizedClient => "unauthorized_client",
+            Code::UnsupportedGrantType => "unsupported_grant_type",
+            Code::UnsupportedResponseType => "unsupported_response_type",
+            Code::InvalidScope => "invalid_scope",
+            Code::InvalidTarget => "invalid_target",
+            Code::LoginRequired => "login_required",
+            Code::RequestNotSupported => "request_not_supported",
+            Code::RequestUriNotSupported => "request_uri_not_supported",
+            Code::InvalidToken => "invalid_token",
+            Code::InsufficientScope => "insufficient_scope",
+        }
+    }
+}
+
+/// What the client did wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Code.
+    pub code: Code,
+    /// For the client's developer; never a value the client sent.
+    pub description: Cow<'static, str>,
+}
+
+impl Refused {
+    /// A refusal.
+    pub fn new(code: Code, description: impl Into<Cow<'static, str>>) -> Refused {
+        Refused { code, description: description.into() }
+    }
+}
+
+/// Why a request of the provider was not served.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The client's mistake.
+    Protocol(Refused),
+    /// Ours, or an overload.
+    Fault(Error),
+}
+
+impl Refusal {
+    pub(crate) fn new(code: Code, description: impl Into<Cow<'static, str>>) -> Refusal {
+        Refusal::Protocol(Refused::new(code, description))
+    }
+
+    /// One text for everything that can be wrong with a code or a refresh token.
+    pub(crate) fn invalid_grant() -> Refusal {
+        Refusal::new(
+            Code::InvalidGrant,
+            "the grant is invalid, expired, revoked, or belongs to another client",
+        )
+    }
+}
+
+impl From<Refused> for Refusal {
+    fn from(refused: Refused) -> Refusal {
+        Refusal::Protocol(refused)
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Refusal {
+        Refusal::Fault(error)
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Refusal {
+        Refusal::Fault(error.into())
+    }
+}
