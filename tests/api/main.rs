@@ -1,1 +1,6 @@
-//! HTTP tests.
+//! HTTP tests: one module for each area, one body for both engines.
+
+mod coverage;
+mod http;
+mod session;
+mod sweep;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
 /// What handlers return.
-pub type Outcome<T> = std::result::Result<T, Failure>;
+pub type Outcome<T> = Result<T, Failure>;
 
 /// A use case's error on its way out.
 #[derive(Clone, Debug)]

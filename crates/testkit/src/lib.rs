@@ -30,22 +30,22 @@ macro_rules! api_test {
             #[allow(unused_imports)]
             use super::*;
 
-            async fn body($t: $crate::Test) {
+            async fn harness_body($t: $crate::Test) {
                 $body.await
             }
 
-            fn change($settings: &mut $crate::Settings) {
+            fn harness_settings($settings: &mut $crate::Settings) {
                 $change
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn sqlite() {
-                body($crate::Test::start($crate::Engine::Sqlite, change).await).await;
+                harness_body($crate::Test::start($crate::Engine::Sqlite, harness_settings).await).await;
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn postgres() {
-                body($crate::Test::start($crate::Engine::Postgres, change).await).await;
+                harness_body($crate::Test::start($crate::Engine::Postgres, harness_settings).await).await;
             }
         }
     };

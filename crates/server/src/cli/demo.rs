@@ -3,11 +3,17 @@
 use super::{DemoArgs, print};
 use bailiwick_app::{App, bootstrap, demo};
 use indicatif::{ProgressBar, ProgressStyle};
+use std::fmt::Write;
 
 /// Fills the database and prints what is there to play with.
 pub async fn run(app: &App, args: DemoArgs) -> Result<(), String> {
     bootstrap::ensure_owner(app).await.map_err(|e| e.to_string())?;
-    let plan = demo::Plan::new(args.organizations, args.systems, args.seed);
+    let plan = demo::Plan {
+        organizations: args.organizations.into(),
+        systems: args.systems.into(),
+        users: None,
+        seed: args.seed,
+    };
     // Hidden by itself when the standard error is no terminal.
     let bar = ProgressBar::new(0);
     if let Ok(style) = ProgressStyle::with_template("{msg:14} {wide_bar} {human_pos}/{human_len} {eta}") {
@@ -16,11 +22,27 @@ pub async fn run(app: &App, args: DemoArgs) -> Result<(), String> {
     let summary = demo::fill(app, &plan, &mut |step: demo::Progress| {
         bar.set_length(step.total);
         bar.set_position(step.done);
-        bar.set_message(step.what);
+        bar.set_message(step.stage.as_str());
     })
     .await
     .map_err(|e| e.to_string())?;
     bar.finish_and_clear();
-    print(&summary.to_string());
+    print(&text(&summary));
     Ok(())
+}
+
+fn text(summary: &demo::Summary) -> String {
+    let demo::Summary { distributors, resellers, customers, users, systems, .. } = summary;
+    let mut text = format!(
+        "made {distributors} distributors, {resellers} resellers, {customers} customers, {users} users, {systems} systems\n\
+         the great distributor is {}\n",
+        summary.great_distributor,
+    );
+    for example in &summary.examples {
+        let (name, organization) = (&example.name, &example.organization);
+        let (key, secret) = (&example.system_key, example.system_secret.reveal());
+        // Writing to a text cannot fail.
+        let _ = writeln!(text, "system {name} of {organization}: {key}:{secret}");
+    }
+    text
 }

@@ -1,0 +1,235 @@
+//! Organizations, users, systems and sessions for tests.
+
+use crate::Test;
+use bailiwick_app::auth;
+use bailiwick_domain::{
+    OrgId, OrgType, SystemId, UserId,
+    org::OrgRef,
+    validate::{self, Vat},
+};
+use bailiwick_policy::{Action, Caller, Identity, NewOrganization, Parent, UserHome, decide};
+use bailiwick_store::{identities, organizations, sql::Q, users};
+use serde_json::{Map, json};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+/// A user with a session.
+#[derive(Clone, Debug)]
+pub struct Persona {
+    /// User id.
+    pub id: UserId,
+    /// His organization.
+    pub org: OrgId,
+    /// Its level.
+    pub org_type: OrgType,
+    /// Access token, 30 minutes from its making.
+    pub token: String,
+    /// Refresh token of the same chain.
+    pub refresh_token: String,
+}
+
+/// Two branches below the owner.
+#[derive(Clone, Copy, Debug)]
+pub struct Tree {
+    /// The owner organization.
+    pub owner: OrgId,
+    /// Below the owner.
+    pub distributor: OrgId,
+    /// Below the distributor.
+    pub reseller: OrgId,
+    /// Below the reseller.
+    pub customer: OrgId,
+    /// The other branch.
+    pub other_distributor: OrgId,
+    /// Below the other distributor.
+    pub other_reseller: OrgId,
+    /// Below the other reseller.
+    pub other_customer: OrgId,
+}
+
+/// A registered system with its credential.
+#[derive(Clone, Debug)]
+pub struct Seeded {
+    /// Management id.
+    pub id: SystemId,
+    /// User name of Basic.
+    pub key: String,
+    /// Password of Basic.
+    pub secret: String,
+}
+
+impl Test {
+    /// The owner organization's first user with a session.
+    pub async fn owner(&self) -> Persona {
+        let found = identities::by_email(&self.app.db, "owner@example.org").await.expect("a read");
+        let (owner, _) = found.expect("the owner of the template");
+        self.session(owner.id).await
+    }
+
+    /// A session of a user, as an exchange would start it.
+    pub async fn session(&self, user: UserId) -> Persona {
+        let session = auth::issue_token(&self.app, user).await.expect("a session");
+        let org = users::get(&self.app.db, user).await.expect("a read").expect("the user").user.organization;
+        let (token, refresh_token) = (session.token, session.refresh_token);
+        Persona { id: user, org: org.id, org_type: org.org_type, token, refresh_token }
+    }
+
+    /// A caller of this organization who may do everything there.
+    async fn manager(&self, org: OrgId) -> Caller {
+        let org = organizations::get(&self.app.db, org).await.expect("a read").expect("the organization");
+        Caller::user(
+            Arc::new(Identity {
+                user_id: self.app.fresh(),
+                username: "seed".to_owned(),
+                name: "Seed".to_owned(),
+                email: "seed@example.org".to_owned(),
+                phone: None,
+                organization: OrgRef { id: org.id, name: org.name, org_type: org.org_type },
+                effective: self.app.catalogue.effective(org.org_type, &["super".to_owned()]),
+            }),
+            None,
+        )
+    }
+
+    /// An organization below another one.
+    pub async fn organization(&self, parent: OrgId, org_type: OrgType, name: &str) -> OrgId {
+        let manager = self.manager(parent).await;
+        let target = NewOrganization { family: org_type, parent: Parent::Own };
+        let granted = decide(&manager, Action::Create, &target).granted().expect("a parent that fits");
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let mut fields = validate::Fields::new();
+        let sent = json!({"vat": format!("IT{number:011}")});
+        let sent = sent.as_object().cloned().unwrap_or_default();
+        let (custom_data, vat): (Map<_, _>, Option<Vat>) =
+            validate::organization_custom_data(&mut fields, Map::new(), sent);
+        fields.finish().expect("a valid organization");
+        let new = organizations::NewOrganization {
+            id: self.app.fresh(),
+            org_type,
+            name: name.to_owned(),
+            description: String::new(),
+            vat,
+            custom_data,
+            created_by: manager.creator(),
+            at: self.app.now(),
+        };
+        let mut tx = self.app.db.begin().await.expect("a transaction");
+        assert!(organizations::insert(&mut tx, Some(&granted), &new).await.expect("an insert"));
+        tx.commit().await.expect("a commit");
+        new.id
+    }
+
+    /// The usual two branches.
+    pub async fn tree(&self) -> Tree {
+        let owner = organizations::owner(&self.app.db).await.expect("a read").expect("the owner");
+        let mut ids = Vec::new();
+        for branch in ["Alfa", "Beta"] {
+            let mut parent = owner;
+            for org_type in [OrgType::Distributor, OrgType::Reseller, OrgType::Customer] {
+                parent = self.organization(parent, org_type, &format!("{branch} {}", org_type.role_name())).await;
+                ids.push(parent);
+            }
+        }
+        Tree {
+            owner,
+            distributor: ids[0],
+            reseller: ids[1],
+            customer: ids[2],
+            other_distributor: ids[3],
+            other_reseller: ids[4],
+            other_customer: ids[5],
+        }
+    }
+
+    /// A user with these roles and a session; he has no password.
+    pub async fn user(&self, org: OrgId, roles: &[&str]) -> Persona {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let email = format!("user{number}@example.org");
+        let manager = self.manager(org).await;
+        let place = organizations::place(&self.app.db, org).await.expect("a read");
+        let home = UserHome { given: org.to_string(), place };
+        let granted = decide(&manager, Action::Create, &home).granted().expect("a home");
+        let new = users::NewUser {
+            id: self.app.fresh(),
+            username: format!("user{number}"),
+            email: validate::email(&email).expect("an address"),
+            email_verified: true,
+            name: format!("User {number}"),
+            phone: None,
+            role_ids: roles.iter().map(|r| (*r).to_owned()).collect(),
+            custom_data: None,
+            password_hash: None,
+            password_generated_at: None,
+            created_by: manager.creator(),
+            at: self.app.now(),
+        };
+        let mut tx = self.app.db.begin().await.expect("a transaction");
+        let inserted = users::insert(&mut tx, &granted, &new).await.expect("an insert");
+        assert_eq!(inserted, users::Inserted::Done);
+        tx.commit().await.expect("a commit");
+        self.session(new.id).await
+    }
+
+    /// A system of an organization, created and registered over HTTP.
+    pub async fn system(&self, org: OrgId) -> Seeded {
+        let owner = self.owner().await;
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let body = json!({"name": format!("System {number}"), "organization_id": org});
+        let created = self.post("/api/systems").bearer(&owner.token).json(body).send().await.expect(201).data();
+        let secret = created["system_secret"].as_str().expect("a secret").to_owned();
+        self.post("/api/systems/register").json(json!({"system_secret": secret})).send().await.expect(200);
+        Seeded {
+            id: created["id"].as_str().expect("an id").parse().expect("a UUID"),
+            key: created["system_key"].as_str().expect("a key").to_owned(),
+            secret,
+        }
+    }
+
+    /// Runs a statement that no use case offers yet, and raises the epoch as that use case will have to.
+    async fn mark(&self, q: Q) {
+        let mut tx = self.app.db.begin().await.expect("a transaction");
+        assert!(q.run(&mut tx).await.expect("a mark") > 0);
+        tx.bump_auth_epoch().await.expect("an epoch");
+        tx.commit().await.expect("a commit");
+    }
+
+    /// Marks a user suspended.
+    pub async fn suspend_user(&self, id: UserId) {
+        self.mark(Q::new("UPDATE users SET suspended_at = ? WHERE id = ?").bind(self.app.now()).bind(id)).await;
+    }
+
+    /// Marks a user deleted.
+    pub async fn delete_user(&self, id: UserId) {
+        self.mark(Q::new("UPDATE users SET deleted_at = ? WHERE id = ?").bind(self.app.now()).bind(id)).await;
+    }
+
+    /// Marks a system suspended (`suspended_at`) or deleted (`deleted_at`).
+    pub async fn mark_system(&self, id: SystemId, column: &'static str) {
+        self.mark(Q::new(&format!("UPDATE systems SET {column} = ? WHERE id = ?")).bind(self.app.now()).bind(id))
+            .await;
+    }
+
+    /// Marks an organization suspended, with all below it.
+    pub async fn suspend_organization(&self, id: OrgId) {
+        self.mark_organization(id, "suspended").await;
+    }
+
+    /// Marks an organization deleted, with all below it.
+    pub async fn delete_organization(&self, id: OrgId) {
+        self.mark_organization(id, "deleted").await;
+    }
+
+    async fn mark_organization(&self, id: OrgId, mark: &str) {
+        let now = self.app.now();
+        self.mark(Q::new(&format!("UPDATE organizations SET {mark}_at = ? WHERE id = ?")).bind(now).bind(id)).await;
+        let below = format!(
+            "UPDATE organizations SET eff_{mark}_at = ?, eff_{mark}_by = CASE WHEN id = ? THEN NULL ELSE \
+             [[CAST(? AS uuid)||?]] END WHERE id = ? OR p2 = ? OR p3 = ?"
+        );
+        self.mark(Q::new(&below).bind(now).bind(id).bind(id).bind(id).bind(id).bind(id)).await;
+    }
+}

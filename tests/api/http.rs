@@ -1,0 +1,68 @@
+//! What holds for every answer (contract 01 §1).
+
+use bailiwick_testkit::api_test;
+use serde_json::json;
+
+api_test!(health_answers_under_every_base_path, |t| async move {
+    for base in ["", "/api", "/backend/api", "/collect/api"] {
+        let reply = t.get(&format!("{base}/health")).send().await.expect_message(200, "service healthy");
+        assert_eq!(reply.data()["api_version"], "2026-03-04");
+        assert_eq!(reply.header("api-version"), Some("2026-03-04"));
+        assert_eq!(reply.header("x-content-type-options"), Some("nosniff"));
+        t.get(&format!("{base}/health/")).send().await.expect(200);
+    }
+});
+
+api_test!(a_pinned_version_must_be_ours, |t| async move {
+    t.get("/api/health").header("api-version", "2026-03-04").send().await.expect(200);
+    let reply = t.get("/api/me").header("api-version", "2020-01-01").send().await;
+    let data = json!({"requested": "2020-01-01", "supported": ["2026-03-04"]});
+    assert_eq!(reply.json(), json!({"code": 400, "message": "unsupported api version", "data": data}));
+    // An unknown route is a 404 before anything else.
+    t.get("/api/nope").header("api-version", "2020-01-01").send().await.expect_message(404, "api not found");
+});
+
+api_test!(request_ids_are_kept_when_well_formed, |t| async move {
+    let reply = t.get("/health").header("x-request-id", "a.B_c-9").send().await;
+    assert_eq!(reply.header("x-request-id"), Some("a.B_c-9"));
+    for bad in ["", "has space", &"x".repeat(129), "né"] {
+        let call = t.get("/health");
+        let Ok(value) = http_value(bad) else { continue };
+        let reply = call.header("x-request-id", &value).send().await;
+        let id = reply.header("x-request-id").unwrap();
+        assert_eq!(uuid::Uuid::parse_str(id).unwrap().get_version_num(), 7);
+    }
+});
+
+fn http_value(text: &str) -> Result<String, ()> {
+    if text.is_ascii() { Ok(text.to_owned()) } else { Err(()) }
+}
+
+api_test!(head_is_get_without_a_body, |t| async move {
+    let reply = t.call("HEAD".parse().unwrap(), "/api/health").send().await.expect(200);
+    assert!(reply.body.is_empty());
+});
+
+api_test!(bodies_are_json_whatever_their_type_says_and_bounded, |t| async move {
+    let owner = t.owner().await;
+    let post = || t.post("/api/distributors").bearer(&owner.token);
+    post().header("content-type", "text/plain").body(r#"{"name":"","custom_data":{}}"#).send().await.expect_fields(&[
+        ("name", "cannot_be_empty"),
+        ("custom_data.vat", "required"),
+    ]);
+    for (body, key) in [
+        ("{", "unknown"),
+        ("", "unknown"),
+        ("[]", "unknown"),
+        ("{} x", "unknown"),
+        (r#"{"name":1}"#, "name"),
+        (r#"{"custom_data":"x"}"#, "custom_data"),
+        ("{\"name\":\"\u{7f}", "unknown"),
+    ] {
+        let reply = post().body(body).send().await.expect_message(400, "validation failed");
+        assert_eq!(reply.data()["errors"][0]["key"], key, "{body}: {}", reply.text());
+    }
+    post().body(vec![b'{', 0xff, 0xfe]).send().await.expect_message(400, "validation failed");
+    post().body("[".repeat(100_000)).send().await.expect_message(400, "validation failed");
+    post().body("x".repeat(1024 * 1024 + 1)).send().await.expect_message(413, "request body too large");
+});

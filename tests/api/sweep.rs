@@ -1,0 +1,185 @@
+//! Every row of the route table against every kind of caller (contract 05 §11 rule 38).
+
+use bailiwick_api::routes::{Credential, Gate, Route, table};
+use bailiwick_domain::OrgType;
+use bailiwick_policy::{Catalogue, PermissionSet};
+use bailiwick_testkit::{Call, Persona, Reply, Test, api_test};
+use std::time::Duration;
+
+const UNKNOWN: &str = "0195fada-0000-7000-8000-00000000dead";
+
+/// The row's path with its parameters filled in.
+fn path(route: &Route, id: &str) -> String {
+    let filled = route
+        .path
+        .replace("{service}", "services/mimir/alertmanager")
+        .replace("{entity_type}", "distributors")
+        .replace("{product_id}", "ns8")
+        .replace("{asset}", "favicon")
+        .replace("{id}", id);
+    let mut path = String::new();
+    let mut rest = filled.as_str();
+    while let Some((before, after)) = rest.split_once('{') {
+        path.push_str(before);
+        path.push_str(UNKNOWN);
+        rest = after.split_once('}').map_or("", |(_, tail)| tail);
+    }
+    format!("/api{path}{rest}")
+}
+
+fn call(t: &Test, route: &Route, id: &str) -> Call {
+    let call = t.call(route.method.clone(), &path(route, id));
+    if route.method == "GET" || route.method == "DELETE" { call } else { call.json(serde_json::json!({})) }
+}
+
+fn takes_bearer(route: &Route) -> bool {
+    matches!(route.credential, Credential::User | Credential::Session | Credential::SessionOrKey)
+}
+
+api_test!(nobody_gets_past_a_route_that_wants_a_credential, |t| async move {
+    for route in table() {
+        let reply = call(&t, &route, UNKNOWN).send().await;
+        let what = format!("{route:?}: {}", reply.text());
+        match route.credential {
+            Credential::Public => assert_ne!(reply.status, 401, "{what}"),
+            Credential::System => {
+                assert_eq!(reply.status, 401, "{what}");
+                assert_eq!(reply.message(), "authentication required", "{what}");
+                assert_eq!(reply.header("www-authenticate"), Some("Basic realm=\"System Authentication\""), "{what}");
+            }
+            _ => {
+                assert_eq!(reply.status, 401, "{what}");
+                assert_eq!(reply.message(), "authorization header required", "{what}");
+                assert_eq!(reply.header("www-authenticate"), Some("Bearer"), "{what}");
+            }
+        }
+    }
+});
+
+api_test!(a_credential_of_the_other_kind_is_no_credential, |t| async move {
+    let owner = t.owner().await;
+    for route in table() {
+        let bearer = call(&t, &route, UNKNOWN).bearer(&owner.token);
+        let basic = call(&t, &route, UNKNOWN).basic("SYS-0", "my_0.0");
+        if route.credential == Credential::System {
+            bearer.send().await.expect_message(401, "invalid authentication format");
+        } else if takes_bearer(&route) {
+            basic.send().await.expect_message(401, "invalid authorization header format");
+        }
+    }
+});
+
+/// What the gate of a row must answer a holder of these permissions, from the contract's words alone.
+fn refusal(gate: Gate, set: PermissionSet, org_type: OrgType) -> Option<String> {
+    let refused = match gate {
+        Gate::Open => false,
+        Gate::Needs(needed) => !needed.iter().all(|p| set.contains(*p)),
+        Gate::OwnOrganizationOr(p) => !set.contains(p),
+        Gate::RebrandingOwner(verb) => {
+            let is_owner = org_type == OrgType::Owner && set.names().contains(&"manage:distributors");
+            return (!is_owner).then(|| format!("only owner organization can {verb} rebranding"));
+        }
+    };
+    refused.then(|| "insufficient permissions".to_owned())
+}
+
+async fn persona_sweep(t: &Test, persona: &Persona, role: &str) {
+    let set = Catalogue::built_in().effective(persona.org_type, &[role.to_owned()]).set();
+    for route in table().into_iter().filter(takes_bearer) {
+        if route.operation == "logout" {
+            continue;
+        }
+        let reply = call(t, &route, UNKNOWN).bearer(&persona.token).send().await;
+        let what = format!("{route:?} as {role} of {:?}: {}", persona.org_type, reply.text());
+        match refusal(route.gate, set, persona.org_type) {
+            Some(text) => {
+                assert_eq!(reply.status, 403, "{what}");
+                assert_eq!(reply.json(), serde_json::json!({"code": 403, "message": text, "data": null}), "{what}");
+            }
+            None => {
+                assert_ne!(reply.status, 401, "{what}");
+                assert!(reply.status.as_u16() < 500 || reply.status == 501, "{what}");
+                assert_ne!(reply.message(), "insufficient permissions", "{what}");
+                assert_eq!(reply.status == 501, route.is_pending(), "{what}");
+            }
+        }
+    }
+}
+
+api_test!(rule_38_every_role_at_every_level_meets_exactly_its_gates, |t| async move {
+    let tree = t.tree().await;
+    for org in [tree.owner, tree.distributor, tree.reseller, tree.customer] {
+        for role in ["super", "admin", "backoffice", "support", "reader"] {
+            let persona = t.user(org, &[role]).await;
+            persona_sweep(&t, &persona, role).await;
+        }
+    }
+});
+
+/// Status and body without what differs by request.
+fn bytes(reply: &Reply) -> (u16, String) {
+    (reply.status.as_u16(), reply.text())
+}
+
+api_test!(rule_26_foreign_malformed_and_missing_objects_answer_the_same_bytes, |t| async move {
+    let tree = t.tree().await;
+    let caller = t.user(tree.distributor, &["admin"]).await;
+    let foreign = t.user(tree.other_customer, &["admin"]).await;
+    let system = t.system(tree.other_customer).await;
+    for route in table().into_iter().filter(|r| takes_bearer(r) && r.path.contains("{id}") && !r.is_pending()) {
+        let ids = match route.family {
+            Some(OrgType::Distributor) => vec![tree.other_distributor.to_string(), tree.reseller.to_string()],
+            Some(OrgType::Reseller) => vec![tree.other_reseller.to_string(), tree.customer.to_string()],
+            Some(_) => vec![tree.other_customer.to_string(), tree.reseller.to_string()],
+            None if route.path.starts_with("/users") => vec![foreign.id.to_string()],
+            None => vec![system.id.to_string()],
+        };
+        let missing = bytes(&call(&t, &route, UNKNOWN).bearer(&caller.token).send().await);
+        for id in ids.iter().map(String::as_str).chain(["not-a-uuid", "0195fada00007000800000000000dead"]) {
+            let reply = call(&t, &route, id).bearer(&caller.token).send().await;
+            assert_eq!(bytes(&reply), missing, "{route:?} with {id}");
+        }
+    }
+});
+
+api_test!(rule_16_17_no_route_serves_a_caller_whose_right_has_ended, |t| async move {
+    let tree = t.tree().await;
+    let expired = t.user(tree.reseller, &["admin"]).await;
+    t.advance(Duration::from_secs(31 * 60));
+    let signed_out = t.user(tree.reseller, &["admin"]).await;
+    t.post("/api/auth/logout").bearer(&signed_out.token).send().await.expect(200);
+    let suspended = t.user(tree.reseller, &["admin"]).await;
+    t.suspend_user(suspended.id).await;
+    let below = t.user(tree.customer, &["admin"]).await;
+    t.suspend_organization(tree.reseller).await;
+    let deleted = t.user(tree.other_customer, &["admin"]).await;
+    t.delete_user(deleted.id).await;
+    for route in table().into_iter().filter(takes_bearer) {
+        let cases = [
+            (&expired, "invalid token"),
+            (&signed_out, "user account has been suspended"),
+            (&suspended, "user account has been suspended"),
+            (&below, "user account has been suspended"),
+            (&deleted, "token has been revoked"),
+        ];
+        for (persona, message) in cases {
+            let reply = call(&t, &route, UNKNOWN).bearer(&persona.token).send().await;
+            assert_eq!((reply.status.as_u16(), reply.message()), (401, message.to_owned()), "{route:?}");
+        }
+    }
+});
+
+api_test!(rule_40_unknown_paths_and_methods_are_one_404, |t| async move {
+    for (method, path) in [
+        ("GET", "/api/nope"),
+        ("PATCH", "/api/users"),
+        ("DELETE", "/health"),
+        ("POST", "/backend/api/me"),
+        ("PUT", "/collect/api/systems/heartbeat"),
+        ("GET", "/api/users/totals/more"),
+    ] {
+        let reply = t.call(method.parse().unwrap(), path).send().await;
+        assert_eq!(reply.json(), serde_json::json!({"code": 404, "message": "api not found", "data": null}));
+        assert_eq!(reply.status, 404);
+    }
+});
