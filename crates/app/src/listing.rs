@@ -4,8 +4,7 @@ use bailiwick_domain::OrgId;
 use bailiwick_store::organizations::list::States;
 use uuid::Uuid;
 
-/// Effective states asked for; none given = enabled and suspended, only unknown ones = nothing. `active` is what
-/// older clients of the user list call enabled.
+/// Effective states asked for; none given = enabled and suspended, only unknown ones = nothing.
 pub(crate) fn states(values: &[String]) -> States {
     if values.is_empty() {
         return States::default();

@@ -2,4 +2,6 @@
 
 pub mod health;
 pub mod me;
+pub mod organizations;
 pub mod session;
+pub mod users;

@@ -1,5 +1,9 @@
 //! The three organization families, the flat organization list and the VAT validator.
 
+use crate::{
+    manage::organizations,
+    wire::organizations::{CustomerList, DistributorList, OrganizationInput, OrganizationOutput, ResellerList},
+};
 use super::{Gate, Route, delete, get, patch, post, put};
 use bailiwick_domain::OrgType;
 use bailiwick_policy::Permission;
@@ -61,13 +65,24 @@ fn family(n: &Names) -> Vec<Route> {
     let own = Gate::OwnOrganizationOr(n.read[0]);
     let (one, many, f) = (n.one, n.many, n.failed);
     [
-        get(&p, format!("list{many}")).needs(n.read).failing(f[0]),
-        post(&p, format!("create{one}")).needs(n.manage).failing(f[1]).answers(201),
+        listed(n.family, get(&p, format!("list{many}")).needs(n.read).failing(f[0]).to(organizations::list)),
+        post(&p, format!("create{one}"))
+            .needs(n.manage)
+            .failing(f[1])
+            .answers(201)
+            .takes::<OrganizationInput>()
+            .gives::<OrganizationOutput>()
+            .to(organizations::create),
         get(format!("{p}/totals"), format!("get{many}Totals")).needs(n.read).failing(f[10]),
         get(format!("{p}/trend"), format!("get{many}Trend")).needs(n.read).failing(f[11]),
         get(format!("{p}/export"), format!("export{many}")).needs(n.read),
-        get(&id, format!("get{one}")).gate(own).failing(f[2]),
-        put(&id, format!("update{one}")).needs(n.manage).failing(f[3]),
+        get(&id, format!("get{one}")).gate(own).failing(f[2]).gives::<OrganizationOutput>().to(organizations::show),
+        put(&id, format!("update{one}"))
+            .needs(n.manage)
+            .failing(f[3])
+            .takes::<OrganizationInput>()
+            .gives::<OrganizationOutput>()
+            .to(organizations::update),
         delete(&id, format!("delete{one}")).needs(n.manage).failing(f[4]),
         patch(format!("{id}/restore"), format!("restore{one}")).needs(n.manage).failing(f[5]),
         delete(format!("{id}/destroy"), format!("destroy{one}")).needs(n.destroy).failing(f[6]),
@@ -78,4 +93,13 @@ fn family(n: &Names) -> Vec<Route> {
     .into_iter()
     .map(|row| row.family(n.family))
     .collect()
+}
+
+/// The page is named after its family.
+fn listed(family: OrgType, row: Route) -> Route {
+    match family {
+        OrgType::Owner | OrgType::Distributor => row.gives::<DistributorList>(),
+        OrgType::Reseller => row.gives::<ResellerList>(),
+        OrgType::Customer => row.gives::<CustomerList>(),
+    }
 }

@@ -1,0 +1,81 @@
+//! Distributors, resellers and customers: one set of handlers, the route says which family (contract 02 §4).
+
+use crate::{
+    envelope::Answer,
+    error::Outcome,
+    extract::{Ctx, Family, JsonBody, Params, PathId, Who},
+    wire::organizations::{OrganizationInput, OrganizationList, OrganizationOutput},
+};
+use axum::extract::State;
+use bailiwick_app::{
+    App,
+    organizations::{self, ListQuery},
+};
+use bailiwick_domain::{OrgId, SortDirection};
+
+/// Rows of a page unless the client says otherwise.
+const PAGE_SIZE: u64 = 20;
+
+/// `GET /{p}`.
+pub async fn list(
+    State(app): State<App>,
+    Who(caller): Who,
+    Family(family): Family,
+    params: Params,
+) -> Outcome<Answer<OrganizationList>> {
+    let page = organizations::list(&app, &caller, family, query(&params)).await?;
+    let (sort_by, direction) = (params.one("sort_by"), params.one("sort_direction"));
+    let list = OrganizationList::of(family, page, sort_by, direction);
+    Ok(Answer::ok(format!("{} retrieved successfully", family.plural()), list))
+}
+
+fn query(params: &Params) -> ListQuery {
+    ListQuery {
+        page: params.page(PAGE_SIZE),
+        search: params.one("search").unwrap_or_default().to_owned(),
+        sort_by: params.one("sort_by").unwrap_or_default().to_owned(),
+        direction: SortDirection::parse(params.one("sort_direction").unwrap_or_default()),
+        status: params.many("status"),
+        created_by: params.many("created_by"),
+        organization_id: params.many("organization_id"),
+        include_hierarchy: params.is_true("include_hierarchy"),
+    }
+}
+
+/// `POST /{p}`.
+pub async fn create(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    Family(family): Family,
+    body: JsonBody,
+) -> Outcome<Answer<OrganizationOutput>> {
+    let body = || Ok(body.parse::<OrganizationInput>()?.into());
+    let created = organizations::create(&app, &caller, &request, family, body).await?;
+    Ok(Answer::created(format!("{} created successfully", family.as_str()), created.into()))
+}
+
+/// `GET /{p}/{id}`.
+pub async fn show(
+    State(app): State<App>,
+    Who(caller): Who,
+    Family(family): Family,
+    PathId(id): PathId<OrgId>,
+) -> Outcome<Answer<OrganizationOutput>> {
+    let found = organizations::get(&app, &caller, family, id).await?;
+    Ok(Answer::ok(format!("{} retrieved successfully", family.as_str()), found.into()))
+}
+
+/// `PUT /{p}/{id}`.
+pub async fn update(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    Family(family): Family,
+    PathId(id): PathId<OrgId>,
+    body: JsonBody,
+) -> Outcome<Answer<OrganizationOutput>> {
+    let body = || Ok(body.parse::<OrganizationInput>()?.into());
+    let updated = organizations::update(&app, &caller, &request, family, id, body).await?;
+    Ok(Answer::ok(format!("{} updated successfully", family.as_str()), updated.into()))
+}

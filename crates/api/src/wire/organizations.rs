@@ -1,0 +1,263 @@
+//! Organizations (contract 02 §3, §5).
+
+use crate::envelope::Pagination;
+use bailiwick_app::organizations::{Listed, OrganizationBody};
+use bailiwick_domain::{OrgType, Organization, Page, Ts, org};
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+/// Body of POST and PUT. Other fields are ignored.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct OrganizationInput {
+    /// Not blank, at most 255 characters; required by POST.
+    pub name: Option<String>,
+    /// Free text.
+    pub description: Option<String>,
+    /// Client keys; `vat` is required by POST. PUT lays them over the stored ones.
+    #[schema(value_type = Option<Object>)]
+    pub custom_data: Option<Map<String, Value>>,
+    /// Parent of a new reseller or customer, in place of the caller's organization.
+    pub created_by_organization_id: Option<String>,
+}
+
+impl From<OrganizationInput> for OrganizationBody {
+    fn from(input: OrganizationInput) -> OrganizationBody {
+        OrganizationBody {
+            name: input.name,
+            description: input.description,
+            custom_data: input.custom_data,
+            created_by_organization_id: input.created_by_organization_id,
+        }
+    }
+}
+
+/// Who created something, as known then; the organization's name is the present one.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CreatorOutput {
+    /// `""` when no user did.
+    pub user_id: String,
+    /// User name.
+    pub username: String,
+    /// Display name.
+    pub name: String,
+    /// E-mail.
+    pub email: String,
+    /// The creator's organization, or the attributed one.
+    pub organization_id: String,
+    /// Its name.
+    pub organization_name: String,
+    /// Present and true when attributed by `created_by_organization_id`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub on_behalf_of: bool,
+}
+
+impl From<org::Creator> for CreatorOutput {
+    fn from(creator: org::Creator) -> CreatorOutput {
+        CreatorOutput {
+            user_id: creator.user_id.map(|id| id.to_string()).unwrap_or_default(),
+            username: creator.username,
+            name: creator.name,
+            email: creator.email,
+            organization_id: creator.organization_id.map(|id| id.to_string()).unwrap_or_default(),
+            organization_name: creator.organization_name,
+            on_behalf_of: creator.on_behalf_of,
+        }
+    }
+}
+
+/// A distributor, reseller or customer.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct OrganizationOutput {
+    /// Id.
+    pub id: String,
+    /// The same value again.
+    pub logto_id: String,
+    /// Name.
+    pub name: String,
+    /// `""` when absent.
+    pub description: String,
+    /// Client keys, then `type`, `createdBy`, `createdAt` and, after a PUT, `updatedBy`, `updatedAt`.
+    #[schema(value_type = Object)]
+    pub custom_data: CustomData,
+    /// Creation.
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Ts,
+    /// Last change.
+    #[schema(value_type = String, format = DateTime)]
+    pub updated_at: Ts,
+    /// Null outside identity mode `logto`.
+    #[schema(required = true, value_type = Option<String>, format = DateTime)]
+    pub logto_synced_at: Option<Ts>,
+    /// Null outside identity mode `logto`.
+    #[schema(required = true)]
+    pub logto_sync_error: Option<String>,
+    /// Effective.
+    #[schema(required = true, value_type = Option<String>, format = DateTime)]
+    pub deleted_at: Option<Ts>,
+    /// The ancestor it is inherited from.
+    #[schema(required = true)]
+    pub deleted_by_org_id: Option<String>,
+    /// Effective.
+    #[schema(required = true, value_type = Option<String>, format = DateTime)]
+    pub suspended_at: Option<Ts>,
+    /// The ancestor it is inherited from.
+    #[schema(required = true)]
+    pub suspended_by_org_id: Option<String>,
+    /// Whether this organization or one above it has rebranding enabled.
+    pub rebranding_enabled: bool,
+    /// Which one; left out unless enabled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rebranding_org_id: Option<String>,
+    /// Lists only.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub counts: Option<CountsOutput>,
+    /// Left out without a snapshot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_by: Option<CreatorOutput>,
+}
+
+/// What a list shows beside an organization.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CountsOutput {
+    /// Systems of the organization and what is below it.
+    pub systems_count: u64,
+    /// Distributors only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resellers_count: Option<u64>,
+    /// Distributors and resellers only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub customers_count: Option<u64>,
+    /// Assigned applications.
+    pub applications_count: u64,
+}
+
+impl From<Organization> for OrganizationOutput {
+    fn from(o: Organization) -> OrganizationOutput {
+        OrganizationOutput {
+            id: o.id.to_string(),
+            logto_id: o.id.to_string(),
+            name: o.name,
+            description: o.description,
+            custom_data: CustomData {
+                client: o.custom_data,
+                org_type: o.org_type,
+                parent: o.parent_id.map(|id| id.to_string()),
+                created_at: o.created_at,
+                updated: o.updated_by_org_id.map(|id| (id.to_string(), o.updated_at)),
+            },
+            created_at: o.created_at,
+            updated_at: o.updated_at,
+            logto_synced_at: None,
+            logto_sync_error: None,
+            deleted_at: o.deleted.at,
+            deleted_by_org_id: o.deleted.by.map(|id| id.to_string()),
+            suspended_at: o.suspended.at,
+            suspended_by_org_id: o.suspended.by.map(|id| id.to_string()),
+            // Nothing stores a rebranding yet, so none is enabled anywhere.
+            rebranding_enabled: false,
+            rebranding_org_id: None,
+            counts: None,
+            created_by: o.created_by.map(CreatorOutput::from),
+        }
+    }
+}
+
+impl From<Listed> for OrganizationOutput {
+    fn from(listed: Listed) -> OrganizationOutput {
+        let (family, n) = (listed.organization.org_type, listed.counts);
+        let counts = CountsOutput {
+            systems_count: n.systems,
+            resellers_count: (family == OrgType::Distributor).then_some(n.resellers),
+            customers_count: (family != OrgType::Customer).then_some(n.customers),
+            applications_count: n.applications,
+        };
+        OrganizationOutput { counts: Some(counts), ..listed.organization.into() }
+    }
+}
+
+/// Client keys with the server's merged in (contract 02 §3.1).
+#[derive(Debug)]
+pub struct CustomData {
+    client: Map<String, Value>,
+    org_type: OrgType,
+    parent: Option<String>,
+    created_at: Ts,
+    updated: Option<(String, Ts)>,
+}
+
+impl Serialize for CustomData {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (key, value) in &self.client {
+            map.serialize_entry(key, value)?;
+        }
+        map.serialize_entry("type", self.org_type.as_str())?;
+        map.serialize_entry("createdBy", &self.parent)?;
+        map.serialize_entry("createdAt", &self.created_at.rfc3339(0))?;
+        if let Some((by, at)) = &self.updated {
+            map.serialize_entry("updatedBy", by)?;
+            map.serialize_entry("updatedAt", &at.rfc3339(0))?;
+        }
+        map.end()
+    }
+}
+
+/// One page of a family, under the family's name.
+#[derive(Debug)]
+pub struct OrganizationList {
+    family: OrgType,
+    rows: Vec<OrganizationOutput>,
+    pagination: Pagination,
+}
+
+impl OrganizationList {
+    /// Of a page, with the sort as the client sent it.
+    pub fn of(
+        family: OrgType,
+        page: Page<Listed>,
+        sort_by: Option<&str>,
+        direction: Option<&str>,
+    ) -> OrganizationList {
+        let pagination = Pagination::of(&page, sort_by, direction);
+        let rows = page.rows.into_iter().map(OrganizationOutput::from).collect();
+        OrganizationList { family, rows, pagination }
+    }
+}
+
+impl Serialize for OrganizationList {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(2))?;
+        map.serialize_entry(self.family.plural(), &self.rows)?;
+        map.serialize_entry("pagination", &self.pagination)?;
+        map.end()
+    }
+}
+
+/// Schema of a page of distributors.
+#[derive(ToSchema)]
+pub struct DistributorList {
+    /// Rows.
+    pub distributors: Vec<OrganizationOutput>,
+    /// Page.
+    pub pagination: Pagination,
+}
+
+/// Schema of a page of resellers.
+#[derive(ToSchema)]
+pub struct ResellerList {
+    /// Rows.
+    pub resellers: Vec<OrganizationOutput>,
+    /// Page.
+    pub pagination: Pagination,
+}
+
+/// Schema of a page of customers.
+#[derive(ToSchema)]
+pub struct CustomerList {
+    /// Rows.
+    pub customers: Vec<OrganizationOutput>,
+    /// Page.
+    pub pagination: Pagination,
+}
