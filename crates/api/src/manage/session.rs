@@ -5,11 +5,23 @@ use crate::{
     error::Outcome,
     extract::{Ctx, JsonBody, Who},
     gate::authorization,
-    wire::session::{LoggedOut, Refresh, SessionTokens, SessionUser, UserPermissions, required},
+    wire::session::{Exchange, LoggedOut, Refresh, SessionTokens, SessionUser, UserPermissions, required},
 };
 use axum::extract::State;
 use bailiwick_app::{App, auth};
 use http::HeaderMap;
+
+/// `POST /auth/exchange`.
+pub async fn exchange(
+    State(app): State<App>,
+    Ctx(request): Ctx,
+    body: JsonBody,
+) -> Outcome<Answer<SessionTokens>> {
+    app.token_requests.check(request.client_ip)?;
+    let token = required("access_token", body.parse_request::<Exchange>()?.access_token)?;
+    let session = auth::exchange(&app, &token).await?;
+    Ok(Answer::ok("token exchange successful", session.into()))
+}
 
 /// `POST /auth/refresh`.
 pub async fn refresh(

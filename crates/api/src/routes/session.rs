@@ -9,6 +9,7 @@ pub(super) fn rows() -> Vec<Route> {
         get("/health", "getHealth").credential(Public).to(manage::health::show).gives::<manage::health::Health>(),
         post("/auth/exchange", "exchangeToken")
             .credential(Public)
+            .to(manage::session::exchange)
             .takes::<wire::Exchange>()
             .gives::<wire::SessionTokens>(),
         post("/auth/refresh", "refreshToken")
@@ -24,7 +25,8 @@ pub(super) fn rows() -> Vec<Route> {
         post("/me/change-password", "changePassword")
             .credential(User)
             .to(manage::me::change_password)
-            .takes::<wire::PasswordChange>(),
+            .takes::<wire::PasswordChange>()
+            .gives_null(),
         post("/me/change-info", "changeInfo").credential(User),
         get("/user/permissions", "getUserPermissions")
             .credential(Provider)

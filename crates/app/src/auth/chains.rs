@@ -5,9 +5,10 @@ use super::{
     bearer::{suspended, unreadable},
     identity_of,
     keys::TokenKind,
+    profile::not_read,
     tokens, user_object,
 };
-use crate::App;
+use crate::{App, oidc};
 use bailiwick_domain::{ChainId, Error, LoginId, Result, Ts, UserId};
 use bailiwick_policy::{Caller, Identity};
 use bailiwick_store::{
@@ -51,9 +52,21 @@ fn fresh_chain(app: &App, user: UserId, login: Option<LoginId>, now: Ts, life: D
     }
 }
 
+/// Exchange: an access token of the provider starts a chain (contract 01 §2.5).
+///
+/// # Errors
+/// 401 for a token that is not good here, issued to a client that is not first-party, or of a user who may not sign
+/// in; 502 and 504 for the provider; 503 when state cannot be read.
+pub async fn exchange(app: &App, provider_token: &str) -> Result<Session> {
+    let refused = || Error::unauthenticated("invalid access token");
+    let subject = oidc::subject_of_access_token(app, provider_token).await.map_err(not_read)?;
+    let subject = subject.filter(|subject| subject.first_party).ok_or_else(refused)?;
+    start(app, subject.user_id, Some(subject.login_id)).await
+}
+
 /// Starts a chain for a user whom a provider has named. The user, and the login it came from, are held while it is
 /// written: a suspension or sign-out at the same moment either sees the new chain or prevents it.
-pub(crate) async fn start(app: &App, user: UserId, login: Option<LoginId>) -> Result<Session> {
+async fn start(app: &App, user: UserId, login: Option<LoginId>) -> Result<Session> {
     let refused = || Error::unauthenticated("invalid access token");
     let now = app.now();
     let mut tx = app.db.begin().await.map_err(unreadable)?;

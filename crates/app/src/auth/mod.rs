@@ -11,7 +11,7 @@ mod tokens;
 mod user_object;
 
 pub use bearer::{authenticate_bearer, bearer_token, is_api_key};
-pub use chains::{Session, chain_of, issue_token, logout, purge_expired, refresh, start_purging};
+pub use chains::{Session, chain_of, exchange, issue_token, logout, purge_expired, refresh, start_purging};
 pub use failures::Failures;
 pub use keys::{Keys, MIN_SECRET_BYTES, TokenKind, token_digest};
 pub use limits::AddressLimit;

@@ -1,13 +1,15 @@
 //! `GET /user/permissions` and `GET /user/profile`: the two reads that also take a provider's token (contract 01 §2.10).
 
 use super::{
-    bearer::{authenticate_access_token, authenticate_bearer, is_api_key},
+    bearer::{authenticate_access_token, authenticate_bearer, is_api_key, refuse_disabled, unreadable},
+    identity_of,
     keys::TokenKind,
     user_object::{UserObject, user_object},
 };
-use crate::App;
+use crate::{App, oidc};
 use bailiwick_domain::{Error, Result};
 use bailiwick_policy::Caller;
+use bailiwick_store::identities;
 
 fn invalid() -> Error {
     Error::unauthenticated("invalid token")
@@ -31,7 +33,10 @@ pub async fn user_of_any_token(app: &App, header: Option<&str>) -> Result<UserOb
     if is_own(app, token) {
         return object_of(&authenticate_access_token(app, token).await?);
     }
-    Err(invalid())
+    let subject = oidc::subject_of_access_token(app, token).await.map_err(not_read)?.ok_or_else(invalid)?;
+    let user = identities::get(&app.db, subject.user_id).await.map_err(unreadable)?.ok_or_else(invalid)?;
+    refuse_disabled(user.standing)?;
+    Ok(user_object(&identity_of(&app.catalogue, user)))
 }
 
 /// Whether one of our keys is named: such a token is not shown to the provider.
@@ -39,6 +44,14 @@ fn is_own(app: &App, token: &str) -> bool {
     [TokenKind::Access, TokenKind::Impersonation, TokenKind::Refresh]
         .into_iter()
         .any(|kind| app.keys.names(kind, token))
+}
+
+/// What the provider could not tell: upstream faults keep their answer, all else is state that cannot be read.
+pub(crate) fn not_read(e: Error) -> Error {
+    match e {
+        Error::Upstream { .. } | Error::UpstreamTimeout(_) | Error::Unauthenticated { .. } => e,
+        other => unreadable(other),
+    }
 }
 
 /// The caller's own user object; under impersonation the target's.
