@@ -146,6 +146,10 @@ impl JsonBody {
 }
 
 fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FieldError> {
+    // serde would take an array for a structure, field by field.
+    if bytes.trim_ascii_start().first().is_some_and(|b| *b != b'{') {
+        return Err(FieldError::new("unknown", "must be a JSON object"));
+    }
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|e| {
         let path = e.path().to_string();

@@ -4,7 +4,10 @@ use crate::routes::{Class, Credential, Gate, Route, table};
 use serde_json::{Map, Value, json};
 use utoipa::{
     PartialSchema, ToSchema,
-    openapi::{RefOr, schema::Schema},
+    openapi::{
+        RefOr,
+        schema::{Object, Schema, Type},
+    },
 };
 
 /// A wire type's schema, with those it refers to.
@@ -22,6 +25,15 @@ impl SchemaOf {
             name: || T::name().into_owned(),
             schema: <T as PartialSchema>::schema,
             others: <T as ToSchema>::schemas,
+        }
+    }
+
+    /// Of an answer whose `data` is always null.
+    pub fn null() -> SchemaOf {
+        SchemaOf {
+            name: || "Null".to_owned(),
+            schema: || Schema::Object(Object::builder().schema_type(Type::Null).build()).into(),
+            others: |_| {},
         }
     }
 

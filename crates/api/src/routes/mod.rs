@@ -201,6 +201,12 @@ impl Route {
         Route { gives: Some(SchemaOf::of::<T>()), ..self }
     }
 
+    /// `data` is always null.
+    #[must_use]
+    fn gives_null(self) -> Route {
+        Route { gives: Some(SchemaOf::null()), ..self }
+    }
+
     /// The handler.
     #[must_use]
     fn to<H, T>(self, handler: H) -> Route
