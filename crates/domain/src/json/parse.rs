@@ -17,11 +17,11 @@ pub fn parse<'a>(input: &'a [u8], limits: &Limits) -> Result<Json<'a>, JsonError
         lone_surrogates: limits.lone_surrogates,
     };
     p.space();
-    let value = p.value()?;
+    let value = p.value().map_err(|e| *e)?;
     p.space();
     match p.peek() {
         None => Ok(value),
-        Some(_) => Err(p.error(Reason::TrailingData)),
+        Some(_) => Err(*p.error(Reason::TrailingData)),
     }
 }
 
@@ -35,17 +35,18 @@ struct Parser<'a> {
     lone_surrogates: LoneSurrogate,
 }
 
-type Parsed<T> = Result<T, JsonError>;
+/// The error is boxed here so that results stay small and values are moved rarely and in one piece.
+type Parsed<T> = Result<T, Box<JsonError>>;
 
 impl<'a> Parser<'a> {
     #[cold]
-    fn error(&self, reason: Reason) -> JsonError {
-        JsonError { reason, at: self.at }
+    fn error(&self, reason: Reason) -> Box<JsonError> {
+        Box::new(JsonError { reason, at: self.at })
     }
 
     /// The byte here cannot stand here.
     #[cold]
-    fn unexpected(&self) -> JsonError {
+    fn unexpected(&self) -> Box<JsonError> {
         let here = self.text.get(self.at..).and_then(|rest| rest.chars().next());
         self.error(here.map_or(Reason::UnexpectedEnd, Reason::Unexpected))
     }
@@ -154,7 +155,7 @@ impl<'a> Parser<'a> {
         let Some(doubled) = duplicate(&pairs) else { return Ok(pairs) };
         if self.duplicates == Duplicates::Reject {
             let key: String = pairs[doubled].0.chars().take(64).collect();
-            return Err(JsonError { reason: Reason::DuplicateKey(key), at: self.at - 1 });
+            return Err(Box::new(JsonError { reason: Reason::DuplicateKey(key), at: self.at - 1 }));
         }
         // Each key stays where it first stood and takes its last value. Sorting indices keeps this n log n even
         // for a document made of nothing but repeated keys.
@@ -255,7 +256,7 @@ impl<'a> Parser<'a> {
             Some(b'f') => '\u{c}',
             Some(b'u') => return self.unicode_escape(),
             Some(_) => return Err(self.error(Reason::BadEscape)),
-            None => return Err(JsonError { reason: Reason::UnexpectedEnd, at: self.bytes.len() }),
+            None => return Err(Box::new(JsonError { reason: Reason::UnexpectedEnd, at: self.bytes.len() })),
         };
         self.at += 2;
         Ok(c)
