@@ -2,7 +2,7 @@
 //!
 //! The tree borrows from the input; numbers keep their literal, objects keep the order of their keys.
 //! One parser serves the alerting proxy (duplicate keys refused, contract 04 §1.4) and inventory documents
-//! (the last duplicate wins, contract 03 §4.1).
+//! (the last duplicate wins, contract 03 §6.1).
 
 use std::{borrow::Cow, fmt};
 
