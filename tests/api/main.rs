@@ -2,5 +2,7 @@
 
 mod coverage;
 mod http;
+mod organizations;
 mod session;
 mod sweep;
+mod users;

@@ -40,7 +40,7 @@ pub(crate) const LOCK_PATH: &str = "SELECT id, type, p2, p3, eff_suspended_at, e
     FROM organizations WHERE id IN (?, ?, ?) \
     ORDER BY CASE type WHEN 'owner' THEN 1 WHEN 'distributor' THEN 2 WHEN 'reseller' THEN 3 ELSE 4 END [[FOR SHARE||]]";
 pub(crate) const LOCK: &str =
-    "SELECT name, description, vat, custom_data FROM organizations WHERE id = ? [[FOR UPDATE||]]";
+    "SELECT name, description, vat, custom_data FROM organizations WHERE id = ? [[FOR NO KEY UPDATE||]]";
 pub(crate) const INSERT: &str = "INSERT INTO organizations (id, type, parent_id, p2, p3, name, name_key, description, \
     description_key, vat, vat_key, custom_data, search_key, created_by, creator_user_id, creator_org_id, creator_key, \
     created_at, updated_at, eff_suspended_at, eff_suspended_by, eff_deleted_at, eff_deleted_by) \

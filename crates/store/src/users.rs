@@ -44,7 +44,7 @@ macro_rules! get {
 }
 
 pub(crate) const GET: &str = get!();
-pub(crate) const LOCK: &str = concat!(get!(), " [[FOR UPDATE OF u||]]");
+pub(crate) const LOCK: &str = concat!(get!(), " [[FOR NO KEY UPDATE OF u||]]");
 pub(crate) const TAKEN: &str = "SELECT username_key, CASE WHEN deleted_at IS NULL THEN email_key END AS email_key, \
     CASE WHEN deleted_at IS NULL THEN phone END AS phone FROM users \
     WHERE (username_key = ? OR email_key = ? OR phone = ?) AND id <> ?";
@@ -350,6 +350,6 @@ pub async fn relocate(
 }
 
 /// What `search` looks through (contract 01 §5.4): name or e-mail.
-fn search_key(name: &str, email: &Email) -> String {
+pub(crate) fn search_key(name: &str, email: &Email) -> String {
     format!("{}\u{1f}{}", fold(name), email.key())
 }
