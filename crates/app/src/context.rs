@@ -1,6 +1,7 @@
 //! The application: everything a use case reaches, passed as `&App`.
 
 use crate::{
+    alerting::{self, Alerting},
     auth::{self, AddressLimit, Keys},
     credentials::Credentials,
     ingest::Ingest,
@@ -56,6 +57,8 @@ pub struct Inner {
     credentials: OnceLock<Credentials>,
     /// Group commits; started by the first that has something to write.
     ingest: OnceLock<Ingest>,
+    /// Alert router and its limits.
+    alerting: Alerting,
     /// Start of the process.
     pub started_at: Ts,
     /// Background tasks, drained at shutdown.
@@ -68,7 +71,7 @@ impl App {
     /// Puts the parts together. Reads nothing and starts nothing.
     ///
     /// # Errors
-    /// A secret that is too short (contract 01 §8 rule 9).
+    /// A secret that is too short (contract 01 §8 rule 9), or an alert router's address that cannot be used.
     pub fn new(
         settings: Settings,
         db: Db,
@@ -81,7 +84,9 @@ impl App {
         let limits = &settings.limits;
         let token_requests =
             AddressLimit::new(clock.clone(), limits.token_requests_per_second, limits.token_request_burst);
+        let alerting = Alerting::new(&settings, &clock)?;
         Ok(App(Arc::new(Inner {
+            alerting,
             keys,
             passwords: Passwords::new(),
             token_requests,
@@ -102,6 +107,7 @@ impl App {
     pub fn start_background(&self) {
         auth::start_purging(self);
         inventory::start_worker(self);
+        alerting::start_background(self);
     }
 
     /// What is known of the credentials of systems.
@@ -113,6 +119,11 @@ impl App {
     /// The group commits of what systems send.
     pub fn ingest(&self) -> &Ingest {
         self.ingest.get_or_init(|| Ingest::start(&self.db, &self.tasks, &self.stop))
+    }
+
+    /// The alert router and its limits.
+    pub fn alerting(&self) -> &Alerting {
+        &self.alerting
     }
 
     /// Now.

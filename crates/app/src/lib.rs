@@ -3,17 +3,18 @@
 //! To add one: a function in the module of its resource that takes `&App` and the `Caller`, loads its target, asks
 //! `policy::decide`, opens one write transaction, writes the audit row in it and commits.
 
+pub mod alerting;
 pub mod audit;
 pub mod auth;
 pub mod bootstrap;
 pub mod context;
 pub mod credentials;
+pub mod demo;
 pub mod ingest;
 pub mod inventory;
-pub mod demo;
 mod listing;
-pub mod organizations;
 pub mod oidc;
+pub mod organizations;
 pub mod passwords;
 pub mod settings;
 pub mod systems;

@@ -1,0 +1,359 @@
+//! Alerts and silences in the service's own database (contract 04 §5.2 to §5.4, §5.8, §5.9). The rules are those of
+//! `alerting::router`; here they are read, applied and written in one transaction.
+
+use super::{Fault, Sender};
+use crate::{App, ingest::batch::Batch};
+use bailiwick_alerting::{
+    Fingerprint, Labels, ListedAlert, ListedSilence, Nanos, PostedAlert, PostedSilence, StoredAlert,
+    StoredSilence,
+    listing::NEUTRAL_RECEIVER,
+    router::{self, Outage, active_silences, put_silence},
+    silence::is_owned,
+};
+use bailiwick_domain::{OrgId, Ts, ports::random};
+use bailiwick_store::{
+    Db, StoreError, Tx,
+    router::{self as rows, AlertRow, Counts, SilenceRow},
+};
+use serde::{Serialize, de::DeserializeOwned};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::OnceLock,
+    time::Duration,
+};
+use uuid::Uuid;
+
+/// Pushes of one group at most.
+const PUSHES: usize = 64;
+/// Rows of a system per allowed active alert or silence: ended ones are kept for a while, but not without end.
+const ROWS_PER_LIMIT: u64 = 20;
+/// Longest wait for a commit.
+const WAIT: Duration = Duration::from_secs(20);
+
+/// Group commit of pushes.
+pub(super) type Pushes = Batch<Push, Result<Outcome, String>>;
+
+/// The last outage, once it is known.
+#[derive(Debug, Default)]
+pub(super) struct KnownOutage(OnceLock<Option<Outage>>);
+
+impl KnownOutage {
+    pub(super) fn set(&self, outage: Option<rows::Outage>) {
+        let ends = outage.map(|o| (Nanos::from_ts(o.down_since), Nanos::from_ts(o.up_since)));
+        // Told once for each process.
+        let _ = self.0.set(ends.and_then(|(down, up)| Outage::new(down, up)));
+    }
+
+    fn get(&self) -> Option<&Outage> {
+        self.0.get().and_then(Option::as_ref)
+    }
+}
+
+/// One system's push.
+#[derive(Clone, Debug)]
+pub(super) struct Push {
+    tenant: OrgId,
+    system_key: String,
+    now: Nanos,
+    alerts: Vec<PostedAlert>,
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Outcome {
+    /// New alerts beyond a limit were not stored.
+    is_over_limit: bool,
+}
+
+/// What a group needs besides its pushes.
+#[derive(Clone, Copy)]
+struct Rules {
+    resolve_timeout: Duration,
+    alerts_per_system: u64,
+    alerts_per_tenant: u64,
+}
+
+/// Stores a push; answers after the commit of its group.
+pub(super) async fn push(
+    app: &App,
+    who: &Sender<'_>,
+    now: Nanos,
+    alerts: Vec<PostedAlert>,
+) -> Result<(), Fault> {
+    let push = Push { tenant: who.tenant, system_key: who.key().to_owned(), now, alerts };
+    let pushes = app.alerting().pushes.get_or_init(|| start(app));
+    match tokio::time::timeout(WAIT, pushes.submit(push)).await {
+        Ok(Ok(Ok(Outcome { is_over_limit: false }))) => Ok(()),
+        Ok(Ok(Ok(Outcome { is_over_limit: true }))) => Err(Fault::AlertLimit),
+        Ok(Ok(Err(log))) => Err(Fault::Internal(log)),
+        Ok(Err(lost)) => Err(Fault::Internal(lost.0.to_string())),
+        Err(_) => Err(Fault::Internal(format!("no commit within {WAIT:?}"))),
+    }
+}
+
+fn start(app: &App) -> Pushes {
+    let settings = &app.settings.alerting;
+    let rules = Rules {
+        resolve_timeout: settings.resolve_timeout,
+        alerts_per_system: settings.limits.alerts_per_system,
+        alerts_per_tenant: settings.limits.alerts_per_tenant,
+    };
+    let db = app.db.clone();
+    Batch::start(&app.tasks, app.stop.clone(), PUSHES, move |group| store_group(db.clone(), rules, group))
+}
+
+/// All pushes of a group in one commit; if that fails, each on its own, so that one cannot spoil the others.
+async fn store_group(
+    db: Db,
+    rules: Rules,
+    group: Vec<Push>,
+) -> Result<Vec<Result<Outcome, String>>, std::convert::Infallible> {
+    match store(&db, rules, &group).await {
+        Ok(outcomes) => return Ok(outcomes.into_iter().map(Ok).collect()),
+        Err(e) if group.len() == 1 => return Ok(vec![Err(e.to_string())]),
+        Err(e) => tracing::warn!(error = %e, "a group of pushes is stored one by one"),
+    }
+    let mut outcomes = Vec::with_capacity(group.len());
+    for push in group {
+        let stored = store(&db, rules, std::slice::from_ref(&push)).await;
+        let outcome = stored.map(|o| o.first().copied().unwrap_or_default());
+        outcomes.push(outcome.map_err(|e| e.to_string()));
+    }
+    Ok(outcomes)
+}
+
+async fn store(db: &Db, rules: Rules, group: &[Push]) -> Result<Vec<Outcome>, StoreError> {
+    let tenants: BTreeSet<OrgId> = group.iter().map(|p| p.tenant).collect();
+    let keys: BTreeSet<(OrgId, Fingerprint)> =
+        group.iter().flat_map(|p| p.alerts.iter().map(|a| (p.tenant, a.fingerprint()))).collect();
+    let keys: Vec<(OrgId, String)> = keys.into_iter().map(|(t, f)| (t, f.to_string())).collect();
+    let mut tx = db.begin().await?;
+    rows::lock_tenants(&mut tx, &tenants.into_iter().collect::<Vec<_>>()).await?;
+    let mut state = State { tx, rules, alerts: HashMap::new(), counts: HashMap::new(), tenants: HashMap::new() };
+    for (tenant, fingerprint, payload) in rows::alerts_by_key(&mut state.tx, &keys).await? {
+        if let (Ok(fingerprint), Some(stored)) = (fingerprint.parse(), read::<StoredAlert>(&payload)) {
+            state.alerts.insert((tenant, fingerprint), Kept { alert: stored, is_changed: false });
+        }
+    }
+    let mut outcomes = Vec::with_capacity(group.len());
+    for push in group {
+        let mut outcome = Outcome::default();
+        for alert in &push.alerts {
+            outcome.is_over_limit |= !state.take(push, alert).await?;
+        }
+        outcomes.push(outcome);
+    }
+    state.write().await?;
+    Ok(outcomes)
+}
+
+/// The rows a group concerns, as they become.
+struct State {
+    tx: Tx,
+    rules: Rules,
+    alerts: HashMap<(OrgId, Fingerprint), Kept>,
+    counts: HashMap<(OrgId, String), Counts>,
+    tenants: HashMap<OrgId, u64>,
+}
+
+struct Kept {
+    alert: StoredAlert,
+    is_changed: bool,
+}
+
+impl State {
+    /// Takes one alert in; false when it is new and beyond a limit.
+    async fn take(&mut self, push: &Push, posted: &PostedAlert) -> Result<bool, StoreError> {
+        let key = (push.tenant, posted.fingerprint());
+        let new = StoredAlert::new(posted.clone(), push.now, self.rules.resolve_timeout);
+        let old = self.alerts.get(&key).map(|k| &k.alert);
+        let is_known = old.is_some();
+        if let Some(old) = old.filter(|old| old.labels != new.labels) {
+            // Two label sets with one fingerprint are made on purpose; whoever was there first stays.
+            if !old.is_resolved(push.now) {
+                tracing::warn!(tenant = %push.tenant, fingerprint = %key.1, "a push collides with another alert");
+                return Ok(true);
+            }
+        }
+        let was_active = old.is_some_and(|old| !old.is_resolved(push.now));
+        let alert = router::store(old, new, push.now);
+        let is_active = !alert.is_resolved(push.now);
+        if is_active && !was_active && !self.make_room(push).await? {
+            return Ok(false);
+        }
+        if !is_known && !self.has_rows_left(push).await? {
+            // Over before it was known: nobody has seen it.
+            return Ok(true);
+        }
+        self.alerts.insert(key, Kept { alert, is_changed: true });
+        Ok(true)
+    }
+
+    async fn counts(&mut self, push: &Push) -> Result<&mut Counts, StoreError> {
+        let key = (push.tenant, push.system_key.clone());
+        if !self.counts.contains_key(&key) {
+            let counts = rows::count_alerts(&mut self.tx, push.tenant, &push.system_key, push.now.to_ts()).await?;
+            self.tenants.entry(push.tenant).or_insert(counts.of_tenant);
+            self.counts.insert(key.clone(), counts);
+        }
+        Ok(self.counts.entry(key).or_default())
+    }
+
+    /// Counts one more active alert, if the limits allow it.
+    async fn make_room(&mut self, push: &Push) -> Result<bool, StoreError> {
+        let Rules { alerts_per_system, alerts_per_tenant, .. } = self.rules;
+        let of_system = self.counts(push).await?.of_system;
+        let of_tenant = self.tenants.get(&push.tenant).copied().unwrap_or_default();
+        if of_system >= alerts_per_system || of_tenant >= alerts_per_tenant {
+            return Ok(false);
+        }
+        self.counts(push).await?.of_system += 1;
+        self.tenants.insert(push.tenant, of_tenant + 1);
+        Ok(true)
+    }
+
+    /// Counts one more row; false when a system piles up alerts that are over.
+    async fn has_rows_left(&mut self, push: &Push) -> Result<bool, StoreError> {
+        let most = self.rules.alerts_per_system.saturating_mul(ROWS_PER_LIMIT);
+        let counts = self.counts(push).await?;
+        counts.rows_of_system += 1;
+        Ok(counts.rows_of_system <= most)
+    }
+
+    async fn write(mut self) -> Result<(), StoreError> {
+        let mut changed = Vec::with_capacity(self.alerts.len());
+        for ((tenant, fingerprint), kept) in self.alerts.into_iter().filter(|(_, kept)| kept.is_changed) {
+            changed.push(AlertRow {
+                organization_id: tenant,
+                fingerprint: fingerprint.to_string(),
+                system_key: kept.alert.labels.value("system_key").to_owned(),
+                ends_at: kept.alert.ends_at.to_ts(),
+                payload: written(&kept.alert)?,
+            });
+        }
+        // In one order everywhere, so that processes do not wait for each other in a ring.
+        changed.sort_unstable_by(|a, b| {
+            (a.organization_id, &a.fingerprint).cmp(&(b.organization_id, &b.fingerprint))
+        });
+        rows::put_alerts(&mut self.tx, &changed).await?;
+        self.tx.commit().await
+    }
+}
+
+fn written<T: Serialize>(record: &T) -> Result<String, StoreError> {
+    serde_json::to_string(record).map_err(|e| StoreError::Corrupt(e.to_string()))
+}
+
+/// A record of another version that cannot be read counts as absent: the sender repeats it.
+fn read<T: DeserializeOwned>(payload: &str) -> Option<T> {
+    serde_json::from_str(payload)
+        .inspect_err(|e| tracing::error!(error = %e, "an unreadable record of the alert router"))
+        .ok()
+}
+
+/// The system's alerts with their status, and its silences.
+pub(super) async fn alerts(
+    app: &App,
+    who: &Sender<'_>,
+) -> Result<(Vec<ListedAlert>, Vec<ListedSilence>), Fault> {
+    let at = app.now();
+    let now = Nanos::from_ts(at);
+    let outage = app.alerting().outage.get();
+    // After an outage, alerts that ended in it are still shown for a while.
+    let from = if outage.is_some() { Ts(i64::MIN) } else { at };
+    let stored = rows::alerts_of_system(&app.db, who.tenant, who.key(), from).await?;
+    let stored: Vec<StoredAlert> = stored.iter().filter_map(|p| read(p)).collect();
+    let silences = rows::silences_of_system(&app.db, who.tenant, who.key(), at).await?;
+    let silences: Vec<ListedSilence> =
+        silences.iter().filter_map(|p| read::<StoredSilence>(p)).map(|s| s.listed(now)).collect();
+    let receivers = |_: &Labels| vec![NEUTRAL_RECEIVER.to_owned()];
+    let listed = router::list_alerts(&stored, &active_silences(&silences), now, outage, receivers);
+    Ok((listed, silences))
+}
+
+/// The system's silences that may still be read.
+pub(super) async fn silences(app: &App, who: &Sender<'_>) -> Result<Vec<ListedSilence>, Fault> {
+    let at = app.now();
+    let from = at.minus(app.settings.alerting.silence_retention);
+    let stored = rows::silences_of_system(&app.db, who.tenant, who.key(), from).await?;
+    let now = Nanos::from_ts(at);
+    Ok(stored.iter().filter_map(|p| read::<StoredSilence>(p)).map(|s| s.listed(now)).collect())
+}
+
+/// One silence of the tenant that may still be read.
+pub(super) async fn silence(app: &App, who: &Sender<'_>, id: Uuid) -> Result<Option<ListedSilence>, Fault> {
+    let now = Nanos::from_ts(app.now());
+    let payload = rows::silence(&app.db, who.tenant, id).await?;
+    let stored = payload.as_deref().and_then(read::<StoredSilence>);
+    let kept = stored.filter(|s| !s.is_removable(now, app.settings.alerting.silence_retention));
+    Ok(kept.map(|s| s.listed(now)))
+}
+
+/// Writes the silence and, if it takes the place of another, that one as expired.
+pub(super) async fn set_silence(
+    app: &App,
+    who: &Sender<'_>,
+    now: Nanos,
+    posted: PostedSilence,
+) -> Result<Uuid, Fault> {
+    let limits = &app.settings.alerting.limits;
+    let mut tx = app.db.begin().await?;
+    rows::lock_tenants(&mut tx, &[who.tenant]).await?;
+    let stored = match posted.id {
+        Some(id) => stored_silence(app, &mut tx, who.tenant, id, now).await?,
+        None => None,
+    };
+    let new_id = uuid::Builder::from_random_bytes(random(&*app.entropy)).into_uuid();
+    let decided = put_silence(posted, stored.as_ref(), Some(who.key()), now, new_id)?;
+    if decided.put.id == new_id {
+        let counts = rows::count_silences(&mut tx, who.tenant, who.key(), now.to_ts()).await?;
+        let is_more = decided.replaced.is_none();
+        let is_full = counts.of_system >= limits.silences_per_system || counts.of_tenant >= limits.silences_per_tenant;
+        let has_rows_left = counts.rows_of_system < limits.silences_per_system.saturating_mul(ROWS_PER_LIMIT);
+        if (is_more && is_full) || !has_rows_left {
+            return Err(Fault::SilenceLimit);
+        }
+    }
+    for silence in decided.replaced.iter().chain([&decided.put]) {
+        rows::put_silence(&mut tx, silence_row(who, silence)?).await?;
+    }
+    tx.commit().await?;
+    Ok(decided.put.id)
+}
+
+/// Expires the system's own silence.
+pub(super) async fn expire_silence(app: &App, who: &Sender<'_>, id: Uuid) -> Result<bool, Fault> {
+    let now = Nanos::from_ts(app.now());
+    let mut tx = app.db.begin().await?;
+    rows::lock_tenants(&mut tx, &[who.tenant]).await?;
+    let stored = stored_silence(app, &mut tx, who.tenant, id, now).await?;
+    let Some(stored) = stored.filter(|s| is_owned(&s.matchers, who.key())) else { return Ok(false) };
+    if let Some(expired) = stored.expired(now) {
+        rows::put_silence(&mut tx, silence_row(who, &expired)?).await?;
+        tx.commit().await?;
+    }
+    Ok(true)
+}
+
+async fn stored_silence(
+    app: &App,
+    tx: &mut Tx,
+    tenant: OrgId,
+    id: Uuid,
+    now: Nanos,
+) -> Result<Option<StoredSilence>, StoreError> {
+    let payload = rows::silence(tx, tenant, id).await?;
+    let stored = payload.as_deref().and_then(read::<StoredSilence>);
+    Ok(stored.filter(|s| !s.is_removable(now, app.settings.alerting.silence_retention)))
+}
+
+fn silence_row(who: &Sender<'_>, silence: &StoredSilence) -> Result<SilenceRow, StoreError> {
+    Ok(SilenceRow {
+        organization_id: who.tenant,
+        id: silence.id,
+        system_key: who.key().to_owned(),
+        ends_at: silence.ends_at.to_ts(),
+        payload: written(silence)?,
+    })
+}
+

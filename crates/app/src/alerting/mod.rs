@@ -1,0 +1,275 @@
+//! The alert interface for systems: who asks, what he may see and change, and where it is kept (contract 04 §1).
+//!
+//! One [`AlertRouter`] serves every operation: [`embedded`] keeps alerts and silences in the database, [`remote`] asks
+//! a router elsewhere. Both use the rules and the filters of the `alerting` crate, so both answer alike. To add an
+//! operation: a function here, one in each of the two.
+
+mod embedded;
+mod fault;
+mod queue;
+mod remote;
+mod throttle;
+mod upkeep;
+
+pub use fault::Fault;
+pub use throttle::{InFlight, Throttle};
+pub use upkeep::{deliver_queued, purge_ended, start_background};
+
+use crate::{
+    App,
+    credentials::SystemIdentity,
+    settings::{Router, RouterKind as Kind, Settings},
+};
+use bailiwick_alerting::{
+    AlertsQuery, Batch as ParsedBatch, Identity, Intake, Limits, ListedAlert, ListedSilence, Nanos, SilenceIntake,
+    SilencesQuery,
+    listing::{Viewer, select_alerts, select_silences},
+    parse_alerts, parse_silence,
+};
+use bailiwick_domain::{Clock, Error, OrgId, Result as DomainResult};
+use bailiwick_outbound::{RouterClient, RouterConfig, RouterKind, router_client};
+use std::sync::{Arc, OnceLock};
+use uuid::Uuid;
+
+/// What the service keeps of alerting between requests.
+#[derive(Debug)]
+pub struct Alerting {
+    router: AlertRouter,
+    /// Limits of each system.
+    pub throttle: Throttle,
+    /// Sizes that can be judged without storage.
+    pub limits: Limits,
+    /// Group commit of pushes to the embedded router; started by the first push.
+    pushes: OnceLock<embedded::Pushes>,
+    outage: embedded::KnownOutage,
+    waiting: queue::Waiting,
+}
+
+/// Where alerts and silences are.
+#[derive(Clone, Debug)]
+pub enum AlertRouter {
+    /// In the service's own database.
+    Embedded,
+    /// At a router elsewhere.
+    Remote(RouterClient),
+}
+
+impl Alerting {
+    /// From the settings.
+    ///
+    /// # Errors
+    /// A router address that cannot be used.
+    pub fn new(settings: &Settings, clock: &Arc<dyn Clock>) -> DomainResult<Alerting> {
+        let (alerting, limits) = (&settings.alerting, &settings.alerting.limits);
+        let router = match &alerting.router {
+            Router::Embedded => AlertRouter::Embedded,
+            Router::Remote(remote) => {
+                let config = RouterConfig {
+                    url: remote.url.clone(),
+                    prefix: remote.prefix.clone(),
+                    kind: match remote.kind {
+                        Kind::Mimir => RouterKind::Mimir,
+                        Kind::Cortex => RouterKind::Cortex,
+                        Kind::Plain => RouterKind::Plain,
+                    },
+                    in_flight: limits.in_flight,
+                    read_timeout: limits.read_timeout,
+                    write_timeout: limits.write_timeout,
+                };
+                AlertRouter::Remote(RouterClient::new(config, clock.clone()).map_err(Error::internal)?)
+            }
+        };
+        let (rate, burst) = (limits.requests_per_second, limits.request_burst);
+        Ok(Alerting {
+            router,
+            throttle: Throttle::new(clock.clone(), rate, burst, limits.in_flight_per_system),
+            limits: Limits { alerts_per_request: limits.alerts_per_request, ..Limits::default() },
+            pushes: OnceLock::new(),
+            outage: embedded::KnownOutage::default(),
+            waiting: queue::Waiting::default(),
+        })
+    }
+
+    /// The router for one worker: connections to a remote one belong to the runtime that uses them.
+    pub fn router_for_worker(&self) -> AlertRouter {
+        match &self.router {
+            AlertRouter::Embedded => AlertRouter::Embedded,
+            // The same settings have made a client before.
+            AlertRouter::Remote(client) => {
+                AlertRouter::Remote(client.with_own_connections().unwrap_or_else(|_| client.clone()))
+            }
+        }
+    }
+}
+
+/// The system that asks, for the time of one request.
+#[derive(Debug)]
+pub struct Sender<'a> {
+    /// Stable labels and display values.
+    pub identity: Identity,
+    /// The tenant: the system's organization at this moment.
+    pub tenant: OrgId,
+    /// `X-Request-Id`.
+    pub request_id: &'a str,
+}
+
+impl Sender<'_> {
+    /// From an authenticated system.
+    pub fn new<'a>(system: &SystemIdentity, request_id: &'a str) -> Sender<'a> {
+        let organization = &system.organization;
+        Sender {
+            identity: Identity {
+                system_key: system.system_key.clone(),
+                system_id: system.id.to_string(),
+                organization_id: organization.id.to_string(),
+                system_name: system.name.clone(),
+                system_type: system.system_type.clone().unwrap_or_default(),
+                system_fqdn: system.fqdn.clone(),
+                system_ipv4: system.ipv4_address.clone(),
+                organization_name: organization.name.clone(),
+                organization_type: organization.org_type.as_str().to_owned(),
+                organization_vat: system.organization_vat.clone().unwrap_or_default(),
+            },
+            tenant: organization.id,
+            request_id,
+        }
+    }
+
+    fn key(&self) -> &str {
+        &self.identity.system_key
+    }
+
+    fn viewer(&self) -> Viewer<'_> {
+        Viewer::System { system_key: &self.identity.system_key, organization_id: &self.identity.organization_id }
+    }
+
+    fn caller(&self) -> router_client::Caller<'_> {
+        router_client::Caller { tenant: &self.identity.organization_id, request_id: self.request_id }
+    }
+}
+
+/// Stores a push: all that is good in it, also when the rest is refused.
+pub async fn push_alerts(app: &App, router: &AlertRouter, who: &Sender<'_>, body: &[u8]) -> Result<(), Fault> {
+    let now = Nanos::from_ts(app.now());
+    let alerting = app.alerting();
+    let mut batch = parse_alerts(
+        body,
+        &Intake {
+            identity: Some(&who.identity),
+            now,
+            resolve_timeout: app.settings.alerting.resolve_timeout,
+            limits: &alerting.limits,
+        },
+    )?;
+    let alerts = std::mem::take(&mut batch.alerts);
+    let stored = if alerts.is_empty() {
+        Ok(())
+    } else {
+        match router {
+            AlertRouter::Embedded => embedded::push(app, who, now, alerts).await,
+            AlertRouter::Remote(client) => remote::push(app, client, who, now, alerts).await,
+        }
+    };
+    refused_first(&batch, stored)
+}
+
+/// What is wrong with the request comes before a limit, but not before a fault that calls for sending it again.
+fn refused_first(batch: &ParsedBatch, stored: Result<(), Fault>) -> Result<(), Fault> {
+    match (batch.refusal(), stored) {
+        (Some(reject), Ok(()) | Err(Fault::AlertLimit | Fault::Rejected(_))) => Err(reject.into()),
+        (_, stored) => stored,
+    }
+}
+
+/// The system's own alerts that the query selects, by fingerprint.
+pub async fn list_alerts(
+    app: &App,
+    router: &AlertRouter,
+    who: &Sender<'_>,
+    query: &AlertsQuery,
+) -> Result<Vec<ListedAlert>, Fault> {
+    let read = match router {
+        AlertRouter::Embedded => embedded::alerts(app, who).await,
+        AlertRouter::Remote(client) => remote::alerts(client, who, query).await,
+    };
+    let (alerts, silences) = match read {
+        Err(Fault::UnknownTenant) => return Ok(Vec::new()),
+        read => read?,
+    };
+    Ok(select_alerts(alerts, &silences, query, &who.viewer()))
+}
+
+/// The system's own silences that the query selects, in order.
+pub async fn list_silences(
+    app: &App,
+    router: &AlertRouter,
+    who: &Sender<'_>,
+    query: &SilencesQuery,
+) -> Result<Vec<ListedSilence>, Fault> {
+    let read = match router {
+        AlertRouter::Embedded => embedded::silences(app, who).await,
+        AlertRouter::Remote(client) => remote::silences(client, who, &query.upstream(who.key())).await,
+    };
+    match read {
+        Err(Fault::UnknownTenant) => Ok(Vec::new()),
+        read => Ok(select_silences(read?, query, &who.viewer())),
+    }
+}
+
+/// One silence; `None` when there is none or it is not the system's own.
+pub async fn silence(
+    app: &App,
+    router: &AlertRouter,
+    who: &Sender<'_>,
+    id: Uuid,
+) -> Result<Option<ListedSilence>, Fault> {
+    let read = match router {
+        AlertRouter::Embedded => embedded::silence(app, who, id).await,
+        AlertRouter::Remote(client) => remote::silence(client, who, id).await,
+    };
+    match read {
+        Err(Fault::UnknownTenant) => Ok(None),
+        read => Ok(read?.filter(|s| s.id == id && who.viewer().sees_silence(&s.matchers))),
+    }
+}
+
+/// Creates or updates a silence of the own system; the id that is valid from now on.
+pub async fn set_silence(app: &App, router: &AlertRouter, who: &Sender<'_>, body: &[u8]) -> Result<Uuid, Fault> {
+    let now = Nanos::from_ts(app.now());
+    let intake = SilenceIntake { system_key: Some(who.key()), now, limits: &app.alerting().limits };
+    let posted = parse_silence(body, &intake)?;
+    let set = match router {
+        AlertRouter::Embedded => embedded::set_silence(app, who, now, posted).await,
+        AlertRouter::Remote(client) => remote::set_silence(app, client, who, &posted).await,
+    };
+    set.map_err(|fault| match fault {
+        Fault::UnknownTenant => Fault::NotReady {
+            retry_after_secs: 15,
+            log: format!("tenant {} does not run at the alert router", who.identity.organization_id),
+        },
+        other => other,
+    })
+}
+
+/// Expires a silence of the own system; false when there is none. One that is over already stays as it is.
+pub async fn expire_silence(app: &App, router: &AlertRouter, who: &Sender<'_>, id: Uuid) -> Result<bool, Fault> {
+    let expired = match router {
+        AlertRouter::Embedded => embedded::expire_silence(app, who, id).await,
+        AlertRouter::Remote(client) => remote::expire_silence(client, who, id).await,
+    };
+    match expired {
+        Err(Fault::UnknownTenant) => Ok(false),
+        expired => expired,
+    }
+}
+
+/// Can the router take requests?
+pub async fn is_ready(app: &App, router: &AlertRouter) -> bool {
+    match router {
+        AlertRouter::Embedded => {
+            let ping = tokio::time::timeout(std::time::Duration::from_secs(2), app.db.ping());
+            matches!(ping.await, Ok(Ok(())))
+        }
+        AlertRouter::Remote(client) => client.is_ready().await,
+    }
+}

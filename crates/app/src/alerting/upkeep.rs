@@ -1,0 +1,100 @@
+//! What goes on beside the requests: signs of life, removal of what is over, delivery of queued pushes.
+
+use super::queue;
+use crate::App;
+use bailiwick_domain::Ts;
+use bailiwick_store::{StoreError, router};
+use std::{future::Future, time::Duration};
+
+/// An outage of at most this does not count (contract 04 §5.3).
+const SHORT_OUTAGE: Duration = Duration::from_secs(60);
+/// Between two signs of life.
+const ALIVE_EVERY: Duration = Duration::from_secs(15);
+/// Between two looks for rows to remove.
+const PURGE_EVERY: Duration = Duration::from_secs(60);
+/// Between two looks into the queue.
+const QUEUE_EVERY: Duration = Duration::from_secs(1);
+/// How long the row of an alert is kept after its end: between 15 and 45 min (contract 04 §5.3).
+const KEEP_ALERTS: Duration = Duration::from_secs(30 * 60);
+/// Rows removed by one transaction.
+const ROWS: i64 = 1000;
+
+/// Starts the tasks on the application's tracker. Once for each process that serves.
+pub fn start_background(app: &App) {
+    let settings = &app.settings.alerting;
+    match settings.router {
+        crate::settings::Router::Embedded => {
+            let life = app.clone();
+            app.tasks.spawn(async move {
+                let known = router::note_start(&life.db, life.now(), SHORT_OUTAGE).await;
+                match known {
+                    Ok(outage) => life.alerting().outage.set(outage),
+                    Err(e) => tracing::error!(error = %e, "cannot find out since when alerts were not taken"),
+                }
+                every(&life, ALIVE_EVERY, note_alive).await;
+            });
+            let purge_app = app.clone();
+            app.tasks.spawn(async move { every(&purge_app, PURGE_EVERY, purge).await });
+        }
+        crate::settings::Router::Remote(_) => {
+            let queue_app = app.clone();
+            app.tasks.spawn(async move { every(&queue_app, QUEUE_EVERY, deliver).await });
+        }
+    }
+}
+
+/// Runs the work again and again until the application stops; a failure is logged and tried again.
+async fn every<F: Future<Output = Result<(), StoreError>>>(app: &App, pause: Duration, work: impl Fn(App) -> F) {
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = app.stop.cancelled() => return,
+        }
+        if let Err(e) = work(app.clone()).await {
+            tracing::warn!(error = %e, "alerting upkeep failed and is tried again");
+        }
+    }
+}
+
+async fn note_alive(app: App) -> Result<(), StoreError> {
+    router::note_alive(&app.db, app.now()).await
+}
+
+async fn deliver(app: App) -> Result<(), StoreError> {
+    deliver_queued(&app).await.map(drop)
+}
+
+/// Delivers queued pushes that are due; how many were tried.
+///
+/// # Errors
+/// The database's.
+pub async fn deliver_queued(app: &App) -> Result<usize, StoreError> {
+    queue::deliver(app).await
+}
+
+async fn purge(app: App) -> Result<(), StoreError> {
+    purge_ended(&app).await.map(drop)
+}
+
+/// Removes alerts and silences that are over for long enough; how many.
+///
+/// # Errors
+/// The database's.
+pub async fn purge_ended(app: &App) -> Result<u64, StoreError> {
+    let now = app.now();
+    // Right after a start, alerts that ended while the service was down may still be refreshed.
+    let is_settled = now >= app.started_at.plus(KEEP_ALERTS);
+    let alerts_before = if is_settled { now.minus(KEEP_ALERTS) } else { Ts(i64::MIN) };
+    let silences_before = now.minus(app.settings.alerting.silence_retention);
+    let mut removed = 0;
+    loop {
+        let mut tx = app.db.begin_relaxed().await?;
+        let n = router::purge_alerts(&mut tx, alerts_before, ROWS).await?
+            + router::purge_silences(&mut tx, silences_before, ROWS).await?;
+        tx.commit().await?;
+        removed += n;
+        if n == 0 {
+            return Ok(removed);
+        }
+    }
+}
