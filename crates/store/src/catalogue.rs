@@ -2,12 +2,14 @@
 //! error or a missing column is found without running the use case.
 
 use crate::{
-    activity, alert_queue, audit, credentials, identities, inventory, jobs, oidc, organizations, router, sessions,
+    activity, alert_queue, audit, credentials, demo, identities, inventory, jobs, oidc, organizations, router, sessions,
     systems, users,
 };
 
 /// `(name, text)`.
 pub const STATEMENTS: &[(&str, &str)] = &[
+    ("demo::OWNER_USER", demo::OWNER_USER),
+    ("demo::VAT_TAKEN", demo::VAT_TAKEN),
     ("identities::GET", identities::GET),
     ("identities::GET_FOR_LOGIN", identities::GET_FOR_LOGIN),
     ("identities::GET_STEADY", identities::GET_STEADY),

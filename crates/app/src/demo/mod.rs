@@ -1,0 +1,331 @@
+//! Fills a database with a realistic synthetic tree: for a first look, for the benchmarks and for the tests of plans.
+//!
+//! The same seed at the same time gives the same rows. Everything is written in one transaction, so a load that stops
+//! half-way leaves nothing behind; systems pass through memory in chunks, organizations are all kept (about 1 kB each).
+//!
+//! No user made here can sign in: none has a password. The credentials of a few systems are returned.
+
+mod machines;
+mod people;
+mod random;
+mod tree;
+mod words;
+
+use crate::App;
+use bailiwick_domain::{
+    Error, OrgId, OrgType, Result, SystemStatus, Ts, org::Creator, validate::SystemSecret,
+};
+use bailiwick_store::{
+    Tx,
+    demo::{self as store, PlacedOrganization, PlacedSystem},
+    organizations,
+};
+use machines::Workshop;
+use random::Dice;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use tree::{Root, Tree};
+
+/// Rows of one statement.
+const CHUNK: usize = 4_000;
+/// From this many systems on, the indexes of `systems` are made after the rows: faster, but nobody reads meanwhile.
+const REINDEX_FROM: u64 = 20_000;
+/// Most organizations: their VAT numbers are counted with six digits.
+const MAX_ORGANIZATIONS: u64 = 200_000;
+/// Most systems.
+const MAX_SYSTEMS: u64 = 20_000_000;
+/// How many credentials are returned.
+const EXAMPLES: usize = 3;
+
+/// What to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Organizations below the owner: 1 to 200,000.
+    pub organizations: u64,
+    /// Systems, at most 20 million.
+    pub systems: u64,
+    /// Users; three for two organizations unless set.
+    pub users: Option<u64>,
+    /// Other seeds give other names and can be added to the same database.
+    pub seed: u64,
+}
+
+impl Default for Plan {
+    fn default() -> Plan {
+        Plan { organizations: 60, systems: 600, users: None, seed: 1 }
+    }
+}
+
+/// What is being made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Organizations.
+    Organizations,
+    /// Users.
+    Users,
+    /// Systems.
+    Systems,
+    /// Indexes of a large load.
+    Indexes,
+    /// What the database keeps for its planner; one step.
+    Statistics,
+}
+
+impl Stage {
+    /// For people.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Stage::Organizations => "organizations",
+            Stage::Users => "users",
+            Stage::Systems => "systems",
+            Stage::Indexes => "indexes",
+            Stage::Statistics => "statistics",
+        }
+    }
+}
+
+/// How far it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// What is being made.
+    pub stage: Stage,
+    /// So many are done.
+    pub done: u64,
+    /// Of so many.
+    pub total: u64,
+}
+
+/// A system that can be used at once: registered, active, in an organization in good standing.
+#[derive(Clone, Debug)]
+pub struct Example {
+    /// Its name.
+    pub name: String,
+    /// Its organization.
+    pub organization: String,
+    /// User name of its credential.
+    pub system_key: String,
+    /// Password of its credential.
+    pub system_secret: SystemSecret,
+}
+
+/// What was made.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// Distributors.
+    pub distributors: u64,
+    /// Resellers.
+    pub resellers: u64,
+    /// Customers.
+    pub customers: u64,
+    /// Users.
+    pub users: u64,
+    /// Systems, those deleted included.
+    pub systems: u64,
+    /// The distributor that holds about a third of everything.
+    pub great_distributor: String,
+    /// Credentials to play with.
+    pub examples: Vec<Example>,
+}
+
+/// Fills the database.
+///
+/// # Errors
+/// 400 for a plan out of bounds, 409 when there is no owner yet or when data of this seed (or of one that gives the
+/// same numbers) is there, 500 for storage.
+pub async fn fill(app: &App, plan: &Plan, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<Summary> {
+    check(plan)?;
+    let root = root(app).await?;
+    if store::is_vat_taken(&app.db, &tree::first_vat(plan.seed)).await? {
+        return Err(conflict(
+            "this data, or data with the same numbers, is in the database already: use another seed",
+        ));
+    }
+    let dice = Dice::new(plan.seed);
+    let now = app.now();
+    let mut tree = tree::plant(&dice, plan.seed, plan.organizations, &root, now);
+    let mut load =
+        Load { tx: app.db.begin().await?, counts: BTreeMap::new(), progress, summary: summarize(&tree) };
+    store::prepare_long_transaction(&mut load.tx).await?;
+    let users = load.make_users(app, &mut tree, plan, &dice, now);
+    load.organizations(&tree, &dice).await?;
+    load.users(users).await?;
+    load.systems(app, &tree, plan, &dice, now).await?;
+    let Load { mut tx, counts, progress, summary } = load;
+    store::add_counts(&mut tx, &counts).await?;
+    // New credentials: whoever remembers that a key is unknown must ask again.
+    tx.bump_auth_epoch().await?;
+    tx.commit().await?;
+    progress(Progress { stage: Stage::Statistics, done: 0, total: 1 });
+    store::gather_statistics(&app.db).await?;
+    progress(Progress { stage: Stage::Statistics, done: 1, total: 1 });
+    Ok(summary)
+}
+
+fn check(plan: &Plan) -> Result<()> {
+    let problem = if !(1..=MAX_ORGANIZATIONS).contains(&plan.organizations) {
+        format!("organizations must be 1 to {MAX_ORGANIZATIONS}")
+    } else if plan.systems > MAX_SYSTEMS {
+        format!("systems must be at most {MAX_SYSTEMS}")
+    } else if plan.users.is_some_and(|n| n >= 1_000_000) {
+        "users must be fewer than 1000000".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(Error::BadRequest { message: problem.into(), data: Value::Null })
+}
+
+fn conflict(message: &'static str) -> Error {
+    Error::Conflict { message: message.into(), data: Value::Null }
+}
+
+/// The owner organization and its first user, in whose name everything is made.
+async fn root(app: &App) -> Result<Root> {
+    let missing = || conflict("there is no owner organization yet");
+    let id = organizations::owner(&app.db).await?.ok_or_else(missing)?;
+    let owner = organizations::get(&app.db, id).await?.ok_or_else(missing)?;
+    let user = store::owner_user(&app.db, id).await?;
+    let (user_id, [username, name, email]) = match user {
+        Some((id, words)) => (Some(id), words),
+        None => (None, Default::default()),
+    };
+    let admin = Creator {
+        user_id,
+        username,
+        name,
+        email,
+        organization_id: Some(id),
+        organization_name: owner.name.clone(),
+        on_behalf_of: false,
+    };
+    Ok(Root { id, name: owner.name, admin })
+}
+
+fn summarize(tree: &Tree) -> Summary {
+    let count = |t: OrgType| tree.nodes.iter().filter(|n| n.org_type == t).count() as u64;
+    Summary {
+        distributors: count(OrgType::Distributor),
+        resellers: count(OrgType::Reseller),
+        customers: count(OrgType::Customer),
+        great_distributor: tree.nodes.get(1).map(|n| n.name.clone()).unwrap_or_default(),
+        ..Summary::default()
+    }
+}
+
+/// One load under way.
+struct Load<'a> {
+    tx: Tx,
+    /// Systems and users not deleted on their own, by organization.
+    counts: BTreeMap<OrgId, (u64, u64)>,
+    progress: &'a mut (dyn FnMut(Progress) + Send),
+    summary: Summary,
+}
+
+impl Load<'_> {
+    fn tell(&mut self, stage: Stage, done: usize, total: u64) {
+        (self.progress)(Progress { stage, done: done as u64, total });
+    }
+
+    /// The first user of each organization, then others anywhere. Made before the organizations are written, since
+    /// these name their creators.
+    fn make_users(
+        &mut self,
+        app: &App,
+        tree: &mut Tree,
+        plan: &Plan,
+        dice: &Dice,
+        now: Ts,
+    ) -> Vec<store::PlacedUser> {
+        let roles = people::roles(&app.catalogue);
+        let organizations = tree.nodes.len() as u64 - 1;
+        let total = plan.users.unwrap_or(organizations * 3 / 2);
+        (0..total)
+            .map(|n| {
+                let at = if n < organizations { 1 + n } else { 1 + dice.below(organizations) };
+                people::user(tree, usize::try_from(at).unwrap_or(0), n, &roles, dice, now)
+            })
+            .collect()
+    }
+
+    async fn organizations(&mut self, tree: &Tree, dice: &Dice) -> Result<()> {
+        let total = tree.nodes.len() - 1;
+        for first in (1..=total).step_by(CHUNK) {
+            let last = (first + CHUNK - 1).min(total);
+            let rows: Vec<PlacedOrganization> = (first..=last)
+                .map(|at| PlacedOrganization {
+                    organization: tree.organization(at, dice),
+                    path: tree.nodes[at].path,
+                })
+                .collect();
+            store::insert_organizations(&mut self.tx, &rows).await?;
+            self.tell(Stage::Organizations, last, total as u64);
+        }
+        self.counts = tree.nodes.iter().map(|n| (n.path.id, (0, 0))).collect();
+        Ok(())
+    }
+
+    async fn users(&mut self, users: Vec<store::PlacedUser>) -> Result<()> {
+        for (i, rows) in users.chunks(CHUNK).enumerate() {
+            store::insert_users(&mut self.tx, rows).await?;
+            for row in rows.iter().filter(|r| !r.user.deleted.is_set()) {
+                self.counts.entry(row.path.id).or_default().1 += 1;
+            }
+            self.tell(Stage::Users, i * CHUNK + rows.len(), users.len() as u64);
+        }
+        self.summary.users = users.len() as u64;
+        Ok(())
+    }
+
+    async fn systems(&mut self, app: &App, tree: &Tree, plan: &Plan, dice: &Dice, now: Ts) -> Result<()> {
+        let settings = &app.settings.systems;
+        let timeout = settings.liveness_timeout;
+        let workshop = Workshop::new(dice, tree, now, timeout, &settings.key_prefix, plan.systems);
+        let aside = if plan.systems >= REINDEX_FROM {
+            store::set_aside_indexes(&mut self.tx).await?
+        } else {
+            Vec::new()
+        };
+        let mut rows: Vec<PlacedSystem> = Vec::with_capacity(CHUNK);
+        for i in 0..plan.systems {
+            let (row, at, secret) = workshop.system(i);
+            if !row.system.deleted.is_set() {
+                self.counts.entry(row.path.id).or_default().0 += 1;
+            }
+            if is_usable(tree, at, &row, now, timeout) {
+                self.keep_example(&row, secret);
+            }
+            rows.push(row);
+            if rows.len() == CHUNK || i + 1 == plan.systems {
+                store::insert_systems(&mut self.tx, &rows).await?;
+                self.tell(Stage::Systems, usize::try_from(i + 1).unwrap_or(0), plan.systems);
+                rows.clear();
+            }
+        }
+        self.summary.systems = plan.systems;
+        for (i, index) in aside.iter().enumerate() {
+            store::build_index(&mut self.tx, index).await?;
+            self.tell(Stage::Indexes, i + 1, aside.len() as u64);
+        }
+        Ok(())
+    }
+
+    /// Keeps the first few.
+    fn keep_example(&mut self, row: &PlacedSystem, secret: SystemSecret) {
+        if self.summary.examples.len() < EXAMPLES {
+            self.summary.examples.push(Example {
+                name: row.system.name.clone(),
+                organization: row.system.organization.name.clone(),
+                system_key: row.system.system_key.clone(),
+                system_secret: secret,
+            });
+        }
+    }
+}
+
+fn is_usable(tree: &Tree, at: usize, row: &PlacedSystem, now: Ts, timeout: std::time::Duration) -> bool {
+    let (node, system) = (&tree.nodes[at], &row.system);
+    node.org_type == OrgType::Customer
+        && !node.suspended.is_set()
+        && !node.deleted.is_set()
+        && system.registered_at.is_some()
+        && system.status(now, timeout) == SystemStatus::Active
+}

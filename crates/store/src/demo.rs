@@ -1,0 +1,413 @@
+//! Bulk loading of synthetic data: rows in columns on PostgreSQL (`unnest`), rows in rows on SQLite (`VALUES`).
+//!
+//! One table of columns for each kind of row says what is written; the two statements are made from it. Everything a
+//! normal insert derives (folded keys, search texts, effective marks) is derived here by the same functions.
+
+use crate::{
+    Db, StoreError, Tx,
+    db::Engine,
+    organizations,
+    sql::{Arg, On, Q},
+    systems, users,
+};
+use bailiwick_domain::{
+    OrgId, Organization, System, SystemId, Ts, User, UserId,
+    fold::fold,
+    org::{Creator, Mark},
+    validate::{Email, Vat, email},
+};
+use bailiwick_policy::Path;
+use serde_json::Value;
+use sqlx::AssertSqlSafe;
+use std::collections::BTreeMap;
+use uuid::Uuid;
+
+pub(crate) const OWNER_USER: &str = "SELECT id, username, name, email FROM users \
+     WHERE organization_id = ? AND deleted_at IS NULL ORDER BY created_at, id LIMIT 1";
+pub(crate) const VAT_TAKEN: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM organizations WHERE vat_key = ?";
+
+/// An organization and its place. Its own marks are those without `by`.
+#[derive(Clone, Debug)]
+pub struct PlacedOrganization {
+    /// The organization.
+    pub organization: Organization,
+    /// Where it hangs.
+    pub path: Path,
+}
+
+/// A user and where he works. He gets no password.
+#[derive(Clone, Debug)]
+pub struct PlacedUser {
+    /// The user.
+    pub user: User,
+    /// His organization's place.
+    pub path: Path,
+}
+
+/// A system with what the service keeps about it beside the entity.
+#[derive(Clone, Debug)]
+pub struct PlacedSystem {
+    /// The system.
+    pub system: System,
+    /// Its organization's place.
+    pub path: Path,
+    /// Lookup part of its secret.
+    pub secret_public: String,
+    /// `hex(salt):hex(SHA-256(salt ‖ secret part))`.
+    pub secret_hash: String,
+    /// Address it registered from.
+    pub registered_from: Option<String>,
+    /// First authenticated call.
+    pub authenticated_at: Option<Ts>,
+}
+
+/// Type of a column and how its NULL travels inside an array.
+#[derive(Clone, Copy)]
+enum Kind {
+    Id,
+    Text,
+    /// NULL instead of the empty text.
+    TextOrNull,
+    Bool,
+    Time,
+    Json,
+}
+
+struct Column<T> {
+    name: &'static str,
+    kind: Kind,
+    value: fn(&T) -> Result<Arg, StoreError>,
+}
+
+type Columns<T> = &'static [Column<T>];
+
+macro_rules! columns {
+    ($t:ty; $($kind:ident $name:literal = |$row:ident| $value:expr;)+) => {
+        &[$(Column::<$t> { name: $name, kind: Kind::$kind, value: |$row| Ok(Arg::from($value)) }),+]
+    };
+}
+
+const ORGANIZATIONS: Columns<PlacedOrganization> = columns! { PlacedOrganization;
+    Id "id" = |r| r.organization.id;
+    Text "type" = |r| r.organization.org_type.as_str();
+    Id "parent_id" = |r| r.organization.parent_id;
+    Id "p2" = |r| r.path.p2;
+    Id "p3" = |r| r.path.p3;
+    Text "name" = |r| &r.organization.name;
+    Text "name_key" = |r| fold(&r.organization.name);
+    Text "description" = |r| &r.organization.description;
+    Text "description_key" = |r| fold(&r.organization.description);
+    TextOrNull "vat" = |r| r.organization.vat.as_deref();
+    TextOrNull "vat_key" = |r| r.organization.vat.as_deref().map(Vat::key_of);
+    Json "custom_data" = |r| Value::Object(r.organization.custom_data.clone());
+    Text "search_key" = |r| organizations::search_key(
+        &r.organization.name, &r.organization.description, &r.organization.custom_data);
+    Json "created_by" = |r| snapshot(r.organization.created_by.as_ref())?;
+    Id "creator_user_id" = |r| r.organization.created_by.as_ref().and_then(|c| c.user_id);
+    Id "creator_org_id" = |r| r.organization.created_by.as_ref().and_then(|c| c.organization_id);
+    TextOrNull "creator_key" = |r| r.organization.created_by.as_ref().map(|c| fold(&c.name));
+    Time "created_at" = |r| r.organization.created_at;
+    Time "updated_at" = |r| r.organization.updated_at;
+    Time "suspended_at" = |r| own(r.organization.suspended);
+    Time "deleted_at" = |r| own(r.organization.deleted);
+    Time "eff_suspended_at" = |r| r.organization.suspended.at;
+    Id "eff_suspended_by" = |r| r.organization.suspended.by;
+    Time "eff_deleted_at" = |r| r.organization.deleted.at;
+    Id "eff_deleted_by" = |r| r.organization.deleted.by;
+};
+
+const USERS: Columns<PlacedUser> = columns! { PlacedUser;
+    Id "id" = |r| r.user.id;
+    Id "organization_id" = |r| r.path.id;
+    Id "p2" = |r| r.path.p2;
+    Id "p3" = |r| r.path.p3;
+    Text "username" = |r| &r.user.username;
+    Text "username_key" = |r| fold(&r.user.username);
+    Text "email" = |r| &r.user.email;
+    Text "email_key" = |r| address(r)?.key();
+    Bool "email_verified" = |r| r.user.email_verified;
+    Text "name" = |r| &r.user.name;
+    Text "name_key" = |r| fold(&r.user.name);
+    TextOrNull "phone" = |r| r.user.phone.as_deref();
+    Json "role_ids" = |r| Value::from(r.user.role_ids.clone());
+    Text "search_key" = |r| users::search_key(&r.user.name, &address(r)?);
+    Json "created_by" = |r| snapshot(r.user.created_by.as_ref())?;
+    Id "creator_user_id" = |r| r.user.created_by.as_ref().and_then(|c| c.user_id);
+    Id "creator_org_id" = |r| r.user.created_by.as_ref().and_then(|c| c.organization_id);
+    TextOrNull "creator_key" = |r| r.user.created_by.as_ref().map(|c| fold(&c.name));
+    Time "created_at" = |r| r.user.created_at;
+    Time "updated_at" = |r| r.user.updated_at;
+    Time "latest_login_at" = |r| r.user.latest_login_at;
+    Time "suspended_at" = |r| own(r.user.suspended);
+    Time "deleted_at" = |r| own(r.user.deleted);
+};
+
+const SYSTEMS: Columns<PlacedSystem> = columns! { PlacedSystem;
+    Id "id" = |r| r.system.id;
+    Id "organization_id" = |r| r.path.id;
+    Id "p2" = |r| r.path.p2;
+    Id "p3" = |r| r.path.p3;
+    Text "name" = |r| &r.system.name;
+    Text "name_key" = |r| fold(&r.system.name);
+    TextOrNull "type" = |r| r.system.system_type.as_deref();
+    Text "type_key" = |r| fold(r.system.system_type.as_deref().unwrap_or_default());
+    Text "fqdn" = |r| &r.system.fqdn;
+    Text "fqdn_key" = |r| fold(&r.system.fqdn);
+    Text "ipv4_address" = |r| &r.system.ipv4_address;
+    Text "ipv6_address" = |r| &r.system.ipv6_address;
+    Text "version" = |r| &r.system.version;
+    Json "custom_data" = |r| Value::Object(r.system.custom_data.clone());
+    Text "notes" = |r| &r.system.notes;
+    Text "search_key" = |r| systems::search_key(&r.system);
+    Text "system_key" = |r| &r.system.system_key;
+    Text "secret_public" = |r| &r.secret_public;
+    Text "secret_hash" = |r| &r.secret_hash;
+    Json "created_by" = |r| snapshot(Some(&r.system.created_by))?;
+    Id "creator_user_id" = |r| r.system.created_by.user_id;
+    Id "creator_org_id" = |r| r.system.created_by.organization_id;
+    Text "creator_key" = |r| fold(&r.system.created_by.name);
+    Time "created_at" = |r| r.system.created_at;
+    Time "updated_at" = |r| r.system.updated_at;
+    Time "registered_at" = |r| r.system.registered_at;
+    TextOrNull "registered_from" = |r| r.registered_from.as_deref();
+    Time "authenticated_at" = |r| r.authenticated_at;
+    Time "suspended_at" = |r| own(r.system.suspended);
+    Time "deleted_at" = |r| own(r.system.deleted);
+};
+
+/// When a system was last heard of.
+struct Activity {
+    system: SystemId,
+    heartbeat: Option<Ts>,
+    inventory: Option<Ts>,
+}
+
+const ACTIVITY: Columns<Activity> = columns! { Activity;
+    Id "system_id" = |r| r.system;
+    Time "last_heartbeat" = |r| r.heartbeat;
+    Time "last_inventory" = |r| r.inventory;
+};
+
+fn address(row: &PlacedUser) -> Result<Email, StoreError> {
+    email(&row.user.email).map_err(|_| StoreError::Misuse("a synthetic address is none"))
+}
+
+fn own(mark: Mark) -> Option<Ts> {
+    mark.at.filter(|_| mark.by.is_none())
+}
+
+fn snapshot(creator: Option<&Creator>) -> Result<Option<Value>, StoreError> {
+    creator.map(serde_json::to_value).transpose().map_err(|e| StoreError::Encode(e.into()))
+}
+
+/// The first user of the owner organization, as whom synthetic data is created.
+pub async fn owner_user(
+    on: impl Into<On<'_>>,
+    owner: OrgId,
+) -> Result<Option<(UserId, [String; 3])>, StoreError> {
+    let row: Option<(Uuid, String, String, String)> = Q::new(OWNER_USER).bind(owner).optional(on).await?;
+    Ok(row.map(|(id, username, name, email)| (UserId(id), [username, name, email])))
+}
+
+/// Whether an organization of any state has this VAT number.
+pub async fn is_vat_taken(on: impl Into<On<'_>>, vat: &str) -> Result<bool, StoreError> {
+    Ok(Q::new(VAT_TAKEN).bind(Vat::key_of(vat)).count(on).await? > 0)
+}
+
+/// Stores organizations, parents before children.
+pub async fn insert_organizations(tx: &mut Tx, rows: &[PlacedOrganization]) -> Result<(), StoreError> {
+    insert(tx, "organizations", ORGANIZATIONS, rows).await
+}
+
+/// Stores users.
+pub async fn insert_users(tx: &mut Tx, rows: &[PlacedUser]) -> Result<(), StoreError> {
+    insert(tx, "users", USERS, rows).await
+}
+
+/// Stores systems and their activity.
+pub async fn insert_systems(tx: &mut Tx, rows: &[PlacedSystem]) -> Result<(), StoreError> {
+    insert(tx, "systems", SYSTEMS, rows).await?;
+    let heard: Vec<Activity> = rows
+        .iter()
+        .map(|PlacedSystem { system: s, .. }| Activity {
+            system: s.id,
+            heartbeat: s.last_heartbeat,
+            inventory: s.last_inventory,
+        })
+        .filter(|a| a.heartbeat.is_some() || a.inventory.is_some())
+        .collect();
+    insert(tx, "system_activity", ACTIVITY, &heard).await
+}
+
+/// Adds to the counters of organizations: systems and users not deleted on their own.
+pub async fn add_counts(tx: &mut Tx, counts: &BTreeMap<OrgId, (u64, u64)>) -> Result<(), StoreError> {
+    let rows: Vec<_> = counts.iter().collect();
+    for chunk in rows.chunks(1000) {
+        let mut q = Q::new("INSERT INTO organization_counts (organization_id, systems, users) VALUES ");
+        for (i, (id, (systems, users))) in chunk.iter().enumerate() {
+            q.push(if i == 0 { "(?, ?, ?)" } else { ", (?, ?, ?)" }).arg(**id).arg(*systems).arg(*users);
+        }
+        q.push(
+            " ON CONFLICT (organization_id) DO UPDATE SET systems = organization_counts.systems + excluded.systems, \
+             users = organization_counts.users + excluded.users",
+        );
+        q.run(tx).await?;
+    }
+    Ok(())
+}
+
+async fn insert<T>(tx: &mut Tx, table: &str, columns: Columns<T>, rows: &[T]) -> Result<(), StoreError> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    if tx.is_postgres() {
+        return insert_columns(tx, table, columns, rows).await;
+    }
+    // SQLite has 32,766 parameters at most; shorter statements bind no slower.
+    for chunk in rows.chunks(8_000 / columns.len()) {
+        insert_values(tx, table, columns, chunk).await?;
+    }
+    Ok(())
+}
+
+fn names<T>(columns: Columns<T>) -> String {
+    columns.iter().map(|c| c.name).collect::<Vec<_>>().join(", ")
+}
+
+async fn insert_values<T>(
+    tx: &mut Tx,
+    table: &str,
+    columns: Columns<T>,
+    rows: &[T],
+) -> Result<(), StoreError> {
+    let marks = vec!["?"; columns.len()].join(", ");
+    let mut q = Q::new(&format!("INSERT INTO {table} ({}) VALUES ", names(columns)));
+    for (i, row) in rows.iter().enumerate() {
+        q.push(if i == 0 { "(" } else { ", (" }).push(&marks).push(")");
+        for column in columns {
+            q.arg((column.value)(row)?);
+        }
+    }
+    q.run(tx).await.map(|_| ())
+}
+
+async fn insert_columns<T>(
+    tx: &mut Tx,
+    table: &str,
+    columns: Columns<T>,
+    rows: &[T],
+) -> Result<(), StoreError> {
+    let read = |(i, column): (usize, &Column<T>)| match column.kind {
+        Kind::Id => format!("NULLIF(c{i}, '{}')", Uuid::nil()),
+        Kind::Text => format!("c{i}"),
+        Kind::TextOrNull => format!("NULLIF(c{i}, '')"),
+        Kind::Bool => format!("c{i} = 1"),
+        Kind::Time => format!("NULLIF(c{i}, 'epoch')"),
+        Kind::Json => format!("CAST(NULLIF(c{i}, '') AS jsonb)"),
+    };
+    let array = |column: &Column<T>| match column.kind {
+        Kind::Id => "CAST(? AS uuid[])",
+        Kind::Text | Kind::TextOrNull | Kind::Json => "CAST(? AS text[])",
+        Kind::Bool => "CAST(? AS bigint[])",
+        Kind::Time => "CAST(? AS timestamptz[])",
+    };
+    let mut q = Q::new(&format!(
+        "INSERT INTO {table} ({}) SELECT {} FROM unnest({}) AS u ({})",
+        names(columns),
+        columns.iter().enumerate().map(read).collect::<Vec<_>>().join(", "),
+        columns.iter().map(array).collect::<Vec<_>>().join(", "),
+        (0..columns.len()).map(|i| format!("c{i}")).collect::<Vec<_>>().join(", "),
+    ));
+    for column in columns {
+        q.arg(gather(column, rows)?);
+    }
+    q.run(tx).await.map(|_| ())
+}
+
+fn gather<T>(column: &Column<T>, rows: &[T]) -> Result<Arg, StoreError> {
+    let mut all = match column.kind {
+        Kind::Id => Arg::Ids(Vec::with_capacity(rows.len())),
+        Kind::Text | Kind::TextOrNull | Kind::Json => Arg::Texts(Vec::with_capacity(rows.len())),
+        Kind::Bool => Arg::Ints(Vec::with_capacity(rows.len())),
+        Kind::Time => Arg::Times(Vec::with_capacity(rows.len())),
+    };
+    for row in rows {
+        match (&mut all, (column.value)(row)?) {
+            (Arg::Ids(list), Arg::Id(v)) => list.push(v.unwrap_or_default()),
+            (Arg::Texts(list), Arg::Text(v)) => list.push(v.unwrap_or_default()),
+            (Arg::Texts(list), Arg::Json(v)) => list.push(v.map(|v| v.to_string()).unwrap_or_default()),
+            (Arg::Ints(list), Arg::Bool(v)) => list.push(i64::from(v.unwrap_or_default())),
+            (Arg::Times(list), Arg::Time(v)) => list.push(v.unwrap_or_default()),
+            _ => return Err(StoreError::Misuse("a column's value is not of its kind")),
+        }
+    }
+    Ok(all)
+}
+
+/// An index taken away for the time of a load.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct SetAside {
+    /// Its name.
+    pub name: String,
+    definition: String,
+}
+
+/// Takes away the secondary indexes of `systems` until [`build_index`] makes them again in the same transaction: so a
+/// crash in between leaves the database as it was. On PostgreSQL nobody reads the table meanwhile.
+pub async fn set_aside_indexes(tx: &mut Tx) -> Result<Vec<SetAside>, StoreError> {
+    let aside: Vec<SetAside> = Q::new(
+        "[[SELECT CAST(c.relname AS text) AS name, pg_get_indexdef(i.indexrelid) AS definition FROM pg_index i \
+         JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = CAST('systems' AS regclass) \
+         AND NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.indexrelid) ORDER BY c.relname||\
+         SELECT name, sql AS definition FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'systems' \
+         AND sql IS NOT NULL ORDER BY name]]",
+    )
+    .all(&mut *tx)
+    .await?;
+    for index in &aside {
+        Q::new(&format!("DROP INDEX {}", index.name)).run(tx).await?;
+    }
+    Ok(aside)
+}
+
+/// Makes an index again.
+pub async fn build_index(tx: &mut Tx, index: &SetAside) -> Result<(), StoreError> {
+    Q::new(&index.definition).run(tx).await.map(|_| ())
+}
+
+/// Lets one transaction take long and much memory.
+pub async fn prepare_long_transaction(tx: &mut Tx) -> Result<(), StoreError> {
+    let settings: &[&str] = if tx.is_postgres() {
+        &["SET LOCAL statement_timeout = 0", "SET LOCAL maintenance_work_mem = '256MB'"]
+    } else {
+        &[]
+    };
+    for setting in settings {
+        Q::new(setting).run(tx).await?;
+    }
+    Ok(())
+}
+
+/// Renews what the planners know of the tables; on PostgreSQL it also vacuums, so that index-only reads work at once.
+pub async fn gather_statistics(db: &Db) -> Result<(), StoreError> {
+    const TABLES: [&str; 5] = ["organizations", "organization_counts", "users", "systems", "system_activity"];
+    match &db.engine {
+        Engine::Pg(pool) => {
+            let mut connection = pool.acquire().await?;
+            sqlx::query("SET statement_timeout = 0").execute(&mut *connection).await?;
+            for table in TABLES {
+                sqlx::query(AssertSqlSafe(format!("VACUUM (ANALYZE) {table}")))
+                    .execute(&mut *connection)
+                    .await?;
+            }
+            sqlx::query("RESET statement_timeout").execute(&mut *connection).await?;
+        }
+        Engine::Lite { write, .. } => {
+            let mut connection = write.acquire().await?;
+            for statement in ["PRAGMA analysis_limit = 1000", "ANALYZE", "PRAGMA wal_checkpoint(TRUNCATE)"] {
+                sqlx::query(statement).execute(&mut *connection).await?;
+            }
+        }
+    }
+    Ok(())
+}
