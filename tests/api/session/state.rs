@@ -1,0 +1,112 @@
+//! Live state: suspended, deleted, changed, unreadable (contract 01 §2.2, §2.4).
+
+use super::*;
+
+api_test!(rule_10_a_suspended_user_is_refused_on_the_next_request, |t| async move {
+    let user = user(&t).await;
+    let session = session(&t, user).await;
+    let now = t.app.now();
+    let suspend =
+        |at: Option<Ts>| Q::new("UPDATE users SET suspended_at = ? WHERE id = ?").bind(at).bind(user);
+    change(&t, suspend(Some(now))).await;
+    let text = "user account has been suspended";
+    for path in ["/api/me", "/api/user/profile", "/api/user/permissions"] {
+        let reply = t.get(path).bearer(&session.token).send().await;
+        assert_reason(reply, text, "user suspended by administrator");
+    }
+    assert_reason(refresh(&t, &session.refresh_token).await, text, "user suspended by administrator");
+    assert!(auth::issue_token(&t.app, user).await.is_err());
+    t.post("/api/auth/logout").bearer(&session.token).send().await.expect(401);
+    change(&t, suspend(None)).await;
+    me(&t, &session).await.expect(200);
+});
+
+api_test!(rule_10_the_state_of_the_organization_counts, |t| async move {
+    let user = user(&t).await;
+    let session = session(&t, user).await;
+    let mark =
+        |column: &str, at: Option<Ts>| Q::new(&format!("UPDATE organizations SET {column} = ?")).bind(at);
+    let now = Some(t.app.now());
+    change(&t, mark("eff_suspended_at", now)).await;
+    assert_reason(me(&t, &session).await, "user account has been suspended", "organization suspended");
+    change(&t, mark("eff_suspended_at", None)).await;
+    change(&t, mark("eff_deleted_at", now)).await;
+    assert_reason(me(&t, &session).await, "token has been revoked", "user deleted");
+    refresh(&t, &session.refresh_token).await.expect_message(401, "refresh token has been revoked");
+});
+
+api_test!(suspended_is_told_before_revoked, |t| async move {
+    let user = user(&t).await;
+    let session = session(&t, user).await;
+    t.post("/api/auth/logout").bearer(&session.token).send().await.expect(200);
+    let now = t.app.now();
+    change(
+        &t,
+        Q::new("UPDATE users SET suspended_at = ?, deleted_at = ? WHERE id = ?")
+            .bind(now)
+            .bind(now)
+            .bind(user),
+    )
+    .await;
+    let text = "user account has been suspended";
+    assert_reason(me(&t, &session).await, text, "user suspended by administrator");
+    assert_reason(refresh(&t, &session.refresh_token).await, text, "user suspended by administrator");
+    change(&t, Q::new("UPDATE users SET suspended_at = NULL WHERE id = ?").bind(user)).await;
+    assert_reason(me(&t, &session).await, "token has been revoked", "user deleted");
+    change(&t, Q::new("UPDATE users SET deleted_at = NULL WHERE id = ?").bind(user)).await;
+    assert_reason(me(&t, &session).await, "token has been revoked", "user logout");
+});
+
+api_test!(rule_14_reactivation_revives_no_earlier_token, |t| async move {
+    let user = user(&t).await;
+    let session = session(&t, user).await;
+    let organization = identities::get(&t.app.db, user).await.unwrap().unwrap().organization.id;
+    let mut tx = t.app.db.begin().await.unwrap();
+    auth::revoke_organization(&mut tx, t.app.now(), organization, auth::Reason::Suspended).await.unwrap();
+    tx.commit().await.unwrap();
+    assert_reason(me(&t, &session).await, "token has been revoked", "user suspended");
+    let later = auth::issue_token(&t.app, user).await.unwrap();
+    me(&t, &later).await.expect(200);
+});
+
+api_test!(a_user_who_is_gone_has_no_valid_token, |t| async move {
+    let user = user(&t).await;
+    let session = session(&t, user).await;
+    change(&t, Q::new("DELETE FROM users WHERE id = ?").bind(user)).await;
+    me(&t, &session).await.expect_message(401, "invalid token");
+    refresh(&t, &session.refresh_token).await.expect_message(401, "invalid refresh token");
+});
+
+api_test!(a_change_of_roles_or_names_shows_on_the_next_request, |t| async move {
+    let user = user(&t).await;
+    let session = session(&t, user).await;
+    let roles = json!(["reader", "gone from the catalogue"]);
+    change(
+        &t,
+        Q::new("UPDATE users SET role_ids = ?, name = ? WHERE id = ?").bind(roles).bind("New").bind(user),
+    )
+    .await;
+    let data = me(&t, &session).await.expect(200).data();
+    assert_eq!(data["user_role_ids"], json!(["reader"]));
+    assert_eq!(data["org_permissions"], json!(["read:distributors", "read:resellers", "read:customers"]));
+    assert_eq!(data["name"], "New");
+    assert_eq!(part(&session.token, 1)["user"]["name"], "Second", "the token still tells the old one");
+});
+
+api_test!(rule_11_unreadable_state_gives_503_and_never_access, |t| async move {
+    let user = user(&t).await;
+    let session = session(&t, user).await;
+    t.app.db.close().await;
+    let text = "security service temporarily unavailable";
+    let replies = [
+        me(&t, &session).await,
+        refresh(&t, &session.refresh_token).await,
+        t.post("/api/auth/logout").bearer(&session.token).send().await,
+        t.get("/api/user/profile").bearer(&session.token).send().await,
+    ];
+    for reply in replies {
+        let reply = reply.expect_message(503, text);
+        assert!(reply.header("retry-after").is_some());
+        assert_eq!(reply.data(), Value::Null);
+    }
+});
