@@ -3,7 +3,10 @@
 //! A handler returns [`Failure`]; it travels as an extension of an empty response to the route's gate, which knows the
 //! route and renders it. So the text, the shape of `data` and the log line are decided once.
 
-use crate::{envelope::render, routes::Route};
+use crate::{
+    envelope::render,
+    routes::{Credential, Route},
+};
 use axum::response::{IntoResponse, Response};
 use bailiwick_domain::{Error, FieldError};
 use http::{HeaderValue, Method, StatusCode, header};
@@ -37,7 +40,8 @@ const RETRY_AFTER: Duration = Duration::from_secs(5);
 /// Renders an error of a route.
 pub fn answer(error: &Error, route: &Route) -> Response {
     log(error, route);
-    let form = route.method != Method::GET;
+    // What systems call has no forms (contract 03 §0).
+    let form = route.method != Method::GET && !matches!(route.credential, Credential::System | Credential::Public);
     let (status, message, data) = parts(error, form, route.failed);
     let mut response = render(status, message, &data);
     let headers = response.headers_mut();

@@ -11,6 +11,7 @@ pub mod layers;
 pub mod manage;
 pub mod openapi;
 pub mod routes;
+pub mod system;
 pub mod wire;
 
 use axum::{Router, middleware, routing::MethodRouter};

@@ -4,4 +4,5 @@ pub mod health;
 pub mod me;
 pub mod organizations;
 pub mod session;
+pub mod systems;
 pub mod users;

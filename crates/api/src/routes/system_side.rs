@@ -1,17 +1,31 @@
 //! What systems call: registration, info, heartbeat, inventory, rebranding, and the alerting proxy's rows.
 
 use super::{Credential, Route, delete, get, post};
+use crate::{
+    system::{heartbeat, info, inventory, register},
+    wire::system_side::{HeartbeatOutput, InfoOutput, ReceiptOutput, RegistrationInput, RegistrationOutput},
+};
 
 pub(super) fn rows() -> Vec<Route> {
     use Credential::{Public, System};
     vec![
-        post("/systems/register", "registerSystem").credential(Public),
-        get("/systems/info", "getSystemInfo").credential(System),
-        post("/systems/heartbeat", "sendHeartbeat").credential(System).failing("failed to process heartbeat"),
+        post("/systems/register", "registerSystem")
+            .credential(Public)
+            .takes::<RegistrationInput>()
+            .gives::<RegistrationOutput>()
+            .to(register::register),
+        get("/systems/info", "getSystemInfo").credential(System).gives::<InfoOutput>().to(info::show),
+        post("/systems/heartbeat", "sendHeartbeat")
+            .credential(System)
+            .failing("failed to process heartbeat")
+            .gives::<HeartbeatOutput<'static>>()
+            .to(heartbeat::accept),
         post("/systems/inventory", "sendInventory")
             .credential(System)
             .answers(202)
-            .failing("failed to process inventory"),
+            .failing("failed to process inventory")
+            .gives::<ReceiptOutput<'static>>()
+            .to(inventory::accept),
         get("/systems/rebranding", "getSystemRebranding").credential(System),
         get("/systems/rebranding/{product_id}/{asset}", "getSystemRebrandingAsset").credential(System),
     ]

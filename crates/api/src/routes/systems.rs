@@ -1,6 +1,13 @@
 //! Systems and their inventory, management side.
 
 use super::{Route, delete, get, patch, post, put};
+use crate::{
+    manage::systems,
+    wire::{
+        inventory::RecordOutput,
+        systems::{NewSystemInput, SystemInput, SystemList, SystemOutput},
+    },
+};
 use bailiwick_policy::Permission::{DestroySystems, ManageSystems, ReadSystems};
 
 /// Any internal fault on a route with an id (contract 03 §1.2).
@@ -10,13 +17,24 @@ pub(super) fn rows() -> Vec<Route> {
     const READ: &[bailiwick_policy::Permission] = &[ReadSystems];
     const MANAGE: &[bailiwick_policy::Permission] = &[ManageSystems];
     vec![
-        get("/systems", "listSystems").needs(READ),
-        post("/systems", "createSystem").needs(MANAGE).answers(201).failing("failed to create system"),
+        get("/systems", "listSystems").needs(READ).gives::<SystemList>().to(systems::list),
+        post("/systems", "createSystem")
+            .needs(MANAGE)
+            .answers(201)
+            .failing("failed to create system")
+            .takes::<NewSystemInput>()
+            .gives::<SystemOutput>()
+            .to(systems::create),
         get("/systems/totals", "getSystemsTotals").needs(READ),
         get("/systems/trend", "getSystemsTrend").needs(READ),
         get("/systems/export", "exportSystems").needs(READ),
-        get("/systems/{id}", "getSystem").needs(READ).failing(FAILED),
-        put("/systems/{id}", "updateSystem").needs(MANAGE).failing(FAILED),
+        get("/systems/{id}", "getSystem").needs(READ).failing(FAILED).gives::<SystemOutput>().to(systems::show),
+        put("/systems/{id}", "updateSystem")
+            .needs(MANAGE)
+            .failing(FAILED)
+            .takes::<SystemInput>()
+            .gives::<SystemOutput>()
+            .to(systems::update),
         delete("/systems/{id}", "deleteSystem").needs(MANAGE).failing(FAILED),
         patch("/systems/{id}/restore", "restoreSystem").needs(MANAGE).failing(FAILED),
         delete("/systems/{id}/destroy", "destroySystem").needs(&[ManageSystems, DestroySystems]).failing(FAILED),
@@ -26,7 +44,9 @@ pub(super) fn rows() -> Vec<Route> {
         get("/systems/{id}/inventory", "listInventory").needs(READ).failing("failed to retrieve inventory history"),
         get("/systems/{id}/inventory/latest", "getLatestInventory")
             .needs(READ)
-            .failing("failed to retrieve latest inventory"),
+            .failing("failed to retrieve latest inventory")
+            .gives::<RecordOutput>()
+            .to(systems::latest_inventory),
         get("/systems/{id}/inventory/changes", "getInventoryChanges")
             .needs(READ)
             .failing("failed to retrieve changes summary"),

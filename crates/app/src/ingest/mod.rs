@@ -27,6 +27,8 @@ pub struct Ingest {
     room: tokio::sync::Semaphore,
     /// A hint for the inventory worker.
     pub(crate) arrived: tokio::sync::Notify,
+    /// Held by whoever works on the queue: one at a time in each process.
+    pub(crate) working: tokio::sync::Mutex<()>,
 }
 
 impl Ingest {
@@ -42,6 +44,7 @@ impl Ingest {
             }),
             room: tokio::sync::Semaphore::new(documents::ROOM_KIB),
             arrived: tokio::sync::Notify::new(),
+            working: tokio::sync::Mutex::new(()),
         }
     }
 }

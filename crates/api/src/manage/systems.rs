@@ -1,0 +1,127 @@
+//! Systems (contract 03 §2) and their inventory (§9).
+
+use crate::{
+    envelope::Answer,
+    error::Outcome,
+    extract::{Ctx, JsonBody, Params, PathId, Who},
+    wire::{
+        inventory::RecordOutput,
+        systems::{NewSystemInput, SystemInput, SystemList, SystemOutput},
+    },
+};
+use axum::{
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use bailiwick_app::{
+    App, inventory,
+    systems::{self, StatusFilter, SystemFilter, SystemOrder, SystemQuery, VersionFilter},
+};
+use bailiwick_domain::{OrgId, SortDirection, SystemId, SystemStatus};
+
+/// Rows of a page unless the client says otherwise.
+const PAGE_SIZE: u64 = 50;
+
+/// `GET /systems`.
+pub async fn list(State(app): State<App>, Who(caller): Who, params: Params) -> Outcome<Answer<SystemList>> {
+    let page = systems::list(&app, &caller, query(&params)).await?;
+    let list = SystemList::of(&app, page, params.one("sort_by"), params.one("sort_direction"));
+    Ok(Answer::ok("systems retrieved successfully", list))
+}
+
+fn query(params: &Params) -> SystemQuery {
+    let direction = SortDirection::parse(params.one("sort_direction").unwrap_or_default());
+    let order = SystemOrder::parse(params.one("sort_by").unwrap_or_default());
+    SystemQuery { filter: filter(params), order: order.map(|o| (o, direction)), page: params.page(PAGE_SIZE) }
+}
+
+fn filter(params: &Params) -> SystemFilter {
+    let text = |key| params.text(key).map(str::to_owned);
+    SystemFilter {
+        search: text("search"),
+        name: text("name"),
+        system_key: text("system_key"),
+        types: values(params, "type", Some),
+        created_by: values(params, "created_by", |v| v.parse::<OrgId>().ok().map(|id| id.0)),
+        versions: values(params, "version", |v| Some(version(&v))),
+        organizations: values(params, "organization_id", |v| v.parse().ok()),
+        include_hierarchy: params.is_true("include_hierarchy"),
+        statuses: values(params, "status", |v| status(&v)),
+    }
+}
+
+/// A repeated key: absent = no filter; malformed values match nothing, so they may leave an empty one.
+fn values<T>(params: &Params, key: &str, parse: impl Fn(String) -> Option<T>) -> Option<Vec<T>> {
+    let sent = params.many(key);
+    (!sent.is_empty()).then(|| sent.into_iter().filter_map(parse).collect())
+}
+
+fn version(value: &str) -> VersionFilter {
+    match value.split_once(':') {
+        Some((product, version)) => {
+            VersionFilter { product: Some(product.to_owned()), version: version.to_owned() }
+        }
+        None => VersionFilter { product: None, version: value.to_owned() },
+    }
+}
+
+fn status(value: &str) -> Option<StatusFilter> {
+    Some(match value {
+        "unknown" => StatusFilter::Is(SystemStatus::Unknown),
+        "active" | "online" => StatusFilter::Is(SystemStatus::Active),
+        "inactive" | "offline" => StatusFilter::Is(SystemStatus::Inactive),
+        "suspended" => StatusFilter::Is(SystemStatus::Suspended),
+        "deleted" => StatusFilter::Is(SystemStatus::Deleted),
+        "no_inventory" => StatusFilter::NoInventory,
+        _ => return None,
+    })
+}
+
+/// `POST /systems`.
+pub async fn create(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    body: JsonBody,
+) -> Outcome<Answer<SystemOutput>> {
+    let body = || Ok(body.parse::<NewSystemInput>()?.into());
+    let created = systems::create(&app, &caller, &request, body).await?;
+    Ok(Answer::created("system created successfully", SystemOutput::created(&app, created)))
+}
+
+/// `GET /systems/{id}`.
+pub async fn show(
+    State(app): State<App>,
+    Who(caller): Who,
+    PathId(id): PathId<SystemId>,
+) -> Outcome<Answer<SystemOutput>> {
+    let found = systems::get(&app, &caller, id).await?;
+    Ok(Answer::ok("system retrieved successfully", SystemOutput::of(&app, found)))
+}
+
+/// `PUT /systems/{id}`.
+pub async fn update(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    PathId(id): PathId<SystemId>,
+    body: JsonBody,
+) -> Outcome<Answer<SystemOutput>> {
+    let body = || Ok(body.parse::<SystemInput>()?.into());
+    let updated = systems::update(&app, &caller, &request, id, body).await?;
+    Ok(Answer::ok("system updated successfully", SystemOutput::of(&app, updated)))
+}
+
+/// `GET /systems/{id}/inventory/latest`.
+pub async fn latest_inventory(
+    State(app): State<App>,
+    Who(caller): Who,
+    PathId(id): PathId<SystemId>,
+) -> Outcome<Response> {
+    let found = inventory::latest(&app, &caller, id).await?;
+    let (Some(id), Some(latest)) = (id, found) else {
+        return Ok(Answer::ok("no inventory available", ()).into_response());
+    };
+    let record = RecordOutput::of(id, latest)?;
+    Ok(Answer::ok("latest inventory retrieved successfully", record).into_response())
+}

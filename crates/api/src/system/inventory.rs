@@ -1,0 +1,72 @@
+//! `POST /systems/inventory` (contract 03 §5.2).
+
+use super::Itself;
+use crate::{envelope::render, error::Outcome, extract::read, wire::system_side::ReceiptOutput};
+use axum::{
+    extract::{Request, State},
+    response::Response,
+};
+use bailiwick_app::{
+    App,
+    ingest::{self, Document},
+};
+use bailiwick_domain::{Error, Result};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use serde_json::json;
+use std::time::Duration;
+
+/// Longest time for the body (contract 01 §1.8).
+const BODY_TIME: Duration = Duration::from_secs(180);
+/// Seconds until a client should try again.
+const RETRY_AFTER: u16 = 5;
+
+/// Answers once the document is kept.
+pub async fn accept(State(app): State<App>, Itself(system): Itself, request: Request) -> Outcome<Response> {
+    let document = receive(&app, request).await?;
+    let accepted = match ingest::submit(&app, &system, document).await {
+        Err(Error::Unavailable { message, log }) => return Ok(unavailable(&message, &log)),
+        other => other?,
+    };
+    let data = ReceiptOutput {
+        system_id: system.id.to_string(),
+        system_key: &system.system_key,
+        timestamp: accepted.timestamp,
+        data_size: accepted.data_size,
+        queue_status: "queued",
+        message: "Your inventory data has been received and will be processed shortly",
+    };
+    Ok(render(StatusCode::ACCEPTED, "Inventory received and queued for processing", &data))
+}
+
+async fn receive(app: &App, request: Request) -> Result<Document> {
+    let is_gzip = is_gzip(request.headers())?;
+    let max = app.settings.systems.inventory_max_bytes;
+    let announced = http_body::Body::size_hint(request.body()).exact();
+    let body = read(request.into_body(), max, BODY_TIME).await.map_err(|e| match e {
+        Error::TooLarge { .. } => ingest::too_large(max, announced),
+        other => other,
+    })?;
+    Ok(Document { body, is_gzip })
+}
+
+fn is_gzip(headers: &HeaderMap) -> Result<bool> {
+    let mut is_gzip = false;
+    for (n, value) in headers.get_all(header::CONTENT_ENCODING).iter().enumerate() {
+        match value.to_str().unwrap_or("?").trim().to_ascii_lowercase().as_str() {
+            _ if n > 0 => return Err(Error::Unsupported("unsupported content encoding".into())),
+            "" | "identity" => {}
+            "gzip" => is_gzip = true,
+            _ => return Err(Error::Unsupported("unsupported content encoding".into())),
+        }
+    }
+    Ok(is_gzip)
+}
+
+/// 503 with the data that clients of this route read.
+fn unavailable(message: &str, log: &str) -> Response {
+    tracing::warn!(operation = "sendInventory", error = log, "request could not be served");
+    let data = json!({"error": "Processing queue unavailable"});
+    let mut response = render(StatusCode::SERVICE_UNAVAILABLE, message, &data);
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER));
+    response
+}

@@ -1,0 +1,31 @@
+//! `POST /systems/register` (contract 03 §2.6).
+
+use crate::{
+    envelope::Answer,
+    error::Outcome,
+    extract::{Ctx, JsonBody},
+    wire::system_side::{RegistrationInput, RegistrationOutput},
+};
+use axum::extract::State;
+use bailiwick_app::{App, systems};
+use bailiwick_domain::Error;
+
+/// Text of the answer, twice in it.
+const DONE: &str = "system registered successfully";
+
+/// Makes the credential valid.
+pub async fn register(
+    State(app): State<App>,
+    Ctx(request): Ctx,
+    body: JsonBody,
+) -> Outcome<Answer<RegistrationOutput>> {
+    // Whatever is no such body lacks the secret.
+    let secret = match body.parse::<RegistrationInput>() {
+        Err(e @ (Error::TooLarge { .. } | Error::BadRequest { .. })) => return Err(e.into()),
+        parsed => parsed.ok().and_then(|body| body.system_secret),
+    };
+    let done = systems::register(&app, &request, secret.as_deref()).await?;
+    let data =
+        RegistrationOutput { system_key: done.system_key, registered_at: done.registered_at, message: DONE };
+    Ok(Answer::ok(DONE, data))
+}
