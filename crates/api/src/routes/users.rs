@@ -37,6 +37,7 @@ pub(super) fn rows() -> Vec<Route> {
             .needs(&[ManageUsers])
             .not_self()
             .takes::<PasswordInput>()
+            .gives_null()
             .to(users::set_password),
         get("/filters/users", "getUserFilters").needs(&[ReadUsers]),
     ]
