@@ -10,6 +10,7 @@ pub mod gate;
 pub mod layers;
 pub mod manage;
 pub mod openapi;
+pub mod proxy;
 pub mod routes;
 pub mod system;
 pub mod wire;
@@ -40,9 +41,11 @@ pub fn router(app: &App) -> Router {
     let trimmed = tower::Layer::layer(&NormalizePathLayer::trim_trailing_slash(), all);
     Router::new()
         .fallback_service(trimmed)
+        .layer(cors(&app.settings.cors_origins))
+        // Before CORS, which answers every OPTIONS by itself; the alert interface has a rule of its own for it.
+        .layer(middleware::from_fn_with_state(proxy::Proxy::new(app), proxy::take))
         .layer(CatchPanicLayer::custom(|_| error::panicked()))
         .layer(middleware::from_fn_with_state(app.clone(), layers::frame))
-        .layer(cors(&app.settings.cors_origins))
 }
 
 /// Every row that is not the proxy's, behind its gate.

@@ -1,0 +1,168 @@
+//! Answers of the alert interface, byte for byte (contract 04 §1.1, §1.11, §1.12).
+
+use crate::{Uncompressed, envelope::render, routes::Credential};
+use axum::{body::Body, response::Response};
+use bailiwick_alerting::{Reject, RejectBody};
+use bailiwick_app::alerting::Fault;
+use bailiwick_domain::Error;
+use bytes::Bytes;
+use http::{HeaderValue, Method, StatusCode, header};
+use serde_json::Value;
+
+/// Body of a 200.
+pub(super) enum Answer {
+    /// None.
+    Empty,
+    /// Made for this request.
+    Json(String),
+    /// Always the same.
+    Document(Bytes),
+}
+
+impl Answer {
+    pub(super) fn into_response(self) -> Response {
+        match self {
+            Answer::Empty => Response::default(),
+            Answer::Json(text) => json(StatusCode::OK, text.into()),
+            Answer::Document(bytes) => json(StatusCode::OK, bytes.into()),
+        }
+    }
+}
+
+fn typed(status: StatusCode, content_type: &'static str, body: Body) -> Response {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+fn json(status: StatusCode, body: Body) -> Response {
+    typed(status, "application/json", body)
+}
+
+/// What every answer of the interface carries.
+pub(super) fn finished(mut response: Response, is_head: bool) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::VARY, HeaderValue::from_static("Origin"));
+    response.extensions_mut().insert(Uncompressed);
+    if is_head { response.map(|_| Body::empty()) } else { response }
+}
+
+/// A refusal as it is.
+pub(super) fn of_reject(reject: &Reject) -> Response {
+    let status = StatusCode::from_u16(reject.status).unwrap_or(StatusCode::BAD_REQUEST);
+    match reject.body {
+        RejectBody::Empty => {
+            let mut response = Response::default();
+            *response.status_mut() = status;
+            response
+        }
+        _ => json(status, reject.render().into()),
+    }
+}
+
+fn coded(status: u16, message: String) -> Response {
+    of_reject(&Reject { status, body: RejectBody::Coded { code: status, message } })
+}
+
+/// An unknown path below `/api/v2`.
+pub(super) fn path_not_found(path: &str) -> Response {
+    coded(404, format!("path /api/v2{path} was not found"))
+}
+
+/// A known path; `allowed` are its methods.
+pub(super) fn method_not_allowed(method: &Method, allowed: &'static str) -> Response {
+    let mut response = coded(405, format!("method {method} is not allowed, but [{allowed}] are"));
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
+    response
+}
+
+/// The interface before this one.
+pub(super) fn gone() -> Response {
+    const TEXT: &str = "{\"status\":\"deprecated\",\"error\":\"The Alertmanager v1 API was deprecated in version \
+         0.16.0 and is removed as of version 0.27.0 - please use the equivalent route in the v2 API\"}\n";
+    json(StatusCode::GONE, TEXT.into())
+}
+
+/// Readiness and health.
+pub(super) fn probe(method: &Method, is_good: bool) -> Response {
+    if method != Method::GET && method != Method::HEAD {
+        return method_not_allowed(method, "GET");
+    }
+    let (status, text) =
+        if is_good { (StatusCode::OK, "OK") } else { (StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable") };
+    typed(status, "text/plain; charset=utf-8", text.into())
+}
+
+/// The one metric.
+pub(super) fn metrics(document: Bytes) -> Response {
+    typed(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", document.into())
+}
+
+fn envelope(status: StatusCode, message: &str, retry_after_secs: Option<u64>) -> Response {
+    let mut response = render(status, message, &Value::Null);
+    if let Some(seconds) = retry_after_secs {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
+
+/// Seconds after which a system that has too much should come back: alerts and silences end by and by.
+const WHEN_FULL: u64 = 60;
+
+/// Why a use case has no result.
+pub(super) fn of_fault(fault: Fault) -> Response {
+    let too_many = StatusCode::TOO_MANY_REQUESTS;
+    match fault {
+        Fault::Rejected(reject) => of_reject(&reject),
+        Fault::RateLimited => envelope(too_many, "rate limit exceeded", Some(1)),
+        Fault::AlertLimit => envelope(too_many, "alert limit exceeded", Some(WHEN_FULL)),
+        Fault::SilenceLimit => envelope(too_many, "silence limit exceeded", Some(WHEN_FULL)),
+        Fault::Unavailable(log) => {
+            tracing::warn!(log, "the alert router cannot be used");
+            envelope(StatusCode::BAD_GATEWAY, "alerting backend is unavailable", None)
+        }
+        Fault::TimedOut => {
+            tracing::warn!("the alert router does not answer in time");
+            envelope(StatusCode::GATEWAY_TIMEOUT, "alerting backend timed out", None)
+        }
+        Fault::NotReady { retry_after_secs, log } => {
+            tracing::warn!(log, "the alert router is not ready");
+            let status = StatusCode::SERVICE_UNAVAILABLE;
+            envelope(status, "alerting backend is not ready", Some(retry_after_secs))
+        }
+        Fault::UnknownTenant => {
+            let status = StatusCode::SERVICE_UNAVAILABLE;
+            envelope(status, "alerting backend is not ready", Some(15))
+        }
+        Fault::Internal(log) => {
+            tracing::error!(log, "an alerting request failed");
+            envelope(StatusCode::INTERNAL_SERVER_ERROR, "internal server error", None)
+        }
+    }
+}
+
+/// Why the system is not let in (contract 04 §1.2).
+pub(super) fn of_error(error: &Error) -> Response {
+    match error {
+        Error::Unauthenticated { message, .. } => {
+            let mut response = envelope(StatusCode::UNAUTHORIZED, message, None);
+            let challenge = HeaderValue::from_static(Credential::System.challenge());
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+            response
+        }
+        Error::TooMany { retry_after } => {
+            let seconds = retry_after.as_secs().max(1);
+            envelope(StatusCode::TOO_MANY_REQUESTS, "rate limit exceeded", Some(seconds))
+        }
+        Error::Unavailable { message, .. } => {
+            tracing::warn!(%error, "a system cannot be authenticated");
+            envelope(StatusCode::SERVICE_UNAVAILABLE, message, Some(5))
+        }
+        _ => {
+            tracing::error!(%error, "a system cannot be authenticated");
+            envelope(StatusCode::INTERNAL_SERVER_ERROR, "internal server error", None)
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The alert interface for systems: what Alertmanager's tools speak, below `services/{backend}/{alert_router}`
+//! (contract 04 §1).
+//!
+//! It stands before the route table's router, because its paths, methods and error bodies have rules of their own. A
+//! request is authenticated, counted, routed, read, and answered by one use case of `app::alerting`; nothing of it
+//! is ever passed on. To add an operation: a [`Target`], its arm in [`Proxy::serve`], its row in `routes::system_side`.
+
+mod answer;
+mod intake;
+mod target;
+
+use crate::gate::authorization;
+use answer::{Answer, finished, of_error, of_fault};
+use axum::{
+    extract::{Request, State},
+    middleware::Next,
+    response::Response,
+};
+use bailiwick_alerting::{
+    AlertsQuery, Nanos, Reject, SilencesQuery,
+    listing::{NEUTRAL_RECEIVER, group_alerts, render},
+    query::receivers_query,
+    silence::{created, path_id},
+    status::{metrics_document, receivers_document, status_document},
+};
+use bailiwick_app::{
+    App,
+    alerting::{self, AlertRouter, Fault, Sender},
+    context::RequestContext,
+    credentials,
+};
+use bytes::Bytes;
+use http::{Method, request::Parts};
+use std::sync::Arc;
+use target::{Mounts, NoRoute, Target, V2, v2_route};
+
+/// What every worker keeps for the proxy.
+#[derive(Debug)]
+pub struct Proxy {
+    app: App,
+    router: AlertRouter,
+    mounts: Mounts,
+    status: Bytes,
+    metrics: Bytes,
+}
+
+impl Proxy {
+    /// For one worker: connections to a remote router are its own.
+    pub fn new(app: &App) -> Arc<Proxy> {
+        let settings = &app.settings.alerting;
+        let version = &settings.reported_version;
+        Arc::new(Proxy {
+            router: app.alerting().router_for_worker(),
+            mounts: Mounts::new(&app.settings),
+            status: status_document(version, Nanos::from_ts(app.started_at)).into(),
+            metrics: metrics_document(version).into(),
+            app: app.clone(),
+        })
+    }
+}
+
+/// Takes the requests below `services/`; all others go on.
+pub async fn take(State(proxy): State<Arc<Proxy>>, request: Request, next: Next) -> Response {
+    match proxy.mounts.target(request.uri().path()) {
+        None => next.run(request).await,
+        Some(target) => {
+            let is_head = request.method() == Method::HEAD;
+            finished(proxy.answer(target, request).await, is_head)
+        }
+    }
+}
+
+impl Proxy {
+    async fn answer(&self, target: Target, request: Request) -> Response {
+        match target {
+            Target::Unknown => crate::error::no_route(),
+            Target::Healthy => answer::probe(request.method(), true),
+            Target::Ready => {
+                let is_ready = alerting::is_ready(&self.app, &self.router).await;
+                answer::probe(request.method(), is_ready)
+            }
+            Target::Metrics | Target::V1 | Target::V2(_) => self.for_system(target, request).await,
+        }
+    }
+
+    /// Everything that needs to know the system: who it is, and whether it asks too often.
+    async fn for_system(&self, target: Target, request: Request) -> Response {
+        let (parts, body) = request.into_parts();
+        let context = parts.extensions.get::<RequestContext>();
+        let Some(RequestContext { request_id, client_ip }) = context else {
+            return of_fault(Fault::Internal("the request has no context".to_owned()));
+        };
+        let header = authorization(&parts.headers);
+        let system = match credentials::authenticate_system(&self.app, header, *client_ip).await {
+            Ok(system) => system,
+            Err(error) => return of_error(&error),
+        };
+        let _in_flight = match self.app.alerting().throttle.admit(system.id) {
+            Ok(in_flight) => in_flight,
+            Err(fault) => return of_fault(fault),
+        };
+        let path = match target {
+            Target::V2(path) => path,
+            Target::V1 => return answer::gone(),
+            _ if parts.method == Method::GET => return answer::metrics(self.metrics.clone()),
+            _ => return answer::method_not_allowed(&parts.method, "GET"),
+        };
+        let operation = match v2_route(&path, &parts.method) {
+            Ok(operation) => operation,
+            Err(NoRoute::Path) => return answer::path_not_found(&path),
+            Err(NoRoute::Method(allowed)) => return answer::method_not_allowed(&parts.method, allowed),
+        };
+        let who = Sender::new(&system, request_id);
+        match self.serve(&who, operation, &parts, body).await {
+            Ok(answer) => answer.into_response(),
+            Err(fault) => of_fault(fault),
+        }
+    }
+
+    async fn serve(
+        &self,
+        who: &Sender<'_>,
+        operation: V2<'_>,
+        parts: &Parts,
+        body: axum::body::Body,
+    ) -> Result<Answer, Fault> {
+        let (app, router) = (&self.app, &self.router);
+        let limits = &app.alerting().limits;
+        let query = parts.uri.query().unwrap_or_default();
+        intake::check_accept(&parts.headers)?;
+        match operation {
+            V2::PushAlerts => {
+                let body = self.read("alerts", parts, body).await?;
+                alerting::push_alerts(app, router, who, &body).await?;
+                Ok(Answer::Empty)
+            }
+            V2::ListAlerts => {
+                let alerts = alerting::list_alerts(app, router, who, &AlertsQuery::parse(query, limits)?).await?;
+                json(render(&alerts))
+            }
+            V2::ListGroups => {
+                let alerts = alerting::list_alerts(app, router, who, &AlertsQuery::parse(query, limits)?).await?;
+                json(render(&group_alerts(alerts)))
+            }
+            V2::SetSilence => {
+                let body = self.read("silence", parts, body).await?;
+                Ok(Answer::Json(created(alerting::set_silence(app, router, who, &body).await?)))
+            }
+            V2::ListSilences => {
+                let query = SilencesQuery::parse(query, limits)?;
+                json(render(&alerting::list_silences(app, router, who, &query).await?))
+            }
+            V2::GetSilence(id) => match alerting::silence(app, router, who, path_id(id)?).await? {
+                Some(silence) => json(render(&silence)),
+                None => Err(Reject::EMPTY_NOT_FOUND.into()),
+            },
+            V2::ExpireSilence(id) => match alerting::expire_silence(app, router, who, path_id(id)?).await? {
+                true => Ok(Answer::Empty),
+                false => Err(Reject::EMPTY_NOT_FOUND.into()),
+            },
+            V2::Status => Ok(Answer::Document(self.status.clone())),
+            V2::Receivers => {
+                Ok(Answer::Json(receivers_document(receivers_query(query, NEUTRAL_RECEIVER, limits)?)))
+            }
+        }
+    }
+
+    async fn read(&self, what: &'static str, parts: &Parts, body: axum::body::Body) -> Result<Bytes, Fault> {
+        intake::read(what, &parts.headers, body, self.app.settings.alerting.limits.body_bytes).await
+    }
+}
+
+fn json(text: Result<String, serde_json::Error>) -> Result<Answer, Fault> {
+    text.map(Answer::Json).map_err(|e| Fault::Internal(e.to_string()))
+}

@@ -1,0 +1,190 @@
+//! Which path means what (contract 04 §1.1).
+
+use bailiwick_app::Settings;
+use http::Method;
+use percent_encoding::percent_decode_str;
+
+/// Where the interface is mounted.
+#[derive(Debug)]
+pub(super) struct Mounts {
+    /// `{base}/services/` and `{base}/api/services/` for every base path.
+    prefixes: Vec<String>,
+    /// `{backend}/{alert_router}/`.
+    router: String,
+}
+
+/// What a path below `services/` asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// `/-/ready`
+    Ready,
+    /// `/-/healthy`
+    Healthy,
+    /// `/metrics`
+    Metrics,
+    /// Anything below `/api/v1`.
+    V1,
+    /// What follows `/api/v2`, decoded, without a slash at the end: `/alerts`, or empty.
+    V2(String),
+    /// Nothing.
+    Unknown,
+}
+
+impl Mounts {
+    pub(super) fn new(settings: &Settings) -> Mounts {
+        let mut prefixes: Vec<String> = settings
+            .base_paths
+            .iter()
+            .flat_map(|base| ["/services/", "/api/services/"].map(|tail| format!("{base}{tail}")))
+            .collect();
+        prefixes.sort_unstable();
+        prefixes.dedup();
+        let alerting = &settings.alerting;
+        Mounts { prefixes, router: format!("{}/{}/", alerting.backend_segment, alerting.router_segment) }
+    }
+
+    /// `None` when the path is not below `services/`.
+    pub(super) fn target(&self, path: &str) -> Option<Target> {
+        let below = self.prefixes.iter().find_map(|prefix| path.strip_prefix(prefix.as_str()))?;
+        let Some(inner) = below.strip_prefix(self.router.as_str()) else { return Some(Target::Unknown) };
+        let inner = inner.strip_suffix('/').unwrap_or(inner);
+        Some(match inner {
+            "-/ready" => Target::Ready,
+            "-/healthy" => Target::Healthy,
+            "metrics" => Target::Metrics,
+            _ => match (below_version(inner, "api/v2"), below_version(inner, "api/v1")) {
+                (Some(rest), _) => Target::V2(percent_decode_str(rest).decode_utf8_lossy().into_owned()),
+                (None, Some(_)) => Target::V1,
+                (None, None) => Target::Unknown,
+            },
+        })
+    }
+}
+
+/// What follows the version: empty, or beginning with a slash.
+fn below_version<'p>(path: &'p str, version: &str) -> Option<&'p str> {
+    path.strip_prefix(version).filter(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// One operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum V2<'p> {
+    ListAlerts,
+    PushAlerts,
+    ListGroups,
+    ListSilences,
+    SetSilence,
+    GetSilence(&'p str),
+    ExpireSilence(&'p str),
+    Status,
+    Receivers,
+}
+
+/// Why there is no operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoRoute {
+    /// Unknown path.
+    Path,
+    /// Known path; these are the methods it has.
+    Method(&'static str),
+}
+
+/// The operation of a path below `/api/v2`.
+pub(super) fn v2_route<'p>(path: &'p str, method: &Method) -> Result<V2<'p>, NoRoute> {
+    let (get, post, delete) = (method == Method::GET, method == Method::POST, method == Method::DELETE);
+    match path {
+        "/alerts" if get => Ok(V2::ListAlerts),
+        "/alerts" if post => Ok(V2::PushAlerts),
+        "/silences" if get => Ok(V2::ListSilences),
+        "/silences" if post => Ok(V2::SetSilence),
+        "/alerts" | "/silences" => Err(NoRoute::Method("POST,GET")),
+        "/alerts/groups" if get => Ok(V2::ListGroups),
+        "/status" if get => Ok(V2::Status),
+        "/receivers" if get => Ok(V2::Receivers),
+        "/alerts/groups" | "/status" | "/receivers" => Err(NoRoute::Method("GET")),
+        _ => {
+            let id = path.strip_prefix("/silences/").or_else(|| path.strip_prefix("/silence/"));
+            let id = id.filter(|id| !id.is_empty() && !id.contains('/')).ok_or(NoRoute::Path)?;
+            match (get, delete) {
+                (true, _) => Ok(V2::GetSilence(id)),
+                (_, true) => Ok(V2::ExpireSilence(id)),
+                _ => Err(NoRoute::Method("DELETE,GET")),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mounts() -> Mounts {
+        Mounts::new(&Settings::defaults("http://127.0.0.1:8080", vec![7; 32]))
+    }
+
+    #[test]
+    fn every_base_path_leads_to_the_same() {
+        let m = mounts();
+        for base in ["", "/api", "/api/api", "/backend/api", "/backend/api/api", "/collect/api", "/collect/api/api"] {
+            let path = format!("{base}/services/mimir/alertmanager/api/v2/alerts");
+            assert_eq!(m.target(&path), Some(Target::V2("/alerts".to_owned())), "{path}");
+            assert_eq!(m.target(&format!("{path}/")), Some(Target::V2("/alerts".to_owned())), "{path}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_below_services_is_taken() {
+        let m = mounts();
+        for path in ["/", "/services", "/servicesx/a", "/systems/info", "/x/services/mimir/alertmanager/-/ready"] {
+            assert_eq!(m.target(path), None, "{path}");
+        }
+        for path in [
+            "/services/",
+            "/services/mimir",
+            "/services/mimir/alertmanager",
+            "/services/mimir/alertmanager/",
+            "/services/mimir/api/v2/status",
+            "/services/mimir/alertmanager/alertmanager/api/v2/status",
+            "/services/mimir/api/v1/status/buildinfo",
+            "/services/mimir/alertmanager/api/v3/alerts",
+            "/services/mimir/alertmanager/api/v2x",
+            "/services/mimir/alertmanager/-/reload",
+            "/services/other/alertmanager/api/v2/alerts",
+            "/services/mimir/alertmanager/../alertmanager/api/v2/alerts",
+        ] {
+            assert_eq!(m.target(path), Some(Target::Unknown), "{path}");
+        }
+        let p = "/services/mimir/alertmanager";
+        assert_eq!(m.target(&format!("{p}/-/ready/")), Some(Target::Ready));
+        assert_eq!(m.target(&format!("{p}/-/healthy")), Some(Target::Healthy));
+        assert_eq!(m.target(&format!("{p}/metrics")), Some(Target::Metrics));
+        assert_eq!(m.target(&format!("{p}/api/v1")), Some(Target::V1));
+        assert_eq!(m.target(&format!("{p}/api/v1/status/buildinfo")), Some(Target::V1));
+        assert_eq!(m.target(&format!("{p}/api/v2")), Some(Target::V2(String::new())));
+        assert_eq!(m.target(&format!("{p}/api/v2/silence/a%20b")), Some(Target::V2("/silence/a b".to_owned())));
+    }
+
+    #[test]
+    fn operations() {
+        let (both, one) = (Err(NoRoute::Method("POST,GET")), Err(NoRoute::Method("DELETE,GET")));
+        for (path, method, expected) in [
+            ("/alerts", Method::GET, Ok(V2::ListAlerts)),
+            ("/alerts", Method::POST, Ok(V2::PushAlerts)),
+            ("/alerts", Method::PUT, both),
+            ("/alerts", Method::HEAD, both),
+            ("/silences", Method::OPTIONS, both),
+            ("/silence/x", Method::GET, Ok(V2::GetSilence("x"))),
+            ("/silences/x", Method::DELETE, Ok(V2::ExpireSilence("x"))),
+            ("/silences/x", Method::POST, one),
+            ("/alerts/groups", Method::GET, Ok(V2::ListGroups)),
+            ("/alerts/groups", Method::POST, Err(NoRoute::Method("GET"))),
+            ("/silence", Method::GET, Err(NoRoute::Path)),
+            ("/silence/", Method::GET, Err(NoRoute::Path)),
+            ("/silence/x/y", Method::GET, Err(NoRoute::Path)),
+            ("/nope", Method::GET, Err(NoRoute::Path)),
+            ("", Method::GET, Err(NoRoute::Path)),
+        ] {
+            assert_eq!(v2_route(path, &method), expected, "{method} {path}");
+        }
+    }
+}
