@@ -1,4 +1,5 @@
 //! Users: create, read, list, change, password (contract 01 §5, contract 05 §5).
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 use bailiwick_app::passwords;
 use bailiwick_domain::UserId;

@@ -1,4 +1,6 @@
 //! Leases of jobs on SQLite.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use bailiwick_domain::{JobId, Ts};
 use bailiwick_store::{
     Db, Options,

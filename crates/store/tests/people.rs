@@ -1,4 +1,6 @@
 //! Organizations and users in the store, on SQLite: places, inherited marks, counters, lists.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use bailiwick_domain::{
     OrgId, OrgType, PageRequest, SortDirection, Ts, UserId,
     org::{Creator, Mark},

@@ -1,10 +1,12 @@
 //! The three organization families, the flat organization list and the VAT validator.
 
+use super::{Gate, Route, delete, get, patch, post, put};
 use crate::{
     manage::organizations,
-    wire::organizations::{CustomerList, DistributorList, OrganizationInput, OrganizationOutput, ResellerList},
+    wire::organizations::{
+        CustomerList, DistributorList, OrganizationInput, OrganizationOutput, ResellerList,
+    },
 };
-use super::{Gate, Route, delete, get, patch, post, put};
 use bailiwick_domain::OrgType;
 use bailiwick_policy::Permission;
 
@@ -47,9 +49,36 @@ macro_rules! names {
 
 pub(super) fn rows() -> Vec<Route> {
     let families = [
-        names!(Distributor, "distributor", "distributors", "Distributor", "Distributors", ReadDistributors, ManageDistributors, DestroyDistributors),
-        names!(Reseller, "reseller", "resellers", "Reseller", "Resellers", ReadResellers, ManageResellers, DestroyResellers),
-        names!(Customer, "customer", "customers", "Customer", "Customers", ReadCustomers, ManageCustomers, DestroyCustomers),
+        names!(
+            Distributor,
+            "distributor",
+            "distributors",
+            "Distributor",
+            "Distributors",
+            ReadDistributors,
+            ManageDistributors,
+            DestroyDistributors
+        ),
+        names!(
+            Reseller,
+            "reseller",
+            "resellers",
+            "Reseller",
+            "Resellers",
+            ReadResellers,
+            ManageResellers,
+            DestroyResellers
+        ),
+        names!(
+            Customer,
+            "customer",
+            "customers",
+            "Customer",
+            "Customers",
+            ReadCustomers,
+            ManageCustomers,
+            DestroyCustomers
+        ),
     ];
     let mut rows: Vec<Route> = families.iter().flat_map(family).collect();
     rows.extend([
@@ -76,7 +105,11 @@ fn family(n: &Names) -> Vec<Route> {
         get(format!("{p}/totals"), format!("get{many}Totals")).needs(n.read).failing(f[10]),
         get(format!("{p}/trend"), format!("get{many}Trend")).needs(n.read).failing(f[11]),
         get(format!("{p}/export"), format!("export{many}")).needs(n.read),
-        get(&id, format!("get{one}")).gate(own).failing(f[2]).gives::<OrganizationOutput>().to(organizations::show),
+        get(&id, format!("get{one}"))
+            .gate(own)
+            .failing(f[2])
+            .gives::<OrganizationOutput>()
+            .to(organizations::show),
         put(&id, format!("update{one}"))
             .needs(n.manage)
             .failing(f[3])

@@ -1,10 +1,10 @@
 //! Users.
 
+use super::{Credential::Session, Route, delete, get, patch, post, put};
 use crate::{
     manage::users,
     wire::users::{PasswordInput, UserInput, UserList, UserOutput},
 };
-use super::{Credential::Session, Route, delete, get, patch, post, put};
 use bailiwick_policy::Permission::{DestroyUsers, ManageUsers, ReadUsers};
 
 pub(super) fn rows() -> Vec<Route> {
@@ -37,6 +37,7 @@ pub(super) fn rows() -> Vec<Route> {
             .needs(&[ManageUsers])
             .not_self()
             .takes::<PasswordInput>()
+            .gives_null()
             .gives_null()
             .to(users::set_password),
         get("/filters/users", "getUserFilters").needs(&[ReadUsers]),
