@@ -110,3 +110,47 @@ api_test!(rule_11_unreadable_state_gives_503_and_never_access, |t| async move {
         assert_eq!(reply.data(), Value::Null);
     }
 });
+
+api_test!(sessions_of_one_user_may_move_all_at_once, |t| async move {
+    let user = user(&t).await;
+    for _ in 0..5 {
+        let (token, _) = provider_token(&t, user, "bailiwick").await;
+        let (a, b) = (session(&t, user).await, session(&t, user).await);
+        let reset = async {
+            let mut tx = t.app.db.begin().await.unwrap();
+            identities::get_for_login(&mut tx, user).await.unwrap();
+            auth::revoke_user(&mut tx, t.app.now(), user, None, auth::Reason::PasswordChanged).await.unwrap();
+            tx.commit().await.unwrap();
+        };
+        let organization = identities::get(&t.app.db, user).await.unwrap().unwrap().organization.id;
+        let suspension = async {
+            let mut tx = t.app.db.begin().await.unwrap();
+            let at = Some(t.app.now());
+            Q::new("UPDATE organizations SET eff_suspended_at = ?").bind(at).run(&mut tx).await.unwrap();
+            auth::revoke_organization(&mut tx, t.app.now(), organization, auth::Reason::Suspended)
+                .await
+                .unwrap();
+            tx.commit().await.unwrap();
+        };
+        let logout = t.post("/api/auth/logout").bearer(&b.token).send();
+        let (e1, e2, e3, r1, r2, out, (), ()) = tokio::join!(
+            exchange(&t, &token),
+            exchange(&t, &token),
+            exchange(&t, &token),
+            refresh(&t, &a.refresh_token),
+            refresh(&t, &b.refresh_token),
+            logout,
+            reset,
+            suspension,
+        );
+        for reply in [e1, e2, e3, r1, r2, out] {
+            assert!(matches!(reply.status.as_u16(), 200 | 401), "{}", reply.text());
+        }
+        change(&t, Q::new("UPDATE organizations SET eff_suspended_at = ?").bind(None::<Ts>)).await;
+        let (live,): (i64,) = Q::new("SELECT COUNT(*) FROM session_chains WHERE revoked_at IS NULL")
+            .one(&t.app.db)
+            .await
+            .unwrap();
+        assert_eq!(live, 0, "no chain survives a suspension, whichever came first");
+    }
+});

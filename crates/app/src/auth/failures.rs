@@ -1,7 +1,7 @@
 //! The limit on failed passwords: per account and address, per account, per address (contract 01 §1.8). Successes do
 //! not count. It lives in the process: with several replicas each allows the number on its own.
 
-use super::keys::token_digest;
+use super::{keys::token_digest, limits::bucket_of};
 use crate::settings::Limits;
 use bailiwick_domain::{Error, Result, Ts};
 use std::{
@@ -45,6 +45,7 @@ impl Failures {
     /// 429 when one of the counters is full.
     pub fn attempt(&self, limits: &Limits, now: Ts, account: &str, address: IpAddr) -> Result<Attempt> {
         let account = token_digest(account);
+        let address = bucket_of(address);
         let counters =
             [Counter::Pair(account.clone(), address), Counter::Account(account), Counter::Address(address)];
         let allowed = [
@@ -131,6 +132,8 @@ mod tests {
             "100 for the address at whatever account"
         );
         assert_eq!(failures(&all, NOW, |_| ("b".into(), ip(250))), 10);
+        let of_one_host = |n: usize| ("c".into(), format!("2001:db8::{n:x}").parse().unwrap());
+        assert_eq!(failures(&all, NOW, of_one_host), 10, "a host has as many IPv6 addresses as it likes");
     }
 
     #[test]

@@ -78,7 +78,7 @@ impl AddressLimit {
 }
 
 /// An IPv6 host owns its /64: counting single addresses would count nothing.
-fn bucket_of(address: IpAddr) -> IpAddr {
+pub(super) fn bucket_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => {
             let [a, b, c, d, ..] = v6.segments();
