@@ -90,8 +90,11 @@ pub(super) fn probe(method: &Method, is_good: bool) -> Response {
     if method != Method::GET && method != Method::HEAD {
         return method_not_allowed(method, "GET");
     }
-    let (status, text) =
-        if is_good { (StatusCode::OK, "OK") } else { (StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable") };
+    let (status, text) = if is_good {
+        (StatusCode::OK, "OK")
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable")
+    };
     typed(status, "text/plain; charset=utf-8", text.into())
 }
 

@@ -75,9 +75,8 @@ pub(super) async fn read(
 ) -> Result<Bytes, Fault> {
     check_content_type(headers)?;
     let is_gzip = is_gzip(headers)?;
-    let unreadable = |reason: &str| {
-        coded(400, format!("parsing {what} body from \"\" failed, because {reason}"))
-    };
+    let unreadable =
+        |reason: &str| coded(400, format!("parsing {what} body from \"\" failed, because {reason}"));
     let bytes = crate::extract::read(body, limit, BODY_TIMEOUT).await.map_err(|error| match error {
         Error::TooLarge { .. } => Reject::TOO_LARGE,
         other => unreadable(match &other {

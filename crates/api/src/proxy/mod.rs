@@ -135,11 +135,13 @@ impl Proxy {
                 Ok(Answer::Empty)
             }
             V2::ListAlerts => {
-                let alerts = alerting::list_alerts(app, router, who, &AlertsQuery::parse(query, limits)?).await?;
+                let alerts =
+                    alerting::list_alerts(app, router, who, &AlertsQuery::parse(query, limits)?).await?;
                 json(render(&alerts))
             }
             V2::ListGroups => {
-                let alerts = alerting::list_alerts(app, router, who, &AlertsQuery::parse(query, limits)?).await?;
+                let alerts =
+                    alerting::list_alerts(app, router, who, &AlertsQuery::parse(query, limits)?).await?;
                 json(render(&group_alerts(alerts)))
             }
             V2::SetSilence => {

@@ -125,7 +125,9 @@ mod tests {
     #[test]
     fn every_base_path_leads_to_the_same() {
         let m = mounts();
-        for base in ["", "/api", "/api/api", "/backend/api", "/backend/api/api", "/collect/api", "/collect/api/api"] {
+        for base in
+            ["", "/api", "/api/api", "/backend/api", "/backend/api/api", "/collect/api", "/collect/api/api"]
+        {
             let path = format!("{base}/services/mimir/alertmanager/api/v2/alerts");
             assert_eq!(m.target(&path), Some(Target::V2("/alerts".to_owned())), "{path}");
             assert_eq!(m.target(&format!("{path}/")), Some(Target::V2("/alerts".to_owned())), "{path}");
@@ -135,7 +137,9 @@ mod tests {
     #[test]
     fn only_what_is_below_services_is_taken() {
         let m = mounts();
-        for path in ["/", "/services", "/servicesx/a", "/systems/info", "/x/services/mimir/alertmanager/-/ready"] {
+        for path in
+            ["/", "/services", "/servicesx/a", "/systems/info", "/x/services/mimir/alertmanager/-/ready"]
+        {
             assert_eq!(m.target(path), None, "{path}");
         }
         for path in [
@@ -161,7 +165,10 @@ mod tests {
         assert_eq!(m.target(&format!("{p}/api/v1")), Some(Target::V1));
         assert_eq!(m.target(&format!("{p}/api/v1/status/buildinfo")), Some(Target::V1));
         assert_eq!(m.target(&format!("{p}/api/v2")), Some(Target::V2(String::new())));
-        assert_eq!(m.target(&format!("{p}/api/v2/silence/a%20b")), Some(Target::V2("/silence/a b".to_owned())));
+        assert_eq!(
+            m.target(&format!("{p}/api/v2/silence/a%20b")),
+            Some(Target::V2("/silence/a b".to_owned()))
+        );
     }
 
     #[test]

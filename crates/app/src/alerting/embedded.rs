@@ -129,7 +129,8 @@ async fn store(db: &Db, rules: Rules, group: &[Push]) -> Result<Vec<Outcome>, St
     let keys: Vec<(OrgId, String)> = keys.into_iter().map(|(t, f)| (t, f.to_string())).collect();
     let mut tx = db.begin().await?;
     rows::lock_tenants(&mut tx, &tenants.into_iter().collect::<Vec<_>>()).await?;
-    let mut state = State { tx, rules, alerts: HashMap::new(), counts: HashMap::new(), tenants: HashMap::new() };
+    let mut state =
+        State { tx, rules, alerts: HashMap::new(), counts: HashMap::new(), tenants: HashMap::new() };
     for (tenant, fingerprint, payload) in rows::alerts_by_key(&mut state.tx, &keys).await? {
         if let (Ok(fingerprint), Some(stored)) = (fingerprint.parse(), read::<StoredAlert>(&payload)) {
             state.alerts.insert((tenant, fingerprint), Kept { alert: stored, is_changed: false });
@@ -192,7 +193,8 @@ impl State {
     async fn counts(&mut self, push: &Push) -> Result<&mut Counts, StoreError> {
         let key = (push.tenant, push.system_key.clone());
         if !self.counts.contains_key(&key) {
-            let counts = rows::count_alerts(&mut self.tx, push.tenant, &push.system_key, push.now.to_ts()).await?;
+            let counts =
+                rows::count_alerts(&mut self.tx, push.tenant, &push.system_key, push.now.to_ts()).await?;
             self.tenants.entry(push.tenant).or_insert(counts.of_tenant);
             self.counts.insert(key.clone(), counts);
         }
@@ -308,7 +310,8 @@ pub(super) async fn set_silence(
     if decided.put.id == new_id {
         let counts = rows::count_silences(&mut tx, who.tenant, who.key(), now.to_ts()).await?;
         let is_more = decided.replaced.is_none();
-        let is_full = counts.of_system >= limits.silences_per_system || counts.of_tenant >= limits.silences_per_tenant;
+        let is_full =
+            counts.of_system >= limits.silences_per_system || counts.of_tenant >= limits.silences_per_tenant;
         let has_rows_left = counts.rows_of_system < limits.silences_per_system.saturating_mul(ROWS_PER_LIMIT);
         if (is_more && is_full) || !has_rows_left {
             return Err(Fault::SilenceLimit);
@@ -356,4 +359,3 @@ fn silence_row(who: &Sender<'_>, silence: &StoredSilence) -> Result<SilenceRow, 
         payload: written(silence)?,
     })
 }
-

@@ -21,8 +21,8 @@ use crate::{
     settings::{Router, RouterKind as Kind, Settings},
 };
 use bailiwick_alerting::{
-    AlertsQuery, Batch as ParsedBatch, Identity, Intake, Limits, ListedAlert, ListedSilence, Nanos, SilenceIntake,
-    SilencesQuery,
+    AlertsQuery, Batch as ParsedBatch, Identity, Intake, Limits, ListedAlert, ListedSilence, Nanos,
+    SilenceIntake, SilencesQuery,
     listing::{Viewer, select_alerts, select_silences},
     parse_alerts, parse_silence,
 };
@@ -140,7 +140,10 @@ impl Sender<'_> {
     }
 
     fn viewer(&self) -> Viewer<'_> {
-        Viewer::System { system_key: &self.identity.system_key, organization_id: &self.identity.organization_id }
+        Viewer::System {
+            system_key: &self.identity.system_key,
+            organization_id: &self.identity.organization_id,
+        }
     }
 
     fn caller(&self) -> router_client::Caller<'_> {
@@ -149,7 +152,12 @@ impl Sender<'_> {
 }
 
 /// Stores a push: all that is good in it, also when the rest is refused.
-pub async fn push_alerts(app: &App, router: &AlertRouter, who: &Sender<'_>, body: &[u8]) -> Result<(), Fault> {
+pub async fn push_alerts(
+    app: &App,
+    router: &AlertRouter,
+    who: &Sender<'_>,
+    body: &[u8],
+) -> Result<(), Fault> {
     let now = Nanos::from_ts(app.now());
     let alerting = app.alerting();
     let mut batch = parse_alerts(
@@ -234,7 +242,12 @@ pub async fn silence(
 }
 
 /// Creates or updates a silence of the own system; the id that is valid from now on.
-pub async fn set_silence(app: &App, router: &AlertRouter, who: &Sender<'_>, body: &[u8]) -> Result<Uuid, Fault> {
+pub async fn set_silence(
+    app: &App,
+    router: &AlertRouter,
+    who: &Sender<'_>,
+    body: &[u8],
+) -> Result<Uuid, Fault> {
     let now = Nanos::from_ts(app.now());
     let intake = SilenceIntake { system_key: Some(who.key()), now, limits: &app.alerting().limits };
     let posted = parse_silence(body, &intake)?;
@@ -252,7 +265,12 @@ pub async fn set_silence(app: &App, router: &AlertRouter, who: &Sender<'_>, body
 }
 
 /// Expires a silence of the own system; false when there is none. One that is over already stays as it is.
-pub async fn expire_silence(app: &App, router: &AlertRouter, who: &Sender<'_>, id: Uuid) -> Result<bool, Fault> {
+pub async fn expire_silence(
+    app: &App,
+    router: &AlertRouter,
+    who: &Sender<'_>,
+    id: Uuid,
+) -> Result<bool, Fault> {
     let expired = match router {
         AlertRouter::Embedded => embedded::expire_silence(app, who, id).await,
         AlertRouter::Remote(client) => remote::expire_silence(client, who, id).await,

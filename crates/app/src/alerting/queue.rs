@@ -129,7 +129,12 @@ async fn deliver_to(app: &App, client: &RouterClient, tenant: OrgId, queued: &[Q
     match client.put_alerts(Caller { tenant: &tenant, request_id: &request_id }, body.into()).await {
         Ok(()) => true,
         Err(RouterError::Refused(reject)) => {
-            tracing::warn!(tenant, status = reject.status, answer = reject.render().trim_end(), "queued alerts were refused");
+            tracing::warn!(
+                tenant,
+                status = reject.status,
+                answer = reject.render().trim_end(),
+                "queued alerts were refused"
+            );
             true
         }
         Err(e) => {

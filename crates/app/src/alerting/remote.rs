@@ -3,8 +3,8 @@
 use super::{Fault, Sender, queue};
 use crate::App;
 use bailiwick_alerting::{
-    AlertsQuery, AlertState, ListedAlert, ListedSilence, Nanos, PostedAlert, PostedSilence, Reject, SilenceState,
-    SilencesQuery,
+    AlertState, AlertsQuery, ListedAlert, ListedSilence, Nanos, PostedAlert, PostedSilence, Reject,
+    SilenceState, SilencesQuery,
     alert::write_alerts,
     answer::{complete_status, decode_alerts, decode_created, decode_silence, decode_silences},
     router::active_silences,
@@ -37,9 +37,8 @@ pub(super) async fn alerts(
 ) -> Result<(Vec<ListedAlert>, Vec<ListedSilence>), Fault> {
     let body = client.list_alerts(who.caller(), &query.upstream(who.key())).await?;
     let mut alerts = decode_alerts(&body)?;
-    let needs_silences = |a: &ListedAlert| {
-        a.status.state == AlertState::Unprocessed || !a.status.silenced_by.is_empty()
-    };
+    let needs_silences =
+        |a: &ListedAlert| a.status.state == AlertState::Unprocessed || !a.status.silenced_by.is_empty();
     if !alerts.iter().any(needs_silences) {
         return Ok((alerts, Vec::new()));
     }

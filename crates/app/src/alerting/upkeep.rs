@@ -44,7 +44,11 @@ pub fn start_background(app: &App) {
 }
 
 /// Runs the work again and again until the application stops; a failure is logged and tried again.
-async fn every<F: Future<Output = Result<(), StoreError>>>(app: &App, pause: Duration, work: impl Fn(App) -> F) {
+async fn every<F: Future<Output = Result<(), StoreError>>>(
+    app: &App,
+    pause: Duration,
+    work: impl Fn(App) -> F,
+) {
     loop {
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
