@@ -9,6 +9,7 @@ pub mod extract;
 pub mod gate;
 pub mod layers;
 pub mod manage;
+pub mod oidc;
 pub mod openapi;
 pub mod proxy;
 pub mod routes;
@@ -28,7 +29,7 @@ use tower_http::{
 /// The whole service as one router.
 pub fn router(app: &App) -> Router {
     let api = management(app);
-    let mut all = Router::new();
+    let mut all = oidc::router();
     for base in &app.settings.base_paths {
         all = if base.is_empty() { all.merge(api.clone()) } else { all.nest(base, api.clone()) };
     }
@@ -42,6 +43,7 @@ pub fn router(app: &App) -> Router {
     Router::new()
         .fallback_service(trimmed)
         .layer(cors(&app.settings.cors_origins))
+        .layer(middleware::from_fn_with_state(app.clone(), oidc::cors))
         // Before CORS, which answers every OPTIONS by itself; the alert interface has a rule of its own for it.
         .layer(middleware::from_fn_with_state(proxy::Proxy::new(app), proxy::take))
         .layer(CatchPanicLayer::custom(|_| error::panicked()))

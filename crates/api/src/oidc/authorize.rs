@@ -1,0 +1,83 @@
+//! `GET /oidc/auth` and the way back into it.
+
+use super::{
+    cookies,
+    form::Query,
+    pages::{self, Language, Notice},
+};
+use crate::extract::Ctx;
+use axum::{
+    extract::{Path, State},
+    response::{IntoResponse, Response},
+};
+use bailiwick_app::{
+    App,
+    oidc::{
+        authorize::{self, Authorized},
+        issuer,
+        sign_in::{self, Denied, SignedIn},
+    },
+};
+use bailiwick_domain::Error;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use uuid::Uuid;
+
+/// An authorization request.
+pub async fn authorize(
+    State(app): State<App>,
+    Ctx(context): Ctx,
+    Query(parameters): Query,
+    headers: HeaderMap,
+) -> Response {
+    let language = Language::of(&headers);
+    // Each request may store a row, so it is limited like the token endpoint.
+    if let Err(error) = app.token_requests.check(context.client_ip) {
+        return pages::fault(language, &error);
+    }
+    match authorize::authorize(&app, &parameters, &cookies::read(&app, &headers)).await {
+        Err(error) => pages::fault(language, &error),
+        Ok(Authorized::Untrusted(refused)) => {
+            pages::notice(language, Notice::BadRequest, Some(&refused.description))
+        }
+        Ok(Authorized::Redirect(address)) => see_other(language, &address),
+        Ok(Authorized::SignIn { interaction, browser }) => {
+            let mut response = see_other(language, &sign_in_page(&app, interaction));
+            cookies::set_browser(&app, response.headers_mut(), &browser);
+            response
+        }
+    }
+}
+
+/// Where a scripted sign-in leads on.
+pub async fn resume(State(app): State<App>, Path(id): Path<String>, headers: HeaderMap) -> Response {
+    let language = Language::of(&headers);
+    let Ok(id) = id.parse::<Uuid>() else { return pages::notice(language, Notice::Expired, None) };
+    match sign_in::resume(&app, id, &cookies::read(&app, &headers)).await {
+        Ok(done) => signed_in(&app, language, &done),
+        Err(Denied::NotIdentified | Denied::MustReplacePassword) => {
+            see_other(language, &sign_in_page(&app, id))
+        }
+        Err(Denied::Fault(error)) => pages::fault(language, &error),
+        Err(_) => pages::notice(language, Notice::Expired, None),
+    }
+}
+
+/// The page where the request of this id is answered.
+pub fn sign_in_page(app: &App, id: Uuid) -> String {
+    format!("{}/sign-in/{id}", issuer(app))
+}
+
+/// On to the client, with the cookie of the login.
+pub fn signed_in(app: &App, language: Language, done: &SignedIn) -> Response {
+    let mut response = see_other(language, &done.address);
+    cookies::set_login(app, response.headers_mut(), &done.login);
+    response
+}
+
+/// 303.
+pub fn see_other(language: Language, address: &str) -> Response {
+    match HeaderValue::from_str(address) {
+        Ok(location) => (StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response(),
+        Err(_) => pages::fault(language, &Error::internal("an address that is no header value")),
+    }
+}

@@ -1,0 +1,49 @@
+//! Pages of other origins: discovery and keys are for all, what a client needs is for the origins of its redirect URIs
+//! (contract 01 §1.9). The rest of the provider is for its own pages only.
+
+use axum::{
+    extract::{Request, State},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use bailiwick_app::{App, oidc::clients::is_client_origin};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+
+/// Outermost layer: answers preflights to the provider, adds the header to its answers, lets everything else pass.
+pub async fn cors(State(app): State<App>, request: Request, next: Next) -> Response {
+    let path = request.uri().path().trim_end_matches('/');
+    if !path.starts_with("/oidc") {
+        return next.run(request).await;
+    }
+    let allowed = allowed_origin(&app, path, request.headers());
+    let mut response = if request.method() == Method::OPTIONS {
+        StatusCode::NO_CONTENT.into_response()
+    } else {
+        next.run(request).await
+    };
+    let headers = response.headers_mut();
+    headers.append(header::VARY, HeaderValue::from_static("origin"));
+    if let Some(origin) = allowed {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, OPTIONS"));
+        let request_headers = "Authorization, Content-Type, Accept, API-Version, X-Request-Id";
+        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(request_headers));
+        let exposed = "X-Request-Id, Retry-After";
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(exposed));
+    } else {
+        headers.remove(header::ACCESS_CONTROL_ALLOW_ORIGIN);
+    }
+    response
+}
+
+fn allowed_origin(app: &App, path: &str, headers: &HeaderMap) -> Option<HeaderValue> {
+    let origin = headers.get(header::ORIGIN)?;
+    match path {
+        "/oidc/.well-known/openid-configuration" | "/oidc/jwks" => Some(HeaderValue::from_static("*")),
+        "/oidc/token" | "/oidc/me" | "/oidc/token/revocation" => {
+            let is_known = is_client_origin(&app.settings, origin.to_str().ok()?);
+            is_known.then(|| origin.clone())
+        }
+        _ => None,
+    }
+}

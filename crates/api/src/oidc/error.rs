@@ -1,0 +1,95 @@
+//! Errors of the provider in both shapes: OAuth's and the one older clients read (contract 01 §2.8).
+
+use axum::{
+    Json,
+    response::{IntoResponse, Response},
+};
+use bailiwick_app::oidc::{Code, Refusal};
+use bailiwick_domain::Error;
+use http::{HeaderValue, StatusCode, header};
+use serde_json::json;
+
+/// Seconds told to a client that should come back after an overload.
+const RETRY_AFTER_SECONDS: u64 = 5;
+
+/// A refusal as JSON.
+pub fn answer(refusal: Refusal) -> Response {
+    match refusal {
+        Refusal::Protocol(refused) => {
+            let status = match refused.code {
+                Code::InvalidClient | Code::InvalidToken => StatusCode::UNAUTHORIZED,
+                Code::InsufficientScope => StatusCode::FORBIDDEN,
+                _ => StatusCode::BAD_REQUEST,
+            };
+            let mut response = shapes(status, refused.code.as_str(), &refused.description);
+            if let Some(challenge) = challenge(refused.code) {
+                response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+            }
+            response
+        }
+        Refusal::Fault(error) => fault(&error),
+    }
+}
+
+const fn challenge(code: Code) -> Option<&'static str> {
+    match code {
+        Code::InvalidClient => Some("Basic realm=\"OpenID provider\""),
+        Code::InvalidToken => Some("Bearer error=\"invalid_token\""),
+        Code::InsufficientScope => Some("Bearer error=\"insufficient_scope\", scope=\"openid\""),
+        _ => None,
+    }
+}
+
+fn shapes(status: StatusCode, error: &str, description: &str) -> Response {
+    let body = json!({
+        "error": error,
+        "error_description": description,
+        "code": format!("oidc.{error}"),
+        "message": description,
+    });
+    (status, Json(body)).into_response()
+}
+
+/// What is not the client's mistake, or not in the protocol's words.
+fn fault(error: &Error) -> Response {
+    log(error);
+    let (status, retry_after) = status_of(error);
+    let mut response = match error {
+        Error::TooMany { .. } => shapes(status, "rate_limit_exceeded", "rate limit exceeded"),
+        Error::TooLarge { message, .. } | Error::BadRequest { message, .. } => {
+            shapes(status, "invalid_request", message)
+        }
+        Error::Unavailable { .. } => {
+            shapes(status, "temporarily_unavailable", "service temporarily unavailable")
+        }
+        _ => shapes(status, "server_error", "internal server error"),
+    };
+    if let Some(seconds) = retry_after {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
+
+/// Status of a fault and seconds until it may be over.
+pub fn status_of(error: &Error) -> (StatusCode, Option<u64>) {
+    match error {
+        Error::TooMany { retry_after } => {
+            (StatusCode::TOO_MANY_REQUESTS, Some(retry_after.as_secs_f64().ceil().max(1.0) as u64))
+        }
+        Error::TooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, None),
+        Error::BadRequest { .. } => (StatusCode::BAD_REQUEST, None),
+        Error::Unavailable { .. } => (StatusCode::SERVICE_UNAVAILABLE, Some(RETRY_AFTER_SECONDS)),
+        _ => (StatusCode::INTERNAL_SERVER_ERROR, None),
+    }
+}
+
+/// Logged once, where it leaves the service.
+pub fn log(error: &Error) {
+    match status_of(error).0 {
+        StatusCode::INTERNAL_SERVER_ERROR => tracing::error!(%error, "request to the provider failed"),
+        StatusCode::SERVICE_UNAVAILABLE => {
+            tracing::warn!(%error, "request to the provider could not be served")
+        }
+        _ => tracing::debug!(%error, "request to the provider refused"),
+    }
+}

@@ -1,0 +1,128 @@
+//! Sign-in for scripts: `/api/interaction*` (contract 01 §2.8). The waiting request is the last one of the cookie.
+
+use super::{cookies, error, sign_in::whole_seconds};
+use crate::extract::{Ctx, read};
+use axum::{
+    Json,
+    body::Body,
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use bailiwick_app::{
+    App,
+    oidc::{
+        Refusal,
+        sign_in::{self, Denied, Identifier},
+    },
+};
+use bailiwick_domain::Error;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::json;
+use std::time::Duration;
+
+/// Largest body of these calls.
+const MAX_BODY_BYTES: usize = 16 * 1024;
+
+#[derive(Deserialize)]
+struct Start {
+    event: String,
+}
+
+#[derive(Deserialize)]
+struct Identification {
+    email: Option<String>,
+    username: Option<String>,
+    password: String,
+}
+
+/// `PUT /api/interaction`.
+pub async fn restart(State(app): State<App>, headers: HeaderMap, body: Body) -> Response {
+    let start: Start = match json(body).await {
+        Ok(start) => start,
+        Err(response) => return response,
+    };
+    if start.event != "SignIn" {
+        return refuse(StatusCode::UNPROCESSABLE_ENTITY, "session.not_supported", "only SignIn is supported");
+    }
+    empty_or(sign_in::restart(&app, &cookies::read(&app, &headers)).await)
+}
+
+/// `PATCH /api/interaction/identifiers`.
+pub async fn identify(State(app): State<App>, Ctx(context): Ctx, headers: HeaderMap, body: Body) -> Response {
+    let given: Identification = match json(body).await {
+        Ok(given) => given,
+        Err(response) => return response,
+    };
+    let who = match (given.email, given.username) {
+        (Some(email), None) => Identifier::Email(email.trim().to_owned()),
+        (None, Some(name)) => Identifier::Username(name.trim().to_owned()),
+        _ => return malformed("one of email and username is needed"),
+    };
+    let browser = cookies::read(&app, &headers);
+    empty_or(sign_in::identify(&app, &context, &browser, &who, &given.password).await)
+}
+
+/// `POST /api/interaction/submit`; a body is ignored. Also `…/consent`: no client needs to be consented to.
+pub async fn submit(State(app): State<App>, headers: HeaderMap) -> Response {
+    match sign_in::submit(&app, &cookies::read(&app, &headers)).await {
+        Ok(address) => Json(json!({"redirectTo": address})).into_response(),
+        Err(denied) => deny(denied),
+    }
+}
+
+async fn json<T: DeserializeOwned>(body: Body) -> Result<T, Response> {
+    let bytes = read(body, MAX_BODY_BYTES, Duration::from_secs(30)).await.map_err(fault)?;
+    serde_json::from_slice(&bytes).map_err(|_| malformed("the body is not the expected JSON object"))
+}
+
+fn empty_or(outcome: Result<(), Denied>) -> Response {
+    match outcome {
+        Ok(()) => StatusCode::NO_CONTENT.into_response(),
+        Err(denied) => deny(denied),
+    }
+}
+
+fn malformed(message: &str) -> Response {
+    refuse(StatusCode::BAD_REQUEST, "guard.invalid_input", message)
+}
+
+fn deny(denied: Denied) -> Response {
+    const WRONG: &str = "name or password is wrong";
+    let unprocessable = StatusCode::UNPROCESSABLE_ENTITY;
+    match denied {
+        Denied::WrongCredentials => refuse(unprocessable, "session.invalid_credentials", WRONG),
+        Denied::AccountSuspended => {
+            refuse(unprocessable, "session.invalid_credentials", &format!("{WRONG}: account suspended"))
+        }
+        Denied::TooMany { retry_after } => {
+            let mut response =
+                refuse(StatusCode::TOO_MANY_REQUESTS, "session.too_many_attempts", "rate limit exceeded");
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(retry_after)));
+            response
+        }
+        Denied::Gone => refuse(
+            StatusCode::BAD_REQUEST,
+            "session.not_found",
+            "no authorization request waits for this browser; are its cookies sent?",
+        ),
+        Denied::NotIdentified => {
+            refuse(unprocessable, "session.identifier_not_found", "nobody has signed in yet")
+        }
+        Denied::MustReplacePassword => refuse(
+            unprocessable,
+            "password.change_required",
+            "the generated password must be replaced on the sign-in page first",
+        ),
+        Denied::WeakPassword(code) => refuse(unprocessable, "password.rejected", code),
+        Denied::Fault(error) => fault(error),
+    }
+}
+
+fn fault(error: Error) -> Response {
+    error::answer(Refusal::Fault(error))
+}
+
+fn refuse(status: StatusCode, code: &str, message: &str) -> Response {
+    (status, Json(json!({"code": code, "message": message}))).into_response()
+}

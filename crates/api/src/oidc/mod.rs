@@ -1,0 +1,57 @@
+//! The embedded OpenID provider over HTTP (contract 01 §2.8), at the root of the host whatever the base paths are.
+//!
+//! `/oidc/*` speaks OAuth's own language: bodies without envelope, errors in both shapes ([`error`]), pages for people
+//! ([`pages`]). `/api/interaction*` is the sign-in for scripts. To add an endpoint: a handler in the module of its
+//! kind, a line in [`router`], its address in `app::oidc::claims::discovery`.
+
+mod authorize;
+mod cookies;
+mod cors;
+mod error;
+mod form;
+mod interaction;
+mod pages;
+mod session_end;
+mod sign_in;
+mod token;
+mod userinfo;
+
+pub use cors::cors;
+
+use axum::{
+    Json, Router,
+    extract::State,
+    response::{IntoResponse, Response},
+    routing::{get, patch, post, put},
+};
+use bailiwick_app::{App, oidc::claims};
+
+/// Every route of the provider.
+pub fn router() -> Router<App> {
+    Router::new()
+        .route("/oidc/.well-known/openid-configuration", get(discovery))
+        .route("/oidc/jwks", get(jwks))
+        .route("/oidc/auth", get(authorize::authorize))
+        .route("/oidc/auth/{id}", get(authorize::resume))
+        .route("/oidc/sign-in/{id}", get(sign_in::show).post(sign_in::submit))
+        .route("/oidc/token", post(token::token))
+        .route("/oidc/token/revocation", post(token::revoke))
+        .route("/oidc/token/introspection", post(token::introspect))
+        .route("/oidc/me", get(userinfo::userinfo).post(userinfo::userinfo))
+        .route("/oidc/session/end", get(session_end::by_query).post(session_end::by_form))
+        .route("/api/interaction", put(interaction::restart))
+        .route("/api/interaction/identifiers", patch(interaction::identify))
+        .route("/api/interaction/submit", post(interaction::submit))
+        .route("/api/interaction/consent", post(interaction::submit))
+}
+
+async fn discovery(State(app): State<App>) -> Response {
+    Json(claims::discovery(&app)).into_response()
+}
+
+async fn jwks(State(app): State<App>) -> Response {
+    match claims::jwks(&app).await {
+        Ok(keys) => Json(keys).into_response(),
+        Err(refusal) => error::answer(refusal),
+    }
+}

@@ -1,0 +1,255 @@
+//! Pages for people: server-rendered, complete in themselves, English or Italian, usable without JavaScript.
+//!
+//! Templates and texts are files in `templates/`, built into the program. To add a language: a key in `texts.json`
+//! beside `en` and `it` (a test compares them), and its code in [`Language`].
+
+use axum::response::{Html, IntoResponse, Response};
+use bailiwick_domain::Error;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use minijinja::{Environment, value::Serde};
+use serde_json::{Value, json};
+use std::sync::LazyLock;
+
+static TEXTS: LazyLock<Value> =
+    LazyLock::new(|| serde_json::from_str(include_str!("../../templates/texts.json")).unwrap_or_default());
+
+static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut all = Environment::new();
+    for (name, text) in SOURCES {
+        if let Err(error) = all.add_template(name, text) {
+            tracing::error!(%error, name, "a page template cannot be read");
+        }
+    }
+    all
+});
+
+const SOURCES: [(&str, &str); 4] = [
+    ("layout.html", include_str!("../../templates/layout.html")),
+    ("sign_in.html", include_str!("../../templates/sign_in.html")),
+    ("new_password.html", include_str!("../../templates/new_password.html")),
+    ("message.html", include_str!("../../templates/message.html")),
+];
+
+/// Languages of the pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// Unless the browser prefers another one.
+    English,
+    /// Italian.
+    Italian,
+}
+
+impl Language {
+    /// What the browser prefers among ours.
+    pub fn of(headers: &HeaderMap) -> Language {
+        let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|v| v.to_str().ok()).unwrap_or_default();
+        let mut best = (Language::English, 0.0);
+        for range in accepted.split(',') {
+            let (tag, quality) = range.split_once(';').unwrap_or((range, ""));
+            let weight = quality.trim().strip_prefix("q=").and_then(|q| q.parse::<f32>().ok()).unwrap_or(1.0);
+            let primary = tag.trim().split('-').next().unwrap_or_default().to_ascii_lowercase();
+            let language = match primary.as_str() {
+                "en" => Language::English,
+                "it" => Language::Italian,
+                _ => continue,
+            };
+            if weight > best.1 {
+                best = (language, weight);
+            }
+        }
+        best.0
+    }
+
+    const fn code(self) -> &'static str {
+        match self {
+            Language::English => "en",
+            Language::Italian => "it",
+        }
+    }
+}
+
+/// What somebody is told in place of a form.
+#[derive(Clone, Copy, Debug)]
+pub enum Notice {
+    /// Unknown client or address.
+    BadRequest,
+    /// The waiting request is over.
+    Expired,
+    /// Signed out, and nowhere to go.
+    SignedOut,
+}
+
+impl Notice {
+    const fn parts(self) -> (StatusCode, &'static str) {
+        match self {
+            Notice::BadRequest => (StatusCode::BAD_REQUEST, "bad_request"),
+            Notice::Expired => (StatusCode::BAD_REQUEST, "expired"),
+            Notice::SignedOut => (StatusCode::OK, "signed_out"),
+        }
+    }
+}
+
+/// A page with a form.
+#[derive(Clone, Debug)]
+pub struct FormPage<'a> {
+    /// 200, or what has gone wrong.
+    pub status: StatusCode,
+    /// Name and password, or a new password.
+    pub replaces_password: bool,
+    /// Key of the text that says what has gone wrong.
+    pub problem: Option<&'a str>,
+    /// Key of a further text after it.
+    pub detail: Option<&'a str>,
+    /// What stands in the field of the name.
+    pub name: Option<&'a str>,
+    /// Sent back with the form.
+    pub form_token: &'a str,
+    /// Where the form may lead besides here.
+    pub form_target: Option<&'a str>,
+}
+
+/// Renders a form.
+pub fn form(language: Language, page: &FormPage<'_>) -> Response {
+    let template = if page.replaces_password { "new_password.html" } else { "sign_in.html" };
+    let values = json!({
+        "problem": text_of(language, page.problem),
+        "detail": text_of(language, page.detail),
+        "name": page.name,
+        "form_token": page.form_token,
+    });
+    render(language, page.status, template, values, page.form_target)
+}
+
+/// Renders a notice; `detail` is for the client's developer.
+pub fn notice(language: Language, notice: Notice, detail: Option<&str>) -> Response {
+    let (status, key) = notice.parts();
+    message(language, status, key, detail)
+}
+
+/// Renders a fault of ours.
+pub fn fault(language: Language, error: &Error) -> Response {
+    super::error::log(error);
+    let (status, retry_after) = super::error::status_of(error);
+    let key = match status {
+        StatusCode::TOO_MANY_REQUESTS => "too_many",
+        StatusCode::SERVICE_UNAVAILABLE => "unavailable",
+        StatusCode::INTERNAL_SERVER_ERROR => "failed",
+        _ => "bad_request",
+    };
+    let mut response = message(language, status, key, None);
+    if let Some(seconds) = retry_after {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
+
+fn message(language: Language, status: StatusCode, key: &str, detail: Option<&str>) -> Response {
+    let of = |part: &str| text_of(language, Some(&format!("{key}_{part}")));
+    let is_problem = !status.is_success();
+    let values =
+        json!({"title": of("title"), "body": of("body"), "detail": detail, "is_problem": is_problem});
+    render(language, status, "message.html", values, None)
+}
+
+fn text_of(language: Language, key: Option<&str>) -> Option<&'static str> {
+    key.and_then(|key| TEXTS[language.code()][key].as_str())
+}
+
+fn render(
+    language: Language,
+    status: StatusCode,
+    template: &str,
+    mut values: Value,
+    form_target: Option<&str>,
+) -> Response {
+    values["lang"] = json!(language.code());
+    values["t"] = TEXTS[language.code()].clone();
+    let html = TEMPLATES.get_template(template).and_then(|page| page.render(Serde(&values)));
+    let mut response = match html {
+        Ok(html) => (status, Html(html)).into_response(),
+        Err(error) => {
+            tracing::error!(%error, template, "a page cannot be rendered");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    headers.insert(header::VARY, HeaderValue::from_static("accept-language"));
+    if let Ok(policy) = HeaderValue::from_str(&content_policy(form_target)) {
+        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
+    response
+}
+
+/// Browsers apply `form-action` to the redirect after the form too, hence the client's origin in it.
+fn content_policy(form_target: Option<&str>) -> String {
+    let target = form_target.map(|target| format!(" {target}")).unwrap_or_default();
+    format!(
+        "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; form-action 'self'{target}; \
+         base-uri 'none'; frame-ancestors 'none'"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(language: &str) -> Vec<String> {
+        let texts = TEXTS[language].as_object().unwrap();
+        let mut keys: Vec<String> = texts.keys().cloned().collect();
+        keys.sort();
+        assert!(texts.values().all(|text| text.as_str().is_some_and(|text| !text.is_empty())));
+        keys
+    }
+
+    #[test]
+    fn both_languages_say_the_same_things() {
+        assert_eq!(keys("en"), keys("it"));
+    }
+
+    #[test]
+    fn every_text_a_template_names_exists_and_every_template_is_read() {
+        for (name, source) in SOURCES {
+            assert!(TEMPLATES.get_template(name).is_ok(), "{name}");
+            for part in source.split("t.").skip(1).filter(|_| source.contains("{{")) {
+                let key: String =
+                    part.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+                let is_text = source.contains(&format!("{{{{ t.{key}"));
+                assert!(!is_text || keys("en").contains(&key), "{name}: {key}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_browser_chooses_the_language() {
+        let of = |accept: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::ACCEPT_LANGUAGE, HeaderValue::from_str(accept).unwrap());
+            Language::of(&headers)
+        };
+        assert_eq!(Language::of(&HeaderMap::new()), Language::English);
+        for italian in ["it", "it-IT,it;q=0.9,en;q=0.8", "de, it;q=0.5, en;q=0.4", "en;q=0.1,IT-ch"] {
+            assert_eq!(of(italian), Language::Italian, "{italian}");
+        }
+        for english in ["en-GB,it;q=0.9", "de", "it;q=0", "*", "", ";;,q="] {
+            assert_eq!(of(english), Language::English, "{english}");
+        }
+    }
+
+    #[test]
+    fn what_a_user_typed_is_text_and_nothing_else() {
+        let page = FormPage {
+            status: StatusCode::OK,
+            replaces_password: false,
+            problem: Some("wrong_credentials"),
+            detail: None,
+            name: Some("\"><script>alert(1)</script>"),
+            form_token: "x",
+            form_target: None,
+        };
+        let values = json!({"name": page.name, "t": TEXTS["en"], "lang": "en"});
+        let html = TEMPLATES.get_template("sign_in.html").unwrap().render(Serde(&values)).unwrap();
+        assert!(!html.contains("<script>"), "{html}");
+        assert!(html.contains("&lt;script&gt;"));
+    }
+}

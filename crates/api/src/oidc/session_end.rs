@@ -1,0 +1,39 @@
+//! `GET, POST /oidc/session/end`.
+
+use super::{
+    authorize::see_other,
+    cookies,
+    form::{Form, Query},
+    pages::{self, Language, Notice},
+};
+use axum::{extract::State, response::Response};
+use bailiwick_app::{
+    App,
+    oidc::{authorize::Parameters, sign_out},
+};
+use http::HeaderMap;
+
+/// The browser is sent here.
+pub async fn by_query(State(app): State<App>, headers: HeaderMap, Query(parameters): Query) -> Response {
+    end(&app, &headers, &parameters).await
+}
+
+/// The same by form.
+pub async fn by_form(State(app): State<App>, headers: HeaderMap, Form(parameters): Form) -> Response {
+    end(&app, &headers, &parameters).await
+}
+
+async fn end(app: &App, headers: &HeaderMap, parameters: &Parameters) -> Response {
+    let language = Language::of(headers);
+    let outcome = async {
+        sign_out::sign_out(app, &cookies::read(app, headers)).await?;
+        sign_out::destination(app, parameters).await
+    };
+    let mut response = match outcome.await {
+        Ok(Some(address)) => see_other(language, &address),
+        Ok(None) => pages::notice(language, Notice::SignedOut, None),
+        Err(error) => return pages::fault(language, &error),
+    };
+    cookies::clear_login(app, response.headers_mut());
+    response
+}

@@ -1,0 +1,137 @@
+//! The sign-in page and its two forms.
+
+use super::{
+    authorize::{see_other, sign_in_page, signed_in},
+    cookies,
+    form::Form,
+    pages::{self, FormPage, Language, Notice},
+};
+use crate::extract::Ctx;
+use axum::{
+    extract::{Path, State},
+    response::Response,
+};
+use bailiwick_app::{
+    App,
+    context::RequestContext,
+    oidc::{
+        authorize::{Browser, Parameters},
+        sign_in::{self, Denied, Identifier, Page, Progress},
+    },
+};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use std::time::Duration;
+use uuid::Uuid;
+
+/// The page.
+pub async fn show(State(app): State<App>, Path(id): Path<String>, headers: HeaderMap) -> Response {
+    let (language, browser) = (Language::of(&headers), cookies::read(&app, &headers));
+    let Ok(id) = id.parse::<Uuid>() else { return pages::notice(language, Notice::Expired, None) };
+    match sign_in::page(&app, id, &browser).await {
+        Ok(Some(page)) => form(language, &page, None),
+        Ok(None) => pages::notice(language, Notice::Expired, None),
+        Err(error) => pages::fault(language, &error),
+    }
+}
+
+/// One of its forms.
+pub async fn submit(
+    State(app): State<App>,
+    Ctx(context): Ctx,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    Form(parameters): Form,
+) -> Response {
+    let (language, browser) = (Language::of(&headers), cookies::read(&app, &headers));
+    let sent = |name| parameters.one(name).ok().flatten().unwrap_or_default();
+    let id = id.parse::<Uuid>().ok();
+    let Some(id) = id.filter(|id| sign_in::is_form_token(&app, &browser, *id, sent("form_token"))) else {
+        return pages::notice(language, Notice::Expired, None);
+    };
+    match run(&app, &context, id, &browser, &parameters).await {
+        Ok(Progress::Done(done)) => signed_in(&app, language, &done),
+        Ok(Progress::ReplacePassword { browser }) => {
+            let mut response = see_other(language, &sign_in_page(&app, id));
+            cookies::set_browser(&app, response.headers_mut(), &browser);
+            response
+        }
+        Err(denied) => deny(&app, language, id, &browser, sent("name"), denied).await,
+    }
+}
+
+/// Which of the two forms it is, is told by its fields.
+async fn run(
+    app: &App,
+    context: &RequestContext,
+    id: Uuid,
+    browser: &Browser,
+    parameters: &Parameters,
+) -> Result<Progress, Denied> {
+    // A value that no form of ours lets through is as wrong as any other wrong value.
+    let sent = |name| parameters.one(name).ok().flatten().unwrap_or_default();
+    let is_new_password = sent("form") == "new_password";
+    if is_new_password {
+        let (new, again) = (sent("new_password"), sent("new_password_again"));
+        return sign_in::replace_password(app, context, id, browser, new, again).await.map(Progress::Done);
+    }
+    let who = Identifier::guess(sent("name"));
+    sign_in::sign_in(app, context, id, browser, &who, sent("password")).await
+}
+
+async fn deny(
+    app: &App,
+    language: Language,
+    id: Uuid,
+    browser: &Browser,
+    name: &str,
+    denied: Denied,
+) -> Response {
+    let (status, problem, detail) = match &denied {
+        Denied::WrongCredentials => (StatusCode::UNPROCESSABLE_ENTITY, "wrong_credentials", None),
+        Denied::AccountSuspended => {
+            (StatusCode::UNPROCESSABLE_ENTITY, "wrong_credentials", Some("account_suspended"))
+        }
+        Denied::TooMany { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_attempts", None),
+        Denied::WeakPassword(code) => (StatusCode::UNPROCESSABLE_ENTITY, *code, None),
+        Denied::Fault(error) => return pages::fault(language, error),
+        Denied::Gone | Denied::NotIdentified | Denied::MustReplacePassword => {
+            return pages::notice(language, Notice::Expired, None);
+        }
+    };
+    let page = match sign_in::page(app, id, browser).await {
+        Ok(Some(page)) => page,
+        Ok(None) => return pages::notice(language, Notice::Expired, None),
+        Err(error) => return pages::fault(language, &error),
+    };
+    let mut response = form(language, &page, Some(Problem { status, problem, detail, name }));
+    if let Denied::TooMany { retry_after } = denied {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(retry_after)));
+    }
+    response
+}
+
+/// At least one, rounded up.
+pub fn whole_seconds(duration: Duration) -> u64 {
+    duration.as_secs() + u64::from(duration.subsec_nanos() > 0 || duration.is_zero())
+}
+
+struct Problem<'a> {
+    status: StatusCode,
+    problem: &'a str,
+    detail: Option<&'a str>,
+    name: &'a str,
+}
+
+fn form(language: Language, page: &Page, problem: Option<Problem<'_>>) -> Response {
+    let hint = page.login_hint.as_deref();
+    let rendered = FormPage {
+        status: problem.as_ref().map_or(StatusCode::OK, |p| p.status),
+        replaces_password: page.replaces_password,
+        problem: problem.as_ref().map(|p| p.problem),
+        detail: problem.as_ref().and_then(|p| p.detail),
+        name: problem.as_ref().map(|p| p.name).or(hint),
+        form_token: &page.form_token,
+        form_target: page.form_target.as_deref(),
+    };
+    pages::form(language, &rendered)
+}

@@ -1,0 +1,114 @@
+//! The token endpoints: for clients, form-encoded.
+
+use super::{error, form::Form};
+use crate::{extract::Ctx, gate::authorization};
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use bailiwick_app::{
+    App,
+    context::RequestContext,
+    oidc::{
+        Client, ClientCredentials, Code, Refusal, Refused, authorize::Parameters, claims,
+        clients::authenticate, tokens,
+    },
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use http::{HeaderMap, StatusCode};
+
+/// `POST /oidc/token`.
+pub async fn token(
+    State(app): State<App>,
+    Ctx(context): Ctx,
+    headers: HeaderMap,
+    Form(parameters): Form,
+) -> Response {
+    let answer = async {
+        let client = admit(&app, &context, &headers, &parameters)?;
+        tokens::token(&app, &client, &parameters).await
+    };
+    match answer.await {
+        Ok(answer) => Json(answer).into_response(),
+        Err(refusal) => error::answer(refusal),
+    }
+}
+
+/// `POST /oidc/token/revocation`.
+pub async fn revoke(
+    State(app): State<App>,
+    Ctx(context): Ctx,
+    headers: HeaderMap,
+    Form(parameters): Form,
+) -> Response {
+    let answer = async {
+        let client = admit(&app, &context, &headers, &parameters)?;
+        tokens::revoke(&app, &client, parameters.required("token")?).await
+    };
+    match answer.await {
+        Ok(()) => StatusCode::OK.into_response(),
+        Err(refusal) => error::answer(refusal),
+    }
+}
+
+/// `POST /oidc/token/introspection`.
+pub async fn introspect(
+    State(app): State<App>,
+    Ctx(context): Ctx,
+    headers: HeaderMap,
+    Form(parameters): Form,
+) -> Response {
+    let answer = async {
+        let client = admit(&app, &context, &headers, &parameters)?;
+        claims::introspect(&app, &client, parameters.required("token")?).await
+    };
+    match answer.await {
+        Ok(answer) => Json(answer).into_response(),
+        Err(refusal) => error::answer(refusal),
+    }
+}
+
+/// The rate of the address, then the client.
+fn admit(
+    app: &App,
+    context: &RequestContext,
+    headers: &HeaderMap,
+    parameters: &Parameters,
+) -> Result<Client, Refusal> {
+    app.token_requests.check(context.client_ip)?;
+    Ok(authenticate(&app.settings, &credentials(headers, parameters)?)?)
+}
+
+/// `client_secret_basic`, `client_secret_post` or `none`; never two of them (RFC 6749 §2.3).
+fn credentials(headers: &HeaderMap, parameters: &Parameters) -> Result<ClientCredentials, Refused> {
+    let form_id = parameters.one("client_id")?.map(str::to_owned);
+    let form_secret = parameters.one("client_secret")?.map(str::to_owned);
+    let Some(header) = authorization(headers) else {
+        return Ok(ClientCredentials { id: form_id, secret: form_secret });
+    };
+    let invalid = || Refused::new(Code::InvalidClient, "client authentication failed");
+    let (id, secret) = basic(header).ok_or_else(invalid)?;
+    if form_secret.is_some() {
+        return Err(Refused::new(Code::InvalidRequest, "more than one way of client authentication"));
+    }
+    if form_id.is_some_and(|form_id| form_id != id) {
+        return Err(invalid());
+    }
+    Ok(ClientCredentials { id: Some(id), secret: Some(secret) })
+}
+
+/// Both halves are form-encoded before they are put together.
+fn basic(header: &str) -> Option<(String, String)> {
+    let (scheme, encoded) = header.split_once(' ')?;
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let pair = String::from_utf8(STANDARD.decode(encoded.trim()).ok()?).ok()?;
+    let (id, secret) = pair.split_once(':')?;
+    let decoded = |text: &str| {
+        let plain = text.replace('+', " ");
+        percent_encoding::percent_decode_str(&plain).decode_utf8().ok().map(std::borrow::Cow::into_owned)
+    };
+    Some((decoded(id)?, decoded(secret)?))
+}

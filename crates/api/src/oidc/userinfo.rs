@@ -1,0 +1,31 @@
+//! `GET, POST /oidc/me`.
+
+use super::{error, form::Form};
+use crate::gate::authorization;
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use bailiwick_app::{
+    App, auth,
+    oidc::{Code, Refusal, Refused, claims},
+};
+use http::HeaderMap;
+
+/// The claims that the bearer token opens. The token comes in the header or, RFC 6750 §2.2, in a form.
+pub async fn userinfo(State(app): State<App>, headers: HeaderMap, Form(form): Form) -> Response {
+    let header = authorization(&headers);
+    let in_form = form.one("access_token").ok().flatten();
+    let token = match header {
+        Some(_) => auth::bearer_token(header).ok(),
+        None => in_form,
+    };
+    let Some(token) = token else {
+        return error::answer(Refused::new(Code::InvalidToken, "a bearer token is needed").into());
+    };
+    match claims::userinfo(&app, token).await {
+        Ok(claims) => Json(claims).into_response(),
+        Err(refusal) => error::answer(Refusal::from(refusal)),
+    }
+}
