@@ -2,7 +2,10 @@
 
 mod coverage;
 mod http;
+mod ingest;
 mod organizations;
+mod proxy;
 mod session;
 mod sweep;
+mod systems;
 mod users;

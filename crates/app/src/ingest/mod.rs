@@ -28,7 +28,7 @@ pub struct Ingest {
     /// A hint for the inventory worker.
     pub(crate) arrived: tokio::sync::Notify,
     /// Held by whoever works on the queue: one at a time in each process.
-    pub(crate) working: tokio::sync::Mutex<()>,
+    working: tokio::sync::Mutex<()>,
 }
 
 impl Ingest {
@@ -46,6 +46,13 @@ impl Ingest {
             arrived: tokio::sync::Notify::new(),
             working: tokio::sync::Mutex::new(()),
         }
+    }
+}
+
+impl Ingest {
+    /// Keeps this process's worker from taking documents until the guard is dropped.
+    pub async fn hold_worker(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.working.lock().await
     }
 }
 

@@ -60,7 +60,7 @@ pub async fn run_until_idle(app: &App) -> Result<u64> {
 
 /// Claims once and handles what was claimed.
 async fn work_off(app: &App) -> Result<u64> {
-    let _turn = app.ingest().working.lock().await;
+    let _turn = app.ingest().hold_worker().await;
     let mut tx = app.db.begin_relaxed().await?;
     let claimed = inventory::claim(&mut tx, app.now(), LEASE, CLAIMS).await?;
     if claimed.is_empty() {
