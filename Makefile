@@ -52,7 +52,7 @@ need-build:
 	@scripts/need.sh rust build-essential
 
 need-test: need-build
-	@scripts/need.sh postgresql prometheus-alertmanager
+	@scripts/need.sh postgresql prometheus-alertmanager curl jq openssl python3
 
 format-check:
 	$(CARGO) fmt --all --check

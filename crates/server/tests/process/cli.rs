@@ -1,0 +1,76 @@
+//! Commands.
+
+use crate::program::{Serving, command, run, text};
+use serde_json::Value;
+
+fn directory() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a directory")
+}
+
+#[test]
+fn openapi_is_a_document_of_version_3_1() {
+    let dir = directory();
+    let output = run(dir.path(), &["openapi"]);
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(document["openapi"], "3.1.0");
+    assert_eq!(document["info"]["version"], "2026-03-04");
+}
+
+#[test]
+fn a_wrong_configuration_stops_the_start_with_all_problems() {
+    let dir = directory();
+    let output = command(dir.path())
+        .env("BAILIWICK_SECRET", "hunter2")
+        .env("BAILIWICK_HTTP__LISTEN", "nowhere")
+        .env("BAILIWICK_ALERTING__MODE", "remote")
+        .env("BAILIWICK_NO_SUCH__SETTING", "1")
+        .arg("serve")
+        .output()
+        .expect("the program runs");
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    for name in ["secret", "http.listen", "alerting.remote.url", "NO_SUCH"] {
+        assert!(said.contains(name), "{name}: {said}");
+    }
+    assert!(!said.contains("hunter2"), "a secret is not shown: {said}");
+    assert!(!dir.path().join("data").exists(), "nothing is created");
+}
+
+#[test]
+fn migrate_and_demo_work_on_an_empty_directory() {
+    let dir = directory();
+    assert!(run(dir.path(), &["migrate"]).status.success());
+    let demo = ["demo", "--organizations", "12", "--systems", "40", "--seed", "7"];
+    let output = run(dir.path(), &demo);
+    assert!(output.status.success(), "{output:?}");
+    assert!(text(&output).contains("40 systems"), "{}", text(&output));
+    let again = run(dir.path(), &demo);
+    assert_eq!(again.status.code(), Some(1), "the same data is refused");
+}
+
+#[tokio::test]
+async fn the_first_start_says_where_to_sign_in_and_a_second_service_is_refused() {
+    let dir = directory();
+    let mut serving = Serving::start(dir.path(), &[]).await;
+    let log = serving.log();
+    assert!(log.contains("owner@bailiwick.example"), "{log}");
+    assert!(!log.contains("Correct-Horse"), "a configured password is not printed: {log}");
+    let second = command(dir.path()).args(["serve", "--listen", "127.0.0.1:0"]).output().expect("the program runs");
+    assert_eq!(second.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&second.stderr).contains("another process"), "{second:?}");
+    let me = reqwest::Client::new().get(format!("{}/api/me", serving.url)).bearer_auth(serving.owner_token());
+    assert_eq!(me.send().await.expect("an answer").status(), 200);
+    assert!(serving.stop(), "{}", serving.log());
+}
+
+#[tokio::test]
+async fn further_owners_come_from_the_command_line() {
+    let dir = directory();
+    let create = ["user", "create-owner", "--email", "second@example.org", "--name", "Second"];
+    let output = run(dir.path(), &create);
+    assert!(output.status.success(), "{output:?}");
+    assert!(text(&output).contains("password (shown only now): "), "{}", text(&output));
+    let again = run(dir.path(), &create);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&again.stderr).contains("already_exists"), "{again:?}");
+}

@@ -1,0 +1,123 @@
+//! Starts the built program.
+
+use bailiwick_testkit::parts::ports;
+use std::{
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+/// The repository's root.
+pub fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The program with nothing of the environment but the path to find other programs.
+pub fn command(directory: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bailiwick"));
+    command.current_dir(directory).env_clear().stdin(Stdio::null());
+    command
+}
+
+/// Runs a command to its end.
+pub fn run(directory: &Path, arguments: &[&str]) -> Output {
+    command(directory).args(arguments).output().expect("the program runs")
+}
+
+/// Standard output as text.
+pub fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// A serving process; killed when dropped.
+pub struct Serving {
+    child: Child,
+    /// `http://127.0.0.1:port`.
+    pub url: String,
+    listen: String,
+    directory: PathBuf,
+    settings: Vec<(String, String)>,
+}
+
+impl Serving {
+    /// Starts it in a directory with further settings by environment and waits until it answers.
+    pub async fn start(directory: &Path, settings: &[(&str, &str)]) -> Serving {
+        let listen = format!("127.0.0.1:{}", ports::spare().expect("a port"));
+        let settings = settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        Serving::at(directory.to_owned(), listen, settings).await
+    }
+
+    async fn at(directory: PathBuf, listen: String, settings: Vec<(String, String)>) -> Serving {
+        let log = std::fs::File::options().create(true).append(true).open(directory.join("log")).expect("a log");
+        let child = command(&directory)
+            .env("BAILIWICK_HTTP__LISTEN", &listen)
+            .env("BAILIWICK_OWNER_PASSWORD", "Correct-Horse-7-Battery")
+            .envs(settings.iter().map(|(k, v)| (k, v)))
+            .arg("serve")
+            .stdout(log.try_clone().expect("a handle"))
+            .stderr(log)
+            .spawn()
+            .expect("the program starts");
+        let mut serving = Serving { child, url: format!("http://{listen}"), listen, directory, settings };
+        serving.wait_until_it_answers().await;
+        serving
+    }
+
+    async fn wait_until_it_answers(&mut self) {
+        let limit = Instant::now() + Duration::from_secs(60);
+        let health = format!("{}/health", self.url);
+        while !reqwest::get(&health).await.is_ok_and(|r| r.status() == 200) {
+            let ended = self.child.try_wait().expect("a state");
+            assert!(ended.is_none() && Instant::now() < limit, "{ended:?}: {}", self.log());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// What it has written so far.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.directory.join("log")).unwrap_or_default()
+    }
+
+    /// The owner's access token, made by the command line beside the running service.
+    pub fn owner_token(&self) -> String {
+        let output = command(&self.directory)
+            .env("BAILIWICK_HTTP__LISTEN", &self.listen)
+            .envs(self.settings.iter().map(|(k, v)| (k, v)))
+            .args(["token", "owner@bailiwick.example"])
+            .output()
+            .expect("the program runs");
+        assert!(output.status.success(), "{output:?}");
+        text(&output).trim().to_owned()
+    }
+
+    /// Kills it with no chance to say goodbye and starts it again at the same address.
+    pub async fn kill_and_start_again(mut self) -> Serving {
+        self.child.kill().expect("a kill");
+        self.child.wait().expect("its end");
+        let (directory, listen) = (self.directory.clone(), self.listen.clone());
+        let settings = std::mem::take(&mut self.settings);
+        Serving::at(directory, listen, settings).await
+    }
+
+    /// Asks it to stop and returns whether it ended well within the time.
+    pub fn stop(&mut self) -> bool {
+        let id = self.child.id().to_string();
+        Command::new("kill").arg(&id).status().expect("kill");
+        let limit = Instant::now() + Duration::from_secs(30);
+        while Instant::now() < limit {
+            if let Some(status) = self.child.try_wait().expect("a state") {
+                return status.success();
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        false
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        // It may be gone already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
