@@ -177,17 +177,21 @@ pub async fn issue_token(app: &App, user: UserId) -> Result<Session> {
     Ok(session)
 }
 
-/// How often expired chains are removed.
+/// How often expired sessions are removed.
 const PURGE_INTERVAL: Duration = Duration::from_secs(3600);
 
-/// Removes expired chains now and then, until the service stops.
+/// Removes expired chains, and what has expired at the embedded provider, now and then until the service stops.
 pub fn start_purging(app: &App) {
     let app = app.clone();
     app.tasks.clone().spawn(async move {
         while app.stop.run_until_cancelled(tokio::time::sleep(PURGE_INTERVAL)).await.is_some() {
-            match purge_expired(&app).await {
-                Ok(purged) => tracing::debug!(purged, "expired session chains removed"),
-                Err(e) => tracing::warn!(error = %e, "expired session chains could not be removed"),
+            for (what, outcome) in
+                [("session chains", purge_expired(&app).await), ("provider", oidc::purge_expired(&app).await)]
+            {
+                match outcome {
+                    Ok(purged) => tracing::debug!(what, purged, "expired rows removed"),
+                    Err(e) => tracing::warn!(what, error = %e, "expired rows could not be removed"),
+                }
             }
         }
     });
