@@ -1,0 +1,303 @@
+//! Inventory documents (contract 03 §5.2, §6).
+
+use super::*;
+
+async fn latest(t: &Test, who: &Persona, id: SystemId) -> Reply {
+    t.get(&format!("/api/systems/{id}/inventory/latest")).bearer(&who.token).send().await
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+api_test!(the_samples_fill_the_system, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    for (sample, size, hash, kind, version, fqdn, v4, v6) in [
+        (
+            NS8,
+            25_666,
+            "a971ed3ad722d04e94ed5ee7e02dd1b2699c794a1bbf052186cba8d304be3ced",
+            "ns8",
+            "3.19.2",
+            "ns1.acme-demo.example",
+            "203.0.113.21",
+            "2001:db8:10::21",
+        ),
+        (
+            NSEC,
+            20_800,
+            "e6baf395af121cd61c399690033d1ae16508938a9f4661f785a2b7b3349d6ad6",
+            "nsec",
+            "8.7.1",
+            "fw1.acme-demo.example",
+            "203.0.113.130",
+            "2001:db8:77::130",
+        ),
+    ] {
+        let s = t.system(tree.customer).await;
+        let nothing = latest(&t, &owner, s.id).await.expect_message(200, "no inventory available");
+        assert_eq!(nothing.data(), Value::Null);
+        t.advance(Duration::from_secs(1));
+        let receipt = t.app.now();
+        let reply = send(&t, &s, sample).await;
+        let data = reply.expect_message(202, "Inventory received and queued for processing").data();
+        let expected = json!({"system_id": s.id, "system_key": s.key, "timestamp": receipt, "data_size": size,
+            "queue_status": "queued", "message": "Your inventory data has been received and will be processed shortly"});
+        assert_eq!(data, expected);
+        inventory::run_until_idle(&t.app).await.unwrap();
+        let shown = system(&t, &owner, s.id).await;
+        let found =
+            ["type", "version", "fqdn", "ipv4_address", "ipv6_address"].map(|k| shown[k].as_str().unwrap());
+        assert_eq!(found, [kind, version, fqdn, v4, v6]);
+        assert_eq!((&shown["last_inventory"], &shown["status"]), (&json!(receipt), &json!("unknown")));
+        let record = latest(&t, &owner, s.id).await;
+        let record = record.expect_message(200, "latest inventory retrieved successfully").data();
+        assert_eq!(record["data"], serde_json::from_slice::<Value>(sample).unwrap());
+        assert_eq!((&record["data_hash"], &record["data_size"]), (&json!(hash), &json!(size)));
+        assert_eq!((&record["timestamp"], &record["system_id"]), (&json!(receipt), &json!(s.id)));
+        // Rule 34.
+        assert!(record["processed_at"].is_string() && record["id"].is_i64());
+        assert_eq!((&record["has_changes"], &record["change_count"]), (&json!(false), &json!(0)));
+        let list = format!("/api/systems?search={}&type={kind}", fqdn.to_uppercase());
+        let list = t.get(&list).bearer(&owner.token).send().await.expect(200).data();
+        assert_eq!(list["pagination"]["total_count"], 1);
+    }
+    assert_eq!(count(&t, "inventory_queue").await, 0);
+});
+
+api_test!(a_document_again_moves_only_times, |t| async move {
+    let tree = t.tree().await;
+    let (owner, s) = (t.owner().await, t.system(tree.customer).await);
+    let mut ids = Vec::new();
+    let mut updated = Vec::new();
+    for (n, body) in [r#"{"a":1}"#, r#"{ "a": 1 }"#, r#"{"b":1}"#, r#"{"a":1}"#].into_iter().enumerate() {
+        t.advance(Duration::from_secs(60));
+        send(&t, &s, body).await.expect(202);
+        inventory::run_until_idle(&t.app).await.unwrap();
+        let record = latest(&t, &owner, s.id).await.expect(200).data();
+        assert_eq!(record["timestamp"], json!(t.app.now()));
+        assert_eq!(record["processed_at"].is_string(), n < 2, "only the first needs no comparison");
+        ids.push(record["id"].as_i64().unwrap());
+        let shown = system(&t, &owner, s.id).await;
+        assert_eq!(shown["last_inventory"], json!(t.app.now()));
+        updated.push(shown["updated_at"].clone());
+    }
+    // Rule 24: A, A again, B, A.
+    assert!(ids[0] == ids[1] && ids[1] < ids[2] && ids[2] < ids[3], "{ids:?}");
+    assert_eq!(count(&t, "inventory_records").await, 3);
+    // No column of the system came from any of them.
+    assert!(updated.iter().all(|at| *at == updated[0]), "{updated:?}");
+});
+
+api_test!(a_system_changes_only_where_the_document_says_something_new, |t| async move {
+    let tree = t.tree().await;
+    let (owner, s) = (t.owner().await, t.system(tree.customer).await);
+    let before = t.app.now();
+    let mut expected_update = before;
+    for (body, version, fqdn, moves) in [
+        (
+            r#"{"installation":"nethsecurity","facts":{"fqdn":"a.example","distro":{"version":"8.1"}}}"#,
+            "8.1",
+            "a.example",
+            true,
+        ),
+        (r#"{"installation":"nethsecurity","facts":{"fqdn":"","uptime":2}}"#, "8.1", "a.example", false),
+        (
+            r#"{"installation":"nethsecurity","facts":{"default_ipv4":"anon-00","distro":{"version":"8.2"}}}"#,
+            "8.2",
+            "a.example",
+            true,
+        ),
+        (r#"{"installation":"nethsecurity","facts":null}"#, "8.2", "a.example", false),
+        (r#"{"installation":"nethsecurity","facts":[]}"#, "8.2", "a.example", false),
+    ] {
+        t.advance(Duration::from_secs(60));
+        send(&t, &s, body).await.expect(202);
+        inventory::run_until_idle(&t.app).await.unwrap();
+        if moves {
+            expected_update = t.app.now();
+        }
+        let shown = system(&t, &owner, s.id).await;
+        assert_eq!((&shown["version"], &shown["fqdn"]), (&json!(version), &json!(fqdn)));
+        assert_eq!((&shown["updated_at"], &shown["type"]), (&json!(expected_update), &json!("nsec")));
+    }
+});
+
+api_test!(values_survive_exactly, |t| async move {
+    let tree = t.tree().await;
+    let (owner, s) = (t.owner().await, t.system(tree.customer).await);
+    // Rules 22 and 30; the last of two keys wins, halves of surrogates have no text.
+    let body = "{\"z\":1.0,\"big\":12345678901234567890123,\"e\":1e400,\"n\":\"a\\u0000b\",\"z\":-0,\"s\":\"\\ud800\",\
+        \"deep\":[[[[]]]],\"installation\":\"nethserver\",\"facts\":{\"modules\":[{\"certification_level\":\"x\"}]}}";
+    send(&t, &s, body).await.expect(202);
+    inventory::run_until_idle(&t.app).await.unwrap();
+    let text = latest(&t, &owner, s.id).await.expect(200).text();
+    let stored = "\"data\":{\"big\":12345678901234567890123,\"deep\":[[[[]]]],\"e\":1e400,\
+        \"facts\":{\"modules\":[{\"certification_level\":\"x\"}]},\"installation\":\"nethserver\",\
+        \"n\":\"a\u{fffd}b\",\"s\":\"\u{fffd}\",\"z\":-0}";
+    assert!(text.contains(stored), "{text}");
+});
+
+api_test!(what_is_no_document, |t| async move {
+    let tree = t.tree().await;
+    let s = t.system(tree.customer).await;
+    let nested = |n: usize| format!("{{\"a\":{}{}}}", "[".repeat(n), "]".repeat(n));
+    for (body, error) in [
+        (Vec::new(), "data is required"),
+        (b" ".to_vec(), "data must be valid JSON"),
+        (b"{".to_vec(), "data must be valid JSON"),
+        (b"{} {}".to_vec(), "data must be valid JSON"),
+        (b"{\"a\":\"\xff\"}".to_vec(), "data must be valid JSON"),
+        (nested(128).into_bytes(), "data must be valid JSON"),
+        ("[".repeat(200_000).into_bytes(), "data must be valid JSON"),
+        (b"[]".to_vec(), "data must be a JSON object"),
+        (b"null".to_vec(), "data must be a JSON object"),
+    ] {
+        let reply = send(&t, &s, body).await.expect_message(400, "invalid inventory data");
+        assert_eq!(reply.data(), json!({"validation_error": error}));
+    }
+    let encoded = |encoding: &str, body: Vec<u8>| {
+        t.post("/systems/inventory")
+            .basic(&s.key, &s.secret)
+            .header("content-encoding", encoding)
+            .body(body)
+            .send()
+    };
+    for encoding in ["br", "deflate", "gzip, gzip", "zstd"] {
+        encoded(encoding, gzip(b"{}")).await.expect_message(415, "unsupported content encoding");
+    }
+    encoded("gzip", b"{}".to_vec()).await.expect_message(400, "invalid inventory data");
+    let cut = gzip(NS8);
+    encoded("gzip", cut[..cut.len() / 2].to_vec()).await.expect_message(400, "invalid inventory data");
+    assert_eq!(count(&t, "inventory_queue").await + count(&t, "inventory_records").await, 0);
+    send(&t, &s, nested(127)).await.expect(202);
+    assert_eq!(encoded("GZIP", gzip(NS8)).await.expect(202).data()["data_size"], 25_666);
+    encoded("identity", NSEC.to_vec()).await.expect(202);
+    // Authentication comes before anything is read.
+    let foreign = t.post("/systems/inventory").basic(&s.key, "my_a.b").body("{").send().await;
+    refused(foreign, "invalid system credentials");
+});
+
+api_test!(too_large, |settings| settings.systems.inventory_max_bytes = 10_000, |t| async move {
+    let tree = t.tree().await;
+    let s = t.system(tree.customer).await;
+    let reply = send(&t, &s, NS8).await.expect_message(413, "request too large");
+    assert_eq!(reply.data(), json!({"max_size_bytes": 10_000, "received_bytes": NS8.len()}));
+    let chunks: Vec<Result<Vec<u8>, std::io::Error>> = NS8.chunks(1000).map(|c| Ok(c.to_vec())).collect();
+    let body = axum_body(chunks);
+    let reply = t.post("/systems/inventory").basic(&s.key, &s.secret).body(body).send().await;
+    assert_eq!(reply.expect(413).data(), json!({"max_size_bytes": 10_000, "received_bytes": null}));
+    let bomb = gzip(format!("{{\"a\":\"{}\"}}", "x".repeat(1_000_000)).as_bytes());
+    assert!(bomb.len() < 10_000);
+    let call = t.post("/systems/inventory").basic(&s.key, &s.secret).header("content-encoding", "gzip");
+    call.body(bomb).send().await.expect_message(413, "request too large");
+    assert_eq!(count(&t, "inventory_queue").await + count(&t, "inventory_records").await, 0);
+});
+
+/// A body without an announced length.
+fn axum_body(chunks: Vec<Result<Vec<u8>, std::io::Error>>) -> axum::body::Body {
+    let mut chunks = chunks.into_iter();
+    axum::body::Body::from_stream(futures_util::stream::poll_fn(move |_| {
+        std::task::Poll::Ready(chunks.next())
+    }))
+}
+
+/// A queue entry whose body is no stored document, so that no worker can do anything with it.
+async fn poison(t: &Test, id: SystemId) {
+    let now = t.app.now();
+    let insert = "INSERT INTO inventory_queue (system_id, received_at, data_hash, data_size, body, next_at) \
+         VALUES (?, ?, 'x', 10, ?, ?)";
+    change(t, Q::new(insert).bind(id).bind(now).bind(vec![1_u8, 2, 3]).bind(now)).await;
+}
+
+api_test!(a_document_that_cannot_be_used_is_put_aside, |t| async move {
+    let tree = t.tree().await;
+    let (owner, s, other) = (t.owner().await, t.system(tree.customer).await, t.system(tree.customer).await);
+    poison(&t, s.id).await;
+    send(&t, &s, NS8).await.expect(202);
+    send(&t, &other, NSEC).await.expect(202);
+    inventory::run_until_idle(&t.app).await.unwrap();
+    // Rule 21: the other system is not affected; this one's next document waits its turn.
+    assert_eq!(system(&t, &owner, other.id).await["type"], "nsec");
+    assert_eq!(system(&t, &owner, s.id).await["type"], Value::Null);
+    t.get("/health").send().await.expect(200);
+    for (attempt, delay) in [(1, 5), (2, 10)] {
+        let row: (i64, String) =
+            Q::new("SELECT attempts, error FROM inventory_queue WHERE error IS NOT NULL")
+                .one(&t.app.db)
+                .await
+                .unwrap();
+        assert!(row.0 == attempt && !row.1.is_empty(), "{row:?}");
+        t.advance(Duration::from_secs(delay - 1));
+        assert_eq!(inventory::run_until_idle(&t.app).await.unwrap(), 0);
+        t.advance(Duration::from_secs(1));
+        inventory::run_until_idle(&t.app).await.unwrap();
+    }
+    assert_eq!(system(&t, &owner, s.id).await["type"], "ns8");
+    let (attempts, body): (i64, Vec<u8>) =
+        Q::new("SELECT attempts, body FROM inventory_queue WHERE quarantined_at IS NOT NULL")
+            .one(&t.app.db)
+            .await
+            .unwrap();
+    assert_eq!((attempts, body, count(&t, "inventory_queue").await), (3, vec![1, 2, 3], 1));
+});
+
+api_test!(documents_of_a_system_stay_in_order, |t| async move {
+    let tree = t.tree().await;
+    let (owner, s, other) = (t.owner().await, t.system(tree.customer).await, t.system(tree.customer).await);
+    let body =
+        |n: usize| format!("{{\"installation\":\"nethsecurity\",\"facts\":{{\"fqdn\":\"n{n}.example\"}}}}");
+    // Documents sent side by side have no order between systems, those sent one after the other have.
+    for n in 0..10 {
+        let (a, b) = tokio::join!(send(&t, &s, body(n)), send(&t, &other, body(n + 100)));
+        a.expect(202);
+        b.expect(202);
+    }
+    inventory::run_until_idle(&t.app).await.unwrap();
+    assert_eq!(system(&t, &owner, s.id).await["fqdn"], "n9.example");
+    assert_eq!(system(&t, &owner, other.id).await["fqdn"], "n109.example");
+    assert_eq!(count(&t, "inventory_records").await, 20);
+    let unsorted: Vec<(i64,)> =
+        Q::new("SELECT id FROM inventory_records WHERE system_id = ? ORDER BY timestamp, id")
+            .bind(s.id)
+            .all(&t.app.db)
+            .await
+            .unwrap();
+    assert!(unsorted.is_sorted());
+});
+
+api_test!(a_deleted_system_has_no_use_for_its_document, |t| async move {
+    let tree = t.tree().await;
+    let s = t.system(tree.customer).await;
+    // Kept from the worker until the system is gone.
+    let turn = t.app.ingest().hold_worker().await;
+    send(&t, &s, NS8).await.expect(202);
+    t.mark_system(s.id, "deleted_at").await;
+    drop(turn);
+    inventory::run_until_idle(&t.app).await.unwrap();
+    assert_eq!((count(&t, "inventory_queue").await, count(&t, "inventory_records").await), (0, 0));
+});
+
+api_test!(an_entry_of_a_dead_worker_is_taken_over, |t| async move {
+    let tree = t.tree().await;
+    let (owner, s) = (t.owner().await, t.system(tree.customer).await);
+    let turn = t.app.ingest().hold_worker().await;
+    send(&t, &s, NS8).await.expect(202);
+    let mut tx = t.app.db.begin().await.unwrap();
+    let lease = Duration::from_secs(120);
+    let claimed = bailiwick_store::inventory::claim(&mut tx, t.app.now(), lease, 10).await.unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!(claimed.len(), 1);
+    drop(turn);
+    assert_eq!(inventory::run_until_idle(&t.app).await.unwrap(), 0);
+    t.advance(lease);
+    inventory::run_until_idle(&t.app).await.unwrap();
+    assert_eq!(system(&t, &owner, s.id).await["type"], "ns8");
+    // Had the first worker lived after all, it would find its lease gone.
+    let mut tx = t.app.db.begin().await.unwrap();
+    assert!(!bailiwick_store::inventory::hold(&mut tx, &claimed[0]).await.unwrap());
+    assert_eq!(count(&t, "inventory_records").await, 1);
+});

@@ -1,0 +1,114 @@
+//! Registration (contract 03 §2.6).
+
+use super::*;
+
+api_test!(registration_in_the_order_of_the_contract, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    for body in [
+        "",
+        "x",
+        "[]",
+        "{}",
+        r#"{"system_secret":""}"#,
+        r#"{"system_secret":7}"#,
+        r#"{"system_secret":null}"#,
+    ] {
+        let reply = t.post("/api/systems/register").body(body.to_owned()).send().await;
+        reply.expect_fields(&[("system_secret", "required")]);
+    }
+    for bad in ["x", "my_", "my_a", "my_a.b.c", "my_.b", "a.b", "my_a.\u{e9}", "my_a.\0"] {
+        let reply = register(&t, bad).await.expect_message(400, "invalid system secret format");
+        assert_eq!(reply.data(), Value::Null);
+    }
+    let made = made(&t, &owner, tree.customer, "S").await;
+    let (secret, id) = (text(&made, "system_secret"), text(&made, "id").parse().unwrap());
+    let wrong = format!("{}.{}", secret.split('.').next().unwrap(), "0".repeat(40));
+    // Rule 14: whatever its state, only the right secret learns of it.
+    for column in ["", "suspended_at", "deleted_at"] {
+        if !column.is_empty() {
+            t.mark_system(id, column).await;
+        }
+        for secret in [wrong.as_str(), "my_0123.0123", "my_unknown.0000000000000000000000000000000000000000"]
+        {
+            let reply = register(&t, secret).await.expect_message(401, "invalid system secret");
+            assert_eq!(reply.data(), Value::Null);
+        }
+    }
+    // Rule 16; deleted before suspended.
+    register(&t, secret).await.expect_message(403, "system has been deleted");
+    change(&t, Q::new("UPDATE systems SET deleted_at = NULL WHERE id = ?").bind(id)).await;
+    register(&t, secret).await.expect_message(403, "system is suspended");
+    change(&t, Q::new("UPDATE systems SET suspended_at = NULL WHERE id = ?").bind(id)).await;
+    t.suspend_organization(tree.distributor).await;
+    register(&t, secret).await.expect_message(403, "system is suspended");
+    t.delete_organization(tree.distributor).await;
+    register(&t, secret).await.expect_message(403, "system has been deleted");
+    let (registered,): (Option<String>,) =
+        Q::new("SELECT registered_from FROM systems WHERE id = ?").bind(id).one(&t.app.db).await.unwrap();
+    assert_eq!(registered, None);
+});
+
+api_test!(a_lost_answer_may_be_asked_for_again, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let conflict = |reply: Reply| {
+        let reply = reply.expect_message(409, "system is already registered");
+        assert_eq!(reply.data(), Value::Null);
+    };
+    let made_1 = made(&t, &owner, tree.customer, "1").await;
+    let (key, secret) = (text(&made_1, "system_key"), text(&made_1, "system_secret"));
+    let first = register(&t, secret).await.expect_message(200, "system registered successfully");
+    let data =
+        json!({"system_key": key, "registered_at": t.app.now(), "message": "system registered successfully"});
+    assert_eq!(first.data(), data);
+    // Received at the very moment: a rival, not a repeat.
+    conflict(register(&t, secret).await);
+    t.advance(Duration::from_secs(1));
+    assert_eq!(register(&t, secret).await.expect(200).body, first.body);
+    let elsewhere = t.post("/systems/register").from("198.51.100.9").json(json!({"system_secret": secret}));
+    conflict(elsewhere.send().await);
+    t.advance(Duration::from_secs(119));
+    assert_eq!(register(&t, secret).await.expect(200).body, first.body);
+    t.advance(Duration::from_micros(1));
+    conflict(register(&t, secret).await);
+    // The first authenticated call ends it.
+    let made_2 = made(&t, &owner, tree.customer, "2").await;
+    let (key, secret) = (text(&made_2, "system_key"), text(&made_2, "system_secret"));
+    register(&t, secret).await.expect(200);
+    t.advance(Duration::from_secs(1));
+    register(&t, secret).await.expect(200);
+    t.get("/systems/info").basic(key, secret).send().await.expect(200);
+    conflict(register(&t, secret).await);
+});
+
+api_test!(of_parallel_registrations_one_succeeds, |t| async move {
+    let tree = t.tree().await;
+    let made = made(&t, &t.owner().await, tree.customer, "S").await;
+    let secret = text(&made, "system_secret");
+    let replies = futures(8, |_| register(&t, secret)).await;
+    let mut statuses: Vec<u16> = replies.iter().map(|r| r.status.as_u16()).collect();
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 409, 409, 409, 409, 409, 409, 409]);
+});
+
+api_test!(guessing_secrets_is_limited, |t| async move {
+    let tree = t.tree().await;
+    let made = made(&t, &t.owner().await, tree.customer, "S").await;
+    let secret = text(&made, "system_secret");
+    let wrong = format!("{}.{}", secret.split('.').next().unwrap(), "0".repeat(40));
+    for _ in 0..20 {
+        register(&t, &wrong).await.expect(401);
+    }
+    let reply = register(&t, &wrong).await.expect_message(429, "rate limit exceeded");
+    assert_eq!((reply.header("retry-after"), reply.data()), (Some("60"), Value::Null));
+    register(&t, secret).await.expect(429);
+    t.advance(Duration::from_secs(59));
+    assert_eq!(register(&t, secret).await.expect(429).header("retry-after"), Some("1"));
+    // Rule 43, and other secrets from here.
+    let elsewhere = t.post("/systems/register").from("198.51.100.9").json(json!({"system_secret": wrong}));
+    elsewhere.send().await.expect(401);
+    register(&t, "my_0123.0123").await.expect(401);
+    t.advance(Duration::from_secs(1));
+    register(&t, secret).await.expect(200);
+});
