@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 mode=${1:-embedded}
-program=${BAILIWICK_PROGRAM:-${CARGO_TARGET_DIR:-target}/debug/bailiwick}
+program=${TOUR_PROGRAM:-${CARGO_TARGET_DIR:-target}/debug/bailiwick}
 work=$(mktemp -d)
 pid=
 trap '[[ -z $pid ]] || kill "$pid" 2>/dev/null || true; wait 2>/dev/null || true; rm -rf "$work"' EXIT

@@ -7,7 +7,7 @@ use std::process::Command;
 fn tour(arguments: &[&str]) {
     let output = Command::new(repository().join("scripts/tour.sh"))
         .args(arguments)
-        .env("BAILIWICK_PROGRAM", env!("CARGO_BIN_EXE_bailiwick"))
+        .env("TOUR_PROGRAM", env!("CARGO_BIN_EXE_bailiwick"))
         .output()
         .expect("the script runs");
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
