@@ -2,8 +2,8 @@
 //! error or a missing column is found without running the use case.
 
 use crate::{
-    activity, alert_queue, audit, credentials, demo, identities, inventory, jobs, oidc, organizations, router, sessions,
-    systems, users,
+    activity, alert_queue, audit, credentials, demo, identities, inventory, jobs, oidc, organizations,
+    router, sessions, systems, users,
 };
 
 /// `(name, text)`.
@@ -46,6 +46,7 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("organizations::UPDATE", organizations::UPDATE),
     ("organizations::OWNER", organizations::OWNER),
     ("organizations::ADD_USERS", organizations::ADD_USERS),
+    ("organizations::TOTALS", organizations::counts::TOTALS),
     ("users::GET", users::GET),
     ("users::LOCK", users::LOCK),
     ("users::TAKEN", users::TAKEN),
