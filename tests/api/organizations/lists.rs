@@ -1,0 +1,178 @@
+//! Lists of the families: scope, counts, filters, order, pages, states (contract 02 §3.3, §4.1).
+
+use super::{get, names, post, put};
+use bailiwick_domain::OrgType;
+use bailiwick_testkit::{Persona, Test, api_test, seed::Tree};
+use serde_json::{Value, json};
+
+api_test!(lists_stay_in_scope_and_count_right, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let direct = t.organization(tree.owner, OrgType::Customer, "Direct").await;
+    let r = t.user(tree.reseller, &["admin"]).await;
+    let d = t.user(tree.distributor, &["admin"]).await;
+    let list = async |who: &Persona, path: &str, family: &str| {
+        names(get(&t, who, &format!("/api/{family}?sort_by=name&{path}")).await, family)
+    };
+    assert_eq!(list(&owner, "", "customers").await, ["Alfa Customer", "Beta Customer", "Direct"]);
+    assert_eq!(list(&owner, "", "distributors").await, ["Alfa Distributor", "Beta Distributor"]);
+    assert_eq!(list(&d, "", "customers").await, ["Alfa Customer"]);
+    assert_eq!(list(&d, "", "resellers").await, ["Alfa Reseller"]);
+    assert_eq!(list(&r, "", "customers").await, ["Alfa Customer"]);
+    get(&t, &d, "/api/distributors").await.expect_message(403, "insufficient permissions");
+    get(&t, &r, "/api/resellers").await.expect_message(403, "insufficient permissions");
+    let customer = t.user(tree.customer, &["admin"]).await;
+    get(&t, &customer, "/api/customers").await.expect_message(403, "insufficient permissions");
+
+    t.system(tree.customer).await;
+    t.system(tree.customer).await;
+    t.system(tree.reseller).await;
+    t.system(direct).await;
+    let row = async |family: &str, i: usize| {
+        let data = get(&t, &owner, &format!("/api/{family}?sort_by=name")).await.expect(200).data();
+        let row = &data[family][i];
+        ["systems_count", "resellers_count", "customers_count", "applications_count"].map(|k| row[k].as_u64())
+    };
+    assert_eq!(row("distributors", 0).await, [Some(3), Some(1), Some(1), Some(0)]);
+    assert_eq!(row("distributors", 1).await, [Some(0), Some(1), Some(1), Some(0)]);
+    assert_eq!(row("resellers", 0).await, [Some(3), None, Some(1), Some(0)]);
+    assert_eq!(row("customers", 0).await, [Some(2), None, None, Some(0)]);
+    assert_eq!(row("customers", 2).await, [Some(1), None, None, Some(0)]);
+});
+
+api_test!(filters_search_and_order, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let d = t.user(tree.distributor, &["admin"]).await;
+    for (name, data) in [
+        ("zeta 100%_x", json!({"vat": "z1", "city": "Ancona"})),
+        ("Éta", json!({"vat": "z2", "n": 4711})),
+        ("alba", json!({"vat": "z3"})),
+    ] {
+        t.advance(std::time::Duration::from_secs(1));
+        let body = json!({"name": name, "description": "", "custom_data": data});
+        post(&t, &d, "/api/customers", body).await.expect(201);
+    }
+    let list =
+        async |query: &str| names(get(&t, &owner, &format!("/api/customers?{query}")).await, "customers");
+    // Newest first whatever the direction says, unless a known column is named.
+    let newest = ["alba", "Éta", "zeta 100%_x", "Beta Customer", "Alfa Customer"];
+    for query in ["", "sort_by=", "sort_by=nothing&sort_direction=asc", "sort_direction=asc"] {
+        assert_eq!(list(query).await[..3], newest[..3], "{query}");
+    }
+    assert_eq!(list("sort_by=name&sort_direction=desc").await.last().unwrap(), "alba");
+    assert_eq!(list("sort_by=name").await[..3], ["alba", "Alfa Customer", "Beta Customer"]);
+    assert_eq!(list("sort_by=created_at&sort_direction=ASC").await.last().unwrap(), "alba");
+    assert_eq!(list("search=%25_X").await, ["zeta 100%_x"]);
+    assert_eq!(list("search=%C3%A9TA").await, ["Éta"]);
+    assert_eq!(list("search=ANCON").await, ["zeta 100%_x"]);
+    assert_eq!(list("search=4711").await, ["Éta"]);
+    for nothing in [
+        "search=customer%00",
+        "search=createdBy",
+        "search=%25z",
+        "status=gone",
+        "created_by=x",
+        "organization_id=x",
+    ] {
+        assert_eq!(list(nothing).await, [""; 0], "{nothing}");
+    }
+    assert_eq!(list("search=%20").await.len(), 5);
+    assert_eq!(list(&format!("search={}", "z".repeat(60_000))).await, [""; 0]);
+    assert_eq!(list(&format!("created_by={}", d.id)).await.len(), 3);
+    assert_eq!(list(&format!("created_by={}&created_by=x&search=a", d.org)).await.len(), 3);
+    let at = |id| format!("organization_id={id}");
+    assert_eq!(list(&at(tree.distributor)).await.len(), 3);
+    assert_eq!(list(&at(tree.reseller)).await, ["Alfa Customer"]);
+    assert_eq!(list(&format!("{}&include_hierarchy=true", at(tree.distributor))).await.len(), 4);
+    assert_eq!(list(&format!("{}&include_hierarchy=true", at(tree.owner))).await.len(), 5);
+    assert_eq!(list(&format!("{}&include_hierarchy=true", at(tree.customer))).await, [""; 0]);
+    let foreign = get(&t, &d, &format!("/api/customers?{}&include_hierarchy=true", at(tree.owner))).await;
+    assert_eq!(names(foreign, "customers"), [""; 0]);
+});
+
+api_test!(pages_are_clamped_stable_and_true, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    for _ in 0..5 {
+        t.organization(tree.reseller, OrgType::Customer, "Same").await;
+    }
+    let page =
+        async |query: &str| get(&t, &owner, &format!("/api/customers?{query}")).await.expect(200).data();
+    let first = page("page=1&page_size=3&sort_by=name&sort_direction=x").await;
+    assert_eq!(
+        first["pagination"],
+        json!({"page": 1, "page_size": 3, "total_count": 7, "total_pages": 3, "has_next": true, "has_prev": false,
+            "next_page": 2, "sort_by": "name", "sort_direction": "asc"})
+    );
+    let mut seen = Vec::new();
+    for n in 1..=3 {
+        let data = page(&format!("page={n}&page_size=3&sort_by=name&sort_direction=desc")).await;
+        seen.extend(
+            data["customers"].as_array().unwrap().iter().map(|r| r["id"].as_str().unwrap().to_owned()),
+        );
+    }
+    assert!(seen[..5].windows(2).all(|w| w[0] > w[1]), "ties go by id in the same direction");
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen.len(), 7);
+    for beyond in ["page=9&page_size=3", "page=18446744073709551615&page_size=100"] {
+        let data = page(beyond).await;
+        assert_eq!(
+            (&data["customers"], &data["pagination"]["total_count"]),
+            (&json!([]), &json!(7)),
+            "{beyond}"
+        );
+        assert_eq!(data["pagination"]["has_next"], false);
+    }
+    for (query, size) in [("page_size=1000", 100), ("page_size=0", 20), ("page_size=x&page=-1", 20), ("", 20)]
+    {
+        let data = page(query).await;
+        assert_eq!(
+            (&data["pagination"]["page_size"], &data["pagination"]["page"]),
+            (&json!(size), &json!(1))
+        );
+        assert_eq!(data["pagination"].get("sort_by"), None);
+    }
+});
+
+/// Marks of the owner's view of a row.
+async fn marks(t: &Test, owner: &Persona, path: &str) -> [Value; 4] {
+    let data = get(t, owner, path).await.expect(200).data();
+    ["suspended_at", "suspended_by_org_id", "deleted_at", "deleted_by_org_id"].map(|k| data[k].clone())
+}
+
+api_test!(states_are_inherited, |t| async move {
+    let tree: Tree = t.tree().await;
+    let owner = t.owner().await;
+    t.suspend_organization(tree.distributor).await;
+    let at = json!(t.app.now());
+    let by = json!(tree.distributor);
+    let own = marks(&t, &owner, &format!("/api/distributors/{}", tree.distributor)).await;
+    assert_eq!(own, [at.clone(), Value::Null, Value::Null, Value::Null]);
+    let below = marks(&t, &owner, &format!("/api/customers/{}", tree.customer)).await;
+    assert_eq!(below, [at.clone(), by.clone(), Value::Null, Value::Null]);
+    // What is created below a suspended one is suspended through it.
+    let body =
+        json!({"name": "Late", "custom_data": {"vat": "1"}, "created_by_organization_id": tree.reseller});
+    let late = post(&t, &owner, "/api/customers", body).await.expect(201).data();
+    assert_eq!((&late["suspended_at"], &late["suspended_by_org_id"]), (&at, &by));
+    let list = async |query: &str| {
+        names(get(&t, &owner, &format!("/api/customers?sort_by=suspended_at&{query}")).await, "customers")
+    };
+    assert_eq!(list("status=enabled").await, ["Beta Customer"]);
+    assert_eq!(list("status=SUSPENDED").await.len(), 2);
+    // Rows without the time are the greatest.
+    assert_eq!(list("").await.last().unwrap(), "Beta Customer");
+    assert_eq!(list("sort_direction=desc").await[0], "Beta Customer");
+    t.delete_organization(tree.other_distributor).await;
+    assert_eq!(list("").await.len(), 2);
+    assert_eq!(list("status=deleted").await, ["Beta Customer"]);
+    assert_eq!(list("status=deleted&status=suspended&status=bogus").await.len(), 3);
+    let data = get(&t, &owner, "/api/distributors?status=deleted").await.expect(200).data();
+    let row = &data["distributors"][0];
+    assert_eq!((&row["deleted_by_org_id"], &row["customers_count"]), (&Value::Null, &json!(0)));
+    let body = json!({"name": "x", "custom_data": {"vat": "1"}});
+    let path = format!("/api/customers/{}", late["id"].as_str().unwrap());
+    put(&t, &owner, &path, body).await.expect(200);
+});
