@@ -4,6 +4,7 @@ mod coverage;
 mod http;
 mod ingest;
 mod organizations;
+mod provider;
 mod proxy;
 mod session;
 mod sweep;

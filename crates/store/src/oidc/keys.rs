@@ -46,7 +46,8 @@ pub(crate) const CURRENT: &str = "SELECT kid, sealed, public_jwk, created_at FRO
      ORDER BY created_at DESC, kid DESC LIMIT 1";
 
 pub(crate) const PUBLISHED: &str = "SELECT kid, sealed, public_jwk, created_at FROM oidc_keys \
-     WHERE retired_at IS NULL OR retired_at > ? ORDER BY created_at DESC, kid DESC";
+     WHERE retired_at IS NULL OR retired_at > ? \
+     ORDER BY CASE WHEN retired_at IS NULL THEN 0 ELSE 1 END, created_at DESC, kid DESC";
 
 pub(crate) const INSERT: &str =
     "INSERT INTO oidc_keys (kid, sealed, public_jwk, created_at) VALUES (?, ?, ?, ?)";

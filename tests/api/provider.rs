@@ -1,0 +1,9 @@
+//! The embedded OpenID provider (contract 01 §2.8), walked by HTTP as a browser and a client do.
+
+mod attacks;
+mod client;
+mod endings;
+mod flow;
+mod input;
+mod scripted;
+mod tokens;
