@@ -1,0 +1,217 @@
+//! A remote router that fails (contract 04 §1.12, §4.3).
+
+use super::*;
+use bailiwick_testkit::{
+    api_test,
+    parts::recorder::{Answer, Recorder},
+};
+use serde_json::json;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+const ID: &str = "a2e4ebe0-81c0-474b-a001-eed897ce79ab";
+const PUSH: &str = r#"[{"labels":{"alertname":"A"}}]"#;
+const SILENCE: &str = r#"{"matchers":[{"name":"alertname","value":"A","isRegex":false}],"startsAt":"2026-03-04T10:00:00Z",
+    "endsAt":"2026-03-04T12:00:00Z","createdBy":"me","comment":"c"}"#;
+
+/// Each operation once.
+async fn each(system: &Client<'_>) -> Vec<Reply> {
+    vec![
+        system.get("/api/v2/alerts").await,
+        system.push(PUSH).await,
+        system.get("/api/v2/silences").await,
+        system.silence(SILENCE).await,
+        system.get(&format!("/api/v2/silence/{ID}")).await,
+        system.delete(&format!("/api/v2/silence/{ID}")).await,
+        system.get("/api/v2/alerts/groups").await,
+    ]
+}
+
+const UNAVAILABLE: (u16, &str) = (502, "alerting backend is unavailable");
+
+#[track_caller]
+fn all(replies: Vec<Reply>, (status, message): (u16, &str)) {
+    for reply in replies {
+        let reply = reply.expect_message(status, message);
+        assert!(reply.json()["data"].is_null());
+        assert!(!reply.text().contains("secret"));
+    }
+}
+
+api_test!(a_router_that_is_gone, |t| async move {
+    let upstream = Recorder::start(|_| Answer::status(200)).await.unwrap();
+    let url = upstream.url();
+    drop(upstream);
+    let p = remote(&t, &url, RouterKind::Mimir, |_| {}).await;
+    all(each(&Client::new(&p).await).await, UNAVAILABLE);
+});
+
+api_test!(a_router_that_hangs, |t| async move {
+    let upstream = Recorder::start(|_| Answer::status(200).after(Duration::from_secs(600))).await.unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |s| {
+        s.alerting.limits.read_timeout = Duration::from_millis(100);
+        s.alerting.limits.write_timeout = Duration::from_millis(100);
+    })
+    .await;
+    all(each(&Client::new(&p).await).await, (504, "alerting backend timed out"));
+});
+
+api_test!(answers_that_cannot_be_read, |t| async move {
+    let upstream = Recorder::start(|_| Answer::dropped()).await.unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
+    let system = Client::new(&p).await;
+    for answer in [
+        Answer::raw("secret garbage\r\n\r\n"),
+        Answer::raw("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n[{\"secret\""),
+        Answer::json(401, &json!("secret")),
+        Answer::json(403, &json!("secret")),
+        Answer::json(405, &json!({"code": 405, "message": "secret"})),
+        Answer::status(429).body("secret"),
+        Answer::status(302).header("location", "http://secret.example/"),
+        Answer::status(204),
+    ] {
+        let given = answer.clone();
+        upstream.answer_by(move |_| given.clone());
+        // A fresh breaker for each: this test wants to know each answer.
+        p.advance(Duration::from_secs(60));
+        let replies = each(&system).await;
+        for reply in &replies {
+            assert!(reply.status == 502 || reply.status == 503, "{answer:?}: {}", reply.text());
+            assert!(!reply.text().contains("secret"));
+        }
+        replies.into_iter().next().unwrap().expect_message(UNAVAILABLE.0, UNAVAILABLE.1);
+    }
+    // A 200 whose body is not what it should be: only a push does not look at it.
+    for body in ["", "secret", "{}", "[{}]", r#"[{"labels":{"system_key":1}}]"#, "<html>"] {
+        upstream.answer_by(move |_| Answer::status(200).body(body));
+        for path in ["/api/v2/alerts", "/api/v2/silences", "/api/v2/alerts/groups"] {
+            system.get(path).await.expect_message(UNAVAILABLE.0, UNAVAILABLE.1);
+        }
+        system.get(&format!("/api/v2/silence/{ID}")).await.expect_message(UNAVAILABLE.0, UNAVAILABLE.1);
+        system.push(PUSH).await.expect(200);
+    }
+});
+
+api_test!(an_answer_without_end_is_not_read, |t| async move {
+    let huge = format!("[{}1]", "1,".repeat(9 * 1024 * 1024)).into_bytes();
+    let upstream = Recorder::start(move |_| Answer::status(200).body(huge.clone())).await.unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
+    Client::new(&p).await.get("/api/v2/alerts").await.expect_message(UNAVAILABLE.0, UNAVAILABLE.1);
+});
+
+api_test!(refusals_of_the_router_pass_only_in_their_forms, |t| async move {
+    let upstream = Recorder::start(|_| Answer::status(200)).await.unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
+    let system = Client::new(&p).await;
+    for (status, body) in [(400, "\"bad thing\"\n"), (422, "{\"code\":602,\"message\":\"x\"}"), (404, "\"not here\"\n")] {
+        upstream.answer_by(move |_| Answer::status(status).body(body));
+        let reply = system.push(PUSH).await.expect(status);
+        assert_eq!(reply.text(), body);
+        assert_eq!(reply.header("content-type"), Some("application/json"));
+    }
+    let long = format!("\"{}\"", "x".repeat(4096));
+    for (status, body) in [
+        (400, "plain text"),
+        (400, "{\"code\":400,\"message\":\"x\",\"secret\":1}"),
+        (400, "[\"x\"]"),
+        (404, ""),
+        (400, long.as_str()),
+        (409, "\"secret\""),
+    ] {
+        let body = body.to_owned();
+        upstream.answer_by(move |_| Answer::status(status).body(body.clone()));
+        system.push(PUSH).await.expect_message(UNAVAILABLE.0, UNAVAILABLE.1);
+    }
+    // On a list, no 4xx of the router is the client's.
+    upstream.answer_by(|_| Answer::json(400, &json!("secret")));
+    system.get("/api/v2/alerts").await.expect_message(UNAVAILABLE.0, UNAVAILABLE.1);
+});
+
+api_test!(only_requests_that_change_nothing_twice_are_repeated, |t| async move {
+    let upstream = Recorder::start(|_| Answer::status(200)).await.unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
+    let system = Client::new(&p).await;
+    for fault in [Answer::status(500).body("secret"), Answer::dropped(), Answer::status(502)] {
+        let count = Arc::new(AtomicUsize::new(0));
+        upstream.answer_by(move |_| match count.fetch_add(1, Ordering::SeqCst) {
+            0 | 1 => fault.clone(),
+            _ => Answer::json(200, &json!([])),
+        });
+        assert_eq!(system.get("/api/v2/alerts").await.expect(200).text(), "[]\n");
+        assert_eq!(upstream.take().len(), 3);
+    }
+    // Three tries and no more.
+    upstream.answer_by(|_| Answer::status(500).body("secret"));
+    system.push(PUSH).await.expect_message(UNAVAILABLE.0, UNAVAILABLE.1);
+    assert_eq!(upstream.take().len(), 3);
+    // A silence is never posted twice.
+    for fault in [Answer::status(500).body("secret"), Answer::dropped()] {
+        upstream.answer_by(move |r| if r.method == "POST" { fault.clone() } else { Answer::json(200, &json!([])) });
+        system.silence(SILENCE).await.expect_message(UNAVAILABLE.0, UNAVAILABLE.1);
+        assert_eq!(upstream.take().iter().filter(|r| r.method == "POST").count(), 1);
+    }
+});
+
+api_test!(a_busy_router_is_not_ready, |t| async move {
+    let upstream = Recorder::start(|_| Answer::status(503).body("secret")).await.unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
+    let reply = Client::new(&p).await.push(PUSH).await.expect_message(503, "alerting backend is not ready");
+    assert!(reply.header("retry-after").is_some());
+});
+
+api_test!(after_ten_faults_the_router_gets_a_rest_then_one_probe, |t| async move {
+    let upstream = Recorder::start(|_| Answer::status(200).after(Duration::from_secs(600))).await.unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |s| {
+        s.alerting.limits.write_timeout = Duration::from_millis(30);
+    })
+    .await;
+    let system = Client::new(&p).await;
+    for _ in 0..10 {
+        system.push(PUSH).await.expect(504);
+    }
+    let _ = upstream.take();
+    for _ in 0..3 {
+        let reply = system.push(PUSH).await.expect_message(503, "alerting backend is not ready");
+        assert!(reply.header("retry-after").is_some());
+    }
+    p.advance(Duration::from_secs(10));
+    system.push(PUSH).await.expect(504);
+    system.push(PUSH).await.expect(503);
+    assert_eq!(upstream.take().len(), 1, "one probe");
+    upstream.answer_by(|_| Answer::status(200));
+    p.advance(Duration::from_secs(10));
+    system.push(PUSH).await.expect(200);
+    system.push(PUSH).await.expect(200);
+});
+
+api_test!(requests_in_flight_are_bounded, |t| async move {
+    let upstream = Recorder::start(|_| Answer::status(200).after(Duration::from_secs(600))).await.unwrap();
+    for change in [
+        (|s| s.alerting.limits.in_flight = 1) as fn(&mut Settings),
+        |s| s.alerting.limits.in_flight_per_system = 1,
+    ] {
+        let p = remote(&t, &upstream.url(), RouterKind::Mimir, change).await;
+        let system = Client::new(&p).await;
+        let _ = upstream.take();
+        let first = system.push(PUSH);
+        let second = async {
+            upstream.wait_for(1, Duration::from_secs(10)).await.unwrap();
+            system.push(PUSH).await
+        };
+        tokio::select! {
+            _ = first => panic!("the router does not answer"),
+            reply = second => { reply.expect_message(503, "alerting backend is not ready"); }
+        }
+        // The first was given up above; its place is free again.
+        let third = system.push(PUSH);
+        tokio::select! {
+            reply = third => panic!("{}", reply.text()),
+            requests = upstream.wait_for(2, Duration::from_secs(10)) => { requests.unwrap(); }
+        }
+    }
+});

@@ -1,0 +1,374 @@
+//! What reaches a remote router, and what of its answers reaches systems (contract 04 §1.3, §1.4, §1.10, §1.13, §4).
+
+use super::*;
+use bailiwick_testkit::{
+    api_test,
+    parts::recorder::{Answer, Recorded, Recorder},
+};
+use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+const ID: &str = "a2e4ebe0-81c0-474b-a001-eed897ce79ab";
+const SOON: Duration = Duration::from_secs(10);
+
+fn silence_of(key: &str) -> Value {
+    json!({
+        "id": ID, "status": {"state": "active"}, "updatedAt": "2026-03-04T09:00:00.000Z", "comment": "c",
+        "createdBy": "t", "startsAt": "2026-03-04T09:00:00.000Z", "endsAt": "2026-03-04T12:00:00.000Z",
+        "matchers": [{"name": "system_key", "value": key, "isRegex": false, "isEqual": true}],
+    })
+}
+
+/// A router that works and has one silence of the system with this key.
+fn works(request: &Recorded, key: &str) -> Answer {
+    match (request.method.as_str(), request.path.as_str()) {
+        ("GET", path) if path.ends_with("/alerts") || path.ends_with("/silences") => Answer::json(200, &json!([])),
+        ("GET", path) if path.contains("/silence/") => Answer::json(200, &silence_of(key)),
+        ("POST", path) if path.ends_with("/silences") => Answer::json(200, &json!({"silenceID": ID})),
+        _ => Answer::status(200),
+    }
+}
+
+const SILENCE: &str = r#"{"matchers":[{"name":"alertname","value":"A","isRegex":false}],"startsAt":"2026-03-04T10:00:00Z",
+    "endsAt":"2026-03-04T12:00:00Z","createdBy":"me","comment":"c","secret":{"x":[1]}}"#;
+
+/// Sends a request as its text, whatever a client library would make of it.
+async fn raw(url: &str, head: &str, body: &str) -> String {
+    let mut stream = tokio::net::TcpStream::connect(url.trim_start_matches("http://")).await.unwrap();
+    let request = format!("{head}Content-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len());
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+api_test!(the_tenant_is_the_callers_organization_exactly_once_whatever_the_client_sends, |t| async move {
+    use base64::Engine as _;
+    let upstream = Recorder::start(|_| Answer::status(200)).await.unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
+    let tree = p.tree().await;
+    let system = p.system(tree.customer).await;
+    let key = system.key.clone();
+    upstream.answer_by(move |request| works(request, &key));
+    let service = p.serve().await;
+    let pair = base64::engine::general_purpose::STANDARD.encode(format!("{}:{}", system.key, system.secret));
+    let other = tree.other_customer;
+    let lines = [
+        format!("X-Scope-OrgID: {other}\r\n"),
+        format!("x-scope-orgid: {other}\r\nX-SCOPE-ORGID: {other}|{}\r\n", tree.customer),
+        format!("X-Scope-OrgID: {}\r\nX-Scope-Orgid: {other}\r\n", tree.customer),
+        "X-Scope-OrgID:\r\n".to_owned(),
+        format!("Connection: X-Scope-OrgID\r\nX-Scope-OrgID: {other}\r\n"),
+        String::new(),
+    ];
+    let extra = "Cookie: a=b\r\nForwarded: for=1.2.3.4\r\nX-Forwarded-For: 1.2.3.4\r\nX-Forwarded-Host: evil\r\n\
+                 X-Prometheus-Remote-Write-Version: 1\r\nAccept-Encoding: gzip\r\nContent-Encoding: identity\r\n\
+                 X-Request-Id: from-client\r\nTE: trailers\r\nContent-Type: application/json; charset=utf-8\r\n";
+    for (method, path, body) in [
+        ("GET", "/api/v2/alerts?filter=a%3Db", ""),
+        ("POST", "/api/v2/alerts", r#"[{"labels":{"alertname":"A"}}]"#),
+        ("GET", "/api/v2/silences", ""),
+        ("POST", "/api/v2/silences", SILENCE),
+        ("GET", &format!("/api/v2/silences/{ID}"), ""),
+        ("DELETE", &format!("/api/v2/silence/{ID}"), ""),
+        ("GET", "/api/v2/alerts/groups", ""),
+    ] {
+        for line in &lines {
+            for (before, after) in [(line.as_str(), ""), ("", line.as_str())] {
+                let head = format!(
+                    "{method} {P}{path} HTTP/1.1\r\n{before}Host: evil.example\r\nAuthorization: Basic {pair}\r\n{extra}{after}"
+                );
+                let answer = raw(&service.url, &head, body).await;
+                assert!(answer.starts_with("HTTP/1.1 200 "), "{head}{answer}");
+            }
+        }
+    }
+    let requests = upstream.take();
+    assert!(requests.len() >= 7 * lines.len() * 2);
+    let tenant = tree.customer.to_string();
+    let host = upstream.url().trim_start_matches("http://").to_owned();
+    for request in requests {
+        assert_eq!(request.values("x-scope-orgid"), [tenant.as_str()]);
+        let mut names: Vec<String> = request.headers.iter().map(|(n, _)| n.to_ascii_lowercase()).collect();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), request.headers.len(), "no header twice: {request:?}");
+        let allowed =
+            ["accept", "content-length", "content-type", "host", "user-agent", "x-request-id", "x-scope-orgid"];
+        assert!(names.iter().all(|n| allowed.contains(&n.as_str())), "{names:?}");
+        assert_eq!(request.value("host"), Some(host.as_str()));
+        assert_eq!(request.value("accept"), Some("application/json"));
+        assert_eq!(request.value("content-type"), Some("application/json"));
+        assert!(request.value("user-agent").unwrap().starts_with("Bailiwick/"));
+        assert_eq!(request.value("x-request-id"), Some("from-client"));
+        assert!(request.path.starts_with("/alertmanager/api/v2/"), "{}", request.path);
+    }
+});
+
+api_test!(bodies_and_queries_are_written_anew, |t| async move {
+    let upstream = Recorder::start(|_| Answer::status(200)).await.unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Cortex, |_| {}).await;
+    let tree = p.tree().await;
+    let system = Client { test: &p, system: p.system(tree.customer).await };
+    let key = system.system.key.clone();
+    let own = key.clone();
+    upstream.answer_by(move |request| works(request, &own));
+    system
+        .push(
+            r#" [ {"labels":{"alertname":"A","system_key":"VICTIM","e":""},"LABELS":{"system_key":"VICTIM"},"annotations":{"s":"x"},
+               "labelſ":{"system_key":"VICTIM"},"startsAt":"2026-03-04T11:00:00.5+01:00","generatorURL":"http://x/y","status":{"a":[1,2]}} ]"#,
+        )
+        .await
+        .expect(200);
+    let [push] = &upstream.take()[..] else { panic!("one request") };
+    let text = String::from_utf8(push.body.clone()).unwrap();
+    assert!(!text.contains("VICTIM") && !text.contains("status"), "{text}");
+    let sent = push.json().unwrap();
+    let labels = json!({"alertname": "A", "organization_id": tree.customer, "system_id": system.system.id, "system_key": key});
+    assert_eq!(sent[0]["labels"], labels);
+    assert_eq!(sent[0]["annotations"]["s"], "x");
+    assert_eq!(sent[0]["startsAt"], "2026-03-04T10:00:00.5Z");
+    assert_eq!(sent[0]["generatorURL"], "http://x/y");
+    let keys: Vec<&String> = sent[0].as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["labels", "annotations", "startsAt", "generatorURL"]);
+
+    let reply = system.silence(SILENCE).await.expect(200);
+    assert_eq!(reply.json(), json!({"silenceID": ID}));
+    let requests = upstream.take();
+    let post = requests.iter().find(|r| r.method == "POST").unwrap();
+    assert_eq!(
+        post.json().unwrap(),
+        json!({
+            "matchers": [
+                {"name": "alertname", "value": "A", "isRegex": false, "isEqual": true},
+                {"name": "system_key", "value": key, "isRegex": false, "isEqual": true},
+            ],
+            "startsAt": "2026-03-04T10:00:00Z", "endsAt": "2026-03-04T12:00:00Z", "createdBy": "me", "comment": "c",
+        })
+    );
+
+    system
+        .get("/api/v2/alerts?filter=%20a%20%3D~%20b%2Bc%20&x=y&a;filter=system_key!%3D%22%22&active=false&receiver=default")
+        .await
+        .expect(200);
+    let [list] = &upstream.take()[..] else { panic!("one request") };
+    let query: Vec<(String, String)> =
+        url::form_urlencoded::parse(list.query.as_ref().unwrap().as_bytes()).into_owned().collect();
+    let filter = |text: String| ("filter".to_owned(), text);
+    assert_eq!(query, [filter(r#"a=~"b+c""#.to_owned()), filter(format!(r#"system_key="{key}""#))]);
+});
+
+fn alert(key: &str, organization: &str, name: &str) -> Value {
+    json!({
+        "labels": {"alertname": name, "system_key": key, "organization_id": organization}, "annotations": {"s": "x"},
+        "startsAt": "2026-03-04T09:00:00.000Z", "endsAt": "2026-03-04T12:00:00.000Z",
+        "updatedAt": "2026-03-04T09:00:00.123456Z", "fingerprint": "9822ee52b31ac95f", "generatorURL": "",
+        "receivers": [{"name": "the-secret-receiver"}], "routeLabels": {"x": "secret"},
+        "status": {"state": "suppressed", "silencedBy": [ID, "00000000-0000-4000-8000-000000000001"],
+                   "inhibitedBy": ["secret"], "mutedBy": ["secret"]},
+    })
+}
+
+api_test!(what_a_router_says_of_others_is_not_passed_on, |t| async move {
+    let upstream = Recorder::start(|_| Answer::status(200)).await.unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
+    let tree = p.tree().await;
+    let system = Client { test: &p, system: p.system(tree.customer).await };
+    let (key, org) = (system.system.key.clone(), tree.customer.to_string());
+    let alerts = json!([
+        alert("SYS-OTHER", &org, "secret"),
+        alert(&key, "other-organization", "secret"),
+        alert(&key, &org, "mine"),
+        {"labels": {"alertname": "secret"}, "startsAt": "2026-03-04T09:00:00Z", "endsAt": "2026-03-04T12:00:00Z",
+         "updatedAt": "2026-03-04T09:00:00Z", "fingerprint": "9822ee52b31ac950", "status": {"state": "active"}},
+    ]);
+    let mut tricks = vec![silence_of(&key), silence_of("SYS-OTHER")];
+    for (is_regex, is_equal) in [(true, true), (false, false), (true, false)] {
+        let mut silence = silence_of(&key);
+        silence["id"] = json!(format!("00000000-0000-4000-8000-00000000000{}", tricks.len()));
+        silence["matchers"][0]["isRegex"] = json!(is_regex);
+        silence["matchers"][0]["isEqual"] = json!(is_equal);
+        tricks.push(silence);
+    }
+    tricks[1]["id"] = json!("00000000-0000-4000-8000-000000000009");
+    let silences = json!(tricks);
+    upstream.answer_by(move |request| match request.path.as_str() {
+        path if path.ends_with("/alerts") => Answer::json(200, &alerts),
+        _ => Answer::json(200, &silences),
+    });
+    let reply = system.get("/api/v2/alerts").await.expect(200);
+    let expected = json!([{
+        "labels": {"alertname": "mine", "system_key": key, "organization_id": org}, "annotations": {"s": "x"},
+        "startsAt": "2026-03-04T09:00:00.000Z", "endsAt": "2026-03-04T12:00:00.000Z",
+        "updatedAt": "2026-03-04T09:00:00.123Z", "fingerprint": "9822ee52b31ac95f",
+        "receivers": [{"name": "default"}],
+        "status": {"state": "suppressed", "silencedBy": [ID], "inhibitedBy": [], "mutedBy": []},
+    }]);
+    assert_eq!(reply.json(), expected);
+    let groups = system.get("/api/v2/alerts/groups").await.expect(200);
+    assert!(!groups.text().contains("secret"), "{}", groups.text());
+    let list = system.get("/api/v2/silences").await.expect(200).json();
+    assert_eq!(list.as_array().unwrap().iter().map(|s| &s["id"]).collect::<Vec<_>>(), [ID]);
+});
+
+api_test!(a_foreign_silence_is_left_alone, |t| async move {
+    let upstream = Recorder::start(|r| works(r, "SYS-OTHER")).await.unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
+    let system = Client::new(&p).await;
+    for path in ["silence", "silences"] {
+        assert!(system.get(&format!("/api/v2/{path}/{ID}")).await.expect(404).body.is_empty());
+        assert!(system.delete(&format!("/api/v2/{path}/{ID}")).await.expect(404).body.is_empty());
+    }
+    let update = SILENCE.replacen('{', &format!("{{\"id\":\"{ID}\","), 1);
+    assert_eq!(system.silence(&update).await.expect(404).text(), "\"silence not found\"\n");
+    assert!(upstream.take().iter().all(|r| r.method == "GET"), "nothing was changed");
+});
+
+api_test!(a_status_that_the_router_does_not_know_is_worked_out, |t| async move {
+    let upstream = Recorder::start(|_| Answer::status(200)).await.unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Cortex, |_| {}).await;
+    let tree = p.tree().await;
+    let system = Client { test: &p, system: p.system(tree.customer).await };
+    let (key, org) = (system.system.key.clone(), tree.customer.to_string());
+    let mut list = json!([alert(&key, &org, "A"), alert(&key, &org, "B")]);
+    for (n, alert) in list.as_array_mut().unwrap().iter_mut().enumerate() {
+        alert["status"] = json!({"state": "unprocessed", "silencedBy": [], "inhibitedBy": [], "mutedBy": []});
+        alert["fingerprint"] = json!(format!("000000000000000{n}"));
+    }
+    let mut silence = silence_of(&key);
+    silence["matchers"].as_array_mut().unwrap().push(json!({"name": "alertname", "value": "A|X", "isRegex": true}));
+    upstream.answer_by(move |request| match request.path.as_str() {
+        path if path.ends_with("/alerts") => Answer::json(200, &list),
+        _ => Answer::json(200, &json!([silence])),
+    });
+    let alerts = system.get("/api/v2/alerts").await.expect(200).json();
+    assert_eq!(alerts[0]["status"]["state"], "suppressed");
+    assert_eq!(alerts[0]["status"]["silencedBy"], json!([ID]));
+    assert_eq!(alerts[1]["status"]["state"], "active");
+    assert_eq!(system.alert_names("?silenced=false").await, ["B"]);
+    assert_eq!(system.alert_names("?active=false").await, ["A"]);
+});
+
+/// The signs of contract 04 §1.13.
+const UNKNOWN: &[(u16, &str)] = &[
+    (404, "the Alertmanager is not configured\n"),
+    (406, "Not initializing the Alertmanager\n"),
+    (412, "the Alertmanager is not configured\n"),
+    (500, "Failed to initialize the Alertmanager\n"),
+    (503, "Alertmanager not ready\n"),
+];
+
+api_test!(a_tenant_that_does_not_run_yet_can_push_and_list_at_once, |t| async move {
+    let upstream = Recorder::start(|_| Answer::status(200)).await.unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
+    let system = Client::new(&p).await;
+    for (status, text) in UNKNOWN {
+        upstream.answer_by(|_| Answer::status(*status).header("content-type", "text/plain").body(*text));
+        let _ = upstream.take();
+        for path in ["alerts", "alerts/groups", "silences"] {
+            assert_eq!(system.get(&format!("/api/v2/{path}")).await.expect(200).text(), "[]\n", "{text}");
+        }
+        assert!(system.get(&format!("/api/v2/silence/{ID}")).await.expect(404).body.is_empty());
+        assert!(system.delete(&format!("/api/v2/silences/{ID}")).await.expect(404).body.is_empty());
+        let reply = system.silence(SILENCE).await.expect_message(503, "alerting backend is not ready");
+        assert_eq!(reply.header("retry-after"), Some("15"));
+        assert_eq!(upstream.take().len(), 6, "each asked once");
+        let body = format!(r#"[{{"labels":{{"alertname":"A{status}"}}}}]"#);
+        assert!(system.push(&body).await.expect(200).body.is_empty());
+    }
+    // It comes to run: everything arrives, with the time of the push as its start.
+    upstream.answer_by(|_| Answer::status(200));
+    let _ = upstream.take();
+    p.advance(Duration::from_secs(120));
+    let mut names = Vec::new();
+    while names.len() < UNKNOWN.len() {
+        bailiwick_app::alerting::deliver_queued(&p.app).await.unwrap();
+        for request in upstream.wait_for(1, SOON).await.map(|_| upstream.take()).unwrap() {
+            assert_eq!(request.values("x-scope-orgid").len(), 1);
+            for alert in request.json().unwrap().as_array().unwrap() {
+                assert_eq!(alert["startsAt"], "2026-03-04T10:00:00Z");
+                names.push(alert["labels"]["alertname"].as_str().unwrap().to_owned());
+            }
+        }
+    }
+    names.sort();
+    assert_eq!(names, ["A404", "A406", "A412", "A500", "A503"]);
+});
+
+/// Lets both the service's own task and this call deliver, then tells what has arrived.
+async fn delivered(p: &Test, upstream: &Recorder) -> Vec<Value> {
+    bailiwick_app::alerting::deliver_queued(&p.app).await.unwrap();
+    let requests = upstream.take();
+    requests.iter().flat_map(|r| r.json().unwrap().as_array().unwrap().clone()).collect()
+}
+
+api_test!(queued_alerts_are_replaced_superseded_and_given_up, |s| generous(s), |t| async move {
+    let upstream = Recorder::start(|_| Answer::status(412)).await.unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
+    let system = Client::new(&p).await;
+    let push = async |name: &str, text: &str| {
+        let body = json!([{"labels": {"alertname": name}, "annotations": {"t": text}}]);
+        system.push(&body.to_string()).await.expect(200);
+    };
+    push("A", "old").await;
+    push("A", "new").await;
+    push("B", "old").await;
+    let _ = upstream.take();
+    assert!(delivered(&p, &upstream).await.is_empty(), "not before a second has passed");
+    // B is pushed directly when the tenant runs, so the old B must not come after it.
+    upstream.answer_by(|_| Answer::status(200));
+    push("B", "direct").await;
+    assert_eq!(upstream.take().len(), 1);
+    p.advance(Duration::from_secs(1));
+    // The service's own task may be faster than this test.
+    bailiwick_app::alerting::deliver_queued(&p.app).await.unwrap();
+    let sent = upstream.wait_for(1, SOON).await.unwrap();
+    let sent = sent[0].json().unwrap();
+    assert_eq!(sent.as_array().unwrap().len(), 1, "{sent}");
+    assert_eq!(sent[0]["labels"]["alertname"], "A");
+    assert_eq!(sent[0]["annotations"]["t"], "new");
+    // What nobody takes is dropped when it is out of date.
+    let _ = upstream.take();
+    upstream.answer_by(|_| Answer::status(412));
+    push("C", "x").await;
+    p.advance(Duration::from_secs(6 * 3600 + 1));
+    upstream.answer_by(|_| Answer::status(200));
+    let _ = upstream.take();
+    assert!(delivered(&p, &upstream).await.is_empty());
+});
+
+api_test!(queued_alerts_outlive_the_process, |t| async move {
+    let upstream = Recorder::start(|_| Answer::status(412)).await.unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
+    let system = Client::new(&p).await;
+    system.push(r#"[{"labels":{"alertname":"A"}}]"#).await.expect(200);
+    p.app.stop.cancel();
+    let _ = upstream.take();
+    upstream.answer_by(|_| Answer::status(200));
+    p.advance(Duration::from_secs(300));
+    let again = p.replica().await;
+    bailiwick_app::alerting::deliver_queued(&again.app).await.unwrap();
+    let sent = upstream.wait_for(1, SOON).await.unwrap();
+    assert_eq!(sent[0].json().unwrap()[0]["labels"]["alertname"], "A");
+});
+
+api_test!(readiness_is_the_routers_own, |t| async move {
+    let upstream = Recorder::start(|_| Answer::status(200)).await.unwrap();
+    for (kind, path) in [(RouterKind::Mimir, "/ready"), (RouterKind::Plain, "/-/ready")] {
+        let p = remote(&t, &upstream.url(), kind, |_| {}).await;
+        upstream.answer_by(|_| Answer::status(200));
+        for _ in 0..3 {
+            p.get(&format!("{P}/-/ready")).send().await.expect(200);
+        }
+        let asked = upstream.take();
+        assert_eq!(asked.len(), 1, "the answer counts for a while");
+        assert_eq!(asked[0].target(), path);
+        assert!(asked[0].values("x-scope-orgid").is_empty());
+        upstream.answer_by(|_| Answer::status(503));
+        p.advance(Duration::from_secs(15));
+        assert_eq!(p.get(&format!("{P}/-/ready")).send().await.expect(503).text(), "Service Unavailable");
+        p.get(&format!("{P}/-/healthy")).send().await.expect(200);
+        let _ = upstream.take();
+    }
+});
