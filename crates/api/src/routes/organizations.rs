@@ -1,6 +1,6 @@
 //! The three organization families, the flat organization list and the VAT validator.
 
-use super::{Gate, Route, delete, get, patch, post, put};
+use super::{Credential::Session, Gate, Route, delete, get, patch, post, put};
 use crate::{
     manage::organizations,
     wire::organizations::{
@@ -118,7 +118,10 @@ fn family(n: &Names) -> Vec<Route> {
             .to(organizations::update),
         delete(&id, format!("delete{one}")).needs(n.manage).failing(f[4]),
         patch(format!("{id}/restore"), format!("restore{one}")).needs(n.manage).failing(f[5]),
-        delete(format!("{id}/destroy"), format!("destroy{one}")).needs(n.destroy).failing(f[6]),
+        delete(format!("{id}/destroy"), format!("destroy{one}"))
+            .credential(Session)
+            .needs(n.destroy)
+            .failing(f[6]),
         patch(format!("{id}/suspend"), format!("suspend{one}")).needs(n.manage).failing(f[7]),
         patch(format!("{id}/reactivate"), format!("reactivate{one}")).needs(n.manage).failing(f[8]),
         get(format!("{id}/stats"), format!("get{one}Stats")).gate(own).failing(f[9]),

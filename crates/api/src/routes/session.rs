@@ -6,7 +6,10 @@ use crate::{manage, wire::session as wire};
 pub(super) fn rows() -> Vec<Route> {
     use Credential::{Provider, Public, Session, User};
     vec![
-        get("/health", "getHealth").credential(Public).to(manage::health::show).gives::<manage::health::Health>(),
+        get("/health", "getHealth")
+            .credential(Public)
+            .to(manage::health::show)
+            .gives::<manage::health::Health>(),
         post("/auth/exchange", "exchangeToken")
             .credential(Public)
             .to(manage::session::exchange)

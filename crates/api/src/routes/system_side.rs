@@ -54,7 +54,8 @@ fn proxy() -> Vec<Route> {
     ]
     .into_iter()
     .map(|row| {
-        let credential = if row.credential == Credential::Public { row.credential } else { Credential::System };
+        let credential =
+            if row.credential == Credential::Public { row.credential } else { Credential::System };
         row.credential(credential).by_proxy()
     })
     .collect()

@@ -1,6 +1,6 @@
 //! Systems and their inventory, management side.
 
-use super::{Route, delete, get, patch, post, put};
+use super::{Credential::Session, Route, delete, get, patch, post, put};
 use crate::{
     manage::systems,
     wire::{
@@ -28,7 +28,11 @@ pub(super) fn rows() -> Vec<Route> {
         get("/systems/totals", "getSystemsTotals").needs(READ),
         get("/systems/trend", "getSystemsTrend").needs(READ),
         get("/systems/export", "exportSystems").needs(READ),
-        get("/systems/{id}", "getSystem").needs(READ).failing(FAILED).gives::<SystemOutput>().to(systems::show),
+        get("/systems/{id}", "getSystem")
+            .needs(READ)
+            .failing(FAILED)
+            .gives::<SystemOutput>()
+            .to(systems::show),
         put("/systems/{id}", "updateSystem")
             .needs(MANAGE)
             .failing(FAILED)
@@ -37,11 +41,16 @@ pub(super) fn rows() -> Vec<Route> {
             .to(systems::update),
         delete("/systems/{id}", "deleteSystem").needs(MANAGE).failing(FAILED),
         patch("/systems/{id}/restore", "restoreSystem").needs(MANAGE).failing(FAILED),
-        delete("/systems/{id}/destroy", "destroySystem").needs(&[ManageSystems, DestroySystems]).failing(FAILED),
+        delete("/systems/{id}/destroy", "destroySystem")
+            .credential(Session)
+            .needs(&[ManageSystems, DestroySystems])
+            .failing(FAILED),
         patch("/systems/{id}/suspend", "suspendSystem").needs(MANAGE).failing(FAILED),
         patch("/systems/{id}/reactivate", "reactivateSystem").needs(MANAGE).failing(FAILED),
         post("/systems/{id}/regenerate-secret", "regenerateSystemSecret").needs(MANAGE).failing(FAILED),
-        get("/systems/{id}/inventory", "listInventory").needs(READ).failing("failed to retrieve inventory history"),
+        get("/systems/{id}/inventory", "listInventory")
+            .needs(READ)
+            .failing("failed to retrieve inventory history"),
         get("/systems/{id}/inventory/latest", "getLatestInventory")
             .needs(READ)
             .failing("failed to retrieve latest inventory")

@@ -28,7 +28,10 @@ pub(super) fn rows() -> Vec<Route> {
             .to(users::update),
         delete("/users/{id}", "deleteUser").needs(&[ManageUsers]).not_self(),
         patch("/users/{id}/restore", "restoreUser").needs(&[ManageUsers]).not_self(),
-        delete("/users/{id}/destroy", "destroyUser").needs(&[ManageUsers, DestroyUsers]).not_self(),
+        delete("/users/{id}/destroy", "destroyUser")
+            .credential(Session)
+            .needs(&[ManageUsers, DestroyUsers])
+            .not_self(),
         patch("/users/{id}/suspend", "suspendUser").needs(&[ManageUsers]).not_self(),
         patch("/users/{id}/reactivate", "reactivateUser").needs(&[ManageUsers]).not_self(),
         // Never by an API key; one gets the gate's text (contract 05 §6).
