@@ -1,7 +1,9 @@
 //! The alert interface for systems (contract 04 §1), embedded and in front of other routers.
 
 mod alerts;
+mod attacks;
 mod faults;
+mod limits;
 mod recorder;
 mod routes;
 mod silences;

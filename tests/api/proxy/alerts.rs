@@ -10,23 +10,51 @@ const REFUSALS: &[(&str, u16, &str)] = &[
     ("", 422, r#"{"code":602,"message":"alerts in body is required"}"#),
     (" \n", 422, r#"{"code":602,"message":"alerts in body is required"}"#),
     ("{{{", 400, r#"{"code":400,"message":"parsing alerts body from \"\" failed, because …"}"#),
-    (r#"{"labels":{"alertname":"A"}}"#, 400, r#"{"code":400,"message":"parsing alerts body from \"\" failed, because …"}"#),
-    (r#"[{"labels":{"alertname":"B","n":3}}]"#, 400, r#"{"code":400,"message":"parsing alerts body from \"\" failed, because …"}"#),
-    (r#"[{"labels":{"alertname":"B"},"startsAt":"yesterday"}]"#, 400, r#"{"code":400,"message":"parsing alerts body from \"\" failed, because …"}"#),
-    (r#"[{"labels":{"alertname":"B"},"annotations":[]}]"#, 400, r#"{"code":400,"message":"parsing alerts body from \"\" failed, because …"}"#),
+    (
+        r#"{"labels":{"alertname":"A"}}"#,
+        400,
+        r#"{"code":400,"message":"parsing alerts body from \"\" failed, because …"}"#,
+    ),
+    (
+        r#"[{"labels":{"alertname":"B","n":3}}]"#,
+        400,
+        r#"{"code":400,"message":"parsing alerts body from \"\" failed, because …"}"#,
+    ),
+    (
+        r#"[{"labels":{"alertname":"B"},"startsAt":"yesterday"}]"#,
+        400,
+        r#"{"code":400,"message":"parsing alerts body from \"\" failed, because …"}"#,
+    ),
+    (
+        r#"[{"labels":{"alertname":"B"},"annotations":[]}]"#,
+        400,
+        r#"{"code":400,"message":"parsing alerts body from \"\" failed, because …"}"#,
+    ),
     ("[1]", 400, r#"{"code":400,"message":"parsing alerts body from \"\" failed, because …"}"#),
     ("[[]]", 400, r#"{"code":400,"message":"parsing alerts body from \"\" failed, because …"}"#),
     ("[{}]", 422, r#"{"code":602,"message":"0.labels in body is required"}"#),
     ("[null]", 422, r#"{"code":602,"message":"0.labels in body is required"}"#),
-    (r#"[{"labels":{"alertname":"Good"}},{"labels":null}]"#, 422, r#"{"code":602,"message":"1.labels in body is required"}"#),
+    (
+        r#"[{"labels":{"alertname":"Good"}},{"labels":null}]"#,
+        422,
+        r#"{"code":602,"message":"1.labels in body is required"}"#,
+    ),
     (
         r#"[{"labels":{"alertname":"B"},"generatorURL":"::not a url"}]"#,
         422,
         r#"{"code":601,"message":"0.generatorURL in body must be of type uri: \"::not a url\""}"#,
     ),
     (r#"[{"labels":{}}]"#, 400, "\"at least one label pair required\"\n"),
-    (r#"[{"labels":{"x":"","system_key":"other","system_name":"x"}}]"#, 400, "\"at least one label pair required\"\n"),
-    (r#"[{"labels":{"bad-name":"x","alertname":"B"}}]"#, 400, "\"invalid label set: invalid name \\\"bad-name\\\"\"\n"),
+    (
+        r#"[{"labels":{"x":"","system_key":"other","system_name":"x"}}]"#,
+        400,
+        "\"at least one label pair required\"\n",
+    ),
+    (
+        r#"[{"labels":{"bad-name":"x","alertname":"B"}}]"#,
+        400,
+        "\"invalid label set: invalid name \\\"bad-name\\\"\"\n",
+    ),
     (r#"[{"labels":{"":"x","alertname":"B"}}]"#, 400, "\"invalid label set: invalid name \\\"\\\"\"\n"),
     (
         r#"[{"labels":{"alertname":"B"},"annotations":{"a-b":"x"}}]"#,
@@ -44,7 +72,9 @@ const REFUSALS: &[(&str, u16, &str)] = &[
 fn is_like(expected: &str, got: &str) -> bool {
     match expected.split_once('…') {
         None => expected == got,
-        Some((head, tail)) => got.len() > head.len() + tail.len() && got.starts_with(head) && got.ends_with(tail),
+        Some((head, tail)) => {
+            got.len() > head.len() + tail.len() && got.starts_with(head) && got.ends_with(tail)
+        }
     }
 }
 
@@ -124,9 +154,11 @@ api_test!(an_alert_is_listed_with_exactly_the_fields_of_the_interface, |t| async
         ["annotations", "endsAt", "fingerprint", "labels", "receivers", "startsAt", "status", "updatedAt"];
     assert_eq!(keys, expected);
     let list = system.get("/api/v2/alerts").await.json();
-    let prints: Vec<&str> = list.as_array().unwrap().iter().map(|a| a["fingerprint"].as_str().unwrap()).collect();
+    let prints: Vec<&str> =
+        list.as_array().unwrap().iter().map(|a| a["fingerprint"].as_str().unwrap()).collect();
     assert!(prints.is_sorted() && prints.len() == 5, "{prints:?}");
-    let by_name = |name: &str| list.as_array().unwrap().iter().find(|a| a["labels"]["alertname"] == name).unwrap();
+    let by_name =
+        |name: &str| list.as_array().unwrap().iter().find(|a| a["labels"]["alertname"] == name).unwrap();
     assert_eq!(by_name("A3")["generatorURL"], "/vmalert/alert?x=1");
     assert_eq!(by_name("A4")["startsAt"], "2026-03-04T00:00:00.000Z");
     assert_eq!(by_name("A5")["startsAt"], "2026-03-04T10:00:00.500Z");
@@ -244,9 +276,16 @@ api_test!(filters_and_flags_select, |s| generous(s), |t| async move {
             "\"matcher value contains unescaped double quote: \\\"b\\\",c=\\\"d\\\"\"\n",
         ),
         ("filter=a%3D~%5B", "\"error parsing regexp: missing closing ]: `[)$`\"\n"),
-        ("receiver=%5B", "\"failed to parse receiver param: error parsing regexp: missing closing ]: `[)$`\"\n"),
+        (
+            "receiver=%5B",
+            "\"failed to parse receiver param: error parsing regexp: missing closing ]: `[)$`\"\n",
+        ),
     ] {
-        assert_eq!(system.get(&format!("/api/v2/alerts?{query}")).await.expect(400).text(), expected, "{query}");
+        assert_eq!(
+            system.get(&format!("/api/v2/alerts?{query}")).await.expect(400).text(),
+            expected,
+            "{query}"
+        );
     }
     let long = format!("/api/v2/alerts?filter=a%3D{}", "x".repeat(1025));
     assert_eq!(system.get(&long).await.expect(400).text(), "\"filter exceeds the size limit\"\n");
@@ -281,7 +320,11 @@ api_test!(ended_alerts_are_removed_after_a_while, |t| async move {
     let system = Client::new(&t).await;
     system.push(r#"[{"labels":{"alertname":"A"},"endsAt":"2026-03-04T10:30:00Z"}]"#).await.expect(200);
     t.advance(Duration::from_secs(59 * 60));
-    assert_eq!(bailiwick_app::alerting::purge_ended(&t.app).await.unwrap(), 0, "kept for at least 15 minutes");
+    assert_eq!(
+        bailiwick_app::alerting::purge_ended(&t.app).await.unwrap(),
+        0,
+        "kept for at least 15 minutes"
+    );
     t.advance(Duration::from_secs(16 * 60));
     assert_eq!(bailiwick_app::alerting::purge_ended(&t.app).await.unwrap(), 1, "for at most 45 minutes");
 });

@@ -108,7 +108,9 @@ api_test!(refusals_of_the_router_pass_only_in_their_forms, |t| async move {
     let upstream = Recorder::start(|_| Answer::status(200)).await.unwrap();
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
     let system = Client::new(&p).await;
-    for (status, body) in [(400, "\"bad thing\"\n"), (422, "{\"code\":602,\"message\":\"x\"}"), (404, "\"not here\"\n")] {
+    for (status, body) in
+        [(400, "\"bad thing\"\n"), (422, "{\"code\":602,\"message\":\"x\"}"), (404, "\"not here\"\n")]
+    {
         upstream.answer_by(move |_| Answer::status(status).body(body));
         let reply = system.push(PUSH).await.expect(status);
         assert_eq!(reply.text(), body);
@@ -151,7 +153,9 @@ api_test!(only_requests_that_change_nothing_twice_are_repeated, |t| async move {
     assert_eq!(upstream.take().len(), 3);
     // A silence is never posted twice.
     for fault in [Answer::status(500).body("secret"), Answer::dropped()] {
-        upstream.answer_by(move |r| if r.method == "POST" { fault.clone() } else { Answer::json(200, &json!([])) });
+        upstream.answer_by(
+            move |r| if r.method == "POST" { fault.clone() } else { Answer::json(200, &json!([])) },
+        );
         system.silence(SILENCE).await.expect_message(UNAVAILABLE.0, UNAVAILABLE.1);
         assert_eq!(upstream.take().iter().filter(|r| r.method == "POST").count(), 1);
     }
@@ -191,10 +195,9 @@ api_test!(after_ten_faults_the_router_gets_a_rest_then_one_probe, |t| async move
 
 api_test!(requests_in_flight_are_bounded, |t| async move {
     let upstream = Recorder::start(|_| Answer::status(200).after(Duration::from_secs(600))).await.unwrap();
-    for change in [
-        (|s| s.alerting.limits.in_flight = 1) as fn(&mut Settings),
-        |s| s.alerting.limits.in_flight_per_system = 1,
-    ] {
+    for change in [(|s| s.alerting.limits.in_flight = 1) as fn(&mut Settings), |s| {
+        s.alerting.limits.in_flight_per_system = 1
+    }] {
         let p = remote(&t, &upstream.url(), RouterKind::Mimir, change).await;
         let system = Client::new(&p).await;
         let _ = upstream.take();

@@ -23,7 +23,9 @@ fn silence_of(key: &str) -> Value {
 /// A router that works and has one silence of the system with this key.
 fn works(request: &Recorded, key: &str) -> Answer {
     match (request.method.as_str(), request.path.as_str()) {
-        ("GET", path) if path.ends_with("/alerts") || path.ends_with("/silences") => Answer::json(200, &json!([])),
+        ("GET", path) if path.ends_with("/alerts") || path.ends_with("/silences") => {
+            Answer::json(200, &json!([]))
+        }
         ("GET", path) if path.contains("/silence/") => Answer::json(200, &silence_of(key)),
         ("POST", path) if path.ends_with("/silences") => Answer::json(200, &json!({"silenceID": ID})),
         _ => Answer::status(200),
@@ -94,8 +96,15 @@ api_test!(the_tenant_is_the_callers_organization_exactly_once_whatever_the_clien
         names.sort();
         names.dedup();
         assert_eq!(names.len(), request.headers.len(), "no header twice: {request:?}");
-        let allowed =
-            ["accept", "content-length", "content-type", "host", "user-agent", "x-request-id", "x-scope-orgid"];
+        let allowed = [
+            "accept",
+            "content-length",
+            "content-type",
+            "host",
+            "user-agent",
+            "x-request-id",
+            "x-scope-orgid",
+        ];
         assert!(names.iter().all(|n| allowed.contains(&n.as_str())), "{names:?}");
         assert_eq!(request.value("host"), Some(host.as_str()));
         assert_eq!(request.value("accept"), Some("application/json"));
@@ -237,7 +246,10 @@ api_test!(a_status_that_the_router_does_not_know_is_worked_out, |t| async move {
         alert["fingerprint"] = json!(format!("000000000000000{n}"));
     }
     let mut silence = silence_of(&key);
-    silence["matchers"].as_array_mut().unwrap().push(json!({"name": "alertname", "value": "A|X", "isRegex": true}));
+    silence["matchers"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({"name": "alertname", "value": "A|X", "isRegex": true}));
     upstream.answer_by(move |request| match request.path.as_str() {
         path if path.ends_with("/alerts") => Answer::json(200, &list),
         _ => Answer::json(200, &json!([silence])),

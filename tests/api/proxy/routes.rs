@@ -14,7 +14,10 @@ api_test!(every_answer_of_the_interface_carries_its_headers, |t| async move {
     }
     // Long enough to be compressed elsewhere.
     let text = "x".repeat(4000);
-    system.push(&json!([{"labels": {"alertname": "A"}, "annotations": {"a": text}}]).to_string()).await.expect(200);
+    system
+        .push(&json!([{"labels": {"alertname": "A"}, "annotations": {"a": text}}]).to_string())
+        .await
+        .expect(200);
     let call = system.call("GET", "/api/v2/alerts").header("accept-encoding", "gzip");
     let reply = call.header("x-request-id", "mine").send().await.expect(200);
     assert_eq!(reply.header("content-encoding"), None);
@@ -27,7 +30,8 @@ api_test!(all_base_paths_lead_to_the_interface, |s| generous(s), |t| async move 
         for api in ["", "/api"] {
             for slash in ["", "/"] {
                 let path = format!("{base}{api}/services/mimir/alertmanager/api/v2/alerts{slash}");
-                let reply = t.get(&path).basic(&system.system.key, &system.system.secret).send().await.expect(200);
+                let reply =
+                    t.get(&path).basic(&system.system.key, &system.system.secret).send().await.expect(200);
                 assert_eq!(reply.text(), "[]\n", "{path}");
             }
         }
@@ -70,7 +74,8 @@ api_test!(other_paths_below_services_do_not_exist, |s| generous(s), |t| async mo
 
 api_test!(unknown_paths_and_wrong_methods_below_v2, |s| generous(s), |t| async move {
     let system = Client::new(&t).await;
-    for (path, shown) in [("/nope", "/nope"), ("/alerts/x/", "/alerts/x"), ("", ""), ("/silence", "/silence")] {
+    for (path, shown) in [("/nope", "/nope"), ("/alerts/x/", "/alerts/x"), ("", ""), ("/silence", "/silence")]
+    {
         let reply = system.get(&format!("/api/v2{path}")).await.expect(404);
         assert_eq!(reply.text(), format!(r#"{{"code":404,"message":"path /api/v2{shown} was not found"}}"#));
     }
@@ -87,11 +92,14 @@ api_test!(unknown_paths_and_wrong_methods_below_v2, |s| generous(s), |t| async m
         for method in methods {
             let reply = system.call(method, &format!("/api/v2{path}")).send().await.expect(405);
             assert_eq!(reply.header("allow"), Some(allowed), "{method} {path}");
-            let text = format!(r#"{{"code":405,"message":"method {method} is not allowed, but [{allowed}] are"}}"#);
+            let text =
+                format!(r#"{{"code":405,"message":"method {method} is not allowed, but [{allowed}] are"}}"#);
             assert_eq!(reply.text(), if *method == "HEAD" { "" } else { &text });
         }
     }
-    for (method, path) in [("GET", "/api/v1"), ("POST", "/api/v1/alerts"), ("GET", "/api/v1/status/buildinfo")] {
+    for (method, path) in
+        [("GET", "/api/v1"), ("POST", "/api/v1/alerts"), ("GET", "/api/v1/status/buildinfo")]
+    {
         let reply = system.call(method, path).send().await.expect(410);
         let text = "The Alertmanager v1 API was deprecated in version 0.16.0 and is removed as of version 0.27.0 - please use the equivalent route in the v2 API";
         assert_eq!(reply.json(), json!({"status": "deprecated", "error": text}));
@@ -99,11 +107,15 @@ api_test!(unknown_paths_and_wrong_methods_below_v2, |s| generous(s), |t| async m
     }
 });
 
-api_test!(an_options_request_is_not_a_preflight_here, |s| s.cors_origins.push("https://a.example".to_owned()), |t| async move {
-    let system = Client::new(&t).await;
-    let call = system.call("OPTIONS", "/api/v2/alerts").header("origin", "https://a.example");
-    call.header("access-control-request-method", "POST").send().await.expect(405);
-});
+api_test!(
+    an_options_request_is_not_a_preflight_here,
+    |s| s.cors_origins.push("https://a.example".to_owned()),
+    |t| async move {
+        let system = Client::new(&t).await;
+        let call = system.call("OPTIONS", "/api/v2/alerts").header("origin", "https://a.example");
+        call.header("access-control-request-method", "POST").send().await.expect(405);
+    }
+);
 
 api_test!(authentication_comes_first_and_says_what_is_wrong, |t| async move {
     let system = Client::new(&t).await;
@@ -184,7 +196,8 @@ api_test!(accept_and_content_type, |s| generous(s), |t| async move {
         let reply = call.header("content-encoding", "br").send().await.expect(415);
         assert_eq!(reply.text(), r#"{"code":415,"message":"unsupported content encoding \"br\""}"#);
     }
-    let call = system.call("POST", "/api/v2/alerts").header("content-type", "Application/JSON; charset=utf-8");
+    let call =
+        system.call("POST", "/api/v2/alerts").header("content-type", "Application/JSON; charset=utf-8");
     call.body("[]").send().await.expect(200);
     // The method is judged before the headers.
     system.call("PUT", "/api/v2/alerts").header("accept", "text/html").send().await.expect(405);
@@ -226,5 +239,7 @@ api_test!(a_lost_database_is_a_fault_of_the_service, |t| async move {
     // Where credentials are checked against the database, that is what fails first.
     assert!(matches!(reply.status.as_u16(), 500 | 503), "{}", reply.text());
     let message = reply.message();
-    assert!(["internal server error", "security service temporarily unavailable"].contains(&message.as_str()));
+    assert!(
+        ["internal server error", "security service temporarily unavailable"].contains(&message.as_str())
+    );
 });

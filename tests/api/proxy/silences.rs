@@ -103,11 +103,18 @@ api_test!(refusals_have_the_exact_bodies_and_create_nothing, |s| generous(s), |t
         (matchers(all), 400, at_least_one),
         (body(&[("id", r#""abc""#)]), 404, "\"silence not found\"\n".to_owned()),
         (body(&[("id", &format!("\"{UNKNOWN}\""))]), 404, "\"silence not found\"\n".to_owned()),
-        (body(&[("comment", &format!("\"{}\"", "x".repeat(17_000)))]), 400, "\"silence exceeds the size limit\"\n".to_owned()),
+        (
+            body(&[("comment", &format!("\"{}\"", "x".repeat(17_000)))]),
+            400,
+            "\"silence exceeds the size limit\"\n".to_owned(),
+        ),
     ] {
         let reply = system.silence(&body).await.expect(status);
         let text = reply.text();
-        assert!(text == expected || (expected == unreadable && text.starts_with(unreadable)), "{body}: {text}");
+        assert!(
+            text == expected || (expected == unreadable && text.starts_with(unreadable)),
+            "{body}: {text}"
+        );
         assert_eq!(reply.header("content-type"), Some("application/json"), "{body}");
     }
     assert_eq!(ids(&system, "").await, [""; 0]);
@@ -117,7 +124,11 @@ api_test!(a_silence_is_put_on_the_own_system_and_shown_with_exactly_its_fields, 
     let system = Client::new(&t).await;
     let list = r#"[{"name":"system_key","value":"VICTIM","isRegex":true},{"name":"b","value":"x|y","isRegex":true,"isEqual":false},
         {"name":"alertname","value":"A","isRegex":false},{"name":"system_key","value":"x","isRegex":false,"isEqual":false}]"#;
-    let id = created(&system, &body(&[("matchers", list), ("extra", "[1]"), ("comment", "\"\""), ("createdBy", "\"\"")])).await;
+    let id = created(
+        &system,
+        &body(&[("matchers", list), ("extra", "[1]"), ("comment", "\"\""), ("createdBy", "\"\"")]),
+    )
+    .await;
     let expected = json!({
         "id": id,
         "status": {"state": "active"},
@@ -168,7 +179,10 @@ api_test!(unknown_foreign_and_malformed_ids, |t| async move {
     }
     assert_eq!(mine.get(&format!("/api/v2/silence/{id}")).await.json()["status"]["state"], "active");
     for path in ["silence", "silences"] {
-        for reply in [mine.get(&format!("/api/v2/{path}/abc")).await, mine.delete(&format!("/api/v2/{path}/abc")).await] {
+        for reply in [
+            mine.get(&format!("/api/v2/{path}/abc")).await,
+            mine.delete(&format!("/api/v2/{path}/abc")).await,
+        ] {
             let expected = r#"{"code":601,"message":"silenceID in path must be of type uuid: \"abc\""}"#;
             assert_eq!(reply.expect(422).text(), expected);
         }
@@ -185,26 +199,30 @@ fn at(clock: &str) -> String {
     format!("2026-03-04T{clock}.000Z")
 }
 
-api_test!(expiring_is_idempotent_and_ended_silences_can_be_read_for_a_while, |s| generous(s), |t| async move {
-    let system = Client::new(&t).await;
-    let active = created(&system, &body(&[])).await;
-    let pending = created(&system, &body(&[("startsAt", r#""2026-03-04T11:00:00Z""#)])).await;
-    t.advance(Duration::from_secs(60));
-    for (id, path, start) in [(&active, "silence", "10:00:00"), (&pending, "silences", "10:01:00")] {
-        for _ in 0..2 {
-            let reply = system.delete(&format!("/api/v2/{path}/{id}")).await.expect(200);
-            assert!(reply.body.is_empty());
-            assert_eq!(state(&system, id).await, ("expired".to_owned(), at(start), at("10:01:00")));
+api_test!(
+    expiring_is_idempotent_and_ended_silences_can_be_read_for_a_while,
+    |s| generous(s),
+    |t| async move {
+        let system = Client::new(&t).await;
+        let active = created(&system, &body(&[])).await;
+        let pending = created(&system, &body(&[("startsAt", r#""2026-03-04T11:00:00Z""#)])).await;
+        t.advance(Duration::from_secs(60));
+        for (id, path, start) in [(&active, "silence", "10:00:00"), (&pending, "silences", "10:01:00")] {
+            for _ in 0..2 {
+                let reply = system.delete(&format!("/api/v2/{path}/{id}")).await.expect(200);
+                assert!(reply.body.is_empty());
+                assert_eq!(state(&system, id).await, ("expired".to_owned(), at(start), at("10:01:00")));
+            }
+            t.advance(Duration::from_millis(0));
         }
-        t.advance(Duration::from_millis(0));
+        t.advance(Duration::from_secs(120 * 3600));
+        assert_eq!(ids(&system, "").await.len(), 2);
+        t.advance(Duration::from_secs(1));
+        assert_eq!(ids(&system, "").await, [""; 0]);
+        system.get(&format!("/api/v2/silence/{active}")).await.expect(404);
+        assert_eq!(bailiwick_app::alerting::purge_ended(&t.app).await.unwrap(), 2);
     }
-    t.advance(Duration::from_secs(120 * 3600));
-    assert_eq!(ids(&system, "").await.len(), 2);
-    t.advance(Duration::from_secs(1));
-    assert_eq!(ids(&system, "").await, [""; 0]);
-    system.get(&format!("/api/v2/silence/{active}")).await.expect(404);
-    assert_eq!(bailiwick_app::alerting::purge_ended(&t.app).await.unwrap(), 2);
-});
+);
 
 api_test!(updates_keep_the_id_only_where_they_may, |s| generous(s), |t| async move {
     let system = Client::new(&t).await;
@@ -218,7 +236,10 @@ api_test!(updates_keep_the_id_only_where_they_may, |s| generous(s), |t| async mo
     // Active: same matchers and start (to the second), later end.
     let id = created(&system, &body(&[])).await;
     t.advance(Duration::from_secs(60));
-    assert_eq!(created(&system, &update(&id, &[later, ("startsAt", r#""2026-03-04T10:00:00.9Z""#)])).await, id);
+    assert_eq!(
+        created(&system, &update(&id, &[later, ("startsAt", r#""2026-03-04T10:00:00.9Z""#)])).await,
+        id
+    );
     assert_eq!(state(&system, &id).await.2, at("13:00:00"));
     // Active with another start, or other matchers: a new one, the old one is over.
     for change in [
