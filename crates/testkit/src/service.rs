@@ -48,9 +48,16 @@ impl Test {
 
     /// A second process on the same database and clock (PostgreSQL).
     pub async fn replica(&self) -> Test {
+        self.replica_with(|_| {}).await
+    }
+
+    /// A second process on the same database and clock whose settings differ.
+    pub async fn replica_with(&self, change: impl FnOnce(&mut Settings)) -> Test {
+        let mut settings = self.app.settings.clone();
+        change(&mut settings);
         let db = engine::open(&self.database_url).await;
         let entropy = Arc::new(SeededEntropy::new(3));
-        let app = build(self.app.settings.clone(), db, self.clock.clone(), entropy);
+        let app = build(settings, db, self.clock.clone(), entropy);
         app.start_background();
         let router = bailiwick_api::router(&app);
         let (engine, database_url) = (self.engine, self.database_url.clone());
@@ -92,9 +99,23 @@ impl Test {
         self.clock.advance(by);
     }
 
+    /// A fresh service on a real port that is also its public address, as a browser needs it.
+    pub async fn on_port(engine: Engine, change: fn(&mut Settings)) -> (Test, Running) {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let mut settings = engine::settings();
+        settings.public_url = format!("http://{}", listener.local_addr().expect("its address"));
+        change(&mut settings);
+        let test = Test::with(engine, settings).await;
+        let running = test.listen(listener);
+        (test, running)
+    }
+
     /// Opens a real port for programs outside.
     pub async fn serve(&self) -> Running {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        self.listen(tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port"))
+    }
+
+    fn listen(&self, listener: tokio::net::TcpListener) -> Running {
         let address = listener.local_addr().expect("its address");
         let service = self.router.clone().into_make_service_with_connect_info::<std::net::SocketAddr>();
         let task = tokio::task::spawn(async move { axum::serve(listener, service).await });
