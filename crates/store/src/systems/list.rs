@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     Db, StoreError,
+    organizations::totals,
     scope::push_scope,
     sql::{Arg, Q},
 };
@@ -207,12 +208,7 @@ async fn expand(db: &Db, filter: &SystemFilter) -> Result<Vec<(OrgId, OrgType)>,
 impl Spec<'_> {
     async fn total(&self, db: &Db) -> Result<u64, StoreError> {
         if *self.filter == SystemFilter::default() {
-            let mut q = Q::new(
-                "SELECT CAST(SUM(k.systems) AS BIGINT) FROM organizations o \
-                 JOIN organization_counts k ON k.organization_id = o.id WHERE o.eff_deleted_at IS NULL",
-            );
-            push_scope(&mut q, "o", "id", self.scope);
-            return q.count(db).await;
+            return Ok(totals(db, self.scope).await?.systems);
         }
         self.count(db, None).await
     }
@@ -266,7 +262,8 @@ impl Spec<'_> {
         q.push(if self.order == SystemOrder::OrganizationName {
             "FROM organizations o [[JOIN||CROSS JOIN]] systems s ON s.organization_id = o.id"
         } else {
-            "FROM systems s [[JOIN||CROSS JOIN]] organizations o ON o.id = s.organization_id"
+            // Every system has its organization; the outer join keeps SQLite from filtering all of them beforehand.
+            "FROM systems s [[JOIN||LEFT JOIN]] organizations o ON o.id = s.organization_id"
         });
         self.push_where(&mut q, run);
         self.push_order(&mut q);
