@@ -36,7 +36,12 @@ pub struct Ctx(pub RequestContext);
 impl<S: Send + Sync> FromRequestParts<S> for Ctx {
     type Rejection = Failure;
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Ctx, Failure> {
-        parts.extensions.get::<RequestContext>().cloned().map(Ctx).ok_or_else(|| missing("the request context"))
+        parts
+            .extensions
+            .get::<RequestContext>()
+            .cloned()
+            .map(Ctx)
+            .ok_or_else(|| missing("the request context"))
     }
 }
 
@@ -115,8 +120,7 @@ pub struct JsonBody(Result<Bytes, Failure>);
 impl FromRequest<App> for JsonBody {
     type Rejection = Failure;
     async fn from_request(request: Request, app: &App) -> Result<JsonBody, Failure> {
-        let route = request.extensions().get::<Arc<Route>>();
-        let limit = route.and_then(|r| r.body_limit).unwrap_or(app.settings.limits.body_bytes);
+        let limit = app.settings.limits.body_bytes;
         Ok(JsonBody(read(request.into_body(), limit, Duration::from_secs(30)).await.map_err(Failure::from)))
     }
 }
@@ -153,7 +157,11 @@ fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FieldError> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|e| {
         let path = e.path().to_string();
-        let key = if path == "." || path.contains('?') || e.inner().is_syntax() { "unknown".to_owned() } else { path };
+        let key = if path == "." || path.contains('?') || e.inner().is_syntax() {
+            "unknown".to_owned()
+        } else {
+            path
+        };
         FieldError::new(key, short(e.inner()))
     })?;
     json.end().map_err(|e| FieldError::new("unknown", short(&e)))?;
@@ -172,7 +180,8 @@ fn short(e: &serde_json::Error) -> String {
 
 /// Reads a body of at most `limit` bytes: 15 s without progress or `total` in all is a 400, more bytes a 413.
 pub async fn read(body: Body, limit: usize, total: Duration) -> Result<Bytes, Error> {
-    let too_large = || Error::TooLarge { message: "request body too large".into(), data: serde_json::Value::Null };
+    let too_large =
+        || Error::TooLarge { message: "request body too large".into(), data: serde_json::Value::Null };
     let mut body = body;
     if http_body::Body::size_hint(&body).lower() > limit as u64 {
         return Err(too_large());
@@ -197,5 +206,7 @@ pub async fn read(body: Body, limit: usize, total: Duration) -> Result<Bytes, Er
             }
         }
     };
-    tokio::time::timeout(total, whole).await.unwrap_or_else(|_| Err(Error::bad_request("request body timed out")))
+    tokio::time::timeout(total, whole)
+        .await
+        .unwrap_or_else(|_| Err(Error::bad_request("request body timed out")))
 }

@@ -16,8 +16,11 @@ impl Db {
     }
 }
 
-/// Numbers and names of both sets, for the test that they are twins.
-pub fn migrations() -> (Vec<(i64, String)>, Vec<(i64, String)>) {
+/// Numbers and names of one set of migrations.
+pub type Listed = Vec<(i64, String)>;
+
+/// Both sets, SQLite's first, for the test that they are twins.
+pub fn migrations() -> (Listed, Listed) {
     let list = |m: &Migrator| m.iter().map(|m| (m.version, m.description.to_string())).collect();
     (list(&SQLITE), list(&POSTGRES))
 }

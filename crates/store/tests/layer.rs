@@ -1,4 +1,6 @@
 //! The layer itself on SQLite: transactions, epochs, codecs.
+#![allow(clippy::unwrap_used, reason = "a test may fail anywhere")]
+
 use bailiwick_domain::Ts;
 use bailiwick_store::{Db, Options, sql::Q, time::TsCodec};
 

@@ -9,7 +9,7 @@ use axum::{
 };
 use bailiwick_app::{
     App, auth,
-    oidc::{Code, Refusal, Refused, claims},
+    oidc::{Code, Refused, claims},
 };
 use http::HeaderMap;
 
@@ -26,6 +26,6 @@ pub async fn userinfo(State(app): State<App>, headers: HeaderMap, Form(form): Fo
     };
     match claims::userinfo(&app, token).await {
         Ok(claims) => Json(claims).into_response(),
-        Err(refusal) => error::answer(Refusal::from(refusal)),
+        Err(refusal) => error::answer(refusal),
     }
 }

@@ -78,7 +78,7 @@ pub enum Class {
 #[derive(Clone)]
 enum Served {
     /// A handler behind the gate.
-    Here(MethodRouter<App>),
+    Here(Box<MethodRouter<App>>),
     /// The alerting proxy, which has rules of its own for paths, methods and errors (contract 04 §1).
     Proxy,
     /// Nobody yet: the gate answers, then 501.
@@ -104,8 +104,6 @@ pub struct Route {
     pub not_self: bool,
     /// Text of a 500, where the operation has one.
     pub failed: Option<&'static str>,
-    /// Largest body in bytes, where it is not the general one.
-    pub body_limit: Option<usize>,
     /// Organization family, for handlers shared by the three.
     pub family: Option<OrgType>,
     /// Status of success, for OpenAPI.
@@ -134,7 +132,6 @@ impl Route {
             gate: Gate::Open,
             not_self: false,
             failed: None,
-            body_limit: None,
             family: None,
             success: 200,
             takes: None,
@@ -175,11 +172,6 @@ impl Route {
     }
 
     #[must_use]
-    fn body_limit(self, bytes: usize) -> Route {
-        Route { body_limit: Some(bytes), ..self }
-    }
-
-    #[must_use]
     fn family(self, family: OrgType) -> Route {
         Route { family: Some(family), ..self }
     }
@@ -215,7 +207,7 @@ impl Route {
         T: 'static,
     {
         let filter = MethodFilter::try_from(self.method.clone()).unwrap_or(MethodFilter::GET);
-        Route { served: Served::Here(on(filter, handler)), ..self }
+        Route { served: Served::Here(Box::new(on(filter, handler))), ..self }
     }
 
     #[must_use]
@@ -237,7 +229,7 @@ impl Route {
     pub(crate) fn handler(&self) -> Option<MethodRouter<App>> {
         let filter = MethodFilter::try_from(self.method.clone()).unwrap_or(MethodFilter::GET);
         match &self.served {
-            Served::Here(handler) => Some(handler.clone()),
+            Served::Here(handler) => Some(MethodRouter::clone(handler)),
             Served::Proxy => None,
             Served::Pending => Some(on(filter, pending)),
         }

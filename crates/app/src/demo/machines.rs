@@ -2,7 +2,7 @@
 
 use super::{
     random::Dice,
-    tree::{Tree, created_at_clock},
+    tree::{HISTORY, Tree, created_at_clock},
     words,
 };
 use crate::credentials::hash_secret;
@@ -79,8 +79,8 @@ impl<'a> Workshop<'a> {
         total: u64,
     ) -> Self {
         let (great, others) = (Homes::of(tree, true), Homes::of(tree, false));
-        // From when on there is somebody to have systems.
-        let from = tree.nodes.get(1).map_or(now, |n| n.created_at);
+        // The tree has branches by then.
+        let from = now.minus(HISTORY * 7 / 10);
         Workshop { dice, tree, now, timeout, key_prefix, great, others, from, total }
     }
 
@@ -89,7 +89,7 @@ impl<'a> Workshop<'a> {
     pub(super) fn system(&self, i: u64) -> (PlacedSystem, usize, SystemSecret) {
         let created_at = self.time_of(i);
         let (first, second) =
-            if i % 3 == 0 { (&self.great, &self.others) } else { (&self.others, &self.great) };
+            if i.is_multiple_of(3) { (&self.great, &self.others) } else { (&self.others, &self.great) };
         let at =
             first.pick(self.dice, created_at).or_else(|| second.pick(self.dice, created_at)).unwrap_or(0);
         let secret = SystemSecret::generate(self.dice);
