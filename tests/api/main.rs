@@ -1,5 +1,13 @@
 //! HTTP tests: one module for each area, one body for both engines.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test may fail anywhere"
+)]
+
 mod coverage;
 mod http;
 mod ingest;

@@ -5,6 +5,14 @@
 //! * [`seed`] makes organizations, users and sessions; time stands still until [`Test::advance`].
 //! * Real programs that tests run against are in [`parts`].
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test may fail anywhere"
+)]
+
 pub mod call;
 pub mod engine;
 pub mod parts;

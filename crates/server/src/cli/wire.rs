@@ -14,7 +14,7 @@ use tokio::runtime;
 pub fn run(command: Command, config: Config) -> ExitCode {
     match command {
         Command::Serve => serve::run(&config),
-        Command::Migrate => with_runtime(async { open(&config, false).await.map(|db| drop(db)) }),
+        Command::Migrate => with_runtime(async { open(&config, false).await.map(drop) }),
         Command::Openapi => openapi::run(),
         Command::Token(args) => with_app(&config, |app| async move { token::run(&app, &args).await }),
         Command::User(UserCommand::CreateOwner(args)) => {

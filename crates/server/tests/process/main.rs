@@ -1,5 +1,13 @@
 //! The program itself: command line, first start, the README's tour, what survives a kill.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test may fail anywhere"
+)]
+
 mod cli;
 mod program;
 mod survival;
