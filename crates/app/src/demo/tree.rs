@@ -16,7 +16,7 @@ use std::time::Duration;
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 /// How far back the oldest organization goes.
-const HISTORY: Duration = Duration::from_secs(4 * 365 * 24 * 3600);
+pub(super) const HISTORY: Duration = Duration::from_secs(4 * 365 * 24 * 3600);
 
 /// One organization of the tree.
 #[derive(Clone, Debug)]
@@ -147,7 +147,7 @@ impl Planting<'_> {
             skewed(self.dice, self.distributors.get(1..).unwrap_or_default()).unwrap_or(0)
         };
         let from = self.nodes[parent].created_at.plus(HOUR);
-        let created_at = self.dice.time(from, from.plus(HISTORY / 2));
+        let created_at = self.dice.time(from, from.plus(HISTORY / 5));
         let at = self.grow(OrgType::Reseller, parent, is_great, created_at);
         self.resellers[usize::from(is_great)].push(at);
     }
@@ -167,7 +167,9 @@ impl Planting<'_> {
         }
         .unwrap_or(if is_great { self.distributors[0] } else { 0 });
         let from = self.nodes[parent].created_at.plus(HOUR);
-        let created_at = self.dice.time(from, self.now.minus(DAY));
+        // Half of them in the first third of the history: the systems of a new customer come after it.
+        let to = if self.dice.per_mille(500) { from.plus(HISTORY / 3) } else { self.now.minus(DAY) };
+        let created_at = self.dice.time(from, to);
         self.grow(OrgType::Customer, parent, is_great, created_at);
     }
 
@@ -236,10 +238,12 @@ fn marks(dice: &Dice, org_type: OrgType, is_first: bool, from: Ts, now: Ts) -> (
     (at(suspended), at(deleted))
 }
 
-/// One of the positions; the first ones much oftener, so that sizes differ as they do in life.
+/// One of the positions; the first ones much oftener, so that sizes differ as they do in life: of 650, the first is
+/// drawn one time out of 25.
 fn skewed(dice: &Dice, positions: &[usize]) -> Option<usize> {
-    let draw = dice.position(positions.len()).min(dice.position(positions.len()));
-    positions.get(draw).copied()
+    let fraction = dice.below(1 << 20);
+    let at = (fraction * fraction * positions.len() as u64) >> 40;
+    usize::try_from(at).ok().and_then(|at| positions.get(at)).copied()
 }
 
 /// Sorts by creation, which keeps parents before children, and lets positions follow.
