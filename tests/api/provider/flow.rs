@@ -206,3 +206,18 @@ api_test!(the_router_leaves_the_rest_of_oidc_to_nobody, |t| async move {
     t.get("/oidc/jwks/").send().await.expect(200);
     t.get("/api/oidc/jwks").send().await.expect_message(404, "api not found");
 });
+
+api_test!(
+    on_https_cookies_are_for_this_host_and_loopback_clients_are_strangers,
+    |settings| settings.public_url = "https://my.example.org".into(),
+    |t| async move {
+        let mine = authorization(&[("redirect_uri", "https://my.example.org/login-redirect")]);
+        let sent = t.get(&mine).send().await.expect(303);
+        let cookie = sent.header("set-cookie").unwrap();
+        assert!(cookie.starts_with("__Host-bailiwick-browser=") && cookie.ends_with("; Secure"), "{cookie}");
+        assert!(cookie.contains("; Path=/; "), "{cookie}");
+        assert_eq!(sent.header("strict-transport-security"), Some("max-age=31536000"));
+        assert!(sent.header("location").unwrap().starts_with("https://my.example.org/oidc/sign-in/"));
+        t.get(&authorization(&[])).send().await.expect(400);
+    }
+);

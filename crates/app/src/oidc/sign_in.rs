@@ -4,7 +4,6 @@
 //! then it follows the address to [`resume`].
 
 use super::{
-    INTERACTION,
     authorize::{self, AuthorizationRequest, Browser, is_cookie},
     fresh_secret, issuer,
 };
@@ -289,6 +288,8 @@ pub async fn resume(app: &App, id: Uuid, browser: &Browser) -> Result<SignedIn, 
         return Err(Denied::MustReplacePassword);
     }
     let mut tx = app.db.begin().await?;
+    // Locks in the order user, waiting request, login, as whatever ends the user's sessions takes them.
+    identities::get_steady(&mut tx, user).await?;
     let done = complete(app, &mut tx, &interaction, user, browser).await?;
     tx.commit().await?;
     Ok(done)
@@ -433,6 +434,3 @@ async fn log_in(
     logins::insert(tx, &login, &token_digest(&cookie)).await?;
     Ok((login, cookie))
 }
-
-/// Seconds a browser keeps its cookie for waiting requests.
-pub const BROWSER_COOKIE: Duration = INTERACTION;
