@@ -15,10 +15,7 @@ use bailiwick_domain::{API_VERSION, Error, OrgType, Result};
 use bailiwick_policy::{Caller, Permission};
 use http::{HeaderMap, Method, header, request::Parts};
 use serde_json::json;
-use std::{sync::Arc, time::Duration};
-
-/// An answer that takes longer is given up (contract 01 §1.8).
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+use std::sync::Arc;
 
 /// Admits or refuses, then runs the handler and renders what it could not do.
 pub async fn gate(State((app, route)): State<(App, Arc<Route>)>, request: Request, next: Next) -> Response {
@@ -27,10 +24,13 @@ pub async fn gate(State((app, route)): State<(App, Arc<Route>)>, request: Reques
     if let Err(error) = admit(&app, &route, &mut parts).await {
         return answer(&error, &route);
     }
-    let run = tokio::time::timeout(ANSWER_TIMEOUT, next.run(Request::from_parts(parts, body))).await;
+    let run = tokio::time::timeout(route.answers_within, next.run(Request::from_parts(parts, body))).await;
     let Ok(mut response) = run else {
-        let log = format!("no answer within {ANSWER_TIMEOUT:?}");
-        return answer(&Error::Unavailable { message: "service temporarily unavailable".into(), log }, &route);
+        let log = format!("no answer within {:?}", route.answers_within);
+        return answer(
+            &Error::Unavailable { message: "service temporarily unavailable".into(), log },
+            &route,
+        );
     };
     match response.extensions_mut().remove::<Failure>() {
         Some(failure) => answer(&failure.0, &route),
@@ -104,7 +104,8 @@ fn check_gate(caller: &Caller, route: &Route, id: Option<&str>) -> Result<()> {
             caller.holds(permission) || (own.is_some() && id.and_then(|id| id.parse().ok()) == own)
         }
         Gate::RebrandingOwner(verb) => {
-            let owner = caller.org_type() == Some(OrgType::Owner) && caller.holds(Permission::ManageDistributors);
+            let owner =
+                caller.org_type() == Some(OrgType::Owner) && caller.holds(Permission::ManageDistributors);
             return if owner {
                 Ok(())
             } else {
@@ -134,4 +135,3 @@ pub(crate) fn client_ip(parts: &Parts) -> Result<std::net::IpAddr> {
         .map(|c| c.client_ip)
         .ok_or_else(|| Error::internal("the request has no context"))
 }
-

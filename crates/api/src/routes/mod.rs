@@ -24,6 +24,7 @@ use bailiwick_app::App;
 use bailiwick_domain::{Error, OrgType};
 use bailiwick_policy::Permission;
 use http::Method;
+use std::time::Duration;
 
 /// Who may call a route at all: the kind of credential (contract 05 §6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +105,8 @@ pub struct Route {
     pub not_self: bool,
     /// Text of a 500, where the operation has one.
     pub failed: Option<&'static str>,
+    /// An answer that takes longer, reading the body included, is given up (contract 01 §1.8).
+    pub answers_within: Duration,
     /// Organization family, for handlers shared by the three.
     pub family: Option<OrgType>,
     /// Status of success, for OpenAPI.
@@ -132,6 +135,7 @@ impl Route {
             gate: Gate::Open,
             not_self: false,
             failed: None,
+            answers_within: Duration::from_secs(30),
             family: None,
             success: 200,
             takes: None,
@@ -169,6 +173,11 @@ impl Route {
     #[must_use]
     fn failing(self, text: &'static str) -> Route {
         Route { failed: Some(text), ..self }
+    }
+
+    #[must_use]
+    fn answers_within(self, time: Duration) -> Route {
+        Route { answers_within: time, ..self }
     }
 
     #[must_use]

@@ -5,6 +5,7 @@ use crate::{
     system::{heartbeat, info, inventory, register},
     wire::system_side::{HeartbeatOutput, InfoOutput, ReceiptOutput, RegistrationInput, RegistrationOutput},
 };
+use std::time::Duration;
 
 pub(super) fn rows() -> Vec<Route> {
     use Credential::{Public, System};
@@ -24,6 +25,8 @@ pub(super) fn rows() -> Vec<Route> {
             .credential(System)
             .answers(202)
             .failing("failed to process inventory")
+            // 180 s for the body, then the commit.
+            .answers_within(Duration::from_secs(190))
             .gives::<ReceiptOutput<'static>>()
             .to(inventory::accept),
         get("/systems/rebranding", "getSystemRebranding").credential(System),
