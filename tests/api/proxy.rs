@@ -2,11 +2,13 @@
 
 mod alerts;
 mod attacks;
+mod conformance;
 mod faults;
 mod limits;
 mod recorder;
 mod routes;
 mod silences;
+mod tools;
 
 use bailiwick_app::settings::{RemoteRouter, Router, RouterKind};
 use bailiwick_testkit::{Call, Reply, Settings, Test, seed::Seeded};
