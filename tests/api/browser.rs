@@ -1,5 +1,7 @@
 //! The sign-in pages in Debian's chromium; run by `make test-browser`. Screenshots go to `target/tmp/`.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail anywhere")]
+
 use bailiwick_app::passwords;
 use bailiwick_store::identities;
 use bailiwick_testkit::{
