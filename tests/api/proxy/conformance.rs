@@ -266,10 +266,10 @@ impl Plain {
     fn time(&self, text: &str) -> String {
         let Ok(t) = text.parse::<Ts>() else { return text.to_owned() };
         let off = t.0 - self.base.0;
-        if off % 60_000_000 == 0 {
-            format!("<{:+}m>", off / 60_000_000)
-        } else if off.abs() > 86_400_000_000 {
+        if off.abs() > 86_400_000_000 {
             text.to_owned()
+        } else if off % 60_000_000 == 0 {
+            format!("<{:+}m>", off / 60_000_000)
         } else {
             format!("<about {:+}m>", (off as f64 / 600_000_000.0).round() as i64 * 10)
         }
