@@ -12,6 +12,10 @@ pub(crate) const BEAT: &str = "INSERT INTO system_activity (system_id, last_hear
      ||(SELECT ? AS system_id, ? AS at) v]] JOIN systems s ON s.id = v.system_id WHERE 1 = 1 \
      ON CONFLICT (system_id) DO UPDATE SET last_heartbeat = excluded.last_heartbeat \
      WHERE system_activity.last_heartbeat IS NULL OR system_activity.last_heartbeat < excluded.last_heartbeat";
+/// Kept on the wide row, once in a system's life: so those never heard of are an index range.
+pub(crate) const FIRST: &str = "UPDATE systems SET first_heartbeat_at = [[v.at \
+     FROM unnest(?::uuid[], ?::timestamptz[]) AS v (system_id, at) WHERE systems.id = v.system_id\
+     ||? WHERE id = ?]] AND first_heartbeat_at IS NULL";
 pub(crate) const NOTE_INVENTORY: &str = "INSERT INTO system_activity (system_id, last_inventory, latest_inventory_id) VALUES (?, ?, ?) \
      ON CONFLICT (system_id) DO UPDATE SET latest_inventory_id = excluded.latest_inventory_id, last_inventory = \
      CASE WHEN system_activity.last_inventory > excluded.last_inventory THEN system_activity.last_inventory \
@@ -40,6 +44,19 @@ pub async fn beat(tx: &mut Tx, beats: &[(SystemId, Ts)]) -> Result<(), StoreErro
          WHERE system_activity.last_heartbeat IS NULL OR system_activity.last_heartbeat < excluded.last_heartbeat",
     );
     q.run(tx).await?;
+    Ok(())
+}
+
+/// Marks systems as heard of; those that were before stay as they are.
+pub async fn mark_heard(tx: &mut Tx, beats: &[(SystemId, Ts)]) -> Result<(), StoreError> {
+    if tx.is_postgres() {
+        let (ids, times) = beats.iter().map(|(id, at)| (id.0, *at)).unzip();
+        Q::new(FIRST).bind(Arg::Ids(ids)).bind(Arg::Times(times)).run(tx).await?;
+        return Ok(());
+    }
+    for (id, at) in beats {
+        Q::new(FIRST).bind(*at).bind(*id).run(tx).await?;
+    }
     Ok(())
 }
 

@@ -64,6 +64,7 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("credentials::REGISTER", credentials::REGISTER),
     ("credentials::FIRST_CALL", credentials::FIRST_CALL),
     ("activity::BEAT", activity::BEAT),
+    ("activity::FIRST", activity::FIRST),
     ("activity::NOTE_INVENTORY", activity::NOTE_INVENTORY),
     ("inventory::ENQUEUE_MANY", inventory::ENQUEUE_MANY),
     ("inventory::CLAIM", inventory::CLAIM),

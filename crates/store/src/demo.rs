@@ -171,6 +171,7 @@ const SYSTEMS: Columns<PlacedSystem> = columns! { PlacedSystem;
     Time "registered_at" = |r| r.system.registered_at;
     TextOrNull "registered_from" = |r| r.registered_from.as_deref();
     Time "authenticated_at" = |r| r.authenticated_at;
+    Time "first_heartbeat_at" = |r| r.system.last_heartbeat;
     Time "suspended_at" = |r| own(r.system.suspended);
     Time "deleted_at" = |r| own(r.system.deleted);
 };

@@ -9,7 +9,7 @@ use std::sync::{
 };
 
 /// A system that has proved who it is, with what its alerts say about it (contract 04, words and §1.7).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct SystemIdentity {
     /// Id.
     pub id: SystemId,
@@ -27,6 +27,19 @@ pub struct SystemIdentity {
     pub organization: OrgRef,
     /// VAT number of the organization.
     pub organization_vat: Option<String>,
+    is_heard: AtomicBool,
+}
+
+impl SystemIdentity {
+    /// Whether it is known that it has sent a heartbeat before.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.is_heard.load(Ordering::Relaxed)
+    }
+
+    /// Notes that it is stored.
+    pub(crate) fn set_heard(&self) {
+        self.is_heard.store(true, Ordering::Relaxed);
+    }
 }
 
 /// A row as it was at an epoch.
@@ -64,6 +77,7 @@ impl Entry {
                 ipv4_address: row.ipv4_address,
                 organization: row.organization,
                 organization_vat: row.organization_vat,
+                is_heard: AtomicBool::new(row.is_heard),
             }),
         }
     }

@@ -6,7 +6,7 @@ mod documents;
 use crate::{App, credentials::SystemIdentity, ingest::batch::Batch};
 use bailiwick_domain::{Error, Result, SystemId, Ts};
 use bailiwick_store::{Db, StoreError, activity};
-use std::time::Duration;
+use std::{collections::HashSet, sync::Arc, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use documents::{Accepted, Document, submit, too_large};
@@ -18,10 +18,17 @@ const DOCUMENTS: usize = 64;
 /// Longest wait for a heartbeat's commit.
 const HEARTBEAT_WAIT: Duration = Duration::from_secs(2);
 
+/// A heartbeat on its way.
+#[derive(Debug)]
+struct Beat {
+    from: Arc<SystemIdentity>,
+    at: Ts,
+}
+
 /// The queues; requests wait here for the commit of their group.
 #[derive(Debug)]
 pub struct Ingest {
-    heartbeats: Batch<(SystemId, Ts), ()>,
+    heartbeats: Batch<Beat, ()>,
     documents: Batch<bailiwick_store::inventory::Document, ()>,
     /// Bytes of documents being prepared or waiting.
     room: tokio::sync::Semaphore,
@@ -57,22 +64,30 @@ impl Ingest {
 }
 
 /// One statement and one commit for the whole group. A crash of the host may lose it, half of it never.
-async fn write_beats(db: Db, mut group: Vec<(SystemId, Ts)>) -> Result<Vec<()>, StoreError> {
+async fn write_beats(db: Db, group: Vec<Beat>) -> Result<Vec<()>, StoreError> {
     let waiting = group.len();
+    let mut beats: Vec<(SystemId, Ts)> = group.iter().map(|beat| (beat.from.id, beat.at)).collect();
     // Each system once, its newest; in the order of ids, so that processes do not wait for each other in a ring.
-    group.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
-    group.dedup_by_key(|beat| beat.0);
+    beats.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
+    beats.dedup_by_key(|beat| beat.0);
+    let new: HashSet<SystemId> = group.iter().filter(|b| !b.from.is_heard()).map(|b| b.from.id).collect();
     let mut tx = db.begin_relaxed().await?;
-    activity::beat(&mut tx, &group).await?;
+    activity::beat(&mut tx, &beats).await?;
+    if !new.is_empty() {
+        beats.retain(|(id, _)| new.contains(id));
+        activity::mark_heard(&mut tx, &beats).await?;
+    }
     tx.commit().await?;
+    group.iter().for_each(|beat| beat.from.set_heard());
     Ok(vec![(); waiting])
 }
 
 /// `POST /systems/heartbeat`: answers the time of receipt once it is committed.
-pub async fn heartbeat(app: &App, system: &SystemIdentity) -> Result<Ts> {
+pub async fn heartbeat(app: &App, system: &Arc<SystemIdentity>) -> Result<Ts> {
     let now = app.now();
+    let beat = Beat { from: system.clone(), at: now };
     let lost = |log: String| Error::Unavailable { message: "failed to process heartbeat".into(), log };
-    match tokio::time::timeout(HEARTBEAT_WAIT, app.ingest().heartbeats.submit((system.id, now))).await {
+    match tokio::time::timeout(HEARTBEAT_WAIT, app.ingest().heartbeats.submit(beat)).await {
         Ok(Ok(())) => Ok(now),
         Ok(Err(e)) => Err(lost(e.0.to_string())),
         Err(_) => Err(lost(format!("no commit within {HEARTBEAT_WAIT:?}"))),

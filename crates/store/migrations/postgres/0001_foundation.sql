@@ -142,6 +142,8 @@ CREATE TABLE systems (
   registered_from text COLLATE "C",
   -- First authenticated call after the registration: from then on a repeated registration is a conflict.
   authenticated_at timestamptz,
+  -- Set once: NULL = never heard of. The newest heartbeat is in system_activity.
+  first_heartbeat_at timestamptz,
   suspended_at timestamptz,
   deleted_at timestamptz,
   FOREIGN KEY (organization_id, p2, p3) REFERENCES organizations (id, p2, p3) ON UPDATE CASCADE
@@ -182,10 +184,19 @@ CREATE INDEX systems_org_key ON systems (organization_id, system_key, id) WHERE 
 CREATE INDEX systems_org_created ON systems (organization_id, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX systems_org_updated ON systems (organization_id, updated_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX systems_org_creator ON systems (organization_id, creator_key, id) WHERE deleted_at IS NULL;
--- Orders by computed values walk a scope by id (status), or organizations by name and each one's systems by id.
+-- Orders by computed values walk a scope by id (status; the two rare ones by indexes of their own), or organizations
+-- by name and each one's systems by id.
 CREATE INDEX systems_p2_id ON systems (p2, id) WHERE deleted_at IS NULL;
 CREATE INDEX systems_p3_id ON systems (p3, id) WHERE deleted_at IS NULL;
 CREATE INDEX systems_org_id ON systems (organization_id, id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_all_unheard ON systems (id) WHERE deleted_at IS NULL AND first_heartbeat_at IS NULL;
+CREATE INDEX systems_p2_unheard ON systems (p2, id) WHERE deleted_at IS NULL AND first_heartbeat_at IS NULL;
+CREATE INDEX systems_p3_unheard ON systems (p3, id) WHERE deleted_at IS NULL AND first_heartbeat_at IS NULL;
+CREATE INDEX systems_org_unheard ON systems (organization_id, id) WHERE deleted_at IS NULL AND first_heartbeat_at IS NULL;
+CREATE INDEX systems_all_suspended ON systems (id) WHERE deleted_at IS NULL AND suspended_at IS NOT NULL;
+CREATE INDEX systems_p2_suspended ON systems (p2, id) WHERE deleted_at IS NULL AND suspended_at IS NOT NULL;
+CREATE INDEX systems_p3_suspended ON systems (p3, id) WHERE deleted_at IS NULL AND suspended_at IS NOT NULL;
+CREATE INDEX systems_org_suspended ON systems (organization_id, id) WHERE deleted_at IS NULL AND suspended_at IS NOT NULL;
 CREATE INDEX systems_organization ON systems (organization_id, p2, p3);
 
 -- What moves often about a system, apart from its wide and much indexed row.

@@ -1,11 +1,15 @@
 //! The list of systems: a page is an index range in every order by a column of the row (docs/tree.md).
 //!
 //! Two orders are computed. `status` is a sequence of runs, one for each status in the order of their words, each an
-//! index walk by id; a run is counted only when the page begins behind it. `organization_name` walks the organizations
-//! in the order of their names.
+//! index walk by id; a run is counted only when the page begins behind it. Systems never heard of and suspended ones
+//! are rare, so they have indexes of their own. `organization_name` walks the organizations in the order of their names.
 
 use super::{
     SEPARATOR, SystemRecord,
+    filter::{
+        BY_WORD, StatusFilter, SystemFilter, SystemOrder, VersionFilter, binds_cutoff, condition,
+        reads_activity,
+    },
     row::{Row, row_columns},
 };
 use crate::{
@@ -21,139 +25,15 @@ use bailiwick_domain::{
 use bailiwick_policy::Scope;
 use uuid::Uuid;
 
-/// One value of the filter `status` (contract 03 §2.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StatusFilter {
-    /// Effective status.
-    Is(SystemStatus),
-    /// Never any inventory, and neither unknown nor deleted.
-    NoInventory,
-}
-
-/// One value of the filter `version`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VersionFilter {
-    /// None = any product.
-    pub product: Option<String>,
-    /// Exact.
-    pub version: String,
-}
-
-/// Filters; none = not given, an empty list = given, but nothing can match.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct SystemFilter {
-    /// Contains, ignoring case, over the texts of contract 03 §2.1.
-    pub search: Option<String>,
-    /// Contains, ignoring case.
-    pub name: Option<String>,
-    /// Exact.
-    pub system_key: Option<String>,
-    /// Exact.
-    pub types: Option<Vec<String>>,
-    /// Id of the creator or of his organization.
-    pub created_by: Option<Vec<Uuid>>,
-    /// Exact.
-    pub versions: Option<Vec<VersionFilter>>,
-    /// Organizations; ANDed with the scope.
-    pub organizations: Option<Vec<OrgId>>,
-    /// Whether `organizations` stands for all below them as well.
-    pub include_hierarchy: bool,
-    /// None = all but deleted.
-    pub statuses: Option<Vec<StatusFilter>>,
-}
-
-/// What the list is ordered by; the id decides between equals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the words of the wire")]
-pub enum SystemOrder {
-    Name,
-    Type,
-    Status,
-    Fqdn,
-    Version,
-    SystemKey,
-    CreatedAt,
-    UpdatedAt,
-    CreatorName,
-    OrganizationName,
-}
-
-impl SystemOrder {
-    /// From the word of `sort_by`.
-    pub fn parse(word: &str) -> Option<SystemOrder> {
-        Some(match word {
-            "name" => SystemOrder::Name,
-            "type" => SystemOrder::Type,
-            "status" => SystemOrder::Status,
-            "fqdn" => SystemOrder::Fqdn,
-            "version" => SystemOrder::Version,
-            "system_key" => SystemOrder::SystemKey,
-            "created_at" => SystemOrder::CreatedAt,
-            "updated_at" => SystemOrder::UpdatedAt,
-            "creator_name" => SystemOrder::CreatorName,
-            "organization_name" => SystemOrder::OrganizationName,
-            _ => return None,
-        })
-    }
-
-    /// Sort column before the id; none where the id alone orders a run.
-    const fn column(self) -> Option<&'static str> {
-        Some(match self {
-            SystemOrder::Name => "s.name_key",
-            SystemOrder::Type => "s.type_key",
-            SystemOrder::Fqdn => "s.fqdn_key",
-            SystemOrder::Version => "s.version",
-            SystemOrder::SystemKey => "s.system_key",
-            SystemOrder::CreatedAt => "s.created_at",
-            SystemOrder::UpdatedAt => "s.updated_at",
-            SystemOrder::CreatorName => "s.creator_key",
-            SystemOrder::OrganizationName => "o.name_key",
-            SystemOrder::Status => return None,
-        })
-    }
-}
-
-/// All statuses in the order of their words.
-const BY_WORD: [SystemStatus; 5] = [
-    SystemStatus::Active,
-    SystemStatus::Deleted,
-    SystemStatus::Inactive,
-    SystemStatus::Suspended,
-    SystemStatus::Unknown,
-];
-
-/// The condition of a status; active and inactive bind the time before which a heartbeat is too old. Says what
-/// `System::status` says.
-const fn condition(status: StatusFilter) -> &'static str {
-    match status {
-        StatusFilter::Is(SystemStatus::Unknown) => {
-            "s.deleted_at IS NULL AND o.eff_deleted_at IS NULL AND s.suspended_at IS NULL \
-             AND o.eff_suspended_at IS NULL AND a.last_heartbeat IS NULL"
-        }
-        StatusFilter::Is(SystemStatus::Active) => {
-            "s.deleted_at IS NULL AND o.eff_deleted_at IS NULL AND s.suspended_at IS NULL \
-             AND o.eff_suspended_at IS NULL AND a.last_heartbeat > ?"
-        }
-        StatusFilter::Is(SystemStatus::Inactive) => {
-            "s.deleted_at IS NULL AND o.eff_deleted_at IS NULL AND s.suspended_at IS NULL \
-             AND o.eff_suspended_at IS NULL AND a.last_heartbeat <= ?"
-        }
-        StatusFilter::Is(SystemStatus::Suspended) => {
-            "s.deleted_at IS NULL AND o.eff_deleted_at IS NULL \
-             AND (s.suspended_at IS NOT NULL OR o.eff_suspended_at IS NOT NULL)"
-        }
-        StatusFilter::Is(SystemStatus::Deleted) => {
-            "(s.deleted_at IS NOT NULL OR o.eff_deleted_at IS NOT NULL)"
-        }
-        StatusFilter::NoInventory => {
-            "s.deleted_at IS NULL AND o.eff_deleted_at IS NULL AND a.last_inventory IS NULL \
-             AND (s.suspended_at IS NOT NULL OR o.eff_suspended_at IS NOT NULL OR a.last_heartbeat IS NOT NULL)"
-        }
-    }
-}
-
-const fn binds_cutoff(status: StatusFilter) -> bool {
-    matches!(status, StatusFilter::Is(SystemStatus::Active | SystemStatus::Inactive))
+/// A part of a list that is walked by itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Run {
+    /// One status.
+    Of(SystemStatus),
+    /// Suspended themselves: an index of its own.
+    SuspendedSelf,
+    /// Suspended with their organization: through the few such organizations.
+    SuspendedAbove,
 }
 
 /// A list as asked.
@@ -213,7 +93,7 @@ impl Spec<'_> {
         self.count(db, None).await
     }
 
-    async fn count(&self, db: &Db, run: Option<SystemStatus>) -> Result<u64, StoreError> {
+    async fn count(&self, db: &Db, run: Option<Run>) -> Result<u64, StoreError> {
         let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) ");
         q.push("FROM systems s JOIN organizations o ON o.id = s.organization_id");
         self.push_where(&mut q, run);
@@ -227,10 +107,11 @@ impl Spec<'_> {
         }
         let mut rows: Vec<Row> = Vec::new();
         for run in self.runs() {
-            let found: Vec<Row> = self.page_query(Some(run), wanted, offset).all(db).await?;
+            let run = Some(Run::Of(run));
+            let found: Vec<Row> = self.page_query(run, wanted, offset).all(db).await?;
             if found.is_empty() {
                 if offset > 0 {
-                    offset = offset.saturating_sub(self.count(db, Some(run)).await?);
+                    offset = offset.saturating_sub(self.count(db, run).await?);
                 }
                 continue;
             }
@@ -257,17 +138,21 @@ impl Spec<'_> {
     }
 
     /// The ids of the page first, by the index alone where possible; what is shown of them afterwards.
-    fn page_query(&self, run: Option<SystemStatus>, limit: u64, offset: u64) -> Q {
-        let mut q = Q::new(concat!("SELECT ", row_columns!(), " FROM (SELECT s.id AS page_id "));
-        q.push(if self.order == SystemOrder::OrganizationName {
-            "FROM organizations o [[JOIN||CROSS JOIN]] systems s ON s.organization_id = o.id"
+    fn page_query(&self, run: Option<Run>, limit: u64, offset: u64) -> Q {
+        let mut q = Q::new(concat!("SELECT ", row_columns!(), " FROM ("));
+        if run == Some(Run::Of(SystemStatus::Suspended)) {
+            // Either half in order, so that neither is read beyond the page.
+            let reach = limit.saturating_add(offset);
+            q.push("SELECT page_id FROM (SELECT * FROM (");
+            self.push_ids(&mut q, Some(Run::SuspendedSelf), reach, 0);
+            q.push(") own UNION ALL SELECT * FROM (");
+            self.push_ids(&mut q, Some(Run::SuspendedAbove), reach, 0);
+            let word = self.direction.as_str();
+            q.push(&format!(") inherited) suspended ORDER BY page_id {word} LIMIT ? OFFSET ?"));
+            q.arg(limit).arg(offset);
         } else {
-            // Every system has its organization; the outer join keeps SQLite from filtering all of them beforehand.
-            "FROM systems s [[JOIN||LEFT JOIN]] organizations o ON o.id = s.organization_id"
-        });
-        self.push_where(&mut q, run);
-        self.push_order(&mut q);
-        q.push(" LIMIT ? OFFSET ?").arg(limit).arg(offset);
+            self.push_ids(&mut q, run, limit, offset);
+        }
         q.push(
             ") page [[JOIN||CROSS JOIN]] systems s ON s.id = page.page_id \
              JOIN organizations o ON o.id = s.organization_id \
@@ -276,6 +161,19 @@ impl Spec<'_> {
         );
         self.push_order(&mut q);
         q
+    }
+
+    fn push_ids(&self, q: &mut Q, run: Option<Run>, limit: u64, offset: u64) {
+        q.push("SELECT s.id AS page_id ");
+        q.push(if self.order == SystemOrder::OrganizationName || run == Some(Run::SuspendedAbove) {
+            "FROM organizations o [[JOIN||CROSS JOIN]] systems s ON s.organization_id = o.id"
+        } else {
+            // Every system has its organization; the outer join keeps SQLite from filtering all of them beforehand.
+            "FROM systems s [[JOIN||LEFT JOIN]] organizations o ON o.id = s.organization_id"
+        });
+        self.push_where(q, run);
+        self.push_order(q);
+        q.push(" LIMIT ? OFFSET ?").arg(limit).arg(offset);
     }
 
     fn push_order(&self, q: &mut Q) {
@@ -287,26 +185,38 @@ impl Spec<'_> {
     }
 
     /// The rest of FROM and all of WHERE.
-    fn push_where(&self, q: &mut Q, run: Option<SystemStatus>) {
+    fn push_where(&self, q: &mut Q, run: Option<Run>) {
         let searched = self.searched_statuses();
         let statuses = self.filter.statuses.as_deref();
-        if run.is_some() || statuses.is_some() || !searched.is_empty() {
+        let run_status = match run {
+            Some(Run::Of(status)) => Some(StatusFilter::Is(status)),
+            _ => None,
+        };
+        let asked = statuses.unwrap_or_default();
+        if run_status.iter().chain(asked).chain(&searched).any(|s| reads_activity(*s)) {
             q.push(" LEFT JOIN system_activity a ON a.system_id = s.id");
         }
         q.push(" WHERE 1 = 1");
         let deleted = StatusFilter::Is(SystemStatus::Deleted);
-        if run.is_some_and(|r| r != SystemStatus::Deleted) || !statuses.unwrap_or_default().contains(&deleted)
-        {
+        let in_deleted_run = run_status == Some(deleted);
+        if !in_deleted_run && (run.is_some() || !asked.contains(&deleted)) {
             // Word for word the condition of the partial indexes.
             q.push(" AND s.deleted_at IS NULL AND o.eff_deleted_at IS NULL");
         }
-        if self.order == SystemOrder::OrganizationName {
+        if self.order == SystemOrder::OrganizationName || run == Some(Run::SuspendedAbove) {
             push_scope(q, "o", "id", self.scope);
         } else {
             push_scope(q, "s", "organization_id", self.scope);
         }
-        if let Some(run) = run {
-            self.push_any(q, &[StatusFilter::Is(run)]);
+        match run {
+            Some(Run::SuspendedSelf) => q.push(" AND s.suspended_at IS NOT NULL"),
+            Some(Run::SuspendedAbove) => {
+                q.push(" AND s.suspended_at IS NULL AND o.eff_suspended_at IS NOT NULL")
+            }
+            Some(Run::Of(_)) | None => q,
+        };
+        if let Some(status) = run_status {
+            self.push_any(q, &[status]);
         }
         if let Some(statuses) = statuses {
             self.push_any(q, statuses);

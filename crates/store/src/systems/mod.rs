@@ -4,10 +4,12 @@
 //! `organization_counts.systems` counts the rows not deleted on their own; [`insert`] keeps it here, deletion,
 //! restoration and moves must as well.
 
+mod filter;
 mod list;
 mod row;
 
-pub use list::{StatusFilter, SystemFilter, SystemOrder, VersionFilter, list};
+pub use filter::{StatusFilter, SystemFilter, SystemOrder, VersionFilter};
+pub use list::list;
 pub use row::SystemRecord;
 
 use crate::{

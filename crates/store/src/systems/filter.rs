@@ -1,0 +1,146 @@
+//! What a list of systems can be filtered and ordered by (contract 03 §2.1).
+
+use bailiwick_domain::{OrgId, SystemStatus};
+use uuid::Uuid;
+
+/// One value of the filter `status` (contract 03 §2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatusFilter {
+    /// Effective status.
+    Is(SystemStatus),
+    /// Never any inventory, and neither unknown nor deleted.
+    NoInventory,
+}
+
+/// One value of the filter `version`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VersionFilter {
+    /// None = any product.
+    pub product: Option<String>,
+    /// Exact.
+    pub version: String,
+}
+
+/// Filters; none = not given, an empty list = given, but nothing can match.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SystemFilter {
+    /// Contains, ignoring case, over the texts of contract 03 §2.1.
+    pub search: Option<String>,
+    /// Contains, ignoring case.
+    pub name: Option<String>,
+    /// Exact.
+    pub system_key: Option<String>,
+    /// Exact.
+    pub types: Option<Vec<String>>,
+    /// Id of the creator or of his organization.
+    pub created_by: Option<Vec<Uuid>>,
+    /// Exact.
+    pub versions: Option<Vec<VersionFilter>>,
+    /// Organizations; ANDed with the scope.
+    pub organizations: Option<Vec<OrgId>>,
+    /// Whether `organizations` stands for all below them as well.
+    pub include_hierarchy: bool,
+    /// None = all but deleted.
+    pub statuses: Option<Vec<StatusFilter>>,
+}
+
+/// What the list is ordered by; the id decides between equals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the words of the wire")]
+pub enum SystemOrder {
+    Name,
+    Type,
+    Status,
+    Fqdn,
+    Version,
+    SystemKey,
+    CreatedAt,
+    UpdatedAt,
+    CreatorName,
+    OrganizationName,
+}
+
+impl SystemOrder {
+    /// From the word of `sort_by`.
+    pub fn parse(word: &str) -> Option<SystemOrder> {
+        Some(match word {
+            "name" => SystemOrder::Name,
+            "type" => SystemOrder::Type,
+            "status" => SystemOrder::Status,
+            "fqdn" => SystemOrder::Fqdn,
+            "version" => SystemOrder::Version,
+            "system_key" => SystemOrder::SystemKey,
+            "created_at" => SystemOrder::CreatedAt,
+            "updated_at" => SystemOrder::UpdatedAt,
+            "creator_name" => SystemOrder::CreatorName,
+            "organization_name" => SystemOrder::OrganizationName,
+            _ => return None,
+        })
+    }
+
+    /// Sort column before the id; none where the id alone orders a run.
+    pub(super) const fn column(self) -> Option<&'static str> {
+        Some(match self {
+            SystemOrder::Name => "s.name_key",
+            SystemOrder::Type => "s.type_key",
+            SystemOrder::Fqdn => "s.fqdn_key",
+            SystemOrder::Version => "s.version",
+            SystemOrder::SystemKey => "s.system_key",
+            SystemOrder::CreatedAt => "s.created_at",
+            SystemOrder::UpdatedAt => "s.updated_at",
+            SystemOrder::CreatorName => "s.creator_key",
+            SystemOrder::OrganizationName => "o.name_key",
+            SystemOrder::Status => return None,
+        })
+    }
+}
+
+/// All statuses in the order of their words.
+pub(super) const BY_WORD: [SystemStatus; 5] = [
+    SystemStatus::Active,
+    SystemStatus::Deleted,
+    SystemStatus::Inactive,
+    SystemStatus::Suspended,
+    SystemStatus::Unknown,
+];
+
+/// The condition of a status; active and inactive bind the time before which a heartbeat is too old. Says what
+/// `System::status` says.
+pub(super) const fn condition(status: StatusFilter) -> &'static str {
+    match status {
+        StatusFilter::Is(SystemStatus::Unknown) => {
+            "s.deleted_at IS NULL AND o.eff_deleted_at IS NULL AND s.suspended_at IS NULL \
+             AND o.eff_suspended_at IS NULL AND s.first_heartbeat_at IS NULL \
+             AND (SELECT h.last_heartbeat FROM system_activity h WHERE h.system_id = s.id) IS NULL"
+        }
+        StatusFilter::Is(SystemStatus::Active) => {
+            "s.deleted_at IS NULL AND o.eff_deleted_at IS NULL AND s.suspended_at IS NULL \
+             AND o.eff_suspended_at IS NULL AND a.last_heartbeat > ?"
+        }
+        StatusFilter::Is(SystemStatus::Inactive) => {
+            "s.deleted_at IS NULL AND o.eff_deleted_at IS NULL AND s.suspended_at IS NULL \
+             AND o.eff_suspended_at IS NULL AND a.last_heartbeat <= ?"
+        }
+        StatusFilter::Is(SystemStatus::Suspended) => {
+            "s.deleted_at IS NULL AND o.eff_deleted_at IS NULL \
+             AND (s.suspended_at IS NOT NULL OR o.eff_suspended_at IS NOT NULL)"
+        }
+        StatusFilter::Is(SystemStatus::Deleted) => {
+            "(s.deleted_at IS NOT NULL OR o.eff_deleted_at IS NOT NULL)"
+        }
+        StatusFilter::NoInventory => {
+            "s.deleted_at IS NULL AND o.eff_deleted_at IS NULL AND a.last_inventory IS NULL \
+             AND (s.suspended_at IS NOT NULL OR o.eff_suspended_at IS NOT NULL OR a.last_heartbeat IS NOT NULL)"
+        }
+    }
+}
+
+/// Whether it binds that time.
+pub(super) const fn binds_cutoff(status: StatusFilter) -> bool {
+    matches!(status, StatusFilter::Is(SystemStatus::Active | SystemStatus::Inactive))
+}
+
+/// Whether it reads `system_activity a`.
+pub(super) const fn reads_activity(status: StatusFilter) -> bool {
+    binds_cutoff(status) || matches!(status, StatusFilter::NoInventory)
+}
