@@ -9,11 +9,13 @@
 )]
 
 mod coverage;
+mod explain;
 mod http;
 mod ingest;
 mod organizations;
 mod provider;
 mod proxy;
+mod schema;
 mod session;
 mod sweep;
 mod systems;

@@ -1,0 +1,283 @@
+//! How PostgreSQL runs the heaviest lists and totals with 2,000 organizations and 100,000 systems (docs/tree.md).
+//!
+//! The statements are not repeated here: the lists themselves run, several times so that plans made for all parameters
+//! come up as well, and the server tells by `auto_explain` what it did. So this is about rows really read and sorted,
+//! not about estimates. Between the lists a marker statement says in the server's log what comes next.
+
+use bailiwick_app::{
+    App, Catalogue, bootstrap,
+    demo::{self, Plan},
+};
+use bailiwick_domain::{OrgId, OrgType, PageRequest, SortDirection, Ts};
+use bailiwick_policy::Scope;
+use bailiwick_store::{Db, Options, organizations, sql::Q, systems, time::TsCodec, users};
+use bailiwick_testkit::{ManualClock, SeededEntropy, engine::settings, parts::postgres::Cluster};
+use serde_json::Value;
+use std::{sync::Arc, time::Duration};
+use uuid::Uuid;
+
+/// Tables that no page and no total may read from end to end.
+const LARGE: [&str; 3] = ["systems", "users", "system_activity"];
+const PAGE: PageRequest = PageRequest { page: 1, page_size: 20 };
+/// More than five: then PostgreSQL considers one plan for all parameters.
+const REPEATS: usize = 7;
+const MARKER: &str = "next: ";
+
+/// What the plans of one list may cost, in rows.
+#[derive(Clone, Copy)]
+struct Bounds {
+    /// Read from one large table, those thrown away included.
+    read: u64,
+    /// Put into one sort.
+    sorted: u64,
+}
+
+/// A page of an order by a column of the row: the page, and what a join throws away.
+const INDEX_RANGE: Bounds = Bounds { read: 100, sorted: 60 };
+/// A page of a computed order: a sixteenth of the distributor's scope; all of the greatest customer's.
+const COMPUTED: Bounds = Bounds { read: 2_000, sorted: 2_000 };
+
+struct Callers {
+    owner: Scope,
+    distributor: Scope,
+    reseller: Scope,
+    customer: Scope,
+}
+
+impl Callers {
+    fn all(&self) -> [(&'static str, &Scope); 4] {
+        [
+            ("owner", &self.owner),
+            ("distributor", &self.distributor),
+            ("reseller", &self.reseller),
+            ("customer", &self.customer),
+        ]
+    }
+}
+
+async fn fill(cluster: &Cluster) -> Db {
+    cluster.create_database_from(None, "explain").await.unwrap();
+    let db = Db::open(&Options::new(cluster.url("explain"))).await.unwrap();
+    db.migrate().await.unwrap();
+    let (clock, entropy) = (Arc::new(ManualClock::new()), Arc::new(SeededEntropy::new(1)));
+    let app = App::new(settings(), db.clone(), clock, entropy, Catalogue::built_in().clone()).unwrap();
+    bootstrap::ensure_owner(&app).await.unwrap();
+    let plan = Plan { organizations: 2_000, systems: 100_000, users: None, seed: 1 };
+    let summary = demo::fill(&app, &plan, &mut |_| {}).await.unwrap();
+    assert_eq!((summary.systems, summary.users), (100_000, 3_000));
+    db
+}
+
+/// The greatest organization of each level.
+async fn callers(db: &Db) -> Callers {
+    let first = async |column: &str, condition: &str| {
+        let sql = format!(
+            "SELECT o.{column} FROM organizations o JOIN organization_counts k ON k.organization_id = o.id \
+             JOIN organizations r ON r.id = o.{column} WHERE {condition} GROUP BY o.{column} \
+             ORDER BY SUM(k.systems) DESC LIMIT 1"
+        );
+        let (id,): (Uuid,) = Q::new(&sql).one(db).await.unwrap();
+        OrgId(id)
+    };
+    let subtree = |root, org_type| Scope::Subtree { root, org_type };
+    Callers {
+        owner: Scope::Everything,
+        distributor: subtree(first("p2", "r.type = 'distributor'").await, OrgType::Distributor),
+        reseller: subtree(first("p3", "r.type = 'reseller'").await, OrgType::Reseller),
+        customer: Scope::Organization(first("id", "r.type = 'customer' AND r.eff_deleted_at IS NULL").await),
+    }
+}
+
+/// One connection, so that the log is in order, whose plans the server logs with the rows they really saw.
+async fn observed(cluster: &Cluster) -> Db {
+    let settings = [
+        "session_preload_libraries=auto_explain",
+        "auto_explain.log_min_duration=0",
+        "auto_explain.log_analyze=on",
+        "auto_explain.log_timing=off",
+        "auto_explain.log_format=json",
+    ];
+    let mut url = url::Url::parse(&cluster.url("explain")).unwrap();
+    let options: Vec<String> = settings.iter().map(|s| format!("-c {s}")).collect();
+    url.query_pairs_mut().append_pair("options", &options.join(" "));
+    // A space in a query may be written as a plus; PostgreSQL's addresses know the other way only.
+    let url = url.as_str().replace('+', "%20");
+    Db::open(&Options { connections: 1, ..Options::new(url) }).await.unwrap()
+}
+
+async fn mark(db: &Db, label: &str) {
+    let _: (i64,) =
+        Q::new(&format!("SELECT CAST(1 AS BIGINT) AS \"{MARKER}{label}\"")).one(db).await.unwrap();
+}
+
+/// Runs every list and returns what each may cost, in the same order.
+async fn run_all(db: &Db, callers: &Callers) -> Vec<(String, Bounds)> {
+    let mut done = Vec::new();
+    let (newest,): (TsCodec,) =
+        Q::new("SELECT MAX(last_heartbeat) FROM system_activity").one(db).await.unwrap();
+    let cutoff: Ts = newest.0.minus(Duration::from_secs(1200));
+    for (who, scope) in callers.all() {
+        run_systems(db, who, scope, cutoff, &mut done).await;
+        run_users(db, who, scope, &mut done).await;
+        run_organizations(db, who, scope, &mut done).await;
+    }
+    done
+}
+
+async fn run_systems(db: &Db, who: &str, scope: &Scope, cutoff: Ts, done: &mut Vec<(String, Bounds)>) {
+    let words = [
+        ("name", INDEX_RANGE),
+        ("type", INDEX_RANGE),
+        ("fqdn", INDEX_RANGE),
+        ("version", INDEX_RANGE),
+        ("system_key", INDEX_RANGE),
+        ("created_at", INDEX_RANGE),
+        ("updated_at", INDEX_RANGE),
+        ("status", COMPUTED),
+        ("creator_name", COMPUTED),
+        ("organization_name", COMPUTED),
+    ];
+    for (word, bounds) in words {
+        let order = systems::SystemOrder::parse(word).unwrap();
+        for direction in [SortDirection::Asc, SortDirection::Desc] {
+            let label = format!("systems by {word} {} for {who}", direction.as_str());
+            mark(db, &label).await;
+            for _ in 0..REPEATS {
+                let page =
+                    systems::list(db, scope, &Default::default(), (order, direction), PAGE, cutoff).await;
+                assert_eq!(page.unwrap().rows.len(), 20, "{label}");
+            }
+            done.push((label, bounds));
+        }
+    }
+}
+
+async fn run_users(db: &Db, who: &str, scope: &Scope, done: &mut Vec<(String, Bounds)>) {
+    if who != "owner" && who != "distributor" {
+        // Few users: the engine may well read and sort them all.
+        return;
+    }
+    for by in [users::Sort::Name, users::Sort::Email, users::Sort::CreatedAt] {
+        let label = format!("users by {by:?} for {who}");
+        mark(db, &label).await;
+        for _ in 0..REPEATS {
+            let order = users::Order { by, direction: SortDirection::Asc };
+            let page = users::list(db, scope, &Default::default(), order, PAGE).await.unwrap();
+            assert_eq!(page.rows.len(), 20, "{label}");
+        }
+        done.push((label, INDEX_RANGE));
+    }
+}
+
+async fn run_organizations(db: &Db, who: &str, scope: &Scope, done: &mut Vec<(String, Bounds)>) {
+    if who == "reseller" || who == "customer" {
+        return;
+    }
+    for by in [organizations::Sort::Name, organizations::Sort::CreatedAt] {
+        let label = format!("customers by {by:?} for {who}");
+        mark(db, &label).await;
+        for _ in 0..REPEATS {
+            let order = organizations::Order { by, direction: SortDirection::Asc };
+            let filter = organizations::Filter::default();
+            let page = organizations::list(db, OrgType::Customer, scope, &filter, order, PAGE).await.unwrap();
+            assert_eq!(page.rows.len(), 20, "{label}");
+        }
+        done.push((label, INDEX_RANGE));
+    }
+}
+
+/// The plans in the log with the label of the marker before each.
+fn plans(log: &str) -> Vec<(String, Value)> {
+    let mut found = Vec::new();
+    let mut label = String::new();
+    let mut lines = log.lines().peekable();
+    while let Some(line) = lines.next() {
+        if !line.ends_with("plan:") {
+            continue;
+        }
+        let mut json = String::new();
+        while let Some(more) = lines.next_if(|l| l.starts_with('\t')) {
+            json.push_str(more);
+        }
+        let plan: Value = serde_json::from_str(&json).unwrap_or_else(|e| panic!("{e}: {json}"));
+        let text = plan["Query Text"].as_str().unwrap_or_default();
+        match text.split_once(MARKER) {
+            Some((_, rest)) => label = rest.trim_end_matches('"').to_owned(),
+            None => found.push((label.clone(), plan)),
+        }
+    }
+    found
+}
+
+fn number(node: &Value, key: &str) -> u64 {
+    node[key].as_f64().unwrap_or(0.0) as u64
+}
+
+/// Everything in this node and below that is against the bounds.
+fn offences(node: &Value, bounds: Bounds, found: &mut Vec<String>) {
+    let kind = node["Node Type"].as_str().unwrap_or_default();
+    let relation = node["Relation Name"].as_str().unwrap_or_default();
+    let loops = number(node, "Actual Loops").max(1);
+    let read = (number(node, "Actual Rows") + number(node, "Rows Removed by Filter")) * loops;
+    if LARGE.contains(&relation) {
+        if kind == "Seq Scan" {
+            found.push(format!("reads all of {relation}"));
+        }
+        if read > bounds.read {
+            found.push(format!("{kind} reads {read} rows of {relation}"));
+        }
+    }
+    let below = node["Plans"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if matches!(kind, "Sort" | "Incremental Sort") {
+        let sorted: u64 =
+            below.iter().map(|n| number(n, "Actual Rows") * number(n, "Actual Loops").max(1)).sum();
+        if sorted > bounds.sorted {
+            found.push(format!("{kind} of {sorted} rows"));
+        }
+    }
+    below.iter().for_each(|n| offences(n, bounds, found));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_heaviest_lists_read_an_index_range() {
+    let cluster = Cluster::start().await.unwrap();
+    let db = fill(&cluster).await;
+    let callers = callers(&db).await;
+    db.close().await;
+    let db = observed(&cluster).await;
+    let lists = run_all(&db, &callers).await;
+    db.close().await;
+    let log = cluster.log();
+    let plans = plans(&log);
+    let mut wrong = Vec::new();
+    for (label, bounds) in &lists {
+        let of_list: Vec<&Value> = plans.iter().filter(|(l, _)| l == label).map(|(_, plan)| plan).collect();
+        assert!(
+            of_list.len() >= 2 * REPEATS,
+            "{label}: a page and a total each time, found {}",
+            of_list.len()
+        );
+        for plan in of_list {
+            let mut found = Vec::new();
+            offences(&plan["Plan"], *bounds, &mut found);
+            if !found.is_empty() {
+                wrong.push(format!("{label}: {}", found.join(", ")));
+            }
+        }
+    }
+    wrong.dedup();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn offences_are_found() {
+    let scan = serde_json::json!({"Node Type": "Seq Scan", "Relation Name": "systems", "Actual Rows": 90, "Actual Loops": 1,
+        "Rows Removed by Filter": 5});
+    let sort =
+        serde_json::json!({"Node Type": "Sort", "Actual Rows": 20, "Actual Loops": 1, "Plans": [scan]});
+    let mut found = Vec::new();
+    offences(&sort, INDEX_RANGE, &mut found);
+    assert_eq!(found, ["Sort of 90 rows", "reads all of systems"]);
+    offences(&sort["Plans"][0], Bounds { read: 94, sorted: 0 }, &mut found);
+    assert_eq!(found[2..], ["reads all of systems", "Seq Scan reads 95 rows of systems"]);
+}
