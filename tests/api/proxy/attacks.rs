@@ -2,6 +2,7 @@
 
 use super::*;
 use bailiwick_domain::ports::random;
+use bailiwick_store::router;
 use bailiwick_testkit::{SeededEntropy, api_test};
 
 /// Two systems of one tenant; the first has an alert and a silence.
@@ -204,4 +205,36 @@ api_test!(no_body_gets_a_fault_of_the_service, |s| generous(s), |t| async move {
     }
     attacker.get("/api/v2/alerts").await.expect(200);
     assert_eq!(everything(&victim).await, before);
+});
+
+api_test!(a_made_up_fingerprint_does_not_take_anothers_alert, |s| generous(s), |t| async move {
+    let tree = t.tree().await;
+    let victim = Client { test: &t, system: t.system(tree.customer).await };
+    let attacker = Client { test: &t, system: t.system(tree.customer).await };
+    victim.push(r#"[{"labels":{"alertname":"Secret"}}]"#).await.expect(200);
+    attacker.push(r#"[{"labels":{"alertname":"Mine"}}]"#).await.expect(200);
+    let listed = attacker.get("/api/v2/alerts").await.json();
+    let fingerprint = listed[0]["fingerprint"].as_str().unwrap().to_owned();
+    // The hash is not made against collisions: this is the state in which the victim's alert has the same one.
+    let now = t.app.now();
+    let mut stored =
+        router::alerts_of_system(&t.app.db, tree.customer, &victim.system.key, now).await.unwrap();
+    let mut tx = t.app.db.begin().await.unwrap();
+    let row = router::AlertRow {
+        organization_id: tree.customer,
+        fingerprint,
+        system_key: victim.system.key.clone(),
+        ends_at: now.plus(std::time::Duration::from_secs(3600)),
+        payload: stored.remove(0),
+    };
+    router::put_alerts(&mut tx, &[row]).await.unwrap();
+    tx.commit().await.unwrap();
+    let before = victim.get("/api/v2/alerts").await.expect(200).text();
+    for body in [
+        r#"[{"labels":{"alertname":"Mine"}}]"#,
+        r#"[{"labels":{"alertname":"Mine"},"endsAt":"2026-03-04T10:00:00Z"}]"#,
+    ] {
+        attacker.push(body).await.expect(200);
+        assert_eq!(victim.get("/api/v2/alerts").await.expect(200).text(), before);
+    }
 });
