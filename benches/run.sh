@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Load on the release build, on loopback only and bounded in time: heartbeats, inventories, the alert proxy beside
 # nginx with a fixed header. Prints a table and appends it to RESULTS.md. Arguments choose parts: start heartbeat
-# inventory proxy lists (default: all). BENCH_SECONDS sets the length of one run (default 8).
+# inventory proxy (default: all). BENCH_SECONDS sets the length of one run (default 8), BENCH_PROGRAM a binary that is
+# built already, BENCH_ENGINES the engines.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,14 +22,14 @@ finish() {
 
 source benches/load/parts.sh
 
-cargo build --release --bin bailiwick
-program=${CARGO_TARGET_DIR:-target}/release/bailiwick
+program=${BENCH_PROGRAM:-${CARGO_TARGET_DIR:-target}/release/bailiwick}
+[[ -n ${BENCH_PROGRAM:-} ]] || cargo build --release --bin bailiwick
 
 row() { printf '| %s | %s | %s | %s |\n' "$1" "$2" "$3" "$4" | tee -a "$table"; }
 wants() { printf '%s\n' "${parts[@]}" | grep -qx "$1"; }
 
 printf '| Measure | Engine | Result | Target |\n|---|---|---|---|\n' | tee "$table"
-for engine in sqlite postgres; do
+for engine in ${BENCH_ENGINES:-sqlite postgres}; do
     start_service "$engine"
     if wants start; then
         row 'start to listening' "$engine" "${start_ms} ms" '≤ 500 ms'

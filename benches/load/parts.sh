@@ -100,7 +100,7 @@ start_upstream() {
     up=$(port)
     reference_port=$(port)
     upstream=http://127.0.0.1:$up
-    reference=http://127.0.0.1:$reference_port
+    reference_url=http://127.0.0.1:$reference_port
     sed -e "s|@WORK@|$work|g; s|@UP@|$up|g; s|@REFERENCE@|$reference_port|g" benches/load/nginx.conf >"$work/nginx.conf"
     local nginx
     nginx=$(command -v nginx || echo /usr/sbin/nginx)
@@ -113,7 +113,7 @@ start_upstream() {
 load() {
     local kind=$1 connections=$2 target=$service
     case $kind in
-        nginx) target=$reference ;;
+        nginx) target=$reference_url ;;
     esac
     BENCH_CREDENTIALS=$work/credentials BENCH_KIND=$kind BENCH_DOCUMENT=crates/inventory/tests/data/inventory-ns8.json \
         wrk -t 1 -c "$connections" -d "${seconds}s" --latency -s benches/load/load.lua "$target" >"$work/wrk.out"

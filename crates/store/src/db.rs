@@ -181,7 +181,11 @@ async fn open_postgres(options: &Options) -> Result<PgPool, StoreError> {
     let connect = PgConnectOptions::from_str(&options.url)?
         .application_name("bailiwick")
         .statement_cache_capacity(500)
-        .options([("statement_timeout", "30s"), ("timezone", "UTC"), ("default_transaction_isolation", "read committed")]);
+        .options([
+            ("statement_timeout", "30s"),
+            ("timezone", "UTC"),
+            ("default_transaction_isolation", "read committed"),
+        ]);
     Ok(PgPoolOptions::new()
         .max_connections(options.connections)
         .acquire_timeout(Duration::from_secs(5))
@@ -228,12 +232,8 @@ async fn open_sqlite(options: &Options) -> Result<Engine, StoreError> {
 fn lock_file(database: &Path) -> Result<File, StoreError> {
     let mut path = database.as_os_str().to_owned();
     path.push(".lock");
-    let file = File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&path)
-        .map_err(sqlx::Error::Io)?;
+    let file =
+        File::options().create(true).truncate(false).write(true).open(&path).map_err(sqlx::Error::Io)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(std::fs::TryLockError::WouldBlock) => Err(StoreError::Locked(format!(

@@ -74,7 +74,10 @@ impl From<StoreError> for Error {
             return Error::Invalid(vec![field]);
         }
         if e.is_unreachable() {
-            return Error::Unavailable { message: "service temporarily unavailable".into(), log: e.to_string() };
+            return Error::Unavailable {
+                message: "service temporarily unavailable".into(),
+                log: e.to_string(),
+            };
         }
         Error::internal(e)
     }
