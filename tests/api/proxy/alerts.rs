@@ -359,9 +359,9 @@ api_test!(
         };
         until("noted alive", alive).await;
         system.push(r#"[{"labels":{"alertname":"A"},"endsAt":"2026-03-04T10:05:00Z"}]"#).await.expect(200);
-    t.app.stop.cancel();
-    t.advance(Duration::from_secs(30 * 60));
-    // The next process finds that nobody has served for half an hour.
+        t.app.stop.cancel();
+        t.advance(Duration::from_secs(30 * 60));
+        // The next process finds that nobody has served for half an hour.
         let again = t.replica().await;
         let system = Client { test: &again, system: system.system };
         until("shown again", async || system.alert_names("").await == ["A"]).await;
