@@ -151,12 +151,12 @@ CREATE TABLE systems (
 CREATE UNIQUE INDEX systems_key_unique ON systems (system_key);
 CREATE UNIQUE INDEX systems_secret_unique ON systems (secret_public);
 CREATE INDEX systems_creator_user ON systems (creator_user_id);
--- Every scope column with every sort column of the row itself: any first page is an index range.
+-- Every scope column with every sort column of the row itself: any first page is an index range. Keys are unique, so
+-- they need no id behind them, and the order of all of them is that of systems_key_unique.
 CREATE INDEX systems_all_name ON systems (name_key, id) WHERE deleted_at IS NULL;
 CREATE INDEX systems_all_type ON systems (type_key, id) WHERE deleted_at IS NULL;
 CREATE INDEX systems_all_fqdn ON systems (fqdn_key, id) WHERE deleted_at IS NULL;
 CREATE INDEX systems_all_version ON systems (version, id) WHERE deleted_at IS NULL;
-CREATE INDEX systems_all_key ON systems (system_key, id) WHERE deleted_at IS NULL;
 CREATE INDEX systems_all_created ON systems (created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX systems_all_updated ON systems (updated_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX systems_all_creator ON systems (creator_key, id) WHERE deleted_at IS NULL;
@@ -164,7 +164,7 @@ CREATE INDEX systems_p2_name ON systems (p2, name_key, id) WHERE deleted_at IS N
 CREATE INDEX systems_p2_type ON systems (p2, type_key, id) WHERE deleted_at IS NULL;
 CREATE INDEX systems_p2_fqdn ON systems (p2, fqdn_key, id) WHERE deleted_at IS NULL;
 CREATE INDEX systems_p2_version ON systems (p2, version, id) WHERE deleted_at IS NULL;
-CREATE INDEX systems_p2_key ON systems (p2, system_key, id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_p2_key ON systems (p2, system_key) WHERE deleted_at IS NULL;
 CREATE INDEX systems_p2_created ON systems (p2, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX systems_p2_updated ON systems (p2, updated_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX systems_p2_creator ON systems (p2, creator_key, id) WHERE deleted_at IS NULL;
@@ -172,7 +172,7 @@ CREATE INDEX systems_p3_name ON systems (p3, name_key, id) WHERE deleted_at IS N
 CREATE INDEX systems_p3_type ON systems (p3, type_key, id) WHERE deleted_at IS NULL;
 CREATE INDEX systems_p3_fqdn ON systems (p3, fqdn_key, id) WHERE deleted_at IS NULL;
 CREATE INDEX systems_p3_version ON systems (p3, version, id) WHERE deleted_at IS NULL;
-CREATE INDEX systems_p3_key ON systems (p3, system_key, id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_p3_key ON systems (p3, system_key) WHERE deleted_at IS NULL;
 CREATE INDEX systems_p3_created ON systems (p3, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX systems_p3_updated ON systems (p3, updated_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX systems_p3_creator ON systems (p3, creator_key, id) WHERE deleted_at IS NULL;
@@ -180,7 +180,7 @@ CREATE INDEX systems_org_name ON systems (organization_id, name_key, id) WHERE d
 CREATE INDEX systems_org_type ON systems (organization_id, type_key, id) WHERE deleted_at IS NULL;
 CREATE INDEX systems_org_fqdn ON systems (organization_id, fqdn_key, id) WHERE deleted_at IS NULL;
 CREATE INDEX systems_org_version ON systems (organization_id, version, id) WHERE deleted_at IS NULL;
-CREATE INDEX systems_org_key ON systems (organization_id, system_key, id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_org_key ON systems (organization_id, system_key) WHERE deleted_at IS NULL;
 CREATE INDEX systems_org_created ON systems (organization_id, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX systems_org_updated ON systems (organization_id, updated_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX systems_org_creator ON systems (organization_id, creator_key, id) WHERE deleted_at IS NULL;

@@ -179,6 +179,10 @@ impl Spec<'_> {
     fn push_order(&self, q: &mut Q) {
         let word = self.direction.as_str();
         match self.order.column() {
+            // Unique, so nothing is left to decide, and the index that makes it so serves.
+            Some(column) if self.order == SystemOrder::SystemKey => {
+                q.push(&format!(" ORDER BY {column} {word}"))
+            }
             Some(column) => q.push(&format!(" ORDER BY {column} {word}, s.id {word}")),
             None => q.push(&format!(" ORDER BY s.id {word}")),
         };
