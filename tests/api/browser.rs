@@ -15,7 +15,7 @@ use bailiwick_testkit::{
 use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
-use std::path::Path;
+use std::{path::Path, time::Duration};
 use url::Url;
 
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -61,10 +61,14 @@ impl Kind {
 }
 
 async fn stage(kind: Kind) -> Stage {
+    stage_on(Engine::Sqlite, kind).await
+}
+
+async fn stage_on(engine: Engine, kind: Kind) -> Stage {
     let site =
         Recorder::start(|_| Answer::status(200).header("content-type", "text/html").body(CALLBACK_PAGE));
     let site = site.await.unwrap();
-    let (test, service) = Test::on_port(Engine::Sqlite, |_| {}).await;
+    let (test, service) = Test::on_port(engine, |_| {}).await;
     let driver = Chromedriver::start().await.unwrap();
     let mut capabilities = driver.capabilities().unwrap();
     kind.adapt(&mut capabilities);
@@ -103,7 +107,16 @@ impl Stage {
     }
 
     async fn press(&self) {
-        self.browser.find(Locator::Css("button")).await.unwrap().click().await.unwrap();
+        let button = self.browser.find(Locator::Css("button")).await.unwrap();
+        button.clone().click().await.unwrap();
+        // The driver may answer before the form is on its way; the button is gone once the next page is there.
+        for _ in 0..400 {
+            if button.tag_name().await.is_err() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("the form leads nowhere");
     }
 
     async fn text_of(&self, css: &str) -> String {
@@ -206,6 +219,32 @@ async fn a_person_replaces_a_generated_password_in_italian_on_a_small_dark_scree
     stage.press().await;
     stage.redeem().await;
     stage.browser.clone().close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_person_signs_in_at_the_printed_address_and_out_on_either_engine() {
+    for (engine, picture) in [(Engine::Sqlite, "signed-in"), (Engine::Postgres, "signed-in-italian-dark")] {
+        let other = engine == Engine::Postgres;
+        let kind = Kind { without_javascript: true, is_italian: other, is_dark: other, is_narrow: other };
+        let stage = stage_on(engine, kind).await;
+        let address = format!("{}/oidc/login", stage.service.url);
+        stage.browser.goto(&format!("{}/oidc/", stage.service.url)).await.unwrap();
+        stage.type_into("name", "owner@example.org").await;
+        stage.type_into("password", OWNER_PASSWORD).await;
+        stage.press().await;
+        assert_eq!(stage.browser.current_url().await.unwrap().as_str(), address);
+        let title = if other { "Hai effettuato l’accesso" } else { "You are signed in" };
+        assert_eq!(stage.text_of("h1").await, title);
+        assert!(stage.text_of("dl").await.contains("owner@example.org"));
+        stage.picture(picture).await;
+        stage.press().await;
+        let title = if other { "Sei uscito" } else { "You are signed out" };
+        assert_eq!(stage.text_of("h1").await, title);
+        stage.browser.goto(&address).await.unwrap();
+        let title = if other { "Accedi" } else { "Sign in" };
+        assert_eq!(stage.text_of("h1").await, title, "nobody is signed in any more");
+        stage.browser.clone().close().await.unwrap();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

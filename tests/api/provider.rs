@@ -5,5 +5,6 @@ mod client;
 mod endings;
 mod flow;
 mod input;
+mod login;
 mod scripted;
 mod tokens;

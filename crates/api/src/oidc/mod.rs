@@ -10,6 +10,7 @@ mod cors;
 mod error;
 mod form;
 mod interaction;
+mod login;
 mod pages;
 mod session_end;
 mod sign_in;
@@ -29,6 +30,8 @@ use bailiwick_app::{App, oidc::claims};
 /// Every route of the provider.
 pub fn router() -> Router<App> {
     Router::new()
+        .route("/oidc", get(login::to_login))
+        .route("/oidc/login", get(login::show).post(login::sign_out))
         .route("/oidc/.well-known/openid-configuration", get(discovery))
         .route("/oidc/jwks", get(jwks))
         .route("/oidc/auth", get(authorize::authorize))

@@ -4,6 +4,7 @@
 //! beside `en` and `it` (a test compares them), and its code in [`Language`].
 
 use axum::response::{Html, IntoResponse, Response};
+use bailiwick_app::oidc::login::Person;
 use bailiwick_domain::Error;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use minijinja::{Environment, value::Serde};
@@ -23,10 +24,11 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     all
 });
 
-const SOURCES: [(&str, &str); 4] = [
+const SOURCES: [(&str, &str); 5] = [
     ("layout.html", include_str!("../../templates/layout.html")),
     ("sign_in.html", include_str!("../../templates/sign_in.html")),
     ("new_password.html", include_str!("../../templates/new_password.html")),
+    ("signed_in.html", include_str!("../../templates/signed_in.html")),
     ("message.html", include_str!("../../templates/message.html")),
 ];
 
@@ -118,6 +120,17 @@ pub fn form(language: Language, page: &FormPage<'_>) -> Response {
         "form_token": page.form_token,
     });
     render(language, page.status, template, values, page.form_target)
+}
+
+/// Renders who is signed in, with the form that signs out.
+pub fn signed_in(language: Language, person: &Person, form_token: &str) -> Response {
+    let values = json!({
+        "name": person.name,
+        "email": person.email,
+        "organization": person.organization,
+        "form_token": form_token,
+    });
+    render(language, StatusCode::OK, "signed_in.html", values, None)
 }
 
 /// Renders a notice; `detail` is for the client's developer.

@@ -23,7 +23,8 @@ pub async fn by_form(State(app): State<App>, headers: HeaderMap, Form(parameters
     end(&app, &headers, &parameters).await
 }
 
-async fn end(app: &App, headers: &HeaderMap, parameters: &Parameters) -> Response {
+/// Ends the browser's login and leads on.
+pub async fn end(app: &App, headers: &HeaderMap, parameters: &Parameters) -> Response {
     let language = Language::of(headers);
     let outcome = async {
         sign_out::sign_out(app, &cookies::read(app, headers)).await?;

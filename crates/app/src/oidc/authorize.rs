@@ -4,7 +4,8 @@ use super::{Code, INTERACTION, Refused, clients, fresh_secret, issuer};
 use crate::{App, auth::token_digest};
 use bailiwick_domain::{Error, Result, Ts};
 use bailiwick_store::{
-    Tx, identities,
+    Tx,
+    identities::{self, Identified},
     oidc::{
         grants::{self, Grant},
         interactions::{self, Interaction},
@@ -129,11 +130,11 @@ pub async fn authorize(app: &App, parameters: &Parameters, browser: &Browser) ->
         Err(refused) => return Ok(refuse(&refused)),
     };
     let now = app.now();
-    let login = live_login(app, browser.login.as_deref(), now).await?.filter(|login| {
+    let login = live_login(app, browser, now).await?.filter(|(login, _)| {
         let age = now.since(login.authenticated_at);
         !wish.sign_in && wish.max_age.is_none_or(|max_age| age <= max_age)
     });
-    if let Some(login) = login {
+    if let Some((login, _)) = login {
         let mut tx = app.db.begin().await?;
         if let Some(address) = grant(app, &mut tx, &request, &login, now).await? {
             tx.commit().await?;
@@ -143,7 +144,7 @@ pub async fn authorize(app: &App, parameters: &Parameters, browser: &Browser) ->
     if wish.no_page {
         return Ok(refuse(&Refused::new(Code::LoginRequired, "nobody is signed in in this browser")));
     }
-    let (interaction, browser) = store(app, &request, browser.browser.as_deref(), now).await?;
+    let (interaction, browser) = store(app, Some(&request), browser, now).await?;
     Ok(Authorized::SignIn { interaction, browser })
 }
 
@@ -242,12 +243,12 @@ fn wish(parameters: &Parameters) -> Result<Wish, Refused> {
     Ok(Wish { no_page: has("none"), sign_in, max_age })
 }
 
-/// The login of this browser, unless it has ended or its user may not come in.
-pub(super) async fn live_login(app: &App, cookie: Option<&str>, now: Ts) -> Result<Option<Login>> {
-    let Some(cookie) = cookie.filter(|cookie| is_cookie(cookie)) else { return Ok(None) };
+/// The login of this browser and whose it is, unless it has ended or its user may not come in.
+pub(super) async fn live_login(app: &App, browser: &Browser, now: Ts) -> Result<Option<(Login, Identified)>> {
+    let Some(cookie) = browser.login.as_deref().filter(|cookie| is_cookie(cookie)) else { return Ok(None) };
     let Some(login) = logins::by_token(&app.db, &token_digest(cookie), now).await? else { return Ok(None) };
     let user = identities::get(&app.db, login.user_id).await?;
-    Ok(user.is_some_and(|user| user.standing.is_enabled()).then_some(login))
+    Ok(user.filter(|user| user.standing.is_enabled()).map(|user| (login, user)))
 }
 
 /// Whether a cookie can be one of ours.
@@ -255,14 +256,15 @@ pub(super) fn is_cookie(value: &str) -> bool {
     value.len() == CHALLENGE_CHARS && is_base64url(value)
 }
 
-async fn store(
+/// Stores what waits for a sign-in: a request, or none when a person came without a client.
+pub(super) async fn store(
     app: &App,
-    request: &AuthorizationRequest,
-    browser: Option<&str>,
+    request: Option<&AuthorizationRequest>,
+    browser: &Browser,
     now: Ts,
 ) -> Result<(Uuid, String)> {
     // The same cookie for all waiting requests of a browser, so that two tabs do not disturb each other.
-    let browser = match browser.filter(|cookie| is_cookie(cookie)) {
+    let browser = match browser.browser.as_deref().filter(|cookie| is_cookie(cookie)) {
         Some(known) => known.to_owned(),
         None => fresh_secret(&*app.entropy),
     };
@@ -294,8 +296,7 @@ pub(super) async fn grant(
     if client.is_none_or(|client| !client.may_redirect_to(&request.redirect_uri)) {
         return Ok(None);
     }
-    let user = identities::get_steady(tx, login.user_id).await?;
-    if user.is_none_or(|user| !user.standing.is_enabled()) || !logins::hold(tx, login.id).await? {
+    if !hold(tx, login).await? {
         return Ok(None);
     }
     let code = fresh_secret(&*app.entropy);
@@ -322,6 +323,12 @@ pub(super) async fn grant(
     grants::insert(tx, &grant, &token_digest(&code)).await?;
     let state = request.state.as_deref();
     Ok(Some(address(app, &request.redirect_uri, &[("code", Some(&code)), ("state", state)])))
+}
+
+/// Whether user and login are still good; both stay so until the transaction ends.
+pub(super) async fn hold(tx: &mut Tx, login: &Login) -> Result<bool> {
+    let user = identities::get_steady(tx, login.user_id).await?;
+    Ok(user.is_some_and(|user| user.standing.is_enabled()) && logins::hold(tx, login.id).await?)
 }
 
 /// The address that carries a refusal to the client.

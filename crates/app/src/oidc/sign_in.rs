@@ -5,7 +5,7 @@
 
 use super::{
     authorize::{self, AuthorizationRequest, Browser, is_cookie},
-    fresh_secret, issuer,
+    fresh_secret, issuer, login,
 };
 use crate::{
     App,
@@ -110,7 +110,7 @@ pub enum Progress {
 /// A completed sign-in.
 #[derive(Clone, Debug)]
 pub struct SignedIn {
-    /// The client's address with the code.
+    /// The client's address with the code; without a client the provider's own page.
     pub address: String,
     /// Cookie of the login.
     pub login: String,
@@ -135,27 +135,30 @@ pub async fn page(app: &App, id: Uuid, browser: &Browser) -> Result<Option<Page>
     let request = request_of(&interaction)?;
     Ok(Some(Page {
         replaces_password: interaction.must_replace_password,
-        form_target: authorize::form_target(&request.redirect_uri),
-        login_hint: request.login_hint,
+        form_target: request.as_ref().and_then(|request| authorize::form_target(&request.redirect_uri)),
+        login_hint: request.and_then(|request| request.login_hint),
         form_token: form_token(app, cookie, id),
     }))
 }
 
-/// Proof that a form was made for this browser and this request.
-pub fn form_token(app: &App, browser: &str, id: Uuid) -> String {
-    URL_SAFE_NO_PAD.encode(app.keys.mac(FORM, &form_data(browser, id)))
+/// Proof that a form was made for the browser with this cookie and for what the id names.
+pub(super) fn form_token(app: &App, cookie: &str, id: Uuid) -> String {
+    URL_SAFE_NO_PAD.encode(app.keys.mac(FORM, &form_data(cookie, id)))
+}
+
+/// Whether the form of this waiting request was made for this browser.
+pub fn is_form_token(app: &App, browser: &Browser, id: Uuid, given: &str) -> bool {
+    made_form_token(app, browser.browser.as_deref(), id, given)
 }
 
 /// Whether [`form_token`] made it.
-pub fn is_form_token(app: &App, browser: &Browser, id: Uuid, given: &str) -> bool {
-    let (Some(browser), Ok(given)) = (browser.browser.as_deref(), URL_SAFE_NO_PAD.decode(given)) else {
-        return false;
-    };
-    app.keys.is_mac(FORM, &form_data(browser, id), &given)
+pub(super) fn made_form_token(app: &App, cookie: Option<&str>, id: Uuid, given: &str) -> bool {
+    let (Some(cookie), Ok(given)) = (cookie, URL_SAFE_NO_PAD.decode(given)) else { return false };
+    app.keys.is_mac(FORM, &form_data(cookie, id), &given)
 }
 
-fn form_data(browser: &str, id: Uuid) -> Vec<u8> {
-    [id.as_bytes(), browser.as_bytes()].concat()
+fn form_data(cookie: &str, id: Uuid) -> Vec<u8> {
+    [id.as_bytes(), cookie.as_bytes()].concat()
 }
 
 /// The page's form: name and password.
@@ -306,7 +309,8 @@ async fn latest(app: &App, browser: &Browser) -> Result<Interaction, Denied> {
     interactions::latest(&app.db, &token_digest(cookie), app.now()).await?.ok_or(Denied::Gone)
 }
 
-fn request_of(interaction: &Interaction) -> Result<AuthorizationRequest> {
+/// None when a person came without a client.
+fn request_of(interaction: &Interaction) -> Result<Option<AuthorizationRequest>> {
     serde_json::from_value(interaction.request.clone()).map_err(Error::internal)
 }
 
@@ -375,7 +379,7 @@ async fn take(tx: &mut Tx, interaction: &Interaction) -> Result<(), Denied> {
     if interactions::take(tx, interaction).await? { Ok(()) } else { Err(Denied::Gone) }
 }
 
-/// Ends the waiting request with a login and a code.
+/// Ends the waiting request with a login and, for a client, a code.
 async fn complete(
     app: &App,
     tx: &mut Tx,
@@ -397,8 +401,11 @@ async fn answer(
     let now = app.now();
     let request = request_of(interaction)?;
     let (login, cookie) = log_in(app, tx, user, browser, now).await?;
-    let address = authorize::grant(app, tx, &request, &login, now).await?.ok_or(Denied::Gone)?;
-    Ok(SignedIn { address, login: cookie })
+    let address = match request {
+        Some(request) => authorize::grant(app, tx, &request, &login, now).await?,
+        None => authorize::hold(tx, &login).await?.then(|| login::address(app)),
+    };
+    Ok(SignedIn { address: address.ok_or(Denied::Gone)?, login: cookie })
 }
 
 /// The login of this browser from now on: the one it has if the same person signs in again, else a new one, and what

@@ -1,0 +1,52 @@
+//! `/oidc/login`: signing in without a client, and who is signed in.
+
+use super::{
+    authorize::{see_other, sign_in_page},
+    cookies,
+    form::Form,
+    pages::{self, Language, Notice},
+    session_end,
+};
+use crate::extract::Ctx;
+use axum::{extract::State, response::Response};
+use bailiwick_app::{
+    App,
+    oidc::{
+        authorize::Parameters,
+        login::{self, Landing},
+    },
+};
+use http::HeaderMap;
+
+/// `GET /oidc`.
+pub async fn to_login(State(app): State<App>, headers: HeaderMap) -> Response {
+    see_other(Language::of(&headers), &login::address(&app))
+}
+
+/// Who is signed in; the sign-in page when nobody is.
+pub async fn show(State(app): State<App>, Ctx(context): Ctx, headers: HeaderMap) -> Response {
+    let language = Language::of(&headers);
+    // Each request may store a row, so it is limited like the token endpoint.
+    if let Err(error) = app.token_requests.check(context.client_ip) {
+        return pages::fault(language, &error);
+    }
+    match login::land(&app, &cookies::read(&app, &headers)).await {
+        Ok(Landing::SignedIn { person, form_token }) => pages::signed_in(language, &person, &form_token),
+        Ok(Landing::SignIn { interaction, browser }) => {
+            let mut response = see_other(language, &sign_in_page(&app, interaction));
+            cookies::set_browser(&app, response.headers_mut(), &browser);
+            response
+        }
+        Err(error) => pages::fault(language, &error),
+    }
+}
+
+/// The page's form: the provider's sign-out, leading nowhere else.
+pub async fn sign_out(State(app): State<App>, headers: HeaderMap, Form(parameters): Form) -> Response {
+    let given = parameters.one("form_token").ok().flatten().unwrap_or_default();
+    if login::is_form_token(&app, &cookies::read(&app, &headers), given) {
+        session_end::end(&app, &headers, &Parameters::default()).await
+    } else {
+        pages::notice(Language::of(&headers), Notice::Expired, None)
+    }
+}
