@@ -127,6 +127,10 @@ pub struct Provider {
     pub generated_password: Duration,
     /// Registered clients; the default one is always there.
     pub clients: Vec<Client>,
+    /// Exact redirect URIs of the default client besides those of `public_url` and `app_url`.
+    pub redirect_uris: Vec<String>,
+    /// The same for addresses after sign-out.
+    pub post_logout_redirect_uris: Vec<String>,
 }
 
 /// A client of the embedded provider.
@@ -290,6 +294,8 @@ impl Settings {
                 code: Duration::from_secs(60),
                 generated_password: Duration::from_secs(7 * 86_400),
                 clients: Vec::new(),
+                redirect_uris: Vec::new(),
+                post_logout_redirect_uris: Vec::new(),
             },
             systems: Systems {
                 key_prefix: "SYS".to_owned(),

@@ -2,7 +2,8 @@
 
 use crate::config::{self, AlertingMode, Config};
 use bailiwick_app::settings::{
-    AlertLimits, Alerting, Limits, Network, Owner, RemoteRouter, Router, RouterKind, Secret, Settings, Systems, Tokens,
+    AlertLimits, Alerting, Limits, Network, Owner, Provider, RemoteRouter, Router, RouterKind, Secret,
+    Settings, Systems, Tokens,
 };
 
 /// The settings of a checked configuration; `secret` is the configured one or that of the data directory.
@@ -26,6 +27,12 @@ pub fn settings(config: &Config, secret: &config::Secret) -> Settings {
             refresh: config.tokens.refresh_lifetime,
             ..defaults.tokens
         },
+        provider: Provider {
+            clients: config.clients.clone(),
+            redirect_uris: uris(&config.identity.redirect_uris),
+            post_logout_redirect_uris: uris(&config.identity.post_logout_redirect_uris),
+            ..defaults.provider
+        },
         systems: Systems {
             key_prefix: config.systems.key_prefix.as_str().to_owned(),
             liveness_timeout: config.systems.liveness_timeout,
@@ -36,6 +43,10 @@ pub fn settings(config: &Config, secret: &config::Secret) -> Settings {
         limits: limits(config),
         ..defaults
     }
+}
+
+fn uris(uris: &[config::ClientUri]) -> Vec<String> {
+    uris.iter().map(|uri| uri.as_str().to_owned()).collect()
 }
 
 fn network(network: &config::Network) -> Network {

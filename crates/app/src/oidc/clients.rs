@@ -104,15 +104,21 @@ impl Client {
 
 fn default_client(settings: &Settings) -> Client {
     let base = &settings.public_url;
-    let addresses = |path: &str| Addresses {
-        exact: vec![format!("{base}/{path}")],
+    // The user interface may have an address of its own.
+    let addresses = |path: &str, more: &[String]| Addresses {
+        exact: [base, &settings.app_url]
+            .map(|base| format!("{base}/{path}"))
+            .into_iter()
+            .chain(more.iter().cloned())
+            .collect(),
         loopback_path: loopback_path(base, path),
     };
+    let provider = &settings.provider;
     Client {
         id: DEFAULT_ID.to_owned(),
         secret_sha256: None,
-        redirects: addresses(DEFAULT_REDIRECT),
-        post_logout: addresses(DEFAULT_POST_LOGOUT),
+        redirects: addresses(DEFAULT_REDIRECT, &provider.redirect_uris),
+        post_logout: addresses(DEFAULT_POST_LOGOUT, &provider.post_logout_redirect_uris),
         first_party: true,
     }
 }
@@ -173,11 +179,12 @@ pub fn is_client_origin(settings: &Settings, origin: &str) -> bool {
             .any(|c| configured(c).redirects.allow_origin(origin))
 }
 
-/// What is wrong with the configured clients; empty when nothing is. For the check at the start.
-pub fn problems(clients: &[Configured]) -> Vec<String> {
+/// What is wrong with the configured clients, each with the client's id; empty when nothing is. For the check at the
+/// start.
+pub fn problems(clients: &[Configured]) -> Vec<(&str, String)> {
     let mut found = Vec::new();
     for (index, client) in clients.iter().enumerate() {
-        let mut say = |text: &str| found.push(format!("identity.clients: `{}`: {text}", client.id));
+        let mut say = |text: &str| found.push((client.id.as_str(), text.to_owned()));
         if client.id.is_empty() || client.id.len() > 128 || !client.id.bytes().all(|b| b.is_ascii_graphic()) {
             say("the id must have 1 to 128 visible ASCII characters");
         }
@@ -206,7 +213,8 @@ pub fn problems(clients: &[Configured]) -> Vec<String> {
     found
 }
 
-fn problem_of_address(uri: &str) -> Option<&'static str> {
+/// Why nobody may be sent there; the words go after the address.
+pub fn problem_of_address(uri: &str) -> Option<&'static str> {
     let Ok(url) = Url::parse(uri) else { return Some("is not an absolute URI") };
     if url.fragment().is_some() {
         return Some("must not have a fragment");
@@ -282,6 +290,25 @@ mod tests {
         assert!(client.may_redirect_to("https://my.example.org/login-redirect"));
         assert!(!client.may_redirect_to("http://localhost:5173/login-redirect"));
         assert!(!client.may_redirect_to("https://my.example.org/login-redirect/../x"));
+    }
+
+    #[test]
+    fn a_user_interface_elsewhere_and_configured_addresses_belong_to_the_default_client() {
+        let mut s = settings("https://my.example.org");
+        s.app_url = "https://ui.example.org".into();
+        s.provider.redirect_uris = vec!["https://other.example.org/cb".into()];
+        s.provider.post_logout_redirect_uris = vec!["https://other.example.org/bye".into()];
+        let client = default_client(&s);
+        for base in ["https://my.example.org", "https://ui.example.org"] {
+            assert!(client.may_redirect_to(&format!("{base}/login-redirect")));
+            assert!(client.may_return_to(&format!("{base}/login")));
+            assert!(!client.may_redirect_to(&format!("{base}/login")));
+            assert!(is_client_origin(&s, base));
+        }
+        assert!(client.may_redirect_to("https://other.example.org/cb"));
+        assert!(client.may_return_to("https://other.example.org/bye"));
+        assert!(!client.may_redirect_to("https://other.example.org/bye"));
+        assert!(!client.may_return_to("https://other.example.org/cb"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Rules over values that are each well formed.
 
-use super::{AlertingMode, Config, Problem};
+use super::{AlertingMode, Config, Problem, clients};
 use std::time::Duration;
 
 /// Fewest bytes of the secret (contract 01 §2.2).
@@ -52,4 +52,6 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     let prefix = config.systems.key_prefix.as_str();
     let plain = prefix.len() <= 32 && prefix.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
     refuse(!plain, &["systems.key_prefix"], "is not made of at most 32 letters A to Z and digits");
+
+    problems.extend(clients::problems(&config.clients));
 }

@@ -1,6 +1,7 @@
 //! The settings' own types: secrets, addresses, database locations, enumerations.
 
 use super::value::{Choice, Form, Kind, Value};
+use bailiwick_app::oidc::clients::problem_of_address;
 use std::{
     fmt,
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -9,7 +10,7 @@ use std::{
 use url::Url;
 
 /// What stands in the place of a secret.
-const COVERED: &str = "***";
+pub(super) const COVERED: &str = "***";
 
 /// A text that no log, error or report ever shows.
 #[derive(Clone, PartialEq, Eq)]
@@ -163,6 +164,27 @@ impl Value for BasePath {
     }
 }
 
+/// An address of an OpenID client, kept as it is written: it is compared character by character.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientUri(String);
+
+impl ClientUri {
+    /// The address.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Value for ClientUri {
+    const KIND: Kind = Kind::text("URI");
+    fn parse(text: &str) -> Result<Self, String> {
+        problem_of_address(text).map_or_else(|| Ok(ClientUri(text.into())), |why| Err(why.into()))
+    }
+    fn show(&self) -> Option<String> {
+        Some(self.0.clone())
+    }
+}
+
 /// One path segment or word of `A-Z a-z 0-9 - _ .`, so that it needs no escaping anywhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word(String);
@@ -202,7 +224,11 @@ impl Value for Network {
         let address = address.parse::<IpAddr>().map_err(|_| why)?;
         let most = if address.is_ipv4() { 32 } else { 128 };
         let bits = bits.map_or(Ok(most), str::parse::<u8>).map_err(|_| why)?;
-        if bits > most { Err(why.into()) } else { Ok(Network(bailiwick_app::settings::Network { address, bits })) }
+        if bits > most {
+            Err(why.into())
+        } else {
+            Ok(Network(bailiwick_app::settings::Network { address, bits }))
+        }
     }
     fn show(&self) -> Option<String> {
         Some(format!("{}/{}", self.0.address, self.0.bits))

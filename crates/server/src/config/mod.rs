@@ -1,8 +1,10 @@
 //! Configuration: defaults, then a TOML file, then the environment, then flags. Plain data; every mistake at once.
 //!
-//! To add a setting, add a line to [`sections`]; a rule over several settings goes into `check`.
+//! To add a setting, add a line to [`sections`]; a rule over several settings goes into `check`. The one map, of OpenID
+//! clients by id, is in `clients`.
 
 mod check;
+mod clients;
 mod kinds;
 mod older;
 mod render;
@@ -16,8 +18,8 @@ mod value;
 mod tests;
 
 pub use kinds::{
-    AlertingMode, BasePath, DatabaseUrl, HttpUrl, IdentityMode, LogFilter, LogFormat, Network, Origin,
-    RouterKind, Secret, Word,
+    AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, LogFilter, LogFormat, Network,
+    Origin, RouterKind, Secret, Word,
 };
 pub use render::{effective, reference, schema};
 pub use secret::ensure_secret;
@@ -29,6 +31,7 @@ pub use sections::{
 pub use sources::FILE_VARIABLE;
 pub use value::{Choice, Form, Kind, Size, Value};
 
+use bailiwick_app::settings::Client;
 use sources::{Entry, Found};
 use std::{fmt, net::IpAddr};
 
@@ -73,6 +76,8 @@ pub struct Config {
     pub database: Database,
     /// `identity`
     pub identity: Identity,
+    /// `identity.clients`
+    pub clients: Vec<Client>,
     /// `owner`
     pub owner: Owner,
     /// `tokens`
@@ -123,7 +128,7 @@ pub fn load(
 ) -> Result<Config, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut found = Found::new();
-    let in_file = file.map(|text| sources::from_file(text, &mut problems)).unwrap_or_default();
+    let (in_file, clients) = file.map(|text| sources::from_file(text, &mut problems)).unwrap_or_default();
     let (old, ours) = sources::from_environment(environment, &mut problems);
     let flag = |(path, text): &(String, String)| Entry {
         path: path.clone(),
@@ -138,6 +143,7 @@ pub fn load(
         found.retain(|path, _| !problems.iter().any(|problem| problem.setting == *path));
         Config::read(&found, &mut Vec::new())
     });
+    let config = config.map(|config| Config { clients, ..config });
     if let Some(config) = &config {
         check::rules(config, &mut problems);
     }
@@ -164,6 +170,7 @@ impl Config {
             http: http?,
             database: database?,
             identity: identity?,
+            clients: Vec::new(),
             owner: owner?,
             tokens: tokens?,
             alerting: alerting?,

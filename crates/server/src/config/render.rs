@@ -1,7 +1,7 @@
 //! The configuration as text: the effective one, its JSON schema, its reference.
 
 use super::{
-    Config, DEFAULT_FILE, SectionTable, Setting, TABLES,
+    Config, DEFAULT_FILE, Identity, SectionTable, Setting, TABLES, clients,
     value::{Form, Kind, Value},
 };
 use serde_json::{Value as Json, json};
@@ -41,6 +41,9 @@ pub fn effective(config: &Config) -> String {
                 },
             };
         }
+    }
+    for client in &config.clients {
+        out.push_str(&clients::effective(client));
     }
     out
 }
@@ -96,6 +99,7 @@ pub fn schema() -> Json {
             }
         }
     }
+    root["properties"]["identity"]["properties"]["clients"] = clients::schema();
     root
 }
 
@@ -166,6 +170,9 @@ pub fn reference() -> String {
         out.push_str("| Setting | Type | Default | Meaning |\n|---|---|---|---|\n");
         for setting in table.settings {
             out.push_str(&reference_row(setting));
+        }
+        if table.name == Identity::TABLE.name {
+            out.push_str(&clients::reference());
         }
     }
     out.push_str(

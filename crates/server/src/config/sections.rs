@@ -2,8 +2,8 @@
 
 use super::{
     kinds::{
-        AlertingMode, BasePath, DatabaseUrl, HttpUrl, IdentityMode, LogFilter, LogFormat, Network, Origin,
-        RouterKind, Secret, Word,
+        AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, LogFilter, LogFormat, Network,
+        Origin, RouterKind, Secret, Word,
     },
     section::section,
     value::Size,
@@ -56,6 +56,12 @@ section! {
     Identity in "identity", keys "identity.";
     /// `embedded`: the service is its own OpenID provider under `/oidc`.
     mode: IdentityMode = "embedded";
+    /// Redirect addresses of the default client `bailiwick`, compared character by character. `<public_url>/login-redirect`
+    /// and `<app_url>/login-redirect` are always accepted.
+    redirect_uris: Vec<ClientUri>;
+    /// Addresses to which the default client may send a browser after sign-out. `<public_url>/login` and `<app_url>/login`
+    /// are always accepted.
+    post_logout_redirect_uris: Vec<ClientUri>;
 }
 
 section! {

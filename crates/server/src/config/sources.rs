@@ -1,11 +1,12 @@
 //! Where settings come from: file, environment, flags, the later ones winning.
 
 use super::{
-    Problem, older,
+    Problem, clients, older,
     section::{Setting, VARIABLE_PREFIX},
     settings,
     value::Form,
 };
+use bailiwick_app::settings::Client;
 use std::{collections::BTreeMap, fs};
 
 /// A setting's text and where it was given.
@@ -69,11 +70,14 @@ fn secret_file(path: &str) -> Result<String, String> {
     Ok(text.trim_end_matches(['\r', '\n']).to_owned())
 }
 
-/// The entries of a TOML text. A mistake in its grammar is told by line only: the line itself may hold a secret.
-pub(super) fn from_file(text: &str, problems: &mut Vec<Problem>) -> Vec<Entry> {
-    let mut entries = Vec::new();
+/// The entries and the clients of a TOML text. A mistake in its grammar is told by line only: the line itself may hold a secret.
+pub(super) fn from_file(text: &str, problems: &mut Vec<Problem>) -> (Vec<Entry>, Vec<Client>) {
+    let (mut entries, mut found) = (Vec::new(), Vec::new());
     match text.parse::<toml::Table>() {
-        Ok(table) => walk("", &table, &mut entries, problems),
+        Ok(mut table) => {
+            found = clients::take(&mut table, problems);
+            walk("", &table, &mut entries, problems);
+        }
         Err(why) => {
             let before = why.span().and_then(|span| text.get(..span.start)).unwrap_or("");
             let line = before.matches('\n').count() + 1;
@@ -81,7 +85,7 @@ pub(super) fn from_file(text: &str, problems: &mut Vec<Problem>) -> Vec<Entry> {
             problems.push(Problem::new("", "configuration file", message));
         }
     }
-    entries
+    (entries, found)
 }
 
 /// Collects the leaves of a table.

@@ -126,6 +126,68 @@ fn rules_over_settings_are_told_together() {
 }
 
 #[test]
+fn clients_are_registered_by_table_and_the_default_one_takes_more_addresses() {
+    let digest = "41ef4bb0b23661e66301aac36066912dac037827b4ae63a7b1165a5aa93ed4eb";
+    let file = format!(
+        "[identity]\nredirect_uris = [\"http://localhost:1/other\"]\n\
+        [identity.clients.console]\nredirect_uris = [\"https://console.example/cb?a=b\", \"app.example:/cb\"]\n\
+        post_logout_redirect_uris = [\"https://console.example/\"]\nsecret_sha256 = \"{digest}\"\n\
+        [identity.clients.\"a.b\"]\nredirect_uris = [\"https://b.example/cb\"]\n"
+    );
+    let env =
+        [("BAILIWICK_IDENTITY__POST_LOGOUT_REDIRECT_URIS", "https://one.example/,https://two.example/")];
+    let config = loaded(&file, &env, &[("app_url", "https://ui.example/")]);
+    let text = effective(&config);
+    assert!(!text.contains(digest) && text.contains("[identity.clients.\"a.b\"]"), "{text}");
+    assert_eq!(effective(&loaded(&text.replace("***", digest), &[], &[])).matches("example/cb").count(), 2);
+
+    let settings = crate::settings::settings(&config, &Secret::new("0123456789abcdef0123456789abcdef"));
+    let of = |id: &str| bailiwick_app::oidc::clients::find(&settings, id).unwrap();
+    assert!(of("console").may_redirect_to("https://console.example/cb?a=b") && !of("console").is_public());
+    assert!(of("console").may_redirect_to("app.example:/cb"));
+    assert!(of("console").may_return_to("https://console.example/") && of("console").is_first_party());
+    assert!(of("a.b").may_redirect_to("https://b.example/cb") && of("a.b").is_public());
+    assert!(!of("bailiwick").may_redirect_to("https://b.example/cb"));
+    assert!(of("bailiwick").may_redirect_to("http://localhost:1/other"));
+    assert!(of("bailiwick").may_redirect_to("https://ui.example/login-redirect"));
+    assert!(of("bailiwick").may_return_to("https://ui.example/login"));
+    assert!(of("bailiwick").may_return_to("https://two.example/"));
+    let schema = schema();
+    let client = &schema["properties"]["identity"]["properties"]["clients"]["additionalProperties"];
+    assert_eq!(client["properties"]["redirect_uris"]["minItems"], 1);
+}
+
+#[test]
+fn problems_of_clients_are_told_among_the_others() {
+    let file = "colour = \"red\"\n[identity]\nredirect_uris = [\"/relative\"]\n\
+        [identity.clients.bailiwick]\nredirect_uris = [\"https://a.example/#x\"]\nsecret_sha256 = \"plain-hunter2\"\n\
+        [identity.clients.theirs]\nredirect_uris = []\nfirst_party = false\n\
+        [identity.clients.typo]\nredirect_uri = \"https://a.example/\"\n\
+        [identity.clients.text]\nredirect_uris = \"https://a.example/\"\n";
+    let told = problems(file, &[("BAILIWICK_IDENTITY__CLIENTS__X__SECRET", "hunter2")]);
+    for start in [
+        "colour (configuration file)",
+        "identity.redirect_uris (configuration file): `/relative` has the item `/relative`, which is not an absolute URI",
+        "identity.clients.bailiwick (configuration file): this id belongs",
+        "identity.clients.bailiwick (configuration file): `https://a.example/#x` must not have a fragment",
+        "identity.clients.bailiwick (configuration file): the secret must be given as 64 hex digits",
+        "identity.clients.theirs (configuration file): clients of third parties",
+        "identity.clients.theirs (configuration file): at least one redirect URI",
+        "identity.clients.typo (configuration file): cannot be read: unknown field `redirect_uri`",
+        "identity.clients.text (configuration file): cannot be read: invalid type",
+        "identity.clients.x.secret (variable BAILIWICK_IDENTITY__CLIENTS__X__SECRET): is not a setting",
+    ] {
+        assert_eq!(told.iter().filter(|line| line.starts_with(start)).count(), 1, "{start}\n{told:#?}");
+    }
+    assert_eq!(told.len(), 10, "{told:#?}");
+    assert!(!told.concat().contains("hunter2"));
+    assert!(
+        problems("[identity]\nclients = 1\n", &[])[0]
+            .starts_with("identity.clients (configuration file): must be")
+    );
+}
+
+#[test]
 fn a_broken_file_is_told_by_line_without_its_text() {
     let told = problems("data_dir = \"x\"\nsecret = hunter2hunter2\n", &[]);
     assert_eq!(told.len(), 1, "{told:?}");
