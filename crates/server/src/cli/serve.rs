@@ -2,7 +2,7 @@
 
 use super::{fail, print, wire};
 use crate::{config::Config, listen, shutdown, telemetry};
-use bailiwick_app::{App, bootstrap};
+use bailiwick_app::{App, bootstrap, oidc};
 use std::{num::NonZeroUsize, process::ExitCode};
 use tokio::runtime;
 
@@ -30,6 +30,7 @@ async fn serve(config: &Config) -> Result<listen::Server, String> {
     let db = wire::open(config, true).await?;
     let app = wire::application(config, db)?;
     let first = bootstrap::ensure_owner(&app).await.map_err(|e| e.to_string())?;
+    oidc::keys::ensure_signing_key(&app).await.map_err(|e| e.to_string())?;
     app.start_background();
     let options = listen::Options {
         workers: NonZeroUsize::new(config.http.workers as usize),
