@@ -37,7 +37,8 @@ pub async fn frame(State(app): State<App>, mut request: Request, next: Next) -> 
 fn request_id(app: &App, headers: &HeaderMap) -> String {
     let given = headers.get(&REQUEST_ID).and_then(|v| v.to_str().ok());
     let well_formed = |s: &&str| {
-        (1..=128).contains(&s.len()) && s.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
+        (1..=128).contains(&s.len())
+            && s.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
     };
     match given.filter(well_formed) {
         Some(id) => id.to_owned(),

@@ -111,4 +111,3 @@ fn cors(origins: &[String]) -> CorsLayer {
             header::RETRY_AFTER,
         ])
 }
-
