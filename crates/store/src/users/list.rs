@@ -143,12 +143,13 @@ pub async fn list(
     if page.offset() >= total {
         return Ok(Page { rows: Vec::new(), total, request: page });
     }
-    let mut q = Q::new(concat!(
-        "SELECT ",
-        columns!(),
-        " FROM users u JOIN organizations o ON o.id = u.organization_id \
-         LEFT JOIN organizations c ON c.id = u.creator_org_id"
-    ));
+    let mut q = Q::new(concat!("SELECT ", columns!(), " FROM users u "));
+    // Every user has an organization. Where the page follows an index of users, the outer join keeps SQLite from
+    // filtering all organizations beforehand.
+    q.push(if order.by == Sort::Organization { "JOIN" } else { "[[JOIN||LEFT JOIN]]" });
+    q.push(
+        " organizations o ON o.id = u.organization_id LEFT JOIN organizations c ON c.id = u.creator_org_id",
+    );
     push_where(&mut q, scope, filter);
     let (column, is_nullable) = order.by.column();
     push_order(&mut q, column, is_nullable, order.direction, "u.id");
