@@ -85,10 +85,10 @@ impl Db {
     /// A transaction whose commit may be lost by a crash of the host (never half of it): heartbeats, derived rows.
     pub async fn begin_relaxed(&self) -> Result<Tx, StoreError> {
         match &self.engine {
-            Engine::Pg(_) => {
-                let mut tx = self.begin().await?;
-                Q::new("SET LOCAL synchronous_commit = off").run(&mut tx).await?;
-                Ok(tx)
+            Engine::Pg(pool) => {
+                // One message for both.
+                let tx = pool.begin_with("BEGIN; SET LOCAL synchronous_commit = off").await?;
+                Ok(Tx::Pg(tx, None))
             }
             Engine::Lite { write, .. } => {
                 let tx = write.begin_with("PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE").await?;

@@ -19,13 +19,20 @@ pub(crate) const ENQUEUE_MANY: &str = "INSERT INTO inventory_queue \
      AS v (system_id, received_at, data_hash, data_size, body, n)\
      ||(SELECT ? AS system_id, ? AS received_at, ? AS data_hash, ? AS data_size, ? AS body, 1 AS n) v]] \
      JOIN systems s ON s.id = v.system_id ORDER BY v.n";
-/// The oldest waiting entry of each system, as long as nobody works on it and its time has come.
+/// Claims of all processes one after the other: each sees what the one before it has taken.
+const TAKE_TURN: &str = "SELECT pg_advisory_xact_lock(7263001)";
+/// The oldest waiting entries, those of one system in order: none whose system has an earlier one that somebody works
+/// on or that waits for its next try.
 pub(crate) const CLAIM: &str = "UPDATE inventory_queue SET claimed_until = ? WHERE id IN (\
      SELECT q.id FROM inventory_queue q WHERE q.quarantined_at IS NULL AND q.next_at <= ? \
      AND (q.claimed_until IS NULL OR q.claimed_until <= ?) AND NOT EXISTS (\
-     SELECT 1 FROM inventory_queue e WHERE e.system_id = q.system_id AND e.id < q.id AND e.quarantined_at IS NULL) \
-     ORDER BY q.id LIMIT ? [[FOR UPDATE SKIP LOCKED||]]) \
-     RETURNING id, system_id, received_at, data_hash, data_size, body, attempts, claimed_until";
+     SELECT 1 FROM inventory_queue e WHERE e.system_id = q.system_id AND e.id < q.id \
+     AND e.quarantined_at IS NULL AND (e.next_at > ? OR e.claimed_until > ?)) \
+     ORDER BY q.id LIMIT ? [[FOR UPDATE||]]) \
+     RETURNING id, system_id, received_at, data_hash, data_size, attempts, claimed_until";
+pub(crate) const BODY: &str = "SELECT body FROM inventory_queue WHERE id = ?";
+pub(crate) const RELEASE: &str =
+    "UPDATE inventory_queue SET claimed_until = NULL WHERE id = ? AND claimed_until = ?";
 pub(crate) const HOLD: &str =
     "SELECT id FROM inventory_queue WHERE id = ? AND claimed_until = ? [[FOR UPDATE||]]";
 pub(crate) const REMOVE: &str = "DELETE FROM inventory_queue WHERE id = ?";
@@ -112,8 +119,6 @@ pub struct Claimed {
     pub data_hash: String,
     /// Bytes of the canonical text.
     pub data_size: i64,
-    /// Canonical text, compressed.
-    pub body: Vec<u8>,
     /// Failures so far.
     pub attempts: i64,
     /// End of the lease, which names it.
@@ -127,14 +132,16 @@ struct ClaimedRow {
     received_at: TsCodec,
     data_hash: String,
     data_size: i64,
-    body: Vec<u8>,
     attempts: i64,
     claimed_until: TsCodec,
 }
 
-/// Takes up to `limit` due entries, at most one of each system and always its oldest, for the time of `lease`.
+/// Takes up to `limit` due entries for the time of `lease`, oldest first; of each system without a gap from its oldest.
 pub async fn claim(tx: &mut Tx, now: Ts, lease: Duration, limit: i64) -> Result<Vec<Claimed>, StoreError> {
-    let q = Q::new(CLAIM).bind(now.plus(lease)).bind(now).bind(now).bind(limit);
+    if tx.is_postgres() {
+        Q::new(TAKE_TURN).run(tx).await?;
+    }
+    let q = Q::new(CLAIM).bind(now.plus(lease)).bind(now).bind(now).bind(now).bind(now).bind(limit);
     let mut rows: Vec<ClaimedRow> = q.all(tx).await?;
     rows.sort_by_key(|r| r.id);
     Ok(rows
@@ -145,11 +152,22 @@ pub async fn claim(tx: &mut Tx, now: Ts, lease: Duration, limit: i64) -> Result<
             received_at: r.received_at.0,
             data_hash: r.data_hash,
             data_size: r.data_size,
-            body: r.body,
             attempts: r.attempts,
             claimed_until: r.claimed_until.0,
         })
         .collect())
+}
+
+/// The compressed body of an entry; none when the entry is gone.
+pub async fn body(on: impl Into<On<'_>>, entry: &Claimed) -> Result<Option<Vec<u8>>, StoreError> {
+    let row: Option<(Vec<u8>,)> = Q::new(BODY).bind(entry.id).optional(on).await?;
+    Ok(row.map(|r| r.0))
+}
+
+/// Gives an entry back unused.
+pub async fn release(tx: &mut Tx, entry: &Claimed) -> Result<(), StoreError> {
+    Q::new(RELEASE).bind(entry.id).bind(entry.claimed_until).run(tx).await?;
+    Ok(())
 }
 
 /// Whether the lease is still ours; if so the entry is held until the transaction ends.

@@ -301,3 +301,29 @@ api_test!(an_entry_of_a_dead_worker_is_taken_over, |t| async move {
     assert!(!bailiwick_store::inventory::hold(&mut tx, &claimed[0]).await.unwrap());
     assert_eq!(count(&t, "inventory_records").await, 1);
 });
+
+api_test!(two_workers_never_share_a_system, |t| async move {
+    let tree = t.tree().await;
+    let (s, other) = (t.system(tree.customer).await, t.system(tree.customer).await);
+    let turn = t.app.ingest().hold_worker().await;
+    let claim = async |limit| {
+        let mut tx = t.app.db.begin().await.unwrap();
+        let lease = Duration::from_secs(120);
+        let claimed = bailiwick_store::inventory::claim(&mut tx, t.app.now(), lease, limit).await.unwrap();
+        tx.commit().await.unwrap();
+        claimed.into_iter().map(|c| c.system_id).collect::<Vec<_>>()
+    };
+    for n in 0..3 {
+        send(&t, &s, format!("{{\"n\":{n}}}")).await.expect(202);
+    }
+    send(&t, &other, NSEC).await.expect(202);
+    assert_eq!(claim(2).await, [s.id, s.id]);
+    // The third document of the first system waits for the two before it.
+    assert_eq!(claim(2).await, [other.id]);
+    assert_eq!(claim(2).await, []);
+    t.advance(Duration::from_secs(120));
+    drop(turn);
+    inventory::run_until_idle(&t.app).await.unwrap();
+    assert_eq!((count(&t, "inventory_queue").await, count(&t, "inventory_records").await), (0, 4));
+    assert_eq!(latest(&t, &t.owner().await, s.id).await.expect(200).data()["data"], json!({"n": 2}));
+});

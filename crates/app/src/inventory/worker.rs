@@ -1,22 +1,22 @@
 //! The worker of contract 03 §6.1: queued documents become records, each in one transaction of its own.
 //!
-//! Entries are claimed with a lease, of each system only its oldest, so that a system's documents are handled in order
-//! and different systems side by side. A worker that dies leaves an entry whose lease ends; processing twice changes
+//! Entries are claimed with a lease, those of a system together, so that a system's documents are handled in order and
+//! different systems side by side. A worker that dies leaves an entry whose lease ends; processing twice changes
 //! nothing, because the entry is removed in the transaction that uses it.
 
 use super::unpack;
 use crate::App;
-use bailiwick_domain::{Result, System, Ts};
+use bailiwick_domain::{Result, System, SystemId, Ts};
 use bailiwick_inventory::{Document, Facts};
 use bailiwick_store::{
     StoreError, activity,
     inventory::{self, Claimed},
     systems,
 };
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 /// Entries claimed at one time.
-const CLAIMS: i64 = 16;
+const CLAIMS: i64 = 64;
 /// Longest time a claimed entry waits for a worker that has died.
 const LEASE: Duration = Duration::from_secs(120);
 /// How often the queue is looked at when nothing says that there is something.
@@ -67,22 +67,43 @@ async fn work_off(app: &App) -> Result<u64> {
         return Ok(0);
     }
     tx.commit().await?;
-    // Each entry is of another system.
+    let mut systems: Vec<Vec<&Claimed>> = Vec::new();
+    let mut places: HashMap<SystemId, usize> = HashMap::new();
+    for entry in &claimed {
+        let place = *places.entry(entry.system_id).or_insert(systems.len());
+        match systems.get_mut(place) {
+            Some(entries) => entries.push(entry),
+            None => systems.push(vec![entry]),
+        }
+    }
     let (a, b, c, d) = tokio::join!(
-        lane(app, &claimed, 0),
-        lane(app, &claimed, 1),
-        lane(app, &claimed, 2),
-        lane(app, &claimed, 3)
+        lane(app, &systems, 0),
+        lane(app, &systems, 1),
+        lane(app, &systems, 2),
+        lane(app, &systems, 3)
     );
     a.and(b).and(c).and(d)?;
     Ok(claimed.len() as u64)
 }
 
-/// Every fourth of the entries, one after the other.
-async fn lane(app: &App, claimed: &[Claimed], first: usize) -> Result<()> {
-    for entry in claimed.iter().skip(first).step_by(4) {
-        if let Err(failure) = process(app, entry).await {
-            put_back(app, entry, failure).await?;
+/// Every fourth of the systems, one after the other.
+async fn lane(app: &App, systems: &[Vec<&Claimed>], first: usize) -> Result<()> {
+    for entries in systems.iter().skip(first).step_by(4) {
+        one_system(app, entries).await?;
+    }
+    Ok(())
+}
+
+/// The entries of a system in order. One that has to be tried again stops those behind it.
+async fn one_system(app: &App, entries: &[&Claimed]) -> Result<()> {
+    for (n, entry) in entries.iter().enumerate() {
+        let Err(failure) = process(app, entry).await else { continue };
+        if put_back(app, entry, failure).await? {
+            let mut tx = app.db.begin_relaxed().await?;
+            for waiting in &entries[n + 1..] {
+                inventory::release(&mut tx, waiting).await?;
+            }
+            return Ok(tx.commit().await?);
         }
     }
     Ok(())
@@ -103,14 +124,16 @@ impl From<StoreError> for Failure {
     }
 }
 
-async fn put_back(app: &App, entry: &Claimed, failure: Failure) -> Result<()> {
+/// True when the entry is to be tried again; false when it is put aside.
+async fn put_back(app: &App, entry: &Claimed, failure: Failure) -> Result<bool> {
     let error = match failure {
         Failure::Unreachable(e) => return Err(e.into()),
         Failure::Failed(text) => text.replace('\0', " ").chars().take(ERROR_CHARS).collect::<String>(),
     };
     let (now, attempt) = (app.now(), entry.attempts + 1);
     let mut tx = app.db.begin().await?;
-    if attempt >= ATTEMPTS {
+    let again = attempt < ATTEMPTS;
+    if !again {
         tracing::warn!(entry = entry.id, system = %entry.system_id, error, "inventory document put aside");
         inventory::quarantine(&mut tx, entry, now, &error).await?;
     } else {
@@ -118,12 +141,15 @@ async fn put_back(app: &App, entry: &Claimed, failure: Failure) -> Result<()> {
         let delay = Duration::from_secs(seconds).min(LONGEST_DELAY);
         inventory::retry(&mut tx, entry, now.plus(delay), &error).await?;
     }
-    Ok(tx.commit().await?)
+    tx.commit().await?;
+    Ok(again)
 }
 
 /// One document, one transaction: record, system columns and the end of the queue entry are kept together or not.
 async fn process(app: &App, entry: &Claimed) -> Result<(), Failure> {
-    let facts = read_facts(app, entry).await?;
+    // Gone = another worker has finished it after the lease.
+    let Some(body) = inventory::body(&app.db, entry).await? else { return Ok(()) };
+    let facts = read_facts(app, body, entry.data_size).await?;
     let now = app.now();
     let mut tx = app.db.begin_relaxed().await?;
     if !inventory::hold(&mut tx, entry).await? {
@@ -153,13 +179,12 @@ async fn process(app: &App, entry: &Claimed) -> Result<(), Failure> {
     Ok(tx.commit().await?)
 }
 
-async fn read_facts(app: &App, entry: &Claimed) -> Result<Facts, Failure> {
+async fn read_facts(app: &App, body: Vec<u8>, size: i64) -> Result<Facts, Failure> {
     const ON_THE_SPOT: i64 = 256 * 1024;
     let failed = |e: &dyn std::fmt::Display| Failure::Failed(e.to_string());
-    if entry.data_size <= ON_THE_SPOT {
-        return facts_of(&entry.body, entry.data_size);
+    if size <= ON_THE_SPOT {
+        return facts_of(&body, size);
     }
-    let (body, size) = (entry.body.clone(), entry.data_size);
     app.tasks.spawn_blocking(move || facts_of(&body, size)).await.map_err(|e| failed(&e))?
 }
 
