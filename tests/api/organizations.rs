@@ -6,6 +6,8 @@ use bailiwick_testkit::{Persona, Reply, Test, api_test};
 use serde_json::{Value, json};
 
 mod lists;
+mod model;
+mod states;
 
 async fn post(t: &Test, who: &Persona, path: &str, body: Value) -> Reply {
     t.post(path).bearer(&who.token).json(body).send().await

@@ -1,7 +1,9 @@
-//! Organizations: one table for the four types. Lists and counts are in [`list`] and [`counts`].
+//! Organizations: one table for the four types. Lists and counts are in [`list`] and [`counts`], suspension and
+//! deletion in [`marks`].
 
 pub mod counts;
 pub mod list;
+pub mod marks;
 
 pub use counts::{Counts, Totals, counts_of, totals};
 pub use list::{Filter, Order, Sort, Within, list};
@@ -226,6 +228,16 @@ pub async fn hold(tx: &mut Tx, id: OrgId) -> Result<Option<Held>, StoreError> {
         }
     }
     Err(StoreError::Misuse("an organization moves faster than it can be held"))
+}
+
+/// The column whose equal values make up the subtree of an organization of this type; `own` is the name of the column
+/// that says which organization a row is or belongs to.
+pub(crate) const fn subtree_column(org_type: OrgType, own: &'static str) -> &'static str {
+    match org_type {
+        OrgType::Owner | OrgType::Distributor => "p2",
+        OrgType::Reseller => "p3",
+        OrgType::Customer => own,
+    }
 }
 
 /// An organization to create. Its place and inherited state come from the parent.

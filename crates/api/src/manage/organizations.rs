@@ -4,12 +4,15 @@ use crate::{
     envelope::Answer,
     error::Outcome,
     extract::{Ctx, Family, JsonBody, Params, PathId, Who},
-    wire::organizations::{OrganizationInput, OrganizationList, OrganizationOutput},
+    wire::{
+        organization_state::{DeletedOutput, ReactivatedOutput, RestoredOutput, SuspendedOutput},
+        organizations::{OrganizationInput, OrganizationList, OrganizationOutput},
+    },
 };
 use axum::extract::State;
 use bailiwick_app::{
     App,
-    organizations::{self, ListQuery},
+    organizations::{self, ListQuery, Move},
 };
 use bailiwick_domain::{OrgId, SortDirection};
 
@@ -78,4 +81,52 @@ pub async fn update(
     let body = || Ok(body.parse::<OrganizationInput>()?.into());
     let updated = organizations::update(&app, &caller, &request, family, id, body).await?;
     Ok(Answer::ok(format!("{} updated successfully", family.as_str()), updated.into()))
+}
+
+/// `PATCH /{p}/{id}/suspend`.
+pub async fn suspend(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    Family(family): Family,
+    PathId(id): PathId<OrgId>,
+) -> Outcome<Answer<SuspendedOutput>> {
+    let moved = organizations::change_state(&app, &caller, &request, family, id, Move::Suspend).await?;
+    Ok(Answer::ok(format!("{} suspended successfully", family.as_str()), moved.into()))
+}
+
+/// `PATCH /{p}/{id}/reactivate`.
+pub async fn reactivate(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    Family(family): Family,
+    PathId(id): PathId<OrgId>,
+) -> Outcome<Answer<ReactivatedOutput>> {
+    let moved = organizations::change_state(&app, &caller, &request, family, id, Move::Reactivate).await?;
+    Ok(Answer::ok(format!("{} reactivated successfully", family.as_str()), moved.into()))
+}
+
+/// `DELETE /{p}/{id}`.
+pub async fn soft_delete(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    Family(family): Family,
+    PathId(id): PathId<OrgId>,
+) -> Outcome<Answer<DeletedOutput>> {
+    let moved = organizations::change_state(&app, &caller, &request, family, id, Move::Delete).await?;
+    Ok(Answer::ok(format!("{} deleted successfully", family.as_str()), moved.into()))
+}
+
+/// `PATCH /{p}/{id}/restore`.
+pub async fn restore(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    Family(family): Family,
+    PathId(id): PathId<OrgId>,
+) -> Outcome<Answer<RestoredOutput>> {
+    let moved = organizations::change_state(&app, &caller, &request, family, id, Move::Restore).await?;
+    Ok(Answer::ok(format!("{} restored successfully", family.as_str()), moved.into()))
 }

@@ -3,8 +3,9 @@
 use super::{Credential::Session, Gate, Route, delete, get, patch, post, put};
 use crate::{
     manage::organizations,
-    wire::organizations::{
-        CustomerList, DistributorList, OrganizationInput, OrganizationOutput, ResellerList,
+    wire::{
+        organization_state::{DeletedOutput, ReactivatedOutput, RestoredOutput, SuspendedOutput},
+        organizations::{CustomerList, DistributorList, OrganizationInput, OrganizationOutput, ResellerList},
     },
 };
 use bailiwick_domain::OrgType;
@@ -116,14 +117,30 @@ fn family(n: &Names) -> Vec<Route> {
             .takes::<OrganizationInput>()
             .gives::<OrganizationOutput>()
             .to(organizations::update),
-        delete(&id, format!("delete{one}")).needs(n.manage).failing(f[4]),
-        patch(format!("{id}/restore"), format!("restore{one}")).needs(n.manage).failing(f[5]),
+        delete(&id, format!("delete{one}"))
+            .needs(n.manage)
+            .failing(f[4])
+            .gives::<DeletedOutput>()
+            .to(organizations::soft_delete),
+        patch(format!("{id}/restore"), format!("restore{one}"))
+            .needs(n.manage)
+            .failing(f[5])
+            .gives::<RestoredOutput>()
+            .to(organizations::restore),
         delete(format!("{id}/destroy"), format!("destroy{one}"))
             .credential(Session)
             .needs(n.destroy)
             .failing(f[6]),
-        patch(format!("{id}/suspend"), format!("suspend{one}")).needs(n.manage).failing(f[7]),
-        patch(format!("{id}/reactivate"), format!("reactivate{one}")).needs(n.manage).failing(f[8]),
+        patch(format!("{id}/suspend"), format!("suspend{one}"))
+            .needs(n.manage)
+            .failing(f[7])
+            .gives::<SuspendedOutput>()
+            .to(organizations::suspend),
+        patch(format!("{id}/reactivate"), format!("reactivate{one}"))
+            .needs(n.manage)
+            .failing(f[8])
+            .gives::<ReactivatedOutput>()
+            .to(organizations::reactivate),
         get(format!("{id}/stats"), format!("get{one}Stats")).gate(own).failing(f[9]),
     ]
     .into_iter()

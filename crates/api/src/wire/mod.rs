@@ -1,6 +1,7 @@
 //! Shapes of the wire: requests and answers as contract 01–04 write them. They never reach the use cases.
 
 pub mod inventory;
+pub mod organization_state;
 pub mod organizations;
 pub mod session;
 pub mod system_side;

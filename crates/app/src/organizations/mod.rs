@@ -1,14 +1,16 @@
-//! The three organization families (contract 02): create, read, change.
+//! The three organization families (contract 02): create, read, change, suspend, delete.
 //!
 //! Each use case decides on the place of the organization before anything of the request's body is looked at, and
 //! again on the held row in the write transaction.
 
 mod create;
 mod list;
+mod state;
 mod update;
 
 pub use create::create;
 pub use list::{ListQuery, Listed, list};
+pub use state::{Move, Moved, change_state};
 pub use update::update;
 
 use crate::App;

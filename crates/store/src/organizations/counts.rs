@@ -28,22 +28,13 @@ pub struct Counts {
     pub applications: u64,
 }
 
-/// The column whose equal values make up the subtree of an organization of this family.
-const fn subtree_column(family: OrgType) -> &'static str {
-    match family {
-        OrgType::Owner | OrgType::Distributor => "p2",
-        OrgType::Reseller => "p3",
-        OrgType::Customer => "id",
-    }
-}
-
 /// The counts of a page of one family in one statement. An organization without an entry has none of anything.
 pub async fn counts_of(
     on: impl Into<On<'_>>,
     family: OrgType,
     page: impl IntoIterator<Item = OrgId>,
 ) -> Result<HashMap<OrgId, Counts>, StoreError> {
-    let column = subtree_column(family);
+    let column = super::subtree_column(family, "id");
     let mut q = Q::new(&format!(
         "SELECT o.{column} AS root, o.type, CAST(COUNT(*) AS BIGINT), CAST(SUM(n.systems) AS BIGINT) \
          FROM organizations o JOIN organization_counts n ON n.organization_id = o.id \
