@@ -63,8 +63,14 @@ async fn fill(cluster: &Cluster) -> Db {
     let app = App::new(settings(), db.clone(), clock, entropy, Catalogue::built_in().clone()).unwrap();
     bootstrap::ensure_owner(&app).await.unwrap();
     let plan = Plan { organizations: 2_000, systems: 100_000, users: None, seed: 1 };
+    let indexes = async || {
+        let sql = "SELECT indexdef FROM pg_indexes WHERE tablename = 'systems' ORDER BY indexname";
+        Q::new(sql).all::<(String,)>(&db).await.unwrap()
+    };
+    let before = indexes().await;
     let summary = demo::fill(&app, &plan, &mut |_| {}).await.unwrap();
     assert_eq!((summary.systems, summary.users), (100_000, 3_000));
+    assert_eq!(indexes().await, before, "a large load makes its indexes again");
     db
 }
 

@@ -9,6 +9,7 @@
 )]
 
 mod coverage;
+mod demo;
 mod explain;
 mod http;
 mod ingest;
