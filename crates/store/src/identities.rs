@@ -191,12 +191,22 @@ pub async fn get(on: impl Into<On<'_>>, id: UserId) -> Result<Option<Identified>
 
 /// The user by id, held until the transaction ends: nobody suspends, deletes or moves him meanwhile.
 pub async fn get_steady(tx: &mut Tx, id: UserId) -> Result<Option<Identified>, StoreError> {
-    user(Q::new(GET_STEADY).bind(id), tx).await
+    held(GET_STEADY, tx, id).await
 }
 
 /// As [`get_steady`], for a transaction that also writes the user's row.
 pub async fn get_for_login(tx: &mut Tx, id: UserId) -> Result<Option<Identified>, StoreError> {
-    user(Q::new(GET_FOR_LOGIN).bind(id), tx).await
+    held(GET_FOR_LOGIN, tx, id).await
+}
+
+/// PostgreSQL drops a row it has waited for when that row has moved to another organization: the organization is still
+/// the one read before. The row is held by then, so the second look is final.
+async fn held(statement: &'static str, tx: &mut Tx, id: UserId) -> Result<Option<Identified>, StoreError> {
+    let found = user(Q::new(statement).bind(id), &mut *tx).await?;
+    if found.is_some() || !tx.is_postgres() {
+        return Ok(found);
+    }
+    user(Q::new(statement).bind(id), tx).await
 }
 
 async fn login(q: Q, on: impl Into<On<'_>>) -> Result<Option<(Identified, PasswordRecord)>, StoreError> {

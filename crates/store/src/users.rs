@@ -146,7 +146,11 @@ pub async fn get(on: impl Into<On<'_>>, id: UserId) -> Result<Option<Placed>, St
 
 /// The same, with his row held for a change.
 pub async fn lock(tx: &mut Tx, id: UserId) -> Result<Option<Placed>, StoreError> {
-    let row: Option<Row> = Q::new(LOCK).bind(id).optional(tx).await?;
+    let mut row: Option<Row> = Q::new(LOCK).bind(id).optional(&mut *tx).await?;
+    if row.is_none() && tx.is_postgres() {
+        // As in `identities`: moved while we waited, held by now.
+        row = Q::new(LOCK).bind(id).optional(tx).await?;
+    }
     row.map(Row::into_placed).transpose()
 }
 

@@ -154,3 +154,34 @@ api_test!(sessions_of_one_user_may_move_all_at_once, |t| async move {
         assert_eq!(live, 0, "no chain survives a suspension, whichever came first");
     }
 });
+
+// On PostgreSQL a row that was waited for is joined again with the organization it had before.
+api_test!(a_user_who_moves_while_he_is_waited_for_is_found_where_he_went, |t| async move {
+    let tree = t.tree().await;
+    for wait in 0..3 {
+        let user = t.user(tree.customer, &["reader"]).await.id;
+        let mut mover = t.app.db.begin().await.unwrap();
+        users::lock(&mut mover, user).await.unwrap().unwrap();
+        Q::new("UPDATE users SET organization_id = ?, p2 = ?, p3 = ? WHERE id = ?")
+            .bind(tree.reseller)
+            .bind(tree.distributor)
+            .bind(tree.reseller)
+            .bind(user)
+            .run(&mut mover)
+            .await
+            .unwrap();
+        let db = t.app.db.clone();
+        let waiting = tokio::spawn(async move {
+            let mut tx = db.begin().await.unwrap();
+            match wait {
+                0 => identities::get_steady(&mut tx, user).await.unwrap().map(|u| u.organization.id),
+                1 => identities::get_for_login(&mut tx, user).await.unwrap().map(|u| u.organization.id),
+                _ => users::lock(&mut tx, user).await.unwrap().map(|u| u.path.id),
+            }
+        });
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        assert!(!waiting.is_finished());
+        mover.commit().await.unwrap();
+        assert_eq!(waiting.await.unwrap(), Some(tree.reseller), "{wait}");
+    }
+});
