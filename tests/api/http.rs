@@ -2,6 +2,7 @@
 
 use bailiwick_testkit::api_test;
 use serde_json::json;
+use std::time::Duration;
 
 api_test!(health_answers_under_every_base_path, |t| async move {
     for base in ["", "/api", "/backend/api", "/collect/api"] {
@@ -66,3 +67,32 @@ api_test!(bodies_are_json_whatever_their_type_says_and_bounded, |t| async move {
     post().body("[".repeat(100_000)).send().await.expect_message(400, "validation failed");
     post().body("x".repeat(1024 * 1024 + 1)).send().await.expect_message(413, "request body too large");
 });
+
+api_test!(
+    the_client_is_the_nearest_address_that_no_trusted_proxy_has,
+    |settings| {
+        settings.trusted_proxies =
+            vec![bailiwick_app::settings::Network { address: [10, 0, 0, 0].into(), bits: 8 }];
+        settings.limits.token_requests_per_second = 1;
+        settings.limits.token_request_burst = 1;
+    },
+    |t| async move {
+        let ask = async |peer: &str, forwarded: &[&str]| {
+            let call = t.post("/api/auth/refresh").from(peer).json(json!({"refresh_token": "x"}));
+            forwarded.iter().fold(call, |call, line| call.header("x-forwarded-for", line)).send().await
+        };
+        let refused = ["192.0.2.1", "198.51.100.9, 192.0.2.1", "192.0.2.1, 10.0.0.9", "::ffff:192.0.2.1"];
+        ask("10.0.0.1", &["192.0.2.1"]).await.expect(401);
+        for line in refused {
+            ask("10.0.0.1", &[line]).await.expect(429);
+        }
+        ask("10.0.0.1", &["198.51.100.9", "192.0.2.1, 10.0.0.9"]).await.expect(429);
+        // Nobody behind something that is no address can choose whom he is taken for.
+        ask("10.0.0.1", &["198.51.100.1, unknown"]).await.expect(401);
+        ask("10.0.0.1", &["198.51.100.2, 192.0.2.7:4711"]).await.expect(429);
+        // From anywhere else the header means nothing.
+        ask("192.0.2.1", &["198.51.100.3"]).await.expect(429);
+        t.advance(Duration::from_millis(400));
+        assert_eq!(ask("192.0.2.1", &[]).await.expect(429).header("retry-after"), Some("1"));
+    }
+);

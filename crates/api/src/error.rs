@@ -50,7 +50,7 @@ pub fn answer(error: &Error, route: &Route) -> Response {
         headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(route.credential.challenge()));
     }
     if let Some(after) = retry_after(error) {
-        headers.insert(header::RETRY_AFTER, HeaderValue::from(after.as_secs().max(1)));
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(after)));
     }
     response
 }
@@ -71,6 +71,11 @@ fn retry_after(error: &Error) -> Option<Duration> {
         Error::Unavailable { .. } => Some(RETRY_AFTER),
         _ => None,
     }
+}
+
+/// Seconds for `Retry-After`: rounded up, so that nobody who waits that long is refused again; at least one.
+pub fn whole_seconds(duration: Duration) -> u64 {
+    duration.as_secs() + u64::from(duration.subsec_nanos() > 0 || duration.is_zero())
 }
 
 /// Status, client text and data. `form`: the caller reads `data.errors` of a 400 and a 409 without looking.

@@ -57,14 +57,19 @@ fn client_ip(app: &App, request: &Request) -> IpAddr {
     if !is_trusted(peer) {
         return peer;
     }
-    let forwarded = request.headers().get_all("x-forwarded-for").iter().filter_map(|v| v.to_str().ok());
-    let chain: Vec<IpAddr> =
-        forwarded.flat_map(|v| v.split(',')).filter_map(|ip| ip.trim().parse().ok()).collect();
-    chain.into_iter().rev().find(|ip| !is_trusted(*ip)).unwrap_or(peer)
+    let forwarded = request.headers().get_all("x-forwarded-for").iter().rev();
+    let nearest_first = forwarded.flat_map(|line| line.to_str().unwrap_or_default().split(',').rev());
+    // What stands before something that is no address may be the client's own invention.
+    let mut addresses =
+        nearest_first.map_while(|ip| ip.trim().parse::<IpAddr>().ok()).map(|ip| ip.to_canonical());
+    addresses.find(|ip| !is_trusted(*ip)).unwrap_or(peer)
 }
 
 fn is_provider_path(path: &str) -> bool {
-    path.starts_with("/oidc") || path.starts_with("/api/interaction")
+    ["/oidc", "/api/interaction"]
+        .into_iter()
+        .filter_map(|root| path.strip_prefix(root))
+        .any(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Security headers; whatever a handler has set itself stays.

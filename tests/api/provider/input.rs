@@ -28,9 +28,13 @@ api_test!(malformed_requests_are_sent_back_or_shown, |t| async move {
     browser.get("/oidc/auth?client_id=%ff%fe&redirect_uri=%00").await.expect(400);
     browser.get("/oidc/auth").await.expect(400);
     for id in ["x", "0190aaaa-0000-7000-8000-000000000000", "%00", "%ff"] {
-        browser.get(&format!("/oidc/auth/{id}")).await.expect(400);
-        browser.get(&format!("/oidc/sign-in/{id}")).await.expect(400);
-        browser.post(&format!("/oidc/sign-in/{id}"), &[("form_token", "x")]).await.expect(400);
+        for page in [
+            browser.get(&format!("/oidc/auth/{id}")).await,
+            browser.get(&format!("/oidc/sign-in/{id}")).await,
+            browser.post(&format!("/oidc/sign-in/{id}"), &[("form_token", "x")]).await,
+        ] {
+            assert_eq!(page.expect(400).header("x-frame-options"), Some("DENY"), "{id}");
+        }
     }
 });
 

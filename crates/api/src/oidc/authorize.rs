@@ -5,9 +5,9 @@ use super::{
     form::Query,
     pages::{self, Language, Notice},
 };
-use crate::extract::Ctx;
+use crate::extract::{Ctx, PathId};
 use axum::{
-    extract::{Path, State},
+    extract::State,
     response::{IntoResponse, Response},
 };
 use bailiwick_app::{
@@ -49,9 +49,9 @@ pub async fn authorize(
 }
 
 /// Where a scripted sign-in leads on.
-pub async fn resume(State(app): State<App>, Path(id): Path<String>, headers: HeaderMap) -> Response {
+pub async fn resume(State(app): State<App>, PathId(id): PathId<Uuid>, headers: HeaderMap) -> Response {
     let language = Language::of(&headers);
-    let Ok(id) = id.parse::<Uuid>() else { return pages::notice(language, Notice::Expired, None) };
+    let Some(id) = id else { return pages::notice(language, Notice::Expired, None) };
     match sign_in::resume(&app, id, &cookies::read(&app, &headers)).await {
         Ok(done) => signed_in(&app, language, &done),
         Err(Denied::NotIdentified | Denied::MustReplacePassword) => {

@@ -1,5 +1,6 @@
 //! Errors of the provider in both shapes: OAuth's and the one older clients read (contract 01 §2.8).
 
+use crate::error::whole_seconds;
 use axum::{
     Json,
     response::{IntoResponse, Response},
@@ -73,9 +74,7 @@ fn fault(error: &Error) -> Response {
 /// Status of a fault and seconds until it may be over.
 pub fn status_of(error: &Error) -> (StatusCode, Option<u64>) {
     match error {
-        Error::TooMany { retry_after } => {
-            (StatusCode::TOO_MANY_REQUESTS, Some(retry_after.as_secs_f64().ceil().max(1.0) as u64))
-        }
+        Error::TooMany { retry_after } => (StatusCode::TOO_MANY_REQUESTS, Some(whole_seconds(*retry_after))),
         Error::TooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, None),
         Error::BadRequest { .. } => (StatusCode::BAD_REQUEST, None),
         Error::Unavailable { .. } => (StatusCode::SERVICE_UNAVAILABLE, Some(RETRY_AFTER_SECONDS)),

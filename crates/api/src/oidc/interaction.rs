@@ -1,7 +1,10 @@
 //! Sign-in for scripts: `/api/interaction*` (contract 01 §2.8). The waiting request is the last one of the cookie.
 
-use super::{cookies, error, sign_in::whole_seconds};
-use crate::extract::{Ctx, read};
+use super::{cookies, error};
+use crate::{
+    error::whole_seconds,
+    extract::{Ctx, read},
+};
 use axum::{
     Json,
     body::Body,

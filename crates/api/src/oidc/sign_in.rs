@@ -6,11 +6,11 @@ use super::{
     form::Form,
     pages::{self, FormPage, Language, Notice},
 };
-use crate::extract::Ctx;
-use axum::{
-    extract::{Path, State},
-    response::Response,
+use crate::{
+    error::whole_seconds,
+    extract::{Ctx, PathId},
 };
+use axum::{extract::State, response::Response};
 use bailiwick_app::{
     App,
     context::RequestContext,
@@ -20,13 +20,12 @@ use bailiwick_app::{
     },
 };
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use std::time::Duration;
 use uuid::Uuid;
 
 /// The page.
-pub async fn show(State(app): State<App>, Path(id): Path<String>, headers: HeaderMap) -> Response {
+pub async fn show(State(app): State<App>, PathId(id): PathId<Uuid>, headers: HeaderMap) -> Response {
     let (language, browser) = (Language::of(&headers), cookies::read(&app, &headers));
-    let Ok(id) = id.parse::<Uuid>() else { return pages::notice(language, Notice::Expired, None) };
+    let Some(id) = id else { return pages::notice(language, Notice::Expired, None) };
     match sign_in::page(&app, id, &browser).await {
         Ok(Some(page)) => form(language, &page, None),
         Ok(None) => pages::notice(language, Notice::Expired, None),
@@ -38,13 +37,12 @@ pub async fn show(State(app): State<App>, Path(id): Path<String>, headers: Heade
 pub async fn submit(
     State(app): State<App>,
     Ctx(context): Ctx,
-    Path(id): Path<String>,
+    PathId(id): PathId<Uuid>,
     headers: HeaderMap,
     Form(parameters): Form,
 ) -> Response {
     let (language, browser) = (Language::of(&headers), cookies::read(&app, &headers));
     let sent = |name| parameters.one(name).ok().flatten().unwrap_or_default();
-    let id = id.parse::<Uuid>().ok();
     let Some(id) = id.filter(|id| sign_in::is_form_token(&app, &browser, *id, sent("form_token"))) else {
         return pages::notice(language, Notice::Expired, None);
     };
@@ -108,11 +106,6 @@ async fn deny(
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(retry_after)));
     }
     response
-}
-
-/// At least one, rounded up.
-pub fn whole_seconds(duration: Duration) -> u64 {
-    duration.as_secs() + u64::from(duration.subsec_nanos() > 0 || duration.is_zero())
 }
 
 struct Problem<'a> {
