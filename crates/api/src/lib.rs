@@ -42,7 +42,8 @@ pub fn router(app: &App) -> Router {
     let trimmed = tower::Layer::layer(&NormalizePathLayer::trim_trailing_slash(), all);
     Router::new()
         .fallback_service(trimmed)
-        .layer(cors(&app.settings.cors_origins))
+        // Without origins there is nothing to answer OPTIONS for: like any unknown method it is a 404.
+        .layer(tower::util::option_layer(cors(&app.settings.cors_origins)))
         .layer(middleware::from_fn_with_state(app.clone(), oidc::cors))
         // Before CORS, which answers every OPTIONS by itself; the alert interface has a rule of its own for it.
         .layer(middleware::from_fn_with_state(proxy::Proxy::new(app), proxy::take))
@@ -80,13 +81,13 @@ fn not_proxied(
 #[derive(Clone, Copy, Debug)]
 pub struct Uncompressed;
 
-fn cors(origins: &[String]) -> CorsLayer {
+fn cors(origins: &[String]) -> Option<CorsLayer> {
     use http::{HeaderName, Method, header};
     let origins: Vec<http::HeaderValue> = origins.iter().filter_map(|o| o.parse().ok()).collect();
     if origins.is_empty() {
-        return CorsLayer::new();
+        return None;
     }
-    CorsLayer::new()
+    let layer = CorsLayer::new()
         .allow_origin(AllowOrigin::list(origins))
         .allow_methods([
             Method::GET,
@@ -109,5 +110,6 @@ fn cors(origins: &[String]) -> CorsLayer {
             HeaderName::from_static("api-version"),
             header::CONTENT_DISPOSITION,
             header::RETRY_AFTER,
-        ])
+        ]);
+    Some(layer)
 }

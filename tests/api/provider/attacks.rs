@@ -283,6 +283,10 @@ api_test!(other_origins_get_what_they_need_and_no_more, |t| async move {
     {
         assert_eq!(ask(path, mine).await, None, "{path}");
     }
+    for path in ["/oidc/nothing", "/oidc/auth", "/api/me", "/api/nothing"] {
+        let reply = t.call("OPTIONS".parse().unwrap(), path).send().await;
+        reply.expect_message(404, "api not found");
+    }
     let reply = t.get("/oidc/me").header("origin", mine).send().await.expect(401);
     assert_eq!(reply.header("access-control-allow-origin"), Some(mine));
     assert!(reply.header("access-control-allow-credentials").is_none());

@@ -9,6 +9,12 @@ use axum::{
 use bailiwick_app::{App, oidc::clients::is_client_origin};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
+/// For pages of any origin.
+const OPEN: [&str; 2] = ["/oidc/.well-known/openid-configuration", "/oidc/jwks"];
+
+/// For pages of clients.
+const CLIENTS: [&str; 3] = ["/oidc/token", "/oidc/me", "/oidc/token/revocation"];
+
 /// Outermost layer: answers preflights to the provider, adds the header to its answers, lets everything else pass.
 pub async fn cors(State(app): State<App>, request: Request, next: Next) -> Response {
     let path = request.uri().path().trim_end_matches('/');
@@ -16,11 +22,9 @@ pub async fn cors(State(app): State<App>, request: Request, next: Next) -> Respo
         return next.run(request).await;
     }
     let allowed = allowed_origin(&app, path, request.headers());
-    let mut response = if request.method() == Method::OPTIONS {
-        StatusCode::NO_CONTENT.into_response()
-    } else {
-        next.run(request).await
-    };
+    let is_preflight = request.method() == Method::OPTIONS && OPEN.iter().chain(&CLIENTS).any(|p| *p == path);
+    let mut response =
+        if is_preflight { StatusCode::NO_CONTENT.into_response() } else { next.run(request).await };
     let headers = response.headers_mut();
     headers.append(header::VARY, HeaderValue::from_static("origin"));
     if let Some(origin) = allowed {
@@ -38,12 +42,9 @@ pub async fn cors(State(app): State<App>, request: Request, next: Next) -> Respo
 
 fn allowed_origin(app: &App, path: &str, headers: &HeaderMap) -> Option<HeaderValue> {
     let origin = headers.get(header::ORIGIN)?;
-    match path {
-        "/oidc/.well-known/openid-configuration" | "/oidc/jwks" => Some(HeaderValue::from_static("*")),
-        "/oidc/token" | "/oidc/me" | "/oidc/token/revocation" => {
-            let is_known = is_client_origin(&app.settings, origin.to_str().ok()?);
-            is_known.then(|| origin.clone())
-        }
-        _ => None,
+    if OPEN.contains(&path) {
+        return Some(HeaderValue::from_static("*"));
     }
+    let is_known = CLIENTS.contains(&path) && is_client_origin(&app.settings, origin.to_str().ok()?);
+    is_known.then(|| origin.clone())
 }
