@@ -53,7 +53,7 @@ async fn admit(app: &App, route: &Route, parts: &mut Parts) -> Result<()> {
     }
     let caller = auth::authenticate_bearer(app, authorization(&parts.headers)).await?;
     check_kind(&caller, route)?;
-    let id = last_path_value(parts).await;
+    let id = object_id(parts).await;
     check_gate(&caller, route, id.as_deref())?;
     if route.not_self && id.and_then(|id| id.parse().ok()).is_some_and(|id| caller.is_self(id)) {
         return Err(Error::forbidden("cannot perform administrative actions on yourself"));
@@ -116,8 +116,8 @@ fn check_gate(caller: &Caller, route: &Route, id: Option<&str>) -> Result<()> {
     if admitted { Ok(()) } else { Err(Error::insufficient_permissions()) }
 }
 
-/// The first path parameter that is an object's id.
-async fn last_path_value(parts: &mut Parts) -> Option<String> {
+/// The path parameter `id`: the object of the routes whose gate or self guard looks at one.
+async fn object_id(parts: &mut Parts) -> Option<String> {
     let params = RawPathParams::from_request_parts(parts, &()).await.ok()?;
     params.iter().find(|(key, _)| *key == "id").map(|(_, value)| value.to_owned())
 }

@@ -112,11 +112,12 @@ pub async fn matches_user(
     hash: Option<&str>,
 ) -> Result<bool> {
     let attempt = app.passwords.failures.attempt(&app.settings.limits, app.now(), account, client_ip)?;
-    let is_right = verify(app, password, hash).await?;
-    if is_right {
+    let checked = verify(app, password, hash).await;
+    // An overload is nobody's wrong password.
+    if !matches!(checked, Ok(false)) {
         app.passwords.failures.forgive(&attempt);
     }
-    Ok(is_right)
+    checked
 }
 
 /// What a new password is.
