@@ -8,6 +8,9 @@ use bailiwick_testkit::{Persona, Reply, Test, api_test};
 use serde_json::{Value, json};
 use std::time::Duration;
 
+mod figures;
+mod life;
+
 async fn post(t: &Test, who: &Persona, body: Value) -> Reply {
     t.post("/api/users").bearer(&who.token).json(body).send().await
 }

@@ -16,6 +16,7 @@ mod listing;
 pub mod oidc;
 pub mod organizations;
 pub mod passwords;
+pub mod roles;
 pub mod settings;
 pub mod systems;
 pub mod users;

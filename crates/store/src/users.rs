@@ -1,5 +1,8 @@
-//! Users. Their effective state comes from the row and, by join, from the organization. Lists are in [`list`].
+//! Users. Their effective state comes from the row and, by join, from the organization. Lists are in
+//! [`list`], marks and removal in [`life`], numbers in [`figures`].
 
+pub mod figures;
+pub mod life;
 pub mod list;
 
 pub use list::{Filter, Order, Sort, list};

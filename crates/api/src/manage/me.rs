@@ -4,12 +4,13 @@ use crate::{
     envelope::Answer,
     error::{Failure, Outcome},
     extract::{Ctx, JsonBody, Who},
-    wire::session::{PasswordChange, SessionUser},
+    wire::session::{InfoChange, InfoChanged, PasswordChange, SessionUser},
 };
 use axum::extract::State;
 use bailiwick_app::{
     App, auth,
     passwords::{self, OwnChange},
+    users::{self, OwnInfo},
 };
 use bailiwick_domain::{Error, FieldError};
 use serde_json::json;
@@ -33,6 +34,21 @@ pub async fn change_password(
     };
     passwords::change_own(&app, &caller, &request, body).await.map_err(with_values)?;
     Ok(Answer::ok("password changed successfully", ()))
+}
+
+/// `POST /me/change-info`.
+pub async fn change_info(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    body: JsonBody,
+) -> Outcome<Answer<InfoChanged>> {
+    let body = || {
+        let InfoChange { name, email, phone } = body.parse_request()?;
+        Ok(OwnInfo { name, email, phone })
+    };
+    let updated = users::change_own_info(&app, &caller, &request, body).await.map_err(with_values)?;
+    Ok(Answer::ok("profile updated successfully", InfoChanged { updated_fields: updated }))
 }
 
 /// Field errors of `/me/*` carry `value` even when it is empty (contract 01 §1.4).

@@ -3,6 +3,7 @@
 pub mod health;
 pub mod me;
 pub mod organizations;
+pub mod roles;
 pub mod session;
 pub mod systems;
 pub mod users;

@@ -4,7 +4,11 @@ use crate::{
     envelope::Answer,
     error::Outcome,
     extract::{Ctx, JsonBody, Params, PathId, Who},
-    wire::users::{PasswordInput, UserInput, UserList, UserOutput},
+    wire::{
+        figures::{TrendOutput, UserTotals},
+        roles::UserFilters,
+        users::{PasswordInput, UserInput, UserList, UserOutput},
+    },
 };
 use axum::extract::State;
 use bailiwick_app::{
@@ -87,4 +91,79 @@ pub async fn set_password(
     let body = || Ok(body.parse::<PasswordInput>()?.password);
     users::set_password(&app, &caller, &request, id, body).await?;
     Ok(Answer::ok("password reset successfully", ()))
+}
+
+/// `PATCH /users/{id}/suspend`.
+pub async fn suspend(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    PathId(id): PathId<UserId>,
+) -> Outcome<Answer<()>> {
+    users::suspend(&app, &caller, &request, id).await?;
+    Ok(Answer::ok("user suspended successfully", ()))
+}
+
+/// `PATCH /users/{id}/reactivate`.
+pub async fn reactivate(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    PathId(id): PathId<UserId>,
+) -> Outcome<Answer<()>> {
+    users::reactivate(&app, &caller, &request, id).await?;
+    Ok(Answer::ok("user reactivated successfully", ()))
+}
+
+/// `DELETE /users/{id}`.
+pub async fn delete(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    PathId(id): PathId<UserId>,
+) -> Outcome<Answer<()>> {
+    users::delete(&app, &caller, &request, id).await?;
+    Ok(Answer::ok("user deleted successfully", ()))
+}
+
+/// `PATCH /users/{id}/restore`.
+pub async fn restore(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    PathId(id): PathId<UserId>,
+) -> Outcome<Answer<()>> {
+    users::restore(&app, &caller, &request, id).await?;
+    Ok(Answer::ok("user restored successfully", ()))
+}
+
+/// `DELETE /users/{id}/destroy`.
+pub async fn destroy(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    PathId(id): PathId<UserId>,
+) -> Outcome<Answer<()>> {
+    users::destroy(&app, &caller, &request, id).await?;
+    Ok(Answer::ok("user permanently destroyed", ()))
+}
+
+/// `GET /users/totals`.
+pub async fn totals(State(app): State<App>, Who(caller): Who) -> Outcome<Answer<UserTotals>> {
+    let found = users::totals(&app, &caller).await?;
+    let enabled = found.total.saturating_sub(found.suspended);
+    let totals = UserTotals { total: found.total, enabled, suspended: found.suspended };
+    Ok(Answer::ok("users totals retrieved", totals))
+}
+
+/// `GET /users/trend`.
+pub async fn trend(State(app): State<App>, Who(caller): Who, params: Params) -> Outcome<Answer<TrendOutput>> {
+    let trend = users::trend(&app, &caller, params.text("period")).await?;
+    Ok(Answer::ok("users trend retrieved successfully", trend.into()))
+}
+
+/// `GET /filters/users`.
+pub async fn filters(State(app): State<App>, Who(caller): Who) -> Outcome<Answer<UserFilters>> {
+    let choices = users::choices(&app, &caller).await?;
+    Ok(Answer::ok("user filters retrieved successfully", choices.into()))
 }

@@ -1,7 +1,10 @@
 //! Health, sessions, the caller himself, role lists.
 
 use super::{Credential, Route, get, post};
-use crate::{manage, wire::session as wire};
+use crate::{
+    manage,
+    wire::{roles, session as wire},
+};
 
 pub(super) fn rows() -> Vec<Route> {
     use Credential::{Provider, Public, Session, User};
@@ -30,7 +33,11 @@ pub(super) fn rows() -> Vec<Route> {
             .to(manage::me::change_password)
             .takes::<wire::PasswordChange>()
             .gives_null(),
-        post("/me/change-info", "changeInfo").credential(User),
+        post("/me/change-info", "changeInfo")
+            .credential(User)
+            .to(manage::me::change_info)
+            .takes::<wire::InfoChange>()
+            .gives::<wire::InfoChanged>(),
         get("/user/permissions", "getUserPermissions")
             .credential(Provider)
             .to(manage::session::permissions)
@@ -39,8 +46,10 @@ pub(super) fn rows() -> Vec<Route> {
             .credential(Provider)
             .to(manage::session::profile)
             .gives::<wire::SessionUser>(),
-        get("/roles", "listRoles"),
-        get("/organization-roles", "listOrganizationRoles"),
+        get("/roles", "listRoles").to(manage::roles::list).gives::<roles::RoleList>(),
+        get("/organization-roles", "listOrganizationRoles")
+            .to(manage::roles::list_of_organizations)
+            .gives::<roles::OrganizationRoleList>(),
         get("/third-party-applications", "listThirdPartyApplications"),
     ]
 }

@@ -3,7 +3,11 @@
 use super::{Credential::Session, Route, delete, get, patch, post, put};
 use crate::{
     manage::users,
-    wire::users::{PasswordInput, UserInput, UserList, UserOutput},
+    wire::{
+        figures::{TrendOutput, UserTotals},
+        roles::UserFilters,
+        users::{PasswordInput, UserInput, UserList, UserOutput},
+    },
 };
 use bailiwick_policy::Permission::{DestroyUsers, ManageUsers, ReadUsers};
 
@@ -16,8 +20,8 @@ pub(super) fn rows() -> Vec<Route> {
             .takes::<UserInput>()
             .gives::<UserOutput>()
             .to(users::create),
-        get("/users/totals", "getUsersTotals").needs(&[ReadUsers]),
-        get("/users/trend", "getUsersTrend").needs(&[ReadUsers]),
+        get("/users/totals", "getUsersTotals").needs(&[ReadUsers]).gives::<UserTotals>().to(users::totals),
+        get("/users/trend", "getUsersTrend").needs(&[ReadUsers]).gives::<TrendOutput>().to(users::trend),
         get("/users/export", "exportUsers").needs(&[ReadUsers]),
         get("/users/{id}", "getUser").needs(&[ReadUsers]).gives::<UserOutput>().to(users::show),
         put("/users/{id}", "updateUser")
@@ -26,14 +30,28 @@ pub(super) fn rows() -> Vec<Route> {
             .takes::<UserInput>()
             .gives::<UserOutput>()
             .to(users::update),
-        delete("/users/{id}", "deleteUser").needs(&[ManageUsers]).not_self(),
-        patch("/users/{id}/restore", "restoreUser").needs(&[ManageUsers]).not_self(),
+        delete("/users/{id}", "deleteUser").needs(&[ManageUsers]).not_self().gives_null().to(users::delete),
+        patch("/users/{id}/restore", "restoreUser")
+            .needs(&[ManageUsers])
+            .not_self()
+            .gives_null()
+            .to(users::restore),
         delete("/users/{id}/destroy", "destroyUser")
             .credential(Session)
             .needs(&[ManageUsers, DestroyUsers])
-            .not_self(),
-        patch("/users/{id}/suspend", "suspendUser").needs(&[ManageUsers]).not_self(),
-        patch("/users/{id}/reactivate", "reactivateUser").needs(&[ManageUsers]).not_self(),
+            .not_self()
+            .gives_null()
+            .to(users::destroy),
+        patch("/users/{id}/suspend", "suspendUser")
+            .needs(&[ManageUsers])
+            .not_self()
+            .gives_null()
+            .to(users::suspend),
+        patch("/users/{id}/reactivate", "reactivateUser")
+            .needs(&[ManageUsers])
+            .not_self()
+            .gives_null()
+            .to(users::reactivate),
         // Never by an API key; one gets the gate's text (contract 05 §6).
         patch("/users/{id}/password", "resetUserPassword")
             .credential(Session)
@@ -41,8 +59,7 @@ pub(super) fn rows() -> Vec<Route> {
             .not_self()
             .takes::<PasswordInput>()
             .gives_null()
-            .gives_null()
             .to(users::set_password),
-        get("/filters/users", "getUserFilters").needs(&[ReadUsers]),
+        get("/filters/users", "getUserFilters").needs(&[ReadUsers]).gives::<UserFilters>().to(users::filters),
     ]
 }

@@ -1,8 +1,10 @@
 //! Shapes of the wire: requests and answers as contract 01–04 write them. They never reach the use cases.
 
+pub mod figures;
 pub mod inventory;
 pub mod organization_state;
 pub mod organizations;
+pub mod roles;
 pub mod session;
 pub mod system_side;
 pub mod systems;

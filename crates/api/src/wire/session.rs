@@ -42,6 +42,25 @@ pub struct PasswordChange {
     pub new_password: Option<String>,
 }
 
+/// Body of `/me/change-info`; at least one of them.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct InfoChange {
+    /// Display name.
+    pub name: Option<String>,
+    /// E-mail.
+    pub email: Option<String>,
+    /// `""` removes it.
+    pub phone: Option<String>,
+}
+
+/// What has been changed of oneself.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct InfoChanged {
+    /// `name`, `email`, `phone` or `phone (removed)`.
+    pub updated_fields: Vec<&'static str>,
+}
+
 /// Tokens of a session.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SessionTokens {

@@ -1,16 +1,23 @@
-//! Users (contract 01 §5, contract 05 §5): create, read, change, assign roles, reset a password.
+//! Users (contract 01 §5, contract 05 §5): create, read, change, assign roles, reset a password,
+//! suspend, delete and back.
 //!
 //! Order of every change: gate, self guard, reach, rank; then the body; then the references in it (organization,
 //! roles); then fields and uniqueness together. What was decided is decided again on the held row.
 
 mod create;
 mod fields;
+mod figures;
+mod life;
 mod list;
+mod own;
 mod password;
 mod update;
 
 pub use create::create;
+pub use figures::{Choices, Trend, choices, totals, trend};
+pub use life::{delete, destroy, reactivate, restore, suspend};
 pub use list::{ListQuery, list};
+pub use own::{OwnInfo, change_own_info};
 pub use password::set_password;
 pub use update::update;
 

@@ -1,0 +1,81 @@
+//! Numbers and choices about the users of a scope: totals, creations by day, what the filters of the list offer.
+
+use crate::{
+    Db, StoreError,
+    organizations::{creator, parse_type, totals},
+    scope::push_scope,
+    sql::Q,
+    time::TsCodec,
+};
+use bailiwick_domain::{
+    OrgId, Ts,
+    org::{Creator, OrgRef},
+};
+use bailiwick_policy::Scope;
+use serde_json::Value;
+use uuid::Uuid;
+
+/// Users that are not deleted, own or inherited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// All of them.
+    pub total: u64,
+    /// Those suspended, own or inherited.
+    pub suspended: u64,
+}
+
+fn live(select: &str, scope: &Scope) -> Q {
+    let mut q = Q::new(&format!(
+        "SELECT {select} FROM users u JOIN organizations o ON o.id = u.organization_id \
+         LEFT JOIN organizations c ON c.id = u.creator_org_id \
+         WHERE u.deleted_at IS NULL AND o.eff_deleted_at IS NULL"
+    ));
+    push_scope(&mut q, "u", "organization_id", scope);
+    q
+}
+
+/// How many users a scope holds; the sum of the kept counters, as the list's total.
+pub async fn count(db: &Db, scope: &Scope) -> Result<u64, StoreError> {
+    Ok(totals(db, scope).await?.users)
+}
+
+/// The same with how many of them are suspended.
+pub async fn count_by_state(db: &Db, scope: &Scope) -> Result<Totals, StoreError> {
+    let mut q = live("CAST(COUNT(*) AS BIGINT)", scope);
+    q.push(" AND (u.suspended_at IS NOT NULL OR o.eff_suspended_at IS NOT NULL)");
+    Ok(Totals { suspended: q.count(db).await?, total: count(db, scope).await? })
+}
+
+/// How many users not deleted now were created on each UTC day from `since` on: `(days since 1970-01-01, users)`,
+/// days without any left out.
+pub async fn created_by_day(db: &Db, scope: &Scope, since: Ts) -> Result<Vec<(i64, u64)>, StoreError> {
+    const DAY: &str =
+        "[[CAST(FLOOR(EXTRACT(EPOCH FROM u.created_at) / 86400) AS BIGINT)||(u.created_at / 86400000000)]]";
+    let mut q = live(&format!("{DAY}, CAST(COUNT(*) AS BIGINT)"), scope);
+    q.push(" AND u.created_at >= ?").arg(since).push(" GROUP BY 1 ORDER BY 1");
+    let rows: Vec<(i64, i64)> = q.all(db).await?;
+    Ok(rows.into_iter().map(|(day, n)| (day, u64::try_from(n).unwrap_or(0))).collect())
+}
+
+/// The organizations of a scope that have users not deleted, by name.
+pub async fn homes(db: &Db, scope: &Scope) -> Result<Vec<OrgRef>, StoreError> {
+    let mut q = Q::new(
+        "SELECT o.id, o.type, o.name FROM organizations o JOIN organization_counts n ON n.organization_id = o.id \
+         WHERE o.eff_deleted_at IS NULL AND n.users > 0",
+    );
+    push_scope(&mut q, "o", "id", scope);
+    q.push(" ORDER BY o.name_key, o.id");
+    let rows: Vec<(Uuid, String, String)> = q.all(db).await?;
+    rows.into_iter()
+        .map(|(id, org_type, name)| Ok(OrgRef { id: OrgId(id), name, org_type: parse_type(&org_type)? }))
+        .collect()
+}
+
+/// The distinct creation snapshots of a scope's users, the one used last first, with present organization names.
+pub async fn creators(db: &Db, scope: &Scope) -> Result<Vec<Creator>, StoreError> {
+    let mut q = live("u.created_by, c.name, MAX(u.created_at)", scope);
+    q.push(" AND u.creator_user_id IS NOT NULL GROUP BY u.created_by, c.name ORDER BY 3 DESC");
+    let rows: Vec<(Option<Value>, Option<String>, TsCodec)> = q.all(db).await?;
+    let creators = rows.into_iter().map(|(snapshot, present, _)| creator(snapshot, present));
+    creators.filter_map(Result::transpose).collect()
+}

@@ -1,0 +1,82 @@
+//! Marks of a user, his removal, and what he may change of himself. `organization_counts.users` follows.
+
+use super::search_key;
+use crate::{StoreError, Tx, organizations::add_users, sql::Q};
+use bailiwick_domain::{OrgId, Ts, UserId, fold::fold, validate::Email};
+use bailiwick_policy::Granted;
+
+pub(crate) const SET_SUSPENDED: &str = "UPDATE users SET suspended_at = ?, updated_at = ? WHERE id = ?";
+pub(crate) const SET_DELETED: &str = "UPDATE users SET deleted_at = ?, updated_at = ? WHERE id = ?";
+/// Chains, provider logins, grants and tokens go with the row.
+pub(crate) const DESTROY: &str = "DELETE FROM users WHERE id = ?";
+pub(crate) const UPDATE_OWN: &str = "UPDATE users SET email = ?, email_key = ?, email_verified = ?, name = ?, \
+    name_key = ?, phone = ?, search_key = ?, updated_at = ? WHERE id = ?";
+
+/// Sets (`at`) or clears (none) the own suspension.
+pub async fn set_suspended(
+    tx: &mut Tx,
+    target: &Granted<UserId>,
+    at: Option<Ts>,
+    now: Ts,
+) -> Result<(), StoreError> {
+    Q::new(SET_SUSPENDED).bind(at).bind(now).bind(target.id()).run(tx).await?;
+    Ok(())
+}
+
+/// Sets (`at`) or clears (none) the own deletion of a user of `home` who had the other state, and counts him out or in.
+pub async fn set_deleted(
+    tx: &mut Tx,
+    target: &Granted<UserId>,
+    home: OrgId,
+    at: Option<Ts>,
+    now: Ts,
+) -> Result<(), StoreError> {
+    Q::new(SET_DELETED).bind(at).bind(now).bind(target.id()).run(tx).await?;
+    add_users(tx, home, if at.is_some() { -1 } else { 1 }).await
+}
+
+/// Removes the row with everything that is only about the user. `is_counted`: he was not deleted on his own.
+pub async fn destroy(
+    tx: &mut Tx,
+    target: &Granted<UserId>,
+    home: OrgId,
+    is_counted: bool,
+) -> Result<(), StoreError> {
+    Q::new(DESTROY).bind(target.id()).run(tx).await?;
+    if is_counted {
+        add_users(tx, home, -1).await?;
+    }
+    Ok(())
+}
+
+/// What a user may change of himself.
+#[derive(Clone, Debug)]
+pub struct OwnChange {
+    /// Display name.
+    pub name: String,
+    /// E-mail.
+    pub email: Email,
+    /// False once the address has changed.
+    pub email_verified: bool,
+    /// Digits only.
+    pub phone: Option<String>,
+    /// Now.
+    pub at: Ts,
+}
+
+/// Writes what the user himself changes; nobody else's id may be given.
+pub async fn update_own(tx: &mut Tx, own: UserId, change: &OwnChange) -> Result<(), StoreError> {
+    Q::new(UPDATE_OWN)
+        .bind(change.email.as_str())
+        .bind(change.email.key())
+        .bind(change.email_verified)
+        .bind(&change.name)
+        .bind(fold(&change.name))
+        .bind(change.phone.clone())
+        .bind(search_key(&change.name, &change.email))
+        .bind(change.at)
+        .bind(own)
+        .run(tx)
+        .await?;
+    Ok(())
+}
