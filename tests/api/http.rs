@@ -96,3 +96,28 @@ api_test!(
         assert_eq!(ask("192.0.2.1", &[]).await.expect(429).header("retry-after"), Some("1"));
     }
 );
+
+api_test!(
+    pages_of_configured_origins_may_call,
+    |settings| settings.cors_origins = vec!["https://ui.example.org".into()],
+    |t| async move {
+        let ask = async |method: &str, origin: &str| {
+            let call = t.call(method.parse().unwrap(), "/api/me").header("origin", origin);
+            call.header("access-control-request-method", "PUT").send().await
+        };
+        let reply = ask("OPTIONS", "https://ui.example.org").await.expect(200);
+        assert_eq!(reply.header("access-control-allow-origin"), Some("https://ui.example.org"));
+        let allowed = reply.header("access-control-allow-headers").unwrap();
+        assert_eq!(allowed, "authorization,content-type,accept,api-version,x-request-id");
+        assert!(reply.header("access-control-allow-methods").unwrap().contains("PUT"));
+        let reply = ask("GET", "https://ui.example.org").await.expect(401);
+        assert_eq!(reply.header("access-control-allow-origin"), Some("https://ui.example.org"));
+        let exposed = reply.header("access-control-expose-headers").unwrap();
+        assert_eq!(exposed, "x-request-id,api-version,content-disposition,retry-after");
+        assert!(reply.header("access-control-allow-credentials").is_none());
+        for method in ["OPTIONS", "GET"] {
+            let reply = ask(method, "https://evil.example").await;
+            assert_eq!(reply.header("access-control-allow-origin"), None, "{method}");
+        }
+    }
+);
