@@ -49,7 +49,8 @@ impl StoreError {
             .map(|(_, _, key, code)| FieldError::new(*key, *code))
     }
 
-    /// Whether the database itself could not be reached in time.
+    /// Whether trying again later can help: the database cannot be reached, is too busy, or has chosen this transaction
+    /// as the victim of a deadlock.
     pub fn is_unreachable(&self) -> bool {
         match self {
             StoreError::Sql(e) => {
@@ -61,11 +62,19 @@ impl StoreError {
                         | sqlx::Error::PoolTimedOut
                         | sqlx::Error::PoolClosed
                         | sqlx::Error::WorkerCrashed
-                ) || matches!(e, sqlx::Error::Database(d) if d.code().is_some_and(|c| c.starts_with("57P") || c.starts_with("08") || c == "53300"))
+                ) || matches!(e, sqlx::Error::Database(d) if d.code().is_some_and(|c| passes(&c)))
             }
             _ => false,
         }
     }
+}
+
+/// PostgreSQL: connection faults, shutdown, too many connections, a statement cut off by its time limit, deadlock,
+/// serialization. SQLite: busy, locked.
+fn passes(code: &str) -> bool {
+    code.starts_with("57P")
+        || code.starts_with("08")
+        || matches!(code, "53300" | "57014" | "40P01" | "40001" | "5" | "6" | "261" | "517")
 }
 
 impl From<StoreError> for Error {
@@ -80,5 +89,20 @@ impl From<StoreError> for Error {
             };
         }
         Error::internal(e)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::passes;
+
+    #[test]
+    fn faults_that_pass_are_told_from_those_that_stay() {
+        for code in ["57P01", "08006", "53300", "40P01", "57014", "5"] {
+            assert!(passes(code), "{code}");
+        }
+        for code in ["23505", "42703", "22P02", "1", "1555"] {
+            assert!(!passes(code), "{code}");
+        }
     }
 }
