@@ -132,6 +132,15 @@ impl JsonBody {
         decode(&bytes).map_err(|field| Error::Invalid(vec![field]))
     }
 
+    /// As [`JsonBody::parse`] where the body may be left out.
+    pub fn parse_optional<T: DeserializeOwned + Default>(self) -> Result<T, Error> {
+        let bytes = self.bytes()?;
+        if bytes.trim_ascii().is_empty() {
+            return Ok(T::default());
+        }
+        decode(&bytes).map_err(|field| Error::Invalid(vec![field]))
+    }
+
     /// As [`JsonBody::parse`] for `/auth/*`, `/me/*` and `/impersonate*`, whose text differs.
     pub fn parse_request<T: DeserializeOwned>(self) -> Result<T, Error> {
         let bytes = self.bytes()?;

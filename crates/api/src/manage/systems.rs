@@ -6,7 +6,7 @@ use crate::{
     extract::{Ctx, JsonBody, Params, PathId, Who},
     wire::{
         inventory::RecordOutput,
-        systems::{NewSystemInput, SystemInput, SystemList, SystemOutput},
+        systems::{NewSystemInput, RegenerateInput, SystemInput, SystemList, SystemOutput},
     },
 };
 use axum::{
@@ -110,6 +110,74 @@ pub async fn update(
     let body = || Ok(body.parse::<SystemInput>()?.into());
     let updated = systems::update(&app, &caller, &request, id, body).await?;
     Ok(Answer::ok("system updated successfully", SystemOutput::of(&app, updated)))
+}
+
+/// `PATCH /systems/{id}/suspend`.
+pub async fn suspend(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    PathId(id): PathId<SystemId>,
+) -> Outcome<Answer<()>> {
+    systems::suspend(&app, &caller, &request, id).await?;
+    Ok(Answer::ok("system suspended successfully", ()))
+}
+
+/// `PATCH /systems/{id}/reactivate`.
+pub async fn reactivate(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    PathId(id): PathId<SystemId>,
+) -> Outcome<Answer<()>> {
+    systems::reactivate(&app, &caller, &request, id).await?;
+    Ok(Answer::ok("system reactivated successfully", ()))
+}
+
+/// `DELETE /systems/{id}`.
+pub async fn delete(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    PathId(id): PathId<SystemId>,
+) -> Outcome<Answer<()>> {
+    systems::delete(&app, &caller, &request, id).await?;
+    Ok(Answer::ok("system deleted successfully", ()))
+}
+
+/// `PATCH /systems/{id}/restore`.
+pub async fn restore(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    PathId(id): PathId<SystemId>,
+) -> Outcome<Answer<()>> {
+    systems::restore(&app, &caller, &request, id).await?;
+    Ok(Answer::ok("system restored successfully", ()))
+}
+
+/// `DELETE /systems/{id}/destroy`.
+pub async fn destroy(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    PathId(id): PathId<SystemId>,
+) -> Outcome<Answer<()>> {
+    systems::destroy(&app, &caller, &request, id).await?;
+    Ok(Answer::ok("system permanently destroyed", ()))
+}
+
+/// `POST /systems/{id}/regenerate-secret`; the body may be empty.
+pub async fn regenerate_secret(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    PathId(id): PathId<SystemId>,
+    body: JsonBody,
+) -> Outcome<Answer<SystemOutput>> {
+    let force = || Ok(body.parse_optional::<RegenerateInput>()?.force);
+    let renewed = systems::regenerate_secret(&app, &caller, &request, id, force).await?;
+    Ok(Answer::ok("system secret regenerated successfully", SystemOutput::created(&app, renewed)))
 }
 
 /// `GET /systems/{id}/inventory/latest`.

@@ -5,7 +5,7 @@ use crate::{
     manage::systems,
     wire::{
         inventory::RecordOutput,
-        systems::{NewSystemInput, SystemInput, SystemList, SystemOutput},
+        systems::{NewSystemInput, RegenerateInput, SystemInput, SystemList, SystemOutput},
     },
 };
 use bailiwick_policy::Permission::{DestroySystems, ManageSystems, ReadSystems};
@@ -39,15 +39,38 @@ pub(super) fn rows() -> Vec<Route> {
             .takes::<SystemInput>()
             .gives::<SystemOutput>()
             .to(systems::update),
-        delete("/systems/{id}", "deleteSystem").needs(MANAGE).failing(FAILED),
-        patch("/systems/{id}/restore", "restoreSystem").needs(MANAGE).failing(FAILED),
+        delete("/systems/{id}", "deleteSystem")
+            .needs(MANAGE)
+            .failing(FAILED)
+            .gives_null()
+            .to(systems::delete),
+        patch("/systems/{id}/restore", "restoreSystem")
+            .needs(MANAGE)
+            .failing(FAILED)
+            .gives_null()
+            .to(systems::restore),
         delete("/systems/{id}/destroy", "destroySystem")
             .credential(Session)
             .needs(&[ManageSystems, DestroySystems])
-            .failing(FAILED),
-        patch("/systems/{id}/suspend", "suspendSystem").needs(MANAGE).failing(FAILED),
-        patch("/systems/{id}/reactivate", "reactivateSystem").needs(MANAGE).failing(FAILED),
-        post("/systems/{id}/regenerate-secret", "regenerateSystemSecret").needs(MANAGE).failing(FAILED),
+            .failing(FAILED)
+            .gives_null()
+            .to(systems::destroy),
+        patch("/systems/{id}/suspend", "suspendSystem")
+            .needs(MANAGE)
+            .failing(FAILED)
+            .gives_null()
+            .to(systems::suspend),
+        patch("/systems/{id}/reactivate", "reactivateSystem")
+            .needs(MANAGE)
+            .failing(FAILED)
+            .gives_null()
+            .to(systems::reactivate),
+        post("/systems/{id}/regenerate-secret", "regenerateSystemSecret")
+            .needs(MANAGE)
+            .failing(FAILED)
+            .takes::<RegenerateInput>()
+            .gives::<SystemOutput>()
+            .to(systems::regenerate_secret),
         get("/systems/{id}/inventory", "listInventory")
             .needs(READ)
             .failing("failed to retrieve inventory history"),

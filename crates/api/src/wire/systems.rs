@@ -74,6 +74,14 @@ impl From<SystemInput> for Change {
     }
 }
 
+/// Body of a new secret; may be left out.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct RegenerateInput {
+    /// Also for a registered system, whose registration ends.
+    pub force: bool,
+}
+
 /// A system.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SystemOutput {

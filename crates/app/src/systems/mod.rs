@@ -2,11 +2,13 @@
 
 mod create;
 mod info;
+mod life;
 mod register;
 mod update;
 
 pub use create::{Created, NewSystem, create};
 pub use info::{Info, info};
+pub use life::{delete, destroy, reactivate, regenerate_secret, restore, suspend};
 pub use register::{Registered, register};
 pub use update::{Change, update};
 

@@ -5,6 +5,7 @@
 //! restoration and moves must as well.
 
 mod filter;
+pub mod life;
 mod list;
 mod row;
 

@@ -1,0 +1,77 @@
+//! Marks of a system, its removal, a new secret. `organization_counts.systems` follows; whoever calls raises the auth
+//! epoch in the same transaction.
+
+use crate::{StoreError, Tx, sql::Q};
+use bailiwick_domain::{OrgId, System, SystemId, Ts};
+use bailiwick_policy::Granted;
+
+pub(crate) const SET_SUSPENDED: &str = "UPDATE systems SET suspended_at = ?, updated_at = ? WHERE id = ?";
+pub(crate) const SET_DELETED: &str = "UPDATE systems SET deleted_at = ?, updated_at = ? WHERE id = ?";
+pub(crate) const SET_SECRET: &str = "UPDATE systems SET secret_public = ?, secret_hash = ?, registered_at = NULL, \
+     registered_from = NULL, authenticated_at = NULL, updated_at = ? WHERE id = ?";
+/// Heartbeat, inventory and what waits of it go with the row.
+pub(crate) const DESTROY: &str = "DELETE FROM systems WHERE id = ?";
+pub(crate) const DESTROY_ALERTS: &str =
+    "DELETE FROM router_alerts WHERE organization_id = ? AND system_key = ?";
+pub(crate) const DESTROY_SILENCES: &str =
+    "DELETE FROM router_silences WHERE organization_id = ? AND system_key = ?";
+pub(crate) const ADD_SYSTEMS: &str =
+    "UPDATE organization_counts SET systems = systems + ? WHERE organization_id = ?";
+
+async fn count(tx: &mut Tx, home: OrgId, by: i64) -> Result<(), StoreError> {
+    Q::new(ADD_SYSTEMS).bind(by).bind(home).run(tx).await?;
+    Ok(())
+}
+
+/// Sets (`at`) or clears (none) the own suspension.
+pub async fn set_suspended(
+    tx: &mut Tx,
+    target: &Granted<SystemId>,
+    at: Option<Ts>,
+    now: Ts,
+) -> Result<(), StoreError> {
+    Q::new(SET_SUSPENDED).bind(at).bind(now).bind(target.id()).run(tx).await?;
+    Ok(())
+}
+
+/// Sets (`at`) or clears (none) the own deletion of a system of `home` that had the other state.
+pub async fn set_deleted(
+    tx: &mut Tx,
+    target: &Granted<SystemId>,
+    home: OrgId,
+    at: Option<Ts>,
+    now: Ts,
+) -> Result<(), StoreError> {
+    Q::new(SET_DELETED).bind(at).bind(now).bind(target.id()).run(tx).await?;
+    count(tx, home, if at.is_some() { -1 } else { 1 }).await
+}
+
+/// Removes the system and everything that is only about it. `is_counted`: it was not deleted on its own.
+pub async fn destroy(
+    tx: &mut Tx,
+    target: &Granted<SystemId>,
+    system: &System,
+    is_counted: bool,
+) -> Result<(), StoreError> {
+    let home = system.organization.id;
+    for statement in [DESTROY_ALERTS, DESTROY_SILENCES] {
+        Q::new(statement).bind(home).bind(&system.system_key).run(tx).await?;
+    }
+    Q::new(DESTROY).bind(target.id()).run(tx).await?;
+    if is_counted {
+        count(tx, home, -1).await?;
+    }
+    Ok(())
+}
+
+/// Replaces the secret; the system is unregistered with it, so that the new one must be registered.
+pub async fn set_secret(
+    tx: &mut Tx,
+    target: &Granted<SystemId>,
+    public: &str,
+    hash: &str,
+    now: Ts,
+) -> Result<(), StoreError> {
+    Q::new(SET_SECRET).bind(public).bind(hash).bind(now).bind(target.id()).run(tx).await?;
+    Ok(())
+}
