@@ -5,6 +5,7 @@ use bailiwick_store::sql::Q;
 use bailiwick_testkit::{Persona, Reply, Test, api_test};
 use serde_json::{Value, json};
 
+mod destroy;
 mod lists;
 mod model;
 mod states;

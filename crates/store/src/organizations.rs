@@ -2,10 +2,11 @@
 //! deletion in [`marks`].
 
 pub mod counts;
+pub mod destroy;
 pub mod list;
 pub mod marks;
 
-pub use counts::{Counts, Totals, counts_of, totals};
+pub use counts::{Counts, Stats, Totals, counts_of, stats, totals};
 pub use list::{Filter, Order, Sort, Within, list};
 
 use crate::{

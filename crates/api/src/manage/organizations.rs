@@ -5,6 +5,7 @@ use crate::{
     error::Outcome,
     extract::{Ctx, Family, JsonBody, Params, PathId, Who},
     wire::{
+        organization_figures::{StatsOutput, TotalOutput},
         organization_state::{DeletedOutput, ReactivatedOutput, RestoredOutput, SuspendedOutput},
         organizations::{OrganizationInput, OrganizationList, OrganizationOutput},
     },
@@ -129,4 +130,38 @@ pub async fn restore(
 ) -> Outcome<Answer<RestoredOutput>> {
     let moved = organizations::change_state(&app, &caller, &request, family, id, Move::Restore).await?;
     Ok(Answer::ok(format!("{} restored successfully", family.as_str()), moved.into()))
+}
+
+/// `DELETE /{p}/{id}/destroy`.
+pub async fn destroy(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    Family(family): Family,
+    PathId(id): PathId<OrgId>,
+) -> Outcome<Answer<()>> {
+    organizations::destroy(&app, &caller, &request, family, id).await?;
+    Ok(Answer::ok(format!("{} permanently destroyed", family.as_str()), ()))
+}
+
+/// `GET /{p}/{id}/stats`.
+pub async fn stats(
+    State(app): State<App>,
+    Who(caller): Who,
+    Family(family): Family,
+    PathId(id): PathId<OrgId>,
+) -> Outcome<Answer<StatsOutput>> {
+    let stats = organizations::stats(&app, &caller, family, id).await?;
+    let message = format!("{} stats retrieved successfully", family.as_str());
+    Ok(Answer::ok(message, StatsOutput::of(family, stats)))
+}
+
+/// `GET /{p}/totals`.
+pub async fn totals(
+    State(app): State<App>,
+    Who(caller): Who,
+    Family(family): Family,
+) -> Outcome<Answer<TotalOutput>> {
+    let total = organizations::family_total(&app, &caller, family).await?;
+    Ok(Answer::ok(format!("{} totals retrieved", family.plural()), TotalOutput { total }))
 }

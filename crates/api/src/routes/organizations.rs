@@ -4,6 +4,7 @@ use super::{Credential::Session, Gate, Route, delete, get, patch, post, put};
 use crate::{
     manage::organizations,
     wire::{
+        organization_figures::{StatsOutput, TotalOutput},
         organization_state::{DeletedOutput, ReactivatedOutput, RestoredOutput, SuspendedOutput},
         organizations::{CustomerList, DistributorList, OrganizationInput, OrganizationOutput, ResellerList},
     },
@@ -103,7 +104,11 @@ fn family(n: &Names) -> Vec<Route> {
             .takes::<OrganizationInput>()
             .gives::<OrganizationOutput>()
             .to(organizations::create),
-        get(format!("{p}/totals"), format!("get{many}Totals")).needs(n.read).failing(f[10]),
+        get(format!("{p}/totals"), format!("get{many}Totals"))
+            .needs(n.read)
+            .failing(f[10])
+            .gives::<TotalOutput>()
+            .to(organizations::totals),
         get(format!("{p}/trend"), format!("get{many}Trend")).needs(n.read).failing(f[11]),
         get(format!("{p}/export"), format!("export{many}")).needs(n.read),
         get(&id, format!("get{one}"))
@@ -130,7 +135,9 @@ fn family(n: &Names) -> Vec<Route> {
         delete(format!("{id}/destroy"), format!("destroy{one}"))
             .credential(Session)
             .needs(n.destroy)
-            .failing(f[6]),
+            .failing(f[6])
+            .gives_null()
+            .to(organizations::destroy),
         patch(format!("{id}/suspend"), format!("suspend{one}"))
             .needs(n.manage)
             .failing(f[7])
@@ -141,7 +148,11 @@ fn family(n: &Names) -> Vec<Route> {
             .failing(f[8])
             .gives::<ReactivatedOutput>()
             .to(organizations::reactivate),
-        get(format!("{id}/stats"), format!("get{one}Stats")).gate(own).failing(f[9]),
+        get(format!("{id}/stats"), format!("get{one}Stats"))
+            .gate(own)
+            .failing(f[9])
+            .gives::<StatsOutput>()
+            .to(organizations::stats),
     ]
     .into_iter()
     .map(|row| row.family(n.family))

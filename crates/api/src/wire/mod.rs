@@ -2,6 +2,7 @@
 
 pub mod figures;
 pub mod inventory;
+pub mod organization_figures;
 pub mod organization_state;
 pub mod organizations;
 pub mod roles;

@@ -4,11 +4,16 @@
 //! again on the held row in the write transaction.
 
 mod create;
+mod destroy;
+mod figures;
 mod list;
 mod state;
 mod update;
 
+pub use bailiwick_store::organizations::Stats;
 pub use create::create;
+pub use destroy::destroy;
+pub use figures::{family_total, stats};
 pub use list::{ListQuery, Listed, list};
 pub use state::{Move, Moved, change_state};
 pub use update::update;

@@ -151,6 +151,7 @@ CREATE TABLE systems (
 CREATE UNIQUE INDEX systems_key_unique ON systems (system_key);
 CREATE UNIQUE INDEX systems_secret_unique ON systems (secret_public);
 CREATE INDEX systems_creator_user ON systems (creator_user_id);
+CREATE INDEX systems_creator_org ON systems (creator_org_id);
 -- Every scope column with every sort column of the row itself: any first page is an index range. Keys are unique, so
 -- they need no id behind them, and the order of all of them is that of systems_key_unique.
 CREATE INDEX systems_all_name ON systems (name_key, id) WHERE deleted_at IS NULL;

@@ -83,6 +83,44 @@ pub async fn totals(on: impl Into<On<'_>>, scope: &Scope) -> Result<Totals, Stor
     Ok(Totals { systems: unsigned(systems), users: unsigned(users) })
 }
 
+/// What one organization holds, without and with what is below it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Of the organization itself.
+    pub own: Totals,
+    /// Of it and all below it.
+    pub subtree: Totals,
+    /// Resellers below it.
+    pub resellers: u64,
+    /// Customers below it.
+    pub customers: u64,
+}
+
+/// The numbers of an organization of this family in one statement (contract 02 §7).
+pub async fn stats(on: impl Into<On<'_>>, family: OrgType, id: OrgId) -> Result<Stats, StoreError> {
+    let column = super::subtree_column(family, "id");
+    let q = Q::new(&format!(
+        "SELECT o.type, CAST(COUNT(*) AS BIGINT), CAST(SUM(n.systems) AS BIGINT), CAST(SUM(n.users) AS BIGINT) \
+         FROM organizations o JOIN organization_counts n ON n.organization_id = o.id \
+         WHERE o.eff_deleted_at IS NULL AND o.{column} = ? GROUP BY o.type"
+    ));
+    let rows: Vec<(String, i64, i64, i64)> = q.bind(id).all(on).await?;
+    let mut stats = Stats::default();
+    for (org_type, organizations, systems, users) in rows {
+        let (systems, users) = (unsigned(systems), unsigned(users));
+        stats.subtree.systems += systems;
+        stats.subtree.users += users;
+        match super::parse_type(&org_type)? {
+            // The topmost organization of the subtree is the only one of the family.
+            found if found == family => stats.own = Totals { systems, users },
+            OrgType::Reseller => stats.resellers = unsigned(organizations),
+            OrgType::Customer => stats.customers = unsigned(organizations),
+            OrgType::Owner | OrgType::Distributor => {}
+        }
+    }
+    Ok(stats)
+}
+
 fn unsigned(n: i64) -> u64 {
     u64::try_from(n).unwrap_or(0)
 }

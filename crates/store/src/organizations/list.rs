@@ -163,6 +163,13 @@ fn push_where(q: &mut Q, family: OrgType, scope: &Scope, filter: &Filter) {
     push_within(q, filter.within.as_ref());
 }
 
+/// How many rows of a family inside the scope match.
+pub async fn count(db: &Db, family: OrgType, scope: &Scope, filter: &Filter) -> Result<u64, StoreError> {
+    let mut count = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM organizations o");
+    push_where(&mut count, family, scope, filter);
+    count.count(db).await
+}
+
 /// One page of a family inside the scope, with the number of all rows that match.
 pub async fn list(
     db: &Db,
@@ -172,9 +179,7 @@ pub async fn list(
     order: Order,
     page: PageRequest,
 ) -> Result<Page<Organization>, StoreError> {
-    let mut count = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM organizations o");
-    push_where(&mut count, family, scope, filter);
-    let total = count.count(db).await?;
+    let total = count(db, family, scope, filter).await?;
     if page.offset() >= total {
         return Ok(Page { rows: Vec::new(), total, request: page });
     }

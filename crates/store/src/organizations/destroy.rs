@@ -1,0 +1,33 @@
+//! Destruction: an organization with everything below it, soft-deleted rows included (contract 02 §6.5).
+
+use super::subtree_column;
+use crate::{StoreError, Tx, sql::Q};
+use bailiwick_domain::{OrgId, OrgType};
+use bailiwick_policy::Granted;
+
+/// Removes the subtree, which is held ([`super::marks::hold_subtree`]). What hangs on users (sessions, logins, grants)
+/// and systems (heartbeats, inventory) goes with them, alerts and silences with their organization. Creation snapshots
+/// elsewhere keep the last known names.
+pub async fn destroy(tx: &mut Tx, target: &Granted<OrgId>, org_type: OrgType) -> Result<(), StoreError> {
+    let id = target.id();
+    let column = subtree_column(org_type, "organization_id");
+    for table in ["systems", "users"] {
+        Q::new(&format!("DELETE FROM {table} WHERE {column} = ?")).bind(id).run(tx).await?;
+    }
+    let column = subtree_column(org_type, "id");
+    for table in ["organizations", "users", "systems"] {
+        let mut q = Q::new(&format!("UPDATE {table} AS t SET created_by = "));
+        q.push(
+            "[[jsonb_set(t.created_by, '{organization_name}', to_jsonb(o.name))||\
+             json_set(t.created_by, '$.organization_name', o.name)]]",
+        );
+        q.push(&format!(" FROM organizations o WHERE t.creator_org_id = o.id AND o.{column} = ?")).arg(id);
+        if table == "organizations" {
+            q.push(&format!(" AND t.{column} <> ?")).arg(id);
+        }
+        q.run(tx).await?;
+    }
+    // One statement: that children refer to their parents is checked at its end.
+    Q::new(&format!("DELETE FROM organizations WHERE {column} = ?")).bind(id).run(tx).await?;
+    Ok(())
+}
