@@ -5,6 +5,7 @@ pub mod figures;
 pub mod life;
 pub mod list;
 
+pub use life::OwnChange;
 pub use list::{Filter, Order, Sort, list};
 
 use crate::{

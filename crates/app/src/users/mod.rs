@@ -31,6 +31,7 @@ use bailiwick_store::{
     users::{self, Placed},
 };
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 
 /// The body of a creation or a change; absent and null are the same.
 #[derive(Clone, Debug, Default)]
@@ -38,7 +39,6 @@ pub struct UserBody {
     /// `username`.
     pub username: Option<String>,
     /// `email`.
-use std::collections::HashSet;
     pub email: Option<String>,
     /// `name`.
     pub name: Option<String>,
