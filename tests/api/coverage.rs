@@ -13,7 +13,9 @@ fn every_row_is_in_the_openapi_document_and_nothing_else() {
         .as_object()
         .unwrap()
         .iter()
-        .flat_map(|(path, item)| item.as_object().unwrap().keys().map(move |m| format!("{} {path}", m.to_uppercase())))
+        .flat_map(|(path, item)| {
+            item.as_object().unwrap().keys().map(move |m| format!("{} {path}", m.to_uppercase()))
+        })
         .collect();
     let rows: BTreeSet<String> = table().iter().map(|r| format!("{} {}", r.method, r.path)).collect();
     assert_eq!(documented, rows);

@@ -47,10 +47,12 @@ api_test!(head_is_get_without_a_body, |t| async move {
 api_test!(bodies_are_json_whatever_their_type_says_and_bounded, |t| async move {
     let owner = t.owner().await;
     let post = || t.post("/api/distributors").bearer(&owner.token);
-    post().header("content-type", "text/plain").body(r#"{"name":"","custom_data":{}}"#).send().await.expect_fields(&[
-        ("name", "cannot_be_empty"),
-        ("custom_data.vat", "required"),
-    ]);
+    post()
+        .header("content-type", "text/plain")
+        .body(r#"{"name":"","custom_data":{}}"#)
+        .send()
+        .await
+        .expect_fields(&[("name", "cannot_be_empty"), ("custom_data.vat", "required")]);
     for (body, key) in [
         ("{", "unknown"),
         ("", "unknown"),

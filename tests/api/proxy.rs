@@ -35,7 +35,9 @@ impl<'t> Client<'t> {
     }
 
     fn call(&self, method: &str, path: &str) -> Call {
-        self.test.call(method.parse().unwrap(), &format!("{P}{path}")).basic(&self.system.key, &self.system.secret)
+        self.test
+            .call(method.parse().unwrap(), &format!("{P}{path}"))
+            .basic(&self.system.key, &self.system.secret)
     }
 
     async fn get(&self, path: &str) -> Reply {

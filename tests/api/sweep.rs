@@ -45,7 +45,11 @@ api_test!(nobody_gets_past_a_route_that_wants_a_credential, |t| async move {
             Credential::System => {
                 assert_eq!(reply.status, 401, "{what}");
                 assert_eq!(reply.message(), "authentication required", "{what}");
-                assert_eq!(reply.header("www-authenticate"), Some("Basic realm=\"System Authentication\""), "{what}");
+                assert_eq!(
+                    reply.header("www-authenticate"),
+                    Some("Basic realm=\"System Authentication\""),
+                    "{what}"
+                );
             }
             _ => {
                 assert_eq!(reply.status, 401, "{what}");
@@ -94,7 +98,11 @@ async fn persona_sweep(t: &Test, persona: &Persona, role: &str) {
         match refusal(route.gate, set, persona.org_type) {
             Some(text) => {
                 assert_eq!(reply.status, 403, "{what}");
-                assert_eq!(reply.json(), serde_json::json!({"code": 403, "message": text, "data": null}), "{what}");
+                assert_eq!(
+                    reply.json(),
+                    serde_json::json!({"code": 403, "message": text, "data": null}),
+                    "{what}"
+                );
             }
             None => {
                 assert_ne!(reply.status, 401, "{what}");
@@ -126,7 +134,8 @@ api_test!(rule_26_foreign_malformed_and_missing_objects_answer_the_same_bytes, |
     let caller = t.user(tree.distributor, &["admin"]).await;
     let foreign = t.user(tree.other_customer, &["admin"]).await;
     let system = t.system(tree.other_customer).await;
-    for route in table().into_iter().filter(|r| takes_bearer(r) && r.path.contains("{id}") && !r.is_pending()) {
+    for route in table().into_iter().filter(|r| takes_bearer(r) && r.path.contains("{id}") && !r.is_pending())
+    {
         let ids = match route.family {
             Some(OrgType::Distributor) => vec![tree.other_distributor.to_string(), tree.reseller.to_string()],
             Some(OrgType::Reseller) => vec![tree.other_reseller.to_string(), tree.customer.to_string()],

@@ -126,7 +126,11 @@ impl Error {
     }
 
     /// One wrong field with its value.
-    pub fn field_value(key: impl Into<String>, message: impl Into<String>, value: impl Into<String>) -> Error {
+    pub fn field_value(
+        key: impl Into<String>,
+        message: impl Into<String>,
+        value: impl Into<String>,
+    ) -> Error {
         Error::Invalid(vec![FieldError::new(key, message).with_value(value)])
     }
 

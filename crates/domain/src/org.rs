@@ -20,7 +20,8 @@ pub enum OrgType {
 
 impl OrgType {
     /// All types, from the top.
-    pub const ALL: [OrgType; 4] = [OrgType::Owner, OrgType::Distributor, OrgType::Reseller, OrgType::Customer];
+    pub const ALL: [OrgType; 4] =
+        [OrgType::Owner, OrgType::Distributor, OrgType::Reseller, OrgType::Customer];
 
     /// 1 (owner) to 4 (customer); a smaller level stands higher.
     pub const fn level(self) -> u8 {

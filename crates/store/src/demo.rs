@@ -19,7 +19,7 @@ use bailiwick_domain::{
 use bailiwick_policy::Path;
 use serde_json::Value;
 use sqlx::AssertSqlSafe;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 use uuid::Uuid;
 
 pub(crate) const OWNER_USER: &str = "SELECT id, username, name, email FROM users \
@@ -59,6 +59,8 @@ pub struct PlacedSystem {
     pub registered_from: Option<String>,
     /// First authenticated call.
     pub authenticated_at: Option<Ts>,
+    /// Its creator by [`snapshot_text`]: made once for all systems of a creator.
+    pub snapshot: Arc<str>,
 }
 
 /// Type of a column and how its NULL travels inside an array.
@@ -162,7 +164,7 @@ const SYSTEMS: Columns<PlacedSystem> = columns! { PlacedSystem;
     Text "system_key" = |r| &r.system.system_key;
     Text "secret_public" = |r| &r.secret_public;
     Text "secret_hash" = |r| &r.secret_hash;
-    Json "created_by" = |r| snapshot(Some(&r.system.created_by))?;
+    Json "created_by" = |r| &*r.snapshot;
     Id "creator_user_id" = |r| r.system.created_by.user_id;
     Id "creator_org_id" = |r| r.system.created_by.organization_id;
     Text "creator_key" = |r| fold(&r.system.created_by.name);
@@ -199,6 +201,11 @@ fn own(mark: Mark) -> Option<Ts> {
 
 fn snapshot(creator: Option<&Creator>) -> Result<Option<Value>, StoreError> {
     creator.map(serde_json::to_value).transpose().map_err(|e| StoreError::Encode(e.into()))
+}
+
+/// A creation snapshot as it is stored.
+pub fn snapshot_text(creator: &Creator) -> Result<Arc<str>, StoreError> {
+    serde_json::to_string(creator).map(Arc::from).map_err(|e| StoreError::Encode(e.into()))
 }
 
 /// The first user of the owner organization, as whom synthetic data is created.
@@ -336,6 +343,7 @@ fn gather<T>(column: &Column<T>, rows: &[T]) -> Result<Arg, StoreError> {
         match (&mut all, (column.value)(row)?) {
             (Arg::Ids(list), Arg::Id(v)) => list.push(v.unwrap_or_default()),
             (Arg::Texts(list), Arg::Text(v)) => list.push(v.unwrap_or_default()),
+            // JSON that is text already needs nothing more.
             (Arg::Texts(list), Arg::Json(v)) => list.push(v.map(|v| v.to_string()).unwrap_or_default()),
             (Arg::Ints(list), Arg::Bool(v)) => list.push(i64::from(v.unwrap_or_default())),
             (Arg::Times(list), Arg::Time(v)) => list.push(v.unwrap_or_default()),

@@ -3,7 +3,11 @@
 use crate::{ManualClock, SeededEntropy, parts::postgres, service::build};
 use bailiwick_app::{App, Settings};
 use bailiwick_store::{Db, Options};
-use std::{path::PathBuf, sync::Arc, sync::atomic::{AtomicU32, Ordering}};
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    sync::atomic::{AtomicU32, Ordering},
+};
 use tokio::sync::OnceCell;
 
 /// Storage engine.
@@ -24,7 +28,8 @@ pub const OWNER_PASSWORD: &str = "Correct-Horse-7-Battery";
 
 /// Settings of every test before it changes them.
 pub fn settings() -> Settings {
-    let mut settings = Settings::defaults("http://127.0.0.1:8080", b"a secret of thirty-two bytes or so".to_vec());
+    let mut settings =
+        Settings::defaults("http://127.0.0.1:8080", b"a secret of thirty-two bytes or so".to_vec());
     settings.owner.email = "owner@example.org".to_owned();
     settings.owner.password = Some(bailiwick_app::settings::Secret::new(OWNER_PASSWORD.to_owned()));
     settings
@@ -76,7 +81,8 @@ async fn postgres_template() -> &'static str {
 async fn prepare(url: &str) {
     let db = open(url).await;
     db.migrate().await.expect("the migrations apply");
-    let app: App = build(settings(), db.clone(), Arc::new(ManualClock::new()), Arc::new(SeededEntropy::new(1)));
+    let app: App =
+        build(settings(), db.clone(), Arc::new(ManualClock::new()), Arc::new(SeededEntropy::new(1)));
     bailiwick_app::bootstrap::ensure_owner(&app).await.expect("an owner");
     drop(app);
     db.close().await;

@@ -130,7 +130,8 @@ impl Test {
         for branch in ["Alfa", "Beta"] {
             let mut parent = owner;
             for org_type in [OrgType::Distributor, OrgType::Reseller, OrgType::Customer] {
-                parent = self.organization(parent, org_type, &format!("{branch} {}", org_type.role_name())).await;
+                parent =
+                    self.organization(parent, org_type, &format!("{branch} {}", org_type.role_name())).await;
                 ids.push(parent);
             }
         }
@@ -179,7 +180,8 @@ impl Test {
         let owner = self.owner().await;
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let body = json!({"name": format!("System {number}"), "organization_id": org});
-        let created = self.post("/api/systems").bearer(&owner.token).json(body).send().await.expect(201).data();
+        let created =
+            self.post("/api/systems").bearer(&owner.token).json(body).send().await.expect(201).data();
         let secret = created["system_secret"].as_str().expect("a secret").to_owned();
         self.post("/api/systems/register").json(json!({"system_secret": secret})).send().await.expect(200);
         Seeded {
@@ -199,7 +201,8 @@ impl Test {
 
     /// Marks a user suspended.
     pub async fn suspend_user(&self, id: UserId) {
-        self.mark(Q::new("UPDATE users SET suspended_at = ? WHERE id = ?").bind(self.app.now()).bind(id)).await;
+        self.mark(Q::new("UPDATE users SET suspended_at = ? WHERE id = ?").bind(self.app.now()).bind(id))
+            .await;
     }
 
     /// Marks a user deleted.
@@ -209,8 +212,10 @@ impl Test {
 
     /// Marks a system suspended (`suspended_at`) or deleted (`deleted_at`).
     pub async fn mark_system(&self, id: SystemId, column: &'static str) {
-        self.mark(Q::new(&format!("UPDATE systems SET {column} = ? WHERE id = ?")).bind(self.app.now()).bind(id))
-            .await;
+        self.mark(
+            Q::new(&format!("UPDATE systems SET {column} = ? WHERE id = ?")).bind(self.app.now()).bind(id),
+        )
+        .await;
     }
 
     /// Marks an organization suspended, with all below it.
@@ -225,7 +230,8 @@ impl Test {
 
     async fn mark_organization(&self, id: OrgId, mark: &str) {
         let now = self.app.now();
-        self.mark(Q::new(&format!("UPDATE organizations SET {mark}_at = ? WHERE id = ?")).bind(now).bind(id)).await;
+        self.mark(Q::new(&format!("UPDATE organizations SET {mark}_at = ? WHERE id = ?")).bind(now).bind(id))
+            .await;
         let below = format!(
             "UPDATE organizations SET eff_{mark}_at = ?, eff_{mark}_by = CASE WHEN id = ? THEN NULL ELSE \
              [[CAST(? AS uuid)||?]] END WHERE id = ? OR p2 = ? OR p3 = ?"

@@ -2,7 +2,7 @@
 
 use super::{
     random::Dice,
-    tree::{HISTORY, Tree, created_at_clock},
+    tree::{Admin, HISTORY, Tree, created_at_clock},
     words,
 };
 use crate::credentials::hash_secret;
@@ -112,6 +112,7 @@ impl<'a> Workshop<'a> {
         };
         let heard = self.heard(created_at);
         let (name, host) = words::machine(dice, kind, node.city);
+        let admin = self.creator(at);
         let mut system = System {
             id: SystemId(uuid_v7(&created_at_clock(created_at), dice)),
             name,
@@ -127,7 +128,7 @@ impl<'a> Workshop<'a> {
             created_at,
             updated_at: created_at,
             registered_at: None,
-            created_by: self.creator(at).clone(),
+            created_by: admin.creator.clone(),
             last_heartbeat: heard,
             last_inventory: None,
             suspended: self.own_mark(15, created_at),
@@ -148,6 +149,7 @@ impl<'a> Workshop<'a> {
             secret_hash: hash_secret(secret.secret.expose(), dice),
             registered_from,
             authenticated_at: heard.and(system.registered_at),
+            snapshot: admin.snapshot.clone(),
             system,
         }
     }
@@ -189,12 +191,12 @@ impl<'a> Workshop<'a> {
     }
 
     /// Made at home or by an organization above.
-    fn creator(&self, at: usize) -> &'a bailiwick_domain::org::Creator {
+    fn creator(&self, at: usize) -> &'a Admin {
         let node = &self.tree.nodes[at];
         match self.dice.below(10) {
-            0..=3 => self.tree.creator(at),
-            4..=8 => self.tree.creator(node.parent),
-            _ => self.tree.creator(self.tree.nodes[node.parent].parent),
+            0..=3 => self.tree.admin(at),
+            4..=8 => self.tree.admin(node.parent),
+            _ => self.tree.admin(self.tree.nodes[node.parent].parent),
         }
     }
 

@@ -24,7 +24,7 @@ use machines::Workshop;
 use random::Dice;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use tree::{Root, Tree};
+use tree::{Admin, Root, Tree};
 
 /// Rows of one statement.
 const CHUNK: usize = 4_000;
@@ -146,7 +146,7 @@ pub async fn fill(app: &App, plan: &Plan, progress: &mut (dyn FnMut(Progress) + 
     let mut load =
         Load { tx: app.db.begin().await?, counts: BTreeMap::new(), progress, summary: summarize(&tree) };
     store::prepare_long_transaction(&mut load.tx).await?;
-    let users = load.make_users(app, &mut tree, plan, &dice, now);
+    let users = load.make_users(app, &mut tree, plan, &dice, now)?;
     load.organizations(&tree, &dice).await?;
     load.users(users).await?;
     load.systems(app, &tree, plan, &dice, now).await?;
@@ -197,7 +197,7 @@ async fn root(app: &App) -> Result<Root> {
         organization_name: owner.name.clone(),
         on_behalf_of: false,
     };
-    Ok(Root { id, name: owner.name, admin })
+    Ok(Root { id, name: owner.name, admin: Admin::new(admin)? })
 }
 
 fn summarize(tree: &Tree) -> Summary {

@@ -2,11 +2,11 @@
 
 use super::{
     random::Dice,
-    tree::{Node, Tree, created_at_clock},
+    tree::{Admin, Node, Tree, created_at_clock},
     words::slug,
 };
 use bailiwick_domain::{
-    Ts, User, UserId,
+    Result, Ts, User, UserId,
     id::uuid_v7,
     org::{Creator, Mark, OrgRef},
 };
@@ -27,9 +27,16 @@ pub(super) fn roles(catalogue: &Catalogue) -> Vec<String> {
 
 /// Makes user number `n` of the tree in the organization at `at`; the first of an organization becomes its creator
 /// of everything else.
-pub(super) fn user(tree: &mut Tree, at: usize, n: u64, roles: &[String], dice: &Dice, now: Ts) -> PlacedUser {
+pub(super) fn user(
+    tree: &mut Tree,
+    at: usize,
+    n: u64,
+    roles: &[String],
+    dice: &Dice,
+    now: Ts,
+) -> Result<PlacedUser> {
     let is_first = tree.nodes[at].admin.is_none();
-    let created_by = if is_first { tree.creator(tree.nodes[at].parent) } else { tree.creator(at) }.clone();
+    let created_by = tree.admin(if is_first { tree.nodes[at].parent } else { at }).creator.clone();
     let node = &tree.nodes[at];
     let (first, last) = node.country.person(dice);
     let (series, local) = (tree.series, format!("{}.{}", slug(first), slug(last)));
@@ -53,9 +60,9 @@ pub(super) fn user(tree: &mut Tree, at: usize, n: u64, roles: &[String], dice: &
     };
     let path = node.path;
     if is_first {
-        tree.nodes[at].admin = Some(as_creator(&user, &tree.nodes[at]));
+        tree.nodes[at].admin = Some(Admin::new(as_creator(&user, &tree.nodes[at]))?);
     }
-    PlacedUser { user, path }
+    Ok(PlacedUser { user, path })
 }
 
 fn role_ids(is_first: bool, roles: &[String], dice: &Dice) -> Vec<String> {

@@ -5,13 +5,14 @@ use super::{
     words::{Country, slug},
 };
 use bailiwick_domain::{
-    OrgId, OrgType, Organization, Ts,
+    OrgId, OrgType, Organization, Result, Ts,
     id::uuid_v7,
     org::{Creator, Mark},
 };
 use bailiwick_policy::Path;
+use bailiwick_store::demo::snapshot_text;
 use serde_json::json;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -39,7 +40,21 @@ pub(super) struct Node {
     /// How many systems it has in proportion to others.
     pub weight: u64,
     /// Its first user, once there is one: who creates what belongs to it.
-    pub admin: Option<Creator>,
+    pub admin: Option<Admin>,
+}
+
+/// Somebody who creates, and how he is stored in what he has created.
+#[derive(Clone, Debug)]
+pub(super) struct Admin {
+    pub creator: Creator,
+    pub snapshot: Arc<str>,
+}
+
+impl Admin {
+    pub(super) fn new(creator: Creator) -> Result<Admin> {
+        let snapshot = snapshot_text(&creator)?;
+        Ok(Admin { creator, snapshot })
+    }
 }
 
 /// All organizations in the order of their creation; the first is the owner, which exists already.
@@ -55,7 +70,7 @@ pub(super) struct Tree {
 pub(super) struct Root {
     pub id: OrgId,
     pub name: String,
-    pub admin: Creator,
+    pub admin: Admin,
 }
 
 /// Numbers of distributors, resellers and customers among `n` organizations.
@@ -267,7 +282,7 @@ fn in_order_of_creation(nodes: Vec<Node>) -> Vec<Node> {
 
 impl Tree {
     /// The nearest user at or above the organization who can have created something in it.
-    pub(super) fn creator(&self, mut at: usize) -> &Creator {
+    pub(super) fn admin(&self, mut at: usize) -> &Admin {
         loop {
             match &self.nodes[at].admin {
                 Some(admin) => return admin,
@@ -304,7 +319,7 @@ impl Tree {
             created_at: node.created_at,
             updated_at: node.created_at,
             updated_by_org_id: None,
-            created_by: Some(self.creator(node.parent).clone()),
+            created_by: Some(self.admin(node.parent).creator.clone()),
             suspended: node.suspended,
             deleted: node.deleted,
         }
@@ -327,7 +342,7 @@ mod tests {
             organization_name: "Owner".into(),
             on_behalf_of: false,
         };
-        let root = Root { id, name: "Owner".into(), admin };
+        let root = Root { id, name: "Owner".into(), admin: Admin::new(admin).unwrap() };
         plant(&Dice::new(seed), seed, n, &root, Ts::from_secs(1_772_355_600))
     }
 

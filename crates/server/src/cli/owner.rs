@@ -11,7 +11,8 @@ pub async fn run(app: &App, args: CreateOwnerArgs) -> Result<(), String> {
     let (password, generated) = match &args.password_file {
         None => (validate::generate_password(&*app.entropy), true),
         Some(path) => {
-            let text = fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+            let text =
+                fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
             (text.trim_end_matches(['\r', '\n']).to_owned(), false)
         }
     };

@@ -34,7 +34,10 @@ fn with_runtime(work: impl Future<Output = Result<(), String>>) -> ExitCode {
 }
 
 /// Runs a command on the application without starting its background work.
-fn with_app<F: Future<Output = Result<(), String>>>(config: &Config, work: impl FnOnce(App) -> F) -> ExitCode {
+fn with_app<F: Future<Output = Result<(), String>>>(
+    config: &Config,
+    work: impl FnOnce(App) -> F,
+) -> ExitCode {
     with_runtime(async {
         let db = open(config, false).await?;
         let app = application(config, db.clone())?;

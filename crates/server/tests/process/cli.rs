@@ -55,7 +55,8 @@ async fn the_first_start_says_where_to_sign_in_and_a_second_service_is_refused()
     let log = serving.log();
     assert!(log.contains("owner@bailiwick.example"), "{log}");
     assert!(!log.contains("Correct-Horse"), "a configured password is not printed: {log}");
-    let second = command(dir.path()).args(["serve", "--listen", "127.0.0.1:0"]).output().expect("the program runs");
+    let second =
+        command(dir.path()).args(["serve", "--listen", "127.0.0.1:0"]).output().expect("the program runs");
     assert_eq!(second.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&second.stderr).contains("another process"), "{second:?}");
     let me = reqwest::Client::new().get(format!("{}/api/me", serving.url)).bearer_auth(serving.owner_token());

@@ -48,7 +48,8 @@ impl Serving {
     }
 
     async fn at(directory: PathBuf, listen: String, settings: Vec<(String, String)>) -> Serving {
-        let log = std::fs::File::options().create(true).append(true).open(directory.join("log")).expect("a log");
+        let log =
+            std::fs::File::options().create(true).append(true).open(directory.join("log")).expect("a log");
         let child = command(&directory)
             .env("BAILIWICK_HTTP__LISTEN", &listen)
             .env("BAILIWICK_OWNER_PASSWORD", "Correct-Horse-7-Battery")

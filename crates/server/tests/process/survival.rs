@@ -47,10 +47,14 @@ async fn acknowledged_documents_alerts_and_silences_survive_a_kill() {
             for n in 0..10_000 {
                 let name = format!("A{task}x{n}");
                 let alert = json!([{"labels": {"alertname": name}}]).to_string();
-                let push = client.post(&alerts).basic_auth(&key, Some(&secret)).header("content-type", "application/json");
+                let push = client
+                    .post(&alerts)
+                    .basic_auth(&key, Some(&secret))
+                    .header("content-type", "application/json");
                 let pushed = push.body(alert).send().await.is_ok_and(|r| r.status() == 200);
                 let document = json!({"installation": "other", "name": name}).to_string();
-                let sent = client.post(&inventory).basic_auth(&key, Some(&secret)).body(document).send().await;
+                let sent =
+                    client.post(&inventory).basic_auth(&key, Some(&secret)).body(document).send().await;
                 if !pushed || !sent.is_ok_and(|r| r.status() == 202) {
                     break;
                 }
@@ -75,10 +79,19 @@ async fn acknowledged_documents_alerts_and_silences_survive_a_kill() {
     }
     // Documents are taken in order, so the newest acknowledged ones are there once the queue is empty.
     let latest = format!("{}/api/systems/{id}/inventory/latest", serving.url);
-    let newest: Vec<String> = (0..4).filter_map(|t| names.iter().rfind(|n| n.starts_with(&format!("A{t}x"))).cloned()).collect();
+    let newest: Vec<String> =
+        (0..4).filter_map(|t| names.iter().rfind(|n| n.starts_with(&format!("A{t}x"))).cloned()).collect();
     let limit = std::time::Instant::now() + std::time::Duration::from_secs(30);
     loop {
-        let answer = client.get(&latest).bearer_auth(&token).send().await.expect("an answer").text().await.expect("a body");
+        let answer = client
+            .get(&latest)
+            .bearer_auth(&token)
+            .send()
+            .await
+            .expect("an answer")
+            .text()
+            .await
+            .expect("a body");
         let answer: Value = serde_json::from_str(&answer).expect("JSON");
         let name = answer["data"]["data"]["name"].as_str().unwrap_or_default().to_owned();
         // One that was stored but whose answer was cut off by the kill may follow the acknowledged ones.
