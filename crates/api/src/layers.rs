@@ -13,24 +13,31 @@ use tracing::Instrument;
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 static API_VERSION: HeaderName = HeaderName::from_static("api-version");
 
-/// Outermost layer.
+/// Outermost layer of everything but the alert interface, which does the same by itself.
 pub async fn frame(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    let request_id = request_id(&app, request.headers());
-    let client_ip = client_ip(&app, &request);
+    let context = context(&app, &request);
     let is_provider = is_provider_path(request.uri().path());
-    let span = tracing::debug_span!("request", id = %request_id, method = %request.method(), path = request.uri().path());
-    let id_header = HeaderValue::from_str(&request_id);
-    request.extensions_mut().insert(RequestContext { request_id, client_ip });
+    let span = tracing::debug_span!("request", id = %context.request_id, method = %request.method(), path = request.uri().path());
+    request.extensions_mut().insert(context.clone());
     let mut response = next.run(request).instrument(span).await;
-    let headers = response.headers_mut();
-    if let Ok(id) = id_header {
+    complete(&app, response.headers_mut(), &context.request_id, is_provider);
+    response
+}
+
+/// Whose request it is, before anything is known of the caller.
+pub(crate) fn context(app: &App, request: &Request) -> RequestContext {
+    RequestContext { request_id: request_id(app, request.headers()), client_ip: client_ip(app, request) }
+}
+
+/// The headers of every answer.
+pub(crate) fn complete(app: &App, headers: &mut HeaderMap, request_id: &str, is_provider: bool) {
+    if let Ok(id) = HeaderValue::from_str(request_id) {
         headers.insert(REQUEST_ID.clone(), id);
     }
     if !is_provider {
         headers.insert(API_VERSION.clone(), HeaderValue::from_static(bailiwick_domain::API_VERSION));
     }
     secure(headers, app.settings.public_url.starts_with("https://"));
-    response
 }
 
 /// The client's own id when it is well formed, else a fresh one.

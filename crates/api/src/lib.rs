@@ -40,15 +40,15 @@ pub fn router(app: &App) -> Router {
         .with_state(app.clone());
     // Trailing slashes go before the routes are matched, hence a router around the router.
     let trimmed = tower::Layer::layer(&NormalizePathLayer::trim_trailing_slash(), all);
-    Router::new()
+    let framed = Router::new()
         .fallback_service(trimmed)
         // Without origins there is nothing to answer OPTIONS for: like any unknown method it is a 404.
         .layer(tower::util::option_layer(cors(&app.settings.cors_origins)))
         .layer(middleware::from_fn_with_state(app.clone(), oidc::cors))
-        // Before CORS, which answers every OPTIONS by itself; the alert interface has a rule of its own for it.
-        .layer(middleware::from_fn_with_state(proxy::Proxy::new(app), proxy::take))
         .layer(CatchPanicLayer::custom(|_| error::panicked()))
-        .layer(middleware::from_fn_with_state(app.clone(), layers::frame))
+        .layer(middleware::from_fn_with_state(app.clone(), layers::frame));
+    // The alert interface stands before all of it: it has rules of its own and carries the most requests.
+    Router::new().fallback_service(proxy::Front::new(app, framed))
 }
 
 /// Every row that is not the proxy's, behind its gate.

@@ -43,6 +43,8 @@ fn json(status: StatusCode, body: Body) -> Response {
 /// What every answer of the interface carries.
 pub(super) fn finished(mut response: Response, is_head: bool) -> Response {
     let headers = response.headers_mut();
+    // Those that every answer of the service carries follow.
+    headers.reserve(12);
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(header::VARY, HeaderValue::from_static("Origin"));
     response.extensions_mut().insert(Uncompressed);

@@ -1,7 +1,7 @@
 //! The alert interface for systems: what Alertmanager's tools speak, below `services/{backend}/{alert_router}`
 //! (contract 04 §1).
 //!
-//! It stands before the route table's router, because its paths, methods and error bodies have rules of their own. A
+//! It stands before everything else ([`Front`]), because its paths, methods and error bodies have rules of their own. A
 //! request is authenticated, counted, routed, read, and answered by one use case of `app::alerting`; nothing of it
 //! is ever passed on. To add an operation: a [`Target`], its arm in [`Proxy::serve`], its row in `routes::system_side`.
 
@@ -11,11 +11,7 @@ mod target;
 
 use crate::gate::authorization;
 use answer::{Answer, finished, of_error, of_fault};
-use axum::{
-    extract::{Request, State},
-    middleware::Next,
-    response::Response,
-};
+use axum::{Router, extract::Request, response::Response};
 use bailiwick_alerting::{
     AlertsQuery, Nanos, Reject, SilencesQuery,
     listing::{NEUTRAL_RECEIVER, group_alerts, render},
@@ -30,9 +26,18 @@ use bailiwick_app::{
     credentials,
 };
 use bytes::Bytes;
+use futures_util::FutureExt;
 use http::{Method, request::Parts};
-use std::sync::Arc;
+use std::{
+    convert::Infallible,
+    future::Future,
+    panic::AssertUnwindSafe,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
 use target::{Mounts, NoRoute, Target, V2, v2_route};
+use tower::Service;
 
 /// What every worker keeps for the proxy.
 #[derive(Debug)]
@@ -59,19 +64,52 @@ impl Proxy {
     }
 }
 
-/// Takes the requests below `services/`; all others go on.
-pub async fn take(State(proxy): State<Arc<Proxy>>, request: Request, next: Next) -> Response {
-    match proxy.mounts.target(request.uri().path()) {
-        None => next.run(request).await,
-        Some(target) => {
-            let is_head = request.method() == Method::HEAD;
-            finished(proxy.answer(target, request).await, is_head)
+/// Takes the requests below `services/`; all others go on to the rest of the service.
+#[derive(Clone)]
+pub struct Front {
+    proxy: Arc<Proxy>,
+    rest: Router,
+}
+
+impl Front {
+    /// In front of `rest`.
+    pub fn new(app: &App, rest: Router) -> Front {
+        Front { proxy: Proxy::new(app), rest }
+    }
+}
+
+impl Service<Request> for Front {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        match self.proxy.mounts.target(request.uri().path()) {
+            None => Box::pin(self.rest.call(request)),
+            Some(target) => {
+                let proxy = self.proxy.clone();
+                Box::pin(async move { Ok(proxy.respond(target, request).await) })
+            }
         }
     }
 }
 
 impl Proxy {
-    async fn answer(&self, target: Target, request: Request) -> Response {
+    /// The whole answer, whatever happens; a panic ends this request only.
+    async fn respond(&self, target: Target, request: Request) -> Response {
+        let context = crate::layers::context(&self.app, &request);
+        let is_head = request.method() == Method::HEAD;
+        let answer = AssertUnwindSafe(self.answer(target, request, &context)).catch_unwind().await;
+        let mut response = finished(answer.unwrap_or_else(|_| crate::error::panicked()), is_head);
+        crate::layers::complete(&self.app, response.headers_mut(), &context.request_id, false);
+        response
+    }
+
+    async fn answer(&self, target: Target, request: Request, context: &RequestContext) -> Response {
         match target {
             Target::Unknown => crate::error::no_route(),
             Target::Healthy => answer::probe(request.method(), true),
@@ -79,19 +117,15 @@ impl Proxy {
                 let is_ready = alerting::is_ready(&self.app, &self.router).await;
                 answer::probe(request.method(), is_ready)
             }
-            Target::Metrics | Target::V1 | Target::V2(_) => self.for_system(target, request).await,
+            Target::Metrics | Target::V1 | Target::V2(_) => self.for_system(target, request, context).await,
         }
     }
 
     /// Everything that needs to know the system: who it is, and whether it asks too often.
-    async fn for_system(&self, target: Target, request: Request) -> Response {
+    async fn for_system(&self, target: Target, request: Request, context: &RequestContext) -> Response {
         let (parts, body) = request.into_parts();
-        let context = parts.extensions.get::<RequestContext>();
-        let Some(RequestContext { request_id, client_ip }) = context else {
-            return of_fault(Fault::Internal("the request has no context".to_owned()));
-        };
         let header = authorization(&parts.headers);
-        let system = match credentials::authenticate_system(&self.app, header, *client_ip).await {
+        let system = match credentials::authenticate_system(&self.app, header, context.client_ip).await {
             Ok(system) => system,
             Err(error) => return of_error(&error),
         };
@@ -110,7 +144,7 @@ impl Proxy {
             Err(NoRoute::Path) => return answer::path_not_found(&path),
             Err(NoRoute::Method(allowed)) => return answer::method_not_allowed(&parts.method, allowed),
         };
-        let who = Sender::new(&system, request_id);
+        let who = Sender::new(&system, &context.request_id);
         match self.serve(&who, operation, &parts, body).await {
             Ok(answer) => answer.into_response(),
             Err(fault) => of_fault(fault),
