@@ -146,7 +146,7 @@ pub async fn fill(app: &App, plan: &Plan, progress: &mut (dyn FnMut(Progress) + 
     let mut load =
         Load { tx: app.db.begin().await?, counts: BTreeMap::new(), progress, summary: summarize(&tree) };
     store::prepare_long_transaction(&mut load.tx).await?;
-    let users = load.make_users(app, &mut tree, plan, &dice, now)?;
+    let users = make_users(app, &mut tree, plan, &dice, now)?;
     load.organizations(&tree, &dice).await?;
     load.users(users).await?;
     load.systems(app, &tree, plan, &dice, now).await?;
@@ -211,6 +211,26 @@ fn summarize(tree: &Tree) -> Summary {
     }
 }
 
+/// The first user of each organization, then others anywhere. Made before the organizations are written, since these
+/// name their creators.
+fn make_users(
+    app: &App,
+    tree: &mut Tree,
+    plan: &Plan,
+    dice: &Dice,
+    now: Ts,
+) -> Result<Vec<store::PlacedUser>> {
+    let roles = people::roles(&app.catalogue);
+    let organizations = tree.nodes.len() as u64 - 1;
+    let total = plan.users.unwrap_or(organizations * 3 / 2);
+    (0..total)
+        .map(|n| {
+            let at = if n < organizations { 1 + n } else { 1 + dice.below(organizations) };
+            people::user(tree, usize::try_from(at).unwrap_or(0), n, &roles, dice, now)
+        })
+        .collect()
+}
+
 /// One load under way.
 struct Load<'a> {
     tx: Tx,
@@ -223,27 +243,6 @@ struct Load<'a> {
 impl Load<'_> {
     fn tell(&mut self, stage: Stage, done: usize, total: u64) {
         (self.progress)(Progress { stage, done: done as u64, total });
-    }
-
-    /// The first user of each organization, then others anywhere. Made before the organizations are written, since
-    /// these name their creators.
-    fn make_users(
-        &mut self,
-        app: &App,
-        tree: &mut Tree,
-        plan: &Plan,
-        dice: &Dice,
-        now: Ts,
-    ) -> Vec<store::PlacedUser> {
-        let roles = people::roles(&app.catalogue);
-        let organizations = tree.nodes.len() as u64 - 1;
-        let total = plan.users.unwrap_or(organizations * 3 / 2);
-        (0..total)
-            .map(|n| {
-                let at = if n < organizations { 1 + n } else { 1 + dice.below(organizations) };
-                people::user(tree, usize::try_from(at).unwrap_or(0), n, &roles, dice, now)
-            })
-            .collect()
     }
 
     async fn organizations(&mut self, tree: &Tree, dice: &Dice) -> Result<()> {
