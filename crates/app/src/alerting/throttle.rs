@@ -73,8 +73,9 @@ impl Throttle {
             shard.retain(|_, e| e.in_flight > 0 || e.paid_at > now);
         }
         let entry = shard.entry(system).or_default();
-        // Never further ahead than the burst: a clock that was set back must not lock anybody out.
-        let paid_at = entry.paid_at.clamp(now, now.saturating_add(self.burst)).saturating_add(self.cost);
+        // Never further ahead than the burst, also when refused: a clock that was set back must not lock anybody out.
+        entry.paid_at = entry.paid_at.clamp(now, now.saturating_add(self.burst));
+        let paid_at = entry.paid_at.saturating_add(self.cost);
         if paid_at - now > self.burst {
             return Err(Fault::RateLimited);
         }
