@@ -3,10 +3,12 @@
 -- path, {path_end} the end of its range, {promoted} its path as a distributor, {skip} the length of the old path + 1.
 
 -- name: C insert 1,000 systems
-INSERT INTO systems ({columns}) SELECT {copied} FROM systems ORDER BY system_key LIMIT 1000
+INSERT INTO systems ({columns}) SELECT {copied} FROM systems
+ WHERE id IN (SELECT id FROM systems ORDER BY secret_public LIMIT 1000)
 
 -- name: AB insert 1,000 systems
-INSERT INTO alternative_systems ({columns}, path) SELECT {copied}, path FROM alternative_systems ORDER BY system_key LIMIT 1000
+INSERT INTO alternative_systems ({columns}, path) SELECT {copied}, path FROM alternative_systems
+ WHERE id IN (SELECT id FROM systems ORDER BY secret_public LIMIT 1000)
 
 -- name: C update version and updated_at of 1,000 systems
 UPDATE systems SET version = '9.9.9', updated_at = updated_at + [[interval '1 s'||1000000]]
