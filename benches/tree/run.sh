@@ -3,7 +3,7 @@
 #
 #   benches/tree/run.sh URL [organizations] [systems]
 #
-# URL: an empty PostgreSQL database (postgres://…) or a new SQLite file (sqlite:PATH). Needs the release build of
+# URL: an empty PostgreSQL database (postgres://…) or a new SQLite file (sqlite:ABSOLUTE-PATH). Needs the release build of
 # bailiwick, python3, and psql for PostgreSQL. A million systems take a few minutes to load and 4 GB of disk.
 # To measure SQLite with the very version that is built into bailiwick, point LD_LIBRARY_PATH at a build of it.
 set -euo pipefail
