@@ -90,6 +90,7 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("inventory::CLAIM", inventory::CLAIM),
     ("inventory::BODY", inventory::BODY),
     ("inventory::RELEASE", inventory::RELEASE),
+    ("inventory::RELEASE_ALL", inventory::RELEASE_ALL),
     ("inventory::HOLD", inventory::HOLD),
     ("inventory::REMOVE", inventory::REMOVE),
     ("inventory::RETRY", inventory::RETRY),

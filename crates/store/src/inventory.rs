@@ -33,6 +33,8 @@ pub(crate) const CLAIM: &str = "UPDATE inventory_queue SET claimed_until = ? WHE
 pub(crate) const BODY: &str = "SELECT body FROM inventory_queue WHERE id = ?";
 pub(crate) const RELEASE: &str =
     "UPDATE inventory_queue SET claimed_until = NULL WHERE id = ? AND claimed_until = ?";
+pub(crate) const RELEASE_ALL: &str =
+    "UPDATE inventory_queue SET claimed_until = NULL WHERE claimed_until IS NOT NULL";
 pub(crate) const HOLD: &str =
     "SELECT id FROM inventory_queue WHERE id = ? AND claimed_until = ? [[FOR UPDATE||]]";
 pub(crate) const REMOVE: &str = "DELETE FROM inventory_queue WHERE id = ?";
@@ -162,6 +164,12 @@ pub async fn claim(tx: &mut Tx, now: Ts, lease: Duration, limit: i64) -> Result<
 pub async fn body(on: impl Into<On<'_>>, entry: &Claimed) -> Result<Option<Vec<u8>>, StoreError> {
     let row: Option<(Vec<u8>,)> = Q::new(BODY).bind(entry.id).optional(on).await?;
     Ok(row.map(|r| r.0))
+}
+
+/// Ends every lease; only for a process that has the database for itself.
+pub async fn release_all(tx: &mut Tx) -> Result<(), StoreError> {
+    Q::new(RELEASE_ALL).run(tx).await?;
+    Ok(())
 }
 
 /// Gives an entry back unused.

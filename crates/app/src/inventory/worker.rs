@@ -17,8 +17,8 @@ use std::{collections::HashMap, time::Duration};
 
 /// Entries claimed at one time.
 const CLAIMS: i64 = 64;
-/// Longest time a claimed entry waits for a worker that has died.
-const LEASE: Duration = Duration::from_secs(120);
+/// Longest time a claimed entry waits for a worker that has died. Many times what a claim takes.
+const LEASE: Duration = Duration::from_secs(30);
 /// How often the queue is looked at when nothing says that there is something.
 const POLL: Duration = Duration::from_secs(2);
 /// Failures before an entry is put aside.
@@ -32,6 +32,9 @@ const ERROR_CHARS: usize = 2000;
 pub fn start_worker(app: &App) {
     let (worker, stop) = (app.clone(), app.stop.clone());
     app.tasks.spawn(async move {
+        if let Err(e) = end_old_leases(&worker).await {
+            tracing::warn!(error = %e, "leases of an earlier process cannot be ended; they end by themselves");
+        }
         while !stop.is_cancelled() {
             match work_off(&worker).await {
                 Ok(0) => {}
@@ -45,6 +48,16 @@ pub fn start_worker(app: &App) {
             }
         }
     });
+}
+
+/// Where this process holds the database alone, whoever has claimed anything before is dead: nothing waits for leases.
+async fn end_old_leases(app: &App) -> Result<()> {
+    if app.db.is_postgres() {
+        return Ok(());
+    }
+    let mut tx = app.db.begin_relaxed().await?;
+    inventory::release_all(&mut tx).await?;
+    Ok(tx.commit().await?)
 }
 
 /// Handles everything that is due now; for tests and commands. Answers how many entries were handled.

@@ -81,7 +81,7 @@ async fn acknowledged_documents_alerts_and_silences_survive_a_kill() {
     let latest = format!("{}/api/systems/{id}/inventory/latest", serving.url);
     let newest: Vec<String> =
         (0..4).filter_map(|t| names.iter().rfind(|n| n.starts_with(&format!("A{t}x"))).cloned()).collect();
-    let limit = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    let limit = std::time::Instant::now() + std::time::Duration::from_secs(60);
     loop {
         let answer = client
             .get(&latest)
