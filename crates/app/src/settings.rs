@@ -24,6 +24,8 @@ impl<T> fmt::Debug for Secret<T> {
     }
 }
 
+pub use bailiwick_alerting::Limits as ContentLimits;
+
 /// All settings.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -216,8 +218,8 @@ pub enum RouterKind {
 pub struct AlertLimits {
     /// Largest body, received and decoded.
     pub body_bytes: usize,
-    /// Alerts in one request.
-    pub alerts_per_request: usize,
+    /// What one request, alert, silence or query may hold.
+    pub content: ContentLimits,
     /// Steady requests per second and system.
     pub requests_per_second: u32,
     /// Burst per system.
@@ -331,7 +333,7 @@ impl Default for AlertLimits {
     fn default() -> AlertLimits {
         AlertLimits {
             body_bytes: 10 * 1024 * 1024,
-            alerts_per_request: 2000,
+            content: ContentLimits::default(),
             requests_per_second: 10,
             request_burst: 50,
             alerts_per_system: 1000,

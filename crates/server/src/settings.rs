@@ -2,8 +2,8 @@
 
 use crate::config::{self, AlertingMode, Config};
 use bailiwick_app::settings::{
-    AlertLimits, Alerting, Limits, Network, Owner, Provider, RemoteRouter, Router, RouterKind, Secret,
-    Settings, Systems, Tokens,
+    AlertLimits, Alerting, ContentLimits, Limits, Network, Owner, Provider, RemoteRouter, Router, RouterKind,
+    Secret, Settings, Systems, Tokens,
 };
 
 /// The settings of a checked configuration; `secret` is the configured one or that of the data directory.
@@ -90,7 +90,20 @@ fn alerting(config: &Config) -> Alerting {
 fn alert_limits(limits: &config::AlertingLimits) -> AlertLimits {
     AlertLimits {
         body_bytes: limits.body.bytes(),
-        alerts_per_request: limits.alerts_per_request.get() as usize,
+        content: ContentLimits {
+            alerts_per_request: limits.alerts_per_request.get() as usize,
+            labels: limits.labels.get() as usize,
+            name_bytes: limits.label_name.bytes(),
+            label_value_bytes: limits.label_value.bytes(),
+            annotations: limits.annotations.get() as usize,
+            annotation_value_bytes: limits.annotation_value.bytes(),
+            alert_bytes: limits.alert.bytes(),
+            silence_bytes: limits.silence.bytes(),
+            silence_length: limits.silence_duration,
+            matchers: limits.matchers.get() as usize,
+            expression_bytes: limits.regex.bytes(),
+            ..ContentLimits::default()
+        },
         requests_per_second: limits.requests_per_second.get(),
         request_burst: limits.request_burst.get(),
         alerts_per_system: limits.alerts_per_system.get().into(),
@@ -115,5 +128,48 @@ fn limits(config: &Config) -> Limits {
         token_requests_per_second: limits.token_requests_per_second.get(),
         token_request_burst: limits.token_request_burst.get(),
         system_failures: limits.system_auth_failures.get(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A setting that changes nothing would be a promise not kept.
+    #[test]
+    fn every_limit_of_the_alert_interface_arrives() {
+        let given = [
+            ("labels", "7"),
+            ("label_name", "8 B"),
+            ("label_value", "9 B"),
+            ("annotations", "10"),
+            ("annotation_value", "11 B"),
+            ("alert", "12 B"),
+            ("silence", "13 B"),
+            ("silence_duration", "14d"),
+            ("matchers", "15"),
+            ("regex", "16 B"),
+            ("alerts_per_request", "17"),
+        ];
+        let flags: Vec<(String, String)> = given
+            .iter()
+            .map(|(name, text)| (format!("alerting.limits.{name}"), (*text).to_owned()))
+            .collect();
+        let config = config::load(None, std::iter::empty(), &flags).unwrap();
+        let limits = settings(&config, &config::Secret::new("x".repeat(32))).alerting.limits.content;
+        let sizes = [
+            limits.labels,
+            limits.name_bytes,
+            limits.label_value_bytes,
+            limits.annotations,
+            limits.annotation_value_bytes,
+            limits.alert_bytes,
+            limits.silence_bytes,
+            limits.matchers,
+            limits.expression_bytes,
+            limits.alerts_per_request,
+        ];
+        assert_eq!(sizes, [7, 8, 9, 10, 11, 12, 13, 15, 16, 17]);
+        assert_eq!(limits.silence_length, std::time::Duration::from_secs(14 * 86_400));
     }
 }

@@ -83,7 +83,7 @@ impl Alerting {
         Ok(Alerting {
             router,
             throttle: Throttle::new(clock.clone(), rate, burst, limits.in_flight_per_system),
-            limits: Limits { alerts_per_request: limits.alerts_per_request, ..Limits::default() },
+            limits: limits.content.clone(),
             pushes: OnceLock::new(),
             outage: embedded::KnownOutage::default(),
             waiting: queue::Waiting::default(),
