@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # Load on the release build, on loopback only and bounded in time: heartbeats, inventories, the alert proxy beside
-# nginx with a fixed header. Prints a table and appends it to RESULTS.md. Arguments choose parts: start heartbeat
-# inventory proxy (default: all). BENCH_SECONDS sets the length of one run (default 8), BENCH_PROGRAM a binary that is
+# nginx with a fixed header; the lists, figures and exports of a large tree. Prints a table and appends it to RESULTS.md.
+# Arguments choose parts: start heartbeat inventory proxy people (default: all). BENCH_SECONDS sets the length of one run
+# (default 8), BENCH_PROGRAM a binary that is
 # built already, BENCH_ENGINES the engines.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 seconds=${BENCH_SECONDS:-8}
 parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(start heartbeat inventory proxy)
+[[ ${#parts[@]} -gt 0 ]] || parts=(start heartbeat inventory proxy people)
 work=$(mktemp -d)
 table=$work/table.md
 pids=()
@@ -21,6 +22,7 @@ finish() {
 }
 
 source benches/load/parts.sh
+source benches/load/people.sh
 
 program=${BENCH_PROGRAM:-${CARGO_TARGET_DIR:-target}/release/bailiwick}
 [[ -n ${BENCH_PROGRAM:-} ]] || cargo build --release --bin bailiwick
@@ -58,6 +60,9 @@ for engine in ${BENCH_ENGINES:-sqlite postgres}; do
             row "POST one alert through the proxy, $connections connections" "$engine" \
                 "$measured; $(ratio "$measured" "$reference")" '≥ 0.6 × nginx, p99 ≤ 2 ×'
         done
+    fi
+    if wants people; then
+        people_part "$engine"
     fi
     stop_service
 done

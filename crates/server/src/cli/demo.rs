@@ -11,7 +11,7 @@ pub async fn run(app: &App, args: DemoArgs) -> Result<(), String> {
     let plan = demo::Plan {
         organizations: args.organizations.into(),
         systems: args.systems.into(),
-        users: None,
+        users: args.users.map(u64::from),
         seed: args.seed,
     };
     // Hidden by itself when the standard error is no terminal.

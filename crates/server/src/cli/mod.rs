@@ -131,6 +131,9 @@ pub struct DemoArgs {
     /// How many systems to make
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(0..=100_000_000))]
     pub systems: u32,
+    /// How many users to make [default: three for two organizations]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(0..1_000_000))]
+    pub users: Option<u32>,
     /// The same seed makes the same tree
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
