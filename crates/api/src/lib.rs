@@ -14,6 +14,7 @@ pub mod openapi;
 pub mod proxy;
 pub mod routes;
 pub mod system;
+pub mod upload;
 pub mod wire;
 
 use axum::{Router, middleware, routing::MethodRouter};
