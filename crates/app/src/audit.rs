@@ -46,3 +46,20 @@ pub async fn record(
     };
     Ok(audit::record(tx, entry).await?)
 }
+
+/// The same for what a system does with its own credential: no person acts, the object is the system itself.
+pub async fn record_unattended(tx: &mut Tx, now: Ts, ctx: &RequestContext, event: Event<'_>) -> Result<()> {
+    let entry = audit::Entry {
+        at: now,
+        actor_user_id: None,
+        acting_for_user_id: None,
+        actor_organization_id: None,
+        action: event.action,
+        object_type: event.object_type,
+        object_id: Some(event.object_id),
+        before: event.before,
+        after: event.after,
+        request_id: Some(&ctx.request_id),
+    };
+    Ok(audit::record(tx, entry).await?)
+}

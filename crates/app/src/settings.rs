@@ -1,6 +1,6 @@
 //! What the use cases need to know of the configuration: plain, checked values. The `server` crate makes them.
 
-use std::{fmt, net::IpAddr, time::Duration};
+use std::{fmt, time::Duration};
 
 /// A value that never prints.
 #[derive(Clone, PartialEq, Eq)]
@@ -25,6 +25,7 @@ impl<T> fmt::Debug for Secret<T> {
 }
 
 pub use bailiwick_alerting::Limits as ContentLimits;
+pub use bailiwick_domain::net::Network;
 
 /// All settings.
 #[derive(Clone, Debug)]
@@ -57,33 +58,6 @@ pub struct Settings {
     pub alerting: Alerting,
     /// Limits against guessing and overload.
     pub limits: Limits,
-}
-
-/// A range of addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Network {
-    /// Any address in it.
-    pub address: IpAddr,
-    /// Leading bits that count.
-    pub bits: u8,
-}
-
-impl Network {
-    /// Whether the address lies in the range. An IPv4 address mapped into IPv6 counts as IPv4.
-    pub fn contains(&self, address: IpAddr) -> bool {
-        match (self.address, address.to_canonical()) {
-            (IpAddr::V4(net), IpAddr::V4(ip)) => {
-                same_head(u32::from(net).into(), u32::from(ip).into(), 32 - self.bits)
-            }
-            (IpAddr::V6(net), IpAddr::V6(ip)) => same_head(net.into(), ip.into(), 128 - self.bits),
-            _ => false,
-        }
-    }
-}
-
-/// Whether two addresses agree but for the last `free` bits.
-fn same_head(a: u128, b: u128, free: u8) -> bool {
-    (a ^ b).checked_shr(u32::from(free)).unwrap_or(0) == 0
 }
 
 /// Whom the first start creates.

@@ -82,6 +82,7 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("systems::life::ADD_SYSTEMS", systems::life::ADD_SYSTEMS),
     ("credentials::BY_PUBLIC", credentials::BY_PUBLIC),
     ("credentials::REGISTER", credentials::REGISTER),
+    ("credentials::UNREGISTER", credentials::UNREGISTER),
     ("credentials::FIRST_CALL", credentials::FIRST_CALL),
     ("activity::BEAT", activity::BEAT),
     ("activity::FIRST", activity::FIRST),

@@ -26,6 +26,10 @@ pub(crate) const REGISTER: &str = "UPDATE systems SET registered_at = ?, registe
 pub(crate) const FIRST_CALL: &str = "UPDATE systems SET authenticated_at = ? \
      WHERE id = ? AND registered_at = ? AND authenticated_at IS NULL";
 
+/// No secret hashes to an empty text, so none fits any more.
+pub(crate) const UNREGISTER: &str = "UPDATE systems SET registered_at = NULL, registered_from = NULL, \
+     authenticated_at = NULL, secret_hash = '', updated_at = ? WHERE id = ? AND registered_at IS NOT NULL";
+
 /// A system as its credential sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CredentialRecord {
@@ -147,4 +151,10 @@ pub async fn register(tx: &mut Tx, found: &CredentialRecord, at: Ts, from: &str)
 pub async fn note_first_call(tx: &mut Tx, id: SystemId, registered_at: Ts, at: Ts) -> Result<(), StoreError> {
     Q::new(FIRST_CALL).bind(at).bind(id).bind(registered_at).run(tx).await?;
     Ok(())
+}
+
+/// Ends the registration and makes the secret useless; false = it was not registered any more. Whoever calls raises the
+/// auth epoch in the same transaction.
+pub async fn unregister(tx: &mut Tx, id: SystemId, at: Ts) -> Result<bool, StoreError> {
+    Ok(Q::new(UNREGISTER).bind(at).bind(id).run(tx).await? == 1)
 }

@@ -112,3 +112,36 @@ api_test!(guessing_secrets_is_limited, |t| async move {
     t.advance(Duration::from_secs(1));
     register(&t, secret).await.expect(200);
 });
+
+api_test!(an_unregistered_system_needs_a_new_secret, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let made = made(&t, &owner, tree.customer, "S").await;
+    let (id, key, secret) = (text(&made, "id"), text(&made, "system_key"), text(&made, "system_secret"));
+    t.post("/systems/unregister").basic(key, secret).send().await.expect(401);
+    register(&t, secret).await.expect(200);
+    t.post("/systems/heartbeat").basic(key, secret).send().await.expect(200);
+    t.advance(Duration::from_secs(60));
+    let done = t.post("/systems/unregister").basic(key, secret).send().await;
+    assert_eq!(done.expect_message(200, "system unregistered successfully").data(), Value::Null);
+    for call in [t.get("/systems/info"), t.post("/systems/heartbeat"), t.post("/systems/unregister")] {
+        call.basic(key, secret).send().await.expect_message(401, "invalid system credentials");
+    }
+    register(&t, secret).await.expect_message(401, "invalid system secret");
+    let shown = get(&t, &owner, &format!("/{id}")).await.expect(200).data();
+    assert_eq!((&shown["registered_at"], &shown["status"]), (&Value::Null, &json!("active")));
+    assert_eq!((&shown["system_key"], &shown["updated_at"]), (&json!(""), &json!(t.app.now())));
+    // It comes back with another secret.
+    let renewed =
+        t.post(&format!("/systems/{id}/regenerate-secret")).bearer(&owner.token).send().await.expect(200);
+    let secret = text(&renewed.data(), "system_secret").to_owned();
+    register(&t, &secret).await.expect(200);
+    t.get("/systems/info").basic(key, &secret).send().await.expect(200);
+    let (audited,): (i64,) =
+        Q::new("SELECT count(*) FROM audit_log WHERE action = 'system.unregister' AND object_id = ?")
+            .bind(id.parse::<bailiwick_domain::SystemId>().unwrap())
+            .one(&t.app.db)
+            .await
+            .unwrap();
+    assert_eq!(audited, 1);
+});

@@ -2,7 +2,7 @@
 
 use super::{Credential, Route, delete, get, post};
 use crate::{
-    system::{heartbeat, info, inventory, register},
+    system::{heartbeat, info, inventory, register, unregister},
     wire::system_side::{HeartbeatOutput, InfoOutput, ReceiptOutput, RegistrationInput, RegistrationOutput},
 };
 use std::time::Duration;
@@ -29,6 +29,12 @@ pub(super) fn rows() -> Vec<Route> {
             .answers_within(Duration::from_secs(190))
             .gives::<ReceiptOutput<'static>>()
             .to(inventory::accept),
+        post("/systems/unregister", "unregisterSystem")
+            .extra()
+            .credential(System)
+            .failing("failed to unregister system")
+            .gives_null()
+            .to(unregister::unregister),
         get("/systems/rebranding", "getSystemRebranding").credential(System),
         get("/systems/rebranding/{product_id}/{asset}", "getSystemRebrandingAsset").credential(System),
     ]

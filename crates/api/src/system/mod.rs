@@ -4,6 +4,7 @@ pub mod heartbeat;
 pub mod info;
 pub mod inventory;
 pub mod register;
+pub mod unregister;
 
 use crate::error::Failure;
 use axum::extract::FromRequestParts;

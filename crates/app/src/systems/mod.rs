@@ -4,12 +4,14 @@ mod create;
 mod info;
 mod life;
 mod register;
+mod unregister;
 mod update;
 
 pub use create::{Created, NewSystem, create};
 pub use info::{Info, info};
 pub use life::{delete, destroy, reactivate, regenerate_secret, restore, suspend};
 pub use register::{Registered, register};
+pub use unregister::unregister;
 pub use update::{Change, update};
 
 use crate::App;

@@ -1,0 +1,16 @@
+//! `POST /systems/unregister` (contract 03 §5.4). The body is not read.
+
+use super::Itself;
+use crate::{envelope::Answer, error::Outcome, extract::Ctx};
+use axum::extract::State;
+use bailiwick_app::{App, systems};
+
+/// Answers once the credential is dead.
+pub async fn unregister(
+    State(app): State<App>,
+    Itself(system): Itself,
+    Ctx(request): Ctx,
+) -> Outcome<Answer<()>> {
+    systems::unregister(&app, &request, &system).await?;
+    Ok(Answer::ok("system unregistered successfully", ()))
+}
