@@ -1,0 +1,224 @@
+//! Whether something answers at an address a system has told us (contract 03 §11.1): the service must not become a
+//! telescope into the network it stands in, so every address is judged before the first packet.
+
+use bailiwick_domain::net::{Network, is_global};
+use http::{Method, Request, header};
+use http_body_util::Empty;
+use hyper_util::rt::TokioIo;
+use rustls::{
+    ClientConfig, DigitallySignedStruct, SignatureScheme,
+    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    crypto::WebPkiSupportedAlgorithms,
+    pki_types::{CertificateDer, ServerName, UnixTime},
+};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
+use tokio::{net::TcpStream, time::timeout};
+use tokio_rustls::TlsConnector;
+
+/// Time for one address of the list, from the connection to the head of the answer.
+const TIME: Duration = Duration::from_secs(5);
+/// Time for the name service.
+const RESOLVE_TIME: Duration = Duration::from_secs(5);
+
+/// Asks other hosts whether they answer.
+#[derive(Clone)]
+pub struct Reach {
+    allowed: Arc<[Network]>,
+    tls: TlsConnector,
+}
+
+impl std::fmt::Debug for Reach {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reach").field("allowed", &self.allowed).finish_non_exhaustive()
+    }
+}
+
+/// One `https` address to try.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// As shown to people.
+    pub url: String,
+    /// Port.
+    pub port: u16,
+    /// Path with its leading slash.
+    pub path: &'static str,
+}
+
+impl Reach {
+    /// `allowed`: ranges that may be asked although they are not public, for laboratories.
+    ///
+    /// # Errors
+    /// The TLS library refuses its own defaults.
+    pub fn new(allowed: Vec<Network>) -> Result<Reach, rustls::Error> {
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let anyone = Arc::new(AnyCertificate(provider.signature_verification_algorithms));
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .dangerous()
+            .with_custom_certificate_verifier(anyone)
+            .with_no_client_auth();
+        Ok(Reach { allowed: allowed.into(), tls: TlsConnector::from(Arc::new(config)) })
+    }
+
+    /// The addresses of a host name or address, if all of them may be asked; none = do not connect.
+    pub async fn resolve(&self, host: &str) -> Option<Vec<IpAddr>> {
+        let host = plain_host(host)?;
+        let found = timeout(RESOLVE_TIME, tokio::net::lookup_host((host, 443))).await.ok()?.ok()?;
+        let addresses: Vec<IpAddr> = found.map(|address| address.ip()).collect();
+        let all_permitted = addresses.iter().all(|ip| self.permits(*ip));
+        (all_permitted && !addresses.is_empty()).then_some(addresses)
+    }
+
+    fn permits(&self, address: IpAddr) -> bool {
+        is_global(address) || self.allowed.iter().any(|network| network.contains(address))
+    }
+
+    /// Whether anything speaks HTTP there, whatever it says. Goes to these addresses and nowhere else.
+    pub async fn answers(&self, host: &str, addresses: &[IpAddr], candidate: &Candidate) -> bool {
+        timeout(TIME, async {
+            for address in addresses {
+                if self.head(host, SocketAddr::new(*address, candidate.port), candidate).await.is_some() {
+                    return true;
+                }
+            }
+            false
+        })
+        .await
+        .unwrap_or(false)
+    }
+
+    async fn head(&self, host: &str, address: SocketAddr, candidate: &Candidate) -> Option<()> {
+        let stream = TcpStream::connect(address).await.ok()?;
+        let name = ServerName::try_from(plain_host(host)?.to_owned()).ok()?;
+        let stream = self.tls.connect(name, stream).await.ok()?;
+        let (mut sender, connection) =
+            hyper::client::conn::http1::handshake::<_, Empty<bytes::Bytes>>(TokioIo::new(stream))
+                .await
+                .ok()?;
+        let request = Request::builder()
+            .method(Method::HEAD)
+            .uri(candidate.path)
+            .header(header::HOST, host)
+            .header(header::USER_AGENT, crate::USER_AGENT)
+            .header(header::CONNECTION, "close")
+            .body(Empty::new())
+            .ok()?;
+        tokio::select! {
+            answer = sender.send_request(request) => answer.ok().map(drop),
+            _ = connection => None,
+        }
+    }
+}
+
+/// A host name or an address, and nothing beside it: no user, port, path or zone. Brackets of an IPv6 address are
+/// taken off.
+fn plain_host(host: &str) -> Option<&str> {
+    let inner = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+    if inner.parse::<IpAddr>().is_ok() {
+        return Some(inner);
+    }
+    let is_name = !host.is_empty()
+        && host.len() <= 253
+        && host.split('.').all(|label| {
+            (1..=63).contains(&label.len())
+                && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+                && !label.starts_with('-')
+                && !label.ends_with('-')
+        });
+    is_name.then_some(host)
+}
+
+/// Appliances have certificates of their own making; what is asked here is only whether somebody answers, and nothing
+/// is told or believed.
+#[derive(Debug)]
+struct AnyCertificate(WebPkiSupportedAlgorithms);
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_a_name_or_an_address_and_nothing_more() {
+        for host in
+            ["ns1.acme.example", "a", "firewall-2.lan_1.example", "192.0.2.7", "2001:db8::1", "[2001:db8::1]"]
+        {
+            assert!(plain_host(host).is_some(), "{host}");
+        }
+        for host in [
+            "",
+            ".",
+            "a.",
+            "a..b",
+            "user@host",
+            "host:80",
+            "host/path",
+            "[host]",
+            "[::1",
+            "fe80::1%eth0",
+            "-a.example",
+            "a-.example",
+            "ho st",
+            "ho\nst",
+            "höst.example",
+            "a?b",
+            "a#b",
+        ] {
+            assert_eq!(plain_host(host), None, "{host}");
+        }
+        assert!(plain_host(&"a.".repeat(126)).is_none());
+        assert!(plain_host(&format!("{}.example", "a".repeat(64))).is_none());
+    }
+
+    #[tokio::test]
+    async fn addresses_inside_are_not_asked_unless_allowed() {
+        let outside = Reach::new(Vec::new()).unwrap();
+        for host in
+            ["127.0.0.1", "localhost", "::1", "[::ffff:127.0.0.1]", "10.0.0.1", "169.254.169.254", "0"]
+        {
+            assert_eq!(outside.resolve(host).await, None, "{host}");
+        }
+        let laboratory =
+            Reach::new(vec![Network { address: "127.0.0.0".parse().unwrap(), bits: 8 }]).unwrap();
+        assert_eq!(laboratory.resolve("127.3.2.1").await, Some(vec!["127.3.2.1".parse().unwrap()]));
+        assert_eq!(laboratory.resolve("::1").await, None);
+    }
+}
