@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks that dependencies between the crates go one way, and that each outside library stays where it belongs:
-# server → api → app → {store, outbound, inventory, alerting} → policy → domain.
+# server → api → app → {store, outbound, inventory, alerting, export} → policy → domain.
 # Only dependencies of the product count; tests may use what they like.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,7 +13,8 @@ declare -A may_use=(
     [alerting]='domain'
     [store]='domain policy'
     [outbound]='domain alerting'
-    [app]='domain policy inventory alerting store outbound'
+    [export]='domain'
+    [app]='domain policy inventory alerting store outbound export'
     [api]='domain policy alerting app'
     [server]='domain app api'
 )
@@ -26,6 +27,9 @@ declare -A belongs_to=(
     [hyper]='api server outbound'
     [hyper-util]='server outbound'
     [hyper-rustls]='outbound'
+    [csv]='export'
+    [krilla]='export'
+    [skrifa]='export'
     [reqwest]=''
     [time]=''
     [chrono]=''

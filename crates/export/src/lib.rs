@@ -1,0 +1,35 @@
+//! Exports: CSV and PDF of rows that are already read (contract 01 §5.8, 02 §7, 03 §2.9). Pure: the same rows at the
+//! same time give the same bytes.
+//!
+//! [`table`] writes CSV; [`report`] draws a title block and one card for each row. What a row shows is said in one file
+//! for each kind of row: to add an export, write one that calls both.
+
+pub mod organizations;
+pub mod report;
+pub mod systems;
+pub mod table;
+mod text;
+pub mod users;
+
+pub use report::{Cover, Faces};
+
+/// Most bytes of a finished export. PDF pages show cuts of a few hundred bytes for each row and stay far below; a CSV
+/// reaches it only through rows of many kilobytes.
+pub const MAX_BYTES: usize = 64 * 1024 * 1024;
+
+/// Why there is no file.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// The file would have more than [`MAX_BYTES`].
+    #[error("the export has more than {MAX_BYTES} bytes")]
+    TooLarge,
+    /// A font that is shipped with the program cannot be read.
+    #[error("the font {0} cannot be read")]
+    Font(&'static str),
+    /// CSV could not be written.
+    #[error("writing CSV: {0}")]
+    Csv(#[from] csv::Error),
+    /// The PDF could not be put together.
+    #[error("writing PDF: {0}")]
+    Pdf(String),
+}

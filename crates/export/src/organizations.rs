@@ -1,0 +1,77 @@
+//! Distributors, resellers and customers (contract 02 §7).
+
+use crate::{
+    Fault,
+    report::{Card, Column, Cover, Faces, Form, Style, draw},
+    table::csv,
+    text::{cut, minute, second},
+};
+use bailiwick_domain::Ts;
+
+/// Columns of the CSV.
+const HEADER: [&str; 6] =
+    ["Name", "Description", "Custom Data", "Created At", "Updated At", "Logto Synced At"];
+/// Characters of a description on a page.
+const DESCRIPTION: usize = 60;
+
+/// What an export shows of an organization.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Name.
+    pub name: String,
+    /// `""` when absent.
+    pub description: String,
+    /// VAT number.
+    pub vat: Option<String>,
+    /// The object that other answers show, as JSON text; empty = none.
+    pub custom_data: String,
+    /// Creation.
+    pub created_at: Ts,
+    /// Last change.
+    pub updated_at: Ts,
+}
+
+/// The CSV file. The last column is filled only where an identity provider is mirrored.
+///
+/// # Errors
+/// As [`csv`].
+pub fn table(rows: impl IntoIterator<Item = Row>) -> Result<Vec<u8>, Fault> {
+    csv(HEADER, rows, |row| {
+        [
+            row.name.as_str().into(),
+            row.description.as_str().into(),
+            row.custom_data.as_str().into(),
+            second(row.created_at).into(),
+            second(row.updated_at).into(),
+            "".into(),
+        ]
+    })
+}
+
+/// Name and creation above description and VAT number.
+const FORM: Form = Form { columns: &[Column::left(0.56), Column::left(0.24), Column::right(0.20)], lines: 2 };
+
+/// The PDF file.
+///
+/// # Errors
+/// As [`draw`].
+pub fn report(
+    faces: &Faces,
+    cover: &Cover,
+    rows: impl ExactSizeIterator<Item = Row>,
+) -> Result<Vec<u8>, Fault> {
+    draw(faces, cover, &FORM, rows, |row, card| {
+        card.heading(0..2, row.name.as_str());
+        card.value(2, 0, "Created At", minute(row.created_at));
+        describe(&row.description, card);
+        card.value(1, 1, "VAT", row.vat.as_deref().filter(|vat| !vat.is_empty()).unwrap_or("N/A"));
+    })
+}
+
+fn describe(description: &str, card: &mut Card) {
+    if description.trim().is_empty() {
+        card.text(0, 1, Style::Muted, "No description");
+    } else {
+        card.value(0, 1, "Description", cut(description, DESCRIPTION));
+    }
+}

@@ -1,0 +1,171 @@
+//! A card: what one row shows, in columns and lines of one height.
+
+use super::{
+    Form,
+    face::{Face, Faces},
+    page::{Colour, INK, INNER, MUTED, Sheet},
+};
+use std::ops::Range;
+
+/// Inside the card's edges.
+const PADDING_X: f32 = 14.0;
+const PADDING_Y: f32 = 6.5;
+/// From one line to the next, and from the top of a line to its base.
+const LINE: f32 = 12.6;
+const BASE: f32 = 9.8;
+/// Between two columns.
+const GUTTER: f32 = 16.0;
+
+/// How a text looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Larger and heavier.
+    Heading,
+    /// As the rest.
+    Plain,
+    /// Steps back.
+    Muted,
+}
+
+impl Style {
+    const fn size(self) -> f32 {
+        match self {
+            Style::Heading => 11.0,
+            Style::Plain | Style::Muted => 8.8,
+        }
+    }
+
+    const fn colour(self) -> Colour {
+        match self {
+            Style::Heading | Style::Plain => INK,
+            Style::Muted => MUTED,
+        }
+    }
+
+    const fn face(self, faces: &Faces) -> &Face {
+        match self {
+            Style::Heading => &faces.medium,
+            Style::Plain | Style::Muted => &faces.regular,
+        }
+    }
+}
+
+/// What one row shows. Columns and lines count from 0; what does not fit its place ends in an ellipsis.
+#[derive(Debug, Default)]
+pub struct Card {
+    pieces: Vec<Piece>,
+}
+
+#[derive(Debug)]
+struct Piece {
+    columns: Range<usize>,
+    lines: Range<usize>,
+    style: Style,
+    label: &'static str,
+    text: String,
+}
+
+impl Card {
+    /// What the row is called, on the first line of these columns.
+    pub fn heading(&mut self, columns: Range<usize>, text: impl Into<String>) {
+        self.put(columns, 0..1, Style::Heading, "", text.into());
+    }
+
+    /// A text of one line.
+    pub fn text(&mut self, column: usize, line: usize, style: Style, text: impl Into<String>) {
+        self.put(column..column + 1, line..line + 1, style, "", text.into());
+    }
+
+    /// `label: text` on one line.
+    pub fn value(&mut self, column: usize, line: usize, label: &'static str, text: impl Into<String>) {
+        self.put(column..column + 1, line..line + 1, Style::Plain, label, text.into());
+    }
+
+    /// `label: text` on several lines.
+    pub fn paragraph(
+        &mut self,
+        column: usize,
+        lines: Range<usize>,
+        label: &'static str,
+        text: impl Into<String>,
+    ) {
+        self.put(column..column + 1, lines, Style::Plain, label, text.into());
+    }
+
+    fn put(
+        &mut self,
+        columns: Range<usize>,
+        lines: Range<usize>,
+        style: Style,
+        label: &'static str,
+        text: String,
+    ) {
+        self.pieces.push(Piece { columns, lines, style, label, text });
+    }
+
+    /// Draws the pieces and forgets them.
+    pub(super) fn draw(&mut self, sheet: &mut Sheet<'_, '_>, columns: &Columns, (left, top): (f32, f32)) {
+        for piece in self.pieces.drain(..) {
+            let Some(place) = columns.place(&piece.columns) else { continue };
+            let size = piece.style.size();
+            let face = piece.style.face(sheet.faces);
+            let label = match piece.label {
+                "" => face.run(""),
+                label => face.run(&format!("{label}: ")),
+            };
+            let indent = label.width * size;
+            let room = (place.right - place.left - indent) / size;
+            let base = |line: usize| top + PADDING_Y + BASE + LINE * line as f32;
+            let texts = if piece.lines.len() > 1 {
+                face.lines(&piece.text, room, piece.lines.len())
+            } else {
+                vec![face.fitted(&piece.text, room)]
+            };
+            let first = piece.lines.start;
+            for (i, text) in texts.into_iter().enumerate() {
+                let from = if place.is_right { place.right - indent - text.width * size } else { place.left };
+                if i == 0 {
+                    sheet.draw((left + from, base(first)), &label, face, size, MUTED);
+                }
+                let start = (left + from + indent, base(first + i));
+                sheet.draw(start, &text, face, size, piece.style.colour());
+            }
+        }
+    }
+}
+
+/// A column in points from the left edge of a card.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    left: f32,
+    right: f32,
+    is_right: bool,
+}
+
+/// The columns of every card of a report.
+#[derive(Debug)]
+pub(super) struct Columns {
+    places: Vec<Place>,
+    pub(super) height: f32,
+}
+
+impl Columns {
+    pub(super) fn of(form: &Form) -> Columns {
+        let gutters = GUTTER * form.columns.len().saturating_sub(1) as f32;
+        let all = INNER - 2.0 * PADDING_X - gutters;
+        let mut left = PADDING_X;
+        let places = form.columns.iter().map(|column| {
+            let place = Place { left, right: left + all * column.share, is_right: column.is_right };
+            left = place.right + GUTTER;
+            place
+        });
+        Columns { places: places.collect(), height: 2.0 * PADDING_Y + LINE * form.lines as f32 }
+    }
+
+    /// From the first of these columns to the last; the first says where text begins.
+    fn place(&self, columns: &Range<usize>) -> Option<Place> {
+        let places = self.places.get(columns.clone())?;
+        let (first, last) = (places.first()?, places.last()?);
+        Some(Place { right: last.right, ..*first })
+    }
+}

@@ -1,0 +1,262 @@
+//! The two fonts: which glyph a character has and how wide it is. There is no shaping: the scripts the fonts cover do
+//! without it once accents are composed.
+
+use crate::{Fault, text::unmarked};
+use krilla::text::{Font, GlyphId, KrillaGlyph};
+use skrifa::{FontRef, MetadataProvider, instance::LocationRef, prelude::Size};
+use std::borrow::Cow;
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+
+const REGULAR: &[u8] = include_bytes!("../../fonts/Roboto-Regular.ttf");
+const MEDIUM: &[u8] = include_bytes!("../../fonts/Roboto-Medium.ttf");
+/// Stands for a character that the fonts lack.
+const REPLACEMENT: char = '\u{fffd}';
+const ELLIPSIS: char = '…';
+
+/// Regular and medium weight. Reading them takes about a millisecond; one for each file is enough.
+#[derive(Debug)]
+pub struct Faces {
+    pub(super) regular: Face,
+    pub(super) medium: Face,
+}
+
+impl Faces {
+    /// Reads the fonts that are part of the program.
+    ///
+    /// # Errors
+    /// A font that is not one.
+    pub fn load() -> Result<Faces, Fault> {
+        Ok(Faces { regular: Face::new(REGULAR, "regular")?, medium: Face::new(MEDIUM, "medium")? })
+    }
+}
+
+/// Glyph and advance width in font units.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    glyph: u16,
+    advance: u16,
+}
+
+/// One font.
+pub(super) struct Face {
+    pub(super) font: Font,
+    units: f32,
+    /// By code point, as far as the font goes in the first plane; glyph 0 = none.
+    slots: Vec<Slot>,
+    replacement: Slot,
+    ellipsis: Slot,
+}
+
+impl std::fmt::Debug for Face {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Face")
+    }
+}
+
+/// A text with its glyphs, ready to be drawn.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Run {
+    pub(super) text: String,
+    pub(super) glyphs: Vec<KrillaGlyph>,
+    /// For a font size of 1.
+    pub(super) width: f32,
+}
+
+impl Face {
+    fn new(bytes: &'static [u8], name: &'static str) -> Result<Face, Fault> {
+        let font = Font::new(bytes.into(), 0).ok_or(Fault::Font(name))?;
+        let tables = FontRef::new(bytes).map_err(|_| Fault::Font(name))?;
+        let metrics = tables.glyph_metrics(Size::unscaled(), LocationRef::default());
+        let mut slots = Vec::new();
+        for (point, glyph) in tables.charmap().mappings() {
+            let (Ok(at), Ok(id)) = (u16::try_from(point), u16::try_from(glyph.to_u32())) else { continue };
+            if slots.len() <= usize::from(at) {
+                slots.resize(usize::from(at) + 1, Slot::default());
+            }
+            // Font units are whole numbers below 65,536.
+            let advance = metrics.advance_width(glyph).unwrap_or_default() as u16;
+            slots[usize::from(at)] = Slot { glyph: id, advance };
+        }
+        let slot = |c: char| slots.get(c as usize).copied().filter(|s| s.glyph != 0);
+        let replacement = slot(REPLACEMENT).ok_or(Fault::Font(name))?;
+        let ellipsis = slot(ELLIPSIS).ok_or(Fault::Font(name))?;
+        Ok(Face { units: font.units_per_em(), font, slots, replacement, ellipsis })
+    }
+
+    fn slot(&self, c: char) -> Slot {
+        self.slots.get(c as usize).copied().filter(|s| s.glyph != 0).unwrap_or(self.replacement)
+    }
+
+    /// A text as one line: composed, without control characters.
+    pub(super) fn run(&self, text: &str) -> Run {
+        self.shape(&clean(text), f32::INFINITY)
+    }
+
+    /// The same, ending in an ellipsis where it is wider than `most`.
+    pub(super) fn fitted(&self, text: &str, most: f32) -> Run {
+        self.cut(&clean(text), most)
+    }
+
+    /// The text in lines no wider than `most`, broken at spaces where there are any, at most so many of them.
+    pub(super) fn lines(&self, text: &str, most: f32, count: usize) -> Vec<Run> {
+        let text = clean(text);
+        let mut rest = text.trim();
+        let mut lines = Vec::new();
+        while !rest.is_empty() && lines.len() + 1 < count {
+            let mut run = self.shape(rest, most);
+            if run.text.len() < rest.len() {
+                run.truncate(line_end(rest, run.text.len()));
+                if run.text.is_empty() {
+                    // Not even one letter fits; it is drawn all the same, or there would be no end.
+                    run = self.shape(&rest[..rest.chars().next().map_or(0, char::len_utf8)], f32::INFINITY);
+                }
+            }
+            rest = rest[run.text.len()..].trim_start();
+            lines.push(run);
+        }
+        if !rest.is_empty() {
+            lines.push(self.cut(rest, most));
+        }
+        lines
+    }
+
+    /// As many characters as are no wider than `most`.
+    fn shape(&self, text: &str, most: f32) -> Run {
+        let mut run = Run::default();
+        let mut end = text.len();
+        for (at, c) in text.char_indices() {
+            let slot = self.slot(c);
+            let advance = f32::from(slot.advance) / self.units;
+            if run.width + advance > most {
+                end = at;
+                break;
+            }
+            let id = GlyphId::new(u32::from(slot.glyph));
+            run.glyphs.push(KrillaGlyph::new(id, advance, 0.0, 0.0, 0.0, at..at + c.len_utf8(), None));
+            run.width += advance;
+        }
+        text[..end].clone_into(&mut run.text);
+        run
+    }
+
+    fn cut(&self, text: &str, most: f32) -> Run {
+        let mut run = self.shape(text, most);
+        if run.text.len() < text.len() {
+            let ellipsis = f32::from(self.ellipsis.advance) / self.units;
+            let end = unmarked(text, run.fitting(most - ellipsis));
+            run.truncate(text[..end].trim_end().len());
+            let (from, id) = (run.text.len(), GlyphId::new(u32::from(self.ellipsis.glyph)));
+            run.text.push(ELLIPSIS);
+            run.glyphs.push(KrillaGlyph::new(id, ellipsis, 0.0, 0.0, 0.0, from..run.text.len(), None));
+            run.width += ellipsis;
+        }
+        run
+    }
+}
+
+/// Where a line ends of whose text `fitting` bytes fit: at the last space, else between two letters.
+fn line_end(text: &str, fitting: usize) -> usize {
+    if text[fitting..].starts_with(' ') {
+        return text[..fitting].trim_end().len();
+    }
+    match text[..fitting].rfind(' ') {
+        Some(space) => text[..space].trim_end().len(),
+        None => unmarked(text, fitting),
+    }
+}
+
+impl Run {
+    /// Bytes of the text that are no wider than this.
+    fn fitting(&self, most: f32) -> usize {
+        let mut width = 0.0;
+        for glyph in &self.glyphs {
+            width += glyph.x_advance;
+            if width > most {
+                return glyph.text_range.start;
+            }
+        }
+        self.text.len()
+    }
+
+    fn truncate(&mut self, end: usize) {
+        self.text.truncate(end);
+        self.glyphs.retain(|glyph| glyph.text_range.end <= end);
+        self.width = self.glyphs.iter().map(|glyph| glyph.x_advance).sum();
+    }
+}
+
+/// Composed, white space and control characters as spaces, characters that only steer the display left out.
+fn clean(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|b| (0x20..0x7f).contains(&b)) {
+        return text.into();
+    }
+    let shown = |c: &char| !is_steering(*c);
+    let plain = |c: char| if c.is_control() || c.is_whitespace() { ' ' } else { c };
+    if is_nfc_quick(text.chars()) == IsNormalized::Yes {
+        text.chars().filter(shown).map(plain).collect::<String>().into()
+    } else {
+        text.nfc().filter(shown).map(plain).collect::<String>().into()
+    }
+}
+
+/// Joiners, variation selectors and marks of direction: nothing to draw.
+const fn is_steering(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}'
+        | '\u{2066}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn draws_the_three_scripts_and_marks_the_rest() {
+        let faces = Faces::load().unwrap();
+        for face in [&faces.regular, &faces.medium] {
+            let known = |c: char| face.slot(c).glyph != face.replacement.glyph;
+            assert!("AZaz09 ÀÉÎÕÜßøłřșțñçĞİ ΑΩαωάΐΰ АЯаяЁёЇїЎў №€—…“”’•".chars().all(known));
+            assert!(!"日本😀א".chars().any(known));
+            let run = face.run("e\u{301} 日\u{200d}\n😀");
+            assert_eq!(run.text, "é 日 😀");
+            assert_eq!(run.glyphs.len(), run.text.chars().count());
+        }
+    }
+
+    #[test]
+    fn fits_a_width() {
+        let faces = Faces::load().unwrap();
+        let face = &faces.regular;
+        for text in [
+            "",
+            "short",
+            "Ωμέγα и кириллица, ещё длиннее",
+            "日本語日本語日本語日本語",
+            "a\u{323}\u{301}b\u{323}\u{301}c",
+        ] {
+            for most in [0.0, 0.7, 3.0, 9.0] {
+                let run = face.fitted(text, most);
+                // Only the ellipsis itself, or a single letter, may stand over.
+                assert!(run.width <= most.max(1.0), "{text} {most}: {}", run.text);
+                for line in face.lines(text, most, usize::MAX) {
+                    assert!(
+                        line.width <= most || line.text.chars().count() == 1,
+                        "{text} {most}: {}",
+                        line.text
+                    );
+                    assert_eq!(line.glyphs.len(), line.text.chars().count());
+                }
+            }
+        }
+        assert_eq!(face.fitted("Ωμέγα", 100.0).text, "Ωμέγα");
+        let most = face.run("one two ").width;
+        let lines = |text: &str, count: usize| {
+            face.lines(text, most, count).into_iter().map(|run| run.text).collect::<Vec<_>>()
+        };
+        assert_eq!(lines("one two  three\nfour", 3), ["one two", "three", "four"]);
+        assert_eq!(lines("one two three four", 2), ["one two", "three f…"]);
+        assert_eq!(lines(" ", 2), [""; 0]);
+        let whole: String =
+            face.lines(&"x".repeat(100), 4.0, usize::MAX).into_iter().map(|r| r.text).collect();
+        assert_eq!(whole.len(), 100);
+    }
+}

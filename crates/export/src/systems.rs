@@ -1,0 +1,107 @@
+//! Systems (contract 03 §2.9).
+
+use crate::{
+    Fault,
+    report::{Column, Cover, Faces, Form, draw},
+    table::csv,
+    text::{cut, minute, second},
+};
+use bailiwick_domain::{System, SystemStatus};
+
+/// Columns of the CSV.
+const HEADER: [&str; 15] = [
+    "Name",
+    "Type",
+    "Version",
+    "Status",
+    "FQDN",
+    "IPv4 Address",
+    "IPv6 Address",
+    "System Key",
+    "Notes",
+    "Created At",
+    "Organization",
+    "Organization Type",
+    "Created By",
+    "Creator Email",
+    "Creator Organization",
+];
+/// Characters of the notes on a page.
+const NOTES: usize = 120;
+
+/// A system with the status that the clock gives it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The system.
+    pub system: System,
+    /// Its status now.
+    pub status: SystemStatus,
+}
+
+impl Row {
+    /// The key is shown only once the system is registered (contract 03 §1).
+    fn key(&self) -> &str {
+        if self.system.registered_at.is_some() { &self.system.system_key } else { "" }
+    }
+}
+
+/// The CSV file.
+///
+/// # Errors
+/// As [`csv`].
+pub fn table(rows: impl IntoIterator<Item = Row>) -> Result<Vec<u8>, Fault> {
+    csv(HEADER, rows, |row| {
+        let s = &row.system;
+        [
+            s.name.as_str().into(),
+            s.system_type.as_deref().unwrap_or_default().into(),
+            s.version.as_str().into(),
+            row.status.as_str().into(),
+            s.fqdn.as_str().into(),
+            s.ipv4_address.as_str().into(),
+            s.ipv6_address.as_str().into(),
+            row.key().into(),
+            s.notes.as_str().into(),
+            second(s.created_at).into(),
+            s.organization.name.as_str().into(),
+            s.organization.org_type.as_str().into(),
+            s.created_by.name.as_str().into(),
+            s.created_by.email.as_str().into(),
+            s.created_by.organization_name.as_str().into(),
+        ]
+    })
+}
+
+/// Three columns: what it is; key, age and addresses; whose it is and what is noted.
+const FORM: Form = Form { columns: &[Column::left(0.3), Column::left(0.31), Column::left(0.39)], lines: 5 };
+
+/// The PDF file.
+///
+/// # Errors
+/// As [`draw`].
+pub fn report(
+    faces: &Faces,
+    cover: &Cover,
+    rows: impl ExactSizeIterator<Item = Row>,
+) -> Result<Vec<u8>, Fault> {
+    draw(faces, cover, &FORM, rows, |row, card| {
+        let s = &row.system;
+        card.heading(0..1, s.name.as_str());
+        card.value(0, 1, "Type", or_dash(s.system_type.as_deref().unwrap_or_default()));
+        card.value(0, 2, "Version", or_dash(&s.version));
+        card.value(0, 3, "Status", row.status.as_str());
+        card.value(1, 0, "Key", or_dash(row.key()));
+        card.value(1, 1, "Created At", minute(s.created_at));
+        card.value(1, 2, "FQDN", or_dash(&s.fqdn));
+        card.value(1, 3, "IPv4", or_dash(&s.ipv4_address));
+        card.value(1, 4, "IPv6", or_dash(&s.ipv6_address));
+        let organization = format!("{} ({})", s.organization.name, s.organization.org_type.as_str());
+        card.value(2, 0, "Organization", organization);
+        card.value(2, 1, "By", format!("{} ({})", s.created_by.name, s.created_by.email));
+        card.paragraph(2, 2..5, "Notes", or_dash(&cut(s.notes.trim(), NOTES)));
+    })
+}
+
+fn or_dash(text: &str) -> &str {
+    if text.is_empty() { "–" } else { text }
+}

@@ -1,0 +1,105 @@
+//! Users (contract 01 §5.8).
+
+use crate::{
+    Fault,
+    report::{Column, Cover, Faces, Form, draw},
+    table::csv,
+    text::{cut, minute, second, second_or_empty},
+};
+use bailiwick_domain::Ts;
+
+/// Columns of the CSV.
+const HEADER: [&str; 10] = [
+    "Username",
+    "Email",
+    "Name",
+    "Phone",
+    "Organization",
+    "User Roles",
+    "Status",
+    "Created At",
+    "Latest Login At",
+    "Suspended At",
+];
+/// Characters of roles, e-mail and organization on a page.
+const SHORT: usize = 40;
+
+/// What an export shows of a user.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// User name.
+    pub username: String,
+    /// E-mail.
+    pub email: String,
+    /// Display name.
+    pub name: String,
+    /// Digits only.
+    pub phone: Option<String>,
+    /// Name of his organization.
+    pub organization: String,
+    /// Names of his roles.
+    pub roles: Vec<String>,
+    /// Creation.
+    pub created_at: Ts,
+    /// Last exchange.
+    pub latest_login_at: Option<Ts>,
+    /// Effective suspension.
+    pub suspended_at: Option<Ts>,
+    /// Whether he or his organization is deleted.
+    pub is_deleted: bool,
+}
+
+impl Row {
+    const fn status(&self) -> &'static str {
+        match (self.is_deleted, self.suspended_at) {
+            (true, _) => "deleted",
+            (false, Some(_)) => "suspended",
+            (false, None) => "active",
+        }
+    }
+}
+
+/// The CSV file.
+///
+/// # Errors
+/// As [`csv`].
+pub fn table(rows: impl IntoIterator<Item = Row>) -> Result<Vec<u8>, Fault> {
+    csv(HEADER, rows, |row| {
+        [
+            row.username.as_str().into(),
+            row.email.as_str().into(),
+            row.name.as_str().into(),
+            row.phone.as_deref().unwrap_or_default().into(),
+            row.organization.as_str().into(),
+            row.roles.join(", ").into(),
+            row.status().into(),
+            second(row.created_at).into(),
+            second_or_empty(row.latest_login_at).into(),
+            second_or_empty(row.suspended_at).into(),
+        ]
+    })
+}
+
+/// User name and creation; name, roles, e-mail; phone, organization.
+const FORM: Form =
+    Form { columns: &[Column::left(0.33), Column::left(0.335), Column::left(0.335)], lines: 3 };
+
+/// The PDF file.
+///
+/// # Errors
+/// As [`draw`].
+pub fn report(
+    faces: &Faces,
+    cover: &Cover,
+    rows: impl ExactSizeIterator<Item = Row>,
+) -> Result<Vec<u8>, Fault> {
+    draw(faces, cover, &FORM, rows, |row, card| {
+        card.heading(0..2, row.username.as_str());
+        card.value(2, 0, "Created At", minute(row.created_at));
+        card.value(0, 1, "Name", row.name.as_str());
+        card.value(1, 1, "Roles", cut(&row.roles.join(", "), SHORT));
+        card.value(2, 1, "Email", cut(&row.email, SHORT));
+        card.value(0, 2, "Phone", row.phone.as_deref().filter(|p| !p.is_empty()).unwrap_or("N/A"));
+        card.value(1, 2, "Organization", cut(&row.organization, SHORT));
+    })
+}
