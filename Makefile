@@ -35,6 +35,7 @@ test-browser: need-build ## the tests in a real browser
 	$(CARGO) test $(LOCKED) --workspace --test browser
 
 bench: need-build ## measure the release build beside nginx; adds to benches/RESULTS.md
+	$(CARGO) bench $(LOCKED) -p bailiwick-inventory
 	scripts/need.sh wrk nginx-light
 	benches/run.sh
 

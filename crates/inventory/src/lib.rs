@@ -1,17 +1,19 @@
 //! Inventory documents: what a system tells about itself, as pure functions of the document.
 //!
 //! [`Document::parse`] accepts a body, [`Document::canonical`] gives what is stored and hashed, [`Document::facts`]
-//! the columns of the system, [`Document::applications`] the applications on it. No I/O and no clock: the time of
-//! receipt and what is stored already belong to the caller.
+//! the columns of the system, [`Document::applications`] the applications on it, [`Rules::diff`] what changed since the
+//! document before it. No I/O and no clock: the time of receipt and what is stored already belong to the caller.
 //! To take something more from documents: read it here from the tree, with [`member`] and [`at`], never failing on a
 //! surprise (any JSON object is a document), and add the case to the tests of its module.
 
 mod applications;
 mod canonical;
+mod diff;
 mod document;
 mod facts;
 
 pub use applications::Application;
 pub use canonical::{Canonical, canonical};
+pub use diff::{Category, Change, Diff, Kind, MAX_CHANGES, Rules, RulesError, Severity};
 pub use document::{Document, Family, MAX_DEPTH, Rejected, at, member};
 pub use facts::Facts;

@@ -1,0 +1,199 @@
+//! What is different between two documents of a system, and how much that matters (contract 03 §8).
+//!
+//! [`Rules::diff`] is a function of the two documents and the rules alone: no clock, no state, the same answer always.
+//! The walk (`compare`) finds where they differ, the paths (`path`) say where that is, the rules (`rules`) what it
+//! means; here the findings are put in order and limited.
+
+mod compare;
+mod number;
+mod path;
+mod rules;
+
+pub use rules::{Rules, RulesError};
+
+use crate::Document;
+use bailiwick_domain::json::Json;
+use path::Frame;
+use serde::{Deserialize, Serialize};
+use std::collections::BinaryHeap;
+
+/// Changes kept of one document (contract 03 §8.3).
+pub const MAX_CHANGES: usize = 1000;
+
+/// What happened to a value. In the order of §8.3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Only the previous document has it.
+    Delete,
+    /// It has another value.
+    Update,
+    /// Only the current document has it.
+    Create,
+}
+
+/// How much a change matters, the most urgent first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Something is gone or broken.
+    Critical,
+    /// A new version, an application more or less.
+    High,
+    /// A setting.
+    Medium,
+    /// Everything else.
+    Low,
+}
+
+/// The part of the system a change belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Category {
+    Modules,
+    Backup,
+    Hardware,
+    Security,
+    Network,
+    Os,
+    Cluster,
+    Nodes,
+    Features,
+    System,
+}
+
+macro_rules! words {
+    ($type:ident: $($variant:ident $word:literal),+) => {
+        impl $type {
+            /// All of them, in order.
+            pub const ALL: &[$type] = &[$($type::$variant),+];
+
+            /// The word of the interface.
+            pub const fn word(self) -> &'static str {
+                match self {
+                    $($type::$variant => $word),+
+                }
+            }
+
+            /// What a word means.
+            pub fn of_word(word: &str) -> Option<$type> {
+                match word {
+                    $($word => Some($type::$variant),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+words!(Kind: Delete "delete", Update "update", Create "create");
+words!(Severity: Critical "critical", High "high", Medium "medium", Low "low");
+words!(Category: Modules "modules", Backup "backup", Hardware "hardware", Security "security", Network "network",
+    Os "os", Cluster "cluster", Nodes "nodes", Features "features", System "system");
+
+/// One change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// What happened.
+    pub kind: Kind,
+    /// Where it belongs.
+    pub category: Category,
+    /// How much it matters.
+    pub severity: Severity,
+    /// The path the rules looked at: lower case, indices and keys that are data replaced (contract 03 §8.2).
+    pub structural_path: String,
+    /// The path to show, at most 500 characters.
+    pub field_path: String,
+    /// The value before as compact JSON; none for a created one.
+    pub previous: Option<String>,
+    /// The value now as compact JSON; none for a deleted one.
+    pub current: Option<String>,
+}
+
+/// The changes from one document to the next.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diff {
+    /// At most [`MAX_CHANGES`], in the order of contract 03 §8.3.
+    pub changes: Vec<Change>,
+    /// Significant changes beyond that.
+    pub dropped: usize,
+}
+
+/// A change that may be kept; ordered as they are listed.
+struct Found<'j, 'a> {
+    /// The last one only tells apart what two elements with the same label show in the same way.
+    order: (Severity, String, String, Kind, usize),
+    category: Category,
+    previous: Option<&'j Json<'a>>,
+    current: Option<&'j Json<'a>>,
+}
+
+impl PartialEq for Found<'_, '_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.order == other.order
+    }
+}
+
+impl Eq for Found<'_, '_> {}
+
+impl PartialOrd for Found<'_, '_> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Found<'_, '_> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.order.cmp(&other.order)
+    }
+}
+
+impl Rules {
+    /// The significant changes from one document to another.
+    pub fn diff(&self, previous: &Document<'_>, current: &Document<'_>) -> Diff {
+        // However many changes there are, no more are held than are kept.
+        let mut kept: BinaryHeap<Found<'_, '_>> = BinaryHeap::new();
+        let mut count = 0;
+        let mut path = String::new();
+        compare::walk(&Frame::root(previous.root(), current.root()), &mut |frame, kind| {
+            path.clear();
+            frame.write_structural(&mut path);
+            let Some((category, severity)) = self.judge(&path, kind, frame.previous, frame.current) else {
+                return;
+            };
+            count += 1;
+            let is_full = kept.len() == MAX_CHANGES;
+            let is_worse =
+                |last: &Found<'_, '_>| (severity, path.as_str()) > (last.order.0, last.order.1.as_str());
+            if is_full && kept.peek().is_some_and(is_worse) {
+                return;
+            }
+            let order = (severity, path.clone(), frame.field_path(), kind, count);
+            kept.push(Found { order, category, previous: frame.previous, current: frame.current });
+            if is_full {
+                kept.pop();
+            }
+        });
+        let dropped = count - kept.len();
+        let changes = kept.into_sorted_vec().into_iter().map(Found::into_change).collect();
+        Diff { changes, dropped }
+    }
+}
+
+impl Found<'_, '_> {
+    fn into_change(self) -> Change {
+        let text = |value: Option<&Json<'_>>| {
+            value.map(|value| {
+                let mut text = String::new();
+                value.write(&mut text);
+                text
+            })
+        };
+        let (severity, structural_path, field_path, kind, _) = self.order;
+        let (previous, current) = (text(self.previous), text(self.current));
+        Change { kind, category: self.category, severity, structural_path, field_path, previous, current }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+//! Where a value stands in a document, and the two paths that tell it (contract 03 §8.2).
+
+use bailiwick_domain::json::Json;
+use std::borrow::Cow;
+
+/// Segments of the longest path; what lies deeper is compared as a whole (contract 03 §8.3).
+pub(super) const MAX_DEPTH: usize = 10;
+/// Characters of the longest field path.
+const MAX_FIELD_CHARS: usize = 500;
+/// Characters of a key that rules look at. No word of the rules is longer, and a key of a megabyte must not be copied
+/// for each change below it.
+const MAX_SEGMENT_CHARS: usize = 256;
+
+/// The collections that are treated specially, and the way to them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Root,
+    Facts,
+    Nodes,
+    Modules,
+    Module,
+    Cluster,
+    UserDomains,
+    Features,
+    Network,
+    Zones,
+    Wireguard,
+    WireguardStatistics,
+    Openvpn(&'static str),
+    /// Sections of OpenVPN: paired by `section`, shown by their index.
+    Sections,
+    /// An object whose keys are data.
+    DataMap,
+    /// Below a `nethvoice_*` key of a module every object is a data map.
+    Counters,
+    Elsewhere,
+}
+
+impl Place {
+    fn member(self, key: &str) -> Place {
+        match (self, key) {
+            (Place::Root, "facts") => Place::Facts,
+            (Place::Facts, "nodes") => Place::Nodes,
+            (Place::Facts, "mountpoints") => Place::DataMap,
+            (Place::Facts, "modules") => Place::Modules,
+            (Place::Facts, "cluster") => Place::Cluster,
+            (Place::Facts, "features") => Place::Features,
+            (Place::Module, "name_module_map") => Place::DataMap,
+            (Place::Module, key) if key.starts_with("nethvoice_") => Place::Counters,
+            (Place::Counters, _) => Place::Counters,
+            (Place::Cluster, "user_domains") => Place::UserDomains,
+            (Place::Features, "network") => Place::Network,
+            (Place::Features, "wireguard") => Place::Wireguard,
+            (Place::Features, "openvpn_rw") => Place::Openvpn("instances"),
+            (Place::Features, "openvpn_tun") => Place::Openvpn("tunnels"),
+            (Place::Features, "database_stats") => Place::DataMap,
+            (Place::Network, "zones") => Place::Zones,
+            (Place::Network, "zone_network_counts" | "configuration") => Place::DataMap,
+            (Place::Wireguard, "servers") => Place::DataMap,
+            (Place::Wireguard, "statistics") => Place::WireguardStatistics,
+            (Place::Openvpn(sections), key) if key == sections => Place::Sections,
+            _ => Place::Elsewhere,
+        }
+    }
+
+    fn element(self) -> Place {
+        match self {
+            Place::Modules => Place::Module,
+            Place::Counters => Place::Counters,
+            _ => Place::Elsewhere,
+        }
+    }
+
+    /// Whether the keys of an object here are data rather than names.
+    const fn is_data_map(self) -> bool {
+        matches!(self, Place::Nodes | Place::DataMap | Place::Counters)
+    }
+
+    /// The field that tells which element of an array here is which.
+    pub(super) const fn identity(self) -> Option<&'static str> {
+        match self {
+            Place::Sections => Some("section"),
+            _ => self.element_label(),
+        }
+    }
+
+    /// The field shown instead of an index.
+    const fn element_label(self) -> Option<&'static str> {
+        match self {
+            Place::Modules => Some("id"),
+            Place::UserDomains | Place::Zones => Some("name"),
+            Place::WireguardStatistics => Some("server"),
+            _ => None,
+        }
+    }
+}
+
+/// The last step of the way to a value.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Step<'j> {
+    Root,
+    Key(&'j str),
+    /// Indices on either side, one at least.
+    Element(Option<usize>, Option<usize>),
+}
+
+/// A value on both sides and the way to it.
+#[derive(Clone, Copy)]
+pub(super) struct Frame<'f, 'j, 'a> {
+    parent: Option<&'f Frame<'f, 'j, 'a>>,
+    pub(super) step: Step<'j>,
+    pub(super) place: Place,
+    pub(super) depth: usize,
+    pub(super) previous: Option<&'j Json<'a>>,
+    pub(super) current: Option<&'j Json<'a>>,
+}
+
+impl<'f, 'j, 'a> Frame<'f, 'j, 'a> {
+    pub(super) const fn root(previous: &'j Json<'a>, current: &'j Json<'a>) -> Self {
+        let (previous, current) = (Some(previous), Some(current));
+        Frame { parent: None, step: Step::Root, place: Place::Root, depth: 0, previous, current }
+    }
+
+    #[cfg(test)]
+    pub(super) const fn parent(&self) -> Option<&'f Self> {
+        self.parent
+    }
+
+    pub(super) fn member(
+        &'f self,
+        key: &'j str,
+        previous: Option<&'j Json<'a>>,
+        current: Option<&'j Json<'a>>,
+    ) -> Self {
+        let place = self.place.member(key);
+        Frame { parent: Some(self), step: Step::Key(key), place, depth: self.depth + 1, previous, current }
+    }
+
+    /// An element by its indices in the arrays of this frame.
+    pub(super) fn element(&'f self, previous: Option<usize>, current: Option<usize>) -> Self {
+        let item = |array: Option<&'j Json<'a>>, index: Option<usize>| array?.as_arr()?.get(index?);
+        Frame {
+            parent: Some(self),
+            step: Step::Element(previous, current),
+            place: self.place.element(),
+            depth: self.depth + 1,
+            previous: item(self.previous, previous),
+            current: item(self.current, current),
+        }
+    }
+
+    /// Appends the structural path: what the rules look at.
+    pub(super) fn write_structural(&self, out: &mut String) {
+        let Some(parent) = self.parent else { return };
+        parent.write_structural(out);
+        if self.depth > 1 {
+            out.push('.');
+        }
+        match self.step {
+            Step::Root => {}
+            Step::Element(..) => out.push_str("[]"),
+            Step::Key(_) if parent.place.is_data_map() => out.push('*'),
+            Step::Key(key) => {
+                let shown = first_chars(key, MAX_SEGMENT_CHARS);
+                let lower = if shown.bytes().any(|b| b.is_ascii_uppercase() || !b.is_ascii()) {
+                    Cow::Owned(shown.to_lowercase())
+                } else {
+                    Cow::Borrowed(shown)
+                };
+                out.extend(lower.chars().map(|c| if c == '.' { '_' } else { c }));
+            }
+        }
+    }
+
+    /// The path that is shown, at most 500 characters; `root` when empty.
+    pub(super) fn field_path(&self) -> String {
+        let mut path = String::new();
+        self.write_field(&mut path);
+        if path.is_empty() {
+            return "root".to_owned();
+        }
+        if path.chars().nth(MAX_FIELD_CHARS).is_some() {
+            let kept = first_chars(&path, MAX_FIELD_CHARS - 3).len();
+            path.truncate(kept);
+            path.push_str("...");
+        }
+        path
+    }
+
+    fn write_field(&self, out: &mut String) {
+        let Some(parent) = self.parent else { return };
+        parent.write_field(out);
+        if self.depth > 1 {
+            out.push('.');
+        }
+        let label_field = match self.step {
+            Step::Element(..) => parent.place.element_label(),
+            Step::Key(_) if parent.place == Place::Nodes => Some("ui_name"),
+            _ => None,
+        };
+        let segment = match (label_field.and_then(|field| self.label(field)), self.step) {
+            (Some(label), _) => label.into(),
+            (None, Step::Key(key)) => key.into(),
+            (None, Step::Element(previous, current)) => {
+                Cow::Owned(current.or(previous).unwrap_or_default().to_string())
+            }
+            (None, Step::Root) => Cow::Borrowed(""),
+        };
+        // One more than fits shows that it is cut.
+        out.push_str(first_chars(&segment, MAX_FIELD_CHARS + 1));
+    }
+
+    fn label(&self, field: &str) -> Option<&'j str> {
+        let of = |side: Option<&'j Json<'a>>| match crate::member(side?, field)? {
+            Json::Str(text) if !text.is_empty() => Some(text.as_ref()),
+            Json::Num(literal) => Some(*literal),
+            _ => None,
+        };
+        of(self.current).or_else(|| of(self.previous))
+    }
+}
+
+fn first_chars(text: &str, count: usize) -> &str {
+    match text.char_indices().nth(count) {
+        Some((end, _)) if text.len() > count => &text[..end],
+        _ => text,
+    }
+}
