@@ -8,6 +8,7 @@
     reason = "a test may fail anywhere"
 )]
 
+mod api_keys;
 mod coverage;
 mod demo;
 mod explain;

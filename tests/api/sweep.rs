@@ -2,7 +2,7 @@
 
 use bailiwick_api::routes::{Credential, Gate, Route, table};
 use bailiwick_domain::OrgType;
-use bailiwick_policy::{Catalogue, PermissionSet};
+use bailiwick_policy::{Catalogue, KeyMode, PermissionSet};
 use bailiwick_testkit::{Call, Persona, Reply, Test, api_test};
 use std::time::Duration;
 
@@ -123,6 +123,67 @@ api_test!(rule_38_every_role_at_every_level_meets_exactly_its_gates, |t| async m
         }
     }
 });
+
+/// What an API key meets before any use case, by path and method alone (contract 05 §6, contract 01 §3.5).
+fn key_refusal(route: &Route, mode: KeyMode, set: PermissionSet, org_type: OrgType) -> Option<(u16, String)> {
+    let path = route.path.as_str();
+    let refused = |text: &str| Some((403, text.to_owned()));
+    let is_below = |root: &str| path == root || path.starts_with(&format!("{root}/"));
+    if ["/me", "/user", "/impersonate", "/auth/logout"].into_iter().any(is_below) {
+        return refused("this endpoint cannot be accessed with an api key");
+    }
+    if route.credential == Credential::System {
+        return Some((401, "invalid authentication format".to_owned()));
+    }
+    let never =
+        path.ends_with("/destroy") || path == "/users/{id}/password" || path == "/alerts/config/effective";
+    if never || (mode == KeyMode::Read && route.method != "GET") {
+        return refused("insufficient permissions");
+    }
+    refusal(route.gate, mode.mask(set), org_type).map(|text| (403, text))
+}
+
+async fn key_sweep(t: &Test, persona: &Persona, role: &str, mode: KeyMode) {
+    let set = Catalogue::built_in().effective(persona.org_type, &[role.to_owned()]).set();
+    let (_, token) = t.api_key(persona.id, mode).await;
+    for route in table().into_iter().filter(|r| r.credential != Credential::Public) {
+        let reply = call(t, &route, UNKNOWN).bearer(&token).send().await;
+        let what =
+            format!("{route:?} with a {mode:?} key of {role} of {:?}: {}", persona.org_type, reply.text());
+        match key_refusal(&route, mode, set, persona.org_type) {
+            Some((status, text)) => {
+                assert_eq!((reply.status.as_u16(), reply.message()), (status, text), "{what}");
+                assert_eq!(reply.data(), serde_json::Value::Null, "{what}");
+            }
+            None => {
+                assert!(reply.status.as_u16() < 500 || reply.status == 501, "{what}");
+                assert!(!matches!(reply.status.as_u16(), 401 | 429), "{what}");
+                assert_ne!(reply.message(), "insufficient permissions", "{what}");
+                assert_eq!(reply.status == 501, route.is_pending(), "{what}");
+            }
+        }
+    }
+}
+
+api_test!(
+    rule_05_38_40_an_api_key_meets_its_masked_gates_on_every_route,
+    |settings| settings.limits.api_key_request_burst = 1_000,
+    |t| async move {
+        let tree = t.tree().await;
+        for (org, role) in [
+            (tree.owner, "super"),
+            (tree.distributor, "super"),
+            (tree.distributor, "admin"),
+            (tree.reseller, "backoffice"),
+            (tree.reseller, "support"),
+            (tree.customer, "reader"),
+        ] {
+            let persona = t.user(org, &[role]).await;
+            key_sweep(&t, &persona, role, KeyMode::Read).await;
+            key_sweep(&t, &persona, role, KeyMode::Write).await;
+        }
+    }
+);
 
 /// Status and body without what differs by request.
 fn bytes(reply: &Reply) -> (u16, String) {

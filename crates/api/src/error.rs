@@ -112,6 +112,8 @@ fn not_found_text(error: &Error) -> &'static str {
         "application" => "application not found",
         "session" => "session not found",
         "silence" => "silence not found",
+        "api key" => "api key not found",
+        "avatar" => "avatar not found",
         "inventory record" => "inventory record not found",
         _ => "not found",
     }

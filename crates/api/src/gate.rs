@@ -10,7 +10,12 @@ use axum::{
     middleware::Next,
     response::Response,
 };
-use bailiwick_app::{App, auth, context::RequestContext, credentials};
+use bailiwick_app::{
+    App,
+    auth::{self, BearerRequest},
+    context::RequestContext,
+    credentials,
+};
 use bailiwick_domain::{API_VERSION, Error, OrgType, Result};
 use bailiwick_policy::{Caller, Permission};
 use http::{HeaderMap, Method, header, request::Parts};
@@ -51,7 +56,7 @@ async fn admit(app: &App, route: &Route, parts: &mut Parts) -> Result<()> {
         }
         Credential::User | Credential::Session | Credential::SessionOrKey => {}
     }
-    let caller = auth::authenticate_bearer(app, authorization(&parts.headers)).await?;
+    let caller = auth::authenticate_bearer(app, &bearer(parts)?).await?;
     check_kind(&caller, route)?;
     let id = object_id(parts).await;
     check_gate(&caller, route, id.as_deref())?;
@@ -125,6 +130,16 @@ async fn object_id(parts: &mut Parts) -> Option<String> {
 /// The `Authorization` header; one that is not text is malformed, which an empty text is too.
 pub(crate) fn authorization(headers: &HeaderMap) -> Option<&str> {
     headers.get(header::AUTHORIZATION).map(|v| v.to_str().unwrap_or_default())
+}
+
+/// What authentication looks at of a request with a bearer token.
+pub(crate) fn bearer(parts: &Parts) -> Result<BearerRequest<'_>> {
+    Ok(BearerRequest {
+        authorization: authorization(&parts.headers),
+        client_ip: client_ip(parts)?,
+        method: parts.method.as_str(),
+        path: parts.uri.path(),
+    })
 }
 
 /// The client's address as the outer layer found it.

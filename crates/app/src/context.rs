@@ -2,6 +2,7 @@
 
 use crate::{
     alerting::{self, Alerting},
+    api_keys::ApiKeys,
     auth::{self, AddressLimit, Keys},
     credentials::Credentials,
     ingest::Ingest,
@@ -53,6 +54,10 @@ pub struct Inner {
     pub passwords: Passwords,
     /// Requests to the token endpoints by client address.
     pub token_requests: AddressLimit,
+    /// Requests to the public pictures by client address.
+    pub avatar_requests: AddressLimit,
+    /// Rates and recent notes of personal API keys.
+    pub api_keys: ApiKeys,
     /// Credentials of systems; started by the first that calls.
     credentials: OnceLock<Credentials>,
     /// Group commits; started by the first that has something to write.
@@ -84,12 +89,17 @@ impl App {
         let limits = &settings.limits;
         let token_requests =
             AddressLimit::new(clock.clone(), limits.token_requests_per_second, limits.token_request_burst);
+        let avatar_requests =
+            AddressLimit::new(clock.clone(), limits.avatar_requests_per_second, limits.avatar_request_burst);
+        let api_keys = ApiKeys::new(clock.clone(), limits);
         let alerting = Alerting::new(&settings, &clock)?;
         Ok(App(Arc::new(Inner {
             alerting,
             keys,
             passwords: Passwords::new(),
             token_requests,
+            avatar_requests,
+            api_keys,
             credentials: OnceLock::new(),
             ingest: OnceLock::new(),
             started_at: clock.now(),

@@ -4,6 +4,7 @@
 //! `policy::decide`, opens one write transaction, writes the audit row in it and commits.
 
 pub mod alerting;
+pub mod api_keys;
 pub mod audit;
 pub mod auth;
 pub mod bootstrap;

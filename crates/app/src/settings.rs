@@ -233,6 +233,14 @@ pub struct Limits {
     pub token_requests_per_second: u32,
     /// Burst of token requests.
     pub token_request_burst: u32,
+    /// Requests per second and API key.
+    pub api_key_requests_per_second: u32,
+    /// Burst per API key.
+    pub api_key_request_burst: u32,
+    /// Requests per second and address to public pictures.
+    pub avatar_requests_per_second: u32,
+    /// Burst of those.
+    pub avatar_request_burst: u32,
     /// Failed system authentications per address and key in a minute.
     pub system_failures: u32,
 }
@@ -296,6 +304,10 @@ impl Settings {
                 password_window: Duration::from_secs(15 * 60),
                 token_requests_per_second: 50,
                 token_request_burst: 500,
+                api_key_requests_per_second: 10,
+                api_key_request_burst: 20,
+                avatar_requests_per_second: 10,
+                avatar_request_burst: 30,
                 system_failures: 20,
             },
             public_url,

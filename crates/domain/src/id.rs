@@ -67,4 +67,6 @@ ids! {
     LoginId,
     /// A background job.
     JobId,
+    /// A personal API key.
+    ApiKeyId,
 }

@@ -36,6 +36,19 @@ pub enum KeyMode {
 }
 
 impl KeyMode {
+    /// Its word on the wire and in rows.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            KeyMode::Read => "read",
+            KeyMode::Write => "write",
+        }
+    }
+
+    /// From its word.
+    pub fn parse(word: &str) -> Option<KeyMode> {
+        [KeyMode::Read, KeyMode::Write].into_iter().find(|mode| mode.as_str() == word)
+    }
+
     /// The permissions that pass; `destroy`, `impersonate`, `config` and `connect` never do.
     pub fn mask(self, set: PermissionSet) -> PermissionSet {
         match self {

@@ -127,6 +127,10 @@ fn limits(config: &Config) -> Limits {
         password_window: limits.password_window,
         token_requests_per_second: limits.token_requests_per_second.get(),
         token_request_burst: limits.token_request_burst.get(),
+        api_key_requests_per_second: limits.api_key_requests_per_second.get(),
+        api_key_request_burst: limits.api_key_request_burst.get(),
+        avatar_requests_per_second: limits.avatar_requests_per_second.get(),
+        avatar_request_burst: limits.avatar_request_burst.get(),
         system_failures: limits.system_auth_failures.get(),
     }
 }

@@ -2,8 +2,8 @@
 //! error or a missing column is found without running the use case.
 
 use crate::{
-    activity, alert_queue, audit, credentials, demo, identities, inventory, jobs, oidc, organizations,
-    router, sessions, systems, users,
+    activity, alert_queue, api_keys, audit, avatars, credentials, demo, identities, inventory, jobs, oidc,
+    organizations, router, sessions, systems, users,
 };
 
 /// `(name, text)`.
@@ -32,6 +32,18 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("sessions::REVOKE_OF_LOGIN", sessions::REVOKE_OF_LOGIN),
     ("sessions::REVOKE_BELOW", sessions::REVOKE_BELOW),
     ("sessions::PURGE", sessions::PURGE),
+    ("api_keys::BY_PUBLIC", api_keys::BY_PUBLIC),
+    ("api_keys::OF_USER", api_keys::OF_USER),
+    ("api_keys::ONE_OF_USER", api_keys::ONE_OF_USER),
+    ("api_keys::COUNT_ACTIVE", api_keys::COUNT_ACTIVE),
+    ("api_keys::INSERT", api_keys::INSERT),
+    ("api_keys::REVOKE", api_keys::REVOKE),
+    ("api_keys::NOTE_USE", api_keys::NOTE_USE),
+    ("api_keys::events::RECORD", api_keys::events::RECORD),
+    ("avatars::ETAG", avatars::ETAG),
+    ("avatars::IMAGE", avatars::IMAGE),
+    ("avatars::PUT", avatars::PUT),
+    ("avatars::REMOVE", avatars::REMOVE),
     ("audit::INSERT", audit::INSERT),
     ("jobs::ENQUEUE", jobs::ENQUEUE),
     ("jobs::CLAIM", jobs::CLAIM),

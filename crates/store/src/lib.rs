@@ -8,7 +8,9 @@
 
 pub mod activity;
 pub mod alert_queue;
+pub mod api_keys;
 pub mod audit;
+pub mod avatars;
 pub mod catalogue;
 pub mod credentials;
 pub mod db;

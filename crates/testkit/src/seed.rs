@@ -1,18 +1,21 @@
 //! Organizations, users, systems and sessions for tests.
 
 use crate::Test;
-use bailiwick_app::auth;
+use bailiwick_app::{auth, credentials::hash_secret};
 use bailiwick_domain::{
-    OrgId, OrgType, SystemId, UserId,
+    ApiKeyId, OrgId, OrgType, SystemId, UserId,
     org::OrgRef,
-    validate::{self, Vat},
+    validate::{self, ApiKeyToken, Vat},
 };
-use bailiwick_policy::{Action, Caller, Identity, NewOrganization, Parent, UserHome, decide};
-use bailiwick_store::{identities, organizations, sql::Q, users};
+use bailiwick_policy::{Action, Caller, Identity, KeyMode, NewOrganization, Parent, UserHome, decide};
+use bailiwick_store::{api_keys, identities, organizations, sql::Q, users};
 use serde_json::{Map, json};
-use std::sync::{
-    Arc,
-    atomic::{AtomicU32, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
 };
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -173,6 +176,26 @@ impl Test {
         assert_eq!(inserted, users::Inserted::Done);
         tx.commit().await.expect("a commit");
         self.session(new.id).await
+    }
+
+    /// A personal API key of a user for 90 days, and its token.
+    pub async fn api_key(&self, user: UserId, mode: KeyMode) -> (ApiKeyId, String) {
+        let token = ApiKeyToken::generate(&*self.app.entropy);
+        let at = self.app.now();
+        let new = api_keys::NewApiKey {
+            id: self.app.fresh(),
+            user_id: user,
+            name: "Seeded".to_owned(),
+            key_public: token.public.clone(),
+            secret_hash: hash_secret(token.secret.expose(), &*self.app.entropy),
+            mode,
+            expires_at: at.plus(Duration::from_secs(90 * 86_400)),
+            at,
+        };
+        let mut tx = self.app.db.begin().await.expect("a transaction");
+        api_keys::insert(&mut tx, &new).await.expect("an insert");
+        tx.commit().await.expect("a commit");
+        (new.id, token.reveal(false))
     }
 
     /// A system of an organization, created and registered over HTTP.

@@ -52,7 +52,7 @@ pub async fn change_info(
 }
 
 /// Field errors of `/me/*` carry `value` even when it is empty (contract 01 §1.4).
-fn with_values(error: Error) -> Failure {
+pub(super) fn with_values(error: Error) -> Failure {
     let Error::Invalid(fields) = error else { return error.into() };
     let entry = |f: &FieldError| json!({"key": f.key, "message": f.message, "value": f.value});
     let errors: Vec<_> = fields.iter().map(entry).collect();

@@ -4,12 +4,12 @@ use crate::{
     envelope::Answer,
     error::Outcome,
     extract::{Ctx, JsonBody, Who},
-    gate::authorization,
+    gate::bearer,
     wire::session::{Exchange, LoggedOut, Refresh, SessionTokens, SessionUser, UserPermissions, required},
 };
 use axum::extract::State;
 use bailiwick_app::{App, auth};
-use http::HeaderMap;
+use http::request::Parts;
 
 /// `POST /auth/exchange`.
 pub async fn exchange(
@@ -42,13 +42,13 @@ pub async fn logout(State(app): State<App>, Who(caller): Who) -> Outcome<Answer<
 }
 
 /// `GET /user/permissions`.
-pub async fn permissions(State(app): State<App>, headers: HeaderMap) -> Outcome<Answer<UserPermissions>> {
-    let user = auth::user_of_any_token(&app, authorization(&headers)).await?;
+pub async fn permissions(State(app): State<App>, parts: Parts) -> Outcome<Answer<UserPermissions>> {
+    let user = auth::user_of_any_token(&app, &bearer(&parts)?).await?;
     Ok(Answer::ok("user permissions retrieved successfully", user.into()))
 }
 
 /// `GET /user/profile`.
-pub async fn profile(State(app): State<App>, headers: HeaderMap) -> Outcome<Answer<SessionUser>> {
-    let user = auth::user_of_any_token(&app, authorization(&headers)).await?;
+pub async fn profile(State(app): State<App>, parts: Parts) -> Outcome<Answer<SessionUser>> {
+    let user = auth::user_of_any_token(&app, &bearer(&parts)?).await?;
     Ok(Answer::ok("user profile retrieved successfully", user.into()))
 }

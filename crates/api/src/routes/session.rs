@@ -1,9 +1,9 @@
 //! Health, sessions, the caller himself, role lists.
 
-use super::{Credential, Route, get, post};
+use super::{Credential, Route, delete, get, post};
 use crate::{
-    manage,
-    wire::{roles, session as wire},
+    manage::{self, api_keys},
+    wire::{api_keys as keys, roles, session as wire},
 };
 
 pub(super) fn rows() -> Vec<Route> {
@@ -38,6 +38,28 @@ pub(super) fn rows() -> Vec<Route> {
             .to(manage::me::change_info)
             .takes::<wire::InfoChange>()
             .gives::<wire::InfoChanged>(),
+        get("/me/api-keys", "listApiKeys")
+            .extra()
+            .credential(User)
+            .gives::<keys::ApiKeyList>()
+            .to(api_keys::list),
+        post("/me/api-keys", "createApiKey")
+            .extra()
+            .credential(User)
+            .answers(201)
+            .takes::<keys::ApiKeyInput>()
+            .gives::<keys::NewApiKeyOutput>()
+            .to(api_keys::create),
+        get("/me/api-keys/audit", "listApiKeyAudit")
+            .extra()
+            .credential(User)
+            .gives::<keys::ApiKeyHistory>()
+            .to(api_keys::history),
+        delete("/me/api-keys/{id}", "revokeApiKey")
+            .extra()
+            .credential(User)
+            .gives_null()
+            .to(api_keys::revoke),
         get("/user/permissions", "getUserPermissions")
             .credential(Provider)
             .to(manage::session::permissions)

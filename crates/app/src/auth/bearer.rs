@@ -1,17 +1,30 @@
 //! Who a bearer token speaks for, read live for each request (contract 01 §1.11).
 
 use super::{identity_of, keys::TokenKind, tokens};
-use crate::App;
-use bailiwick_domain::{Error, Result};
+use crate::{App, api_keys};
+use bailiwick_domain::{Error, Result, validate::ApiKeyToken};
 use bailiwick_policy::Caller;
 use bailiwick_store::{identities::Standing, sessions};
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 /// Reason given when the user or his organization is deleted.
 pub(crate) const DELETED: &str = "user deleted";
 
 /// Longest bearer token that is looked at, in bytes; ours stay far below.
 const MAX_TOKEN_BYTES: usize = 16 * 1024;
+
+/// A request with a bearer token, as far as authentication looks at it.
+#[derive(Clone, Copy, Debug)]
+pub struct BearerRequest<'a> {
+    /// The `Authorization` header.
+    pub authorization: Option<&'a str>,
+    /// Where it comes from.
+    pub client_ip: IpAddr,
+    /// For the history of API keys.
+    pub method: &'a str,
+    /// The same, without query.
+    pub path: &'a str,
+}
 
 /// The token of an `Authorization` header, by the first three rows of contract 01 §1.11.
 pub fn bearer_token(header: Option<&str>) -> Result<&str> {
@@ -29,7 +42,7 @@ pub fn bearer_token(header: Option<&str>) -> Result<&str> {
 
 /// Whether the bearer has the shape of a personal API key.
 pub fn is_api_key(token: &str) -> bool {
-    token.starts_with("myk_") || token.starts_with("myo_")
+    ApiKeyToken::is_meant_by(token)
 }
 
 fn invalid() -> Error {
@@ -59,11 +72,11 @@ pub(crate) fn refuse_disabled(standing: Standing) -> Result<()> {
 /// Authenticates a request that carries `Authorization: Bearer …`.
 ///
 /// # Errors
-/// The rows of contract 01 §1.11. A key that no stored API key matches is `invalid api key`.
-pub async fn authenticate_bearer(app: &App, header: Option<&str>) -> Result<Caller> {
-    let token = bearer_token(header)?;
+/// The rows of contract 01 §1.11; 429 beyond the rate of an API key.
+pub async fn authenticate_bearer(app: &App, request: &BearerRequest<'_>) -> Result<Caller> {
+    let token = bearer_token(request.authorization)?;
     if is_api_key(token) {
-        return Err(Error::unauthenticated("invalid api key"));
+        return api_keys::authenticate(app, token, request).await;
     }
     authenticate_access_token(app, token).await
 }

@@ -4,6 +4,7 @@
 use bailiwick_domain::{Clock, Error, Result, Ts};
 use governor::{Quota, RateLimiter, clock, middleware::NoOpMiddleware, state::keyed::DashMapStateStore};
 use std::{
+    hash::Hash,
     net::IpAddr,
     num::NonZeroU32,
     sync::{Arc, Mutex, PoisonError},
@@ -37,30 +38,54 @@ impl clock::Clock for Ticks {
     }
 }
 
-type Buckets = RateLimiter<IpAddr, DashMapStateStore<IpAddr>, Ticks, NoOpMiddleware<Duration>>;
+type Buckets<K> = RateLimiter<K, DashMapStateStore<K>, Ticks, NoOpMiddleware<Duration>>;
 
-/// A token bucket for each client address.
-pub struct AddressLimit {
-    buckets: Buckets,
+/// A token bucket for each of whatever is counted.
+pub struct KeyedLimit<K: Clone + Eq + Hash> {
+    buckets: Buckets<K>,
     clock: Ticks,
 }
 
-impl std::fmt::Debug for AddressLimit {
+impl<K: Clone + Eq + Hash> std::fmt::Debug for KeyedLimit<K> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("AddressLimit")
+        f.write_str("KeyedLimit")
     }
 }
 
-/// Addresses kept before those with a full bucket are dropped.
-const MANY_ADDRESSES: usize = 10_000;
+/// Buckets kept before the full ones are dropped.
+const MANY_BUCKETS: usize = 10_000;
+
+impl<K: Clone + Eq + Hash> KeyedLimit<K> {
+    /// `per_second` steady requests and `burst` at once; zero counts as one.
+    pub fn new(clock: Arc<dyn Clock>, per_second: u32, burst: u32) -> KeyedLimit<K> {
+        let at_least_one = |n| NonZeroU32::new(n).unwrap_or(NonZeroU32::MIN);
+        let quota = Quota::per_second(at_least_one(per_second)).allow_burst(at_least_one(burst));
+        let clock = Ticks::new(clock);
+        KeyedLimit { buckets: RateLimiter::dashmap_with_clock(quota, clock.clone()), clock }
+    }
+
+    /// Takes one request out of the bucket.
+    ///
+    /// # Errors
+    /// 429 with the time until the next one is allowed.
+    pub fn check(&self, key: &K) -> Result<()> {
+        if self.buckets.len() > MANY_BUCKETS {
+            self.buckets.retain_recent();
+        }
+        self.buckets.check_key(key).map_err(|not_until| Error::TooMany {
+            retry_after: not_until.wait_time_from(clock::Clock::now(&self.clock)),
+        })
+    }
+}
+
+/// A token bucket for each client address.
+#[derive(Debug)]
+pub struct AddressLimit(KeyedLimit<IpAddr>);
 
 impl AddressLimit {
     /// `per_second` steady requests and `burst` at once; zero counts as one.
     pub fn new(clock: Arc<dyn Clock>, per_second: u32, burst: u32) -> AddressLimit {
-        let at_least_one = |n| NonZeroU32::new(n).unwrap_or(NonZeroU32::MIN);
-        let quota = Quota::per_second(at_least_one(per_second)).allow_burst(at_least_one(burst));
-        let clock = Ticks::new(clock);
-        AddressLimit { buckets: RateLimiter::dashmap_with_clock(quota, clock.clone()), clock }
+        AddressLimit(KeyedLimit::new(clock, per_second, burst))
     }
 
     /// Takes one request of the address out of its bucket.
@@ -68,12 +93,7 @@ impl AddressLimit {
     /// # Errors
     /// 429 with the time until the next one is allowed.
     pub fn check(&self, address: IpAddr) -> Result<()> {
-        if self.buckets.len() > MANY_ADDRESSES {
-            self.buckets.retain_recent();
-        }
-        self.buckets.check_key(&bucket_of(address)).map_err(|not_until| Error::TooMany {
-            retry_after: not_until.wait_time_from(clock::Clock::now(&self.clock)),
-        })
+        self.0.check(&bucket_of(address))
     }
 }
 

@@ -10,11 +10,12 @@ mod revoke;
 mod tokens;
 mod user_object;
 
-pub use bearer::{authenticate_bearer, bearer_token, is_api_key};
+pub(crate) use bearer::unreadable;
+pub use bearer::{BearerRequest, authenticate_bearer, bearer_token, is_api_key};
 pub use chains::{Session, chain_of, exchange, issue_token, logout, purge_expired, refresh, start_purging};
 pub use failures::Failures;
 pub use keys::{Keys, MIN_SECRET_BYTES, TokenKind, token_digest};
-pub use limits::AddressLimit;
+pub use limits::{AddressLimit, KeyedLimit};
 pub use profile::{object_of, user_of_any_token};
 pub use revoke::{Reason, revoke_login_chains, revoke_organization, revoke_user};
 pub use user_object::{UserObject, identity_of, user_object};

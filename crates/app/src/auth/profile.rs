@@ -1,7 +1,10 @@
 //! `GET /user/permissions` and `GET /user/profile`: the two reads that also take a provider's token (contract 01 §2.10).
 
 use super::{
-    bearer::{authenticate_access_token, authenticate_bearer, is_api_key, refuse_disabled, unreadable},
+    bearer::{
+        BearerRequest, authenticate_access_token, authenticate_bearer, is_api_key, refuse_disabled,
+        unreadable,
+    },
     identity_of,
     keys::TokenKind,
     user_object::{UserObject, user_object},
@@ -19,15 +22,16 @@ fn invalid() -> Error {
 ///
 /// # Errors
 /// 401 with the texts of contract 01 §2.10; 403 for an API key.
-pub async fn user_of_any_token(app: &App, header: Option<&str>) -> Result<UserObject> {
-    let header = header.ok_or_else(|| Error::unauthenticated("authorization header required"))?;
+pub async fn user_of_any_token(app: &App, request: &BearerRequest<'_>) -> Result<UserObject> {
+    let header =
+        request.authorization.ok_or_else(|| Error::unauthenticated("authorization header required"))?;
     let (scheme, token) = header.trim().split_once(' ').unwrap_or((header, ""));
     let token = token.trim();
     if !scheme.eq_ignore_ascii_case("bearer") || token.is_empty() {
         return Err(Error::unauthenticated("bearer token required"));
     }
     if is_api_key(token) {
-        authenticate_bearer(app, Some(header)).await?;
+        authenticate_bearer(app, request).await?;
         return Err(Error::forbidden("this endpoint cannot be accessed with an api key"));
     }
     if is_own(app, token) {

@@ -5,6 +5,7 @@
 //! [`SystemKey`], [`SystemSecret`]) and is not looked at again further in.
 //! To add a field: a function in the file of its subject, with every line of its table as a test.
 
+mod api_key;
 mod contact;
 mod credential;
 mod custom_data;
@@ -13,6 +14,7 @@ mod organization;
 mod password;
 mod username;
 
+pub use api_key::ApiKeyToken;
 pub use contact::{Email, email, imported_phone, phone};
 pub use credential::{DEFAULT_KEY_PREFIX, Secret, SystemKey, SystemSecret, is_key_prefix};
 pub use custom_data::{Holder, client_keys, string_values, text_values};

@@ -189,6 +189,14 @@ section! {
     token_requests_per_second: NonZeroU32 = "50";
     /// Requests of one address to the token endpoints at once.
     token_request_burst: NonZeroU32 = "500";
+    /// Requests per second with one personal API key, in the long run.
+    api_key_requests_per_second: NonZeroU32 = "10";
+    /// Requests with one personal API key at once.
+    api_key_request_burst: NonZeroU32 = "20";
+    /// Requests per second and address for pictures of users, in the long run.
+    avatar_requests_per_second: NonZeroU32 = "10";
+    /// Requests of one address for pictures of users at once.
+    avatar_request_burst: NonZeroU32 = "30";
     /// Failed passwords per account and address within `password_window`.
     password_failures: NonZeroU32 = "10";
     /// Failed passwords per account within `password_window`.
