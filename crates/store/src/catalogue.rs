@@ -100,6 +100,7 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("activity::FIRST", activity::FIRST),
     ("activity::NOTE_INVENTORY", activity::NOTE_INVENTORY),
     ("inventory::ENQUEUE_MANY", inventory::ENQUEUE_MANY),
+    ("inventory::HOLD_SYSTEMS", inventory::HOLD_SYSTEMS),
     ("inventory::CLAIM", inventory::CLAIM),
     ("inventory::BODY", inventory::BODY),
     ("inventory::RELEASE", inventory::RELEASE),

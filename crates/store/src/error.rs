@@ -49,6 +49,13 @@ impl StoreError {
             .map(|(_, _, key, code)| FieldError::new(*key, *code))
     }
 
+    /// Whether the same transaction may succeed when it is run again at once: it met another one, as the victim of a
+    /// deadlock or by referring to a row that was removed meanwhile. Happens on PostgreSQL only.
+    pub fn is_collision(&self) -> bool {
+        let StoreError::Sql(sqlx::Error::Database(e)) = self else { return false };
+        e.code().is_some_and(|code| matches!(&*code, "40P01" | "40001" | "23503"))
+    }
+
     /// Whether trying again later can help: the database cannot be reached, is too busy, or has chosen this transaction
     /// as the victim of a deadlock.
     pub fn is_unreachable(&self) -> bool {

@@ -73,10 +73,17 @@ pub struct Document {
     pub body: Vec<u8>,
 }
 
+/// PostgreSQL only.
+pub(crate) const HOLD_SYSTEMS: &str =
+    "SELECT id FROM systems WHERE id [[= ANY(?::uuid[])||= ?]] ORDER BY id [[FOR KEY SHARE||]]";
+
 /// Adds documents in this order. Those of systems that have vanished are left out.
 pub async fn enqueue(tx: &mut Tx, mut documents: Vec<Document>) -> Result<(), StoreError> {
     if tx.is_postgres() {
-        let ids = documents.iter().map(|d| d.system_id.0).collect();
+        let ids: Vec<Uuid> = documents.iter().map(|d| d.system_id.0).collect();
+        // One that is being removed is waited for here; found missing only by the insertion, it would take the
+        // documents of all others with it.
+        let _: Vec<(Uuid,)> = Q::new(HOLD_SYSTEMS).bind(Arg::Ids(ids.clone())).all(&mut *tx).await?;
         let times = documents.iter().map(|d| d.received_at).collect();
         let sizes = documents.iter().map(|d| d.data_size).collect();
         let hashes = documents.iter_mut().map(|d| std::mem::take(&mut d.data_hash)).collect();

@@ -60,6 +60,10 @@ pub(super) fn rows() -> Vec<Route> {
             .takes::<PasswordInput>()
             .gives_null()
             .to(users::set_password),
-        get("/filters/users", "getUserFilters").needs(&[ReadUsers]).gives::<UserFilters>().to(users::filters),
+        get("/filters/users", "getUserFilters")
+            .needs(&[ReadUsers])
+            .failing("failed to retrieve user filters")
+            .gives::<UserFilters>()
+            .to(users::filters),
     ]
 }

@@ -63,9 +63,24 @@ impl Ingest {
     }
 }
 
+/// How often a group is written again because some of its systems are being removed.
+const ATTEMPTS: usize = 3;
+
 /// One statement and one commit for the whole group. A crash of the host may lose it, half of it never.
 async fn write_beats(db: Db, group: Vec<Beat>) -> Result<Vec<()>, StoreError> {
-    let waiting = group.len();
+    let mut left = ATTEMPTS;
+    loop {
+        left -= 1;
+        match write_once(&db, &group).await {
+            // The others of the group have nothing to do with it.
+            Err(e) if left > 0 && e.is_collision() => {}
+            Err(e) => return Err(e),
+            Ok(()) => return Ok(vec![(); group.len()]),
+        }
+    }
+}
+
+async fn write_once(db: &Db, group: &[Beat]) -> Result<(), StoreError> {
     let mut beats: Vec<(SystemId, Ts)> = group.iter().map(|beat| (beat.from.id, beat.at)).collect();
     // Each system once, its newest; in the order of ids, so that processes do not wait for each other in a ring.
     beats.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
@@ -79,7 +94,7 @@ async fn write_beats(db: Db, group: Vec<Beat>) -> Result<Vec<()>, StoreError> {
     }
     tx.commit().await?;
     group.iter().for_each(|beat| beat.from.set_heard());
-    Ok(vec![(); waiting])
+    Ok(())
 }
 
 /// `POST /systems/heartbeat`: answers the time of receipt once it is committed.

@@ -4,8 +4,32 @@ use super::authorize;
 use crate::{App, audit, context::RequestContext};
 use bailiwick_domain::{Error, OrgId, OrgType, Result};
 use bailiwick_policy::{Action, Caller};
-use bailiwick_store::organizations::{self, destroy as stored, marks};
+use bailiwick_store::{
+    StoreError,
+    organizations::{self, destroy as stored, marks},
+};
 use serde_json::json;
+
+/// How often a destruction starts anew because it met another change of the same rows.
+const ATTEMPTS: usize = 3;
+
+/// Why an attempt ended.
+enum Stopped {
+    Store(StoreError),
+    Refused(Error),
+}
+
+impl From<StoreError> for Stopped {
+    fn from(e: StoreError) -> Stopped {
+        Stopped::Store(e)
+    }
+}
+
+impl From<Error> for Stopped {
+    fn from(e: Error) -> Stopped {
+        Stopped::Refused(e)
+    }
+}
 
 /// Removes an organization of a family with everything below it, in whatever state. `id`: none = malformed.
 pub async fn destroy(
@@ -16,22 +40,43 @@ pub async fn destroy(
     id: Option<OrgId>,
 ) -> Result<()> {
     let seen = authorize(&app.db, caller, Action::Destroy, family, id).await?.id();
+    let mut left = ATTEMPTS;
+    loop {
+        left -= 1;
+        match attempt(app, caller, ctx, family, seen).await {
+            Err(Stopped::Store(e)) if left > 0 && e.is_collision() => {
+                tracing::debug!(error = %e, "a destruction starts anew");
+            }
+            Err(Stopped::Store(e)) => return Err(e.into()),
+            Err(Stopped::Refused(e)) => return Err(e),
+            Ok(()) => return Ok(()),
+        }
+    }
+}
+
+async fn attempt(
+    app: &App,
+    caller: &Caller,
+    ctx: &RequestContext,
+    family: OrgType,
+    id: OrgId,
+) -> std::result::Result<(), Stopped> {
     let mut tx = app.db.begin().await?;
-    marks::hold_subtree(&mut tx, seen).await?.ok_or(Error::NotFound(family.as_str()))?;
-    // What was decided above may have changed before the rows were held.
-    let target = authorize(&mut tx, caller, Action::Destroy, family, id).await?;
-    let last = organizations::get(&mut tx, seen).await?.ok_or(Error::NotFound(family.as_str()))?;
+    stored::hold_rows(&mut tx, id, family).await?;
+    marks::hold_subtree(&mut tx, id).await?.ok_or(Error::NotFound(family.as_str()))?;
+    // What was decided before may have changed until the rows were held.
+    let target = authorize(&mut tx, caller, Action::Destroy, family, Some(id)).await?;
+    let last = organizations::get(&mut tx, id).await?.ok_or(Error::NotFound(family.as_str()))?;
     stored::destroy(&mut tx, &target, family).await?;
     // Cached credentials of its systems are looked up again and not found.
     tx.bump_auth_epoch().await?;
     let event = audit::Event {
         action: &format!("{}.destroy", family.as_str()),
         object_type: family.as_str(),
-        object_id: seen.0,
+        object_id: id.0,
         before: Some(json!({ "name": last.name, "vat": last.vat, "parent_id": last.parent_id })),
         after: None,
     };
     audit::record(&mut tx, app.now(), caller, ctx, event).await?;
-    tx.commit().await?;
-    Ok(())
+    Ok(tx.commit().await?)
 }

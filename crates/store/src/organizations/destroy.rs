@@ -5,6 +5,20 @@ use crate::{StoreError, Tx, sql::Q};
 use bailiwick_domain::{OrgId, OrgType};
 use bailiwick_policy::Granted;
 
+/// Holds the users and systems of a subtree, before its organizations are held: whoever signs in, moves or speaks holds
+/// his own row first and looks at his organization then. In the order of ids, as groups of heartbeats are written.
+pub async fn hold_rows(tx: &mut Tx, id: OrgId, org_type: OrgType) -> Result<(), StoreError> {
+    if !tx.is_postgres() {
+        return Ok(());
+    }
+    let column = subtree_column(org_type, "organization_id");
+    for table in ["users", "systems"] {
+        let held = format!("SELECT id FROM {table} WHERE {column} = ? ORDER BY id FOR UPDATE");
+        let _: Vec<(uuid::Uuid,)> = Q::new(&held).bind(id).all(&mut *tx).await?;
+    }
+    Ok(())
+}
+
 /// Removes the subtree, which is held ([`super::marks::hold_subtree`]). What hangs on users (sessions, logins, grants)
 /// and systems (heartbeats, inventory) goes with them, alerts and silences with their organization. Creation snapshots
 /// elsewhere keep the last known names.
