@@ -134,6 +134,20 @@ impl Error {
         Error::Invalid(vec![FieldError::new(key, message).with_value(value)])
     }
 
+    /// Names the values of refused fields: a unique index speaks of a field without knowing what was sent
+    /// (contract 01 §1.4).
+    #[must_use]
+    pub fn with_values(mut self, values: &[(&str, &str)]) -> Error {
+        if let Error::Invalid(fields) = &mut self {
+            for field in fields.iter_mut().filter(|f| f.value.is_empty()) {
+                if let Some((_, value)) = values.iter().find(|(key, _)| *key == field.key) {
+                    (*value).clone_into(&mut field.value);
+                }
+            }
+        }
+        self
+    }
+
     /// 400 with a text and no further data.
     pub fn bad_request(message: impl Into<Text>) -> Error {
         Error::BadRequest { message: message.into(), data: Value::Null }

@@ -1,6 +1,6 @@
 //! Creation (contract 02 §5.1): rule, body, attribution, fields, uniqueness, in this order.
 
-use super::{OrganizationBody, audit_action, audited, name_the_vat};
+use super::{OrganizationBody, VAT, audit_action, audited};
 use crate::{App, audit, context::RequestContext};
 use bailiwick_domain::{
     Error, OrgId, OrgType, Organization, Result,
@@ -90,7 +90,7 @@ async fn write(
     }
     let vat = new.vat.as_ref().map(|v| v.as_str().to_owned()).unwrap_or_default();
     let written = organizations::insert(&mut tx, Some(parent), &new).await;
-    if !written.map_err(|e| name_the_vat(e.into(), &vat))? {
+    if !written.map_err(|e| Error::from(e).with_values(&[(VAT, &vat)]))? {
         // Deleted between the decision and the write.
         return Err(Refusal::AttributionScope.into());
     }

@@ -69,18 +69,8 @@ pub(crate) async fn authorize(
     }
 }
 
-/// The unique index speaks of the VAT number without knowing it (contract 02 §5.1).
-fn name_the_vat(error: Error, vat: &str) -> Error {
-    match error {
-        Error::Invalid(mut fields) => {
-            for field in fields.iter_mut().filter(|f| f.key == "custom_data.vat") {
-                field.value = vat.to_owned();
-            }
-            Error::Invalid(fields)
-        }
-        other => other,
-    }
-}
+/// Key of the VAT number in errors (contract 02 §5.1).
+const VAT: &str = "custom_data.vat";
 
 /// What the audit keeps of an organization.
 fn audited(o: &Editable) -> Value {

@@ -1,7 +1,7 @@
 //! Suspend, reactivate, delete, restore (contract 02 §6): one own mark, everything below follows, all in one
 //! transaction with the end of every credential that loses its right.
 
-use super::{authorize, name_the_vat};
+use super::{VAT, authorize};
 use crate::{
     App, audit,
     auth::{self, Reason},
@@ -112,7 +112,8 @@ pub async fn change_state(
     to.check(family, &held)?;
     let before = organizations::get(&mut tx, seen).await?.ok_or(Error::NotFound(family.as_str()))?;
     let written = marks::set(&mut tx, &target, family, to.kind(), to.mark(now)).await;
-    let affected = written.map_err(|e| name_the_vat(e.into(), before.vat.as_deref().unwrap_or_default()))?;
+    let vat = before.vat.as_deref().unwrap_or_default();
+    let affected = written.map_err(|e| Error::from(e).with_values(&[(VAT, vat)]))?;
     if let Some(reason) = to.ends_sessions() {
         auth::revoke_organization(&mut tx, now, seen, reason).await?;
     }

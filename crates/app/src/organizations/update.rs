@@ -1,6 +1,6 @@
 //! PUT (contract 02 §5.2): what is absent stays, `custom_data` is laid over the stored keys.
 
-use super::{OrganizationBody, audit_action, audited, authorize, name_the_vat};
+use super::{OrganizationBody, VAT, audit_action, audited, authorize};
 use crate::{App, audit, context::RequestContext};
 use bailiwick_domain::{
     Error, OrgId, OrgType, Organization, Result,
@@ -33,7 +33,7 @@ pub async fn update(
     let target = authorize(&mut tx, caller, Action::Update, family, id).await?;
     let change = changed(app, caller, &before, body)?;
     let written = organizations::update(&mut tx, &target, &change).await;
-    written.map_err(|e| name_the_vat(e.into(), change.vat.as_str()))?;
+    written.map_err(|e| Error::from(e).with_values(&[(VAT, change.vat.as_str())]))?;
     follow_labels(&mut tx, &before, &change).await?;
     let after = Editable {
         name: change.name,

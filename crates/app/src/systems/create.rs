@@ -48,7 +48,9 @@ pub async fn create(
     body: impl FnOnce() -> Result<NewSystem>,
 ) -> Result<Created> {
     gate(caller, Action::Create, Resource::Systems)?;
-    let new = body()?;
+    let mut new = body()?;
+    // The server's keys are ignored, whatever is under them.
+    new.custom_data = client_keys(Holder::System, new.custom_data);
     let now = app.now();
     // Nothing to refer to: the fields say so before the references are looked at.
     if new.organization_id.trim().is_empty() {
@@ -159,7 +161,7 @@ fn build(
         ipv4_address: String::new(),
         ipv6_address: String::new(),
         version: String::new(),
-        custom_data: client_keys(Holder::System, new.custom_data),
+        custom_data: new.custom_data,
         organization,
         system_key: SystemKey::generate(&app.settings.systems.key_prefix, &*app.entropy).to_string(),
         notes: new.notes,

@@ -89,8 +89,10 @@ fn apply(system: &mut System, change: Change) -> Result<()> {
         system.notes = notes;
     }
     if let Some(data) = change.custom_data {
+        // The server's keys are ignored, whatever is under them.
+        let data = client_keys(Holder::System, data);
         string_values(&mut fields, &data);
-        system.custom_data = client_keys(Holder::System, data);
+        system.custom_data = data;
     }
     fields.finish()
 }

@@ -2,7 +2,7 @@
 
 use super::{
     UserBody, UserView, audited, distinct,
-    fields::{Accepted, Sent, accept},
+    fields::{Accepted, Sent, accept, sent_values},
     home, view,
 };
 use crate::{App, audit, context::RequestContext, passwords};
@@ -51,7 +51,11 @@ pub async fn create(
         home: &given,
     };
     let accepted = accept(app, id, sent).await?;
-    let placed = write(app, caller, ctx, &home, prepare(app, caller, id, role_ids, accepted).await?).await?;
+    let new = prepare(app, caller, id, role_ids, accepted).await?;
+    let written = write(app, caller, ctx, &home, new).await;
+    // Somebody else was faster than the check of the fields.
+    let placed =
+        written.map_err(|e| e.with_values(&sent_values(&body.email, &body.username, &body.phone)))?;
     Ok(view(app, caller, placed))
 }
 

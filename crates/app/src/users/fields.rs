@@ -33,6 +33,16 @@ pub(super) struct Accepted {
     pub custom_data: Option<Map<String, Value>>,
 }
 
+/// What was sent under the keys of unique values, for errors that come from an index.
+pub(super) fn sent_values<'a>(
+    email: &'a Option<String>,
+    username: &'a Option<String>,
+    phone: &'a Option<String>,
+) -> [(&'static str, &'a str); 3] {
+    let text = |value: &'a Option<String>| value.as_deref().unwrap_or_default();
+    [("email", text(email)), ("username", text(username)), ("phone", text(phone))]
+}
+
 pub(super) async fn accept(app: &App, id: UserId, sent: Sent<'_>) -> Result<Accepted> {
     let present = sent.present;
     let mut email = validate::email(sent.email);

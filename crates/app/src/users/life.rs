@@ -54,7 +54,11 @@ pub async fn restore(app: &App, caller: &Caller, ctx: &RequestContext, id: Optio
     }
     still_free(&mut step.tx, &step.before).await?;
     let home = step.before.organization.id;
-    life::set_deleted(&mut step.tx, &step.target, home, None, step.now).await?;
+    let written = life::set_deleted(&mut step.tx, &step.target, home, None, step.now).await;
+    // Somebody else was faster than the look above.
+    let phone = step.before.phone.as_deref().unwrap_or_default();
+    let values = [("email", step.before.email.as_str()), ("phone", phone)];
+    written.map_err(|e| Error::from(e).with_values(&values))?;
     step.finish(caller, ctx, "user.restore").await
 }
 

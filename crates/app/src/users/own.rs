@@ -2,7 +2,7 @@
 
 use super::{
     audited,
-    fields::{Accepted, Sent, accept},
+    fields::{Accepted, Sent, accept, sent_values},
 };
 use crate::{App, audit, context::RequestContext};
 use bailiwick_domain::{
@@ -43,8 +43,11 @@ pub async fn change_own_info(
         return Err(gone());
     }
     let before = held.user;
+    let named = (body.email.clone(), None, body.phone.clone());
     let change = change(app, body, accepted, &before)?;
-    life::update_own(&mut tx, id, &change).await?;
+    let written = life::update_own(&mut tx, id, &change).await;
+    // Somebody else was faster than the check of the fields.
+    written.map_err(|e| Error::from(e).with_values(&sent_values(&named.0, &named.1, &named.2)))?;
     let after = users::get(&mut tx, id).await?.ok_or_else(gone)?.user;
     let event = audit::Event {
         action: "user.change_info",

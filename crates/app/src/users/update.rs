@@ -2,7 +2,7 @@
 
 use super::{
     UserBody, UserView, audited, authorize, distinct,
-    fields::{Accepted, Sent, accept},
+    fields::{Accepted, Sent, accept, sent_values},
     home, load, view,
 };
 use crate::{App, audit, context::RequestContext};
@@ -38,8 +38,11 @@ pub async fn update(
     let to = moving.as_ref().map(|(granted, place)| (granted, place.org_type));
     allow_result(app, caller, &placed.user, role_ids.as_deref(), to.as_ref().map(|t| t.1))?;
     let accepted = accept(app, placed.user.id, sent(&body, &placed.user, moving.as_ref())).await?;
+    let sent = (body.email.clone(), body.username.clone(), body.phone.clone());
     let write = Write { body, role_ids, accepted, home: moving.map(|m| m.0) };
-    let updated = write.run(app, caller, ctx, placed.user.id).await?;
+    let updated = write.run(app, caller, ctx, placed.user.id).await;
+    // Somebody else was faster than the check of the fields.
+    let updated = updated.map_err(|e| e.with_values(&sent_values(&sent.0, &sent.1, &sent.2)))?;
     Ok(view(app, caller, updated))
 }
 
