@@ -71,7 +71,7 @@ api_test!(bodies_are_json_whatever_their_type_says_and_bounded, |t| async move {
 });
 
 api_test!(
-    the_client_is_the_nearest_address_that_no_trusted_proxy_has,
+    rule_01_17_the_client_is_the_nearest_address_that_no_trusted_proxy_has,
     |settings| {
         settings.trusted_proxies =
             vec![bailiwick_app::settings::Network { address: [10, 0, 0, 0].into(), bits: 8 }];

@@ -103,7 +103,7 @@ api_test!(an_unregistered_system_is_a_wrong_credential, |t| async move {
     info(&t, key, secret).send().await.expect(200);
 });
 
-api_test!(the_very_next_call_sees_every_change, |t| async move {
+api_test!(rule_05_16_the_very_next_call_sees_every_change, |t| async move {
     let tree = t.tree().await;
     let s = t.system(tree.customer).await;
     // Another process with its own memory, where the engine allows one.

@@ -17,6 +17,7 @@ mod ingest;
 mod organizations;
 mod provider;
 mod proxy;
+mod rules;
 mod schema;
 mod session;
 mod sweep;

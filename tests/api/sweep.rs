@@ -114,7 +114,7 @@ async fn persona_sweep(t: &Test, persona: &Persona, role: &str) {
     }
 }
 
-api_test!(rule_38_every_role_at_every_level_meets_exactly_its_gates, |t| async move {
+api_test!(rule_05_38_every_role_at_every_level_meets_exactly_its_gates, |t| async move {
     let tree = t.tree().await;
     for org in [tree.owner, tree.distributor, tree.reseller, tree.customer] {
         for role in ["super", "admin", "backoffice", "support", "reader"] {
@@ -190,29 +190,36 @@ fn bytes(reply: &Reply) -> (u16, String) {
     (reply.status.as_u16(), reply.text())
 }
 
-api_test!(rule_26_foreign_malformed_and_missing_objects_answer_the_same_bytes, |t| async move {
-    let tree = t.tree().await;
-    let caller = t.user(tree.distributor, &["admin"]).await;
-    let foreign = t.user(tree.other_customer, &["admin"]).await;
-    let system = t.system(tree.other_customer).await;
-    for route in table().into_iter().filter(|r| takes_bearer(r) && r.path.contains("{id}") && !r.is_pending())
-    {
-        let ids = match route.family {
-            Some(OrgType::Distributor) => vec![tree.other_distributor.to_string(), tree.reseller.to_string()],
-            Some(OrgType::Reseller) => vec![tree.other_reseller.to_string(), tree.customer.to_string()],
-            Some(_) => vec![tree.other_customer.to_string(), tree.reseller.to_string()],
-            None if route.path.starts_with("/users") => vec![foreign.id.to_string()],
-            None => vec![system.id.to_string()],
-        };
-        let missing = bytes(&call(&t, &route, UNKNOWN).bearer(&caller.token).send().await);
-        for id in ids.iter().map(String::as_str).chain(["not-a-uuid", "0195fada00007000800000000000dead"]) {
-            let reply = call(&t, &route, id).bearer(&caller.token).send().await;
-            assert_eq!(bytes(&reply), missing, "{route:?} with {id}");
+api_test!(
+    rule_01_04_rule_05_26_foreign_malformed_and_missing_objects_answer_the_same_bytes,
+    |t| async move {
+        let tree = t.tree().await;
+        let caller = t.user(tree.distributor, &["admin"]).await;
+        let foreign = t.user(tree.other_customer, &["admin"]).await;
+        let system = t.system(tree.other_customer).await;
+        for route in
+            table().into_iter().filter(|r| takes_bearer(r) && r.path.contains("{id}") && !r.is_pending())
+        {
+            let ids = match route.family {
+                Some(OrgType::Distributor) => {
+                    vec![tree.other_distributor.to_string(), tree.reseller.to_string()]
+                }
+                Some(OrgType::Reseller) => vec![tree.other_reseller.to_string(), tree.customer.to_string()],
+                Some(_) => vec![tree.other_customer.to_string(), tree.reseller.to_string()],
+                None if route.path.starts_with("/users") => vec![foreign.id.to_string()],
+                None => vec![system.id.to_string()],
+            };
+            let missing = bytes(&call(&t, &route, UNKNOWN).bearer(&caller.token).send().await);
+            for id in ids.iter().map(String::as_str).chain(["not-a-uuid", "0195fada00007000800000000000dead"])
+            {
+                let reply = call(&t, &route, id).bearer(&caller.token).send().await;
+                assert_eq!(bytes(&reply), missing, "{route:?} with {id}");
+            }
         }
     }
-});
+);
 
-api_test!(rule_16_17_no_route_serves_a_caller_whose_right_has_ended, |t| async move {
+api_test!(rule_05_16_rule_05_17_no_route_serves_a_caller_whose_right_has_ended, |t| async move {
     let tree = t.tree().await;
     let expired = t.user(tree.reseller, &["admin"]).await;
     t.advance(Duration::from_secs(31 * 60));
@@ -239,7 +246,7 @@ api_test!(rule_16_17_no_route_serves_a_caller_whose_right_has_ended, |t| async m
     }
 });
 
-api_test!(rule_40_unknown_paths_and_methods_are_one_404, |t| async move {
+api_test!(rule_05_39_unknown_paths_and_methods_are_one_404, |t| async move {
     for (method, path) in [
         ("GET", "/api/nope"),
         ("PATCH", "/api/users"),

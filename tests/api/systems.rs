@@ -186,7 +186,7 @@ api_test!(attribution_and_times_are_for_owners_and_distributors, |t| async move 
     t.get("/systems/info").basic(text(&born, "system_key"), secret).send().await.expect(200);
 });
 
-api_test!(foreign_and_absent_are_the_same_bytes, |t| async move {
+api_test!(rule_01_04_rule_05_26_foreign_and_absent_are_the_same_bytes, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let foreign = made(&t, &owner, tree.other_customer, "foreign").await;

@@ -87,7 +87,7 @@ async fn users_row(t: &Test, id: UserId) -> (String, String, String) {
     (user.username, user.name, user.email)
 }
 
-api_test!(checks_of_a_creation_come_in_order, |t| async move {
+api_test!(rule_01_03_rule_01_33_checks_of_a_creation_come_in_order, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let support = t.user(tree.distributor, &["support"]).await;
@@ -130,7 +130,7 @@ api_test!(checks_of_a_creation_come_in_order, |t| async move {
     post(&t, &d, reserved).await.expect_fields(&[("username", text)]);
 });
 
-api_test!(reach_of_a_new_users_organization, |t| async move {
+api_test!(rule_01_04_reach_of_a_new_users_organization, |t| async move {
     let tree = t.tree().await;
     let (d, r, c) = (
         t.user(tree.distributor, &["admin"]).await,
@@ -174,7 +174,7 @@ api_test!(reach_of_a_new_users_organization, |t| async move {
     reply.expect_message(403, reasons[0].1);
 });
 
-api_test!(unique_values_are_reported_together, |t| async move {
+api_test!(rule_01_33_unique_values_are_reported_together, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let first = json!({"email": "a@example.org", "name": "A", "username": "anna", "phone": "0123 4567",
@@ -205,7 +205,7 @@ api_test!(unique_values_are_reported_together, |t| async move {
     assert_eq!(derived, ["same", "same_1", "same_2"]);
 });
 
-api_test!(nobody_grants_or_manages_beyond_himself, |t| async move {
+api_test!(rule_01_02_rule_05_02_rule_05_03_nobody_grants_or_manages_beyond_himself, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let admin = t.user(tree.distributor, &["admin"]).await;
@@ -255,7 +255,7 @@ api_test!(nobody_manages_himself, |t| async move {
     put(&t, &support, support.id, json!({})).await.expect_message(403, "insufficient permissions");
 });
 
-api_test!(a_user_out_of_reach_is_not_found, |t| async move {
+api_test!(rule_01_04_a_user_out_of_reach_is_not_found, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let foreign = t.user(tree.other_customer, &["super"]).await;
@@ -273,7 +273,7 @@ api_test!(a_user_out_of_reach_is_not_found, |t| async move {
     }
 });
 
-api_test!(a_put_changes_what_is_sent, |t| async move {
+api_test!(rule_01_28_rule_05_33_a_put_changes_what_is_sent, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let sent = json!({"email": "a@example.org", "name": "A", "username": "anna", "phone": "0123456789",
@@ -321,7 +321,7 @@ api_test!(a_put_changes_what_is_sent, |t| async move {
     assert!(!identities::get(&t.app.db, other.id).await.unwrap().unwrap().email_verified);
 });
 
-api_test!(a_move_needs_both_ends_in_reach, |t| async move {
+api_test!(rule_01_01_rule_05_01_a_move_needs_both_ends_in_reach, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let d = t.user(tree.distributor, &["admin"]).await;
@@ -362,7 +362,7 @@ api_test!(a_move_needs_both_ends_in_reach, |t| async move {
     assert_eq!(still["suspended_at"], json!(t.app.now()));
 });
 
-api_test!(the_owners_users_have_ordinary_rows, |t| async move {
+api_test!(rule_01_18_the_owners_users_have_ordinary_rows, |t| async move {
     let owner = t.owner().await;
     let second = t.user(owner.org, &["super"]).await;
     let echo = json!({"email": "owner@example.org", "name": "Boss", "username": "owner", "user_role_ids": ["super"],
@@ -372,9 +372,23 @@ api_test!(the_owners_users_have_ordinary_rows, |t| async move {
     assert_eq!(changed["created_by"], Value::Null);
     let reserved = [("username", "username 'owner' is reserved and cannot be used")];
     put(&t, &owner, second.id, json!({"username": "Owner"})).await.expect_fields(&reserved);
+    // Listed, suspended, deleted and restored as everybody else.
+    let listed = emails(get(&t, &second, "/api/users?sort_by=created_at").await);
+    assert_eq!(listed.len(), 2);
+    for (verb, message) in
+        [("suspend", "user suspended successfully"), ("reactivate", "user reactivated successfully")]
+    {
+        let path = format!("/api/users/{}/{verb}", owner.id);
+        t.patch(&path).bearer(&second.token).send().await.expect_message(200, message);
+        get(&t, &owner, "/api/me").await.expect(401);
+    }
+    let path = format!("/api/users/{}", owner.id);
+    t.delete(&path).bearer(&second.token).send().await.expect(200);
+    t.patch(&format!("{path}/restore")).bearer(&second.token).send().await.expect(200);
+    get(&t, &t.session(owner.id).await, "/api/me").await.expect(200);
 });
 
-api_test!(a_password_reset_ends_all_sessions, |t| async move {
+api_test!(rule_01_15_rule_05_18_a_password_reset_ends_all_sessions, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let user = t.user(tree.customer, &["reader"]).await;

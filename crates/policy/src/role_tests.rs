@@ -43,7 +43,7 @@ fn owner_super_admin_has_everything_but_connect() {
 }
 
 #[test]
-fn destroy_of_organizations_needs_the_role_that_keeps_it() {
+fn rule_05_11_destroy_of_organizations_needs_the_role_that_keeps_it() {
     for role in ["admin", "backoffice", "support", "reader"] {
         assert!(!effective(OrgType::Owner, &[role]).set().contains(Permission::DestroyCustomers), "{role}");
     }
@@ -51,7 +51,7 @@ fn destroy_of_organizations_needs_the_role_that_keeps_it() {
 }
 
 #[test]
-fn one_read_only_role_masks_all_others() {
+fn rule_05_10_one_read_only_role_masks_all_others() {
     let e = effective(OrgType::Distributor, &["super", "reader", "admin", "super"]);
     assert_eq!(e.org_permissions(), ["read:resellers", "read:customers"]);
     assert_eq!(e.user_role_ids(), ["super", "reader", "admin"]);
@@ -83,7 +83,7 @@ fn no_role_and_unknown_roles_grant_nothing() {
 }
 
 #[test]
-fn restricted_roles_are_assigned_from_their_level_up() {
+fn rule_05_15_restricted_roles_are_assigned_from_their_level_up() {
     let catalogue = Catalogue::built_in();
     assert!(catalogue.assignable("super", OrgType::Owner));
     assert!(!catalogue.assignable("super", OrgType::Distributor));
@@ -92,7 +92,7 @@ fn restricted_roles_are_assigned_from_their_level_up() {
 }
 
 #[test]
-fn all_errors_are_listed_together() {
+fn rule_01_03_all_errors_of_a_catalogue_are_listed_together() {
     let json = r#"{"organization_roles":[
         {"key":"owner","name":"Owner","level":1,"permissions":["read:planets","fly:customers","destroy:alerts","x"]},
         {"key":"owner","name":"owner","level":9},

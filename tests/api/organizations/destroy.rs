@@ -12,7 +12,7 @@ async fn rows(t: &Test, table: &str, column: &str, id: OrgId) -> u64 {
     q.bind(id).count(&t.app.db).await.unwrap()
 }
 
-api_test!(nothing_is_left_of_a_destroyed_subtree, |t| async move {
+api_test!(rule_02_23_nothing_is_left_of_a_destroyed_subtree, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let user = t.user(tree.customer, &["admin"]).await;
@@ -62,18 +62,25 @@ api_test!(nothing_is_left_of_a_destroyed_subtree, |t| async move {
     assert_eq!(audited.bind(tree.distributor).count(&t.app.db).await.unwrap(), 1);
 });
 
-api_test!(destroying_asks_for_its_own_permission_and_reaches_deleted_rows, |t| async move {
-    let tree = t.tree().await;
-    let owner = t.owner().await;
-    let d = t.user(tree.distributor, &["super"]).await;
-    send(&t, &d, "resellers", tree.other_reseller).await.expect(403);
-    t.delete(&format!("/api/resellers/{}", tree.reseller)).bearer(&d.token).send().await.expect(200);
-    send(&t, &d, "resellers", tree.reseller).await.expect_message(403, "insufficient permissions");
-    send(&t, &owner, "customers", tree.reseller).await.expect_message(404, "customer not found");
-    send(&t, &owner, "distributors", tree.owner).await.expect_message(404, "distributor not found");
-    send(&t, &owner, "customers", tree.customer).await.expect_message(200, "customer permanently destroyed");
-    send(&t, &owner, "resellers", tree.reseller).await.expect_message(200, "reseller permanently destroyed");
-});
+api_test!(
+    rule_02_09_rule_05_12_destroying_asks_for_its_own_permission_and_reaches_deleted_rows,
+    |t| async move {
+        let tree = t.tree().await;
+        let owner = t.owner().await;
+        let d = t.user(tree.distributor, &["super"]).await;
+        send(&t, &d, "resellers", tree.other_reseller).await.expect(403);
+        t.delete(&format!("/api/resellers/{}", tree.reseller)).bearer(&d.token).send().await.expect(200);
+        send(&t, &d, "resellers", tree.reseller).await.expect_message(403, "insufficient permissions");
+        send(&t, &owner, "customers", tree.reseller).await.expect_message(404, "customer not found");
+        send(&t, &owner, "distributors", tree.owner).await.expect_message(404, "distributor not found");
+        send(&t, &owner, "customers", tree.customer)
+            .await
+            .expect_message(200, "customer permanently destroyed");
+        send(&t, &owner, "resellers", tree.reseller)
+            .await
+            .expect_message(200, "reseller permanently destroyed");
+    }
+);
 
 api_test!(stats_and_totals_follow_the_tree, |t| async move {
     let tree = t.tree().await;

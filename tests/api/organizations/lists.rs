@@ -40,7 +40,7 @@ api_test!(lists_stay_in_scope_and_count_right, |t| async move {
     assert_eq!(row("customers", 2).await, [Some(1), None, None, Some(0)]);
 });
 
-api_test!(filters_search_and_order, |t| async move {
+api_test!(rule_01_31_rule_02_06_rule_02_15_filters_search_and_order, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let d = t.user(tree.distributor, &["admin"]).await;
@@ -91,7 +91,7 @@ api_test!(filters_search_and_order, |t| async move {
     assert_eq!(names(foreign, "customers"), [""; 0]);
 });
 
-api_test!(pages_are_clamped_stable_and_true, |t| async move {
+api_test!(rule_01_30_rule_02_27_rule_05_37_pages_are_clamped_stable_and_true, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     for _ in 0..5 {

@@ -215,7 +215,7 @@ async fn step(t: &Test, owner: &Persona, model: &mut Model, i: usize, verb: &str
     }
 }
 
-api_test!(random_moves_follow_the_model, |t| async move {
+api_test!(rule_02_16_rule_02_18_rule_02_19_random_moves_follow_the_model, |t| async move {
     let mut model = build(&t).await;
     let owner = t.owner().await;
     let verbs = ["suspend", "suspend", "reactivate", "reactivate", "delete", "restore", "restore"];

@@ -47,26 +47,29 @@ api_test!(the_answer_of_a_move_is_the_whole_entity, |t| async move {
     assert_eq!(data, json!({"restored_systems_count": 0, "restored_users_count": 0}));
 });
 
-api_test!(a_reseller_suspended_on_its_own_stays_so_when_its_distributor_comes_back, |t| async move {
-    let tree = t.tree().await;
-    let owner = t.owner().await;
-    let (d, r) = (at("distributors", tree.distributor), at("resellers", tree.reseller));
-    patch(&t, &owner, &format!("{r}/suspend")).await.expect(200);
-    t.advance(Duration::from_secs(60));
-    patch(&t, &owner, &format!("{d}/suspend")).await.expect(200);
-    patch(&t, &owner, &format!("{r}/reactivate")).await.expect_message(
-        403,
-        "reseller is suspended by a parent organization and cannot be reactivated directly",
-    );
-    patch(&t, &owner, &format!("{d}/reactivate")).await.expect(200);
-    let customer = get(&t, &owner, &at("customers", tree.customer)).await.expect(200).data();
-    assert_eq!(customer["suspended_by_org_id"], json!(tree.reseller));
-    let reseller = get(&t, &owner, &r).await.expect(200).data();
-    assert_eq!(reseller["suspended_by_org_id"], Value::Null);
-    assert_eq!(reseller["suspended_at"], customer["suspended_at"]);
-});
+api_test!(
+    rule_02_17_a_reseller_suspended_on_its_own_stays_so_when_its_distributor_comes_back,
+    |t| async move {
+        let tree = t.tree().await;
+        let owner = t.owner().await;
+        let (d, r) = (at("distributors", tree.distributor), at("resellers", tree.reseller));
+        patch(&t, &owner, &format!("{r}/suspend")).await.expect(200);
+        t.advance(Duration::from_secs(60));
+        patch(&t, &owner, &format!("{d}/suspend")).await.expect(200);
+        patch(&t, &owner, &format!("{r}/reactivate")).await.expect_message(
+            403,
+            "reseller is suspended by a parent organization and cannot be reactivated directly",
+        );
+        patch(&t, &owner, &format!("{d}/reactivate")).await.expect(200);
+        let customer = get(&t, &owner, &at("customers", tree.customer)).await.expect(200).data();
+        assert_eq!(customer["suspended_by_org_id"], json!(tree.reseller));
+        let reseller = get(&t, &owner, &r).await.expect(200).data();
+        assert_eq!(reseller["suspended_by_org_id"], Value::Null);
+        assert_eq!(reseller["suspended_at"], customer["suspended_at"]);
+    }
+);
 
-api_test!(whoever_manages_below_may_move_what_is_below, |t| async move {
+api_test!(rule_02_09_rule_02_22_rule_05_12_whoever_manages_below_may_move_what_is_below, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let r = t.user(tree.reseller, &["admin"]).await;
@@ -106,7 +109,7 @@ api_test!(whoever_manages_below_may_move_what_is_below, |t| async move {
     }
 });
 
-api_test!(a_taken_vat_number_stops_a_restoration, |t| async move {
+api_test!(rule_02_13_a_taken_vat_number_stops_a_restoration, |t| async move {
     let owner = t.owner().await;
     let body = |vat: &str| json!({"name": "N", "custom_data": {"vat": vat}});
     let made = post(&t, &owner, "/api/resellers", body("it 1")).await.expect(201).data();
@@ -128,7 +131,7 @@ api_test!(a_taken_vat_number_stops_a_restoration, |t| async move {
     patch(&t, &owner, &format!("{}/restore", at("distributors", tree.distributor))).await.expect(200);
 });
 
-api_test!(every_credential_below_dies_with_the_answer, |t| async move {
+api_test!(rule_02_20_rule_05_16_every_credential_below_dies_with_the_answer, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     // SQLite belongs to one process, PostgreSQL to as many as there are.
@@ -172,7 +175,7 @@ api_test!(every_credential_below_dies_with_the_answer, |t| async move {
     }
 });
 
-api_test!(what_is_created_while_a_distributor_goes_is_down_with_it, |t| async move {
+api_test!(rule_02_18_what_is_created_while_a_distributor_goes_is_down_with_it, |t| async move {
     let owner = t.owner().await;
     for end in ["suspend", "delete"] {
         let tree = t.tree().await;

@@ -177,7 +177,7 @@ api_test!(nonce_and_phone_come_back_when_asked, |t| async move {
     );
 });
 
-api_test!(pages_speak_the_browsers_language_and_cannot_be_framed, |t| async move {
+api_test!(rule_01_39_pages_speak_the_browsers_language_and_cannot_be_framed, |t| async move {
     let browser = Browser::new(&t);
     let (page, _) = browser.open_page(&[("login_hint", "a\"b@example.org")]).await;
     let shown =

@@ -218,3 +218,27 @@ api_test!(requests_in_flight_are_bounded, |t| async move {
         }
     }
 });
+
+api_test!(rule_02_35_a_router_that_hangs_holds_no_connection_of_the_database, |t| async move {
+    let upstream = Recorder::start(|_| Answer::status(200).after(Duration::from_secs(600))).await.unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
+    let system = Client::new(&p).await;
+    let owner = p.owner().await;
+    let _ = upstream.take();
+    // More than the pool has connections, and more than the one writer of SQLite; as many as one system may have.
+    let hanging = futures_util::future::join_all(
+        (0..4).map(|_| async { tokio::join!(system.push(PUSH), system.get("/api/v2/alerts")) }),
+    );
+    let meanwhile = async {
+        upstream.wait_for(8, Duration::from_secs(10)).await.unwrap();
+        for n in 0..6 {
+            let body = json!({"name": "N", "custom_data": {"vat": format!("hang {n}")}});
+            p.post("/api/distributors").bearer(&owner.token).json(body).send().await.expect(201);
+            p.get("/api/distributors").bearer(&owner.token).send().await.expect(200);
+        }
+    };
+    tokio::select! {
+        _ = hanging => panic!("the router does not answer"),
+        () = meanwhile => {}
+    }
+});

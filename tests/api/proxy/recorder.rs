@@ -45,75 +45,80 @@ async fn raw(url: &str, head: &str, body: &str) -> String {
     answer
 }
 
-api_test!(the_tenant_is_the_callers_organization_exactly_once_whatever_the_client_sends, |t| async move {
-    use base64::Engine as _;
-    let upstream = Recorder::start(|_| Answer::status(200)).await.unwrap();
-    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
-    let tree = p.tree().await;
-    let system = p.system(tree.customer).await;
-    let key = system.key.clone();
-    upstream.answer_by(move |request| works(request, &key));
-    let service = p.serve().await;
-    let pair = base64::engine::general_purpose::STANDARD.encode(format!("{}:{}", system.key, system.secret));
-    let other = tree.other_customer;
-    let lines = [
-        format!("X-Scope-OrgID: {other}\r\n"),
-        format!("x-scope-orgid: {other}\r\nX-SCOPE-ORGID: {other}|{}\r\n", tree.customer),
-        format!("X-Scope-OrgID: {}\r\nX-Scope-Orgid: {other}\r\n", tree.customer),
-        "X-Scope-OrgID:\r\n".to_owned(),
-        format!("Connection: X-Scope-OrgID\r\nX-Scope-OrgID: {other}\r\n"),
-        String::new(),
-    ];
-    let extra = "Cookie: a=b\r\nForwarded: for=1.2.3.4\r\nX-Forwarded-For: 1.2.3.4\r\nX-Forwarded-Host: evil\r\n\
+api_test!(
+    rule_05_13_the_tenant_is_the_callers_organization_exactly_once_whatever_the_client_sends,
+    |t| async move {
+        use base64::Engine as _;
+        let upstream = Recorder::start(|_| Answer::status(200)).await.unwrap();
+        let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
+        let tree = p.tree().await;
+        let system = p.system(tree.customer).await;
+        let key = system.key.clone();
+        upstream.answer_by(move |request| works(request, &key));
+        let service = p.serve().await;
+        let pair =
+            base64::engine::general_purpose::STANDARD.encode(format!("{}:{}", system.key, system.secret));
+        let other = tree.other_customer;
+        let lines = [
+            format!("X-Scope-OrgID: {other}\r\n"),
+            format!("x-scope-orgid: {other}\r\nX-SCOPE-ORGID: {other}|{}\r\n", tree.customer),
+            format!("X-Scope-OrgID: {}\r\nX-Scope-Orgid: {other}\r\n", tree.customer),
+            "X-Scope-OrgID:\r\n".to_owned(),
+            format!("Connection: X-Scope-OrgID\r\nX-Scope-OrgID: {other}\r\n"),
+            String::new(),
+        ];
+        let extra = "Cookie: a=b\r\nForwarded: for=1.2.3.4\r\nX-Forwarded-For: 1.2.3.4\r\nX-Forwarded-Host: evil\r\n\
                  X-Prometheus-Remote-Write-Version: 1\r\nAccept-Encoding: gzip\r\nContent-Encoding: identity\r\n\
                  X-Request-Id: from-client\r\nTE: trailers\r\nContent-Type: application/json; charset=utf-8\r\n";
-    for (method, path, body) in [
-        ("GET", "/api/v2/alerts?filter=a%3Db", ""),
-        ("POST", "/api/v2/alerts", r#"[{"labels":{"alertname":"A"}}]"#),
-        ("GET", "/api/v2/silences", ""),
-        ("POST", "/api/v2/silences", SILENCE),
-        ("GET", &format!("/api/v2/silences/{ID}"), ""),
-        ("DELETE", &format!("/api/v2/silence/{ID}"), ""),
-        ("GET", "/api/v2/alerts/groups", ""),
-    ] {
-        for line in &lines {
-            for (before, after) in [(line.as_str(), ""), ("", line.as_str())] {
-                let head = format!(
-                    "{method} {P}{path} HTTP/1.1\r\n{before}Host: evil.example\r\nAuthorization: Basic {pair}\r\n{extra}{after}"
-                );
-                let answer = raw(&service.url, &head, body).await;
-                assert!(answer.starts_with("HTTP/1.1 200 "), "{head}{answer}");
+        for (method, path, body) in [
+            ("GET", "/api/v2/alerts?filter=a%3Db", ""),
+            ("POST", "/api/v2/alerts", r#"[{"labels":{"alertname":"A"}}]"#),
+            ("GET", "/api/v2/silences", ""),
+            ("POST", "/api/v2/silences", SILENCE),
+            ("GET", &format!("/api/v2/silences/{ID}"), ""),
+            ("DELETE", &format!("/api/v2/silence/{ID}"), ""),
+            ("GET", "/api/v2/alerts/groups", ""),
+        ] {
+            for line in &lines {
+                for (before, after) in [(line.as_str(), ""), ("", line.as_str())] {
+                    let head = format!(
+                        "{method} {P}{path} HTTP/1.1\r\n{before}Host: evil.example\r\nAuthorization: Basic {pair}\r\n{extra}{after}"
+                    );
+                    let answer = raw(&service.url, &head, body).await;
+                    assert!(answer.starts_with("HTTP/1.1 200 "), "{head}{answer}");
+                }
             }
         }
+        let requests = upstream.take();
+        assert!(requests.len() >= 7 * lines.len() * 2);
+        let tenant = tree.customer.to_string();
+        let host = upstream.url().trim_start_matches("http://").to_owned();
+        for request in requests {
+            assert_eq!(request.values("x-scope-orgid"), [tenant.as_str()]);
+            let mut names: Vec<String> =
+                request.headers.iter().map(|(n, _)| n.to_ascii_lowercase()).collect();
+            names.sort();
+            names.dedup();
+            assert_eq!(names.len(), request.headers.len(), "no header twice: {request:?}");
+            let allowed = [
+                "accept",
+                "content-length",
+                "content-type",
+                "host",
+                "user-agent",
+                "x-request-id",
+                "x-scope-orgid",
+            ];
+            assert!(names.iter().all(|n| allowed.contains(&n.as_str())), "{names:?}");
+            assert_eq!(request.value("host"), Some(host.as_str()));
+            assert_eq!(request.value("accept"), Some("application/json"));
+            assert_eq!(request.value("content-type"), Some("application/json"));
+            assert!(request.value("user-agent").unwrap().starts_with("Bailiwick/"));
+            assert_eq!(request.value("x-request-id"), Some("from-client"));
+            assert!(request.path.starts_with("/alertmanager/api/v2/"), "{}", request.path);
+        }
     }
-    let requests = upstream.take();
-    assert!(requests.len() >= 7 * lines.len() * 2);
-    let tenant = tree.customer.to_string();
-    let host = upstream.url().trim_start_matches("http://").to_owned();
-    for request in requests {
-        assert_eq!(request.values("x-scope-orgid"), [tenant.as_str()]);
-        let mut names: Vec<String> = request.headers.iter().map(|(n, _)| n.to_ascii_lowercase()).collect();
-        names.sort();
-        names.dedup();
-        assert_eq!(names.len(), request.headers.len(), "no header twice: {request:?}");
-        let allowed = [
-            "accept",
-            "content-length",
-            "content-type",
-            "host",
-            "user-agent",
-            "x-request-id",
-            "x-scope-orgid",
-        ];
-        assert!(names.iter().all(|n| allowed.contains(&n.as_str())), "{names:?}");
-        assert_eq!(request.value("host"), Some(host.as_str()));
-        assert_eq!(request.value("accept"), Some("application/json"));
-        assert_eq!(request.value("content-type"), Some("application/json"));
-        assert!(request.value("user-agent").unwrap().starts_with("Bailiwick/"));
-        assert_eq!(request.value("x-request-id"), Some("from-client"));
-        assert!(request.path.starts_with("/alertmanager/api/v2/"), "{}", request.path);
-    }
-});
+);
 
 api_test!(bodies_and_queries_are_written_anew, |t| async move {
     let upstream = Recorder::start(|_| Answer::status(200)).await.unwrap();

@@ -150,7 +150,7 @@ api_test!(authentication_comes_first_and_says_what_is_wrong, |t| async move {
     t.get(&path).bearer(&owner.token).send().await.expect_message(401, "invalid authentication format");
 });
 
-api_test!(suspension_and_deletion_act_at_the_next_request, |s| generous(s), |t| async move {
+api_test!(rule_05_16_suspension_and_deletion_act_at_the_next_request, |s| generous(s), |t| async move {
     let tree = t.tree().await;
     let a = Client { test: &t, system: t.system(tree.customer).await };
     let b = Client { test: &t, system: t.system(tree.customer).await };

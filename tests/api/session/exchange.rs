@@ -33,7 +33,7 @@ api_test!(an_exchange_starts_a_chain_of_its_own_each_time, |t| async move {
     exchange(&t, &token).await.expect_message(401, "invalid access token");
 });
 
-api_test!(rule_7_only_first_party_tokens_are_exchanged, |t| async move {
+api_test!(rule_01_07_only_first_party_tokens_are_exchanged, |t| async move {
     let user = user(&t).await;
     let (third_party, _) = provider_token(&t, user, "somebody else").await;
     let own = session(&t, user).await;
@@ -46,7 +46,7 @@ api_test!(rule_7_only_first_party_tokens_are_exchanged, |t| async move {
     exchange(&t, &token).await.expect_message(401, "invalid access token");
 });
 
-api_test!(rule_10_a_disabled_user_cannot_exchange, |t| async move {
+api_test!(rule_01_10_rule_05_17_a_disabled_user_cannot_exchange, |t| async move {
     let user = user(&t).await;
     let (token, _) = provider_token(&t, user, "bailiwick").await;
     let now = Some(t.app.now());

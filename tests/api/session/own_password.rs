@@ -6,7 +6,7 @@ fn new_password(current: &str, new: &str) -> Value {
     json!({"current_password": current, "new_password": new, "confirm_password": "ignored"})
 }
 
-api_test!(rule_15_a_reset_ends_sessions_and_provider_logins, |t| async move {
+api_test!(rule_01_15_a_reset_ends_sessions_and_provider_logins, |t| async move {
     let user = user(&t).await;
     let (token, _) = provider_token(&t, user, "bailiwick").await;
     let session = exchange(&t, &token).await.expect(200).data();
@@ -25,7 +25,7 @@ api_test!(rule_15_a_reset_ends_sessions_and_provider_logins, |t| async move {
     assert!(!passwords::verify(&t.app, PASSWORD, None).await.unwrap());
 });
 
-api_test!(rule_15_an_own_change_keeps_the_login_it_came_from, |t| async move {
+api_test!(rule_01_15_an_own_change_keeps_the_login_it_came_from, |t| async move {
     let user = user(&t).await;
     let (here, _) = provider_token(&t, user, "bailiwick").await;
     let (elsewhere, _) = provider_token(&t, user, "bailiwick").await;
@@ -53,7 +53,7 @@ api_test!(an_own_password_change_is_checked_in_order, |t| async move {
     assert!(malformed.message().starts_with("invalid request body: "));
 });
 
-api_test!(rule_15_an_own_password_change_ends_the_other_chains, |t| async move {
+api_test!(rule_01_15_rule_05_18_an_own_password_change_ends_the_other_chains, |t| async move {
     let user = user(&t).await;
     let (here, elsewhere) = (session(&t, user).await, session(&t, user).await);
     let new = "Other-Window-93-Rivers";
@@ -70,7 +70,7 @@ api_test!(rule_15_an_own_password_change_ends_the_other_chains, |t| async move {
     change(new, "Third-Garden-17-Clouds").await.expect(200);
 });
 
-api_test!(rule_17_wrong_passwords_are_limited_and_right_ones_are_not, |t| async move {
+api_test!(rule_01_17_wrong_passwords_are_limited_and_right_ones_are_not, |t| async move {
     let user = user(&t).await;
     let session = session(&t, user).await;
     let change = |current: &'static str, from: &'static str| {

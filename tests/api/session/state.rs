@@ -2,7 +2,7 @@
 
 use super::*;
 
-api_test!(rule_10_a_suspended_user_is_refused_on_the_next_request, |t| async move {
+api_test!(rule_01_10_a_suspended_user_is_refused_on_the_next_request, |t| async move {
     let user = user(&t).await;
     let session = session(&t, user).await;
     let now = t.app.now();
@@ -21,7 +21,7 @@ api_test!(rule_10_a_suspended_user_is_refused_on_the_next_request, |t| async mov
     me(&t, &session).await.expect(200);
 });
 
-api_test!(rule_10_the_state_of_the_organization_counts, |t| async move {
+api_test!(rule_01_10_the_state_of_the_organization_counts, |t| async move {
     let user = user(&t).await;
     let session = session(&t, user).await;
     let mark =
@@ -57,7 +57,7 @@ api_test!(suspended_is_told_before_revoked, |t| async move {
     assert_reason(me(&t, &session).await, "token has been revoked", "user logout");
 });
 
-api_test!(rule_14_reactivation_revives_no_earlier_token, |t| async move {
+api_test!(rule_01_14_reactivation_revives_no_earlier_token, |t| async move {
     let user = user(&t).await;
     let session = session(&t, user).await;
     let organization = identities::get(&t.app.db, user).await.unwrap().unwrap().organization.id;
@@ -77,7 +77,7 @@ api_test!(a_user_who_is_gone_has_no_valid_token, |t| async move {
     refresh(&t, &session.refresh_token).await.expect_message(401, "invalid refresh token");
 });
 
-api_test!(a_change_of_roles_or_names_shows_on_the_next_request, |t| async move {
+api_test!(rule_05_25_a_change_of_roles_or_names_shows_on_the_next_request, |t| async move {
     let user = user(&t).await;
     let session = session(&t, user).await;
     let roles = json!(["reader", "gone from the catalogue"]);
@@ -93,7 +93,7 @@ api_test!(a_change_of_roles_or_names_shows_on_the_next_request, |t| async move {
     assert_eq!(part(&session.token, 1)["user"]["name"], "Second", "the token still tells the old one");
 });
 
-api_test!(rule_11_unreadable_state_gives_503_and_never_access, |t| async move {
+api_test!(rule_01_11_rule_05_22_unreadable_state_gives_503_and_never_access, |t| async move {
     let user = user(&t).await;
     let session = session(&t, user).await;
     t.app.db.close().await;

@@ -224,7 +224,7 @@ api_test!(filters_and_searches, |t| async move {
     get(&t, &d, &many).await.expect_message(400, "too many filter values");
 });
 
-api_test!(every_order_is_total_and_pages_are_stable, |t| async move {
+api_test!(rule_01_30_every_order_is_total_and_pages_are_stable, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     for (n, org) in

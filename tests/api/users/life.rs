@@ -68,35 +68,45 @@ async fn refused(t: &Test, other: Option<&Test>, user: &Persona, message: &str, 
     }
 }
 
-api_test!(a_suspended_users_very_next_call_is_refused_everywhere, |t| async move {
-    let tree = t.tree().await;
-    let other = processes(&t).await;
-    let d = t.user(tree.distributor, &["admin"]).await;
-    let user = t.user(tree.customer, &["reader"]).await;
-    get(&t, &user, "/api/users").await.expect(200);
-    if let Some(other) = &other {
-        get(other, &user, "/api/users").await.expect(200);
-    }
-    done(&t, &d, "suspend", user.id).await;
-    let reason = json!({"reason": "user suspended by administrator"});
-    let text = "user account has been suspended";
-    refused(&t, other.as_ref(), &user, text, reason, text).await;
-    assert_eq!(state(&t, &d, user.id).await, (json!(t.app.now()), Value::Null));
-    act(&t, &d, "suspend", user.id).await.expect_message(400, "user not found or already suspended");
-    // Rule 14: the suspension is over, the sessions from before are not back.
-    done(&t, &d, "reactivate", user.id).await;
-    let reason = json!({"reason": "user suspended"});
-    refused(&t, other.as_ref(), &user, "token has been revoked", reason, "refresh token has been revoked")
+api_test!(
+    rule_01_10_rule_01_14_rule_05_16_a_suspended_users_very_next_call_is_refused_everywhere,
+    |t| async move {
+        let tree = t.tree().await;
+        let other = processes(&t).await;
+        let d = t.user(tree.distributor, &["admin"]).await;
+        let user = t.user(tree.customer, &["reader"]).await;
+        get(&t, &user, "/api/users").await.expect(200);
+        if let Some(other) = &other {
+            get(other, &user, "/api/users").await.expect(200);
+        }
+        done(&t, &d, "suspend", user.id).await;
+        let reason = json!({"reason": "user suspended by administrator"});
+        let text = "user account has been suspended";
+        refused(&t, other.as_ref(), &user, text, reason, text).await;
+        assert_eq!(state(&t, &d, user.id).await, (json!(t.app.now()), Value::Null));
+        act(&t, &d, "suspend", user.id).await.expect_message(400, "user not found or already suspended");
+        // Rule 14: the suspension is over, the sessions from before are not back.
+        done(&t, &d, "reactivate", user.id).await;
+        let reason = json!({"reason": "user suspended"});
+        refused(
+            &t,
+            other.as_ref(),
+            &user,
+            "token has been revoked",
+            reason,
+            "refresh token has been revoked",
+        )
         .await;
-    let again = t.session(user.id).await;
-    get(&t, &again, "/api/users").await.expect(200);
-    let reply = act(&t, &d, "reactivate", user.id).await;
-    let reply = reply.expect_message(400, "user not found or not suspended");
-    assert_eq!(reply.data(), json!({"type": "validation_error", "errors": []}));
-    counters_are_true(&t).await;
-});
+        let again = t.session(user.id).await;
+        get(&t, &again, "/api/users").await.expect(200);
+        let reply = act(&t, &d, "reactivate", user.id).await;
+        let reply = reply.expect_message(400, "user not found or not suspended");
+        assert_eq!(reply.data(), json!({"type": "validation_error", "errors": []}));
+        counters_are_true(&t).await;
+    }
+);
 
-api_test!(a_deleted_users_very_next_call_is_refused_everywhere, |t| async move {
+api_test!(rule_01_10_rule_05_17_a_deleted_users_very_next_call_is_refused_everywhere, |t| async move {
     let tree = t.tree().await;
     let other = processes(&t).await;
     let d = t.user(tree.distributor, &["admin"]).await;
@@ -229,47 +239,53 @@ api_test!(a_restored_user_needs_his_address_and_phone, |t| async move {
     counters_are_true(&t).await;
 });
 
-api_test!(reach_rank_and_oneself_hold_for_every_change_of_state, |t| async move {
-    let tree = t.tree().await;
-    let owner = t.owner().await;
-    let d = t.user(tree.distributor, &["super"]).await;
-    let foreign = t.user(tree.other_customer, &["reader"]).await;
-    let gone = t.user(tree.other_customer, &["reader"]).await;
-    done(&t, &owner, "delete", gone.id).await;
-    let absent = act(&t, &d, "delete", "01950000-0000-7000-8000-000000000000").await;
-    let absent = absent.expect_message(404, NOT_FOUND).body;
-    for (what, _) in DONE {
-        for id in [foreign.id.to_string(), gone.id.to_string(), "x".to_owned(), owner.id.to_string()] {
-            assert_eq!(act(&t, &d, what, &id).await.expect(404).body, absent, "{what} {id}");
+api_test!(
+    rule_01_02_rule_05_02_rule_05_12_reach_rank_and_oneself_hold_for_every_change_of_state,
+    |t| async move {
+        let tree = t.tree().await;
+        let owner = t.owner().await;
+        let d = t.user(tree.distributor, &["super"]).await;
+        let foreign = t.user(tree.other_customer, &["reader"]).await;
+        let gone = t.user(tree.other_customer, &["reader"]).await;
+        done(&t, &owner, "delete", gone.id).await;
+        let absent = act(&t, &d, "delete", "01950000-0000-7000-8000-000000000000").await;
+        let absent = absent.expect_message(404, NOT_FOUND).body;
+        for (what, _) in DONE {
+            for id in [foreign.id.to_string(), gone.id.to_string(), "x".to_owned(), owner.id.to_string()] {
+                assert_eq!(act(&t, &d, what, &id).await.expect(404).body, absent, "{what} {id}");
+            }
+            let own = "cannot perform administrative actions on yourself";
+            act(&t, &d, what, d.id.to_string().to_uppercase()).await.expect_message(403, own);
         }
-        let own = "cannot perform administrative actions on yourself";
-        act(&t, &d, what, d.id.to_string().to_uppercase()).await.expect_message(403, own);
+        let backoffice = t.user(tree.distributor, &["backoffice"]).await;
+        let admin = t.user(tree.customer, &["admin"]).await;
+        let gone = t.user(tree.customer, &["admin"]).await;
+        done(&t, &owner, "delete", gone.id).await;
+        let outranked = "insufficient privileges to manage this user";
+        for (what, id) in
+            [("suspend", admin.id), ("reactivate", admin.id), ("delete", admin.id), ("restore", gone.id)]
+        {
+            let data = act(&t, &backoffice, what, id).await.expect_message(403, outranked).data();
+            assert_eq!(data["current_org_role"], "distributor");
+            assert_eq!(
+                data["missing_permissions"],
+                json!(["manage:systems", "read:alerts", "manage:alerts"])
+            );
+        }
+        // Rank is asked before the state, and a role restricted to owners outranks whoever has the same permissions.
+        let boss = t.user(tree.customer, &["super"]).await;
+        for what in ["suspend", "reactivate", "delete", "restore", "destroy"] {
+            let reply = act(&t, &d, what, boss.id).await.expect_message(403, outranked);
+            assert_eq!(reply.data()["role_id"], "super", "{what}");
+        }
+        let reader = t.user(tree.distributor, &["reader"]).await;
+        for (what, _) in DONE {
+            act(&t, &reader, what, admin.id).await.expect_message(403, "insufficient permissions");
+        }
+        get(&t, &admin, "/api/me").await.expect(200);
+        counters_are_true(&t).await;
     }
-    let backoffice = t.user(tree.distributor, &["backoffice"]).await;
-    let admin = t.user(tree.customer, &["admin"]).await;
-    let gone = t.user(tree.customer, &["admin"]).await;
-    done(&t, &owner, "delete", gone.id).await;
-    let outranked = "insufficient privileges to manage this user";
-    for (what, id) in
-        [("suspend", admin.id), ("reactivate", admin.id), ("delete", admin.id), ("restore", gone.id)]
-    {
-        let data = act(&t, &backoffice, what, id).await.expect_message(403, outranked).data();
-        assert_eq!(data["current_org_role"], "distributor");
-        assert_eq!(data["missing_permissions"], json!(["manage:systems", "read:alerts", "manage:alerts"]));
-    }
-    // Rank is asked before the state, and a role restricted to owners outranks whoever has the same permissions.
-    let boss = t.user(tree.customer, &["super"]).await;
-    for what in ["suspend", "reactivate", "delete", "restore", "destroy"] {
-        let reply = act(&t, &d, what, boss.id).await.expect_message(403, outranked);
-        assert_eq!(reply.data()["role_id"], "super", "{what}");
-    }
-    let reader = t.user(tree.distributor, &["reader"]).await;
-    for (what, _) in DONE {
-        act(&t, &reader, what, admin.id).await.expect_message(403, "insufficient permissions");
-    }
-    get(&t, &admin, "/api/me").await.expect(200);
-    counters_are_true(&t).await;
-});
+);
 
 api_test!(of_parallel_changes_of_state_one_is_done, |t| async move {
     let tree = t.tree().await;

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn rule_17_counts_by_pair_by_account_and_by_address() {
+    fn rule_01_17_counts_by_pair_by_account_and_by_address() {
         let all = Failures::default();
         assert_eq!(failures(&all, NOW, |_| ("a".into(), ip(1))), 10);
         assert_eq!(failures(&all, NOW, |_| ("a".into(), ip(2))), 10, "another address is another pair");
