@@ -97,7 +97,9 @@ fn each_rule_has_a_test_named_after_its_number() {
     assert_eq!(told(unproven), [""; 0], "rules without a test");
     let proven = not_yet.iter().filter(|r| tests.contains_key(r)).collect();
     assert_eq!(told(proven), [""; 0], "have a test by now: take them out of NOT_YET");
-    let unknown = tests.keys().chain(&not_yet).filter(|r| !known.contains(r)).collect();
+    // The other documents have lists of their own.
+    let is_listed = |rule: &&Rule| RULES.iter().any(|(document, _)| *document == rule.0);
+    let unknown = tests.keys().chain(&not_yet).filter(is_listed).filter(|r| !known.contains(r)).collect();
     assert_eq!(told(unknown), [""; 0], "are no rules");
 }
 

@@ -1,10 +1,13 @@
 //! Every row of the route table against every kind of caller (contract 05 §11 rule 38).
 
+mod callers;
+mod objects;
+mod order;
+
 use bailiwick_api::routes::{Credential, Gate, Route, table};
 use bailiwick_domain::OrgType;
 use bailiwick_policy::{Catalogue, KeyMode, PermissionSet};
 use bailiwick_testkit::{Call, Persona, Reply, Test, api_test};
-use std::time::Duration;
 
 const UNKNOWN: &str = "0195fada-0000-7000-8000-00000000dead";
 
@@ -184,67 +187,6 @@ api_test!(
         }
     }
 );
-
-/// Status and body without what differs by request.
-fn bytes(reply: &Reply) -> (u16, String) {
-    (reply.status.as_u16(), reply.text())
-}
-
-api_test!(
-    rule_01_04_rule_05_26_foreign_malformed_and_missing_objects_answer_the_same_bytes,
-    |t| async move {
-        let tree = t.tree().await;
-        let caller = t.user(tree.distributor, &["admin"]).await;
-        let foreign = t.user(tree.other_customer, &["admin"]).await;
-        let system = t.system(tree.other_customer).await;
-        for route in
-            table().into_iter().filter(|r| takes_bearer(r) && r.path.contains("{id}") && !r.is_pending())
-        {
-            let ids = match route.family {
-                Some(OrgType::Distributor) => {
-                    vec![tree.other_distributor.to_string(), tree.reseller.to_string()]
-                }
-                Some(OrgType::Reseller) => vec![tree.other_reseller.to_string(), tree.customer.to_string()],
-                Some(_) => vec![tree.other_customer.to_string(), tree.reseller.to_string()],
-                None if route.path.starts_with("/users") => vec![foreign.id.to_string()],
-                None => vec![system.id.to_string()],
-            };
-            let missing = bytes(&call(&t, &route, UNKNOWN).bearer(&caller.token).send().await);
-            for id in ids.iter().map(String::as_str).chain(["not-a-uuid", "0195fada00007000800000000000dead"])
-            {
-                let reply = call(&t, &route, id).bearer(&caller.token).send().await;
-                assert_eq!(bytes(&reply), missing, "{route:?} with {id}");
-            }
-        }
-    }
-);
-
-api_test!(rule_05_16_rule_05_17_no_route_serves_a_caller_whose_right_has_ended, |t| async move {
-    let tree = t.tree().await;
-    let expired = t.user(tree.reseller, &["admin"]).await;
-    t.advance(Duration::from_secs(31 * 60));
-    let signed_out = t.user(tree.reseller, &["admin"]).await;
-    t.post("/api/auth/logout").bearer(&signed_out.token).send().await.expect(200);
-    let suspended = t.user(tree.reseller, &["admin"]).await;
-    t.suspend_user(suspended.id).await;
-    let below = t.user(tree.customer, &["admin"]).await;
-    t.suspend_organization(tree.reseller).await;
-    let deleted = t.user(tree.other_customer, &["admin"]).await;
-    t.delete_user(deleted.id).await;
-    for route in table().into_iter().filter(takes_bearer) {
-        let cases = [
-            (&expired, "invalid token"),
-            (&signed_out, "user account has been suspended"),
-            (&suspended, "user account has been suspended"),
-            (&below, "user account has been suspended"),
-            (&deleted, "token has been revoked"),
-        ];
-        for (persona, message) in cases {
-            let reply = call(&t, &route, UNKNOWN).bearer(&persona.token).send().await;
-            assert_eq!((reply.status.as_u16(), reply.message()), (401, message.to_owned()), "{route:?}");
-        }
-    }
-});
 
 api_test!(rule_05_39_unknown_paths_and_methods_are_one_404, |t| async move {
     for (method, path) in [

@@ -150,6 +150,5 @@ pub(super) const NOT_YET: &[(u8, &[u8], &str)] = &[
     (2, &[25, 26], "trends of organizations are not built yet"),
     (2, &[28, 33], "applications are not built yet"),
     (2, &[34], "GET /organizations is not built yet"),
-    (5, &[4, 40], "API keys are not built yet"),
     (5, &[36], "rebranding is not built yet"),
 ];
