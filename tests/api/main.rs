@@ -13,6 +13,7 @@ mod coverage;
 mod demo;
 mod explain;
 mod http;
+mod imports;
 mod ingest;
 mod organizations;
 mod provider;

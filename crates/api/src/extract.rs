@@ -5,7 +5,7 @@ use axum::{
     body::Body,
     extract::{FromRequest, FromRequestParts, RawPathParams, Request},
 };
-use bailiwick_app::{App, context::RequestContext};
+use bailiwick_app::{App, context::RequestContext, imports};
 use bailiwick_domain::{Error, FieldError, OrgType, PageRequest};
 use bailiwick_policy::Caller;
 use bytes::{Bytes, BytesMut};
@@ -54,6 +54,18 @@ impl<S: Send + Sync> FromRequestParts<S> for Family {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Family, Failure> {
         let route = parts.extensions.get::<Arc<Route>>();
         route.and_then(|r| r.family).map(Family).ok_or_else(|| missing("the family"))
+    }
+}
+
+/// What an import route imports: the family of the route, or users.
+#[derive(Clone, Copy, Debug)]
+pub struct Imported(pub imports::Kind);
+
+impl<S: Send + Sync> FromRequestParts<S> for Imported {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Imported, Failure> {
+        let route = parts.extensions.get::<Arc<Route>>().ok_or_else(|| missing("the route"))?;
+        Ok(Imported(route.family.map_or(imports::Kind::Users, imports::Kind::Organizations)))
     }
 }
 

@@ -103,6 +103,16 @@ fn operation(route: &Route, components: &mut Map<String, Value>) -> Value {
             json!({"required": true, "content": {"application/json": {"schema": schema}}}),
         );
     }
+    if let Some(part) = route.takes_file {
+        let schema = json!({
+            "type": "object", "required": [part],
+            "properties": {part: {"type": "string", "contentMediaType": "application/octet-stream"}},
+        });
+        map.insert(
+            "requestBody".to_owned(),
+            json!({"required": true, "content": {"multipart/form-data": {"schema": schema}}}),
+        );
+    }
     out
 }
 
@@ -139,10 +149,11 @@ fn responses(route: &Route, components: &mut Map<String, Value>) -> Value {
         "properties": {"code": {"type": "integer"}, "message": {"type": "string"}, "data": data},
     });
     let success = if route.is_proxied() { json!({}) } else { envelope };
-    out.insert(
-        route.success.to_string(),
-        json!({"description": "Done.", "content": {"application/json": {"schema": success}}}),
-    );
+    let content: Map<String, Value> = match route.gives_file {
+        [] => [("application/json".to_owned(), json!({"schema": success}))].into_iter().collect(),
+        files => files.iter().map(|media_type| ((*media_type).to_owned(), json!({}))).collect(),
+    };
+    out.insert(route.success.to_string(), json!({"description": "Done.", "content": content}));
     out.insert(
         "default".to_owned(),
         json!({"description": "Refused or failed.", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}}),

@@ -11,6 +11,7 @@ pub mod bootstrap;
 pub mod context;
 pub mod credentials;
 pub mod demo;
+pub mod imports;
 pub mod ingest;
 pub mod inventory;
 mod listing;

@@ -2,8 +2,8 @@
 //! error or a missing column is found without running the use case.
 
 use crate::{
-    activity, alert_queue, api_keys, audit, avatars, credentials, demo, identities, inventory, jobs, oidc,
-    organizations, router, sessions, systems, users,
+    activity, alert_queue, api_keys, audit, avatars, credentials, demo, identities, imports, inventory, jobs,
+    oidc, organizations, router, sessions, systems, users,
 };
 
 /// `(name, text)`.
@@ -18,6 +18,11 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("identities::PASSWORD", identities::PASSWORD),
     ("identities::SET_PASSWORD", identities::SET_PASSWORD),
     ("identities::STAMP_LOGIN", identities::STAMP_LOGIN),
+    ("imports::INSERT", imports::INSERT),
+    ("imports::KEEP_LATEST", imports::KEEP_LATEST),
+    ("imports::LOCK", imports::LOCK),
+    ("imports::REMOVE", imports::REMOVE),
+    ("imports::PURGE", imports::PURGE),
     ("sessions::WITH_USER", sessions::WITH_USER),
     ("sessions::LOCK", sessions::LOCK),
     ("sessions::INSERT", sessions::INSERT),

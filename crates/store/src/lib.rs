@@ -17,6 +17,7 @@ pub mod db;
 pub mod demo;
 pub mod error;
 pub mod identities;
+pub mod imports;
 pub mod inventory;
 pub mod jobs;
 pub mod migrate;

@@ -4,6 +4,7 @@
 pub mod counts;
 pub mod destroy;
 pub mod list;
+pub mod lookup;
 pub mod marks;
 
 pub use counts::{Counts, Stats, Totals, counts_of, stats, totals};

@@ -4,6 +4,7 @@
 pub mod figures;
 pub mod life;
 pub mod list;
+pub mod lookup;
 
 pub use life::OwnChange;
 pub use list::{Filter, Order, Sort, list};

@@ -132,7 +132,6 @@ const AUTHORIZATION: [&str; 41] = [
 
 const IMPERSONATION: &str = "impersonation is not built yet";
 const PROVIDERS: &str = "the identity modes oidc and logto are not built yet";
-const IMPORT: &str = "the import is not built yet";
 
 /// Document, rules, and what is missing for them.
 pub(super) const NOT_YET: &[(u8, &[u8], &str)] = &[
@@ -140,9 +139,6 @@ pub(super) const NOT_YET: &[(u8, &[u8], &str)] = &[
     (5, &[9, 19, 20, 21, 23, 24, 35, 41], IMPERSONATION),
     (1, &[19, 29, 37], PROVIDERS),
     (5, &[31], PROVIDERS),
-    (1, &[6], IMPORT),
-    (2, &[7, 8], IMPORT),
-    (5, &[6, 7], IMPORT),
     (1, &[8, 42], "third-party applications are not built yet"),
     (5, &[32], "third-party applications are not built yet"),
     (2, &[30], "exports are not built yet"),

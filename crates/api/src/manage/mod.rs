@@ -2,6 +2,7 @@
 
 pub mod api_keys;
 pub mod health;
+pub mod imports;
 pub mod me;
 pub mod organizations;
 pub mod roles;

@@ -6,6 +6,7 @@
 mod alerts;
 mod applications;
 mod impersonation;
+mod imports;
 mod organizations;
 mod rebranding;
 mod session;
@@ -115,6 +116,10 @@ pub struct Route {
     pub takes: Option<SchemaOf>,
     /// Schema of `data`.
     pub gives: Option<SchemaOf>,
+    /// Name of the part of a `multipart/form-data` body that is the file.
+    pub takes_file: Option<&'static str>,
+    /// Media types of a success that is a file, without envelope; empty for JSON.
+    pub gives_file: &'static [&'static str],
     served: Served,
 }
 
@@ -140,6 +145,8 @@ impl Route {
             success: 200,
             takes: None,
             gives: None,
+            takes_file: None,
+            gives_file: &[],
             served: Served::Pending,
         }
     }
@@ -206,6 +213,18 @@ impl Route {
     #[must_use]
     fn gives_null(self) -> Route {
         Route { gives: Some(SchemaOf::null()), ..self }
+    }
+
+    /// The body is a form with a file in this part.
+    #[must_use]
+    fn takes_file(self, part: &'static str) -> Route {
+        Route { takes_file: Some(part), ..self }
+    }
+
+    /// The answer is a file of one of these media types.
+    #[must_use]
+    fn gives_file(self, media_types: &'static [&'static str]) -> Route {
+        Route { gives_file: media_types, ..self }
     }
 
     /// The handler.

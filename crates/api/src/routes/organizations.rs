@@ -1,6 +1,6 @@
 //! The three organization families, the flat organization list and the VAT validator.
 
-use super::{Credential::Session, Gate, Route, delete, get, patch, post, put};
+use super::{Credential::Session, Gate, Route, delete, get, imports, patch, post, put};
 use crate::{
     manage::organizations,
     wire::{
@@ -155,6 +155,7 @@ fn family(n: &Names) -> Vec<Route> {
             .to(organizations::stats),
     ]
     .into_iter()
+    .chain(imports::rows(&p, many, n.read, n.manage))
     .map(|row| row.family(n.family))
     .collect()
 }

@@ -1,6 +1,6 @@
 //! Users.
 
-use super::{Credential::Session, Route, delete, get, patch, post, put};
+use super::{Credential::Session, Route, delete, get, imports, patch, post, put};
 use crate::{
     manage::users,
     wire::{
@@ -12,7 +12,7 @@ use crate::{
 use bailiwick_policy::Permission::{DestroyUsers, ManageUsers, ReadUsers};
 
 pub(super) fn rows() -> Vec<Route> {
-    vec![
+    let mut rows = vec![
         get("/users", "listUsers").needs(&[ReadUsers]).gives::<UserList>().to(users::list),
         post("/users", "createUser")
             .needs(&[ManageUsers])
@@ -65,5 +65,7 @@ pub(super) fn rows() -> Vec<Route> {
             .failing("failed to retrieve user filters")
             .gives::<UserFilters>()
             .to(users::filters),
-    ]
+    ];
+    rows.extend(imports::rows("/users", "Users", &[ReadUsers], &[ManageUsers]));
+    rows
 }

@@ -2,6 +2,7 @@
 
 pub mod api_keys;
 pub mod figures;
+pub mod imports;
 pub mod inventory;
 pub mod organization_figures;
 pub mod organization_state;

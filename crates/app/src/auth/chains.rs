@@ -8,7 +8,7 @@ use super::{
     profile::not_read,
     tokens, user_object,
 };
-use crate::{App, oidc};
+use crate::{App, imports, oidc};
 use bailiwick_domain::{ChainId, Error, LoginId, Result, Ts, UserId};
 use bailiwick_policy::{Caller, Identity};
 use bailiwick_store::{
@@ -180,14 +180,16 @@ pub async fn issue_token(app: &App, user: UserId) -> Result<Session> {
 /// How often expired sessions are removed.
 const PURGE_INTERVAL: Duration = Duration::from_secs(3600);
 
-/// Removes expired chains, and what has expired at the embedded provider, now and then until the service stops.
+/// Removes expired chains, files of imports, and what has expired at the embedded provider, now and then until the service stops.
 pub fn start_purging(app: &App) {
     let app = app.clone();
     app.tasks.clone().spawn(async move {
         while app.stop.run_until_cancelled(tokio::time::sleep(PURGE_INTERVAL)).await.is_some() {
-            for (what, outcome) in
-                [("session chains", purge_expired(&app).await), ("provider", oidc::purge_expired(&app).await)]
-            {
+            for (what, outcome) in [
+                ("session chains", purge_expired(&app).await),
+                ("provider", oidc::purge_expired(&app).await),
+                ("imports", imports::purge_expired(&app).await),
+            ] {
                 match outcome {
                     Ok(purged) => tracing::debug!(what, purged, "expired rows removed"),
                     Err(e) => tracing::warn!(what, error = %e, "expired rows could not be removed"),

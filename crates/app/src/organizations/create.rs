@@ -1,14 +1,10 @@
 //! Creation (contract 02 §5.1): rule, body, attribution, fields, uniqueness, in this order.
 
-use super::{OrganizationBody, VAT, audit_action, audited};
+use super::{Accepted, OrganizationBody, VAT, accept, audit_action, audited};
 use crate::{App, audit, context::RequestContext};
-use bailiwick_domain::{
-    Error, OrgId, OrgType, Organization, Result,
-    validate::{Fields, display_name, free_text, organization_custom_data},
-};
+use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result};
 use bailiwick_policy::{Action, Caller, Granted, NewOrganization as NewPlace, Parent, Refusal, decide};
 use bailiwick_store::organizations::{self, Editable, NewOrganization};
-use serde_json::Map;
 
 /// Creates an organization of a family below the caller's own, or below the one the body attributes it to.
 pub async fn create(
@@ -49,14 +45,7 @@ fn checked(
     parent: &Granted<OrgId>,
     body: OrganizationBody,
 ) -> Result<NewOrganization> {
-    let name = body.name.unwrap_or_default();
-    let description = body.description.unwrap_or_default();
-    let mut fields = Fields::new();
-    fields.check("name", &name, display_name(&name));
-    fields.check("description", "", free_text(&description));
-    let (custom_data, vat) =
-        organization_custom_data(&mut fields, Map::new(), body.custom_data.unwrap_or_default());
-    fields.finish()?;
+    let Accepted { name, description, custom_data, vat } = accept(body)?;
     let mut created_by = caller.creator();
     if let Some(creator) = created_by.as_mut().filter(|c| c.organization_id != Some(parent.id())) {
         // The name is filled in at reading, as for every creator.

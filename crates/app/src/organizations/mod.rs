@@ -19,7 +19,10 @@ pub use state::{Move, Moved, change_state};
 pub use update::update;
 
 use crate::App;
-use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result};
+use bailiwick_domain::{
+    Error, OrgId, OrgType, Organization, Result,
+    validate::{Fields, Vat, display_name, free_text, organization_custom_data},
+};
 use bailiwick_policy::{Action, Caller, Granted, OrgTarget, decide, gate, resource_of};
 use bailiwick_store::{
     organizations::{self, Editable},
@@ -38,6 +41,27 @@ pub struct OrganizationBody {
     pub custom_data: Option<Map<String, Value>>,
     /// `created_by_organization_id`; only a creation looks at it.
     pub created_by_organization_id: Option<String>,
+}
+
+/// The fields of a body that a creation takes.
+pub(crate) struct Accepted {
+    pub name: String,
+    pub description: String,
+    pub custom_data: Map<String, Value>,
+    pub vat: Option<Vat>,
+}
+
+/// The field rules of a creation (contract 02 §5.1); an import holds its rows to the same ones.
+pub(crate) fn accept(body: OrganizationBody) -> Result<Accepted> {
+    let name = body.name.unwrap_or_default();
+    let description = body.description.unwrap_or_default();
+    let mut fields = Fields::new();
+    fields.check("name", &name, display_name(&name));
+    fields.check("description", "", free_text(&description));
+    let (custom_data, vat) =
+        organization_custom_data(&mut fields, Map::new(), body.custom_data.unwrap_or_default());
+    fields.finish()?;
+    Ok(Accepted { name, description, custom_data, vat })
 }
 
 /// One organization of a family. `id`: none = malformed, which is as good as missing.

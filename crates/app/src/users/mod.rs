@@ -92,7 +92,8 @@ fn authorize(
     Ok((granted, placed))
 }
 
-fn target(app: &App, placed: &Placed) -> UserTarget {
+/// A user as decisions see him.
+pub(crate) fn target(app: &App, placed: &Placed) -> UserTarget {
     let user = &placed.user;
     UserTarget {
         id: user.id,

@@ -53,6 +53,46 @@ pub fn email(value: &str) -> Rule<Email> {
     Ok(Email { text: trimmed.to_owned(), key: fold(trimmed) })
 }
 
+/// Longest address that mail can carry, in bytes.
+const MAX_ADDRESS_BYTES: usize = 254;
+
+/// An address in the form of RFC 5322 (`addr-spec`, letters of any script), or nothing: `invalid_format`. Contract 02 §8
+/// asks it of the contact address of an imported organization.
+pub fn imported_address(value: &str) -> Rule<()> {
+    if value.is_empty() || is_addr_spec(value) { Ok(()) } else { Err("invalid_format") }
+}
+
+fn is_addr_spec(value: &str) -> bool {
+    let Some((local, domain)) = value.rsplit_once('@') else { return false };
+    let quoted = local.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    let literal = domain.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    value.len() <= MAX_ADDRESS_BYTES
+        && quoted.map_or_else(|| is_dot_atom(local), is_quoted_text)
+        && literal.map_or_else(
+            || is_dot_atom(domain),
+            |inner| inner.chars().all(|c| c.is_ascii_graphic() && !matches!(c, '[' | ']' | '\\')),
+        )
+}
+
+fn is_dot_atom(text: &str) -> bool {
+    let is_atom_text = |c: char| {
+        c.is_ascii_alphanumeric() || "!#$%&'*+-/=?^_`{|}~".contains(c) || (!c.is_ascii() && !c.is_control())
+    };
+    text.split('.').all(|atom| !atom.is_empty() && atom.chars().all(is_atom_text))
+}
+
+/// What stands between the quotes of a local part: a backslash takes the next character as it is.
+fn is_quoted_text(text: &str) -> bool {
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        let taken = if c == '\\' { chars.next() } else { Some(c).filter(|c| *c != '"') };
+        if taken.is_none_or(char::is_control) {
+            return false;
+        }
+    }
+    true
+}
+
 /// Fewest and most characters of a phone after an optional `+`.
 const PHONE_CHARS: std::ops::RangeInclusive<usize> = 7..=20;
 
@@ -115,6 +155,42 @@ mod tests {
     }
 
     #[test]
+    fn imported_addresses() {
+        for value in [
+            "",
+            "info@gamma.example",
+            "a.b+c_d@localhost",
+            "o'neil@x.example",
+            "perché@caffè.example",
+            "\"a b\\\"@c\"@x.example",
+            "root@[192.0.2.1]",
+        ] {
+            assert_eq!(imported_address(value), Ok(()), "{value}");
+        }
+        let long = format!("{}@x.example", "e".repeat(245));
+        for value in [
+            "gamma.example",
+            "@x.example",
+            "a@",
+            "a@@b",
+            "a b@x.example",
+            ".a@x.example",
+            "a.@x.example",
+            "a..b@x.example",
+            "a@x..example",
+            "a@x.example.",
+            "A <a@x.example>",
+            "\"a\"b\"@x.example",
+            "\"a\\\"@x.example",
+            "a\0@x.example",
+            "a@[b]]",
+            &long,
+        ] {
+            assert_eq!(imported_address(value), Err("invalid_format"), "{value}");
+        }
+    }
+
+    #[test]
     fn phones() {
         for (value, digits) in [
             ("+39 333 123456", "39333123456"),
@@ -163,7 +239,7 @@ mod tests {
 
         #[test]
         fn any_text_has_an_answer(value in any::<String>()) {
-            let _ = (phone(&value), email(&value));
+            let _ = (phone(&value), email(&value), imported_address(&value));
         }
     }
 }

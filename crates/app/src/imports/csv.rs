@@ -1,0 +1,293 @@
+//! Reading a CSV file (contract 02 §8): RFC 4180, lenient where people's programs are careless, within bounds.
+//!
+//! A quote inside an unquoted cell is an ordinary character. A quoted cell must end where a cell ends: one that does
+//! not would silently swallow rows. Columns and rows beyond the limits are counted, never kept.
+
+use bailiwick_domain::{Error, Result};
+use std::borrow::Cow;
+
+/// Most data rows of a file.
+pub const MAX_ROWS: usize = 1000;
+/// Header cells that are looked at; a file with more is refused anyway.
+const MAX_HEADERS: usize = 64;
+/// Unexpected columns that are named in the answer, and characters of each name.
+const NAMED_COLUMNS: usize = 10;
+const NAMED_CHARS: usize = 40;
+
+/// The data rows, their cells trimmed and in the order of `columns`, whatever the order in the file.
+///
+/// # Errors
+/// 400 with the text of the first structural error, in the order of the contract's table.
+pub fn read(bytes: &[u8], columns: &[&str]) -> Result<Vec<Vec<String>>> {
+    let text = decode(bytes);
+    if text.trim().is_empty() {
+        return Err(Error::bad_request("file is empty"));
+    }
+    let mut records = Records { rest: &text, line: 1 };
+    let header = records.next(MAX_HEADERS)?.unwrap_or_default();
+    let (rows, count, fault) = data(&mut records, columns.len(), header.count);
+    if count == 0 && fault.is_none() {
+        return Err(Error::bad_request("file contains only headers, no data rows"));
+    }
+    if count > MAX_ROWS {
+        let text = format!("too many rows ({count}). maximum allowed: {MAX_ROWS}");
+        return Err(Error::bad_request(text));
+    }
+    let places = places(&header, columns)?;
+    match fault {
+        Some(fault) => Err(fault),
+        None => Ok(rows.into_iter().map(|row| arrange(row, &places)).collect()),
+    }
+}
+
+/// UTF-8 with or without a byte order mark; anything else is taken as Latin-1, in which every file is text.
+fn decode(bytes: &[u8]) -> Cow<'_, str> {
+    let unmarked = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    match std::str::from_utf8(unmarked) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(unmarked.iter().map(|b| char::from(*b)).collect()),
+    }
+}
+
+/// The rows as far as they are kept, how many there are, and what stopped the reading.
+fn data(records: &mut Records<'_>, keep: usize, cells: usize) -> (Vec<Vec<String>>, usize, Option<Error>) {
+    let (mut rows, mut count, mut fault) = (Vec::new(), 0, None);
+    loop {
+        match records.next(keep) {
+            Ok(None) => return (rows, count, fault),
+            Err(error) => return (rows, count, fault.or(Some(error))),
+            Ok(Some(record)) => {
+                count += 1;
+                if record.count != cells && fault.is_none() {
+                    let (line, n) = (record.line, record.count);
+                    fault = Some(invalid(format!("line {line} has {n} cells instead of {cells}")));
+                }
+                if count <= MAX_ROWS {
+                    rows.push(record.cells);
+                }
+            }
+        }
+    }
+}
+
+fn invalid(what: impl std::fmt::Display) -> Error {
+    Error::bad_request(format!("invalid CSV format: {what}"))
+}
+
+/// For each of `columns` its place in the file.
+fn places(header: &Record, columns: &[&str]) -> Result<Vec<usize>> {
+    let names: Vec<String> = header.cells.iter().map(|name| name.trim().to_lowercase()).collect();
+    let place = |column: &&str| names.iter().position(|name| name == column);
+    let missing: Vec<&str> = columns.iter().copied().filter(|c| place(c).is_none()).collect();
+    let is_extra =
+        |(n, name): &(usize, &String)| place(&name.as_str()) != Some(*n) || !columns.contains(&name.as_str());
+    let extra: Vec<&String> = names.iter().enumerate().filter(is_extra).map(|(_, name)| name).collect();
+    let beyond = header.count - header.cells.len();
+    if missing.is_empty() && extra.is_empty() && beyond == 0 {
+        return Ok(columns.iter().filter_map(place).collect());
+    }
+    let mut wrong = Vec::new();
+    if !missing.is_empty() {
+        wrong.push(format!("missing columns: {}", missing.join(", ")));
+    }
+    if !extra.is_empty() || beyond > 0 {
+        let cut = |name: &&String| name.chars().take(NAMED_CHARS).collect::<String>();
+        let mut named: Vec<String> = extra.iter().take(NAMED_COLUMNS).map(cut).collect();
+        match extra.len().saturating_sub(NAMED_COLUMNS) + beyond {
+            0 => {}
+            more => named.push(format!("and {more} more")),
+        }
+        wrong.push(format!("unexpected columns: {}", named.join(", ")));
+    }
+    let text = format!("invalid CSV headers: {}. expected: {}", wrong.join("; "), columns.join(", "));
+    Err(Error::bad_request(text))
+}
+
+fn arrange(mut row: Vec<String>, places: &[usize]) -> Vec<String> {
+    let mut cell = |place: &usize| row.get_mut(*place).map(std::mem::take).unwrap_or_default();
+    places.iter().map(|place| cell(place).trim().to_owned()).collect()
+}
+
+/// A line of cells; a quoted cell may go over several lines of the file.
+#[derive(Debug, Default, PartialEq)]
+struct Record {
+    /// The first ones.
+    cells: Vec<String>,
+    /// All there are.
+    count: usize,
+    /// Where it begins.
+    line: usize,
+}
+
+struct Records<'a> {
+    rest: &'a str,
+    line: usize,
+}
+
+/// What follows a cell.
+#[derive(PartialEq)]
+enum End {
+    Cell,
+    Record,
+}
+
+impl<'a> Records<'a> {
+    /// The next line that is not blank, with its first `keep` cells.
+    fn next(&mut self, keep: usize) -> Result<Option<Record>> {
+        while !self.rest.is_empty() {
+            let mut record = Record { cells: Vec::new(), count: 0, line: self.line };
+            loop {
+                let (cell, end) = self.cell()?;
+                if record.count < keep {
+                    record.cells.push(cell.into_owned());
+                }
+                record.count += 1;
+                if end == End::Record {
+                    break;
+                }
+            }
+            let is_blank = record.count == 1 && record.cells.iter().all(|cell| cell.trim().is_empty());
+            if !is_blank {
+                return Ok(Some(record));
+            }
+        }
+        Ok(None)
+    }
+
+    fn cell(&mut self) -> Result<(Cow<'a, str>, End)> {
+        if let Some(quoted) = self.rest.strip_prefix('"') {
+            return self.quoted(quoted);
+        }
+        let stop = self.rest.find([',', '\n', '\r']).unwrap_or(self.rest.len());
+        let (cell, rest) = self.rest.split_at(stop);
+        self.rest = rest;
+        let end = self.end().unwrap_or(End::Record);
+        Ok((Cow::Borrowed(cell), end))
+    }
+
+    /// `text` begins behind the opening quote.
+    fn quoted(&mut self, text: &'a str) -> Result<(Cow<'a, str>, End)> {
+        let began = self.line;
+        let mut from = 0;
+        loop {
+            let quote = text[from..].find('"').map(|at| from + at);
+            let Some(quote) = quote else {
+                return Err(invalid(format!("the quoted cell that begins on line {began} does not end")));
+            };
+            if text[quote + 1..].starts_with('"') {
+                from = quote + 2;
+                continue;
+            }
+            let cell = &text[..quote];
+            self.line += cell.matches('\n').count();
+            self.rest = &text[quote + 1..];
+            let line = self.line;
+            let end = self.end().ok_or_else(|| {
+                invalid(format!("line {line}: a quote inside a quoted cell must be doubled"))
+            })?;
+            let cell =
+                if cell.contains('"') { Cow::Owned(cell.replace("\"\"", "\"")) } else { Cow::Borrowed(cell) };
+            return Ok((cell, end));
+        }
+    }
+
+    /// Takes the comma or the line end; none when something else follows.
+    fn end(&mut self) -> Option<End> {
+        if let Some(rest) = self.rest.strip_prefix(',') {
+            self.rest = rest;
+            return Some(End::Cell);
+        }
+        let line_end = ["\r\n", "\n", "\r"].into_iter().find_map(|end| self.rest.strip_prefix(end));
+        if let Some(rest) = line_end {
+            self.rest = rest;
+            self.line += 1;
+            return Some(End::Record);
+        }
+        self.rest.is_empty().then_some(End::Record)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(file: impl AsRef<[u8]>) -> Vec<Vec<String>> {
+        read(file.as_ref(), &["a", "b"]).unwrap()
+    }
+
+    fn fault(file: impl AsRef<[u8]>) -> String {
+        match read(file.as_ref(), &["a", "b"]) {
+            Err(Error::BadRequest { message, .. }) => message.into_owned(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn cells() {
+        assert_eq!(rows("a,b\n1,2"), [["1", "2"]]);
+        assert_eq!(rows("\u{feff} B ,A\r\n1,2\r\n"), [["2", "1"]]);
+        assert_eq!(rows("a,b\r1, 2 \r\r\n , \n"), [["1", "2"], ["", ""]]);
+        assert_eq!(rows("a,b\n\"x,\"\"y\"\"\nz\",\"\"\n"), [["x,\"y\"\nz", ""]]);
+        // A quote that does not open a cell is a character.
+        assert_eq!(
+            rows("a,b\nLa \"Bottega\" srl, \"x\"\n5\",\"6\"\n"),
+            [["La \"Bottega\" srl", "\"x\""], ["5\"", "6"]]
+        );
+        assert_eq!(rows("a,b\n=1+1,@x\n"), [["=1+1", "@x"]]);
+        assert_eq!(rows("a,b\nx\0y,\u{1f600}\n"), [["x\0y", "\u{1f600}"]]);
+    }
+
+    #[test]
+    fn what_is_not_utf_8_is_latin_1() {
+        assert_eq!(rows(b"a,b\nCaff\xe8,\x80\n"), [["Caffè", "\u{80}"]]);
+        assert_eq!(rows("a,b\nCaffè,€\n"), [["Caffè", "€"]]);
+    }
+
+    #[test]
+    fn structure() {
+        for empty in ["", "\u{feff}", " \r\n\t\n"] {
+            assert_eq!(fault(empty), "file is empty");
+        }
+        assert_eq!(fault("a,b\n\n  \n"), "file contains only headers, no data rows");
+        assert_eq!(fault("x\n"), "file contains only headers, no data rows");
+        let wrong = |text: &str| format!("invalid CSV headers: {text}. expected: a, b");
+        assert_eq!(fault("a\n1"), wrong("missing columns: b"));
+        assert_eq!(fault("a,C,b,b\n1"), wrong("unexpected columns: c, b"));
+        assert_eq!(fault("a,\n1"), wrong("missing columns: b; unexpected columns: "));
+        assert_eq!(fault("a;b\n1;2"), wrong("missing columns: a, b; unexpected columns: a;b"));
+        let many: Vec<String> = (0..100).map(|n| format!("{n:0>50}")).collect();
+        let text = fault(format!("a,b,{}\n1", many.join(",")));
+        assert!(text.contains(", and 90 more. expected") && text.len() < 600, "{text}");
+        let cells = "invalid CSV format: line 4 has 3 cells instead of 2";
+        assert_eq!(fault("a,b\n\"1\n\",2\n3,4,5\n6\n"), cells);
+        let open = "invalid CSV format: the quoted cell that begins on line 3 does not end";
+        assert_eq!(fault("a,b\n1,2\n3,\"4\n5,6\n"), open);
+        let stray = "invalid CSV format: line 2: a quote inside a quoted cell must be doubled";
+        assert_eq!(fault("a,b\n\"1\"2,3\n"), stray);
+    }
+
+    #[test]
+    fn rows_are_counted_to_the_end() {
+        let file = |n: usize| format!("a,b\n{}", "1,2\n".repeat(n));
+        assert_eq!(rows(file(MAX_ROWS)).len(), MAX_ROWS);
+        assert_eq!(fault(file(123_456)), "too many rows (123456). maximum allowed: 1000");
+        // Also when the columns are wrong.
+        assert_eq!(
+            fault(format!("x\n{}", "1\n".repeat(1001))),
+            "too many rows (1001). maximum allowed: 1000"
+        );
+    }
+
+    #[test]
+    fn ten_mebibytes_of_anything_are_read_in_one_pass() {
+        let mut files: Vec<Vec<u8>> = [&b","[..], b"\"", b"\n", b",\n", b"\"\"", b"x", b"\0", b"\xff", b"\r"]
+            .iter()
+            .map(|piece| piece.repeat((10 << 20) / piece.len()))
+            .collect();
+        let headed: Vec<Vec<u8>> = files.iter().map(|file| [b"a,b\n1,", &file[..]].concat()).collect();
+        files.extend(headed);
+        for file in files {
+            drop(read(&file, &["a", "b"]));
+        }
+    }
+}

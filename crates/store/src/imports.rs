@@ -1,0 +1,81 @@
+//! Files of an import between validation and confirmation (contract 02 §8).
+
+use crate::{StoreError, Tx, sql::Q, time::TsCodec};
+use bailiwick_domain::{Ts, UserId};
+use uuid::Uuid;
+
+pub(crate) const INSERT: &str =
+    "INSERT INTO import_sessions (id, user_id, family, content, size, created_at) VALUES (?, ?, ?, ?, ?, ?)";
+pub(crate) const KEEP_LATEST: &str = "DELETE FROM import_sessions WHERE user_id = ? AND id NOT IN ( \
+    SELECT id FROM import_sessions WHERE user_id = ? ORDER BY created_at DESC, id DESC LIMIT ?)";
+pub(crate) const LOCK: &str = "SELECT id, user_id, family, content, size, created_at FROM import_sessions \
+    WHERE id = ? [[FOR UPDATE||]]";
+pub(crate) const REMOVE: &str = "DELETE FROM import_sessions WHERE id = ?";
+pub(crate) const PURGE: &str = "DELETE FROM import_sessions WHERE created_at < ?";
+
+/// A file that waits to be confirmed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImportSession {
+    /// Fresh id.
+    pub id: Uuid,
+    /// Who may confirm it.
+    pub user_id: UserId,
+    /// `distributors`, `resellers`, `customers` or `users`.
+    pub family: String,
+    /// The file, compressed.
+    pub content: Vec<u8>,
+    /// Its bytes before.
+    pub size: i64,
+    /// When it was validated.
+    pub created_at: Ts,
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    id: Uuid,
+    user_id: Uuid,
+    family: String,
+    content: Vec<u8>,
+    size: i64,
+    created_at: TsCodec,
+}
+
+/// Keeps a file; of those of the same user only the `most` latest stay.
+pub async fn insert(tx: &mut Tx, session: ImportSession, most: i64) -> Result<(), StoreError> {
+    let user = session.user_id;
+    Q::new(INSERT)
+        .bind(session.id)
+        .bind(user)
+        .bind(session.family)
+        .bind(session.content)
+        .bind(session.size)
+        .bind(session.created_at)
+        .run(tx)
+        .await?;
+    Q::new(KEEP_LATEST).bind(user).bind(user).bind(most).run(tx).await?;
+    Ok(())
+}
+
+/// Reads a file and holds it, so that of several confirmations one finds it.
+pub async fn lock(tx: &mut Tx, id: Uuid) -> Result<Option<ImportSession>, StoreError> {
+    let row: Option<Row> = Q::new(LOCK).bind(id).optional(tx).await?;
+    Ok(row.map(|r| ImportSession {
+        id: r.id,
+        user_id: UserId(r.user_id),
+        family: r.family,
+        content: r.content,
+        size: r.size,
+        created_at: r.created_at.0,
+    }))
+}
+
+/// Removes a file that is being confirmed.
+pub async fn remove(tx: &mut Tx, id: Uuid) -> Result<(), StoreError> {
+    Q::new(REMOVE).bind(id).run(tx).await?;
+    Ok(())
+}
+
+/// Removes files validated before `before`.
+pub async fn purge(tx: &mut Tx, before: Ts) -> Result<u64, StoreError> {
+    Q::new(PURGE).bind(before).run(tx).await
+}

@@ -1,0 +1,67 @@
+//! Looking up many users at once, inside a scope: what an import asks for all its rows together.
+
+use super::{Placed, Row, columns};
+use crate::{
+    StoreError,
+    scope::push_scope,
+    sql::{On, Q},
+};
+use bailiwick_domain::UserId;
+use bailiwick_policy::Scope;
+use uuid::Uuid;
+
+/// Users inside the scope who have one of these addresses (folded) and are not deleted on their own, with the folded
+/// address. Their organization may be deleted.
+pub async fn by_emails(
+    on: impl Into<On<'_>>,
+    scope: &Scope,
+    keys: &[&str],
+) -> Result<Vec<Placed>, StoreError> {
+    if keys.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut q = Q::new(concat!(
+        "SELECT ",
+        columns!(),
+        " FROM users u JOIN organizations o ON o.id = u.organization_id \
+         LEFT JOIN organizations c ON c.id = u.creator_org_id WHERE u.deleted_at IS NULL AND u.email_key IN ("
+    ));
+    q.list(keys.iter().copied()).push(")");
+    push_scope(&mut q, "u", "organization_id", scope);
+    let rows: Vec<Row> = q.all(on).await?;
+    rows.into_iter().map(Row::into_placed).collect()
+}
+
+/// Those of the addresses (folded) that users inside the scope had who are deleted on their own.
+pub async fn deleted_emails(
+    on: impl Into<On<'_>>,
+    scope: &Scope,
+    keys: &[&str],
+) -> Result<Vec<String>, StoreError> {
+    if keys.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut q = Q::new(
+        "SELECT DISTINCT u.email_key FROM users u WHERE u.deleted_at IS NOT NULL AND u.email_key IN (",
+    );
+    q.list(keys.iter().copied()).push(")");
+    push_scope(&mut q, "u", "organization_id", scope);
+    let rows: Vec<(String,)> = q.all(on).await?;
+    Ok(rows.into_iter().map(|r| r.0).collect())
+}
+
+/// Who inside the scope has one of these phones (digits) and is not deleted on his own.
+pub async fn holders_of_phones(
+    on: impl Into<On<'_>>,
+    scope: &Scope,
+    phones: &[&str],
+) -> Result<Vec<(String, UserId)>, StoreError> {
+    if phones.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut q = Q::new("SELECT u.phone, u.id FROM users u WHERE u.deleted_at IS NULL AND u.phone IN (");
+    q.list(phones.iter().copied()).push(")");
+    push_scope(&mut q, "u", "organization_id", scope);
+    let rows: Vec<(String, Uuid)> = q.all(on).await?;
+    Ok(rows.into_iter().map(|(phone, id)| (phone, UserId(id))).collect())
+}
