@@ -8,6 +8,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 mod life;
 mod list;
+mod reachability;
 mod register;
 
 async fn post(t: &Test, who: &Persona, body: Value) -> Reply {

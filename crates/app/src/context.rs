@@ -3,14 +3,15 @@
 use crate::{
     alerting::{self, Alerting},
     api_keys::ApiKeys,
-    auth::{self, AddressLimit, Keys},
+    auth::{self, AddressLimit, KeyedLimit, Keys},
     credentials::Credentials,
     ingest::Ingest,
     inventory,
     passwords::Passwords,
     settings::Settings,
 };
-use bailiwick_domain::{Clock, Entropy, Result, Ts, id::uuid_v7};
+use bailiwick_domain::{Clock, Entropy, Error, Result, Ts, UserId, id::uuid_v7};
+use bailiwick_outbound::reach::Reach;
 use bailiwick_policy::Catalogue;
 use bailiwick_store::Db;
 use std::{
@@ -58,6 +59,10 @@ pub struct Inner {
     pub avatar_requests: AddressLimit,
     /// Rates and recent notes of personal API keys.
     pub api_keys: ApiKeys,
+    /// Asks appliances whether they answer.
+    pub reach: Reach,
+    /// Reachability checks by person (contract 03 §11.1).
+    pub reachability_checks: KeyedLimit<UserId>,
     /// Credentials of systems; started by the first that calls.
     credentials: OnceLock<Credentials>,
     /// Group commits; started by the first that has something to write.
@@ -100,6 +105,8 @@ impl App {
             token_requests,
             avatar_requests,
             api_keys,
+            reach: Reach::new(settings.systems.reachability_networks.clone()).map_err(Error::internal)?,
+            reachability_checks: KeyedLimit::per_minute(clock.clone(), 10),
             credentials: OnceLock::new(),
             ingest: OnceLock::new(),
             started_at: clock.now(),

@@ -135,6 +135,8 @@ pub struct Systems {
     pub registration_repeat: Duration,
     /// Largest inventory document, received and decoded.
     pub inventory_max_bytes: usize,
+    /// Ranges that reachability checks may ask although they are not public.
+    pub reachability_networks: Vec<Network>,
 }
 
 /// Alerting (contract 04 §7).
@@ -286,6 +288,7 @@ impl Settings {
                 liveness_timeout: Duration::from_secs(20 * 60),
                 registration_repeat: Duration::from_secs(120),
                 inventory_max_bytes: 10 * 1024 * 1024,
+                reachability_networks: Vec::new(),
             },
             alerting: Alerting {
                 router: Router::Embedded,

@@ -107,10 +107,13 @@ impl Reach {
             .header(header::CONNECTION, "close")
             .body(Empty::new())
             .ok()?;
-        tokio::select! {
-            answer = sender.send_request(request) => answer.ok().map(drop),
-            _ = connection => None,
-        }
+        let mut answer = std::pin::pin!(sender.send_request(request));
+        let answer = tokio::select! {
+            answer = &mut answer => answer,
+            // It may have delivered the answer with its last breath.
+            _ = connection => answer.await,
+        };
+        answer.ok().map(drop)
     }
 }
 

@@ -38,6 +38,7 @@ pub fn settings(config: &Config, secret: &config::Secret) -> Settings {
             liveness_timeout: config.systems.liveness_timeout,
             registration_repeat: config.systems.registration_repeat_window,
             inventory_max_bytes: config.limits.inventory_body.bytes(),
+            reachability_networks: config.systems.reachability_networks.iter().map(network).collect(),
         },
         alerting: alerting(config),
         limits: limits(config),

@@ -6,7 +6,9 @@ use crate::{
     extract::{Ctx, JsonBody, Params, PathId, Who},
     wire::{
         inventory::RecordOutput,
-        systems::{NewSystemInput, RegenerateInput, SystemInput, SystemList, SystemOutput},
+        systems::{
+            NewSystemInput, ReachabilityOutput, RegenerateInput, SystemInput, SystemList, SystemOutput,
+        },
     },
 };
 use axum::{
@@ -178,6 +180,17 @@ pub async fn regenerate_secret(
     let force = || Ok(body.parse_optional::<RegenerateInput>()?.force);
     let renewed = systems::regenerate_secret(&app, &caller, &request, id, force).await?;
     Ok(Answer::ok("system secret regenerated successfully", SystemOutput::created(&app, renewed)))
+}
+
+/// `GET /systems/{id}/reachability`.
+pub async fn reachability(
+    State(app): State<App>,
+    Who(caller): Who,
+    PathId(id): PathId<SystemId>,
+) -> Outcome<Answer<ReachabilityOutput>> {
+    let found = systems::reachability(&app, &caller, id).await?;
+    let data = ReachabilityOutput { reachable: found.reachable, url: found.url };
+    Ok(Answer::ok("reachability check completed", data))
 }
 
 /// `GET /systems/{id}/inventory/latest`.

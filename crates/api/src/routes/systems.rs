@@ -5,7 +5,9 @@ use crate::{
     manage::systems,
     wire::{
         inventory::RecordOutput,
-        systems::{NewSystemInput, RegenerateInput, SystemInput, SystemList, SystemOutput},
+        systems::{
+            NewSystemInput, ReachabilityOutput, RegenerateInput, SystemInput, SystemList, SystemOutput,
+        },
     },
 };
 use bailiwick_policy::Permission::{DestroySystems, ManageSystems, ReadSystems};
@@ -71,6 +73,12 @@ pub(super) fn rows() -> Vec<Route> {
             .takes::<RegenerateInput>()
             .gives::<SystemOutput>()
             .to(systems::regenerate_secret),
+        get("/systems/{id}/reachability", "checkSystemReachability")
+            .extra()
+            .needs(READ)
+            .failing(FAILED)
+            .gives::<ReachabilityOutput>()
+            .to(systems::reachability),
         get("/systems/{id}/inventory", "listInventory")
             .needs(READ)
             .failing("failed to retrieve inventory history"),

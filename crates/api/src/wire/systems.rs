@@ -212,3 +212,12 @@ impl SystemList {
         SystemList { systems: page.rows.into_iter().map(|s| SystemOutput::of(app, s)).collect(), pagination }
     }
 }
+
+/// What a reachability check found (contract 03 §11.1).
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ReachabilityOutput {
+    /// Whether anything answered.
+    pub reachable: bool,
+    /// What answered, else the first address asked; empty when none may be asked.
+    pub url: String,
+}

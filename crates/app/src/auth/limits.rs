@@ -58,8 +58,15 @@ const MANY_BUCKETS: usize = 10_000;
 impl<K: Clone + Eq + Hash> KeyedLimit<K> {
     /// `per_second` steady requests and `burst` at once; zero counts as one.
     pub fn new(clock: Arc<dyn Clock>, per_second: u32, burst: u32) -> KeyedLimit<K> {
-        let at_least_one = |n| NonZeroU32::new(n).unwrap_or(NonZeroU32::MIN);
-        let quota = Quota::per_second(at_least_one(per_second)).allow_burst(at_least_one(burst));
+        KeyedLimit::with(clock, Quota::per_second(at_least_one(per_second)).allow_burst(at_least_one(burst)))
+    }
+
+    /// `n` at once and `n` a minute in the long run; zero counts as one.
+    pub fn per_minute(clock: Arc<dyn Clock>, n: u32) -> KeyedLimit<K> {
+        KeyedLimit::with(clock, Quota::per_minute(at_least_one(n)))
+    }
+
+    fn with(clock: Arc<dyn Clock>, quota: Quota) -> KeyedLimit<K> {
         let clock = Ticks::new(clock);
         KeyedLimit { buckets: RateLimiter::dashmap_with_clock(quota, clock.clone()), clock }
     }
@@ -76,6 +83,10 @@ impl<K: Clone + Eq + Hash> KeyedLimit<K> {
             retry_after: not_until.wait_time_from(clock::Clock::now(&self.clock)),
         })
     }
+}
+
+fn at_least_one(n: u32) -> NonZeroU32 {
+    NonZeroU32::new(n).unwrap_or(NonZeroU32::MIN)
 }
 
 /// A token bucket for each client address.

@@ -3,6 +3,7 @@
 mod create;
 mod info;
 mod life;
+mod reachability;
 mod register;
 mod unregister;
 mod update;
@@ -10,6 +11,7 @@ mod update;
 pub use create::{Created, NewSystem, create};
 pub use info::{Info, info};
 pub use life::{delete, destroy, reactivate, regenerate_secret, restore, suspend};
+pub use reachability::{Reachability, reachability};
 pub use register::{Registered, register};
 pub use unregister::unregister;
 pub use update::{Change, update};

@@ -176,6 +176,8 @@ section! {
     liveness_timeout: Duration = "20m";
     /// How long after a registration the same call from the same address is answered again.
     registration_repeat_window: Duration = "2m";
+    /// Address ranges that reachability checks may connect to although they are not public, for laboratories.
+    reachability_networks: Vec<Network>;
 }
 
 section! {

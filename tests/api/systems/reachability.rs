@@ -1,0 +1,125 @@
+//! Reachability checks (contract 03 §11.1). The appliance is a TLS server on a loopback address of its own, which a
+//! laboratory's allow-list permits; port 9090 is the one of the fixed ports that needs no right.
+
+use super::*;
+use bailiwick_app::settings::{Network, Settings};
+use std::{
+    net::Ipv4Addr,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+};
+use tokio_rustls::{
+    TlsAcceptor,
+    rustls::{ServerConfig, crypto::aws_lc_rs, pki_types::PrivateKeyDer},
+};
+
+/// Loopback as a laboratory.
+fn laboratory(settings: &mut Settings) {
+    settings.systems.reachability_networks = vec![Network { address: "127.0.0.0".parse().unwrap(), bits: 8 }];
+}
+
+/// An address nobody else of this run uses.
+async fn appliance_address() -> (Ipv4Addr, TcpListener) {
+    for _ in 0..100 {
+        let [a, b, c, ..] = uuid::Uuid::new_v4().into_bytes();
+        let address = Ipv4Addr::new(127, a.max(1), b, c.clamp(1, 254));
+        if let Ok(listener) = TcpListener::bind((address, 9090)).await {
+            return (address, listener);
+        }
+    }
+    panic!("no free loopback address");
+}
+
+/// Serves TLS with a certificate of its own making and answers 503 to everything; counts the requests.
+fn serve(listener: TcpListener) -> Arc<AtomicUsize> {
+    let made = rcgen::generate_simple_self_signed(["appliance.invalid".to_owned()]).unwrap();
+    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key)
+        .unwrap();
+    let (acceptor, asked) = (TlsAcceptor::from(Arc::new(config)), Arc::new(AtomicUsize::new(0)));
+    let counted = asked.clone();
+    tokio::task::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let Ok(mut stream) = acceptor.accept(stream).await else { continue };
+            let mut head = [0; 1024];
+            let n = stream.read(&mut head).await.unwrap_or(0);
+            let head = String::from_utf8_lossy(&head[..n]).to_ascii_lowercase();
+            assert!(head.starts_with("head / http/1.1") && !head.contains("authorization"), "{head}");
+            counted.fetch_add(1, Ordering::SeqCst);
+            let _ = stream.write_all(b"HTTP/1.1 503 Busy\r\nLocation: https://127.0.0.1/\r\n\r\n").await;
+            let _ = stream.shutdown().await;
+        }
+    });
+    asked
+}
+
+async fn system_at(t: &Test, system_type: &str, fqdn: &str) -> String {
+    let tree = t.tree().await;
+    let made = made(t, &t.owner().await, tree.customer, "S").await;
+    let id = text(&made, "id").to_owned();
+    let told = Q::new("UPDATE systems SET type = ?, fqdn = ? WHERE id = ?")
+        .bind(system_type)
+        .bind(fqdn)
+        .bind(id.parse::<bailiwick_domain::SystemId>().unwrap());
+    change(t, told).await;
+    id
+}
+
+async fn check(t: &Test, id: &str) -> Reply {
+    get(t, &t.owner().await, &format!("/{id}/reachability")).await
+}
+
+api_test!(any_answer_counts_whatever_the_certificate, |settings| laboratory(settings), |t| async move {
+    let (address, listener) = appliance_address().await;
+    let asked = serve(listener);
+    let id = system_at(&t, "nsec", &address.to_string()).await;
+    let reply = check(&t, &id).await.expect_message(200, "reachability check completed");
+    assert_eq!(reply.data(), json!({"reachable": true, "url": format!("https://{address}:9090")}));
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+});
+
+api_test!(nobody_there_names_the_first_address, |settings| laboratory(settings), |t| async move {
+    let (address, listener) = appliance_address().await;
+    drop(listener);
+    let id = system_at(&t, "nsec", &address.to_string()).await;
+    assert_eq!(
+        check(&t, &id).await.data(),
+        json!({"reachable": false, "url": format!("https://{address}:443")})
+    );
+});
+
+api_test!(nothing_inside_is_asked, |t| async move {
+    let (address, listener) = appliance_address().await;
+    let asked = serve(listener);
+    for fqdn in
+        [address.to_string(), format!("[::ffff:{address}]"), format!("user@{address}"), "localhost".into()]
+    {
+        let id = system_at(&t, "nsec", &fqdn).await;
+        assert_eq!(check(&t, &id).await.expect(200).data(), json!({"reachable": false, "url": ""}), "{fqdn}");
+    }
+    assert_eq!(asked.load(Ordering::SeqCst), 0);
+});
+
+api_test!(ten_checks_a_minute_and_only_within_the_scope, |t| async move {
+    let tree = t.tree().await;
+    let id = system_at(&t, "legacy", "").await;
+    let foreign = t.user(tree.other_customer, &["admin"]).await;
+    get(&t, &foreign, &format!("/{id}/reachability")).await.expect_message(404, "system not found");
+    for _ in 0..10 {
+        assert_eq!(check(&t, &id).await.expect(200).data(), json!({"reachable": false, "url": ""}));
+    }
+    let refused = check(&t, &id).await.expect_message(429, "rate limit exceeded");
+    assert_eq!(refused.header("retry-after"), Some("6"));
+    t.advance(Duration::from_secs(6));
+    check(&t, &id).await.expect(200);
+});
