@@ -9,6 +9,8 @@
 )]
 
 mod api_keys;
+mod audit;
+mod avatars;
 mod coverage;
 mod demo;
 mod explain;

@@ -173,7 +173,7 @@ async fn key_sweep(t: &Test, persona: &Persona, role: &str, mode: KeyMode) {
 }
 
 api_test!(
-    rule_05_38_40_an_api_key_meets_its_masked_gates_on_every_route,
+    rule_05_38_rule_05_40_an_api_key_meets_its_masked_gates_on_every_route,
     |settings| settings.limits.api_key_request_burst = 1_000,
     |t| async move {
         let tree = t.tree().await;

@@ -1,11 +1,16 @@
 //! Audit rows of the use cases: who acted, on what, what it was before and after.
 
-use crate::context::RequestContext;
-use bailiwick_domain::{Result, Ts};
+use crate::{App, context::RequestContext};
+use bailiwick_domain::{Error, Result, Ts, UserId};
 use bailiwick_policy::Caller;
-use bailiwick_store::{Tx, audit};
+use bailiwick_store::{Tx, audit, identities};
 use serde_json::Value;
 use uuid::Uuid;
+
+pub use bailiwick_store::audit::{Filter, Recorded};
+
+/// Rows read at a time.
+const PAGE: u64 = 500;
 
 /// What happened. Secrets never go into `before` or `after`.
 #[derive(Debug)]
@@ -62,4 +67,36 @@ pub async fn record_unattended(tx: &mut Tx, now: Ts, ctx: &RequestContext, event
         request_id: Some(&ctx.request_id),
     };
     Ok(audit::record(tx, entry).await?)
+}
+
+/// The user an operator names by id or by address.
+///
+/// # Errors
+/// `user not found` for an address nobody has; an id may be that of a destroyed user.
+pub async fn actor(app: &App, named: &str) -> Result<UserId> {
+    if let Ok(id) = named.parse() {
+        return Ok(id);
+    }
+    let found = identities::by_email(&app.db, named).await?;
+    found.map(|(user, _)| user.id).ok_or(Error::NotFound("user"))
+}
+
+/// Hands out at most `limit` rows, the newest first and a page at a time, until `each` has had enough.
+pub async fn read(
+    app: &App,
+    filter: &Filter,
+    limit: u64,
+    mut each: impl FnMut(&[Recorded]) -> bool,
+) -> Result<()> {
+    let (mut left, mut after) = (limit, None);
+    while left > 0 {
+        let rows = audit::page(&app.db, filter, after, left.min(PAGE)).await?;
+        let Some(last) = rows.last() else { break };
+        after = Some((last.at, last.id));
+        left = left.saturating_sub(rows.len() as u64);
+        if !each(&rows) {
+            break;
+        }
+    }
+    Ok(())
 }

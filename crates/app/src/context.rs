@@ -4,6 +4,7 @@ use crate::{
     alerting::{self, Alerting},
     api_keys::ApiKeys,
     auth::{self, AddressLimit, KeyedLimit, Keys},
+    avatars::Pictures,
     credentials::Credentials,
     ingest::Ingest,
     inventory,
@@ -55,6 +56,8 @@ pub struct Inner {
     pub passwords: Passwords,
     /// Requests to the token endpoints by client address.
     pub token_requests: AddressLimit,
+    /// Turns at decoding pictures.
+    pub(crate) pictures: Pictures,
     /// Requests to the public pictures by client address.
     pub avatar_requests: AddressLimit,
     /// Rates and recent notes of personal API keys.
@@ -102,6 +105,7 @@ impl App {
             alerting,
             keys,
             passwords: Passwords::new(),
+            pictures: Pictures::new(),
             token_requests,
             avatar_requests,
             api_keys,

@@ -7,6 +7,7 @@ pub mod alerting;
 pub mod api_keys;
 pub mod audit;
 pub mod auth;
+pub mod avatars;
 pub mod bootstrap;
 pub mod context;
 pub mod credentials;

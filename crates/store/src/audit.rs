@@ -1,8 +1,9 @@
 //! The audit log: who did what. Rows are written in the transaction of the change and never touched again.
 
-use crate::{StoreError, Tx, sql::Q};
+use crate::{Db, StoreError, Tx, sql::Q, time::TsCodec};
 use bailiwick_domain::{OrgId, Ts, UserId};
 use serde_json::Value;
+use sqlx::FromRow;
 use uuid::Uuid;
 
 pub(crate) const INSERT: &str = "INSERT INTO audit_log \
@@ -50,4 +51,131 @@ pub async fn record(tx: &mut Tx, entry: Entry<'_>) -> Result<(), StoreError> {
         .run(tx)
         .await?;
     Ok(())
+}
+
+/// A row as it is read back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recorded {
+    /// Number, in the order of writing.
+    pub id: i64,
+    /// When.
+    pub at: Ts,
+    /// Who acted; none = a job or the command line.
+    pub actor_user_id: Option<UserId>,
+    /// His present address, while he exists.
+    pub actor_email: Option<String>,
+    /// Whose rights were used, while impersonating.
+    pub acting_for_user_id: Option<UserId>,
+    /// Organization of the user whose rights were used.
+    pub actor_organization_id: Option<OrgId>,
+    /// `<object type>.<what>`.
+    pub action: String,
+    /// What the object is.
+    pub object_type: String,
+    /// The object.
+    pub object_id: Option<Uuid>,
+    /// State before.
+    pub before: Option<Value>,
+    /// State after.
+    pub after: Option<Value>,
+    /// `X-Request-Id` of the request.
+    pub request_id: Option<String>,
+}
+
+#[derive(FromRow)]
+struct Row {
+    id: i64,
+    at: TsCodec,
+    actor_user_id: Option<Uuid>,
+    actor_email: Option<String>,
+    acting_for_user_id: Option<Uuid>,
+    actor_organization_id: Option<Uuid>,
+    action: String,
+    object_type: String,
+    object_id: Option<Uuid>,
+    before: Option<Value>,
+    after: Option<Value>,
+    request_id: Option<String>,
+}
+
+impl From<Row> for Recorded {
+    fn from(row: Row) -> Recorded {
+        Recorded {
+            id: row.id,
+            at: row.at.0,
+            actor_user_id: row.actor_user_id.map(UserId),
+            actor_email: row.actor_email,
+            acting_for_user_id: row.acting_for_user_id.map(UserId),
+            actor_organization_id: row.actor_organization_id.map(OrgId),
+            action: row.action,
+            object_type: row.object_type,
+            object_id: row.object_id,
+            before: row.before,
+            after: row.after,
+            request_id: row.request_id,
+        }
+    }
+}
+
+/// What is looked for; none = all. All of them together.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Not before.
+    pub since: Option<Ts>,
+    /// Before.
+    pub until: Option<Ts>,
+    /// Who acted.
+    pub actor: Option<UserId>,
+    /// Organization of the user whose rights were used.
+    pub organization: Option<OrgId>,
+    /// The object.
+    pub object: Option<Uuid>,
+    /// Beginning of the action.
+    pub action: Option<String>,
+    /// Request.
+    pub request_id: Option<String>,
+}
+
+/// The last row of the page before.
+pub type Cursor = (Ts, i64);
+
+/// The next rows after the cursor, the newest first.
+pub async fn page(
+    db: &Db,
+    filter: &Filter,
+    after: Option<Cursor>,
+    rows: u64,
+) -> Result<Vec<Recorded>, StoreError> {
+    let mut q = Q::new(
+        "SELECT a.id, a.at, a.actor_user_id, u.email AS actor_email, a.acting_for_user_id, a.actor_organization_id, \
+         a.action, a.object_type, a.object_id, a.before, a.after, a.request_id \
+         FROM audit_log a LEFT JOIN users u ON u.id = a.actor_user_id WHERE 1 = 1",
+    );
+    if let Some(since) = filter.since {
+        q.push(" AND a.at >= ?").arg(since);
+    }
+    if let Some(until) = filter.until {
+        q.push(" AND a.at < ?").arg(until);
+    }
+    if let Some(actor) = filter.actor {
+        q.push(" AND a.actor_user_id = ?").arg(actor);
+    }
+    if let Some(organization) = filter.organization {
+        q.push(" AND a.actor_organization_id = ?").arg(organization);
+    }
+    if let Some(object) = filter.object {
+        q.push(" AND a.object_id = ?").arg(object);
+    }
+    if let Some(action) = &filter.action {
+        // A range of the index: nothing sorts behind the last character.
+        q.push(" AND a.action >= ? AND a.action < ?").arg(action).arg(format!("{action}\u{10ffff}"));
+    }
+    if let Some(request) = &filter.request_id {
+        q.push(" AND a.request_id = ?").arg(request);
+    }
+    if let Some((at, id)) = after {
+        q.push(" AND a.at <= ? AND (a.at < ? OR a.id < ?)").arg(at).arg(at).arg(id);
+    }
+    q.push(" ORDER BY a.at DESC, a.id DESC LIMIT ?").arg(rows);
+    Ok(q.all::<Row>(db).await?.into_iter().map(Recorded::from).collect())
 }

@@ -1,8 +1,8 @@
 //! Health, sessions, the caller himself, role lists.
 
-use super::{Credential, Route, delete, get, post};
+use super::{Credential, Route, delete, get, post, put};
 use crate::{
-    manage::{self, api_keys},
+    manage::{self, api_keys, avatars},
     wire::{api_keys as keys, roles, session as wire},
 };
 
@@ -38,6 +38,18 @@ pub(super) fn rows() -> Vec<Route> {
             .to(manage::me::change_info)
             .takes::<wire::InfoChange>()
             .gives::<wire::InfoChanged>(),
+        put("/me/avatar", "putOwnAvatar")
+            .extra()
+            .credential(User)
+            .takes_file("avatar")
+            .gives::<wire::AvatarOutput>()
+            .to(avatars::put_own),
+        delete("/me/avatar", "deleteOwnAvatar").extra().credential(User).gives_null().to(avatars::remove_own),
+        get("/public/users/{id}/avatar", "getAvatar")
+            .extra()
+            .credential(Public)
+            .gives_file(&["image/png"])
+            .to(avatars::show),
         get("/me/api-keys", "listApiKeys")
             .extra()
             .credential(User)

@@ -2,10 +2,11 @@
 
 use super::{Credential::Session, Route, delete, get, imports, patch, post, put};
 use crate::{
-    manage::users,
+    manage::{avatars, users},
     wire::{
         figures::{TrendOutput, UserTotals},
         roles::UserFilters,
+        session::AvatarOutput,
         users::{PasswordInput, UserInput, UserList, UserOutput},
     },
 };
@@ -65,6 +66,19 @@ pub(super) fn rows() -> Vec<Route> {
             .failing("failed to retrieve user filters")
             .gives::<UserFilters>()
             .to(users::filters),
+        put("/users/{id}/avatar", "putUserAvatar")
+            .extra()
+            .needs(&[ManageUsers])
+            .not_self()
+            .takes_file("avatar")
+            .gives::<AvatarOutput>()
+            .to(avatars::put),
+        delete("/users/{id}/avatar", "deleteUserAvatar")
+            .extra()
+            .needs(&[ManageUsers])
+            .not_self()
+            .gives_null()
+            .to(avatars::remove),
     ];
     rows.extend(imports::rows("/users", "Users", &[ReadUsers], &[ManageUsers]));
     rows

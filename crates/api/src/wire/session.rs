@@ -61,6 +61,13 @@ pub struct InfoChanged {
     pub updated_fields: Vec<&'static str>,
 }
 
+/// Where a picture can be seen.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AvatarOutput {
+    /// Absolute address; public.
+    pub avatar_url: String,
+}
+
 /// Tokens of a session.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SessionTokens {

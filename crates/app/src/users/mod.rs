@@ -70,7 +70,7 @@ pub async fn get(app: &App, caller: &Caller, id: Option<UserId>) -> Result<UserV
     Ok(view(app, caller, placed))
 }
 
-async fn load(app: &App, id: Option<UserId>) -> Result<Option<Placed>> {
+pub(crate) async fn load(app: &App, id: Option<UserId>) -> Result<Option<Placed>> {
     match id {
         Some(id) => Ok(users::get(&app.db, id).await?),
         None => Ok(None),
@@ -90,6 +90,11 @@ fn authorize(
     };
     let granted = decide(caller, action, &target(app, &placed)).granted()?;
     Ok((granted, placed))
+}
+
+/// Whether the caller may change something about the user that is no part of his row.
+pub(crate) fn authorize_change(app: &App, caller: &Caller, found: Option<Placed>) -> Result<UserId> {
+    authorize(app, caller, Action::Update, found).map(|(granted, _)| granted.id())
 }
 
 /// A user as decisions see him.

@@ -1,5 +1,6 @@
 //! The command line. One file per command; the commands that need the running parts are called from [`wire`].
 
+pub mod audit;
 pub mod completions;
 pub mod config;
 pub mod demo;
@@ -10,6 +11,7 @@ pub mod token;
 pub mod wire;
 
 use crate::config::{self as settings, Config};
+use bailiwick_domain::{OrgId, Ts};
 use clap::{Args, Parser, Subcommand};
 use std::{
     fs,
@@ -74,6 +76,8 @@ pub enum Command {
     /// Manage users of the owner organization
     #[command(subcommand)]
     User(UserCommand),
+    /// Print who changed what, the newest first
+    Audit(AuditArgs),
     /// Fill the database with a realistic made-up tree
     Demo(DemoArgs),
     /// Print shell completions
@@ -120,6 +124,38 @@ pub struct CreateOwnerArgs {
     /// File that holds the password [default: one is made and printed once]
     #[arg(long, value_name = "FILE")]
     pub password_file: Option<PathBuf>,
+}
+
+/// `bailiwick audit`
+#[derive(Debug, Args)]
+pub struct AuditArgs {
+    /// Not before: 2026-03-04, or 2026-03-04T10:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = audit::time)]
+    pub since: Option<Ts>,
+    /// Before: 2026-03-05, or 2026-03-04T12:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = audit::time)]
+    pub until: Option<Ts>,
+    /// Who acted, by id or e-mail address
+    #[arg(long, value_name = "USER")]
+    pub actor: Option<String>,
+    /// Organization of the user whose rights were used
+    #[arg(long, value_name = "ID")]
+    pub organization: Option<OrgId>,
+    /// Id of what was changed
+    #[arg(long, value_name = "ID", value_parser = audit::id)]
+    pub object: Option<uuid::Uuid>,
+    /// Beginning of the action: user, user.create
+    #[arg(long)]
+    pub action: Option<String>,
+    /// X-Request-Id of the request
+    #[arg(long, value_name = "ID")]
+    pub request_id: Option<String>,
+    /// How many rows at most
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub limit: u64,
+    /// One JSON object for each line, with the states before and after
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `bailiwick demo`

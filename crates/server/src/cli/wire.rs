@@ -1,6 +1,6 @@
 //! Commands that need the running parts: database, use cases, HTTP.
 
-use super::{Command, UserCommand, demo, fail, openapi, owner, serve, token};
+use super::{Command, UserCommand, audit, demo, fail, openapi, owner, serve, token};
 use crate::{
     config::{self, Config, DatabaseUrl},
     ports::{SystemClock, SystemEntropy},
@@ -20,6 +20,7 @@ pub fn run(command: Command, config: Config) -> ExitCode {
         Command::User(UserCommand::CreateOwner(args)) => {
             with_app(&config, |app| async move { owner::run(&app, args).await })
         }
+        Command::Audit(args) => with_app(&config, move |app| async move { audit::run(&app, args).await }),
         Command::Demo(args) => with_app(&config, move |app| async move { demo::run(&app, args).await }),
         // `cli::run` answers these before a configuration is needed.
         Command::Config(_) | Command::Completions(_) => ExitCode::SUCCESS,

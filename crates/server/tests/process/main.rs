@@ -8,6 +8,7 @@
     reason = "a test may fail anywhere"
 )]
 
+mod audit;
 mod cli;
 mod program;
 mod survival;

@@ -1,0 +1,104 @@
+//! Pictures of users (contract 01 §3.4).
+
+use crate::{
+    Uncompressed,
+    envelope::Answer,
+    error::Outcome,
+    extract::{Ctx, PathId, Who},
+    upload::{Upload, UploadFault},
+    wire::session::AvatarOutput,
+};
+use axum::{body::Body, extract::State, response::Response};
+use bailiwick_app::{
+    App,
+    avatars::{self, MAX_BYTES, Shown, Whose},
+};
+use bailiwick_domain::{Error, Result, UserId};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use serde_json::json;
+use std::time::Duration;
+
+/// Time for the whole body.
+const BODY: Duration = Duration::from_secs(30);
+
+async fn file(upload: Upload) -> Result<Bytes> {
+    upload.part("avatar", MAX_BYTES, BODY).await.map_err(|fault| match fault {
+        UploadFault::Malformed => Error::bad_request("invalid multipart form"),
+        UploadFault::Missing => Error::bad_request("avatar file is required"),
+        UploadFault::TimedOut => Error::bad_request("request body timed out"),
+        UploadFault::TooLarge(size) => Error::TooLarge {
+            message: "avatar exceeds maximum size of 500KB".into(),
+            data: json!({"max_size": MAX_BYTES, "actual_size": size}),
+        },
+    })
+}
+
+fn uploaded(avatar_url: String) -> Answer<AvatarOutput> {
+    Answer::ok("avatar uploaded successfully", AvatarOutput { avatar_url })
+}
+
+/// `PUT /me/avatar`.
+pub async fn put_own(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    upload: Upload,
+) -> Outcome<Answer<AvatarOutput>> {
+    Ok(uploaded(avatars::upload(&app, &caller, &request, Whose::Own, file(upload)).await?))
+}
+
+/// `DELETE /me/avatar`.
+pub async fn remove_own(State(app): State<App>, Who(caller): Who, Ctx(request): Ctx) -> Outcome<Answer<()>> {
+    avatars::remove(&app, &caller, &request, Whose::Own).await?;
+    Ok(Answer::ok("avatar deleted successfully", ()))
+}
+
+/// `PUT /users/{id}/avatar`.
+pub async fn put(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    PathId(id): PathId<UserId>,
+    upload: Upload,
+) -> Outcome<Answer<AvatarOutput>> {
+    Ok(uploaded(avatars::upload(&app, &caller, &request, Whose::Of(id), file(upload)).await?))
+}
+
+/// `DELETE /users/{id}/avatar`.
+pub async fn remove(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    PathId(id): PathId<UserId>,
+) -> Outcome<Answer<()>> {
+    avatars::remove(&app, &caller, &request, Whose::Of(id)).await?;
+    Ok(Answer::ok("avatar deleted successfully", ()))
+}
+
+/// `GET /public/users/{id}/avatar`; a query is ignored.
+pub async fn show(
+    State(app): State<App>,
+    Ctx(request): Ctx,
+    PathId(id): PathId<UserId>,
+    headers: HeaderMap,
+) -> Outcome<Response> {
+    let known = headers.get(header::IF_NONE_MATCH).and_then(|v| v.to_str().ok());
+    let shown = avatars::show(&app, &request, id, known).await?;
+    let (status, body, etag) = match shown {
+        Shown::Image(png, etag) => (StatusCode::OK, Body::from(png), etag),
+        Shown::Unchanged(etag) => (StatusCode::NOT_MODIFIED, Body::empty(), etag),
+    };
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    if status == StatusCode::OK {
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("image/png"));
+        headers.insert(header::CONTENT_DISPOSITION, HeaderValue::from_static("inline"));
+    }
+    let cache = HeaderValue::from_static("private, max-age=3600, must-revalidate");
+    headers.insert(header::CACHE_CONTROL, cache);
+    headers.insert(header::ETAG, HeaderValue::try_from(etag).map_err(Error::internal)?);
+    response.extensions_mut().insert(Uncompressed);
+    Ok(response)
+}

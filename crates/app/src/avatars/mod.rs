@@ -1,0 +1,152 @@
+//! Pictures of users (contract 01 §3.4): changed by themselves and by administrators, seen by everybody.
+
+mod picture;
+
+use crate::{App, audit, context::RequestContext, users};
+use aws_lc_rs::digest;
+use bailiwick_domain::{Error, Result, UserId, ports::hex};
+use bailiwick_policy::Caller;
+use bailiwick_store::{Tx, avatars, identities};
+use bytes::Bytes;
+use serde_json::json;
+
+pub use picture::MAX_BYTES;
+pub(crate) use picture::Pictures;
+
+/// Whose picture is changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// The caller's own.
+    Own,
+    /// Another user's; none = malformed id.
+    Of(Option<UserId>),
+}
+
+/// Stores the picture that `file` gives once the caller has been let in; the address it can be seen at.
+///
+/// # Errors
+/// `user not found` and the refusals of the rank rule; what is wrong with the file.
+pub async fn upload(
+    app: &App,
+    caller: &Caller,
+    ctx: &RequestContext,
+    whose: Whose,
+    file: impl Future<Output = Result<Bytes>>,
+) -> Result<String> {
+    if let Whose::Of(id) = whose {
+        users::authorize_change(app, caller, users::load(app, id).await?)?;
+    }
+    let image = picture::normal_form(app, file.await?).await?;
+    let etag = hex(digest::digest(&digest::SHA256, &image).as_ref());
+    let mut tx = app.db.begin().await?;
+    let user = held(app, &mut tx, caller, whose).await?;
+    let before = avatars::etag(&mut tx, user).await?;
+    let now = app.now();
+    avatars::put(&mut tx, user, image, &etag, now).await?;
+    let event = audit::Event {
+        action: "user.avatar",
+        object_type: "user",
+        object_id: user.0,
+        before: before.map(|etag| json!({"avatar": etag})),
+        after: Some(json!({"avatar": etag})),
+    };
+    audit::record(&mut tx, now, caller, ctx, event).await?;
+    tx.commit().await?;
+    let settings = &app.settings;
+    Ok(format!("{}{}/public/users/{user}/avatar", settings.app_url, settings.api_base_url))
+}
+
+/// Removes the picture; where there is none nothing happens.
+pub async fn remove(app: &App, caller: &Caller, ctx: &RequestContext, whose: Whose) -> Result<()> {
+    if let Whose::Of(id) = whose {
+        users::authorize_change(app, caller, users::load(app, id).await?)?;
+    }
+    let mut tx = app.db.begin().await?;
+    let user = held(app, &mut tx, caller, whose).await?;
+    let before = avatars::etag(&mut tx, user).await?;
+    if !avatars::remove(&mut tx, user).await? {
+        return Ok(());
+    }
+    let event = audit::Event {
+        action: "user.avatar_delete",
+        object_type: "user",
+        object_id: user.0,
+        before: before.map(|etag| json!({"avatar": etag})),
+        after: None,
+    };
+    audit::record(&mut tx, app.now(), caller, ctx, event).await?;
+    Ok(tx.commit().await?)
+}
+
+/// The user whose picture may be changed, his row held; decided again on what it says now.
+async fn held(app: &App, tx: &mut Tx, caller: &Caller, whose: Whose) -> Result<UserId> {
+    match whose {
+        Whose::Own => {
+            let gone = || Error::unauthenticated("invalid token");
+            let id = caller.user_id().ok_or_else(gone)?;
+            let user = identities::get_for_login(tx, id).await?.ok_or_else(gone)?;
+            if user.standing.is_enabled() { Ok(id) } else { Err(gone()) }
+        }
+        Whose::Of(None) => Err(Error::NotFound("user")),
+        Whose::Of(Some(id)) => {
+            let found = bailiwick_store::users::lock(tx, id).await?;
+            users::authorize_change(app, caller, found)
+        }
+    }
+}
+
+/// What a client gets of a picture.
+#[derive(Clone, Debug)]
+pub enum Shown {
+    /// PNG with its entity tag, quoted.
+    Image(Vec<u8>, String),
+    /// The client has it already.
+    Unchanged(String),
+}
+
+/// The picture of a user who is not deleted. `known`: the `If-None-Match` header.
+///
+/// # Errors
+/// 429 for an address that asks too often; 404 without a picture.
+pub async fn show(
+    app: &App,
+    ctx: &RequestContext,
+    user: Option<UserId>,
+    known: Option<&str>,
+) -> Result<Shown> {
+    app.avatar_requests.check(ctx.client_ip)?;
+    let missing = || Error::NotFound("avatar");
+    let user = user.ok_or_else(missing)?;
+    if let Some(known) = known {
+        let etag = quoted(&avatars::etag(&app.db, user).await?.ok_or_else(missing)?);
+        if names(known, &etag) {
+            return Ok(Shown::Unchanged(etag));
+        }
+    }
+    let (image, etag) = avatars::image(&app.db, user).await?.ok_or_else(missing)?;
+    Ok(Shown::Image(image, quoted(&etag)))
+}
+
+fn quoted(etag: &str) -> String {
+    format!("\"{etag}\"")
+}
+
+/// Whether an `If-None-Match` names the tag (weak comparison, RFC 9110 §13.1.2).
+fn names(known: &str, etag: &str) -> bool {
+    known.trim() == "*" || known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == etag)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names;
+
+    #[test]
+    fn tags_are_compared_weakly() {
+        for known in ["*", "\"a\"", "W/\"a\"", "\"b\", \"a\"", " \"b\",W/\"a\" "] {
+            assert!(names(known, "\"a\""), "{known}");
+        }
+        for known in ["", "a", "\"b\"", "\"aa\"", "W/*"] {
+            assert!(!names(known, "\"a\""), "{known}");
+        }
+    }
+}
