@@ -8,6 +8,7 @@ use crate::{
     credentials::Credentials,
     ingest::Ingest,
     inventory,
+    mail::{self, Outbox},
     passwords::Passwords,
     settings::Settings,
 };
@@ -66,6 +67,8 @@ pub struct Inner {
     pub reach: Reach,
     /// Reachability checks by person (contract 03 §11.1).
     pub reachability_checks: KeyedLimit<UserId>,
+    /// Mails that wait.
+    pub(crate) outbox: Outbox,
     /// Credentials of systems; started by the first that calls.
     credentials: OnceLock<Credentials>,
     /// Group commits; started by the first that has something to write.
@@ -111,6 +114,7 @@ impl App {
             api_keys,
             reach: Reach::new(settings.systems.reachability_networks.clone()).map_err(Error::internal)?,
             reachability_checks: KeyedLimit::per_minute(clock.clone(), 10),
+            outbox: Outbox::default(),
             credentials: OnceLock::new(),
             ingest: OnceLock::new(),
             started_at: clock.now(),
@@ -128,6 +132,7 @@ impl App {
     pub fn start_background(&self) {
         auth::start_purging(self);
         inventory::start_worker(self);
+        mail::start_worker(self);
         alerting::start_background(self);
     }
 

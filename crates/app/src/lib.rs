@@ -16,6 +16,7 @@ pub mod imports;
 pub mod ingest;
 pub mod inventory;
 mod listing;
+pub mod mail;
 pub mod oidc;
 pub mod organizations;
 pub mod passwords;

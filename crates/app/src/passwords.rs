@@ -19,6 +19,7 @@ use bailiwick_store::{
     Tx,
     audit::{self, Entry},
     identities,
+    recovery::{self, Purpose},
 };
 use std::{net::IpAddr, sync::Arc, time::Duration};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -141,6 +142,9 @@ pub async fn set_password(
 ) -> Result<bool> {
     let generated_at = (origin == Origin::Generated).then_some(now);
     let changed = identities::set_password(tx, user, hash, generated_at).await?;
+    // Neither a link made before nor what was mailed says anything about the new one.
+    recovery::end_of_user(tx, user, Purpose::Password, now).await?;
+    recovery::note_mailed(tx, user, None).await?;
     revoke_user(tx, now, user, keep, Reason::PasswordChanged).await?;
     Ok(changed > 0)
 }

@@ -58,7 +58,30 @@ pub struct Settings {
     pub alerting: Alerting,
     /// Limits against guessing and overload.
     pub limits: Limits,
+    /// Outgoing mail; none = messages are not made at all.
+    pub mail: Option<Mail>,
 }
+
+/// Outgoing mail (contract 01 §2.11, 04 §7).
+#[derive(Clone, Debug)]
+pub struct Mail {
+    /// Name or address of the server.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// Protection of the conversation.
+    pub security: Security,
+    /// Account at the server.
+    pub credentials: Option<(String, Secret<String>)>,
+    /// A certificate authority (PEM) to believe besides the system's.
+    pub authority: Option<Vec<u8>>,
+    /// Address of the sender, also the one for questions.
+    pub from: String,
+    /// His name.
+    pub from_name: Option<String>,
+}
+
+pub use bailiwick_outbound::mail::Security;
 
 /// Whom the first start creates.
 #[derive(Clone, Debug)]
@@ -245,6 +268,10 @@ pub struct Limits {
     pub avatar_request_burst: u32,
     /// Failed system authentications per address and key in a minute.
     pub system_failures: u32,
+    /// Mails for a forgotten password per account in an hour.
+    pub forgotten_mails: u32,
+    /// Requests for such mails per address in an hour.
+    pub forgotten_mails_per_address: u32,
 }
 
 impl Settings {
@@ -312,7 +339,10 @@ impl Settings {
                 avatar_requests_per_second: 10,
                 avatar_request_burst: 30,
                 system_failures: 20,
+                forgotten_mails: 3,
+                forgotten_mails_per_address: 20,
             },
+            mail: None,
             public_url,
         }
     }

@@ -1,9 +1,10 @@
 //! Everything the service says to other systems over the network.
 //!
-//! [`router_client`] speaks to a remote alert router (contract 04 §4), [`reach`] asks whether an appliance answers
-//! (contract 03 §11.1). To add another upstream: a module with the fixed
-//! list of requests it makes, its own error type, time limits and size limits on every answer.
+//! [`router_client`] speaks to a remote alert router (contract 04 §4), [`mail`] to a mail server, [`reach`] asks whether
+//! an appliance answers (contract 03 §11.1). To add another upstream: a module with the fixed list of requests it makes,
+//! its own error type, time limits and size limits on every answer.
 
+pub mod mail;
 pub mod reach;
 pub mod router_client;
 

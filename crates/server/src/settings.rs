@@ -1,9 +1,9 @@
 //! From the configuration to what the use cases want to know.
 
-use crate::config::{self, AlertingMode, Config};
+use crate::config::{self, AlertingMode, Config, MailSecurity};
 use bailiwick_app::settings::{
-    AlertLimits, Alerting, ContentLimits, Limits, Network, Owner, Provider, RemoteRouter, Router, RouterKind,
-    Secret, Settings, Systems, Tokens,
+    AlertLimits, Alerting, ContentLimits, Limits, Mail, Network, Owner, Provider, RemoteRouter, Router,
+    RouterKind, Secret, Security, Settings, Systems, Tokens,
 };
 
 /// The settings of a checked configuration; `secret` is the configured one or that of the data directory.
@@ -31,6 +31,7 @@ pub fn settings(config: &Config, secret: &config::Secret) -> Settings {
             clients: config.clients.clone(),
             redirect_uris: uris(&config.identity.redirect_uris),
             post_logout_redirect_uris: uris(&config.identity.post_logout_redirect_uris),
+            generated_password: config.identity.generated_password_lifetime,
             ..defaults.provider
         },
         systems: Systems {
@@ -42,6 +43,7 @@ pub fn settings(config: &Config, secret: &config::Secret) -> Settings {
         },
         alerting: alerting(config),
         limits: limits(config),
+        mail: mail(&config.smtp),
         ..defaults
     }
 }
@@ -118,6 +120,28 @@ fn alert_limits(limits: &config::AlertingLimits) -> AlertLimits {
     }
 }
 
+fn mail(smtp: &config::Smtp) -> Option<Mail> {
+    let (host, from) = smtp.host.clone().zip(smtp.from.clone())?;
+    let port = u16::try_from(smtp.port.get()).unwrap_or(587);
+    let security = match smtp.tls {
+        // The port where TLS always comes first (RFC 8314).
+        MailSecurity::StartTls if port == 465 => Security::Tls,
+        MailSecurity::StartTls => Security::StartTls,
+        MailSecurity::Tls => Security::Tls,
+        MailSecurity::None => Security::None,
+    };
+    let password = smtp.password.as_ref().map(|password| Secret::new(password.reveal().to_owned()));
+    Some(Mail {
+        host,
+        port,
+        security,
+        credentials: smtp.username.clone().zip(password),
+        authority: smtp.ca_file.as_ref().and_then(|path| std::fs::read(path).ok()),
+        from,
+        from_name: smtp.from_name.clone(),
+    })
+}
+
 fn limits(config: &Config) -> Limits {
     let limits = &config.limits;
     Limits {
@@ -133,6 +157,8 @@ fn limits(config: &Config) -> Limits {
         avatar_requests_per_second: limits.avatar_requests_per_second.get(),
         avatar_request_burst: limits.avatar_request_burst.get(),
         system_failures: limits.system_auth_failures.get(),
+        forgotten_mails: limits.forgotten_mails.get(),
+        forgotten_mails_per_address: limits.forgotten_mails_per_address.get(),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::{
     activity, alert_queue, api_keys, audit, avatars, credentials, demo, identities, imports, inventory, jobs,
-    oidc, organizations, router, sessions, systems, users,
+    oidc, organizations, recovery, router, sessions, systems, users,
 };
 
 /// `(name, text)`.
@@ -54,6 +54,20 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("jobs::CLAIM", jobs::CLAIM),
     ("jobs::FINISH", jobs::FINISH),
     ("jobs::POSTPONE", jobs::POSTPONE),
+    ("jobs::END", jobs::END),
+    ("jobs::RELEASE_ALL", jobs::RELEASE_ALL),
+    ("jobs::PURGE_ENDED", jobs::PURGE_ENDED),
+    ("recovery::ADDRESSES", recovery::ADDRESSES),
+    ("recovery::SET_PREVIOUS", recovery::SET_PREVIOUS),
+    ("recovery::VERIFY", recovery::VERIFY),
+    ("recovery::NOTE_MAILED", recovery::NOTE_MAILED),
+    ("recovery::FIND", recovery::FIND),
+    ("recovery::INSERT", recovery::INSERT),
+    ("recovery::GET", recovery::GET),
+    ("recovery::TAKE", recovery::TAKE),
+    ("recovery::END_OF_USER", recovery::END_OF_USER),
+    ("recovery::COUNT_SINCE", recovery::COUNT_SINCE),
+    ("recovery::PURGE", recovery::PURGE),
     ("organizations::GET", organizations::GET),
     ("organizations::PLACE", organizations::PLACE),
     ("organizations::LOCK_PATH", organizations::LOCK_PATH),

@@ -1,7 +1,7 @@
 //! Work for later. The row is the truth: a worker leases it, does it and removes it; who dies loses the lease.
 //!
 //! A lease is known by the time it ends: finishing or postponing a job that somebody else has leased since, or that
-//! was enqueued again meanwhile, changes nothing.
+//! was enqueued again meanwhile, changes nothing. A job that cannot be done stays, ended, with the reason.
 
 use crate::{Db, StoreError, Tx, sql::Q, time::TsCodec};
 use bailiwick_domain::{JobId, Ts};
@@ -11,14 +11,21 @@ use uuid::Uuid;
 pub(crate) const ENQUEUE: &str = "INSERT INTO jobs (id, kind, key, payload, attempts, next_at, created_at) \
     VALUES (?, ?, ?, ?, 0, ?, ?) \
     ON CONFLICT (kind, key) WHERE key IS NOT NULL DO UPDATE SET \
-    payload = excluded.payload, attempts = 0, next_at = excluded.next_at, claimed_until = NULL, last_error = NULL";
+    payload = excluded.payload, attempts = 0, next_at = excluded.next_at, claimed_until = NULL, last_error = NULL, \
+    ended_at = NULL";
 pub(crate) const CLAIM: &str = "UPDATE jobs SET claimed_until = ?, attempts = attempts + 1 WHERE id IN ( \
-    SELECT id FROM jobs WHERE kind = ? AND next_at <= ? AND (claimed_until IS NULL OR claimed_until <= ?) \
+    SELECT id FROM jobs WHERE kind = ? AND ended_at IS NULL AND next_at <= ? AND (claimed_until IS NULL OR claimed_until <= ?) \
     ORDER BY next_at, id LIMIT ? [[FOR UPDATE SKIP LOCKED||]]) \
     RETURNING id, kind, key, payload, attempts, claimed_until";
 pub(crate) const FINISH: &str = "DELETE FROM jobs WHERE id = ? AND claimed_until = ?";
 pub(crate) const POSTPONE: &str =
     "UPDATE jobs SET claimed_until = NULL, next_at = ?, last_error = ? WHERE id = ? AND claimed_until = ?";
+
+pub(crate) const END: &str = "UPDATE jobs SET claimed_until = NULL, ended_at = ?, last_error = ?, payload = ? \
+    WHERE id = ? AND claimed_until = ?";
+pub(crate) const RELEASE_ALL: &str =
+    "UPDATE jobs SET claimed_until = NULL WHERE kind = ? AND claimed_until IS NOT NULL";
+pub(crate) const PURGE_ENDED: &str = "DELETE FROM jobs WHERE ended_at < ?";
 
 /// A job to enqueue.
 #[derive(Clone, Debug)]
@@ -107,4 +114,27 @@ pub async fn finish(tx: &mut Tx, job: &Job) -> Result<bool, StoreError> {
 pub async fn postpone(tx: &mut Tx, job: &Job, next_at: Ts, error: &str) -> Result<bool, StoreError> {
     let n = Q::new(POSTPONE).bind(next_at).bind(error).bind(job.id).bind(job.claimed_until).run(tx).await?;
     Ok(n > 0)
+}
+
+/// Gives a job up: it stays for the operator to see, with the reason and with `payload`, which has no secrets. False
+/// when the lease is no longer this one.
+pub async fn end(
+    tx: &mut Tx,
+    job: &Job,
+    now: Ts,
+    error: &str,
+    payload: Value,
+) -> Result<bool, StoreError> {
+    let q = Q::new(END).bind(now).bind(error).bind(payload).bind(job.id).bind(job.claimed_until);
+    Ok(q.run(tx).await? > 0)
+}
+
+/// Ends every lease on jobs of a kind: for a process that holds the database alone and has just started.
+pub async fn release_all(tx: &mut Tx, kind: &str) -> Result<u64, StoreError> {
+    Q::new(RELEASE_ALL).bind(kind).run(tx).await
+}
+
+/// Forgets jobs that were given up before `before`.
+pub async fn purge_ended(tx: &mut Tx, before: Ts) -> Result<u64, StoreError> {
+    Q::new(PURGE_ENDED).bind(before).run(tx).await
 }

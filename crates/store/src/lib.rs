@@ -23,6 +23,7 @@ pub mod jobs;
 pub mod migrate;
 pub mod oidc;
 pub mod organizations;
+pub mod recovery;
 pub mod router;
 mod scope;
 pub mod sessions;

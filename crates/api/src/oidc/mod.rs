@@ -12,6 +12,7 @@ mod form;
 mod interaction;
 mod login;
 mod pages;
+mod recovery;
 mod session_end;
 mod sign_in;
 mod token;
@@ -37,6 +38,9 @@ pub fn router() -> Router<App> {
         .route("/oidc/auth", get(authorize::authorize))
         .route("/oidc/auth/{id}", get(authorize::resume))
         .route("/oidc/sign-in/{id}", get(sign_in::show).post(sign_in::submit))
+        .route("/oidc/forgotten-password", get(recovery::show_forgotten).post(recovery::ask))
+        .route("/oidc/new-password/{token}", get(recovery::show_new_password).post(recovery::new_password))
+        .route("/oidc/confirm-address/{token}", get(recovery::show_confirmation).post(recovery::confirm))
         .route("/oidc/token", post(token::token))
         .route("/oidc/token/revocation", post(token::revoke))
         .route("/oidc/token/introspection", post(token::introspect))

@@ -24,10 +24,12 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     all
 });
 
-const SOURCES: [(&str, &str); 5] = [
+const SOURCES: [(&str, &str); 7] = [
     ("layout.html", include_str!("../../templates/layout.html")),
     ("sign_in.html", include_str!("../../templates/sign_in.html")),
     ("new_password.html", include_str!("../../templates/new_password.html")),
+    ("forgotten.html", include_str!("../../templates/forgotten.html")),
+    ("confirm_address.html", include_str!("../../templates/confirm_address.html")),
     ("signed_in.html", include_str!("../../templates/signed_in.html")),
     ("message.html", include_str!("../../templates/message.html")),
 ];
@@ -79,6 +81,16 @@ pub enum Notice {
     Expired,
     /// Signed out, and nowhere to go.
     SignedOut,
+    /// No mail is configured, so there is no help with a forgotten password.
+    NoMail,
+    /// Whoever it was has asked for a new password.
+    MailAsked,
+    /// A link is used, has expired, or never was.
+    LinkOver,
+    /// There is a new password.
+    PasswordChanged,
+    /// The address is confirmed.
+    AddressConfirmed,
 }
 
 impl Notice {
@@ -87,6 +99,11 @@ impl Notice {
             Notice::BadRequest => (StatusCode::BAD_REQUEST, "bad_request"),
             Notice::Expired => (StatusCode::BAD_REQUEST, "expired"),
             Notice::SignedOut => (StatusCode::OK, "signed_out"),
+            Notice::NoMail => (StatusCode::NOT_FOUND, "no_mail"),
+            Notice::MailAsked => (StatusCode::OK, "mail_asked"),
+            Notice::LinkOver => (StatusCode::BAD_REQUEST, "link_over"),
+            Notice::PasswordChanged => (StatusCode::OK, "password_changed"),
+            Notice::AddressConfirmed => (StatusCode::OK, "address_confirmed"),
         }
     }
 }
@@ -108,6 +125,51 @@ pub struct FormPage<'a> {
     pub form_token: &'a str,
     /// Where the form may lead besides here.
     pub form_target: Option<&'a str>,
+    /// Whether there is help with a forgotten password.
+    pub has_recovery: bool,
+}
+
+/// A page of who has forgotten his password or confirms an address.
+#[derive(Clone, Debug)]
+pub struct RecoveryPage<'a> {
+    /// 200, or what has gone wrong.
+    pub status: StatusCode,
+    /// Its file.
+    pub template: &'static str,
+    /// Key of the text that says what has gone wrong.
+    pub problem: Option<&'a str>,
+    /// The address to be confirmed.
+    pub address: Option<&'a str>,
+    /// Whether the password is asked for.
+    pub needs_password: bool,
+    /// Sent back with the form.
+    pub form_token: &'a str,
+}
+
+impl RecoveryPage<'_> {
+    /// The page as it is first shown.
+    pub const fn new(template: &'static str) -> Self {
+        RecoveryPage {
+            status: StatusCode::OK,
+            template,
+            problem: None,
+            address: None,
+            needs_password: false,
+            form_token: "",
+        }
+    }
+}
+
+/// Renders one of those.
+pub fn recovery(language: Language, page: &RecoveryPage<'_>) -> Response {
+    let values = json!({
+        "problem": text_of(language, page.problem),
+        "address": page.address,
+        "needs_password": page.needs_password,
+        "form_token": page.form_token,
+        "lead": text_of(language, Some("new_password_link_lead")),
+    });
+    render(language, page.status, page.template, values, None)
 }
 
 /// Renders a form.
@@ -118,6 +180,7 @@ pub fn form(language: Language, page: &FormPage<'_>) -> Response {
         "detail": text_of(language, page.detail),
         "name": page.name,
         "form_token": page.form_token,
+        "has_recovery": page.has_recovery,
     });
     render(language, page.status, template, values, page.form_target)
 }
@@ -136,7 +199,13 @@ pub fn signed_in(language: Language, person: &Person, form_token: &str) -> Respo
 /// Renders a notice; `detail` is for the client's developer.
 pub fn notice(language: Language, notice: Notice, detail: Option<&str>) -> Response {
     let (status, key) = notice.parts();
-    message(language, status, key, detail)
+    message(language, status, key, detail, None)
+}
+
+/// The same with a link to go on.
+pub fn notice_with_way_on(language: Language, notice: Notice, address: &str) -> Response {
+    let (status, key) = notice.parts();
+    message(language, status, key, None, Some(address))
 }
 
 /// Renders a fault of ours.
@@ -149,18 +218,29 @@ pub fn fault(language: Language, error: &Error) -> Response {
         StatusCode::INTERNAL_SERVER_ERROR => "failed",
         _ => "bad_request",
     };
-    let mut response = message(language, status, key, None);
+    let mut response = message(language, status, key, None, None);
     if let Some(seconds) = retry_after {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
     response
 }
 
-fn message(language: Language, status: StatusCode, key: &str, detail: Option<&str>) -> Response {
+fn message(
+    language: Language,
+    status: StatusCode,
+    key: &str,
+    detail: Option<&str>,
+    way_on: Option<&str>,
+) -> Response {
     let of = |part: &str| text_of(language, Some(&format!("{key}_{part}")));
     let is_problem = !status.is_success();
-    let values =
-        json!({"title": of("title"), "body": of("body"), "detail": detail, "is_problem": is_problem});
+    let values = json!({
+        "title": of("title"),
+        "body": of("body"),
+        "detail": detail,
+        "way_on": way_on,
+        "is_problem": is_problem,
+    });
     render(language, status, "message.html", values, None)
 }
 
@@ -259,6 +339,7 @@ mod tests {
             name: Some("\"><script>alert(1)</script>"),
             form_token: "x",
             form_target: None,
+            has_recovery: false,
         };
         let values = json!({"name": page.name, "t": TEXTS["en"], "lang": "en"});
         let html = TEMPLATES.get_template("sign_in.html").unwrap().render(Serde(&values)).unwrap();

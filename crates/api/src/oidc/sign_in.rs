@@ -125,6 +125,7 @@ fn form(language: Language, page: &Page, problem: Option<Problem<'_>>) -> Respon
         name: problem.as_ref().map(|p| p.name).or(hint),
         form_token: &page.form_token,
         form_target: page.form_target.as_deref(),
+        has_recovery: page.has_recovery,
     };
     pages::form(language, &rendered)
 }

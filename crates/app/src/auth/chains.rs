@@ -8,7 +8,7 @@ use super::{
     profile::not_read,
     tokens, user_object,
 };
-use crate::{App, imports, oidc};
+use crate::{App, imports, mail, oidc};
 use bailiwick_domain::{ChainId, Error, LoginId, Result, Ts, UserId};
 use bailiwick_policy::{Caller, Identity};
 use bailiwick_store::{
@@ -189,6 +189,7 @@ pub fn start_purging(app: &App) {
                 ("session chains", purge_expired(&app).await),
                 ("provider", oidc::purge_expired(&app).await),
                 ("imports", imports::purge_expired(&app).await),
+                ("mail", mail::purge(&app).await),
             ] {
                 match outcome {
                     Ok(purged) => tracing::debug!(what, purged, "expired rows removed"),

@@ -109,7 +109,7 @@ impl AddressLimit {
 }
 
 /// An IPv6 host owns its /64: counting single addresses would count nothing.
-pub(super) fn bucket_of(address: IpAddr) -> IpAddr {
+pub(crate) fn bucket_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => {
             let [a, b, c, d, ..] = v6.segments();

@@ -16,6 +16,7 @@ pub use chains::{Session, chain_of, exchange, issue_token, logout, purge_expired
 pub use failures::Failures;
 pub use keys::{Keys, MIN_SECRET_BYTES, TokenKind, token_digest};
 pub use limits::{AddressLimit, KeyedLimit};
+pub(crate) use limits::bucket_of;
 pub use profile::{object_of, user_of_any_token};
 pub use revoke::{Reason, revoke_login_chains, revoke_organization, revoke_user};
 pub use user_object::{UserObject, identity_of, user_object};

@@ -2,7 +2,7 @@
 //!
 //! [`authorize`] judges a request and either answers it or stores it as an interaction; [`sign_in`] completes the
 //! interaction; [`tokens`] turns codes into tokens, renews and ends them; [`claims`] says what they tell. [`login`] is
-//! the same sign-in without a client.
+//! the same sign-in without a client; [`recovery`] what links in mails open.
 //! Everything a client or a browser holds is stored hashed. Refusals are [`Refusal`]s: the protocol's words for what
 //! the client did wrong, or a fault of ours.
 
@@ -12,6 +12,7 @@ pub mod clients;
 mod error;
 pub mod keys;
 pub mod login;
+pub mod recovery;
 pub mod sign_in;
 pub mod sign_out;
 pub mod tokens;
@@ -99,6 +100,6 @@ async fn find_token(app: &App, token: &str) -> Result<Option<oidc::tokens::Token
 }
 
 /// A fresh secret for a client or a browser: 256 random bits, 43 characters that need no escaping anywhere.
-fn fresh_secret(entropy: &dyn Entropy) -> String {
+pub(crate) fn fresh_secret(entropy: &dyn Entropy) -> String {
     URL_SAFE_NO_PAD.encode(random::<32>(entropy))
 }

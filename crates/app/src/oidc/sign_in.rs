@@ -22,6 +22,7 @@ use bailiwick_store::{
         interactions::{self, Interaction},
         logins::{self, Login},
     },
+    recovery,
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use std::time::Duration;
@@ -127,6 +128,8 @@ pub struct Page {
     pub form_target: Option<String>,
     /// To be sent back with the form.
     pub form_token: String,
+    /// Whether somebody who has forgotten his password can be helped by mail.
+    pub has_recovery: bool,
 }
 
 /// The waiting request of a page; none when it is gone.
@@ -138,6 +141,7 @@ pub async fn page(app: &App, id: Uuid, browser: &Browser) -> Result<Option<Page>
         form_target: request.as_ref().and_then(|request| authorize::form_target(&request.redirect_uri)),
         login_hint: request.and_then(|request| request.login_hint),
         form_token: form_token(app, cookie, id),
+        has_recovery: crate::mail::is_on(app),
     }))
 }
 
@@ -221,6 +225,11 @@ pub async fn replace_password(
     }
     // Taken first: the change of the password ends every request in which the user has given the old one.
     take(&mut tx, &interaction).await?;
+    // Who has a password that was mailed there reads that mailbox (contract 01 §3.3).
+    let mailed_to = recovery::addresses(&mut tx, user).await?.and_then(|a| a.password_mailed_to);
+    if mailed_to.is_some_and(|address| address == fold(&person.email)) {
+        recovery::verify(&mut tx, user).await?;
+    }
     passwords::set_password(&mut tx, now, user, &hash, Origin::Chosen, None).await?;
     record_replacement(&mut tx, context, &person, now).await?;
     let done = answer(app, &mut tx, &interaction, user, browser).await?;

@@ -5,7 +5,7 @@ use super::{
     fields::{Accepted, Sent, accept, sent_values},
     home, view,
 };
-use crate::{App, audit, context::RequestContext, passwords};
+use crate::{App, audit, context::RequestContext, mail, passwords};
 use bailiwick_domain::{
     Error, OrgId, Result, UserId,
     fold::fold,
@@ -51,11 +51,12 @@ pub async fn create(
         home: &given,
     };
     let accepted = accept(app, id, sent).await?;
-    let new = prepare(app, caller, id, role_ids, accepted).await?;
-    let written = write(app, caller, ctx, &home, new).await;
+    let (new, password) = prepare(app, caller, id, role_ids, accepted).await?;
+    let written = write(app, caller, ctx, &home, new, &password).await;
     // Somebody else was faster than the check of the fields.
     let placed =
         written.map_err(|e| e.with_values(&sent_values(&body.email, &body.username, &body.phone)))?;
+    mail::wake(app);
     Ok(view(app, caller, placed))
 }
 
@@ -71,17 +72,17 @@ fn present(role_ids: &[String], organization: &str) -> Result<()> {
     fields.finish()
 }
 
-/// A new user whose name is still to be found when `username` is empty.
+/// A new user, whose name is still to be found when `username` is empty, and his password.
 async fn prepare(
     app: &App,
     caller: &Caller,
     id: UserId,
     role_ids: Vec<String>,
     accepted: Accepted,
-) -> Result<NewUser> {
+) -> Result<(NewUser, String)> {
     let now = app.now();
     let password = generate_password(&*app.entropy);
-    Ok(NewUser {
+    let new = NewUser {
         id,
         username: accepted.username.unwrap_or_default(),
         email: accepted.email,
@@ -94,7 +95,8 @@ async fn prepare(
         password_generated_at: Some(now),
         created_by: caller.creator(),
         at: now,
-    })
+    };
+    Ok((new, password))
 }
 
 async fn write(
@@ -103,6 +105,7 @@ async fn write(
     ctx: &RequestContext,
     home: &Granted<OrgId>,
     mut new: NewUser,
+    password: &str,
 ) -> Result<Placed> {
     let mut tx = app.db.begin().await?;
     // Still in reach, now that a long hash has been computed.
@@ -123,8 +126,8 @@ async fn write(
         after: Some(audited(&placed.user)),
     };
     audit::record(&mut tx, new.at, caller, ctx, event).await?;
+    mail::welcome(app, &mut tx, new.id, new.at, password).await?;
     tx.commit().await?;
-    tracing::info!(user_id = %new.id, "no mail is configured: the generated password of the new user is not sent");
     Ok(placed)
 }
 

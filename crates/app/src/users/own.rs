@@ -4,13 +4,17 @@ use super::{
     audited,
     fields::{Accepted, Sent, accept, sent_values},
 };
-use crate::{App, audit, context::RequestContext};
+use crate::{App, audit, context::RequestContext, mail};
 use bailiwick_domain::{
     Error, Result, User,
+    fold::fold,
     validate::{self, Fields},
 };
 use bailiwick_policy::Caller;
-use bailiwick_store::users::{self, OwnChange, life};
+use bailiwick_store::{
+    Tx, recovery,
+    users::{self, OwnChange, life},
+};
 
 /// The body; absent and null are the same.
 #[derive(Clone, Debug, Default)]
@@ -57,8 +61,22 @@ pub async fn change_own_info(
         after: Some(audited(&after)),
     };
     audit::record(&mut tx, change.at, caller, ctx, event).await?;
+    if before.email != after.email {
+        keep_previous(&mut tx, &before, &after.email).await?;
+        mail::address_changed(app, &mut tx, &before, &after.email, true).await?;
+    }
     tx.commit().await?;
+    mail::wake(app);
     Ok(updated)
+}
+
+/// Until the new address is confirmed, a link for a forgotten password goes to the last one that was not of his own
+/// unconfirmed choice (contract 01 §2.8, §8 rule 41).
+async fn keep_previous(tx: &mut Tx, before: &User, email: &str) -> Result<()> {
+    let known = recovery::addresses(&mut *tx, before.id).await?.and_then(|addresses| addresses.previous_email);
+    let trusted = known.filter(|_| !before.email_verified).unwrap_or_else(|| before.email.clone());
+    let is_back = fold(&trusted) == fold(email);
+    Ok(recovery::set_previous(tx, before.id, Some(trusted.as_str()).filter(|_| !is_back)).await?)
 }
 
 /// Refuses a body that names nothing, or empties what cannot be empty.

@@ -5,14 +5,14 @@ use super::{
     fields::{Accepted, Sent, accept, sent_values},
     home, load, view,
 };
-use crate::{App, audit, context::RequestContext};
+use crate::{App, audit, context::RequestContext, mail};
 use bailiwick_domain::{Error, OrgId, OrgType, Result, User, UserId, validate};
 use bailiwick_policy::{
     Action, Caller, Granted, OrgPlace, Refusal, UserHome, decide, known_roles, may_grant,
     outside_owner_organization,
 };
 use bailiwick_store::{
-    Tx, organizations,
+    Tx, organizations, recovery,
     users::{self, Change, Inserted, Placed},
 };
 
@@ -122,7 +122,13 @@ impl Write {
             after: Some(audited(&after.user)),
         };
         audit::record(&mut tx, change.at, caller, ctx, event).await?;
+        if before.email != after.user.email {
+            // Somebody else vouches for the new address: it is no longer one of his own unconfirmed choice.
+            recovery::set_previous(&mut tx, id, None).await?;
+            mail::address_changed(app, &mut tx, &before, &after.user.email, false).await?;
+        }
         tx.commit().await?;
+        mail::wake(app);
         Ok(after)
     }
 

@@ -26,10 +26,7 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     refuse(config.http.base_paths.is_empty(), &["http.base_paths"], "names no path");
     refuse(config.http.workers > 1024, &["http.workers"], "is above 1024");
 
-    let email = &config.owner.email;
-    let parts = email.split_once('@').filter(|(name, host)| !name.is_empty() && host.contains('.'));
-    let malformed = parts.is_none() || email.contains(char::is_whitespace) || email.matches('@').count() != 1;
-    refuse(malformed, &["owner.email"], "is not an address like owner@portal.example");
+    refuse(!is_address(&config.owner.email), &["owner.email"], "is not an address like owner@portal.example");
 
     let tokens = &config.tokens;
     for (path, life) in [
@@ -53,5 +50,28 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     let plain = prefix.len() <= 32 && prefix.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
     refuse(!plain, &["systems.key_prefix"], "is not made of at most 32 letters A to Z and digits");
 
+    let smtp = &config.smtp;
+    let has_host = smtp.host.is_some();
+    refuse(smtp.port.get() > 65_535, &["smtp.port"], "is above 65535");
+    refuse(has_host && smtp.from.is_none(), &["smtp.from", "smtp.host"], "must be set with smtp.host");
+    let malformed = smtp.from.as_ref().is_some_and(|from| !is_address(from));
+    refuse(malformed, &["smtp.from"], "is not an address like noreply@portal.example");
+    let both = ["smtp.password", "smtp.username"];
+    refuse(smtp.username.is_some() != smtp.password.is_some(), &both, "must be set together with smtp.username");
+    let unreadable = smtp.ca_file.as_ref().and_then(|path| std::fs::read(path).err());
+    let why = unreadable.map(|why| format!("cannot be read: {why}"));
+    refuse(why.is_some(), &["smtp.ca_file"], why.as_deref().unwrap_or_default());
+
+    let life = config.identity.generated_password_lifetime;
+    let path = ["identity.generated_password_lifetime"];
+    refuse(life < Duration::from_secs(3600), &path, "is shorter than one hour");
+    refuse(life > LONGEST_LIFETIME, &path, "is longer than 90 days");
+
     problems.extend(clients::problems(&config.clients));
+}
+
+/// An address of this kind: `owner@portal.example`.
+fn is_address(text: &str) -> bool {
+    let parts = text.split_once('@').filter(|(name, host)| !name.is_empty() && host.contains('.'));
+    parts.is_some() && !text.contains(char::is_whitespace) && text.matches('@').count() == 1
 }

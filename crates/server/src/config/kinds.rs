@@ -351,6 +351,23 @@ impl Choice for RouterKind {
     const VALUES: &'static [Self] = &[RouterKind::Mimir, RouterKind::Cortex, RouterKind::Plain];
 }
 
+/// How the conversation with the mail server is protected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MailSecurity {
+    /// STARTTLS, never without; on port 465 TLS from the first byte.
+    StartTls,
+    /// TLS from the first byte.
+    Tls,
+    /// Not at all.
+    None,
+}
+
+impl Choice for MailSecurity {
+    const NAME: &'static str = "mail security";
+    const WORDS: &'static [&'static str] = &["starttls", "tls", "none"];
+    const VALUES: &'static [Self] = &[MailSecurity::StartTls, MailSecurity::Tls, MailSecurity::None];
+}
+
 /// How log lines look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {

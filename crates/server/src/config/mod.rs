@@ -18,15 +18,16 @@ mod value;
 mod tests;
 
 pub use kinds::{
-    AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, LogFilter, LogFormat, Network,
+    AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, LogFilter, LogFormat, MailSecurity,
+    Network,
     Origin, RouterKind, Secret, Word,
 };
 pub use render::{effective, reference, schema};
 pub use secret::ensure_secret;
 pub use section::{SectionTable, Setting, VARIABLE_PREFIX};
 pub use sections::{
-    Alerting, AlertingLimits, AlertingRemote, Database, General, Http, Identity, Limits, Log, Owner, Systems,
-    Tokens,
+    Alerting, AlertingLimits, AlertingRemote, Database, General, Http, Identity, Limits, Log, Owner, Smtp,
+    Systems, Tokens,
 };
 pub use sources::FILE_VARIABLE;
 pub use value::{Choice, Form, Kind, Size, Value};
@@ -90,6 +91,8 @@ pub struct Config {
     pub alerting_limits: AlertingLimits,
     /// `systems`
     pub systems: Systems,
+    /// `smtp`
+    pub smtp: Smtp,
     /// `limits`
     pub limits: Limits,
     /// `log`
@@ -99,7 +102,7 @@ pub struct Config {
 }
 
 /// Every section's rows, in the order of the reference.
-pub const TABLES: [SectionTable; 12] = [
+pub const TABLES: [SectionTable; 13] = [
     General::TABLE,
     Http::TABLE,
     Database::TABLE,
@@ -110,6 +113,7 @@ pub const TABLES: [SectionTable; 12] = [
     AlertingRemote::TABLE,
     AlertingLimits::TABLE,
     Systems::TABLE,
+    Smtp::TABLE,
     Limits::TABLE,
     Log::TABLE,
 ];
@@ -163,6 +167,7 @@ impl Config {
         let alerting_remote = AlertingRemote::read(found, problems);
         let alerting_limits = AlertingLimits::read(found, problems);
         let systems = Systems::read(found, problems);
+        let smtp = Smtp::read(found, problems);
         let limits = Limits::read(found, problems);
         let log = Log::read(found, problems);
         Some(Config {
@@ -177,6 +182,7 @@ impl Config {
             alerting_remote: alerting_remote?,
             alerting_limits: alerting_limits?,
             systems: systems?,
+            smtp: smtp?,
             limits: limits?,
             log: log?,
             origins: found.iter().map(|(path, given)| (*path, given.origin.clone())).collect(),

@@ -11,11 +11,23 @@ use super::{
 /// The base path or address of the API in older deployments.
 const API_BASE_URL: &str = "API_BASE_URL";
 
+/// A yes or no in older deployments.
+const SMTP_TLS: &str = "SMTP_TLS";
+
+fn smtp_tls(text: String) -> String {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "1" | "yes" => "starttls".to_owned(),
+        "false" | "0" | "no" => "none".to_owned(),
+        _ => text,
+    }
+}
+
 /// The settings a variable of an older deployment gives; none for a name that is not one of them.
 pub(super) fn entries(name: &str, text: String, origin: String, problems: &mut Vec<Problem>) -> Vec<Entry> {
     if name == API_BASE_URL {
         return api_base(&text, &origin, problems);
     }
+    let text = if name == SMTP_TLS { smtp_tls(text) } else { text };
     let setting = settings().find(|setting| setting.older.contains(&name));
     setting.map(|setting| Entry { path: setting.path.into(), text, origin }).into_iter().collect()
 }

@@ -2,7 +2,7 @@
 
 use super::{
     kinds::{
-        AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, LogFilter, LogFormat, Network,
+        AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, LogFilter, LogFormat, MailSecurity, Network,
         Origin, RouterKind, Secret, Word,
     },
     section::section,
@@ -56,6 +56,8 @@ section! {
     Identity in "identity", keys "identity.";
     /// `embedded`: the service is its own OpenID provider under `/oidc`.
     mode: IdentityMode = "embedded";
+    /// How long a generated password can be used for a first sign-in.
+    generated_password_lifetime: Duration = "7d";
     /// Redirect addresses of the default client `bailiwick`, compared character by character. `<public_url>/login-redirect`
     /// and `<app_url>/login-redirect` are always accepted.
     redirect_uris: Vec<ClientUri>;
@@ -181,6 +183,28 @@ section! {
 }
 
 section! {
+    /// Outgoing mail. Without a host nothing is sent, and everything else works.
+    Smtp in "smtp", keys "smtp.";
+    /// Name or address of the mail server.
+    host: Option<String>, older "SMTP_HOST";
+    /// Its port.
+    port: NonZeroU32 = "587", older "SMTP_PORT";
+    /// `starttls` (never without it; on port 465, where TLS comes first, that), `tls` from the first byte, or `none` for a
+    /// relay on the same machine. The older name also takes `true` (`starttls`) and `false` (`none`).
+    tls: MailSecurity = "starttls", older "SMTP_TLS";
+    /// A file with the certificate (PEM) of an authority to believe besides those of the system.
+    ca_file: Option<PathBuf>;
+    /// Account at the server; none = no sign-in.
+    username: Option<String>, older "SMTP_USERNAME";
+    /// Its password.
+    password: Option<Secret>, older "SMTP_PASSWORD";
+    /// Address of the sender; also the one that mails name for questions. Needed with a host.
+    from: Option<String>, older "SMTP_FROM";
+    /// Name of the sender.
+    from_name: Option<String>, older "SMTP_FROM_NAME";
+}
+
+section! {
     /// Limits of the API.
     Limits in "limits", keys "limits.";
     /// Largest JSON body.
@@ -207,6 +231,10 @@ section! {
     password_failures_per_address: NonZeroU32 = "100";
     /// Time over which failed passwords are counted.
     password_window: Duration = "15m";
+    /// Mails for a forgotten password per account in an hour.
+    forgotten_mails: NonZeroU32 = "3";
+    /// Requests for such mails per client address in an hour; those beyond are answered alike and sent nothing.
+    forgotten_mails_per_address: NonZeroU32 = "20";
     /// Failed system sign-ins and registrations per address and key in a minute.
     system_auth_failures: NonZeroU32 = "20";
 }

@@ -1,0 +1,173 @@
+//! The pages of who has forgotten his password or confirms an address; see `app::oidc::recovery`.
+
+use super::{
+    cookies,
+    form::Form,
+    pages::{self, Language, Notice, RecoveryPage},
+};
+use crate::{
+    error::whole_seconds,
+    extract::{Ctx, PathId},
+};
+use axum::{extract::State, response::Response};
+use bailiwick_app::{
+    App, mail,
+    oidc::{
+        recovery::{self, Form as Which},
+        sign_in::Denied,
+    },
+};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+
+/// `GET /oidc/forgotten-password`.
+pub async fn show_forgotten(State(app): State<App>, headers: HeaderMap) -> Response {
+    let language = Language::of(&headers);
+    if !mail::is_on(&app) {
+        return pages::notice(language, Notice::NoMail, None);
+    }
+    open(&app, &headers, Which::Forgotten, RecoveryPage::new("forgotten.html"))
+}
+
+/// Its form: the same answer for everybody.
+pub async fn ask(
+    State(app): State<App>,
+    Ctx(context): Ctx,
+    headers: HeaderMap,
+    Form(sent): Form,
+) -> Response {
+    let (language, browser) = (Language::of(&headers), cookies::read(&app, &headers));
+    let value = |name| sent.one(name).ok().flatten().unwrap_or_default();
+    if !mail::is_on(&app) {
+        return pages::notice(language, Notice::NoMail, None);
+    }
+    if !recovery::is_form_token(&app, &browser, Which::Forgotten, value("form_token")) {
+        return pages::notice(language, Notice::Expired, None);
+    }
+    match recovery::ask(&app, &context, value("name")).await {
+        Ok(()) => pages::notice(language, Notice::MailAsked, None),
+        Err(error) => pages::fault(language, &error),
+    }
+}
+
+/// `GET /oidc/new-password/{token}`.
+pub async fn show_new_password(
+    State(app): State<App>,
+    PathId(token): PathId<String>,
+    headers: HeaderMap,
+) -> Response {
+    let language = Language::of(&headers);
+    match recovery::is_open(&app, &token.unwrap_or_default()).await {
+        Ok(true) => open(&app, &headers, Which::NewPassword, RecoveryPage::new("new_password.html")),
+        Ok(false) => pages::notice(language, Notice::LinkOver, None),
+        Err(error) => pages::fault(language, &error),
+    }
+}
+
+/// Its form.
+pub async fn new_password(
+    State(app): State<App>,
+    Ctx(context): Ctx,
+    PathId(token): PathId<String>,
+    headers: HeaderMap,
+    Form(sent): Form,
+) -> Response {
+    let (language, browser) = (Language::of(&headers), cookies::read(&app, &headers));
+    let value = |name| sent.one(name).ok().flatten().unwrap_or_default();
+    if !recovery::is_form_token(&app, &browser, Which::NewPassword, value("form_token")) {
+        return pages::notice(language, Notice::Expired, None);
+    }
+    // Each costs a hash, so they are limited like the token endpoint.
+    if let Err(error) = app.token_requests.check(context.client_ip) {
+        return pages::fault(language, &error);
+    }
+    let (new, again) = (value("new_password"), value("new_password_again"));
+    match recovery::reset(&app, &context, &token.unwrap_or_default(), new, again).await {
+        Ok(()) => pages::notice_with_way_on(language, Notice::PasswordChanged, &app.settings.app_url),
+        Err(denied) => {
+            let page = RecoveryPage::new("new_password.html");
+            deny(&app, &headers, Which::NewPassword, page, denied)
+        }
+    }
+}
+
+/// `GET /oidc/confirm-address/{token}`.
+pub async fn show_confirmation(
+    State(app): State<App>,
+    PathId(token): PathId<String>,
+    headers: HeaderMap,
+) -> Response {
+    let language = Language::of(&headers);
+    let browser = cookies::read(&app, &headers);
+    match recovery::confirmation(&app, &token.unwrap_or_default(), &browser).await {
+        Ok(Some(shown)) => {
+            let page = RecoveryPage {
+                address: Some(&shown.address),
+                needs_password: shown.needs_password,
+                ..RecoveryPage::new("confirm_address.html")
+            };
+            open(&app, &headers, Which::ConfirmAddress, page)
+        }
+        Ok(None) => pages::notice(language, Notice::LinkOver, None),
+        Err(error) => pages::fault(language, &error),
+    }
+}
+
+/// Its form.
+pub async fn confirm(
+    State(app): State<App>,
+    Ctx(context): Ctx,
+    PathId(token): PathId<String>,
+    headers: HeaderMap,
+    Form(sent): Form,
+) -> Response {
+    let (language, browser) = (Language::of(&headers), cookies::read(&app, &headers));
+    let value = |name| sent.one(name).ok().flatten().unwrap_or_default();
+    let token = token.unwrap_or_default();
+    if !recovery::is_form_token(&app, &browser, Which::ConfirmAddress, value("form_token")) {
+        return pages::notice(language, Notice::Expired, None);
+    }
+    match recovery::confirm(&app, &context, &token, &browser, value("password")).await {
+        Ok(()) => pages::notice_with_way_on(language, Notice::AddressConfirmed, &app.settings.app_url),
+        Err(denied) => {
+            let shown = recovery::confirmation(&app, &token, &browser).await.ok().flatten();
+            let page = RecoveryPage {
+                address: shown.as_ref().map(|shown| shown.address.as_str()),
+                needs_password: true,
+                ..RecoveryPage::new("confirm_address.html")
+            };
+            deny(&app, &headers, Which::ConfirmAddress, page, denied)
+        }
+    }
+}
+
+fn open(app: &App, headers: &HeaderMap, which: Which, page: RecoveryPage<'_>) -> Response {
+    let opened = recovery::open(app, &cookies::read(app, headers), which);
+    let page = RecoveryPage { form_token: &opened.form_token, ..page };
+    let mut response = pages::recovery(Language::of(headers), &page);
+    if let Some(cookie) = opened.fresh_cookie {
+        cookies::set_browser(app, response.headers_mut(), &cookie);
+    }
+    response
+}
+
+fn deny(
+    app: &App,
+    headers: &HeaderMap,
+    which: Which,
+    page: RecoveryPage<'_>,
+    denied: Denied,
+) -> Response {
+    let language = Language::of(headers);
+    let (status, problem) = match &denied {
+        Denied::WeakPassword(code) => (StatusCode::UNPROCESSABLE_ENTITY, *code),
+        Denied::WrongCredentials => (StatusCode::UNPROCESSABLE_ENTITY, "wrong_password"),
+        Denied::TooMany { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_attempts"),
+        Denied::Fault(error) => return pages::fault(language, error),
+        _ => return pages::notice(language, Notice::LinkOver, None),
+    };
+    let mut response = open(app, headers, which, RecoveryPage { status, problem: Some(problem), ..page });
+    if let Denied::TooMany { retry_after } = denied {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(retry_after)));
+    }
+    response
+}

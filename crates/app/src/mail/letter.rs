@@ -1,0 +1,216 @@
+//! What a mail says. Texts are in `templates/mail/texts.json`, one object for each language; the two layouts (text and
+//! HTML) are for all of them, so both forms of a mail always say the same.
+//!
+//! A text is filled in as plain text first; the HTML layout then escapes all of it. To add a mail: an object of the
+//! same shape in both languages and its name in [`Kind`].
+
+use bailiwick_domain::{Error, Organization, Result, Ts};
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, value::Serde};
+use serde_json::{Map, Value, json};
+use std::sync::LazyLock;
+
+static TEXTS: LazyLock<Value> =
+    LazyLock::new(|| serde_json::from_str(include_str!("../../templates/mail/texts.json")).unwrap_or_default());
+
+static LAYOUTS: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut all = Environment::new();
+    // A name that a text misspells is an error, found by the test that renders all of them.
+    all.set_undefined_behavior(UndefinedBehavior::Strict);
+    all.set_auto_escape_callback(|name| {
+        if name.ends_with(".html") { AutoEscape::Html } else { AutoEscape::None }
+    });
+    for (name, text) in [
+        ("mail.html", include_str!("../../templates/mail/mail.html")),
+        ("mail.txt", include_str!("../../templates/mail/mail.txt")),
+    ] {
+        if let Err(error) = all.add_template(name, text) {
+            tracing::error!(%error, name, "a mail template cannot be read");
+        }
+    }
+    all
+});
+
+/// Which mail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A new account with its password.
+    Welcome,
+    /// The link to a new password.
+    PasswordLink,
+    /// The address of an account was changed.
+    AddressChanged,
+    /// The link that confirms a changed address.
+    AddressLink,
+}
+
+impl Kind {
+    const fn key(self) -> &'static str {
+        match self {
+            Kind::Welcome => "welcome",
+            Kind::PasswordLink => "password_link",
+            Kind::AddressChanged => "address_changed",
+            Kind::AddressLink => "address_link",
+        }
+    }
+}
+
+/// Languages of mails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// Whenever an organization names another language than Italian.
+    English,
+    /// Unless an organization names another one (contract 01 §5.5).
+    Italian,
+}
+
+impl Language {
+    /// The organization's: `custom_data.language`, Italian when it says nothing.
+    pub fn of(organization: &Organization) -> Language {
+        let named = organization.custom_data.get("language").and_then(Value::as_str).unwrap_or_default();
+        match named.trim() {
+            "" => Language::Italian,
+            named if named.eq_ignore_ascii_case("it") => Language::Italian,
+            _ => Language::English,
+        }
+    }
+
+    const fn code(self) -> &'static str {
+        match self {
+            Language::English => "en",
+            Language::Italian => "it",
+        }
+    }
+
+    /// The word for a level of the tree.
+    pub fn word_of(self, org_type: &str) -> &'static str {
+        TEXTS[self.code()]["types"][org_type].as_str().unwrap_or_default()
+    }
+}
+
+/// A mail, filled in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filled {
+    /// Subject.
+    pub subject: String,
+    /// As text.
+    pub text: String,
+    /// As HTML.
+    pub html: String,
+}
+
+/// Fills a mail in. `link` is where its button leads.
+pub fn fill(
+    kind: Kind,
+    language: Language,
+    values: &Map<String, Value>,
+    link: Option<&str>,
+) -> Result<Filled> {
+    let all = &TEXTS[language.code()];
+    let texts = &all[kind.key()];
+    // Somebody's name is part of a line, whatever is in it.
+    let values: Map<String, Value> =
+        values.iter().map(|(key, value)| (key.clone(), value.as_str().map_or(json!(""), clean))).collect();
+    let one = |text: &Value| -> Result<Value> {
+        let rendered = LAYOUTS.render_str(text.as_str().unwrap_or_default(), Serde(&values));
+        rendered.map(Value::String).map_err(Error::internal)
+    };
+    let many = |texts: &Value| -> Result<Value> {
+        texts.as_array().into_iter().flatten().map(&one).collect::<Result<Vec<_>>>().map(Value::Array)
+    };
+    let facts = texts["facts"].as_array().into_iter().flatten().map(&many).collect::<Result<Vec<_>>>()?;
+    let context = json!({
+        "lang": language.code(),
+        "subject": one(&texts["subject"])?,
+        "title": one(&texts["title"])?,
+        "paragraphs": many(&texts["paragraphs"])?,
+        "facts": facts,
+        "secret": many(&texts["secret"])?,
+        "button": one(&texts["button"])?,
+        "link": link,
+        "by_hand": one(&all["by_hand"])?,
+        "notes": many(&texts["notes"])?,
+        "support": one(&all["support"])?,
+        "footer": one(&all["footer"])?,
+    });
+    let layout = |name| -> Result<String> {
+        let filled = LAYOUTS.get_template(name).and_then(|layout| layout.render(Serde(&context)));
+        filled.map_err(Error::internal)
+    };
+    Ok(Filled {
+        subject: context["subject"].as_str().unwrap_or_default().to_owned(),
+        text: layout("mail.txt")?,
+        html: layout("mail.html")?,
+    })
+}
+
+fn clean(text: &str) -> Value {
+    let spaced: String = text
+        .chars()
+        .map(|c| if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') { ' ' } else { c })
+        .collect();
+    Value::String(spaced.trim().to_owned())
+}
+
+/// A time as people read it: `2026-03-11 10:00 UTC`.
+pub fn shown(at: Ts) -> String {
+    let text = at.rfc3339(0);
+    let part = |range| text.get(range).unwrap_or_default();
+    format!("{} {} UTC", part(0..10), part(11..16))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+    use super::*;
+
+    const KINDS: [Kind; 4] = [Kind::Welcome, Kind::PasswordLink, Kind::AddressChanged, Kind::AddressLink];
+
+    fn values() -> Map<String, Value> {
+        let names = [
+            "name", "email", "username", "organization", "type", "roles", "password", "until", "old", "new",
+            "support", "app_url",
+        ];
+        names.iter().map(|name| ((*name).to_owned(), json!(format!("<{name}&>")))).collect()
+    }
+
+    fn shape(value: &Value) -> Value {
+        match value {
+            Value::Object(map) => map.iter().map(|(k, v)| (k.clone(), shape(v))).collect(),
+            Value::Array(items) => items.iter().map(shape).collect(),
+            other => json!(other.is_string()),
+        }
+    }
+
+    #[test]
+    fn both_languages_have_the_same_mails() {
+        assert!(TEXTS["en"].is_object());
+        assert_eq!(shape(&TEXTS["en"]), shape(&TEXTS["it"]));
+    }
+
+    #[test]
+    fn every_mail_can_be_filled_in_and_escapes_what_people_have_written() {
+        for kind in KINDS {
+            for language in [Language::English, Language::Italian] {
+                let filled = fill(kind, language, &values(), Some("https://x.example/y?a=b")).unwrap();
+                assert!(!filled.subject.is_empty() && filled.text.contains("<username&>"), "{kind:?}");
+                assert!(filled.html.contains("&lt;username&amp;&gt;"), "{kind:?}");
+                assert!(!filled.html.contains("<username"), "{kind:?}");
+                assert!(!filled.text.contains("{{") && !filled.html.contains("{{"), "{kind:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_stay_on_their_line() {
+        let mut values = values();
+        values.insert("organization".into(), json!("A\r\nBcc: x\u{2028}y"));
+        let filled = fill(Kind::Welcome, Language::English, &values, None).unwrap();
+        assert_eq!(filled.subject, "Welcome to A  Bcc: x y - Account Created");
+        assert!(filled.text.lines().all(|line| !line.starts_with("Bcc")));
+    }
+
+    #[test]
+    fn a_time_is_shown_for_people() {
+        assert_eq!(shown(Ts::from_secs(1_772_618_400)), "2026-03-04 10:00 UTC");
+    }
+}

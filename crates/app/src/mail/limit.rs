@@ -1,0 +1,53 @@
+//! So many in an hour for each client address (contract 01 §1.8). It lives in the process: with several replicas each
+//! allows the number on its own.
+
+use crate::auth::bucket_of;
+use bailiwick_domain::Ts;
+use std::{
+    collections::{HashMap, VecDeque},
+    net::IpAddr,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+const HOUR: Duration = Duration::from_secs(3600);
+/// Addresses kept before those with nothing recent are dropped.
+const MANY: usize = 10_000;
+
+/// Times of the last hour.
+#[derive(Default)]
+pub struct HourlyLimit(Mutex<HashMap<IpAddr, VecDeque<Ts>>>);
+
+impl HourlyLimit {
+    /// Takes one of `allowed`; false when they are used up.
+    pub fn take(&self, allowed: u32, now: Ts, address: IpAddr) -> bool {
+        // What the clock was set back over is not held against anybody.
+        let is_recent = |at: &Ts| *at <= now && at.plus(HOUR) > now;
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() > MANY {
+            all.retain(|_, times| times.back().is_some_and(is_recent));
+        }
+        let times = all.entry(bucket_of(address)).or_default();
+        times.retain(is_recent);
+        let is_free = times.len() < allowed as usize;
+        if is_free {
+            times.push_back(now);
+        }
+        is_free
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_address_has_so_many_in_an_hour() {
+        let (all, now) = (HourlyLimit::default(), Ts::from_secs(10_000));
+        let take = |at: Ts, ip: [u8; 4]| all.take(3, at, ip.into());
+        assert_eq!((0..10).filter(|_| take(now, [192, 0, 2, 1])).count(), 3);
+        assert!(take(now, [192, 0, 2, 2]));
+        assert!(!take(now.plus(HOUR - Duration::from_secs(1)), [192, 0, 2, 1]));
+        assert!(take(now.plus(HOUR), [192, 0, 2, 1]));
+    }
+}

@@ -1,0 +1,196 @@
+//! Mail to people (contract 01 §2.8, §3.3, §5.5, §5.6): written as jobs in the transaction of what they tell of, sent
+//! by the [`worker`] after the commit. Without a configured server no job is made and everything else goes on.
+//!
+//! A job carries ids, so that the mail tells the state at its sending; what must not be read in the database (a
+//! generated password, a link's token) is sealed in it and goes with it.
+
+mod letter;
+mod limit;
+mod worker;
+
+pub use letter::Language;
+pub use limit::HourlyLimit;
+pub use worker::{purge, run_until_idle, start_worker};
+
+use crate::{App, auth::token_digest, oidc::fresh_secret};
+use bailiwick_domain::{Error, Result, Ts, User, UserId};
+use bailiwick_outbound::mail::Mailer;
+use bailiwick_store::{
+    Tx, identities,
+    jobs::{self, NewJob},
+    recovery::{self, Link, Purpose},
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde::{Deserialize, Serialize};
+use std::{sync::OnceLock, time::Duration};
+use tokio::sync::{Mutex, Notify};
+
+/// Kind of the jobs.
+pub const KIND: &str = "mail";
+
+/// What the secrets in them are sealed for.
+const SEAL: &str = "mail";
+
+/// Life of a link to a new password (contract 01 §2.8).
+pub const PASSWORD_LINK: Duration = Duration::from_secs(3600);
+
+/// Life of a link that confirms an address (contract 01 §3.3).
+pub const ADDRESS_LINK: Duration = Duration::from_secs(7 * 86_400);
+
+/// What this process keeps for sending mail.
+#[derive(Default)]
+pub struct Outbox {
+    /// Something was written.
+    arrived: Notify,
+    /// One worker of this process at a time.
+    turn: Mutex<()>,
+    /// Made by the first that sends.
+    mailer: OnceLock<Result<Mailer, String>>,
+    /// Requests for a new password by client address.
+    pub(crate) forgotten: HourlyLimit,
+}
+
+/// A mail to send, or what leads to one. The payload of the job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "mail", rename_all = "snake_case")]
+enum Task {
+    /// A new account; the password is the one generated at that time.
+    Welcome { user: UserId, generated_at: Ts, sealed: String },
+    /// Somebody has asked for a new password and called himself so. Looked up by the worker: so the answer takes the
+    /// same time whether or not there is such a user.
+    Forgotten { name: String },
+    /// The link to a new password, to this address.
+    PasswordLink { user: UserId, to: String, sealed: String },
+    /// The address was changed; told to `to`.
+    AddressChanged { user: UserId, to: String, old: String, new: String },
+    /// The link that confirms the new address.
+    AddressLink { user: UserId, old: String, new: String, sealed: String },
+}
+
+impl Task {
+    /// The same without what must not be kept.
+    fn without_secret(self) -> Task {
+        let sealed = String::new();
+        match self {
+            Task::Welcome { user, generated_at, .. } => Task::Welcome { user, generated_at, sealed },
+            Task::PasswordLink { user, to, .. } => Task::PasswordLink { user, to, sealed },
+            Task::AddressLink { user, old, new, .. } => Task::AddressLink { user, old, new, sealed },
+            other => other,
+        }
+    }
+}
+
+/// Whether mail is configured.
+pub fn is_on(app: &App) -> bool {
+    app.settings.mail.is_some()
+}
+
+/// Tells the worker, after the commit, that there is something; it would find it by itself a little later.
+pub fn wake(app: &App) {
+    app.outbox.arrived.notify_one();
+}
+
+/// The mail of a new account with its generated password.
+pub(crate) async fn welcome(
+    app: &App,
+    tx: &mut Tx,
+    user: UserId,
+    generated_at: Ts,
+    password: &str,
+) -> Result<()> {
+    if !is_on(app) {
+        tracing::info!(user_id = %user, "mail is not configured: the generated password of the new user is not sent");
+        return Ok(());
+    }
+    enqueue(app, tx, &Task::Welcome { user, generated_at, sealed: seal(app, password)? }).await
+}
+
+/// The mails about a changed address, when it was changed. `by_himself`: he must confirm the new one.
+pub(crate) async fn address_changed(
+    app: &App,
+    tx: &mut Tx,
+    before: &User,
+    now_is: &str,
+    by_himself: bool,
+) -> Result<()> {
+    let (user, old, new) = (before.id, before.email.clone(), now_is.to_owned());
+    if old == new {
+        return Ok(());
+    }
+    if !is_on(app) {
+        tracing::info!(user_id = %user, "mail is not configured: nobody is told of the changed e-mail address");
+        return Ok(());
+    }
+    let tell = |to: &str| Task::AddressChanged { user, to: to.to_owned(), old: old.clone(), new: new.clone() };
+    enqueue(app, tx, &tell(&old)).await?;
+    if !by_himself {
+        return enqueue(app, tx, &tell(&new)).await;
+    }
+    let token = link(app, tx, user, Purpose::Address, &new).await?;
+    enqueue(app, tx, &Task::AddressLink { user, old, new, sealed: seal(app, &token)? }).await
+}
+
+/// A request for a new password; see [`Task::Forgotten`].
+pub(crate) async fn forgotten(app: &App, tx: &mut Tx, name: &str) -> Result<()> {
+    enqueue(app, tx, &Task::Forgotten { name: name.to_owned() }).await
+}
+
+/// The link for whoever calls himself so: whose, where to, its token. None for nobody, for who may not come in, and
+/// beyond the limit of an account (contract 01 §1.8).
+async fn forgotten_link(
+    app: &App,
+    tx: &mut Tx,
+    name: &str,
+    now: Ts,
+) -> Result<Option<(UserId, String, String)>> {
+    let Some(user) = recovery::find(&mut *tx, name).await? else { return Ok(None) };
+    // Held, so that two requests at once are counted one after the other.
+    let held = identities::get_for_login(tx, user).await?;
+    if !held.is_some_and(|held| held.standing.is_enabled()) {
+        return Ok(None);
+    }
+    let Some(addresses) = recovery::addresses(&mut *tx, user).await? else { return Ok(None) };
+    let made = recovery::count_since(tx, user, Purpose::Password, now.minus(PASSWORD_LINK)).await?;
+    if made >= u64::from(app.settings.limits.forgotten_mails) {
+        tracing::info!(user_id = %user, "too many requests for a new password: no mail");
+        return Ok(None);
+    }
+    let to = addresses.for_recovery().to_owned();
+    let token = link(app, tx, user, Purpose::Password, &to).await?;
+    Ok(Some((user, to, token)))
+}
+
+/// Stores a fresh link; its token.
+async fn link(app: &App, tx: &mut Tx, user: UserId, purpose: Purpose, address: &str) -> Result<String> {
+    let (token, now) = (fresh_secret(&*app.entropy), app.now());
+    let life = match purpose {
+        Purpose::Password => PASSWORD_LINK,
+        Purpose::Address => ADDRESS_LINK,
+    };
+    let link = Link {
+        token_hash: token_digest(&token),
+        purpose,
+        user_id: user,
+        address: address.to_owned(),
+        created_at: now,
+        expires_at: now.plus(life),
+    };
+    recovery::insert(tx, &link).await?;
+    Ok(token)
+}
+
+async fn enqueue(app: &App, tx: &mut Tx, task: &Task) -> Result<()> {
+    let now = app.now();
+    let payload = serde_json::to_value(task).map_err(Error::internal)?;
+    let job = NewJob { id: app.fresh(), kind: KIND, key: None, payload, next_at: now, at: now };
+    Ok(jobs::enqueue(tx, job).await?)
+}
+
+fn seal(app: &App, plain: &str) -> Result<String> {
+    app.keys.seal(SEAL, plain.as_bytes(), &*app.entropy).map(|sealed| STANDARD.encode(sealed))
+}
+
+fn open(app: &App, sealed: &str) -> Result<String> {
+    let bytes = STANDARD.decode(sealed).map_err(Error::internal)?;
+    String::from_utf8(app.keys.open(SEAL, &bytes)?).map_err(Error::internal)
+}

@@ -1,0 +1,351 @@
+//! Sends what waits. Jobs are leased, so that several processes share them and one that dies loses its own; a job is
+//! removed once the server has taken the message. A crash between the two sends it again under the same message id.
+
+use super::{
+    KIND, Task, enqueue, forgotten_link,
+    letter::{self, Kind, Language},
+    open, seal,
+};
+use crate::{App, settings};
+use bailiwick_domain::{Error, Result, Ts, User, UserId};
+use bailiwick_outbound::mail::{Letter, MailError, Mailer, Server};
+use bailiwick_store::{
+    identities,
+    jobs::{self, Job},
+    organizations,
+    recovery::{self, Purpose},
+    users,
+};
+use serde_json::{Map, Value, json};
+use std::time::Duration;
+
+/// Jobs leased at one time, and messages on their way at once.
+const CLAIMS: i64 = 4;
+/// Longest time a leased job waits for a worker that has died; longer than sending takes.
+const LEASE: Duration = Duration::from_secs(120);
+/// How often the jobs are looked at when nothing says that there is something.
+const POLL: Duration = Duration::from_secs(10);
+/// Wait after the first failure; it doubles up to [`LONGEST_DELAY`].
+const FIRST_DELAY: Duration = Duration::from_secs(30);
+const LONGEST_DELAY: Duration = Duration::from_secs(4 * 3600);
+/// Tries before a job is given up, about two days.
+const ATTEMPTS: i64 = 20;
+/// How long a job that was given up stays to be seen.
+const KEEP_ENDED: Duration = Duration::from_secs(30 * 86_400);
+/// Longest reason kept.
+const REASON_CHARS: usize = 500;
+
+/// Starts the worker on the application's tracker, if mail is configured.
+pub fn start_worker(app: &App) {
+    if !super::is_on(app) {
+        tracing::info!("mail is not configured (smtp.host): nothing is sent, everything else works");
+        return;
+    }
+    let (worker, stop) = (app.clone(), app.stop.clone());
+    app.tasks.spawn(async move {
+        if let Err(e) = end_old_leases(&worker).await {
+            tracing::warn!(error = %e, "leases of an earlier process cannot be ended; they end by themselves");
+        }
+        while !stop.is_cancelled() {
+            match work_off(&worker).await {
+                Ok(0) => {}
+                Ok(_) => continue,
+                Err(e) => tracing::warn!(error = %e, "waiting mails cannot be worked on"),
+            }
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = worker.outbox.arrived.notified() => {}
+                () = tokio::time::sleep(POLL) => {}
+            }
+        }
+        if let Some(Ok(mailer)) = worker.outbox.mailer.get() {
+            mailer.close().await;
+        }
+    });
+}
+
+/// Where this process holds the database alone, whoever has leased anything before is dead.
+async fn end_old_leases(app: &App) -> Result<()> {
+    if app.db.is_postgres() {
+        return Ok(());
+    }
+    let mut tx = app.db.begin_relaxed().await?;
+    jobs::release_all(&mut tx, KIND).await?;
+    Ok(tx.commit().await?)
+}
+
+/// Handles everything that is due now; for tests and commands. Answers how many jobs were handled.
+pub async fn run_until_idle(app: &App) -> Result<u64> {
+    let mut handled = 0;
+    loop {
+        match work_off(app).await? {
+            0 => return Ok(handled),
+            n => handled += n,
+        }
+    }
+}
+
+/// Removes expired links and jobs given up long ago; returns how many.
+pub async fn purge(app: &App) -> Result<u64> {
+    let now = app.now();
+    let mut tx = app.db.begin_relaxed().await?;
+    let mut purged = recovery::purge(&mut tx, now).await?;
+    purged += jobs::purge_ended(&mut tx, now.minus(KEEP_ENDED)).await?;
+    tx.commit().await?;
+    Ok(purged)
+}
+
+/// Leases once and handles what was leased.
+async fn work_off(app: &App) -> Result<u64> {
+    let _turn = app.outbox.turn.lock().await;
+    if !super::is_on(app) {
+        return Ok(0);
+    }
+    let now = app.now();
+    let leased = jobs::claim(&app.db, KIND, now, now.plus(LEASE), CLAIMS).await?;
+    let at = |n: usize| handle(app, leased.get(n));
+    let (a, b, c, d) = tokio::join!(at(0), at(1), at(2), at(3));
+    a.and(b).and(c).and(d)?;
+    Ok(leased.len() as u64)
+}
+
+/// What became of a try.
+enum Outcome {
+    /// Sent.
+    Sent(Task),
+    /// There is nothing to say any more.
+    Pointless(&'static str),
+    /// Later again.
+    Again(String),
+    /// Never.
+    Never(String),
+}
+
+async fn handle(app: &App, job: Option<&Job>) -> Result<()> {
+    let Some(job) = job else { return Ok(()) };
+    let task = serde_json::from_value::<Task>(job.payload.clone());
+    let outcome = match task {
+        Err(e) => Outcome::Never(format!("unreadable job: {e}")),
+        Ok(Task::Forgotten { name }) => return look_up(app, job, &name).await,
+        Ok(task) => match send(app, job, &task).await {
+            Ok(outcome) => outcome,
+            // The database is away: the lease ends by itself, the mail is not to blame.
+            Err(e @ Error::Unavailable { .. }) => return Err(e),
+            Err(e) => Outcome::Again(e.to_string()),
+        },
+    };
+    settle(app, job, outcome).await
+}
+
+/// Makes the link of a forgotten password, for whom there is one to make.
+async fn look_up(app: &App, job: &Job, name: &str) -> Result<()> {
+    let now = app.now();
+    let mut tx = app.db.begin().await?;
+    if let Some((user, to, token)) = forgotten_link(app, &mut tx, name, now).await? {
+        enqueue(app, &mut tx, &Task::PasswordLink { user, to, sealed: seal(app, &token)? }).await?;
+    }
+    jobs::finish(&mut tx, job).await?;
+    Ok(tx.commit().await?)
+}
+
+async fn settle(app: &App, job: &Job, outcome: Outcome) -> Result<()> {
+    let now = app.now();
+    let mut tx = app.db.begin().await?;
+    match outcome {
+        Outcome::Sent(task) => {
+            if let Task::Welcome { user, generated_at, .. } = task {
+                note_mailed(&mut tx, user, generated_at).await?;
+            }
+            jobs::finish(&mut tx, job).await?;
+            tracing::info!(job = %job.id, "mail sent");
+        }
+        Outcome::Pointless(why) => {
+            jobs::finish(&mut tx, job).await?;
+            tracing::info!(job = %job.id, why, "mail dropped");
+        }
+        Outcome::Again(why) if job.attempts < ATTEMPTS => {
+            let why = reason(&why);
+            tracing::warn!(job = %job.id, attempt = job.attempts, error = why, "mail delayed");
+            jobs::postpone(&mut tx, job, next_try(now, job.attempts), &why).await?;
+        }
+        Outcome::Again(why) | Outcome::Never(why) => {
+            let why = reason(&why);
+            tracing::error!(job = %job.id, attempt = job.attempts, error = why, "mail given up");
+            let kept = serde_json::from_value::<Task>(job.payload.clone()).map(Task::without_secret);
+            let kept = kept.and_then(serde_json::to_value).unwrap_or_else(|_| json!({}));
+            jobs::end(&mut tx, job, now, &why, kept).await?;
+        }
+    }
+    Ok(tx.commit().await?)
+}
+
+/// A sign-in with this password will show that the address is his (contract 01 §3.3).
+async fn note_mailed(tx: &mut bailiwick_store::Tx, user: UserId, generated_at: Ts) -> Result<()> {
+    let Some(held) = identities::get_for_login(tx, user).await? else { return Ok(()) };
+    let password = identities::password(&mut *tx, user).await?;
+    if password.and_then(|p| p.generated_at) == Some(generated_at) {
+        recovery::note_mailed(tx, user, Some(&held.email)).await?;
+    }
+    Ok(())
+}
+
+fn reason(text: &str) -> String {
+    text.replace('\0', " ").chars().take(REASON_CHARS).collect()
+}
+
+/// After 30 s, 1, 2, 4 … minutes.
+fn next_try(now: Ts, attempts: i64) -> Ts {
+    let doublings = u32::try_from(attempts.saturating_sub(1).clamp(0, 16)).unwrap_or(16);
+    now.plus(FIRST_DELAY.saturating_mul(1 << doublings).min(LONGEST_DELAY))
+}
+
+async fn send(app: &App, job: &Job, task: &Task) -> Result<Outcome> {
+    if job.attempts > ATTEMPTS {
+        return Ok(Outcome::Never("tried too often without an end".into()));
+    }
+    let letter = match compose(app, job, task).await? {
+        Ok(letter) => letter,
+        Err(why) => return Ok(Outcome::Pointless(why)),
+    };
+    let mailer = match app.outbox.mailer.get_or_init(|| mailer(app)) {
+        Ok(mailer) => mailer,
+        Err(why) => return Ok(Outcome::Again(why.clone())),
+    };
+    Ok(match mailer.send(&letter).await {
+        Ok(()) => Outcome::Sent(task.clone()),
+        Err(MailError::Delayed(why)) => Outcome::Again(why),
+        Err(MailError::Refused(why)) => Outcome::Never(why),
+    })
+}
+
+fn mailer(app: &App) -> Result<Mailer, String> {
+    let mail = app.settings.mail.as_ref().ok_or("mail is not configured")?;
+    let settings::Mail { host, port, security, credentials, authority, from, from_name } = mail.clone();
+    let credentials = credentials.map(|(user, password)| (user, password.reveal().clone()));
+    Mailer::new(Server { host, port, security, credentials, authority, from, from_name })
+}
+
+/// The message of a task as things are now, or why there is none.
+async fn compose(app: &App, job: &Job, task: &Task) -> Result<Result<Letter, &'static str>> {
+    let user = match task {
+        Task::Welcome { user, .. }
+        | Task::PasswordLink { user, .. }
+        | Task::AddressChanged { user, .. }
+        | Task::AddressLink { user, .. } => *user,
+        Task::Forgotten { .. } => return Ok(Err("nothing to send")),
+    };
+    let Some(placed) = users::get(&app.db, user).await? else { return Ok(Err("the user is gone")) };
+    if placed.standing.deleted || placed.standing.deleted_above {
+        return Ok(Err("the user is deleted"));
+    }
+    let user = placed.user;
+    let Some(organization) = organizations::get(&app.db, user.organization.id).await? else {
+        return Ok(Err("the organization is gone"));
+    };
+    let language = Language::of(&organization);
+    let mut values = common(app, &user);
+    let said = match say(app, task, &user, language, &mut values).await? {
+        Ok(said) => said,
+        Err(why) => return Ok(Err(why)),
+    };
+    let filled = letter::fill(said.kind, language, &values, said.link.as_deref())?;
+    Ok(Ok(Letter {
+        id: job.id.to_string(),
+        to: said.to,
+        to_name: user.name,
+        subject: filled.subject,
+        text: filled.text,
+        html: filled.html,
+        date_micros: app.now().0,
+    }))
+}
+
+/// What the tasks differ in.
+struct Said {
+    kind: Kind,
+    to: String,
+    link: Option<String>,
+}
+
+async fn say(
+    app: &App,
+    task: &Task,
+    user: &User,
+    language: Language,
+    values: &mut Map<String, Value>,
+) -> Result<Result<Said, &'static str>> {
+    let now = app.now();
+    let page = |name: &str, token: &str| Some(format!("{}/{name}/{token}", crate::oidc::issuer(app)));
+    let mut set = |key: &str, value: String| values.insert(key.to_owned(), Value::String(value));
+    Ok(Ok(match task {
+        Task::Welcome { generated_at, sealed, .. } => {
+            let present = identities::password(&app.db, user.id).await?.and_then(|p| p.generated_at);
+            let until = generated_at.plus(app.settings.provider.generated_password);
+            if present != Some(*generated_at) || until <= now {
+                return Ok(Err("the generated password is replaced or has expired"));
+            }
+            set("password", open(app, sealed)?);
+            set("until", letter::shown(until));
+            set("type", language.word_of(user.organization.org_type.as_str()).to_owned());
+            let roles = user.role_ids.iter().map(|id| app.catalogue.user_role(id).map_or(id, |r| &r.name));
+            set("roles", roles.map(String::as_str).collect::<Vec<_>>().join(", "));
+            let link = format!("{}/account?changePassword=true", app.settings.app_url);
+            Said { kind: Kind::Welcome, to: user.email.clone(), link: Some(link) }
+        }
+        Task::PasswordLink { to, sealed, .. } => {
+            let token = open(app, sealed)?;
+            let hash = crate::auth::token_digest(&token);
+            let Some(link) = recovery::get(&app.db, &hash, Purpose::Password, now).await? else {
+                return Ok(Err("the link is used or has expired"));
+            };
+            set("until", letter::shown(link.expires_at));
+            Said { kind: Kind::PasswordLink, to: to.clone(), link: page("new-password", &token) }
+        }
+        Task::AddressChanged { to, old, new, .. } => {
+            set("old", old.clone());
+            set("new", new.clone());
+            Said { kind: Kind::AddressChanged, to: to.clone(), link: None }
+        }
+        Task::AddressLink { old, new, sealed, .. } => {
+            let token = open(app, sealed)?;
+            let hash = crate::auth::token_digest(&token);
+            let found = recovery::get(&app.db, &hash, Purpose::Address, now).await?;
+            let Some(link) = found.filter(|_| user.email == *new && !user.email_verified) else {
+                return Ok(Err("the address is no longer waiting to be confirmed"));
+            };
+            set("old", old.clone());
+            set("new", new.clone());
+            set("until", letter::shown(link.expires_at));
+            Said { kind: Kind::AddressLink, to: new.clone(), link: page("confirm-address", &token) }
+        }
+        Task::Forgotten { .. } => return Ok(Err("nothing to send")),
+    }))
+}
+
+/// What every mail may name.
+fn common(app: &App, user: &User) -> Map<String, Value> {
+    let support = app.settings.mail.as_ref().map_or("", |mail| mail.from.as_str());
+    let pairs = [
+        ("name", user.name.as_str()),
+        ("email", &user.email),
+        ("username", &user.username),
+        ("organization", &user.organization.name),
+        ("support", support),
+        ("app_url", &app.settings.app_url),
+    ];
+    pairs.into_iter().map(|(key, value)| (key.to_owned(), Value::String(value.to_owned()))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_waits_grow_and_end() {
+        let wait = |n| next_try(Ts(0), n).since(Ts(0)).as_secs();
+        assert_eq!([1, 2, 3, 4].map(wait), [30, 60, 120, 240]);
+        assert_eq!([10, 20, i64::MAX].map(wait), [14_400; 3]);
+        let all: u64 = (1..ATTEMPTS).map(wait).sum();
+        assert!((36 * 3600..72 * 3600).contains(&all), "{all} s");
+    }
+}

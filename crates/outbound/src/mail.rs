@@ -1,0 +1,277 @@
+//! Outgoing mail: the one place that speaks SMTP. A pool of few connections, every step with a time limit.
+//!
+//! Nothing here decides what is said or when it is tried again; it says whether a failure may pass.
+
+use lettre::{
+    Address, AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor,
+    message::{
+        Mailbox, MultiPart,
+        header::{HeaderName, HeaderValue},
+    },
+    transport::smtp::{
+        PoolConfig,
+        authentication::Credentials,
+        client::{Certificate, Tls, TlsParameters},
+    },
+};
+use std::{
+    fmt,
+    time::{Duration, SystemTime},
+};
+
+/// Longest time for one step of the conversation.
+const STEP: Duration = Duration::from_secs(20);
+/// Longest time for a whole message.
+const WHOLE: Duration = Duration::from_secs(60);
+/// Connections open at once.
+const CONNECTIONS: u32 = 4;
+/// How long a connection is kept for the next message.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// How the conversation is protected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Security {
+    /// Not at all: for a relay on the same machine.
+    None,
+    /// STARTTLS, never without.
+    StartTls,
+    /// TLS from the first byte.
+    Tls,
+}
+
+/// A server and the account at it.
+#[derive(Clone)]
+pub struct Server {
+    /// Name or address; certificates are checked against it.
+    pub host: String,
+    /// Port.
+    pub port: u16,
+    /// Protection.
+    pub security: Security,
+    /// User name and password.
+    pub credentials: Option<(String, String)>,
+    /// A certificate authority (PEM) to believe besides the system's.
+    pub authority: Option<Vec<u8>>,
+    /// Address of the sender.
+    pub from: String,
+    /// His name.
+    pub from_name: Option<String>,
+}
+
+/// A message to one person.
+#[derive(Clone, Debug)]
+pub struct Letter {
+    /// Same id = same message: whoever gets it twice can tell.
+    pub id: String,
+    /// Address.
+    pub to: String,
+    /// Name beside the address.
+    pub to_name: String,
+    /// Subject.
+    pub subject: String,
+    /// The message as text.
+    pub text: String,
+    /// The same as HTML.
+    pub html: String,
+    /// Its date, in microseconds since the epoch.
+    pub date_micros: i64,
+}
+
+/// Why a message was not sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MailError {
+    /// Never will be: the address is none, or the server refuses it for good.
+    Refused(String),
+    /// May work later.
+    Delayed(String),
+}
+
+impl fmt::Display for MailError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MailError::Refused(why) | MailError::Delayed(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for MailError {}
+
+/// A connection pool to one server.
+pub struct Mailer {
+    transport: AsyncSmtpTransport<Tokio1Executor>,
+    from: Mailbox,
+}
+
+impl fmt::Debug for Mailer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Mailer")
+    }
+}
+
+impl Mailer {
+    /// Prepares the pool; connects to nothing yet. Must be called on a tokio runtime, where it keeps its connections.
+    ///
+    /// # Errors
+    /// A sender that is no address, or a certificate authority that cannot be read.
+    pub fn new(server: Server) -> Result<Mailer, String> {
+        let from: Address = server.from.parse().map_err(|e| format!("the sender's address: {e}"))?;
+        let tls = || {
+            let mut parameters = TlsParameters::builder(server.host.clone());
+            if let Some(pem) = &server.authority {
+                parameters = parameters.add_root_certificate(Certificate::from_pem(pem)?);
+            }
+            parameters.build()
+        };
+        let tls = match server.security {
+            Security::None => Ok(Tls::None),
+            Security::StartTls => tls().map(Tls::Required),
+            Security::Tls => tls().map(Tls::Wrapper),
+        };
+        let mut builder = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(server.host.clone())
+            .port(server.port)
+            .tls(tls.map_err(|e| format!("the certificate authority: {e}"))?)
+            .timeout(Some(STEP))
+            .pool_config(PoolConfig::new().max_size(CONNECTIONS).idle_timeout(IDLE));
+        if let Some((user, password)) = server.credentials {
+            builder = builder.credentials(Credentials::new(user, password));
+        }
+        let from = Mailbox::new(server.from_name.as_deref().map(one_line), from);
+        Ok(Mailer { transport: builder.build(), from })
+    }
+
+    /// Sends a message; when this returns without an error the server has taken it.
+    ///
+    /// # Errors
+    /// See [`MailError`].
+    pub async fn send(&self, letter: &Letter) -> Result<(), MailError> {
+        let message = self.message(letter)?;
+        match tokio::time::timeout(WHOLE, self.transport.send(message)).await {
+            Err(_) => Err(MailError::Delayed(format!("no end after {} s", WHOLE.as_secs()))),
+            Ok(Err(error)) => Err(judge(&error)),
+            Ok(Ok(_)) => Ok(()),
+        }
+    }
+
+    /// Ends the kept connections.
+    pub async fn close(&self) {
+        self.transport.shutdown().await;
+    }
+
+    fn message(&self, letter: &Letter) -> Result<Message, MailError> {
+        let refused = |what: &str, e: &dyn fmt::Display| MailError::Refused(format!("{what}: {e}"));
+        let to: Address = letter.to.trim().parse().map_err(|e| refused("the address", &e))?;
+        let micros = u64::try_from(letter.date_micros).unwrap_or(0);
+        Message::builder()
+            .from(self.from.clone())
+            .to(Mailbox::new(Some(one_line(&letter.to_name)), to))
+            .subject(one_line(&letter.subject))
+            .date(SystemTime::UNIX_EPOCH + Duration::from_micros(micros))
+            .message_id(Some(format!("<{}@{}>", letter.id, self.from.email.domain())))
+            // Nobody's absence notice is wanted in answer (RFC 3834).
+            .raw_header(HeaderValue::new(
+                HeaderName::new_from_ascii_str("Auto-Submitted"),
+                "auto-generated".to_owned(),
+            ))
+            .multipart(MultiPart::alternative_plain_html(letter.text.clone(), letter.html.clone()))
+            .map_err(|e| refused("the message", &e))
+    }
+}
+
+/// A header is one line whatever somebody has called himself.
+fn one_line(text: &str) -> String {
+    let spaced: String = text.chars().map(|c| if is_break(c) { ' ' } else { c }).collect();
+    spaced.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn is_break(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+/// What the server says of the account (RFC 4954) or of the protection is the operator's to mend, not the end of the
+/// message.
+fn judge(error: &lettre::transport::smtp::Error) -> MailError {
+    const OURS: [u16; 7] = [523, 524, 530, 534, 535, 538, 432];
+    let text = error.to_string();
+    let is_ours = error.status().is_some_and(|code| OURS.contains(&u16::from(code)));
+    if error.is_permanent() && !is_ours {
+        MailError::Refused(text)
+    } else {
+        MailError::Delayed(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+    use super::*;
+
+    fn mailer() -> Mailer {
+        Mailer::new(Server {
+            host: "127.0.0.1".into(),
+            port: 1,
+            security: Security::None,
+            credentials: None,
+            authority: None,
+            from: "noreply@example.org".into(),
+            from_name: Some("Fleet\r\nBcc: x@evil.example".into()),
+        })
+        .unwrap()
+    }
+
+    fn letter() -> Letter {
+        Letter {
+            id: "1".into(),
+            to: "m@example.org".into(),
+            to_name: "Mario \"x\" <y@evil.example>\r\nBcc: z@evil.example".into(),
+            subject: "Welcome to A\r\nBcc: z@evil.example\r\n\r\nbody ü".into(),
+            text: "plain".into(),
+            html: "<p>rich</p>".into(),
+            date_micros: 0,
+        }
+    }
+
+    #[tokio::test]
+    async fn names_cannot_add_headers_or_recipients() {
+        let message = mailer().message(&letter()).unwrap();
+        let recipients: Vec<String> = message.envelope().to().iter().map(ToString::to_string).collect();
+        assert_eq!(recipients, ["m@example.org"]);
+        let text = String::from_utf8(message.formatted()).unwrap();
+        let (head, _) = text.split_once("\r\n\r\n").unwrap();
+        let unfolded = head.replace("\r\n ", " ");
+        let names: Vec<&str> = unfolded.lines().filter_map(|l| l.split_once(':')).map(|(n, _)| n).collect();
+        let mut sorted = names.clone();
+        sorted.sort_unstable();
+        let expected = [
+            "Auto-Submitted",
+            "Content-Type",
+            "Date",
+            "From",
+            "MIME-Version",
+            "Message-ID",
+            "Subject",
+            "To",
+        ];
+        assert_eq!(sorted, expected, "{head}");
+    }
+
+    #[tokio::test]
+    async fn what_is_no_address_is_refused_for_good_and_an_absent_server_is_not() {
+        let bad = Letter { to: "a b@example.org".into(), ..letter() };
+        assert!(matches!(mailer().send(&bad).await, Err(MailError::Refused(_))));
+        assert!(matches!(mailer().send(&letter()).await, Err(MailError::Delayed(_))));
+    }
+
+    #[test]
+    fn a_sender_that_is_no_address_is_an_error() {
+        let server = Server {
+            host: "127.0.0.1".into(),
+            port: 1,
+            security: Security::None,
+            credentials: None,
+            authority: None,
+            from: "nobody".into(),
+            from_name: None,
+        };
+        assert!(Mailer::new(server).is_err());
+    }
+}
