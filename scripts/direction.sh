@@ -27,6 +27,7 @@ declare -A belongs_to=(
     [hyper]='api server outbound'
     [hyper-util]='server outbound'
     [hyper-rustls]='outbound'
+    [lettre]='outbound'
     [csv]='export'
     [krilla]='export'
     [skrifa]='export'

@@ -17,6 +17,7 @@ mod explain;
 mod http;
 mod imports;
 mod ingest;
+mod mail;
 mod organizations;
 mod provider;
 mod proxy;

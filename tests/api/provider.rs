@@ -1,7 +1,7 @@
 //! The embedded OpenID provider (contract 01 §2.8), walked by HTTP as a browser and a client do.
 
 mod attacks;
-mod client;
+pub mod client;
 mod endings;
 mod flow;
 mod input;

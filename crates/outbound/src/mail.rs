@@ -193,11 +193,7 @@ fn judge(error: &lettre::transport::smtp::Error) -> MailError {
     const OURS: [u16; 7] = [523, 524, 530, 534, 535, 538, 432];
     let text = error.to_string();
     let is_ours = error.status().is_some_and(|code| OURS.contains(&u16::from(code)));
-    if error.is_permanent() && !is_ours {
-        MailError::Refused(text)
-    } else {
-        MailError::Delayed(text)
-    }
+    if error.is_permanent() && !is_ours { MailError::Refused(text) } else { MailError::Delayed(text) }
 }
 
 #[cfg(test)]
@@ -241,16 +237,8 @@ mod tests {
         let names: Vec<&str> = unfolded.lines().filter_map(|l| l.split_once(':')).map(|(n, _)| n).collect();
         let mut sorted = names.clone();
         sorted.sort_unstable();
-        let expected = [
-            "Auto-Submitted",
-            "Content-Type",
-            "Date",
-            "From",
-            "MIME-Version",
-            "Message-ID",
-            "Subject",
-            "To",
-        ];
+        let expected =
+            ["Auto-Submitted", "Content-Type", "Date", "From", "MIME-Version", "Message-ID", "Subject", "To"];
         assert_eq!(sorted, expected, "{head}");
     }
 

@@ -118,13 +118,7 @@ pub async fn postpone(tx: &mut Tx, job: &Job, next_at: Ts, error: &str) -> Resul
 
 /// Gives a job up: it stays for the operator to see, with the reason and with `payload`, which has no secrets. False
 /// when the lease is no longer this one.
-pub async fn end(
-    tx: &mut Tx,
-    job: &Job,
-    now: Ts,
-    error: &str,
-    payload: Value,
-) -> Result<bool, StoreError> {
+pub async fn end(tx: &mut Tx, job: &Job, now: Ts, error: &str, payload: Value) -> Result<bool, StoreError> {
     let q = Q::new(END).bind(now).bind(error).bind(payload).bind(job.id).bind(job.claimed_until);
     Ok(q.run(tx).await? > 0)
 }

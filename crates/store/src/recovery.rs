@@ -86,8 +86,7 @@ pub(crate) const INSERT: &str = "INSERT INTO mail_links (token_hash, purpose, us
     expires_at) VALUES (?, ?, ?, ?, ?, ?)";
 pub(crate) const GET: &str = "SELECT user_id, address, created_at, expires_at FROM mail_links \
     WHERE token_hash = ? AND purpose = ? AND expires_at > ? AND ended_at IS NULL";
-pub(crate) const TAKE: &str =
-    "UPDATE mail_links SET ended_at = ? WHERE token_hash = ? AND purpose = ? AND expires_at > ? AND ended_at IS NULL";
+pub(crate) const TAKE: &str = "UPDATE mail_links SET ended_at = ? WHERE token_hash = ? AND purpose = ? AND expires_at > ? AND ended_at IS NULL";
 pub(crate) const END_OF_USER: &str =
     "UPDATE mail_links SET ended_at = ? WHERE user_id = ? AND purpose = ? AND ended_at IS NULL";
 pub(crate) const COUNT_SINCE: &str = "SELECT CAST(count(*) AS BIGINT) FROM mail_links \

@@ -150,13 +150,7 @@ fn open(app: &App, headers: &HeaderMap, which: Which, page: RecoveryPage<'_>) ->
     response
 }
 
-fn deny(
-    app: &App,
-    headers: &HeaderMap,
-    which: Which,
-    page: RecoveryPage<'_>,
-    denied: Denied,
-) -> Response {
+fn deny(app: &App, headers: &HeaderMap, which: Which, page: RecoveryPage<'_>, denied: Denied) -> Response {
     let language = Language::of(headers);
     let (status, problem) = match &denied {
         Denied::WeakPassword(code) => (StatusCode::UNPROCESSABLE_ENTITY, *code),

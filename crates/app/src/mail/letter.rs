@@ -9,26 +9,28 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior, value::Serde};
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
 
-static TEXTS: LazyLock<Value> =
-    LazyLock::new(|| serde_json::from_str(include_str!("../../templates/mail/texts.json")).unwrap_or_default());
-
-static LAYOUTS: LazyLock<Environment<'static>> = LazyLock::new(|| {
-    let mut all = Environment::new();
-    // A name that a text misspells is an error, found by the test that renders all of them.
-    all.set_undefined_behavior(UndefinedBehavior::Strict);
-    all.set_auto_escape_callback(|name| {
-        if name.ends_with(".html") { AutoEscape::Html } else { AutoEscape::None }
-    });
-    for (name, text) in [
-        ("mail.html", include_str!("../../templates/mail/mail.html")),
-        ("mail.txt", include_str!("../../templates/mail/mail.txt")),
-    ] {
-        if let Err(error) = all.add_template(name, text) {
-            tracing::error!(%error, name, "a mail template cannot be read");
-        }
-    }
-    all
+static TEXTS: LazyLock<Value> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("../../templates/mail/texts.json")).unwrap_or_default()
 });
+
+static LAYOUTS: LazyLock<Environment<'static>> =
+    LazyLock::new(|| {
+        let mut all = Environment::new();
+        // A name that a text misspells is an error, found by the test that renders all of them.
+        all.set_undefined_behavior(UndefinedBehavior::Strict);
+        all.set_auto_escape_callback(|name| {
+            if name.ends_with(".html") { AutoEscape::Html } else { AutoEscape::None }
+        });
+        for (name, text) in [
+            ("mail.html", include_str!("../../templates/mail/mail.html")),
+            ("mail.txt", include_str!("../../templates/mail/mail.txt")),
+        ] {
+            if let Err(error) = all.add_template(name, text) {
+                tracing::error!(%error, name, "a mail template cannot be read");
+            }
+        }
+        all
+    });
 
 /// Which mail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,8 +169,18 @@ mod tests {
 
     fn values() -> Map<String, Value> {
         let names = [
-            "name", "email", "username", "organization", "type", "roles", "password", "until", "old", "new",
-            "support", "app_url",
+            "name",
+            "email",
+            "username",
+            "organization",
+            "type",
+            "roles",
+            "password",
+            "until",
+            "old",
+            "new",
+            "support",
+            "app_url",
         ];
         names.iter().map(|name| ((*name).to_owned(), json!(format!("<{name}&>")))).collect()
     }

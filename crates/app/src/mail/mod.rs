@@ -121,7 +121,8 @@ pub(crate) async fn address_changed(
         tracing::info!(user_id = %user, "mail is not configured: nobody is told of the changed e-mail address");
         return Ok(());
     }
-    let tell = |to: &str| Task::AddressChanged { user, to: to.to_owned(), old: old.clone(), new: new.clone() };
+    let tell =
+        |to: &str| Task::AddressChanged { user, to: to.to_owned(), old: old.clone(), new: new.clone() };
     enqueue(app, tx, &tell(&old)).await?;
     if !by_himself {
         return enqueue(app, tx, &tell(&new)).await;

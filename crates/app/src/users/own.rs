@@ -73,7 +73,8 @@ pub async fn change_own_info(
 /// Until the new address is confirmed, a link for a forgotten password goes to the last one that was not of his own
 /// unconfirmed choice (contract 01 §2.8, §8 rule 41).
 async fn keep_previous(tx: &mut Tx, before: &User, email: &str) -> Result<()> {
-    let known = recovery::addresses(&mut *tx, before.id).await?.and_then(|addresses| addresses.previous_email);
+    let known =
+        recovery::addresses(&mut *tx, before.id).await?.and_then(|addresses| addresses.previous_email);
     let trusted = known.filter(|_| !before.email_verified).unwrap_or_else(|| before.email.clone());
     let is_back = fold(&trusted) == fold(email);
     Ok(recovery::set_previous(tx, before.id, Some(trusted.as_str()).filter(|_| !is_back)).await?)

@@ -57,7 +57,11 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     let malformed = smtp.from.as_ref().is_some_and(|from| !is_address(from));
     refuse(malformed, &["smtp.from"], "is not an address like noreply@portal.example");
     let both = ["smtp.password", "smtp.username"];
-    refuse(smtp.username.is_some() != smtp.password.is_some(), &both, "must be set together with smtp.username");
+    refuse(
+        smtp.username.is_some() != smtp.password.is_some(),
+        &both,
+        "must be set together with smtp.username",
+    );
     let unreadable = smtp.ca_file.as_ref().and_then(|path| std::fs::read(path).err());
     let why = unreadable.map(|why| format!("cannot be read: {why}"));
     refuse(why.is_some(), &["smtp.ca_file"], why.as_deref().unwrap_or_default());

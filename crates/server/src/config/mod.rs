@@ -18,9 +18,8 @@ mod value;
 mod tests;
 
 pub use kinds::{
-    AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, LogFilter, LogFormat, MailSecurity,
-    Network,
-    Origin, RouterKind, Secret, Word,
+    AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, LogFilter, LogFormat,
+    MailSecurity, Network, Origin, RouterKind, Secret, Word,
 };
 pub use render::{effective, reference, schema};
 pub use secret::ensure_secret;

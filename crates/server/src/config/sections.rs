@@ -2,8 +2,8 @@
 
 use super::{
     kinds::{
-        AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, LogFilter, LogFormat, MailSecurity, Network,
-        Origin, RouterKind, Secret, Word,
+        AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, LogFilter, LogFormat,
+        MailSecurity, Network, Origin, RouterKind, Secret, Word,
     },
     section::section,
     value::Size,

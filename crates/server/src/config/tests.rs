@@ -246,6 +246,32 @@ fn names_of_older_deployments_are_understood() {
 }
 
 #[test]
+fn mail_is_off_unless_complete_and_its_password_does_not_show() {
+    assert!(loaded("", &[("SMTP_PORT", "25"), ("SMTP_TLS", "true")], &[]).smtp.host.is_none());
+    let env = [
+        ("SMTP_HOST", "mail.example.org"),
+        ("SMTP_PORT", "2525"),
+        ("SMTP_USERNAME", "fleet"),
+        ("SMTP_PASSWORD", "hunter2hunter2"),
+        ("SMTP_FROM", "fleet@example.org"),
+        ("SMTP_FROM_NAME", "Fleet"),
+        ("SMTP_TLS", "false"),
+    ];
+    let config = loaded("", &env, &[]);
+    assert_eq!((config.smtp.port.get(), config.smtp.tls), (2525, MailSecurity::None));
+    assert_eq!(config.smtp.from_name.as_deref(), Some("Fleet"));
+    assert!(!format!("{config:?}{}", effective(&config)).contains("hunter2"));
+    let found = problems(
+        "[smtp]\nhost = \"mail.example.org\"\nport = 70000\nusername = \"fleet\"\nca_file = \"/no/such/file\"\ntls = \"maybe\"",
+        &[],
+    );
+    for path in ["smtp.port", "smtp.from", "smtp.password", "smtp.ca_file", "smtp.tls"] {
+        assert!(found.iter().any(|problem| problem.starts_with(path)), "{path} in {found:?}");
+    }
+    assert!(problems("", &[("SMTP_HOST", "h"), ("SMTP_FROM", "nobody")])[0].contains("is not an address"));
+}
+
+#[test]
 fn every_setting_has_a_name_a_default_that_reads_and_one_variable() {
     load(None, variables(&[]), &[]).unwrap();
     let mut names: Vec<String> = settings().map(Setting::variable).collect();

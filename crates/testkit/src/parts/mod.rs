@@ -1,4 +1,5 @@
-//! Real parts for tests: PostgreSQL, Prometheus Alertmanager, a browser driver and a recording HTTP upstream.
+//! Real parts for tests: PostgreSQL, Prometheus Alertmanager, a mail server, a browser driver and a recording HTTP
+//! upstream.
 //!
 //! Every part is a real program on a spare loopback port with its state in a private temporary directory. A part
 //! ends when its value is dropped, and at the latest when the test process ends, however that happens (see
@@ -16,6 +17,7 @@ pub mod process;
 pub mod programs;
 pub mod recorder;
 pub mod scratch;
+pub mod smtp;
 
 /// Why a part could not be started or did not do what it was asked; the text is for the person who runs the tests.
 #[derive(Debug, Clone, PartialEq, Eq)]

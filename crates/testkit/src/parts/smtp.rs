@@ -1,0 +1,228 @@
+//! A real mail server (aiosmtpd) that keeps what it takes.
+
+use super::process::{Process, Stop};
+use super::scratch::Scratch;
+use super::{PartError, Result, ports, programs};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const PACKAGE: &str = "python3-aiosmtpd";
+const PROGRAM: &str = include_str!("smtp_sink.py");
+
+/// A message as it was taken.
+#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+pub struct Received {
+    /// Sender of the envelope.
+    pub from: String,
+    /// Recipients of the envelope.
+    pub to: Vec<String>,
+    /// Decoded headers, names in small letters.
+    pub headers: std::collections::BTreeMap<String, String>,
+    /// Types of the message and its parts.
+    pub kinds: Vec<String>,
+    /// The decoded text part.
+    pub text: Option<String>,
+    /// The decoded HTML part.
+    pub html: Option<String>,
+    /// Whether TLS was spoken.
+    pub encrypted: bool,
+    /// Who has signed in.
+    pub user: Option<String>,
+}
+
+impl Received {
+    /// The subject.
+    #[must_use]
+    pub fn subject(&self) -> &str {
+        self.headers.get("subject").map_or("", String::as_str)
+    }
+
+    /// The text part.
+    #[must_use]
+    pub fn body(&self) -> &str {
+        self.text.as_deref().unwrap_or_default()
+    }
+}
+
+/// How the server is set up.
+#[derive(Debug, Clone, Default)]
+pub struct Setup {
+    /// Port; a spare one when none is named.
+    pub port: Option<u16>,
+    /// `user:password`, without which nothing is taken.
+    pub account: Option<String>,
+    /// Whether it insists on STARTTLS, with a certificate of its own making.
+    pub tls: bool,
+}
+
+/// The running server. It ends when the value is dropped.
+#[derive(Debug)]
+pub struct SmtpSink {
+    port: u16,
+    process: Process,
+}
+
+impl SmtpSink {
+    /// Starts one on a spare port that takes everything.
+    ///
+    /// # Errors
+    /// When aiosmtpd is missing or the server does not come up.
+    pub async fn start() -> Result<Self> {
+        Self::start_as(Setup::default()).await
+    }
+
+    /// Starts one.
+    ///
+    /// # Errors
+    /// When aiosmtpd is missing or the server does not come up.
+    pub async fn start_as(setup: Setup) -> Result<Self> {
+        let python = python()?;
+        let scratch = Scratch::new("smtp")?;
+        let program = scratch.write("sink.py", PROGRAM)?;
+        let port = setup.port.map_or_else(ports::spare, Ok)?;
+        if let Some(account) = setup.account {
+            scratch.write("account", account)?;
+        }
+        let mut arguments =
+            vec![program.display().to_string(), port.to_string(), scratch.path().display().to_string()];
+        if setup.tls {
+            certificate(scratch.path())?;
+            arguments
+                .extend(["cert.pem", "key.pem"].map(|name| scratch.path().join(name).display().to_string()));
+        }
+        let ready = scratch.path().join("ready");
+        let process = Process::start(scratch, &python, arguments, Stop::Kill)?;
+        process.wait_until_ready(|| std::future::ready(ready.exists())).await?;
+        Ok(Self { port, process })
+    }
+
+    /// Its port on 127.0.0.1.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// What it has taken so far, in order.
+    ///
+    /// # Errors
+    /// When its file cannot be read.
+    pub fn messages(&self) -> Result<Vec<Received>> {
+        let Ok(lines) = std::fs::read_to_string(self.process.directory().join("messages")) else {
+            return Ok(Vec::new());
+        };
+        let read =
+            |line: &str| serde_json::from_str(line).map_err(|e| PartError::new(format!("{e}: {line}")));
+        lines.lines().map(read).collect()
+    }
+
+    /// What it says to every recipient from now on, such as `451 later`; none = it takes them.
+    ///
+    /// # Errors
+    /// When its file cannot be written.
+    pub fn answer(&self, answer: Option<&str>) -> Result<()> {
+        let file = self.process.directory().join("answer");
+        let done = match answer {
+            Some(answer) => std::fs::write(&file, answer),
+            None => std::fs::remove_file(&file),
+        };
+        done.map_err(|error| PartError::io("cannot tell the mail server what to answer", &error))
+    }
+
+    /// The certificate it shows with TLS (PEM).
+    ///
+    /// # Errors
+    /// When it was started without.
+    pub fn authority(&self) -> Result<Vec<u8>> {
+        std::fs::read(self.process.directory().join("cert.pem"))
+            .map_err(|error| PartError::io("the mail server has no certificate", &error))
+    }
+}
+
+/// The interpreter that has the library: the system's or the first one along `PATH`.
+fn python() -> Result<PathBuf> {
+    let system = PathBuf::from("/usr/bin/python3");
+    let has_library = |python: &Path| {
+        Command::new(python)
+            .args(["-c", "import aiosmtpd.smtp"])
+            .output()
+            .is_ok_and(|output| output.status.success())
+    };
+    let first = programs::find(&["python3"], PACKAGE, &[])?;
+    [system, first].into_iter().find(|python| has_library(python)).ok_or_else(|| {
+        PartError::new(format!(
+            "aiosmtpd is not installed: run `make test` as root, or `apt-get install {PACKAGE}`"
+        ))
+    })
+}
+
+/// A certificate for 127.0.0.1 that vouches for itself.
+fn certificate(directory: &Path) -> Result<()> {
+    // Not of an authority: rustls takes none for a server's.
+    const SETTINGS: &str = "[req]\ndistinguished_name=dn\nprompt=no\nx509_extensions=v3\n[dn]\nCN=sink\n[v3]\n\
+        basicConstraints=critical,CA:FALSE\nsubjectAltName=IP:127.0.0.1\n";
+    let openssl = programs::find(&["openssl"], "openssl", &[])?;
+    std::fs::write(directory.join("certificate.cnf"), SETTINGS)
+        .map_err(|error| PartError::io("cannot write the settings of the certificate", &error))?;
+    let output = Command::new(openssl)
+        .current_dir(directory)
+        .args([
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:P-256",
+            "-nodes",
+            "-days",
+            "2",
+        ])
+        .args(["-keyout", "key.pem", "-out", "cert.pem", "-config", "certificate.cnf"])
+        .output()
+        .map_err(|error| PartError::io("cannot run openssl", &error))?;
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(PartError::new(format!("no certificate: {}", String::from_utf8_lossy(&output.stderr))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{BufRead, BufReader, Write};
+    use std::net::TcpStream;
+
+    fn talk(port: u16, lines: &[&str]) -> Vec<String> {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let mut reader = BufReader::new(stream.try_clone().unwrap());
+        let mut answers = Vec::new();
+        let mut answer = || loop {
+            let mut line = String::new();
+            reader.read_line(&mut line).unwrap();
+            if line.as_bytes().get(3) != Some(&b'-') {
+                return line;
+            }
+        };
+        answer();
+        for line in lines {
+            write!(stream, "{line}\r\n").unwrap();
+            answers.push(answer());
+        }
+        answers
+    }
+
+    #[tokio::test]
+    async fn it_takes_messages_decodes_them_and_refuses_when_told() {
+        let sink = SmtpSink::start().await.unwrap();
+        let letter = "Subject: =?utf-8?q?Citt=C3=A0?=\r\n\r\nbody\r\n.";
+        let lines = ["EHLO me", "MAIL FROM:<a@x.example>", "RCPT TO:<b@y.example>", "DATA", letter];
+        talk(sink.port(), &lines);
+        let taken = sink.messages().unwrap();
+        assert_eq!((taken.len(), taken[0].subject(), taken[0].body().trim()), (1, "Città", "body"));
+        assert_eq!(taken[0].to, ["b@y.example"]);
+        sink.answer(Some("550 no such user")).unwrap();
+        assert!(talk(sink.port(), &lines[..3])[2].starts_with("550"));
+        sink.answer(None).unwrap();
+        assert!(talk(sink.port(), &lines[..3])[2].starts_with("250"));
+    }
+}
