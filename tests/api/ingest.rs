@@ -10,7 +10,9 @@ use flate2::{Compression, write::GzEncoder};
 use serde_json::{Value, json};
 use std::{io::Write, time::Duration};
 
+mod changes;
 mod documents;
+mod storage;
 
 const NS8: &[u8] = include_bytes!("../../crates/inventory/tests/data/inventory-ns8.json");
 

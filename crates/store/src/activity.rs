@@ -16,7 +16,10 @@ pub(crate) const BEAT: &str = "INSERT INTO system_activity (system_id, last_hear
 pub(crate) const FIRST: &str = "UPDATE systems SET first_heartbeat_at = [[v.at \
      FROM unnest(?::uuid[], ?::timestamptz[]) AS v (system_id, at) WHERE systems.id = v.system_id\
      ||? WHERE id = ?]] AND first_heartbeat_at IS NULL";
-pub(crate) const NOTE_INVENTORY: &str = "INSERT INTO system_activity (system_id, last_inventory, latest_inventory_id) VALUES (?, ?, ?) \
+pub(crate) const NOTE_INVENTORY: &str = "INSERT INTO system_activity (system_id, last_inventory, latest_inventory_id) \
+     SELECT v.system_id, v.received_at, v.latest_id FROM \
+     [[unnest(?::uuid[], ?::timestamptz[], ?::bigint[]) AS v (system_id, received_at, latest_id)\
+     ||(SELECT ? AS system_id, ? AS received_at, ? AS latest_id) v]] WHERE 1 = 1 \
      ON CONFLICT (system_id) DO UPDATE SET latest_inventory_id = excluded.latest_inventory_id, last_inventory = \
      CASE WHEN system_activity.last_inventory > excluded.last_inventory THEN system_activity.last_inventory \
      ELSE excluded.last_inventory END";
@@ -60,13 +63,20 @@ pub async fn mark_heard(tx: &mut Tx, beats: &[(SystemId, Ts)]) -> Result<(), Sto
     Ok(())
 }
 
-/// Notes an accepted document of the system and which record is its latest.
-pub async fn note_inventory(
-    tx: &mut Tx,
-    id: SystemId,
-    received_at: Ts,
-    latest_id: i64,
-) -> Result<(), StoreError> {
-    Q::new(NOTE_INVENTORY).bind(id).bind(received_at).bind(latest_id).run(tx).await?;
+/// Notes for each system, at most once, when its newest document came and which record is its latest.
+pub async fn note_inventory(tx: &mut Tx, notes: &[(SystemId, Ts, i64)]) -> Result<(), StoreError> {
+    if tx.is_postgres() {
+        if !notes.is_empty() {
+            let ids = notes.iter().map(|note| note.0.0).collect();
+            let times = notes.iter().map(|note| note.1).collect();
+            let latest = notes.iter().map(|note| note.2).collect();
+            let q = Q::new(NOTE_INVENTORY).bind(Arg::Ids(ids)).bind(Arg::Times(times));
+            q.bind(Arg::Ints(latest)).run(tx).await?;
+        }
+        return Ok(());
+    }
+    for (id, received_at, latest) in notes {
+        Q::new(NOTE_INVENTORY).bind(*id).bind(*received_at).bind(*latest).run(tx).await?;
+    }
     Ok(())
 }

@@ -73,13 +73,13 @@ api_test!(a_document_again_moves_only_times, |t| async move {
     let (owner, s) = (t.owner().await, t.system(tree.customer).await);
     let mut ids = Vec::new();
     let mut updated = Vec::new();
-    for (n, body) in [r#"{"a":1}"#, r#"{ "a": 1 }"#, r#"{"b":1}"#, r#"{"a":1}"#].into_iter().enumerate() {
+    for body in [r#"{"a":1}"#, r#"{ "a": 1 }"#, r#"{"b":1}"#, r#"{"a":1}"#] {
         t.advance(Duration::from_secs(60));
         send(&t, &s, body).await.expect(202);
         inventory::run_until_idle(&t.app).await.unwrap();
         let record = latest(&t, &owner, s.id).await.expect(200).data();
         assert_eq!(record["timestamp"], json!(t.app.now()));
-        assert_eq!(record["processed_at"].is_string(), n < 2, "only the first needs no comparison");
+        assert!(record["processed_at"].is_string());
         ids.push(record["id"].as_i64().unwrap());
         let shown = system(&t, &owner, s.id).await;
         assert_eq!(shown["last_inventory"], json!(t.app.now()));

@@ -1,15 +1,18 @@
 //! Inventory after its acceptance: the worker that makes records of queued documents, and the reads.
 
+mod pack;
+mod plan;
 mod worker;
+mod write;
 
 pub use worker::{run_until_idle, start_worker};
 
 use crate::{App, systems};
-use bailiwick_domain::{Error, Result, SystemId};
+use bailiwick_domain::{Result, SystemId};
 use bailiwick_policy::Caller;
 use bailiwick_store::inventory;
 
-pub use inventory::Record;
+pub use inventory::{Quarantined, Record};
 
 /// A record with its document as stored, one JSON object.
 #[derive(Clone, Debug)]
@@ -23,14 +26,23 @@ pub struct Latest {
 /// The latest record of a system the caller may read; none when there is none.
 pub async fn latest(app: &App, caller: &Caller, id: Option<SystemId>) -> Result<Option<Latest>> {
     let found = systems::load(app, caller, id).await?;
-    let Some(mut record) = inventory::latest(&app.db, found.system.id).await? else { return Ok(None) };
-    let document = unpack(&std::mem::take(&mut record.body), record.data_size)?;
+    let Some(record) = inventory::latest(&app.db, found.system.id).await? else { return Ok(None) };
+    let document = pack::unpack(&record.text)?;
     Ok(Some(Latest { record, document }))
 }
 
-/// The text of a stored body of `size` bytes.
-fn unpack(body: &[u8], size: i64) -> Result<String> {
-    let size = usize::try_from(size).map_err(Error::internal)?;
-    let text = zstd::bulk::decompress(body, size).map_err(Error::internal)?;
-    String::from_utf8(text).map_err(Error::internal)
+/// Entries put aside at one time.
+const QUARANTINED_AT_ONCE: i64 = 500;
+
+/// Documents put aside, the next ones after that entry; for the operator.
+pub async fn quarantined(app: &App, after: i64) -> Result<Vec<Quarantined>> {
+    Ok(inventory::quarantined(&app.db, after, QUARANTINED_AT_ONCE).await?)
+}
+
+/// Puts documents that were put aside back into the queue, that one or all, as if they had just come. Answers how many.
+pub async fn replay(app: &App, entry: Option<i64>) -> Result<u64> {
+    let mut tx = app.db.begin().await?;
+    let count = inventory::replay(&mut tx, entry, app.now()).await?;
+    tx.commit().await?;
+    Ok(count)
 }

@@ -1,26 +1,40 @@
-//! The worker of contract 03 §6.1: queued documents become records, each in one transaction of its own.
+//! The worker of contract 03 §6.1: queued documents become records with their differences.
 //!
 //! Entries are claimed with a lease, those of a system together, so that a system's documents are handled in order and
-//! different systems side by side. A worker that dies leaves an entry whose lease ends; processing twice changes
-//! nothing, because the entry is removed in the transaction that uses it.
+//! different systems side by side. A worker that dies leaves entries whose lease ends; processing twice changes
+//! nothing, because an entry is removed in the transaction that uses it.
 
-use super::unpack;
-use crate::App;
-use bailiwick_domain::{Result, System, SystemId, Ts};
-use bailiwick_inventory::{Document, Facts};
-use bailiwick_store::{
-    StoreError, activity,
-    inventory::{self, Claimed},
-    systems,
+use super::{
+    plan::{self, Entry, Work},
+    write,
 };
-use std::{collections::HashMap, time::Duration};
+use crate::App;
+use bailiwick_domain::{Result, SystemId};
+use bailiwick_inventory::Rules;
+use bailiwick_store::{
+    StoreError,
+    inventory::{self, Claimed, Packed, Stored},
+};
+use futures_util::stream::{self, StreamExt as _};
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
 
 /// Entries claimed at one time.
-const CLAIMS: i64 = 64;
+const CLAIMS: i64 = 128;
+/// Entries of one transaction; a system with more of them has one of its own.
+const BATCH: usize = 32;
+/// Bytes of texts of one transaction; a single larger text has one of its own.
+const BATCH_BYTES: i64 = 16 * 1024 * 1024;
+/// Batches under way at one time: while one is planned another one is written.
+const LANES: usize = 3;
 /// Longest time a claimed entry waits for a worker that has died. Many times what a claim takes.
 const LEASE: Duration = Duration::from_secs(30);
 /// How often the queue is looked at when nothing says that there is something.
 const POLL: Duration = Duration::from_secs(2);
+/// How often the log is told of a full queue.
+const WATCH: Duration = Duration::from_secs(60);
 /// Failures before an entry is put aside.
 const ATTEMPTS: i64 = 3;
 /// Longest wait before the next try.
@@ -35,7 +49,12 @@ pub fn start_worker(app: &App) {
         if let Err(e) = end_old_leases(&worker).await {
             tracing::warn!(error = %e, "leases of an earlier process cannot be ended; they end by themselves");
         }
+        let mut watched = Instant::now();
         while !stop.is_cancelled() {
+            if watched.elapsed() >= WATCH {
+                watched = Instant::now();
+                watch_queue(&worker).await;
+            }
             match work_off(&worker).await {
                 Ok(0) => {}
                 Ok(_) => continue,
@@ -80,52 +99,153 @@ async fn work_off(app: &App) -> Result<u64> {
         return Ok(0);
     }
     tx.commit().await?;
-    let mut systems: Vec<Vec<&Claimed>> = Vec::new();
+    let count = claimed.len() as u64;
+    let (batches, surplus) = batches(claimed);
+    let mut outcomes = stream::iter(batches).map(|batch| handle(app, batch)).buffer_unordered(LANES);
+    let mut first_error = Ok(());
+    while let Some(outcome) = outcomes.next().await {
+        first_error = first_error.and(outcome);
+    }
+    drop(outcomes);
+    release(app, &surplus).await?;
+    first_error.map(|()| count)
+}
+
+/// The entries of each system in order, as many systems together as one transaction takes; and what is too much of one
+/// system for one transaction.
+fn batches(claimed: Vec<Claimed>) -> (Vec<Vec<Vec<Claimed>>>, Vec<Claimed>) {
+    let mut systems: Vec<(i64, Vec<Claimed>)> = Vec::new();
     let mut places: HashMap<SystemId, usize> = HashMap::new();
-    for entry in &claimed {
+    let mut surplus = Vec::new();
+    for entry in claimed {
         let place = *places.entry(entry.system_id).or_insert(systems.len());
         match systems.get_mut(place) {
-            Some(entries) => entries.push(entry),
-            None => systems.push(vec![entry]),
-        }
-    }
-    let (a, b, c, d) = tokio::join!(
-        lane(app, &systems, 0),
-        lane(app, &systems, 1),
-        lane(app, &systems, 2),
-        lane(app, &systems, 3)
-    );
-    a.and(b).and(c).and(d)?;
-    Ok(claimed.len() as u64)
-}
-
-/// Every fourth of the systems, one after the other.
-async fn lane(app: &App, systems: &[Vec<&Claimed>], first: usize) -> Result<()> {
-    for entries in systems.iter().skip(first).step_by(4) {
-        one_system(app, entries).await?;
-    }
-    Ok(())
-}
-
-/// The entries of a system in order. One that has to be tried again stops those behind it.
-async fn one_system(app: &App, entries: &[&Claimed]) -> Result<()> {
-    for (n, entry) in entries.iter().enumerate() {
-        let Err(failure) = process(app, entry).await else { continue };
-        if put_back(app, entry, failure).await? {
-            let mut tx = app.db.begin_relaxed().await?;
-            for waiting in &entries[n + 1..] {
-                inventory::release(&mut tx, waiting).await?;
+            // Once one is too much, so are those behind it.
+            Some((bytes, entries)) => {
+                *bytes += entry.data_size;
+                if *bytes > BATCH_BYTES { surplus.push(entry) } else { entries.push(entry) }
             }
-            return Ok(tx.commit().await?);
+            None => systems.push((entry.data_size, vec![entry])),
         }
+    }
+    let mut batches: Vec<Vec<Vec<Claimed>>> = Vec::new();
+    let (mut count, mut bytes) = (BATCH, 0);
+    for (_, entries) in systems {
+        let more: i64 = entries.iter().map(|entry| entry.data_size).sum();
+        if count + entries.len() > BATCH || bytes + more > BATCH_BYTES {
+            batches.push(Vec::new());
+            (count, bytes) = (0, 0);
+        }
+        (count, bytes) = (count + entries.len(), bytes + more);
+        if let Some(batch) = batches.last_mut() {
+            batch.push(entries);
+        }
+    }
+    (batches, surplus)
+}
+
+/// A batch together; if that fails, each system for itself, and then entry by entry, so that what is wrong with one
+/// document is counted against that one only.
+async fn handle(app: &App, batch: Vec<Vec<Claimed>>) -> Result<()> {
+    let text = match together(app, &batch).await {
+        Ok(failed) => {
+            for (entry, text, untouched) in failed {
+                put_back(app, &entry, &text).await?;
+                release(app, &untouched).await?;
+            }
+            return Ok(());
+        }
+        Err(Failure::Unreachable(e)) => return Err(e.into()),
+        Err(Failure::Failed(text)) => text,
+    };
+    let systems = batch.len();
+    for mut entries in batch {
+        if systems == 1 && entries.len() <= 1 {
+            if let Some(entry) = entries.pop() {
+                put_back(app, &entry, &text).await?;
+            }
+            continue;
+        }
+        let rest = if systems == 1 { entries.split_off(1) } else { Vec::new() };
+        Box::pin(handle(app, vec![entries])).await?;
+        release(app, &rest).await?;
     }
     Ok(())
 }
 
-/// Why an entry could not be handled.
+/// An entry that cannot be used, why, and the entries of its system behind it.
+type Unusable = (Claimed, String, Vec<Claimed>);
+
+/// Reads what a batch needs, plans it on a thread for work, and writes it in one transaction.
+async fn together(app: &App, batch: &[Vec<Claimed>]) -> Result<Vec<Unusable>, Failure> {
+    let Some(claimed_until) = batch.iter().flatten().map(|entry| entry.claimed_until).next() else {
+        return Ok(Vec::new());
+    };
+    let works = read(app, batch).await?;
+    let rules = Rules::standard();
+    let planning = app
+        .tasks
+        .spawn_blocking(move || works.into_iter().map(|work| plan::plan(rules, work)).collect::<Vec<_>>());
+    let mut plans = planning.await.map_err(|e| Failure::Failed(e.to_string()))?;
+    let mut failed = Vec::new();
+    for plan in &mut plans {
+        if let Some((entry, text)) = plan.failed.take() {
+            failed.push((entry, text, std::mem::take(&mut plan.untouched)));
+        }
+    }
+    write::write(app, claimed_until, plans).await?;
+    Ok(failed)
+}
+
+/// The bodies of a batch and what they are compared with.
+async fn read(app: &App, batch: &[Vec<Claimed>]) -> Result<Vec<Work>, Failure> {
+    let entries = || batch.iter().flatten();
+    let ids: Vec<i64> = entries().filter(|e| e.same_as.is_none()).map(|entry| entry.id).collect();
+    let mut bodies = if ids.is_empty() { HashMap::new() } else { inventory::bodies(&app.db, &ids).await? };
+    let systems: Vec<SystemId> =
+        batch.iter().filter_map(|entries| entries.first()).map(|entry| entry.system_id).collect();
+    let mut latest: HashMap<SystemId, Stored> = HashMap::new();
+    let mut texts: HashMap<i64, Packed> = HashMap::new();
+    for stored in inventory::latest_of(&app.db, &systems).await? {
+        texts.insert(stored.id, stored.text.clone());
+        latest.insert(stored.system_id, stored);
+    }
+    // Seldom: the latest record at receipt is no longer the latest.
+    let older: Vec<i64> =
+        entries().filter_map(|entry| entry.same_as).filter(|id| !texts.contains_key(id)).collect();
+    if !older.is_empty() {
+        let stored = inventory::stored(&app.db, &older).await?;
+        texts.extend(stored.into_iter().map(|stored| (stored.id, stored.text)));
+    }
+    let mut works = Vec::with_capacity(batch.len());
+    for of_system in batch {
+        let Some(system) = of_system.first().map(|entry| entry.system_id) else { continue };
+        let with_text = of_system.iter().map(|claimed| Entry {
+            claimed: claimed.clone(),
+            body: bodies.remove(&claimed.id).unwrap_or_default(),
+            same: claimed.same_as.and_then(|id| texts.get(&id).cloned()),
+        });
+        works.push(Work { system, entries: with_text.collect(), latest: latest.remove(&system) });
+    }
+    Ok(works)
+}
+
+/// Gives entries back unused.
+async fn release(app: &App, entries: &[Claimed]) -> Result<()> {
+    if entries.is_empty() {
+        return Ok(());
+    }
+    let mut tx = app.db.begin_relaxed().await?;
+    for entry in entries {
+        inventory::release(&mut tx, entry).await?;
+    }
+    Ok(tx.commit().await?)
+}
+
+/// Why entries could not be handled.
 #[derive(Debug)]
-enum Failure {
-    /// The database is away; the document is not to blame.
+pub(super) enum Failure {
+    /// The database is away; the documents are not to blame.
     Unreachable(StoreError),
     /// Everything else counts as an attempt.
     Failed(String),
@@ -137,16 +257,12 @@ impl From<StoreError> for Failure {
     }
 }
 
-/// True when the entry is to be tried again; false when it is put aside.
-async fn put_back(app: &App, entry: &Claimed, failure: Failure) -> Result<bool> {
-    let error = match failure {
-        Failure::Unreachable(e) => return Err(e.into()),
-        Failure::Failed(text) => text.replace('\0', " ").chars().take(ERROR_CHARS).collect::<String>(),
-    };
+/// An entry that failed: to be tried again, or put aside.
+async fn put_back(app: &App, entry: &Claimed, error: &str) -> Result<()> {
+    let error: String = error.replace('\0', " ").chars().take(ERROR_CHARS).collect();
     let (now, attempt) = (app.now(), entry.attempts + 1);
     let mut tx = app.db.begin().await?;
-    let again = attempt < ATTEMPTS;
-    if !again {
+    if attempt >= ATTEMPTS {
         tracing::warn!(entry = entry.id, system = %entry.system_id, error, "inventory document put aside");
         inventory::quarantine(&mut tx, entry, now, &error).await?;
     } else {
@@ -154,78 +270,19 @@ async fn put_back(app: &App, entry: &Claimed, failure: Failure) -> Result<bool> 
         let delay = Duration::from_secs(seconds).min(LONGEST_DELAY);
         inventory::retry(&mut tx, entry, now.plus(delay), &error).await?;
     }
-    tx.commit().await?;
-    Ok(again)
-}
-
-/// One document, one transaction: record, system columns and the end of the queue entry are kept together or not.
-async fn process(app: &App, entry: &Claimed) -> Result<(), Failure> {
-    // Gone = another worker has finished it after the lease.
-    let Some(body) = inventory::body(&app.db, entry).await? else { return Ok(()) };
-    let facts = read_facts(app, body, entry.data_size).await?;
-    let now = app.now();
-    let mut tx = app.db.begin_relaxed().await?;
-    if !inventory::hold(&mut tx, entry).await? {
-        return Ok(());
-    }
-    // A system deleted meanwhile has no use for its document.
-    let found = systems::lock(&mut tx, entry.system_id).await?.filter(|s| !s.standing.deleted);
-    if let Some(found) = found {
-        let record = match inventory::latest_hash(&mut tx, entry.system_id).await? {
-            Some((latest, hash)) if hash == entry.data_hash => {
-                inventory::touch(&mut tx, latest, entry.received_at, now).await?;
-                latest
-            }
-            Some(_) => inventory::record(&mut tx, entry.id, None, now).await?,
-            // There is nothing the first one differs from.
-            None => inventory::record(&mut tx, entry.id, Some(now), now).await?,
-        };
-        activity::note_inventory(&mut tx, entry.system_id, entry.received_at, record).await?;
-        let mut system = found.system;
-        if take_over(&mut system, facts, now) {
-            systems::set_facts(&mut tx, &system).await?;
-            // What alerts say about the system is kept with its credential.
-            tx.bump_auth_epoch().await?;
-        }
-    }
-    inventory::remove(&mut tx, entry.id).await?;
     Ok(tx.commit().await?)
 }
 
-async fn read_facts(app: &App, body: Vec<u8>, size: i64) -> Result<Facts, Failure> {
-    const ON_THE_SPOT: i64 = 256 * 1024;
-    let failed = |e: &dyn std::fmt::Display| Failure::Failed(e.to_string());
-    if size <= ON_THE_SPOT {
-        return facts_of(&body, size);
-    }
-    app.tasks.spawn_blocking(move || facts_of(&body, size)).await.map_err(|e| failed(&e))?
-}
-
-fn facts_of(body: &[u8], size: i64) -> Result<Facts, Failure> {
-    let text = unpack(body, size).map_err(|e| Failure::Failed(e.to_string()))?;
-    let document = Document::parse(text.as_bytes()).map_err(|e| Failure::Failed(e.to_string()))?;
-    Ok(document.facts())
-}
-
-/// Fills the columns the document speaks of; true when one of them really changed (contract 03 §6.2).
-fn take_over(system: &mut System, facts: Facts, now: Ts) -> bool {
-    let mut changed = false;
-    let mut set = |column: &mut String, fact: Option<String>| {
-        if let Some(fact) = fact.filter(|fact| fact != column) {
-            *column = fact;
-            changed = true;
-        }
+/// Tells the log how full the queue is when that is worth telling (contract 03 §6.1).
+async fn watch_queue(app: &App) {
+    let state = match inventory::state(&app.db).await {
+        Ok(state) => state,
+        Err(e) => return tracing::warn!(error = %e, "the inventory queue cannot be counted"),
     };
-    set(&mut system.fqdn, facts.fqdn);
-    set(&mut system.ipv4_address, facts.ipv4.map(|a| a.to_string()));
-    set(&mut system.ipv6_address, facts.ipv6.map(|a| a.to_string()));
-    set(&mut system.version, facts.version);
-    if facts.system_type.is_some() && facts.system_type != system.system_type {
-        system.system_type = facts.system_type;
-        changed = true;
+    let (pending, quarantined) = (state.pending, state.quarantined);
+    if quarantined > 100 || pending > 10_000 {
+        tracing::error!(pending, quarantined, "the inventory queue is critically full");
+    } else if quarantined > 10 || pending > 1000 {
+        tracing::warn!(pending, quarantined, "the inventory queue is filling");
     }
-    if changed {
-        system.updated_at = now;
-    }
-    changed
 }

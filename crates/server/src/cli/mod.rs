@@ -4,6 +4,7 @@ pub mod audit;
 pub mod completions;
 pub mod config;
 pub mod demo;
+pub mod inventory;
 pub mod openapi;
 pub mod owner;
 pub mod serve;
@@ -78,6 +79,9 @@ pub enum Command {
     User(UserCommand),
     /// Print who changed what, the newest first
     Audit(AuditArgs),
+    /// Look after inventory documents that could not be used
+    #[command(subcommand)]
+    Inventory(InventoryCommand),
     /// Fill the database with a realistic made-up tree
     Demo(DemoArgs),
     /// Print shell completions
@@ -156,6 +160,23 @@ pub struct AuditArgs {
     /// One JSON object for each line, with the states before and after
     #[arg(long)]
     pub json: bool,
+}
+
+/// `bailiwick inventory …`
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub enum InventoryCommand {
+    /// List the documents that were put aside after three failures, with the reason
+    Quarantine,
+    /// Put documents that were put aside back into the queue
+    Replay(ReplayArgs),
+}
+
+/// `bailiwick inventory replay`
+#[derive(Clone, Copy, Debug, Args)]
+pub struct ReplayArgs {
+    /// Only the entry with this number [default: all]
+    #[arg(long, value_name = "NUMBER")]
+    pub entry: Option<i64>,
 }
 
 /// `bailiwick demo`

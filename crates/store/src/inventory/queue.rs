@@ -1,6 +1,4 @@
-//! Inventory: the durable queue of accepted documents, and the records made of them.
-//!
-//! Bodies are the canonical text, compressed. A body goes from queue to record inside the database.
+//! Accepted documents that wait for the worker, and those it could not use.
 
 use crate::{
     StoreError, Tx,
@@ -9,16 +7,32 @@ use crate::{
 };
 use bailiwick_domain::{SystemId, Ts};
 use sqlx::FromRow;
-use std::time::Duration;
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
 use uuid::Uuid;
 
-pub(crate) const ENQUEUE_MANY: &str = "INSERT INTO inventory_queue \
-     (system_id, received_at, data_hash, data_size, body, next_at) \
-     SELECT v.system_id, v.received_at, v.data_hash, v.data_size, v.body, v.received_at \
-     FROM [[unnest(?::uuid[], ?::timestamptz[], ?::text[], ?::bigint[], ?::bytea[]) WITH ORDINALITY \
+/// A text that the system's latest record has already is not stored again: the entry names that record instead.
+macro_rules! enqueue_from {
+    ($values:literal, $order:literal) => {
+        concat!(
+            "INSERT INTO inventory_queue (system_id, received_at, data_hash, data_size, body, same_as, next_at) \
+             SELECT v.system_id, v.received_at, v.data_hash, v.data_size, \
+             CASE WHEN r.id IS NULL THEN v.body ELSE [['\\x'::bytea||x'']] END, r.id, v.received_at FROM ",
+            $values,
+            " JOIN systems s ON s.id = v.system_id LEFT JOIN system_activity a ON a.system_id = v.system_id \
+             LEFT JOIN inventory_records r ON r.id = a.latest_inventory_id AND r.data_hash = v.data_hash",
+            $order
+        )
+    };
+}
+pub(crate) const ENQUEUE_MANY: &str = enqueue_from!(
+    "[[unnest(?::uuid[], ?::timestamptz[], ?::text[], ?::bigint[], ?::bytea[]) WITH ORDINALITY \
      AS v (system_id, received_at, data_hash, data_size, body, n)\
-     ||(SELECT ? AS system_id, ? AS received_at, ? AS data_hash, ? AS data_size, ? AS body, 1 AS n) v]] \
-     JOIN systems s ON s.id = v.system_id ORDER BY v.n";
+     ||(SELECT ? AS system_id, ? AS received_at, ? AS data_hash, ? AS data_size, ? AS body, 1 AS n) v]]",
+    " ORDER BY v.n"
+);
 /// Claims of all processes one after the other: each sees what the one before it has taken.
 const TAKE_TURN: &str = "SELECT pg_advisory_xact_lock(7263001)";
 /// The oldest waiting entries, those of one system in order: none whose system has an earlier one that somebody works
@@ -29,31 +43,24 @@ pub(crate) const CLAIM: &str = "UPDATE inventory_queue SET claimed_until = ? WHE
      SELECT 1 FROM inventory_queue e WHERE e.system_id = q.system_id AND e.id < q.id \
      AND e.quarantined_at IS NULL AND (e.next_at > ? OR e.claimed_until > ?)) \
      ORDER BY q.id LIMIT ? [[FOR UPDATE||]]) \
-     RETURNING id, system_id, received_at, data_hash, data_size, attempts, claimed_until";
-pub(crate) const BODY: &str = "SELECT body FROM inventory_queue WHERE id = ?";
+     RETURNING id, system_id, received_at, data_hash, data_size, same_as, attempts, claimed_until";
 pub(crate) const RELEASE: &str =
     "UPDATE inventory_queue SET claimed_until = NULL WHERE id = ? AND claimed_until = ?";
 pub(crate) const RELEASE_ALL: &str =
     "UPDATE inventory_queue SET claimed_until = NULL WHERE claimed_until IS NOT NULL";
 pub(crate) const HOLD: &str =
     "SELECT id FROM inventory_queue WHERE id = ? AND claimed_until = ? [[FOR UPDATE||]]";
-pub(crate) const REMOVE: &str = "DELETE FROM inventory_queue WHERE id = ?";
 pub(crate) const RETRY: &str = "UPDATE inventory_queue SET attempts = attempts + 1, next_at = ?, error = ?, \
      claimed_until = NULL WHERE id = ? AND claimed_until = ?";
 pub(crate) const QUARANTINE: &str = "UPDATE inventory_queue SET attempts = attempts + 1, quarantined_at = ?, \
      error = ?, claimed_until = NULL WHERE id = ? AND claimed_until = ?";
-pub(crate) const LATEST_HASH: &str = "SELECT r.id, r.data_hash FROM system_activity a \
-     JOIN inventory_records r ON r.id = a.latest_inventory_id WHERE a.system_id = ?";
-pub(crate) const RECORD: &str = "INSERT INTO inventory_records \
-     (system_id, timestamp, body, data_hash, data_size, processed_at, created_at, updated_at) \
-     SELECT q.system_id, q.received_at, q.body, q.data_hash, q.data_size, \
-     CAST(? AS [[timestamptz||INTEGER]]), CAST(? AS [[timestamptz||INTEGER]]), CAST(? AS [[timestamptz||INTEGER]]) \
-     FROM inventory_queue q WHERE q.id = ? RETURNING id";
-pub(crate) const TOUCH: &str = "UPDATE inventory_records SET timestamp = CASE WHEN timestamp > ? THEN timestamp \
-     ELSE ? END, updated_at = ? WHERE id = ?";
-pub(crate) const LATEST: &str = "SELECT r.id, r.timestamp, r.body, r.data_hash, r.data_size, r.processed_at, \
-     r.has_changes, r.change_count, r.created_at, r.updated_at FROM system_activity a \
-     JOIN inventory_records r ON r.id = a.latest_inventory_id WHERE a.system_id = ?";
+pub(crate) const REPLAY: &str = "UPDATE inventory_queue SET quarantined_at = NULL, attempts = 0, next_at = ?, \
+     error = NULL WHERE quarantined_at IS NOT NULL AND (CAST(? AS bigint) IS NULL OR id = ?)";
+pub(crate) const QUARANTINED: &str = "SELECT q.id, s.system_key, q.received_at, q.quarantined_at, q.data_size, \
+     COALESCE(q.error, '') AS error FROM inventory_queue q JOIN systems s ON s.id = q.system_id \
+     WHERE q.quarantined_at IS NOT NULL AND q.id > ? ORDER BY q.id LIMIT ?";
+pub(crate) const STATE: &str = "SELECT CAST(COUNT(*) - COUNT(quarantined_at) AS bigint), \
+     CAST(COUNT(quarantined_at) AS bigint) FROM inventory_queue";
 
 /// Documents that one SQLite statement enqueues at most; a group is cut into such powers of two.
 const ROWS_AT_ONCE: usize = 32;
@@ -102,15 +109,16 @@ pub async fn enqueue(tx: &mut Tx, mut documents: Vec<Document>) -> Result<(), St
 
 /// On SQLite: a number of rows that is a power of two, so that few texts are prepared.
 async fn enqueue_rows(tx: &mut Tx, documents: Vec<Document>) -> Result<(), StoreError> {
-    let mut q = Q::new(
-        "INSERT INTO inventory_queue (system_id, received_at, data_hash, data_size, body, next_at) \
-         SELECT v.column1, v.column2, v.column3, v.column4, v.column5, v.column2 FROM (VALUES (?, ?, ?, ?, ?)",
+    let rows = ", (?, ?, ?, ?, ?)".repeat(documents.len());
+    let text = enqueue_from!(
+        "(SELECT column1 AS system_id, column2 AS received_at, column3 AS data_hash, column4 AS data_size, \
+         column5 AS body FROM (VALUES ROWS)) v CROSS",
+        ""
     );
-    q.push(&", (?, ?, ?, ?, ?)".repeat(documents.len().saturating_sub(1)));
+    let mut q = Q::new(&text.replacen("ROWS", rows.trim_start_matches(", "), 1));
     for d in documents {
         q.arg(d.system_id).arg(d.received_at).arg(d.data_hash).arg(d.data_size).arg(d.body);
     }
-    q.push(") v CROSS JOIN systems s ON s.id = v.column1");
     q.run(tx).await?;
     Ok(())
 }
@@ -128,6 +136,8 @@ pub struct Claimed {
     pub data_hash: String,
     /// Bytes of the canonical text.
     pub data_size: i64,
+    /// The record that has this text; the entry has no body then.
+    pub same_as: Option<i64>,
     /// Failures so far.
     pub attempts: i64,
     /// End of the lease, which names it.
@@ -141,6 +151,7 @@ struct ClaimedRow {
     received_at: TsCodec,
     data_hash: String,
     data_size: i64,
+    same_as: Option<i64>,
     attempts: i64,
     claimed_until: TsCodec,
 }
@@ -161,16 +172,24 @@ pub async fn claim(tx: &mut Tx, now: Ts, lease: Duration, limit: i64) -> Result<
             received_at: r.received_at.0,
             data_hash: r.data_hash,
             data_size: r.data_size,
+            same_as: r.same_as,
             attempts: r.attempts,
             claimed_until: r.claimed_until.0,
         })
         .collect())
 }
 
-/// The compressed body of an entry; none when the entry is gone.
-pub async fn body(on: impl Into<On<'_>>, entry: &Claimed) -> Result<Option<Vec<u8>>, StoreError> {
-    let row: Option<(Vec<u8>,)> = Q::new(BODY).bind(entry.id).optional(on).await?;
-    Ok(row.map(|r| r.0))
+/// The compressed bodies of entries by id; entries that are gone have none.
+pub async fn bodies(on: impl Into<On<'_>>, ids: &[i64]) -> Result<HashMap<i64, Vec<u8>>, StoreError> {
+    let mut q = Q::new("SELECT id, body FROM inventory_queue WHERE id IN (");
+    q.list(padded(ids)).push(")");
+    Ok(q.all::<(i64, Vec<u8>)>(on).await?.into_iter().collect())
+}
+
+/// A power of two of values, the last one repeated: few different texts, so that they stay prepared.
+pub(super) fn padded<T: Copy>(values: &[T]) -> impl Iterator<Item = T> {
+    let more = values.len().next_power_of_two() - values.len();
+    values.iter().copied().chain(values.last().copied().into_iter().cycle().take(more))
 }
 
 /// Ends every lease; only for a process that has the database for itself.
@@ -191,9 +210,18 @@ pub async fn hold(tx: &mut Tx, entry: &Claimed) -> Result<bool, StoreError> {
     Ok(row.is_some())
 }
 
-/// Removes a finished entry.
-pub async fn remove(tx: &mut Tx, entry: i64) -> Result<(), StoreError> {
-    Q::new(REMOVE).bind(entry).run(tx).await?;
+/// Which of the entries of one claim are still ours; those are held until the transaction ends.
+pub async fn hold_all(tx: &mut Tx, claimed_until: Ts, ids: &[i64]) -> Result<HashSet<i64>, StoreError> {
+    let mut q = Q::new("SELECT id FROM inventory_queue WHERE id IN (");
+    q.list(padded(ids)).push(") AND claimed_until = ? ORDER BY id [[FOR UPDATE||]]").arg(claimed_until);
+    Ok(q.all::<(i64,)>(tx).await?.into_iter().map(|row| row.0).collect())
+}
+
+/// Removes finished entries.
+pub async fn remove(tx: &mut Tx, ids: &[i64]) -> Result<(), StoreError> {
+    let mut q = Q::new("DELETE FROM inventory_queue WHERE id IN (");
+    q.list(padded(ids)).push(")");
+    q.run(tx).await?;
     Ok(())
 }
 
@@ -209,75 +237,67 @@ pub async fn quarantine(tx: &mut Tx, entry: &Claimed, now: Ts, error: &str) -> R
     Ok(())
 }
 
-/// Id and hash of the system's latest record.
-pub async fn latest_hash(on: impl Into<On<'_>>, id: SystemId) -> Result<Option<(i64, String)>, StoreError> {
-    Q::new(LATEST_HASH).bind(id).optional(on).await
+/// How full the queue is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueState {
+    /// Entries that wait or are being worked on.
+    pub pending: i64,
+    /// Entries put aside.
+    pub quarantined: i64,
 }
 
-/// Makes a record of a queue entry. `processed_at`: set for a system's first record, which has nothing to differ from.
-pub async fn record(tx: &mut Tx, entry: i64, processed_at: Option<Ts>, now: Ts) -> Result<i64, StoreError> {
-    let (id,): (i64,) = Q::new(RECORD).bind(processed_at).bind(now).bind(now).bind(entry).one(tx).await?;
-    Ok(id)
+/// Counts the queue.
+pub async fn state(on: impl Into<On<'_>>) -> Result<QueueState, StoreError> {
+    let (pending, quarantined) = Q::new(STATE).one(on).await?;
+    Ok(QueueState { pending, quarantined })
 }
 
-/// The same document again: only the times of the record move.
-pub async fn touch(tx: &mut Tx, record: i64, received_at: Ts, now: Ts) -> Result<(), StoreError> {
-    Q::new(TOUCH).bind(received_at).bind(received_at).bind(now).bind(record).run(tx).await?;
-    Ok(())
-}
-
-/// A stored document (contract 03 §9.1).
-#[derive(Clone, Debug, PartialEq)]
-pub struct Record {
-    /// Ascending in order of creation.
+/// An entry put aside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quarantined {
+    /// Entry.
     pub id: i64,
-    /// Newest receipt of this very document.
-    pub timestamp: Ts,
-    /// Canonical text, compressed.
-    pub body: Vec<u8>,
-    /// Lower-case hex SHA-256 of the canonical text.
-    pub data_hash: String,
+    /// Sender.
+    pub system_key: String,
+    /// Receipt.
+    pub received_at: Ts,
+    /// When it was put aside.
+    pub quarantined_at: Ts,
     /// Bytes of the canonical text.
     pub data_size: i64,
-    /// When it was compared with the one before it.
-    pub processed_at: Option<Ts>,
-    /// Whether that found changes.
-    pub has_changes: bool,
-    /// How many.
-    pub change_count: i64,
-    /// First receipt processed.
-    pub created_at: Ts,
-    /// Last touched.
-    pub updated_at: Ts,
+    /// Why.
+    pub error: String,
 }
 
 #[derive(FromRow)]
-struct RecordRow {
+struct QuarantinedRow {
     id: i64,
-    timestamp: TsCodec,
-    body: Vec<u8>,
-    data_hash: String,
+    system_key: String,
+    received_at: TsCodec,
+    quarantined_at: TsCodec,
     data_size: i64,
-    processed_at: Option<TsCodec>,
-    has_changes: bool,
-    change_count: i64,
-    created_at: TsCodec,
-    updated_at: TsCodec,
+    error: String,
 }
 
-/// The system's latest record.
-pub async fn latest(on: impl Into<On<'_>>, id: SystemId) -> Result<Option<Record>, StoreError> {
-    let row: Option<RecordRow> = Q::new(LATEST).bind(id).optional(on).await?;
-    Ok(row.map(|r| Record {
+/// Entries put aside, in order of receipt, after that entry.
+pub async fn quarantined(
+    on: impl Into<On<'_>>,
+    after: i64,
+    limit: i64,
+) -> Result<Vec<Quarantined>, StoreError> {
+    let rows: Vec<QuarantinedRow> = Q::new(QUARANTINED).bind(after).bind(limit).all(on).await?;
+    let of_row = |r: QuarantinedRow| Quarantined {
         id: r.id,
-        timestamp: r.timestamp.0,
-        body: r.body,
-        data_hash: r.data_hash,
+        system_key: r.system_key,
+        received_at: r.received_at.0,
+        quarantined_at: r.quarantined_at.0,
         data_size: r.data_size,
-        processed_at: r.processed_at.map(|t| t.0),
-        has_changes: r.has_changes,
-        change_count: r.change_count,
-        created_at: r.created_at.0,
-        updated_at: r.updated_at.0,
-    }))
+        error: r.error,
+    };
+    Ok(rows.into_iter().map(of_row).collect())
+}
+
+/// Puts entries back into the queue as if they had just come: that one, or all. Answers how many.
+pub async fn replay(tx: &mut Tx, entry: Option<i64>, now: Ts) -> Result<u64, StoreError> {
+    Q::new(REPLAY).bind(now).bind(entry).bind(entry).run(tx).await
 }

@@ -1,0 +1,20 @@
+//! Inventory: the durable queue of accepted documents ([`queue`]), the records made of them ([`records`]), what changed
+//! between two records ([`diffs`]), and the reads of both.
+//!
+//! Texts are stored compressed. A record's body says what is different from a base, a whole text of the same system
+//! that many records share; so a text is read from two rows at most, however long the history is.
+
+pub mod alerts;
+pub mod diffs;
+pub mod queue;
+pub mod records;
+mod senders;
+
+pub use queue::{
+    Claimed, Document, Quarantined, QueueState, bodies, claim, enqueue, hold, hold_all, quarantine,
+    quarantined, release, release_all, remove, replay, retry, state,
+};
+pub use records::{
+    NewRecord, Packed, Record, Stored, add_base, add_records, latest, latest_of, stored, touch,
+};
+pub use senders::{Sender, hold_senders};
