@@ -88,5 +88,4 @@ api_test!(a_changed_document_adds_a_fraction_of_itself, |t| async move {
         Q::new("SELECT id, data_hash FROM inventory_records ORDER BY id").all(&t.app.db).await.unwrap();
     let hashes: std::collections::HashSet<&String> = found.iter().map(|record| &record.1).collect();
     assert_eq!(hashes.len(), found.len());
-    println!("{:?}: {each} bytes for a changed document of {size}", t.engine);
 });
