@@ -53,7 +53,7 @@ need-build:
 	@scripts/need.sh rust build-essential
 
 need-test: need-build
-	@scripts/need.sh postgresql prometheus-alertmanager curl jq openssl python3 python3-aiosmtpd
+	@scripts/need.sh postgresql prometheus-alertmanager curl jq openssl python3 python3-aiosmtpd poppler-utils
 
 format-check:
 	$(CARGO) fmt --all --check

@@ -18,6 +18,7 @@ is_present() {
     python3-aiosmtpd)
         /usr/bin/python3 -c 'import aiosmtpd.smtp' 2>/dev/null || python3 -c 'import aiosmtpd.smtp' 2>/dev/null
         ;;
+    poppler-utils) has pdftotext ;;
     *) has "$1" ;;
     esac
 }

@@ -14,6 +14,7 @@ mod avatars;
 mod coverage;
 mod demo;
 mod explain;
+mod exports;
 mod http;
 mod imports;
 mod ingest;

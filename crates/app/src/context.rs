@@ -6,6 +6,7 @@ use crate::{
     auth::{self, AddressLimit, KeyedLimit, Keys},
     avatars::Pictures,
     credentials::Credentials,
+    exports::Exports,
     ingest::Ingest,
     inventory,
     mail::{self, Outbox},
@@ -55,6 +56,8 @@ pub struct Inner {
     pub keys: Keys,
     /// Hashing turns and the memory of failed passwords.
     pub passwords: Passwords,
+    /// How many exports may be made and sent at once.
+    pub exports: Exports,
     /// Requests to the token endpoints by client address.
     pub token_requests: AddressLimit,
     /// Turns at decoding pictures.
@@ -109,6 +112,7 @@ impl App {
             keys,
             passwords: Passwords::new(),
             pictures: Pictures::new(),
+            exports: Exports::default(),
             token_requests,
             avatar_requests,
             api_keys,

@@ -12,6 +12,7 @@ pub mod bootstrap;
 pub mod context;
 pub mod credentials;
 pub mod demo;
+pub mod exports;
 pub mod imports;
 pub mod ingest;
 pub mod inventory;

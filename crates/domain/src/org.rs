@@ -146,6 +146,29 @@ pub struct Organization {
     pub deleted: Mark,
 }
 
+/// The client's keys with those of the server over them, as every answer shows `custom_data` (contract 02 §3.1).
+/// `updated` is the organization of the last updater and when that was.
+pub fn shown_custom_data(
+    client: Map<String, Value>,
+    org_type: OrgType,
+    parent: Option<OrgId>,
+    created_at: Ts,
+    updated: Option<(OrgId, Ts)>,
+) -> Map<String, Value> {
+    let mut shown = client;
+    let mut put = |key: &str, value: Value| {
+        shown.insert(key.to_owned(), value);
+    };
+    put("type", org_type.as_str().into());
+    put("createdBy", parent.map_or(Value::Null, |id| id.to_string().into()));
+    put("createdAt", created_at.rfc3339(0).into());
+    if let Some((by, at)) = updated {
+        put("updatedBy", by.to_string().into());
+        put("updatedAt", at.rfc3339(0).into());
+    }
+    shown
+}
+
 /// What other objects show of an organization.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OrgRef {

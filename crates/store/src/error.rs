@@ -20,6 +20,9 @@ pub enum StoreError {
     /// A statement was put together wrongly.
     #[error("{0}")]
     Misuse(&'static str),
+    /// The rows asked for are more than the reader wants to hold.
+    #[error("the rows weigh more than allowed")]
+    TooHeavy,
     /// The SQLite file is in use by another process.
     #[error("{0}")]
     Locked(String),

@@ -16,6 +16,7 @@ pub mod credentials;
 pub mod db;
 pub mod demo;
 pub mod error;
+pub mod exports;
 pub mod identities;
 pub mod imports;
 pub mod inventory;

@@ -3,6 +3,7 @@
 
 pub mod counts;
 pub mod destroy;
+pub mod export;
 pub mod list;
 pub mod lookup;
 pub mod marks;

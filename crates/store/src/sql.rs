@@ -8,6 +8,7 @@
 
 use crate::{Db, Tx, db::Engine, error::StoreError, time::TsCodec};
 use bailiwick_domain::Ts;
+use futures_util::TryStreamExt;
 use sqlx::{
     Arguments, AssertSqlSafe, FromRow,
     postgres::{PgArguments, PgRow},
@@ -168,6 +169,39 @@ impl Q {
                 Tx::Lite(tx, ..) => Ok(lite(self)?.fetch_all(&mut **tx).await?),
             },
         }
+    }
+
+    /// All rows, as long as they weigh no more than `budget` together. They are weighed as they arrive, so no more than
+    /// that is ever held.
+    ///
+    /// # Errors
+    /// [`StoreError::TooHeavy`] beyond the budget.
+    pub(crate) async fn all_within<T: Row>(
+        self,
+        db: &Db,
+        budget: usize,
+        weight: impl Fn(&T) -> usize,
+    ) -> Result<Vec<T>, StoreError> {
+        let (pg_query, lite_query);
+        let mut rows = match &db.engine {
+            Engine::Pg(pool) => {
+                pg_query = pg(self)?;
+                pg_query.fetch(pool)
+            }
+            Engine::Lite { read, .. } => {
+                lite_query = lite(self)?;
+                lite_query.fetch(read)
+            }
+        };
+        let (mut all, mut sum) = (Vec::new(), 0_usize);
+        while let Some(row) = rows.try_next().await? {
+            sum = sum.saturating_add(weight(&row));
+            if sum > budget {
+                return Err(StoreError::TooHeavy);
+            }
+            all.push(row);
+        }
+        Ok(all)
     }
 
     /// The row, if there is one.

@@ -1,6 +1,7 @@
 //! Users. Their effective state comes from the row and, by join, from the organization. Lists are in
 //! [`list`], marks and removal in [`life`], numbers in [`figures`].
 
+pub mod export;
 pub mod figures;
 pub mod life;
 pub mod list;

@@ -2,6 +2,7 @@
 
 pub mod api_keys;
 pub mod avatars;
+pub mod exports;
 pub mod health;
 pub mod imports;
 pub mod me;

@@ -33,7 +33,7 @@ pub async fn list(
     Ok(Answer::ok(format!("{} retrieved successfully", family.plural()), list))
 }
 
-fn query(params: &Params) -> ListQuery {
+pub(super) fn query(params: &Params) -> ListQuery {
     ListQuery {
         page: params.page(PAGE_SIZE),
         search: params.one("search").unwrap_or_default().to_owned(),

@@ -31,7 +31,7 @@ pub async fn list(State(app): State<App>, Who(caller): Who, params: Params) -> O
     Ok(Answer::ok("systems retrieved successfully", list))
 }
 
-fn query(params: &Params) -> SystemQuery {
+pub(super) fn query(params: &Params) -> SystemQuery {
     let direction = SortDirection::parse(params.one("sort_direction").unwrap_or_default());
     let order = SystemOrder::parse(params.one("sort_by").unwrap_or_default());
     SystemQuery { filter: filter(params), order: order.map(|o| (o, direction)), page: params.page(PAGE_SIZE) }

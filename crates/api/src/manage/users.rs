@@ -27,7 +27,7 @@ pub async fn list(State(app): State<App>, Who(caller): Who, params: Params) -> O
     Ok(Answer::ok("users retrieved successfully", list))
 }
 
-fn query(params: &Params) -> ListQuery {
+pub(super) fn query(params: &Params) -> ListQuery {
     ListQuery {
         page: params.page(PAGE_SIZE),
         search: params.one("search").unwrap_or_default().to_owned(),

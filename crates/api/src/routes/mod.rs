@@ -264,6 +264,9 @@ impl Route {
     }
 }
 
+/// What exports are.
+const EXPORT: &[&str] = &["text/csv", "application/pdf"];
+
 async fn pending(_: Request) -> Response {
     crate::error::Failure::from(Error::NotImplemented).into_response()
 }

@@ -1,8 +1,8 @@
 //! The three organization families, the flat organization list and the VAT validator.
 
-use super::{Credential::Session, Gate, Route, delete, get, imports, patch, post, put};
+use super::{Credential::Session, EXPORT, Gate, Route, delete, get, imports, patch, post, put};
 use crate::{
-    manage::organizations,
+    manage::{exports, organizations},
     wire::{
         organization_figures::{StatsOutput, TotalOutput},
         organization_state::{DeletedOutput, ReactivatedOutput, RestoredOutput, SuspendedOutput},
@@ -19,7 +19,7 @@ struct Names {
     read: &'static [Permission],
     manage: &'static [Permission],
     destroy: &'static [Permission],
-    failed: [&'static str; 12],
+    failed: [&'static str; 13],
 }
 
 macro_rules! names {
@@ -44,6 +44,7 @@ macro_rules! names {
                 concat!("failed to get ", $one, " stats"),
                 concat!("failed to retrieve ", $many, " totals"),
                 concat!("failed to retrieve ", $many, " trend"),
+                concat!("failed to export ", $many),
             ],
         }
     };
@@ -110,7 +111,11 @@ fn family(n: &Names) -> Vec<Route> {
             .gives::<TotalOutput>()
             .to(organizations::totals),
         get(format!("{p}/trend"), format!("get{many}Trend")).needs(n.read).failing(f[11]),
-        get(format!("{p}/export"), format!("export{many}")).needs(n.read),
+        get(format!("{p}/export"), format!("export{many}"))
+            .needs(n.read)
+            .failing(f[12])
+            .gives_file(EXPORT)
+            .to(exports::organizations),
         get(&id, format!("get{one}"))
             .gate(own)
             .failing(f[2])

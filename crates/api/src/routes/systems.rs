@@ -1,8 +1,8 @@
 //! Systems and their inventory, management side.
 
-use super::{Credential::Session, Route, delete, get, patch, post, put};
+use super::{Credential::Session, EXPORT, Route, delete, get, patch, post, put};
 use crate::{
-    manage::systems,
+    manage::{exports, systems},
     wire::{
         inventory::RecordOutput,
         systems::{
@@ -29,7 +29,7 @@ pub(super) fn rows() -> Vec<Route> {
             .to(systems::create),
         get("/systems/totals", "getSystemsTotals").needs(READ),
         get("/systems/trend", "getSystemsTrend").needs(READ),
-        get("/systems/export", "exportSystems").needs(READ),
+        get("/systems/export", "exportSystems").needs(READ).gives_file(EXPORT).to(exports::systems),
         get("/systems/{id}", "getSystem")
             .needs(READ)
             .failing(FAILED)

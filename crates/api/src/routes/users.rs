@@ -1,8 +1,8 @@
 //! Users.
 
-use super::{Credential::Session, Route, delete, get, imports, patch, post, put};
+use super::{Credential::Session, EXPORT, Route, delete, get, imports, patch, post, put};
 use crate::{
-    manage::{avatars, users},
+    manage::{avatars, exports, users},
     wire::{
         figures::{TrendOutput, UserTotals},
         roles::UserFilters,
@@ -23,7 +23,7 @@ pub(super) fn rows() -> Vec<Route> {
             .to(users::create),
         get("/users/totals", "getUsersTotals").needs(&[ReadUsers]).gives::<UserTotals>().to(users::totals),
         get("/users/trend", "getUsersTrend").needs(&[ReadUsers]).gives::<TrendOutput>().to(users::trend),
-        get("/users/export", "exportUsers").needs(&[ReadUsers]),
+        get("/users/export", "exportUsers").needs(&[ReadUsers]).gives_file(EXPORT).to(exports::users),
         get("/users/{id}", "getUser").needs(&[ReadUsers]).gives::<UserOutput>().to(users::show),
         put("/users/{id}", "updateUser")
             .needs(&[ManageUsers])

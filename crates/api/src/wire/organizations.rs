@@ -2,7 +2,10 @@
 
 use crate::envelope::Pagination;
 use bailiwick_app::organizations::{Listed, OrganizationBody};
-use bailiwick_domain::{OrgType, Organization, Page, Ts, org};
+use bailiwick_domain::{
+    OrgType, Organization, Page, Ts,
+    org::{self, shown_custom_data},
+};
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -80,7 +83,7 @@ pub struct OrganizationOutput {
     pub description: String,
     /// Client keys, then `type`, `createdBy`, `createdAt` and, after a PUT, `updatedBy`, `updatedAt`.
     #[schema(value_type = Object)]
-    pub custom_data: CustomData,
+    pub custom_data: Map<String, Value>,
     /// Creation.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Ts,
@@ -140,13 +143,13 @@ impl From<Organization> for OrganizationOutput {
             logto_id: o.id.to_string(),
             name: o.name,
             description: o.description,
-            custom_data: CustomData {
-                client: o.custom_data,
-                org_type: o.org_type,
-                parent: o.parent_id.map(|id| id.to_string()),
-                created_at: o.created_at,
-                updated: o.updated_by_org_id.map(|id| (id.to_string(), o.updated_at)),
-            },
+            custom_data: shown_custom_data(
+                o.custom_data,
+                o.org_type,
+                o.parent_id,
+                o.created_at,
+                o.updated_by_org_id.map(|id| (id, o.updated_at)),
+            ),
             created_at: o.created_at,
             updated_at: o.updated_at,
             logto_synced_at: None,
@@ -174,33 +177,6 @@ impl From<Listed> for OrganizationOutput {
             applications_count: n.applications,
         };
         OrganizationOutput { counts: Some(counts), ..listed.organization.into() }
-    }
-}
-
-/// Client keys with the server's merged in (contract 02 §3.1).
-#[derive(Debug)]
-pub struct CustomData {
-    client: Map<String, Value>,
-    org_type: OrgType,
-    parent: Option<String>,
-    created_at: Ts,
-    updated: Option<(String, Ts)>,
-}
-
-impl Serialize for CustomData {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        for (key, value) in &self.client {
-            map.serialize_entry(key, value)?;
-        }
-        map.serialize_entry("type", self.org_type.as_str())?;
-        map.serialize_entry("createdBy", &self.parent)?;
-        map.serialize_entry("createdAt", &self.created_at.rfc3339(0))?;
-        if let Some((by, at)) = &self.updated {
-            map.serialize_entry("updatedBy", by)?;
-            map.serialize_entry("updatedAt", &at.rfc3339(0))?;
-        }
-        map.end()
     }
 }
 

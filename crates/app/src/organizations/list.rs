@@ -37,21 +37,31 @@ pub struct Listed {
 
 /// One page of the family inside the caller's hierarchy.
 pub async fn list(app: &App, caller: &Caller, family: OrgType, query: ListQuery) -> Result<Page<Listed>> {
-    let resource = resource_of(family).ok_or(Refusal::Gate)?;
-    let scope = list_scope(caller, resource)?;
-    let filter = Filter {
-        states: listing::states(&query.status),
-        created_by: listing::ids(&query.created_by),
-        within: within(app, &scope, family, &query).await?,
-        search: query.search,
-    };
-    let order = order(&query.sort_by, query.direction);
+    let (scope, filter, order) = prepare(app, caller, family, &query).await?;
     let page = organizations::list(&app.db, family, &scope, &filter, order, query.page).await?;
     let mut counts = organizations::counts_of(&app.db, family, page.rows.iter().map(|o| o.id)).await?;
     Ok(page.map(|organization| Listed {
         counts: counts.remove(&organization.id).unwrap_or_default(),
         organization,
     }))
+}
+
+/// Which rows the caller asks for, and in which order.
+pub(crate) async fn prepare(
+    app: &App,
+    caller: &Caller,
+    family: OrgType,
+    query: &ListQuery,
+) -> Result<(Scope, Filter, Order)> {
+    let resource = resource_of(family).ok_or(Refusal::Gate)?;
+    let scope = list_scope(caller, resource)?;
+    let filter = Filter {
+        states: listing::states(&query.status),
+        created_by: listing::ids(&query.created_by),
+        within: within(app, &scope, family, query).await?,
+        search: query.search.clone(),
+    };
+    Ok((scope, filter, order(&query.sort_by, query.direction)))
 }
 
 fn order(sort_by: &str, direction: SortDirection) -> Order {

@@ -14,6 +14,7 @@ pub use bailiwick_store::organizations::Stats;
 pub use create::create;
 pub use destroy::destroy;
 pub use figures::{family_total, stats};
+pub(crate) use list::prepare;
 pub use list::{ListQuery, Listed, list};
 pub use state::{Move, Moved, change_state};
 pub use update::update;

@@ -17,8 +17,8 @@ pub use unregister::unregister;
 pub use update::{Change, update};
 
 use crate::App;
-use bailiwick_domain::{Error, Page, PageRequest, Result, SortDirection, System, SystemId};
-use bailiwick_policy::{Action, Caller, Resource, decide, list_scope};
+use bailiwick_domain::{Error, Page, PageRequest, Result, SortDirection, System, SystemId, Ts};
+use bailiwick_policy::{Action, Caller, Resource, Scope, decide, list_scope};
 use bailiwick_store::systems::{self, SystemRecord};
 
 pub use systems::{StatusFilter, SystemFilter, SystemOrder, VersionFilter};
@@ -39,6 +39,17 @@ const FILTER_VALUES: usize = 1000;
 
 /// `GET /systems`.
 pub async fn list(app: &App, caller: &Caller, query: SystemQuery) -> Result<Page<System>> {
+    let (scope, order, cutoff) = prepare(app, caller, &query)?;
+    let page = systems::list(&app.db, &scope, &query.filter, order, query.page, cutoff).await?;
+    Ok(page.map(|record| record.system))
+}
+
+/// Which systems the caller may ask for, in which order, and when a heartbeat is too old.
+pub(crate) fn prepare(
+    app: &App,
+    caller: &Caller,
+    query: &SystemQuery,
+) -> Result<(Scope, (SystemOrder, SortDirection), Ts)> {
     let scope = list_scope(caller, Resource::Systems)?;
     let f = &query.filter;
     let longest = [
@@ -52,9 +63,7 @@ pub async fn list(app: &App, caller: &Caller, query: SystemQuery) -> Result<Page
         return Err(Error::bad_request("too many filter values"));
     }
     let order = query.order.unwrap_or((SystemOrder::CreatedAt, SortDirection::Desc));
-    let cutoff = app.now().minus(app.settings.systems.liveness_timeout);
-    let page = systems::list(&app.db, &scope, &query.filter, order, query.page, cutoff).await?;
-    Ok(page.map(|record| record.system))
+    Ok((scope, order, app.now().minus(app.settings.systems.liveness_timeout)))
 }
 
 /// `GET /systems/{id}`; a malformed id is one that does not exist.

@@ -3,7 +3,7 @@
 use super::{UserView, distinct, view};
 use crate::{App, listing};
 use bailiwick_domain::{OrgId, Page, PageRequest, Result, SortDirection};
-use bailiwick_policy::{Caller, Resource, list_scope};
+use bailiwick_policy::{Caller, Resource, Scope, list_scope};
 use bailiwick_store::users::{self, Filter, Order, Sort};
 
 /// The query as sent.
@@ -29,6 +29,14 @@ pub struct ListQuery {
 
 /// One page of the users inside the caller's hierarchy, himself included.
 pub async fn list(app: &App, caller: &Caller, query: ListQuery) -> Result<Page<UserView>> {
+    let page = query.page;
+    let (scope, filter, order) = prepare(app, caller, query)?;
+    let page = users::list(&app.db, &scope, &filter, order, page).await?;
+    Ok(page.map(|placed| view(app, caller, placed)))
+}
+
+/// Which users the caller asks for, and in which order.
+pub(crate) fn prepare(app: &App, caller: &Caller, query: ListQuery) -> Result<(Scope, Filter, Order)> {
     let scope = list_scope(caller, Resource::Users)?;
     // A key that the catalogue does not know is hidden everywhere, so it finds nobody.
     let known = |id: &String| app.catalogue.user_role(id).is_some();
@@ -41,9 +49,7 @@ pub async fn list(app: &App, caller: &Caller, query: ListQuery) -> Result<Page<U
         roles,
         created_by: listing::ids(&query.created_by),
     };
-    let order = order(&query.sort_by, query.direction);
-    let page = users::list(&app.db, &scope, &filter, order, query.page).await?;
-    Ok(page.map(|placed| view(app, caller, placed)))
+    Ok((scope, filter, order(&query.sort_by, query.direction)))
 }
 
 fn order(sort_by: &str, direction: SortDirection) -> Order {

@@ -16,6 +16,7 @@ mod update;
 pub use create::create;
 pub use figures::{Choices, Trend, choices, totals, trend};
 pub use life::{delete, destroy, reactivate, restore, suspend};
+pub(crate) use list::prepare;
 pub use list::{ListQuery, list};
 pub use own::{OwnInfo, change_own_info};
 pub use password::set_password;

@@ -61,6 +61,14 @@ pub enum Sort {
     CreatorName,
 }
 
+impl Order {
+    /// Appends ` ORDER BY …`.
+    pub(super) fn push(self, q: &mut Q) {
+        let (column, is_nullable) = self.by.column();
+        push_order(q, column, is_nullable, self.direction, "o.id");
+    }
+}
+
 impl Sort {
     const fn column(self) -> (&'static str, bool) {
         match self {
@@ -154,7 +162,7 @@ fn push_within(q: &mut Q, within: Option<&Vec<Within>>) {
     q.push(")");
 }
 
-fn push_where(q: &mut Q, family: OrgType, scope: &Scope, filter: &Filter) {
+pub(super) fn push_where(q: &mut Q, family: OrgType, scope: &Scope, filter: &Filter) {
     q.push(" WHERE o.type = ?").arg(family.as_str());
     push_scope(q, "o", "id", scope);
     push_states(q, filter.states, "o.eff_suspended_at", "o.eff_deleted_at");
@@ -187,8 +195,7 @@ pub async fn list(
         "SELECT {COLUMNS} FROM organizations o LEFT JOIN organizations c ON c.id = o.creator_org_id"
     ));
     push_where(&mut q, family, scope, filter);
-    let (column, is_nullable) = order.by.column();
-    push_order(&mut q, column, is_nullable, order.direction, "o.id");
+    order.push(&mut q);
     q.push(" LIMIT ? OFFSET ?").arg(page.page_size).arg(page.offset());
     let rows: Vec<Row> = q.all(db).await?;
     let rows = rows.into_iter().map(Row::into_organization).collect::<Result<_, _>>()?;

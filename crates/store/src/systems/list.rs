@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     Db, StoreError,
+    exports::{Bounds, Found},
     organizations::totals,
     scope::push_scope,
     sql::{Arg, Q},
@@ -47,6 +48,8 @@ struct Spec<'a> {
     direction: SortDirection,
     /// A heartbeat at or before it is too old.
     cutoff: Ts,
+    /// Most bytes of text an export may read; none = a page, which is short.
+    budget: Option<usize>,
 }
 
 /// A page of the systems in scope with the true total. `cutoff` is now minus the liveness timeout.
@@ -59,7 +62,7 @@ pub async fn list(
     cutoff: Ts,
 ) -> Result<Page<SystemRecord>, StoreError> {
     let expanded = expand(db, filter).await?;
-    let spec = Spec { scope, filter, expanded: &expanded, order, direction, cutoff };
+    let spec = Spec { scope, filter, expanded: &expanded, order, direction, cutoff, budget: None };
     let (rows, total) = if request.offset() == 0 {
         let (rows, total) = tokio::join!(spec.page(db, request), spec.total(db));
         (rows?, total?)
@@ -71,6 +74,26 @@ pub async fn list(
     };
     let rows = rows.into_iter().map(SystemRecord::try_from).collect::<Result<Vec<_>, _>>()?;
     Ok(Page { rows, total, request })
+}
+
+/// All systems in scope that match, as the list has them, without `custom_data`.
+pub async fn export(
+    db: &Db,
+    scope: &Scope,
+    filter: &SystemFilter,
+    (order, direction): (SystemOrder, SortDirection),
+    bounds: Bounds,
+    cutoff: Ts,
+) -> Result<Found<SystemRecord>, StoreError> {
+    let expanded = expand(db, filter).await?;
+    let budget = Some(bounds.bytes);
+    let spec = Spec { scope, filter, expanded: &expanded, order, direction, cutoff, budget };
+    let total = spec.total(db).await?;
+    if total > bounds.rows {
+        return Ok(Found::TooMany(total));
+    }
+    let rows = spec.page(db, PageRequest { page: 1, page_size: bounds.rows + 1 }).await;
+    Found::of(rows.and_then(|rows| rows.into_iter().map(SystemRecord::try_from).collect()), bounds)
 }
 
 /// Types of the organizations whose subtrees the filter means: the type says by which column.
@@ -103,12 +126,12 @@ impl Spec<'_> {
     async fn page(&self, db: &Db, request: PageRequest) -> Result<Vec<Row>, StoreError> {
         let (mut offset, mut wanted) = (request.offset(), request.page_size);
         if self.order != SystemOrder::Status {
-            return self.page_query(None, wanted, offset).all(db).await;
+            return self.read(db, self.page_query(None, wanted, offset), &[]).await;
         }
         let mut rows: Vec<Row> = Vec::new();
         for run in self.runs() {
             let run = Some(Run::Of(run));
-            let found: Vec<Row> = self.page_query(run, wanted, offset).all(db).await?;
+            let found = self.read(db, self.page_query(run, wanted, offset), &rows).await?;
             if found.is_empty() {
                 if offset > 0 {
                     offset = offset.saturating_sub(self.count(db, run).await?);
@@ -125,6 +148,13 @@ impl Spec<'_> {
         Ok(rows)
     }
 
+    /// What a statement finds, within what the rows before it leave of the budget.
+    async fn read(&self, db: &Db, q: Q, before: &[Row]) -> Result<Vec<Row>, StoreError> {
+        let Some(budget) = self.budget else { return q.all(db).await };
+        let spent = before.iter().map(Row::weight).sum();
+        q.all_within(db, budget.saturating_sub(spent), Row::weight).await
+    }
+
     /// The statuses that can appear, in order.
     fn runs(&self) -> Vec<SystemStatus> {
         let asked = self.filter.statuses.as_deref().unwrap_or_default();
@@ -139,7 +169,11 @@ impl Spec<'_> {
 
     /// The ids of the page first, by the index alone where possible; what is shown of them afterwards.
     fn page_query(&self, run: Option<Run>, limit: u64, offset: u64) -> Q {
-        let mut q = Q::new(concat!("SELECT ", row_columns!(), " FROM ("));
+        let mut q = Q::new(if self.budget.is_some() {
+            concat!("SELECT ", row_columns!("[[CAST('{}' AS jsonb)||'{}']] AS custom_data"), " FROM (")
+        } else {
+            concat!("SELECT ", row_columns!(), " FROM (")
+        });
         if run == Some(Run::Of(SystemStatus::Suspended)) {
             // Either half in order, so that neither is read beyond the page.
             let reach = limit.saturating_add(offset);

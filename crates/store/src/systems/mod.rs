@@ -10,7 +10,7 @@ mod list;
 mod row;
 
 pub use filter::{StatusFilter, SystemFilter, SystemOrder, VersionFilter};
-pub use list::list;
+pub use list::{export, list};
 pub use row::SystemRecord;
 
 use crate::{

@@ -10,14 +10,20 @@ use serde_json::{Map, Value};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-/// Columns of [`Row`], from systems `s`, its organization `o`, its activity `a` and the creator's organization `c`.
+/// Columns of [`Row`], from systems `s`, its organization `o`, its activity `a` and the creator's organization `c`;
+/// `custom_data` may be read as something shorter.
 macro_rules! row_columns {
     () => {
-        "s.id, s.name, s.type AS system_type, s.fqdn, s.ipv4_address, s.ipv6_address, s.version, s.custom_data, \
+        row_columns!("s.custom_data")
+    };
+    ($custom_data:literal) => {
+        concat!(
+            "s.id, s.name, s.type AS system_type, s.fqdn, s.ipv4_address, s.ipv6_address, s.version, ", $custom_data, ", \
          s.system_key, s.notes, s.created_by, s.created_at, s.updated_at, s.registered_at, s.suspended_at, \
          s.deleted_at, o.id AS org_id, o.name AS org_name, o.type AS org_type, o.p2 AS org_p2, o.p3 AS org_p3, \
          o.eff_suspended_at, o.eff_suspended_by, o.eff_deleted_at, o.eff_deleted_by, c.name AS creator_org_name, \
          a.last_heartbeat, a.last_inventory"
+        )
     };
 }
 pub(super) use row_columns;
@@ -52,6 +58,13 @@ pub(super) struct Row {
     creator_org_name: Option<String>,
     last_heartbeat: Option<TsCodec>,
     last_inventory: Option<TsCodec>,
+}
+
+impl Row {
+    /// Bytes of the texts that clients can make long.
+    pub(super) fn weight(&self) -> usize {
+        self.name.len() + self.notes.len() + self.fqdn.len() + self.version.len()
+    }
 }
 
 /// A system and what the rules must know besides.

@@ -55,6 +55,19 @@ pub enum Sort {
 const SUSPENDED: &str = "COALESCE(u.suspended_at, o.eff_suspended_at)";
 const DELETED: &str = "COALESCE(u.deleted_at, o.eff_deleted_at)";
 
+impl Order {
+    /// Appends the organizations and ` WHERE … ORDER BY …` to a `SELECT … FROM users u `; `more` are further joins.
+    pub(super) fn push(self, q: &mut Q, more: &str, scope: &Scope, filter: &Filter) {
+        // Every user has an organization. Where the rows follow an index of users, the outer join keeps SQLite from
+        // filtering all organizations beforehand.
+        q.push(if self.by == Sort::Organization { "JOIN" } else { "[[JOIN||LEFT JOIN]]" });
+        q.push(" organizations o ON o.id = u.organization_id").push(more);
+        push_where(q, scope, filter);
+        let (column, is_nullable) = self.by.column();
+        push_order(q, column, is_nullable, self.direction, "u.id");
+    }
+}
+
 impl Sort {
     const fn column(self) -> (&'static str, bool) {
         match self {
@@ -120,7 +133,8 @@ fn push_where(q: &mut Q, scope: &Scope, filter: &Filter) {
     push_creators(q, "u", filter.created_by.as_ref());
 }
 
-async fn total(db: &Db, scope: &Scope, filter: &Filter) -> Result<u64, StoreError> {
+/// How many users inside the scope match.
+pub(super) async fn total(db: &Db, scope: &Scope, filter: &Filter) -> Result<u64, StoreError> {
     if *filter == Filter::default() {
         return Ok(totals(db, scope).await?.users);
     }
@@ -144,15 +158,7 @@ pub async fn list(
         return Ok(Page { rows: Vec::new(), total, request: page });
     }
     let mut q = Q::new(concat!("SELECT ", columns!(), " FROM users u "));
-    // Every user has an organization. Where the page follows an index of users, the outer join keeps SQLite from
-    // filtering all organizations beforehand.
-    q.push(if order.by == Sort::Organization { "JOIN" } else { "[[JOIN||LEFT JOIN]]" });
-    q.push(
-        " organizations o ON o.id = u.organization_id LEFT JOIN organizations c ON c.id = u.creator_org_id",
-    );
-    push_where(&mut q, scope, filter);
-    let (column, is_nullable) = order.by.column();
-    push_order(&mut q, column, is_nullable, order.direction, "u.id");
+    order.push(&mut q, " LEFT JOIN organizations c ON c.id = u.creator_org_id", scope, filter);
     q.push(" LIMIT ? OFFSET ?").arg(page.page_size).arg(page.offset());
     let rows: Vec<Row> = q.all(db).await?;
     let rows = rows.into_iter().map(Row::into_placed).collect::<Result<_, _>>()?;

@@ -1,0 +1,96 @@
+//! Exports: the query of a list, answered with a file (contract 01 §5.8, 02 §7, 03 §2.9).
+
+use super::{organizations, systems, users};
+use crate::{
+    Uncompressed,
+    error::Outcome,
+    extract::{Family, Params, Who},
+};
+use axum::{
+    body::Body,
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use bailiwick_app::{
+    App,
+    exports::{self, Asked, File},
+};
+use bailiwick_domain::{Error, OrgType, SortDirection};
+use http::{HeaderValue, header};
+
+/// Filters by the names of their keys.
+struct Keys {
+    /// One value, the first; blank = no filter.
+    texts: &'static [&'static str],
+    /// Each value counts, whatever it is.
+    lists: &'static [&'static str],
+}
+
+const DISTRIBUTORS: Keys = Keys { texts: &["search"], lists: &["status", "created_by"] };
+const BELOW: Keys = Keys { texts: &["search"], lists: &["status", "created_by", "organization_id"] };
+const USERS: Keys = Keys { texts: &["search"], lists: &["status", "organization_id", "role", "created_by"] };
+const SYSTEMS: Keys = Keys {
+    texts: &["search", "name", "system_key"],
+    lists: &["type", "version", "status", "created_by", "organization_id"],
+};
+
+fn asked(params: &Params, keys: &Keys) -> Asked {
+    let texts = keys.texts.iter().filter_map(|key| Some((*key, params.text(key)?.to_owned())));
+    let lists = keys.lists.iter().flat_map(|key| params.many(key).into_iter().map(|value| (*key, value)));
+    let mut filters: Vec<_> = texts.chain(lists).map(|(key, value)| (key.to_owned(), value)).collect();
+    let hierarchy = "include_hierarchy";
+    if keys.lists.contains(&"organization_id") && params.is_true(hierarchy) {
+        filters.push((hierarchy.to_owned(), "true".to_owned()));
+    }
+    Asked { format: params.one("format").unwrap_or_default().to_owned(), filters }
+}
+
+/// Descending unless the client says otherwise; lists ascend.
+fn direction(params: &Params) -> SortDirection {
+    match params.one("sort_direction") {
+        Some("asc") => SortDirection::Asc,
+        _ => SortDirection::Desc,
+    }
+}
+
+/// `GET /{p}/export`.
+pub async fn organizations(
+    State(app): State<App>,
+    Who(caller): Who,
+    Family(family): Family,
+    params: Params,
+) -> Outcome<Response> {
+    let mut query = organizations::query(&params);
+    query.direction = direction(&params);
+    let keys = if family == OrgType::Distributor { &DISTRIBUTORS } else { &BELOW };
+    let file = exports::organizations(&app, &caller, family, query, asked(&params, keys)).await?;
+    download(file)
+}
+
+/// `GET /users/export`.
+pub async fn users(State(app): State<App>, Who(caller): Who, params: Params) -> Outcome<Response> {
+    let mut query = users::query(&params);
+    query.direction = direction(&params);
+    download(exports::users(&app, &caller, query, asked(&params, &USERS)).await?)
+}
+
+/// `GET /systems/export`.
+pub async fn systems(State(app): State<App>, Who(caller): Who, params: Params) -> Outcome<Response> {
+    let mut query = systems::query(&params);
+    query.order = query.order.map(|(by, _)| (by, direction(&params)));
+    download(exports::systems(&app, &caller, query, asked(&params, &SYSTEMS)).await?)
+}
+
+/// The file as it is: compressed it would lose `Content-Length`, which these answers promise.
+fn download(file: File) -> Outcome<Response> {
+    let length = HeaderValue::from(file.bytes.len());
+    let disposition = format!("attachment; filename=\"{}\"", file.name);
+    let disposition = HeaderValue::from_str(&disposition).map_err(Error::internal)?;
+    let mut response = Body::from(file.bytes).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(file.format.media_type()));
+    headers.insert(header::CONTENT_LENGTH, length);
+    headers.insert(header::CONTENT_DISPOSITION, disposition);
+    response.extensions_mut().insert(Uncompressed);
+    Ok(response)
+}

@@ -1,0 +1,233 @@
+//! Exports (contract 01 §5.8, 02 §7, 03 §2.9): the rows of a list as one CSV or PDF file.
+//!
+//! An answer needs `Content-Length`, so a file is made whole before it is sent. What that may take is bounded three
+//! times: rows and bytes that are read ([`BOUNDS`]), bytes that are written, and how many files exist at once, those
+//! included that wait to be made and those still on their way to a client ([`Exports`]). Rendering runs off the request
+//! threads; a row is dropped as soon as it is written.
+
+mod rows;
+
+pub use rows::{organizations, systems, users};
+
+use crate::App;
+use bailiwick_domain::{Error, Result, Ts};
+use bailiwick_export::{Cover, Faces, Fault, MAX_BYTES};
+use bailiwick_policy::Caller;
+use bailiwick_store::exports::{Bounds, Found};
+use bytes::Bytes;
+use serde_json::json;
+use std::{sync::Arc, time::Duration};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Most rows of an export (contract 02 §7), and most bytes of text in them.
+const BOUNDS: Bounds = Bounds { rows: 10_000, bytes: MAX_BYTES / 2 };
+/// Files that exist at once: waiting, being made, being sent. More are refused.
+const PLACES: usize = 16;
+/// Files being made at once.
+const TURNS: usize = 2;
+/// How long a request waits for its turn.
+const LONGEST_WAIT: Duration = Duration::from_secs(15);
+
+/// Places and turns.
+#[derive(Debug)]
+pub struct Exports {
+    places: Arc<Semaphore>,
+    turns: Arc<Semaphore>,
+}
+
+impl Default for Exports {
+    fn default() -> Exports {
+        Exports { places: Arc::new(Semaphore::new(PLACES)), turns: Arc::new(Semaphore::new(TURNS)) }
+    }
+}
+
+/// A place, and the turn of whoever holds it.
+struct Admission {
+    place: OwnedSemaphorePermit,
+    turn: OwnedSemaphorePermit,
+}
+
+impl Exports {
+    async fn admit(&self) -> Result<Admission> {
+        let busy = |log: &str| Error::Unavailable {
+            message: "service temporarily unavailable".into(),
+            log: log.into(),
+        };
+        let place = self.places.clone().try_acquire_owned().map_err(|_| busy("too many exports at once"))?;
+        let turn = tokio::time::timeout(LONGEST_WAIT, self.turns.clone().acquire_owned())
+            .await
+            .map_err(|_| busy("exports before this one take too long"))?
+            .map_err(|_| busy("exports have ended"))?;
+        Ok(Admission { place, turn })
+    }
+
+    /// Takes all places, as that many slow clients would.
+    #[doc(hidden)]
+    pub fn occupy(&self) -> Vec<OwnedSemaphorePermit> {
+        std::iter::from_fn(|| self.places.clone().try_acquire_owned().ok()).collect()
+    }
+}
+
+/// Kind of file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// `text/csv`.
+    Csv,
+    /// `application/pdf`.
+    Pdf,
+}
+
+impl Format {
+    /// From `format`, in any case.
+    ///
+    /// # Errors
+    /// 400 when there is none or another one.
+    pub fn parse(word: &str) -> Result<Format> {
+        [Format::Csv, Format::Pdf]
+            .into_iter()
+            .find(|format| format.extension().eq_ignore_ascii_case(word))
+            .ok_or_else(|| Error::bad_request("format parameter required (csv or pdf)"))
+    }
+
+    const fn extension(self) -> &'static str {
+        match self {
+            Format::Csv => "csv",
+            Format::Pdf => "pdf",
+        }
+    }
+
+    /// For `Content-Type`.
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            Format::Csv => "text/csv",
+            Format::Pdf => "application/pdf",
+        }
+    }
+}
+
+/// How the export was asked for.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// `format` as sent; empty = none.
+    pub format: String,
+    /// Every filter given, as sent; the PDF names them.
+    pub filters: Vec<(String, String)>,
+}
+
+/// A finished file.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// For `Content-Disposition`.
+    pub name: String,
+    /// Kind.
+    pub format: Format,
+    /// Content; its place is free again once the last copy is gone.
+    pub bytes: Bytes,
+}
+
+/// Bytes that hold a place.
+struct Placed(Vec<u8>, #[expect(dead_code, reason = "held, never looked at")] OwnedSemaphorePermit);
+
+impl AsRef<[u8]> for Placed {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// What is exported: `Customers` and, in texts and names of files, `customers`.
+#[derive(Clone, Copy, Debug)]
+struct Kind {
+    noun: &'static str,
+    plural: &'static str,
+}
+
+/// The rows of a read, or why there are too many.
+fn bounded<T>(found: Found<T>, kind: Kind) -> Result<Vec<T>> {
+    match found {
+        Found::Rows(rows) => Ok(rows),
+        Found::TooMany(n) => Err(Error::BadRequest {
+            message: format!(
+                "too many {} to export ({n}). maximum allowed: {}. please apply more filters",
+                kind.plural, BOUNDS.rows
+            )
+            .into(),
+            data: json!({"total_count": n, "max_limit": BOUNDS.rows}),
+        }),
+        Found::TooHeavy => Err(too_large(kind)),
+    }
+}
+
+fn too_large(kind: Kind) -> Error {
+    Error::BadRequest {
+        message: format!("{} too large to export. please apply more filters", kind.plural).into(),
+        data: json!({"max_bytes": MAX_BYTES}),
+    }
+}
+
+/// Makes the file of rows that are read: `table` writes CSV, `report` PDF.
+async fn render<R: Send + 'static>(
+    app: &App,
+    caller: &Caller,
+    (kind, format, filters): (Kind, Format, Vec<(String, String)>),
+    admission: Admission,
+    rows: Vec<R>,
+    table: impl FnOnce(Vec<R>) -> Result<Vec<u8>, Fault> + Send + 'static,
+    report: impl FnOnce(&Faces, &Cover, Vec<R>) -> Result<Vec<u8>, Fault> + Send + 'static,
+) -> Result<File> {
+    let now = app.now();
+    let by = caller.identity().map(|i| (i.name.clone(), i.email.clone())).unwrap_or_default();
+    let cover = Cover { noun: kind.noun, generated: now, total: rows.len(), filters, exported_by: by };
+    let Admission { place, turn } = admission;
+    let made = tokio::task::spawn_blocking(move || {
+        let made = match format {
+            Format::Csv => table(rows),
+            Format::Pdf => Faces::load().and_then(|faces| report(&faces, &cover, rows)),
+        };
+        drop(turn);
+        made
+    });
+    let bytes = made.await.map_err(Error::internal)?.map_err(|fault| match fault {
+        Fault::TooLarge => too_large(kind),
+        other => Error::internal(other),
+    })?;
+    let name = format!("{}_export_{}.{}", kind.plural, stamp(now), format.extension());
+    Ok(File { name, format, bytes: Bytes::from_owner(Placed(bytes, place)) })
+}
+
+/// `2026-02-26_101530`.
+fn stamp(at: Ts) -> String {
+    at.rfc3339(0).replace(':', "").replace('T', "_").replace('Z', "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_files_by_the_second() {
+        assert_eq!(stamp(Ts(1_772_100_930_999_999)), "2026-02-26_101530");
+    }
+
+    #[test]
+    fn takes_two_formats_in_any_case() {
+        assert_eq!(Format::parse("CSV").unwrap(), Format::Csv);
+        assert_eq!(Format::parse("pdf").unwrap(), Format::Pdf);
+        assert!(Format::parse("").is_err() && Format::parse("xlsx").is_err());
+    }
+
+    #[tokio::test]
+    async fn a_place_is_free_again_when_the_file_is_gone() {
+        let exports = Exports::default();
+        let Admission { place, turn } = exports.admit().await.unwrap();
+        drop(turn);
+        let all = exports.occupy();
+        assert_eq!(all.len(), PLACES - 1);
+        assert!(matches!(exports.admit().await, Err(Error::Unavailable { .. })));
+        let bytes = Bytes::from_owner(Placed(vec![1, 2], place));
+        let copy = bytes.slice(..1);
+        drop(bytes);
+        assert_eq!(exports.places.available_permits(), 0);
+        drop(copy);
+        assert_eq!(exports.places.available_permits(), 1);
+    }
+}

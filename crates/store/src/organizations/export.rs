@@ -1,0 +1,100 @@
+//! The rows of an export of a family (contract 02 §7).
+
+use super::{
+    Filter, Order,
+    list::{count, push_where},
+    parse_type,
+};
+use crate::{
+    Db, StoreError,
+    exports::{Bounds, Found},
+    sql::Q,
+    time::TsCodec,
+};
+use bailiwick_domain::{OrgId, OrgType, Ts};
+use bailiwick_policy::Scope;
+use uuid::Uuid;
+
+/// What an export needs of an organization.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// Name.
+    pub name: String,
+    /// `""` when absent.
+    pub description: String,
+    /// As sent.
+    pub vat: Option<String>,
+    /// Client keys, as JSON text: read only when the line is written.
+    pub custom_data: String,
+    /// Level.
+    pub org_type: OrgType,
+    /// None only for the owner.
+    pub parent_id: Option<OrgId>,
+    /// Creation.
+    pub created_at: Ts,
+    /// Last change.
+    pub updated_at: Ts,
+    /// Organization of the last updater.
+    pub updated_by_org_id: Option<OrgId>,
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    name: String,
+    description: String,
+    vat: Option<String>,
+    custom_data: String,
+    r#type: String,
+    parent_id: Option<Uuid>,
+    created_at: TsCodec,
+    updated_at: TsCodec,
+    updated_by_org_id: Option<Uuid>,
+}
+
+impl Row {
+    fn weight(&self) -> usize {
+        self.name.len() + self.description.len() + self.custom_data.len()
+    }
+}
+
+impl TryFrom<Row> for Line {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Line, StoreError> {
+        Ok(Line {
+            name: row.name,
+            description: row.description,
+            vat: row.vat,
+            custom_data: row.custom_data,
+            org_type: parse_type(&row.r#type)?,
+            parent_id: row.parent_id.map(OrgId),
+            created_at: row.created_at.0,
+            updated_at: row.updated_at.0,
+            updated_by_org_id: row.updated_by_org_id.map(OrgId),
+        })
+    }
+}
+
+/// All rows of a family inside the scope that match, as the list has them.
+pub async fn export(
+    db: &Db,
+    family: OrgType,
+    scope: &Scope,
+    filter: &Filter,
+    order: Order,
+    bounds: Bounds,
+) -> Result<Found<Line>, StoreError> {
+    let total = count(db, family, scope, filter).await?;
+    if total > bounds.rows {
+        return Ok(Found::TooMany(total));
+    }
+    let mut q = Q::new(
+        "SELECT o.name, o.description, o.vat, CAST(o.custom_data AS TEXT) AS custom_data, o.type, o.parent_id, \
+         o.created_at, o.updated_at, o.updated_by_org_id FROM organizations o",
+    );
+    push_where(&mut q, family, scope, filter);
+    order.push(&mut q);
+    q.push(" LIMIT ?").arg(bounds.rows + 1);
+    let rows = q.all_within(db, bounds.bytes, Row::weight).await;
+    Found::of(rows.and_then(|rows| rows.into_iter().map(Line::try_from).collect()), bounds)
+}

@@ -1,0 +1,103 @@
+//! The rows of an export of users (contract 01 §5.8).
+
+use super::{Filter, Order, list::total};
+use crate::{
+    Db, StoreError,
+    exports::{Bounds, Found},
+    sql::Q,
+    time::TsCodec,
+};
+use bailiwick_domain::Ts;
+use bailiwick_policy::Scope;
+use serde_json::Value;
+
+/// What an export needs of a user.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// User name.
+    pub username: String,
+    /// E-mail.
+    pub email: String,
+    /// Display name.
+    pub name: String,
+    /// Digits only.
+    pub phone: Option<String>,
+    /// Name of his organization.
+    pub organization: String,
+    /// Catalogue keys.
+    pub role_ids: Vec<String>,
+    /// Creation.
+    pub created_at: Ts,
+    /// Last exchange.
+    pub latest_login_at: Option<Ts>,
+    /// Effective suspension.
+    pub suspended_at: Option<Ts>,
+    /// Whether he or his organization is deleted.
+    pub is_deleted: bool,
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    username: String,
+    email: String,
+    name: String,
+    phone: Option<String>,
+    organization: String,
+    role_ids: Value,
+    created_at: TsCodec,
+    latest_login_at: Option<TsCodec>,
+    suspended_at: Option<TsCodec>,
+    deleted_at: Option<TsCodec>,
+    eff_suspended_at: Option<TsCodec>,
+    eff_deleted_at: Option<TsCodec>,
+}
+
+impl Row {
+    /// The fields are short; roles are those of the catalogue.
+    fn weight(&self) -> usize {
+        self.username.len() + self.email.len() + self.name.len() + self.organization.len()
+    }
+}
+
+impl TryFrom<Row> for Line {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Line, StoreError> {
+        let role_ids = serde_json::from_value(row.role_ids)
+            .map_err(|e| StoreError::Corrupt(format!("role_ids of user {}: {e}", row.username)))?;
+        Ok(Line {
+            username: row.username,
+            email: row.email,
+            name: row.name,
+            phone: row.phone,
+            organization: row.organization,
+            role_ids,
+            created_at: row.created_at.0,
+            latest_login_at: row.latest_login_at.map(|t| t.0),
+            suspended_at: row.suspended_at.or(row.eff_suspended_at).map(|t| t.0),
+            is_deleted: row.deleted_at.or(row.eff_deleted_at).is_some(),
+        })
+    }
+}
+
+/// All users inside the scope that match, as the list has them.
+pub async fn export(
+    db: &Db,
+    scope: &Scope,
+    filter: &Filter,
+    order: Order,
+    bounds: Bounds,
+) -> Result<Found<Line>, StoreError> {
+    let total = total(db, scope, filter).await?;
+    if total > bounds.rows {
+        return Ok(Found::TooMany(total));
+    }
+    let mut q = Q::new(
+        "SELECT u.username, u.email, u.name, u.phone, u.role_ids, u.created_at, u.latest_login_at, u.suspended_at, \
+         u.deleted_at, o.name AS organization, o.eff_suspended_at, o.eff_deleted_at FROM users u ",
+    );
+    order.push(&mut q, "", scope, filter);
+    q.push(" LIMIT ?").arg(bounds.rows + 1);
+    let rows = q.all_within(db, bounds.bytes, Row::weight).await;
+    Found::of(rows.and_then(|rows| rows.into_iter().map(Line::try_from).collect()), bounds)
+}

@@ -1,0 +1,68 @@
+//! What an export may take: rows, bytes, and how many at once.
+
+use super::{csv, get};
+use bailiwick_app::demo::{self, Plan};
+use bailiwick_store::sql::Q;
+use bailiwick_testkit::api_test;
+use serde_json::json;
+
+/// Rows of an export.
+const MOST: u64 = 10_000;
+
+api_test!(rule_02_30_more_than_10000_rows_are_refused, |t| async move {
+    let owner = t.owner().await;
+    let plan = Plan { organizations: 11_700, systems: MOST + 400, users: Some(MOST + 40), seed: 1 };
+    demo::fill(&t.app, &plan, &mut |_| {}).await.unwrap();
+    for kind in ["customers", "users", "systems"] {
+        let totals = get(&t, &owner, &format!("/api/{kind}?page_size=1")).await.expect(200).data();
+        let total = totals["pagination"]["total_count"].as_u64().unwrap();
+        assert!(total > MOST, "{kind}: {total}");
+        for format in ["csv", "pdf"] {
+            let reply = get(&t, &owner, &format!("/api/{kind}/export?format={format}")).await;
+            let text = format!(
+                "too many {kind} to export ({total}). maximum allowed: 10000. please apply more filters"
+            );
+            let data = reply.expect_message(400, &text).data();
+            assert_eq!(data, json!({"total_count": total, "max_limit": MOST}));
+        }
+    }
+});
+
+api_test!(rows_of_many_bytes_are_refused, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let mut tx = t.app.db.begin().await.unwrap();
+    // 40 MiB in one row: more than all rows may hold.
+    let text = "x".repeat(40 * 1024 * 1024);
+    Q::new("UPDATE organizations SET description = ? WHERE id = ?")
+        .bind(text)
+        .bind(tree.customer)
+        .run(&mut tx)
+        .await
+        .unwrap();
+    tx.commit().await.unwrap();
+    for format in ["csv", "pdf"] {
+        let reply = get(&t, &owner, &format!("/api/customers/export?format={format}")).await;
+        let data =
+            reply.expect_message(400, "customers too large to export. please apply more filters").data();
+        assert_eq!(data, json!({"max_bytes": 64 * 1024 * 1024}));
+    }
+    csv(&t, &owner, "customers", "search=beta").await;
+});
+
+api_test!(too_many_at_once_are_told_to_come_back, |t| async move {
+    t.tree().await;
+    let owner = t.owner().await;
+    let all = t.app.exports.occupy();
+    assert_eq!(all.len(), 16);
+    for kind in ["customers", "users", "systems"] {
+        let reply = get(&t, &owner, &format!("/api/{kind}/export?format=csv")).await;
+        let reply = reply.expect_message(503, "service temporarily unavailable");
+        assert_eq!(reply.header("retry-after"), Some("5"));
+        // What is wrong with the request is said first.
+        get(&t, &owner, &format!("/api/{kind}/export")).await.expect(400);
+    }
+    drop(all);
+    let many = futures_util::future::join_all((0..12).map(|_| csv(&t, &owner, "customers", ""))).await;
+    assert!(many.iter().all(|file| *file == many[0]));
+});
