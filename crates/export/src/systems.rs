@@ -73,7 +73,7 @@ pub fn table(rows: impl IntoIterator<Item = Row>) -> Result<Vec<u8>, Fault> {
 }
 
 /// Three columns: what it is; key, age and addresses; whose it is and what is noted.
-const FORM: Form = Form { columns: &[Column::left(0.3), Column::left(0.31), Column::left(0.39)], lines: 5 };
+const FORM: Form = Form { columns: &[Column::left(0.25), Column::left(0.36), Column::left(0.39)], lines: 5 };
 
 /// The PDF file.
 ///

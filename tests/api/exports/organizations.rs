@@ -100,7 +100,7 @@ api_test!(rule_01_34_the_pdf_is_ascii_and_says_what_it_holds, |t| async move {
         "Ελληνική Εταιρεία Α.Ε.",
         "Description: περιγραφή",
         "ООО «Ромашка»",
-        "Description: Длинное описание, которое никак не поместится в шестьдесят …",
+        "Description: Длинное описание, которое никак не поместится в шестьдесят…",
         "Žluťoučký kůň Ñandú",
         "No description",
         "VAT: V-ООО «Ромашка»",

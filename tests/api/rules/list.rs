@@ -141,7 +141,6 @@ pub(super) const NOT_YET: &[(u8, &[u8], &str)] = &[
     (5, &[31], PROVIDERS),
     (1, &[8, 42], "third-party applications are not built yet"),
     (5, &[32], "third-party applications are not built yet"),
-    (2, &[30], "exports are not built yet"),
     (1, &[41], "mail is not built yet"),
     (2, &[25, 26], "trends of organizations are not built yet"),
     (2, &[28, 33], "applications are not built yet"),
