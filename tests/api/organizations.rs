@@ -6,8 +6,10 @@ use bailiwick_testkit::{Persona, Reply, Test, api_test};
 use serde_json::{Value, json};
 
 mod destroy;
+mod figures;
 mod lists;
 mod model;
+mod promote;
 mod states;
 
 async fn post(t: &Test, who: &Persona, path: &str, body: Value) -> Reply {

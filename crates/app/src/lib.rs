@@ -24,6 +24,7 @@ pub mod passwords;
 pub mod roles;
 pub mod settings;
 pub mod systems;
+pub mod trend;
 pub mod users;
 
 pub use context::App;

@@ -144,6 +144,22 @@ pub struct Organization {
     pub suspended: Mark,
     /// Effective deletion.
     pub deleted: Mark,
+    /// Where a promoted distributor comes from.
+    pub promoted_from: Option<PromotedFrom>,
+}
+
+/// What a distributor was before its promotion (contract 02 §9).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PromotedFrom {
+    /// What it was.
+    pub level: OrgType,
+    /// When.
+    pub at: Ts,
+    /// The organization above it then; it may be gone by now.
+    pub detached_from_organization_id: OrgId,
+    /// Who did it, as known then; none for the service itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Creator>,
 }
 
 /// The client's keys with those of the server over them, as every answer shows `custom_data` (contract 02 §3.1).

@@ -1,6 +1,7 @@
 //! The few things a caller can do to an object, and the one table that maps them to permissions.
 
-use crate::{Caller, Permission, PermissionSet, Refusal, Resource, Verb};
+use crate::{Caller, Permission, PermissionSet, Refusal, Resource, Verb, organization::may_promote};
+use bailiwick_domain::OrgType;
 
 /// What a caller wants to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -106,18 +107,21 @@ impl Action {
 /// The permission gate (contract 05 §7 step 7) with what a credential can never do (§6).
 ///
 /// # Errors
-/// The refusal `insufficient permissions`, or that the action does not exist for the resource.
+/// The refusal `insufficient permissions`, the one of a promotion, or that the action does not exist for the resource.
 pub fn gate(caller: &Caller, action: Action, resource: Resource) -> Result<(), Refusal> {
     let needed = action.needs(resource).ok_or(Refusal::Misapplied { action, resource })?;
     let key_may = action.row().by_key || !caller.is_api_key();
     let may_write = action == Action::Read || !caller.is_read_only();
     // Nobody and systems hold nothing; an action without permissions of its own is not for them either.
     let known = caller.identity().is_some() || matches!(caller, Caller::Worker);
-    if known && key_may && may_write && needed.is_subset(caller.permissions()) {
-        Ok(())
-    } else {
-        Err(Refusal::Gate)
+    if !(known && key_may && may_write && needed.is_subset(caller.permissions())) {
+        return Err(Refusal::Gate);
     }
+    // The rule that stands in for its gate comes before the object is looked for, too.
+    if action == Action::Promote && !may_promote(caller) {
+        return Err(Refusal::AccessDenied { verb: action.verb(), org_type: OrgType::Reseller });
+    }
+    Ok(())
 }
 
 #[cfg(test)]

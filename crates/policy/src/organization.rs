@@ -87,9 +87,6 @@ impl Judged for OrgTarget {
         if !(own && action == Action::Read) {
             gate(caller, action, resource)?;
         }
-        if action == Action::Promote && !may_promote(caller) {
-            return Err(Refusal::AccessDenied { verb: action.verb(), org_type: OrgType::Reseller }.into());
-        }
         if org_type != self.family || !visible(caller, &path, standing, action) {
             return Err(Denial::Hidden(kind));
         }
@@ -112,7 +109,7 @@ impl Judged for OrgTarget {
 }
 
 /// Contract 05 §8, promote: a permission, or a role that only owners assign.
-fn may_promote(caller: &Caller) -> bool {
+pub(crate) fn may_promote(caller: &Caller) -> bool {
     let entrusted = |caller: &Caller| {
         let restricted = caller.identity().map(|i| i.effective.restricted()).unwrap_or_default();
         restricted.iter().any(|(_, level)| *level == OrgType::Owner)

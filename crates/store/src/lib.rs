@@ -12,6 +12,7 @@ pub mod api_keys;
 pub mod audit;
 pub mod avatars;
 pub mod catalogue;
+pub mod creators;
 pub mod credentials;
 pub mod db;
 pub mod demo;

@@ -1,12 +1,15 @@
-//! Organizations: one table for the four types. Lists and counts are in [`list`] and [`counts`], suspension and
-//! deletion in [`marks`].
+//! Organizations: one table for the four types. Lists and counts are in [`list`], [`directory`], [`counts`] and
+//! [`figures`], suspension and deletion in [`marks`], the move of a subtree in [`promote`].
 
 pub mod counts;
 pub mod destroy;
+pub mod directory;
 pub mod export;
+pub mod figures;
 pub mod list;
 pub mod lookup;
 pub mod marks;
+pub mod promote;
 
 pub use counts::{Counts, Stats, Totals, counts_of, stats, totals};
 pub use list::{Filter, Order, Sort, Within, list};
@@ -29,10 +32,10 @@ use uuid::Uuid;
 /// Columns of [`Row`]; `o` is the organization, `c` the organization of its creator.
 pub(crate) const COLUMNS: &str = "o.id, o.type, o.parent_id, o.name, o.description, o.vat, o.custom_data, o.created_by, \
     c.name AS creator_organization_name, o.created_at, o.updated_at, o.updated_by_org_id, \
-    o.eff_suspended_at, o.eff_suspended_by, o.eff_deleted_at, o.eff_deleted_by";
+    o.eff_suspended_at, o.eff_suspended_by, o.eff_deleted_at, o.eff_deleted_by, o.promoted_from";
 pub(crate) const GET: &str = "SELECT o.id, o.type, o.parent_id, o.name, o.description, o.vat, o.custom_data, o.created_by, \
     c.name AS creator_organization_name, o.created_at, o.updated_at, o.updated_by_org_id, \
-    o.eff_suspended_at, o.eff_suspended_by, o.eff_deleted_at, o.eff_deleted_by \
+    o.eff_suspended_at, o.eff_suspended_by, o.eff_deleted_at, o.eff_deleted_by, o.promoted_from \
     FROM organizations o LEFT JOIN organizations c ON c.id = o.creator_org_id WHERE o.id = ?";
 const PLACES: &str = "SELECT o.id, o.type, o.p2, o.p3, o.eff_suspended_at, o.eff_deleted_at, \
     p.eff_suspended_at AS parent_suspended_at, p.eff_deleted_at AS parent_deleted_at \
@@ -76,6 +79,7 @@ pub(crate) struct Row {
     eff_suspended_by: Option<Uuid>,
     eff_deleted_at: Option<TsCodec>,
     eff_deleted_by: Option<Uuid>,
+    promoted_from: Option<Value>,
 }
 
 impl Row {
@@ -94,6 +98,11 @@ impl Row {
             created_by: creator(self.created_by, self.creator_organization_name)?,
             suspended: mark(self.eff_suspended_at, self.eff_suspended_by),
             deleted: mark(self.eff_deleted_at, self.eff_deleted_by),
+            promoted_from: self
+                .promoted_from
+                .map(serde_json::from_value)
+                .transpose()
+                .map_err(|e| StoreError::Corrupt(format!("promotion snapshot: {e}")))?,
         })
     }
 }

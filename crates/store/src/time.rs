@@ -6,6 +6,13 @@ use sqlx::{
     postgres::PgTypeInfo,
 };
 
+/// SQL for the UTC day of a time column: days since 1970-01-01.
+pub(crate) fn utc_day(column: &str) -> String {
+    format!(
+        "[[CAST(CAST({column} AT TIME ZONE 'UTC' AS date) - DATE '1970-01-01' AS BIGINT)||({column} / 86400000000)]]"
+    )
+}
+
 /// Codec of [`Ts`]; use it as the field type of row structs and call `.0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TsCodec(pub Ts);

@@ -6,6 +6,7 @@ pub mod exports;
 pub mod health;
 pub mod imports;
 pub mod me;
+pub mod organization_lists;
 pub mod organizations;
 pub mod roles;
 pub mod session;

@@ -2,15 +2,19 @@
 
 use super::{Credential::Session, EXPORT, Gate, Route, delete, get, imports, patch, post, put};
 use crate::{
-    manage::{exports, organizations},
+    manage::{exports, organization_lists, organizations},
     wire::{
+        figures::TrendOutput,
         organization_figures::{StatsOutput, TotalOutput},
+        organization_lists::{Directory, PromotedOutput, VatOutput},
         organization_state::{DeletedOutput, ReactivatedOutput, RestoredOutput, SuspendedOutput},
         organizations::{CustomerList, DistributorList, OrganizationInput, OrganizationOutput, ResellerList},
+        roles::OrganizationFilters,
     },
 };
 use bailiwick_domain::OrgType;
 use bailiwick_policy::Permission;
+use std::time::Duration;
 
 struct Names {
     family: OrgType,
@@ -19,7 +23,7 @@ struct Names {
     read: &'static [Permission],
     manage: &'static [Permission],
     destroy: &'static [Permission],
-    failed: [&'static str; 13],
+    failed: [&'static str; 14],
 }
 
 macro_rules! names {
@@ -45,6 +49,7 @@ macro_rules! names {
                 concat!("failed to retrieve ", $many, " totals"),
                 concat!("failed to retrieve ", $many, " trend"),
                 concat!("failed to export ", $many),
+                concat!("failed to retrieve ", $one, " filters"),
             ],
         }
     };
@@ -85,8 +90,18 @@ pub(super) fn rows() -> Vec<Route> {
     ];
     let mut rows: Vec<Route> = families.iter().flat_map(family).collect();
     rows.extend([
-        get("/organizations", "listOrganizations"),
-        get("/validators/vat/{entity_type}", "validateVat").failing("failed to validate vat"),
+        get("/organizations", "listOrganizations").gives::<Directory>().to(organization_lists::directory),
+        get("/validators/vat/{entity_type}", "validateVat")
+            .failing("failed to validate vat")
+            .gives::<VatOutput>()
+            .to(organization_lists::validate_vat),
+        // The object rule stands in for a gate; a large subtree takes its time (docs/tree.md).
+        patch("/resellers/{id}/promote", "promoteReseller")
+            .extra()
+            .failing("failed to promote reseller")
+            .answers_within(Duration::from_secs(180))
+            .gives::<PromotedOutput>()
+            .to(organization_lists::promote),
     ]);
     rows
 }
@@ -110,7 +125,17 @@ fn family(n: &Names) -> Vec<Route> {
             .failing(f[10])
             .gives::<TotalOutput>()
             .to(organizations::totals),
-        get(format!("{p}/trend"), format!("get{many}Trend")).needs(n.read).failing(f[11]),
+        get(format!("{p}/trend"), format!("get{many}Trend"))
+            .needs(n.read)
+            .failing(f[11])
+            .gives::<TrendOutput>()
+            .to(organization_lists::trend),
+        get(format!("/filters{p}"), format!("get{one}Filters"))
+            .extra()
+            .needs(n.read)
+            .failing(f[13])
+            .gives::<OrganizationFilters>()
+            .to(organization_lists::filters),
         get(format!("{p}/export"), format!("export{many}"))
             .needs(n.read)
             .failing(f[12])

@@ -1,6 +1,6 @@
-//! Totals and trends of users (contract 01 §5.4, §5.7).
+//! Totals of users and all trends (contract 01 §5.4, §5.7, 02 §7).
 
-use bailiwick_app::users::Trend;
+use bailiwick_app::trend::Trend;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -23,6 +23,12 @@ pub struct TrendPoint {
     pub date: String,
     /// How many there were.
     pub count: u64,
+    /// `date` again in an older spelling; not in the trend of users.
+    #[serde(rename = "Date", skip_serializing_if = "Option::is_none")]
+    pub older_date: Option<String>,
+    /// `count` again in an older spelling; not in the trend of users.
+    #[serde(rename = "Count", skip_serializing_if = "Option::is_none")]
+    pub older_count: Option<u64>,
 }
 
 /// A growing number over time.
@@ -66,8 +72,25 @@ impl From<Trend> for TrendOutput {
             data_points: trend
                 .points
                 .into_iter()
-                .map(|(date, count)| TrendPoint { date: date.to_string(), count })
+                .map(|(date, count)| TrendPoint {
+                    date: date.to_string(),
+                    count,
+                    older_date: None,
+                    older_count: None,
+                })
                 .collect(),
         }
+    }
+}
+
+impl TrendOutput {
+    /// With each point in the older spelling as well, as the trends of organizations and applications have it.
+    #[must_use]
+    pub fn with_older_spelling(mut self) -> TrendOutput {
+        for point in &mut self.data_points {
+            point.older_date = Some(point.date.clone());
+            point.older_count = Some(point.count);
+        }
+        self
     }
 }

@@ -5,6 +5,7 @@ pub mod figures;
 pub mod imports;
 pub mod inventory;
 pub mod organization_figures;
+pub mod organization_lists;
 pub mod organization_state;
 pub mod organizations;
 pub mod roles;

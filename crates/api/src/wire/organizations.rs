@@ -70,6 +70,32 @@ impl From<org::Creator> for CreatorOutput {
     }
 }
 
+/// What a distributor was before its promotion.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct PromotedFromOutput {
+    /// `reseller`.
+    pub level: &'static str,
+    /// When it was promoted.
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Ts,
+    /// The organization above it until then.
+    pub detached_from_organization_id: String,
+    /// Who did it, as known then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<CreatorOutput>,
+}
+
+impl From<org::PromotedFrom> for PromotedFromOutput {
+    fn from(from: org::PromotedFrom) -> PromotedFromOutput {
+        PromotedFromOutput {
+            level: from.level.as_str(),
+            at: from.at,
+            detached_from_organization_id: from.detached_from_organization_id.to_string(),
+            by: from.by.map(CreatorOutput::from),
+        }
+    }
+}
+
 /// A distributor, reseller or customer.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct OrganizationOutput {
@@ -119,6 +145,9 @@ pub struct OrganizationOutput {
     /// Left out without a snapshot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_by: Option<CreatorOutput>,
+    /// Of a distributor that was a reseller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub promoted_from: Option<PromotedFromOutput>,
 }
 
 /// What a list shows beside an organization.
@@ -163,6 +192,7 @@ impl From<Organization> for OrganizationOutput {
             rebranding_org_id: None,
             counts: None,
             created_by: o.created_by.map(CreatorOutput::from),
+            promoted_from: o.promoted_from.map(PromotedFromOutput::from),
         }
     }
 }

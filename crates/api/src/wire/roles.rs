@@ -1,7 +1,7 @@
 //! Roles, and what else the filters of the users' list offer (contract 01 §5.4, §6.1, §6.2).
 
 use super::users::OrganizationRefOutput;
-use bailiwick_app::{roles::RoleChoice, users::Choices};
+use bailiwick_app::{organizations, roles::RoleChoice, users::Choices};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -52,20 +52,45 @@ impl From<Vec<RoleChoice>> for OrganizationRoleList {
     }
 }
 
-/// A user who created others.
+/// A user who created something.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CreatorChoice {
     /// His id.
     pub user_id: String,
-    /// His name then.
+    /// His name when he last did.
     pub name: String,
     /// His e-mail then.
     pub email: String,
-    /// His organization then.
-    #[schema(required = true)]
-    pub organization_id: Option<String>,
+    /// His organization; `""` when he no longer exists.
+    pub organization_id: String,
     /// Its present name.
     pub organization_name: String,
+}
+
+impl From<organizations::CreatorChoice> for CreatorChoice {
+    fn from(creator: organizations::CreatorChoice) -> CreatorChoice {
+        let (id, name) = creator.organization.map(|(id, name)| (id.to_string(), name)).unwrap_or_default();
+        CreatorChoice {
+            user_id: creator.user_id.to_string(),
+            name: creator.name,
+            email: creator.email,
+            organization_id: id,
+            organization_name: name,
+        }
+    }
+}
+
+/// What the filters of a family's list can be set to.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct OrganizationFilters {
+    /// One entry for each creating user, by name.
+    pub created_by: Vec<CreatorChoice>,
+}
+
+impl From<Vec<organizations::CreatorChoice>> for OrganizationFilters {
+    fn from(creators: Vec<organizations::CreatorChoice>) -> OrganizationFilters {
+        OrganizationFilters { created_by: creators.into_iter().map(CreatorChoice::from).collect() }
+    }
 }
 
 /// What the filters of the users' list can be set to.
@@ -81,17 +106,10 @@ pub struct UserFilters {
 
 impl From<Choices> for UserFilters {
     fn from(choices: Choices) -> UserFilters {
-        let creators = choices.creators.into_iter().map(|(id, creator)| CreatorChoice {
-            user_id: id.to_string(),
-            name: creator.name,
-            email: creator.email,
-            organization_id: creator.organization_id.map(|id| id.to_string()),
-            organization_name: creator.organization_name,
-        });
         UserFilters {
             roles: all(choices.roles),
             organizations: choices.organizations.into_iter().map(OrganizationRefOutput::from).collect(),
-            created_by: creators.collect(),
+            created_by: choices.creators.into_iter().map(CreatorChoice::from).collect(),
         }
     }
 }

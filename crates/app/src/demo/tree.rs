@@ -322,6 +322,7 @@ impl Tree {
             created_by: Some(self.admin(node.parent).creator.clone()),
             suspended: node.suspended,
             deleted: node.deleted,
+            promoted_from: None,
         }
     }
 }

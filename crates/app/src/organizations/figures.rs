@@ -1,10 +1,16 @@
 //! Numbers about one organization and about a family (contract 02 §7).
 
 use super::authorize;
-use crate::App;
-use bailiwick_domain::{OrgId, OrgType, Result};
-use bailiwick_policy::{Action, Caller, Refusal, list_scope, resource_of};
-use bailiwick_store::organizations::{self, Stats};
+use crate::{
+    App,
+    trend::{Trend, Window},
+};
+use bailiwick_domain::{OrgId, OrgType, Result, fold::fold, validate::Vat};
+use bailiwick_policy::{Action, Caller, Refusal, hierarchy, list_scope, resource_of};
+use bailiwick_store::{
+    creators::{self, CreatorChoice, Of},
+    organizations::{self, Stats, figures},
+};
 
 /// What an organization and its subtree hold. `id`: none = malformed.
 pub async fn stats(app: &App, caller: &Caller, family: OrgType, id: Option<OrgId>) -> Result<Stats> {
@@ -16,4 +22,43 @@ pub async fn stats(app: &App, caller: &Caller, family: OrgType, id: Option<OrgId
 pub async fn family_total(app: &App, caller: &Caller, family: OrgType) -> Result<u64> {
     let scope = list_scope(caller, resource_of(family).ok_or(Refusal::Gate)?)?;
     Ok(organizations::list::count(&app.db, family, &scope, &organizations::Filter::default()).await?)
+}
+
+/// The family inside the caller's hierarchy over time: each point counts what was created by the end of its day and
+/// not deleted by then, on its own or from above. `period` as sent; none = 7.
+pub async fn trend(app: &App, caller: &Caller, family: OrgType, period: Option<&str>) -> Result<Trend> {
+    let scope = list_scope(caller, resource_of(family).ok_or(Refusal::Gate)?)?;
+    let window = Window::parse(app.now(), period)?;
+    let changes = figures::changes(&app.db, family, &scope, window.since()?).await?;
+    window.fill(&changes.by_day, changes.total)
+}
+
+/// Who created the family's organizations that the caller sees, by name (contract 02 §11).
+pub async fn choices(app: &App, caller: &Caller, family: OrgType) -> Result<Vec<CreatorChoice>> {
+    let scope = list_scope(caller, resource_of(family).ok_or(Refusal::Gate)?)?;
+    Ok(by_name(creators::creators(&app.db, Of::Family(family), &scope).await?))
+}
+
+/// The order of the `created_by` filters.
+pub(crate) fn by_name(mut creators: Vec<CreatorChoice>) -> Vec<CreatorChoice> {
+    creators.sort_by_cached_key(|creator| (fold(&creator.name), creator.user_id));
+    creators
+}
+
+/// Whether an organization of the family below the caller's has this VAT number (contract 02 §10.2). `except` is left
+/// out of the check.
+pub async fn vat_exists(
+    app: &App,
+    caller: &Caller,
+    family: OrgType,
+    vat: &str,
+    except: Option<OrgId>,
+) -> Result<bool> {
+    let key = Vat::key_of(vat);
+    let is_above = caller.org_type().is_some_and(|own| own.level() < family.level());
+    // No row holds U+0000.
+    if !is_above || key.is_empty() || key.contains('\0') {
+        return Ok(false);
+    }
+    Ok(figures::vat_in_use(&app.db, family, &hierarchy(caller), &key, except).await?)
 }

@@ -1,21 +1,29 @@
-//! The three organization families (contract 02): create, read, change, suspend, delete.
+//! The three organization families (contract 02): create, read, change, suspend, delete, promote.
 //!
 //! Each use case decides on the place of the organization before anything of the request's body is looked at, and
 //! again on the held row in the write transaction.
 
 mod create;
 mod destroy;
+mod directory;
 mod figures;
 mod list;
+mod promote;
 mod state;
 mod update;
 
-pub use bailiwick_store::organizations::Stats;
+pub use bailiwick_store::{
+    creators::CreatorChoice,
+    organizations::{Stats, directory::Entry},
+};
 pub use create::create;
 pub use destroy::destroy;
-pub use figures::{family_total, stats};
+pub use directory::{DirectoryQuery, directory};
+pub(crate) use figures::by_name;
+pub use figures::{choices, family_total, stats, trend, vat_exists};
 pub(crate) use list::prepare;
 pub use list::{ListQuery, Listed, list};
+pub use promote::{Promotion, promote};
 pub use state::{Move, Moved, change_state};
 pub use update::update;
 

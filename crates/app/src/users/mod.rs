@@ -14,7 +14,7 @@ mod password;
 mod update;
 
 pub use create::create;
-pub use figures::{Choices, Trend, choices, totals, trend};
+pub use figures::{Choices, choices, totals, trend};
 pub use life::{delete, destroy, reactivate, restore, suspend};
 pub(crate) use list::prepare;
 pub use list::{ListQuery, list};

@@ -112,14 +112,21 @@ pub(crate) fn push_order(q: &mut Q, column: &str, is_nullable: bool, direction: 
 /// Appends ` AND …` for a text that must occur in a folded column; wild cards mean nothing. A text that no row can
 /// hold (U+0000) matches nothing.
 pub(crate) fn push_search(q: &mut Q, column: &str, text: &str) {
+    push_search_any(q, &[column], text);
+}
+
+/// The same for a text that must occur in one of several columns.
+pub(crate) fn push_search_any(q: &mut Q, columns: &[&str], text: &str) {
     if text.trim().is_empty() {
         return;
     }
-    if text.contains('\0') {
-        q.push(" AND 1 = 0");
-        return;
+    q.push(" AND (1 = 0");
+    if !text.contains('\0') {
+        for column in columns {
+            q.push(&format!(" OR [[strpos||instr]]({column}, ?) > 0")).arg(fold(text));
+        }
     }
-    q.push(&format!(" AND [[strpos||instr]]({column}, ?) > 0")).arg(fold(text));
+    q.push(")");
 }
 
 /// Appends ` AND …` for the effective states, given the expressions of both marks.

@@ -2,17 +2,13 @@
 
 use crate::{
     Db, StoreError,
-    organizations::{creator, parse_type, totals},
+    organizations::{parse_type, totals},
     scope::push_scope,
     sql::Q,
-    time::TsCodec,
+    time::utc_day,
 };
-use bailiwick_domain::{
-    OrgId, Ts,
-    org::{Creator, OrgRef},
-};
+use bailiwick_domain::{OrgId, Ts, org::OrgRef};
 use bailiwick_policy::Scope;
-use serde_json::Value;
 use uuid::Uuid;
 
 /// Users that are not deleted, own or inherited.
@@ -27,7 +23,6 @@ pub struct Totals {
 fn live(select: &str, scope: &Scope) -> Q {
     let mut q = Q::new(&format!(
         "SELECT {select} FROM users u JOIN organizations o ON o.id = u.organization_id \
-         LEFT JOIN organizations c ON c.id = u.creator_org_id \
          WHERE u.deleted_at IS NULL AND o.eff_deleted_at IS NULL"
     ));
     push_scope(&mut q, "u", "organization_id", scope);
@@ -48,13 +43,10 @@ pub async fn count_by_state(db: &Db, scope: &Scope) -> Result<Totals, StoreError
 
 /// How many users not deleted now were created on each UTC day from `since` on: `(days since 1970-01-01, users)`,
 /// days without any left out.
-pub async fn created_by_day(db: &Db, scope: &Scope, since: Ts) -> Result<Vec<(i64, u64)>, StoreError> {
-    const DAY: &str =
-        "[[CAST(FLOOR(EXTRACT(EPOCH FROM u.created_at) / 86400) AS BIGINT)||(u.created_at / 86400000000)]]";
-    let mut q = live(&format!("{DAY}, CAST(COUNT(*) AS BIGINT)"), scope);
+pub async fn created_by_day(db: &Db, scope: &Scope, since: Ts) -> Result<Vec<(i64, i64)>, StoreError> {
+    let mut q = live(&format!("{}, CAST(COUNT(*) AS BIGINT)", utc_day("u.created_at")), scope);
     q.push(" AND u.created_at >= ?").arg(since).push(" GROUP BY 1 ORDER BY 1");
-    let rows: Vec<(i64, i64)> = q.all(db).await?;
-    Ok(rows.into_iter().map(|(day, n)| (day, u64::try_from(n).unwrap_or(0))).collect())
+    q.all(db).await
 }
 
 /// The organizations of a scope that have users not deleted, by name.
@@ -69,13 +61,4 @@ pub async fn homes(db: &Db, scope: &Scope) -> Result<Vec<OrgRef>, StoreError> {
     rows.into_iter()
         .map(|(id, org_type, name)| Ok(OrgRef { id: OrgId(id), name, org_type: parse_type(&org_type)? }))
         .collect()
-}
-
-/// The distinct creation snapshots of a scope's users, the one used last first, with present organization names.
-pub async fn creators(db: &Db, scope: &Scope) -> Result<Vec<Creator>, StoreError> {
-    let mut q = live("u.created_by, c.name, MAX(u.created_at)", scope);
-    q.push(" AND u.creator_user_id IS NOT NULL GROUP BY u.created_by, c.name ORDER BY 3 DESC");
-    let rows: Vec<(Option<Value>, Option<String>, TsCodec)> = q.all(db).await?;
-    let creators = rows.into_iter().map(|(snapshot, present, _)| creator(snapshot, present));
-    creators.filter_map(Result::transpose).collect()
 }

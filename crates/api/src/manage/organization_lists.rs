@@ -1,0 +1,116 @@
+//! Organizations of all families, their trends and filters, the VAT check, promotion (contract 02 §7, §9 to §12).
+
+use crate::{
+    envelope::Answer,
+    error::Outcome,
+    extract::{Ctx, Family, Params, PathId, Who},
+    wire::{
+        figures::TrendOutput,
+        organization_lists::{Directory, PromotedOutput, VatOutput},
+        roles::OrganizationFilters,
+    },
+};
+use axum::extract::State;
+use bailiwick_app::{
+    App,
+    organizations::{self, DirectoryQuery},
+};
+use bailiwick_domain::{Error, OrgId, OrgType, PageRequest, SortDirection};
+use std::str::FromStr;
+
+/// Rows of a page unless the client says otherwise.
+const PAGE_SIZE: u64 = 20;
+
+/// Rows for older clients, which say nothing and expect all there are.
+const WHOLE_PAGE: u64 = 1000;
+
+/// `GET /{p}/trend`.
+pub async fn trend(
+    State(app): State<App>,
+    Who(caller): Who,
+    Family(family): Family,
+    params: Params,
+) -> Outcome<Answer<TrendOutput>> {
+    let trend = organizations::trend(&app, &caller, family, params.text("period")).await?;
+    let output = TrendOutput::from(trend).with_older_spelling();
+    Ok(Answer::ok(format!("{} trend retrieved successfully", family.plural()), output))
+}
+
+/// `GET /filters/{p}`.
+pub async fn filters(
+    State(app): State<App>,
+    Who(caller): Who,
+    Family(family): Family,
+) -> Outcome<Answer<OrganizationFilters>> {
+    let creators = organizations::choices(&app, &caller, family).await?;
+    Ok(Answer::ok(format!("{} filters retrieved successfully", family.as_str()), creators.into()))
+}
+
+/// `GET /organizations`.
+pub async fn directory(
+    State(app): State<App>,
+    Who(caller): Who,
+    params: Params,
+) -> Outcome<Answer<Directory>> {
+    let page = organizations::directory(&app, &caller, query(&params)).await?;
+    let list = Directory::of(page, params.one("sort_by"), params.one("sort_direction"));
+    Ok(Answer::ok("organizations retrieved successfully", list))
+}
+
+fn query(params: &Params) -> DirectoryQuery {
+    let text = |key| params.one(key).map(str::to_owned);
+    let says_nothing = params.one("page").is_none() && params.one("page_size").is_none();
+    DirectoryQuery {
+        page: if says_nothing {
+            PageRequest { page: 1, page_size: WHOLE_PAGE }
+        } else {
+            params.page(PAGE_SIZE)
+        },
+        search: params.one("search").unwrap_or_default().to_owned(),
+        name: text("name"),
+        description: text("description"),
+        types: params.many("type"),
+        created_by: text("created_by"),
+        sort_by: params.one("sort_by").unwrap_or_default().to_owned(),
+        direction: SortDirection::parse(params.one("sort_direction").unwrap_or_default()),
+    }
+}
+
+/// The name of a family in a path.
+#[derive(Clone, Copy, Debug)]
+pub struct EntityType(OrgType);
+
+impl FromStr for EntityType {
+    type Err = ();
+    fn from_str(word: &str) -> Result<EntityType, ()> {
+        let families = [OrgType::Distributor, OrgType::Reseller, OrgType::Customer];
+        families.into_iter().find(|family| family.plural() == word).map(EntityType).ok_or(())
+    }
+}
+
+/// `GET /validators/vat/{entity_type}`.
+pub async fn validate_vat(
+    State(app): State<App>,
+    Who(caller): Who,
+    PathId(family): PathId<EntityType>,
+    params: Params,
+) -> Outcome<Answer<VatOutput>> {
+    let unknown = || Error::bad_request("entity_type must be one of: distributors, resellers, customers");
+    let EntityType(family) = family.ok_or_else(unknown)?;
+    let missing = || Error::bad_request("vat query parameter is required");
+    let vat = params.one("vat").filter(|vat| !vat.is_empty()).ok_or_else(missing)?;
+    let except: Option<OrgId> = params.one("exclude_id").and_then(|id| id.parse().ok());
+    let exists = organizations::vat_exists(&app, &caller, family, vat, except).await?;
+    Ok(Answer::ok("VAT validation completed", VatOutput { exists }))
+}
+
+/// `PATCH /resellers/{id}/promote`.
+pub async fn promote(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    PathId(id): PathId<OrgId>,
+) -> Outcome<Answer<PromotedOutput>> {
+    let done = organizations::promote(&app, &caller, &request, id).await?;
+    Ok(Answer::ok("reseller promoted to distributor successfully", done.into()))
+}

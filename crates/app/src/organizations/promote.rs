@@ -1,0 +1,72 @@
+//! Promotion of a reseller to distributor (contract 02 §9).
+
+use super::{authorize, name_the_vat};
+use crate::{App, audit, context::RequestContext};
+use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result, org::PromotedFrom};
+use bailiwick_policy::{Action, Caller};
+use bailiwick_store::organizations::{self, marks, promote as stored};
+use serde_json::json;
+
+/// What a promotion did.
+#[derive(Clone, Debug)]
+pub struct Promotion {
+    /// The distributor.
+    pub organization: Organization,
+    /// The organization above it until now.
+    pub detached_from: OrgId,
+    /// The one above it from now on.
+    pub parent: OrgId,
+    /// What came along.
+    pub numbers: stored::Promoted,
+}
+
+/// Turns a reseller into a distributor below the owner, with everything that belongs to it. Whoever reached it from
+/// above loses it with the commit: every request reads the tree anew, and cached system credentials, which carry their
+/// organization, are read again. `id`: none = malformed.
+pub async fn promote(
+    app: &App,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<OrgId>,
+) -> Result<Promotion> {
+    const FAMILY: OrgType = OrgType::Reseller;
+    let missing = || Error::NotFound(FAMILY.as_str());
+    let seen = authorize(&app.db, caller, Action::Promote, FAMILY, id).await?.id();
+    let now = app.now();
+    let mut tx = app.db.begin().await?;
+    let held = marks::hold_subtree(&mut tx, seen).await?.ok_or_else(missing)?;
+    // What was decided above may have changed before the rows were held.
+    let target = authorize(&mut tx, caller, Action::Promote, FAMILY, id).await?;
+    if held.suspended.is_set() {
+        return Err(suspended());
+    }
+    let before = organizations::get(&mut tx, seen).await?.ok_or_else(missing)?;
+    let detached_from = before.parent_id.ok_or_else(|| Error::internal("a reseller without a parent"))?;
+    let owner = organizations::owner(&mut tx).await?.ok_or_else(|| Error::internal("there is no owner"))?;
+    let from = PromotedFrom {
+        level: FAMILY,
+        at: now,
+        detached_from_organization_id: detached_from,
+        by: caller.creator(),
+    };
+    let by = caller.org().map(|o| o.id);
+    let written = stored::promote(&mut tx, &target, owner, &from, now, by).await;
+    let numbers = written.map_err(|e| name_the_vat(e.into(), before.vat.as_deref().unwrap_or_default()))?;
+    tx.bump_auth_epoch().await?;
+    let event = audit::Event {
+        action: "reseller.promote",
+        object_type: FAMILY.as_str(),
+        object_id: seen.0,
+        before: Some(json!({ "type": FAMILY.as_str(), "parent_id": detached_from })),
+        after: Some(json!({ "type": OrgType::Distributor.as_str(), "parent_id": owner })),
+    };
+    audit::record(&mut tx, now, caller, ctx, event).await?;
+    let organization = organizations::get(&mut tx, seen).await?.ok_or_else(missing)?;
+    tx.commit().await?;
+    Ok(Promotion { organization, detached_from, parent: owner, numbers })
+}
+
+fn suspended() -> Error {
+    let errors = json!([{ "key": "promote", "message": "organization_is_suspended" }]);
+    Error::Conflict { message: "validation failed".into(), data: json!({ "errors": errors }) }
+}

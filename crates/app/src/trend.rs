@@ -1,0 +1,139 @@
+//! Numbers over time: which dates a trend shows and the value of each (contract 01 §5.7, 02 §7). One place for all
+//! trends; what changed on which day comes from the store.
+
+use bailiwick_domain::{Error, Result, Ts};
+use jiff::{
+    ToSpan,
+    civil::{Date, date},
+    tz::TimeZone,
+};
+
+/// A number over time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trend {
+    /// Days looked back.
+    pub period: u16,
+    /// UTC dates with the number at their end; the last one is today.
+    pub points: Vec<(Date, u64)>,
+}
+
+/// The dates of a trend, before their values are known.
+#[derive(Clone, Debug)]
+pub(crate) struct Window {
+    period: u16,
+    dates: Vec<Date>,
+}
+
+impl Window {
+    /// Looking back from now; `period` as sent, none = 7.
+    pub(crate) fn parse(now: Ts, period: Option<&str>) -> Result<Window> {
+        let period = parse_period(period)?;
+        let today = now.to_jiff().to_zoned(TimeZone::UTC).date();
+        Ok(Window { period, dates: dates(today, period)? })
+    }
+
+    /// The end of the first date: only what changed from then on matters.
+    pub(crate) fn since(&self) -> Result<Ts> {
+        let first = self.dates.first().copied().unwrap_or_else(|| date(1970, 1, 1));
+        let next = first.checked_add(1.day()).and_then(|d| d.to_zoned(TimeZone::UTC));
+        Ok(Ts::from(next.map_err(Error::internal)?.timestamp()))
+    }
+
+    /// `changes`: by day since 1970-01-01, in order, from [`Window::since`] on; `total`: what there is now.
+    pub(crate) fn fill(&self, changes: &[(i64, i64)], total: u64) -> Result<Trend> {
+        Ok(Trend { period: self.period, points: accumulate(&self.dates, changes, total)? })
+    }
+}
+
+fn parse_period(sent: Option<&str>) -> Result<u16> {
+    match sent.unwrap_or("7") {
+        "7" => Ok(7),
+        "30" => Ok(30),
+        "180" => Ok(180),
+        "365" => Ok(365),
+        _ => Err(Error::bad_request("invalid period parameter (supported: 7, 30, 180, 365)")),
+    }
+}
+
+/// From `period` days ago in steps of a day, a week or a month; today is always the last.
+fn dates(today: Date, period: u16) -> Result<Vec<Date>> {
+    let first = today.checked_sub(i64::from(period).days()).map_err(Error::internal)?;
+    let mut dates = Vec::new();
+    for step in 0_i64.. {
+        let span = match period {
+            7 | 30 => step.days(),
+            180 => step.weeks(),
+            _ => step.months(),
+        };
+        // Counted from the first, so that short months do not move what follows.
+        let next = first.checked_add(span).map_err(Error::internal)?;
+        if next >= today {
+            break;
+        }
+        dates.push(next);
+    }
+    dates.push(today);
+    Ok(dates)
+}
+
+/// Goes back from the total by all changes, then forward through them.
+fn accumulate(dates: &[Date], changes: &[(i64, i64)], total: u64) -> Result<Vec<(Date, u64)>> {
+    let total = i64::try_from(total).map_err(Error::internal)?;
+    let mut count = total - changes.iter().map(|(_, n)| n).sum::<i64>();
+    let mut changes = changes.iter().peekable();
+    let mut points = Vec::with_capacity(dates.len());
+    for (index, day) in dates.iter().enumerate() {
+        let number = i64::from(date(1970, 1, 1).until(*day).map_err(Error::internal)?.get_days());
+        // What another replica, slightly ahead, dates to tomorrow belongs to today.
+        let is_last = index + 1 == dates.len();
+        while let Some((_, n)) = changes.next_if(|(changed_on, _)| is_last || *changed_on <= number) {
+            count += n;
+        }
+        points.push((*day, u64::try_from(count).unwrap_or(0)));
+    }
+    Ok(points)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Leap days, ends of months and of years among them.
+    #[test]
+    fn rule_02_26_the_promised_number_of_points_ends_today_in_leap_years_too() {
+        for today in [
+            date(2026, 3, 4),
+            date(2024, 2, 29),
+            date(2024, 3, 1),
+            date(2024, 12, 31),
+            date(2025, 1, 31),
+            date(2025, 2, 28),
+            date(2028, 12, 31),
+        ] {
+            for (period, points) in [(7, 8), (30, 31), (180, 27), (365, 13)] {
+                let dates = dates(today, period).unwrap();
+                assert_eq!((dates.len(), dates.last()), (points, Some(&today)), "{today} {period}");
+                assert!(dates.is_sorted_by(|a, b| a < b), "{dates:?}");
+                assert_eq!(dates[0].until(today).unwrap().get_days(), i32::from(period), "{today}");
+            }
+        }
+    }
+
+    #[test]
+    fn months_are_clamped_to_their_end_and_counted_from_the_first() {
+        let dates = dates(date(2025, 1, 30), 365).unwrap();
+        let shown: Vec<String> = dates.iter().take(4).map(ToString::to_string).collect();
+        assert_eq!(shown, ["2024-01-31", "2024-02-29", "2024-03-31", "2024-04-30"]);
+    }
+
+    #[test]
+    fn days_without_changes_repeat_the_number_before_and_deletions_make_it_fall() {
+        let dates = [date(1970, 1, 1), date(1970, 1, 8), date(1970, 1, 15), date(1970, 1, 20)];
+        let counts = |changes: &[(i64, i64)], total| {
+            let points = accumulate(&dates, changes, total).unwrap();
+            points.iter().map(|p| p.1).collect::<Vec<_>>()
+        };
+        assert_eq!(counts(&[(1, 2), (7, 1), (8, 4), (20, 1)], 10), [2, 5, 9, 10]);
+        assert_eq!(counts(&[(1, 2), (8, -3), (20, 1)], 1), [1, 3, 0, 1]);
+    }
+}

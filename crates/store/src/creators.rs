@@ -1,0 +1,87 @@
+//! Who created what a scope shows: the choices of the `created_by` filters (contract 02 §11).
+
+use crate::{Db, StoreError, organizations::creator, scope::push_scope, sql::Q};
+use bailiwick_domain::{OrgId, OrgType, UserId};
+use bailiwick_policy::Scope;
+use serde_json::Value;
+use uuid::Uuid;
+
+/// Whose creators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// One family of organizations.
+    Family(OrgType),
+    /// Users.
+    Users,
+    /// Systems.
+    Systems,
+}
+
+impl Of {
+    const fn table(self) -> &'static str {
+        match self {
+            Of::Family(_) => "organizations",
+            Of::Users => "users",
+            Of::Systems => "systems",
+        }
+    }
+
+    /// The visible rows, as `r`.
+    fn push_from(self, q: &mut Q, scope: &Scope) {
+        if let Of::Family(family) = self {
+            q.push(" FROM organizations r WHERE r.eff_deleted_at IS NULL AND r.type = ?")
+                .arg(family.as_str());
+            push_scope(q, "r", "id", scope);
+        } else {
+            q.push(&format!(
+                " FROM {} r JOIN organizations o ON o.id = r.organization_id \
+                 WHERE r.deleted_at IS NULL AND o.eff_deleted_at IS NULL",
+                self.table()
+            ));
+            push_scope(q, "r", "organization_id", scope);
+        }
+    }
+}
+
+/// A user who created something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CreatorChoice {
+    /// His id.
+    pub user_id: UserId,
+    /// His name when he last did.
+    pub name: String,
+    /// His e-mail then.
+    pub email: String,
+    /// His organization now with its present name; none when he no longer exists.
+    pub organization: Option<(OrgId, String)>,
+}
+
+/// One entry for each user who created a row of the scope that is not deleted, with the snapshot of the latest; in no
+/// order.
+pub async fn creators(db: &Db, of: Of, scope: &Scope) -> Result<Vec<CreatorChoice>, StoreError> {
+    let mut q = Q::new(
+        "SELECT k.creator, s.created_by, ho.id, ho.name FROM (\
+         [[SELECT DISTINCT ON (r.creator_user_id) r.creator_user_id AS creator, r.id AS id||\
+         SELECT r.creator_user_id AS creator, r.id AS id, MAX(r.created_at) AS latest]]",
+    );
+    of.push_from(&mut q, scope);
+    q.push(" AND r.creator_user_id IS NOT NULL ");
+    // SQLite takes the other columns from the row with the greatest time.
+    q.push("[[ORDER BY r.creator_user_id, r.created_at DESC||GROUP BY r.creator_user_id]]");
+    q.push(&format!(
+        ") k JOIN {} s ON s.id = k.id LEFT JOIN users h ON h.id = k.creator \
+         LEFT JOIN organizations ho ON ho.id = h.organization_id",
+        of.table()
+    ));
+    let rows: Vec<(Uuid, Option<Value>, Option<Uuid>, Option<String>)> = q.all(db).await?;
+    let choice = |(id, snapshot, home, home_name): (Uuid, _, Option<Uuid>, Option<String>)| {
+        let snapshot = creator(snapshot, None)?;
+        Ok(snapshot.map(|snapshot| CreatorChoice {
+            user_id: UserId(id),
+            name: snapshot.name,
+            email: snapshot.email,
+            organization: home.map(OrgId).zip(home_name),
+        }))
+    };
+    rows.into_iter().filter_map(|row| choice(row).transpose()).collect()
+}

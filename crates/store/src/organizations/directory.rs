@@ -1,0 +1,115 @@
+//! All families in one list (contract 02 §12).
+
+use super::{
+    list::{push_order, push_search_any},
+    parse_type,
+};
+use crate::{Db, StoreError, scope::push_scope, sql::Q};
+use bailiwick_domain::{OrgId, OrgType, Page, PageRequest, SortDirection, fold::fold};
+use bailiwick_policy::Scope;
+use uuid::Uuid;
+
+/// Which organizations. None switches a filter off; an empty list or a parent that cannot be matches nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DirectoryFilter {
+    /// Occurs in name or description; blank = no filter.
+    pub search: String,
+    /// Exactly.
+    pub name: Option<String>,
+    /// Exactly.
+    pub description: Option<String>,
+    /// Families.
+    pub types: Option<Vec<OrgType>>,
+    /// The organization directly above; the inner none is one that cannot be.
+    pub parent: Option<Option<OrgId>>,
+}
+
+/// A sortable column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DirectorySort {
+    /// Ignoring case.
+    Name,
+    /// Ignoring case.
+    Description,
+    /// By its word.
+    Type,
+}
+
+/// An organization of the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Id.
+    pub id: OrgId,
+    /// Type.
+    pub org_type: OrgType,
+    /// Name.
+    pub name: String,
+    /// `""` when absent.
+    pub description: String,
+}
+
+/// Text that no row can hold matches nothing.
+fn push_exact(q: &mut Q, column: &str, text: Option<&String>) {
+    match text {
+        None => {}
+        Some(text) if text.contains('\0') => {
+            q.push(" AND 1 = 0");
+        }
+        Some(text) => {
+            q.push(&format!(" AND {column} = ?")).arg(text);
+        }
+    }
+}
+
+fn push_where(q: &mut Q, scope: &Scope, filter: &DirectoryFilter) {
+    q.push(" FROM organizations o WHERE o.eff_deleted_at IS NULL AND o.type <> 'owner'");
+    push_scope(q, "o", "id", scope);
+    push_search_any(q, &["o.name_key", "o.description_key"], &filter.search);
+    // The folded column has an index.
+    push_exact(q, "o.name_key", filter.name.as_ref().map(|n| fold(n)).as_ref());
+    push_exact(q, "o.name", filter.name.as_ref());
+    push_exact(q, "o.description", filter.description.as_ref());
+    if let Some(types) = &filter.types {
+        q.push(" AND o.type IN (").list(types.iter().map(|t| t.as_str())).push(")");
+    }
+    match filter.parent {
+        None => {}
+        Some(None) => {
+            q.push(" AND 1 = 0");
+        }
+        Some(Some(id)) => {
+            q.push(" AND o.parent_id = ?").arg(id);
+        }
+    }
+}
+
+/// One page of the organizations inside the scope but for the owner, with the number of all that match.
+pub async fn directory(
+    db: &Db,
+    scope: &Scope,
+    filter: &DirectoryFilter,
+    (sort, direction): (DirectorySort, SortDirection),
+    page: PageRequest,
+) -> Result<Page<Entry>, StoreError> {
+    let mut count = Q::new("SELECT CAST(COUNT(*) AS BIGINT)");
+    push_where(&mut count, scope, filter);
+    let total = count.count(db).await?;
+    if page.offset() >= total {
+        return Ok(Page { rows: Vec::new(), total, request: page });
+    }
+    let mut q = Q::new("SELECT o.id, o.type, o.name, o.description");
+    push_where(&mut q, scope, filter);
+    let column = match sort {
+        DirectorySort::Name => "o.name_key",
+        DirectorySort::Description => "o.description_key",
+        DirectorySort::Type => "o.type",
+    };
+    push_order(&mut q, column, false, direction, "o.id");
+    q.push(" LIMIT ? OFFSET ?").arg(page.page_size).arg(page.offset());
+    let rows: Vec<(Uuid, String, String, String)> = q.all(db).await?;
+    let entry = |(id, org_type, name, description): (Uuid, String, String, String)| {
+        Ok(Entry { id: OrgId(id), org_type: parse_type(&org_type)?, name, description })
+    };
+    let rows = rows.into_iter().map(entry).collect::<Result<_, StoreError>>()?;
+    Ok(Page { rows, total, request: page })
+}

@@ -1,0 +1,67 @@
+//! A family over time, and whether a VAT number is in use.
+
+use crate::{Db, StoreError, scope::push_scope, sql::Q, time::utc_day};
+use bailiwick_domain::{OrgId, OrgType, Ts};
+use bailiwick_policy::Scope;
+
+/// How a family has changed, day by day.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Rows that are not deleted now.
+    pub total: u64,
+    /// `(days since 1970-01-01, created minus deleted)`, days without any left out.
+    pub by_day: Vec<(i64, i64)>,
+}
+
+/// The family inside the scope now, and what came and went on each UTC day from `since` on. Deleted rows came on one
+/// day and went on another; deletions count as they take effect, inherited ones too.
+pub async fn changes(db: &Db, family: OrgType, scope: &Scope, since: Ts) -> Result<Changes, StoreError> {
+    let mut q = Q::new("SELECT CAST(-1 AS BIGINT), CAST(COUNT(*) AS BIGINT)");
+    let from = |q: &mut Q, condition: &str| {
+        q.push(" FROM organizations o WHERE o.type = ?").arg(family.as_str());
+        push_scope(q, "o", "id", scope);
+        q.push(condition);
+    };
+    from(&mut q, " AND o.eff_deleted_at IS NULL");
+    for (column, sign) in [("o.created_at", ""), ("o.eff_deleted_at", "-")] {
+        q.push(&format!(" UNION ALL SELECT {}, {sign}CAST(COUNT(*) AS BIGINT)", utc_day(column)));
+        from(&mut q, &format!(" AND {column} >= ?"));
+        q.arg(since).push(" GROUP BY 1");
+    }
+    // One statement, so that the total and what led to it belong together.
+    q.push(" ORDER BY 1");
+    let rows: Vec<(i64, i64)> = q.all(db).await?;
+    let mut changes = Changes::default();
+    for (day, n) in rows {
+        match day {
+            -1 => changes.total = u64::try_from(n).unwrap_or(0),
+            _ => changes.by_day.push((day, n)),
+        }
+    }
+    Ok(changes)
+}
+
+/// Whether another row of the family inside the scope has this VAT number (normalised). Distributors and resellers
+/// keep theirs until they are deleted themselves, customers are simply not deleted (contract 02 §10).
+pub async fn vat_in_use(
+    db: &Db,
+    family: OrgType,
+    scope: &Scope,
+    vat_key: &str,
+    except: Option<OrgId>,
+) -> Result<bool, StoreError> {
+    let mut q = Q::new("SELECT CAST(1 AS BIGINT) FROM organizations o WHERE o.vat_key = ? AND o.type = ?")
+        .bind(vat_key)
+        .bind(family.as_str());
+    push_scope(&mut q, "o", "id", scope);
+    q.push(match family {
+        OrgType::Customer => " AND o.eff_deleted_at IS NULL",
+        _ => " AND o.deleted_at IS NULL",
+    });
+    if let Some(except) = except {
+        q.push(" AND o.id <> ?").arg(except);
+    }
+    q.push(" LIMIT 1");
+    let found: Option<(i64,)> = q.optional(db).await?;
+    Ok(found.is_some())
+}

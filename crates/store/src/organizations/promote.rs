@@ -1,0 +1,45 @@
+//! A reseller becomes a distributor: the one move of a subtree (contract 02 §9).
+
+use super::Stats;
+use crate::{StoreError, Tx, sql::Q};
+use bailiwick_domain::{OrgId, OrgType, Ts, org::PromotedFrom};
+use bailiwick_policy::Granted;
+
+/// Rewriting the places of tens of thousands of systems takes longer than any other statement may (docs/tree.md).
+pub(crate) const MORE_TIME: &str =
+    "[[SELECT set_config('statement_timeout', '150s', true)||SELECT CAST('' AS text)]]";
+/// `updated_by_org_id` stays empty until the first PUT.
+pub(crate) const TURN: &str = "UPDATE organizations SET type = 'distributor', parent_id = ?, promoted_from = ?, updated_at = ?, \
+    updated_by_org_id = CASE WHEN updated_by_org_id IS NULL THEN NULL ELSE [[CAST(? AS uuid)||?]] END WHERE id = ?";
+/// `p3` is the organization itself already, before and after; users and systems follow by their foreign key.
+pub(crate) const MOVE: &str = "UPDATE organizations SET p2 = ? WHERE p3 = ?";
+
+/// What a promotion concerned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Promoted {
+    /// Customers below it.
+    pub customers: u64,
+    /// Users of the organization itself.
+    pub users: u64,
+    /// Systems of the organization itself.
+    pub systems: u64,
+}
+
+/// Turns the reseller, which is held with its subtree ([`super::marks::hold_subtree`]) and carries no mark, into a
+/// distributor below `owner`. A VAT number that a distributor has is a unique violation, and nothing has changed.
+pub async fn promote(
+    tx: &mut Tx,
+    target: &Granted<OrgId>,
+    owner: OrgId,
+    from: &PromotedFrom,
+    at: Ts,
+    by: Option<OrgId>,
+) -> Result<Promoted, StoreError> {
+    let id = target.id();
+    let Stats { own, customers, .. } = super::stats(&mut *tx, OrgType::Reseller, id).await?;
+    let (_,): (String,) = Q::new(MORE_TIME).one(&mut *tx).await?;
+    let from = serde_json::to_value(from).map_err(|e| StoreError::Encode(e.into()))?;
+    Q::new(TURN).bind(owner).bind(from).bind(at).bind(by).bind(id).run(&mut *tx).await?;
+    Q::new(MOVE).bind(id).bind(id).run(&mut *tx).await?;
+    Ok(Promoted { customers, users: own.users, systems: own.systems })
+}
