@@ -56,11 +56,31 @@ pub struct CreatorChoice {
     pub organization: Option<(OrgId, String)>,
 }
 
+/// The latest snapshot of a creator, and where he is.
+#[derive(sqlx::FromRow)]
+struct Row {
+    creator: Uuid,
+    created_by: Option<Value>,
+    home: Option<Uuid>,
+    home_name: Option<String>,
+}
+
+impl Row {
+    fn into_choice(self) -> Result<Option<CreatorChoice>, StoreError> {
+        Ok(creator(self.created_by, None)?.map(|snapshot| CreatorChoice {
+            user_id: UserId(self.creator),
+            name: snapshot.name,
+            email: snapshot.email,
+            organization: self.home.map(OrgId).zip(self.home_name),
+        }))
+    }
+}
+
 /// One entry for each user who created a row of the scope that is not deleted, with the snapshot of the latest; in no
 /// order.
 pub async fn creators(db: &Db, of: Of, scope: &Scope) -> Result<Vec<CreatorChoice>, StoreError> {
     let mut q = Q::new(
-        "SELECT k.creator, s.created_by, ho.id, ho.name FROM (\
+        "SELECT k.creator, s.created_by, ho.id AS home, ho.name AS home_name FROM (\
          [[SELECT DISTINCT ON (r.creator_user_id) r.creator_user_id AS creator, r.id AS id||\
          SELECT r.creator_user_id AS creator, r.id AS id, MAX(r.created_at) AS latest]]",
     );
@@ -73,15 +93,6 @@ pub async fn creators(db: &Db, of: Of, scope: &Scope) -> Result<Vec<CreatorChoic
          LEFT JOIN organizations ho ON ho.id = h.organization_id",
         of.table()
     ));
-    let rows: Vec<(Uuid, Option<Value>, Option<Uuid>, Option<String>)> = q.all(db).await?;
-    let choice = |(id, snapshot, home, home_name): (Uuid, _, Option<Uuid>, Option<String>)| {
-        let snapshot = creator(snapshot, None)?;
-        Ok(snapshot.map(|snapshot| CreatorChoice {
-            user_id: UserId(id),
-            name: snapshot.name,
-            email: snapshot.email,
-            organization: home.map(OrgId).zip(home_name),
-        }))
-    };
-    rows.into_iter().filter_map(|row| choice(row).transpose()).collect()
+    let rows: Vec<Row> = q.all(db).await?;
+    rows.into_iter().filter_map(|row| row.into_choice().transpose()).collect()
 }

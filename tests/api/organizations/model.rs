@@ -1,5 +1,5 @@
-//! Random sequences of moves on a small tree against a model that knows own marks only (contract 02 §14, rules 14 and
-//! 16 to 19).
+//! Random sequences of moves on a small tree against a model that knows own marks and parents only (contract 02 §14,
+//! rules 14, 16 to 19 and 23): suspend, reactivate, delete, restore, promote, destroy.
 
 use super::*;
 use bailiwick_domain::{OrgId, OrgType, SystemId, Ts, UserId};
@@ -12,11 +12,14 @@ struct Node {
     above: Option<usize>,
     suspended: Option<Ts>,
     deleted: Option<Ts>,
+    /// Destroyed; stays in the list so that the others keep their place in it.
+    gone: bool,
 }
 
 /// A user or system; an own mark never changes here.
 struct Leaf {
     home: usize,
+    user: Option<UserId>,
     is_system: bool,
     suspended: bool,
     deleted: bool,
@@ -24,6 +27,7 @@ struct Leaf {
 
 #[derive(Default)]
 struct Model {
+    owner: Option<OrgId>,
     nodes: Vec<Node>,
     leaves: Vec<Leaf>,
 }
@@ -65,12 +69,14 @@ impl Model {
             Mark::Suspended => suspended && !deleted,
             Mark::Deleted => deleted,
         };
-        let organizations = (0..self.nodes.len()).filter(|n| *n != i && self.path(*n).any(|a| a == i));
+        let all = (0..self.nodes.len()).filter(|n| !self.nodes[*n].gone);
+        let organizations = all.filter(|n| *n != i && self.path(*n).any(|a| a == i));
         let organizations = organizations.map(|n| {
             let shown = state(self.is(n, Mark::Suspended), self.is(n, Mark::Deleted));
             (self.nodes[n].org_type.plural(), shown)
         });
-        let leaves = self.leaves.iter().filter(|l| self.path(l.home).any(|a| a == i)).map(|l| {
+        let there = self.leaves.iter().filter(|l| !self.nodes[l.home].gone);
+        let leaves = there.filter(|l| self.path(l.home).any(|a| a == i)).map(|l| {
             let suspended = l.suspended || self.is(l.home, Mark::Suspended);
             let deleted = l.deleted || self.is(l.home, Mark::Deleted);
             (if l.is_system { "systems" } else { "users" }, state(suspended, deleted))
@@ -83,6 +89,14 @@ impl Model {
         let one = self.nodes[i].org_type.as_str();
         let (suspended, deleted) = (self.is(i, Mark::Suspended), self.is(i, Mark::Deleted));
         let refused = match verb {
+            // Promotion is asked of resellers only.
+            "promote" if self.nodes[i].gone || self.nodes[i].org_type != OrgType::Reseller || deleted => {
+                return (404, "reseller not found".to_owned());
+            }
+            _ if self.nodes[i].gone => Some((404, "not found")),
+            "destroy" => None,
+            "promote" if suspended => return (409, "validation failed".to_owned()),
+            "promote" => None,
             "restore" if self.above_is(i, Mark::Deleted) => {
                 Some((403, "is deleted by a parent organization and cannot be restored directly"))
             }
@@ -103,7 +117,17 @@ impl Model {
             "suspend" => self.nodes[i].suspended = Some(now),
             "reactivate" => self.nodes[i].suspended = None,
             "delete" => self.nodes[i].deleted = Some(now),
-            _ => self.nodes[i].deleted = None,
+            "restore" => self.nodes[i].deleted = None,
+            "promote" => {
+                (self.nodes[i].org_type, self.nodes[i].above) = (OrgType::Distributor, None);
+                return (200, "reseller promoted to distributor successfully".to_owned());
+            }
+            _ => {
+                let below: Vec<usize> =
+                    (0..self.nodes.len()).filter(|n| self.path(*n).any(|a| a == i)).collect();
+                below.into_iter().for_each(|n| self.nodes[n].gone = true);
+                return (200, format!("{one} permanently destroyed"));
+            }
         }
         (200, format!("{one} {} successfully", past(verb)))
     }
@@ -118,8 +142,13 @@ fn mark_of(verb: &str) -> Mark {
 }
 
 async fn send(t: &Test, who: &Persona, node: (OrgType, OrgId), verb: &str) -> Reply {
-    let path = format!("/api/{}/{}", node.0.plural(), node.1);
-    let call = if verb == "delete" { t.delete(&path) } else { t.patch(&format!("{path}/{verb}")) };
+    let family = if verb == "promote" { OrgType::Reseller } else { node.0 };
+    let path = format!("/api/{}/{}", family.plural(), node.1);
+    let call = match verb {
+        "delete" => t.delete(&path),
+        "destroy" => t.delete(&format!("{path}/destroy")),
+        _ => t.patch(&format!("{path}/{verb}")),
+    };
     call.bearer(&who.token).send().await
 }
 
@@ -149,10 +178,13 @@ fn expected_counters(
 }
 
 async fn stored(t: &Test, model: &Model, mark: Mark) -> Vec<Shown> {
-    let column = if mark == Mark::Suspended { "suspended" } else { "deleted" };
     let mut shown = Vec::new();
     for node in &model.nodes {
-        let found = bailiwick_store::organizations::get(&t.app.db, node.id).await.unwrap().expect(column);
+        let found = bailiwick_store::organizations::get(&t.app.db, node.id).await.unwrap();
+        assert_eq!(found.is_none(), node.gone, "{:?}", node.id);
+        let Some(found) = found else { continue };
+        assert_eq!(found.org_type, node.org_type);
+        assert_eq!(found.parent_id, Some(node.above.map_or(model.owner.unwrap(), |n| model.nodes[n].id)));
         let found = if mark == Mark::Suspended { found.suspended } else { found.deleted };
         shown.push((found.at, found.by));
     }
@@ -162,7 +194,7 @@ async fn stored(t: &Test, model: &Model, mark: Mark) -> Vec<Shown> {
 /// Two branches, one of them below the owner without a distributor; leaves with and without own marks.
 async fn build(t: &Test) -> Model {
     let owner = t.owner().await.org;
-    let mut model = Model::default();
+    let mut model = Model { owner: Some(owner), ..Model::default() };
     let shape = [
         (OrgType::Distributor, None),
         (OrgType::Reseller, Some(0)),
@@ -176,21 +208,33 @@ async fn build(t: &Test) -> Model {
     for (org_type, above) in shape {
         let parent = above.map_or(owner, |i: usize| model.nodes[i].id);
         let id = t.organization(parent, org_type, org_type.role_name()).await;
-        model.nodes.push(Node { id, org_type, above, suspended: None, deleted: None });
+        model.nodes.push(Node { id, org_type, above, suspended: None, deleted: None, gone: false });
     }
     for home in 0..shape.len() {
         let id = model.nodes[home].id;
-        t.user(id, &["admin"]).await;
-        model.leaves.push(Leaf { home, is_system: false, suspended: false, deleted: false });
+        let user = Some(t.user(id, &["admin"]).await.id);
+        model.leaves.push(Leaf { home, user, is_system: false, suspended: false, deleted: false });
         let system: SystemId = t.system(id).await.id;
-        model.leaves.push(Leaf { home, is_system: true, suspended: home == 3, deleted: home == 5 });
+        model.leaves.push(Leaf {
+            home,
+            user: None,
+            is_system: true,
+            suspended: home == 3,
+            deleted: home == 5,
+        });
         if home == 3 || home == 5 {
             t.mark_system(system, if home == 3 { "suspended_at" } else { "deleted_at" }).await;
         }
     }
     let marked: UserId = t.user(model.nodes[2].id, &["admin"]).await.id;
     t.suspend_user(marked).await;
-    model.leaves.push(Leaf { home: 2, is_system: false, suspended: true, deleted: false });
+    model.leaves.push(Leaf {
+        home: 2,
+        user: Some(marked),
+        is_system: false,
+        suspended: true,
+        deleted: false,
+    });
     model
 }
 
@@ -201,7 +245,7 @@ async fn step(t: &Test, owner: &Persona, model: &mut Model, i: usize, verb: &str
     let before = model.below(i, mark);
     let (status, message) = model.expect(i, verb, t.app.now());
     let reply = send(t, owner, (org_type, id), verb).await.expect_message(status, &message);
-    if status == 200 {
+    if status == 200 && verb != "promote" && verb != "destroy" {
         let after = model.below(i, mark);
         assert_eq!(
             counters(&reply.data(), verb),
@@ -210,43 +254,99 @@ async fn step(t: &Test, owner: &Persona, model: &mut Model, i: usize, verb: &str
         );
     }
     for mark in [Mark::Suspended, Mark::Deleted] {
-        let expected: Vec<Shown> = (0..model.nodes.len()).map(|n| model.shown(n, mark)).collect();
+        let there = (0..model.nodes.len()).filter(|n| !model.nodes[*n].gone);
+        let expected: Vec<Shown> = there.map(|n| model.shown(n, mark)).collect();
         assert_eq!(stored(t, model, mark).await, expected, "{mark:?} after {verb} of {i}");
     }
+}
+
+/// Users and systems are where their organization is, and every manager sees what the model says.
+async fn check_views(t: &Test, model: &Model) {
+    for table in ["users", "systems"] {
+        let lost = Q::new(&format!(
+            "SELECT COUNT(*) FROM {table} r LEFT JOIN organizations o ON o.id = r.organization_id \
+             AND o.p2 = r.p2 AND o.p3 = r.p3 WHERE o.id IS NULL"
+        ));
+        assert_eq!(lost.count(&t.app.db).await.unwrap(), 0, "{table}");
+    }
+    for (home, leaf) in model.leaves.iter().enumerate().filter_map(|(n, l)| Some((l.home, (n, l.user?)))) {
+        let dead = model.nodes[home].gone || model.is(home, Mark::Deleted) || model.is(home, Mark::Suspended);
+        if dead || model.leaves[leaf.0].suspended {
+            continue;
+        }
+        let who = t.session(leaf.1).await;
+        let expected = (0..model.nodes.len())
+            .filter(|n| !model.nodes[*n].gone && !model.is(*n, Mark::Deleted))
+            .filter(|n| model.path(*n).any(|a| a == home))
+            .count();
+        let data = get(t, &who, "/api/organizations").await.expect(200).data();
+        assert_eq!(data["pagination"]["total_count"], json!(expected), "{:?}", model.nodes[home].org_type);
+    }
+}
+
+/// A plain generator, so that every run and both engines see the same sequence.
+struct Dice(u64);
+
+impl Dice {
+    fn next(&mut self, below: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % below
+    }
+}
+
+/// From the top down every mark that is left is cleared by whoever manages the organization; nothing stays behind.
+async fn bring_back(t: &Test, owner: &Persona, model: &mut Model) {
+    // Parents come before their children in the list, promoted ones are at the top.
+    for i in (0..model.nodes.len()).filter(|i| !model.nodes[*i].gone).collect::<Vec<_>>() {
+        if model.nodes[i].deleted.is_some() {
+            step(t, owner, model, i, "restore").await;
+        }
+        if model.nodes[i].suspended.is_some() {
+            step(t, owner, model, i, "reactivate").await;
+        }
+    }
+    let there = (0..model.nodes.len()).filter(|i| !model.nodes[*i].gone);
+    assert!({ there }.all(|i| !model.is(i, Mark::Suspended) && !model.is(i, Mark::Deleted)));
 }
 
 api_test!(rule_02_16_rule_02_18_rule_02_19_random_moves_follow_the_model, |t| async move {
     let mut model = build(&t).await;
     let owner = t.owner().await;
-    let verbs = ["suspend", "suspend", "reactivate", "reactivate", "delete", "restore", "restore"];
+    let verbs = ["suspend", "suspend", "reactivate", "reactivate", "delete", "restore", "restore", "promote"];
     let mut done = [0_u32; 2];
-    // A plain generator, so that every run and both engines see the same sequence.
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut next = |below: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(state >> 33).unwrap() % below
-    };
-    for _ in 0..160 {
-        let (mut i, verb) = (next(model.nodes.len()), verbs[next(verbs.len())]);
+    let mut promoted = 0;
+    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    for n in 0..160 {
+        let (mut i, mut verb) = (dice.next(model.nodes.len()), verbs[dice.next(verbs.len())]);
+        // Once in a while something is destroyed, a customer more often than what has a tree below it.
+        if n % 40 == 39 {
+            (i, verb) = ([2, 7, 5, 6][n / 40], "destroy");
+        }
         // Most random places are under some mark already: every other way back starts at the top.
         let marked = |n: &Node| if verb == "restore" { n.deleted.is_some() } else { n.suspended.is_some() };
-        if verb.starts_with("re") && next(2) == 0 {
-            i = model.nodes.iter().position(marked).unwrap_or(i);
+        if verb.starts_with("re") && dice.next(2) == 0 {
+            i = model.nodes.iter().position(|n| !n.gone && marked(n)).unwrap_or(i);
         }
-        let marks = |m: &Model| m.nodes.iter().map(|n| (n.suspended, n.deleted)).collect::<Vec<_>>();
-        let before = marks(&model);
+        let state = |m: &Model| {
+            m.nodes.iter().map(|n| (n.suspended, n.deleted, n.gone, n.org_type)).collect::<Vec<_>>()
+        };
+        let before = state(&model);
         step(&t, &owner, &mut model, i, verb).await;
-        done[usize::from(before == marks(&model))] += 1;
-    }
-    assert!(done.iter().all(|n| *n > 30), "moves and refusals: {done:?}");
-    // Rule 16: from the top down everything comes back.
-    for i in 0..model.nodes.len() {
-        if model.nodes[i].deleted.is_some() {
-            step(&t, &owner, &mut model, i, "restore").await;
+        done[usize::from(before == state(&model))] += 1;
+        promoted += u32::from(verb == "promote" && before != state(&model));
+        if n % 20 == 19 {
+            check_views(&t, &model).await;
         }
-        if model.nodes[i].suspended.is_some() {
-            step(&t, &owner, &mut model, i, "reactivate").await;
+        // Half-way everything comes back, so that promotions of what is not marked happen before and after.
+        if n == 80 {
+            bring_back(&t, &owner, &mut model).await;
+            if let Some(i) = model.nodes.iter().position(|n| !n.gone && n.org_type == OrgType::Reseller) {
+                step(&t, &owner, &mut model, i, "promote").await;
+                promoted += 1;
+            }
         }
     }
-    assert!((0..model.nodes.len()).all(|i| !model.is(i, Mark::Suspended) && !model.is(i, Mark::Deleted)));
+    assert!(done.iter().all(|n| *n > 30) && promoted > 0, "moves and refusals: {done:?}, {promoted}");
+    bring_back(&t, &owner, &mut model).await;
+    check_views(&t, &model).await;
 });
