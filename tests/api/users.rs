@@ -10,6 +10,7 @@ use std::time::Duration;
 
 mod figures;
 mod life;
+mod third_party;
 
 async fn post(t: &Test, who: &Persona, body: Value) -> Reply {
     t.post("/api/users").bearer(&who.token).json(body).send().await

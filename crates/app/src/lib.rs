@@ -24,6 +24,7 @@ pub mod passwords;
 pub mod roles;
 pub mod settings;
 pub mod systems;
+pub mod third_party;
 pub mod trend;
 pub mod users;
 

@@ -145,6 +145,43 @@ pub struct Client {
     pub post_logout_redirect_uris: Vec<String>,
     /// First-party clients need no consent and their tokens can be exchanged.
     pub first_party: bool,
+    /// What people are shown of a client that is not first-party.
+    pub application: Application,
+}
+
+/// A third-party application as people see it (contract 01 §6.4).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Application {
+    /// Name; the client's id unless set.
+    pub name: Option<String>,
+    /// One line about it.
+    pub description: String,
+    /// Shown in the place of the name.
+    pub display_name: Option<String>,
+    /// Where it is opened.
+    pub login_url: Option<String>,
+    /// Where more is told about it.
+    pub info_url: Option<String>,
+    /// Logo on a light ground.
+    pub logo_url: Option<String>,
+    /// Logo on a dark ground.
+    pub dark_logo_url: Option<String>,
+    /// Who sees it; none = nobody.
+    pub access_control: Option<AccessControl>,
+}
+
+/// Who may use a third-party application: every list that is not empty must match, and one must not be empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AccessControl {
+    /// Ids of organizations.
+    pub organization_ids: Vec<String>,
+    /// Organization roles in any case.
+    pub organization_roles: Vec<String>,
+    /// Names of user roles in any case; they count only without `user_role_ids`.
+    pub user_roles: Vec<String>,
+    /// Catalogue keys of user roles; one is enough.
+    pub user_role_ids: Vec<String>,
 }
 
 /// Systems (contract 03).

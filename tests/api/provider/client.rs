@@ -31,6 +31,7 @@ pub fn console() -> Client {
         redirect_uris: vec![CONSOLE_CALLBACK.into()],
         post_logout_redirect_uris: vec!["https://console.example.org/bye".into()],
         first_party: true,
+        application: Default::default(),
     }
 }
 

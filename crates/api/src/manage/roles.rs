@@ -1,13 +1,16 @@
-//! Role lists (contract 01 §6.1, §6.2), for any authenticated caller.
+//! Role lists and third-party applications (contract 01 §6.1, §6.2, §6.4), for any authenticated caller.
 
 use crate::{
     envelope::Answer,
     error::Outcome,
     extract::Who,
-    wire::roles::{OrganizationRoleList, RoleList},
+    wire::{
+        roles::{OrganizationRoleList, RoleList},
+        third_party::{ThirdPartyApplicationOutput, ThirdPartyApplications},
+    },
 };
 use axum::extract::State;
-use bailiwick_app::{App, roles};
+use bailiwick_app::{App, roles, third_party};
 
 /// `GET /roles`.
 pub async fn list(State(app): State<App>, Who(caller): Who) -> Outcome<Answer<RoleList>> {
@@ -17,4 +20,14 @@ pub async fn list(State(app): State<App>, Who(caller): Who) -> Outcome<Answer<Ro
 /// `GET /organization-roles`.
 pub async fn list_of_organizations(State(app): State<App>) -> Outcome<Answer<OrganizationRoleList>> {
     Ok(Answer::ok("organization roles retrieved successfully", roles::organization_roles(&app).into()))
+}
+
+/// `GET /third-party-applications`.
+pub async fn third_party_applications(
+    State(app): State<App>,
+    Who(caller): Who,
+) -> Outcome<Answer<ThirdPartyApplications>> {
+    let visible = third_party::list(&app.settings, &caller);
+    let list = ThirdPartyApplications(visible.into_iter().map(ThirdPartyApplicationOutput::from).collect());
+    Ok(Answer::ok("third-party applications retrieved successfully", list))
 }

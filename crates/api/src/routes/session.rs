@@ -3,7 +3,7 @@
 use super::{Credential, Route, delete, get, post, put};
 use crate::{
     manage::{self, api_keys, avatars},
-    wire::{api_keys as keys, roles, session as wire},
+    wire::{api_keys as keys, roles, session as wire, third_party},
 };
 
 pub(super) fn rows() -> Vec<Route> {
@@ -84,6 +84,8 @@ pub(super) fn rows() -> Vec<Route> {
         get("/organization-roles", "listOrganizationRoles")
             .to(manage::roles::list_of_organizations)
             .gives::<roles::OrganizationRoleList>(),
-        get("/third-party-applications", "listThirdPartyApplications"),
+        get("/third-party-applications", "listThirdPartyApplications")
+            .to(manage::roles::third_party_applications)
+            .gives::<third_party::ThirdPartyApplications>(),
     ]
 }

@@ -12,4 +12,5 @@ pub mod roles;
 pub mod session;
 pub mod system_side;
 pub mod systems;
+pub mod third_party;
 pub mod users;

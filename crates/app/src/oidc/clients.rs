@@ -1,9 +1,9 @@
 //! Registered clients: the one that is always there and the configured ones (contract 01 §2.8).
 
 use super::{Code, Refused};
-use crate::settings::{Client as Configured, Settings};
+use crate::settings::{Application, Client as Configured, Settings};
 use aws_lc_rs::{constant_time, digest};
-use bailiwick_domain::ports::hex;
+use bailiwick_domain::{OrgId, ports::hex};
 use url::{Host, Url};
 
 /// `client_id` of the client that is always there: the service's own user interface.
@@ -194,13 +194,30 @@ pub fn problems(clients: &[Configured]) -> Vec<(&str, String)> {
         if clients.iter().take(index).any(|other| other.id == client.id) {
             say("the id is there twice");
         }
-        if !client.first_party {
-            say("clients of third parties are not supported by this version");
+        let application = &client.application;
+        if !client.first_party && application.login_url.is_none() {
+            say("a client of a third party needs login_url: this version signs nobody in to it by itself");
+        }
+        if client.first_party && *application != Application::default() {
+            say("name, description, addresses and access_control are for clients of third parties");
+        }
+        let control = application.access_control.as_ref();
+        for id in control.iter().flat_map(|control| &control.organization_ids) {
+            if id.parse::<OrgId>().is_err() {
+                say(&format!("access_control.organization_ids: `{id}` is not an id"));
+            }
         }
         if client.redirect_uris.is_empty() {
             say("at least one redirect URI is needed");
         }
-        for uri in client.redirect_uris.iter().chain(&client.post_logout_redirect_uris) {
+        let shown = [
+            &application.login_url,
+            &application.info_url,
+            &application.logo_url,
+            &application.dark_logo_url,
+        ];
+        let addresses = client.redirect_uris.iter().chain(&client.post_logout_redirect_uris);
+        for uri in addresses.chain(shown.into_iter().flatten()) {
             if let Some(problem) = problem_of_address(uri) {
                 say(&format!("`{uri}` {problem}"));
             }
@@ -248,6 +265,7 @@ mod tests {
             redirect_uris: vec!["https://app.example.org/cb".into()],
             post_logout_redirect_uris: vec![],
             first_party: true,
+            application: Application::default(),
         }
     }
 

@@ -2,7 +2,10 @@
 //! beforehand, so it comes from the file only.
 
 use super::{Problem, kinds::COVERED};
-use bailiwick_app::{oidc, settings::Client};
+use bailiwick_app::{
+    oidc,
+    settings::{AccessControl, Application, Client},
+};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use std::fmt::Write;
@@ -15,7 +18,7 @@ const ABOUT: &str = "A further client of the embedded OpenID provider beside the
     each, in the file only, for instance `[identity.clients.console]`.";
 
 /// Keys of a client: name, type in the reference, default, meaning.
-const KEYS: [(&str, &str, &str, &str); 4] = [
+const KEYS: [(&str, &str, &str, &str); 12] = [
     (
         "redirect_uris",
         "list of URI",
@@ -36,9 +39,26 @@ const KEYS: [(&str, &str, &str, &str); 4] = [
     ),
     (
         "first_party",
+        "bool",
         "`true`",
-        "`true`",
-        "Nobody is asked for consent and its tokens open sessions. Clients of third parties are not supported yet.",
+        "Nobody is asked for consent and its tokens open sessions. When `false`, it is a third-party application that \
+        `GET /third-party-applications` lists for those whom `access_control` lets see it; signing in to it through this \
+        provider is not supported yet.",
+    ),
+    ("name", "text", "the id", "Name of a third-party application."),
+    ("description", "text", "–", "What a third-party application is for."),
+    ("display_name", "text", "`name`", "Shown in the place of the name."),
+    ("login_url", "URI", "–", "Where a third-party application is opened. Needed for one."),
+    ("info_url", "URI", "–", "Where more is told about a third-party application."),
+    ("logo_url", "URI", "–", "Its logo on a light ground."),
+    ("dark_logo_url", "URI", "–", "Its logo on a dark ground."),
+    (
+        "access_control",
+        "table",
+        "–",
+        "Who sees a third-party application: lists `organization_ids`, `organization_roles` and `user_roles` (names, in any \
+        case), `user_role_ids` (keys; with them `user_roles` does not count). Every list that is not empty must match. \
+        Without the table, or with nothing in it, nobody sees the application.",
     ),
 ];
 
@@ -52,6 +72,15 @@ struct Written {
     secret_sha256: Option<String>,
     #[serde(default = "yes")]
     first_party: bool,
+    name: Option<String>,
+    #[serde(default)]
+    description: String,
+    display_name: Option<String>,
+    login_url: Option<String>,
+    info_url: Option<String>,
+    logo_url: Option<String>,
+    dark_logo_url: Option<String>,
+    access_control: Option<AccessControl>,
 }
 
 const fn yes() -> bool {
@@ -81,6 +110,16 @@ fn read(id: String, value: Value, problems: &mut Vec<Problem>) -> Option<Client>
             redirect_uris: written.redirect_uris,
             post_logout_redirect_uris: written.post_logout_redirect_uris,
             first_party: written.first_party,
+            application: Application {
+                name: written.name,
+                description: written.description,
+                display_name: written.display_name,
+                login_url: written.login_url,
+                info_url: written.info_url,
+                logo_url: written.logo_url,
+                dark_logo_url: written.dark_logo_url,
+                access_control: written.access_control,
+            },
         }),
         Err(why) => {
             problems.push(Problem::new(&name(&id), ORIGIN, format!("cannot be read: {}", why.message())));
@@ -111,24 +150,55 @@ pub(super) fn effective(client: &Client) -> String {
         line("secret_sha256", COVERED.into());
     }
     line("first_party", client.first_party.into());
+    let application = &client.application;
+    let description = Some(&application.description).filter(|text| !text.is_empty());
+    for (key, text) in [
+        ("name", application.name.as_ref()),
+        ("description", description),
+        ("display_name", application.display_name.as_ref()),
+        ("login_url", application.login_url.as_ref()),
+        ("info_url", application.info_url.as_ref()),
+        ("logo_url", application.logo_url.as_ref()),
+        ("dark_logo_url", application.dark_logo_url.as_ref()),
+    ] {
+        if let Some(text) = text {
+            line(key, text.clone().into());
+        }
+    }
+    if let Some(control) = &application.access_control {
+        for (key, list) in [
+            ("access_control.organization_ids", &control.organization_ids),
+            ("access_control.organization_roles", &control.organization_roles),
+            ("access_control.user_roles", &control.user_roles),
+            ("access_control.user_role_ids", &control.user_role_ids),
+        ] {
+            line(key, list.clone().into());
+        }
+    }
     out
 }
 
 /// The JSON schema of the map.
 pub(super) fn schema() -> Json {
-    let uris = json!({ "type": "array", "items": { "type": "string" } });
+    let texts = json!({ "type": "array", "items": { "type": "string" } });
     let mut client = json!({
         "type": "object",
         "additionalProperties": false,
         "required": ["redirect_uris"],
         "properties": {
-            "redirect_uris": uris,
-            "post_logout_redirect_uris": uris,
+            "redirect_uris": texts,
+            "post_logout_redirect_uris": texts,
             "secret_sha256": { "type": "string", "pattern": "^[0-9A-Fa-f]{64}$" },
-            "first_party": { "const": true, "default": true },
+            "first_party": { "type": "boolean", "default": true },
+            "access_control": { "type": "object", "additionalProperties": false, "properties": {
+                "organization_ids": texts, "organization_roles": texts, "user_roles": texts, "user_role_ids": texts,
+            }},
         },
     });
     for (key, _, _, about) in KEYS {
+        if client["properties"][key].is_null() {
+            client["properties"][key] = json!({ "type": "string" });
+        }
         client["properties"][key]["description"] = about.into();
     }
     client["properties"]["redirect_uris"]["minItems"] = 1.into();

@@ -158,6 +158,32 @@ fn clients_are_registered_by_table_and_the_default_one_takes_more_addresses() {
 }
 
 #[test]
+fn third_party_applications_are_clients_with_an_entry_of_their_own() {
+    let file = "[identity.clients.wiki]\nredirect_uris = [\"https://wiki.example/cb\"]\nfirst_party = false\n\
+        name = \"Wiki\"\nlogin_url = \"https://wiki.example/\"\naccess_control = { organization_roles = [\"Reseller\"] }\n";
+    let config = loaded(file, &[], &[]);
+    let application = &config.clients[0].application;
+    assert_eq!((application.name.as_deref(), config.clients[0].first_party), (Some("Wiki"), false));
+    assert_eq!(application.access_control.as_ref().unwrap().organization_roles, ["Reseller"]);
+    // What is in force can be read again.
+    assert_eq!(loaded(&effective(&config), &[], &[]).clients[0].application, *application);
+    let wrong = "[identity.clients.a]\nredirect_uris = [\"https://a.example/\"]\nname = \"A\"\n\
+        [identity.clients.b]\nredirect_uris = [\"https://b.example/\"]\nfirst_party = false\nlogin_url = \"javascript:1\"\n\
+        access_control = { organization_ids = [\"x\"] }\n\
+        [identity.clients.c]\nredirect_uris = [\"https://c.example/\"]\nfirst_party = false\n\
+        access_control = { organisations = [] }\n";
+    let told = problems(wrong, &[]);
+    for part in [
+        "clients.a (configuration file): name, description",
+        "clients.b (configuration file): access_control.organization_ids: `x` is not an id",
+        "clients.b (configuration file): `javascript:1` has a scheme",
+        "clients.c (configuration file): cannot be read: unknown field `organisations`",
+    ] {
+        assert_eq!(told.iter().filter(|line| line.contains(part)).count(), 1, "{part}\n{told:#?}");
+    }
+}
+
+#[test]
 fn problems_of_clients_are_told_among_the_others() {
     let file = "colour = \"red\"\n[identity]\nredirect_uris = [\"/relative\"]\n\
         [identity.clients.bailiwick]\nredirect_uris = [\"https://a.example/#x\"]\nsecret_sha256 = \"plain-hunter2\"\n\
@@ -171,7 +197,7 @@ fn problems_of_clients_are_told_among_the_others() {
         "identity.clients.bailiwick (configuration file): this id belongs",
         "identity.clients.bailiwick (configuration file): `https://a.example/#x` must not have a fragment",
         "identity.clients.bailiwick (configuration file): the secret must be given as 64 hex digits",
-        "identity.clients.theirs (configuration file): clients of third parties",
+        "identity.clients.theirs (configuration file): a client of a third party needs login_url",
         "identity.clients.theirs (configuration file): at least one redirect URI",
         "identity.clients.typo (configuration file): cannot be read: unknown field `redirect_uri`",
         "identity.clients.text (configuration file): cannot be read: invalid type",

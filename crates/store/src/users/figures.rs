@@ -34,10 +34,22 @@ pub async fn count(db: &Db, scope: &Scope) -> Result<u64, StoreError> {
     Ok(totals(db, scope).await?.users)
 }
 
-/// The same with how many of them are suspended.
+/// The same with how many of them are suspended: all users of suspended organizations by the kept counters, and the few
+/// others with a suspension of their own.
 pub async fn count_by_state(db: &Db, scope: &Scope) -> Result<Totals, StoreError> {
-    let mut q = live("CAST(COUNT(*) AS BIGINT)", scope);
-    q.push(" AND (u.suspended_at IS NOT NULL OR o.eff_suspended_at IS NOT NULL)");
+    let mut q = Q::new(
+        "SELECT CAST(COALESCE((SELECT SUM(n.users) FROM organizations o \
+         JOIN organization_counts n ON n.organization_id = o.id \
+         WHERE o.eff_suspended_at IS NOT NULL AND o.eff_deleted_at IS NULL",
+    );
+    push_scope(&mut q, "o", "id", scope);
+    q.push(
+        "), 0) AS BIGINT) + (SELECT COUNT(*) FROM users u JOIN organizations o ON o.id = u.organization_id \
+         WHERE u.deleted_at IS NULL AND u.suspended_at IS NOT NULL \
+         AND o.eff_deleted_at IS NULL AND o.eff_suspended_at IS NULL",
+    );
+    push_scope(&mut q, "u", "organization_id", scope);
+    q.push(")");
     Ok(Totals { suspended: q.count(db).await?, total: count(db, scope).await? })
 }
 

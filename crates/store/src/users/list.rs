@@ -63,6 +63,10 @@ impl Order {
         q.push(if self.by == Sort::Organization { "JOIN" } else { "[[JOIN||LEFT JOIN]]" });
         q.push(" organizations o ON o.id = u.organization_id").push(more);
         push_where(q, scope, filter);
+        if self.by == Sort::Organization {
+            // The scope once more, so that the organizations of the scope are walked by name and no others.
+            push_scope(q, "o", "id", scope);
+        }
         let (column, is_nullable) = self.by.column();
         push_order(q, column, is_nullable, self.direction, "u.id");
     }

@@ -1,0 +1,80 @@
+//! Third-party applications people may open (contract 01 §6.4): the catalogue in the configuration.
+
+use crate::settings::{AccessControl, Client, Settings};
+use bailiwick_domain::fold::fold;
+use bailiwick_policy::{Caller, Identity};
+
+/// An application as one person sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThirdPartyApplication {
+    /// Client id.
+    pub id: String,
+    /// Name.
+    pub name: String,
+    /// `""` when absent.
+    pub description: String,
+    /// Registered redirect addresses.
+    pub redirect_uris: Vec<String>,
+    /// The same for sign-out.
+    pub post_logout_redirect_uris: Vec<String>,
+    /// Where it is opened.
+    pub login_url: String,
+    /// Where more is told about it.
+    pub info_url: Option<String>,
+    /// Shown in the place of the name.
+    pub display_name: String,
+    /// On a light ground.
+    pub logo_url: Option<String>,
+    /// On a dark ground.
+    pub dark_logo_url: Option<String>,
+}
+
+/// The applications that let the caller see them, by display name, then id.
+pub fn list(settings: &Settings, caller: &Caller) -> Vec<ThirdPartyApplication> {
+    let Some(identity) = caller.identity() else { return Vec::new() };
+    let clients = settings.provider.clients.iter().filter(|client| !client.first_party);
+    let mut visible: Vec<_> = clients.filter_map(|client| shown_to(identity, client)).collect();
+    visible.sort_by_cached_key(|application| (fold(&application.display_name), application.id.clone()));
+    visible
+}
+
+fn shown_to(identity: &Identity, client: &Client) -> Option<ThirdPartyApplication> {
+    let application = &client.application;
+    application.access_control.as_ref().filter(|control| admits(control, identity))?;
+    let name = application.name.clone().unwrap_or_else(|| client.id.clone());
+    Some(ThirdPartyApplication {
+        id: client.id.clone(),
+        description: application.description.clone(),
+        redirect_uris: client.redirect_uris.clone(),
+        post_logout_redirect_uris: client.post_logout_redirect_uris.clone(),
+        // The check of the configuration sees to it that there is one.
+        login_url: application.login_url.clone()?,
+        info_url: application.info_url.clone(),
+        display_name: application.display_name.clone().unwrap_or_else(|| name.clone()),
+        logo_url: application.logo_url.clone(),
+        dark_logo_url: application.dark_logo_url.clone(),
+        name,
+    })
+}
+
+/// Every list with something in it must match; with nothing in any of them nobody is admitted.
+fn admits(control: &AccessControl, identity: &Identity) -> bool {
+    let (organization, effective) = (&identity.organization, &identity.effective);
+    let AccessControl { organization_ids, organization_roles, user_roles, user_role_ids } = control;
+    let by_keys = !user_role_ids.is_empty();
+    // None = nothing is asked.
+    let asked = |list: &[String], matches: &dyn Fn(&String) -> bool| {
+        (!list.is_empty()).then(|| list.iter().any(matches))
+    };
+    let id = organization.id.to_string();
+    let same_word = |a: &str, b: &str| fold(a) == fold(b);
+    let answers = [
+        asked(organization_ids, &|wanted| wanted.eq_ignore_ascii_case(&id)),
+        asked(organization_roles, &|wanted| same_word(wanted, organization.org_type.role_name())),
+        asked(user_role_ids, &|wanted| effective.user_role_ids().contains(wanted)),
+        asked(if by_keys { &[] } else { user_roles }, &|wanted| {
+            effective.user_roles().iter().any(|held| same_word(wanted, held))
+        }),
+    ];
+    answers.iter().any(Option::is_some) && answers.iter().flatten().all(|matches| *matches)
+}
