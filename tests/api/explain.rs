@@ -10,7 +10,18 @@ use bailiwick_app::{
 };
 use bailiwick_domain::{OrgId, OrgType, PageRequest, SortDirection, Ts};
 use bailiwick_policy::Scope;
-use bailiwick_store::{Db, Options, organizations, sql::Q, systems, time::TsCodec, users};
+use bailiwick_store::{
+    Db, Options,
+    creators::{Of, creators},
+    organizations::{
+        self,
+        directory::{DirectoryFilter, DirectorySort, directory},
+    },
+    sql::Q,
+    systems,
+    time::TsCodec,
+    users,
+};
 use bailiwick_testkit::{ManualClock, SeededEntropy, engine::settings, parts::postgres::Cluster};
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
@@ -163,33 +174,66 @@ async fn run_users(db: &Db, who: &str, scope: &Scope, done: &mut Vec<(String, Bo
         // Few users: the engine may well read and sort them all.
         return;
     }
-    for by in [users::Sort::Name, users::Sort::Email, users::Sort::CreatedAt] {
-        let label = format!("users by {by:?} for {who}");
-        mark(db, &label).await;
-        for _ in 0..REPEATS {
-            let order = users::Order { by, direction: SortDirection::Asc };
-            let page = users::list(db, scope, &Default::default(), order, PAGE).await.unwrap();
-            assert_eq!(page.rows.len(), 20, "{label}");
+    use users::Sort::*;
+    for by in
+        [Name, Email, Username, CreatedAt, UpdatedAt, LatestLoginAt, CreatorName, Organization, SuspendedAt]
+    {
+        for direction in [SortDirection::Asc, SortDirection::Desc] {
+            let label = format!("users by {by:?} {} for {who}", direction.as_str());
+            mark(db, &label).await;
+            for _ in 0..REPEATS {
+                let order = users::Order { by, direction };
+                let page = users::list(db, scope, &Default::default(), order, PAGE).await.unwrap();
+                assert_eq!(page.rows.len(), 20, "{label}");
+            }
+            let computed = matches!(by, Organization | SuspendedAt | LatestLoginAt);
+            done.push((label, if computed { COMPUTED } else { INDEX_RANGE }));
         }
-        done.push((label, INDEX_RANGE));
     }
+    let label = format!("totals of users for {who}");
+    mark(db, &label).await;
+    for _ in 0..REPEATS {
+        let totals = users::figures::count_by_state(db, scope).await.unwrap();
+        assert!(totals.suspended > 0 && totals.suspended < totals.total, "{totals:?}");
+    }
+    done.push((label, COMPUTED));
 }
 
 async fn run_organizations(db: &Db, who: &str, scope: &Scope, done: &mut Vec<(String, Bounds)>) {
     if who == "reseller" || who == "customer" {
         return;
     }
-    for by in [organizations::Sort::Name, organizations::Sort::CreatedAt] {
-        let label = format!("customers by {by:?} for {who}");
+    use organizations::Sort::*;
+    for by in [Name, Description, CreatedAt, UpdatedAt, SuspendedAt, CreatorName] {
+        for direction in [SortDirection::Asc, SortDirection::Desc] {
+            let label = format!("customers by {by:?} {} for {who}", direction.as_str());
+            mark(db, &label).await;
+            for _ in 0..REPEATS {
+                let order = organizations::Order { by, direction };
+                let filter = organizations::Filter::default();
+                let list = organizations::list(db, OrgType::Customer, scope, &filter, order, PAGE);
+                assert_eq!(list.await.unwrap().rows.len(), 20, "{label}");
+            }
+            done.push((label, INDEX_RANGE));
+        }
+    }
+    for by in [DirectorySort::Name, DirectorySort::Description, DirectorySort::Type] {
+        let label = format!("all families by {by:?} for {who}");
         mark(db, &label).await;
         for _ in 0..REPEATS {
-            let order = organizations::Order { by, direction: SortDirection::Asc };
-            let filter = organizations::Filter::default();
-            let page = organizations::list(db, OrgType::Customer, scope, &filter, order, PAGE).await.unwrap();
-            assert_eq!(page.rows.len(), 20, "{label}");
+            let filter = DirectoryFilter::default();
+            let list = directory(db, scope, &filter, (by, SortDirection::Asc), PAGE);
+            assert_eq!(list.await.unwrap().rows.len(), 20, "{label}");
         }
         done.push((label, INDEX_RANGE));
     }
+    let label = format!("creators of customers for {who}");
+    mark(db, &label).await;
+    for _ in 0..REPEATS * 2 {
+        let found = creators(db, Of::Family(OrgType::Customer), scope).await.unwrap();
+        assert!(!found.is_empty(), "{label}");
+    }
+    done.push((label, COMPUTED));
 }
 
 /// The plans in the log with the label of the marker before each.

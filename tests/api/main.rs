@@ -19,6 +19,7 @@ mod http;
 mod imports;
 mod ingest;
 mod mail;
+mod leaks;
 mod organizations;
 mod provider;
 mod proxy;

@@ -1,7 +1,11 @@
 //! Third-party applications (contract 01 §6.4; §8 rules 7, 8).
 
 use super::get;
-use bailiwick_app::settings::{AccessControl, Application, Client, Settings};
+use bailiwick_app::{
+    auth::{BearerRequest, authenticate_bearer},
+    settings::{AccessControl, Application, Client, Settings},
+    third_party,
+};
 use bailiwick_testkit::{Persona, Test, api_test};
 use serde_json::{Value, json};
 
@@ -111,12 +115,17 @@ api_test!(an_application_of_one_organization, |t| async move {
     let control = AccessControl { organization_ids: vec![tree.reseller.to_string()], ..Default::default() };
     let mut settings = t.app.settings.clone();
     settings.provider.clients = vec![application("one", Some(control))];
-    let app = bailiwick_app::third_party::list;
     let seen = async |org| {
         let who = t.user(org, &["reader"]).await;
-        let caller =
-            bailiwick_app::auth::authenticate_bearer(&t.app, Some(&format!("Bearer {}", who.token))).await;
-        app(&settings, &caller.unwrap()).len()
+        let authorization = format!("Bearer {}", who.token);
+        let request = BearerRequest {
+            authorization: Some(&authorization),
+            client_ip: std::net::Ipv4Addr::LOCALHOST.into(),
+            method: "GET",
+            path: "/api/third-party-applications",
+        };
+        let caller = authenticate_bearer(&t.app, &request).await.unwrap();
+        third_party::list(&settings, &caller).len()
     };
     assert_eq!((seen(tree.reseller).await, seen(tree.customer).await), (1, 0));
 });

@@ -1,6 +1,6 @@
 //! The list of users: filters, order, page and total (contract 01 §5.4).
 
-use super::{Placed, Row, columns};
+use super::{Placed, Row, columns, figures};
 use crate::{
     Db, StoreError,
     organizations::{
@@ -58,10 +58,8 @@ const DELETED: &str = "COALESCE(u.deleted_at, o.eff_deleted_at)";
 impl Order {
     /// Appends the organizations and ` WHERE … ORDER BY …` to a `SELECT … FROM users u `; `more` are further joins.
     pub(super) fn push(self, q: &mut Q, more: &str, scope: &Scope, filter: &Filter) {
-        // Every user has an organization. Where the rows follow an index of users, the outer join keeps SQLite from
-        // filtering all organizations beforehand.
-        q.push(if self.by == Sort::Organization { "JOIN" } else { "[[JOIN||LEFT JOIN]]" });
-        q.push(" organizations o ON o.id = u.organization_id").push(more);
+        self.by.push_organizations(q);
+        q.push(more);
         push_where(q, scope, filter);
         if self.by == Sort::Organization {
             // The scope once more, so that the organizations of the scope are walked by name and no others.
@@ -72,7 +70,17 @@ impl Order {
     }
 }
 
+/// The organization of the creator, whose present name is shown.
+const CREATORS: &str = " LEFT JOIN organizations c ON c.id = u.creator_org_id";
+
 impl Sort {
+    /// Appends the join of the organizations. Every user has one: where the rows follow an index of users, the outer
+    /// join keeps SQLite from filtering all organizations beforehand.
+    fn push_organizations(self, q: &mut Q) {
+        q.push(if self == Sort::Organization { "JOIN" } else { "[[JOIN||LEFT JOIN]]" });
+        q.push(" organizations o ON o.id = u.organization_id");
+    }
+
     const fn column(self) -> (&'static str, bool) {
         match self {
             Sort::Name => ("u.name_key", false),
@@ -161,10 +169,75 @@ pub async fn list(
     if page.offset() >= total {
         return Ok(Page { rows: Vec::new(), total, request: page });
     }
+    if order.by == Sort::SuspendedAt && *filter == Filter::default() {
+        let rows = by_suspension(db, scope, order.direction, page, total).await?;
+        return Ok(Page { rows, total, request: page });
+    }
     let mut q = Q::new(concat!("SELECT ", columns!(), " FROM users u "));
-    order.push(&mut q, " LEFT JOIN organizations c ON c.id = u.creator_org_id", scope, filter);
+    order.push(&mut q, CREATORS, scope, filter);
     q.push(" LIMIT ? OFFSET ?").arg(page.page_size).arg(page.offset());
+    Ok(Page { rows: placed(q, db).await?, total, request: page })
+}
+
+async fn placed(q: Q, db: &Db) -> Result<Vec<Placed>, StoreError> {
     let rows: Vec<Row> = q.all(db).await?;
-    let rows = rows.into_iter().map(Row::into_placed).collect::<Result<_, _>>()?;
-    Ok(Page { rows, total, request: page })
+    rows.into_iter().map(Row::into_placed).collect()
+}
+
+fn select(by: Sort) -> Q {
+    let mut q = Q::new(concat!("SELECT ", columns!(), " FROM users u "));
+    by.push_organizations(&mut q);
+    q.push(CREATORS);
+    q
+}
+
+/// The order by suspension in two runs, as most users have none: the suspended ones are few and found by their marks,
+/// the others are walked by id. Ascending, the suspended come first.
+async fn by_suspension(
+    db: &Db,
+    scope: &Scope,
+    direction: SortDirection,
+    page: PageRequest,
+    total: u64,
+) -> Result<Vec<Placed>, StoreError> {
+    let suspended = figures::count_by_state(db, scope).await?.suspended;
+    let mut runs = [(true, suspended), (false, total.saturating_sub(suspended))];
+    if direction == SortDirection::Desc {
+        runs.reverse();
+    }
+    let mut rows = Vec::new();
+    let mut skip = page.offset();
+    for (is_suspended, length) in runs {
+        let missing = page.page_size.saturating_sub(rows.len() as u64);
+        if missing == 0 || skip >= length {
+            skip = skip.saturating_sub(length);
+            continue;
+        }
+        let mut q = select(Sort::SuspendedAt);
+        let states = States { enabled: !is_suspended, suspended: is_suspended, deleted: false };
+        push_where(&mut q, scope, &Filter { states, ..Filter::default() });
+        let column = if is_suspended { SUSPENDED } else { "u.id" };
+        if is_suspended {
+            push_marked(&mut q, scope);
+        }
+        push_order(&mut q, column, false, direction, "u.id");
+        q.push(" LIMIT ? OFFSET ?").arg(missing).arg(skip);
+        rows.extend(placed(q, db).await?);
+        skip = 0;
+    }
+    Ok(rows)
+}
+
+/// Appends ` AND …` for those who have a mark or are in an organization with one, found from the marks.
+fn push_marked(q: &mut Q, scope: &Scope) {
+    q.push(
+        " AND u.id IN (SELECT m.id FROM users m WHERE m.deleted_at IS NULL AND m.suspended_at IS NOT NULL",
+    );
+    push_scope(q, "m", "organization_id", scope);
+    q.push(
+        " UNION ALL SELECT m.id FROM organizations b JOIN users m ON m.organization_id = b.id \
+         WHERE b.eff_suspended_at IS NOT NULL AND m.deleted_at IS NULL",
+    );
+    push_scope(q, "b", "id", scope);
+    q.push(")");
 }
