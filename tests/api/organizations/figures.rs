@@ -183,7 +183,7 @@ async fn vat_of(t: &Test, id: OrgId) -> String {
     bailiwick_store::organizations::get(&t.app.db, id).await.unwrap().unwrap().vat.unwrap()
 }
 
-api_test!(rule_02_07_the_vat_check_sees_what_is_below_the_caller, |t| async move {
+api_test!(the_vat_check_sees_what_is_below_the_caller, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let d = t.user(tree.distributor, &["reader"]).await;

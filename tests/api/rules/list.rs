@@ -139,11 +139,8 @@ pub(super) const NOT_YET: &[(u8, &[u8], &str)] = &[
     (5, &[9, 19, 20, 21, 23, 24, 35, 41], IMPERSONATION),
     (1, &[19, 29, 37], PROVIDERS),
     (5, &[31], PROVIDERS),
-    (1, &[8, 42], "third-party applications are not built yet"),
-    (5, &[32], "third-party applications are not built yet"),
+    (1, &[42], "nobody signs in to third-party applications through this provider yet"),
     (1, &[41], "mail is not built yet"),
-    (2, &[25, 26], "trends of organizations are not built yet"),
     (2, &[28, 33], "applications are not built yet"),
-    (2, &[34], "GET /organizations is not built yet"),
     (5, &[36], "rebranding is not built yet"),
 ];

@@ -82,7 +82,7 @@ async fn ids(t: &Test, who: &Persona) -> Vec<String> {
 }
 
 api_test!(
-    rule_01_08_an_application_is_seen_by_those_it_names,
+    rule_01_08_rule_05_32_an_application_is_seen_by_those_it_names,
     |settings| catalogue(settings),
     |t| async move {
         let tree = t.tree().await;
@@ -131,11 +131,13 @@ api_test!(an_application_of_one_organization, |t| async move {
 });
 
 api_test!(
-    nobody_signs_in_to_a_third_party_through_this_provider,
+    rule_05_32_nobody_signs_in_to_a_third_party_through_this_provider,
     |settings| catalogue(settings),
     |t| async move {
-        let path =
-            "/oidc/auth?client_id=wiki&redirect_uri=https%3A%2F%2Fwiki.example.org%2Fcb&response_type=code";
-        t.get(path).send().await.expect(400);
+        for id in ["wiki", "hidden", "empty"] {
+            let back = format!("https%3A%2F%2F{id}.example.org%2Fcb");
+            let path = format!("/oidc/auth?client_id={id}&redirect_uri={back}&response_type=code");
+            t.get(&path).send().await.expect(400);
+        }
     }
 );

@@ -388,6 +388,7 @@ mod tests {
             redirect_uris: vec!["/relative".into(), "https://x/#y".into(), "javascript:alert(1)".into()],
             post_logout_redirect_uris: vec!["https://x/a;b".into()],
             first_party: false,
+            application: Application::default(),
         };
         assert_eq!(problems(&[bad]).len(), 7);
         assert_eq!(problems(&[extra("a"), extra("a")]).len(), 1);

@@ -1,6 +1,6 @@
 //! Promotion of a reseller to distributor (contract 02 §9).
 
-use super::{authorize, name_the_vat};
+use super::{VAT, authorize};
 use crate::{App, audit, context::RequestContext};
 use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result, org::PromotedFrom};
 use bailiwick_policy::{Action, Caller};
@@ -51,7 +51,8 @@ pub async fn promote(
     };
     let by = caller.org().map(|o| o.id);
     let written = stored::promote(&mut tx, &target, owner, &from, now, by).await;
-    let numbers = written.map_err(|e| name_the_vat(e.into(), before.vat.as_deref().unwrap_or_default()))?;
+    let numbers = written
+        .map_err(|e| Error::from(e).with_values(&[(VAT, before.vat.as_deref().unwrap_or_default())]))?;
     tx.bump_auth_epoch().await?;
     let event = audit::Event {
         action: "reseller.promote",
