@@ -120,7 +120,11 @@ api_test!(rule_05_16_the_very_next_call_sees_every_change, |t| async move {
     };
     assert_eq!(status().await, 200);
     for column in ["suspended_at", "deleted_at"] {
-        t.mark_system(s.id, column).await;
+        if column == "suspended_at" {
+            t.suspend_system(s.id).await;
+        } else {
+            t.delete_system(s.id).await;
+        }
         assert_eq!(status().await, 401, "{column}");
         change(&t, Q::new(&format!("UPDATE systems SET {column} = NULL WHERE id = ?")).bind(s.id)).await;
         assert_eq!(status().await, 200, "{column}");

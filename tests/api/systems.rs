@@ -193,7 +193,7 @@ api_test!(rule_01_04_rule_05_26_foreign_and_absent_are_the_same_bytes, |t| async
     let foreign = made(&t, &owner, tree.other_customer, "foreign").await;
     let (gone, doomed) =
         (made(&t, &owner, tree.customer, "gone").await, made(&t, &owner, tree.reseller, "doomed").await);
-    t.mark_system(text(&gone, "id").parse().unwrap(), "deleted_at").await;
+    t.delete_system(text(&gone, "id").parse().unwrap()).await;
     let c = t.user(tree.customer, &["admin"]).await;
     let absent =
         get(&t, &c, "/01950000-0000-7000-8000-000000000000").await.expect_message(404, "system not found");

@@ -8,7 +8,8 @@ use bailiwick_domain::{
     validate::{self, ApiKeyToken, Vat},
 };
 use bailiwick_policy::{Action, Caller, Identity, KeyMode, NewOrganization, Parent, UserHome, decide};
-use bailiwick_store::{api_keys, identities, organizations, sql::Q, users};
+use bailiwick_store::{api_keys, identities, organizations, users};
+use http::Method;
 use serde_json::{Map, json};
 use std::{
     sync::{
@@ -214,51 +215,46 @@ impl Test {
         }
     }
 
-    /// Runs a statement that no use case offers yet, and raises the epoch as that use case will have to.
-    async fn mark(&self, q: Q) {
-        let mut tx = self.app.db.begin().await.expect("a transaction");
-        assert!(q.run(&mut tx).await.expect("a mark") > 0);
-        tx.bump_auth_epoch().await.expect("an epoch");
-        tx.commit().await.expect("a commit");
+    /// What the owner does to something, over HTTP.
+    async fn act(&self, method: Method, path: String) {
+        let owner = self.owner().await;
+        self.call(method, &path).bearer(&owner.token).send().await.expect(200);
     }
 
-    /// Marks a user suspended.
+    /// Suspends a user.
     pub async fn suspend_user(&self, id: UserId) {
-        self.mark(Q::new("UPDATE users SET suspended_at = ? WHERE id = ?").bind(self.app.now()).bind(id))
-            .await;
+        self.act(Method::PATCH, format!("/api/users/{id}/suspend")).await;
     }
 
-    /// Marks a user deleted.
+    /// Deletes a user (soft).
     pub async fn delete_user(&self, id: UserId) {
-        self.mark(Q::new("UPDATE users SET deleted_at = ? WHERE id = ?").bind(self.app.now()).bind(id)).await;
+        self.act(Method::DELETE, format!("/api/users/{id}")).await;
     }
 
-    /// Marks a system suspended (`suspended_at`) or deleted (`deleted_at`).
-    pub async fn mark_system(&self, id: SystemId, column: &'static str) {
-        self.mark(
-            Q::new(&format!("UPDATE systems SET {column} = ? WHERE id = ?")).bind(self.app.now()).bind(id),
-        )
-        .await;
+    /// Suspends a system.
+    pub async fn suspend_system(&self, id: SystemId) {
+        self.act(Method::PATCH, format!("/api/systems/{id}/suspend")).await;
     }
 
-    /// Marks an organization suspended, with all below it.
+    /// Deletes a system (soft).
+    pub async fn delete_system(&self, id: SystemId) {
+        self.act(Method::DELETE, format!("/api/systems/{id}")).await;
+    }
+
+    /// Suspends an organization, with all below it.
     pub async fn suspend_organization(&self, id: OrgId) {
-        self.mark_organization(id, "suspended").await;
+        let path = self.organization_path(id).await;
+        self.act(Method::PATCH, format!("{path}/suspend")).await;
     }
 
-    /// Marks an organization deleted, with all below it.
+    /// Deletes an organization (soft), with all below it.
     pub async fn delete_organization(&self, id: OrgId) {
-        self.mark_organization(id, "deleted").await;
+        let path = self.organization_path(id).await;
+        self.act(Method::DELETE, path).await;
     }
 
-    async fn mark_organization(&self, id: OrgId, mark: &str) {
-        let now = self.app.now();
-        self.mark(Q::new(&format!("UPDATE organizations SET {mark}_at = ? WHERE id = ?")).bind(now).bind(id))
-            .await;
-        let below = format!(
-            "UPDATE organizations SET eff_{mark}_at = ?, eff_{mark}_by = CASE WHEN id = ? THEN NULL ELSE \
-             [[CAST(? AS uuid)||?]] END WHERE id = ? OR p2 = ? OR p3 = ?"
-        );
-        self.mark(Q::new(&below).bind(now).bind(id).bind(id).bind(id).bind(id).bind(id)).await;
+    async fn organization_path(&self, id: OrgId) -> String {
+        let found = organizations::get(&self.app.db, id).await.expect("a read").expect("the organization");
+        format!("/api/{}/{id}", found.org_type.plural())
     }
 }

@@ -275,7 +275,7 @@ api_test!(a_deleted_system_has_no_use_for_its_document, |t| async move {
     // Kept from the worker until the system is gone.
     let turn = t.app.ingest().hold_worker().await;
     send(&t, &s, NS8).await.expect(202);
-    t.mark_system(s.id, "deleted_at").await;
+    t.delete_system(s.id).await;
     drop(turn);
     inventory::run_until_idle(&t.app).await.unwrap();
     assert_eq!((count(&t, "inventory_queue").await, count(&t, "inventory_records").await), (0, 0));

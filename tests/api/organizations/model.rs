@@ -222,8 +222,10 @@ async fn build(t: &Test) -> Model {
             suspended: home == 3,
             deleted: home == 5,
         });
-        if home == 3 || home == 5 {
-            t.mark_system(system, if home == 3 { "suspended_at" } else { "deleted_at" }).await;
+        match home {
+            3 => t.suspend_system(system).await,
+            5 => t.delete_system(system).await,
+            _ => {}
         }
     }
     let marked: UserId = t.user(model.nodes[2].id, &["admin"]).await.id;

@@ -158,8 +158,8 @@ api_test!(rule_05_16_suspension_and_deletion_act_at_the_next_request, |s| genero
     for system in [&a, &b, &c] {
         system.get("/api/v2/alerts").await.expect(200);
     }
-    t.mark_system(a.system.id, "suspended_at").await;
-    t.mark_system(b.system.id, "deleted_at").await;
+    t.suspend_system(a.system.id).await;
+    t.delete_system(b.system.id).await;
     t.suspend_organization(tree.other_distributor).await;
     for system in [&a, &b, &c] {
         system.get("/api/v2/alerts").await.expect_message(401, "invalid system credentials");

@@ -27,11 +27,16 @@ impl Subscriber for Statements {
     fn exit(&self, _: &span::Id) {}
 }
 
+/// Rows and statements of a list, at its cheapest: what the service does in the background is counted as well.
 async fn cost(t: &Test, who: &Persona, path: &str, sent: &AtomicU64) -> (usize, u64) {
-    let before = sent.load(Ordering::SeqCst);
-    let data = t.get(path).bearer(&who.token).send().await.expect(200).data();
-    let rows = data.as_object().unwrap().values().find_map(|v| v.as_array()).unwrap().len();
-    (rows, sent.load(Ordering::SeqCst) - before)
+    let mut cheapest = (0, u64::MAX);
+    for _ in 0..5 {
+        let before = sent.load(Ordering::SeqCst);
+        let data = t.get(path).bearer(&who.token).send().await.expect(200).data();
+        let rows = data.as_object().unwrap().values().find_map(|v| v.as_array()).unwrap().len();
+        cheapest = (rows, cheapest.1.min(sent.load(Ordering::SeqCst) - before));
+    }
+    cheapest
 }
 
 // One thread, so that what is counted is what this test asked for; the statements are the same text on both engines,

@@ -12,7 +12,7 @@ async fn zoo(t: &Test, who: &Persona, org: OrgId) {
             t.post("/systems/heartbeat").basic(key, secret).send().await.expect(200);
         }
         if name == "suspended b" {
-            t.mark_system(text(&made, "id").parse().unwrap(), "suspended_at").await;
+            t.suspend_system(text(&made, "id").parse().unwrap()).await;
         }
     }
     t.advance(t.app.settings.systems.liveness_timeout);
@@ -21,12 +21,8 @@ async fn zoo(t: &Test, who: &Persona, org: OrgId) {
         let (key, secret) = (text(&made, "system_key"), text(&made, "system_secret"));
         let id = text(&made, "id").parse().unwrap();
         match name {
-            "suspended a" => t.mark_system(id, "suspended_at").await,
-            "deleted" => {
-                t.mark_system(id, "deleted_at").await;
-                let less = "UPDATE organization_counts SET systems = systems - 1 WHERE organization_id = ?";
-                change(t, Q::new(less).bind(org)).await;
-            }
+            "suspended a" => t.suspend_system(id).await,
+            "deleted" => t.delete_system(id).await,
             "unknown 1" | "unknown 2" => {}
             _ => {
                 register(t, secret).await.expect(200);
@@ -100,7 +96,11 @@ api_test!(inherited_marks_name_where_they_come_from, |t| async move {
         (&json!("suspended"), &json!(tree.reseller))
     );
     assert_eq!((count(&t, &d, "?status=suspended").await, count(&t, &d, "?status=unknown").await), (1, 0));
-    t.mark_system(text(&made, "id").parse().unwrap(), "suspended_at").await;
+    // The own mark is what is shown, whatever is above.
+    let reactivate = format!("/api/resellers/{}/reactivate", tree.reseller);
+    t.patch(&reactivate).bearer(&owner.token).send().await.expect(200);
+    t.suspend_system(text(&made, "id").parse().unwrap()).await;
+    t.suspend_organization(tree.reseller).await;
     let shown = get(&t, &d, &path).await.expect(200).data();
     assert_eq!((&shown["status"], &shown["suspended_by_org_id"]), (&json!("suspended"), &Value::Null));
     t.delete_organization(tree.reseller).await;

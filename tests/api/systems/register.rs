@@ -26,8 +26,10 @@ api_test!(registration_in_the_order_of_the_contract, |t| async move {
     let wrong = format!("{}.{}", secret.split('.').next().unwrap(), "0".repeat(40));
     // Rule 14: whatever its state, only the right secret learns of it.
     for column in ["", "suspended_at", "deleted_at"] {
-        if !column.is_empty() {
-            t.mark_system(id, column).await;
+        match column {
+            "suspended_at" => t.suspend_system(id).await,
+            "deleted_at" => t.delete_system(id).await,
+            _ => {}
         }
         for secret in [wrong.as_str(), "my_0123.0123", "my_unknown.0000000000000000000000000000000000000000"]
         {

@@ -38,7 +38,8 @@ pub async fn create(
     let (home, place) = home(app, caller, Action::Create, &given).await?;
     known_roles(&app.catalogue, &role_ids)?;
     may_grant(caller, &app.catalogue, &role_ids, place.org_type)?;
-    outside_owner_organization(Action::Create, place.org_type)?;
+    outside_owner_organization(Action::Create, place.org_type)
+        .map_err(|e| e.with_values(&[("organization_id", &given)]))?;
     let id: UserId = app.fresh();
     let sent = Sent {
         name: body.name.as_deref().unwrap_or_default(),

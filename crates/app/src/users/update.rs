@@ -35,8 +35,11 @@ pub async fn update(
     if let Some(role_ids) = &role_ids {
         known_roles(&app.catalogue, role_ids)?;
     }
-    let to = moving.as_ref().map(|(granted, place)| (granted, place.org_type));
-    allow_result(app, caller, &placed.user, role_ids.as_deref(), to.as_ref().map(|t| t.1))?;
+    let to = moving.as_ref().map(|(_, place)| place.org_type);
+    let allowed = allow_result(app, caller, &placed.user, role_ids.as_deref(), to);
+    allowed.map_err(|e| {
+        e.with_values(&[("organization_id", body.organization_id.as_deref().unwrap_or_default())])
+    })?;
     let accepted = accept(app, placed.user.id, sent(&body, &placed.user, moving.as_ref())).await?;
     let sent = (body.email.clone(), body.username.clone(), body.phone.clone());
     let write = Write { body, role_ids, accepted, home: moving.map(|m| m.0) };
