@@ -124,3 +124,75 @@ api_test!(stats_and_totals_follow_the_tree, |t| async move {
     assert_eq!((totals(&owner).await, totals(&d).await), (vec![1, 1], vec![0, 0]));
     get(&t, &d, "/api/distributors/totals").await.expect_message(403, "insufficient permissions");
 });
+
+/// Where a row can name something: every id column of the schema.
+async fn id_columns(t: &Test) -> Vec<(String, String)> {
+    Q::new(
+        "[[SELECT CAST(table_name AS TEXT), CAST(column_name AS TEXT) FROM information_schema.columns \
+         WHERE table_schema = 'public' AND data_type = 'uuid'||SELECT m.name, c.name FROM sqlite_master m \
+         JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND c.type = 'BLOB']] ORDER BY 1, 2",
+    )
+    .all(&t.app.db)
+    .await
+    .unwrap()
+}
+
+/// Tables with rows that name one of these, apart from histories and what only tells who it was.
+async fn naming(t: &Test, ids: &[uuid::Uuid]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (table, column) in id_columns(t).await {
+        let tells_who =
+            column.starts_with("creator_") || column.starts_with("actor_") || column == "updated_by_org_id";
+        if tells_who || table.contains("audit") {
+            continue;
+        }
+        let mut q = Q::new(&format!("SELECT CAST(COUNT(*) AS BIGINT) FROM {table} WHERE {column} IN ("));
+        q.list(ids.iter().copied()).push(")");
+        if q.count(&t.app.db).await.unwrap() > 0 {
+            found.push(format!("{table}.{column}"));
+        }
+    }
+    found
+}
+
+api_test!(rule_02_23_no_row_anywhere_names_what_was_destroyed, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let mut ids = vec![tree.distributor.0, tree.reseller.0, tree.customer.0];
+    for org in [tree.distributor, tree.reseller, tree.customer] {
+        let user = t.user(org, &["admin"]).await;
+        t.api_key(user.id, bailiwick_policy::KeyMode::Read).await;
+        let refresh = json!({"refresh_token": user.refresh_token});
+        t.post("/api/auth/refresh").json(refresh).send().await.expect(200);
+        let system = t.system(org).await;
+        let send = async |path: &str, body: Value| {
+            let call = t.post(path).basic(&system.key, &system.secret).json(body);
+            assert!(call.send().await.status.is_success(), "{path}");
+        };
+        send("/api/systems/heartbeat", json!({})).await;
+        send("/api/systems/inventory", json!({"facts": {"x": 1}})).await;
+        let router = "/api/services/mimir/alertmanager/api/v2";
+        send(&format!("{router}/alerts"), json!([{"labels": {"alertname": "A"}}])).await;
+        let silence = json!({"matchers": [{"name": "alertname", "value": "A", "isRegex": false}], "createdBy": "me",
+            "comment": "c", "startsAt": "2026-03-04T10:00:00Z", "endsAt": "2026-03-04T12:00:00Z"});
+        send(&format!("{router}/silences"), silence).await;
+        ids.extend([user.id.0, system.id.0]);
+    }
+    let before = naming(&t, &ids).await;
+    for expected in [
+        "organizations.id",
+        "users.id",
+        "systems.id",
+        "session_chains.user_id",
+        "api_keys.user_id",
+        "system_activity.system_id",
+        "router_alerts.organization_id",
+        "router_silences.organization_id",
+        "organization_counts.organization_id",
+    ] {
+        assert!(before.iter().any(|found| found == expected), "{expected} is not in {before:?}");
+    }
+    assert!(before.iter().any(|found| found.starts_with("inventory_")), "{before:?}");
+    send(&t, &owner, "distributors", tree.distributor).await.expect(200);
+    assert_eq!(naming(&t, &ids).await, [""; 0]);
+});
