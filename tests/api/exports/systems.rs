@@ -62,8 +62,8 @@ api_test!(the_rows_are_those_of_the_list, |t| async move {
         t.advance(std::time::Duration::from_millis(5));
         let system = t.system(org).await;
         match i {
-            0 => t.mark_system(system.id, "suspended_at").await,
-            1 => t.mark_system(system.id, "deleted_at").await,
+            0 => t.suspend_system(system.id).await,
+            1 => t.delete_system(system.id).await,
             2 => {
                 t.post("/api/systems/heartbeat").basic(&system.key, &system.secret).send().await.expect(200);
             }
