@@ -11,6 +11,7 @@ pub mod layers;
 pub mod manage;
 pub mod oidc;
 pub mod openapi;
+mod portions;
 pub mod proxy;
 pub mod routes;
 pub mod system;

@@ -5,6 +5,7 @@ pub mod avatars;
 pub mod exports;
 pub mod health;
 pub mod imports;
+pub mod inventory;
 pub mod me;
 pub mod organization_lists;
 pub mod organizations;

@@ -1,22 +1,16 @@
-//! Systems (contract 03 §2) and their inventory (§9).
+//! Systems (contract 03 §2).
 
 use crate::{
     envelope::Answer,
     error::Outcome,
     extract::{Ctx, JsonBody, Params, PathId, Who},
-    wire::{
-        inventory::RecordOutput,
-        systems::{
-            NewSystemInput, ReachabilityOutput, RegenerateInput, SystemInput, SystemList, SystemOutput,
-        },
+    wire::systems::{
+        NewSystemInput, ReachabilityOutput, RegenerateInput, SystemInput, SystemList, SystemOutput,
     },
 };
-use axum::{
-    extract::State,
-    response::{IntoResponse, Response},
-};
+use axum::extract::State;
 use bailiwick_app::{
-    App, inventory,
+    App,
     systems::{self, StatusFilter, SystemFilter, SystemOrder, SystemQuery, VersionFilter},
 };
 use bailiwick_domain::{OrgId, SortDirection, SystemId, SystemStatus};
@@ -191,18 +185,4 @@ pub async fn reachability(
     let found = systems::reachability(&app, &caller, id).await?;
     let data = ReachabilityOutput { reachable: found.reachable, url: found.url };
     Ok(Answer::ok("reachability check completed", data))
-}
-
-/// `GET /systems/{id}/inventory/latest`.
-pub async fn latest_inventory(
-    State(app): State<App>,
-    Who(caller): Who,
-    PathId(id): PathId<SystemId>,
-) -> Outcome<Response> {
-    let found = inventory::latest(&app, &caller, id).await?;
-    let (Some(id), Some(latest)) = (id, found) else {
-        return Ok(Answer::ok("no inventory available", ()).into_response());
-    };
-    let record = RecordOutput::of(id, latest)?;
-    Ok(Answer::ok("latest inventory retrieved successfully", record).into_response())
 }

@@ -7,6 +7,7 @@ mod alerts;
 mod applications;
 mod impersonation;
 mod imports;
+mod inventory;
 mod organizations;
 mod rebranding;
 mod session;
@@ -294,6 +295,7 @@ pub fn table() -> Vec<Route> {
         organizations::rows(),
         users::rows(),
         systems::rows(),
+        inventory::rows(),
         system_side::rows(),
         applications::rows(),
         impersonation::rows(),

@@ -1,13 +1,10 @@
-//! Systems and their inventory, management side.
+//! Systems, management side.
 
 use super::{Credential::Session, EXPORT, Route, delete, get, patch, post, put};
 use crate::{
     manage::{exports, systems},
-    wire::{
-        inventory::RecordOutput,
-        systems::{
-            NewSystemInput, ReachabilityOutput, RegenerateInput, SystemInput, SystemList, SystemOutput,
-        },
+    wire::systems::{
+        NewSystemInput, ReachabilityOutput, RegenerateInput, SystemInput, SystemList, SystemOutput,
     },
 };
 use bailiwick_policy::Permission::{DestroySystems, ManageSystems, ReadSystems};
@@ -79,26 +76,6 @@ pub(super) fn rows() -> Vec<Route> {
             .failing(FAILED)
             .gives::<ReachabilityOutput>()
             .to(systems::reachability),
-        get("/systems/{id}/inventory", "listInventory")
-            .needs(READ)
-            .failing("failed to retrieve inventory history"),
-        get("/systems/{id}/inventory/latest", "getLatestInventory")
-            .needs(READ)
-            .failing("failed to retrieve latest inventory")
-            .gives::<RecordOutput>()
-            .to(systems::latest_inventory),
-        get("/systems/{id}/inventory/changes", "getInventoryChanges")
-            .needs(READ)
-            .failing("failed to retrieve changes summary"),
-        get("/systems/{id}/inventory/changes/latest", "getLatestInventoryChanges")
-            .needs(READ)
-            .failing("failed to retrieve changes summary"),
-        get("/systems/{id}/inventory/diffs", "listInventoryDiffs")
-            .needs(READ)
-            .failing("failed to retrieve inventory diffs"),
-        get("/systems/{id}/inventory/diffs/latest", "getLatestInventoryDiffs")
-            .needs(READ)
-            .failing("failed to retrieve inventory diffs"),
         get("/filters/systems", "getSystemFilters").needs(READ).failing("failed to retrieve system filters"),
     ]
 }

@@ -1,9 +1,11 @@
-//! Inventory records (contract 03 §9.1).
+//! Inventory records, differences, summaries (contract 03 §9.1, §9.2).
 
-use bailiwick_app::inventory::Latest;
+use crate::envelope::Pagination;
+use bailiwick_app::inventory::{Day, DiffRow, Kind, Latest, RecordMeta, Severity, Summary, Timeline};
 use bailiwick_domain::{Error, SystemId, Ts};
 use serde::Serialize;
 use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
 /// A record with its document.
@@ -16,9 +18,11 @@ pub struct RecordOutput {
     /// Newest receipt of this very document.
     #[schema(value_type = String, format = DateTime)]
     pub timestamp: Ts,
-    /// The document, in value what was received: it goes from storage to wire without being read.
+    /// The document, in value what was received: it goes from storage to wire without being read. Left out with
+    /// `fields=meta`.
     #[schema(value_type = Object)]
-    pub data: Box<RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<Box<RawValue>>,
     /// SHA-256 of the canonical text.
     pub data_hash: String,
     /// Bytes of the canonical text.
@@ -46,7 +50,7 @@ impl RecordOutput {
             id: r.id,
             system_id: system.to_string(),
             timestamp: r.timestamp,
-            data: RawValue::from_string(latest.document).map_err(Error::internal)?,
+            data: Some(raw(latest.document)?),
             data_hash: r.data_hash,
             data_size: r.data_size,
             processed_at: r.processed_at,
@@ -55,5 +59,240 @@ impl RecordOutput {
             created_at: r.created_at,
             updated_at: r.updated_at,
         })
+    }
+
+    /// A record of the history as JSON, with its text or without.
+    pub fn line(system: SystemId, r: &RecordMeta, text: Option<String>) -> Result<String, Error> {
+        let record = RecordOutput {
+            id: r.id,
+            system_id: system.to_string(),
+            timestamp: r.timestamp,
+            data: text.map(raw).transpose()?,
+            data_hash: r.data_hash.clone(),
+            data_size: r.data_size,
+            processed_at: r.processed_at,
+            has_changes: r.has_changes,
+            change_count: r.change_count,
+            created_at: r.created_at,
+            updated_at: r.updated_at,
+        };
+        serde_json::to_string(&record).map_err(Error::internal)
+    }
+}
+
+fn raw(text: String) -> Result<Box<RawValue>, Error> {
+    RawValue::from_string(text).map_err(Error::internal)
+}
+
+/// Beside the rows of a page.
+#[derive(Debug, Serialize)]
+pub struct PageRest {
+    /// Of the list.
+    pub pagination: Pagination,
+}
+
+/// `GET /systems/{id}/inventory`, for the interface document; the answer is written row by row.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct HistoryOutput {
+    /// Newest first.
+    pub records: Vec<RecordOutput>,
+    /// Of the list.
+    pub pagination: Pagination,
+}
+
+/// A difference between two records.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct DiffOutput {
+    /// Ascending in order of creation.
+    pub id: i64,
+    /// Whose.
+    pub system_id: String,
+    /// Record compared with; null when it was thinned out.
+    #[schema(required = true)]
+    pub previous_inventory_id: Option<i64>,
+    /// Record compared; 0 when it was thinned out.
+    pub inventory_id: i64,
+    /// `create`, `update`, `delete`.
+    pub diff_type: &'static str,
+    /// The path to show.
+    pub field_path: String,
+    /// The value before; null on the absent side.
+    #[schema(required = true, value_type = Option<Object>)]
+    pub previous_value: Option<Box<RawValue>>,
+    /// The value now; null on the absent side.
+    #[schema(required = true, value_type = Option<Object>)]
+    pub current_value: Option<Box<RawValue>>,
+    /// `critical`, `high`, `medium`, `low`.
+    pub severity: &'static str,
+    /// Part of the system.
+    pub category: String,
+    /// Whether it was told.
+    pub notification_sent: bool,
+    /// When it was found.
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Ts,
+    /// `previous_inventory_id` again, for older clients.
+    #[schema(required = true)]
+    pub previous_id: Option<i64>,
+    /// `inventory_id` again, for older clients.
+    pub current_id: i64,
+}
+
+impl DiffOutput {
+    /// Of a system's difference.
+    pub fn of(system: SystemId, row: DiffRow) -> Result<DiffOutput, Error> {
+        let unknown = |what: &str| Error::internal(format!("difference {} has an unknown {what}", row.id));
+        let place = |number: i64| usize::try_from(number).unwrap_or(usize::MAX);
+        Ok(DiffOutput {
+            id: row.id,
+            system_id: system.to_string(),
+            previous_inventory_id: row.previous_id,
+            inventory_id: row.current_id.unwrap_or(0),
+            diff_type: Kind::ALL.get(place(row.kind)).ok_or_else(|| unknown("kind"))?.word(),
+            severity: Severity::ALL.get(place(row.severity)).ok_or_else(|| unknown("severity"))?.word(),
+            field_path: row.field_path,
+            previous_value: row.previous_value.map(raw).transpose()?,
+            current_value: row.current_value.map(raw).transpose()?,
+            category: row.category,
+            notification_sent: row.notification_sent,
+            created_at: row.created_at,
+            previous_id: row.previous_id,
+            current_id: row.current_id.unwrap_or(0),
+        })
+    }
+}
+
+/// A difference as JSON.
+pub fn diff_line(diff: &DiffOutput) -> Result<String, Error> {
+    serde_json::to_string(diff).map_err(Error::internal)
+}
+
+/// `GET /systems/{id}/inventory/diffs`, for the interface document; the answer is written row by row.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct DiffList {
+    /// Newest batch first.
+    pub diffs: Vec<DiffOutput>,
+    /// Of the list.
+    pub pagination: Pagination,
+}
+
+/// Beside the rows of a batch.
+#[derive(Debug, Serialize)]
+pub struct BatchRest {
+    /// Rows.
+    pub count: usize,
+    /// The record they belong to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current_inventory_id: Option<i64>,
+}
+
+/// `GET /systems/{id}/inventory/diffs/latest`, for the interface document; the answer is written row by row.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct DiffBatch {
+    /// The most severe first.
+    pub diffs: Vec<DiffOutput>,
+    /// How many.
+    pub count: usize,
+    /// Left out when there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current_inventory_id: Option<i64>,
+}
+
+/// How much has changed.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SummaryOutput {
+    /// Whose.
+    pub system_id: String,
+    /// In all.
+    pub total_changes: i64,
+    /// Of the last 24 hours.
+    pub recent_changes: i64,
+    /// Timestamp of the record.
+    #[schema(value_type = String, format = DateTime)]
+    pub last_inventory_time: Ts,
+    /// Whether one is critical.
+    pub has_critical_changes: bool,
+    /// Whether an inventory alert is not over.
+    pub has_alerts: bool,
+    /// Only categories that occur.
+    pub changes_by_category: BTreeMap<String, i64>,
+    /// Only severities that occur.
+    #[schema(value_type = BTreeMap<String, i64>)]
+    pub changes_by_severity: BTreeMap<&'static str, i64>,
+}
+
+impl From<Summary> for SummaryOutput {
+    fn from(s: Summary) -> SummaryOutput {
+        SummaryOutput {
+            system_id: s.system.to_string(),
+            total_changes: s.total,
+            recent_changes: s.recent,
+            last_inventory_time: s.last_inventory,
+            has_critical_changes: s.has_critical,
+            has_alerts: s.has_alerts,
+            changes_by_category: s.by_category,
+            changes_by_severity: s.by_severity,
+        }
+    }
+}
+
+/// Differences that pass the filters.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TimelineSummary {
+    /// In all.
+    pub total: i64,
+    /// Of that severity.
+    pub critical: i64,
+    /// Of that severity.
+    pub high: i64,
+    /// Of that severity.
+    pub medium: i64,
+    /// Of that severity.
+    pub low: i64,
+}
+
+/// A UTC date.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TimelineGroup {
+    /// `YYYY-MM-DD`.
+    pub date: String,
+    /// Records of that date that are still stored.
+    pub inventory_count: usize,
+    /// Differences of that date that pass the filters.
+    pub change_count: i64,
+    /// Ascending.
+    pub inventory_ids: Vec<i64>,
+}
+
+impl From<Day> for TimelineGroup {
+    fn from(day: Day) -> TimelineGroup {
+        TimelineGroup {
+            date: day.date,
+            inventory_count: day.records.len(),
+            change_count: day.change_count,
+            inventory_ids: day.records,
+        }
+    }
+}
+
+/// Records and differences by date.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TimelineOutput {
+    /// Over all dates.
+    pub summary: TimelineSummary,
+    /// Newest first.
+    pub groups: Vec<TimelineGroup>,
+    /// Counts dates.
+    pub pagination: Pagination,
+}
+
+impl From<Timeline> for TimelineOutput {
+    fn from(timeline: Timeline) -> TimelineOutput {
+        let [total, critical, high, medium, low] = timeline.summary;
+        TimelineOutput {
+            summary: TimelineSummary { total, critical, high, medium, low },
+            pagination: Pagination::of(&timeline.days, None, None),
+            groups: timeline.days.rows.into_iter().map(TimelineGroup::from).collect(),
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 mod pack;
 mod plan;
+mod reads;
 mod worker;
 mod write;
 
@@ -12,7 +13,15 @@ use bailiwick_domain::{Result, SystemId};
 use bailiwick_policy::Caller;
 use bailiwick_store::inventory;
 
-pub use inventory::{Quarantined, Record};
+pub use bailiwick_inventory::{Category, Kind, Severity};
+pub use inventory::{
+    Quarantined, Record,
+    reads::{DiffFilter, DiffRow, RecordMeta, TimeRange},
+};
+pub use reads::{
+    Day, Summary, Timeline, changes, diff_rows, diffs, history, latest_changes, latest_diffs, portions,
+    record, texts, time_range, timeline,
+};
 
 /// A record with its document as stored, one JSON object.
 #[derive(Clone, Debug)]

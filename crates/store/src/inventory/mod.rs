@@ -7,8 +7,10 @@
 pub mod alerts;
 pub mod diffs;
 pub mod queue;
+pub mod reads;
 pub mod records;
 mod senders;
+pub mod timeline;
 
 pub use queue::{
     Claimed, Document, Quarantined, QueueState, bodies, claim, enqueue, hold, hold_all, quarantine,

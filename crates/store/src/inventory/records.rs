@@ -31,6 +31,7 @@ macro_rules! record_columns {
          r.created_at, r.updated_at, b.id AS base_id, b.data_size AS base_size, b.body AS base_body"
     };
 }
+pub(super) use record_columns;
 pub(crate) const LATEST: &str = concat!(
     "SELECT ",
     record_columns!(),

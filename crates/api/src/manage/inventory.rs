@@ -1,0 +1,202 @@
+//! Inventory of a system as management reads it (contract 03 §9).
+
+use crate::{
+    envelope::{Answer, Pagination},
+    error::{Failure, Outcome},
+    extract::{Params, PathId, Who},
+    portions::Frame,
+    wire::inventory::{
+        BatchRest, DiffOutput, PageRest, RecordOutput, SummaryOutput, TimelineOutput, diff_line,
+    },
+};
+use axum::{
+    extract::{FromRequestParts, RawPathParams, State},
+    response::{IntoResponse, Response},
+};
+use bailiwick_app::{
+    App,
+    inventory::{self, DiffFilter, Kind, Severity, TimeRange},
+};
+use bailiwick_domain::{Error, SystemId};
+use http::request::Parts;
+
+/// Rows of a page unless the client says otherwise.
+const PAGE_SIZE: u64 = 20;
+
+/// What is said where there is nothing.
+const NOTHING: &str = "no inventory available";
+
+/// A system and what follows `inventory/` in the path, as it is.
+#[derive(Debug)]
+pub struct RecordPath {
+    system: Option<SystemId>,
+    entry: String,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for RecordPath {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<RecordPath, Failure> {
+        let params = RawPathParams::from_request_parts(parts, state).await;
+        let mut path = RecordPath { system: None, entry: String::new() };
+        // A path that is not UTF-8 names nothing.
+        for (name, value) in params.iter().flat_map(RawPathParams::iter) {
+            match name {
+                "id" => path.system = value.parse().ok(),
+                "inventory_id" => path.entry = value.to_owned(),
+                _ => {}
+            }
+        }
+        Ok(path)
+    }
+}
+
+fn range(params: &Params) -> TimeRange {
+    inventory::time_range(params.one("from_date"), params.one("to_date"))
+}
+
+/// A repeated key: absent = no filter; values that mean nothing match nothing.
+fn values<T>(params: &Params, key: &str, meaning: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
+    let sent = params.many(key);
+    (!sent.is_empty()).then(|| sent.iter().filter_map(|value| meaning(value)).collect())
+}
+
+fn filter(params: &Params) -> DiffFilter {
+    DiffFilter {
+        severities: values(params, "severity", |word| Severity::of_word(word).map(|known| known as i64)),
+        categories: values(params, "category", |word| {
+            inventory::Category::of_word(word).map(|known| known.word().to_owned())
+        }),
+        kinds: values(params, "diff_type", |word| Kind::of_word(word).map(|known| known as i64)),
+        records: values(params, "inventory_id", |number| number.parse().ok()),
+        range: range(params),
+        search: params.text("search").map(str::to_owned),
+    }
+}
+
+/// `GET /systems/{id}/inventory`.
+pub async fn history(
+    State(app): State<App>,
+    Who(caller): Who,
+    PathId(id): PathId<SystemId>,
+    params: Params,
+) -> Outcome<Response> {
+    let (system, page) =
+        inventory::history(&app, &caller, id, range(&params), params.page(PAGE_SIZE)).await?;
+    let rest = PageRest { pagination: Pagination::of(&page, None, None) };
+    let frame = Frame::new("inventory history retrieved successfully", "records", &rest)?;
+    let sizes = page.rows.iter().map(|record| (record.id, record.data_size));
+    if params.one("fields") == Some("meta") {
+        // Without the texts all rows of a page are small.
+        let rows: Result<Vec<String>, Error> =
+            page.rows.iter().map(|record| RecordOutput::line(system, record, None)).collect();
+        let rows = rows?;
+        return frame.fill(vec![Vec::new()], move |_| std::future::ready(Ok(rows.clone()))).await;
+    }
+    let portions = inventory::portions(sizes);
+    let records = std::sync::Arc::new(page.rows);
+    frame
+        .fill(portions, move |ids| {
+            let (app, records) = (app.clone(), records.clone());
+            async move {
+                let mut texts = inventory::texts(&app, &ids).await?;
+                let named = records.iter().filter(|record| ids.contains(&record.id));
+                // One thinned out since it was chosen is left out.
+                let with_text = named.filter_map(|record| Some((record, texts.remove(&record.id)?)));
+                with_text.map(|(record, text)| RecordOutput::line(system, record, Some(text))).collect()
+            }
+        })
+        .await
+}
+
+/// `GET /systems/{id}/inventory/latest`.
+pub async fn latest(
+    State(app): State<App>,
+    Who(caller): Who,
+    PathId(id): PathId<SystemId>,
+) -> Outcome<Response> {
+    let found = inventory::latest(&app, &caller, id).await?;
+    let (Some(id), Some(latest)) = (id, found) else {
+        return Ok(Answer::ok(NOTHING, ()).into_response());
+    };
+    let record = RecordOutput::of(id, latest)?;
+    Ok(Answer::ok("latest inventory retrieved successfully", record).into_response())
+}
+
+/// `GET /systems/{id}/inventory/{inventory_id}`.
+pub async fn show(
+    State(app): State<App>,
+    Who(caller): Who,
+    path: RecordPath,
+) -> Outcome<Answer<RecordOutput>> {
+    let (system, found) = inventory::record(&app, &caller, path.system, &path.entry).await?;
+    Ok(Answer::ok("inventory record retrieved successfully", RecordOutput::of(system, found)?))
+}
+
+/// `GET /systems/{id}/inventory/changes`.
+pub async fn changes(
+    State(app): State<App>,
+    Who(caller): Who,
+    PathId(id): PathId<SystemId>,
+) -> Outcome<Response> {
+    let Some(summary) = inventory::changes(&app, &caller, id).await? else {
+        return Ok(Answer::ok(NOTHING, ()).into_response());
+    };
+    Ok(Answer::ok("changes summary retrieved successfully", SummaryOutput::from(summary)).into_response())
+}
+
+/// `GET /systems/{id}/inventory/changes/latest`.
+pub async fn latest_changes(
+    State(app): State<App>,
+    Who(caller): Who,
+    PathId(id): PathId<SystemId>,
+) -> Outcome<Response> {
+    let Some(summary) = inventory::latest_changes(&app, &caller, id).await? else {
+        return Ok(Answer::ok(NOTHING, ()).into_response());
+    };
+    let message = "latest inventory changes summary retrieved successfully";
+    Ok(Answer::ok(message, SummaryOutput::from(summary)).into_response())
+}
+
+/// `GET /systems/{id}/inventory/diffs`.
+pub async fn diffs(
+    State(app): State<App>,
+    Who(caller): Who,
+    PathId(id): PathId<SystemId>,
+    params: Params,
+) -> Outcome<Response> {
+    let (system, page) =
+        inventory::diffs(&app, &caller, id, &filter(&params), params.page(PAGE_SIZE)).await?;
+    let rest = PageRest { pagination: Pagination::of(&page, None, None) };
+    let frame = Frame::new("inventory diffs retrieved successfully", "diffs", &rest)?;
+    frame.fill(inventory::portions(page.rows), move |ids| lines(app.clone(), system, ids)).await
+}
+
+/// `GET /systems/{id}/inventory/diffs/latest`.
+pub async fn latest_diffs(
+    State(app): State<App>,
+    Who(caller): Who,
+    PathId(id): PathId<SystemId>,
+) -> Outcome<Response> {
+    let (system, record, chosen) = inventory::latest_diffs(&app, &caller, id).await?;
+    let rest = BatchRest { count: chosen.len(), current_inventory_id: record };
+    let frame = Frame::new("latest inventory diffs retrieved successfully", "diffs", &rest)?;
+    frame.fill(inventory::portions(chosen), move |ids| lines(app.clone(), system, ids)).await
+}
+
+async fn lines(app: App, system: SystemId, ids: Vec<i64>) -> Result<Vec<String>, Error> {
+    let rows = inventory::diff_rows(&app, &ids).await?;
+    rows.into_iter().map(|row| diff_line(&DiffOutput::of(system, row)?)).collect()
+}
+
+/// `GET /systems/{id}/inventory/timeline`.
+pub async fn timeline(
+    State(app): State<App>,
+    Who(caller): Who,
+    PathId(id): PathId<SystemId>,
+    params: Params,
+) -> Outcome<Answer<TimelineOutput>> {
+    // The dates of all records, whichever they are.
+    let filter = DiffFilter { records: None, ..filter(&params) };
+    let found = inventory::timeline(&app, &caller, id, &filter, params.page(PAGE_SIZE)).await?;
+    Ok(Answer::ok("inventory timeline retrieved successfully", TimelineOutput::from(found)))
+}

@@ -1,0 +1,56 @@
+//! Inventory of systems, management side (contract 03 §9). Literal words win over the number of a record.
+
+use super::{Route, get};
+use crate::{
+    manage::inventory,
+    wire::inventory::{DiffBatch, DiffList, HistoryOutput, RecordOutput, SummaryOutput, TimelineOutput},
+};
+use bailiwick_policy::{Permission, Permission::ReadSystems};
+
+pub(super) fn rows() -> Vec<Route> {
+    const READ: &[Permission] = &[ReadSystems];
+    vec![
+        get("/systems/{id}/inventory", "listInventory")
+            .needs(READ)
+            .failing("failed to retrieve inventory history")
+            .gives::<HistoryOutput>()
+            .to(inventory::history),
+        get("/systems/{id}/inventory/latest", "getLatestInventory")
+            .needs(READ)
+            .failing("failed to retrieve latest inventory")
+            .gives::<RecordOutput>()
+            .to(inventory::latest),
+        get("/systems/{id}/inventory/changes", "getInventoryChanges")
+            .needs(READ)
+            .failing("failed to retrieve changes summary")
+            .gives::<SummaryOutput>()
+            .to(inventory::changes),
+        get("/systems/{id}/inventory/changes/latest", "getLatestInventoryChanges")
+            .needs(READ)
+            .failing("failed to retrieve changes summary")
+            .gives::<SummaryOutput>()
+            .to(inventory::latest_changes),
+        get("/systems/{id}/inventory/diffs", "listInventoryDiffs")
+            .needs(READ)
+            .failing("failed to retrieve inventory diffs")
+            .gives::<DiffList>()
+            .to(inventory::diffs),
+        get("/systems/{id}/inventory/diffs/latest", "getLatestInventoryDiffs")
+            .needs(READ)
+            .failing("failed to retrieve inventory diffs")
+            .gives::<DiffBatch>()
+            .to(inventory::latest_diffs),
+        get("/systems/{id}/inventory/timeline", "getInventoryTimeline")
+            .extra()
+            .needs(READ)
+            .failing("failed to retrieve inventory timeline")
+            .gives::<TimelineOutput>()
+            .to(inventory::timeline),
+        get("/systems/{id}/inventory/{inventory_id}", "getInventory")
+            .extra()
+            .needs(READ)
+            .failing("failed to retrieve inventory record")
+            .gives::<RecordOutput>()
+            .to(inventory::show),
+    ]
+}

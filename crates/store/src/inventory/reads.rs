@@ -1,0 +1,326 @@
+//! What management reads: history, differences, summaries (contract 03 §9). Everything of one system, and none of it
+//! without a bound: rows are counted and chosen first, with the size of what they hold, and loaded by their ids.
+
+use super::records::{Record, RecordRow, record_columns};
+use crate::{
+    Db, StoreError,
+    sql::{On, Q},
+    time::TsCodec,
+};
+use bailiwick_domain::{Page, PageRequest, SystemId, Ts, fold::contains_pattern};
+use sqlx::FromRow;
+
+pub(crate) const OF_SYSTEM: &str = concat!(
+    "SELECT ",
+    record_columns!(),
+    " FROM inventory_records r LEFT JOIN inventory_bases b ON b.id = r.base_id WHERE r.id = ? AND r.system_id = ?"
+);
+pub(crate) const LAST_PROCESSED: &str = "SELECT id, timestamp FROM inventory_records WHERE system_id = ? \
+     AND processed_at IS NOT NULL ORDER BY id DESC LIMIT 1";
+pub(crate) const LATEST_TIME: &str = "SELECT r.id, r.timestamp FROM system_activity a \
+     JOIN inventory_records r ON r.id = a.latest_inventory_id WHERE a.system_id = ?";
+pub(crate) const COUNTS: &str = "SELECT category, severity, CAST(COUNT(*) AS bigint) AS all_of_them, \
+     CAST(SUM(CASE WHEN record_at >= ? THEN 1 ELSE 0 END) AS bigint) AS recent FROM inventory_diffs \
+     WHERE system_id = ? GROUP BY category, severity";
+pub(crate) const COUNTS_OF_RECORD: &str = "SELECT category, severity, CAST(COUNT(*) AS bigint) AS all_of_them, \
+     CAST(COUNT(*) AS bigint) AS recent FROM inventory_diffs WHERE current_id = ? GROUP BY category, severity";
+pub(crate) const OPEN_ALERTS: &str = "SELECT CAST(COUNT(*) AS bigint) FROM inventory_alerts WHERE system_id = ? \
+     AND resolved_at IS NULL AND created_at > ? AND (CAST(? AS bigint) IS NULL OR record_id = ?)";
+pub(crate) const NEWEST_BATCH: &str = "SELECT current_id, created_at FROM inventory_diffs WHERE system_id = ? \
+     ORDER BY created_at DESC, id DESC LIMIT 1";
+
+/// A time range: from that moment on, and before that one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TimeRange {
+    /// None: from the beginning.
+    pub from: Option<Ts>,
+    /// None: to the end.
+    pub before: Option<Ts>,
+}
+
+impl TimeRange {
+    pub(super) fn push(&self, q: &mut Q, column: &str) {
+        for (bound, relation) in [(self.from, ">="), (self.before, "<")] {
+            if let Some(at) = bound {
+                q.push(&format!(" AND {column} {relation} ?")).arg(at);
+            }
+        }
+    }
+}
+
+/// Which differences. A list that is there but empty matches nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DiffFilter {
+    /// 0 critical to 3 low.
+    pub severities: Option<Vec<i64>>,
+    /// Words.
+    pub categories: Option<Vec<String>>,
+    /// 0 delete, 1 update, 2 create.
+    pub kinds: Option<Vec<i64>>,
+    /// Records compared.
+    pub records: Option<Vec<i64>>,
+    /// Of the record's timestamp.
+    pub range: TimeRange,
+    /// Contained in path or value, ignoring case.
+    pub search: Option<String>,
+}
+
+/// Longest text searched for, in bytes.
+const MAX_SEARCH: usize = 4096;
+
+impl DiffFilter {
+    pub(super) fn push(&self, q: &mut Q) {
+        if let Some(values) = &self.severities {
+            q.push(" AND d.severity IN (").list(values.iter().copied()).push(")");
+        }
+        if let Some(values) = &self.categories {
+            q.push(" AND d.category IN (").list(values.iter()).push(")");
+        }
+        if let Some(values) = &self.kinds {
+            q.push(" AND d.kind IN (").list(values.iter().copied()).push(")");
+        }
+        if let Some(values) = &self.records {
+            q.push(" AND d.current_id IN (").list(values.iter().copied()).push(")");
+        }
+        self.range.push(q, "d.record_at");
+        if let Some(text) = &self.search {
+            if text.len() > MAX_SEARCH || text.contains(['\0', super::diffs::SEPARATOR]) {
+                q.push(" AND 1 = 0");
+                return;
+            }
+            q.push(
+                " AND COALESCE(d.folded, d.field_path || [[chr||char]](31) || COALESCE(d.previous_value, '') || \
+                 [[chr||char]](31) || COALESCE(d.current_value, '')) LIKE ? ESCAPE '\\'",
+            )
+            .arg(contains_pattern(text));
+        }
+    }
+}
+
+/// A record apart from its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordMeta {
+    /// Record.
+    pub id: i64,
+    /// Newest receipt of this very document.
+    pub timestamp: Ts,
+    /// Hash of the canonical text.
+    pub data_hash: String,
+    /// Bytes of the canonical text.
+    pub data_size: i64,
+    /// When it was compared with the one before it.
+    pub processed_at: Option<Ts>,
+    /// Whether that found changes.
+    pub has_changes: bool,
+    /// How many.
+    pub change_count: i64,
+    /// First receipt processed.
+    pub created_at: Ts,
+    /// Last touched.
+    pub updated_at: Ts,
+}
+
+#[derive(FromRow)]
+struct MetaRow {
+    id: i64,
+    timestamp: TsCodec,
+    data_hash: String,
+    data_size: i64,
+    processed_at: Option<TsCodec>,
+    has_changes: bool,
+    change_count: i64,
+    created_at: TsCodec,
+    updated_at: TsCodec,
+}
+
+/// A page of a system's records without their texts, newest first.
+pub async fn history(
+    db: &Db,
+    system: SystemId,
+    range: TimeRange,
+    page: PageRequest,
+) -> Result<Page<RecordMeta>, StoreError> {
+    let mut count =
+        Q::new("SELECT CAST(COUNT(*) AS bigint) FROM inventory_records WHERE system_id = ?").bind(system);
+    range.push(&mut count, "timestamp");
+    let total = count.count(db).await?;
+    let mut q = Q::new(
+        "SELECT id, timestamp, data_hash, data_size, processed_at, has_changes, change_count, created_at, updated_at \
+         FROM inventory_records WHERE system_id = ?",
+    )
+    .bind(system);
+    range.push(&mut q, "timestamp");
+    q.push(" ORDER BY timestamp DESC, id DESC LIMIT ? OFFSET ?").arg(page.page_size).arg(page.offset());
+    let rows: Vec<MetaRow> = if page.offset() < total { q.all(db).await? } else { Vec::new() };
+    let of_row = |r: MetaRow| RecordMeta {
+        id: r.id,
+        timestamp: r.timestamp.0,
+        data_hash: r.data_hash,
+        data_size: r.data_size,
+        processed_at: r.processed_at.map(|t| t.0),
+        has_changes: r.has_changes,
+        change_count: r.change_count,
+        created_at: r.created_at.0,
+        updated_at: r.updated_at.0,
+    };
+    Ok(Page { rows: rows.into_iter().map(of_row).collect(), total, request: page })
+}
+
+/// A record of that system.
+pub async fn record(on: impl Into<On<'_>>, system: SystemId, id: i64) -> Result<Option<Record>, StoreError> {
+    let row: Option<RecordRow> = Q::new(OF_SYSTEM).bind(id).bind(system).optional(on).await?;
+    Ok(row.map(Record::from))
+}
+
+/// Id and timestamp of the system's latest record.
+pub async fn latest_time(db: &Db, system: SystemId) -> Result<Option<(i64, Ts)>, StoreError> {
+    let row: Option<(i64, TsCodec)> = Q::new(LATEST_TIME).bind(system).optional(db).await?;
+    Ok(row.map(|(id, at)| (id, at.0)))
+}
+
+/// Id and timestamp of the newest record that was compared.
+pub async fn last_processed(db: &Db, system: SystemId) -> Result<Option<(i64, Ts)>, StoreError> {
+    let row: Option<(i64, TsCodec)> = Q::new(LAST_PROCESSED).bind(system).optional(db).await?;
+    Ok(row.map(|(id, at)| (id, at.0)))
+}
+
+/// How many differences of a category and severity there are.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct DiffCount {
+    /// Word.
+    pub category: String,
+    /// 0 critical to 3 low.
+    pub severity: i64,
+    /// In all.
+    pub all_of_them: i64,
+    /// Of records since the moment asked for.
+    pub recent: i64,
+}
+
+/// Counts the differences of a system; `since`: what counts as recent.
+pub async fn diff_counts(db: &Db, system: SystemId, since: Ts) -> Result<Vec<DiffCount>, StoreError> {
+    Q::new(COUNTS).bind(since).bind(system).all(db).await
+}
+
+/// Counts the differences of one record.
+pub async fn diff_counts_of(db: &Db, record: i64) -> Result<Vec<DiffCount>, StoreError> {
+    Q::new(COUNTS_OF_RECORD).bind(record).all(db).await
+}
+
+/// Whether an alert raised after that moment is not over: of that record, or of any.
+pub async fn has_alert(
+    db: &Db,
+    system: SystemId,
+    after: Ts,
+    record: Option<i64>,
+) -> Result<bool, StoreError> {
+    Ok(Q::new(OPEN_ALERTS).bind(system).bind(after).bind(record).bind(record).count(db).await? > 0)
+}
+
+/// A difference chosen: its id and about how many bytes it holds.
+pub type Chosen = (i64, i64);
+
+const CHOSEN: &str = "SELECT d.id, CAST(COALESCE(LENGTH(d.previous_value), 0) + COALESCE(LENGTH(d.current_value), 0) \
+     AS bigint) FROM inventory_diffs d WHERE d.system_id = ?";
+
+/// A page of a system's differences, newest batch first.
+pub async fn diffs(
+    db: &Db,
+    system: SystemId,
+    filter: &DiffFilter,
+    page: PageRequest,
+) -> Result<Page<Chosen>, StoreError> {
+    let mut count =
+        Q::new("SELECT CAST(COUNT(*) AS bigint) FROM inventory_diffs d WHERE d.system_id = ?").bind(system);
+    filter.push(&mut count);
+    let total = count.count(db).await?;
+    let mut q = Q::new(CHOSEN).bind(system);
+    filter.push(&mut q);
+    q.push(" ORDER BY d.created_at DESC, d.id LIMIT ? OFFSET ?").arg(page.page_size).arg(page.offset());
+    let rows = if page.offset() < total { q.all(db).await? } else { Vec::new() };
+    Ok(Page { rows, total, request: page })
+}
+
+/// The batch of the newest record that has differences, the most severe first; with the record, none when that was
+/// thinned out. None: no differences at all.
+pub async fn newest_batch(
+    db: &Db,
+    system: SystemId,
+) -> Result<Option<(Option<i64>, Vec<Chosen>)>, StoreError> {
+    let newest: Option<(Option<i64>, TsCodec)> = Q::new(NEWEST_BATCH).bind(system).optional(db).await?;
+    let Some((record, TsCodec(created_at))) = newest else { return Ok(None) };
+    let mut q = Q::new(CHOSEN).bind(system);
+    match record {
+        Some(id) => q.push(" AND d.current_id = ?").arg(id),
+        None => q.push(" AND d.current_id IS NULL AND d.created_at = ?").arg(created_at),
+    };
+    q.push(" ORDER BY d.severity, d.id");
+    Ok(Some((record, q.all(db).await?)))
+}
+
+/// A stored difference (contract 03 §9.1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiffRow {
+    /// Ascending in order of creation.
+    pub id: i64,
+    /// Record compared with; none when thinned out.
+    pub previous_id: Option<i64>,
+    /// Record compared; none when thinned out.
+    pub current_id: Option<i64>,
+    /// 0 delete, 1 update, 2 create.
+    pub kind: i64,
+    /// 0 critical to 3 low.
+    pub severity: i64,
+    /// Word.
+    pub category: String,
+    /// Shown path.
+    pub field_path: String,
+    /// JSON text.
+    pub previous_value: Option<String>,
+    /// JSON text.
+    pub current_value: Option<String>,
+    /// Whether it was told.
+    pub notification_sent: bool,
+    /// When it was found.
+    pub created_at: Ts,
+}
+
+#[derive(FromRow)]
+struct Row {
+    id: i64,
+    previous_id: Option<i64>,
+    current_id: Option<i64>,
+    kind: i64,
+    severity: i64,
+    category: String,
+    field_path: String,
+    previous_value: Option<String>,
+    current_value: Option<String>,
+    notification_sent: bool,
+    created_at: TsCodec,
+}
+
+/// Differences by id, in the order of the ids asked for; those that are gone are left out.
+pub async fn diffs_by_id(db: &Db, ids: &[i64]) -> Result<Vec<DiffRow>, StoreError> {
+    let mut q = Q::new(
+        "SELECT id, previous_id, current_id, kind, severity, category, field_path, previous_value, current_value, \
+         notification_sent, created_at FROM inventory_diffs WHERE id IN (",
+    );
+    q.list(super::queue::padded(ids)).push(")");
+    let rows: Vec<Row> = q.all(db).await?;
+    let mut by_id: std::collections::HashMap<i64, Row> = rows.into_iter().map(|row| (row.id, row)).collect();
+    let of_row = |r: Row| DiffRow {
+        id: r.id,
+        previous_id: r.previous_id,
+        current_id: r.current_id,
+        kind: r.kind,
+        severity: r.severity,
+        category: r.category,
+        field_path: r.field_path,
+        previous_value: r.previous_value,
+        current_value: r.current_value,
+        notification_sent: r.notification_sent,
+        created_at: r.created_at.0,
+    };
+    Ok(ids.iter().filter_map(|id| by_id.remove(id)).map(of_row).collect())
+}
