@@ -35,7 +35,7 @@ fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
 
 /// Names of tests in a source: `fn name` and `api_test!(name`.
 fn names(text: &str) -> impl Iterator<Item = &str> {
-    let starts = ["fn ", "api_test!("].into_iter().flat_map(|start| text.match_indices(start));
+    let starts = ["fn ", "_test!("].into_iter().flat_map(|start| text.match_indices(start));
     starts.map(|(at, start)| {
         let rest = text[at + start.len()..].trim_start();
         &rest[..rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())]
