@@ -1,6 +1,7 @@
 //! What the use cases need to know of the configuration: plain, checked values. The `server` crate makes them.
 
-use std::{fmt, time::Duration};
+use bailiwick_inventory::Rules;
+use std::{fmt, sync::Arc, time::Duration};
 
 /// A value that never prints.
 #[derive(Clone, PartialEq, Eq)]
@@ -195,6 +196,8 @@ pub struct Systems {
     pub registration_repeat: Duration,
     /// Largest inventory document, received and decoded.
     pub inventory_max_bytes: usize,
+    /// What changes of inventory mean; none: the built-in rules.
+    pub inventory_rules: Option<Arc<Rules>>,
     /// Ranges that reachability checks may ask although they are not public.
     pub reachability_networks: Vec<Network>,
 }
@@ -352,6 +355,7 @@ impl Settings {
                 liveness_timeout: Duration::from_secs(20 * 60),
                 registration_repeat: Duration::from_secs(120),
                 inventory_max_bytes: 10 * 1024 * 1024,
+                inventory_rules: None,
                 reachability_networks: Vec::new(),
             },
             alerting: Alerting {

@@ -5,6 +5,7 @@ use bailiwick_app::settings::{
     AlertLimits, Alerting, ContentLimits, Limits, Mail, Network, Owner, Provider, RemoteRouter, Router,
     RouterKind, Secret, Security, Settings, Systems, Tokens,
 };
+use std::sync::Arc;
 
 /// The settings of a checked configuration; `secret` is the configured one or that of the data directory.
 pub fn settings(config: &Config, secret: &config::Secret) -> Settings {
@@ -39,6 +40,13 @@ pub fn settings(config: &Config, secret: &config::Secret) -> Settings {
             liveness_timeout: config.systems.liveness_timeout,
             registration_repeat: config.systems.registration_repeat_window,
             inventory_max_bytes: config.limits.inventory_body.bytes(),
+            // Found usable when the configuration was checked.
+            inventory_rules: config
+                .systems
+                .inventory_rules
+                .as_deref()
+                .and_then(|path| config::inventory_rules(path).ok())
+                .map(Arc::new),
             reachability_networks: config.systems.reachability_networks.iter().map(network).collect(),
         },
         alerting: alerting(config),

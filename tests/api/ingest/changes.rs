@@ -218,3 +218,53 @@ api_test!(what_was_put_aside_can_be_replayed, |t| async move {
     assert_eq!(inventory::replay(&t.app, None).await.unwrap(), 0);
     assert_eq!(count(&t, "inventory_queue").await, 0);
 });
+
+api_test!(rule_03_20_processes_share_the_work, |t| async move {
+    let tree = t.tree().await;
+    let mut systems = Vec::new();
+    for _ in 0..6 {
+        systems.push(t.system(tree.customer).await);
+    }
+    // Another process, where the engine allows one.
+    let second = if t.engine == Engine::Postgres { Some(t.replica().await) } else { None };
+    let other = second.as_ref().unwrap_or(&t);
+    let sending = async {
+        for n in 0..8 {
+            for s in &systems {
+                send(&t, s, firewall(&format!("8.{n}.0"), &[])).await.expect(202);
+            }
+        }
+    };
+    let working = async |on: &Test| {
+        while count(&t, "inventory_records").await < 48 {
+            inventory::run_until_idle(&on.app).await.unwrap();
+        }
+    };
+    tokio::join!(sending, working(&t), working(other));
+    assert_eq!(count(&t, "inventory_queue").await, 0);
+    for s in &systems {
+        let ids: Vec<i64> = records(&t, s.id).await.into_iter().map(|record| record.0).collect();
+        assert_eq!(ids.len(), 8, "none twice, none skipped");
+        let pairs: Vec<(i64, i64)> = diffs(&t, s.id).await.into_iter().map(|d| (d.0, d.1)).collect();
+        assert_eq!(pairs, ids.windows(2).map(|pair| (pair[0], pair[1])).collect::<Vec<_>>());
+    }
+});
+
+api_test!(
+    own_rules_take_the_place_of_the_built_in_ones,
+    |settings| {
+        let rules = include_str!("../../../crates/inventory/src/diff/rules.json");
+        let rules = rules.replace("\"facts.distro.version\", \"facts.modules", "\"facts.modules");
+        settings.systems.inventory_rules =
+            Some(std::sync::Arc::new(inventory::Rules::compile(&rules).unwrap()));
+    },
+    |t| async move {
+        let tree = t.tree().await;
+        let s = t.system(tree.customer).await;
+        for version in ["8.1.0", "8.2.0"] {
+            process(&t, &s, firewall(version, &[])).await;
+        }
+        let found: Vec<(i64, String)> = diffs(&t, s.id).await.into_iter().map(|d| (d.3, d.4)).collect();
+        assert_eq!(found, [(3, "facts.distro.version".to_owned())], "no longer high");
+    }
+);

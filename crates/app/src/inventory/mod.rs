@@ -13,7 +13,7 @@ use bailiwick_domain::{Result, SystemId};
 use bailiwick_policy::Caller;
 use bailiwick_store::inventory;
 
-pub use bailiwick_inventory::{Category, Kind, Severity};
+pub use bailiwick_inventory::{Category, Kind, Rules, Severity};
 pub use inventory::{
     Quarantined, Record,
     reads::{DiffFilter, DiffRow, RecordMeta, TimeRange},

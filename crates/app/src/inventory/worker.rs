@@ -182,10 +182,11 @@ async fn together(app: &App, batch: &[Vec<Claimed>]) -> Result<Vec<Unusable>, Fa
         return Ok(Vec::new());
     };
     let works = read(app, batch).await?;
-    let rules = Rules::standard();
-    let planning = app
-        .tasks
-        .spawn_blocking(move || works.into_iter().map(|work| plan::plan(rules, work)).collect::<Vec<_>>());
+    let own = app.settings.systems.inventory_rules.clone();
+    let planning = app.tasks.spawn_blocking(move || {
+        let rules = own.as_deref().unwrap_or_else(|| Rules::standard());
+        works.into_iter().map(|work| plan::plan(rules, work)).collect::<Vec<_>>()
+    });
     let mut plans = planning.await.map_err(|e| Failure::Failed(e.to_string()))?;
     let mut failed = Vec::new();
     for plan in &mut plans {

@@ -1,6 +1,7 @@
 //! Rules over values that are each well formed.
 
 use super::{AlertingMode, Config, Problem, clients};
+use bailiwick_app::inventory::Rules;
 use std::time::Duration;
 
 /// Fewest bytes of the secret (contract 01 §2.2).
@@ -50,6 +51,9 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     let plain = prefix.len() <= 32 && prefix.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
     refuse(!plain, &["systems.key_prefix"], "is not made of at most 32 letters A to Z and digits");
 
+    let unusable = config.systems.inventory_rules.as_deref().and_then(|path| inventory_rules(path).err());
+    refuse(unusable.is_some(), &["systems.inventory_rules"], unusable.as_deref().unwrap_or_default());
+
     let smtp = &config.smtp;
     let has_host = smtp.host.is_some();
     refuse(smtp.port.get() > 65_535, &["smtp.port"], "is above 65535");
@@ -72,6 +76,12 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     refuse(life > LONGEST_LIFETIME, &path, "is longer than 90 days");
 
     problems.extend(clients::problems(&config.clients));
+}
+
+/// The rules in a file, or what is wrong with them.
+pub(crate) fn inventory_rules(path: &std::path::Path) -> Result<Rules, String> {
+    let text = std::fs::read_to_string(path).map_err(|why| format!("cannot be read: {why}"))?;
+    Rules::compile(&text).map_err(|why| format!("cannot be used: {why}"))
 }
 
 /// An address of this kind: `owner@portal.example`.

@@ -17,6 +17,7 @@ mod value;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use check::inventory_rules;
 pub use kinds::{
     AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, LogFilter, LogFormat,
     MailSecurity, Network, Origin, RouterKind, Secret, Word,

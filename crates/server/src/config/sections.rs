@@ -178,6 +178,9 @@ section! {
     liveness_timeout: Duration = "20m";
     /// How long after a registration the same call from the same address is answered again.
     registration_repeat_window: Duration = "2m";
+    /// A file with the rules that give changes of inventory their category, severity and significance (JSON), instead of
+    /// the built-in ones (`crates/inventory/src/diff/rules.json`).
+    inventory_rules: Option<PathBuf>;
     /// Address ranges that reachability checks may connect to although they are not public, for laboratories.
     reachability_networks: Vec<Network>;
 }

@@ -298,6 +298,19 @@ fn mail_is_off_unless_complete_and_its_password_does_not_show() {
 }
 
 #[test]
+fn rules_of_inventory_are_checked_at_start() {
+    for (file, why) in [("/no/such/file", "cannot be read"), ("Cargo.toml", "cannot be used: expected value")]
+    {
+        let found = problems(&format!("[systems]\ninventory_rules = \"{file}\""), &[]);
+        assert!(found.len() == 1 && found[0].contains(why), "{found:?}");
+    }
+    let config = loaded("[systems]\ninventory_rules = \"../inventory/src/diff/rules.json\"", &[], &[]);
+    assert!(
+        crate::settings::settings(&config, &Secret::new("s".repeat(32))).systems.inventory_rules.is_some()
+    );
+}
+
+#[test]
 fn every_setting_has_a_name_a_default_that_reads_and_one_variable() {
     load(None, variables(&[]), &[]).unwrap();
     let mut names: Vec<String> = settings().map(Setting::variable).collect();
