@@ -9,6 +9,7 @@
 )]
 
 mod api_keys;
+mod applications;
 mod audit;
 mod avatars;
 mod coverage;

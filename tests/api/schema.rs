@@ -129,7 +129,7 @@ async fn postgres(db: &Db) -> BTreeMap<String, Table> {
         "SELECT c.relname || '|' || n.relname || '|' || i.indisunique || '|' || {} || '|' || \
          COALESCE('WHERE ' || pg_get_expr(i.indpred, i.indrelid), '') FROM pg_index i \
          JOIN pg_class c ON c.oid = i.indrelid JOIN pg_class n ON n.oid = i.indexrelid \
-         WHERE NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.indexrelid) AND {of_ours}",
+         WHERE NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.indexrelid AND k.contype <> 'f') AND {of_ours}",
         columns("CAST(i.indkey AS smallint[])", "i.indrelid"),
     );
     for [table, name, unique, columns, condition] in rows(db, &sql).await {

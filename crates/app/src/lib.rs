@@ -5,6 +5,7 @@
 
 pub mod alerting;
 pub mod api_keys;
+pub mod applications;
 pub mod audit;
 pub mod auth;
 pub mod avatars;

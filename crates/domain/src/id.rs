@@ -69,4 +69,6 @@ ids! {
     JobId,
     /// A personal API key.
     ApiKeyId,
+    /// An application installed on a system.
+    ApplicationId,
 }

@@ -68,6 +68,11 @@ impl Application {
     }
 }
 
+/// Where an application is administered, on the cluster of that name (contract 03 §6.3).
+pub fn administered_at(fqdn: &str, module_id: &str) -> String {
+    format!("https://{fqdn}/cluster-admin/#/apps/{module_id}")
+}
+
 impl Document<'_> {
     /// The applications it lists, by module id, each id once (the last entry wins). Empty when it lists none or is no
     /// cluster's: then nothing that is known already has disappeared.
@@ -145,7 +150,7 @@ impl<'j, 'a> Surroundings<'j, 'a> {
             version: string(module, "version"),
             certification_level: certification_level(module),
             is_user_facing,
-            url: fqdn.map(|fqdn| format!("https://{fqdn}/cluster-admin/#/apps/{module_id}")),
+            url: fqdn.map(|fqdn| administered_at(fqdn, module_id)),
             inventory_data: self.other_keys(module),
         }
     }

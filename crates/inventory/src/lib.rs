@@ -12,7 +12,7 @@ mod diff;
 mod document;
 mod facts;
 
-pub use applications::Application;
+pub use applications::{Application, administered_at};
 pub use canonical::{Canonical, canonical};
 pub use diff::{Category, Change, Diff, Kind, MAX_CHANGES, Rules, RulesError, Severity};
 pub use document::{Document, Family, MAX_DEPTH, Rejected, at, member};

@@ -50,6 +50,16 @@ struct Row {
 const OBJECTS: [Resource; 5] =
     [Resource::Distributors, Resource::Resellers, Resource::Customers, Resource::Users, Resource::Systems];
 
+/// Applications come and go with what their systems report: they are read, changed and removed, no more.
+const WITH_APPLICATIONS: [Resource; 6] = [
+    Resource::Distributors,
+    Resource::Resellers,
+    Resource::Customers,
+    Resource::Users,
+    Resource::Systems,
+    Resource::Applications,
+];
+
 const fn row(action: Action, verb: &'static str, needs: &'static [Verb], on: &'static [Resource]) -> Row {
     Row { action, verb, needs, on, by_key: true }
 }
@@ -59,12 +69,12 @@ const fn interactive(row: Row) -> Row {
 }
 
 const TABLE: [Row; 13] = [
-    row(Action::Read, "read", &[Verb::Read], &OBJECTS),
+    row(Action::Read, "read", &[Verb::Read], &WITH_APPLICATIONS),
     row(Action::Create, "create", &[Verb::Manage], &OBJECTS),
-    row(Action::Update, "update", &[Verb::Manage], &OBJECTS),
+    row(Action::Update, "update", &[Verb::Manage], &WITH_APPLICATIONS),
     row(Action::Suspend, "suspend", &[Verb::Manage], &OBJECTS),
     row(Action::Reactivate, "reactivate", &[Verb::Manage], &OBJECTS),
-    row(Action::Delete, "delete", &[Verb::Manage], &OBJECTS),
+    row(Action::Delete, "delete", &[Verb::Manage], &WITH_APPLICATIONS),
     row(Action::Restore, "restore", &[Verb::Manage], &OBJECTS),
     interactive(row(Action::Destroy, "destroy", &[Verb::Manage, Verb::Destroy], &OBJECTS)),
     row(Action::Promote, "promote", &[], &[Resource::Resellers]),

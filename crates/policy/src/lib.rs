@@ -12,6 +12,7 @@
 //! and a look at the changed lines of `tests/matrix.txt`.
 
 mod action;
+mod application;
 mod caller;
 mod decide;
 mod effective;
@@ -25,6 +26,7 @@ mod system;
 mod user;
 
 pub use action::{Action, gate};
+pub use application::ApplicationTarget;
 pub use caller::{Caller, Identity, KeyMode, SystemCaller, UserCaller};
 pub use decide::{Decision, Granted, Target, decide};
 pub use effective::Effective;

@@ -164,6 +164,7 @@ impl World {
             note("org", decide(caller, action, &node.target(self.standing)).is_allowed());
             note("user", decide(caller, action, user).is_allowed());
             note("system", decide(caller, action, &node.system(self.standing)).is_allowed());
+            note("application", decide(caller, action, &node.application(self.standing)).is_allowed());
             let home = UserHome { given: String::new(), place: Some(place) };
             note("user home", decide(caller, action, &home).is_allowed());
             note("system home", decide(caller, action, &SystemHome { place: Some(place) }).is_allowed());

@@ -131,6 +131,14 @@ fn block(out: &mut String, title: &str, caller: &Caller, org_type: OrgType) {
             word(decide(caller, action, &node.system(standing)))
         }
     });
+    table(
+        out,
+        "app",
+        &n,
+        |action, node, standing, own| {
+            if own { "-" } else { word(decide(caller, action, &node.application(standing))) }
+        },
+    );
     placements(out, caller, &n);
     scopes(out, caller);
 }

@@ -2,8 +2,8 @@
 //! error or a missing column is found without running the use case.
 
 use crate::{
-    activity, alert_queue, api_keys, audit, avatars, credentials, demo, identities, imports, inventory, jobs,
-    oidc, organizations, recovery, router, sessions, systems, users,
+    activity, alert_queue, api_keys, applications, audit, avatars, credentials, demo, identities, imports,
+    inventory, jobs, oidc, organizations, recovery, router, sessions, systems, users,
 };
 
 /// `(name, text)`.
@@ -114,6 +114,20 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("systems::life::DESTROY_ALERTS", systems::life::DESTROY_ALERTS),
     ("systems::life::DESTROY_SILENCES", systems::life::DESTROY_SILENCES),
     ("systems::life::ADD_SYSTEMS", systems::life::ADD_SYSTEMS),
+    ("applications::GET", applications::GET),
+    ("applications::BY_MODULE", applications::BY_MODULE),
+    ("applications::HOLD_SYSTEM", applications::HOLD_SYSTEM),
+    ("applications::SET_NOTES", applications::SET_NOTES),
+    ("applications::SET_DELETED", applications::SET_DELETED),
+    ("applications::ASSIGN", applications::ASSIGN),
+    ("applications::FORGET_DIGEST", applications::FORGET_DIGEST),
+    ("applications::RENAME_HOST", applications::RENAME_HOST),
+    ("applications::counts::TALLY", applications::counts::TALLY),
+    ("applications::counts::ADD_LISTED", applications::counts::ADD_LISTED),
+    ("applications::counts::DROP_KINDS", applications::counts::DROP_KINDS),
+    ("applications::counts::DROP_ASSIGNMENTS", applications::counts::DROP_ASSIGNMENTS),
+    ("applications::counts::KINDS", applications::counts::KINDS),
+    ("applications::counts::LISTED", applications::counts::LISTED),
     ("credentials::BY_PUBLIC", credentials::BY_PUBLIC),
     ("credentials::REGISTER", credentials::REGISTER),
     ("credentials::UNREGISTER", credentials::UNREGISTER),

@@ -361,7 +361,7 @@ pub struct SetAside {
     definition: String,
 }
 
-/// Takes away the secondary indexes of `systems` until [`build_index`] makes them again in the same transaction: so a
+/// Takes away the secondary indexes of `systems`, apart from what other tables refer to, until [`build_index`] makes them again in the same transaction: so a
 /// crash in between leaves the database as it was. On PostgreSQL nobody reads the table meanwhile.
 pub async fn set_aside_indexes(tx: &mut Tx) -> Result<Vec<SetAside>, StoreError> {
     let aside: Vec<SetAside> = Q::new(
@@ -369,7 +369,7 @@ pub async fn set_aside_indexes(tx: &mut Tx) -> Result<Vec<SetAside>, StoreError>
          JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = CAST('systems' AS regclass) \
          AND NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.indexrelid) ORDER BY c.relname||\
          SELECT name, sql AS definition FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'systems' \
-         AND sql IS NOT NULL ORDER BY name]]",
+         AND sql IS NOT NULL AND name <> 'systems_place_unique' ORDER BY name]]",
     )
     .all(&mut *tx)
     .await?;

@@ -9,6 +9,7 @@
 pub mod activity;
 pub mod alert_queue;
 pub mod api_keys;
+pub mod applications;
 pub mod audit;
 pub mod avatars;
 pub mod catalogue;

@@ -84,7 +84,7 @@ macro_rules! arg_from_ids {
         }
     )+};
 }
-arg_from_ids!(OrgId, UserId, SystemId, ChainId, LoginId, JobId, ApiKeyId);
+arg_from_ids!(OrgId, UserId, SystemId, ChainId, LoginId, JobId, ApiKeyId, ApplicationId);
 
 /// A row that decodes from both engines: `#[derive(sqlx::FromRow)]` on a struct of common types.
 pub trait Row: for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin {}
@@ -97,6 +97,16 @@ pub enum On<'a> {
     Db(&'a Db),
     /// An open transaction.
     Tx(&'a mut Tx),
+}
+
+impl On<'_> {
+    /// The same for one statement more.
+    pub const fn reborrow(&mut self) -> On<'_> {
+        match self {
+            On::Db(db) => On::Db(db),
+            On::Tx(tx) => On::Tx(tx),
+        }
+    }
 }
 
 impl<'a> From<&'a Db> for On<'a> {

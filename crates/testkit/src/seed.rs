@@ -1,14 +1,14 @@
 //! Organizations, users, systems and sessions for tests.
 
 use crate::Test;
-use bailiwick_app::{auth, credentials::hash_secret};
+use bailiwick_app::{auth, credentials::hash_secret, inventory};
 use bailiwick_domain::{
-    ApiKeyId, OrgId, OrgType, SystemId, UserId,
+    ApiKeyId, ApplicationId, OrgId, OrgType, SystemId, UserId,
     org::OrgRef,
     validate::{self, ApiKeyToken, Vat},
 };
 use bailiwick_policy::{Action, Caller, Identity, KeyMode, NewOrganization, Parent, UserHome, decide};
-use bailiwick_store::{api_keys, identities, organizations, users};
+use bailiwick_store::{api_keys, applications, identities, organizations, users};
 use http::Method;
 use serde_json::{Map, json};
 use std::{
@@ -213,6 +213,17 @@ impl Test {
             key: created["system_key"].as_str().expect("a key").to_owned(),
             secret,
         }
+    }
+
+    /// A listed application of a system, from a document over HTTP.
+    pub async fn application(&self, system: &Seeded) -> ApplicationId {
+        let module = json!({"id": "mail1", "module": "mail", "name": "Mail", "certification_level": 5});
+        let document = json!({"installation": "nethserver", "facts": {"modules": [module]}});
+        let call = self.post("/systems/inventory").basic(&system.key, &system.secret).json(document);
+        call.send().await.expect(202);
+        inventory::run_until_idle(&self.app).await.expect("a worker");
+        let found = applications::by_module(&self.app.db, system.id, "mail1").await.expect("a read");
+        found.expect("the application")
     }
 
     /// What the owner does to something, over HTTP.

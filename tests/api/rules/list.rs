@@ -140,6 +140,5 @@ pub(super) const NOT_YET: &[(u8, &[u8], &str)] = &[
     (1, &[19, 29, 37], PROVIDERS),
     (5, &[31], PROVIDERS),
     (1, &[42], "nobody signs in to third-party applications through this provider yet"),
-    (2, &[28, 33], "applications are not built yet"),
     (5, &[36], "rebranding is not built yet"),
 ];

@@ -16,14 +16,20 @@ fn with_object() -> impl Iterator<Item = Route> {
     table().into_iter().filter(|r| takes_bearer(r) && r.path.contains("{id}") && !r.is_pending())
 }
 
-/// One user and one system of an organization.
+/// One user, one system and one application of an organization.
 struct Rows {
     user: String,
     system: String,
+    application: String,
 }
 
 async fn rows(t: &Test, org: OrgId) -> Rows {
-    Rows { user: t.user(org, &["reader"]).await.id.to_string(), system: t.system(org).await.id.to_string() }
+    let system = t.system(org).await;
+    Rows {
+        user: t.user(org, &["reader"]).await.id.to_string(),
+        application: t.application(&system).await.to_string(),
+        system: system.id.to_string(),
+    }
 }
 
 /// The ids a row could be called with from these organizations and rows.
@@ -32,6 +38,9 @@ fn objects(route: &Route, organizations: &[(OrgType, OrgId)], rows: &[&Rows]) ->
         // Those of another type as well: they are not to be found there either.
         Some(_) => organizations.iter().map(|(_, id)| id.to_string()).collect(),
         None if route.path.starts_with("/users") => rows.iter().map(|r| r.user.clone()).collect(),
+        None if route.path.starts_with("/applications") => {
+            rows.iter().map(|r| r.application.clone()).collect()
+        }
         None => rows.iter().map(|r| r.system.clone()).collect(),
     }
 }
@@ -172,7 +181,7 @@ fn expected(route: &Route, set: PermissionSet, org: (OrgType, OrgId), tree: &Tre
         _ => {
             let branch = [tree.owner, tree.distributor, tree.reseller, tree.customer];
             let depth = |id: &str| branch.iter().position(|o| o.to_string() == id);
-            // Users and systems of the sweep are in the customer, which all four reach.
+            // Users, systems and applications of the sweep are in the customer, which all four reach.
             if depth(id).is_none_or(|d| d >= usize::from(org.0.level()) - 1) { 200 } else { 404 }
         }
     }

@@ -34,7 +34,8 @@ api_test!(rule_05_38_an_object_out_of_reach_is_missing_whatever_the_body_is, |t|
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["super"]).await;
     let foreign = t.user(tree.other_customer, &["reader"]).await.id.to_string();
-    let system = t.system(tree.other_customer).await.id.to_string();
+    let system = t.system(tree.other_customer).await;
+    let (application, system) = (t.application(&system).await.to_string(), system.id.to_string());
     let set = Catalogue::built_in().effective(d.org_type, &["super".to_owned()]).set();
     let rows = table().into_iter().filter(|r| takes_bearer(r) && !r.is_pending() && r.path.contains("{id}"));
     for route in rows.filter(|r| r.method != "GET") {
@@ -45,6 +46,7 @@ api_test!(rule_05_38_an_object_out_of_reach_is_missing_whatever_the_body_is, |t|
             None if route.path.starts_with("/resellers") => (tree.other_reseller.to_string(), "reseller"),
             None if route.path.starts_with("/users") => (foreign.clone(), "user"),
             None if route.path.starts_with("/me/api-keys") => (UNKNOWN.to_owned(), "api key"),
+            None if route.path.starts_with("/applications") => (application.clone(), "application"),
             None => (system.clone(), "system"),
         };
         for body in ["{", "{}", "[]", "{\"name\":\"\",\"organization_id\":\"x\",\"user_role_ids\":[]}"] {

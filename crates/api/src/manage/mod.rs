@@ -1,6 +1,7 @@
 //! Handlers of the management API: extract, one call of a use case, envelope.
 
 pub mod api_keys;
+pub mod applications;
 pub mod avatars;
 pub mod exports;
 pub mod health;

@@ -47,12 +47,12 @@ fn filter(params: &Params) -> SystemFilter {
 }
 
 /// A repeated key: absent = no filter; malformed values match nothing, so they may leave an empty one.
-fn values<T>(params: &Params, key: &str, parse: impl Fn(String) -> Option<T>) -> Option<Vec<T>> {
+pub(super) fn values<T>(params: &Params, key: &str, parse: impl Fn(String) -> Option<T>) -> Option<Vec<T>> {
     let sent = params.many(key);
     (!sent.is_empty()).then(|| sent.into_iter().filter_map(parse).collect())
 }
 
-fn version(value: &str) -> VersionFilter {
+pub(super) fn version(value: &str) -> VersionFilter {
     match value.split_once(':') {
         Some((product, version)) => {
             VersionFilter { product: Some(product.to_owned()), version: version.to_owned() }

@@ -1,23 +1,55 @@
 //! Applications found on systems.
 
 use super::{Route, delete, get, patch, put};
+use crate::{
+    manage::applications,
+    wire::applications::{
+        ApplicationFilters, ApplicationInput, ApplicationList, ApplicationOutput, ApplicationSummary,
+        ApplicationTotals, AssignInput,
+    },
+};
 use bailiwick_policy::Permission::{ManageApplications, ReadApplications};
 
 pub(super) fn rows() -> Vec<Route> {
     const READ: &[bailiwick_policy::Permission] = &[ReadApplications];
     const MANAGE: &[bailiwick_policy::Permission] = &[ManageApplications];
     vec![
-        get("/applications", "listApplications").needs(READ),
-        get("/applications/totals", "getApplicationsTotals").needs(READ),
-        get("/applications/summary", "getApplicationsSummary").needs(READ),
+        get("/applications", "listApplications")
+            .needs(READ)
+            .gives::<ApplicationList>()
+            .to(applications::list),
+        get("/applications/totals", "getApplicationsTotals")
+            .needs(READ)
+            .gives::<ApplicationTotals>()
+            .to(applications::totals),
+        get("/applications/summary", "getApplicationsSummary")
+            .needs(READ)
+            .gives::<ApplicationSummary>()
+            .to(applications::summary),
         get("/applications/trend", "getApplicationsTrend").needs(READ),
-        get("/applications/{id}", "getApplication").needs(READ),
-        put("/applications/{id}", "updateApplication").needs(MANAGE),
-        delete("/applications/{id}", "deleteApplication").needs(MANAGE),
-        patch("/applications/{id}/assign", "assignApplication").needs(MANAGE),
-        patch("/applications/{id}/unassign", "unassignApplication").needs(MANAGE),
+        get("/applications/{id}", "getApplication")
+            .needs(READ)
+            .gives::<ApplicationOutput>()
+            .to(applications::show),
+        put("/applications/{id}", "updateApplication")
+            .needs(MANAGE)
+            .takes::<ApplicationInput>()
+            .gives::<ApplicationOutput>()
+            .to(applications::update),
+        delete("/applications/{id}", "deleteApplication").needs(MANAGE).gives_null().to(applications::delete),
+        patch("/applications/{id}/assign", "assignApplication")
+            .needs(MANAGE)
+            .takes::<AssignInput>()
+            .gives::<ApplicationOutput>()
+            .to(applications::assign),
+        patch("/applications/{id}/unassign", "unassignApplication")
+            .needs(MANAGE)
+            .gives::<ApplicationOutput>()
+            .to(applications::unassign),
         get("/filters/applications", "getApplicationFilters")
             .needs(READ)
-            .failing("failed to retrieve application filters"),
+            .failing("failed to retrieve application filters")
+            .gives::<ApplicationFilters>()
+            .to(applications::filters),
     ]
 }

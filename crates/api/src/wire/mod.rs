@@ -1,6 +1,7 @@
 //! Shapes of the wire: requests and answers as contract 01–04 write them. They never reach the use cases.
 
 pub mod api_keys;
+pub mod applications;
 pub mod figures;
 pub mod imports;
 pub mod inventory;

@@ -43,9 +43,8 @@ impl StatsOutput {
             systems_hierarchy_count: below(stats.subtree.systems),
             resellers_count: (family == OrgType::Distributor).then_some(stats.resellers),
             customers_count: below(stats.customers),
-            // Nothing stores an application yet, so none is assigned anywhere.
-            applications_count: 0,
-            applications_hierarchy_count: below(0),
+            applications_count: stats.applications.own,
+            applications_hierarchy_count: below(stats.applications.subtree),
         }
     }
 }

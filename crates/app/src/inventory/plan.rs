@@ -1,6 +1,7 @@
 //! What is to be written for queued documents: the part of the work that needs no database, apart from it.
 
 use super::pack;
+use crate::applications::{Heard, Listing};
 use bailiwick_domain::{Result, SystemId};
 use bailiwick_inventory::{Diff, Document, Facts, Rules};
 use bailiwick_store::inventory::{Claimed, Packed, Stored};
@@ -42,6 +43,8 @@ pub(super) struct Plan {
     pub(super) steps: Vec<Step>,
     /// Columns of the system after all steps; none: nothing new is said.
     pub(super) facts: Facts,
+    /// What each step says of applications.
+    pub(super) heard: Vec<Heard>,
     /// The entry at which the steps end, and why.
     pub(super) failed: Option<(Claimed, String)>,
     /// Entries behind that one.
@@ -95,6 +98,7 @@ pub(super) fn plan(rules: &Rules, work: Work) -> Plan {
         bases: Vec::new(),
         steps: Vec::new(),
         facts: Facts::default(),
+        heard: Vec::new(),
         failed: None,
         untouched: Vec::new(),
     };
@@ -117,7 +121,12 @@ pub(super) fn plan(rules: &Rules, work: Work) -> Plan {
             known.and_then(|()| planner.next(&entry)).map(Some)
         };
         match outcome {
-            Ok(new) => planner.plan.steps.push(Step { claimed: entry.claimed, new }),
+            Ok(new) => {
+                if new.is_none() {
+                    planner.plan.heard.push(Heard { received_at: entry.claimed.received_at, new: None });
+                }
+                planner.plan.steps.push(Step { claimed: entry.claimed, new });
+            }
             Err(e) => planner.plan.failed = Some((entry.claimed, reason(&e))),
         }
     }
@@ -161,9 +170,11 @@ impl Planner<'_> {
                 self.rules.diff(&before, &document)
             }
         };
+        let listing = Listing::of(&document);
         drop(document);
         let (base, body) = self.pack(&text)?;
         self.say(facts);
+        self.plan.heard.push(Heard { received_at: entry.claimed.received_at, new: Some(listing) });
         self.previous = Some(Previous { hash: entry.claimed.data_hash.clone(), text });
         Ok(New { body, base, diff })
     }

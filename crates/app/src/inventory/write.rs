@@ -4,7 +4,10 @@ use super::{
     plan::{Base, Plan},
     worker::Failure,
 };
-use crate::App;
+use crate::{
+    App,
+    applications::{self, Heard},
+};
 use bailiwick_domain::{SystemId, Ts};
 use bailiwick_inventory::{Change, Facts, Kind, Severity};
 use bailiwick_store::{
@@ -54,13 +57,22 @@ pub(super) async fn write(app: &App, claimed_until: Ts, plans: Vec<Plan>) -> Res
     if done.is_empty() {
         return Ok(());
     }
+    let heard = live.iter_mut().map(|plan| heard(plan, &senders)).collect();
     let facts: Vec<(SystemId, Facts)> =
         live.iter_mut().map(|plan| (plan.system, std::mem::take(&mut plan.facts))).collect();
     let made = records(&mut tx, live, now).await?;
     differences(&mut tx, made, now).await?;
+    applications::take_over(app, &mut tx, heard, now).await?;
     columns(&mut tx, &senders, facts, now).await?;
     inventory::remove(&mut tx, &done).await?;
     Ok(tx.commit().await?)
+}
+
+/// What the documents of a plan say of applications, with the name the system has after them.
+fn heard(plan: &mut Plan, senders: &HashMap<SystemId, Sender>) -> (SystemId, String, Vec<Heard>) {
+    let known = senders.get(&plan.system).map(|sender| sender.facts.1.clone());
+    let fqdn = plan.facts.fqdn.clone().or(known).unwrap_or_default();
+    (plan.system, fqdn, std::mem::take(&mut plan.heard))
 }
 
 /// A step of a system that is to be a record: where its body's base is, and the step's place.

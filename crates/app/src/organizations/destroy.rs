@@ -67,7 +67,7 @@ async fn attempt(
     // What was decided before may have changed until the rows were held.
     let target = authorize(&mut tx, caller, Action::Destroy, family, Some(id)).await?;
     let last = organizations::get(&mut tx, id).await?.ok_or(Error::NotFound(family.as_str()))?;
-    stored::destroy(&mut tx, &target, family).await?;
+    stored::destroy(&mut tx, &target, family, app.now()).await?;
     // Cached credentials of its systems are looked up again and not found.
     tx.bump_auth_epoch().await?;
     let event = audit::Event {

@@ -1,7 +1,7 @@
 //! A small tree and callers in it, shared by the policy tests.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
-use bailiwick_domain::{OrgId, OrgType, SystemId, UserId, org::OrgRef};
+use bailiwick_domain::{ApplicationId, OrgId, OrgType, SystemId, UserId, org::OrgRef};
 use bailiwick_policy::*;
 use std::sync::Arc;
 
@@ -59,6 +59,10 @@ impl Node {
 
     pub fn system(&self, standing: Standing) -> SystemTarget {
         SystemTarget { id: system_id(1), path: self.path, org_type: self.org_type, standing }
+    }
+
+    pub fn application(&self, standing: Standing) -> ApplicationTarget {
+        ApplicationTarget { id: ApplicationId(org_id(0x3_0001).0), path: self.path, standing }
     }
 
     pub fn user(&self, n: u128, effective: Effective, standing: Standing) -> UserTarget {

@@ -1,7 +1,8 @@
 //! Numbers about organizations: kept counters summed over the tree, never rows counted one organization at a time.
 
 use crate::{
-    StoreError,
+    Db, StoreError,
+    applications::counts::{Assigned, assigned_to},
     scope::push_scope,
     sql::{On, Q},
 };
@@ -28,20 +29,21 @@ pub struct Counts {
     pub applications: u64,
 }
 
-/// The counts of a page of one family in one statement. An organization without an entry has none of anything.
+/// The counts of a page of one family in two statements. An organization without an entry has none of anything.
 pub async fn counts_of(
-    on: impl Into<On<'_>>,
+    db: &Db,
     family: OrgType,
     page: impl IntoIterator<Item = OrgId>,
 ) -> Result<HashMap<OrgId, Counts>, StoreError> {
+    let page: Vec<OrgId> = page.into_iter().collect();
     let column = super::subtree_column(family, "id");
     let mut q = Q::new(&format!(
         "SELECT o.{column} AS root, o.type, CAST(COUNT(*) AS BIGINT), CAST(SUM(n.systems) AS BIGINT) \
          FROM organizations o JOIN organization_counts n ON n.organization_id = o.id \
          WHERE o.eff_deleted_at IS NULL AND o.{column} IN ("
     ));
-    q.list(page).push(&format!(") GROUP BY o.{column}, o.type"));
-    let rows: Vec<(Uuid, String, i64, i64)> = q.all(on).await?;
+    q.list(page.iter().copied()).push(&format!(") GROUP BY o.{column}, o.type"));
+    let rows: Vec<(Uuid, String, i64, i64)> = q.all(db).await?;
     let mut counts: HashMap<OrgId, Counts> = HashMap::new();
     for (root, org_type, organizations, systems) in rows {
         let entry = counts.entry(OrgId(root)).or_default();
@@ -53,6 +55,9 @@ pub async fn counts_of(
             OrgType::Customer => entry.customers += unsigned(organizations),
             OrgType::Owner | OrgType::Distributor => {}
         }
+    }
+    for (id, assigned) in assigned_to(db, family, page).await? {
+        counts.entry(id).or_default().applications = assigned.subtree;
     }
     Ok(counts)
 }
@@ -94,18 +99,21 @@ pub struct Stats {
     pub resellers: u64,
     /// Customers below it.
     pub customers: u64,
+    /// Applications assigned to it and to what is below it.
+    pub applications: Assigned,
 }
 
-/// The numbers of an organization of this family in one statement (contract 02 §7).
-pub async fn stats(on: impl Into<On<'_>>, family: OrgType, id: OrgId) -> Result<Stats, StoreError> {
+/// The numbers of an organization of this family in two statements (contract 02 §7).
+pub async fn stats(db: &Db, family: OrgType, id: OrgId) -> Result<Stats, StoreError> {
     let column = super::subtree_column(family, "id");
     let q = Q::new(&format!(
         "SELECT o.type, CAST(COUNT(*) AS BIGINT), CAST(SUM(n.systems) AS BIGINT), CAST(SUM(n.users) AS BIGINT) \
          FROM organizations o JOIN organization_counts n ON n.organization_id = o.id \
          WHERE o.eff_deleted_at IS NULL AND o.{column} = ? GROUP BY o.type"
     ));
-    let rows: Vec<(String, i64, i64, i64)> = q.bind(id).all(on).await?;
-    let mut stats = Stats::default();
+    let rows: Vec<(String, i64, i64, i64)> = q.bind(id).all(db).await?;
+    let applications = assigned_to(db, family, [id]).await?.remove(&id).unwrap_or_default();
+    let mut stats = Stats { applications, ..Stats::default() };
     for (org_type, organizations, systems, users) in rows {
         let (systems, users) = (unsigned(systems), unsigned(users));
         stats.subtree.systems += systems;

@@ -1,8 +1,8 @@
 //! Destruction: an organization with everything below it, soft-deleted rows included (contract 02 §6.5).
 
 use super::subtree_column;
-use crate::{StoreError, Tx, sql::Q};
-use bailiwick_domain::{OrgId, OrgType};
+use crate::{StoreError, Tx, applications::counts::unassign_below, sql::Q};
+use bailiwick_domain::{OrgId, OrgType, Ts};
 use bailiwick_policy::Granted;
 
 /// Holds the users and systems of a subtree, before its organizations are held: whoever signs in, moves or speaks holds
@@ -12,18 +12,32 @@ pub async fn hold_rows(tx: &mut Tx, id: OrgId, org_type: OrgType) -> Result<(), 
         return Ok(());
     }
     let column = subtree_column(org_type, "organization_id");
-    for table in ["users", "systems"] {
-        let held = format!("SELECT id FROM {table} WHERE {column} = ? ORDER BY id FOR UPDATE");
-        let _: Vec<(uuid::Uuid,)> = Q::new(&held).bind(id).all(&mut *tx).await?;
+    for (table, and_more) in [("users", ""), ("systems", ASSIGNED_BELOW)] {
+        let mut q = Q::new(&format!("SELECT id FROM {table} WHERE {column} = ?")).bind(id);
+        if !and_more.is_empty() {
+            q.push(&and_more.replace("{column}", subtree_column(org_type, "id"))).arg(id);
+        }
+        q.push(" ORDER BY id FOR UPDATE");
+        let _: Vec<(uuid::Uuid,)> = q.all(&mut *tx).await?;
     }
     Ok(())
 }
 
+/// Systems elsewhere with applications that are assigned to the subtree.
+const ASSIGNED_BELOW: &str = " OR id IN (SELECT a.system_id FROM applications a JOIN organizations o \
+     ON o.id = a.organization_id WHERE o.{column} = ?)";
+
 /// Removes the subtree, which is held ([`super::marks::hold_subtree`]). What hangs on users (sessions, logins, grants)
-/// and systems (heartbeats, inventory) goes with them, alerts and silences with their organization. Creation snapshots
-/// elsewhere keep the last known names.
-pub async fn destroy(tx: &mut Tx, target: &Granted<OrgId>, org_type: OrgType) -> Result<(), StoreError> {
+/// and systems (heartbeats, inventory) goes with them, alerts and silences with their organization. Applications of
+/// other systems that are assigned to it are assigned to nobody. Creation snapshots elsewhere keep the last known names.
+pub async fn destroy(
+    tx: &mut Tx,
+    target: &Granted<OrgId>,
+    org_type: OrgType,
+    now: Ts,
+) -> Result<(), StoreError> {
     let id = target.id();
+    unassign_below(tx, id, org_type, now).await?;
     let column = subtree_column(org_type, "organization_id");
     for table in ["systems", "users"] {
         Q::new(&format!("DELETE FROM {table} WHERE {column} = ?")).bind(id).run(tx).await?;

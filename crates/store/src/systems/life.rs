@@ -1,7 +1,11 @@
-//! Marks of a system, its removal, a new secret. `organization_counts.systems` follows; whoever calls raises the auth
-//! epoch in the same transaction.
+//! Marks of a system, its removal, a new secret. `organization_counts.systems` and the figures of its applications
+//! follow; whoever calls holds the row, and raises the auth epoch in the same transaction.
 
-use crate::{StoreError, Tx, sql::Q};
+use crate::{
+    StoreError, Tx,
+    applications::counts::{settle, tally},
+    sql::Q,
+};
 use bailiwick_domain::{OrgId, System, SystemId, Ts};
 use bailiwick_policy::Granted;
 
@@ -9,7 +13,7 @@ pub(crate) const SET_SUSPENDED: &str = "UPDATE systems SET suspended_at = ?, upd
 pub(crate) const SET_DELETED: &str = "UPDATE systems SET deleted_at = ?, updated_at = ? WHERE id = ?";
 pub(crate) const SET_SECRET: &str = "UPDATE systems SET secret_public = ?, secret_hash = ?, registered_at = NULL, \
      registered_from = NULL, authenticated_at = NULL, updated_at = ? WHERE id = ?";
-/// Heartbeat, inventory and what waits of it go with the row.
+/// Heartbeat, inventory and what waits of it, and applications go with the row.
 pub(crate) const DESTROY: &str = "DELETE FROM systems WHERE id = ?";
 pub(crate) const DESTROY_ALERTS: &str =
     "DELETE FROM router_alerts WHERE organization_id = ? AND system_key = ?";
@@ -42,8 +46,10 @@ pub async fn set_deleted(
     at: Option<Ts>,
     now: Ts,
 ) -> Result<(), StoreError> {
+    let applications = tally(tx, target.id()).await?;
     Q::new(SET_DELETED).bind(at).bind(now).bind(target.id()).run(tx).await?;
-    count(tx, home, if at.is_some() { -1 } else { 1 }).await
+    count(tx, home, if at.is_some() { -1 } else { 1 }).await?;
+    settle(tx, target.id(), applications).await
 }
 
 /// Removes the system and everything that is only about it. `is_counted`: it was not deleted on its own.
@@ -54,6 +60,7 @@ pub async fn destroy(
     is_counted: bool,
 ) -> Result<(), StoreError> {
     let home = system.organization.id;
+    let applications = tally(tx, target.id()).await?;
     for statement in [DESTROY_ALERTS, DESTROY_SILENCES] {
         Q::new(statement).bind(home).bind(&system.system_key).run(tx).await?;
     }
@@ -61,7 +68,7 @@ pub async fn destroy(
     if is_counted {
         count(tx, home, -1).await?;
     }
-    Ok(())
+    settle(tx, target.id(), applications).await
 }
 
 /// Replaces the secret; the system is unregistered with it, so that the new one must be registered.

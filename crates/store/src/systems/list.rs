@@ -61,7 +61,7 @@ pub async fn list(
     request: PageRequest,
     cutoff: Ts,
 ) -> Result<Page<SystemRecord>, StoreError> {
-    let expanded = expand(db, filter).await?;
+    let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
     let spec = Spec { scope, filter, expanded: &expanded, order, direction, cutoff, budget: None };
     let (rows, total) = if request.offset() == 0 {
         let (rows, total) = tokio::join!(spec.page(db, request), spec.total(db));
@@ -85,7 +85,7 @@ pub async fn export(
     bounds: Bounds,
     cutoff: Ts,
 ) -> Result<Found<SystemRecord>, StoreError> {
-    let expanded = expand(db, filter).await?;
+    let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
     let budget = Some(bounds.bytes);
     let spec = Spec { scope, filter, expanded: &expanded, order, direction, cutoff, budget };
     let total = spec.total(db).await?;
@@ -96,10 +96,13 @@ pub async fn export(
     Found::of(rows.and_then(|rows| rows.into_iter().map(SystemRecord::try_from).collect()), bounds)
 }
 
-/// Types of the organizations whose subtrees the filter means: the type says by which column.
-async fn expand(db: &Db, filter: &SystemFilter) -> Result<Vec<(OrgId, OrgType)>, StoreError> {
-    let Some(ids) = filter.organizations.as_ref().filter(|ids| filter.include_hierarchy && !ids.is_empty())
-    else {
+/// Types of the organizations whose subtrees a filter means: the type says by which column.
+pub(crate) async fn expand(
+    db: &Db,
+    organizations: Option<&[OrgId]>,
+    include_hierarchy: bool,
+) -> Result<Vec<(OrgId, OrgType)>, StoreError> {
+    let Some(ids) = organizations.filter(|ids| include_hierarchy && !ids.is_empty()) else {
         return Ok(Vec::new());
     };
     let mut q = Q::new("SELECT id, type FROM organizations WHERE id IN (");
@@ -369,7 +372,7 @@ fn push_versions(q: &mut Q, versions: &[VersionFilter]) {
 }
 
 /// ` AND column IN (…)` of those values that can be there at all.
-fn push_in(q: &mut Q, column: &str, values: &[String]) {
+pub(crate) fn push_in(q: &mut Q, column: &str, values: &[String]) {
     q.push(&format!(" AND {column} IN ("));
     // An empty list becomes NULL, whose type PostgreSQL takes from the column.
     let values: Vec<Arg> = values.iter().filter(|v| can_be_stored(v)).map(Arg::from).collect();
@@ -377,6 +380,6 @@ fn push_in(q: &mut Q, column: &str, values: &[String]) {
 }
 
 /// Whether any stored text can contain it: the engines refuse U+0000 and over-long patterns.
-fn can_be_stored(text: &str) -> bool {
+pub(crate) fn can_be_stored(text: &str) -> bool {
     text.len() <= 4096 && !text.contains(['\0', SEPARATOR])
 }

@@ -11,6 +11,7 @@ mod row;
 
 pub use filter::{StatusFilter, SystemFilter, SystemOrder, VersionFilter};
 pub use list::{export, list};
+pub(crate) use list::{can_be_stored, expand, push_in};
 pub use row::SystemRecord;
 
 use crate::{
@@ -165,9 +166,9 @@ pub async fn update(tx: &mut Tx, granted: &Granted<SystemId>, system: &System) -
         .bind(search_key(system))
         .bind(system.updated_at)
         .bind(granted.id())
-        .run(tx)
+        .run(&mut *tx)
         .await?;
-    Ok(())
+    crate::applications::rename_host(tx, granted.id(), &fold(&system.name)).await
 }
 
 /// Stores the columns that come from inventory as they are in `system`, with `updated_at`.

@@ -1,0 +1,158 @@
+//! Applications (contract 03 §12).
+
+use super::systems::{values, version};
+use crate::{
+    envelope::{Answer, Pagination},
+    error::Outcome,
+    extract::{Ctx, JsonBody, Params, PathId, Who},
+    wire::applications::{
+        ApplicationFilters, ApplicationInput, ApplicationList, ApplicationOutput, ApplicationSummary,
+        ApplicationTotals, AssignInput,
+    },
+};
+use axum::extract::State;
+use bailiwick_app::{
+    App,
+    applications::{
+        self, ApplicationFilter, ApplicationOrder, ApplicationQuery, ApplicationRef, SummaryOrder,
+        SummaryQuery,
+    },
+};
+use bailiwick_domain::SortDirection;
+
+/// Rows of a page unless the client says otherwise.
+const PAGE_SIZE: u64 = 50;
+/// The organization of those assigned to nobody.
+const NOBODY: &str = "no_org";
+
+/// `GET /applications`.
+pub async fn list(
+    State(app): State<App>,
+    Who(caller): Who,
+    params: Params,
+) -> Outcome<Answer<ApplicationList>> {
+    let direction = SortDirection::parse(params.one("sort_direction").unwrap_or_default());
+    let order = ApplicationOrder::parse(params.one("sort_by").unwrap_or_default());
+    let query = ApplicationQuery {
+        filter: filter(&params),
+        order: order.map(|o| (o, direction)),
+        page: params.page(PAGE_SIZE),
+    };
+    let page = applications::list(&app, &caller, query).await?;
+    let list = ApplicationList::of(page, params.one("sort_by"), params.one("sort_direction"))?;
+    Ok(Answer::ok("applications retrieved successfully", list))
+}
+
+fn filter(params: &Params) -> ApplicationFilter {
+    ApplicationFilter {
+        search: params.text("search").map(str::to_owned),
+        types: values(params, "type", Some),
+        versions: values(params, "version", |v| Some(version(&v))),
+        systems: values(params, "system_id", |v| v.parse().ok()),
+        organizations: values(params, "organization_id", |v| v.parse().ok()),
+        or_unassigned: params.many("organization_id").iter().any(|v| v == NOBODY),
+        include_hierarchy: params.is_true("include_hierarchy"),
+        statuses: values(params, "status", Some),
+    }
+}
+
+/// `GET /applications/{id}`.
+pub async fn show(
+    State(app): State<App>,
+    Who(caller): Who,
+    which: PathId<ApplicationRef>,
+) -> Outcome<Answer<ApplicationOutput>> {
+    let found = applications::get(&app, &caller, named(which)).await?;
+    Ok(Answer::ok("application retrieved successfully", ApplicationOutput::of(found)?))
+}
+
+fn named(PathId(which): PathId<ApplicationRef>) -> ApplicationRef {
+    which.unwrap_or(ApplicationRef::Nonsense)
+}
+
+/// `PUT /applications/{id}`.
+pub async fn update(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    which: PathId<ApplicationRef>,
+    body: JsonBody,
+) -> Outcome<Answer<ApplicationOutput>> {
+    let notes = || Ok(body.parse_optional::<ApplicationInput>()?.notes);
+    let updated = applications::set_notes(&app, &caller, &request, named(which), notes).await?;
+    Ok(Answer::ok("application updated successfully", ApplicationOutput::of(updated)?))
+}
+
+/// `DELETE /applications/{id}`.
+pub async fn delete(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    which: PathId<ApplicationRef>,
+) -> Outcome<Answer<()>> {
+    applications::delete(&app, &caller, &request, named(which)).await?;
+    Ok(Answer::ok("application deleted successfully", ()))
+}
+
+/// `PATCH /applications/{id}/assign`.
+pub async fn assign(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    which: PathId<ApplicationRef>,
+    body: JsonBody,
+) -> Outcome<Answer<ApplicationOutput>> {
+    let to = || Ok(body.parse_optional::<AssignInput>()?.organization_id);
+    let assigned = applications::assign(&app, &caller, &request, named(which), to).await?;
+    Ok(Answer::ok("organization assigned successfully", ApplicationOutput::of(assigned)?))
+}
+
+/// `PATCH /applications/{id}/unassign`.
+pub async fn unassign(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    which: PathId<ApplicationRef>,
+) -> Outcome<Answer<ApplicationOutput>> {
+    let freed = applications::unassign(&app, &caller, &request, named(which)).await?;
+    Ok(Answer::ok("organization unassigned successfully", ApplicationOutput::of(freed)?))
+}
+
+/// `GET /applications/totals`.
+pub async fn totals(State(app): State<App>, Who(caller): Who) -> Outcome<Answer<ApplicationTotals>> {
+    let totals = applications::totals(&app, &caller).await?;
+    Ok(Answer::ok("application totals retrieved successfully", totals.into()))
+}
+
+/// `GET /applications/summary`.
+pub async fn summary(
+    State(app): State<App>,
+    Who(caller): Who,
+    params: Params,
+) -> Outcome<Answer<ApplicationSummary>> {
+    let direction = params.one("sort_direction").filter(|d| *d == "asc").unwrap_or("desc");
+    let sort_by = params.one("sort_by");
+    let query = SummaryQuery {
+        organization_id: params.one("organization_id").map(str::to_owned),
+        include_hierarchy: params.is_true("include_hierarchy"),
+        system_id: params.one("system_id").map(str::to_owned),
+        order: match sort_by {
+            Some("instance_of") => SummaryOrder::InstanceOf,
+            Some("created_at") => SummaryOrder::CreatedAt,
+            _ => SummaryOrder::Count,
+        },
+        direction: SortDirection::parse(direction),
+        page: params.one("page_size").map(|_| params.page(PAGE_SIZE)),
+    };
+    let is_paged = query.page.is_some();
+    let summary = applications::summary(&app, &caller, query).await?;
+    let pagination = is_paged.then(|| Pagination::of(&summary.types, sort_by, Some(direction)));
+    let output = ApplicationSummary::of(summary, pagination);
+    Ok(Answer::ok("application type summary retrieved successfully", output))
+}
+
+/// `GET /filters/applications`.
+pub async fn filters(State(app): State<App>, Who(caller): Who) -> Outcome<Answer<ApplicationFilters>> {
+    let choices = applications::choices(&app, &caller).await?;
+    Ok(Answer::ok("application filters retrieved successfully", choices.into()))
+}

@@ -1,0 +1,32 @@
+//! Rules about applications (contract 05 §8; 03 §12): access is that to the system they run on.
+
+use crate::{
+    Action, Caller, Path, Resource, Standing,
+    decide::{Denial, sealed::Judged},
+    gate,
+    organization::visible,
+};
+use bailiwick_domain::ApplicationId;
+
+/// An application as the rules see it. To whom it is assigned plays no part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ApplicationTarget {
+    /// Id.
+    pub id: ApplicationId,
+    /// Where the present organization of its system hangs.
+    pub path: Path,
+    /// State of its system; its own deletion counts as well.
+    pub standing: Standing,
+}
+
+impl Judged for ApplicationTarget {
+    type Id = ApplicationId;
+
+    fn judge(&self, caller: &Caller, action: Action) -> Result<ApplicationId, Denial> {
+        gate(caller, action, Resource::Applications)?;
+        if !visible(caller, &self.path, self.standing, action) {
+            return Err(Denial::Hidden("application"));
+        }
+        Ok(self.id)
+    }
+}

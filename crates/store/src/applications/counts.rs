@@ -1,0 +1,332 @@
+//! Kept figures: what a list of applications totals, by kind and by organization, without counting rows.
+//!
+//! Whoever changes applications, or the deletion or place of their system, takes the [`tally`] of the system before
+//! and [`settle`]s the difference afterwards, holding the system's row all the while. A row of `organization_counts`
+//! is written before all other figures of that organization, so writers of the same figures meet there first.
+
+use crate::{
+    Db, StoreError, Tx,
+    scope::push_scope,
+    sql::{On, Q},
+};
+use bailiwick_domain::{OrgId, OrgType, SystemId, Ts, fold::fold};
+use bailiwick_policy::Scope;
+use std::collections::{BTreeMap, HashMap};
+use uuid::Uuid;
+
+pub(crate) const TALLY: &str = "SELECT a.home_id, a.instance_of, a.version, COALESCE(a.name, '') AS name, \
+     a.organization_id, a.is_user_facing FROM applications a JOIN systems s ON s.id = a.system_id \
+     WHERE a.system_id = ? AND a.deleted_at IS NULL AND a.certification_level >= 4 AND s.deleted_at IS NULL";
+pub(crate) const ADD_LISTED: &str =
+    "UPDATE organization_counts SET applications = applications + ? WHERE organization_id = ?";
+pub(crate) const DROP_KINDS: &str =
+    "DELETE FROM application_counts WHERE home_id = ? AND unassigned = 0 AND assigned = 0";
+pub(crate) const DROP_ASSIGNMENTS: &str =
+    "DELETE FROM assignment_counts WHERE home_id = ? AND applications = 0 AND listed = 0";
+/// Of everything: the few deleted organizations are left out instead of looking up all others.
+pub(crate) const KINDS: &str = "SELECT c.instance_of, c.version, c.name, CAST(SUM(c.unassigned) AS BIGINT), \
+     CAST(SUM(c.assigned) AS BIGINT) FROM application_counts c WHERE c.home_id NOT IN \
+     (SELECT o.id FROM organizations o WHERE o.eff_deleted_at IS NOT NULL) \
+     GROUP BY c.instance_of, c.version, c.name";
+pub(crate) const LISTED: &str = "SELECT CAST(COALESCE(SUM(n.applications), 0) AS BIGINT) FROM organization_counts n \
+     WHERE n.organization_id NOT IN (SELECT o.id FROM organizations o WHERE o.eff_deleted_at IS NOT NULL)";
+
+/// Rows of one statement.
+const ROWS: usize = 200;
+/// Characters of a name that tell kinds apart: it is part of a key.
+const NAME_CHARS: usize = 100;
+
+/// Takes the assignments to an organization and all below it away from the systems of all others, whose figures
+/// follow; for an organization that is about to go with everything in it.
+pub(crate) async fn unassign_below(
+    tx: &mut Tx,
+    root: OrgId,
+    org_type: OrgType,
+    now: Ts,
+) -> Result<(), StoreError> {
+    let below = crate::organizations::subtree_column(org_type, "id");
+    let home = crate::organizations::subtree_column(org_type, "home_id");
+    let assigned = format!(
+        "FROM applications a WHERE a.organization_id IN (SELECT o.id FROM organizations o WHERE o.{below} = ?) \
+         AND a.{home} <> ?"
+    );
+    // Nobody else changes these systems or their figures from here on.
+    for hold in [
+        format!("SELECT s.id FROM systems s WHERE s.id IN (SELECT a.system_id {assigned}) ORDER BY s.id"),
+        format!(
+            "SELECT n.organization_id FROM organization_counts n WHERE n.organization_id IN \
+             (SELECT a.home_id {assigned}) ORDER BY n.organization_id"
+        ),
+    ] {
+        let q = Q::new(&format!("{hold} [[FOR UPDATE||]]")).bind(root).bind(root);
+        let _: Vec<(Uuid,)> = q.all(&mut *tx).await?;
+    }
+    Q::new(&format!(
+        "UPDATE application_counts AS c SET unassigned = c.unassigned + v.n, assigned = c.assigned - v.n \
+         FROM (SELECT a.home_id, a.instance_of, a.version, SUBSTR(COALESCE(a.name, ''), 1, {NAME_CHARS}) AS name, \
+         COUNT(*) AS n {assigned} AND {} \
+         AND EXISTS (SELECT 1 FROM systems s WHERE s.id = a.system_id AND s.deleted_at IS NULL) \
+         GROUP BY 1, 2, 3, 4) v WHERE c.home_id = v.home_id AND c.instance_of = v.instance_of \
+         AND c.version = v.version AND c.name = v.name",
+        super::listed!()
+    ))
+    .bind(root)
+    .bind(root)
+    .run(&mut *tx)
+    .await?;
+    Q::new(&format!(
+        "UPDATE applications SET organization_id = NULL, status = 'unassigned', updated_at = ? \
+         WHERE organization_id IN (SELECT o.id FROM organizations o WHERE o.{below} = ?)"
+    ))
+    .bind(now)
+    .bind(root)
+    .run(tx)
+    .await?;
+    Ok(())
+}
+
+/// A kind of listed applications of one organization's systems.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Kind {
+    home: OrgId,
+    instance_of: String,
+    version: String,
+    name: String,
+}
+
+/// What the applications of one system add to the figures.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Unassigned and assigned.
+    kinds: BTreeMap<Kind, (i64, i64)>,
+    /// By home and assignee: all that count there, and those that lists show.
+    assignments: BTreeMap<(OrgId, OrgId), (i64, i64)>,
+}
+
+/// What the applications of a held system add to the figures now.
+pub async fn tally(tx: &mut Tx, system: SystemId) -> Result<Tally, StoreError> {
+    let rows: Vec<(Uuid, String, String, String, Option<Uuid>, bool)> =
+        Q::new(TALLY).bind(system).all(tx).await?;
+    let mut tally = Tally::default();
+    for (home, instance_of, version, name, assignee, is_listed) in rows {
+        tally.add(OrgId(home), (&instance_of, &version, &name), assignee.map(OrgId), is_listed);
+    }
+    Ok(tally)
+}
+
+impl Tally {
+    /// One application that is not deleted, of level 4 or 5, by module, version and name.
+    pub(super) fn add(
+        &mut self,
+        home: OrgId,
+        (instance_of, version, name): (&str, &str, &str),
+        assignee: Option<OrgId>,
+        is_listed: bool,
+    ) {
+        if let Some(assignee) = assignee {
+            let entry = self.assignments.entry((home, assignee)).or_default();
+            *entry = (entry.0 + 1, entry.1 + i64::from(is_listed));
+        }
+        if is_listed {
+            let kind = Kind {
+                home,
+                instance_of: instance_of.to_owned(),
+                version: version.to_owned(),
+                name: name.chars().take(NAME_CHARS).collect(),
+            };
+            let entry = self.kinds.entry(kind).or_default();
+            match assignee {
+                None => entry.0 += 1,
+                Some(_) => entry.1 += 1,
+            }
+        }
+    }
+}
+
+/// Brings the figures from what the system added `before` to what it adds now; nothing is written when that is the
+/// same, or when the system is gone and added nothing.
+pub async fn settle(tx: &mut Tx, system: SystemId, before: Tally) -> Result<(), StoreError> {
+    let now = tally(tx, system).await?;
+    adjust(tx, before, now).await
+}
+
+/// Brings the figures from one tally to another, organization by organization.
+pub(super) async fn adjust(tx: &mut Tx, before: Tally, now: Tally) -> Result<(), StoreError> {
+    let kinds = difference(before.kinds, now.kinds);
+    let assignments = difference(before.assignments, now.assignments);
+    let mut homes: BTreeMap<OrgId, i64> = BTreeMap::new();
+    for (kind, (unassigned, assigned)) in &kinds {
+        *homes.entry(kind.home).or_default() += unassigned + assigned;
+    }
+    for (home, _) in assignments.keys() {
+        homes.entry(*home).or_default();
+    }
+    for (home, by) in &homes {
+        Q::new(ADD_LISTED).bind(*by).bind(*home).run(&mut *tx).await?;
+    }
+    write_kinds(tx, &kinds).await?;
+    write_assignments(tx, &assignments).await?;
+    for home in homes.into_keys() {
+        Q::new(DROP_KINDS).bind(home).run(&mut *tx).await?;
+        Q::new(DROP_ASSIGNMENTS).bind(home).run(&mut *tx).await?;
+    }
+    Ok(())
+}
+
+type Pairs<K> = BTreeMap<K, (i64, i64)>;
+
+fn difference<K: Ord>(before: Pairs<K>, mut now: Pairs<K>) -> Pairs<K> {
+    for (key, (a, b)) in before {
+        let entry = now.entry(key).or_default();
+        *entry = (entry.0 - a, entry.1 - b);
+    }
+    now.retain(|_, by| *by != (0, 0));
+    now
+}
+
+async fn write_kinds(tx: &mut Tx, kinds: &Pairs<Kind>) -> Result<(), StoreError> {
+    let rows: Vec<_> = kinds.iter().collect();
+    for chunk in rows.chunks(ROWS) {
+        let mut q = Q::new(
+            "INSERT INTO application_counts (home_id, instance_of, version, name, unassigned, assigned) VALUES ",
+        );
+        for (i, (kind, (unassigned, assigned))) in chunk.iter().enumerate() {
+            q.push(if i == 0 { "(?, ?, ?, ?, ?, ?)" } else { ", (?, ?, ?, ?, ?, ?)" });
+            q.arg(kind.home).arg(&kind.instance_of).arg(&kind.version).arg(&kind.name);
+            q.arg(*unassigned).arg(*assigned);
+        }
+        q.push(
+            " ON CONFLICT (home_id, instance_of, version, name) DO UPDATE SET \
+             unassigned = application_counts.unassigned + excluded.unassigned, \
+             assigned = application_counts.assigned + excluded.assigned",
+        );
+        q.run(&mut *tx).await?;
+    }
+    Ok(())
+}
+
+async fn write_assignments(tx: &mut Tx, rows: &Pairs<(OrgId, OrgId)>) -> Result<(), StoreError> {
+    let rows: Vec<_> = rows.iter().collect();
+    for chunk in rows.chunks(ROWS) {
+        let mut q =
+            Q::new("INSERT INTO assignment_counts (home_id, organization_id, applications, listed) VALUES ");
+        for (i, ((home, assignee), (all, listed))) in chunk.iter().enumerate() {
+            q.push(if i == 0 { "(?, ?, ?, ?)" } else { ", (?, ?, ?, ?)" });
+            q.arg(*home).arg(*assignee).arg(*all).arg(*listed);
+        }
+        q.push(
+            " ON CONFLICT (organization_id, home_id) DO UPDATE SET \
+             applications = assignment_counts.applications + excluded.applications, \
+             listed = assignment_counts.listed + excluded.listed",
+        );
+        q.run(&mut *tx).await?;
+    }
+    Ok(())
+}
+
+/// Listed applications of one module, version and name in a scope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KindCount {
+    /// Module.
+    pub instance_of: String,
+    /// `""` = none.
+    pub version: String,
+    /// `""` = none; long ones are cut.
+    pub name: String,
+    /// Those assigned to nobody.
+    pub unassigned: u64,
+    /// The others.
+    pub assigned: u64,
+}
+
+/// All kinds in a scope.
+pub async fn kinds(db: &Db, scope: &Scope) -> Result<Vec<KindCount>, StoreError> {
+    let q = if *scope == Scope::Everything {
+        Q::new(KINDS)
+    } else {
+        let mut q = Q::new(
+            "SELECT c.instance_of, c.version, c.name, CAST(SUM(c.unassigned) AS BIGINT), \
+             CAST(SUM(c.assigned) AS BIGINT) FROM organizations o JOIN application_counts c ON c.home_id = o.id \
+             WHERE o.eff_deleted_at IS NULL",
+        );
+        push_scope(&mut q, "o", "id", scope);
+        q.push(" GROUP BY c.instance_of, c.version, c.name");
+        q
+    };
+    let rows: Vec<(String, String, String, i64, i64)> = q.all(db).await?;
+    let kind = |(instance_of, version, name, unassigned, assigned)| KindCount {
+        instance_of,
+        version,
+        name,
+        unassigned: unsigned(unassigned),
+        assigned: unsigned(assigned),
+    };
+    Ok(rows.into_iter().map(kind).collect())
+}
+
+/// How many applications the unfiltered list of a scope holds.
+pub async fn listed(db: &Db, scope: &Scope) -> Result<u64, StoreError> {
+    if *scope == Scope::Everything {
+        return Q::new(LISTED).count(db).await;
+    }
+    let mut q = Q::new(
+        "SELECT CAST(COALESCE(SUM(n.applications), 0) AS BIGINT) FROM organizations o \
+         JOIN organization_counts n ON n.organization_id = o.id WHERE o.eff_deleted_at IS NULL",
+    );
+    push_scope(&mut q, "o", "id", scope);
+    q.count(db).await
+}
+
+/// How many of the listed applications have errors; next to none do, so they are an index of their own.
+pub async fn faulty(db: &Db, scope: &Scope) -> Result<u64, StoreError> {
+    let mut q = Q::new(concat!(
+        "SELECT CAST(COUNT(*) AS BIGINT) FROM applications a JOIN systems s ON s.id = a.system_id \
+         JOIN organizations h ON h.id = a.home_id WHERE a.has_errors AND ",
+        super::listed!(),
+        " AND s.deleted_at IS NULL AND h.eff_deleted_at IS NULL"
+    ));
+    push_scope(&mut q, "a", "home_id", scope);
+    q.count(db).await
+}
+
+/// Applications assigned to organizations of one family and to what is below them (contract 02 §3.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Assigned {
+    /// To the organization itself.
+    pub own: u64,
+    /// To it and all below it.
+    pub subtree: u64,
+}
+
+/// What is assigned to each organization of a page of one family, in one statement. One without an entry has none.
+pub async fn assigned_to(
+    on: impl Into<On<'_>>,
+    family: OrgType,
+    page: impl IntoIterator<Item = OrgId>,
+) -> Result<HashMap<OrgId, Assigned>, StoreError> {
+    let column = crate::organizations::subtree_column(family, "id");
+    let mut q = Q::new(&format!(
+        "SELECT o.{column} AS root, CAST(SUM(k.applications) AS BIGINT), \
+         CAST(SUM(CASE WHEN o.id = o.{column} THEN k.applications ELSE 0 END) AS BIGINT) \
+         FROM organizations o JOIN assignment_counts k ON k.organization_id = o.id \
+         JOIN organizations h ON h.id = k.home_id \
+         WHERE o.eff_deleted_at IS NULL AND h.eff_deleted_at IS NULL AND o.{column} IN ("
+    ));
+    q.list(page).push(&format!(") GROUP BY o.{column}"));
+    let rows: Vec<(Uuid, i64, i64)> = q.all(on).await?;
+    let entry = |(id, subtree, own)| (OrgId(id), Assigned { own: unsigned(own), subtree: unsigned(subtree) });
+    Ok(rows.into_iter().map(entry).collect())
+}
+
+/// The sort and search form of a text, short enough for an index.
+pub(super) fn key(text: &str) -> String {
+    let mut key = fold(text);
+    if let Some((end, _)) = key.char_indices().nth(255) {
+        key.truncate(end);
+    }
+    key
+}
+
+fn unsigned(n: i64) -> u64 {
+    u64::try_from(n).unwrap_or(0)
+}

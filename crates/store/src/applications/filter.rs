@@ -1,0 +1,79 @@
+//! What a list of applications can be filtered and ordered by (contract 03 §12.2).
+
+use crate::systems::VersionFilter;
+use bailiwick_domain::{OrgId, SystemId};
+
+/// Filters; none = not given, an empty list = given, but nothing can match.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ApplicationFilter {
+    /// Contains, ignoring case, over module id, display name, module and name of the system.
+    pub search: Option<String>,
+    /// Modules, exact.
+    pub types: Option<Vec<String>>,
+    /// Versions, exact; the product is the module.
+    pub versions: Option<Vec<VersionFilter>>,
+    /// Systems.
+    pub systems: Option<Vec<SystemId>>,
+    /// Organizations they are assigned to.
+    pub organizations: Option<Vec<OrgId>>,
+    /// Also those assigned to nobody (`no_org`).
+    pub or_unassigned: bool,
+    /// Whether `organizations` stands for all below them as well.
+    pub include_hierarchy: bool,
+    /// `unassigned`, `assigned`, `error`.
+    pub statuses: Option<Vec<String>>,
+}
+
+/// What the list is ordered by; the id decides between equals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the words of the wire")]
+pub enum ApplicationOrder {
+    DisplayName,
+    ModuleId,
+    InstanceOf,
+    Version,
+    Status,
+    SystemName,
+    OrganizationName,
+    CreatedAt,
+    UpdatedAt,
+    LastInventoryAt,
+    CertificationLevel,
+}
+
+impl ApplicationOrder {
+    /// From the word of `sort_by`.
+    pub fn parse(word: &str) -> Option<ApplicationOrder> {
+        Some(match word {
+            "display_name" => ApplicationOrder::DisplayName,
+            "module_id" => ApplicationOrder::ModuleId,
+            "instance_of" => ApplicationOrder::InstanceOf,
+            "version" => ApplicationOrder::Version,
+            "status" => ApplicationOrder::Status,
+            "system_name" => ApplicationOrder::SystemName,
+            "organization_name" => ApplicationOrder::OrganizationName,
+            "created_at" => ApplicationOrder::CreatedAt,
+            "updated_at" => ApplicationOrder::UpdatedAt,
+            "last_inventory_at" => ApplicationOrder::LastInventoryAt,
+            "certification_level" => ApplicationOrder::CertificationLevel,
+            _ => return None,
+        })
+    }
+
+    /// Sort column before the id.
+    pub(super) const fn column(self) -> &'static str {
+        match self {
+            ApplicationOrder::DisplayName => "a.display_key",
+            ApplicationOrder::ModuleId => "a.module_key",
+            ApplicationOrder::InstanceOf => "a.type_key",
+            ApplicationOrder::Version => "a.version",
+            ApplicationOrder::Status => "a.status",
+            ApplicationOrder::SystemName => "t.name_key",
+            ApplicationOrder::OrganizationName => "w.name_key",
+            ApplicationOrder::UpdatedAt => "a.updated_at",
+            ApplicationOrder::LastInventoryAt => "t.seen_at",
+            ApplicationOrder::CertificationLevel => "a.certification_level",
+            ApplicationOrder::CreatedAt => "a.created_at",
+        }
+    }
+}

@@ -1,0 +1,409 @@
+//! What documents list becomes rows (contract 03 §6.3): in the transaction of a group of documents, set by set, and only
+//! what really changes is written. The same list again costs a part of one small statement.
+
+use super::counts::{self, Tally, key};
+use crate::{StoreError, Tx, sql::Q, time::TsCodec};
+use bailiwick_domain::{ApplicationId, OrgId, SystemId, Ts, fold::fold};
+use sqlx::FromRow;
+use std::collections::{BTreeMap, BTreeSet};
+use uuid::Uuid;
+
+const HOSTS: &str = "SELECT s.id, s.organization_id, s.p2, s.p3, s.name, t.seen_at, t.digest FROM systems s \
+     LEFT JOIN application_hosts t ON t.system_id = s.id WHERE s.deleted_at IS NULL AND s.id IN (";
+const KNOWN: &str = "SELECT system_id, module_id, instance_of, name, source, display_name, node_id, node_label, version, \
+     certification_level, is_user_facing, url, inventory_data, organization_id, updated_at, first_seen_at, deleted_at, \
+     is_dismissed FROM applications WHERE system_id IN (";
+
+/// Most rows of one statement; they are cut into powers of two, so that there are few different texts.
+const ROWS: usize = 64;
+/// Most characters of a version: it is part of index keys.
+const VERSION_CHARS: usize = 255;
+
+/// An application as a document shows it. Where a column says "kept", none leaves what is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Its key on the system; each at most once in a document.
+    pub module_id: String,
+    /// Module.
+    pub instance_of: String,
+    /// Kept.
+    pub name: Option<String>,
+    /// Kept.
+    pub source: Option<String>,
+    /// Kept.
+    pub display_name: Option<String>,
+    /// Node it runs on.
+    pub node_id: Option<i64>,
+    /// Name of that node.
+    pub node_label: Option<String>,
+    /// `""` = none.
+    pub version: String,
+    /// 0 to 5.
+    pub certification_level: Option<i64>,
+    /// Whether users work with it.
+    pub is_user_facing: bool,
+    /// Where it is administered.
+    pub url: Option<String>,
+    /// One JSON object.
+    pub inventory_data: String,
+}
+
+/// What a document lists.
+#[derive(Clone, Debug)]
+pub enum Listed {
+    /// The text of the document before it, again.
+    Again,
+    /// Nothing: then nothing that is known has disappeared.
+    Nothing,
+    /// These, with a digest that differs from that of any other list. At least one.
+    These(Vec<Seen>, Vec<u8>),
+}
+
+/// A document of a held system that is not deleted on its own.
+#[derive(Clone, Debug)]
+pub struct Arrival {
+    /// The system.
+    pub system_id: SystemId,
+    /// Receipt.
+    pub received_at: Ts,
+    /// What it lists.
+    pub listed: Listed,
+}
+
+/// Takes over what documents list, those of a system in order: new applications are added, changed ones written,
+/// missing ones marked deleted, and those that are back are no longer.
+pub async fn take(
+    tx: &mut Tx,
+    arrivals: Vec<Arrival>,
+    now: Ts,
+    mut fresh: impl FnMut() -> ApplicationId,
+) -> Result<(), StoreError> {
+    let mut hosts = hosts(tx, &arrivals).await?;
+    let asked: BTreeSet<SystemId> = arrivals
+        .iter()
+        .filter(|a| hosts.get(&a.system_id).is_some_and(|host| host.must_look(&a.listed)))
+        .map(|a| a.system_id)
+        .collect();
+    let mut rows = known(tx, &asked).await?;
+    let before = tally(&hosts, &rows);
+    for arrival in arrivals {
+        let Some(host) = hosts.get_mut(&arrival.system_id) else { continue };
+        let of_system = rows.entry(arrival.system_id).or_default();
+        host.hear(of_system, arrival.listed, Times { received_at: arrival.received_at, now });
+    }
+    note_hosts(tx, &hosts).await?;
+    let after = tally(&hosts, &rows);
+    let mut changed: Vec<(ApplicationId, &Host, &Row)> = Vec::new();
+    for (system, rows) in &rows {
+        let Some(host) = hosts.get(system) else { continue };
+        changed.extend(rows.values().filter(|row| row.is_changed).map(|row| (fresh(), host, row)));
+    }
+    let mut left = changed.as_slice();
+    while !left.is_empty() {
+        let n = (left.len() + 1).next_power_of_two() / 2;
+        let (chunk, rest) = left.split_at(n.min(ROWS));
+        write(tx, chunk).await?;
+        left = rest;
+    }
+    counts::adjust(tx, before, after).await
+}
+
+/// When a document came and when it is worked on.
+#[derive(Clone, Copy)]
+struct Times {
+    received_at: Ts,
+    now: Ts,
+}
+
+/// A system of the group.
+struct Host {
+    id: SystemId,
+    home: OrgId,
+    p2: Uuid,
+    p3: Uuid,
+    name_key: String,
+    /// None: it has never listed anything.
+    seen_at: Option<Ts>,
+    digest: Option<Vec<u8>>,
+    is_changed: bool,
+}
+
+#[derive(FromRow)]
+struct HostRow {
+    id: Uuid,
+    organization_id: Uuid,
+    p2: Uuid,
+    p3: Uuid,
+    name: String,
+    seen_at: Option<TsCodec>,
+    digest: Option<Vec<u8>>,
+}
+
+async fn hosts(tx: &mut Tx, arrivals: &[Arrival]) -> Result<BTreeMap<SystemId, Host>, StoreError> {
+    let ids: BTreeSet<SystemId> = arrivals.iter().map(|a| a.system_id).collect();
+    let mut q = Q::new(HOSTS);
+    q.list(ids).push(")");
+    let rows: Vec<HostRow> = q.all(tx).await?;
+    let host = |r: HostRow| Host {
+        id: SystemId(r.id),
+        home: OrgId(r.organization_id),
+        p2: r.p2,
+        p3: r.p3,
+        name_key: fold(&r.name),
+        seen_at: r.seen_at.map(|t| t.0),
+        digest: r.digest,
+        is_changed: false,
+    };
+    Ok(rows.into_iter().map(|r| (SystemId(r.id), host(r))).collect())
+}
+
+impl Host {
+    /// Whether the applications must be looked at for this.
+    fn must_look(&self, listed: &Listed) -> bool {
+        match listed {
+            Listed::Again => self.seen_at.is_some() && self.digest.is_none(),
+            Listed::Nothing => false,
+            Listed::These(_, digest) => self.digest.as_ref() != Some(digest),
+        }
+    }
+
+    fn lists_nothing(&self) -> bool {
+        self.digest.as_ref().is_some_and(Vec::is_empty)
+    }
+
+    fn hear(&mut self, rows: &mut BTreeMap<String, Row>, listed: Listed, times: Times) {
+        match listed {
+            Listed::Nothing => {
+                if self.seen_at.is_some() && !self.lists_nothing() {
+                    (self.digest, self.is_changed) = (Some(Vec::new()), true);
+                }
+                return;
+            }
+            Listed::Again if self.seen_at.is_none() || self.lists_nothing() => return,
+            Listed::Again => rows.values_mut().for_each(|row| row.come_back(times.now)),
+            Listed::These(_, digest) if self.digest.as_ref() == Some(&digest) => {}
+            Listed::These(seen, digest) => {
+                list(rows, seen, times);
+                self.digest = Some(digest);
+            }
+        }
+        self.seen_at = self.seen_at.max(Some(times.received_at));
+        self.is_changed = true;
+    }
+}
+
+/// An application of the group.
+struct Row {
+    seen: Seen,
+    organization: Option<Uuid>,
+    updated_at: Ts,
+    first_seen_at: Ts,
+    deleted_at: Option<Ts>,
+    is_dismissed: bool,
+    is_changed: bool,
+}
+
+impl Row {
+    fn come_back(&mut self, now: Ts) {
+        if self.is_dismissed {
+            (self.is_dismissed, self.deleted_at) = (false, None);
+            (self.updated_at, self.is_changed) = (now, true);
+        }
+    }
+
+    /// Seen again. Changed figures alone do not move `updated_at`.
+    fn see(&mut self, mut seen: Seen, now: Ts) {
+        seen.name = seen.name.or_else(|| self.seen.name.take());
+        seen.source = seen.source.or_else(|| self.seen.source.take());
+        seen.display_name = seen.display_name.or_else(|| self.seen.display_name.take());
+        let was = std::mem::replace(&mut self.seen, seen);
+        let was = Seen {
+            // What was taken above is what is there now.
+            name: was.name.or_else(|| self.seen.name.clone()),
+            source: was.source.or_else(|| self.seen.source.clone()),
+            display_name: was.display_name.or_else(|| self.seen.display_name.clone()),
+            ..was
+        };
+        let is_back = self.deleted_at.is_some();
+        if !is_back && was == self.seen {
+            return;
+        }
+        let like_before = Seen { inventory_data: self.seen.inventory_data.clone(), ..was };
+        if is_back || like_before != self.seen {
+            self.updated_at = now;
+        }
+        (self.deleted_at, self.is_dismissed, self.is_changed) = (None, false, true);
+    }
+
+    /// Missing from a document that lists others.
+    fn miss(&mut self, times: Times) {
+        if self.deleted_at.is_none() {
+            (self.deleted_at, self.updated_at) = (Some(times.received_at), times.now);
+            self.is_changed = true;
+        }
+        if self.is_dismissed {
+            (self.is_dismissed, self.is_changed) = (false, true);
+        }
+    }
+}
+
+fn list(rows: &mut BTreeMap<String, Row>, seen: Vec<Seen>, times: Times) {
+    let named: BTreeSet<&str> = seen.iter().map(|s| s.module_id.as_str()).collect();
+    rows.iter_mut().filter(|(id, _)| !named.contains(id.as_str())).for_each(|(_, row)| row.miss(times));
+    for mut seen in seen {
+        if let Some((end, _)) = seen.version.char_indices().nth(VERSION_CHARS) {
+            seen.version.truncate(end);
+        }
+        match rows.get_mut(&seen.module_id) {
+            Some(row) => row.see(seen, times.now),
+            None => {
+                let row = Row {
+                    organization: None,
+                    updated_at: times.now,
+                    first_seen_at: times.received_at,
+                    deleted_at: None,
+                    is_dismissed: false,
+                    is_changed: true,
+                    seen,
+                };
+                rows.insert(row.seen.module_id.clone(), row);
+            }
+        }
+    }
+}
+
+#[derive(FromRow)]
+struct KnownRow {
+    system_id: Uuid,
+    module_id: String,
+    instance_of: String,
+    name: Option<String>,
+    source: Option<String>,
+    display_name: Option<String>,
+    node_id: Option<i64>,
+    node_label: Option<String>,
+    version: String,
+    certification_level: Option<i64>,
+    is_user_facing: bool,
+    url: Option<String>,
+    inventory_data: String,
+    organization_id: Option<Uuid>,
+    updated_at: TsCodec,
+    first_seen_at: TsCodec,
+    deleted_at: Option<TsCodec>,
+    is_dismissed: bool,
+}
+
+type Rows = BTreeMap<SystemId, BTreeMap<String, Row>>;
+
+async fn known(tx: &mut Tx, systems: &BTreeSet<SystemId>) -> Result<Rows, StoreError> {
+    let mut rows = Rows::new();
+    if systems.is_empty() {
+        return Ok(rows);
+    }
+    let mut q = Q::new(KNOWN);
+    q.list(systems.iter().copied()).push(")");
+    let known: Vec<KnownRow> = q.all(tx).await?;
+    for k in known {
+        let row = Row {
+            organization: k.organization_id,
+            updated_at: k.updated_at.0,
+            first_seen_at: k.first_seen_at.0,
+            deleted_at: k.deleted_at.map(|t| t.0),
+            is_dismissed: k.is_dismissed,
+            is_changed: false,
+            seen: Seen {
+                module_id: k.module_id,
+                instance_of: k.instance_of,
+                name: k.name,
+                source: k.source,
+                display_name: k.display_name,
+                node_id: k.node_id,
+                node_label: k.node_label,
+                version: k.version,
+                certification_level: k.certification_level,
+                is_user_facing: k.is_user_facing,
+                url: k.url,
+                inventory_data: k.inventory_data,
+            },
+        };
+        rows.entry(SystemId(k.system_id)).or_default().insert(row.seen.module_id.clone(), row);
+    }
+    Ok(rows)
+}
+
+/// What the looked-at systems add to the figures; none of them is deleted on its own.
+fn tally(hosts: &BTreeMap<SystemId, Host>, rows: &Rows) -> Tally {
+    let mut tally = Tally::default();
+    for (system, rows) in rows {
+        let Some(host) = hosts.get(system) else { continue };
+        for row in rows.values().filter(|row| row.deleted_at.is_none()) {
+            let seen = &row.seen;
+            if seen.certification_level.is_some_and(|level| level >= 4) {
+                let name = seen.name.as_deref().unwrap_or_default();
+                let kind = (seen.instance_of.as_str(), seen.version.as_str(), name);
+                tally.add(host.home, kind, row.organization.map(OrgId), seen.is_user_facing);
+            }
+        }
+    }
+    tally
+}
+
+async fn note_hosts(tx: &mut Tx, hosts: &BTreeMap<SystemId, Host>) -> Result<(), StoreError> {
+    let changed: Vec<&Host> = hosts.values().filter(|host| host.is_changed).collect();
+    for chunk in changed.chunks(ROWS) {
+        let mut q = Q::new(
+            "INSERT INTO application_hosts (system_id, home_id, p2, p3, name_key, seen_at, digest) VALUES ",
+        );
+        for (i, host) in chunk.iter().enumerate() {
+            q.push(if i == 0 { "(?, ?, ?, ?, ?, ?, ?)" } else { ", (?, ?, ?, ?, ?, ?, ?)" });
+            q.arg(host.id).arg(host.home).arg(host.p2).arg(host.p3).arg(&host.name_key);
+            q.arg(host.seen_at).arg(host.digest.clone());
+        }
+        q.push(" ON CONFLICT (system_id) DO UPDATE SET seen_at = excluded.seen_at, digest = excluded.digest");
+        q.run(&mut *tx).await?;
+    }
+    Ok(())
+}
+
+async fn write(tx: &mut Tx, rows: &[(ApplicationId, &Host, &Row)]) -> Result<(), StoreError> {
+    let mut q = Q::new(
+        "INSERT INTO applications (id, system_id, home_id, p2, p3, module_id, module_key, instance_of, type_key, name, \
+         source, display_name, display_key, node_id, node_label, version, certification_level, is_user_facing, url, \
+         inventory_data, search_key, created_at, updated_at, first_seen_at, deleted_at, is_dismissed) VALUES ",
+    );
+    for (i, (id, host, row)) in rows.iter().enumerate() {
+        let seen = &row.seen;
+        q.push(if i == 0 { "(?" } else { ", (?" }).push(&", ?".repeat(25)).push(")");
+        q.arg(*id).arg(host.id).arg(host.home).arg(host.p2).arg(host.p3);
+        q.arg(&seen.module_id).arg(key(&seen.module_id)).arg(&seen.instance_of).arg(key(&seen.instance_of));
+        q.arg(seen.name.as_deref()).arg(seen.source.as_deref()).arg(seen.display_name.as_deref());
+        q.arg(key(seen.display_name.as_deref().unwrap_or(&seen.module_id)));
+        q.arg(seen.node_id).arg(seen.node_label.as_deref()).arg(&seen.version).arg(seen.certification_level);
+        q.arg(seen.is_user_facing).arg(seen.url.as_deref()).arg(&seen.inventory_data).arg(search_key(seen));
+        q.arg(row.first_seen_at).arg(row.updated_at).arg(row.first_seen_at);
+        q.arg(row.deleted_at).arg(row.is_dismissed);
+    }
+    q.push(
+        " ON CONFLICT (system_id, module_id) DO UPDATE SET instance_of = excluded.instance_of, \
+         type_key = excluded.type_key, name = excluded.name, source = excluded.source, \
+         display_name = excluded.display_name, display_key = excluded.display_key, node_id = excluded.node_id, \
+         node_label = excluded.node_label, version = excluded.version, \
+         certification_level = excluded.certification_level, is_user_facing = excluded.is_user_facing, \
+         url = excluded.url, inventory_data = excluded.inventory_data, search_key = excluded.search_key, \
+         updated_at = excluded.updated_at, deleted_at = excluded.deleted_at, is_dismissed = excluded.is_dismissed",
+    );
+    q.run(tx).await?;
+    Ok(())
+}
+
+/// What `search` looks at, apart from the system's name (contract 03 §12.2).
+pub(crate) fn search_key(seen: &Seen) -> String {
+    let display = seen.display_name.as_deref().unwrap_or_default();
+    let mut text = fold(&seen.module_id);
+    for part in [display, seen.instance_of.as_str()] {
+        text.push(crate::systems::SEPARATOR);
+        text.push_str(&fold(part));
+    }
+    text
+}

@@ -1,0 +1,270 @@
+//! The list of applications: a page is an index range in every order by a column of the row (docs/tree.md). Orders by
+//! what is said once for a system walk the systems with applications; the order by the name of the organization walks
+//! organizations and each one's applications, and those assigned to nobody are a run of their own at the greater end.
+
+use super::{
+    ApplicationRecord, counts,
+    filter::{ApplicationFilter, ApplicationOrder},
+    listed,
+    row::{Row, row_columns},
+};
+use crate::{
+    Db, StoreError,
+    scope::push_scope,
+    sql::Q,
+    systems::{can_be_stored, expand, push_in},
+};
+use bailiwick_domain::{OrgId, OrgType, Page, PageRequest, SortDirection, fold::contains_pattern};
+use bailiwick_policy::Scope;
+
+/// A part of a list that is walked by itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Run {
+    Assigned,
+    Unassigned,
+}
+
+/// A list as asked.
+#[derive(Clone, Copy, Debug)]
+struct Spec<'a> {
+    scope: &'a Scope,
+    filter: &'a ApplicationFilter,
+    /// The organizations of the filter with their types, where it takes in what is below them.
+    expanded: &'a [(OrgId, OrgType)],
+    order: ApplicationOrder,
+    direction: SortDirection,
+}
+
+/// A page of the listed applications in scope with the true total.
+pub async fn list(
+    db: &Db,
+    scope: &Scope,
+    filter: &ApplicationFilter,
+    (order, direction): (ApplicationOrder, SortDirection),
+    request: PageRequest,
+) -> Result<Page<ApplicationRecord>, StoreError> {
+    let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
+    let spec = Spec { scope, filter, expanded: &expanded, order, direction };
+    let (rows, total) = if request.offset() == 0 {
+        let (rows, total) = tokio::join!(spec.page(db, request), spec.total(db));
+        (rows?, total?)
+    } else {
+        // Behind the end there is nothing to walk to.
+        let total = spec.total(db).await?;
+        let rows = if request.offset() < total { spec.page(db, request).await? } else { Vec::new() };
+        (rows, total)
+    };
+    let rows = rows.into_iter().map(ApplicationRecord::try_from).collect::<Result<Vec<_>, _>>()?;
+    Ok(Page { rows, total, request })
+}
+
+/// How many listed applications in scope match.
+pub async fn total(db: &Db, scope: &Scope, filter: &ApplicationFilter) -> Result<u64, StoreError> {
+    let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
+    let (order, direction) = (ApplicationOrder::CreatedAt, SortDirection::Desc);
+    Spec { scope, filter, expanded: &expanded, order, direction }.total(db).await
+}
+
+/// Appends all of WHERE for what lists show and the scope, by the columns of `a`, `s` and `h`.
+pub(super) fn push_visible(q: &mut Q, scope: &Scope) {
+    q.push(concat!(" WHERE ", listed!(), " AND s.deleted_at IS NULL AND h.eff_deleted_at IS NULL"));
+    push_scope(q, "a", "home_id", scope);
+}
+
+/// Each application has its system and that its organization; the outer joins keep SQLite from reading all of them
+/// beforehand.
+pub(super) const JOINS: &str = " [[JOIN||LEFT JOIN]] systems s ON s.id = a.system_id \
+     [[JOIN||LEFT JOIN]] organizations h ON h.id = a.home_id";
+
+impl Spec<'_> {
+    async fn total(&self, db: &Db) -> Result<u64, StoreError> {
+        let by_kind = ApplicationFilter {
+            types: self.filter.types.clone(),
+            statuses: self.filter.statuses.clone(),
+            ..ApplicationFilter::default()
+        };
+        if *self.filter == ApplicationFilter::default() {
+            return counts::listed(db, self.scope).await;
+        }
+        if *self.filter == by_kind {
+            return self.total_of_kinds(db).await;
+        }
+        let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM applications a");
+        q.push(JOINS);
+        push_visible(&mut q, self.scope);
+        self.push_filter(&mut q);
+        q.count(db).await
+    }
+
+    /// From the kept figures: what has a type and a status is known without looking.
+    async fn total_of_kinds(&self, db: &Db) -> Result<u64, StoreError> {
+        let has = |list: &Option<Vec<String>>, word: &str| {
+            list.as_ref().is_none_or(|list| list.iter().any(|w| w == word))
+        };
+        let (unassigned, assigned) =
+            (has(&self.filter.statuses, "unassigned"), has(&self.filter.statuses, "assigned"));
+        let kinds = counts::kinds(db, self.scope).await?;
+        let kinds = kinds.iter().filter(|k| has(&self.filter.types, &k.instance_of));
+        Ok(kinds
+            .map(|k| if unassigned { k.unassigned } else { 0 } + if assigned { k.assigned } else { 0 })
+            .sum())
+    }
+
+    async fn page(&self, db: &Db, request: PageRequest) -> Result<Vec<Row>, StoreError> {
+        let (mut offset, mut wanted) = (request.offset(), request.page_size);
+        if self.order != ApplicationOrder::OrganizationName {
+            return self.page_query(None, wanted, offset).all(db).await;
+        }
+        let mut runs = [Run::Assigned, Run::Unassigned];
+        if self.direction == SortDirection::Desc {
+            runs.reverse();
+        }
+        let mut rows: Vec<Row> = Vec::new();
+        for run in runs {
+            let found: Vec<Row> = self.page_query(Some(run), wanted, offset).all(db).await?;
+            if found.is_empty() {
+                if offset > 0 {
+                    offset = offset.saturating_sub(self.count(db, run).await?);
+                }
+                continue;
+            }
+            wanted = wanted.saturating_sub(found.len() as u64);
+            offset = 0;
+            rows.extend(found);
+            if wanted == 0 {
+                break;
+            }
+        }
+        Ok(rows)
+    }
+
+    async fn count(&self, db: &Db, run: Run) -> Result<u64, StoreError> {
+        let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM applications a");
+        q.push(JOINS);
+        push_visible(&mut q, self.scope);
+        q.push(match run {
+            Run::Assigned => " AND a.organization_id IS NOT NULL",
+            Run::Unassigned => " AND a.organization_id IS NULL",
+        });
+        self.push_filter(&mut q);
+        q.count(db).await
+    }
+
+    /// The ids of the page first; what is shown of them afterwards.
+    fn page_query(&self, run: Option<Run>, limit: u64, offset: u64) -> Q {
+        let mut q = Q::new(concat!("SELECT ", row_columns!(), " FROM ("));
+        self.push_ids(&mut q, run, limit, offset);
+        q.push(
+            ") page [[JOIN||CROSS JOIN]] applications a ON a.id = page.page_id \
+             JOIN systems s ON s.id = a.system_id JOIN organizations h ON h.id = a.home_id \
+             LEFT JOIN application_hosts t ON t.system_id = a.system_id \
+             LEFT JOIN organizations g ON g.id = a.organization_id \
+             LEFT JOIN organizations w ON w.id = a.organization_id",
+        );
+        self.push_order(&mut q, run);
+        q
+    }
+
+    fn push_ids(&self, q: &mut Q, run: Option<Run>, limit: u64, offset: u64) {
+        q.push("SELECT a.id AS page_id FROM ");
+        let by_host = matches!(self.order, ApplicationOrder::SystemName | ApplicationOrder::LastInventoryAt);
+        q.push(if by_host {
+            "application_hosts t [[JOIN||CROSS JOIN]] applications a ON a.system_id = t.system_id"
+        } else if run == Some(Run::Assigned) {
+            "organizations w [[JOIN||CROSS JOIN]] applications a ON a.organization_id = w.id"
+        } else {
+            "applications a"
+        });
+        q.push(JOINS);
+        push_visible(q, self.scope);
+        if by_host {
+            push_scope(q, "t", "home_id", self.scope);
+        }
+        q.push(match run {
+            Some(Run::Assigned) => " AND a.organization_id IS NOT NULL",
+            // As the index has it.
+            Some(Run::Unassigned) => " AND a.status = 'unassigned'",
+            None => "",
+        });
+        self.push_filter(q);
+        self.push_order(q, run);
+        q.push(" LIMIT ? OFFSET ?").arg(limit).arg(offset);
+    }
+
+    fn push_order(&self, q: &mut Q, run: Option<Run>) {
+        let word = self.direction.as_str();
+        let column = self.order.column();
+        match run {
+            Some(Run::Unassigned) => q.push(&format!(" ORDER BY a.id {word}")),
+            _ => q.push(&format!(" ORDER BY {column} {word}, a.id {word}")),
+        };
+    }
+
+    fn push_filter(&self, q: &mut Q) {
+        push_filter(q, self.filter, self.expanded);
+    }
+}
+
+/// Appends ` AND …` for the filter.
+pub(super) fn push_filter(q: &mut Q, filter: &ApplicationFilter, expanded: &[(OrgId, OrgType)]) {
+    if let Some(text) = &filter.search {
+        if can_be_stored(text) {
+            q.push(" AND (a.search_key LIKE ? ESCAPE '\\' OR s.name_key LIKE ? ESCAPE '\\')");
+            q.arg(contains_pattern(text)).arg(contains_pattern(text));
+        } else {
+            q.push(" AND 1 = 0");
+        }
+    }
+    if let Some(types) = &filter.types {
+        push_in(q, "a.instance_of", types);
+        // Says the same once more, for the index.
+        push_in(q, "a.type_key", &types.iter().map(|t| counts::key(t)).collect::<Vec<_>>());
+    }
+    push_versions(q, filter);
+    if let Some(ids) = &filter.systems {
+        q.push(" AND a.system_id IN (");
+        q.list(ids.iter().copied()).push(")");
+    }
+    if let Some(statuses) = &filter.statuses {
+        push_in(q, "a.status", statuses);
+    }
+    push_organizations(q, filter, expanded);
+}
+
+/// `<module>:<version>` needs both; a bare version fits any module.
+fn push_versions(q: &mut Q, filter: &ApplicationFilter) {
+    let Some(versions) = &filter.versions else { return };
+    q.push(" AND (1 = 0");
+    for version in versions.iter().filter(|v| can_be_stored(&v.version) && !v.version.is_empty()) {
+        match &version.product {
+            Some(module) if can_be_stored(module) => {
+                q.push(" OR (a.instance_of = ? AND a.version = ?)").arg(module).arg(&version.version);
+            }
+            Some(_) => {}
+            None => {
+                q.push(" OR a.version = ?").arg(&version.version);
+            }
+        }
+    }
+    q.push(")");
+}
+
+fn push_organizations(q: &mut Q, filter: &ApplicationFilter, expanded: &[(OrgId, OrgType)]) {
+    let Some(ids) = &filter.organizations else { return };
+    q.push(" AND (");
+    q.push(if filter.or_unassigned { "a.organization_id IS NULL" } else { "1 = 0" });
+    if !filter.include_hierarchy {
+        q.push(" OR a.organization_id IN (");
+        q.list(ids.iter().copied()).push("))");
+        return;
+    }
+    if expanded.iter().any(|(_, kind)| *kind == OrgType::Owner) {
+        q.push(" OR a.organization_id IS NOT NULL)");
+        return;
+    }
+    let of = |wanted: OrgType| expanded.iter().filter(move |(_, kind)| *kind == wanted).map(|(id, _)| *id);
+    q.push(" OR a.organization_id IN (SELECT e.id FROM organizations e WHERE e.p2 IN (");
+    q.list(of(OrgType::Distributor)).push(") OR e.p3 IN (");
+    q.list(of(OrgType::Reseller)).push(") OR e.id IN (");
+    q.list(of(OrgType::Customer)).push(")))");
+}
