@@ -1,6 +1,8 @@
-//! Summary, trend, filters, and the numbers that organizations show (contract 03 §12.2; 02 §3.3, §11).
+//! Summary, trend, filters, and the numbers that organizations show (contract 03 §12.2; §14 rule 39; 02 §3.3, §11).
 
 use super::*;
+
+const DAY: Duration = Duration::from_secs(86_400);
 
 api_test!(a_summary_counts_types, |t| async move {
     let tree = t.tree().await;
@@ -88,6 +90,57 @@ api_test!(a_type_has_the_name_of_its_application_seen_last, |t| async move {
         assert_eq!(name().await, expected);
     }
     figures_are_true(&t).await;
+});
+
+api_test!(rule_03_39_points_carry_both_spellings_and_end_with_the_total, |t| async move {
+    let tree = t.tree().await;
+    let (c, s) = (t.user(tree.customer, &["admin"]).await, t.system(tree.customer).await);
+    let other = t.system(tree.customer).await;
+    for bad in ["8", "x", "07"] {
+        let reply = get(&t, &c, &format!("/applications/trend?period={bad}")).await;
+        let text = "invalid period parameter (supported: 7, 30, 180, 365)";
+        assert_eq!(reply.expect_message(400, text).data(), Value::Null);
+    }
+    send(&t, &s, cluster(json!([module("a1", "a"), module("b1", "b")]))).await;
+    t.advance(DAY * 2);
+    send(&t, &other, cluster(json!([module("c1", "c")]))).await;
+    t.advance(DAY);
+    send(&t, &s, cluster(json!([module("a1", "a")]))).await;
+    let c = t.session(c.id).await;
+    let trend = async |c: &Persona, query: &str| {
+        let reply = get(&t, c, &format!("/applications/trend{query}")).await;
+        reply.expect_message(200, "applications trend retrieved successfully").data()
+    };
+    let data7 = trend(&c, "").await;
+    let counts = |data: &Value| -> Vec<u64> {
+        data["data_points"].as_array().unwrap().iter().map(|p| p["count"].as_u64().unwrap()).collect()
+    };
+    assert_eq!(counts(&data7), [0, 0, 0, 0, 2, 2, 3, 2]);
+    for point in data7["data_points"].as_array().unwrap() {
+        assert_eq!((&point["date"], &point["count"]), (&point["Date"], &point["Count"]));
+    }
+    assert_eq!(data7["data_points"][7]["date"], t.app.now().rfc3339(0)[..10]);
+    assert_eq!((&data7["trend"], &data7["delta"]), (&json!("up"), &json!(2)));
+    for (period, label, points) in
+        [(7, "7 days", 8), (30, "30 days", 31), (180, "6 months", 27), (365, "1 year", 13)]
+    {
+        let data = trend(&c, &format!("?period={period}")).await;
+        assert_eq!((&data["period"], &data["period_label"]), (&json!(period), &json!(label)));
+        assert_eq!(counts(&data).len(), points);
+        assert_eq!(data["current_total"], super::data(&t, &c, "/applications/totals").await["total"]);
+    }
+    // What goes today has been there before: by itself, with its system, with its organization.
+    t.advance(DAY);
+    let (c, owner) = (t.session(c.id).await, t.owner().await);
+    delete(&t, &owner, &format!("/systems/{}", other.id)).await.expect(200);
+    assert_eq!(counts(&trend(&c, "").await), [0, 0, 0, 2, 2, 3, 2, 1]);
+    let d = t.user(tree.distributor, &["reader"]).await;
+    delete(&t, &owner, &format!("/customers/{}", tree.customer)).await.expect(200);
+    for who in [&owner, &d] {
+        assert_eq!(counts(&trend(who, "").await), [0, 0, 0, 2, 2, 3, 2, 0]);
+    }
+    let foreign = t.user(tree.other_distributor, &["reader"]).await;
+    assert_eq!(counts(&trend(&foreign, "").await), [0; 8]);
 });
 
 api_test!(filters_offer_what_the_caller_sees, |t| async move {

@@ -5,9 +5,12 @@ use crate::{
     envelope::{Answer, Pagination},
     error::Outcome,
     extract::{Ctx, JsonBody, Params, PathId, Who},
-    wire::applications::{
-        ApplicationFilters, ApplicationInput, ApplicationList, ApplicationOutput, ApplicationSummary,
-        ApplicationTotals, AssignInput,
+    wire::{
+        applications::{
+            ApplicationFilters, ApplicationInput, ApplicationList, ApplicationOutput, ApplicationSummary,
+            ApplicationTotals, AssignInput,
+        },
+        figures::TrendOutput,
     },
 };
 use axum::extract::State;
@@ -149,6 +152,19 @@ pub async fn summary(
     let pagination = is_paged.then(|| Pagination::of(&summary.types, sort_by, Some(direction)));
     let output = ApplicationSummary::of(summary, pagination);
     Ok(Answer::ok("application type summary retrieved successfully", output))
+}
+
+/// `GET /applications/trend`.
+pub async fn trend(State(app): State<App>, Who(caller): Who, params: Params) -> Outcome<Answer<TrendOutput>> {
+    let trend = applications::trend(&app, &caller, params.one("period")).await?;
+    let label = match trend.period {
+        180 => "6 months",
+        365 => "1 year",
+        30 => "30 days",
+        _ => "7 days",
+    };
+    let output = TrendOutput::from(trend).labelled(label).with_older_spelling();
+    Ok(Answer::ok("applications trend retrieved successfully", output))
 }
 
 /// `GET /filters/applications`.

@@ -3,9 +3,12 @@
 use super::{Route, delete, get, patch, put};
 use crate::{
     manage::applications,
-    wire::applications::{
-        ApplicationFilters, ApplicationInput, ApplicationList, ApplicationOutput, ApplicationSummary,
-        ApplicationTotals, AssignInput,
+    wire::{
+        applications::{
+            ApplicationFilters, ApplicationInput, ApplicationList, ApplicationOutput, ApplicationSummary,
+            ApplicationTotals, AssignInput,
+        },
+        figures::TrendOutput,
     },
 };
 use bailiwick_policy::Permission::{ManageApplications, ReadApplications};
@@ -26,7 +29,10 @@ pub(super) fn rows() -> Vec<Route> {
             .needs(READ)
             .gives::<ApplicationSummary>()
             .to(applications::summary),
-        get("/applications/trend", "getApplicationsTrend").needs(READ),
+        get("/applications/trend", "getApplicationsTrend")
+            .needs(READ)
+            .gives::<TrendOutput>()
+            .to(applications::trend),
         get("/applications/{id}", "getApplication")
             .needs(READ)
             .gives::<ApplicationOutput>()

@@ -84,6 +84,12 @@ impl From<Trend> for TrendOutput {
 }
 
 impl TrendOutput {
+    /// With other words for the period.
+    #[must_use]
+    pub fn labelled(self, period_label: &str) -> TrendOutput {
+        TrendOutput { period_label: period_label.to_owned(), ..self }
+    }
+
     /// With each point in the older spelling as well, as the trends of organizations and applications have it.
     #[must_use]
     pub fn with_older_spelling(mut self) -> TrendOutput {

@@ -1,6 +1,9 @@
 //! Totals, summary, trend and the choices of the list's filters (contract 03 §12.2; 02 §7, §11).
 
-use crate::App;
+use crate::{
+    App,
+    trend::{Trend, Window},
+};
 use bailiwick_domain::{Error, OrgId, Page, PageRequest, Result, SortDirection, SystemId, Ts, org::OrgRef};
 use bailiwick_policy::{Caller, Resource, Scope, in_hierarchy, list_scope};
 use bailiwick_store::{
@@ -45,6 +48,14 @@ pub async fn totals(app: &App, caller: &Caller) -> Result<Totals> {
         *totals.by_type.entry(kind.instance_of).or_default() += kind.unassigned + kind.assigned;
     }
     Ok(totals)
+}
+
+/// The listed applications over time. `period` as sent; none = 7.
+pub async fn trend(app: &App, caller: &Caller, period: Option<&str>) -> Result<Trend> {
+    let scope = list_scope(caller, Resource::Applications)?;
+    let window = Window::parse(app.now(), period)?;
+    let changes = figures::changes_by_day(&app.db, &scope, window.since()?).await?;
+    window.fill(&changes, counts::listed(&app.db, &scope).await?)
 }
 
 /// How a summary is ordered; the module decides between equals.

@@ -7,6 +7,7 @@ mod intake;
 pub use change::{assign, delete, set_notes, unassign};
 pub use figures::{
     ByType, Choices, Summary, SummaryOrder, SummaryQuery, Totals, TypeVersions, choices, summary, totals,
+    trend,
 };
 pub(crate) use intake::{Heard, Listing, take_over};
 
