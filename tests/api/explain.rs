@@ -76,7 +76,7 @@ async fn fill(cluster: &Cluster) -> Db {
     let (clock, entropy) = (Arc::new(ManualClock::new()), Arc::new(SeededEntropy::new(1)));
     let app = App::new(settings(), db.clone(), clock, entropy, Catalogue::built_in().clone()).unwrap();
     bootstrap::ensure_owner(&app).await.unwrap();
-    let plan = Plan { organizations: 2_000, systems: 100_000, users: None, seed: 1 };
+    let plan = Plan { organizations: 2_000, systems: 100_000, users: None, applications: false, seed: 1 };
     let indexes = async || {
         let sql = "SELECT indexdef FROM pg_indexes WHERE tablename = 'systems' ORDER BY indexname";
         Q::new(sql).all::<(String,)>(&db).await.unwrap()

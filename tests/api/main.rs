@@ -20,6 +20,7 @@ mod http;
 mod imports;
 mod ingest;
 mod leaks;
+mod links;
 mod mail;
 mod operations;
 mod organizations;

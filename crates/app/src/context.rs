@@ -8,7 +8,7 @@ use crate::{
     credentials::Credentials,
     exports::Exports,
     ingest::Ingest,
-    inventory,
+    inventory, links,
     mail::{self, Outbox},
     passwords::Passwords,
     settings::Settings,
@@ -78,6 +78,8 @@ pub struct Inner {
     ingest: OnceLock<Ingest>,
     /// Alert router and its limits.
     alerting: Alerting,
+    /// Names this process among those that share the database.
+    instance: OnceLock<uuid::Uuid>,
     /// Start of the process.
     pub started_at: Ts,
     /// Background tasks, drained at shutdown.
@@ -121,6 +123,7 @@ impl App {
             outbox: Outbox::default(),
             credentials: OnceLock::new(),
             ingest: OnceLock::new(),
+            instance: OnceLock::new(),
             started_at: clock.now(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
@@ -136,6 +139,7 @@ impl App {
     pub fn start_background(&self) {
         auth::start_purging(self);
         inventory::start_worker(self);
+        links::start_monitor(self);
         mail::start_worker(self);
         alerting::start_background(self);
     }
@@ -149,6 +153,11 @@ impl App {
     /// The group commits of what systems send.
     pub fn ingest(&self) -> &Ingest {
         self.ingest.get_or_init(|| Ingest::start(&self.db, &self.tasks, &self.stop))
+    }
+
+    /// Names this process among those that share the database.
+    pub fn instance(&self) -> uuid::Uuid {
+        *self.instance.get_or_init(|| self.fresh())
     }
 
     /// The alert router and its limits.

@@ -17,6 +17,7 @@ pub mod exports;
 pub mod imports;
 pub mod ingest;
 pub mod inventory;
+pub mod links;
 mod listing;
 pub mod mail;
 pub mod oidc;

@@ -192,6 +192,10 @@ pub struct Systems {
     pub key_prefix: String,
     /// The one liveness timeout T.
     pub liveness_timeout: Duration,
+    /// How often systems are checked for silence.
+    pub check_interval: Duration,
+    /// How often an alert about a silent system is posted again.
+    pub link_alert_refresh: Duration,
     /// How long a completed registration may be repeated from the same address.
     pub registration_repeat: Duration,
     /// Largest inventory document, received and decoded.
@@ -215,6 +219,8 @@ pub struct Alerting {
     pub resolve_timeout: Duration,
     /// How long an ended silence can be read.
     pub silence_retention: Duration,
+    /// Label `managed_by` of alerts the service raises itself.
+    pub managed_by: String,
     /// Version the neutral status reports.
     pub reported_version: String,
     /// Limits of contract 04 §1.14.
@@ -353,6 +359,8 @@ impl Settings {
             systems: Systems {
                 key_prefix: "SYS".to_owned(),
                 liveness_timeout: Duration::from_secs(20 * 60),
+                check_interval: Duration::from_secs(60),
+                link_alert_refresh: Duration::from_secs(300),
                 registration_repeat: Duration::from_secs(120),
                 inventory_max_bytes: 10 * 1024 * 1024,
                 inventory_rules: None,
@@ -364,6 +372,7 @@ impl Settings {
                 router_segment: "alertmanager".to_owned(),
                 resolve_timeout: Duration::from_secs(6 * 3600),
                 silence_retention: Duration::from_secs(120 * 3600),
+                managed_by: "bailiwick".to_owned(),
                 reported_version: "0.34.0".to_owned(),
                 limits: AlertLimits::default(),
             },

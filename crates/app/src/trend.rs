@@ -22,6 +22,8 @@ pub struct Trend {
 pub(crate) struct Window {
     period: u16,
     dates: Vec<Date>,
+    /// The day at whose end each value is taken.
+    ends: Vec<Date>,
 }
 
 impl Window {
@@ -29,19 +31,33 @@ impl Window {
     pub(crate) fn parse(now: Ts, period: Option<&str>) -> Result<Window> {
         let period = parse_period(period)?;
         let today = now.to_jiff().to_zoned(TimeZone::UTC).date();
-        Ok(Window { period, dates: dates(today, period)? })
+        let dates = dates(today, period)?;
+        Ok(Window { period, ends: dates.clone(), dates })
+    }
+
+    /// Looking back in whole days, weeks and months of the calendar, the last of which is not over (contract 03 §2.8).
+    pub(crate) fn parse_calendar(now: Ts, period: Option<&str>) -> Result<Window> {
+        let period = parse_period(period)?;
+        let today = now.to_jiff().to_zoned(TimeZone::UTC).date();
+        let dates = calendar(today, period)?;
+        let mut ends = Vec::with_capacity(dates.len());
+        for next in dates.iter().skip(1) {
+            ends.push(next.yesterday().map_err(Error::internal)?);
+        }
+        ends.push(today);
+        Ok(Window { period, dates, ends })
     }
 
     /// The end of the first date: only what changed from then on matters.
     pub(crate) fn since(&self) -> Result<Ts> {
-        let first = self.dates.first().copied().unwrap_or_else(|| date(1970, 1, 1));
+        let first = self.ends.first().copied().unwrap_or_else(|| date(1970, 1, 1));
         let next = first.checked_add(1.day()).and_then(|d| d.to_zoned(TimeZone::UTC));
         Ok(Ts::from(next.map_err(Error::internal)?.timestamp()))
     }
 
     /// `changes`: by day since 1970-01-01, in order, from [`Window::since`] on; `total`: what there is now.
     pub(crate) fn fill(&self, changes: &[(i64, i64)], total: u64) -> Result<Trend> {
-        Ok(Trend { period: self.period, points: accumulate(&self.dates, changes, total)? })
+        Ok(Trend { period: self.period, points: accumulate(&self.dates, &self.ends, changes, total)? })
     }
 }
 
@@ -76,14 +92,42 @@ fn dates(today: Date, period: u16) -> Result<Vec<Date>> {
     Ok(dates)
 }
 
+/// Beginnings of the days, of the weeks from the Monday before, or of the months from the first of one, up to today.
+fn calendar(today: Date, period: u16) -> Result<Vec<Date>> {
+    let back = |days: i64| today.checked_sub(days.days()).map_err(Error::internal);
+    let first = match period {
+        7 | 30 => back(i64::from(period) - 1)?,
+        180 => {
+            let day = back(180)?;
+            let since_monday = i64::from(day.weekday().to_monday_zero_offset());
+            day.checked_sub(since_monday.days()).map_err(Error::internal)?
+        }
+        _ => back(i64::from(period))?.first_of_month(),
+    };
+    let mut dates = Vec::new();
+    for step in 0_i64.. {
+        let span = match period {
+            7 | 30 => step.days(),
+            180 => step.weeks(),
+            _ => step.months(),
+        };
+        let next = first.checked_add(span).map_err(Error::internal)?;
+        if next > today {
+            break;
+        }
+        dates.push(next);
+    }
+    Ok(dates)
+}
+
 /// Goes back from the total by all changes, then forward through them.
-fn accumulate(dates: &[Date], changes: &[(i64, i64)], total: u64) -> Result<Vec<(Date, u64)>> {
+fn accumulate(dates: &[Date], ends: &[Date], changes: &[(i64, i64)], total: u64) -> Result<Vec<(Date, u64)>> {
     let total = i64::try_from(total).map_err(Error::internal)?;
     let mut count = total - changes.iter().map(|(_, n)| n).sum::<i64>();
     let mut changes = changes.iter().peekable();
     let mut points = Vec::with_capacity(dates.len());
-    for (index, day) in dates.iter().enumerate() {
-        let number = i64::from(date(1970, 1, 1).until(*day).map_err(Error::internal)?.get_days());
+    for (index, (day, end)) in dates.iter().zip(ends).enumerate() {
+        let number = i64::from(date(1970, 1, 1).until(*end).map_err(Error::internal)?.get_days());
         // What another replica, slightly ahead, dates to tomorrow belongs to today.
         let is_last = index + 1 == dates.len();
         while let Some((_, n)) = changes.next_if(|(changed_on, _)| is_last || *changed_on <= number) {
@@ -130,7 +174,7 @@ mod tests {
     fn days_without_changes_repeat_the_number_before_and_deletions_make_it_fall() {
         let dates = [date(1970, 1, 1), date(1970, 1, 8), date(1970, 1, 15), date(1970, 1, 20)];
         let counts = |changes: &[(i64, i64)], total| {
-            let points = accumulate(&dates, changes, total).unwrap();
+            let points = accumulate(&dates, &dates, changes, total).unwrap();
             points.iter().map(|p| p.1).collect::<Vec<_>>()
         };
         assert_eq!(counts(&[(1, 2), (7, 1), (8, 4), (20, 1)], 10), [2, 5, 9, 10]);

@@ -38,6 +38,8 @@ pub fn settings(config: &Config, secret: &config::Secret) -> Settings {
         systems: Systems {
             key_prefix: config.systems.key_prefix.as_str().to_owned(),
             liveness_timeout: config.systems.liveness_timeout,
+            check_interval: config.systems.check_interval,
+            link_alert_refresh: config.systems.link_alert_refresh,
             registration_repeat: config.systems.registration_repeat_window,
             inventory_max_bytes: config.limits.inventory_body.bytes(),
             // Found usable when the configuration was checked.
@@ -93,6 +95,7 @@ fn alerting(config: &Config) -> Alerting {
         router_segment: alerting.router_segment.as_str().to_owned(),
         resolve_timeout: alerting.resolve_timeout,
         silence_retention: alerting.silence_retention,
+        managed_by: alerting.managed_by.as_str().to_owned(),
         reported_version: alerting.reported_version.as_str().to_owned(),
         limits: alert_limits(&config.alerting_limits),
     }

@@ -3,7 +3,7 @@
 
 use crate::{
     activity, alert_queue, api_keys, applications, audit, avatars, credentials, demo, identities, imports,
-    inventory, jobs, oidc, organizations, recovery, router, sessions, systems, users,
+    inventory, jobs, leases, links, oidc, organizations, recovery, router, sessions, systems, users,
 };
 
 /// `(name, text)`.
@@ -161,6 +161,10 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("inventory::alerts::ADD", inventory::alerts::ADD),
     ("inventory::alerts::OPEN", inventory::alerts::OPEN),
     ("inventory::alerts::RESOLVE", inventory::alerts::RESOLVE),
+    ("leases::TAKE", leases::TAKE),
+    ("leases::RELEASE", leases::RELEASE),
+    ("links::DUE", links::DUE),
+    ("links::OVER", links::OVER),
     ("oidc::keys::CURRENT", oidc::keys::CURRENT),
     ("oidc::keys::PUBLISHED", oidc::keys::PUBLISHED),
     ("oidc::keys::INSERT", oidc::keys::INSERT),

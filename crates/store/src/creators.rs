@@ -1,6 +1,9 @@
 //! Who created what a scope shows: the choices of the `created_by` filters (contract 02 §11).
 
-use crate::{Db, StoreError, organizations::creator, scope::push_scope, sql::Q};
+use crate::{
+    Db, StoreError, organizations::creator, scope::push_scope, sql::Q,
+    systems::figures::push_newest_by_creator,
+};
 use bailiwick_domain::{OrgId, OrgType, UserId};
 use bailiwick_policy::Scope;
 use serde_json::Value;
@@ -79,15 +82,20 @@ impl Row {
 /// One entry for each user who created a row of the scope that is not deleted, with the snapshot of the latest; in no
 /// order.
 pub async fn creators(db: &Db, of: Of, scope: &Scope) -> Result<Vec<CreatorChoice>, StoreError> {
-    let mut q = Q::new(
-        "SELECT k.creator, s.created_by, ho.id AS home, ho.name AS home_name FROM (\
-         [[SELECT DISTINCT ON (r.creator_user_id) r.creator_user_id AS creator, r.id AS id||\
-         SELECT r.creator_user_id AS creator, r.id AS id, MAX(r.created_at) AS latest]]",
-    );
-    of.push_from(&mut q, scope);
-    q.push(" AND r.creator_user_id IS NOT NULL ");
-    // SQLite takes the other columns from the row with the greatest time.
-    q.push("[[ORDER BY r.creator_user_id, r.created_at DESC||GROUP BY r.creator_user_id]]");
+    let mut q = Q::new("SELECT k.creator, s.created_by, ho.id AS home, ho.name AS home_name FROM (");
+    if of == Of::Systems {
+        // There are far more systems than creators.
+        push_newest_by_creator(&mut q, scope);
+    } else {
+        q.push(
+            "[[SELECT DISTINCT ON (r.creator_user_id) r.creator_user_id AS creator, r.id AS id||\
+             SELECT r.creator_user_id AS creator, r.id AS id, MAX(r.created_at) AS latest]]",
+        );
+        of.push_from(&mut q, scope);
+        q.push(" AND r.creator_user_id IS NOT NULL ");
+        // SQLite takes the other columns from the row with the greatest time.
+        q.push("[[ORDER BY r.creator_user_id, r.created_at DESC||GROUP BY r.creator_user_id]]");
+    }
     q.push(&format!(
         ") k JOIN {} s ON s.id = k.id LEFT JOIN users h ON h.id = k.creator \
          LEFT JOIN organizations ho ON ho.id = h.organization_id",

@@ -5,13 +5,14 @@
 
 use crate::{
     Db, StoreError, Tx,
+    applications::{self, intake::Seen},
     db::Engine,
     organizations,
     sql::{Arg, On, Q},
     systems, users,
 };
 use bailiwick_domain::{
-    OrgId, Organization, System, SystemId, Ts, User, UserId,
+    ApplicationId, OrgId, Organization, System, SystemId, Ts, User, UserId,
     fold::fold,
     org::{Creator, Mark},
     validate::{Email, Vat, email},
@@ -19,7 +20,10 @@ use bailiwick_domain::{
 use bailiwick_policy::Path;
 use serde_json::Value;
 use sqlx::AssertSqlSafe;
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
 use uuid::Uuid;
 
 pub(crate) const OWNER_USER: &str = "SELECT id, username, name, email FROM users \
@@ -70,6 +74,7 @@ enum Kind {
     Text,
     /// NULL instead of the empty text.
     TextOrNull,
+    Int,
     Bool,
     Time,
     Json,
@@ -178,6 +183,70 @@ const SYSTEMS: Columns<PlacedSystem> = columns! { PlacedSystem;
     Time "deleted_at" = |r| own(r.system.deleted);
 };
 
+/// An application on a system made before.
+#[derive(Clone, Debug)]
+pub struct PlacedApplication {
+    /// Fresh id.
+    pub id: ApplicationId,
+    /// Its system.
+    pub system_id: SystemId,
+    /// Place of that system.
+    pub path: Path,
+    /// To whom it is assigned.
+    pub assigned_to: Option<OrgId>,
+    /// First seen.
+    pub created_at: Ts,
+    /// Last change.
+    pub updated_at: Ts,
+    /// What a document said of it.
+    pub seen: Seen,
+}
+
+const APPLICATIONS: Columns<PlacedApplication> = columns! { PlacedApplication;
+    Id "id" = |r| r.id;
+    Id "system_id" = |r| r.system_id;
+    Id "home_id" = |r| r.path.id;
+    Id "p2" = |r| r.path.p2;
+    Id "p3" = |r| r.path.p3;
+    Text "module_id" = |r| &r.seen.module_id;
+    Text "module_key" = |r| applications::counts::key(&r.seen.module_id);
+    Text "instance_of" = |r| &r.seen.instance_of;
+    Text "type_key" = |r| applications::counts::key(&r.seen.instance_of);
+    TextOrNull "name" = |r| r.seen.name.as_deref();
+    TextOrNull "source" = |r| r.seen.source.as_deref();
+    Text "display_key" = |r| applications::counts::key(&r.seen.module_id);
+    Int "node_id" = |r| r.seen.node_id;
+    TextOrNull "node_label" = |r| r.seen.node_label.as_deref();
+    Text "version" = |r| &r.seen.version;
+    Int "certification_level" = |r| r.seen.certification_level;
+    Bool "is_user_facing" = |r| r.seen.is_user_facing;
+    TextOrNull "url" = |r| r.seen.url.as_deref();
+    Text "inventory_data" = |r| &r.seen.inventory_data;
+    Text "status" = |r| if r.assigned_to.is_some() { "assigned" } else { "unassigned" };
+    Id "organization_id" = |r| r.assigned_to;
+    Text "search_key" = |r| applications::intake::search_key(&r.seen);
+    Time "created_at" = |r| r.created_at;
+    Time "updated_at" = |r| r.updated_at;
+    Time "first_seen_at" = |r| r.created_at;
+};
+
+/// A system with applications.
+struct Host {
+    system_id: SystemId,
+    path: Path,
+    name_key: String,
+    seen_at: Ts,
+}
+
+const HOSTS: Columns<Host> = columns! { Host;
+    Id "system_id" = |r| r.system_id;
+    Id "home_id" = |r| r.path.id;
+    Id "p2" = |r| r.path.p2;
+    Id "p3" = |r| r.path.p3;
+    Text "name_key" = |r| &r.name_key;
+    Time "seen_at" = |r| r.seen_at;
+};
+
 /// When a system was last heard of.
 struct Activity {
     system: SystemId,
@@ -247,6 +316,29 @@ pub async fn insert_systems(tx: &mut Tx, rows: &[PlacedSystem]) -> Result<(), St
     insert(tx, "system_activity", ACTIVITY, &heard).await
 }
 
+/// Stores applications of these systems, none of which had any before.
+pub async fn insert_applications(
+    tx: &mut Tx,
+    systems: &[PlacedSystem],
+    rows: &[PlacedApplication],
+) -> Result<(), StoreError> {
+    let with: HashSet<SystemId> = rows.iter().map(|r| r.system_id).collect();
+    let host = |PlacedSystem { system, path, .. }: &PlacedSystem| {
+        let seen_at = system.last_inventory.filter(|_| with.contains(&system.id))?;
+        Some(Host { system_id: system.id, path: *path, name_key: fold(&system.name), seen_at })
+    };
+    let hosts: Vec<Host> = systems.iter().filter_map(host).collect();
+    insert(tx, "application_hosts", HOSTS, &hosts).await?;
+    insert(tx, "applications", APPLICATIONS, rows).await
+}
+
+pub use crate::applications::counts::Added as KindCount;
+
+/// Adds to the figures about applications; the assigned ones are assigned to their home.
+pub async fn add_application_counts(tx: &mut Tx, rows: &[KindCount]) -> Result<(), StoreError> {
+    applications::counts::add(tx, rows).await
+}
+
 /// Adds to the counters of organizations: systems and users not deleted on their own.
 pub async fn add_counts(tx: &mut Tx, counts: &BTreeMap<OrgId, (u64, u64)>) -> Result<(), StoreError> {
     let rows: Vec<_> = counts.iter().collect();
@@ -310,13 +402,14 @@ async fn insert_columns<T>(
         Kind::Text => format!("c{i}"),
         Kind::TextOrNull => format!("NULLIF(c{i}, '')"),
         Kind::Bool => format!("c{i} = 1"),
+        Kind::Int => format!("c{i}"),
         Kind::Time => format!("NULLIF(c{i}, 'epoch')"),
         Kind::Json => format!("CAST(NULLIF(c{i}, '') AS jsonb)"),
     };
     let array = |column: &Column<T>| match column.kind {
         Kind::Id => "CAST(? AS uuid[])",
         Kind::Text | Kind::TextOrNull | Kind::Json => "CAST(? AS text[])",
-        Kind::Bool => "CAST(? AS bigint[])",
+        Kind::Bool | Kind::Int => "CAST(? AS bigint[])",
         Kind::Time => "CAST(? AS timestamptz[])",
     };
     let mut q = Q::new(&format!(
@@ -336,7 +429,7 @@ fn gather<T>(column: &Column<T>, rows: &[T]) -> Result<Arg, StoreError> {
     let mut all = match column.kind {
         Kind::Id => Arg::Ids(Vec::with_capacity(rows.len())),
         Kind::Text | Kind::TextOrNull | Kind::Json => Arg::Texts(Vec::with_capacity(rows.len())),
-        Kind::Bool => Arg::Ints(Vec::with_capacity(rows.len())),
+        Kind::Bool | Kind::Int => Arg::Ints(Vec::with_capacity(rows.len())),
         Kind::Time => Arg::Times(Vec::with_capacity(rows.len())),
     };
     for row in rows {
@@ -346,6 +439,7 @@ fn gather<T>(column: &Column<T>, rows: &[T]) -> Result<Arg, StoreError> {
             // JSON that is text already needs nothing more.
             (Arg::Texts(list), Arg::Json(v)) => list.push(v.map(|v| v.to_string()).unwrap_or_default()),
             (Arg::Ints(list), Arg::Bool(v)) => list.push(i64::from(v.unwrap_or_default())),
+            (Arg::Ints(list), Arg::Int(v)) => list.push(v.unwrap_or_default()),
             (Arg::Times(list), Arg::Time(v)) => list.push(v.unwrap_or_default()),
             _ => return Err(StoreError::Misuse("a column's value is not of its kind")),
         }
@@ -361,14 +455,16 @@ pub struct SetAside {
     definition: String,
 }
 
-/// Takes away the secondary indexes of `systems`, apart from what other tables refer to, until [`build_index`] makes them again in the same transaction: so a
+/// Takes away the secondary indexes of `systems` and of applications, apart from what other tables refer to, until [`build_index`] makes them again in the same transaction: so a
 /// crash in between leaves the database as it was. On PostgreSQL nobody reads the table meanwhile.
 pub async fn set_aside_indexes(tx: &mut Tx) -> Result<Vec<SetAside>, StoreError> {
     let aside: Vec<SetAside> = Q::new(
         "[[SELECT CAST(c.relname AS text) AS name, pg_get_indexdef(i.indexrelid) AS definition FROM pg_index i \
-         JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = CAST('systems' AS regclass) \
+         JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_class t ON t.oid = i.indrelid \
+         WHERE t.relnamespace = 'public'::regnamespace AND t.relname IN ('systems', 'applications', 'application_hosts') \
          AND NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.indexrelid) ORDER BY c.relname||\
-         SELECT name, sql AS definition FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'systems' \
+         SELECT name, sql AS definition FROM sqlite_schema WHERE type = 'index' \
+         AND tbl_name IN ('systems', 'applications', 'application_hosts') \
          AND sql IS NOT NULL AND name <> 'systems_place_unique' ORDER BY name]]",
     )
     .all(&mut *tx)
@@ -399,7 +495,17 @@ pub async fn prepare_long_transaction(tx: &mut Tx) -> Result<(), StoreError> {
 
 /// Renews what the planners know of the tables; on PostgreSQL it also vacuums, so that index-only reads work at once.
 pub async fn gather_statistics(db: &Db) -> Result<(), StoreError> {
-    const TABLES: [&str; 5] = ["organizations", "organization_counts", "users", "systems", "system_activity"];
+    const TABLES: [&str; 9] = [
+        "organizations",
+        "organization_counts",
+        "users",
+        "systems",
+        "system_activity",
+        "applications",
+        "application_hosts",
+        "application_counts",
+        "assignment_counts",
+    ];
     match &db.engine {
         Engine::Pg(pool) => {
             let mut connection = pool.acquire().await?;

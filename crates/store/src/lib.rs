@@ -23,6 +23,8 @@ pub mod identities;
 pub mod imports;
 pub mod inventory;
 pub mod jobs;
+pub mod leases;
+pub mod links;
 pub mod migrate;
 pub mod oidc;
 pub mod organizations;

@@ -164,7 +164,9 @@ api_test!(rule_02_28_rule_03_22_hostile_modules_are_stored_and_never_make_a_read
     assert_eq!(rows.keys().collect::<Vec<_>>(), ["a\u{fffd}b", "ok"]);
     assert_eq!(rows["a\u{fffd}b"]["version"].as_str().unwrap().chars().count(), 255);
     // 02 rule 28: one level that is none affects no list, count or filter.
-    for path in ["/applications/totals", "/applications/summary", "/filters/applications", "/applications/trend"] {
+    for path in
+        ["/applications/totals", "/applications/summary", "/filters/applications", "/applications/trend"]
+    {
         get(&t, &c, path).await.expect(200);
     }
     let summary = data(&t, &c, "/applications/summary").await;

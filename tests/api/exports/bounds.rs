@@ -11,7 +11,13 @@ const MOST: u64 = 10_000;
 
 api_test!(rule_02_30_more_than_10000_rows_are_refused, |t| async move {
     let owner = t.owner().await;
-    let plan = Plan { organizations: 11_700, systems: MOST + 600, users: Some(MOST + 600), seed: 1 };
+    let plan = Plan {
+        organizations: 11_700,
+        systems: MOST + 600,
+        users: Some(MOST + 600),
+        applications: false,
+        seed: 1,
+    };
     demo::fill(&t.app, &plan, &mut |_| {}).await.unwrap();
     for kind in ["customers", "users", "systems"] {
         let totals = get(&t, &owner, &format!("/api/{kind}?page_size=1")).await.expect(200).data();

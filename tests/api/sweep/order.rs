@@ -46,6 +46,7 @@ api_test!(rule_05_38_an_object_out_of_reach_is_missing_whatever_the_body_is, |t|
             None if route.path.starts_with("/resellers") => (tree.other_reseller.to_string(), "reseller"),
             None if route.path.starts_with("/users") => (foreign.clone(), "user"),
             None if route.path.starts_with("/me/api-keys") => (UNKNOWN.to_owned(), "api key"),
+            None if route.path.starts_with("/resellers") => (tree.other_reseller.to_string(), "reseller"),
             None if route.path.starts_with("/applications") => (application.clone(), "application"),
             None => (system.clone(), "system"),
         };

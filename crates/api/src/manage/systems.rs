@@ -4,8 +4,12 @@ use crate::{
     envelope::Answer,
     error::Outcome,
     extract::{Ctx, JsonBody, Params, PathId, Who},
-    wire::systems::{
-        NewSystemInput, ReachabilityOutput, RegenerateInput, SystemInput, SystemList, SystemOutput,
+    wire::{
+        figures::TrendOutput,
+        system_figures::{SystemFilters, SystemTotals},
+        systems::{
+            NewSystemInput, ReachabilityOutput, RegenerateInput, SystemInput, SystemList, SystemOutput,
+        },
     },
 };
 use axum::extract::State;
@@ -71,6 +75,35 @@ fn status(value: &str) -> Option<StatusFilter> {
         "no_inventory" => StatusFilter::NoInventory,
         _ => return None,
     })
+}
+
+/// `GET /systems/totals`.
+pub async fn totals(
+    State(app): State<App>,
+    Who(caller): Who,
+    params: Params,
+) -> Outcome<Answer<SystemTotals>> {
+    let minutes = params.one("timeout").and_then(|t| t.parse().ok()).filter(|minutes| *minutes > 0);
+    let totals = systems::totals(&app, &caller, minutes).await?;
+    Ok(Answer::ok("systems totals retrieved", totals.into()))
+}
+
+/// `GET /systems/trend`.
+pub async fn trend(State(app): State<App>, Who(caller): Who, params: Params) -> Outcome<Answer<TrendOutput>> {
+    let trend = systems::trend(&app, &caller, params.one("period")).await?;
+    let label = match trend.period {
+        30 => "Last 30 days",
+        180 => "Last 6 months",
+        365 => "Last year",
+        _ => "Last 7 days",
+    };
+    Ok(Answer::ok("systems trend retrieved successfully", TrendOutput::from(trend).labelled(label)))
+}
+
+/// `GET /filters/systems`.
+pub async fn filters(State(app): State<App>, Who(caller): Who) -> Outcome<Answer<SystemFilters>> {
+    let choices = systems::choices(&app, &caller).await?;
+    Ok(Answer::ok("system filters retrieved successfully", choices.into()))
 }
 
 /// `POST /systems`.

@@ -3,8 +3,12 @@
 use super::{Credential::Session, EXPORT, Route, delete, get, patch, post, put};
 use crate::{
     manage::{exports, systems},
-    wire::systems::{
-        NewSystemInput, ReachabilityOutput, RegenerateInput, SystemInput, SystemList, SystemOutput,
+    wire::{
+        figures::TrendOutput,
+        system_figures::{SystemFilters, SystemTotals},
+        systems::{
+            NewSystemInput, ReachabilityOutput, RegenerateInput, SystemInput, SystemList, SystemOutput,
+        },
     },
 };
 use bailiwick_policy::Permission::{DestroySystems, ManageSystems, ReadSystems};
@@ -24,8 +28,8 @@ pub(super) fn rows() -> Vec<Route> {
             .takes::<NewSystemInput>()
             .gives::<SystemOutput>()
             .to(systems::create),
-        get("/systems/totals", "getSystemsTotals").needs(READ),
-        get("/systems/trend", "getSystemsTrend").needs(READ),
+        get("/systems/totals", "getSystemsTotals").needs(READ).gives::<SystemTotals>().to(systems::totals),
+        get("/systems/trend", "getSystemsTrend").needs(READ).gives::<TrendOutput>().to(systems::trend),
         get("/systems/export", "exportSystems").needs(READ).gives_file(EXPORT).to(exports::systems),
         get("/systems/{id}", "getSystem")
             .needs(READ)
@@ -76,6 +80,10 @@ pub(super) fn rows() -> Vec<Route> {
             .failing(FAILED)
             .gives::<ReachabilityOutput>()
             .to(systems::reachability),
-        get("/filters/systems", "getSystemFilters").needs(READ).failing("failed to retrieve system filters"),
+        get("/filters/systems", "getSystemFilters")
+            .needs(READ)
+            .failing("failed to retrieve system filters")
+            .gives::<SystemFilters>()
+            .to(systems::filters),
     ]
 }

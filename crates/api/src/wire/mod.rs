@@ -11,6 +11,7 @@ pub mod organization_state;
 pub mod organizations;
 pub mod roles;
 pub mod session;
+pub mod system_figures;
 pub mod system_side;
 pub mod systems;
 pub mod third_party;

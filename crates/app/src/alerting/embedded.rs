@@ -91,13 +91,47 @@ pub(super) async fn push(
     }
 }
 
+impl Rules {
+    fn of(app: &App) -> Rules {
+        let settings = &app.settings.alerting;
+        Rules {
+            resolve_timeout: settings.resolve_timeout,
+            alerts_per_system: settings.limits.alerts_per_system,
+            alerts_per_tenant: settings.limits.alerts_per_tenant,
+        }
+    }
+}
+
+/// Stores alerts about several systems of a tenant; the positions of those that were not taken: beyond a limit, or
+/// refused by the database.
+pub(super) async fn raise(
+    app: &App,
+    tenant: OrgId,
+    now: Nanos,
+    alerts: Vec<super::raise::Raised>,
+) -> Result<Vec<usize>, Fault> {
+    let rules = Rules::of(app);
+    let pushes: Vec<Push> = alerts
+        .into_iter()
+        .map(|(system_key, alert)| Push { tenant, system_key, now, alerts: vec![alert] })
+        .collect();
+    let mut left = Vec::new();
+    for (n, group) in pushes.chunks(PUSHES).enumerate() {
+        let Ok(outcomes) = store_group(app.db.clone(), rules, group.to_vec()).await;
+        let failed = outcomes.into_iter().enumerate().filter(|(_, outcome)| match outcome {
+            Ok(outcome) => outcome.is_over_limit,
+            Err(error) => {
+                tracing::warn!(%tenant, error, "an alert of the service could not be stored");
+                true
+            }
+        });
+        left.extend(failed.map(|(i, _)| n * PUSHES + i));
+    }
+    Ok(left)
+}
+
 fn start(app: &App) -> Pushes {
-    let settings = &app.settings.alerting;
-    let rules = Rules {
-        resolve_timeout: settings.resolve_timeout,
-        alerts_per_system: settings.limits.alerts_per_system,
-        alerts_per_tenant: settings.limits.alerts_per_tenant,
-    };
+    let rules = Rules::of(app);
     let db = app.db.clone();
     Batch::start(&app.tasks, app.stop.clone(), PUSHES, move |group| store_group(db.clone(), rules, group))
 }

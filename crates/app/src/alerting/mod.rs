@@ -7,11 +7,13 @@
 mod embedded;
 mod fault;
 mod queue;
+mod raise;
 mod remote;
 mod throttle;
 mod upkeep;
 
 pub use fault::Fault;
+pub(crate) use raise::{Raised, raise};
 pub use throttle::{InFlight, Throttle};
 pub use upkeep::{deliver_queued, purge_ended, start_background};
 
@@ -88,6 +90,11 @@ impl Alerting {
             outage: embedded::KnownOutage::default(),
             waiting: queue::Waiting::default(),
         })
+    }
+
+    /// Whether alerts are in the service's own database.
+    pub const fn is_embedded(&self) -> bool {
+        matches!(self.router, AlertRouter::Embedded)
     }
 
     /// The router for one worker: connections to a remote one belong to the runtime that uses them.

@@ -8,6 +8,7 @@
 mod machines;
 mod people;
 mod random;
+mod software;
 mod tree;
 mod words;
 
@@ -46,13 +47,15 @@ pub struct Plan {
     pub systems: u64,
     /// Users; three for two organizations unless set.
     pub users: Option<u64>,
+    /// Whether clusters have applications, about four each.
+    pub applications: bool,
     /// Other seeds give other names and can be added to the same database.
     pub seed: u64,
 }
 
 impl Default for Plan {
     fn default() -> Plan {
-        Plan { organizations: 60, systems: 600, users: None, seed: 1 }
+        Plan { organizations: 60, systems: 600, users: None, applications: true, seed: 1 }
     }
 }
 
@@ -121,6 +124,8 @@ pub struct Summary {
     pub users: u64,
     /// Systems, those deleted included.
     pub systems: u64,
+    /// Applications on them, also those no list shows.
+    pub applications: u64,
     /// The distributor that holds about a third of everything.
     pub great_distributor: String,
     /// Credentials to play with.
@@ -143,15 +148,21 @@ pub async fn fill(app: &App, plan: &Plan, progress: &mut (dyn FnMut(Progress) + 
     let dice = Dice::new(plan.seed);
     let now = app.now();
     let mut tree = tree::plant(&dice, plan.seed, plan.organizations, &root, now);
-    let mut load =
-        Load { tx: app.db.begin().await?, counts: BTreeMap::new(), progress, summary: summarize(&tree) };
+    let mut load = Load {
+        tx: app.db.begin().await?,
+        counts: BTreeMap::new(),
+        kinds: BTreeMap::new(),
+        progress,
+        summary: summarize(&tree),
+    };
     store::prepare_long_transaction(&mut load.tx).await?;
     let users = make_users(app, &mut tree, plan, &dice, now)?;
     load.organizations(&tree, &dice).await?;
     load.users(users).await?;
     load.systems(app, &tree, plan, &dice, now).await?;
-    let Load { mut tx, counts, progress, summary } = load;
+    let Load { mut tx, counts, kinds, progress, summary } = load;
     store::add_counts(&mut tx, &counts).await?;
+    store::add_application_counts(&mut tx, &counted(kinds)).await?;
     // New credentials: whoever remembers that a key is unknown must ask again.
     tx.bump_auth_epoch().await?;
     tx.commit().await?;
@@ -159,6 +170,14 @@ pub async fn fill(app: &App, plan: &Plan, progress: &mut (dyn FnMut(Progress) + 
     store::gather_statistics(&app.db).await?;
     progress(Progress { stage: Stage::Statistics, done: 1, total: 1 });
     Ok(summary)
+}
+
+fn counted(kinds: BTreeMap<(OrgId, usize), (u64, u64)>) -> Vec<store::KindCount> {
+    let count = |((home, number), (unassigned, assigned)): ((OrgId, usize), (u64, u64))| {
+        let (instance_of, version, name) = software::kind(number);
+        store::KindCount { home, instance_of, version, name, unassigned, assigned }
+    };
+    kinds.into_iter().map(count).collect()
 }
 
 fn check(plan: &Plan) -> Result<()> {
@@ -236,6 +255,8 @@ struct Load<'a> {
     tx: Tx,
     /// Systems and users not deleted on their own, by organization.
     counts: BTreeMap<OrgId, (u64, u64)>,
+    /// Applications that lists show, by home and kind: those assigned to nobody, and to the home.
+    kinds: BTreeMap<(OrgId, usize), (u64, u64)>,
     progress: &'a mut (dyn FnMut(Progress) + Send),
     summary: Summary,
 }
@@ -295,6 +316,10 @@ impl Load<'_> {
             rows.push(row);
             if rows.len() == CHUNK || i + 1 == plan.systems {
                 store::insert_systems(&mut self.tx, &rows).await?;
+                if plan.applications {
+                    let first = i + 1 - rows.len() as u64;
+                    self.applications(plan.seed, first, &rows).await?;
+                }
                 self.tell(Stage::Systems, usize::try_from(i + 1).unwrap_or(0), plan.systems);
                 rows.clear();
             }
@@ -305,6 +330,25 @@ impl Load<'_> {
             self.tell(Stage::Indexes, i + 1, aside.len() as u64);
         }
         Ok(())
+    }
+
+    /// What runs on these systems, of which `first` is the number of the first.
+    async fn applications(&mut self, seed: u64, first: u64, systems: &[PlacedSystem]) -> Result<()> {
+        let mut rows = Vec::new();
+        for (n, system) in systems.iter().enumerate() {
+            for (application, kind) in software::on(seed, first + n as u64, system) {
+                if let Some(kind) = kind.filter(|_| !system.system.deleted.is_set()) {
+                    let entry = self.kinds.entry((system.path.id, kind)).or_default();
+                    match application.assigned_to {
+                        None => entry.0 += 1,
+                        Some(_) => entry.1 += 1,
+                    }
+                }
+                rows.push(application);
+            }
+        }
+        self.summary.applications += rows.len() as u64;
+        Ok(store::insert_applications(&mut self.tx, systems, &rows).await?)
     }
 
     /// Keeps the first few.

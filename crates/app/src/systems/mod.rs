@@ -1,6 +1,7 @@
 //! Systems: what management does with them, and what they do for themselves.
 
 mod create;
+mod figures;
 mod info;
 mod life;
 mod reachability;
@@ -9,6 +10,7 @@ mod unregister;
 mod update;
 
 pub use create::{Created, NewSystem, create};
+pub use figures::{Choices, Totals, choices, totals, trend};
 pub use info::{Info, info};
 pub use life::{delete, destroy, reactivate, regenerate_secret, restore, suspend};
 pub use reachability::{Reachability, reachability};

@@ -12,6 +12,7 @@ pub async fn run(app: &App, args: DemoArgs) -> Result<(), String> {
         organizations: args.organizations.into(),
         systems: args.systems.into(),
         users: args.users.map(u64::from),
+        applications: !args.without_applications,
         seed: args.seed,
     };
     // Hidden by itself when the standard error is no terminal.
@@ -32,9 +33,10 @@ pub async fn run(app: &App, args: DemoArgs) -> Result<(), String> {
 }
 
 fn text(summary: &demo::Summary) -> String {
-    let demo::Summary { distributors, resellers, customers, users, systems, .. } = summary;
+    let demo::Summary { distributors, resellers, customers, users, systems, applications, .. } = summary;
     let mut text = format!(
-        "made {distributors} distributors, {resellers} resellers, {customers} customers, {users} users, {systems} systems\n\
+        "made {distributors} distributors, {resellers} resellers, {customers} customers, {users} users, {systems} systems, \
+         {applications} applications\n\
          the great distributor is {}\n",
         summary.great_distributor,
     );

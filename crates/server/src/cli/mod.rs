@@ -191,6 +191,9 @@ pub struct DemoArgs {
     /// How many users to make [default: three for two organizations]
     #[arg(long, value_parser = clap::value_parser!(u32).range(0..1_000_000))]
     pub users: Option<u32>,
+    /// Leave out the applications on systems
+    #[arg(long)]
+    pub without_applications: bool,
     /// The same seed makes the same tree
     #[arg(long, default_value_t = 1)]
     pub seed: u64,

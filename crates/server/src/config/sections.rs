@@ -107,6 +107,8 @@ section! {
     silence_retention: Duration = "120h";
     /// Alertmanager version told to clients, which choose features by it.
     reported_version: Word = "0.34.0";
+    /// Label `managed_by` of alerts the service raises itself.
+    managed_by: Word = "bailiwick";
 }
 
 section! {
@@ -176,6 +178,10 @@ section! {
     key_prefix: Word = "SYS";
     /// A system whose last heartbeat is older is inactive.
     liveness_timeout: Duration = "20m";
+    /// How often systems are checked for silence.
+    check_interval: Duration = "60s";
+    /// How often the alert about a silent system is posted again.
+    link_alert_refresh: Duration = "5m";
     /// How long after a registration the same call from the same address is answered again.
     registration_repeat_window: Duration = "2m";
     /// A file with the rules that give changes of inventory their category, severity and significance (JSON), instead of

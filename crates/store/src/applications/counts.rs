@@ -264,6 +264,48 @@ pub async fn kinds(db: &Db, scope: &Scope) -> Result<Vec<KindCount>, StoreError>
     Ok(rows.into_iter().map(kind).collect())
 }
 
+/// Listed applications of a kind to add to the figures of an organization.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// Organization of their systems.
+    pub home: OrgId,
+    /// Module.
+    pub instance_of: &'static str,
+    /// Version.
+    pub version: &'static str,
+    /// Name.
+    pub name: &'static str,
+    /// Assigned to nobody.
+    pub unassigned: u64,
+    /// Assigned to their home.
+    pub assigned: u64,
+}
+
+/// Adds what a load has made.
+pub(crate) async fn add(tx: &mut Tx, rows: &[Added]) -> Result<(), StoreError> {
+    let n = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    let (mut kinds, mut assignments, mut homes) = (Pairs::new(), Pairs::new(), BTreeMap::new());
+    for row in rows {
+        let (unassigned, assigned) = (n(row.unassigned), n(row.assigned));
+        let kind = Kind {
+            home: row.home,
+            instance_of: row.instance_of.to_owned(),
+            version: row.version.to_owned(),
+            name: row.name.to_owned(),
+        };
+        kinds.insert(kind, (unassigned, assigned));
+        *homes.entry(row.home).or_insert(0) += unassigned + assigned;
+        let entry: &mut (i64, i64) = assignments.entry((row.home, row.home)).or_default();
+        *entry = (entry.0 + assigned, entry.1 + assigned);
+    }
+    assignments.retain(|_, n| *n != (0, 0));
+    for (home, by) in homes {
+        Q::new(ADD_LISTED).bind(by).bind(home).run(&mut *tx).await?;
+    }
+    write_kinds(tx, &kinds).await?;
+    write_assignments(tx, &assignments).await
+}
+
 /// How many applications the unfiltered list of a scope holds.
 pub async fn listed(db: &Db, scope: &Scope) -> Result<u64, StoreError> {
     if *scope == Scope::Everything {
@@ -319,7 +361,7 @@ pub async fn assigned_to(
 }
 
 /// The sort and search form of a text, short enough for an index.
-pub(super) fn key(text: &str) -> String {
+pub(crate) fn key(text: &str) -> String {
     let mut key = fold(text);
     if let Some((end, _)) = key.char_indices().nth(255) {
         key.truncate(end);

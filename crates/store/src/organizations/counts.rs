@@ -104,15 +104,16 @@ pub struct Stats {
 }
 
 /// The numbers of an organization of this family in two statements (contract 02 §7).
-pub async fn stats(db: &Db, family: OrgType, id: OrgId) -> Result<Stats, StoreError> {
+pub async fn stats(on: impl Into<On<'_>>, family: OrgType, id: OrgId) -> Result<Stats, StoreError> {
+    let mut on = on.into();
     let column = super::subtree_column(family, "id");
     let q = Q::new(&format!(
         "SELECT o.type, CAST(COUNT(*) AS BIGINT), CAST(SUM(n.systems) AS BIGINT), CAST(SUM(n.users) AS BIGINT) \
          FROM organizations o JOIN organization_counts n ON n.organization_id = o.id \
          WHERE o.eff_deleted_at IS NULL AND o.{column} = ? GROUP BY o.type"
     ));
-    let rows: Vec<(String, i64, i64, i64)> = q.bind(id).all(db).await?;
-    let applications = assigned_to(db, family, [id]).await?.remove(&id).unwrap_or_default();
+    let rows: Vec<(String, i64, i64, i64)> = q.bind(id).all(on.reborrow()).await?;
+    let applications = assigned_to(on, family, [id]).await?.remove(&id).unwrap_or_default();
     let mut stats = Stats { applications, ..Stats::default() };
     for (org_type, organizations, systems, users) in rows {
         let (systems, users) = (unsigned(systems), unsigned(users));

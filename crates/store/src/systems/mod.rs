@@ -4,14 +4,15 @@
 //! `organization_counts.systems` counts the rows not deleted on their own; [`insert`] keeps it here, deletion,
 //! restoration and moves must as well.
 
+pub mod figures;
 mod filter;
 pub mod life;
 mod list;
 mod row;
 
 pub use filter::{StatusFilter, SystemFilter, SystemOrder, VersionFilter};
-pub use list::{export, list};
 pub(crate) use list::{can_be_stored, expand, push_in};
+pub use list::{export, list};
 pub use row::SystemRecord;
 
 use crate::{

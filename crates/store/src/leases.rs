@@ -1,0 +1,25 @@
+//! Work that one process does for all: whoever holds the row does it, until he stops renewing it.
+
+use crate::{Db, StoreError, sql::Q};
+use bailiwick_domain::Ts;
+use uuid::Uuid;
+
+pub(crate) const TAKE: &str = "INSERT INTO leases (name, holder, until) VALUES (?, ?, ?) \
+     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until \
+     WHERE leases.until <= ? OR leases.holder = excluded.holder";
+pub(crate) const RELEASE: &str = "DELETE FROM leases WHERE name = ? AND holder = ?";
+
+/// Takes or renews a lease until `until`; false when somebody else holds it.
+pub async fn take(db: &Db, name: &str, holder: Uuid, now: Ts, until: Ts) -> Result<bool, StoreError> {
+    let mut tx = db.begin_relaxed().await?;
+    let taken = Q::new(TAKE).bind(name).bind(holder).bind(until).bind(now).run(&mut tx).await? > 0;
+    tx.commit().await?;
+    Ok(taken)
+}
+
+/// Gives a lease up, so that nobody has to wait for its end.
+pub async fn release(db: &Db, name: &str, holder: Uuid) -> Result<(), StoreError> {
+    let mut tx = db.begin_relaxed().await?;
+    Q::new(RELEASE).bind(name).bind(holder).run(&mut tx).await?;
+    tx.commit().await
+}

@@ -1,0 +1,249 @@
+//! The liveness monitor and its alerts (contract 03 §7; 04 §1.16; §14 rules 36, 37).
+
+use bailiwick_app::links::{self, Checked};
+use bailiwick_domain::OrgId;
+use bailiwick_store::sql::Q;
+use bailiwick_testkit::{Engine, Persona, Test, api_test, seed::Seeded};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+async fn beat(t: &Test, s: &Seeded) {
+    t.post("/systems/heartbeat").basic(&s.key, &s.secret).send().await.expect(200);
+}
+
+async fn check(t: &Test) -> (u64, u64) {
+    let Checked { is_leader, posted, resolved } = links::check(&t.app).await.unwrap();
+    assert!(is_leader);
+    (posted, resolved)
+}
+
+/// The alerts of a tenant as its router keeps them.
+async fn alerts(t: &Test, tenant: OrgId) -> Vec<Value> {
+    let rows: Vec<(String,)> = Q::new(
+        "SELECT CAST(payload AS TEXT) FROM router_alerts WHERE organization_id = ? ORDER BY system_key",
+    )
+    .bind(tenant)
+    .all(&t.app.db)
+    .await
+    .unwrap();
+    rows.into_iter().map(|(payload,)| serde_json::from_str(&payload).unwrap()).collect()
+}
+
+/// Alerts of a system that fire, as it sees them itself.
+async fn firing(t: &Test, s: &Seeded) -> Vec<Value> {
+    let path = "/services/mimir/alertmanager/api/v2/alerts";
+    let reply = t.get(path).basic(&s.key, &s.secret).send().await.expect(200);
+    reply.json().as_array().unwrap().clone()
+}
+
+async fn act(t: &Test, who: &Persona, method: &str, path: &str) {
+    t.call(method.parse().unwrap(), &format!("/api{path}")).bearer(&who.token).send().await.expect(200);
+}
+
+api_test!(an_outage_is_raised_refreshed_and_resolved, |t| async move {
+    let tree = t.tree().await;
+    let (s, silent) = (t.system(tree.customer).await, t.system(tree.customer).await);
+    beat(&t, &s).await;
+    let heard = t.app.now();
+    t.advance(20 * MINUTE - Duration::from_micros(1));
+    assert_eq!(check(&t).await, (0, 0));
+    t.advance(Duration::from_micros(1));
+    assert_eq!(check(&t).await, (1, 0));
+    let raised = firing(&t, &s).await;
+    assert_eq!(raised.len(), 1);
+    let labels = json!({"alertname": "LinkFailed", "severity": "critical", "managed_by": "bailiwick",
+        "system_key": s.key, "system_id": s.id, "organization_id": tree.customer});
+    assert_eq!(raised[0]["labels"], labels);
+    let annotations = raised[0]["annotations"].as_object().unwrap();
+    let keys: Vec<&str> = annotations.keys().map(String::as_str).collect();
+    let expected = [
+        "description",
+        "description_en",
+        "description_it",
+        "organization_name",
+        "organization_type",
+        "organization_vat",
+        "summary",
+        "summary_en",
+        "summary_it",
+        "system_name",
+    ];
+    assert_eq!(keys, expected);
+    let (description, name) =
+        (annotations["description_en"].as_str().unwrap(), annotations["system_name"].as_str().unwrap());
+    assert!(description.contains(&heard.rfc3339(0)) && description.contains("20 minutes"), "{description}");
+    assert!(annotations["summary_it"].as_str().unwrap().contains(name));
+    let start = raised[0]["startsAt"].clone();
+    assert_eq!(start, heard.plus(20 * MINUTE).rfc3339(3));
+    // Nothing to do until the refresh, which moves the end only.
+    t.advance(MINUTE);
+    assert_eq!(check(&t).await, (0, 0));
+    let end = |alert: &Value| alert["endsAt"].as_str().unwrap().to_owned();
+    assert_eq!(end(&raised[0]), heard.plus(30 * MINUTE).rfc3339(3));
+    t.advance(4 * MINUTE);
+    assert_eq!(check(&t).await, (1, 0));
+    let refreshed = firing(&t, &s).await;
+    assert_eq!((&refreshed[0]["startsAt"], end(&refreshed[0])), (&start, heard.plus(35 * MINUTE).rfc3339(3)));
+    beat(&t, &s).await;
+    let heard = t.app.now();
+    assert_eq!(check(&t).await, (0, 1));
+    // It ends with the moment of the check.
+    t.advance(Duration::from_secs(1));
+    assert_eq!(firing(&t, &s).await, Vec::<Value>::new());
+    assert_eq!(check(&t).await, (0, 0));
+    // Another outage has another start; who was never heard of has none.
+    t.advance(20 * MINUTE);
+    assert_eq!(check(&t).await, (1, 0));
+    assert_eq!(firing(&t, &s).await[0]["startsAt"], heard.plus(20 * MINUTE).rfc3339(3));
+    assert_eq!(firing(&t, &silent).await, Vec::<Value>::new());
+});
+
+api_test!(rule_03_36_a_heartbeat_makes_a_system_active_in_the_next_read, |t| async move {
+    let tree = t.tree().await;
+    let (owner, s) = (t.owner().await, t.system(tree.customer).await);
+    let status = async || {
+        let path = format!("/api/systems/{}", s.id);
+        t.get(&path).bearer(&owner.token).send().await.expect(200).data()["status"].clone()
+    };
+    assert_eq!(status().await, "unknown");
+    beat(&t, &s).await;
+    assert_eq!(status().await, "active");
+    t.advance(20 * MINUTE);
+    assert_eq!(status().await, "inactive");
+    beat(&t, &s).await;
+    assert_eq!(status().await, "active");
+});
+
+api_test!(rule_03_37_an_alert_is_resolved_in_its_tenant_whatever_becomes_of_the_system, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let mut systems = Vec::new();
+    for _ in 0..5 {
+        let s = t.system(tree.customer).await;
+        beat(&t, &s).await;
+        systems.push(s);
+    }
+    t.advance(20 * MINUTE);
+    assert_eq!(check(&t).await, (5, 0));
+    let active = async |tenant: OrgId| {
+        let now = t.app.now();
+        let rows: (i64,) = Q::new(
+            "SELECT CAST(COUNT(*) AS BIGINT) FROM router_alerts WHERE organization_id = ? AND ends_at > ?",
+        )
+        .bind(tenant)
+        .bind(now.0)
+        .one(&t.app.db)
+        .await
+        .unwrap();
+        rows.0
+    };
+    assert_eq!(active(tree.customer).await, 5);
+    act(&t, &owner, "PATCH", &format!("/systems/{}/suspend", systems[0].id)).await;
+    act(&t, &owner, "DELETE", &format!("/systems/{}", systems[1].id)).await;
+    act(&t, &owner, "DELETE", &format!("/systems/{}/destroy", systems[2].id)).await;
+    // A move, as far as the monitor sees it.
+    let to = "UPDATE systems SET organization_id = ?, p2 = ?, p3 = ? WHERE id = ?";
+    let mut tx = t.app.db.begin().await.unwrap();
+    let to = Q::new(to).bind(tree.other_customer).bind(tree.other_distributor).bind(tree.other_reseller);
+    to.bind(systems[3].id).run(&mut tx).await.unwrap();
+    tx.commit().await.unwrap();
+    t.advance(MINUTE);
+    assert_eq!(check(&t).await, (1, 4));
+    assert_eq!((active(tree.customer).await, active(tree.other_customer).await), (1, 1));
+    for alert in alerts(&t, tree.customer).await {
+        let text = alert.to_string();
+        assert!(text.contains(&tree.customer.to_string()), "{text}");
+    }
+    // With their organization; what comes back is raised again.
+    act(&t, &owner, "PATCH", &format!("/resellers/{}/suspend", tree.reseller)).await;
+    assert_eq!(check(&t).await, (0, 1));
+    act(&t, &owner, "PATCH", &format!("/resellers/{}/reactivate", tree.reseller)).await;
+    act(&t, &owner, "PATCH", &format!("/systems/{}/restore", systems[1].id)).await;
+    act(&t, &owner, "PATCH", &format!("/systems/{}/reactivate", systems[0].id)).await;
+    assert_eq!(check(&t).await, (3, 0));
+    assert_eq!(active(tree.customer).await, 3);
+    act(&t, &owner, "DELETE", &format!("/resellers/{}/destroy", tree.reseller)).await;
+    assert_eq!(check(&t).await, (0, 3));
+    let left: (i64,) =
+        Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM link_alerts").one(&t.app.db).await.unwrap();
+    assert_eq!(left.0, 1);
+});
+
+api_test!(many_silent_systems_are_raised_in_batches, |t| async move {
+    let tree = t.tree().await;
+    let plan = bailiwick_app::demo::Plan { organizations: 20, systems: 3_000, ..Default::default() };
+    bailiwick_app::demo::fill(&t.app, &plan, &mut |_| {}).await.unwrap();
+    let owner = t.owner().await;
+    let inactive = async || {
+        let all = t.get("/api/systems/totals").bearer(&owner.token).send().await.expect(200).data();
+        all["inactive"].as_u64().unwrap()
+    };
+    let expected = inactive().await;
+    assert!(expected > 200, "{expected}");
+    assert_eq!(check(&t).await, (expected, 0));
+    assert_eq!(check(&t).await, (0, 0));
+    t.advance(Duration::from_secs(3600));
+    let owner = t.session(owner.id).await;
+    let all = t.get("/api/systems/totals").bearer(&owner.token).send().await.expect(200).data();
+    let (posted, resolved) = check(&t).await;
+    assert_eq!((posted, resolved), (all["inactive"].as_u64().unwrap(), 0));
+    assert!(posted > 2_000, "{posted}");
+    let _ = tree;
+});
+
+api_test!(
+    a_full_tenant_does_not_stop_the_others,
+    |settings| settings.alerting.limits.alerts_per_tenant = 1,
+    |t| async move {
+        let tree = t.tree().await;
+        let (a, b, other) = (
+            t.system(tree.customer).await,
+            t.system(tree.customer).await,
+            t.system(tree.other_customer).await,
+        );
+        for s in [&a, &b, &other] {
+            beat(&t, s).await;
+        }
+        t.advance(20 * MINUTE);
+        assert_eq!(check(&t).await, (2, 0));
+        assert_eq!(firing(&t, &other).await.len(), 1);
+        let first_up = if firing(&t, &a).await.is_empty() { &b } else { &a };
+        // Room is made: the next check raises what did not fit.
+        beat(&t, first_up).await;
+        assert_eq!(check(&t).await, (1, 1));
+    }
+);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_of_several_processes_watches() {
+    let t = Test::start(Engine::Postgres, |_| {}).await;
+    let other = t.replica().await;
+    let tree = t.tree().await;
+    let s = t.system(tree.customer).await;
+    beat(&t, &s).await;
+    t.advance(20 * MINUTE);
+    let both = async || {
+        let (a, b) = tokio::join!(links::check(&t.app), links::check(&other.app));
+        (a.unwrap(), b.unwrap())
+    };
+    let (a, b) = both().await;
+    assert!(a.is_leader != b.is_leader, "{a:?} {b:?}");
+    assert_eq!(a.posted + b.posted, 1);
+    let (leader, follower) = if a.is_leader { (&t, &other) } else { (&other, &t) };
+    // It stays so as long as the one goes on, and the other takes over when it does not.
+    for _ in 0..10 {
+        t.advance(MINUTE);
+        assert!(links::check(&leader.app).await.unwrap().is_leader);
+        assert!(!links::check(&follower.app).await.unwrap().is_leader);
+    }
+    t.advance(3 * MINUTE - Duration::from_micros(1));
+    assert!(!links::check(&follower.app).await.unwrap().is_leader);
+    t.advance(Duration::from_micros(1));
+    let taken_over = links::check(&follower.app).await.unwrap();
+    assert_eq!((taken_over.is_leader, taken_over.resolved), (true, 0));
+    assert!(!links::check(&leader.app).await.unwrap().is_leader);
+    beat(&t, &s).await;
+    assert_eq!(links::check(&follower.app).await.unwrap().resolved, 1);
+}
