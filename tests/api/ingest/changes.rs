@@ -268,3 +268,19 @@ api_test!(
         assert_eq!(found, [(3, "facts.distro.version".to_owned())], "no longer high");
     }
 );
+
+api_test!(a_latest_record_that_is_gone_holds_nothing_up, |t| async move {
+    let tree = t.tree().await;
+    let (owner, s) = (t.owner().await, t.system(tree.customer).await);
+    process(&t, &s, firewall("8.1.0", &[])).await;
+    change(&t, Q::new("DELETE FROM inventory_records WHERE system_id = ?").bind(s.id)).await;
+    for version in ["8.1.0", "8.2.0"] {
+        process(&t, &s, firewall(version, &[])).await;
+    }
+    assert_eq!(count(&t, "inventory_queue").await, 0);
+    assert_eq!(
+        records(&t, s.id).await.into_iter().map(|r| (r.1, r.2)).collect::<Vec<_>>(),
+        [(false, 0), (true, 1)]
+    );
+    assert_eq!(system(&t, &owner, s.id).await["version"], "8.2.0");
+});

@@ -194,7 +194,11 @@ async fn together(app: &App, batch: &[Vec<Claimed>]) -> Result<Vec<Unusable>, Fa
             failed.push((entry, text, std::mem::take(&mut plan.untouched)));
         }
     }
-    write::write(app, claimed_until, plans).await?;
+    let stale = write::write(app, claimed_until, plans).await?;
+    // Should this fail, their lease ends by itself.
+    if let Err(e) = release(app, &stale).await {
+        tracing::warn!(error = %e, "entries cannot be given back");
+    }
     Ok(failed)
 }
 

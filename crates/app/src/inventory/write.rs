@@ -12,7 +12,7 @@ use bailiwick_domain::{SystemId, Ts};
 use bailiwick_inventory::{Change, Facts, Kind, Severity};
 use bailiwick_store::{
     Tx, activity,
-    inventory::{self, NewRecord, Sender, alerts, diffs},
+    inventory::{self, Claimed, NewRecord, Sender, alerts, diffs},
     systems,
 };
 use std::collections::{HashMap, HashSet};
@@ -29,10 +29,11 @@ struct Made {
 
 /// Writes the plans in one transaction, all or nothing; those whose entries are no longer ours are left out.
 /// Everything that an entry leads to is kept together with the end of the entry, so doing it twice does it once.
-pub(super) async fn write(app: &App, claimed_until: Ts, plans: Vec<Plan>) -> Result<(), Failure> {
+/// Answers the entries whose system has got another latest record since they were planned: they are to be planned anew.
+pub(super) async fn write(app: &App, claimed_until: Ts, plans: Vec<Plan>) -> Result<Vec<Claimed>, Failure> {
     let ids: Vec<i64> = plans.iter().flat_map(|plan| &plan.steps).map(|step| step.claimed.id).collect();
     if ids.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let now = app.now();
     let mut tx = app.db.begin_relaxed().await?;
@@ -40,12 +41,15 @@ pub(super) async fn write(app: &App, claimed_until: Ts, plans: Vec<Plan>) -> Res
     let systems: Vec<SystemId> = plans.iter().map(|plan| plan.system).collect();
     let senders = inventory::hold_senders(&mut tx, &systems).await?;
     let senders: HashMap<SystemId, Sender> = senders.into_iter().map(|sender| (sender.id, sender)).collect();
-    let mut done = Vec::new();
-    let mut live = Vec::new();
+    let (mut done, mut live, mut stale) = (Vec::new(), Vec::new(), Vec::new());
     for plan in plans {
         let Some(sender) = senders.get(&plan.system) else { continue };
         let is_ours = plan.steps.iter().all(|step| held.contains(&step.claimed.id));
-        if !is_ours || sender.latest_id != plan.latest {
+        if !is_ours {
+            continue;
+        }
+        if sender.latest_id != plan.latest {
+            stale.extend(plan.steps.into_iter().map(|step| step.claimed));
             continue;
         }
         done.extend(plan.steps.iter().map(|step| step.claimed.id));
@@ -55,7 +59,7 @@ pub(super) async fn write(app: &App, claimed_until: Ts, plans: Vec<Plan>) -> Res
         }
     }
     if done.is_empty() {
-        return Ok(());
+        return Ok(stale);
     }
     let heard = live.iter_mut().map(|plan| heard(plan, &senders)).collect();
     let facts: Vec<(SystemId, Facts)> =
@@ -65,7 +69,8 @@ pub(super) async fn write(app: &App, claimed_until: Ts, plans: Vec<Plan>) -> Res
     applications::take_over(app, &mut tx, heard, now).await?;
     columns(&mut tx, &senders, facts, now).await?;
     inventory::remove(&mut tx, &done).await?;
-    Ok(tx.commit().await?)
+    tx.commit().await?;
+    Ok(stale)
 }
 
 /// What the documents of a plan say of applications, with the name the system has after them.

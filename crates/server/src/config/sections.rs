@@ -196,7 +196,7 @@ section! {
     Smtp in "smtp", keys "smtp.";
     /// Name or address of the mail server.
     host: Option<String>, older "SMTP_HOST";
-    /// Its port.
+    /// Port of the mail server.
     port: NonZeroU32 = "587", older "SMTP_PORT";
     /// `starttls` (never without it; on port 465, where TLS comes first, that), `tls` from the first byte, or `none` for a
     /// relay on the same machine. The older name also takes `true` (`starttls`) and `false` (`none`).

@@ -1,6 +1,7 @@
 //! What was acknowledged is there after a kill in the middle of the work.
 
 use crate::program::Serving;
+use bailiwick_testkit::parts::postgres;
 use reqwest::Client;
 use serde_json::{Value, json};
 
@@ -24,9 +25,22 @@ async fn system(serving: &Serving, client: &Client, token: &str) -> (String, Str
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn acknowledged_documents_alerts_and_silences_survive_a_kill() {
+async fn rule_03_20_acknowledged_documents_and_alerts_survive_a_kill_on_sqlite() {
+    survives_a_kill(None).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_03_20_acknowledged_documents_and_alerts_survive_a_kill_on_postgres() {
+    let cluster = postgres::cluster().await.expect("PostgreSQL");
+    cluster.create_database_from(None, "survival").await.expect("a database");
+    survives_a_kill(Some(cluster.url("survival"))).await;
+}
+
+async fn survives_a_kill(database: Option<String>) {
     let dir = tempfile::tempdir().expect("a directory");
+    let database = database.unwrap_or_else(|| format!("sqlite:{}", dir.path().join("survival.db").display()));
     let settings = [
+        ("BAILIWICK_DATABASE__URL", database.as_str()),
         ("BAILIWICK_ALERTING__LIMITS__REQUESTS_PER_SECOND", "10000"),
         ("BAILIWICK_ALERTING__LIMITS__REQUEST_BURST", "10000"),
         ("BAILIWICK_ALERTING__LIMITS__ALERTS_PER_SYSTEM", "100000"),
@@ -77,34 +91,61 @@ async fn acknowledged_documents_alerts_and_silences_survive_a_kill() {
     for name in &names {
         assert!(listed.contains(&format!("\"alertname\":\"{name}\"")), "{name} is lost");
     }
-    // Documents are taken in order, so the newest acknowledged ones are there once the queue is empty.
-    let latest = format!("{}/api/systems/{id}/inventory/latest", serving.url);
-    let newest: Vec<String> =
-        (0..4).filter_map(|t| names.iter().rfind(|n| n.starts_with(&format!("A{t}x"))).cloned()).collect();
-    let limit = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    loop {
-        let answer = client
-            .get(&latest)
-            .bearer_auth(&token)
-            .send()
-            .await
-            .expect("an answer")
-            .text()
-            .await
-            .expect("a body");
-        let answer: Value = serde_json::from_str(&answer).expect("JSON");
-        let name = answer["data"]["data"]["name"].as_str().unwrap_or_default().to_owned();
-        // One that was stored but whose answer was cut off by the kill may follow the acknowledged ones.
-        let (task, number) = name.trim_start_matches('A').split_once('x').unwrap_or_default();
-        let acknowledged = newest.iter().find(|n| n.starts_with(&format!("A{task}x")));
-        let reached = acknowledged.is_some_and(|n| {
-            let n = n.rsplit('x').next().and_then(|n| n.parse::<u32>().ok());
-            n <= number.parse::<u32>().ok()
-        });
-        if reached {
+    every_document_once_with_its_difference(
+        &client,
+        &format!("{}/api/systems/{id}/inventory", serving.url),
+        &token,
+        &names,
+    )
+    .await;
+}
+
+async fn get(client: &Client, url: &str, token: &str) -> Value {
+    let answer =
+        client.get(url).bearer_auth(token).send().await.expect("an answer").text().await.expect("a body");
+    serde_json::from_str::<Value>(&answer).expect("JSON")["data"].take()
+}
+
+/// All pages of a list.
+async fn all(client: &Client, url: &str, token: &str, list: &str) -> Vec<Value> {
+    let mut rows = Vec::new();
+    for page in 1.. {
+        let found = get(client, &format!("{url}?page={page}&page_size=100"), token).await;
+        rows.extend(found[list].as_array().expect("a list").iter().cloned());
+        if found["pagination"]["has_next"] != true {
             break;
         }
-        assert!(std::time::Instant::now() < limit, "the queue does not end: {name}, {newest:?}");
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    rows
+}
+
+/// Waits until the queue has ended, then looks for each document: a record of its own, and what it changed.
+async fn every_document_once_with_its_difference(client: &Client, url: &str, token: &str, names: &[String]) {
+    // On PostgreSQL what the killed process had taken waits for the end of its lease.
+    let limit = std::time::Instant::now() + std::time::Duration::from_secs(120);
+    let records = loop {
+        let records = all(client, url, token, "records").await;
+        let stored = |name: &String| records.iter().filter(|r| r["data"]["name"] == json!(name)).count();
+        if names.iter().all(|name| stored(name) > 0) {
+            assert!(names.iter().all(|name| stored(name) == 1), "a document is there twice");
+            break records;
+        }
+        assert!(std::time::Instant::now() < limit, "{} of {} documents", records.len(), names.len());
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    };
+    let oldest = records.iter().map(|r| r["id"].as_i64()).min().expect("a record");
+    for record in records.iter().filter(|r| r["id"].as_i64() != oldest) {
+        assert!(record["processed_at"].is_string() && record["change_count"] == 1, "{record}");
+    }
+    let diffs = all(client, &format!("{url}/diffs"), token, "diffs").await;
+    for record in &records {
+        let of_record: Vec<&Value> = diffs.iter().filter(|d| d["inventory_id"] == record["id"]).collect();
+        let is_oldest = record["id"].as_i64() == oldest;
+        assert_eq!(of_record.len(), usize::from(!is_oldest), "{record}");
+        assert!(
+            of_record
+                .iter()
+                .all(|d| d["field_path"] == "name" && d["current_value"] == record["data"]["name"])
+        );
     }
 }

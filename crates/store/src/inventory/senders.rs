@@ -13,7 +13,7 @@ pub struct Sender {
     pub id: SystemId,
     /// Itself or through an organization.
     pub is_deleted: bool,
-    /// Its latest record.
+    /// Its latest record, if that is still there.
     pub latest_id: Option<i64>,
     /// Type, host name, IPv4 address, IPv6 address and version as they are shown.
     pub facts: (Option<String>, String, String, String, String),
@@ -35,9 +35,10 @@ struct Row {
 pub async fn hold_senders(tx: &mut Tx, ids: &[SystemId]) -> Result<Vec<Sender>, StoreError> {
     let mut q = Q::new(
         "SELECT s.id, CAST(CASE WHEN s.deleted_at IS NULL AND o.eff_deleted_at IS NULL THEN 0 ELSE 1 END AS bigint) \
-         AS deleted, a.latest_inventory_id AS latest_id, s.type AS system_type, s.fqdn, s.ipv4_address, \
+         AS deleted, r.id AS latest_id, s.type AS system_type, s.fqdn, s.ipv4_address, \
          s.ipv6_address, s.version FROM systems s JOIN organizations o ON o.id = s.organization_id \
-         LEFT JOIN system_activity a ON a.system_id = s.id WHERE s.id IN (",
+         LEFT JOIN system_activity a ON a.system_id = s.id \
+         LEFT JOIN inventory_records r ON r.id = a.latest_inventory_id WHERE s.id IN (",
     );
     q.list(padded(ids)).push(") ORDER BY s.id [[FOR NO KEY UPDATE OF s||]]");
     let rows: Vec<Row> = q.all(tx).await?;
