@@ -74,7 +74,7 @@ async fn total(t: &Test, who: &Persona, query: &str) -> u64 {
 }
 
 /// The kept figures are what counting says.
-async fn figures_are_true(t: &Test) {
+pub async fn figures_are_true(t: &Test) {
     const LISTED: &str = "a.deleted_at IS NULL AND a.is_user_facing AND a.certification_level >= 4 \
          AND s.deleted_at IS NULL";
     let from = "FROM applications a JOIN systems s ON s.id = a.system_id";

@@ -33,6 +33,18 @@ api_test!(counters_agree_with_rows, |t| async move {
     assert_eq!(totals.systems, count(db, live).await);
 });
 
+api_test!(applications_are_on_clusters_and_counted, |t| async move {
+    let summary = fill(&t, SMALL).await;
+    let db = &t.app.db;
+    assert_eq!(count(db, "SELECT CAST(COUNT(*) AS BIGINT) FROM applications").await, summary.applications);
+    assert!((2_000..4_000).contains(&summary.applications), "{}", summary.applications);
+    let misplaced = "SELECT CAST(COUNT(*) AS BIGINT) FROM applications a JOIN systems s ON s.id = a.system_id \
+         WHERE s.type <> 'ns8' OR a.first_seen_at > (SELECT t.seen_at FROM application_hosts t \
+         WHERE t.system_id = s.id)";
+    assert_eq!(count(db, misplaced).await, 0);
+    crate::applications::figures_are_true(&t).await;
+});
+
 api_test!(nobody_of_the_tree_can_sign_in_and_each_has_a_role, |t| async move {
     fill(&t, SMALL).await;
     let db = &t.app.db;

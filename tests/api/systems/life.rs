@@ -68,7 +68,7 @@ async fn processes(t: &Test) -> Option<Test> {
     }
 }
 
-api_test!(rule_05_16_the_very_next_system_call_is_refused_in_every_process, |t| async move {
+api_test!(rule_03_17_rule_05_16_the_very_next_system_call_is_refused_in_every_process, |t| async move {
     let tree = t.tree().await;
     let other = processes(&t).await;
     let other = other.as_ref();

@@ -84,7 +84,7 @@ api_test!(each_status_is_a_filter_and_an_order, |t| async move {
     assert_eq!(with_deleted.iter().position(|n| n == "deleted"), Some(2));
 });
 
-api_test!(inherited_marks_name_where_they_come_from, |t| async move {
+api_test!(rule_03_09_inherited_marks_name_where_they_come_from, |t| async move {
     let tree = t.tree().await;
     let (owner, d) = (t.owner().await, t.user(tree.distributor, &["admin"]).await);
     let made = made(&t, &d, tree.customer, "S").await;
@@ -224,7 +224,7 @@ api_test!(filters_and_searches, |t| async move {
     get(&t, &d, &many).await.expect_message(400, "too many filter values");
 });
 
-api_test!(rule_01_30_every_order_is_total_and_pages_are_stable, |t| async move {
+api_test!(rule_01_30_rule_03_10_every_order_is_total_and_pages_are_stable, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     for (n, org) in

@@ -2,7 +2,7 @@
 
 use super::*;
 
-api_test!(registration_in_the_order_of_the_contract, |t| async move {
+api_test!(rule_03_14_rule_03_16_registration_in_the_order_of_the_contract, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     for body in [
@@ -84,7 +84,7 @@ api_test!(a_lost_answer_may_be_asked_for_again, |t| async move {
     conflict(register(&t, secret).await);
 });
 
-api_test!(of_parallel_registrations_one_succeeds, |t| async move {
+api_test!(rule_03_15_of_parallel_registrations_one_succeeds, |t| async move {
     let tree = t.tree().await;
     let made = made(&t, &t.owner().await, tree.customer, "S").await;
     let secret = text(&made, "system_secret");
@@ -94,7 +94,7 @@ api_test!(of_parallel_registrations_one_succeeds, |t| async move {
     assert_eq!(statuses, [200, 409, 409, 409, 409, 409, 409, 409]);
 });
 
-api_test!(guessing_secrets_is_limited, |t| async move {
+api_test!(rule_03_43_guessing_secrets_is_limited, |t| async move {
     let tree = t.tree().await;
     let made = made(&t, &t.owner().await, tree.customer, "S").await;
     let secret = text(&made, "system_secret");

@@ -1,0 +1,71 @@
+//! The same for applications: about 50,000 of them on 20,000 systems.
+
+use super::*;
+use bailiwick_store::applications::{self, ApplicationFilter, ApplicationOrder};
+use bailiwick_store::systems::figures;
+
+/// A system with applications or none is read for each row as well.
+const RANGE: Bounds = Bounds { read: 200, sorted: 200 };
+/// By what is said once for a system, a customer's are read and sorted as a whole. Those on systems of one name are
+/// sorted by id anyway.
+const WHOLE: Bounds = Bounds { read: 8_000, sorted: 5_000 };
+
+async fn run(db: &Db, callers: &Callers) -> Vec<(String, Bounds)> {
+    let mut done = Vec::new();
+    for (who, scope) in callers.all() {
+        let is_large = who == "owner" || who == "distributor";
+        for word in [
+            "display_name",
+            "module_id",
+            "instance_of",
+            "version",
+            "status",
+            "created_at",
+            "updated_at",
+            "certification_level",
+            "system_name",
+            "last_inventory_at",
+            "organization_name",
+        ] {
+            let order = ApplicationOrder::parse(word).unwrap();
+            for direction in [SortDirection::Asc, SortDirection::Desc] {
+                let label = format!("applications by {word} {} for {who}", direction.as_str());
+                mark(db, &label).await;
+                for _ in 0..REPEATS {
+                    let filter = ApplicationFilter::default();
+                    let page =
+                        applications::list(db, scope, &filter, (order, direction), PAGE).await.unwrap();
+                    assert!(page.total >= page.rows.len() as u64, "{label}");
+                    assert!(page.rows.len() == 20 || !is_large, "{label}");
+                }
+                let bounds = match (word, is_large) {
+                    ("organization_name" | "system_name", true) => COMPUTED,
+                    (_, true) => RANGE,
+                    ("system_name" | "last_inventory_at", false) => WHOLE,
+                    (_, false) => COMPUTED,
+                };
+                done.push((label, bounds));
+            }
+        }
+        let label = format!("types and versions of systems for {who}");
+        mark(db, &label).await;
+        for _ in 0..2 * REPEATS {
+            assert!(!figures::products(db, scope).await.unwrap().is_empty(), "{label}");
+        }
+        done.push((label, RANGE));
+    }
+    done
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lists_of_applications_read_an_index_range() {
+    let cluster = Cluster::start().await.unwrap();
+    let plan = Plan { organizations: 300, systems: 20_000, users: Some(300), applications: true, seed: 1 };
+    let db = fill_with(&cluster, &plan).await;
+    let callers = callers(&db).await;
+    db.close().await;
+    let db = observed(&cluster).await;
+    let lists = run(&db, &callers).await;
+    db.close().await;
+    judge(&cluster.log(), &lists);
+}
