@@ -5,14 +5,13 @@
 
 use crate::{
     Db, StoreError, Tx,
-    applications::{self, intake::Seen},
     db::Engine,
     organizations,
     sql::{Arg, On, Q},
     systems, users,
 };
 use bailiwick_domain::{
-    ApplicationId, OrgId, Organization, System, SystemId, Ts, User, UserId,
+    OrgId, Organization, System, SystemId, Ts, User, UserId,
     fold::fold,
     org::{Creator, Mark},
     validate::{Email, Vat, email},
@@ -20,10 +19,7 @@ use bailiwick_domain::{
 use bailiwick_policy::Path;
 use serde_json::Value;
 use sqlx::AssertSqlSafe;
-use std::{
-    collections::{BTreeMap, HashSet},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 use uuid::Uuid;
 
 pub(crate) const OWNER_USER: &str = "SELECT id, username, name, email FROM users \
@@ -93,6 +89,10 @@ macro_rules! columns {
         &[$(Column::<$t> { name: $name, kind: Kind::$kind, value: |$row| Ok(Arg::from($value)) }),+]
     };
 }
+
+mod applications;
+
+pub use applications::{KindCount, PlacedApplication, add_application_counts, insert_applications};
 
 const ORGANIZATIONS: Columns<PlacedOrganization> = columns! { PlacedOrganization;
     Id "id" = |r| r.organization.id;
@@ -183,70 +183,6 @@ const SYSTEMS: Columns<PlacedSystem> = columns! { PlacedSystem;
     Time "deleted_at" = |r| own(r.system.deleted);
 };
 
-/// An application on a system made before.
-#[derive(Clone, Debug)]
-pub struct PlacedApplication {
-    /// Fresh id.
-    pub id: ApplicationId,
-    /// Its system.
-    pub system_id: SystemId,
-    /// Place of that system.
-    pub path: Path,
-    /// To whom it is assigned.
-    pub assigned_to: Option<OrgId>,
-    /// First seen.
-    pub created_at: Ts,
-    /// Last change.
-    pub updated_at: Ts,
-    /// What a document said of it.
-    pub seen: Seen,
-}
-
-const APPLICATIONS: Columns<PlacedApplication> = columns! { PlacedApplication;
-    Id "id" = |r| r.id;
-    Id "system_id" = |r| r.system_id;
-    Id "home_id" = |r| r.path.id;
-    Id "p2" = |r| r.path.p2;
-    Id "p3" = |r| r.path.p3;
-    Text "module_id" = |r| &r.seen.module_id;
-    Text "module_key" = |r| applications::counts::key(&r.seen.module_id);
-    Text "instance_of" = |r| &r.seen.instance_of;
-    Text "type_key" = |r| applications::counts::key(&r.seen.instance_of);
-    TextOrNull "name" = |r| r.seen.name.as_deref();
-    TextOrNull "source" = |r| r.seen.source.as_deref();
-    Text "display_key" = |r| applications::counts::key(&r.seen.module_id);
-    Int "node_id" = |r| r.seen.node_id;
-    TextOrNull "node_label" = |r| r.seen.node_label.as_deref();
-    Text "version" = |r| &r.seen.version;
-    Int "certification_level" = |r| r.seen.certification_level;
-    Bool "is_user_facing" = |r| r.seen.is_user_facing;
-    TextOrNull "url" = |r| r.seen.url.as_deref();
-    Text "inventory_data" = |r| &r.seen.inventory_data;
-    Text "status" = |r| if r.assigned_to.is_some() { "assigned" } else { "unassigned" };
-    Id "organization_id" = |r| r.assigned_to;
-    Text "search_key" = |r| applications::intake::search_key(&r.seen);
-    Time "created_at" = |r| r.created_at;
-    Time "updated_at" = |r| r.updated_at;
-    Time "first_seen_at" = |r| r.created_at;
-};
-
-/// A system with applications.
-struct Host {
-    system_id: SystemId,
-    path: Path,
-    name_key: String,
-    seen_at: Ts,
-}
-
-const HOSTS: Columns<Host> = columns! { Host;
-    Id "system_id" = |r| r.system_id;
-    Id "home_id" = |r| r.path.id;
-    Id "p2" = |r| r.path.p2;
-    Id "p3" = |r| r.path.p3;
-    Text "name_key" = |r| &r.name_key;
-    Time "seen_at" = |r| r.seen_at;
-};
-
 /// When a system was last heard of.
 struct Activity {
     system: SystemId,
@@ -314,29 +250,6 @@ pub async fn insert_systems(tx: &mut Tx, rows: &[PlacedSystem]) -> Result<(), St
         .filter(|a| a.heartbeat.is_some() || a.inventory.is_some())
         .collect();
     insert(tx, "system_activity", ACTIVITY, &heard).await
-}
-
-/// Stores applications of these systems, none of which had any before.
-pub async fn insert_applications(
-    tx: &mut Tx,
-    systems: &[PlacedSystem],
-    rows: &[PlacedApplication],
-) -> Result<(), StoreError> {
-    let with: HashSet<SystemId> = rows.iter().map(|r| r.system_id).collect();
-    let host = |PlacedSystem { system, path, .. }: &PlacedSystem| {
-        let seen_at = system.last_inventory.filter(|_| with.contains(&system.id))?;
-        Some(Host { system_id: system.id, path: *path, name_key: fold(&system.name), seen_at })
-    };
-    let hosts: Vec<Host> = systems.iter().filter_map(host).collect();
-    insert(tx, "application_hosts", HOSTS, &hosts).await?;
-    insert(tx, "applications", APPLICATIONS, rows).await
-}
-
-pub use crate::applications::counts::Added as KindCount;
-
-/// Adds to the figures about applications; the assigned ones are assigned to their home.
-pub async fn add_application_counts(tx: &mut Tx, rows: &[KindCount]) -> Result<(), StoreError> {
-    applications::counts::add(tx, rows).await
 }
 
 /// Adds to the counters of organizations: systems and users not deleted on their own.
