@@ -6,6 +6,7 @@ use bailiwick_testkit::{Persona, Reply, Test, api_test};
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, time::Duration};
 
+mod backups;
 mod figures;
 mod life;
 mod list;

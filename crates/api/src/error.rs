@@ -114,6 +114,7 @@ fn not_found_text(error: &Error) -> &'static str {
         "silence" => "silence not found",
         "api key" => "api key not found",
         "avatar" => "avatar not found",
+        "backup" => "backup not found",
         "inventory record" => "inventory record not found",
         _ => "not found",
     }

@@ -82,6 +82,19 @@ impl<S: Send + Sync, T: FromStr> FromRequestParts<S> for PathId<T> {
     }
 }
 
+/// The last path parameter as it is; one that is not UTF-8 is empty.
+#[derive(Clone, Debug)]
+pub struct PathText(pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathText {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<PathText, Failure> {
+        let params = RawPathParams::from_request_parts(parts, state).await;
+        let last = params.ok().and_then(|p| p.iter().last().map(|(_, value)| value.to_owned()));
+        Ok(PathText(last.unwrap_or_default()))
+    }
+}
+
 /// The query as repeated keys (contract 01 §1.7).
 #[derive(Clone, Debug, Default)]
 pub struct Params(Vec<(String, String)>);

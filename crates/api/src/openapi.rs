@@ -113,6 +113,12 @@ fn operation(route: &Route, components: &mut Map<String, Value>) -> Value {
             json!({"required": true, "content": {"multipart/form-data": {"schema": schema}}}),
         );
     }
+    if route.takes_bytes {
+        map.insert(
+            "requestBody".to_owned(),
+            json!({"required": true, "content": {"application/octet-stream": {}}}),
+        );
+    }
     out
 }
 

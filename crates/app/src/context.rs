@@ -5,6 +5,7 @@ use crate::{
     api_keys::ApiKeys,
     auth::{self, AddressLimit, KeyedLimit, Keys},
     avatars::Pictures,
+    backups::{self, Backups},
     credentials::Credentials,
     exports::Exports,
     ingest::Ingest,
@@ -70,6 +71,8 @@ pub struct Inner {
     pub reach: Reach,
     /// Reachability checks by person (contract 03 §11.1).
     pub reachability_checks: KeyedLimit<UserId>,
+    /// Storage of backups and what bounds its use.
+    pub backups: Backups,
     /// Mails that wait.
     pub(crate) outbox: Outbox,
     /// Credentials of systems; started by the first that calls.
@@ -120,6 +123,7 @@ impl App {
             api_keys,
             reach: Reach::new(settings.systems.reachability_networks.clone()).map_err(Error::internal)?,
             reachability_checks: KeyedLimit::per_minute(clock.clone(), 10),
+            backups: Backups::new(settings.assets.uploads),
             outbox: Outbox::default(),
             credentials: OnceLock::new(),
             ingest: OnceLock::new(),
@@ -141,6 +145,7 @@ impl App {
         inventory::start_worker(self);
         links::start_monitor(self);
         mail::start_worker(self);
+        backups::start_worker(self);
         alerting::start_background(self);
     }
 

@@ -9,6 +9,7 @@ pub mod applications;
 pub mod audit;
 pub mod auth;
 pub mod avatars;
+pub mod backups;
 pub mod bootstrap;
 pub mod context;
 pub mod credentials;

@@ -1,7 +1,7 @@
 //! What the use cases need to know of the configuration: plain, checked values. The `server` crate makes them.
 
 use bailiwick_inventory::Rules;
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 /// A value that never prints.
 #[derive(Clone, PartialEq, Eq)]
@@ -61,6 +61,68 @@ pub struct Settings {
     pub limits: Limits,
     /// Outgoing mail; none = messages are not made at all.
     pub mail: Option<Mail>,
+    /// Objects beside the database.
+    pub assets: Assets,
+}
+
+/// Objects beside the database: backups of systems (contract 03 §11.3).
+#[derive(Clone, Debug)]
+pub struct Assets {
+    /// Where they are.
+    pub place: Place,
+    /// Life of a link to one.
+    pub download_lifetime: Duration,
+    /// Largest backup.
+    pub upload_bytes: u64,
+    /// Uploads at once.
+    pub uploads: usize,
+    /// Backups kept of one system.
+    pub system_backups: usize,
+    /// Bytes of them.
+    pub system_bytes: u64,
+    /// Bytes of all backups of one organization.
+    pub organization_bytes: u64,
+}
+
+/// Where objects are kept.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// Not at all: backups are refused.
+    Nowhere,
+    /// Files below this directory.
+    Files(PathBuf),
+    /// A bucket that speaks the S3 protocol.
+    Bucket(Bucket),
+}
+
+/// A bucket.
+#[derive(Clone, Debug)]
+pub struct Bucket {
+    /// Address of the storage; none = that of the region at AWS.
+    pub endpoint: Option<String>,
+    /// Region.
+    pub region: String,
+    /// Name.
+    pub name: String,
+    /// Key id.
+    pub access_key: String,
+    /// Its secret.
+    pub secret_key: Secret<String>,
+}
+
+impl Default for Assets {
+    fn default() -> Assets {
+        const GIB: u64 = 1024 * 1024 * 1024;
+        Assets {
+            place: Place::Nowhere,
+            download_lifetime: Duration::from_secs(300),
+            upload_bytes: 2 * GIB,
+            uploads: 16,
+            system_backups: 10,
+            system_bytes: 500 * 1024 * 1024,
+            organization_bytes: 100 * GIB,
+        }
+    }
 }
 
 /// Outgoing mail (contract 01 §2.11, 04 §7).
@@ -393,6 +455,7 @@ impl Settings {
                 forgotten_mails_per_address: 20,
             },
             mail: None,
+            assets: Assets::default(),
             public_url,
         }
     }

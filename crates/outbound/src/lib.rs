@@ -4,6 +4,7 @@
 //! an appliance answers (contract 03 §11.1). To add another upstream: a module with the fixed list of requests it makes,
 //! its own error type, time limits and size limits on every answer.
 
+pub mod assets;
 pub mod mail;
 pub mod reach;
 pub mod router_client;

@@ -2,8 +2,8 @@
 
 use crate::config::{self, AlertingMode, Config, MailSecurity};
 use bailiwick_app::settings::{
-    AlertLimits, Alerting, ContentLimits, Limits, Mail, Network, Owner, Provider, RemoteRouter, Router,
-    RouterKind, Secret, Security, Settings, Systems, Tokens,
+    AlertLimits, Alerting, Assets, Bucket, ContentLimits, Limits, Mail, Network, Owner, Place, Provider,
+    RemoteRouter, Router, RouterKind, Secret, Security, Settings, Systems, Tokens,
 };
 use std::sync::Arc;
 
@@ -54,6 +54,7 @@ pub fn settings(config: &Config, secret: &config::Secret) -> Settings {
         alerting: alerting(config),
         limits: limits(config),
         mail: mail(&config.smtp),
+        assets: assets(config),
         ..defaults
     }
 }
@@ -151,6 +152,22 @@ fn mail(smtp: &config::Smtp) -> Option<Mail> {
         from,
         from_name: smtp.from_name.clone(),
     })
+}
+
+fn assets(config: &Config) -> Assets {
+    let assets = &config.assets;
+    let keys = assets.access_key.clone().zip(assets.secret_key.clone());
+    let place = match (assets.bucket.clone(), keys) {
+        (Some(name), Some((access_key, secret_key))) => Place::Bucket(Bucket {
+            endpoint: assets.endpoint.as_ref().map(|url| url.as_str().to_owned()),
+            region: assets.region.as_str().to_owned(),
+            name,
+            access_key,
+            secret_key: Secret::new(secret_key.reveal().to_owned()),
+        }),
+        _ => Place::Files(assets.directory.clone().unwrap_or_else(|| config.general.data_dir.join("assets"))),
+    };
+    Assets { place, download_lifetime: assets.download_lifetime, ..Assets::default() }
 }
 
 fn limits(config: &Config) -> Limits {

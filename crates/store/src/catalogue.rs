@@ -2,8 +2,8 @@
 //! error or a missing column is found without running the use case.
 
 use crate::{
-    activity, alert_queue, api_keys, applications, audit, avatars, credentials, demo, identities, imports,
-    inventory, jobs, leases, links, oidc, organizations, recovery, router, sessions, systems, users,
+    activity, alert_queue, api_keys, applications, audit, avatars, backups, credentials, demo, identities,
+    imports, inventory, jobs, leases, links, oidc, organizations, recovery, router, sessions, systems, users,
 };
 
 /// `(name, text)`.
@@ -56,6 +56,7 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("jobs::POSTPONE", jobs::POSTPONE),
     ("jobs::END", jobs::END),
     ("jobs::RELEASE_ALL", jobs::RELEASE_ALL),
+    ("jobs::FORGET", jobs::FORGET),
     ("jobs::PURGE_ENDED", jobs::PURGE_ENDED),
     ("recovery::ADDRESSES", recovery::ADDRESSES),
     ("recovery::SET_PREVIOUS", recovery::SET_PREVIOUS),
@@ -100,6 +101,13 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("users::life::SET_DELETED", users::life::SET_DELETED),
     ("users::life::DESTROY", users::life::DESTROY),
     ("users::life::UPDATE_OWN", users::life::UPDATE_OWN),
+    ("backups::LIST", backups::LIST),
+    ("backups::GET", backups::GET),
+    ("backups::BY_OBJECT", backups::BY_OBJECT),
+    ("backups::INSERT", backups::INSERT),
+    ("backups::REMOVE", backups::REMOVE),
+    ("backups::USED", backups::USED),
+    ("backups::HOLD_ORGANIZATION", backups::HOLD_ORGANIZATION),
     ("systems::GET", systems::GET),
     ("systems::LOCK", systems::LOCK),
     ("systems::HOME", systems::HOME),

@@ -25,6 +25,7 @@ pub(crate) const END: &str = "UPDATE jobs SET claimed_until = NULL, ended_at = ?
     WHERE id = ? AND claimed_until = ?";
 pub(crate) const RELEASE_ALL: &str =
     "UPDATE jobs SET claimed_until = NULL WHERE kind = ? AND claimed_until IS NOT NULL";
+pub(crate) const FORGET: &str = "DELETE FROM jobs WHERE kind = ? AND key = ?";
 pub(crate) const PURGE_ENDED: &str = "DELETE FROM jobs WHERE ended_at < ?";
 
 /// A job to enqueue.
@@ -121,6 +122,12 @@ pub async fn postpone(tx: &mut Tx, job: &Job, next_at: Ts, error: &str) -> Resul
 pub async fn end(tx: &mut Tx, job: &Job, now: Ts, error: &str, payload: Value) -> Result<bool, StoreError> {
     let q = Q::new(END).bind(now).bind(error).bind(payload).bind(job.id).bind(job.claimed_until);
     Ok(q.run(tx).await? > 0)
+}
+
+/// Drops a waiting job by its key: what it was for has come about otherwise.
+pub async fn forget(tx: &mut Tx, kind: &str, key: &str) -> Result<(), StoreError> {
+    Q::new(FORGET).bind(kind).bind(key).run(tx).await?;
+    Ok(())
 }
 
 /// Ends every lease on jobs of a kind: for a process that holds the database alone and has just started.

@@ -12,6 +12,7 @@ pub mod api_keys;
 pub mod applications;
 pub mod audit;
 pub mod avatars;
+pub mod backups;
 pub mod catalogue;
 pub mod creators;
 pub mod credentials;

@@ -2,7 +2,7 @@
 
 use crate::{Call, Engine, ManualClock, SeededEntropy, engine};
 use axum::Router;
-use bailiwick_app::{App, Settings};
+use bailiwick_app::{App, Settings, settings::Place};
 use bailiwick_domain::{Clock, Entropy};
 use bailiwick_policy::Catalogue;
 use bailiwick_store::Db;
@@ -22,6 +22,7 @@ pub struct Test {
     pub database_url: String,
     router: Router,
     _dir: Option<tempfile::TempDir>,
+    _assets: Option<tempfile::TempDir>,
 }
 
 pub(crate) fn build(settings: Settings, db: Db, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> App {
@@ -37,13 +38,17 @@ impl Test {
     }
 
     /// A fresh service with these settings.
-    pub async fn with(engine: Engine, settings: Settings) -> Test {
+    pub async fn with(engine: Engine, mut settings: Settings) -> Test {
+        let assets = tempfile::tempdir().expect("a directory");
+        if matches!(settings.assets.place, Place::Nowhere) {
+            settings.assets.place = Place::Files(assets.path().join("assets"));
+        }
         let (db, dir, database_url) = engine::database(engine).await;
         let clock = Arc::new(ManualClock::new());
         let app = build(settings, db, clock.clone(), Arc::new(SeededEntropy::new(2)));
         app.start_background();
         let router = bailiwick_api::router(&app);
-        Test { app, clock, engine, database_url, router, _dir: dir }
+        Test { app, clock, engine, database_url, router, _dir: dir, _assets: Some(assets) }
     }
 
     /// A second process on the same database and clock (PostgreSQL).
@@ -61,7 +66,7 @@ impl Test {
         app.start_background();
         let router = bailiwick_api::router(&app);
         let (engine, database_url) = (self.engine, self.database_url.clone());
-        Test { app, clock: self.clock.clone(), engine, database_url, router, _dir: None }
+        Test { app, clock: self.clock.clone(), engine, database_url, router, _dir: None, _assets: None }
     }
 
     /// A request.

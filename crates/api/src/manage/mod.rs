@@ -3,6 +3,7 @@
 pub mod api_keys;
 pub mod applications;
 pub mod avatars;
+pub mod backups;
 pub mod exports;
 pub mod health;
 pub mod imports;

@@ -119,6 +119,8 @@ pub struct Route {
     pub gives: Option<SchemaOf>,
     /// Name of the part of a `multipart/form-data` body that is the file.
     pub takes_file: Option<&'static str>,
+    /// The body is any bytes.
+    pub takes_bytes: bool,
     /// Media types of a success that is a file, without envelope; empty for JSON.
     pub gives_file: &'static [&'static str],
     served: Served,
@@ -147,6 +149,7 @@ impl Route {
             takes: None,
             gives: None,
             takes_file: None,
+            takes_bytes: false,
             gives_file: &[],
             served: Served::Pending,
         }
@@ -220,6 +223,12 @@ impl Route {
     #[must_use]
     fn takes_file(self, part: &'static str) -> Route {
         Route { takes_file: Some(part), ..self }
+    }
+
+    /// The body is any bytes.
+    #[must_use]
+    fn takes_bytes(self) -> Route {
+        Route { takes_bytes: true, ..self }
     }
 
     /// The answer is a file of one of these media types.

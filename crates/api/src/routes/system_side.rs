@@ -2,10 +2,16 @@
 
 use super::{Credential, Route, delete, get, post};
 use crate::{
-    system::{heartbeat, info, inventory, register, unregister},
-    wire::system_side::{HeartbeatOutput, InfoOutput, ReceiptOutput, RegistrationInput, RegistrationOutput},
+    system::{backups, heartbeat, info, inventory, register, unregister},
+    wire::{
+        backups::{BackupList, BackupOutput, DeletedBackupOutput},
+        system_side::{HeartbeatOutput, InfoOutput, ReceiptOutput, RegistrationInput, RegistrationOutput},
+    },
 };
 use std::time::Duration;
+
+/// Longer than the storage of backups may take to begin an answer.
+const STORAGE: Duration = Duration::from_secs(70);
 
 pub(super) fn rows() -> Vec<Route> {
     use Credential::{Public, System};
@@ -39,8 +45,53 @@ pub(super) fn rows() -> Vec<Route> {
         get("/systems/rebranding/{product_id}/{asset}", "getSystemRebrandingAsset").credential(System),
     ]
     .into_iter()
+    .chain(backup_rows())
     .chain(proxy())
     .collect()
+}
+
+fn backup_rows() -> Vec<Route> {
+    use Credential::{Public, System};
+    const ANY: &[&str] = &["application/octet-stream"];
+    const FAILED: &str = "failed to process backup request";
+    vec![
+        post("/systems/backups", "storeBackup")
+            .extra()
+            .credential(System)
+            .answers(201)
+            .failing(FAILED)
+            // 900 s for the body, then the storage and the commit.
+            .answers_within(Duration::from_secs(1020))
+            .takes_bytes()
+            .gives::<BackupOutput>()
+            .to(backups::store),
+        get("/systems/backups", "listBackups")
+            .extra()
+            .credential(System)
+            .failing(FAILED)
+            .gives::<BackupList>()
+            .to(backups::list),
+        get("/systems/backups/{backup_id}", "getBackup")
+            .extra()
+            .credential(System)
+            .failing(FAILED)
+            .answers_within(STORAGE)
+            .gives_file(ANY)
+            .to(backups::read),
+        delete("/systems/backups/{backup_id}", "deleteBackup")
+            .extra()
+            .credential(System)
+            .failing(FAILED)
+            .gives::<DeletedBackupOutput>()
+            .to(backups::delete),
+        get("/downloads/{token}", "downloadBackup")
+            .extra()
+            .credential(Public)
+            .failing(FAILED)
+            .answers_within(STORAGE)
+            .gives_file(ANY)
+            .to(backups::read_by_token),
+    ]
 }
 
 /// `{service}` stands for `services/{backend}/{alert_router}`, also below `api/` (contract 04 §1.1).

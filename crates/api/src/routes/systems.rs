@@ -2,8 +2,9 @@
 
 use super::{Credential::Session, EXPORT, Route, delete, get, patch, post, put};
 use crate::{
-    manage::{exports, systems},
+    manage::{backups, exports, systems},
     wire::{
+        backups::{DeletedSystemBackupOutput, DownloadOutput, SystemBackupList},
         figures::TrendOutput,
         system_figures::{SystemFilters, SystemTotals},
         systems::{
@@ -80,6 +81,24 @@ pub(super) fn rows() -> Vec<Route> {
             .failing(FAILED)
             .gives::<ReachabilityOutput>()
             .to(systems::reachability),
+        get("/systems/{id}/backups", "listSystemBackups")
+            .extra()
+            .needs(READ)
+            .failing(FAILED)
+            .gives::<SystemBackupList>()
+            .to(backups::list),
+        get("/systems/{id}/backups/{backup_id}/download", "getSystemBackupDownload")
+            .extra()
+            .needs(READ)
+            .failing(FAILED)
+            .gives::<DownloadOutput>()
+            .to(backups::link),
+        delete("/systems/{id}/backups/{backup_id}", "deleteSystemBackup")
+            .extra()
+            .needs(MANAGE)
+            .failing(FAILED)
+            .gives::<DeletedSystemBackupOutput>()
+            .to(backups::delete),
         get("/filters/systems", "getSystemFilters")
             .needs(READ)
             .failing("failed to retrieve system filters")

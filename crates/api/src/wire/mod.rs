@@ -2,6 +2,7 @@
 
 pub mod api_keys;
 pub mod applications;
+pub mod backups;
 pub mod figures;
 pub mod imports;
 pub mod inventory;

@@ -58,6 +58,8 @@ struct Ring {
     /// Tells which secret sealed something.
     seal_tag: [u8; TAG_BYTES],
     mac: hmac::Key,
+    /// Links to backups (contract 03 §11.3).
+    downloads: hmac::Key,
 }
 
 struct TokenKey {
@@ -111,6 +113,7 @@ impl Ring {
             seal: LessSafeKey::new(sealing),
             seal_tag: fingerprint(&seal),
             mac: hmac::Key::new(hmac::HMAC_SHA256, &derive(secret, "mac")?),
+            downloads: hmac::Key::new(hmac::HMAC_SHA256, &derive(secret, "downloads")?),
         })
     }
 
@@ -212,6 +215,18 @@ impl Keys {
     /// A keyed digest of the data, for values that must come back unchanged (form tokens, signed links).
     pub fn mac(&self, purpose: &str, data: &[u8]) -> [u8; 32] {
         mac(&self.present.mac, purpose, data)
+    }
+
+    /// The signature of a link to a backup; its key signs nothing else.
+    pub(crate) fn sign_download(&self, data: &[u8]) -> [u8; 32] {
+        mac(&self.present.downloads, "download", data)
+    }
+
+    /// Whether [`Keys::sign_download`] made it, compared in constant time.
+    pub(crate) fn is_download(&self, data: &[u8], given: &[u8]) -> bool {
+        self.rings().any(|ring| {
+            constant_time::verify_slices_are_equal(&mac(&ring.downloads, "download", data), given).is_ok()
+        })
     }
 
     /// Whether [`Keys::mac`] made it, compared in constant time.

@@ -5,7 +5,7 @@ use crate::{App, audit, context::RequestContext};
 use bailiwick_domain::{Error, OrgId, OrgType, Result};
 use bailiwick_policy::{Action, Caller};
 use bailiwick_store::{
-    StoreError,
+    StoreError, backups,
     organizations::{self, destroy as stored, marks},
 };
 use serde_json::json;
@@ -49,7 +49,10 @@ pub async fn destroy(
             }
             Err(Stopped::Store(e)) => return Err(e.into()),
             Err(Stopped::Refused(e)) => return Err(e),
-            Ok(()) => return Ok(()),
+            Ok(()) => {
+                app.backups.wake();
+                return Ok(());
+            }
         }
     }
 }
@@ -67,6 +70,8 @@ async fn attempt(
     // What was decided before may have changed until the rows were held.
     let target = authorize(&mut tx, caller, Action::Destroy, family, Some(id)).await?;
     let last = organizations::get(&mut tx, id).await?.ok_or(Error::NotFound(family.as_str()))?;
+    let objects = backups::objects_below(&mut tx, id, family).await?;
+    backups::bury(&mut tx, &objects, app.now(), || app.fresh()).await?;
     stored::destroy(&mut tx, &target, family, app.now()).await?;
     // Cached credentials of its systems are looked up again and not found.
     tx.bump_auth_epoch().await?;

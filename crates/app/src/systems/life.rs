@@ -2,7 +2,7 @@
 //! transaction, so that the very next system-facing call of any process sees it.
 
 use super::Created;
-use crate::{App, audit, context::RequestContext, credentials::hash_secret};
+use crate::{App, audit, backups, context::RequestContext, credentials::hash_secret};
 use bailiwick_domain::{Error, Result, System, SystemId, Ts, validate::SystemSecret};
 use bailiwick_policy::{Action, Caller, Granted, Standing, decide};
 use bailiwick_store::{
@@ -60,8 +60,11 @@ pub async fn destroy(app: &App, caller: &Caller, ctx: &RequestContext, id: Optio
     let mut step = Step::begin(app, caller, Action::Destroy, id).await?;
     // An own mark wins over an inherited one, which names its organization.
     let own = step.before.deleted.at.filter(|_| step.before.deleted.by.is_none());
+    backups::bury_system(app, &mut step.tx, step.target.id()).await?;
     life::destroy(&mut step.tx, &step.target, &step.before, own.is_none()).await?;
-    step.finish(caller, ctx, "system.destroy").await
+    step.finish(caller, ctx, "system.destroy").await?;
+    app.backups.wake();
+    Ok(())
 }
 
 /// POST `/systems/{id}/regenerate-secret`. `force` (from the body) also for a registered system, whose registration

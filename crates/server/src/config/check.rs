@@ -54,6 +54,22 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     let unusable = config.systems.inventory_rules.as_deref().and_then(|path| inventory_rules(path).err());
     refuse(unusable.is_some(), &["systems.inventory_rules"], unusable.as_deref().unwrap_or_default());
 
+    let assets = &config.assets;
+    let has_bucket = assets.bucket.is_some();
+    for (path, is_set) in [
+        ("assets.access_key", assets.access_key.is_some()),
+        ("assets.secret_key", assets.secret_key.is_some()),
+    ] {
+        refuse(has_bucket != is_set, &[path, "assets.bucket"], "must be set together with assets.bucket");
+    }
+    let address = assets.endpoint.is_some();
+    refuse(address && !has_bucket, &["assets.endpoint", "assets.bucket"], "needs assets.bucket");
+    let both = assets.directory.is_some() && has_bucket;
+    refuse(both, &["assets.directory", "assets.bucket"], "does not go with assets.bucket");
+    let (path, life) = (["assets.download_lifetime"], assets.download_lifetime);
+    refuse(life < Duration::from_secs(1), &path, "is shorter than one second");
+    refuse(life > Duration::from_secs(900), &path, "is longer than 15 minutes");
+
     let smtp = &config.smtp;
     let has_host = smtp.host.is_some();
     refuse(smtp.port.get() > 65_535, &["smtp.port"], "is above 65535");

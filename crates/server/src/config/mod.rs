@@ -26,8 +26,8 @@ pub use render::{effective, reference, schema};
 pub use secret::ensure_secret;
 pub use section::{SectionTable, Setting, VARIABLE_PREFIX};
 pub use sections::{
-    Alerting, AlertingLimits, AlertingRemote, Database, General, Http, Identity, Limits, Log, Owner, Smtp,
-    Systems, Tokens,
+    Alerting, AlertingLimits, AlertingRemote, Assets, Database, General, Http, Identity, Limits, Log, Owner,
+    Smtp, Systems, Tokens,
 };
 pub use sources::FILE_VARIABLE;
 pub use value::{Choice, Form, Kind, Size, Value};
@@ -91,6 +91,8 @@ pub struct Config {
     pub alerting_limits: AlertingLimits,
     /// `systems`
     pub systems: Systems,
+    /// `assets`
+    pub assets: Assets,
     /// `smtp`
     pub smtp: Smtp,
     /// `limits`
@@ -102,7 +104,7 @@ pub struct Config {
 }
 
 /// Every section's rows, in the order of the reference.
-pub const TABLES: [SectionTable; 13] = [
+pub const TABLES: [SectionTable; 14] = [
     General::TABLE,
     Http::TABLE,
     Database::TABLE,
@@ -113,6 +115,7 @@ pub const TABLES: [SectionTable; 13] = [
     AlertingRemote::TABLE,
     AlertingLimits::TABLE,
     Systems::TABLE,
+    Assets::TABLE,
     Smtp::TABLE,
     Limits::TABLE,
     Log::TABLE,
@@ -167,6 +170,7 @@ impl Config {
         let alerting_remote = AlertingRemote::read(found, problems);
         let alerting_limits = AlertingLimits::read(found, problems);
         let systems = Systems::read(found, problems);
+        let assets = Assets::read(found, problems);
         let smtp = Smtp::read(found, problems);
         let limits = Limits::read(found, problems);
         let log = Log::read(found, problems);
@@ -182,6 +186,7 @@ impl Config {
             alerting_remote: alerting_remote?,
             alerting_limits: alerting_limits?,
             systems: systems?,
+            assets: assets?,
             smtp: smtp?,
             limits: limits?,
             log: log?,

@@ -20,6 +20,7 @@ pub fn effective(config: &Config) -> String {
         config.alerting_remote.shown(),
         config.alerting_limits.shown(),
         config.systems.shown(),
+        config.assets.shown(),
         config.smtp.shown(),
         config.limits.shown(),
         config.log.shown(),

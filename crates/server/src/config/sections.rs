@@ -13,7 +13,7 @@ use std::{net::SocketAddr, num::NonZeroU32, path::PathBuf, time::Duration};
 section! {
     /// Settings that belong to no section.
     General in "", keys "";
-    /// Directory of everything the service writes: the SQLite file, the generated secret.
+    /// Directory of everything the service writes: the SQLite file, the generated secret, backups of systems.
     data_dir: PathBuf = "./data";
     /// Secret of at least 32 bytes from which all signing and sealing keys are derived. When unset, one is made at the
     /// first start and kept in `<data_dir>/secret`; several processes on one database need the same.
@@ -189,6 +189,25 @@ section! {
     inventory_rules: Option<PathBuf>;
     /// Address ranges that reachability checks may connect to although they are not public, for laboratories.
     reachability_networks: Vec<Network>;
+}
+
+section! {
+    /// Where backups of systems are kept: files, or a bucket that speaks the S3 protocol.
+    Assets in "assets", keys "assets.";
+    /// Directory of the files. When unset, `<data_dir>/assets`; several processes on one database need the same.
+    directory: Option<PathBuf>;
+    /// Name of a bucket to use in the place of files. Its owner should have unfinished uploads removed after a day.
+    bucket: Option<String>;
+    /// Address of the bucket's storage. When unset, that of the region at Amazon.
+    endpoint: Option<HttpUrl>;
+    /// Region of the bucket.
+    region: Word = "us-east-1";
+    /// Key id for the bucket.
+    access_key: Option<String>;
+    /// Secret key for the bucket.
+    secret_key: Option<Secret>;
+    /// How long a link to a backup can be used, at most 15 minutes.
+    download_lifetime: Duration = "5m";
 }
 
 section! {

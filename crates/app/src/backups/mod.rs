@@ -1,0 +1,278 @@
+//! Backups of systems (contract 03 §11.3): what systems store, and what they and management do with it.
+//!
+//! The rows in the database are the list; the bytes are objects of a storage beside it. An object without a row is
+//! garbage with a job to remove it: the job is made before the upload begins and dropped by the transaction that lists
+//! the backup, and whatever takes a row away makes the job again in its own transaction. So a crash leaves neither a
+//! backup without bytes nor bytes that nobody removes.
+
+mod rate;
+mod upload;
+mod worker;
+
+pub use upload::{Cut, Incoming, store};
+pub use worker::{run_until_idle, start_worker};
+
+use crate::{
+    App, audit,
+    context::RequestContext,
+    credentials::SystemIdentity,
+    settings::{self, Place},
+    systems,
+};
+use bailiwick_domain::{Error, Result, SystemId, Ts};
+use bailiwick_outbound::assets::{self, AssetError, AssetStore, Content};
+use bailiwick_policy::{Action, Caller, decide};
+use bailiwick_store::{Tx, backups, systems as stored};
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use serde_json::json;
+use std::sync::{Arc, OnceLock};
+use tokio::sync::{Mutex, Notify, OwnedSemaphorePermit, Semaphore};
+
+pub use backups::Backup;
+
+/// Suffixes of ids, by the names of the files.
+const SUFFIXES: [&str; 6] = [".tar.gz", ".tar.xz", ".tar.bz2", ".tar.zst", ".gpg", ".bin"];
+
+/// The storage and what bounds its use.
+#[derive(Debug)]
+pub struct Backups {
+    assets: OnceLock<AssetStore>,
+    places: Arc<Semaphore>,
+    rate: rate::Rate,
+    /// There may be something to delete.
+    arrived: Notify,
+    /// One at a time works on deletions.
+    turn: Mutex<()>,
+}
+
+impl Backups {
+    pub(crate) fn new(uploads: usize) -> Backups {
+        Backups {
+            assets: OnceLock::new(),
+            places: Arc::new(Semaphore::new(uploads)),
+            rate: rate::Rate::default(),
+            arrived: Notify::new(),
+            turn: Mutex::new(()),
+        }
+    }
+
+    /// The storage; made at its first use, so that a service whose storage is away starts.
+    fn assets(&self, settings: &settings::Assets) -> Result<&AssetStore> {
+        if let Some(assets) = self.assets.get() {
+            return Ok(assets);
+        }
+        let made = match &settings.place {
+            Place::Nowhere => {
+                let message = "backup storage is not configured".into();
+                return Err(Error::Unavailable { message, log: "no place for assets".into() });
+            }
+            Place::Files(directory) => AssetStore::files(directory),
+            Place::Bucket(bucket) => AssetStore::bucket(&assets::Bucket {
+                endpoint: bucket.endpoint.clone(),
+                region: bucket.region.clone(),
+                name: bucket.name.clone(),
+                access_key: bucket.access_key.clone(),
+                secret_key: bucket.secret_key.reveal().clone(),
+            }),
+        };
+        let made = made.map_err(fault)?;
+        Ok(self.assets.get_or_init(|| made))
+    }
+
+    /// Says that there is something to delete.
+    pub(crate) fn wake(&self) {
+        self.arrived.notify_one();
+    }
+
+    /// Takes all places, as that many slow uploads would.
+    #[doc(hidden)]
+    pub fn occupy(&self) -> Vec<OwnedSemaphorePermit> {
+        std::iter::from_fn(|| self.places.clone().try_acquire_owned().ok()).collect()
+    }
+}
+
+/// What the storage could not do, in the words of the contract.
+fn fault(e: AssetError) -> Error {
+    match e {
+        AssetError::NotFound => Error::NotFound("backup"),
+        AssetError::Unreachable(log) => {
+            Error::Upstream { message: "backup storage is unavailable".into(), log }
+        }
+        AssetError::TimedOut => Error::UpstreamTimeout("backup storage timed out".into()),
+    }
+}
+
+/// A backup's id as a client names it.
+///
+/// # Errors
+/// 400 `invalid backup id`.
+fn checked(id: &str) -> Result<&str> {
+    let (uuid, suffix) = id.split_at_checked(36).unwrap_or_default();
+    let is_lower = !uuid.bytes().any(|b| b.is_ascii_uppercase());
+    let known = uuid.parse::<uuid::fmt::Hyphenated>().ok().map(uuid::fmt::Hyphenated::into_uuid);
+    let is_v7 =
+        known.is_some_and(|id| id.get_version_num() == 7 && id.get_variant() == uuid::Variant::RFC4122);
+    let is_suffix = suffix.is_empty() || SUFFIXES.contains(&suffix);
+    if is_lower && is_v7 && is_suffix { Ok(id) } else { Err(Error::bad_request("invalid backup id")) }
+}
+
+/// `GET /systems/backups`: the system's own, the newest first.
+pub async fn own(app: &App, system: &SystemIdentity) -> Result<Vec<Backup>> {
+    Ok(backups::list(&app.db, system.id).await?)
+}
+
+/// `GET /systems/backups/{backup_id}`: a backup of the system with its bytes.
+pub async fn read_own(app: &App, system: &SystemIdentity, id: &str) -> Result<(Backup, Content)> {
+    let found = backups::get(&app.db, system.id, checked(id)?).await?;
+    read(app, found.ok_or(Error::NotFound("backup"))?).await
+}
+
+async fn read(app: &App, backup: Backup) -> Result<(Backup, Content)> {
+    let assets = app.backups.assets(&app.settings.assets)?;
+    let bytes = assets.read(&backup.object_key).await.map_err(|e| {
+        tracing::error!(backup = backup.id, error = %e, "a backup cannot be read");
+        fault(e)
+    })?;
+    Ok((backup, bytes))
+}
+
+/// `DELETE /systems/backups/{backup_id}`.
+pub async fn delete_own(app: &App, system: &SystemIdentity, id: &str) -> Result<()> {
+    let id = checked(id)?;
+    let mut tx = app.db.begin().await?;
+    take(app, &mut tx, system.id, id).await?;
+    tx.commit().await?;
+    app.backups.wake();
+    Ok(())
+}
+
+/// Takes a backup off the list and enqueues the deletion of its object.
+async fn take(app: &App, tx: &mut Tx, system: SystemId, id: &str) -> Result<Backup> {
+    let found = backups::get(&mut *tx, system, id).await?.ok_or(Error::NotFound("backup"))?;
+    if !backups::remove(tx, id).await? {
+        return Err(Error::NotFound("backup"));
+    }
+    let key = std::slice::from_ref(&found.object_key);
+    backups::bury(tx, key, app.now(), || app.fresh()).await?;
+    Ok(found)
+}
+
+/// Enqueues the deletion of all objects of a system that is being destroyed.
+pub(crate) async fn bury_system(app: &App, tx: &mut Tx, system: SystemId) -> Result<()> {
+    let keys: Vec<String> =
+        backups::list(&mut *tx, system).await?.into_iter().map(|b| b.object_key).collect();
+    Ok(backups::bury(tx, &keys, app.now(), || app.fresh()).await?)
+}
+
+/// `GET /systems/{id}/backups`.
+pub async fn list(app: &App, caller: &Caller, id: Option<SystemId>) -> Result<Vec<Backup>> {
+    let system = systems::load(app, caller, id).await?.system;
+    Ok(backups::list(&app.db, system.id).await?)
+}
+
+/// `DELETE /systems/{id}/backups/{backup_id}`.
+pub async fn delete(
+    app: &App,
+    caller: &Caller,
+    ctx: &RequestContext,
+    (system, id): (Option<SystemId>, &str),
+) -> Result<SystemId> {
+    let system = system.ok_or(Error::NotFound("system"))?;
+    let mut tx = app.db.begin().await?;
+    let found = stored::lock(&mut tx, system).await?.ok_or(Error::NotFound("system"))?;
+    decide(caller, Action::Update, &found.target()).granted()?;
+    let taken = take(app, &mut tx, system, checked(id)?).await?;
+    let event = audit::Event {
+        action: "system.delete_backup",
+        object_type: "system",
+        object_id: system.0,
+        before: Some(json!({"backup_id": taken.id, "filename": taken.filename, "sha256": taken.sha256})),
+        after: None,
+    };
+    audit::record(&mut tx, app.now(), caller, ctx, event).await?;
+    tx.commit().await?;
+    app.backups.wake();
+    Ok(system)
+}
+
+/// Where a backup can be fetched without a credential, for some seconds.
+#[derive(Clone)]
+pub struct Link {
+    /// The address; whoever knows it reads the backup, so it is never logged.
+    pub url: String,
+    /// Its life in seconds.
+    pub seconds: u64,
+}
+
+/// `GET /systems/{id}/backups/{backup_id}/download`.
+pub async fn link(app: &App, caller: &Caller, system: Option<SystemId>, id: &str) -> Result<Link> {
+    let system = systems::load(app, caller, system).await?.system;
+    let found = backups::get(&app.db, system.id, checked(id)?).await?.ok_or(Error::NotFound("backup"))?;
+    let settings = &app.settings;
+    let life = settings.assets.download_lifetime;
+    let assets = app.backups.assets(&settings.assets)?;
+    let url = match assets.signed_url(&found.object_key, life).await.map_err(fault)? {
+        Some(url) => url,
+        None => {
+            let token = token(app, &found.object_key, app.now().plus(life));
+            format!("{}{}/downloads/{token}", settings.app_url, settings.api_base_url)
+        }
+    };
+    Ok(Link { url, seconds: life.as_secs() })
+}
+
+/// `<expiry>.<object key>` and its signature, in the alphabet of URLs.
+fn token(app: &App, key: &str, expires: Ts) -> String {
+    let said = format!("{}.{key}", expires.0);
+    let signature = BASE64_URL_SAFE_NO_PAD.encode(app.keys.sign_download(said.as_bytes()));
+    format!("{}.{signature}", BASE64_URL_SAFE_NO_PAD.encode(said))
+}
+
+/// The object a token names, if the service has signed it and it has not expired.
+fn named_by(app: &App, token: &str) -> Option<String> {
+    let (said, signature) = token.split_once('.')?;
+    let said = BASE64_URL_SAFE_NO_PAD.decode(said).ok()?;
+    let signature = BASE64_URL_SAFE_NO_PAD.decode(signature).ok()?;
+    if !app.keys.is_download(&said, &signature) {
+        return None;
+    }
+    let said = String::from_utf8(said).ok()?;
+    let (expires, key) = said.split_once('.')?;
+    let expires = Ts(expires.parse().ok()?);
+    (app.now() < expires).then(|| key.to_owned())
+}
+
+/// `GET /downloads/{token}`: whatever is wrong with the token, there is no such backup.
+pub async fn read_by_token(app: &App, token: &str) -> Result<(Backup, Content)> {
+    let key = named_by(app, token).ok_or(Error::NotFound("backup"))?;
+    // The key names the organization too: what has moved or gone meanwhile is not there.
+    let found = backups::by_object(&app.db, &key).await?.ok_or(Error::NotFound("backup"))?;
+    read(app, found).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_those_of_the_contract() {
+        let id = "019c9fa6-4540-7a3b-8c5d-1f2e3a4b5c6d";
+        for suffix in SUFFIXES.into_iter().chain([""]) {
+            assert!(checked(&format!("{id}{suffix}")).is_ok(), "{suffix}");
+        }
+        for bad in [
+            "",
+            "x",
+            &id[..35],
+            &id.to_uppercase(),
+            "019c9fa6-4540-4a3b-8c5d-1f2e3a4b5c6d",
+            "019c9fa6-4540-7a3b-cc5d-1f2e3a4b5c6d",
+            "019c9fa6-4540-7a3b-8c5d-1f2e3a4b5c6d.zip",
+            "019c9fa6-4540-7a3b-8c5d-1f2e3a4b5c6d.bin/..",
+            "019c9fa645407a3b8c5d1f2e3a4b5c6d",
+            "\u{e9}19c9fa6-4540-7a3b-8c5d-1f2e3a4b5c6d",
+        ] {
+            assert!(checked(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! Objects the service keeps outside the database: backups of systems (contract 03 §11.3). Files below a directory, or
+//! a bucket that speaks the S3 protocol. Objects appear whole or not at all; keys are made by the service alone.
+
+use bytes::{Bytes, BytesMut};
+use futures_util::{StreamExt, stream::BoxStream};
+use http::Method;
+use object_store::{
+    Error as StoreError, MultipartUpload, ObjectStore, ObjectStoreExt, RetryConfig,
+    aws::{AmazonS3, AmazonS3Builder},
+    local::LocalFileSystem,
+    path::Path as Key,
+    signer::Signer,
+};
+use std::{fmt, future::Future, path::Path, sync::Arc, time::Duration};
+use tokio::time::timeout;
+
+/// Part of an upload held in memory; S3 wants at least 5 MiB.
+const PART: usize = 8 * 1024 * 1024;
+/// Time for one request to the storage; one part is the largest.
+const TIME: Duration = Duration::from_secs(60);
+/// How often a request to a bucket is tried again.
+const RETRIES: usize = 3;
+
+/// The bytes of an object as they are read.
+pub type Content = BoxStream<'static, Result<Bytes, AssetError>>;
+
+/// A bucket. Never printed.
+#[derive(Clone)]
+pub struct Bucket {
+    /// Address of the storage; none = that of the region at AWS.
+    pub endpoint: Option<String>,
+    /// Region, also where a storage of one's own only wants the word.
+    pub region: String,
+    /// Name.
+    pub name: String,
+    /// Key id.
+    pub access_key: String,
+    /// Its secret.
+    pub secret_key: String,
+}
+
+/// Why an object cannot be had or kept. The texts are for the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AssetError {
+    /// No such object.
+    NotFound,
+    /// The storage cannot be reached, refuses, or is full.
+    Unreachable(String),
+    /// It does not answer in time.
+    TimedOut,
+}
+
+impl fmt::Display for AssetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AssetError::NotFound => f.write_str("no such object"),
+            AssetError::Unreachable(log) => write!(f, "object storage: {log}"),
+            AssetError::TimedOut => f.write_str("the object storage does not answer in time"),
+        }
+    }
+}
+
+impl std::error::Error for AssetError {}
+
+impl From<StoreError> for AssetError {
+    fn from(e: StoreError) -> AssetError {
+        match e {
+            StoreError::NotFound { .. } => AssetError::NotFound,
+            other => AssetError::Unreachable(other.to_string()),
+        }
+    }
+}
+
+async fn in_time<T, E: Into<AssetError>>(work: impl Future<Output = Result<T, E>>) -> Result<T, AssetError> {
+    timeout(TIME, work).await.map_err(|_| AssetError::TimedOut)?.map_err(Into::into)
+}
+
+/// Where objects are. Clones are the same store.
+#[derive(Clone, Debug)]
+pub struct AssetStore {
+    objects: Arc<dyn ObjectStore>,
+    /// Only files have one.
+    directory: Option<Arc<Path>>,
+    /// Only a bucket can sign an address for somebody else.
+    bucket: Option<Arc<AmazonS3>>,
+}
+
+impl AssetStore {
+    /// Files below a directory, which is made.
+    ///
+    /// # Errors
+    /// The directory cannot be made or read.
+    pub fn files(directory: &Path) -> Result<AssetStore, AssetError> {
+        let unusable =
+            |e: &dyn fmt::Display| AssetError::Unreachable(format!("{}: {e}", directory.display()));
+        std::fs::create_dir_all(directory).map_err(|e| unusable(&e))?;
+        let objects = LocalFileSystem::new_with_prefix(directory).map_err(|e| unusable(&e))?;
+        let objects = objects.with_automatic_cleanup(true).with_fsync(true);
+        Ok(AssetStore { objects: Arc::new(objects), directory: Some(directory.into()), bucket: None })
+    }
+
+    /// A bucket. Nothing is asked of it yet.
+    ///
+    /// # Errors
+    /// Settings that cannot be used.
+    pub fn bucket(bucket: &Bucket) -> Result<AssetStore, AssetError> {
+        let mut builder = AmazonS3Builder::new()
+            .with_bucket_name(&bucket.name)
+            .with_region(&bucket.region)
+            .with_access_key_id(&bucket.access_key)
+            .with_secret_access_key(&bucket.secret_key)
+            .with_retry(RetryConfig { max_retries: RETRIES, retry_timeout: TIME, ..RetryConfig::default() });
+        if let Some(endpoint) = &bucket.endpoint {
+            builder = builder.with_endpoint(endpoint).with_allow_http(endpoint.starts_with("http://"));
+        }
+        let bucket = Arc::new(builder.build()?);
+        Ok(AssetStore { objects: bucket.clone(), directory: None, bucket: Some(bucket) })
+    }
+
+    /// Starts an object; nobody sees it before [`Upload::finish`].
+    ///
+    /// # Errors
+    /// The storage.
+    pub async fn begin(&self, key: &str) -> Result<Upload, AssetError> {
+        let parts = in_time(self.objects.put_multipart(&Key::from(key))).await?;
+        Ok(Upload { parts, waiting: BytesMut::new(), is_open: true })
+    }
+
+    /// The bytes of an object.
+    ///
+    /// # Errors
+    /// No such object, or the storage.
+    pub async fn read(&self, key: &str) -> Result<Content, AssetError> {
+        let found = in_time(self.objects.get(&Key::from(key))).await?;
+        Ok(found.into_stream().map(|chunk| chunk.map_err(AssetError::from)).boxed())
+    }
+
+    /// Removes an object; one that is not there is removed already. What a crash has left of its upload goes as well
+    /// (files only: a bucket's owner sets how long unfinished uploads are kept).
+    ///
+    /// # Errors
+    /// The storage.
+    pub async fn delete(&self, key: &str) -> Result<(), AssetError> {
+        if let Some(directory) = &self.directory {
+            // The name under which the upload of a fresh key is written.
+            match tokio::fs::remove_file(directory.join(format!("{key}#1"))).await {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(AssetError::Unreachable(e.to_string()));
+                }
+                _ => {}
+            }
+        }
+        match in_time(self.objects.delete(&Key::from(key))).await {
+            Err(AssetError::NotFound) => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Copies an object within the storage.
+    ///
+    /// # Errors
+    /// No such object, or the storage.
+    pub async fn copy(&self, from: &str, to: &str) -> Result<(), AssetError> {
+        in_time(self.objects.copy(&Key::from(from), &Key::from(to))).await
+    }
+
+    /// Size of an object in bytes.
+    ///
+    /// # Errors
+    /// No such object, or the storage.
+    pub async fn size(&self, key: &str) -> Result<u64, AssetError> {
+        Ok(in_time(self.objects.head(&Key::from(key))).await?.size)
+    }
+
+    /// An address under which anybody can read the object for this time; none = this storage has no such thing.
+    ///
+    /// # Errors
+    /// The storage.
+    pub async fn signed_url(&self, key: &str, life: Duration) -> Result<Option<String>, AssetError> {
+        let Some(bucket) = &self.bucket else { return Ok(None) };
+        let url = in_time(bucket.signed_url(Method::GET, &Key::from(key), life)).await?;
+        Ok(Some(url.into()))
+    }
+}
+
+/// An object on its way. Dropped without an end it is abandoned; what a crash leaves is never listed.
+#[derive(Debug)]
+pub struct Upload {
+    parts: Box<dyn MultipartUpload>,
+    waiting: BytesMut,
+    is_open: bool,
+}
+
+impl Upload {
+    /// Adds bytes; at most one part is held in memory.
+    ///
+    /// # Errors
+    /// The storage.
+    pub async fn write(&mut self, bytes: &[u8]) -> Result<(), AssetError> {
+        self.waiting.extend_from_slice(bytes);
+        while self.waiting.len() >= PART {
+            let part = self.waiting.split_to(PART).freeze();
+            in_time(self.parts.put_part(part.into())).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes the object visible.
+    ///
+    /// # Errors
+    /// The storage; the object is not there then.
+    pub async fn finish(mut self) -> Result<(), AssetError> {
+        let rest = self.waiting.split().freeze();
+        in_time(self.parts.put_part(rest.into())).await?;
+        in_time(self.parts.complete()).await?;
+        self.is_open = false;
+        Ok(())
+    }
+
+    /// Gives the object up.
+    pub async fn abandon(mut self) {
+        if self.is_open && in_time(self.parts.abort()).await.is_ok() {
+            self.is_open = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn all(store: &AssetStore, key: &str) -> Result<Vec<u8>, AssetError> {
+        let mut stream = store.read(key).await?;
+        let mut bytes = Vec::new();
+        while let Some(chunk) = stream.next().await {
+            bytes.extend_from_slice(&chunk?);
+        }
+        Ok(bytes)
+    }
+
+    #[tokio::test]
+    async fn an_object_is_whole_or_not_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = AssetStore::files(&directory.path().join("new")).unwrap();
+        let bytes: Vec<u8> = (0..20_000_000_u32).map(|n| n.to_le_bytes()[1]).collect();
+        let mut upload = store.begin("a/b/c.bin").await.unwrap();
+        for chunk in bytes.chunks(70_001) {
+            upload.write(chunk).await.unwrap();
+        }
+        assert_eq!(all(&store, "a/b/c.bin").await, Err(AssetError::NotFound));
+        upload.finish().await.unwrap();
+        assert_eq!(all(&store, "a/b/c.bin").await.unwrap(), bytes);
+        assert_eq!(store.size("a/b/c.bin").await, Ok(20_000_000));
+        store.copy("a/b/c.bin", "d/b/c.bin").await.unwrap();
+        store.delete("a/b/c.bin").await.unwrap();
+        store.delete("a/b/c.bin").await.unwrap();
+        assert_eq!(store.size("a/b/c.bin").await, Err(AssetError::NotFound));
+        assert_eq!(all(&store, "d/b/c.bin").await.unwrap(), bytes);
+        let mut upload = store.begin("x").await.unwrap();
+        upload.write(b"never").await.unwrap();
+        upload.abandon().await;
+        assert_eq!(store.size("x").await, Err(AssetError::NotFound));
+        let mut upload = store.begin("y/z").await.unwrap();
+        upload.write(b"killed").await.unwrap();
+        std::mem::forget(upload);
+        let left = directory.path().join("new/y/z#1");
+        assert!(left.exists());
+        store.delete("y/z").await.unwrap();
+        assert!(!left.exists());
+        assert_eq!(store.signed_url("d/b/c.bin", TIME).await, Ok(None));
+    }
+}

@@ -1,0 +1,188 @@
+//! Backups of systems (contract 03 §11.3): the rows are the list; the objects they name are elsewhere. Whoever removes
+//! a row enqueues the deletion of its object in the same transaction ([`bury`]).
+
+use crate::{
+    StoreError, Tx,
+    jobs::{self, NewJob},
+    organizations::subtree_column,
+    sql::{On, Q},
+    time::TsCodec,
+};
+use bailiwick_domain::{JobId, OrgId, OrgType, SystemId, Ts};
+use serde_json::json;
+use sqlx::FromRow;
+use uuid::Uuid;
+
+/// Kind of the jobs that delete objects: payload `{"keys":[…]}`.
+pub const DELETION: &str = "asset.delete";
+/// Objects of one job.
+const KEYS_OF_A_JOB: usize = 200;
+
+macro_rules! columns {
+    () => {
+        "SELECT id, system_id, organization_id, object_key, filename, size, sha256, mimetype, uploaded_at, \
+         uploaded_from FROM backups "
+    };
+}
+
+pub(crate) const LIST: &str = concat!(columns!(), "WHERE system_id = ? ORDER BY uploaded_at DESC, id DESC");
+pub(crate) const GET: &str = concat!(columns!(), "WHERE id = ?");
+pub(crate) const BY_OBJECT: &str = concat!(columns!(), "WHERE object_key = ?");
+pub(crate) const INSERT: &str = "INSERT INTO backups (id, system_id, organization_id, object_key, filename, size, sha256, \
+     mimetype, uploaded_at, uploaded_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+pub(crate) const REMOVE: &str = "DELETE FROM backups WHERE id = ?";
+pub(crate) const USED: &str =
+    "SELECT CAST(COALESCE(SUM(size), 0) AS bigint) FROM backups WHERE organization_id = ?";
+pub(crate) const HOLD_ORGANIZATION: &str =
+    "SELECT id FROM organizations WHERE id = ? [[FOR NO KEY UPDATE||]]";
+
+/// A stored backup.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Backup {
+    /// UUIDv7 with suffix.
+    pub id: String,
+    /// Whose.
+    pub system_id: SystemId,
+    /// Organization of the system.
+    pub organization_id: OrgId,
+    /// Where the bytes are.
+    pub object_key: String,
+    /// Cleaned name of the file.
+    pub filename: String,
+    /// Bytes.
+    pub size: i64,
+    /// Digest in hexadecimal.
+    pub sha256: String,
+    /// As the system called it.
+    pub mimetype: String,
+    /// When.
+    pub uploaded_at: Ts,
+    /// Address it came from.
+    pub uploaded_from: String,
+}
+
+#[derive(FromRow)]
+struct Row {
+    id: String,
+    system_id: Uuid,
+    organization_id: Uuid,
+    object_key: String,
+    filename: String,
+    size: i64,
+    sha256: String,
+    mimetype: String,
+    uploaded_at: TsCodec,
+    uploaded_from: String,
+}
+
+impl From<Row> for Backup {
+    fn from(r: Row) -> Backup {
+        Backup {
+            id: r.id,
+            system_id: SystemId(r.system_id),
+            organization_id: OrgId(r.organization_id),
+            object_key: r.object_key,
+            filename: r.filename,
+            size: r.size,
+            sha256: r.sha256,
+            mimetype: r.mimetype,
+            uploaded_at: r.uploaded_at.0,
+            uploaded_from: r.uploaded_from,
+        }
+    }
+}
+
+/// The backups of a system, the newest first. Pruning keeps them few.
+pub async fn list(on: impl Into<On<'_>>, system: SystemId) -> Result<Vec<Backup>, StoreError> {
+    let rows: Vec<Row> = Q::new(LIST).bind(system).all(on).await?;
+    Ok(rows.into_iter().map(Backup::from).collect())
+}
+
+/// A backup of a system.
+pub async fn get(on: impl Into<On<'_>>, system: SystemId, id: &str) -> Result<Option<Backup>, StoreError> {
+    let row: Option<Row> = Q::new(GET).bind(id).optional(on).await?;
+    Ok(row.map(Backup::from).filter(|backup| backup.system_id == system))
+}
+
+/// The backup whose bytes are under this key.
+pub async fn by_object(on: impl Into<On<'_>>, key: &str) -> Result<Option<Backup>, StoreError> {
+    let row: Option<Row> = Q::new(BY_OBJECT).bind(key).optional(on).await?;
+    Ok(row.map(Backup::from))
+}
+
+/// Adds a backup whose object is there.
+pub async fn insert(tx: &mut Tx, backup: &Backup) -> Result<(), StoreError> {
+    Q::new(INSERT)
+        .bind(&backup.id)
+        .bind(backup.system_id)
+        .bind(backup.organization_id)
+        .bind(&backup.object_key)
+        .bind(&backup.filename)
+        .bind(backup.size)
+        .bind(&backup.sha256)
+        .bind(&backup.mimetype)
+        .bind(backup.uploaded_at)
+        .bind(&backup.uploaded_from)
+        .run(tx)
+        .await?;
+    Ok(())
+}
+
+/// Removes a row; its object is the caller's to [`bury`]. False when a rival was faster.
+pub async fn remove(tx: &mut Tx, id: &str) -> Result<bool, StoreError> {
+    Ok(Q::new(REMOVE).bind(id).run(tx).await? > 0)
+}
+
+/// Bytes of all backups of an organization.
+pub async fn used(on: impl Into<On<'_>>, organization: OrgId) -> Result<i64, StoreError> {
+    let used: Option<(i64,)> = Q::new(USED).bind(organization).optional(on).await?;
+    Ok(used.map_or(0, |(bytes,)| bytes))
+}
+
+/// Holds the organization, so that its quota is not passed by two at once; false when it is gone.
+pub async fn hold_organization(tx: &mut Tx, organization: OrgId) -> Result<bool, StoreError> {
+    let held: Option<(Uuid,)> = Q::new(HOLD_ORGANIZATION).bind(organization).optional(tx).await?;
+    Ok(held.is_some())
+}
+
+/// Where the bytes of a whole subtree are: for its destruction.
+pub async fn objects_below(
+    tx: &mut Tx,
+    organization: OrgId,
+    org_type: OrgType,
+) -> Result<Vec<String>, StoreError> {
+    let column = subtree_column(org_type, "organization_id");
+    let sql = format!(
+        "SELECT b.object_key FROM backups b JOIN systems s ON s.id = b.system_id WHERE s.{column} = ?"
+    );
+    let keys: Vec<(String,)> = Q::new(&sql).bind(organization).all(tx).await?;
+    Ok(keys.into_iter().map(|(key,)| key).collect())
+}
+
+/// Enqueues the deletion of objects nobody refers to any more.
+pub async fn bury(
+    tx: &mut Tx,
+    keys: &[String],
+    at: Ts,
+    mut fresh: impl FnMut() -> JobId,
+) -> Result<(), StoreError> {
+    for keys in keys.chunks(KEYS_OF_A_JOB) {
+        let job = NewJob {
+            id: fresh(),
+            kind: DELETION,
+            key: None,
+            payload: json!({"keys": keys}),
+            next_at: at,
+            at,
+        };
+        jobs::enqueue(tx, job).await?;
+    }
+    Ok(())
+}
+
+/// Enqueues the deletion of one object for later: of an upload that may never end. Again for the same object replaces
+/// it, [`jobs::forget`] drops it.
+pub async fn bury_later(tx: &mut Tx, id: JobId, key: &str, next_at: Ts, at: Ts) -> Result<(), StoreError> {
+    let payload = json!({"keys": [key]});
+    jobs::enqueue(tx, NewJob { id, kind: DELETION, key: Some(key.to_owned()), payload, next_at, at }).await
+}
