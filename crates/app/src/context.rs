@@ -12,6 +12,7 @@ use crate::{
     inventory, links,
     mail::{self, Outbox},
     passwords::Passwords,
+    retention,
     settings::Settings,
 };
 use bailiwick_domain::{Clock, Entropy, Error, Result, Ts, UserId, id::uuid_v7};
@@ -144,6 +145,7 @@ impl App {
         auth::start_purging(self);
         inventory::start_worker(self);
         links::start_monitor(self);
+        retention::start(self);
         mail::start_worker(self);
         backups::start_worker(self);
         alerting::start_background(self);

@@ -24,6 +24,7 @@ pub mod mail;
 pub mod oidc;
 pub mod organizations;
 pub mod passwords;
+pub mod retention;
 pub mod roles;
 pub mod settings;
 pub mod systems;

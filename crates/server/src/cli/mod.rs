@@ -7,6 +7,7 @@ pub mod demo;
 pub mod inventory;
 pub mod openapi;
 pub mod owner;
+pub mod retention;
 pub mod serve;
 pub mod token;
 pub mod wire;
@@ -82,6 +83,8 @@ pub enum Command {
     /// Look after inventory documents that could not be used
     #[command(subcommand)]
     Inventory(InventoryCommand),
+    /// Remove what has been kept long enough, as the service does every hour
+    Retention(RetentionArgs),
     /// Fill the database with a realistic made-up tree
     Demo(DemoArgs),
     /// Print shell completions
@@ -177,6 +180,14 @@ pub struct ReplayArgs {
     /// Only the entry with this number [default: all]
     #[arg(long, value_name = "NUMBER")]
     pub entry: Option<i64>,
+}
+
+/// `bailiwick retention`
+#[derive(Clone, Copy, Debug, Args)]
+pub struct RetentionArgs {
+    /// Only count what would be removed
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// `bailiwick demo`

@@ -1,6 +1,6 @@
 //! Commands that need the running parts: database, use cases, HTTP.
 
-use super::{Command, UserCommand, audit, demo, fail, inventory, openapi, owner, serve, token};
+use super::{Command, UserCommand, audit, demo, fail, inventory, openapi, owner, retention, serve, token};
 use crate::{
     config::{self, Config, DatabaseUrl},
     ports::{SystemClock, SystemEntropy},
@@ -23,6 +23,9 @@ pub fn run(command: Command, config: Config) -> ExitCode {
         Command::Audit(args) => with_app(&config, move |app| async move { audit::run(&app, args).await }),
         Command::Inventory(command) => {
             with_app(&config, move |app| async move { inventory::run(&app, command).await })
+        }
+        Command::Retention(args) => {
+            with_app(&config, move |app| async move { retention::run(&app, args).await })
         }
         Command::Demo(args) => with_app(&config, move |app| async move { demo::run(&app, args).await }),
         // `cli::run` answers these before a configuration is needed.

@@ -9,6 +9,7 @@ pub mod diffs;
 pub mod queue;
 pub mod reads;
 pub mod records;
+pub mod retention;
 mod senders;
 pub mod timeline;
 

@@ -1,0 +1,123 @@
+//! Retention (contract 03 §10): the first run five minutes after the start, then one each hour, by one process of all.
+//! Everything goes in small transactions between which documents are taken and processed as ever; a run that is cut off
+//! is simply done again.
+
+mod pass;
+mod tiers;
+
+use crate::App;
+use bailiwick_domain::{Result, Ts};
+use bailiwick_store::{inventory::retention, leases};
+use pass::{Pass, Way};
+use std::time::{Duration, Instant};
+use tiers::Tiers;
+
+const LEASE: &str = "retention";
+/// Longest time the work of a process that has died waits for another one. A run renews it again and again.
+const LEASE_TIME: Duration = Duration::from_secs(300);
+/// From the start to the first run.
+const FIRST: Duration = Duration::from_secs(300);
+/// From one run to the next.
+const EVERY: Duration = Duration::from_secs(3600);
+/// How often a process looks whether a run is due: another one may have done it or died.
+const LOOK: Duration = Duration::from_secs(60);
+
+/// What a run does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Inventory records thinned out.
+    pub records: u64,
+    /// Inventory alerts ended because they are 30 days old.
+    pub alerts_ended: u64,
+    /// Inventory alerts removed 30 days after their end.
+    pub alerts_removed: u64,
+    /// Documents removed 30 days after they were put aside.
+    pub quarantined: u64,
+}
+
+/// Starts the runs on the application's tracker.
+pub fn start(app: &App) {
+    let (app, stop) = (app.clone(), app.stop.clone());
+    let tracker = app.tasks.clone();
+    tracker.spawn(async move {
+        let mut pause = FIRST;
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = stop.cancelled() => return,
+            }
+            pause = LOOK;
+            if let Err(e) = run_if_due(&app).await {
+                tracing::warn!(error = %e, "retention failed and is tried again");
+            }
+        }
+    });
+}
+
+/// What a whole run would do now; changes nothing.
+pub async fn dry_run(app: &App) -> Result<Figures> {
+    let mut pass = Pass::new(app, Way::Count)?;
+    pass.thin_all().await?;
+    pass.sweep().await?;
+    Ok(pass.figures)
+}
+
+/// A run over everything, due or not. None when another process is at it.
+pub async fn run(app: &App) -> Result<Option<Figures>> {
+    under_lease(app, None).await
+}
+
+/// A run if an hour has passed since the last one. None when none is due or another process is at it. Looks only at
+/// what has grown too old since the last one.
+pub async fn run_if_due(app: &App) -> Result<Option<Figures>> {
+    let is_due = |next_at: Option<Ts>| next_at.is_none_or(|at| at <= app.now());
+    if !is_due(retention::state(&app.db).await?.next_at) || !take(app).await? {
+        return Ok(None);
+    }
+    // Another one may have been faster.
+    let state = retention::state(&app.db).await?;
+    if !is_due(state.next_at) {
+        leases::release(&app.db, LEASE, app.instance()).await?;
+        return Ok(None);
+    }
+    under_lease(app, state.thinned_to).await
+}
+
+/// Takes or renews the lease.
+async fn take(app: &App) -> Result<bool> {
+    let now = app.now();
+    Ok(leases::take(&app.db, LEASE, app.instance(), now, now.plus(LEASE_TIME)).await?)
+}
+
+async fn under_lease(app: &App, since: Option<Ts>) -> Result<Option<Figures>> {
+    if !take(app).await? {
+        return Ok(None);
+    }
+    let started = Instant::now();
+    let outcome = work(app, since).await;
+    // Whatever has happened, nobody need wait for the end of the lease.
+    leases::release(&app.db, LEASE, app.instance()).await?;
+    let figures = outcome?;
+    if let Some(figures) = &figures {
+        let Figures { records, alerts_ended, alerts_removed, quarantined } = *figures;
+        let millis = started.elapsed().as_millis();
+        tracing::info!(records, alerts_ended, alerts_removed, quarantined, millis, "retention");
+    }
+    Ok(figures)
+}
+
+/// None: cut off by the end of the process, or by another one that has taken over.
+async fn work(app: &App, since: Option<Ts>) -> Result<Option<Figures>> {
+    let mut pass = Pass::new(app, Way::Remove)?;
+    let is_whole = match since {
+        Some(since) => pass.thin_since(Tiers::at(since)?).await?,
+        None => pass.thin_all().await?,
+    };
+    if !is_whole || !pass.sweep().await? {
+        return Ok(None);
+    }
+    let mut tx = app.db.begin_relaxed().await?;
+    retention::set_state(&mut tx, pass.now.plus(EVERY), pass.now).await?;
+    tx.commit().await?;
+    Ok(Some(pass.figures))
+}

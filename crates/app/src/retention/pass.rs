@@ -1,0 +1,165 @@
+//! One run, step by step. Every step leaves the database as if it had been the last.
+
+use super::{
+    Figures,
+    tiers::{Thinning, Tiers},
+};
+use crate::App;
+use bailiwick_domain::{Result, SystemId, Ts};
+use bailiwick_store::inventory::retention;
+use std::{collections::BTreeSet, time::Duration};
+use uuid::Uuid;
+
+/// Systems or records looked at by one statement.
+const LOOK_AT: i64 = 500;
+/// Records of a system read by one statement.
+const READ: usize = 256;
+/// Records that are removed by one transaction, about.
+const RECORDS: usize = 128;
+/// Rows of other kinds that are removed by one transaction.
+const ROWS: i64 = 500;
+/// Alerts end at that age, are forgotten that long after their end, and so are documents put aside.
+const THIRTY_DAYS: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// What to do with what is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    Count,
+    Remove,
+}
+
+#[derive(Debug)]
+pub(super) struct Pass<'a> {
+    app: &'a App,
+    way: Way,
+    /// The moment that ages are counted from, the same in all steps.
+    pub(super) now: Ts,
+    tiers: Tiers,
+    /// Records to go, with their systems.
+    gone: Vec<(SystemId, i64)>,
+    pub(super) figures: Figures,
+}
+
+impl<'a> Pass<'a> {
+    pub(super) fn new(app: &'a App, way: Way) -> Result<Pass<'a>> {
+        let now = app.now();
+        let (tiers, figures) = (Tiers::at(now)?, Figures::default());
+        Ok(Pass { app, way, now, tiers, gone: Vec::new(), figures })
+    }
+
+    /// Whether to go on: not when the process is to end or another one has taken over.
+    async fn goes_on(&self) -> Result<bool> {
+        Ok(!self.app.stop.is_cancelled() && (self.way == Way::Count || super::take(self.app).await?))
+    }
+
+    /// Thins the records of all systems; false when cut off.
+    pub(super) async fn thin_all(&mut self) -> Result<bool> {
+        let mut after = SystemId(Uuid::nil());
+        while self.goes_on().await? {
+            let systems = retention::systems(&self.app.db, after, LOOK_AT).await?;
+            let Some(last) = systems.last() else {
+                self.flush().await?;
+                return Ok(true);
+            };
+            after = *last;
+            for system in systems {
+                self.thin(system).await?;
+            }
+        }
+        Ok(false)
+    }
+
+    /// Thins the records of systems that have one which has come of another age since an earlier run; nothing else can
+    /// have become superfluous. False when cut off.
+    pub(super) async fn thin_since(&mut self, earlier: Tiers) -> Result<bool> {
+        for (from, before) in self.tiers.passed_since(earlier) {
+            // Ids begin at 1.
+            let mut after = (from, 0);
+            loop {
+                if !self.goes_on().await? {
+                    return Ok(false);
+                }
+                let records = retention::created(&self.app.db, after, before, LOOK_AT).await?;
+                let Some((at, id, _)) = records.last() else { break };
+                after = (*at, *id);
+                let systems: BTreeSet<SystemId> = records.into_iter().map(|record| record.2).collect();
+                for system in systems {
+                    self.thin(system).await?;
+                }
+            }
+        }
+        self.flush().await?;
+        Ok(true)
+    }
+
+    /// Finds what is superfluous of a system's records.
+    async fn thin(&mut self, system: SystemId) -> Result<()> {
+        let mut thinning = Thinning::new(self.tiers);
+        let (mut after, mut is_over) = (0, false);
+        while !is_over {
+            let limit = i64::try_from(READ).unwrap_or(i64::MAX);
+            let records = retention::records(&self.app.db, system, after, limit).await?;
+            is_over = records.len() < READ;
+            for (id, created_at) in records {
+                after = id;
+                if thinning.is_over(created_at) {
+                    is_over = true;
+                    break;
+                }
+                self.gone.extend(thinning.next(id, created_at).map(|id| (system, id)));
+            }
+            if self.gone.len() >= RECORDS {
+                self.flush().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes or counts what was found so far.
+    async fn flush(&mut self) -> Result<()> {
+        for chunk in std::mem::take(&mut self.gone).chunks(RECORDS) {
+            let ids: Vec<i64> = chunk.iter().map(|gone| gone.1).collect();
+            if self.way == Way::Count {
+                self.figures.records += retention::count_records(&self.app.db, &ids).await?;
+                continue;
+            }
+            let systems: BTreeSet<SystemId> = chunk.iter().map(|gone| gone.0).collect();
+            let systems: Vec<SystemId> = systems.into_iter().collect();
+            let mut tx = self.app.db.begin_relaxed().await?;
+            let removed = retention::remove_records(&mut tx, &ids).await?;
+            if removed > 0 {
+                retention::remove_bases(&mut tx, &systems).await?;
+            }
+            tx.commit().await?;
+            self.figures.records += removed;
+        }
+        Ok(())
+    }
+
+    /// Everything else that has its time; false when cut off.
+    pub(super) async fn sweep(&mut self) -> Result<bool> {
+        let (db, now) = (&self.app.db, self.now);
+        let limit = now.minus(THIRTY_DAYS);
+        if self.way == Way::Count {
+            self.figures.alerts_ended = retention::count_ending_alerts(db, limit).await?;
+            let raised = limit.minus(THIRTY_DAYS);
+            self.figures.alerts_removed = retention::count_old_alerts(db, limit, raised).await?;
+            self.figures.quarantined = retention::count_quarantined(db, limit).await?;
+            return Ok(true);
+        }
+        while self.goes_on().await? {
+            let mut tx = db.begin_relaxed().await?;
+            let ended = retention::end_alerts(&mut tx, limit, now, ROWS).await?;
+            let removed = retention::remove_alerts(&mut tx, limit, ROWS).await?;
+            let quarantined = retention::remove_quarantined(&mut tx, limit, ROWS).await?;
+            tx.commit().await?;
+            self.figures.alerts_ended += ended;
+            self.figures.alerts_removed += removed;
+            self.figures.quarantined += quarantined;
+            if ended + removed + quarantined == 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}

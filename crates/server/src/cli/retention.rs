@@ -1,0 +1,24 @@
+//! `bailiwick retention`
+
+use super::{RetentionArgs, print};
+use bailiwick_app::{App, retention};
+
+/// Removes what has been kept long enough, or counts it.
+pub async fn run(app: &App, args: RetentionArgs) -> Result<(), String> {
+    let figures = if args.dry_run {
+        retention::dry_run(app).await.map_err(|e| e.to_string())?
+    } else {
+        let done = retention::run(app).await.map_err(|e| e.to_string())?;
+        done.ok_or("another process is at it")?
+    };
+    let would = if args.dry_run { "would be " } else { "" };
+    for (count, what, done) in [
+        (figures.records, "inventory records", "thinned out"),
+        (figures.alerts_ended, "inventory alerts", "ended"),
+        (figures.alerts_removed, "inventory alerts", "removed"),
+        (figures.quarantined, "documents put aside", "removed"),
+    ] {
+        print(&format!("{count} {what} {would}{done}\n"));
+    }
+    Ok(())
+}
