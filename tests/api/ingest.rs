@@ -13,6 +13,7 @@ use std::{io::Write, time::Duration};
 mod changes;
 mod documents;
 mod reads;
+mod retention;
 mod storage;
 
 const NS8: &[u8] = include_bytes!("../../crates/inventory/tests/data/inventory-ns8.json");

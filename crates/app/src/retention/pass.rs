@@ -47,9 +47,9 @@ impl<'a> Pass<'a> {
         Ok(Pass { app, way, now, tiers, gone: Vec::new(), figures })
     }
 
-    /// Whether to go on: not when the process is to end or another one has taken over.
+    /// Whether to go on: not when the process is to end or another one has taken over. Counting harms nobody.
     async fn goes_on(&self) -> Result<bool> {
-        Ok(!self.app.stop.is_cancelled() && (self.way == Way::Count || super::take(self.app).await?))
+        Ok(self.way == Way::Count || (!self.app.stop.is_cancelled() && super::take(self.app).await?))
     }
 
     /// Thins the records of all systems; false when cut off.

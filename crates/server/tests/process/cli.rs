@@ -75,3 +75,17 @@ async fn further_owners_come_from_the_command_line() {
     assert_eq!(again.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&again.stderr).contains("already_exists"), "{again:?}");
 }
+
+#[test]
+fn retention_counts_or_removes_and_says_how_much() {
+    let dir = directory();
+    let counted = run(dir.path(), &["retention", "--dry-run"]);
+    assert!(counted.status.success(), "{counted:?}");
+    let said = text(&counted);
+    assert!(
+        said.starts_with("0 inventory records would be thinned out\n") && said.lines().count() == 4,
+        "{said}"
+    );
+    let done = run(dir.path(), &["retention"]);
+    assert!(text(&done).starts_with("0 inventory records thinned out\n"), "{done:?}");
+}
