@@ -17,19 +17,18 @@ static API_VERSION: HeaderName = HeaderName::from_static("api-version");
 pub async fn frame(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let context = context(&app, &request);
     let is_provider = is_provider_path(request.uri().path());
-    let span = tracing::debug_span!("request", id = %context.request_id, method = %request.method(), path = shown(request.uri().path()));
+    let span = tracing::debug_span!("request", id = %context.request_id, method = %request.method(), path = loggable(request.uri().path()));
     request.extensions_mut().insert(context.clone());
     let mut response = next.run(request).instrument(span).await;
     complete(&app, response.headers_mut(), &context.request_id, is_provider);
     response
 }
 
-/// A path for the log: the token of a link to a backup opens it, so it is left out.
-fn shown(path: &str) -> String {
-    match path.split_once("/downloads/") {
-        Some((base, _)) => format!("{base}/downloads/…"),
-        None => path.to_owned(),
-    }
+/// A path for the log: what follows the name of a page that a mailed link leads to is a secret.
+fn loggable(path: &str) -> &str {
+    const SECRET_BEHIND: [&str; 3] = ["/new-password/", "/confirm-address/", "/downloads/"];
+    let end = SECRET_BEHIND.iter().find_map(|name| path.find(name).map(|at| at + name.len()));
+    end.and_then(|end| path.get(..end)).unwrap_or(path)
 }
 
 /// Whose request it is, before anything is known of the caller.

@@ -25,6 +25,15 @@ pub fn contains_pattern(text: &str) -> String {
     pattern
 }
 
+/// The beginning of the folded text, short enough for an index: what lies behind does not matter for an order.
+pub fn fold_start(text: &str) -> String {
+    let mut key = fold(text);
+    if let Some((end, _)) = key.char_indices().nth(255) {
+        key.truncate(end);
+    }
+    key
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -187,13 +187,18 @@ fn is_break(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// What the server says of the account (RFC 4954) or of the protection is the operator's to mend, not the end of the
-/// message.
+/// Only what the server says for good of the recipient or of the message ends it (RFC 5321 §4.2.3, RFC 3463). Whatever
+/// else is permanent (no service, no relaying, the account, a policy) is the operator's to mend, and the mail waits.
 fn judge(error: &lettre::transport::smtp::Error) -> MailError {
-    const OURS: [u16; 7] = [523, 524, 530, 534, 535, 538, 432];
     let text = error.to_string();
-    let is_ours = error.status().is_some_and(|code| OURS.contains(&u16::from(code)));
-    if error.is_permanent() && !is_ours { MailError::Refused(text) } else { MailError::Delayed(text) }
+    let code = error.status().map(u16::from);
+    let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    let is_final = match code {
+        Some(550..=553 | 556) => !says(&["5.3.", "5.4.", "5.7.", "relay"]),
+        Some(554 | 555) => says(&["5.1.", "5.2.", "5.6."]),
+        _ => false,
+    };
+    if error.is_permanent() && is_final { MailError::Refused(text) } else { MailError::Delayed(text) }
 }
 
 #[cfg(test)]

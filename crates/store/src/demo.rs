@@ -12,7 +12,7 @@ use crate::{
 };
 use bailiwick_domain::{
     OrgId, Organization, System, SystemId, Ts, User, UserId,
-    fold::fold,
+    fold::{fold, fold_start},
     org::{Creator, Mark},
     validate::{Email, Vat, email},
 };
@@ -104,6 +104,7 @@ const ORGANIZATIONS: Columns<PlacedOrganization> = columns! { PlacedOrganization
     Text "name_key" = |r| fold(&r.organization.name);
     Text "description" = |r| &r.organization.description;
     Text "description_key" = |r| fold(&r.organization.description);
+    Text "description_order" = |r| fold_start(&r.organization.description);
     TextOrNull "vat" = |r| r.organization.vat.as_deref();
     TextOrNull "vat_key" = |r| r.organization.vat.as_deref().map(Vat::key_of);
     Json "custom_data" = |r| Value::Object(r.organization.custom_data.clone());

@@ -21,7 +21,7 @@ use crate::{
 };
 use bailiwick_domain::{
     OrgId, OrgType, Organization, Ts,
-    fold::fold,
+    fold::{fold, fold_start},
     org::{Creator, Mark},
     validate::Vat,
 };
@@ -50,13 +50,13 @@ pub(crate) const LOCK_PATH: &str = "SELECT id, type, p2, p3, eff_suspended_at, e
 pub(crate) const LOCK: &str =
     "SELECT name, description, vat, custom_data FROM organizations WHERE id = ? [[FOR NO KEY UPDATE||]]";
 pub(crate) const INSERT: &str = "INSERT INTO organizations (id, type, parent_id, p2, p3, name, name_key, description, \
-    description_key, vat, vat_key, custom_data, search_key, created_by, creator_user_id, creator_org_id, creator_key, \
-    created_at, updated_at, eff_suspended_at, eff_suspended_by, eff_deleted_at, eff_deleted_by) \
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    description_key, description_order, vat, vat_key, custom_data, search_key, created_by, creator_user_id, \
+    creator_org_id, creator_key, created_at, updated_at, eff_suspended_at, eff_suspended_by, eff_deleted_at, \
+    eff_deleted_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 pub(crate) const INSERT_COUNTS: &str =
     "INSERT INTO organization_counts (organization_id, systems, users) VALUES (?, 0, 0)";
 pub(crate) const UPDATE: &str = "UPDATE organizations SET name = ?, name_key = ?, description = ?, description_key = ?, \
-    vat = ?, vat_key = ?, custom_data = ?, search_key = ?, updated_at = ?, updated_by_org_id = ? WHERE id = ?";
+    description_order = ?, vat = ?, vat_key = ?, custom_data = ?, search_key = ?, updated_at = ?, updated_by_org_id = ? WHERE id = ?";
 pub(crate) const OWNER: &str = "SELECT id FROM organizations WHERE type = 'owner'";
 pub(crate) const ADD_USERS: &str =
     "UPDATE organization_counts SET users = users + ? WHERE organization_id = ?";
@@ -302,6 +302,7 @@ pub async fn insert(
         .bind(fold(&new.name))
         .bind(&new.description)
         .bind(fold(&new.description))
+        .bind(fold_start(&new.description))
         .bind(new.vat.as_ref().map(Vat::as_str))
         .bind(new.vat.as_ref().map(Vat::key))
         .bind(Value::Object(new.custom_data.clone()))
@@ -368,6 +369,7 @@ pub async fn update(tx: &mut Tx, target: &Granted<OrgId>, change: &Change) -> Re
         .bind(fold(&change.name))
         .bind(&change.description)
         .bind(fold(&change.description))
+        .bind(fold_start(&change.description))
         .bind(change.vat.as_str())
         .bind(change.vat.key())
         .bind(Value::Object(change.custom_data.clone()))

@@ -176,3 +176,24 @@ api_test!(states_are_inherited, |t| async move {
     let path = format!("/api/customers/{}", late["id"].as_str().unwrap());
     put(&t, &owner, &path, body).await.expect(200);
 });
+
+api_test!(rule_02_10_a_long_description_is_kept_sorted_and_found, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    // Text that no database can compress into an index entry.
+    let noise: String = (0..400).map(|_| uuid::Uuid::new_v4().simple().to_string()).collect();
+    for (name, description) in [("long", format!("b {noise} needle")), ("short", "a".to_owned())] {
+        let body = json!({"name": name, "description": description, "custom_data": {"vat": name},
+            "created_by_organization_id": tree.distributor});
+        t.post("/api/customers").bearer(&owner.token).json(body).send().await.expect(201);
+    }
+    let found = t.get("/api/customers?sort_by=description&search=NEEDLE").bearer(&owner.token).send().await;
+    assert_eq!(found.expect(200).data()["customers"][0]["name"], "long");
+    let found =
+        t.get("/api/organizations?search=needle").bearer(&owner.token).send().await.expect(200).data();
+    assert_eq!(found["pagination"]["total_count"], 1);
+    let sorted = t.get("/api/customers?sort_by=description&search=s").bearer(&owner.token).send().await;
+    let sorted = sorted.expect(200).data();
+    let names: Vec<_> = sorted["customers"].as_array().unwrap().iter().map(|c| c["name"].clone()).collect();
+    assert!(!names.is_empty());
+});

@@ -288,3 +288,19 @@ api_test!(rule_01_30_rule_03_10_every_order_is_total_and_pages_are_stable, |t| a
     let first = get(&t, &owner, "?page=x&page_size=0").await.data();
     assert_eq!((&first["pagination"]["page"], &first["pagination"]["page_size"]), (&json!(1), &json!(50)));
 });
+
+api_test!(a_thousand_values_of_one_filter_are_one_question, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    made(&t, &owner, tree.customer, "S").await;
+    for (value, found) in [
+        ("status=active", 0),
+        ("status=unknown", 1),
+        ("version=1.0", 0),
+        ("version=ns8:1.0", 0),
+        ("type=ns8", 0),
+    ] {
+        let query = vec![value; 1000].join("&");
+        assert_eq!(count(&t, &owner, &format!("?{query}")).await, found, "{value}");
+    }
+});

@@ -24,14 +24,22 @@ struct Keys {
     texts: &'static [&'static str],
     /// Each value counts, whatever it is.
     lists: &'static [&'static str],
+    /// Whether organizations can stand for what is below them too.
+    hierarchy: bool,
 }
 
-const DISTRIBUTORS: Keys = Keys { texts: &["search"], lists: &["status", "created_by"] };
-const BELOW: Keys = Keys { texts: &["search"], lists: &["status", "created_by", "organization_id"] };
-const USERS: Keys = Keys { texts: &["search"], lists: &["status", "organization_id", "role", "created_by"] };
+const DISTRIBUTORS: Keys = Keys { texts: &["search"], lists: &["status", "created_by"], hierarchy: false };
+const BELOW: Keys =
+    Keys { texts: &["search"], lists: &["status", "created_by", "organization_id"], hierarchy: true };
+const USERS: Keys = Keys {
+    texts: &["search"],
+    lists: &["status", "organization_id", "role", "created_by"],
+    hierarchy: false,
+};
 const SYSTEMS: Keys = Keys {
     texts: &["search", "name", "system_key"],
     lists: &["type", "version", "status", "created_by", "organization_id"],
+    hierarchy: true,
 };
 
 fn asked(params: &Params, keys: &Keys) -> Asked {
@@ -39,7 +47,7 @@ fn asked(params: &Params, keys: &Keys) -> Asked {
     let lists = keys.lists.iter().flat_map(|key| params.many(key).into_iter().map(|value| (*key, value)));
     let mut filters: Vec<_> = texts.chain(lists).map(|(key, value)| (key.to_owned(), value)).collect();
     let hierarchy = "include_hierarchy";
-    if keys.lists.contains(&"organization_id") && params.is_true(hierarchy) {
+    if keys.hierarchy && params.is_true(hierarchy) {
         filters.push((hierarchy.to_owned(), "true".to_owned()));
     }
     Asked { format: params.one("format").unwrap_or_default().to_owned(), filters }

@@ -5,6 +5,7 @@ use crate::{
     manage::{self, api_keys, avatars},
     wire::{api_keys as keys, roles, session as wire, third_party},
 };
+use std::time::Duration;
 
 pub(super) fn rows() -> Vec<Route> {
     use Credential::{Provider, Public, Session, User};
@@ -40,6 +41,8 @@ pub(super) fn rows() -> Vec<Route> {
             .gives::<wire::InfoChanged>(),
         put("/me/avatar", "putOwnAvatar")
             .extra()
+            // 30 s for the body, then the decoder.
+            .answers_within(Duration::from_secs(60))
             .credential(User)
             .takes_file("avatar")
             .gives::<wire::AvatarOutput>()

@@ -11,6 +11,7 @@ use crate::{
     },
 };
 use bailiwick_policy::Permission::{DestroyUsers, ManageUsers, ReadUsers};
+use std::time::Duration;
 
 pub(super) fn rows() -> Vec<Route> {
     let mut rows = vec![
@@ -68,6 +69,8 @@ pub(super) fn rows() -> Vec<Route> {
             .to(users::filters),
         put("/users/{id}/avatar", "putUserAvatar")
             .extra()
+            // 30 s for the body, then the decoder.
+            .answers_within(Duration::from_secs(60))
             .needs(&[ManageUsers])
             .not_self()
             .takes_file("avatar")

@@ -235,6 +235,9 @@ pub async fn revoke(app: &App, caller: &Caller, ctx: &RequestContext, id: Option
     Ok(tx.commit().await?)
 }
 
+/// The words of events that a list can ask for.
+const EVENTS: [&str; 4] = ["created", "revoked", "auth_failed", "rate_limited"];
+
 /// What a list of events asks for.
 #[derive(Clone, Debug)]
 pub struct HistoryQuery {
@@ -249,7 +252,8 @@ pub struct HistoryQuery {
 /// One page of what happened to the caller's keys, the newest first.
 pub async fn history(app: &App, caller: &Caller, query: HistoryQuery) -> Result<Page<Recorded>> {
     let filter = Filter {
-        events: (!query.event.is_empty()).then_some(query.event),
+        events: (!query.event.is_empty())
+            .then(|| query.event.into_iter().filter(|word| EVENTS.contains(&word.as_str())).collect()),
         keys: listing::ids(&query.api_key_id),
     };
     Ok(events::of_user(&app.db, identity(caller)?.user_id, &filter, query.page).await?)

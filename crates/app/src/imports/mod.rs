@@ -181,15 +181,14 @@ pub fn allow(caller: &Caller, kind: Kind) -> Result<()> {
 /// Checks a file against the present state and keeps it for its confirmation. Changes nothing else.
 pub async fn validate(app: &App, caller: &Caller, kind: Kind, file: Vec<u8>) -> Result<Preview> {
     allow(caller, kind)?;
-    let (rows, packed, size) = {
-        let _turn = turn(&READING).await?;
-        let read = move || -> Result<_> {
-            let rows = csv::read(&file, kind.columns())?;
-            let packed = zstd::bulk::compress(&file, 1).map_err(Error::internal)?;
-            Ok((rows, packed, file.len()))
-        };
-        app.tasks.spawn_blocking(read).await.map_err(Error::internal)??
+    // Held until the end: what is examined takes several times the memory of the file.
+    let _turn = turn(&READING).await?;
+    let read = move || -> Result<_> {
+        let rows = csv::read(&file, kind.columns())?;
+        let packed = zstd::bulk::compress(&file, 1).map_err(Error::internal)?;
+        Ok((rows, packed, file.len()))
     };
+    let (rows, packed, size) = app.tasks.spawn_blocking(read).await.map_err(Error::internal)??;
     let examined = examine(app, caller, kind, &rows, &Resolutions::new()).await?;
     let import_id = session::keep(app, caller, kind, packed, size).await?;
     Ok(Preview { import_id, rows: examined.into_iter().map(|e| e.row).collect() })

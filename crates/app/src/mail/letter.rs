@@ -68,11 +68,12 @@ pub enum Language {
 impl Language {
     /// The organization's: `custom_data.language`, Italian when it says nothing.
     pub fn of(organization: &Organization) -> Language {
-        let named = organization.custom_data.get("language").and_then(Value::as_str).unwrap_or_default();
-        match named.trim() {
-            "" => Language::Italian,
-            named if named.eq_ignore_ascii_case("it") => Language::Italian,
-            _ => Language::English,
+        match organization.custom_data.get("language") {
+            None | Some(Value::Null) => Language::Italian,
+            Some(Value::String(named)) if matches!(named.trim().to_ascii_lowercase().as_str(), "" | "it") => {
+                Language::Italian
+            }
+            Some(_) => Language::English,
         }
     }
 

@@ -37,6 +37,10 @@ pub const PASSWORD_LINK: Duration = Duration::from_secs(3600);
 /// Life of a link that confirms an address (contract 01 §3.3).
 pub const ADDRESS_LINK: Duration = Duration::from_secs(7 * 86_400);
 
+/// Own changes of an address that are mailed within [`OWN_CHANGES_WINDOW`].
+const OWN_CHANGES: u64 = 5;
+const OWN_CHANGES_WINDOW: Duration = Duration::from_secs(3600);
+
 /// What this process keeps for sending mail.
 #[derive(Default)]
 pub struct Outbox {
@@ -129,6 +133,21 @@ pub(crate) async fn address_changed(
     }
     let token = link(app, tx, user, Purpose::Address, &new).await?;
     enqueue(app, tx, &Task::AddressLink { user, old, new, sealed: seal(app, &token)? }).await
+}
+
+/// Each own change of address sends two mails, one of them to whatever address was named: no more than a few an hour.
+///
+/// # Errors
+/// 429 until the oldest of them is an hour old.
+pub(crate) async fn check_own_changes(app: &App, tx: &mut Tx, user: UserId, now: Ts) -> Result<()> {
+    if !is_on(app) {
+        return Ok(());
+    }
+    let made = recovery::count_since(tx, user, Purpose::Address, now.minus(OWN_CHANGES_WINDOW)).await?;
+    if made < OWN_CHANGES {
+        return Ok(());
+    }
+    Err(Error::TooMany { retry_after: OWN_CHANGES_WINDOW })
 }
 
 /// A request for a new password; see [`Task::Forgotten`].

@@ -112,7 +112,7 @@ async fn work_off(app: &App) -> Result<u64> {
 /// What became of a try.
 enum Outcome {
     /// Sent.
-    Sent(Task),
+    Sent(Task, String),
     /// There is nothing to say any more.
     Pointless(&'static str),
     /// Later again.
@@ -126,7 +126,10 @@ async fn handle(app: &App, job: Option<&Job>) -> Result<()> {
     let task = serde_json::from_value::<Task>(job.payload.clone());
     let outcome = match task {
         Err(e) => Outcome::Never(format!("unreadable job: {e}")),
-        Ok(Task::Forgotten { name }) => return look_up(app, job, &name).await,
+        Ok(Task::Forgotten { name }) if job.attempts <= ATTEMPTS => match look_up(app, job, &name).await {
+            Err(e) if !matches!(e, Error::Unavailable { .. }) => Outcome::Again(e.to_string()),
+            done => return done,
+        },
         Ok(task) => match send(app, job, &task).await {
             Ok(outcome) => outcome,
             // The database is away: the lease ends by itself, the mail is not to blame.
@@ -152,9 +155,9 @@ async fn settle(app: &App, job: &Job, outcome: Outcome) -> Result<()> {
     let now = app.now();
     let mut tx = app.db.begin().await?;
     match outcome {
-        Outcome::Sent(task) => {
+        Outcome::Sent(task, to) => {
             if let Task::Welcome { user, generated_at, .. } = task {
-                note_mailed(&mut tx, user, generated_at).await?;
+                note_mailed(&mut tx, user, generated_at, &to).await?;
             }
             jobs::finish(&mut tx, job).await?;
             tracing::info!(job = %job.id, "mail sent");
@@ -180,11 +183,13 @@ async fn settle(app: &App, job: &Job, outcome: Outcome) -> Result<()> {
 }
 
 /// A sign-in with this password will show that the address is his (contract 01 §3.3).
-async fn note_mailed(tx: &mut bailiwick_store::Tx, user: UserId, generated_at: Ts) -> Result<()> {
-    let Some(held) = identities::get_for_login(tx, user).await? else { return Ok(()) };
+async fn note_mailed(tx: &mut bailiwick_store::Tx, user: UserId, generated_at: Ts, to: &str) -> Result<()> {
+    if identities::get_for_login(tx, user).await?.is_none() {
+        return Ok(());
+    }
     let password = identities::password(&mut *tx, user).await?;
     if password.and_then(|p| p.generated_at) == Some(generated_at) {
-        recovery::note_mailed(tx, user, Some(&held.email)).await?;
+        recovery::note_mailed(tx, user, Some(to)).await?;
     }
     Ok(())
 }
@@ -212,7 +217,7 @@ async fn send(app: &App, job: &Job, task: &Task) -> Result<Outcome> {
         Err(why) => return Ok(Outcome::Again(why.clone())),
     };
     Ok(match mailer.send(&letter).await {
-        Ok(()) => Outcome::Sent(task.clone()),
+        Ok(()) => Outcome::Sent(task.clone(), letter.to),
         Err(MailError::Delayed(why)) => Outcome::Again(why),
         Err(MailError::Refused(why)) => Outcome::Never(why),
     })

@@ -4,7 +4,7 @@ use super::{VAT, authorize};
 use crate::{App, audit, context::RequestContext};
 use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result, org::PromotedFrom};
 use bailiwick_policy::{Action, Caller};
-use bailiwick_store::organizations::{self, marks, promote as stored};
+use bailiwick_store::organizations::{self, destroy::hold_rows, marks, promote as stored};
 use serde_json::json;
 
 /// What a promotion did.
@@ -34,6 +34,8 @@ pub async fn promote(
     let seen = authorize(&app.db, caller, Action::Promote, FAMILY, id).await?.id();
     let now = app.now();
     let mut tx = app.db.begin().await?;
+    // People who move and systems that speak hold their own rows first.
+    hold_rows(&mut tx, seen, FAMILY).await?;
     let held = marks::hold_subtree(&mut tx, seen).await?.ok_or_else(missing)?;
     // What was decided above may have changed before the rows were held.
     let target = authorize(&mut tx, caller, Action::Promote, FAMILY, id).await?;

@@ -63,6 +63,7 @@ pub async fn change_own_info(
     audit::record(&mut tx, change.at, caller, ctx, event).await?;
     if before.email != after.email {
         keep_previous(&mut tx, &before, &after.email).await?;
+        mail::check_own_changes(app, &mut tx, before.id, change.at).await?;
         mail::address_changed(app, &mut tx, &before, &after.email, true).await?;
     }
     tx.commit().await?;

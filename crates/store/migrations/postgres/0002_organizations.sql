@@ -1,8 +1,11 @@
 -- Orders, figures and filters of organizations and users: every first page is the beginning of an index range whoever
 -- asks (docs/tree.md).
-CREATE INDEX organizations_type_description ON organizations (type, description_key, id) WHERE eff_deleted_at IS NULL;
-CREATE INDEX organizations_p2_type_description ON organizations (p2, type, description_key, id) WHERE eff_deleted_at IS NULL;
-CREATE INDEX organizations_p3_type_description ON organizations (p3, type, description_key, id) WHERE eff_deleted_at IS NULL;
+-- The beginning of the folded description: an index has no room for all of it.
+ALTER TABLE organizations ADD COLUMN description_order text COLLATE "C" NOT NULL DEFAULT '';
+UPDATE organizations SET description_order = substr(description_key, 1, 255);
+CREATE INDEX organizations_type_description ON organizations (type, description_order, id) WHERE eff_deleted_at IS NULL;
+CREATE INDEX organizations_p2_type_description ON organizations (p2, type, description_order, id) WHERE eff_deleted_at IS NULL;
+CREATE INDEX organizations_p3_type_description ON organizations (p3, type, description_order, id) WHERE eff_deleted_at IS NULL;
 CREATE INDEX organizations_type_updated ON organizations (type, updated_at, id) WHERE eff_deleted_at IS NULL;
 CREATE INDEX organizations_p2_type_updated ON organizations (p2, type, updated_at, id) WHERE eff_deleted_at IS NULL;
 CREATE INDEX organizations_p3_type_updated ON organizations (p3, type, updated_at, id) WHERE eff_deleted_at IS NULL;
@@ -13,9 +16,9 @@ CREATE INDEX organizations_type_creator ON organizations (type, creator_key, id)
 CREATE INDEX organizations_p2_type_creator ON organizations (p2, type, creator_key, id) WHERE eff_deleted_at IS NULL;
 CREATE INDEX organizations_p3_type_creator ON organizations (p3, type, creator_key, id) WHERE eff_deleted_at IS NULL;
 -- All families in one list.
-CREATE INDEX organizations_any_description ON organizations (description_key, id) WHERE eff_deleted_at IS NULL;
-CREATE INDEX organizations_p2_any_description ON organizations (p2, description_key, id) WHERE eff_deleted_at IS NULL;
-CREATE INDEX organizations_p3_any_description ON organizations (p3, description_key, id) WHERE eff_deleted_at IS NULL;
+CREATE INDEX organizations_any_description ON organizations (description_order, id) WHERE eff_deleted_at IS NULL;
+CREATE INDEX organizations_p2_any_description ON organizations (p2, description_order, id) WHERE eff_deleted_at IS NULL;
+CREATE INDEX organizations_p3_any_description ON organizations (p3, description_order, id) WHERE eff_deleted_at IS NULL;
 -- Who created what.
 CREATE INDEX organizations_type_maker ON organizations (type, creator_user_id, created_at, id) WHERE eff_deleted_at IS NULL;
 CREATE INDEX organizations_p2_type_maker ON organizations (p2, type, creator_user_id, created_at, id) WHERE eff_deleted_at IS NULL;

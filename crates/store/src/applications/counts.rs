@@ -9,7 +9,7 @@ use crate::{
     scope::push_scope,
     sql::{On, Q},
 };
-use bailiwick_domain::{OrgId, OrgType, SystemId, Ts, fold::fold};
+use bailiwick_domain::{OrgId, OrgType, SystemId, Ts};
 use bailiwick_policy::Scope;
 use std::collections::{BTreeMap, HashMap};
 use uuid::Uuid;
@@ -358,15 +358,6 @@ pub async fn assigned_to(
     let rows: Vec<(Uuid, i64, i64)> = q.all(on).await?;
     let entry = |(id, subtree, own)| (OrgId(id), Assigned { own: unsigned(own), subtree: unsigned(subtree) });
     Ok(rows.into_iter().map(entry).collect())
-}
-
-/// The sort and search form of a text, short enough for an index.
-pub(crate) fn key(text: &str) -> String {
-    let mut key = fold(text);
-    if let Some((end, _)) = key.char_indices().nth(255) {
-        key.truncate(end);
-    }
-    key
 }
 
 fn unsigned(n: i64) -> u64 {

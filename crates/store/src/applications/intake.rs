@@ -1,9 +1,12 @@
 //! What documents list becomes rows (contract 03 §6.3): in the transaction of a group of documents, set by set, and only
 //! what really changes is written. The same list again costs a part of one small statement.
 
-use super::counts::{self, Tally, key};
+use super::counts::{self, Tally};
 use crate::{StoreError, Tx, sql::Q, time::TsCodec};
-use bailiwick_domain::{ApplicationId, OrgId, SystemId, Ts, fold::fold};
+use bailiwick_domain::{
+    ApplicationId, OrgId, SystemId, Ts,
+    fold::{fold, fold_start},
+};
 use sqlx::FromRow;
 use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
@@ -376,9 +379,12 @@ async fn write(tx: &mut Tx, rows: &[(ApplicationId, &Host, &Row)]) -> Result<(),
         let seen = &row.seen;
         q.push(if i == 0 { "(?" } else { ", (?" }).push(&", ?".repeat(25)).push(")");
         q.arg(*id).arg(host.id).arg(host.home).arg(host.p2).arg(host.p3);
-        q.arg(&seen.module_id).arg(key(&seen.module_id)).arg(&seen.instance_of).arg(key(&seen.instance_of));
+        q.arg(&seen.module_id)
+            .arg(fold_start(&seen.module_id))
+            .arg(&seen.instance_of)
+            .arg(fold_start(&seen.instance_of));
         q.arg(seen.name.as_deref()).arg(seen.source.as_deref()).arg(seen.display_name.as_deref());
-        q.arg(key(seen.display_name.as_deref().unwrap_or(&seen.module_id)));
+        q.arg(fold_start(seen.display_name.as_deref().unwrap_or(&seen.module_id)));
         q.arg(seen.node_id).arg(seen.node_label.as_deref()).arg(&seen.version).arg(seen.certification_level);
         q.arg(seen.is_user_facing).arg(seen.url.as_deref()).arg(&seen.inventory_data).arg(search_key(seen));
         q.arg(row.first_seen_at).arg(row.updated_at).arg(row.first_seen_at);

@@ -12,9 +12,12 @@ use crate::{
     Db, StoreError,
     scope::push_scope,
     sql::Q,
-    systems::{can_be_stored, expand, push_in},
+    systems::{can_be_stored, expand, push_in, push_product_versions},
 };
-use bailiwick_domain::{OrgId, OrgType, Page, PageRequest, SortDirection, fold::contains_pattern};
+use bailiwick_domain::{
+    OrgId, OrgType, Page, PageRequest, SortDirection,
+    fold::{contains_pattern, fold_start},
+};
 use bailiwick_policy::Scope;
 
 /// A part of a list that is walked by itself.
@@ -218,7 +221,7 @@ pub(super) fn push_filter(q: &mut Q, filter: &ApplicationFilter, expanded: &[(Or
     if let Some(types) = &filter.types {
         push_in(q, "a.instance_of", types);
         // Says the same once more, for the index.
-        push_in(q, "a.type_key", &types.iter().map(|t| counts::key(t)).collect::<Vec<_>>());
+        push_in(q, "a.type_key", &types.iter().map(|t| fold_start(t)).collect::<Vec<_>>());
     }
     push_versions(q, filter);
     if let Some(ids) = &filter.systems {
@@ -234,19 +237,9 @@ pub(super) fn push_filter(q: &mut Q, filter: &ApplicationFilter, expanded: &[(Or
 /// `<module>:<version>` needs both; a bare version fits any module.
 fn push_versions(q: &mut Q, filter: &ApplicationFilter) {
     let Some(versions) = &filter.versions else { return };
-    q.push(" AND (1 = 0");
-    for version in versions.iter().filter(|v| can_be_stored(&v.version) && !v.version.is_empty()) {
-        match &version.product {
-            Some(module) if can_be_stored(module) => {
-                q.push(" OR (a.instance_of = ? AND a.version = ?)").arg(module).arg(&version.version);
-            }
-            Some(_) => {}
-            None => {
-                q.push(" OR a.version = ?").arg(&version.version);
-            }
-        }
-    }
-    q.push(")");
+    let named = versions.iter().filter(|v| !v.version.is_empty());
+    let named = named.map(|v| (v.product.as_deref(), v.version.as_str()));
+    push_product_versions(q, "a.instance_of", "a.version", named);
 }
 
 fn push_organizations(q: &mut Q, filter: &ApplicationFilter, expanded: &[(OrgId, OrgType)]) {

@@ -6,7 +6,7 @@ use crate::{
     applications::{self, intake::Seen},
     sql::Arg,
 };
-use bailiwick_domain::{ApplicationId, OrgId, SystemId, Ts, fold::fold};
+use bailiwick_domain::{ApplicationId, OrgId, SystemId, Ts, fold::fold, fold::fold_start};
 use bailiwick_policy::Path;
 use std::collections::HashSet;
 
@@ -38,12 +38,12 @@ const APPLICATIONS: Columns<PlacedApplication> = columns! { PlacedApplication;
     Id "p2" = |r| r.path.p2;
     Id "p3" = |r| r.path.p3;
     Text "module_id" = |r| &r.seen.module_id;
-    Text "module_key" = |r| applications::counts::key(&r.seen.module_id);
+    Text "module_key" = |r| fold_start(&r.seen.module_id);
     Text "instance_of" = |r| &r.seen.instance_of;
-    Text "type_key" = |r| applications::counts::key(&r.seen.instance_of);
+    Text "type_key" = |r| fold_start(&r.seen.instance_of);
     TextOrNull "name" = |r| r.seen.name.as_deref();
     TextOrNull "source" = |r| r.seen.source.as_deref();
-    Text "display_key" = |r| applications::counts::key(&r.seen.module_id);
+    Text "display_key" = |r| fold_start(&r.seen.module_id);
     Int "node_id" = |r| r.seen.node_id;
     TextOrNull "node_label" = |r| r.seen.node_label.as_deref();
     Text "version" = |r| &r.seen.version;

@@ -101,7 +101,7 @@ pub async fn directory(
     push_where(&mut q, scope, filter);
     let column = match sort {
         DirectorySort::Name => "o.name_key",
-        DirectorySort::Description => "o.description_key",
+        DirectorySort::Description => "o.description_order",
         DirectorySort::Type => "o.type",
     };
     push_order(&mut q, column, false, direction, "o.id");

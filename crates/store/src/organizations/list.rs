@@ -73,7 +73,7 @@ impl Sort {
     const fn column(self) -> (&'static str, bool) {
         match self {
             Sort::Name => ("o.name_key", false),
-            Sort::Description => ("o.description_key", false),
+            Sort::Description => ("o.description_order", false),
             Sort::CreatedAt => ("o.created_at", false),
             Sort::UpdatedAt => ("o.updated_at", false),
             Sort::SuspendedAt => ("o.eff_suspended_at", true),

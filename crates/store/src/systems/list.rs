@@ -273,8 +273,15 @@ impl Spec<'_> {
             q.push(" AND 1 = 0");
             return;
         }
+        // A thousand times the same word is one condition.
+        let mut distinct: Vec<StatusFilter> = Vec::new();
+        for status in statuses {
+            if !distinct.contains(status) {
+                distinct.push(*status);
+            }
+        }
         q.push(" AND (");
-        self.push_alternatives(q, statuses);
+        self.push_alternatives(q, &distinct);
         q.push(")");
     }
 
@@ -355,18 +362,27 @@ impl Spec<'_> {
 
 /// `<product>:<version>` needs both; a bare version fits any product.
 fn push_versions(q: &mut Q, versions: &[VersionFilter]) {
-    q.push(" AND (1 = 0");
-    for VersionFilter { product, version } in versions {
-        match product {
-            _ if !can_be_stored(version) => {}
-            Some(product) if can_be_stored(product) => {
-                q.push(" OR (s.type = ? AND s.version = ?)").arg(product).arg(version);
-            }
-            Some(_) => {}
-            None => {
-                q.push(" OR s.version = ?").arg(version);
-            }
+    let versions = versions.iter().map(|v| (v.product.as_deref(), v.version.as_str()));
+    push_product_versions(q, "s.type", "s.version", versions);
+}
+
+/// ` AND (…)`: pairs as one list and bare versions as another, since SQLite bounds the depth of what `OR` connects.
+pub(crate) fn push_product_versions<'a>(
+    q: &mut Q,
+    product: &str,
+    version: &str,
+    wanted: impl Iterator<Item = (Option<&'a str>, &'a str)>,
+) {
+    let possible = wanted.filter(|(p, v)| can_be_stored(v) && p.is_none_or(can_be_stored));
+    let (pairs, bare): (Vec<_>, Vec<_>) = possible.partition(|(p, _)| p.is_some());
+    q.push(&format!(" AND ({version} IN ("));
+    q.list(bare.into_iter().map(|(_, v)| v.to_owned())).push(")");
+    if !pairs.is_empty() {
+        q.push(&format!(" OR ({product}, {version}) IN (VALUES "));
+        for (i, (p, v)) in pairs.into_iter().enumerate() {
+            q.push(if i > 0 { ", (?, ?)" } else { "(?, ?)" }).arg(p.unwrap_or_default()).arg(v);
         }
+        q.push(")");
     }
     q.push(")");
 }

@@ -11,7 +11,7 @@ mod list;
 mod row;
 
 pub use filter::{StatusFilter, SystemFilter, SystemOrder, VersionFilter};
-pub(crate) use list::{can_be_stored, expand, push_in};
+pub(crate) use list::{can_be_stored, expand, push_in, push_product_versions};
 pub use list::{export, list};
 pub use row::SystemRecord;
 
