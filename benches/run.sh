@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
 # Load on the release build, on loopback only and bounded in time: heartbeats, inventories, the alert proxy beside
 # nginx with a fixed header; the lists, figures and exports of a large tree. Prints a table and appends it to RESULTS.md.
-# Arguments choose parts: start heartbeat inventory proxy people (default: all). BENCH_SECONDS sets the length of one run
-# (default 8), BENCH_PROGRAM a binary that is
-# built already, BENCH_ENGINES the engines.
+# Arguments choose parts: start heartbeat inventory proxy people exports (default: all). BENCH_SECONDS sets the length
+# of one run (default 8), BENCH_PROGRAM a binary that is built already, BENCH_ENGINES the engines.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 seconds=${BENCH_SECONDS:-8}
 parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(start heartbeat inventory proxy people)
+[[ ${#parts[@]} -gt 0 ]] || parts=(start heartbeat inventory proxy people exports)
 work=$(mktemp -d)
 table=$work/table.md
 pids=()
@@ -61,7 +60,7 @@ for engine in ${BENCH_ENGINES:-sqlite postgres}; do
                 "$measured; $(ratio "$measured" "$reference")" '≥ 0.6 × nginx, p99 ≤ 2 ×'
         done
     fi
-    if wants people; then
+    if wants people || wants exports; then
         people_part "$engine"
     fi
     stop_service
