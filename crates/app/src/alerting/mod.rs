@@ -53,7 +53,7 @@ pub enum AlertRouter {
     /// In the service's own database.
     Embedded,
     /// At a router elsewhere.
-    Remote(RouterClient),
+    Remote(Box<RouterClient>),
 }
 
 impl Alerting {
@@ -78,7 +78,8 @@ impl Alerting {
                     read_timeout: limits.read_timeout,
                     write_timeout: limits.write_timeout,
                 };
-                AlertRouter::Remote(RouterClient::new(config, clock.clone()).map_err(Error::internal)?)
+                let client = RouterClient::new(config, clock.clone()).map_err(Error::internal)?;
+                AlertRouter::Remote(Box::new(client))
             }
         };
         let (rate, burst) = (limits.requests_per_second, limits.request_burst);
@@ -103,7 +104,8 @@ impl Alerting {
             AlertRouter::Embedded => AlertRouter::Embedded,
             // The same settings have made a client before.
             AlertRouter::Remote(client) => {
-                AlertRouter::Remote(client.with_own_connections().unwrap_or_else(|_| client.clone()))
+                let own = client.with_own_connections().unwrap_or_else(|_| RouterClient::clone(client));
+                AlertRouter::Remote(Box::new(own))
             }
         }
     }
