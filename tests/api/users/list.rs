@@ -1,0 +1,96 @@
+//! Lists of users: scope, filters, orders, pages (contract 01 §5.4).
+
+use super::{body, emails, get, post, users_row};
+use bailiwick_domain::UserId;
+use bailiwick_store::identities;
+use bailiwick_testkit::api_test;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+api_test!(lists_of_users, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let d = t.user(tree.distributor, &["admin"]).await;
+    for (email, name, roles, org) in [
+        ("z1@example.org", "anna", &["reader"] as &[&str], tree.customer),
+        ("z2@example.org", "Berta_1", &["reader", "support"], tree.reseller),
+        ("z3@example.org", "Élise", &["admin"], tree.reseller),
+    ] {
+        t.advance(Duration::from_secs(1));
+        let mut new = body(email, roles, org);
+        new["name"] = json!(name);
+        post(&t, &d, new).await.expect(201);
+    }
+    let list = async |query: &str| emails(get(&t, &d, &format!("/api/users?{query}")).await);
+    let own = users_row(&t, d.id).await.2;
+    let newest = ["z3@example.org", "z2@example.org", "z1@example.org", own.as_str()];
+    assert_eq!(list("").await, newest);
+    assert_eq!(list("sort_by=nothing&sort_direction=asc").await, newest);
+    assert_eq!(list("sort_by=name").await[..2], ["z1@example.org", "z2@example.org"]);
+    assert_eq!(list("sort_by=email&sort_direction=desc").await[0], "z3@example.org");
+    assert_eq!(list("sort_by=organization").await[0], "z1@example.org");
+    // Who has never signed in is the greatest.
+    let mut tx = t.app.db.begin().await.unwrap();
+    identities::stamp_login(&mut tx, d.id, t.app.now()).await.unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!(list("sort_by=latest_login_at").await[0], own);
+    assert_eq!(list("sort_by=latest_login_at&sort_direction=desc").await[3], own);
+    for column in ["username", "created_at", "updated_at", "latest_login_at", "status", "creator_name"] {
+        for direction in ["asc", "desc"] {
+            assert_eq!(
+                list(&format!("sort_by={column}&sort_direction={direction}")).await.len(),
+                4,
+                "{column}"
+            );
+        }
+    }
+    assert_eq!(list("search=BERTA_").await, ["z2@example.org"]);
+    assert_eq!(list("search=%C3%A9L").await, ["z3@example.org"]);
+    assert_eq!(list("search=Z1%40EX").await, ["z1@example.org"]);
+    assert_eq!(list("role=reader").await.len(), 2);
+    assert_eq!(list("role=support&role=admin").await.len(), 3);
+    assert_eq!(list(&["role=reader"; 2000].join("&")).await.len(), 2);
+    assert_eq!(
+        list(&format!("organization_id={}&organization_id={}", tree.reseller, tree.other_customer))
+            .await
+            .len(),
+        2
+    );
+    assert_eq!(list(&format!("created_by={}", d.id)).await.len(), 3);
+    assert_eq!(list(&format!("created_by={}", d.org)).await.len(), 4);
+    for nothing in [
+        "role=nothing",
+        "role=%00",
+        "search=a%00",
+        "organization_id=x",
+        "created_by=",
+        "status=x",
+        "status=deleted",
+    ] {
+        assert_eq!(list(nothing).await, [""; 0], "{nothing}");
+    }
+    assert_eq!(list(&format!("organization_id={}", tree.other_customer)).await, [""; 0]);
+    let found = get(&t, &d, "/api/users?search=z3").await.expect(200).data();
+    let z3: UserId = found["users"][0]["id"].as_str().unwrap().parse().unwrap();
+    assert_eq!(found["users"][0].get("can_be_impersonated"), None);
+    t.suspend_user(z3).await;
+    assert_eq!(list("status=active").await.len(), 3);
+    assert_eq!(list("status=suspended").await, ["z3@example.org"]);
+    assert_eq!(list("sort_by=status").await[0], "z3@example.org");
+    t.suspend_organization(tree.customer).await;
+    assert_eq!(list("status=suspended").await.len(), 2);
+    assert_eq!(list("status=enabled&status=suspended").await.len(), 4);
+    t.delete_organization(tree.reseller).await;
+    assert_eq!(list("").await, [own.as_str()]);
+    assert_eq!(list("status=deleted").await.len(), 3);
+    let all = get(&t, &owner, "/api/users?page_size=1").await.expect(200).data();
+    assert_eq!(all["pagination"]["total_count"], 2);
+    // The owner may impersonate, but nobody has consented.
+    assert_eq!(all["users"][0]["can_be_impersonated"], false);
+    let data = get(&t, &owner, "/api/users?status=deleted&search=z3&sort_by=name").await.expect(200).data();
+    let row = &data["users"][0];
+    assert_eq!(
+        (&row["deleted_by_org_id"], &row["suspended_by_org_id"]),
+        (&json!(tree.reseller), &Value::Null)
+    );
+});
