@@ -1,7 +1,7 @@
 //! Audit rows of the use cases: who acted, on what, what it was before and after.
 
 use crate::{App, context::RequestContext};
-use bailiwick_domain::{Error, Result, Ts, UserId};
+use bailiwick_domain::{Error, OrgId, Result, Ts, UserId};
 use bailiwick_policy::Caller;
 use bailiwick_store::{Tx, audit, identities};
 use serde_json::Value;
@@ -47,6 +47,30 @@ pub async fn record(
         object_id: Some(event.object_id),
         before: event.before,
         after: event.after,
+        request_id: Some(&ctx.request_id),
+    };
+    Ok(audit::record(tx, entry).await?)
+}
+
+/// The same for what a user does with his own account; nothing of a password or link is kept.
+pub async fn record_own(
+    tx: &mut Tx,
+    now: Ts,
+    ctx: &RequestContext,
+    user: UserId,
+    organization: OrgId,
+    action: &'static str,
+) -> Result<()> {
+    let entry = audit::Entry {
+        at: now,
+        actor_user_id: Some(user),
+        acting_for_user_id: None,
+        actor_organization_id: Some(organization),
+        action,
+        object_type: "user",
+        object_id: Some(user.0),
+        before: None,
+        after: None,
         request_id: Some(&ctx.request_id),
     };
     Ok(audit::record(tx, entry).await?)

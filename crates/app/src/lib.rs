@@ -18,6 +18,7 @@ pub mod exports;
 pub mod imports;
 pub mod ingest;
 pub mod inventory;
+mod jobs;
 pub mod links;
 mod listing;
 pub mod mail;
@@ -30,6 +31,7 @@ pub mod settings;
 pub mod systems;
 pub mod third_party;
 pub mod trend;
+mod turns;
 pub mod users;
 
 pub use context::App;

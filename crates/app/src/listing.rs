@@ -1,8 +1,19 @@
 //! What lists have in common: repeated filter values whose unknown or malformed ones match nothing (contract 01 §1.7).
 
-use bailiwick_domain::OrgId;
+use bailiwick_domain::{Error, OrgId, Result};
 use bailiwick_store::organizations::list::States;
 use uuid::Uuid;
+
+/// Values of one repeated filter; more are refused.
+const FILTER_VALUES: usize = 1000;
+
+/// Refuses filters with too many values; `lengths`: of each filter that is given.
+pub(crate) fn check_lengths<const N: usize>(lengths: [Option<usize>; N]) -> Result<()> {
+    if lengths.into_iter().flatten().any(|n| n > FILTER_VALUES) {
+        return Err(Error::bad_request("too many filter values"));
+    }
+    Ok(())
+}
 
 /// Effective states asked for; none given = enabled and suspended, only unknown ones = nothing.
 pub(crate) fn states(values: &[String]) -> States {

@@ -1,9 +1,10 @@
 //! Local passwords (contract 01 §1.8, §2.9): argon2id off the request threads, few at a time, failures limited.
 
 use crate::{
-    App,
+    App, audit,
     auth::{Failures, Reason, chain_of, revoke_user},
     context::RequestContext,
+    turns::turn,
 };
 use argon2::{
     Argon2,
@@ -16,9 +17,7 @@ use bailiwick_domain::{
 };
 use bailiwick_policy::Caller;
 use bailiwick_store::{
-    Tx,
-    audit::{self, Entry},
-    identities,
+    Tx, identities,
     recovery::{self, Purpose},
 };
 use std::{net::IpAddr, sync::Arc, time::Duration};
@@ -48,14 +47,8 @@ impl Passwords {
     }
 
     async fn turn(&self) -> Result<OwnedSemaphorePermit> {
-        let busy = |log: &str| Error::Unavailable {
-            message: "service temporarily unavailable".into(),
-            log: log.into(),
-        };
-        tokio::time::timeout(LONGEST_WAIT, self.turns.clone().acquire_owned())
-            .await
-            .map_err(|_| busy("too many passwords wait to be checked"))?
-            .map_err(|_| busy("password checks have ended"))
+        let permit = self.turns.clone().acquire_owned();
+        turn(permit, LONGEST_WAIT, "too many passwords wait to be hashed").await
     }
 }
 
@@ -187,19 +180,7 @@ pub async fn change_own(
         return Err(wrong());
     }
     set_password(&mut tx, now, user, &hashed, Origin::Chosen, chain_of(caller)).await?;
-    let entry = Entry {
-        at: now,
-        actor_user_id: Some(user),
-        acting_for_user_id: None,
-        actor_organization_id: Some(identity.organization.id),
-        action: "user.password",
-        object_type: "user",
-        object_id: Some(user.0),
-        before: None,
-        after: None,
-        request_id: Some(&request.request_id),
-    };
-    audit::record(&mut tx, entry).await?;
+    audit::record_own(&mut tx, now, request, user, identity.organization.id, "user.password").await?;
     tx.commit().await?;
     Ok(())
 }

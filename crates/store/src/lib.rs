@@ -14,6 +14,7 @@ pub mod audit;
 pub mod avatars;
 pub mod backups;
 pub mod catalogue;
+mod changes;
 pub mod creators;
 pub mod credentials;
 pub mod db;

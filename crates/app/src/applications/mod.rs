@@ -11,7 +11,7 @@ pub use figures::{
 };
 pub(crate) use intake::{Heard, Listing, take_over};
 
-use crate::App;
+use crate::{App, listing};
 use bailiwick_domain::{ApplicationId, Error, Page, PageRequest, Result, SortDirection, SystemId};
 use bailiwick_policy::{Action, Caller, Resource, decide, gate, list_scope};
 use bailiwick_store::{applications, sql::On};
@@ -59,23 +59,17 @@ pub struct ApplicationQuery {
     pub page: PageRequest,
 }
 
-/// Values of one repeated filter; more are refused.
-const FILTER_VALUES: usize = 1000;
-
 /// `GET /applications`.
 pub async fn list(app: &App, caller: &Caller, query: ApplicationQuery) -> Result<Page<ApplicationRecord>> {
     let scope = list_scope(caller, Resource::Applications)?;
     let f = &query.filter;
-    let longest = [
+    listing::check_lengths([
         f.types.as_ref().map(Vec::len),
         f.versions.as_ref().map(Vec::len),
         f.systems.as_ref().map(Vec::len),
         f.organizations.as_ref().map(Vec::len),
         f.statuses.as_ref().map(Vec::len),
-    ];
-    if longest.into_iter().flatten().any(|n| n > FILTER_VALUES) {
-        return Err(Error::bad_request("too many filter values"));
-    }
+    ])?;
     let order = query.order.unwrap_or((ApplicationOrder::CreatedAt, SortDirection::Desc));
     Ok(applications::list(&app.db, &scope, &query.filter, order, query.page).await?)
 }

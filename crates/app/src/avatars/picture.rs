@@ -1,7 +1,7 @@
 //! From whatever a client sends to the one form that is kept: PNG, at most 256 by 256 pixels, upright, nothing else in
 //! it. The type is told by the first bytes and the dimensions are read from the header before any pixel is decoded.
 
-use crate::App;
+use crate::{App, turns::turn};
 use bailiwick_domain::{Error, Result};
 use bytes::Bytes;
 use image::{
@@ -47,12 +47,8 @@ pub(super) async fn normal_form(app: &App, file: Bytes) -> Result<Vec<u8>> {
         return Err(bad("avatar file is required"));
     }
     let format = format_of(&file)?;
-    let busy =
-        |log: &str| Error::Unavailable { message: "service temporarily unavailable".into(), log: log.into() };
-    let turn = tokio::time::timeout(LONGEST_WAIT, app.pictures.0.clone().acquire_owned())
-        .await
-        .map_err(|_| busy("too many pictures wait to be decoded"))?
-        .map_err(|_| busy("decoding has ended"))?;
+    let permit = app.pictures.0.clone().acquire_owned();
+    let turn = turn(permit, LONGEST_WAIT, "too many pictures wait to be decoded").await?;
     tokio::task::spawn_blocking(move || {
         let converted = convert(&file, format);
         drop(turn);

@@ -9,7 +9,10 @@ mod rows;
 
 pub use rows::{organizations, systems, users};
 
-use crate::App;
+use crate::{
+    App,
+    turns::{busy, turn},
+};
 use bailiwick_domain::{Error, Result, Ts};
 use bailiwick_export::{Cover, Faces, Fault, MAX_BYTES};
 use bailiwick_policy::Caller;
@@ -49,15 +52,9 @@ struct Admission {
 
 impl Exports {
     async fn admit(&self) -> Result<Admission> {
-        let busy = |log: &str| Error::Unavailable {
-            message: "service temporarily unavailable".into(),
-            log: log.into(),
-        };
         let place = self.places.clone().try_acquire_owned().map_err(|_| busy("too many exports at once"))?;
-        let turn = tokio::time::timeout(LONGEST_WAIT, self.turns.clone().acquire_owned())
-            .await
-            .map_err(|_| busy("exports before this one take too long"))?
-            .map_err(|_| busy("exports have ended"))?;
+        let permit = self.turns.clone().acquire_owned();
+        let turn = turn(permit, LONGEST_WAIT, "exports before this one take too long").await?;
         Ok(Admission { place, turn })
     }
 

@@ -15,7 +15,7 @@ mod users;
 pub use confirm::{Confirmation, Confirmed, Outcome, confirm};
 pub use session::purge_expired;
 
-use crate::{App, organizations::OrganizationBody, users::UserBody};
+use crate::{App, organizations::OrganizationBody, turns, users::UserBody};
 use bailiwick_domain::{Error, OrgId, OrgType, Result, UserId, org::OrgRef};
 use bailiwick_policy::{Action, Caller, NewOrganization, Parent, Resource, decide, gate};
 use serde_json::{Map, Value};
@@ -208,15 +208,8 @@ async fn examine(
 }
 
 /// Waits for one of the few turns.
-async fn turn(turns: &'static Semaphore) -> Result<SemaphorePermit<'static>> {
-    let busy = |log: &str| Error::Unavailable {
-        message: "service temporarily unavailable".into(),
-        log: log.to_owned(),
-    };
-    tokio::time::timeout(LONGEST_WAIT, turns.acquire())
-        .await
-        .map_err(|_| busy("too many imports at the same time"))?
-        .map_err(|_| busy("imports have ended"))
+async fn turn(few: &'static Semaphore) -> Result<SemaphorePermit<'static>> {
+    turns::turn(few.acquire(), LONGEST_WAIT, "too many imports at the same time").await
 }
 
 /// The first row in which each value stands; blank ones are nobody's.

@@ -2,7 +2,7 @@
 //! that no answer needs more memory than its largest row, however long the history is.
 
 use super::{Latest, pack};
-use crate::{App, systems};
+use crate::{App, listing, systems};
 use bailiwick_domain::{Error, Page, PageRequest, Result, SystemId, Ts};
 use bailiwick_inventory::Severity;
 use bailiwick_policy::Caller;
@@ -16,8 +16,6 @@ use std::{collections::BTreeMap, collections::HashMap, time::Duration};
 const RECENT: Duration = Duration::from_secs(24 * 3600);
 /// An inventory alert is over after that time at the latest.
 const ALERT_LIFE: Duration = Duration::from_secs(30 * 24 * 3600);
-/// Values of one repeated filter; more are refused.
-const FILTER_VALUES: usize = 1000;
 /// Bytes of rows loaded at one time; a single larger row is loaded alone.
 const PORTION: i64 = 2 * 1024 * 1024;
 /// Rows loaded at one time.
@@ -165,16 +163,12 @@ pub async fn latest_changes(app: &App, caller: &Caller, id: Option<SystemId>) ->
 }
 
 fn check_filter(filter: &DiffFilter) -> Result<()> {
-    let longest = [
+    listing::check_lengths([
         filter.severities.as_ref().map(Vec::len),
         filter.categories.as_ref().map(Vec::len),
         filter.kinds.as_ref().map(Vec::len),
         filter.records.as_ref().map(Vec::len),
-    ];
-    if longest.into_iter().flatten().any(|n| n > FILTER_VALUES) {
-        return Err(Error::bad_request("too many filter values"));
-    }
-    Ok(())
+    ])
 }
 
 /// A page of the differences.

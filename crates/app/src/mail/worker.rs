@@ -6,12 +6,12 @@ use super::{
     letter::{self, Kind, Language},
     open, seal,
 };
-use crate::{App, settings};
+use crate::{App, jobs, settings};
 use bailiwick_domain::{Error, Result, Ts, User, UserId};
 use bailiwick_outbound::mail::{Letter, MailError, Mailer, Server};
 use bailiwick_store::{
     identities,
-    jobs::{self, Job},
+    jobs::{self as leased_jobs, Job},
     organizations,
     recovery::{self, Purpose},
     users,
@@ -25,64 +25,28 @@ const CLAIMS: i64 = 4;
 const LEASE: Duration = Duration::from_secs(120);
 /// How often the jobs are looked at when nothing says that there is something.
 const POLL: Duration = Duration::from_secs(10);
-/// Wait after the first failure; it doubles up to [`LONGEST_DELAY`].
-const FIRST_DELAY: Duration = Duration::from_secs(30);
-const LONGEST_DELAY: Duration = Duration::from_secs(4 * 3600);
 /// Tries before a job is given up, about two days.
 const ATTEMPTS: i64 = 20;
 /// How long a job that was given up stays to be seen.
 const KEEP_ENDED: Duration = Duration::from_secs(30 * 86_400);
-/// Longest reason kept.
-const REASON_CHARS: usize = 500;
-
 /// Starts the worker on the application's tracker, if mail is configured.
 pub fn start_worker(app: &App) {
     if !super::is_on(app) {
         tracing::info!("mail is not configured (smtp.host): nothing is sent, everything else works");
         return;
     }
-    let (worker, stop) = (app.clone(), app.stop.clone());
+    let worker = app.clone();
     app.tasks.spawn(async move {
-        if let Err(e) = end_old_leases(&worker).await {
-            tracing::warn!(error = %e, "leases of an earlier process cannot be ended; they end by themselves");
-        }
-        while !stop.is_cancelled() {
-            match work_off(&worker).await {
-                Ok(0) => {}
-                Ok(_) => continue,
-                Err(e) => tracing::warn!(error = %e, "waiting mails cannot be worked on"),
-            }
-            tokio::select! {
-                () = stop.cancelled() => {}
-                () = worker.outbox.arrived.notified() => {}
-                () = tokio::time::sleep(POLL) => {}
-            }
-        }
+        jobs::work(&worker, KIND, &worker.outbox.arrived, POLL, |app| Box::pin(work_off(app))).await;
         if let Some(Ok(mailer)) = worker.outbox.mailer.get() {
             mailer.close().await;
         }
     });
 }
 
-/// Where this process holds the database alone, whoever has leased anything before is dead.
-async fn end_old_leases(app: &App) -> Result<()> {
-    if app.db.is_postgres() {
-        return Ok(());
-    }
-    let mut tx = app.db.begin_relaxed().await?;
-    jobs::release_all(&mut tx, KIND).await?;
-    Ok(tx.commit().await?)
-}
-
 /// Handles everything that is due now; for tests and commands. Answers how many jobs were handled.
 pub async fn run_until_idle(app: &App) -> Result<u64> {
-    let mut handled = 0;
-    loop {
-        match work_off(app).await? {
-            0 => return Ok(handled),
-            n => handled += n,
-        }
-    }
+    jobs::until_idle(app, |app| Box::pin(work_off(app))).await
 }
 
 /// Removes expired links and jobs given up long ago; returns how many.
@@ -90,7 +54,7 @@ pub async fn purge(app: &App) -> Result<u64> {
     let now = app.now();
     let mut tx = app.db.begin_relaxed().await?;
     let mut purged = recovery::purge(&mut tx, now).await?;
-    purged += jobs::purge_ended(&mut tx, now.minus(KEEP_ENDED)).await?;
+    purged += leased_jobs::purge_ended(&mut tx, now.minus(KEEP_ENDED)).await?;
     tx.commit().await?;
     Ok(purged)
 }
@@ -102,7 +66,7 @@ async fn work_off(app: &App) -> Result<u64> {
         return Ok(0);
     }
     let now = app.now();
-    let leased = jobs::claim(&app.db, KIND, now, now.plus(LEASE), CLAIMS).await?;
+    let leased = leased_jobs::claim(&app.db, KIND, now, now.plus(LEASE), CLAIMS).await?;
     let at = |n: usize| handle(app, leased.get(n));
     let (a, b, c, d) = tokio::join!(at(0), at(1), at(2), at(3));
     a.and(b).and(c).and(d)?;
@@ -147,7 +111,7 @@ async fn look_up(app: &App, job: &Job, name: &str) -> Result<()> {
     if let Some((user, to, token)) = forgotten_link(app, &mut tx, name, now).await? {
         enqueue(app, &mut tx, &Task::PasswordLink { user, to, sealed: seal(app, &token)? }).await?;
     }
-    jobs::finish(&mut tx, job).await?;
+    leased_jobs::finish(&mut tx, job).await?;
     Ok(tx.commit().await?)
 }
 
@@ -159,24 +123,24 @@ async fn settle(app: &App, job: &Job, outcome: Outcome) -> Result<()> {
             if let Task::Welcome { user, generated_at, .. } = task {
                 note_mailed(&mut tx, user, generated_at, &to).await?;
             }
-            jobs::finish(&mut tx, job).await?;
+            leased_jobs::finish(&mut tx, job).await?;
             tracing::info!(job = %job.id, "mail sent");
         }
         Outcome::Pointless(why) => {
-            jobs::finish(&mut tx, job).await?;
+            leased_jobs::finish(&mut tx, job).await?;
             tracing::info!(job = %job.id, why, "mail dropped");
         }
         Outcome::Again(why) if job.attempts < ATTEMPTS => {
-            let why = reason(&why);
+            let why = jobs::reason(&why);
             tracing::warn!(job = %job.id, attempt = job.attempts, error = why, "mail delayed");
-            jobs::postpone(&mut tx, job, next_try(now, job.attempts), &why).await?;
+            leased_jobs::postpone(&mut tx, job, jobs::next_try(now, job.attempts), &why).await?;
         }
         Outcome::Again(why) | Outcome::Never(why) => {
-            let why = reason(&why);
+            let why = jobs::reason(&why);
             tracing::error!(job = %job.id, attempt = job.attempts, error = why, "mail given up");
             let kept = serde_json::from_value::<Task>(job.payload.clone()).map(Task::without_secret);
             let kept = kept.and_then(serde_json::to_value).unwrap_or_else(|_| json!({}));
-            jobs::end(&mut tx, job, now, &why, kept).await?;
+            leased_jobs::end(&mut tx, job, now, &why, kept).await?;
         }
     }
     Ok(tx.commit().await?)
@@ -192,16 +156,6 @@ async fn note_mailed(tx: &mut bailiwick_store::Tx, user: UserId, generated_at: T
         recovery::note_mailed(tx, user, Some(to)).await?;
     }
     Ok(())
-}
-
-fn reason(text: &str) -> String {
-    text.replace('\0', " ").chars().take(REASON_CHARS).collect()
-}
-
-/// After 30 s, 1, 2, 4 … minutes.
-fn next_try(now: Ts, attempts: i64) -> Ts {
-    let doublings = u32::try_from(attempts.saturating_sub(1).clamp(0, 16)).unwrap_or(16);
-    now.plus(FIRST_DELAY.saturating_mul(1 << doublings).min(LONGEST_DELAY))
 }
 
 async fn send(app: &App, job: &Job, task: &Task) -> Result<Outcome> {
@@ -339,18 +293,4 @@ fn common(app: &App, user: &User) -> Map<String, Value> {
         ("app_url", &app.settings.app_url),
     ];
     pairs.into_iter().map(|(key, value)| (key.to_owned(), Value::String(value.to_owned()))).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_waits_grow_and_end() {
-        let wait = |n| next_try(Ts(0), n).since(Ts(0)).as_secs();
-        assert_eq!([1, 2, 3, 4].map(wait), [30, 60, 120, 240]);
-        assert_eq!([10, 20, i64::MAX].map(wait), [14_400; 3]);
-        let all: u64 = (1..ATTEMPTS).map(wait).sum();
-        assert!((36 * 3600..72 * 3600).contains(&all), "{all} s");
-    }
 }

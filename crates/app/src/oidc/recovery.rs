@@ -8,16 +8,15 @@ use super::{
     sign_in::{Denied, form_token, made_form_token},
 };
 use crate::{
-    App,
+    App, audit,
     auth::token_digest,
     context::RequestContext,
     mail,
     passwords::{self, Origin},
 };
-use bailiwick_domain::{Result, Ts, UserId, fold::fold, validate};
+use bailiwick_domain::{Result, UserId, fold::fold, validate};
 use bailiwick_store::{
     Tx,
-    audit::{self, Entry},
     identities::{self, Identified},
     recovery::{self, Addresses, Link, Purpose},
 };
@@ -116,7 +115,15 @@ pub async fn reset(
     if fold(&addresses.email) == fold(&link.address) {
         recovery::verify(&mut tx, person.id).await?;
     }
-    record(&mut tx, context, &person, now, "user.reset_forgotten_password").await?;
+    audit::record_own(
+        &mut tx,
+        now,
+        context,
+        person.id,
+        person.organization.id,
+        "user.reset_forgotten_password",
+    )
+    .await?;
     tx.commit().await?;
     Ok(())
 }
@@ -172,7 +179,8 @@ pub async fn confirm(
         return Err(Denied::Gone);
     }
     recovery::verify(&mut tx, person.id).await?;
-    record(&mut tx, context, &person, now, "user.confirm_address").await?;
+    audit::record_own(&mut tx, now, context, person.id, person.organization.id, "user.confirm_address")
+        .await?;
     tx.commit().await?;
     Ok(())
 }
@@ -196,26 +204,4 @@ async fn hold(tx: &mut Tx, user: UserId) -> Result<(Identified, Addresses), Deni
     let person = person.filter(|person| person.standing.is_enabled()).ok_or(Denied::Gone)?;
     let addresses = recovery::addresses(tx, user).await?.ok_or(Denied::Gone)?;
     Ok((person, addresses))
-}
-
-async fn record(
-    tx: &mut Tx,
-    context: &RequestContext,
-    user: &Identified,
-    at: Ts,
-    action: &'static str,
-) -> Result<()> {
-    let entry = Entry {
-        at,
-        actor_user_id: Some(user.id),
-        acting_for_user_id: None,
-        actor_organization_id: Some(user.organization.id),
-        action,
-        object_type: "user",
-        object_id: Some(user.id.0),
-        before: None,
-        after: None,
-        request_id: Some(&context.request_id),
-    };
-    Ok(audit::record(tx, entry).await?)
 }

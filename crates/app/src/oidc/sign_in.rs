@@ -8,7 +8,7 @@ use super::{
     fresh_secret, issuer, login,
 };
 use crate::{
-    App,
+    App, audit,
     auth::{revoke_login_chains, token_digest},
     context::RequestContext,
     passwords::{self, Origin},
@@ -16,7 +16,6 @@ use crate::{
 use bailiwick_domain::{Error, LoginId, Result, Ts, UserId, fold::fold, validate};
 use bailiwick_store::{
     Tx,
-    audit::{self, Entry},
     identities::{self, Identified, PasswordRecord},
     oidc::{
         interactions::{self, Interaction},
@@ -231,26 +230,11 @@ pub async fn replace_password(
         recovery::verify(&mut tx, user).await?;
     }
     passwords::set_password(&mut tx, now, user, &hash, Origin::Chosen, None).await?;
-    record_replacement(&mut tx, context, &person, now).await?;
+    let action = "user.replace_generated_password";
+    audit::record_own(&mut tx, now, context, person.id, person.organization.id, action).await?;
     let done = answer(app, &mut tx, &interaction, user, browser).await?;
     tx.commit().await?;
     Ok(done)
-}
-
-async fn record_replacement(tx: &mut Tx, context: &RequestContext, user: &Identified, now: Ts) -> Result<()> {
-    let entry = Entry {
-        at: now,
-        actor_user_id: Some(user.id),
-        acting_for_user_id: None,
-        actor_organization_id: Some(user.organization.id),
-        action: "user.replace_generated_password",
-        object_type: "user",
-        object_id: Some(user.id.0),
-        before: None,
-        after: None,
-        request_id: Some(&context.request_id),
-    };
-    Ok(audit::record(tx, entry).await?)
 }
 
 /// A script starts over.

@@ -18,7 +18,7 @@ pub use register::{Registered, register};
 pub use unregister::unregister;
 pub use update::{Change, update};
 
-use crate::App;
+use crate::{App, listing};
 use bailiwick_domain::{Error, Page, PageRequest, Result, SortDirection, System, SystemId, Ts};
 use bailiwick_policy::{Action, Caller, Resource, Scope, decide, list_scope};
 use bailiwick_store::systems::{self, SystemRecord};
@@ -36,9 +36,6 @@ pub struct SystemQuery {
     pub page: PageRequest,
 }
 
-/// Values of one repeated filter; more are refused.
-const FILTER_VALUES: usize = 1000;
-
 /// `GET /systems`.
 pub async fn list(app: &App, caller: &Caller, query: SystemQuery) -> Result<Page<System>> {
     let (scope, order, cutoff) = prepare(app, caller, &query)?;
@@ -54,16 +51,13 @@ pub(crate) fn prepare(
 ) -> Result<(Scope, (SystemOrder, SortDirection), Ts)> {
     let scope = list_scope(caller, Resource::Systems)?;
     let f = &query.filter;
-    let longest = [
+    listing::check_lengths([
         f.types.as_ref().map(Vec::len),
         f.created_by.as_ref().map(Vec::len),
         f.versions.as_ref().map(Vec::len),
         f.organizations.as_ref().map(Vec::len),
         f.statuses.as_ref().map(Vec::len),
-    ];
-    if longest.into_iter().flatten().any(|n| n > FILTER_VALUES) {
-        return Err(Error::bad_request("too many filter values"));
-    }
+    ])?;
     let order = query.order.unwrap_or((SystemOrder::CreatedAt, SortDirection::Desc));
     Ok((scope, order, app.now().minus(app.settings.systems.liveness_timeout)))
 }

@@ -6,7 +6,14 @@ use super::{
     list::{JOINS, push_visible},
     listed,
 };
-use crate::{Db, StoreError, organizations::parse_type, scope::push_scope, sql::Q, time::TsCodec};
+use crate::{
+    Db, StoreError,
+    changes::push_gone,
+    organizations::parse_type,
+    scope::push_scope,
+    sql::Q,
+    time::{TsCodec, utc_day},
+};
 use bailiwick_domain::{OrgId, SystemId, Ts, org::OrgRef};
 use bailiwick_policy::Scope;
 use std::collections::HashMap;
@@ -112,11 +119,9 @@ impl<'a> Within<'a> {
 /// Changes of the number of listed applications by UTC day since 1970, from `since` on: those created less those that
 /// went, each by itself, with its system or with an organization.
 pub async fn changes_by_day(db: &Db, scope: &Scope, since: Ts) -> Result<Vec<(i64, i64)>, StoreError> {
-    const DAY: &str = "[[CAST(FLOOR(EXTRACT(EPOCH FROM x.{at}) / 86400) AS BIGINT)||(x.{at} / 86400000000)]]";
     const GONE_AT: &str = "[[LEAST(a.deleted_at, s.deleted_at, h.eff_deleted_at)||\
         MIN(COALESCE(a.deleted_at, 9223372036854775807), COALESCE(s.deleted_at, 9223372036854775807), \
         COALESCE(h.eff_deleted_at, 9223372036854775807))]]";
-    let day = |column: &str| DAY.replace("{at}", column);
     let gone = format!(
         "SELECT a.id, a.created_at, a.deleted_at, {GONE_AT} AS gone_at FROM applications a \
          JOIN systems s ON s.id = a.system_id JOIN organizations h ON h.id = a.home_id \
@@ -130,23 +135,12 @@ pub async fn changes_by_day(db: &Db, scope: &Scope, since: Ts) -> Result<Vec<(i6
     }
     q.push(&format!(
         "), changes (day, n) AS (SELECT {}, COUNT(*) FROM applications x WHERE {} AND x.created_at >= ?",
-        day("created_at"),
+        utc_day("x.created_at"),
         listed!().replace("a.", "x."),
     ));
     q.arg(since);
     push_scope(&mut q, "x", "home_id", scope);
-    q.push(&format!(
-        " GROUP BY 1 UNION ALL SELECT {}, COUNT(*) FROM gone x WHERE x.deleted_at IS NOT NULL \
-         AND x.created_at >= ? AND x.gone_at >= ? GROUP BY 1",
-        day("created_at")
-    ));
-    q.arg(since).arg(since);
-    q.push(&format!(
-        " UNION ALL SELECT {}, -COUNT(*) FROM gone x WHERE x.gone_at >= ? GROUP BY 1) \
-         SELECT day, CAST(SUM(n) AS BIGINT) FROM changes GROUP BY day ORDER BY day",
-        day("gone_at")
-    ));
-    q.arg(since);
+    push_gone(&mut q, since);
     q.all(db).await
 }
 

@@ -1,15 +1,17 @@
 //! A family over time, and whether a VAT number is in use.
 
+use super::parse_type;
 use crate::{Db, StoreError, scope::push_scope, sql::Q, time::utc_day};
-use bailiwick_domain::{OrgId, OrgType, Ts};
+use bailiwick_domain::{OrgId, OrgType, Ts, org::OrgRef};
 use bailiwick_policy::Scope;
+use uuid::Uuid;
 
 /// How a family has changed, day by day.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// Rows that are not deleted now.
     pub total: u64,
-    /// `(days since 1970-01-01, created minus deleted)`, days without any left out.
+    /// `(days since 1970-01-01, came or, negative, went)`: up to two entries for a day, none for days without any.
     pub by_day: Vec<(i64, i64)>,
 }
 
@@ -64,4 +66,22 @@ pub async fn vat_in_use(
     q.push(" LIMIT 1");
     let found: Option<(i64,)> = q.optional(db).await?;
     Ok(found.is_some())
+}
+
+/// The organizations of the scope in which something lives that `organization_counts` counts in this column, by name.
+pub(crate) async fn organizations_with(
+    db: &Db,
+    scope: &Scope,
+    counted: &'static str,
+) -> Result<Vec<OrgRef>, StoreError> {
+    let mut q = Q::new(&format!(
+        "SELECT o.id, o.type, o.name FROM organizations o JOIN organization_counts n ON n.organization_id = o.id \
+         WHERE o.eff_deleted_at IS NULL AND n.{counted} > 0"
+    ));
+    push_scope(&mut q, "o", "id", scope);
+    q.push(" ORDER BY o.name_key, o.id");
+    let rows: Vec<(Uuid, String, String)> = q.all(db).await?;
+    rows.into_iter()
+        .map(|(id, org_type, name)| Ok(OrgRef { id: OrgId(id), name, org_type: parse_type(&org_type)? }))
+        .collect()
 }

@@ -2,10 +2,12 @@
 //! offer. What is kept or rare is read from counters and small indexes; only heartbeats have to be looked at, and of
 //! them nothing but the narrow table of activity and the index of the scope.
 
-use crate::{Db, StoreError, organizations::parse_type, scope::push_scope, sql::Q};
-use bailiwick_domain::{OrgId, Ts, org::OrgRef};
+use crate::{
+    Db, StoreError, changes::push_gone, organizations::figures::organizations_with, scope::push_scope,
+    sql::Q, time::utc_day,
+};
+use bailiwick_domain::{Ts, org::OrgRef};
 use bailiwick_policy::Scope;
-use uuid::Uuid;
 
 /// Systems that are not deleted, by status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -114,8 +116,6 @@ fn push_silent(q: &mut Q, scope: &Scope, cutoff: Ts) {
 /// Changes of the number of systems by UTC day since 1970, from `since` on: those created less those that went, on
 /// their own or with an organization.
 pub async fn changes_by_day(db: &Db, scope: &Scope, since: Ts) -> Result<Vec<(i64, i64)>, StoreError> {
-    const DAY: &str = "[[CAST(FLOOR(EXTRACT(EPOCH FROM x.{at}) / 86400) AS BIGINT)||(x.{at} / 86400000000)]]";
-    let day = |column: &str| DAY.replace("{at}", column);
     let gone = "SELECT s.id, s.created_at, s.deleted_at, [[LEAST(s.deleted_at, o.eff_deleted_at)||\
          MIN(COALESCE(s.deleted_at, o.eff_deleted_at), COALESCE(o.eff_deleted_at, s.deleted_at))]] AS gone_at \
          FROM systems s JOIN organizations o ON o.id = s.organization_id WHERE ";
@@ -127,22 +127,11 @@ pub async fn changes_by_day(db: &Db, scope: &Scope, since: Ts) -> Result<Vec<(i6
     }
     q.push(&format!(
         "), changes (day, n) AS (SELECT {}, COUNT(*) FROM systems x WHERE x.deleted_at IS NULL AND x.created_at >= ?",
-        day("created_at")
+        utc_day("x.created_at")
     ));
     q.arg(since);
     push_scope(&mut q, "x", "organization_id", scope);
-    q.push(&format!(
-        " GROUP BY 1 UNION ALL SELECT {}, COUNT(*) FROM gone x WHERE x.deleted_at IS NOT NULL \
-         AND x.created_at >= ? AND x.gone_at >= ? GROUP BY 1",
-        day("created_at")
-    ));
-    q.arg(since).arg(since);
-    q.push(&format!(
-        " UNION ALL SELECT {}, -COUNT(*) FROM gone x WHERE x.gone_at >= ? GROUP BY 1) \
-         SELECT day, CAST(SUM(n) AS BIGINT) FROM changes GROUP BY day ORDER BY day",
-        day("gone_at")
-    ));
-    q.arg(since);
+    push_gone(&mut q, since);
     q.all(db).await
 }
 
@@ -189,14 +178,5 @@ pub(crate) fn push_newest_by_creator(q: &mut Q, scope: &Scope) {
 
 /// The organizations of a scope that have systems not deleted, by name.
 pub async fn homes(db: &Db, scope: &Scope) -> Result<Vec<OrgRef>, StoreError> {
-    let mut q = Q::new(
-        "SELECT o.id, o.type, o.name FROM organizations o JOIN organization_counts n ON n.organization_id = o.id \
-         WHERE o.eff_deleted_at IS NULL AND n.systems > 0",
-    );
-    push_scope(&mut q, "o", "id", scope);
-    q.push(" ORDER BY o.name_key, o.id");
-    let rows: Vec<(Uuid, String, String)> = q.all(db).await?;
-    rows.into_iter()
-        .map(|(id, org_type, name)| Ok(OrgRef { id: OrgId(id), name, org_type: parse_type(&org_type)? }))
-        .collect()
+    organizations_with(db, scope, "systems").await
 }

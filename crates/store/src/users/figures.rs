@@ -2,14 +2,13 @@
 
 use crate::{
     Db, StoreError,
-    organizations::{parse_type, totals},
+    organizations::{figures::organizations_with, totals},
     scope::push_scope,
     sql::Q,
     time::utc_day,
 };
-use bailiwick_domain::{OrgId, Ts, org::OrgRef};
+use bailiwick_domain::{Ts, org::OrgRef};
 use bailiwick_policy::Scope;
-use uuid::Uuid;
 
 /// Users that are not deleted, own or inherited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,14 +62,5 @@ pub async fn created_by_day(db: &Db, scope: &Scope, since: Ts) -> Result<Vec<(i6
 
 /// The organizations of a scope that have users not deleted, by name.
 pub async fn homes(db: &Db, scope: &Scope) -> Result<Vec<OrgRef>, StoreError> {
-    let mut q = Q::new(
-        "SELECT o.id, o.type, o.name FROM organizations o JOIN organization_counts n ON n.organization_id = o.id \
-         WHERE o.eff_deleted_at IS NULL AND n.users > 0",
-    );
-    push_scope(&mut q, "o", "id", scope);
-    q.push(" ORDER BY o.name_key, o.id");
-    let rows: Vec<(Uuid, String, String)> = q.all(db).await?;
-    rows.into_iter()
-        .map(|(id, org_type, name)| Ok(OrgRef { id: OrgId(id), name, org_type: parse_type(&org_type)? }))
-        .collect()
+    organizations_with(db, scope, "users").await
 }

@@ -1,0 +1,22 @@
+//! What trends of systems and applications have in common: rows that came and went, by UTC day.
+
+use crate::{sql::Q, time::utc_day};
+use bailiwick_domain::Ts;
+
+/// Ends `WITH gone AS (…), changes (day, n) AS (SELECT <day>, COUNT(*) FROM <present rows>`. `gone` has `created_at`,
+/// `deleted_at` (the own mark) and `gone_at` (the earliest mark that counts); those with an own mark are not among the
+/// present rows, so what of them came since `since` is added before all that went is taken away.
+pub(crate) fn push_gone(q: &mut Q, since: Ts) {
+    q.push(&format!(
+        " GROUP BY 1 UNION ALL SELECT {}, COUNT(*) FROM gone x WHERE x.deleted_at IS NOT NULL \
+         AND x.created_at >= ? AND x.gone_at >= ? GROUP BY 1",
+        utc_day("x.created_at")
+    ));
+    q.arg(since).arg(since);
+    q.push(&format!(
+        " UNION ALL SELECT {}, -COUNT(*) FROM gone x WHERE x.gone_at >= ? GROUP BY 1) \
+         SELECT day, CAST(SUM(n) AS BIGINT) FROM changes GROUP BY day ORDER BY day",
+        utc_day("x.gone_at")
+    ));
+    q.arg(since);
+}
