@@ -19,6 +19,7 @@ mod exports;
 mod http;
 mod imports;
 mod ingest;
+mod kept;
 mod leaks;
 mod links;
 mod mail;

@@ -125,10 +125,12 @@ async fn postgres(db: &Db) -> BTreeMap<String, Table> {
             }
         }
     }
+    // Trigrams are PostgreSQL's alone (migration 0021).
     let sql = format!(
         "SELECT c.relname || '|' || n.relname || '|' || i.indisunique || '|' || {} || '|' || \
          COALESCE('WHERE ' || pg_get_expr(i.indpred, i.indrelid), '') FROM pg_index i \
          JOIN pg_class c ON c.oid = i.indrelid JOIN pg_class n ON n.oid = i.indexrelid \
+         JOIN pg_am m ON m.oid = n.relam AND m.amname = 'btree' \
          WHERE NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.indexrelid AND k.contype <> 'f') AND {of_ours}",
         columns("CAST(i.indkey AS smallint[])", "i.indrelid"),
     );

@@ -1,7 +1,11 @@
 //! The envelope of every JSON answer (contract 01 §1.2).
 
-use axum::response::{IntoResponse, Response};
-use bailiwick_domain::Page;
+use axum::{
+    body::Body,
+    response::{IntoResponse, Response},
+};
+use bailiwick_domain::{Error, Page, Result};
+use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -42,21 +46,44 @@ impl<T: Serialize> Answer<T> {
     }
 }
 
+impl<T: Serialize> Answer<T> {
+    /// The body, to be kept and sent again by [`Written`].
+    pub fn write(self) -> Result<Bytes> {
+        write(self.status, &self.message, &self.data).map(Bytes::from).map_err(Error::internal)
+    }
+}
+
 impl<T: Serialize> IntoResponse for Answer<T> {
     fn into_response(self) -> Response {
         render(self.status, &self.message, &self.data)
     }
 }
 
+/// A 200 whose envelope is written already.
+#[derive(Debug)]
+pub struct Written(pub Bytes);
+
+impl IntoResponse for Written {
+    fn into_response(self) -> Response {
+        json(StatusCode::OK, self.0.into())
+    }
+}
+
+fn write<T: Serialize>(status: StatusCode, message: &str, data: &T) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&Envelope { code: status.as_u16(), message, data })
+}
+
+fn json(status: StatusCode, body: Body) -> Response {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
 /// An envelope as a response; compact JSON.
 pub fn render<T: Serialize>(status: StatusCode, message: &str, data: &T) -> Response {
-    match serde_json::to_vec(&Envelope { code: status.as_u16(), message, data }) {
-        Ok(body) => {
-            let mut response = Response::new(body.into());
-            *response.status_mut() = status;
-            response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-            response
-        }
+    match write(status, message, data) {
+        Ok(body) => json(status, body.into()),
         Err(e) => {
             tracing::error!(error = %e, "an answer could not be written as JSON");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()

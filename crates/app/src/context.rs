@@ -9,7 +9,9 @@ use crate::{
     credentials::Credentials,
     exports::Exports,
     ingest::Ingest,
-    inventory, links,
+    inventory,
+    kept::Kept,
+    links,
     mail::{self, Outbox},
     passwords::Passwords,
     retention,
@@ -60,6 +62,8 @@ pub struct Inner {
     pub passwords: Passwords,
     /// How many exports may be made and sent at once.
     pub exports: Exports,
+    /// Answers made from whole trees.
+    pub kept: Kept,
     /// Requests to the token endpoints by client address.
     pub token_requests: AddressLimit,
     /// Turns at decoding pictures.
@@ -119,6 +123,7 @@ impl App {
             passwords: Passwords::new(),
             pictures: Pictures::new(),
             exports: Exports::default(),
+            kept: Kept::default(),
             token_requests,
             avatar_requests,
             api_keys,

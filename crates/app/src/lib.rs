@@ -19,6 +19,7 @@ pub mod imports;
 pub mod ingest;
 pub mod inventory;
 mod jobs;
+pub mod kept;
 pub mod links;
 mod listing;
 pub mod mail;

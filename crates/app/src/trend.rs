@@ -48,6 +48,11 @@ impl Window {
         Ok(Window { period, dates, ends })
     }
 
+    /// What tells it from other windows: what is kept of one day is of no use on the next.
+    pub(crate) fn key(&self) -> String {
+        format!("{} {}", self.period, self.dates.last().copied().unwrap_or_default())
+    }
+
     /// The end of the first date: only what changed from then on matters.
     pub(crate) fn since(&self) -> Result<Ts> {
         let first = self.ends.first().copied().unwrap_or_else(|| date(1970, 1, 1));

@@ -34,7 +34,7 @@ impl Path {
 }
 
 /// A set of organizations, or of what belongs to one user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// All organizations.
     Everything,

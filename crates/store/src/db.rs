@@ -74,10 +74,10 @@ impl Db {
     /// Starts a write transaction. Dropping it rolls back; [`Tx::commit`] is the only way to keep anything.
     pub async fn begin(&self) -> Result<Tx, StoreError> {
         match &self.engine {
-            Engine::Pg(pool) => Ok(Tx::Pg(pool.begin().await?, None)),
+            Engine::Pg(pool) => Ok(Tx::Pg(pool.begin().await?, Moved::default())),
             Engine::Lite { write, .. } => {
                 let tx = write.begin_with("PRAGMA synchronous = FULL; BEGIN IMMEDIATE").await?;
-                Ok(Tx::Lite(tx, self.epoch.clone(), None))
+                Ok(Tx::Lite(tx, self.epoch.clone(), Moved::default()))
             }
         }
     }
@@ -88,11 +88,11 @@ impl Db {
             Engine::Pg(pool) => {
                 // One message for both.
                 let tx = pool.begin_with("BEGIN; SET LOCAL synchronous_commit = off").await?;
-                Ok(Tx::Pg(tx, None))
+                Ok(Tx::Pg(tx, Moved::default()))
             }
             Engine::Lite { write, .. } => {
                 let tx = write.begin_with("PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE").await?;
-                Ok(Tx::Lite(tx, self.epoch.clone(), None))
+                Ok(Tx::Lite(tx, self.epoch.clone(), Moved::default()))
             }
         }
     }
@@ -114,6 +114,12 @@ impl Db {
                 Ok(n)
             }
         }
+    }
+
+    /// The epoch of organizations and users: it moves with every commit that changes what their lists can show.
+    pub async fn people_epoch(&self) -> Result<i64, StoreError> {
+        let (n,): (i64,) = Q::new("SELECT n FROM people_epoch WHERE id = 1").one(self).await?;
+        Ok(n)
     }
 
     /// The epoch where it can be told without asking the database.
@@ -139,20 +145,33 @@ impl Db {
 /// A write transaction.
 #[derive(Debug)]
 pub enum Tx {
-    /// PostgreSQL; the epoch this transaction has set.
-    Pg(Transaction<'static, Postgres>, Option<i64>),
-    /// SQLite; the process's epoch and what this transaction has set it to.
-    Lite(Transaction<'static, Sqlite>, Arc<AtomicI64>, Option<i64>),
+    /// PostgreSQL; what this transaction moves.
+    Pg(Transaction<'static, Postgres>, Moved),
+    /// SQLite; the process's auth epoch and what this transaction moves.
+    Lite(Transaction<'static, Sqlite>, Arc<AtomicI64>, Moved),
+}
+
+/// What must be read again after a transaction.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Moved {
+    /// The auth epoch that it has set.
+    auth: Option<i64>,
+    /// Whether the people epoch moves with its commit.
+    people: bool,
 }
 
 impl Tx {
     /// Keeps everything.
-    pub async fn commit(self) -> Result<(), StoreError> {
+    pub async fn commit(mut self) -> Result<(), StoreError> {
+        if self.moved().people {
+            // Last of all: who waits for this row holds nothing that the one before him still wants.
+            Q::new("UPDATE people_epoch SET n = n + 1 WHERE id = 1").run(&mut self).await?;
+        }
         match self {
             Tx::Pg(tx, _) => Ok(tx.commit().await?),
             Tx::Lite(tx, epoch, moved) => {
                 tx.commit().await?;
-                if let Some(n) = moved {
+                if let Some(n) = moved.auth {
                     epoch.fetch_max(n, Ordering::SeqCst);
                 }
                 Ok(())
@@ -170,10 +189,19 @@ impl Tx {
     pub async fn bump_auth_epoch(&mut self) -> Result<(), StoreError> {
         let (n,): (i64,) =
             Q::new("UPDATE auth_epoch SET n = n + 1 WHERE id = 1 RETURNING n").one(&mut *self).await?;
-        match self {
-            Tx::Pg(_, moved) | Tx::Lite(_, _, moved) => *moved = Some(n),
-        }
+        self.moved().auth = Some(n);
         Ok(())
+    }
+
+    /// To be called by every function that writes what a list of organizations or users can show.
+    pub(crate) const fn people_changed(&mut self) {
+        self.moved().people = true;
+    }
+
+    const fn moved(&mut self) -> &mut Moved {
+        match self {
+            Tx::Pg(_, moved) | Tx::Lite(_, _, moved) => moved,
+        }
     }
 }
 

@@ -292,6 +292,7 @@ pub async fn insert(
         },
     };
     let creator = new.created_by.as_ref();
+    tx.people_changed();
     Q::new(INSERT)
         .bind(new.id)
         .bind(new.org_type.as_str())
@@ -364,6 +365,7 @@ pub struct Change {
 
 /// Writes the result of a PUT.
 pub async fn update(tx: &mut Tx, target: &Granted<OrgId>, change: &Change) -> Result<(), StoreError> {
+    tx.people_changed();
     Q::new(UPDATE)
         .bind(&change.name)
         .bind(fold(&change.name))

@@ -261,6 +261,7 @@ pub async fn insert(tx: &mut Tx, home: &Granted<OrgId>, new: &NewUser) -> Result
         None => return Ok(Inserted::NoOrganization),
     };
     let creator = new.created_by.as_ref();
+    tx.people_changed();
     let written = Q::new(INSERT)
         .bind(new.id)
         .bind(path.id)
@@ -317,6 +318,7 @@ pub struct Change {
 
 /// Writes the result of a PUT; roles are replaced with everything else.
 pub async fn update(tx: &mut Tx, target: &Granted<UserId>, change: &Change) -> Result<(), StoreError> {
+    tx.people_changed();
     Q::new(UPDATE)
         .bind(&change.username)
         .bind(fold(&change.username))
@@ -349,6 +351,7 @@ pub async fn relocate(
         Some(held) => held.path,
         None => return Ok(Inserted::NoOrganization),
     };
+    tx.people_changed();
     Q::new(MOVE).bind(path.id).bind(path.p2).bind(path.p3).bind(target.id()).run(tx).await?;
     // In one order for all, so that two moves in opposite directions do not wait for each other.
     let mut counters = [(from, -1), (path.id, 1)];

@@ -1,7 +1,7 @@
 //! Organizations of all families, their trends and filters, the VAT check, promotion (contract 02 §7, §9 to §12).
 
 use crate::{
-    envelope::Answer,
+    envelope::{Answer, Written},
     error::Outcome,
     extract::{Ctx, Family, Params, PathId, Who},
     wire::{
@@ -30,20 +30,21 @@ pub async fn trend(
     Who(caller): Who,
     Family(family): Family,
     params: Params,
-) -> Outcome<Answer<TrendOutput>> {
-    let trend = organizations::trend(&app, &caller, family, params.text("period")).await?;
-    let output = TrendOutput::from(trend).with_older_spelling();
-    Ok(Answer::ok(format!("{} trend retrieved successfully", family.plural()), output))
+) -> Outcome<Written> {
+    let write = |trend| {
+        let output = TrendOutput::from(trend).with_older_spelling();
+        Answer::ok(format!("{} trend retrieved successfully", family.plural()), output).write()
+    };
+    Ok(Written(organizations::trend(&app, &caller, family, params.text("period"), write).await?))
 }
 
 /// `GET /filters/{p}`.
-pub async fn filters(
-    State(app): State<App>,
-    Who(caller): Who,
-    Family(family): Family,
-) -> Outcome<Answer<OrganizationFilters>> {
-    let creators = organizations::choices(&app, &caller, family).await?;
-    Ok(Answer::ok(format!("{} filters retrieved successfully", family.as_str()), creators.into()))
+pub async fn filters(State(app): State<App>, Who(caller): Who, Family(family): Family) -> Outcome<Written> {
+    let write = |creators| {
+        let message = format!("{} filters retrieved successfully", family.as_str());
+        Answer::ok(message, OrganizationFilters::from(creators)).write()
+    };
+    Ok(Written(organizations::choices(&app, &caller, family, write).await?))
 }
 
 /// `GET /organizations`.

@@ -1,7 +1,7 @@
 //! Users (contract 01 §5).
 
 use crate::{
-    envelope::Answer,
+    envelope::{Answer, Written},
     error::Outcome,
     extract::{Ctx, JsonBody, Params, PathId, Who},
     wire::{
@@ -157,13 +157,14 @@ pub async fn totals(State(app): State<App>, Who(caller): Who) -> Outcome<Answer<
 }
 
 /// `GET /users/trend`.
-pub async fn trend(State(app): State<App>, Who(caller): Who, params: Params) -> Outcome<Answer<TrendOutput>> {
-    let trend = users::trend(&app, &caller, params.text("period")).await?;
-    Ok(Answer::ok("users trend retrieved successfully", trend.into()))
+pub async fn trend(State(app): State<App>, Who(caller): Who, params: Params) -> Outcome<Written> {
+    let write = |trend| Answer::ok("users trend retrieved successfully", TrendOutput::from(trend)).write();
+    Ok(Written(users::trend(&app, &caller, params.text("period"), write).await?))
 }
 
 /// `GET /filters/users`.
-pub async fn filters(State(app): State<App>, Who(caller): Who) -> Outcome<Answer<UserFilters>> {
-    let choices = users::choices(&app, &caller).await?;
-    Ok(Answer::ok("user filters retrieved successfully", choices.into()))
+pub async fn filters(State(app): State<App>, Who(caller): Who) -> Outcome<Written> {
+    let write =
+        |choices| Answer::ok("user filters retrieved successfully", UserFilters::from(choices)).write();
+    Ok(Written(users::choices(&app, &caller, write).await?))
 }

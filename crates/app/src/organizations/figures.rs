@@ -2,7 +2,7 @@
 
 use super::authorize;
 use crate::{
-    App,
+    App, kept,
     trend::{Trend, Window},
 };
 use bailiwick_domain::{OrgId, OrgType, Result, fold::fold, validate::Vat};
@@ -11,6 +11,7 @@ use bailiwick_store::{
     creators::{self, CreatorChoice, Of},
     organizations::{self, Stats, figures},
 };
+use bytes::Bytes;
 
 /// What an organization and its subtree hold. `id`: none = malformed.
 pub async fn stats(app: &App, caller: &Caller, family: OrgType, id: Option<OrgId>) -> Result<Stats> {
@@ -25,18 +26,35 @@ pub async fn family_total(app: &App, caller: &Caller, family: OrgType) -> Result
 }
 
 /// The family inside the caller's hierarchy over time: each point counts what was created by the end of its day and
-/// not deleted by then, on its own or from above. `period` as sent; none = 7.
-pub async fn trend(app: &App, caller: &Caller, family: OrgType, period: Option<&str>) -> Result<Trend> {
+/// not deleted by then, on its own or from above. `period` as sent; none = 7. `write`: the answer as it is sent.
+pub async fn trend(
+    app: &App,
+    caller: &Caller,
+    family: OrgType,
+    period: Option<&str>,
+    write: impl FnOnce(Trend) -> Result<Bytes>,
+) -> Result<Bytes> {
     let scope = list_scope(caller, resource_of(family).ok_or(Refusal::Gate)?)?;
     let window = Window::parse(app.now(), period)?;
-    let changes = figures::changes(&app.db, family, &scope, window.since()?).await?;
-    window.fill(&changes.by_day, changes.total)
+    let other = format!("{} {}", family.as_str(), window.key());
+    let make = async {
+        let changes = figures::changes(&app.db, family, &scope, window.since()?).await?;
+        write(window.fill(&changes.by_day, changes.total)?)
+    };
+    kept::answer(app, "trend of organizations", scope, other, make).await
 }
 
-/// Who created the family's organizations that the caller sees, by name (contract 02 §11).
-pub async fn choices(app: &App, caller: &Caller, family: OrgType) -> Result<Vec<CreatorChoice>> {
+/// Who created the family's organizations that the caller sees, by name (contract 02 §11). `write`: the answer as it
+/// is sent.
+pub async fn choices(
+    app: &App,
+    caller: &Caller,
+    family: OrgType,
+    write: impl FnOnce(Vec<CreatorChoice>) -> Result<Bytes>,
+) -> Result<Bytes> {
     let scope = list_scope(caller, resource_of(family).ok_or(Refusal::Gate)?)?;
-    Ok(by_name(creators::creators(&app.db, Of::Family(family), &scope).await?))
+    let make = async { write(by_name(creators::creators(&app.db, Of::Family(family), &scope).await?)) };
+    kept::answer(app, "filters of organizations", scope, family.as_str().to_owned(), make).await
 }
 
 /// The order of the `created_by` filters.

@@ -1,7 +1,7 @@
 //! Totals, trend and the choices of the list's filters (contract 01 §5.4, §5.7).
 
 use crate::{
-    App,
+    App, kept,
     organizations::by_name,
     roles::RoleChoice,
     trend::{Trend, Window},
@@ -12,6 +12,7 @@ use bailiwick_store::{
     creators::{self, CreatorChoice, Of},
     users::figures::{self, Totals},
 };
+use bytes::Bytes;
 
 /// How many users the caller sees, and how many of them are suspended.
 pub async fn totals(app: &App, caller: &Caller) -> Result<Totals> {
@@ -20,13 +21,22 @@ pub async fn totals(app: &App, caller: &Caller) -> Result<Totals> {
 }
 
 /// The users the caller sees by date of creation; who is deleted now counts on no date, not even before (contract 01
-/// §5.7). `period` as sent; none = 7.
-pub async fn trend(app: &App, caller: &Caller, period: Option<&str>) -> Result<Trend> {
+/// §5.7). `period` as sent; none = 7. `write`: the answer as it is sent.
+pub async fn trend(
+    app: &App,
+    caller: &Caller,
+    period: Option<&str>,
+    write: impl FnOnce(Trend) -> Result<Bytes>,
+) -> Result<Bytes> {
     let scope = list_scope(caller, Resource::Users)?;
     let window = Window::parse(app.now(), period)?;
-    let created = figures::created_by_day(&app.db, &scope, window.since()?).await?;
-    let total = figures::count(&app.db, &scope).await?;
-    window.fill(&created, total)
+    let dates = window.key();
+    let make = async {
+        let created = figures::created_by_day(&app.db, &scope, window.since()?).await?;
+        let total = figures::count(&app.db, &scope).await?;
+        write(window.fill(&created, total)?)
+    };
+    kept::answer(app, "trend of users", scope, dates, make).await
 }
 
 /// What the filters of the list can be set to.
@@ -40,11 +50,20 @@ pub struct Choices {
     pub creators: Vec<CreatorChoice>,
 }
 
-/// `GET /filters/users`.
-pub async fn choices(app: &App, caller: &Caller) -> Result<Choices> {
+/// `GET /filters/users`. `write`: the answer as it is sent.
+pub async fn choices(
+    app: &App,
+    caller: &Caller,
+    write: impl FnOnce(Choices) -> Result<Bytes>,
+) -> Result<Bytes> {
     let scope = list_scope(caller, Resource::Users)?;
-    let roles = filter_roles(caller, &app.catalogue).into_iter().map(RoleChoice::of).collect();
-    let organizations = figures::homes(&app.db, &scope).await?;
-    let creators = by_name(creators::creators(&app.db, Of::Users, &scope).await?);
-    Ok(Choices { roles, organizations, creators })
+    let roles: Vec<RoleChoice> =
+        filter_roles(caller, &app.catalogue).into_iter().map(RoleChoice::of).collect();
+    let offered = roles.iter().map(|role| role.id.as_str()).collect::<Vec<_>>().join(",");
+    let make = async {
+        let organizations = figures::homes(&app.db, &scope).await?;
+        let creators = by_name(creators::creators(&app.db, Of::Users, &scope).await?);
+        write(Choices { roles, organizations, creators })
+    };
+    kept::answer(app, "filters of users", scope, offered, make).await
 }

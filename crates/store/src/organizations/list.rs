@@ -109,6 +109,9 @@ pub(crate) fn push_order(q: &mut Q, column: &str, is_nullable: bool, direction: 
     q.push(&format!(" ORDER BY {column} {word}{nulls}, {id} {word}"));
 }
 
+/// The pattern of a text, for PostgreSQL: the text anywhere.
+const PATTERN: &str = r"concat('%', replace(replace(replace(?, '\', '\\'), '%', '\%'), '_', '\_'), '%')";
+
 /// Appends ` AND …` for a text that must occur in a folded column; wild cards mean nothing. A text that no row can
 /// hold (U+0000) matches nothing.
 pub(crate) fn push_search(q: &mut Q, column: &str, text: &str) {
@@ -123,7 +126,8 @@ pub(crate) fn push_search_any(q: &mut Q, columns: &[&str], text: &str) {
     q.push(" AND (1 = 0");
     if !text.contains('\0') {
         for column in columns {
-            q.push(&format!(" OR [[strpos||instr]]({column}, ?) > 0")).arg(fold(text));
+            // PostgreSQL has an index for patterns that begin anywhere, none for positions.
+            q.push(&format!(" OR [[{column} LIKE {PATTERN}||instr({column}, ?) > 0]]")).arg(fold(text));
         }
     }
     q.push(")");

@@ -135,6 +135,7 @@ pub async fn set(
         Kind::Deleted => (OWN_DELETED, DELETED),
     };
     let id = target.id();
+    tx.people_changed();
     // What depends on this mark is known while it is there: after setting it, before clearing it.
     let before = affected(tx, id, org_type, kind).await?;
     Q::new(own).bind(at).bind(id).run(tx).await?;

@@ -36,6 +36,7 @@ pub async fn promote(
     by: Option<OrgId>,
 ) -> Result<Promoted, StoreError> {
     let id = target.id();
+    tx.people_changed();
     let Stats { own, customers, .. } = super::stats(&mut *tx, OrgType::Reseller, id).await?;
     let (_,): (String,) = Q::new(MORE_TIME).one(&mut *tx).await?;
     let from = serde_json::to_value(from).map_err(|e| StoreError::Encode(e.into()))?;

@@ -19,6 +19,7 @@ pub async fn set_suspended(
     at: Option<Ts>,
     now: Ts,
 ) -> Result<(), StoreError> {
+    tx.people_changed();
     Q::new(SET_SUSPENDED).bind(at).bind(now).bind(target.id()).run(tx).await?;
     Ok(())
 }
@@ -31,6 +32,7 @@ pub async fn set_deleted(
     at: Option<Ts>,
     now: Ts,
 ) -> Result<(), StoreError> {
+    tx.people_changed();
     Q::new(SET_DELETED).bind(at).bind(now).bind(target.id()).run(tx).await?;
     add_users(tx, home, if at.is_some() { -1 } else { 1 }).await
 }
@@ -42,6 +44,7 @@ pub async fn destroy(
     home: OrgId,
     is_counted: bool,
 ) -> Result<(), StoreError> {
+    tx.people_changed();
     Q::new(DESTROY).bind(target.id()).run(tx).await?;
     if is_counted {
         add_users(tx, home, -1).await?;
@@ -66,6 +69,7 @@ pub struct OwnChange {
 
 /// Writes what the user himself changes; nobody else's id may be given.
 pub async fn update_own(tx: &mut Tx, own: UserId, change: &OwnChange) -> Result<(), StoreError> {
+    tx.people_changed();
     Q::new(UPDATE_OWN)
         .bind(change.email.as_str())
         .bind(change.email.key())
