@@ -6,7 +6,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 # The steps of a target follow each other; cargo uses the cores by itself.
 .NOTPARALLEL:
-.PHONY: help run test test-browser bench fmt lint generate \
+.PHONY: help run test test-browser test-long bench fmt lint generate \
 	need-build need-test format-check deny direction unit generated-check
 
 CARGO ?= cargo
@@ -33,6 +33,12 @@ test-browser: need-build ## the tests in a real browser
 	scripts/need.sh chromium chromium-driver
 	$(CARGO) test $(LOCKED) --workspace --lib -- --ignored chromedriver
 	$(CARGO) test $(LOCKED) --workspace --test browser
+
+# What `make test` does for seconds, for a minute each and with the release build.
+test-long: need-test ## a minute of documents at full load, a kill in the middle, on both databases
+	$(CARGO) build $(LOCKED) --release --bin bailiwick
+	BAILIWICK_LOAD_SECONDS=60 BAILIWICK_PROGRAM="$${CARGO_TARGET_DIR:-$(CURDIR)/target}/release/bailiwick" \
+		$(CARGO) test $(LOCKED) -p bailiwick-server --test process -- load:: --nocapture --test-threads 1
 
 bench: need-build ## measure the release build beside nginx; adds to benches/RESULTS.md
 	$(CARGO) bench $(LOCKED) -p bailiwick-inventory

@@ -10,6 +10,7 @@
 
 mod audit;
 mod cli;
+mod load;
 mod program;
 mod survival;
 mod tour;

@@ -12,9 +12,10 @@ pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The program with nothing of the environment but the path to find other programs.
+/// The program with nothing of the environment: the one just built, or another build that `BAILIWICK_PROGRAM` names.
 pub fn command(directory: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_bailiwick"));
+    let built = env!("CARGO_BIN_EXE_bailiwick");
+    let mut command = Command::new(std::env::var_os("BAILIWICK_PROGRAM").unwrap_or_else(|| built.into()));
     command.current_dir(directory).env_clear().stdin(Stdio::null());
     command
 }

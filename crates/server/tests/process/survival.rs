@@ -5,7 +5,7 @@ use bailiwick_testkit::parts::postgres;
 use reqwest::Client;
 use serde_json::{Value, json};
 
-async fn post(client: &Client, url: &str, token: &str, body: Value) -> Value {
+pub async fn post(client: &Client, url: &str, token: &str, body: Value) -> Value {
     let request = client.post(url).bearer_auth(token).body(body.to_string());
     let answer = request.send().await.expect("an answer").text().await.expect("a body");
     serde_json::from_str::<Value>(&answer).expect("JSON")["data"].take()
