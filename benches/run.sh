@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Load on the release build, on loopback only and bounded in time: heartbeats, inventories, the alert proxy beside
 # nginx with a fixed header; the lists, figures and exports of a large tree. Prints a table and appends it to RESULTS.md.
-# Arguments choose parts: start heartbeat inventory proxy people exports (default: all). BENCH_SECONDS sets the length
+# Arguments choose parts: start heartbeat inventory pipeline proxy people exports (default: all). BENCH_SECONDS sets the length
 # of one run (default 8), BENCH_PROGRAM a binary that is built already, BENCH_ENGINES the engines.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 seconds=${BENCH_SECONDS:-8}
 parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(start heartbeat inventory proxy people exports)
+[[ ${#parts[@]} -gt 0 ]] || parts=(start heartbeat inventory pipeline proxy people exports)
 work=$(mktemp -d)
 table=$work/table.md
 pids=()
@@ -47,6 +47,12 @@ for engine in ${BENCH_ENGINES:-sqlite postgres}; do
             row "inventory 34 kB, $connections connections" "$engine" "$(load inventory "$connections")" '≥ 400 documents/s'
         done
         wait_for_worker
+    fi
+    if wants pipeline; then
+        for rate in 300 600; do
+            row "changed documents of 34 kB at $rate/s until their differences can be read" "$engine" \
+                "$(pipeline "$rate")" '≥ 300 documents/s, ≤ 1 s behind'
+        done
     fi
     if wants proxy; then
         stop_service

@@ -125,6 +125,12 @@ load() {
     awk '/Requests\/sec/ { r = $2 } /50%/ { a = $2 } /99%/ { b = $2 } END { printf "%d req/s, p50 %s, p99 %s", r, a, b }' "$work/wrk.out"
 }
 
+# pipeline RATE: documents from the wire to the difference, for 20 s.
+pipeline() {
+    python3 benches/load/pipeline.py "$service" "$work/credentials" "$bearer" \
+        crates/inventory/tests/data/inventory-ns8.json "$1" 20
+}
+
 # ratio MEASURED REFERENCE: throughput and p99 relative to the reference.
 ratio() {
     python3 - "$1" "$2" <<'PY'

@@ -15,7 +15,7 @@ use bailiwick_store::{
     creators::{Of, creators},
     organizations::{
         self,
-        directory::{DirectoryFilter, DirectorySort, directory},
+        directory::{DirectoryFilter, DirectorySort, count, directory},
     },
     sql::Q,
     systems,
@@ -235,7 +235,8 @@ async fn run_organizations(db: &Db, who: &str, scope: &Scope, done: &mut Vec<(St
         mark(db, &label).await;
         for _ in 0..REPEATS {
             let filter = DirectoryFilter::default();
-            let list = directory(db, scope, &filter, (by, SortDirection::Asc), PAGE);
+            let total = count(db, scope, &filter).await.unwrap();
+            let list = directory(db, scope, &filter, (by, SortDirection::Asc), PAGE, total);
             assert_eq!(list.await.unwrap().rows.len(), 20, "{label}");
         }
         done.push((label, INDEX_RANGE));

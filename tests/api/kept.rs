@@ -1,7 +1,10 @@
 //! Answers that are kept are those that would be made, after every change and in every process.
 
+use bailiwick_domain::OrgType;
 use bailiwick_testkit::{Engine, Persona, Test, api_test};
+use flate2::read::GzDecoder;
 use serde_json::{Value, json};
+use std::io::Read as _;
 
 const KEPT: [&str; 6] = [
     "/api/filters/users",
@@ -72,4 +75,33 @@ api_test!(every_change_of_organizations_and_users_shows_at_once_in_every_process
     let own = json!({"name": "Another name", "email": "another@example.org"});
     t.post("/api/me/change-info").bearer(&user.token).json(own).send().await.expect(200);
     is_true(&processes, &owner, "a change of own details").await;
+});
+
+api_test!(a_kept_answer_is_compressed_for_who_takes_that, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    for _ in 0..8 {
+        t.user(tree.customer, &["reader"]).await;
+        t.organization(tree.reseller, OrgType::Customer, "Another one").await;
+    }
+    let ask = async |accept: &str| {
+        let call = t.get("/api/filters/users").bearer(&owner.token);
+        let call = if accept.is_empty() { call } else { call.header("accept-encoding", accept) };
+        call.send().await.expect(200)
+    };
+    let plain = ask("").await;
+    assert!(plain.body.len() > 1024 && plain.header("content-encoding").is_none());
+    for accept in ["gzip", "br, GZIP;q=0.5", "gzip, deflate, br, zstd"] {
+        let reply = ask(accept).await;
+        assert_eq!(
+            (reply.header("content-encoding"), reply.header("vary")),
+            (Some("gzip"), Some("accept-encoding"))
+        );
+        let mut text = Vec::new();
+        GzDecoder::new(reply.body.as_ref()).read_to_end(&mut text).unwrap();
+        assert_eq!(text, plain.body);
+    }
+    for accept in ["gzip;q=0", "gzip; q=0.0", "br", "identity"] {
+        assert_eq!(ask(accept).await.body, plain.body, "{accept}");
+    }
 });

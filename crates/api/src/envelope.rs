@@ -1,9 +1,11 @@
 //! The envelope of every JSON answer (contract 01 §1.2).
 
+use crate::extract::Gzip;
 use axum::{
     body::Body,
     response::{IntoResponse, Response},
 };
+use bailiwick_app::kept::Written;
 use bailiwick_domain::{Error, Page, Result};
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
@@ -47,7 +49,7 @@ impl<T: Serialize> Answer<T> {
 }
 
 impl<T: Serialize> Answer<T> {
-    /// The body, to be kept and sent again by [`Written`].
+    /// The body, to be kept and sent again by [`Kept`].
     pub fn write(self) -> Result<Bytes> {
         write(self.status, &self.message, &self.data).map(Bytes::from).map_err(Error::internal)
     }
@@ -59,13 +61,20 @@ impl<T: Serialize> IntoResponse for Answer<T> {
     }
 }
 
-/// A 200 whose envelope is written already.
+/// A 200 whose envelope is written already, compressed already for who takes that.
 #[derive(Debug)]
-pub struct Written(pub Bytes);
+pub struct Kept(pub Written, pub Gzip);
 
-impl IntoResponse for Written {
+impl IntoResponse for Kept {
     fn into_response(self) -> Response {
-        json(StatusCode::OK, self.0.into())
+        let Kept(written, Gzip(is_taken)) = self;
+        let Some(gzip) = written.gzip.filter(|_| is_taken) else {
+            return json(StatusCode::OK, written.plain.into());
+        };
+        let mut response = json(StatusCode::OK, gzip.into());
+        response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+        response
     }
 }
 

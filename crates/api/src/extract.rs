@@ -9,10 +9,10 @@ use bailiwick_app::{App, context::RequestContext, imports};
 use bailiwick_domain::{Error, FieldError, OrgType, PageRequest};
 use bailiwick_policy::Caller;
 use bytes::{Bytes, BytesMut};
-use http::request::Parts;
+use http::{header, request::Parts};
 use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
-use std::{str::FromStr, sync::Arc, time::Duration};
+use std::{convert::Infallible, str::FromStr, sync::Arc, time::Duration};
 
 fn missing(what: &str) -> Failure {
     Error::internal(format!("{what} is missing from the request; is the route in the table?")).into()
@@ -42,6 +42,23 @@ impl<S: Send + Sync> FromRequestParts<S> for Ctx {
             .cloned()
             .map(Ctx)
             .ok_or_else(|| missing("the request context"))
+    }
+}
+
+/// Whether the client takes gzip (RFC 9110 §12.5.3).
+#[derive(Clone, Copy, Debug)]
+pub struct Gzip(pub bool);
+
+impl<S: Send + Sync> FromRequestParts<S> for Gzip {
+    type Rejection = Infallible;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Gzip, Infallible> {
+        let values = parts.headers.get_all(header::ACCEPT_ENCODING).iter();
+        let codings = values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
+        Ok(Gzip(codings.into_iter().any(|coding| {
+            let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
+            let is_refused = weight.trim().strip_prefix("q=").is_some_and(|q| q.parse() == Ok(0.0_f32));
+            name.trim().eq_ignore_ascii_case("gzip") && !is_refused
+        })))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Answers that take a walk through a whole tree: made once for each state of it, and kept as they are sent.
+//! Answers and totals that take a walk through a whole tree: made once for each state of it, answers as they are sent.
 //!
 //! The key of an answer holds everything it depends on: the operation, the caller's scope, whatever else of the caller
 //! or the request shows in it, and the *people epoch*, which moves with every commit that changes an organization or a
@@ -8,12 +8,16 @@
 use crate::App;
 use bailiwick_domain::{Error, Result};
 use bailiwick_policy::Scope;
+use bailiwick_store::StoreError;
 use bytes::Bytes;
+use flate2::{Compression, write::GzEncoder};
 use moka::future::Cache;
-use std::sync::Arc;
+use std::{io::Write as _, sync::Arc};
 
 /// Most bytes kept.
 const BYTES: u64 = 64 * 1024 * 1024;
+/// Smallest answer that is kept compressed too, in bytes.
+const COMPRESSED_FROM: usize = 1024;
 
 /// What an answer depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -24,15 +28,41 @@ pub(crate) struct Key {
     other: String,
 }
 
+/// An answer as it is sent.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// As it is.
+    pub plain: Bytes,
+    /// Compressed for whoever takes that, when it is large enough: browsers always do.
+    pub gzip: Option<Bytes>,
+}
+
+impl Written {
+    fn of(plain: Bytes) -> Result<Written> {
+        let gzip = if plain.len() < COMPRESSED_FROM {
+            None
+        } else {
+            let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+            encoder.write_all(&plain).map_err(Error::internal)?;
+            Some(encoder.finish().map_err(Error::internal)?.into())
+        };
+        Ok(Written { plain, gzip })
+    }
+
+    fn len(&self) -> usize {
+        self.plain.len() + self.gzip.as_ref().map_or(0, Bytes::len)
+    }
+}
+
 /// Kept answers.
 #[derive(Debug)]
 pub struct Kept {
-    answers: Cache<Key, Bytes>,
+    answers: Cache<Key, Written>,
 }
 
 impl Default for Kept {
     fn default() -> Kept {
-        let weight = |key: &Key, answer: &Bytes| {
+        let weight = |key: &Key, answer: &Written| {
             u32::try_from(size_of::<Key>() + key.other.len() + answer.len()).unwrap_or(u32::MAX)
         };
         Kept { answers: Cache::builder().max_capacity(BYTES).weigher(weight).build() }
@@ -47,6 +77,19 @@ impl Kept {
     }
 }
 
+/// A number of an operation for everybody with this scope; see [`answer`].
+pub(crate) async fn number(
+    app: &App,
+    operation: &'static str,
+    scope: Scope,
+    other: String,
+    make: impl Future<Output = std::result::Result<u64, StoreError>>,
+) -> Result<u64> {
+    let make = async { Ok(Bytes::copy_from_slice(&make.await?.to_be_bytes())) };
+    let kept = answer(app, operation, scope, other, make).await?;
+    Ok(kept.plain.as_ref().try_into().map(u64::from_be_bytes).map_err(Error::internal)?)
+}
+
 /// The answer of an operation to everybody with this scope. `other`: what else it depends on, the role or the day.
 /// `make` runs once, however many ask for it at the same time.
 pub(crate) async fn answer(
@@ -55,7 +98,8 @@ pub(crate) async fn answer(
     scope: Scope,
     other: String,
     make: impl Future<Output = Result<Bytes>>,
-) -> Result<Bytes> {
+) -> Result<Written> {
+    let make = async { Written::of(make.await?) };
     let key = Key { epoch: app.db.people_epoch().await?, operation, scope, other };
     // One error may be given to several; whoever shares it cannot take it apart.
     app.kept

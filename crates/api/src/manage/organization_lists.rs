@@ -1,9 +1,9 @@
 //! Organizations of all families, their trends and filters, the VAT check, promotion (contract 02 §7, §9 to §12).
 
 use crate::{
-    envelope::{Answer, Written},
+    envelope::{Answer, Kept},
     error::Outcome,
-    extract::{Ctx, Family, Params, PathId, Who},
+    extract::{Ctx, Family, Gzip, Params, PathId, Who},
     wire::{
         figures::TrendOutput,
         organization_lists::{Directory, PromotedOutput, VatOutput},
@@ -29,22 +29,28 @@ pub async fn trend(
     State(app): State<App>,
     Who(caller): Who,
     Family(family): Family,
+    gzip: Gzip,
     params: Params,
-) -> Outcome<Written> {
+) -> Outcome<Kept> {
     let write = |trend| {
         let output = TrendOutput::from(trend).with_older_spelling();
         Answer::ok(format!("{} trend retrieved successfully", family.plural()), output).write()
     };
-    Ok(Written(organizations::trend(&app, &caller, family, params.text("period"), write).await?))
+    Ok(Kept(organizations::trend(&app, &caller, family, params.text("period"), write).await?, gzip))
 }
 
 /// `GET /filters/{p}`.
-pub async fn filters(State(app): State<App>, Who(caller): Who, Family(family): Family) -> Outcome<Written> {
+pub async fn filters(
+    State(app): State<App>,
+    Who(caller): Who,
+    Family(family): Family,
+    gzip: Gzip,
+) -> Outcome<Kept> {
     let write = |creators| {
         let message = format!("{} filters retrieved successfully", family.as_str());
         Answer::ok(message, OrganizationFilters::from(creators)).write()
     };
-    Ok(Written(organizations::choices(&app, &caller, family, write).await?))
+    Ok(Kept(organizations::choices(&app, &caller, family, write).await?, gzip))
 }
 
 /// `GET /organizations`.

@@ -1,9 +1,9 @@
 //! Users (contract 01 §5).
 
 use crate::{
-    envelope::{Answer, Written},
+    envelope::{Answer, Kept},
     error::Outcome,
-    extract::{Ctx, JsonBody, Params, PathId, Who},
+    extract::{Ctx, Gzip, JsonBody, Params, PathId, Who},
     wire::{
         figures::{TrendOutput, UserTotals},
         roles::UserFilters,
@@ -149,22 +149,24 @@ pub async fn destroy(
 }
 
 /// `GET /users/totals`.
-pub async fn totals(State(app): State<App>, Who(caller): Who) -> Outcome<Answer<UserTotals>> {
-    let found = users::totals(&app, &caller).await?;
-    let enabled = found.total.saturating_sub(found.suspended);
-    let totals = UserTotals { total: found.total, enabled, suspended: found.suspended };
-    Ok(Answer::ok("users totals retrieved", totals))
+pub async fn totals(State(app): State<App>, Who(caller): Who, gzip: Gzip) -> Outcome<Kept> {
+    let write = |found: users::Totals| {
+        let enabled = found.total.saturating_sub(found.suspended);
+        let totals = UserTotals { total: found.total, enabled, suspended: found.suspended };
+        Answer::ok("users totals retrieved", totals).write()
+    };
+    Ok(Kept(users::totals(&app, &caller, write).await?, gzip))
 }
 
 /// `GET /users/trend`.
-pub async fn trend(State(app): State<App>, Who(caller): Who, params: Params) -> Outcome<Written> {
+pub async fn trend(State(app): State<App>, Who(caller): Who, gzip: Gzip, params: Params) -> Outcome<Kept> {
     let write = |trend| Answer::ok("users trend retrieved successfully", TrendOutput::from(trend)).write();
-    Ok(Written(users::trend(&app, &caller, params.text("period"), write).await?))
+    Ok(Kept(users::trend(&app, &caller, params.text("period"), write).await?, gzip))
 }
 
 /// `GET /filters/users`.
-pub async fn filters(State(app): State<App>, Who(caller): Who) -> Outcome<Written> {
+pub async fn filters(State(app): State<App>, Who(caller): Who, gzip: Gzip) -> Outcome<Kept> {
     let write =
         |choices| Answer::ok("user filters retrieved successfully", UserFilters::from(choices)).write();
-    Ok(Written(users::choices(&app, &caller, write).await?))
+    Ok(Kept(users::choices(&app, &caller, write).await?, gzip))
 }

@@ -1,6 +1,6 @@
 //! `GET /organizations` (contract 02 §12): all families in one list, for whoever signs in.
 
-use crate::App;
+use crate::{App, kept};
 use bailiwick_domain::{OrgId, OrgType, Page, PageRequest, Result, SortDirection};
 use bailiwick_policy::{Caller, hierarchy};
 use bailiwick_store::organizations::directory::{self, DirectoryFilter, DirectorySort, Entry};
@@ -42,5 +42,8 @@ pub async fn directory(app: &App, caller: &Caller, query: DirectoryQuery) -> Res
         "type" => (DirectorySort::Type, query.direction),
         _ => (DirectorySort::Name, SortDirection::Asc),
     };
-    Ok(directory::directory(&app.db, &hierarchy(caller), &filter, order, query.page).await?)
+    let (scope, matches) = (hierarchy(caller), format!("{filter:?}"));
+    let count = directory::count(&app.db, &scope, &filter);
+    let total = kept::number(app, "directory", scope, matches, count).await?;
+    Ok(directory::directory(&app.db, &scope, &filter, order, query.page, total).await?)
 }

@@ -1,8 +1,9 @@
 //! Numbers about one organization and about a family (contract 02 §7).
 
-use super::authorize;
+use super::{authorize, list};
 use crate::{
-    App, kept,
+    App,
+    kept::{self, Written},
     trend::{Trend, Window},
 };
 use bailiwick_domain::{OrgId, OrgType, Result, fold::fold, validate::Vat};
@@ -22,7 +23,7 @@ pub async fn stats(app: &App, caller: &Caller, family: OrgType, id: Option<OrgId
 /// How many organizations of the family the caller's unfiltered list holds.
 pub async fn family_total(app: &App, caller: &Caller, family: OrgType) -> Result<u64> {
     let scope = list_scope(caller, resource_of(family).ok_or(Refusal::Gate)?)?;
-    Ok(organizations::list::count(&app.db, family, &scope, &organizations::Filter::default()).await?)
+    list::total(app, family, scope, &organizations::Filter::default()).await
 }
 
 /// The family inside the caller's hierarchy over time: each point counts what was created by the end of its day and
@@ -33,7 +34,7 @@ pub async fn trend(
     family: OrgType,
     period: Option<&str>,
     write: impl FnOnce(Trend) -> Result<Bytes>,
-) -> Result<Bytes> {
+) -> Result<Written> {
     let scope = list_scope(caller, resource_of(family).ok_or(Refusal::Gate)?)?;
     let window = Window::parse(app.now(), period)?;
     let other = format!("{} {}", family.as_str(), window.key());
@@ -51,7 +52,7 @@ pub async fn choices(
     caller: &Caller,
     family: OrgType,
     write: impl FnOnce(Vec<CreatorChoice>) -> Result<Bytes>,
-) -> Result<Bytes> {
+) -> Result<Written> {
     let scope = list_scope(caller, resource_of(family).ok_or(Refusal::Gate)?)?;
     let make = async { write(by_name(creators::creators(&app.db, Of::Family(family), &scope).await?)) };
     kept::answer(app, "filters of organizations", scope, family.as_str().to_owned(), make).await

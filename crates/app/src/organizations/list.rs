@@ -1,6 +1,6 @@
 //! Lists of a family (contract 02 §4.1) with their inline counts.
 
-use crate::{App, listing};
+use crate::{App, kept, listing};
 use bailiwick_domain::{OrgId, OrgType, Organization, Page, PageRequest, Result, SortDirection};
 use bailiwick_policy::{Caller, Refusal, Scope, list_scope, resource_of};
 use bailiwick_store::organizations::{self, Counts, Filter, Order, Sort, Within};
@@ -38,12 +38,20 @@ pub struct Listed {
 /// One page of the family inside the caller's hierarchy.
 pub async fn list(app: &App, caller: &Caller, family: OrgType, query: ListQuery) -> Result<Page<Listed>> {
     let (scope, filter, order) = prepare(app, caller, family, &query).await?;
-    let page = organizations::list(&app.db, family, &scope, &filter, order, query.page).await?;
+    let total = total(app, family, scope, &filter).await?;
+    let page =
+        organizations::list::page_of(&app.db, family, &scope, &filter, order, query.page, total).await?;
     let mut counts = organizations::counts_of(&app.db, family, page.rows.iter().map(|o| o.id)).await?;
     Ok(page.map(|organization| Listed {
         counts: counts.remove(&organization.id).unwrap_or_default(),
         organization,
     }))
+}
+
+/// How many rows of the family match.
+pub(super) async fn total(app: &App, family: OrgType, scope: Scope, filter: &Filter) -> Result<u64> {
+    let count = organizations::list::count(&app.db, family, &scope, filter);
+    kept::number(app, "organizations", scope, format!("{family:?} {filter:?}"), count).await
 }
 
 /// Which rows the caller asks for, and in which order.

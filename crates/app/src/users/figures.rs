@@ -1,7 +1,8 @@
 //! Totals, trend and the choices of the list's filters (contract 01 §5.4, §5.7).
 
 use crate::{
-    App, kept,
+    App,
+    kept::{self, Written},
     organizations::by_name,
     roles::RoleChoice,
     trend::{Trend, Window},
@@ -14,10 +15,15 @@ use bailiwick_store::{
 };
 use bytes::Bytes;
 
-/// How many users the caller sees, and how many of them are suspended.
-pub async fn totals(app: &App, caller: &Caller) -> Result<Totals> {
+/// How many users the caller sees, and how many of them are suspended. `write`: the answer as it is sent.
+pub async fn totals(
+    app: &App,
+    caller: &Caller,
+    write: impl FnOnce(Totals) -> Result<Bytes>,
+) -> Result<Written> {
     let scope = list_scope(caller, Resource::Users)?;
-    Ok(figures::count_by_state(&app.db, &scope).await?)
+    let make = async { write(figures::count_by_state(&app.db, &scope).await?) };
+    kept::answer(app, "totals of users", scope, String::new(), make).await
 }
 
 /// The users the caller sees by date of creation; who is deleted now counts on no date, not even before (contract 01
@@ -27,7 +33,7 @@ pub async fn trend(
     caller: &Caller,
     period: Option<&str>,
     write: impl FnOnce(Trend) -> Result<Bytes>,
-) -> Result<Bytes> {
+) -> Result<Written> {
     let scope = list_scope(caller, Resource::Users)?;
     let window = Window::parse(app.now(), period)?;
     let dates = window.key();
@@ -55,7 +61,7 @@ pub async fn choices(
     app: &App,
     caller: &Caller,
     write: impl FnOnce(Choices) -> Result<Bytes>,
-) -> Result<Bytes> {
+) -> Result<Written> {
     let scope = list_scope(caller, Resource::Users)?;
     let roles: Vec<RoleChoice> =
         filter_roles(caller, &app.catalogue).into_iter().map(RoleChoice::of).collect();

@@ -1,7 +1,7 @@
 //! The list of users (contract 01 §5.4).
 
 use super::{UserView, distinct, view};
-use crate::{App, listing};
+use crate::{App, kept, listing};
 use bailiwick_domain::{OrgId, Page, PageRequest, Result, SortDirection};
 use bailiwick_policy::{Caller, Resource, Scope, list_scope};
 use bailiwick_store::users::{self, Filter, Order, Sort};
@@ -31,7 +31,10 @@ pub struct ListQuery {
 pub async fn list(app: &App, caller: &Caller, query: ListQuery) -> Result<Page<UserView>> {
     let page = query.page;
     let (scope, filter, order) = prepare(app, caller, query)?;
-    let page = users::list(&app.db, &scope, &filter, order, page).await?;
+    let matches = format!("{filter:?}");
+    let total =
+        kept::number(app, "users", scope, matches, users::list::count(&app.db, &scope, &filter)).await?;
+    let page = users::list::page_of(&app.db, &scope, &filter, order, page, total).await?;
     Ok(page.map(|placed| view(app, caller, placed)))
 }
 

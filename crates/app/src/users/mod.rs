@@ -13,6 +13,7 @@ mod own;
 mod password;
 mod update;
 
+pub use bailiwick_store::users::figures::Totals;
 pub use create::create;
 pub use figures::{Choices, choices, totals, trend};
 pub use life::{delete, destroy, reactivate, restore, suspend};

@@ -90,7 +90,9 @@ fn start(
     let sample = include_str!("../../../inventory/tests/data/inventory-ns8.json");
     let sample: Value = serde_json::from_str(sample).expect("JSON");
     all.iter()
-        .map(|one| tokio::task::spawn(send(client.clone(), urls.to_vec(), one.clone(), sample.clone(), until)))
+        .map(|one| {
+            tokio::task::spawn(send(client.clone(), urls.to_vec(), one.clone(), sample.clone(), until))
+        })
         .collect()
 }
 
@@ -222,10 +224,13 @@ async fn two_processes_raise_the_alert_of_a_silent_system_once() {
     }
     let raised = || {
         let mut keys: BTreeMap<String, usize> = BTreeMap::new();
-        for request in router.requests().iter().filter(|r| r.method == "POST" && r.path.ends_with("/alerts")) {
+        for request in router.requests().iter().filter(|r| r.method == "POST" && r.path.ends_with("/alerts"))
+        {
             for alert in request.json().expect("JSON").as_array().expect("a list") {
                 assert_eq!(alert["labels"]["alertname"], "LinkFailed");
-                *keys.entry(alert["labels"]["system_key"].as_str().expect("a key").to_owned()).or_default() += 1;
+                *keys
+                    .entry(alert["labels"]["system_key"].as_str().expect("a key").to_owned())
+                    .or_default() += 1;
             }
         }
         keys

@@ -83,6 +83,13 @@ fn push_where(q: &mut Q, scope: &Scope, filter: &DirectoryFilter) {
     }
 }
 
+/// How many organizations match.
+pub async fn count(db: &Db, scope: &Scope, filter: &DirectoryFilter) -> Result<u64, StoreError> {
+    let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT)");
+    push_where(&mut q, scope, filter);
+    q.count(db).await
+}
+
 /// One page of the organizations inside the scope but for the owner, with the number of all that match.
 pub async fn directory(
     db: &Db,
@@ -90,10 +97,8 @@ pub async fn directory(
     filter: &DirectoryFilter,
     (sort, direction): (DirectorySort, SortDirection),
     page: PageRequest,
+    total: u64,
 ) -> Result<Page<Entry>, StoreError> {
-    let mut count = Q::new("SELECT CAST(COUNT(*) AS BIGINT)");
-    push_where(&mut count, scope, filter);
-    let total = count.count(db).await?;
     if page.offset() >= total {
         return Ok(Page { rows: Vec::new(), total, request: page });
     }

@@ -199,6 +199,19 @@ pub async fn list(
     page: PageRequest,
 ) -> Result<Page<Organization>, StoreError> {
     let total = count(db, family, scope, filter).await?;
+    page_of(db, family, scope, filter, order, page, total).await
+}
+
+/// The same where it is known how many match.
+pub async fn page_of(
+    db: &Db,
+    family: OrgType,
+    scope: &Scope,
+    filter: &Filter,
+    order: Order,
+    page: PageRequest,
+    total: u64,
+) -> Result<Page<Organization>, StoreError> {
     if page.offset() >= total {
         return Ok(Page { rows: Vec::new(), total, request: page });
     }

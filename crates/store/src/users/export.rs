@@ -1,6 +1,6 @@
 //! The rows of an export of users (contract 01 §5.8).
 
-use super::{Filter, Order, list::total};
+use super::{Filter, Order, list::count};
 use crate::{
     Db, StoreError,
     exports::{Bounds, Found},
@@ -88,7 +88,7 @@ pub async fn export(
     order: Order,
     bounds: Bounds,
 ) -> Result<Found<Line>, StoreError> {
-    let total = total(db, scope, filter).await?;
+    let total = count(db, scope, filter).await?;
     if total > bounds.rows {
         return Ok(Found::TooMany(total));
     }

@@ -146,7 +146,7 @@ fn push_where(q: &mut Q, scope: &Scope, filter: &Filter) {
 }
 
 /// How many users inside the scope match.
-pub(super) async fn total(db: &Db, scope: &Scope, filter: &Filter) -> Result<u64, StoreError> {
+pub async fn count(db: &Db, scope: &Scope, filter: &Filter) -> Result<u64, StoreError> {
     if *filter == Filter::default() {
         return Ok(totals(db, scope).await?.users);
     }
@@ -165,7 +165,19 @@ pub async fn list(
     order: Order,
     page: PageRequest,
 ) -> Result<Page<Placed>, StoreError> {
-    let total = total(db, scope, filter).await?;
+    let total = count(db, scope, filter).await?;
+    page_of(db, scope, filter, order, page, total).await
+}
+
+/// The same where it is known how many match.
+pub async fn page_of(
+    db: &Db,
+    scope: &Scope,
+    filter: &Filter,
+    order: Order,
+    page: PageRequest,
+    total: u64,
+) -> Result<Page<Placed>, StoreError> {
     if page.offset() >= total {
         return Ok(Page { rows: Vec::new(), total, request: page });
     }
