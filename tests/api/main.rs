@@ -8,12 +8,14 @@
     reason = "a test may fail anywhere"
 )]
 
+mod alert_config;
 mod api_keys;
 mod applications;
 mod audit;
 mod avatars;
 mod coverage;
 mod demo;
+
 mod explain;
 mod exports;
 mod http;

@@ -6,6 +6,7 @@
 
 pub mod alert;
 pub mod answer;
+pub mod config;
 pub mod fingerprint;
 pub mod identity;
 pub mod labels;

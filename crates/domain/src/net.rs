@@ -71,9 +71,37 @@ pub fn is_global(address: IpAddr) -> bool {
     }
 }
 
+/// The IPv4 address that an IPv6 address leads to: mapped, through 6to4 (2002::/16) or through the well-known prefix of
+/// NAT64 (64:ff9b::/96); any other address as it is.
+pub fn unwrapped(address: IpAddr) -> IpAddr {
+    let IpAddr::V6(v6) = address else { return address };
+    let [a, b, c, d, e, f, g, h] = v6.segments();
+    let v4 = |high: u16, low: u16| IpAddr::V4(Ipv4Addr::from(u32::from(high) << 16 | u32::from(low)));
+    match (a, b) {
+        (0x2002, _) => v4(b, c),
+        (0x64, 0xff9b) if [c, d, e, f] == [0; 4] => v4(g, h),
+        _ => address.to_canonical(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_inside_an_address_counts() {
+        for (address, expected) in [
+            ("8.8.8.8", "8.8.8.8"),
+            ("::ffff:127.0.0.1", "127.0.0.1"),
+            ("2002:7f00:1::5", "127.0.0.1"),
+            ("64:ff9b::a00:1", "10.0.0.1"),
+            ("64:ff9b:1::a00:1", "64:ff9b:1::a00:1"),
+            ("64:ff9b:0:1::a00:1", "64:ff9b:0:1::a00:1"),
+            ("2606:4700::1111", "2606:4700::1111"),
+        ] {
+            assert_eq!(unwrapped(address.parse().unwrap()), expected.parse::<IpAddr>().unwrap(), "{address}");
+        }
+    }
 
     #[test]
     fn only_addresses_of_the_public_internet_are_global() {

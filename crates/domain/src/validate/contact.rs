@@ -59,15 +59,16 @@ const MAX_ADDRESS_BYTES: usize = 254;
 /// An address in the form of RFC 5322 (`addr-spec`, letters of any script), or nothing: `invalid_format`. Contract 02 §8
 /// asks it of the contact address of an imported organization.
 pub fn imported_address(value: &str) -> Rule<()> {
-    if value.is_empty() || is_addr_spec(value) { Ok(()) } else { Err("invalid_format") }
+    let fits = value.len() <= MAX_ADDRESS_BYTES && is_addr_spec(value);
+    if value.is_empty() || fits { Ok(()) } else { Err("invalid_format") }
 }
 
-fn is_addr_spec(value: &str) -> bool {
+/// Whether the text is one address in the form of RFC 5322 (`addr-spec`, letters of any script), of any length.
+pub fn is_addr_spec(value: &str) -> bool {
     let Some((local, domain)) = value.rsplit_once('@') else { return false };
     let quoted = local.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     let literal = domain.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-    value.len() <= MAX_ADDRESS_BYTES
-        && quoted.map_or_else(|| is_dot_atom(local), is_quoted_text)
+    quoted.map_or_else(|| is_dot_atom(local), is_quoted_text)
         && literal.map_or_else(
             || is_dot_atom(domain),
             |inner| inner.chars().all(|c| c.is_ascii_graphic() && !matches!(c, '[' | ']' | '\\')),

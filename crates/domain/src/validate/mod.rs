@@ -15,7 +15,7 @@ mod password;
 mod username;
 
 pub use api_key::ApiKeyToken;
-pub use contact::{Email, email, imported_address, imported_phone, phone};
+pub use contact::{Email, email, imported_address, imported_phone, is_addr_spec, phone};
 pub use credential::{DEFAULT_KEY_PREFIX, Secret, SystemKey, SystemSecret, is_key_prefix};
 pub use custom_data::{Holder, client_keys, string_values, text_values};
 pub use fields::{

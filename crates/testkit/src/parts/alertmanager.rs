@@ -3,6 +3,7 @@
 use super::process::{Process, Stop};
 use super::scratch::Scratch;
 use super::{PartError, Result, ports, programs};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Output;
 
@@ -21,8 +22,19 @@ impl Alertmanager {
     /// # Errors
     /// When the program is missing, refuses the configuration or does not become ready.
     pub async fn start(configuration: &str) -> Result<Self> {
+        Self::start_with(configuration, &BTreeMap::new()).await
+    }
+
+    /// As [`Alertmanager::start`], with template files beside the configuration.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn start_with(configuration: &str, templates: &BTreeMap<String, String>) -> Result<Self> {
         let program = programs::find(&["prometheus-alertmanager", "alertmanager"], PACKAGE, &[])?;
         let scratch = Scratch::new("alertmanager")?;
+        for (name, text) in templates {
+            scratch.write(name, text)?;
+        }
         let file = scratch.write("alertmanager.yml", configuration)?;
         let port = ports::spare()?;
         let url = format!("http://127.0.0.1:{port}");

@@ -1,0 +1,355 @@
+//! The flat form of older clients: turned into a layer, and a layer shown in it (contract 04 §2.3, "Conversion").
+
+use super::{
+    body::{FlatDraft, FlatEntryDraft, TelegramDraft, WebhookDraft},
+    check::{Check, MAX_SYSTEMS},
+    layer::{
+        Channels, EmailRecipient, Format, Language, Layer, Recipient, Severity, SystemOverride,
+        TelegramRecipient, Toggles, WebhookRecipient,
+    },
+};
+use bailiwick_domain::{Error, Result};
+use serde::Serialize;
+use std::collections::HashSet;
+
+/// A checked flat configuration. Lists are recipients without severities; of the organization, of severities, of
+/// systems.
+struct Flat {
+    all: Channels,
+    severities: Vec<(Severity, Channels)>,
+    systems: Vec<(String, Channels)>,
+}
+
+impl Check<'_> {
+    /// A body of the flat form as a layer.
+    ///
+    /// # Errors
+    /// 400 with a text of its own for an unknown severity or language; wrong fields are collected.
+    pub(super) fn flat(&mut self, draft: FlatDraft) -> Result<Layer> {
+        let severities = draft.severities.unwrap_or_default();
+        for entry in &severities {
+            let word = entry.severity.as_deref().unwrap_or_default();
+            if Severity::parse(word).is_none() {
+                let word: String = word.chars().take(64).collect();
+                return Err(Error::bad_request(format!(
+                    "invalid severity level: {word}. allowed: critical, warning, info"
+                )));
+            }
+        }
+        let Some(language) = Language::parse(draft.email_template_lang.as_deref().unwrap_or_default()) else {
+            return Err(Error::bad_request("invalid email_template_lang: allowed values are en, it"));
+        };
+        let all = FlatEntryDraft {
+            // At the top an absent toggle is off; below it has no opinion.
+            mail_enabled: Some(draft.mail_enabled.unwrap_or_default()),
+            webhook_enabled: Some(draft.webhook_enabled.unwrap_or_default()),
+            telegram_enabled: Some(draft.telegram_enabled.unwrap_or_default()),
+            mail_addresses: draft.mail_addresses,
+            webhook_receivers: draft.webhook_receivers,
+            telegram_receivers: draft.telegram_receivers,
+            ..FlatEntryDraft::default()
+        };
+        let all = self.entry("", all, language);
+        let mut seen = HashSet::new();
+        let severities: Vec<_> = severities
+            .into_iter()
+            .enumerate()
+            .map(|(i, entry)| {
+                let at = format!("severities.{i}.");
+                let word = entry.severity.clone().unwrap_or_default();
+                let severity = Severity::of_label(&word);
+                if !seen.insert(severity) {
+                    self.fields.push(format!("{at}severity"), "duplicate", word);
+                }
+                (severity, self.entry(&at, entry, language))
+            })
+            .collect();
+        let systems = draft.systems.unwrap_or_default();
+        self.count("systems", systems.len(), MAX_SYSTEMS);
+        let mut keys = HashSet::new();
+        let systems = systems.into_iter().take(MAX_SYSTEMS).enumerate().map(|(i, mut entry)| {
+            let at = format!("systems.{i}.");
+            let key = self.system_key(&at, entry.system_key.take(), &mut keys);
+            (key, self.entry(&at, entry, language))
+        });
+        let flat = Flat { systems: systems.collect(), all, severities };
+        let layer = flat.to_layer();
+        let of = &layer.channels;
+        self.count("mail_addresses", of.email_recipients.len(), EmailRecipient::MAX);
+        self.count("webhook_receivers", of.webhook_recipients.len(), WebhookRecipient::MAX);
+        self.count("telegram_receivers", of.telegram_recipients.len(), TelegramRecipient::MAX);
+        Ok(layer)
+    }
+
+    /// The lists of one place, each recipient once.
+    fn entry(&mut self, at: &str, entry: FlatEntryDraft, language: Language) -> Channels {
+        Channels {
+            enabled: Toggles {
+                email: entry.mail_enabled,
+                webhook: entry.webhook_enabled,
+                telegram: entry.telegram_enabled,
+            },
+            email_recipients: self.flat_list(
+                at,
+                "mail_addresses",
+                entry.mail_addresses,
+                |check, at, address| {
+                    let address = check.address(at, address)?;
+                    Some(EmailRecipient { address, severities: Vec::new(), language, format: Format::Html })
+                },
+            ),
+            webhook_recipients: self.flat_list(
+                at,
+                "webhook_receivers",
+                entry.webhook_receivers,
+                |check, at, draft: WebhookDraft| {
+                    let (name, url) = check.named_url(at, draft);
+                    Some(WebhookRecipient { name: name?, url: url?, severities: Vec::new() })
+                },
+            ),
+            telegram_recipients: self.flat_list(
+                at,
+                "telegram_receivers",
+                entry.telegram_receivers,
+                |check, at, draft: TelegramDraft| {
+                    let (bot_token, chat_id) = check.chat(at, draft)?;
+                    Some(TelegramRecipient { bot_token, chat_id, severities: Vec::new(), language })
+                },
+            ),
+        }
+    }
+
+    fn flat_list<R: Recipient, D>(
+        &mut self,
+        at: &str,
+        name: &str,
+        drafts: Option<Vec<D>>,
+        one: impl Fn(&mut Self, &str, D) -> Option<R>,
+    ) -> Vec<R> {
+        let drafts = drafts.unwrap_or_default();
+        self.count(&format!("{at}{name}"), drafts.len(), R::MAX);
+        let mut list: Vec<R> = Vec::new();
+        for (i, draft) in drafts.into_iter().take(R::MAX).enumerate() {
+            // Naming somebody twice means no more than once here.
+            match one(self, &format!("{at}{name}.{i}"), draft) {
+                Some(recipient) if list.iter().all(|r| r.key() != recipient.key()) => list.push(recipient),
+                _ => {}
+            }
+        }
+        list
+    }
+}
+
+impl Flat {
+    fn to_layer(&self) -> Layer {
+        let mut channels = Channels::default();
+        channels.enabled.email = self.convert::<EmailRecipient>(&mut channels);
+        channels.enabled.webhook = self.convert::<WebhookRecipient>(&mut channels);
+        channels.enabled.telegram = self.convert::<TelegramRecipient>(&mut channels);
+        let systems = self.systems.iter().map(|(key, own)| {
+            let mut of_system = Channels { enabled: own.enabled, ..Channels::default() };
+            self.convert_override::<EmailRecipient>(own, &channels, &mut of_system);
+            self.convert_override::<WebhookRecipient>(own, &channels, &mut of_system);
+            self.convert_override::<TelegramRecipient>(own, &channels, &mut of_system);
+            SystemOverride { system_key: key.clone(), channels: of_system }
+        });
+        Layer { systems: systems.collect(), channels }
+    }
+
+    /// Fills the organization's list of a channel; its toggle.
+    fn convert<R: Recipient>(&self, channels: &mut Channels) -> Option<bool> {
+        let told = self.told::<R>(None, false);
+        let is_on = !told.is_empty() || R::toggle(&self.all) == Some(true);
+        // Nobody is told anything: the recipients are kept for the day on which the channel is switched on.
+        *R::list_mut(channels) = if is_on { told } else { self.told(None, true) };
+        Some(is_on)
+    }
+
+    fn convert_override<R: Recipient>(&self, own: &Channels, all: &Channels, to: &mut Channels) {
+        let named = R::list(own);
+        let told = match R::toggle(own) {
+            None if named.is_empty() => Vec::new(),
+            Some(false) => named.clone(),
+            _ => self.told::<R>(Some(own), false),
+        };
+        let list = if named.is_empty() && told == *R::list(all) {
+            // The organization's own list, which the system goes on following.
+            Vec::new()
+        } else if told.is_empty() {
+            named.clone()
+        } else {
+            told
+        };
+        *R::list_mut(to) = list;
+    }
+
+    /// Who is told of which severities: in each the most particular list that names anybody and the most particular
+    /// toggle that says anything are in force.
+    fn told<R: Recipient>(&self, system: Option<&Channels>, ignores_toggles: bool) -> Vec<R> {
+        let lists = std::iter::once(&self.all).chain(self.severities.iter().map(|(_, c)| c)).chain(system);
+        let mut told: Vec<R> = Vec::new();
+        for recipient in lists.flat_map(|c| R::list(c)) {
+            if told.iter().all(|r| r.key() != recipient.key()) {
+                told.push(recipient.clone());
+            }
+        }
+        for severity in Severity::ALL {
+            let entry = self.severities.iter().find(|(s, _)| *s == severity).map(|(_, c)| c);
+            let places = || system.into_iter().chain(entry).chain([&self.all]);
+            let is_on = places().find_map(R::toggle) == Some(true);
+            let Some(list) = places().map(R::list).find(|list| !list.is_empty()) else { continue };
+            if is_on || ignores_toggles {
+                let is_named = |r: &R| list.iter().any(|named| named.key() == r.key());
+                told.iter_mut().filter(|r| is_named(r)).for_each(|r| r.severities_mut().push(severity));
+            }
+        }
+        told.retain(|r| !r.severities().is_empty());
+        for recipient in &mut told {
+            if recipient.severities().len() == Severity::ALL.len() {
+                recipient.severities_mut().clear();
+            }
+        }
+        told
+    }
+}
+
+/// A layer in the flat form.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FlatView {
+    /// Of the organization.
+    #[serde(flatten)]
+    pub all: FlatLists<bool>,
+    /// Of single severities: everybody who is told of them, for a list here takes the place of the one above.
+    pub severities: Vec<FlatSeverity>,
+    /// Of single systems.
+    pub systems: Vec<FlatSystem>,
+    /// Language of the first e-mail recipient.
+    pub email_template_lang: Language,
+}
+
+/// Toggles and recipients of one place in the flat form.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FlatLists<T> {
+    /// E-mail on.
+    pub mail_enabled: T,
+    /// Webhooks on.
+    pub webhook_enabled: T,
+    /// Telegram on.
+    pub telegram_enabled: T,
+    /// E-mail addresses.
+    pub mail_addresses: Vec<String>,
+    /// Webhooks.
+    pub webhook_receivers: Vec<FlatWebhook>,
+    /// Chats.
+    pub telegram_receivers: Vec<FlatTelegram>,
+}
+
+/// A webhook in the flat form.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FlatWebhook {
+    /// What people call it.
+    pub name: String,
+    /// Address.
+    pub url: String,
+}
+
+/// A chat in the flat form.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FlatTelegram {
+    /// The bot that writes.
+    pub bot_token: String,
+    /// The chat it writes to.
+    pub chat_id: i64,
+}
+
+/// What is different for a severity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FlatSeverity {
+    /// The severity.
+    pub severity: Severity,
+    /// Toggles are always null.
+    #[serde(flatten)]
+    pub lists: FlatLists<Option<bool>>,
+}
+
+/// What is different for a system. Severities of its recipients cannot be told in this form.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FlatSystem {
+    /// The system.
+    pub system_key: String,
+    /// Toggles and recipients.
+    #[serde(flatten)]
+    pub lists: FlatLists<Option<bool>>,
+}
+
+impl FlatView {
+    /// Shows a layer; secrets as they are in it.
+    pub fn of(layer: &Layer) -> FlatView {
+        let channels = &layer.channels;
+        let is_on = |toggle: Option<bool>| toggle == Some(true);
+        let Toggles { email, webhook, telegram } = channels.enabled;
+        let severities = Severity::ALL.into_iter().filter(|s| is_particular(channels, *s)).map(|severity| {
+            let lists = lists(channels, (None, None, None), Some(severity));
+            FlatSeverity { severity, lists }
+        });
+        let systems = layer.systems.iter().map(|one| {
+            let Toggles { email, webhook, telegram } = one.channels.enabled;
+            let lists = lists(&without_severities(&one.channels), (email, webhook, telegram), None);
+            FlatSystem { system_key: one.system_key.clone(), lists }
+        });
+        FlatView {
+            all: lists(channels, (is_on(email), is_on(webhook), is_on(telegram)), None),
+            severities: severities.collect(),
+            systems: systems.collect(),
+            email_template_lang: channels.email_recipients.first().map(|r| r.language).unwrap_or_default(),
+        }
+    }
+}
+
+/// Whether anybody is told of this severity who is not told of all.
+fn is_particular(channels: &Channels, severity: Severity) -> bool {
+    fn any<R: Recipient>(channels: &Channels, severity: Severity) -> bool {
+        R::list(channels).iter().any(|r| r.severities().contains(&severity))
+    }
+    any::<EmailRecipient>(channels, severity)
+        || any::<WebhookRecipient>(channels, severity)
+        || any::<TelegramRecipient>(channels, severity)
+}
+
+fn without_severities(channels: &Channels) -> Channels {
+    fn clear<R: Recipient>(channels: &mut Channels) {
+        R::list_mut(channels).iter_mut().for_each(|r| r.severities_mut().clear());
+    }
+    let mut cleared = channels.clone();
+    clear::<EmailRecipient>(&mut cleared);
+    clear::<WebhookRecipient>(&mut cleared);
+    clear::<TelegramRecipient>(&mut cleared);
+    cleared
+}
+
+/// Those without severities; or, where anybody is told of the severity in particular, all who are told of it.
+fn lists<T>(
+    channels: &Channels,
+    (mail_enabled, webhook_enabled, telegram_enabled): (T, T, T),
+    severity: Option<Severity>,
+) -> FlatLists<T> {
+    fn shown<R: Recipient>(channels: &Channels, severity: Option<Severity>) -> impl Iterator<Item = &R> {
+        let list = R::list(channels);
+        let is_meant = severity.is_none_or(|s| list.iter().any(|r| r.severities().contains(&s)));
+        list.iter().filter(move |r| {
+            is_meant && severity.map_or_else(|| r.severities().is_empty(), |severity| r.wants(severity))
+        })
+    }
+    FlatLists {
+        mail_enabled,
+        webhook_enabled,
+        telegram_enabled,
+        mail_addresses: shown(channels, severity).map(|r: &EmailRecipient| r.address.clone()).collect(),
+        webhook_receivers: shown(channels, severity)
+            .map(|r: &WebhookRecipient| FlatWebhook { name: r.name.clone(), url: r.url.clone() })
+            .collect(),
+        telegram_receivers: shown(channels, severity)
+            .map(|r: &TelegramRecipient| FlatTelegram { bot_token: r.bot_token.clone(), chat_id: r.chat_id })
+            .collect(),
+    }
+}

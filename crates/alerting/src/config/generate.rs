@@ -1,0 +1,344 @@
+//! The document a remote router gets for a tenant, and the check that it says what was meant (contract 04 §2.5).
+
+use super::{
+    REDACTED,
+    document::{
+        Authorization, Document, EmailConfig, Global, HttpConfig, ReceiverConfig, Route, Span,
+        TelegramConfig, WebhookConfig,
+    },
+    layer::{
+        Audience, EmailRecipient, Format, Language, Layer, Severity, TelegramRecipient, WebhookRecipient,
+    },
+    plan::{Plan, Timing},
+    templates::{Surroundings, files},
+    tree::Tree,
+    webhook,
+};
+use crate::Labels;
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    time::Duration,
+};
+
+/// The receiver that tells the service itself what was resolved.
+pub const HISTORY: &str = "builtin-history";
+
+/// What the documents of all tenants have in common: settings.
+#[derive(Clone, Debug)]
+pub struct Publishing {
+    /// Life of an alert pushed without end.
+    pub resolve_timeout: Duration,
+    /// Times of all groups.
+    pub timing: Timing,
+    /// Mail server.
+    pub smtp: Option<Smtp>,
+    /// E-mail recipients are left out: a router refuses the whole document when it has them and no mail server.
+    pub omits_email: bool,
+    /// Where the service is told what was resolved.
+    pub history: Option<History>,
+    /// What messages show besides the alert.
+    pub surroundings: Surroundings,
+}
+
+/// A mail server as a remote router uses it.
+#[derive(Clone)]
+pub struct Smtp {
+    /// `host:port`.
+    pub smarthost: String,
+    /// Plain address of the sender.
+    pub from: String,
+    /// Account.
+    pub username: Option<String>,
+    /// Its password.
+    pub password: Option<String>,
+    /// Whether mail goes only over TLS.
+    pub requires_tls: bool,
+}
+
+/// Where the service is told what was resolved.
+#[derive(Clone)]
+pub struct History {
+    /// Address.
+    pub url: String,
+    /// Bearer token.
+    pub secret: String,
+}
+
+// Secrets do not print.
+impl fmt::Debug for Smtp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Smtp").field("smarthost", &self.smarthost).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for History {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("History")
+    }
+}
+
+/// Why a document cannot be published: a fault of this module, never of what people have configured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GenerateError(String);
+
+impl fmt::Display for GenerateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for GenerateError {}
+
+fn fault(text: impl fmt::Display) -> GenerateError {
+    GenerateError(text.to_string())
+}
+
+/// What is uploaded: the configuration with the templates it names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Upload {
+    /// Templates by name.
+    pub template_files: BTreeMap<String, String>,
+    /// The document as YAML.
+    pub alertmanager_config: String,
+}
+
+impl Upload {
+    /// What is uploaded for a tenant, checked: read back and walked with alerts of every kind, it tells exactly those
+    /// who are to be told. The same layers give the same bytes.
+    ///
+    /// # Errors
+    /// The check fails.
+    pub fn new(tenant: &str, effective: &Layer, publishing: &Publishing) -> Result<Upload, GenerateError> {
+        let (document, template_files) = document(tenant, effective, publishing);
+        let alertmanager_config = document.to_yaml()?;
+        check(&alertmanager_config, tenant, effective, publishing)?;
+        Ok(Upload { template_files, alertmanager_config })
+    }
+
+    /// The body of the upload.
+    ///
+    /// # Errors
+    /// The serializer's.
+    pub fn to_yaml(&self) -> Result<String, GenerateError> {
+        serde_saphyr::to_string(self).map_err(fault)
+    }
+}
+
+/// The document of a tenant as people may see it; `None` when nobody is told of anything.
+///
+/// # Errors
+/// The serializer's.
+pub fn shown_yaml(
+    tenant: &str,
+    effective: &Layer,
+    publishing: &Publishing,
+) -> Result<Option<String>, GenerateError> {
+    let plan = publishing.plan(tenant, effective);
+    if !plan.tells_anybody() {
+        return Ok(None);
+    }
+    document(tenant, effective, publishing).0.redacted().to_yaml().map(Some)
+}
+
+impl Publishing {
+    fn plan(&self, tenant: &str, effective: &Layer) -> Plan {
+        let mut deliverable = effective.clone();
+        if self.omits_email {
+            deliverable.all_channels_mut().for_each(|c| c.email_recipients.clear());
+        }
+        Plan::new(tenant, &deliverable, &self.timing)
+    }
+}
+
+/// The document with the templates it needs.
+fn document(
+    tenant: &str,
+    effective: &Layer,
+    publishing: &Publishing,
+) -> (Document, BTreeMap<String, String>) {
+    let Plan { mut route, receivers } = publishing.plan(tenant, effective);
+    let mut languages = BTreeSet::new();
+    for receiver in &receivers {
+        languages.extend(receiver.audience.email.iter().map(|r| r.language));
+        languages.extend(receiver.audience.telegram.iter().map(|r| r.language));
+    }
+    let mut configs: Vec<ReceiverConfig> =
+        receivers.into_iter().map(|r| receiver_config(r.name, &r.audience)).collect();
+    if let Some(history) = &publishing.history {
+        route.routes.insert(0, Route { continues: Some(true), ..Route::to(HISTORY) });
+        configs.insert(1, history_config(history));
+    }
+    let template_files = files(&languages, &publishing.surroundings);
+    let templates = template_files.keys().cloned().collect();
+    (Document { global: global(publishing), route, receivers: configs, templates }, template_files)
+}
+
+fn global(publishing: &Publishing) -> Global {
+    let smtp = publishing.smtp.as_ref();
+    Global {
+        resolve_timeout: Span(publishing.resolve_timeout),
+        smtp_smarthost: smtp.map(|s| s.smarthost.clone()),
+        smtp_from: smtp.map(|s| s.from.clone()),
+        smtp_auth_username: smtp.and_then(|s| s.username.clone()),
+        smtp_auth_password: smtp.and_then(|s| s.password.clone()),
+        smtp_require_tls: smtp.map(|s| s.requires_tls),
+    }
+}
+
+fn history_config(history: &History) -> ReceiverConfig {
+    let authorization = Authorization { scheme: "Bearer".to_owned(), credentials: history.secret.clone() };
+    ReceiverConfig {
+        name: HISTORY.to_owned(),
+        webhook_configs: vec![WebhookConfig {
+            url: history.url.clone(),
+            send_resolved: true,
+            http_config: Some(HttpConfig { authorization }),
+        }],
+        ..ReceiverConfig::default()
+    }
+}
+
+fn receiver_config(name: String, audience: &Audience) -> ReceiverConfig {
+    ReceiverConfig {
+        name,
+        email_configs: audience.email.iter().map(email_config).collect(),
+        webhook_configs: audience.webhook.iter().map(webhook_config).collect(),
+        telegram_configs: audience.telegram.iter().map(telegram_config).collect(),
+    }
+}
+
+fn template(name: &str, language: Language, part: &str) -> String {
+    format!("{{{{ template \"{name}_{}.{part}\" . }}}}", language.as_str())
+}
+
+fn email_config(recipient: &EmailRecipient) -> EmailConfig {
+    let part = |part| template("alert", recipient.language, part);
+    EmailConfig {
+        to: recipient.address.clone(),
+        send_resolved: true,
+        headers: BTreeMap::from([("Subject".to_owned(), part("subject"))]),
+        html: if recipient.format == Format::Html { part("html") } else { String::new() },
+        text: part("txt"),
+    }
+}
+
+fn webhook_config(recipient: &WebhookRecipient) -> WebhookConfig {
+    WebhookConfig { url: recipient.url.clone(), send_resolved: true, http_config: None }
+}
+
+fn telegram_config(recipient: &TelegramRecipient) -> TelegramConfig {
+    TelegramConfig {
+        bot_token: recipient.bot_token.clone(),
+        chat_id: recipient.chat_id,
+        send_resolved: true,
+        parse_mode: "HTML".to_owned(),
+        message: template("telegram", recipient.language, "message"),
+    }
+}
+
+impl Document {
+    /// As YAML: no folded lines, nothing that a reader of YAML 1.1 takes for something else.
+    ///
+    /// # Errors
+    /// The serializer's.
+    pub fn to_yaml(&self) -> Result<String, GenerateError> {
+        let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
+        serde_saphyr::to_string_with_options(self, options).map_err(fault)
+    }
+
+    /// Reads one back.
+    ///
+    /// # Errors
+    /// It is none, or has keys that this service does not write.
+    pub fn from_yaml(text: &str) -> Result<Document, GenerateError> {
+        serde_saphyr::from_str(text).map_err(fault)
+    }
+
+    /// Without secrets (contract 04 §2.3).
+    #[must_use]
+    pub fn redacted(mut self) -> Document {
+        let hidden = || REDACTED.to_owned();
+        let global = &mut self.global;
+        for secret in
+            [&mut global.smtp_smarthost, &mut global.smtp_auth_username, &mut global.smtp_auth_password]
+        {
+            *secret = secret.take().map(|_| hidden());
+        }
+        for receiver in &mut self.receivers {
+            for hook in &mut receiver.webhook_configs {
+                hook.url = webhook::redacted(&hook.url);
+                if let Some(http) = &mut hook.http_config {
+                    http.authorization.credentials = hidden();
+                }
+            }
+            for chat in &mut receiver.telegram_configs {
+                chat.bot_token = hidden();
+            }
+        }
+        self
+    }
+}
+
+/// Reads a document back and walks its tree with an alert of every kind: of each severity, of none and of an unknown one,
+/// from each system with an override, from one without and from none, of this tenant and of another.
+pub(super) fn check(
+    yaml: &str,
+    tenant: &str,
+    effective: &Layer,
+    publishing: &Publishing,
+) -> Result<(), GenerateError> {
+    let document = Document::from_yaml(yaml)?;
+    let tree = Tree::new(&document.route).map_err(fault)?;
+    let mut systems: Vec<&str> = effective.systems.iter().map(|o| o.system_key.as_str()).collect();
+    let unlike_all = format!("{}-", systems.iter().max_by_key(|key| key.len()).unwrap_or(&"other"));
+    systems.extend(["", &unlike_all]);
+    for system_key in systems {
+        for severity in ["critical", "warning", "info", "", "none", "Critical"] {
+            let ours: Labels =
+                [("organization_id", tenant), ("system_key", system_key), ("severity", severity)]
+                    .into_iter()
+                    .filter(|(_, value)| !value.is_empty())
+                    .collect();
+            let mut audience = effective.audience(system_key, Severity::of_label(severity));
+            if publishing.omits_email {
+                audience.email.clear();
+            }
+            let wanted = receiver_config(String::new(), &audience);
+            let told = told(&document, &tree, &ours)?;
+            if told != wanted {
+                return Err(fault(format!(
+                    "alerts of severity {severity:?} from system {system_key:?} would go to {} instead of {} recipients",
+                    count(&told),
+                    count(&wanted)
+                )));
+            }
+        }
+    }
+    let foreign: Labels = [("organization_id", "another"), ("severity", "critical")].into_iter().collect();
+    if count(&told(&document, &tree, &foreign)?) > 0 {
+        return Err(fault("alerts of another tenant would go to somebody"));
+    }
+    Ok(())
+}
+
+fn count(told: &ReceiverConfig) -> usize {
+    told.email_configs.len() + told.webhook_configs.len() + told.telegram_configs.len()
+}
+
+/// All who are told of an alert, the service's own history aside.
+fn told(document: &Document, tree: &Tree, labels: &Labels) -> Result<ReceiverConfig, GenerateError> {
+    let mut told = ReceiverConfig::default();
+    for destination in tree.route(labels) {
+        let receiver = document.receivers.iter().find(|r| r.name == destination.receiver);
+        let receiver = receiver.ok_or_else(|| fault(format!("no receiver {:?}", destination.receiver)))?;
+        if receiver.name != HISTORY {
+            told.email_configs.extend_from_slice(&receiver.email_configs);
+            told.webhook_configs.extend_from_slice(&receiver.webhook_configs);
+            told.telegram_configs.extend_from_slice(&receiver.telegram_configs);
+        }
+    }
+    Ok(told)
+}

@@ -1,0 +1,79 @@
+//! Layers of the organizations above a tenant and its own, merged into what is in force (contract 04 §2.3).
+
+use super::layer::{
+    Channels, EmailRecipient, Layer, Recipient, Severity, SystemOverride, TelegramRecipient, Toggles,
+    WebhookRecipient,
+};
+
+/// What is in force for a tenant: `layers` from the owner's down to the tenant's own, without those of suspended or
+/// deleted organizations. `own` is the last of them when the tenant itself contributes: overrides concern systems of
+/// the organization that has them, so those of organizations above have no effect here.
+pub fn merge<'a>(above: impl IntoIterator<Item = &'a Layer>, own: Option<&'a Layer>) -> Layer {
+    let mut merged = Channels::default();
+    for layer in above.into_iter().chain(own) {
+        add(&mut merged, &layer.channels);
+    }
+    normalise(&mut merged);
+    let mut systems: Vec<SystemOverride> = own.map(|layer| layer.systems.clone()).unwrap_or_default();
+    for single in &mut systems {
+        let mut channels = Channels { enabled: single.channels.enabled, ..Channels::default() };
+        add_lists(&mut channels, &single.channels);
+        normalise(&mut channels);
+        single.channels = channels;
+    }
+    systems.sort_by(|a, b| a.system_key.cmp(&b.system_key));
+    Layer { channels: merged, systems }
+}
+
+fn add(to: &mut Channels, from: &Channels) {
+    // An explicit `true` anywhere wins; an explicit `false` says no more than nothing.
+    let either = |a: Option<bool>, b: Option<bool>| match (a, b) {
+        (Some(a), Some(b)) => Some(a || b),
+        (a, b) => a.or(b),
+    };
+    to.enabled = Toggles {
+        email: either(to.enabled.email, from.enabled.email),
+        webhook: either(to.enabled.webhook, from.enabled.webhook),
+        telegram: either(to.enabled.telegram, from.enabled.telegram),
+    };
+    add_lists(to, from);
+}
+
+fn add_lists(to: &mut Channels, from: &Channels) {
+    unite::<EmailRecipient>(to, from);
+    unite::<WebhookRecipient>(to, from);
+    unite::<TelegramRecipient>(to, from);
+}
+
+/// Adds recipients; one that is there already is told of more, and otherwise stays as it is.
+fn unite<R: Recipient>(to: &mut Channels, from: &Channels) {
+    let list = R::list_mut(to);
+    for recipient in R::list(from) {
+        let key = recipient.key();
+        match list.iter_mut().find(|there| there.key() == key) {
+            None => list.push(recipient.clone()),
+            // Told of everything already, or from now on.
+            Some(there) if there.severities().is_empty() || recipient.severities().is_empty() => {
+                there.severities_mut().clear();
+            }
+            Some(there) => there.severities_mut().extend_from_slice(recipient.severities()),
+        }
+    }
+}
+
+/// Severities in order, each once; all three are the same as none.
+fn normalise(channels: &mut Channels) {
+    fn each<R: Recipient>(channels: &mut Channels) {
+        for recipient in R::list_mut(channels) {
+            let severities = recipient.severities_mut();
+            severities.sort_unstable();
+            severities.dedup();
+            if severities.len() == Severity::ALL.len() {
+                severities.clear();
+            }
+        }
+    }
+    each::<EmailRecipient>(channels);
+    each::<WebhookRecipient>(channels);
+    each::<TelegramRecipient>(channels);
+}

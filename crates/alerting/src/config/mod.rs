@@ -1,0 +1,87 @@
+//! Who is told of alerts: layers of configuration, what they mean together, and how a router is told (contract 04 §2.3,
+//! §2.5).
+//!
+//! The way of a configuration: [`Posted::read`] a body → [`Posted::check`] it, which gives a [`Layer`] to store →
+//! [`merge()`] the layers of the organizations above a tenant with its own. From there
+//!
+//! - a remote router gets [`Upload::new`], which reads the document back and checks with our own matchers that it tells
+//!   everybody who is to be told and nobody else;
+//! - the embedded router makes a [`Plan`] and asks its [`Tree`]: [`Tree::route`] gives for an alert's labels the
+//!   [`Destination`]s with receiver, group labels, group key and times; [`Plan::receiver`] says who that receiver is;
+//! - people are shown [`Layer::redacted`], [`FlatView`] and [`shown_yaml`].
+//!
+//! To add a channel: a recipient type with its [`Recipient`] in `layer`, its draft in `body` and check in `check`, its
+//! configuration in `document` and `generate`.
+
+mod body;
+mod check;
+mod document;
+mod flat;
+mod generate;
+mod layer;
+mod merge;
+mod plan;
+mod secrets;
+mod templates;
+mod tree;
+pub mod webhook;
+
+pub use body::Posted;
+pub use check::WebhookField;
+pub use document::{Document, Route, Span};
+pub use flat::{FlatLists, FlatSeverity, FlatSystem, FlatTelegram, FlatView, FlatWebhook};
+pub use generate::{GenerateError, HISTORY, History, Publishing, Smtp, Upload, shown_yaml};
+pub use layer::{
+    Audience, Channels, EmailRecipient, Format, Language, Layer, Recipient, Severity, SystemOverride,
+    TelegramRecipient, Toggles, WebhookRecipient,
+};
+pub use merge::merge;
+pub use plan::{BLACKHOLE, Plan, Receiver, Timing};
+pub use templates::{Offset, Surroundings, Zone};
+pub use tree::{Destination, Tree, TreeError};
+pub use webhook::AllowedHosts;
+
+use bailiwick_domain::Result;
+
+/// What is shown in the place of a secret.
+pub const REDACTED: &str = "[REDACTED]";
+
+/// A configuration that may be stored once its webhooks have been looked up and its systems are known.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// The layer.
+    pub layer: Layer,
+    /// Its webhooks in the order of the body.
+    pub webhooks: Vec<WebhookField>,
+}
+
+impl Posted {
+    /// Judges a body. `stored` is the present layer, whose secrets are kept where their hidden form was sent back;
+    /// `is_owner`: of the owner organization, the only one whose explicit `false` is kept (layers only add).
+    ///
+    /// # Errors
+    /// Every wrong field by its path as sent, or the text of contract 04 §2.3 for the flat form.
+    pub fn check(
+        mut self,
+        stored: Option<&Layer>,
+        is_owner: bool,
+        allowed: &AllowedHosts,
+    ) -> Result<Checked> {
+        if let Some(stored) = stored {
+            self.restore(stored);
+        }
+        let mut check = check::Check::new(allowed);
+        let mut layer = match self {
+            Posted::Layer(draft) => check.layer(draft),
+            Posted::Flat(draft) => check.flat(draft)?,
+        };
+        check.fields.finish()?;
+        if !is_owner {
+            layer.channels.enabled = layer.channels.enabled.only_additions();
+        }
+        Ok(Checked { layer, webhooks: check.webhooks })
+    }
+}
+
+#[cfg(test)]
+mod tests;

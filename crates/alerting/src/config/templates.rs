@@ -1,0 +1,168 @@
+//! The message templates that are uploaded with a document (contract 04 §2.5). They use only what every Alertmanager
+//! since 0.25 knows; newer functions for times are not among that, so the offsets of the time zone are written out.
+//!
+//! The files in `templates/` are the templates of all languages: `@lang@`, `@state@` and the words of `texts.json` are
+//! filled in here, a line that begins with `@each@` is repeated (with its successors) for every display value.
+
+use super::layer::Language;
+use serde_json::Value;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+    sync::LazyLock,
+};
+
+const DISPATCHER: &str = include_str!("../../templates/dispatcher.tmpl");
+const ALERT_TXT: &str = include_str!("../../templates/alert.txt");
+const ALERT_HTML: &str = include_str!("../../templates/alert.html");
+const TELEGRAM: &str = include_str!("../../templates/telegram.tmpl");
+
+static TEXTS: LazyLock<Value> =
+    LazyLock::new(|| serde_json::from_str(include_str!("../../templates/texts.json")).unwrap_or_default());
+
+/// Names of the display values, in the order in which they are shown.
+const SHOWN: [&str; 7] = [
+    "system_name",
+    "system_type",
+    "system_fqdn",
+    "system_ipv4",
+    "organization_name",
+    "organization_type",
+    "organization_vat",
+];
+
+/// What messages show besides the alert: settings.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    /// Where people open the user interface, without a slash at the end.
+    pub app_url: String,
+    /// Of the times.
+    pub zone: Zone,
+}
+
+/// A time zone as its differences to UTC: plain data, so that nothing has to be looked up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Zone {
+    /// Whenever nothing else holds.
+    pub base: Offset,
+    /// Summer times and other changes: in `from ≤ t < until`, seconds since 1970.
+    pub others: Vec<(Offset, Vec<(i64, i64)>)>,
+}
+
+/// A difference to UTC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offset {
+    /// To be added to UTC.
+    pub seconds: i64,
+    /// `CET`
+    pub name: String,
+}
+
+impl Zone {
+    /// UTC.
+    pub fn utc() -> Zone {
+        Zone { base: Offset { seconds: 0, name: "UTC".to_owned() }, others: Vec::new() }
+    }
+
+    /// What holds at a time, in seconds since 1970.
+    pub fn at(&self, unix: i64) -> &Offset {
+        let holds = |spans: &[(i64, i64)]| spans.iter().any(|(from, until)| (*from..*until).contains(&unix));
+        self.others.iter().find(|(_, spans)| holds(spans)).map_or(&self.base, |(offset, _)| offset)
+    }
+}
+
+/// The template files for these languages; none for none.
+pub(super) fn files(languages: &BTreeSet<Language>, around: &Surroundings) -> BTreeMap<String, String> {
+    let mut files = BTreeMap::new();
+    if languages.is_empty() {
+        return files;
+    }
+    let mut dispatcher = String::new();
+    for language in languages {
+        let fill = |template, state| filled(template, *language, state, around);
+        let code = language.as_str();
+        dispatcher.push_str(&fill(DISPATCHER, "firing"));
+        for state in ["firing", "resolved"] {
+            files.insert(format!("{state}_{code}.html"), fill(ALERT_HTML, state));
+            files.insert(format!("{state}_{code}.txt"), fill(ALERT_TXT, state));
+        }
+        files.insert(format!("telegram_{code}.tmpl"), fill(TELEGRAM, "firing"));
+    }
+    files.insert("_dispatcher.tmpl".to_owned(), dispatcher);
+    files.insert("_datetime.tmpl".to_owned(), datetime(&around.zone));
+    files
+}
+
+fn filled(template: &str, language: Language, state: &str, around: &Surroundings) -> String {
+    let words = &TEXTS[language.as_str()];
+    let word = |key: &str| words[key].as_str().unwrap_or_default();
+    let mut out = repeated(template, word)
+        .replace("@lang@", language.as_str())
+        .replace("@state@", state)
+        .replace("@heading@", word(state))
+        .replace("@colour@", if state == "firing" { "#c0392b" } else { "#1e8449" });
+    for key in ["is_firing", "is_resolved", "severity", "starts", "ends", "open"] {
+        out = out.replace(&format!("@{key}@"), word(key));
+    }
+    out.replace("@app_url@", &constant(&around.app_url))
+}
+
+/// Writes the lines with `@each@` out for every display value.
+fn repeated<'w>(template: &str, word: impl Fn(&str) -> &'w str) -> String {
+    let mut out = String::with_capacity(template.len() * 2);
+    let mut block: Vec<&str> = Vec::new();
+    let write_block = |block: &mut Vec<&str>, out: &mut String| {
+        for name in SHOWN.iter().filter(|_| !block.is_empty()) {
+            for line in block.iter() {
+                out.push_str(&line.replace("@name@", name).replace("@word@", word(name)));
+                out.push('\n');
+            }
+        }
+        block.clear();
+    };
+    for line in template.lines() {
+        match line.strip_prefix("@each@") {
+            Some(line) => block.push(line),
+            None => {
+                write_block(&mut block, &mut out);
+                out.push_str(line);
+                out.push('\n');
+            }
+        }
+    }
+    write_block(&mut block, &mut out);
+    out
+}
+
+/// A text as a constant of the template language, whatever is in it.
+fn constant(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+/// `ts_en`, `ts_it` in the time zone, `ts_utc`.
+fn datetime(zone: &Zone) -> String {
+    let mut out = String::new();
+    for (language, layout) in [("en", "02 Jan 2006 15:04"), ("it", "02/01/2006 15:04")] {
+        let shown = |offset: &Offset| {
+            let nanos = offset.seconds.saturating_mul(1_000_000_000);
+            format!("{{{{ (.UTC.Add {nanos}).Format \"{layout}\" }}}} {}", offset.name)
+        };
+        let mut branches = String::new();
+        for (offset, spans) in &zone.others {
+            let spans: Vec<String> = spans
+                .iter()
+                .map(|(from, until)| format!("(and (ge .Unix {from}) (lt .Unix {until}))"))
+                .collect();
+            // `or` takes one argument and more.
+            let _ = write!(branches, "{{{{ if or {} }}}}{}{{{{ else }}}}", spans.join(" "), shown(offset));
+        }
+        let ends = "{{ end }}".repeat(zone.others.len());
+        let _ = writeln!(
+            out,
+            "{{{{ define \"ts_{language}\" }}}}{branches}{}{ends}{{{{ end }}}}",
+            shown(&zone.base)
+        );
+    }
+    out.push_str("{{ define \"ts_utc\" }}{{ .UTC.Format \"2006-01-02T15:04:05Z\" }}{{ end }}\n");
+    out
+}

@@ -1,0 +1,162 @@
+//! The flat form of older clients.
+
+use super::*;
+
+fn told(layer: &Layer, key: &str, severity: Severity) -> Vec<String> {
+    let audience = layer.audience(key, severity);
+    let mails = audience.email.iter().map(Recipient::key);
+    let hooks = audience.webhook.iter().map(Recipient::key);
+    let mut all: Vec<String> =
+        mails.chain(hooks).chain(audience.telegram.iter().map(Recipient::key)).collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn lists_in_force_become_severities() {
+    let read = layer(&json!({
+        "mail_enabled": true, "webhook_enabled": false, "telegram_enabled": null,
+        "mail_addresses": ["a@example.org", "b@example.org", "A@example.org"],
+        "webhook_receivers": [{"name": "hook", "url": "https://example.org/h"}],
+        "severities": [
+            {"severity": "critical", "mail_addresses": ["b@example.org", "c@example.org"]},
+            {"severity": "info", "mail_enabled": false, "telegram_enabled": true,
+             "telegram_receivers": [{"bot_token": "1:a", "chat_id": 5}]},
+        ],
+        "email_template_lang": "it",
+    }));
+    assert_eq!(
+        serde_json::to_value(&read).unwrap(),
+        json!({
+            "enabled": {"email": true, "webhook": false, "telegram": true},
+            "email_recipients": [
+                {"address": "a@example.org", "severities": ["warning"], "language": "it", "format": "html"},
+                {"address": "b@example.org", "severities": ["critical", "warning"], "language": "it", "format": "html"},
+                {"address": "c@example.org", "severities": ["critical"], "language": "it", "format": "html"},
+            ],
+            // Switched off, and kept.
+            "webhook_recipients": [{"name": "hook", "url": "https://example.org/h", "severities": []}],
+            "telegram_recipients": [{"bot_token": "1:a", "chat_id": 5, "severities": ["info"], "language": "it"}],
+            "systems": [],
+        })
+    );
+}
+
+#[test]
+fn systems_become_overrides() {
+    let read = layer(&json!({
+        "mail_enabled": true, "mail_addresses": ["a@example.org"], "webhook_enabled": true,
+        "severities": [{"severity": "info", "mail_enabled": false}],
+        "systems": [
+            {"system_key": "FOLLOWS"},
+            {"system_key": "OWN-LIST", "mail_addresses": ["s@example.org"]},
+            {"system_key": "OFF", "mail_enabled": false, "mail_addresses": ["kept@example.org"]},
+            {"system_key": "ALL-ON", "mail_enabled": true},
+            {"system_key": "CHAT", "telegram_receivers": [{"bot_token": "1:a", "chat_id": 5}], "telegram_enabled": true},
+        ],
+    }));
+    let told = |key, severity| told(&read, key, severity);
+    assert_eq!(told("FOLLOWS", Severity::Critical), ["a@example.org"]);
+    assert_eq!(told("FOLLOWS", Severity::Info), [""; 0]);
+    assert_eq!(told("OWN-LIST", Severity::Warning), ["s@example.org"]);
+    assert_eq!(told("OWN-LIST", Severity::Info), [""; 0]);
+    assert_eq!(told("OFF", Severity::Critical), [""; 0]);
+    assert_eq!(read.systems[2].channels.email_recipients[0].address, "kept@example.org");
+    // The toggle of the system comes before that of the severity.
+    assert_eq!(told("ALL-ON", Severity::Info), ["a@example.org"]);
+    assert_eq!(told("CHAT", Severity::Info), ["1:a/5"]);
+    assert_eq!(read.systems[0].channels, Channels::default());
+}
+
+#[test]
+fn errors_have_the_paths_of_the_flat_form() {
+    for (body, expected) in [
+        (
+            json!({"severities": [{"severity": "fatal"}]}),
+            vec!["invalid severity level: fatal. allowed: critical, warning, info"],
+        ),
+        (json!({"severities": [{}]}), vec!["invalid severity level: . allowed: critical, warning, info"]),
+        (
+            json!({"email_template_lang": "fr"}),
+            vec!["invalid email_template_lang: allowed values are en, it"],
+        ),
+        (
+            json!({"mail_addresses": ["x"], "webhook_receivers": [{"name": "", "url": "http://127.0.0.1/"}],
+                "telegram_receivers": [{"bot_token": "x", "chat_id": 0}],
+                "severities": [{"severity": "info", "mail_addresses": [""]}, {"severity": "info"}],
+                "systems": [{"system_key": "A", "mail_addresses": ["y"]}, {"system_key": "A"}]}),
+            vec![
+                "mail_addresses.0: invalid_format",
+                "webhook_receivers.0.name: required",
+                "webhook_receivers.0.url: host_not_publicly_routable",
+                "telegram_receivers.0.bot_token: invalid_format",
+                "telegram_receivers.0.chat_id: invalid_value",
+                "severities.0.mail_addresses.0: required",
+                "severities.1.severity: duplicate",
+                "systems.0.mail_addresses.0: invalid_format",
+                "systems.1.system_key: duplicate",
+            ],
+        ),
+    ] {
+        assert_eq!(refusals(&body), expected, "{body}");
+    }
+    // Together they are more than a layer takes.
+    let mails = |c: &str| (0..30).map(|i| format!("{c}{i}@example.org")).collect::<Vec<_>>();
+    let body = json!({"mail_enabled": true, "mail_addresses": mails("a"),
+        "severities": [{"severity": "critical", "mail_addresses": mails("b")}]});
+    assert_eq!(refusals(&body), ["mail_addresses: max"]);
+}
+
+#[test]
+fn the_flat_view() {
+    let shown = layer(&json!({
+        "enabled": {"email": true, "webhook": null, "telegram": false},
+        "email_recipients": [{"address": "all@example.org", "language": "it"}, {"address": "c@example.org", "severities": ["critical"]}],
+        "webhook_recipients": [{"name": "off", "url": "https://example.org/h"}],
+        "systems": [{"system_key": "SYS-1", "enabled": {"email": false}, "email_recipients": [{"address": "s@example.org"}]}],
+    }));
+    let empty = json!({"mail_enabled": null, "webhook_enabled": null, "telegram_enabled": null, "mail_addresses": [],
+        "webhook_receivers": [], "telegram_receivers": []});
+    let with = |key: &str, value: &str, more: Value| {
+        let mut object = empty.as_object().unwrap().clone();
+        object.insert(key.to_owned(), json!(value));
+        object.extend(more.as_object().unwrap().clone());
+        Value::Object(object)
+    };
+    assert_eq!(
+        serde_json::to_value(FlatView::of(&shown)).unwrap(),
+        json!({
+            "mail_enabled": true, "webhook_enabled": false, "telegram_enabled": false,
+            "mail_addresses": ["all@example.org"],
+            "webhook_receivers": [{"name": "off", "url": "https://example.org/h"}],
+            "telegram_receivers": [],
+            "severities": [with("severity", "critical", json!({"mail_addresses": ["all@example.org", "c@example.org"]}))],
+            "systems": [with("system_key", "SYS-1", json!({"mail_enabled": false, "mail_addresses": ["s@example.org"]}))],
+            "email_template_lang": "it",
+        })
+    );
+}
+
+proptest! {
+    /// An older client that sends back what it was given changes nothing of who is told; nothing is lost either.
+    #[test]
+    fn sent_back_it_means_the_same(channels in channels()) {
+        let mut layer = Layer { channels, systems: Vec::new() };
+        for hook in &mut layer.channels.webhook_recipients {
+            hook.url = hook.url.split('?').next().unwrap().to_owned();
+        }
+        let shown = serde_json::to_value(FlatView::of(&layer)).unwrap();
+        let again = checked(&shown, None).unwrap().layer;
+        for severity in Severity::ALL {
+            prop_assert_eq!(told(&again, "", severity), told(&layer, "", severity));
+        }
+        let keys = |l: &Layer| {
+            let mut keys: Vec<_> = l.channels.email_recipients.iter().map(Recipient::key)
+                .chain(l.channels.webhook_recipients.iter().map(Recipient::key))
+                .chain(l.channels.telegram_recipients.iter().map(Recipient::key)).collect();
+            keys.sort();
+            keys
+        };
+        prop_assert_eq!(keys(&again), keys(&layer));
+    }
+}

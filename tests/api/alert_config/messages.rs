@@ -1,0 +1,203 @@
+//! What the templates make of alerts.
+
+use super::*;
+use bailiwick_alerting::config::Document;
+use bailiwick_testkit::parts::{alertmanager::Alertmanager, smtp::SmtpSink};
+
+/// Summer time in Rome in 2026.
+fn rome() -> Zone {
+    let jiff = |text: &str| text.parse::<jiff::Timestamp>().unwrap().as_second();
+    let offset = |hours: i64, name: &str| bailiwick_alerting::config::Offset {
+        seconds: hours * 3600,
+        name: name.to_owned(),
+    };
+    let summer = (jiff("2026-03-29T01:00:00Z"), jiff("2026-10-25T01:00:00Z"));
+    Zone { base: offset(1, "CET"), others: vec![(offset(2, "CEST"), vec![(0, 1), summer])] }
+}
+
+fn alert(status: &str, starts: &str) -> Value {
+    json!({
+        "status": status, "startsAt": starts, "endsAt": if status == "firing" { "0001-01-01T00:00:00Z" } else { "2026-11-20T23:30:00Z" },
+        "labels": {"alertname": "DiskFull", "severity": "critical", "system_id": "id-1", "system_key": "SYS-1"},
+        "annotations": {"summary_it": "Disco <b>pieno</b> & {{ .x }}", "summary": "plain", "summary_en": "Disk full",
+            "description_en": "only English", "system_name": "Milan <cluster>", "organization_vat": "IT123"},
+        "fingerprint": "0",
+    })
+}
+
+/// Renders one template of an upload with `amtool template render`.
+fn rendered(name: &str, kind: &str, status: &str, alerts: &[Value]) -> String {
+    let mut publishing = publishing();
+    publishing.surroundings =
+        Surroundings { app_url: "https://portal.example.org/\"x&y".to_owned(), zone: rome() };
+    let everything = layer(&json!({"enabled": {"email": true, "telegram": true},
+        "email_recipients": [{"address": "a@example.org"}, {"address": "b@example.org", "language": "it"}],
+        "telegram_recipients": [{"bot_token": "1:a", "chat_id": 1, "language": "it"}]}));
+    let upload = Upload::new(TENANT, &everything, &publishing).expect("an upload");
+    let (scratch, _) = written(&upload);
+    let data = json!({
+        "receiver": "r", "status": status, "alerts": alerts, "groupLabels": {},
+        "commonLabels": alerts[0]["labels"], "commonAnnotations": alerts[0]["annotations"], "externalURL": "http://x",
+    });
+    let data = scratch.write("data.json", data.to_string()).expect("the data");
+    let glob = format!("--template.glob={}/*_*", scratch.path().display());
+    let glob = glob.as_str();
+    let (text, kind) =
+        (format!("--template.text={{{{ template \"{name}\" . }}}}"), format!("--template.type={kind}"));
+    let data = format!("--template.data={}", data.display());
+    let output = amtool(scratch.path(), &["template", "render", glob, &text, &kind, &data]);
+    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn subjects() {
+    let firing = [alert("firing", "2026-11-20T22:19:20Z"), alert("resolved", "2026-11-20T22:19:20Z")];
+    assert_eq!(
+        rendered("alert_it.subject", "text", "firing", &firing).trim(),
+        "[FIRING:1] DiskFull Milan <cluster>"
+    );
+    assert_eq!(
+        rendered("alert_en.subject", "text", "resolved", &firing[1..]).trim(),
+        "[RESOLVED] DiskFull Milan <cluster>"
+    );
+    let mut bare = alert("firing", "2026-11-20T22:19:20Z");
+    bare["annotations"] = json!({});
+    assert_eq!(rendered("alert_en.subject", "text", "firing", &[bare]).trim(), "[FIRING:1] DiskFull SYS-1");
+}
+
+#[test]
+fn a_text_message() {
+    let text = rendered("alert_it.txt", "text", "firing", &[alert("firing", "2026-07-20T22:19:20Z")]);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
+    assert_eq!(
+        lines,
+        [
+            "Allarmi",
+            "DiskFull (critical, attivo)",
+            "Disco <b>pieno</b> & {{ .x }}",
+            "only English",
+            "Sistema: Milan <cluster>",
+            "Partita IVA: IT123",
+            // Summer time.
+            "Dal: 21/07/2026 00:19 CEST",
+            "https://portal.example.org/\"x&y/systems/id-1",
+        ]
+    );
+    let text = rendered("alert_en.txt", "text", "resolved", &[alert("resolved", "2026-11-20T22:19:20Z")]);
+    for part in [
+        "Alerts resolved",
+        "DiskFull (critical, resolved)",
+        // The plain one goes before English only where there is none of the language.
+        "Disk full",
+        "Since: 20 Nov 2026 23:19 CET",
+        "Until: 21 Nov 2026 00:30 CET",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+}
+
+#[test]
+fn html_is_escaped() {
+    let html = rendered("alert_it.html", "html", "firing", &[alert("firing", "2026-11-20T22:19:20Z")]);
+    for part in [
+        "Disco &lt;b&gt;pieno&lt;/b&gt; &amp; {{ .x }}",
+        "Milan &lt;cluster&gt;",
+        "href=\"https://portal.example.org/%22x&amp;y/systems/id-1\"",
+        "Dal</td><td>20/11/2026 23:19 CET",
+        "<html lang=\"it\">",
+    ] {
+        assert!(html.contains(part), "{part}\n{html}");
+    }
+    let telegram =
+        rendered("telegram_it.message", "html", "firing", &[alert("firing", "2026-11-20T22:19:20Z")]);
+    for part in [
+        "<b>🔴 DiskFull</b> (critical, attivo)",
+        "Disco &lt;b&gt;",
+        "Sistema: Milan &lt;cluster&gt;",
+        "Apri il sistema</a>",
+    ] {
+        assert!(telegram.contains(part), "{part}\n{telegram}");
+    }
+}
+
+#[test]
+fn times_in_utc() {
+    let mut at = alert("firing", "2026-11-20T22:19:20.5Z");
+    at["annotations"] = json!({});
+    let text =
+        format!("{{{{ with index .Alerts 0 }}}}{{{{ template \"{}\" .StartsAt }}}}{{{{ end }}}}", "ts_utc");
+    let upload = Upload::new(TENANT, &configurations()[1], &publishing()).expect("an upload");
+    let (scratch, _) = written(&upload);
+    let data = json!({"status": "firing", "alerts": [at], "commonLabels": {}, "commonAnnotations": {}, "groupLabels": {}});
+    let data = scratch.write("data.json", data.to_string()).expect("the data");
+    let output = amtool(
+        scratch.path(),
+        &[
+            "template",
+            "render",
+            &format!("--template.glob={}/*_*", scratch.path().display()),
+            &format!("--template.text={text}"),
+            &format!("--template.data={}", data.display()),
+        ],
+    );
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "2026-11-20T22:19:20Z", "{output:?}");
+}
+
+/// A real Alertmanager with an uploaded document sends a real mail to whom it is for, and to nobody else.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_mail_goes_out() {
+    let sink = SmtpSink::start().await.unwrap();
+    let mut publishing = publishing();
+    publishing.history = None;
+    publishing.timing.group_wait = Duration::from_millis(100);
+    publishing.smtp = Some(Smtp {
+        smarthost: format!("127.0.0.1:{}", sink.port()),
+        from: "alerts@example.org".to_owned(),
+        username: None,
+        password: None,
+        requires_tls: false,
+    });
+    let effective = layer(&json!({"enabled": {"email": true}, "email_recipients": [
+        {"address": "noc@example.org", "severities": ["critical"], "language": "it"},
+        {"address": "plain@example.org", "severities": ["critical"], "format": "plain"},
+        {"address": "nobody@example.org", "severities": ["info"]}]}));
+    let upload = Upload::new(TENANT, &effective, &publishing).unwrap();
+    assert!(Document::from_yaml(&upload.alertmanager_config).unwrap().global.smtp_require_tls == Some(false));
+    let router = Alertmanager::start_with(&upload.alertmanager_config, &upload.template_files).await.unwrap();
+    let organization = format!("organization_id={TENANT}");
+    let added = router
+        .amtool(&[
+            "alert",
+            "add",
+            "alertname=DiskFull",
+            "severity=critical",
+            "system_key=SYS-1",
+            &organization,
+            "--annotation=summary_it=Disco <pieno>",
+            "--annotation=system_name=Milano",
+        ])
+        .await
+        .unwrap();
+    assert!(added.status.success(), "{added:?}");
+    let mut mails = Vec::new();
+    for _ in 0..200 {
+        mails = sink.messages().unwrap();
+        if mails.len() >= 2 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    mails.sort_by(|a, b| a.to.cmp(&b.to));
+    assert_eq!(
+        mails.iter().map(|m| m.to[0].as_str()).collect::<Vec<_>>(),
+        ["noc@example.org", "plain@example.org"],
+        "{}",
+        router.log()
+    );
+    assert_eq!(mails[0].subject(), "[FIRING:1] DiskFull Milano");
+    assert!(mails[0].html.as_deref().unwrap().contains("Disco &lt;pieno&gt;"), "{:?}", mails[0]);
+    assert!(mails[0].body().contains("Disco <pieno>"));
+    assert_eq!(mails[1].html.as_deref().unwrap_or_default(), "");
+    assert!(mails[1].body().contains("System: Milano"), "{:?}", mails[1]);
+}
