@@ -143,12 +143,9 @@ api_test!(rule_03_37_an_alert_is_resolved_in_its_tenant_whatever_becomes_of_the_
     act(&t, &owner, "PATCH", &format!("/systems/{}/suspend", systems[0].id)).await;
     act(&t, &owner, "DELETE", &format!("/systems/{}", systems[1].id)).await;
     act(&t, &owner, "DELETE", &format!("/systems/{}/destroy", systems[2].id)).await;
-    // A move, as far as the monitor sees it.
-    let to = "UPDATE systems SET organization_id = ?, p2 = ?, p3 = ? WHERE id = ?";
-    let mut tx = t.app.db.begin().await.unwrap();
-    let to = Q::new(to).bind(tree.other_customer).bind(tree.other_distributor).bind(tree.other_reseller);
-    to.bind(systems[3].id).run(&mut tx).await.unwrap();
-    tx.commit().await.unwrap();
+    let to = serde_json::json!({"organization_id": tree.other_customer});
+    let moved = t.put(&format!("/api/systems/{}", systems[3].id)).bearer(&owner.token).json(to).send().await;
+    moved.expect(200);
     t.advance(MINUTE);
     assert_eq!(check(&t).await, (1, 4));
     assert_eq!((active(tree.customer).await, active(tree.other_customer).await), (1, 1));

@@ -11,6 +11,7 @@ mod figures;
 mod life;
 mod list;
 mod reachability;
+mod reassign;
 mod register;
 
 async fn post(t: &Test, who: &Persona, body: Value) -> Reply {
@@ -246,23 +247,6 @@ api_test!(rule_03_06_a_change_keeps_what_it_does_not_name, |t| async move {
             .await
             .unwrap();
     assert_eq!(rows, 3);
-});
-
-api_test!(a_move_is_checked_in_order, |t| async move {
-    let tree = t.tree().await;
-    let d = t.user(tree.distributor, &["admin"]).await;
-    let made = made(&t, &d, tree.customer, "S").await;
-    let id = text(&made, "id");
-    let to = |org: OrgId| json!({"organization_id": org});
-    put(&t, &d, id, to(tree.other_customer))
-        .await
-        .expect_message(403, "access denied: organization not in your hierarchy");
-    put(&t, &d, id, to(tree.reseller)).await.expect_fields(&[("organization_id", "system_not_registered")]);
-    let upper = tree.customer.to_string().to_uppercase();
-    put(&t, &d, id, json!({"organization_id": upper})).await.expect(200);
-    register(&t, text(&made, "system_secret")).await.expect(200);
-    put(&t, &d, id, to(tree.reseller)).await.expect(501);
-    assert_eq!(get(&t, &d, &format!("/{id}")).await.data()["organization"]["id"], json!(tree.customer));
 });
 
 /// Runs `n` futures side by side in this task.

@@ -33,7 +33,15 @@ fn loggable(path: &str) -> &str {
 
 /// Whose request it is, before anything is known of the caller.
 pub(crate) fn context(app: &App, request: &Request) -> RequestContext {
-    RequestContext { request_id: request_id(app, request.headers()), client_ip: client_ip(app, request) }
+    /// Characters of a name that are kept.
+    const NAME_CHARS: usize = 255;
+    let user_agent = request.headers().get(header::USER_AGENT);
+    RequestContext {
+        request_id: request_id(app, request.headers()),
+        client_ip: client_ip(app, request),
+        user_agent: user_agent
+            .map(|name| String::from_utf8_lossy(name.as_bytes()).chars().take(NAME_CHARS).collect()),
+    }
 }
 
 /// The headers of every answer.

@@ -16,6 +16,7 @@ use crate::{
     passwords::Passwords,
     retention,
     settings::Settings,
+    systems::{self, Clearing},
 };
 use bailiwick_domain::{Clock, Entropy, Error, Result, Ts, UserId, id::uuid_v7};
 use bailiwick_outbound::reach::Reach;
@@ -78,6 +79,8 @@ pub struct Inner {
     pub reachability_checks: KeyedLimit<UserId>,
     /// Storage of backups and what bounds its use.
     pub backups: Backups,
+    /// Clears up behind systems that have moved.
+    pub(crate) clearing: Clearing,
     /// Mails that wait.
     pub(crate) outbox: Outbox,
     /// Credentials of systems; started by the first that calls.
@@ -130,6 +133,7 @@ impl App {
             reach: Reach::new(settings.systems.reachability_networks.clone()).map_err(Error::internal)?,
             reachability_checks: KeyedLimit::per_minute(clock.clone(), 10),
             backups: Backups::new(settings.assets.uploads),
+            clearing: Clearing::default(),
             outbox: Outbox::default(),
             credentials: OnceLock::new(),
             ingest: OnceLock::new(),
@@ -153,6 +157,7 @@ impl App {
         retention::start(self);
         mail::start_worker(self);
         backups::start_worker(self);
+        systems::start_clearing(self);
         alerting::start_background(self);
     }
 
@@ -195,4 +200,6 @@ pub struct RequestContext {
     pub request_id: String,
     /// The peer, or what a trusted proxy says of it.
     pub client_ip: std::net::IpAddr,
+    /// What the client calls itself, cut to a length that can be kept.
+    pub user_agent: Option<String>,
 }

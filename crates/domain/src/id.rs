@@ -71,4 +71,6 @@ ids! {
     ApiKeyId,
     /// An application installed on a system.
     ApplicationId,
+    /// A move of a system to another organization.
+    ReassignmentId,
 }

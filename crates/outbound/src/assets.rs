@@ -141,27 +141,36 @@ impl AssetStore {
     /// # Errors
     /// The storage.
     pub async fn delete(&self, key: &str) -> Result<(), AssetError> {
-        if let Some(directory) = &self.directory {
-            // The name under which the upload of a fresh key is written.
-            match tokio::fs::remove_file(directory.join(format!("{key}#1"))).await {
-                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(AssetError::Unreachable(e.to_string()));
-                }
-                _ => {}
-            }
-        }
+        self.delete_staged(key).await?;
         match in_time(self.objects.delete(&Key::from(key))).await {
             Err(AssetError::NotFound) => Ok(()),
             other => other,
         }
     }
 
-    /// Copies an object within the storage.
+    /// Copies an object within the storage, in place of one that is there.
     ///
     /// # Errors
     /// No such object, or the storage.
     pub async fn copy(&self, from: &str, to: &str) -> Result<(), AssetError> {
-        in_time(self.objects.copy(&Key::from(from), &Key::from(to))).await
+        in_time(self.objects.copy(&Key::from(from), &Key::from(to))).await?;
+        // Files are copied as links, and a link that takes the place of another one to the same file stays beside it.
+        self.delete_staged(to).await
+    }
+
+    /// Removes what an upload or a copy that came to no end has left beside a file.
+    async fn delete_staged(&self, key: &str) -> Result<(), AssetError> {
+        let Some(directory) = &self.directory else { return Ok(()) };
+        // The names under which a copy and the upload of a fresh key begin.
+        for n in 0..2 {
+            match tokio::fs::remove_file(directory.join(format!("{key}#{n}"))).await {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(AssetError::Unreachable(e.to_string()));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Size of an object in bytes.
@@ -251,7 +260,12 @@ mod tests {
         upload.finish().await.unwrap();
         assert_eq!(all(&store, "a/b/c.bin").await.unwrap(), bytes);
         assert_eq!(store.size("a/b/c.bin").await, Ok(20_000_000));
-        store.copy("a/b/c.bin", "d/b/c.bin").await.unwrap();
+        for _ in 0..2 {
+            store.copy("a/b/c.bin", "d/b/c.bin").await.unwrap();
+            store.copy("d/b/c.bin", "a/b/c.bin").await.unwrap();
+        }
+        assert_eq!(std::fs::read_dir(directory.path().join("new/a/b")).unwrap().count(), 1);
+        assert_eq!(std::fs::read_dir(directory.path().join("new/d/b")).unwrap().count(), 1);
         store.delete("a/b/c.bin").await.unwrap();
         store.delete("a/b/c.bin").await.unwrap();
         assert_eq!(store.size("a/b/c.bin").await, Err(AssetError::NotFound));

@@ -27,6 +27,8 @@ pub(crate) const POSTPONE: &str = "UPDATE alert_queue SET claimed_until = NULL, 
 pub(crate) const SUPERSEDE: &str =
     "DELETE FROM alert_queue WHERE organization_id = ? AND fingerprint = ? AND queued_at <= ?";
 pub(crate) const EXPIRE: &str = "DELETE FROM alert_queue WHERE queued_at < ?";
+pub(crate) const REMOVE_OF_SYSTEM: &str = "DELETE FROM alert_queue WHERE organization_id = ? AND \
+     [[payload->'labels'->>'system_key'||json_extract(payload, '$.labels.system_key')]] = ?";
 pub(crate) const COUNT: &str = "SELECT CAST(count(*) AS BIGINT) FROM alert_queue WHERE organization_id = ?";
 pub(crate) const TENANTS: &str = "SELECT DISTINCT organization_id FROM alert_queue";
 
@@ -111,6 +113,12 @@ pub async fn supersede(
     for fingerprint in fingerprints {
         Q::new(SUPERSEDE).bind(tenant).bind(fingerprint).bind(until).run(&mut *tx).await?;
     }
+    Ok(())
+}
+
+/// Removes what waits about a system in a tenant it has left.
+pub async fn remove_of_system(tx: &mut Tx, tenant: OrgId, system_key: &str) -> Result<(), StoreError> {
+    Q::new(REMOVE_OF_SYSTEM).bind(tenant).bind(system_key).run(tx).await?;
     Ok(())
 }
 

@@ -31,6 +31,7 @@ pub(crate) const BY_OBJECT: &str = concat!(columns!(), "WHERE object_key = ?");
 pub(crate) const INSERT: &str = "INSERT INTO backups (id, system_id, organization_id, object_key, filename, size, sha256, \
      mimetype, uploaded_at, uploaded_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 pub(crate) const REMOVE: &str = "DELETE FROM backups WHERE id = ?";
+pub(crate) const RELOCATE: &str = "UPDATE backups SET organization_id = ?, object_key = ? WHERE id = ?";
 pub(crate) const USED: &str =
     "SELECT CAST(COALESCE(SUM(size), 0) AS bigint) FROM backups WHERE organization_id = ?";
 pub(crate) const HOLD_ORGANIZATION: &str =
@@ -131,6 +132,17 @@ pub async fn insert(tx: &mut Tx, backup: &Backup) -> Result<(), StoreError> {
 /// Removes a row; its object is the caller's to [`bury`]. False when a rival was faster.
 pub async fn remove(tx: &mut Tx, id: &str) -> Result<bool, StoreError> {
     Ok(Q::new(REMOVE).bind(id).run(tx).await? > 0)
+}
+
+/// Says that the bytes of a backup are under another key, which belongs to this organization.
+pub async fn relocate(
+    tx: &mut Tx,
+    id: &str,
+    organization: OrgId,
+    object_key: &str,
+) -> Result<(), StoreError> {
+    Q::new(RELOCATE).bind(organization).bind(object_key).bind(id).run(tx).await?;
+    Ok(())
 }
 
 /// Bytes of all backups of an organization.

@@ -1,6 +1,6 @@
 //! Work that one process does for all: whoever holds the row does it, until he stops renewing it.
 
-use crate::{Db, StoreError, sql::Q};
+use crate::{Db, StoreError, Tx, sql::Q};
 use bailiwick_domain::Ts;
 use uuid::Uuid;
 
@@ -8,6 +8,7 @@ pub(crate) const TAKE: &str = "INSERT INTO leases (name, holder, until) VALUES (
      ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until \
      WHERE leases.until <= ? OR leases.holder = excluded.holder";
 pub(crate) const RELEASE: &str = "DELETE FROM leases WHERE name = ? AND holder = ?";
+pub(crate) const GIVE_BACK: &str = "DELETE FROM leases WHERE name = ? AND holder = ? AND until > ?";
 
 /// Takes or renews a lease until `until`; false when somebody else holds it.
 pub async fn take(db: &Db, name: &str, holder: Uuid, now: Ts, until: Ts) -> Result<bool, StoreError> {
@@ -22,4 +23,10 @@ pub async fn release(db: &Db, name: &str, holder: Uuid) -> Result<(), StoreError
     let mut tx = db.begin_relaxed().await?;
     Q::new(RELEASE).bind(name).bind(holder).run(&mut tx).await?;
     tx.commit().await
+}
+
+/// Gives a lease up in the transaction of the work it was taken for; false when it has ended, so that somebody else may
+/// be at that work by now.
+pub async fn give_back(tx: &mut Tx, name: &str, holder: Uuid, now: Ts) -> Result<bool, StoreError> {
+    Ok(Q::new(GIVE_BACK).bind(name).bind(holder).bind(now).run(tx).await? > 0)
 }

@@ -8,9 +8,9 @@ use bailiwick_app::{
 use bailiwick_testkit::{Call, seed::Seeded};
 
 /// SHA-256 of `ciphertext`.
-const SUM: &str = "305531dcc50ebca31cf1d5b31e9fc76ed51f66b3b6dd5a030c6539ae6532f979";
+pub(super) const SUM: &str = "305531dcc50ebca31cf1d5b31e9fc76ed51f66b3b6dd5a030c6539ae6532f979";
 
-fn upload(t: &Test, system: &Seeded, body: impl Into<String>) -> Call {
+pub(super) fn upload(t: &Test, system: &Seeded, body: impl Into<String>) -> Call {
     let body = body.into();
     t.post("/api/systems/backups")
         .basic(&system.key, &system.secret)
@@ -18,21 +18,21 @@ fn upload(t: &Test, system: &Seeded, body: impl Into<String>) -> Call {
         .body(body)
 }
 
-async fn stored(t: &Test, system: &Seeded, body: &str) -> Value {
+pub(super) async fn stored(t: &Test, system: &Seeded, body: &str) -> Value {
     upload(t, system, body).send().await.expect_message(201, "backup stored").data()
 }
 
-fn as_system(t: &Test, system: &Seeded, path: &str) -> Call {
+pub(super) fn as_system(t: &Test, system: &Seeded, path: &str) -> Call {
     t.get(&format!("/api/systems/backups{path}")).basic(&system.key, &system.secret)
 }
 
-async fn listed(t: &Test, system: &Seeded) -> Vec<Value> {
+pub(super) async fn listed(t: &Test, system: &Seeded) -> Vec<Value> {
     let data = as_system(t, system, "").send().await.expect_message(200, "backups listed").data();
     data["backups"].as_array().unwrap().clone()
 }
 
 /// Every file below the storage, by its path there.
-fn files(t: &Test) -> Vec<String> {
+pub(super) fn files(t: &Test) -> Vec<String> {
     let Place::Files(root) = &t.app.settings.assets.place else { panic!("no files") };
     let (mut found, mut todo) = (Vec::new(), vec![root.clone()]);
     while let Some(directory) = todo.pop() {
@@ -49,7 +49,7 @@ fn files(t: &Test) -> Vec<String> {
     found
 }
 
-async fn waiting(t: &Test) -> u64 {
+pub(super) async fn waiting(t: &Test) -> u64 {
     Q::new("SELECT COUNT(*) FROM jobs WHERE kind = 'asset.delete'").count(&t.app.db).await.unwrap()
 }
 

@@ -50,7 +50,7 @@ async fn answers(t: &Test, other: Option<&Test>, system: &Seeded, is_allowed: bo
     }
 }
 
-async fn counters_are_true(t: &Test) {
+pub(super) async fn counters_are_true(t: &Test) {
     let wrong: Vec<(i64, i64)> = Q::new(
         "SELECT n.systems, CAST((SELECT COUNT(*) FROM systems s WHERE s.organization_id = n.organization_id \
          AND s.deleted_at IS NULL) AS BIGINT) FROM organization_counts n",

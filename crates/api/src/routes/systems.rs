@@ -13,6 +13,10 @@ use crate::{
     },
 };
 use bailiwick_policy::Permission::{DestroySystems, ManageSystems, ReadSystems};
+use std::time::Duration;
+
+/// Longer than the lock of a move: its backups are copied before the answer.
+const MOVE: Duration = Duration::from_secs(310);
 
 /// Any internal fault on a route with an id (contract 03 §1.2).
 const FAILED: &str = "failed to process system request";
@@ -40,6 +44,7 @@ pub(super) fn rows() -> Vec<Route> {
         put("/systems/{id}", "updateSystem")
             .needs(MANAGE)
             .failing(FAILED)
+            .answers_within(MOVE)
             .takes::<SystemInput>()
             .gives::<SystemOutput>()
             .to(systems::update),

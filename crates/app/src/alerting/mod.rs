@@ -6,6 +6,7 @@
 
 mod embedded;
 mod fault;
+mod leave;
 mod queue;
 mod raise;
 mod remote;
@@ -13,6 +14,7 @@ mod throttle;
 mod upkeep;
 
 pub use fault::Fault;
+pub(crate) use leave::leave;
 pub(crate) use raise::{Raised, raise};
 pub use throttle::{InFlight, Throttle};
 pub use upkeep::{deliver_queued, purge_ended, start_background};

@@ -83,6 +83,13 @@ pub(super) async fn supersede(app: &App, tenant: OrgId, alerts: &[PostedAlert]) 
     Ok(())
 }
 
+/// Drops what waits about a system in a tenant it has left.
+pub(super) async fn withdraw(app: &App, tenant: OrgId, system_key: &str) -> Result<(), Fault> {
+    let mut tx = app.db.begin().await?;
+    alert_queue::remove_of_system(&mut tx, tenant, system_key).await?;
+    Ok(tx.commit().await?)
+}
+
 /// Delivers what is due; how many alerts were leased.
 pub(super) async fn deliver(app: &App) -> Result<usize, StoreError> {
     let AlertRouter::Remote(client) = &app.alerting().router else { return Ok(0) };

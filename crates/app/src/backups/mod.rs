@@ -19,11 +19,13 @@ use crate::{
     settings::{self, Place},
     systems,
 };
-use bailiwick_domain::{Error, Result, SystemId, Ts};
+use aws_lc_rs::digest;
+use bailiwick_domain::{Error, OrgId, Result, SystemId, Ts, ports::hex};
 use bailiwick_outbound::assets::{self, AssetError, AssetStore, Content};
 use bailiwick_policy::{Action, Caller, decide};
 use bailiwick_store::{Tx, backups, systems as stored};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use futures_util::StreamExt as _;
 use serde_json::json;
 use std::sync::{Arc, OnceLock};
 use tokio::sync::{Mutex, Notify, OwnedSemaphorePermit, Semaphore};
@@ -155,6 +157,47 @@ async fn take(app: &App, tx: &mut Tx, system: SystemId, id: &str) -> Result<Back
     let key = std::slice::from_ref(&found.object_key);
     backups::bury(tx, key, app.now(), || app.fresh()).await?;
     Ok(found)
+}
+
+/// Where the bytes of a backup are.
+pub(crate) fn object_key(organization: OrgId, system_key: &str, id: &str) -> String {
+    format!("{organization}/{system_key}/{id}")
+}
+
+/// Copies the bytes of a backup and reads the copy: it must be what was uploaded.
+///
+/// # Errors
+/// 502, 504 or 503 of the storage; 502 also when it has lost or damaged them.
+pub(crate) async fn copy(app: &App, backup: &Backup, to: &str) -> Result<()> {
+    let damaged =
+        |log: String| fault(AssetError::Unreachable(format!("backup {} cannot be copied: {log}", backup.id)));
+    let assets = app.backups.assets(&app.settings.assets)?;
+    let copied = async {
+        assets.copy(&backup.object_key, to).await?;
+        let mut bytes = assets.read(to).await?;
+        let (mut sum, mut size) = (digest::Context::new(&digest::SHA256), 0_i64);
+        while let Some(chunk) = bytes.next().await {
+            let chunk = chunk?;
+            size = size.saturating_add(i64::try_from(chunk.len()).unwrap_or(i64::MAX));
+            sum.update(&chunk);
+        }
+        Ok((size, hex(sum.finish().as_ref())))
+    };
+    match copied.await {
+        Ok((size, sha256)) if size == backup.size && sha256 == backup.sha256 => Ok(()),
+        Ok(_) => Err(damaged("the copy differs from what was uploaded".to_owned())),
+        Err(AssetError::NotFound) => Err(damaged("it is not there".to_owned())),
+        Err(e) => Err(fault(e)),
+    }
+}
+
+/// Deletes an object, unless a backup refers to it; whether it is gone.
+pub(crate) async fn delete_unlisted(app: &App, key: &str) -> Result<bool> {
+    if backups::by_object(&app.db, key).await?.is_some() {
+        return Ok(false);
+    }
+    app.backups.assets(&app.settings.assets)?.delete(key).await.map_err(fault)?;
+    Ok(true)
 }
 
 /// Enqueues the deletion of all objects of a system that is being destroyed.

@@ -1,6 +1,6 @@
 //! `POST /systems/backups` (contract 03 §11.3).
 
-use super::{Backup, SUFFIXES, fault};
+use super::{Backup, SUFFIXES, fault, object_key};
 use crate::{App, context::RequestContext, credentials::SystemIdentity};
 use aws_lc_rs::digest;
 use bailiwick_domain::{Error, OrgId, Result, SystemId, ports::hex};
@@ -101,7 +101,7 @@ impl Draft {
         Draft {
             system: system.id,
             organization,
-            object_key: format!("{organization}/{}/{id}", system.system_key),
+            object_key: object_key(organization, &system.system_key, &id),
             id,
             filename: filename.chars().take(NAME_BYTES).collect(),
             mimetype: incoming

@@ -4,7 +4,7 @@
 use crate::{App, jobs, settings::Place};
 use bailiwick_domain::{Error, Result};
 use bailiwick_store::{
-    backups::{self, DELETION},
+    backups::DELETION,
     jobs::{self as leased_jobs, Job},
 };
 use serde::Deserialize;
@@ -64,12 +64,9 @@ async fn work_off(app: &App) -> Result<u64> {
 
 async fn delete(app: &App, job: &Job) -> Result<()> {
     let task: Task = serde_json::from_value(job.payload.clone()).map_err(Error::internal)?;
-    let assets = app.backups.assets(&app.settings.assets)?;
     for key in task.keys {
         // An upload whose end was not known here may have been listed after all.
-        if backups::by_object(&app.db, &key).await?.is_none() {
-            assets.delete(&key).await.map_err(super::fault)?;
-        }
+        super::delete_unlisted(app, &key).await?;
     }
     Ok(())
 }

@@ -60,7 +60,7 @@ pub async fn create(
         return Err(fields.finish().err().unwrap_or(Error::field("organization_id", "required")));
     }
     let mut tx = app.db.begin().await?;
-    let (granted, place, organization) = home(&mut tx, caller, &new.organization_id).await?;
+    let (granted, place, organization) = home(&mut tx, caller, Action::Create, &new.organization_id).await?;
     let creator = creator(&mut tx, caller, &new).await?;
     let mut fields = check_fields(&new);
     let (created_at, registered_at) = check_times(&mut fields, &new, now);
@@ -82,14 +82,18 @@ pub async fn create(
     Ok(created)
 }
 
-/// The organization named for a new system, held until the transaction ends.
-async fn home(tx: &mut Tx, caller: &Caller, id: &str) -> Result<(Granted<OrgId>, OrgPlace, OrgRef)> {
+/// The organization named for a new (`Create`) or moving (`Update`) system, held until the transaction ends.
+pub(super) async fn home(
+    tx: &mut Tx,
+    caller: &Caller,
+    action: Action,
+    id: &str,
+) -> Result<(Granted<OrgId>, OrgPlace, OrgRef)> {
     let found = match id.parse::<OrgId>() {
         Ok(id) => systems::home(tx, id).await?,
         Err(_) => None,
     };
-    let granted =
-        decide(caller, Action::Create, &SystemHome { place: found.as_ref().map(|f| f.0) }).granted()?;
+    let granted = decide(caller, action, &SystemHome { place: found.as_ref().map(|f| f.0) }).granted()?;
     // A grant exists only for a place.
     let (place, name) = found.ok_or_else(|| Error::internal("a grant without a place"))?;
     let organization = OrgRef { id: place.path.id, name, org_type: place.org_type };

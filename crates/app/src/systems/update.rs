@@ -1,11 +1,12 @@
 //! `PUT /systems/{id}` (contract 03 §2.4).
 
+use super::{create::home, reassign};
 use crate::{App, audit, context::RequestContext};
 use bailiwick_domain::{
     Error, OrgId, Result, System, SystemId,
     validate::{Fields, Holder, client_keys, free_text, string_values, system_name},
 };
-use bailiwick_policy::{Action, Caller, SystemHome, decide};
+use bailiwick_policy::{Action, Caller, decide};
 use bailiwick_store::{Tx, systems};
 use serde_json::{Map, Value, json};
 
@@ -22,7 +23,7 @@ pub struct Change {
     pub organization_id: Option<String>,
 }
 
-/// Changes a system the caller may change.
+/// Changes a system the caller may change. Another organization comes with everything else or not at all.
 pub async fn update(
     app: &App,
     caller: &Caller,
@@ -36,9 +37,14 @@ pub async fn update(
     let granted = decide(caller, Action::Update, &found.target()).granted()?;
     let change = body()?;
     let mut system = found.system;
-    check_organization(&mut tx, caller, &system, change.organization_id.as_deref()).await?;
+    let destination = destination(&mut tx, caller, &system, change.organization_id.as_deref()).await?;
     let before = editable(&system);
-    apply(&mut system, change)?;
+    let unmoved = system.clone();
+    apply(&mut system, change.clone())?;
+    if let Some(to) = destination {
+        drop(tx);
+        return reassign::reassign(app, caller, ctx, unmoved, to, change).await;
+    }
     system.updated_at = app.now();
     systems::update(&mut tx, &granted, &system).await?;
     // Its name goes out with its alerts, from what is kept with the credential.
@@ -55,30 +61,32 @@ pub async fn update(
     Ok(system)
 }
 
-/// The first two checks of a reassignment (contract 03 §11.2).
-async fn check_organization(
+/// Where a system is to go, once the first two checks of contract 03 §11.2 are passed; none = it stays.
+async fn destination(
     tx: &mut Tx,
     caller: &Caller,
     system: &System,
     wanted: Option<&str>,
-) -> Result<()> {
-    let Some(wanted) = wanted.filter(|id| !id.is_empty()) else { return Ok(()) };
-    let id = wanted.parse::<OrgId>().ok();
-    if id == Some(system.organization.id) {
-        return Ok(());
+) -> Result<Option<OrgId>> {
+    let Some(wanted) = wanted.filter(|id| !id.is_empty()) else { return Ok(None) };
+    if wanted.parse().ok() == Some(system.organization.id) {
+        return Ok(None);
     }
-    let found = match id {
-        Some(id) => systems::home(tx, id).await?,
-        None => None,
-    };
-    decide(caller, Action::Update, &SystemHome { place: found.map(|f| f.0) }).granted()?;
-    if system.registered_at.is_none() {
-        return Err(Error::field_value("organization_id", "system_not_registered", wanted));
-    }
-    Err(Error::NotImplemented)
+    let (granted, ..) = home(tx, caller, Action::Update, wanted).await?;
+    check_registered(system, wanted)?;
+    Ok(Some(granted.id()))
 }
 
-fn apply(system: &mut System, change: Change) -> Result<()> {
+/// Only a registered system can go elsewhere.
+pub(super) fn check_registered(system: &System, wanted: impl Into<String>) -> Result<()> {
+    match system.registered_at {
+        Some(_) => Ok(()),
+        None => Err(Error::field_value("organization_id", "system_not_registered", wanted)),
+    }
+}
+
+/// Takes over what a change names, organization apart.
+pub(super) fn apply(system: &mut System, change: Change) -> Result<()> {
     let mut fields = Fields::new();
     if let Some(name) = change.name.filter(|name| !name.is_empty()) {
         fields.check("name", &name, system_name(&name));
@@ -97,6 +105,7 @@ fn apply(system: &mut System, change: Change) -> Result<()> {
     fields.finish()
 }
 
-fn editable(system: &System) -> Value {
+/// What the audit keeps of a change.
+pub(super) fn editable(system: &System) -> Value {
     json!({"name": system.name, "notes": system.notes, "custom_data": system.custom_data})
 }

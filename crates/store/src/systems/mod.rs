@@ -1,13 +1,14 @@
 //! Systems: their rows with organization and activity, writes by id, the list (in [`list`]).
 //!
 //! `search_key` holds what `search` looks at, folded; whoever writes one of its parts writes it too ([`search_key`]).
-//! `organization_counts.systems` counts the rows not deleted on their own; [`insert`] keeps it here, deletion,
-//! restoration and moves must as well.
+//! `organization_counts.systems` counts the rows not deleted on their own; [`insert`] keeps it here, [`life`] and
+//! [`moves`] do as well.
 
 pub mod figures;
 mod filter;
 pub mod life;
 mod list;
+pub mod moves;
 mod row;
 
 pub use filter::{StatusFilter, SystemFilter, SystemOrder, VersionFilter};
