@@ -101,10 +101,5 @@ pub(crate) async fn answer(
 ) -> Result<Written> {
     let make = async { Written::of(make.await?) };
     let key = Key { epoch: app.db.people_epoch().await?, operation, scope, other };
-    // One error may be given to several; whoever shares it cannot take it apart.
-    app.kept
-        .answers
-        .try_get_with(key, make)
-        .await
-        .map_err(|e: Arc<Error>| Arc::try_unwrap(e).unwrap_or_else(Error::internal))
+    app.kept.answers.try_get_with(key, make).await.map_err(|e: Arc<Error>| (*e).clone())
 }

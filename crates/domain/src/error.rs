@@ -35,7 +35,7 @@ impl FieldError {
 pub type Text = Cow<'static, str>;
 
 /// Everything that can go wrong, by what the caller can do about it.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
     /// 400 `validation failed` with the fields.
     #[error("validation failed: {0:?}")]

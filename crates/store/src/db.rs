@@ -169,13 +169,16 @@ impl Tx {
         }
         match self {
             Tx::Pg(tx, _) => Ok(tx.commit().await?),
-            Tx::Lite(tx, epoch, moved) => {
-                tx.commit().await?;
-                if let Some(n) = moved.auth {
+            Tx::Lite(tx, epoch, Moved { auth: Some(n), .. }) => {
+                // A task of its own: who no longer waits for the answer must not part the commit from the epoch.
+                let both = tokio::spawn(async move {
+                    tx.commit().await?;
                     epoch.fetch_max(n, Ordering::SeqCst);
-                }
-                Ok(())
+                    Ok(())
+                });
+                both.await.map_err(|_| StoreError::Misuse("the process ends"))?
             }
+            Tx::Lite(tx, ..) => Ok(tx.commit().await?),
         }
     }
 

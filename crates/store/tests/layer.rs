@@ -3,6 +3,7 @@
 
 use bailiwick_domain::Ts;
 use bailiwick_store::{Db, Options, sql::Q, time::TsCodec};
+use std::task::{Context, Waker};
 
 async fn open() -> (tempfile::TempDir, Db) {
     let dir = tempfile::tempdir().unwrap();
@@ -25,6 +26,22 @@ async fn a_dropped_transaction_keeps_nothing_and_a_committed_epoch_is_seen_at_on
     assert_eq!(db.auth_epoch().await.unwrap(), 1);
     let (n,): (i64,) = Q::new("SELECT n FROM auth_epoch").one(&db).await.unwrap();
     assert_eq!(n, 1);
+}
+
+/// Whoever asks may go away while the commit is under way; what was committed counts from then on all the same.
+#[tokio::test]
+async fn an_epoch_moves_with_its_commit_though_nobody_waits_for_it() {
+    let (_dir, db) = open().await;
+    let mut tx = db.begin().await.unwrap();
+    tx.bump_auth_epoch().await.unwrap();
+    let mut commit = Box::pin(tx.commit());
+    let begun = commit.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    assert!(begun.is_pending());
+    drop(commit);
+    // The one writer is free again once the commit has ended.
+    drop(db.begin().await.unwrap());
+    let (n,): (i64,) = Q::new("SELECT n FROM auth_epoch").one(&db).await.unwrap();
+    assert_eq!((n, db.auth_epoch().await.unwrap()), (1, 1));
 }
 
 #[tokio::test]
