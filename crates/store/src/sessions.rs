@@ -3,10 +3,11 @@
 use crate::{
     StoreError, Tx,
     identities::{Identified, UserRow, user_columns},
+    organizations::subtree_column,
     sql::{On, Q},
     time::TsCodec,
 };
-use bailiwick_domain::{ChainId, LoginId, OrgId, Ts, UserId};
+use bailiwick_domain::{ChainId, LoginId, OrgId, OrgType, Ts, UserId};
 use sqlx::FromRow;
 use uuid::Uuid;
 
@@ -115,14 +116,6 @@ pub(crate) const REVOKE_OTHERS_OF_USER: &str = "UPDATE session_chains SET revoke
 pub(crate) const REVOKE_OF_LOGIN: &str = "UPDATE session_chains SET revoked_at = ?, revoked_reason = ? \
      WHERE login_id = ? AND revoked_at IS NULL";
 
-// The organization and everything below it, found by walking down the parents: no condition on the tree's columns.
-pub(crate) const REVOKE_BELOW: &str = "UPDATE session_chains SET revoked_at = ?, revoked_reason = ? \
-     WHERE revoked_at IS NULL AND user_id IN (\
-       WITH RECURSIVE below (id) AS (\
-         SELECT id FROM organizations WHERE id = ? \
-         UNION ALL SELECT o.id FROM organizations o JOIN below b ON o.parent_id = b.id) \
-       SELECT u.id FROM users u JOIN below b ON b.id = u.organization_id)";
-
 pub(crate) const PURGE: &str = "DELETE FROM session_chains WHERE expires_at < ?";
 
 /// The chain with its user and his organization: the one read of a request with a bearer token.
@@ -221,9 +214,27 @@ pub async fn revoke_of_login(tx: &mut Tx, login: LoginId, at: Ts, reason: &str) 
     Q::new(REVOKE_OF_LOGIN).bind(at).bind(reason).bind(login).run(tx).await
 }
 
-/// Ends the chains of all users of an organization and of everything below it.
-pub async fn revoke_below(tx: &mut Tx, organization: OrgId, at: Ts, reason: &str) -> Result<u64, StoreError> {
-    Q::new(REVOKE_BELOW).bind(at).bind(reason).bind(organization).run(tx).await
+/// Ends the chains of all users of an organization of this type and of everything below it.
+pub async fn revoke_below(
+    tx: &mut Tx,
+    organization: (OrgId, OrgType),
+    at: Ts,
+    reason: &str,
+) -> Result<u64, StoreError> {
+    let mut q = Q::new(
+        "UPDATE session_chains AS t SET revoked_at = ?, revoked_reason = ? WHERE t.revoked_at IS NULL",
+    )
+    .bind(at)
+    .bind(reason);
+    push_user_below(&mut q, organization);
+    q.run(tx).await
+}
+
+/// Appends ` AND …`: the user of the row `t` is in this organization or below it.
+pub(crate) fn push_user_below(q: &mut Q, (organization, org_type): (OrgId, OrgType)) {
+    let column = subtree_column(org_type, "organization_id");
+    q.push(&format!(" AND EXISTS (SELECT 1 FROM users u WHERE u.id = t.user_id AND u.{column} = ?)"));
+    q.arg(organization);
 }
 
 /// Removes chains whose last refresh token expired before `before`; their rotations go with them.

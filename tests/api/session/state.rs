@@ -60,7 +60,8 @@ api_test!(suspended_is_told_before_revoked, |t| async move {
 api_test!(rule_01_14_reactivation_revives_no_earlier_token, |t| async move {
     let user = user(&t).await;
     let session = session(&t, user).await;
-    let organization = identities::get(&t.app.db, user).await.unwrap().unwrap().organization.id;
+    let home = identities::get(&t.app.db, user).await.unwrap().unwrap().organization;
+    let organization = (home.id, home.org_type);
     let mut tx = t.app.db.begin().await.unwrap();
     auth::revoke_organization(&mut tx, t.app.now(), organization, auth::Reason::Suspended).await.unwrap();
     tx.commit().await.unwrap();
@@ -122,7 +123,8 @@ api_test!(sessions_of_one_user_may_move_all_at_once, |t| async move {
             auth::revoke_user(&mut tx, t.app.now(), user, None, auth::Reason::PasswordChanged).await.unwrap();
             tx.commit().await.unwrap();
         };
-        let organization = identities::get(&t.app.db, user).await.unwrap().unwrap().organization.id;
+        let home = identities::get(&t.app.db, user).await.unwrap().unwrap().organization;
+        let organization = (home.id, home.org_type);
         let suspension = async {
             let mut tx = t.app.db.begin().await.unwrap();
             let at = Some(t.app.now());

@@ -1,7 +1,7 @@
 //! What ends sessions (contract 01 §2.4). Always inside the transaction of the event, so that it holds for the next
 //! request on every replica.
 
-use bailiwick_domain::{ChainId, LoginId, OrgId, Result, Ts, UserId};
+use bailiwick_domain::{ChainId, LoginId, OrgId, OrgType, Result, Ts, UserId};
 use bailiwick_store::{
     Tx,
     oidc::{interactions, logins},
@@ -59,7 +59,12 @@ pub async fn revoke_user(
 
 /// The same for all users of an organization and of everything below it: to be called when it is suspended or
 /// deleted, after its rows were written.
-pub async fn revoke_organization(tx: &mut Tx, now: Ts, organization: OrgId, reason: Reason) -> Result<()> {
+pub async fn revoke_organization(
+    tx: &mut Tx,
+    now: Ts,
+    organization: (OrgId, OrgType),
+    reason: Reason,
+) -> Result<()> {
     logins::end_below(tx, organization, now).await?;
     sessions::revoke_below(tx, organization, now, reason.as_str()).await?;
     Ok(())

@@ -115,7 +115,7 @@ pub async fn change_state(
     let vat = before.vat.as_deref().unwrap_or_default();
     let affected = written.map_err(|e| Error::from(e).with_values(&[(VAT, vat)]))?;
     if let Some(reason) = to.ends_sessions() {
-        auth::revoke_organization(&mut tx, now, seen, reason).await?;
+        auth::revoke_organization(&mut tx, now, (seen, family), reason).await?;
     }
     // Systems below are refused, or heard again, from the commit on.
     tx.bump_auth_epoch().await?;

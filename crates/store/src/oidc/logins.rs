@@ -2,10 +2,11 @@
 
 use crate::{
     StoreError, Tx,
+    sessions::push_user_below,
     sql::{On, Q},
     time::TsCodec,
 };
-use bailiwick_domain::{LoginId, OrgId, Ts, UserId};
+use bailiwick_domain::{LoginId, OrgId, OrgType, Ts, UserId};
 use sqlx::FromRow;
 use uuid::Uuid;
 
@@ -61,14 +62,6 @@ pub(crate) const END_OF_USER: &str =
 pub(crate) const END_OTHERS_OF_USER: &str =
     "UPDATE oidc_logins SET ended_at = ? WHERE user_id = ? AND ended_at IS NULL AND id <> ?";
 
-// The organization and everything below it, found by walking down the parents: no condition on the tree's columns.
-pub(crate) const END_BELOW: &str = "UPDATE oidc_logins SET ended_at = ? \
-     WHERE ended_at IS NULL AND user_id IN (\
-       WITH RECURSIVE below (id) AS (\
-         SELECT id FROM organizations WHERE id = ? \
-         UNION ALL SELECT o.id FROM organizations o JOIN below b ON o.parent_id = b.id) \
-       SELECT u.id FROM users u JOIN below b ON b.id = u.organization_id)";
-
 // Not while a grant still has tokens to refresh: the login is what keeps them alive.
 pub(crate) const PURGE: &str = "DELETE FROM oidc_logins WHERE expires_at < ? \
      AND NOT EXISTS (SELECT 1 FROM oidc_grants g WHERE g.login_id = oidc_logins.id)";
@@ -123,9 +116,11 @@ pub async fn end_of_user(
     }
 }
 
-/// Ends the logins of all users of an organization and of everything below it.
-pub async fn end_below(tx: &mut Tx, organization: OrgId, at: Ts) -> Result<u64, StoreError> {
-    Q::new(END_BELOW).bind(at).bind(organization).run(tx).await
+/// Ends the logins of all users of an organization of this type and of everything below it.
+pub async fn end_below(tx: &mut Tx, organization: (OrgId, OrgType), at: Ts) -> Result<u64, StoreError> {
+    let mut q = Q::new("UPDATE oidc_logins AS t SET ended_at = ? WHERE t.ended_at IS NULL").bind(at);
+    push_user_below(&mut q, organization);
+    q.run(tx).await
 }
 
 /// Removes logins that expired before `before` and have no grants left.
