@@ -198,6 +198,25 @@ api_test!(rule_02_18_what_is_created_while_a_distributor_goes_is_down_with_it, |
     }
 });
 
+api_test!(rule_02_20_no_session_begun_beside_a_move_outlives_it, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let user = t.user(tree.customer, &["admin"]).await.id;
+    let path = at("distributors", tree.distributor);
+    for (end, back) in [("suspend", "reactivate"), ("delete", "restore")].repeat(3) {
+        let mark = async || {
+            let call = if end == "delete" { t.delete(&path) } else { t.patch(&format!("{path}/{end}")) };
+            call.bearer(&owner.token).send().await.status.as_u16()
+        };
+        let begin = || bailiwick_app::auth::issue_token(&t.app, user);
+        let (_, _, marked, ..) = tokio::join!(begin(), begin(), mark(), begin(), begin());
+        assert_eq!(marked, 200);
+        let live = Q::new("SELECT COUNT(*) FROM session_chains WHERE user_id = ? AND revoked_at IS NULL");
+        assert_eq!(live.bind(user).count(&t.app.db).await.unwrap(), 0, "{end}");
+        patch(&t, &owner, &format!("{path}/{back}")).await.expect(200);
+    }
+});
+
 api_test!(moves_are_audited, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;

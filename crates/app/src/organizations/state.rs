@@ -106,8 +106,8 @@ pub async fn change_state(
     let seen = authorize(&app.db, caller, to.action(), family, id).await?.id();
     let now = app.now();
     let mut tx = app.db.begin().await?;
-    let held = marks::hold_subtree(&mut tx, seen).await?.ok_or(Error::NotFound(family.as_str()))?;
-    // What was decided above may have changed before the rows were held.
+    let held = marks::hold_marks(&mut tx, seen).await?.ok_or(Error::NotFound(family.as_str()))?;
+    // What was decided above may have changed before the organization was held.
     let target = authorize(&mut tx, caller, to.action(), family, id).await?;
     to.check(family, &held)?;
     let before = organizations::get(&mut tx, seen).await?.ok_or(Error::NotFound(family.as_str()))?;
