@@ -1,5 +1,5 @@
 //! Organizations: one table for the four types. Lists and counts are in [`list`], [`directory`], [`counts`] and
-//! [`figures`], suspension and deletion in [`marks`], the move of a subtree in [`promote`].
+//! [`figures`], suspension and deletion in [`marks`] and [`suspended`], the move of a subtree in [`promote`].
 
 pub mod counts;
 pub mod destroy;
@@ -10,6 +10,7 @@ pub mod list;
 pub mod lookup;
 pub mod marks;
 pub mod promote;
+pub(crate) mod suspended;
 
 pub use counts::{Counts, Stats, Totals, counts_of, stats, totals};
 pub use list::{Filter, Order, Sort, Within, list};

@@ -177,6 +177,66 @@ api_test!(states_are_inherited, |t| async move {
     put(&t, &owner, &path, body).await.expect(200);
 });
 
+/// Every customer of a list in its order, page by page: whether it has no suspension, when it has, its id.
+async fn walk(t: &Test, who: &Persona, query: &str, size: usize) -> Vec<(bool, String, String)> {
+    let mut seen = Vec::new();
+    for page in 1.. {
+        let path = format!("/api/customers?page_size={size}&page={page}&{query}");
+        let data = get(t, who, &path).await.expect(200).data();
+        let found = data["customers"].as_array().unwrap();
+        assert!(found.len() <= size, "{path}");
+        if found.is_empty() {
+            break;
+        }
+        seen.extend(found.iter().map(|c| {
+            let at = c["suspended_at"].as_str().unwrap_or_default().to_owned();
+            (at.is_empty(), at, c["id"].as_str().unwrap().to_owned())
+        }));
+    }
+    seen
+}
+
+api_test!(rule_02_27_the_order_by_suspension_is_walked_once, |t| async move {
+    let tree: Tree = t.tree().await;
+    let owner = t.owner().await;
+    let d = t.user(tree.other_distributor, &["admin"]).await;
+    let mut customers = Vec::new();
+    for n in 0..8 {
+        let parent = if n < 4 { tree.reseller } else { tree.other_reseller };
+        customers.push(t.organization(parent, OrgType::Customer, &format!("Number {n}")).await);
+    }
+    // Own marks, one below what is suspended later; then several through one reseller, two deleted.
+    for id in [customers[5], customers[1], tree.reseller, customers[6]] {
+        t.advance(std::time::Duration::from_secs(1));
+        t.suspend_organization(id).await;
+    }
+    t.delete_organization(customers[2]).await;
+    t.delete_organization(customers[7]).await;
+    for (who, filter, length) in [
+        (&owner, "", 8),
+        (&owner, "status=suspended", 6),
+        (&owner, "status=enabled", 2),
+        (&owner, "status=suspended&status=deleted", 8),
+        (&owner, "status=enabled&status=deleted", 4),
+        (&owner, "status=deleted", 2),
+        (&owner, "status=bogus", 0),
+        (&owner, "search=number&status=suspended&status=enabled", 6),
+        (&d, "", 4),
+        (&d, "status=suspended", 2),
+    ] {
+        let mut expected = walk(&t, who, &format!("sort_by=name&{filter}"), 100).await;
+        assert_eq!(expected.len(), length, "{filter}");
+        expected.sort();
+        for direction in ["asc", "desc"] {
+            for size in [1, 2, 3, 4, 5, 100] {
+                let query = format!("sort_by=suspended_at&sort_direction={direction}&{filter}");
+                assert_eq!(walk(&t, who, &query, size).await, expected, "{query}, {size} a page");
+            }
+            expected.reverse();
+        }
+    }
+});
+
 api_test!(rule_02_10_a_long_description_is_kept_sorted_and_found, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;

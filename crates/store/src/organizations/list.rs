@@ -1,6 +1,6 @@
 //! The list of one family: filters, order, page and total (contract 02 §4.1).
 
-use super::{COLUMNS, Row};
+use super::{COLUMNS, Row, suspended::push_suspended};
 use crate::{Db, StoreError, scope::push_scope, sql::Q};
 use bailiwick_domain::{OrgId, OrgType, Organization, Page, PageRequest, SortDirection, UserId, fold::fold};
 use bailiwick_policy::Scope;
@@ -32,6 +32,13 @@ pub struct States {
 impl Default for States {
     fn default() -> States {
         States { enabled: true, suspended: true, deleted: false }
+    }
+}
+
+impl States {
+    /// Whether rows with a suspension, or without one, can be among them.
+    const fn show(self, is_suspended: bool) -> bool {
+        self.deleted || if is_suspended { self.suspended } else { self.enabled }
     }
 }
 
@@ -176,7 +183,14 @@ fn push_within(q: &mut Q, within: Option<&Vec<Within>>) {
 pub(super) fn push_where(q: &mut Q, family: OrgType, scope: &Scope, filter: &Filter) {
     q.push(" WHERE o.type = ?").arg(family.as_str());
     push_scope(q, "o", "id", scope);
-    push_states(q, filter.states, "o.eff_suspended_at", "o.eff_deleted_at");
+    match filter.states {
+        // Named apart, so that an index alone can tell how many there are.
+        States { enabled, suspended, deleted: false } if enabled != suspended => {
+            q.push(" AND o.eff_deleted_at IS NULL");
+            push_suspended(q, "o.id", suspended);
+        }
+        states => push_states(q, states, "o.eff_suspended_at", "o.eff_deleted_at"),
+    }
     push_search(q, "o.search_key", &filter.search);
     push_creators(q, "o", filter.created_by.as_ref());
     push_within(q, filter.within.as_ref());
@@ -215,13 +229,70 @@ pub async fn page_of(
     if page.offset() >= total {
         return Ok(Page { rows: Vec::new(), total, request: page });
     }
+    let rows = if order.by == Sort::SuspendedAt {
+        by_suspension(db, family, scope, filter, order.direction, page).await?
+    } else {
+        let mut q = select(family, scope, filter);
+        order.push(&mut q);
+        q.push(" LIMIT ? OFFSET ?").arg(page.page_size).arg(page.offset());
+        q.all::<Row>(db).await?
+    };
+    let rows = rows.into_iter().map(Row::into_organization).collect::<Result<_, _>>()?;
+    Ok(Page { rows, total, request: page })
+}
+
+fn select(family: OrgType, scope: &Scope, filter: &Filter) -> Q {
     let mut q = Q::new(&format!(
         "SELECT {COLUMNS} FROM organizations o LEFT JOIN organizations c ON c.id = o.creator_org_id"
     ));
     push_where(&mut q, family, scope, filter);
-    order.push(&mut q);
-    q.push(" LIMIT ? OFFSET ?").arg(page.page_size).arg(page.offset());
-    let rows: Vec<Row> = q.all(db).await?;
-    let rows = rows.into_iter().map(Row::into_organization).collect::<Result<_, _>>()?;
-    Ok(Page { rows, total, request: page })
+    q
+}
+
+/// The order by suspension in two runs, as no index has it: the suspended ones are few and found by their marks, the
+/// others are walked by id. Ascending, the suspended come first; a run is counted only when the page begins behind it.
+async fn by_suspension(
+    db: &Db,
+    family: OrgType,
+    scope: &Scope,
+    filter: &Filter,
+    direction: SortDirection,
+    page: PageRequest,
+) -> Result<Vec<Row>, StoreError> {
+    let mut rows = Vec::new();
+    let mut skip = page.offset();
+    let runs = match direction {
+        SortDirection::Asc => [true, false],
+        SortDirection::Desc => [false, true],
+    };
+    for is_suspended in runs.into_iter().filter(|run| filter.states.show(*run)) {
+        let missing = page.page_size.saturating_sub(rows.len() as u64);
+        if missing == 0 {
+            break;
+        }
+        let mut q = select(family, scope, filter);
+        push_run(&mut q, filter.states, is_suspended);
+        let column = if is_suspended { "o.eff_suspended_at" } else { "o.id" };
+        push_order(&mut q, column, false, direction, "o.id");
+        q.push(" LIMIT ? OFFSET ?").arg(missing).arg(skip);
+        let found: Vec<Row> = q.all(db).await?;
+        if found.is_empty() && skip > 0 {
+            let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM organizations o");
+            push_where(&mut q, family, scope, filter);
+            push_run(&mut q, filter.states, is_suspended);
+            skip = skip.saturating_sub(q.count(db).await?);
+        } else {
+            skip = 0;
+        }
+        rows.extend(found);
+    }
+    Ok(rows)
+}
+
+fn push_run(q: &mut Q, states: States, is_suspended: bool) {
+    if !is_suspended {
+        q.push(" AND o.eff_suspended_at IS NULL");
+    } else if states.show(false) {
+        push_suspended(q, "o.id", true);
+    }
 }

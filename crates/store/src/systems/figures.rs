@@ -3,8 +3,15 @@
 //! them nothing but the narrow table of activity and the index of the scope.
 
 use crate::{
-    Db, StoreError, changes::push_gone, organizations::figures::organizations_with, scope::push_scope,
-    sql::Q, time::utc_day,
+    Db, StoreError,
+    changes::push_gone,
+    organizations::{
+        figures::organizations_with,
+        suspended::{SUSPENDED, push_suspended},
+    },
+    scope::push_scope,
+    sql::Q,
+    time::utc_day,
 };
 use bailiwick_domain::{Ts, org::OrgRef};
 use bailiwick_policy::Scope;
@@ -27,8 +34,8 @@ pub struct Totals {
 /// The totals of a scope at one moment; `cutoff` is now minus the timeout. One statement, so the numbers fit together.
 pub async fn totals(db: &Db, scope: &Scope, cutoff: Ts) -> Result<Totals, StoreError> {
     let mut q = Q::new("SELECT ");
-    push_counters(&mut q, scope, "");
-    push_counters(&mut q, scope, " AND o.eff_suspended_at IS NOT NULL");
+    push_counters(&mut q, scope, |_| {});
+    push_counters(&mut q, scope, |q| push_suspended(q, "o.id", true));
     // Suspended on their own in an organization that is not.
     push_count(
         &mut q,
@@ -66,12 +73,12 @@ pub async fn totals(db: &Db, scope: &Scope, cutoff: Ts) -> Result<Totals, StoreE
 const SYSTEMS: &str = "systems s JOIN organizations o ON o.id = s.organization_id \
      WHERE s.deleted_at IS NULL AND o.eff_deleted_at IS NULL";
 
-fn push_counters(q: &mut Q, scope: &Scope, and: &str) {
+fn push_counters(q: &mut Q, scope: &Scope, push_and: fn(&mut Q)) {
     q.push(
         "(SELECT CAST(COALESCE(SUM(n.systems), 0) AS BIGINT) FROM organizations o JOIN organization_counts n \
             ON n.organization_id = o.id WHERE o.eff_deleted_at IS NULL",
     );
-    q.push(and);
+    push_and(q);
     push_scope(q, "o", "id", scope);
     q.push("), ");
 }
@@ -105,8 +112,8 @@ fn push_silent(q: &mut Q, scope: &Scope, cutoff: Ts) {
     push_count(q, scope, &own, "", Some(cutoff));
     q.push(&format!(
         "(SELECT CAST(COUNT(*) AS BIGINT) FROM organizations o JOIN systems s ON s.organization_id = o.id {heard} \
-         WHERE (o.eff_deleted_at IS NOT NULL OR o.eff_suspended_at IS NOT NULL) AND s.deleted_at IS NULL \
-         AND s.suspended_at IS NULL AND a.last_heartbeat <= ?"
+         WHERE o.id IN (SELECT g.id FROM organizations g WHERE g.eff_deleted_at IS NOT NULL UNION ALL {SUSPENDED}) \
+         AND s.deleted_at IS NULL AND s.suspended_at IS NULL AND a.last_heartbeat <= ?"
     ));
     q.arg(cutoff);
     push_scope(q, "s", "organization_id", scope);

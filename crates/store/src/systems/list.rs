@@ -15,7 +15,7 @@ use super::{
 use crate::{
     Db, StoreError,
     exports::{Bounds, Found},
-    organizations::totals,
+    organizations::{suspended::push_suspended, totals},
     scope::push_scope,
     sql::{Arg, Q},
 };
@@ -252,7 +252,8 @@ impl Spec<'_> {
         match run {
             Some(Run::SuspendedSelf) => q.push(" AND s.suspended_at IS NOT NULL"),
             Some(Run::SuspendedAbove) => {
-                q.push(" AND s.suspended_at IS NULL AND o.eff_suspended_at IS NOT NULL")
+                push_suspended(q, "o.id", true);
+                q.push(" AND s.suspended_at IS NULL")
             }
             Some(Run::Of(_)) | None => q,
         };

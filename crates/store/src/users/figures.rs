@@ -2,7 +2,7 @@
 
 use crate::{
     Db, StoreError,
-    organizations::{figures::organizations_with, totals},
+    organizations::{figures::organizations_with, suspended::push_suspended, totals},
     scope::push_scope,
     sql::Q,
     time::utc_day,
@@ -39,14 +39,15 @@ pub async fn count_by_state(db: &Db, scope: &Scope) -> Result<Totals, StoreError
     let mut q = Q::new(
         "SELECT CAST(COALESCE((SELECT SUM(n.users) FROM organizations o \
          JOIN organization_counts n ON n.organization_id = o.id \
-         WHERE o.eff_suspended_at IS NOT NULL AND o.eff_deleted_at IS NULL",
+         WHERE o.eff_deleted_at IS NULL",
     );
+    push_suspended(&mut q, "o.id", true);
     push_scope(&mut q, "o", "id", scope);
     q.push(
-        "), 0) AS BIGINT) + (SELECT COUNT(*) FROM users u JOIN organizations o ON o.id = u.organization_id \
-         WHERE u.deleted_at IS NULL AND u.suspended_at IS NOT NULL \
-         AND o.eff_deleted_at IS NULL AND o.eff_suspended_at IS NULL",
+        "), 0) AS BIGINT) + (SELECT COUNT(*) FROM users u WHERE u.deleted_at IS NULL AND u.suspended_at IS NOT NULL \
+         AND u.organization_id NOT IN (SELECT o.id FROM organizations o WHERE o.eff_deleted_at IS NOT NULL)",
     );
+    push_suspended(&mut q, "u.organization_id", false);
     push_scope(&mut q, "u", "organization_id", scope);
     q.push(")");
     Ok(Totals { suspended: q.count(db).await?, total: count(db, scope).await? })

@@ -5,6 +5,7 @@ use crate::{
     Db, StoreError,
     organizations::{
         list::{States, push_creators, push_order, push_search, push_states},
+        suspended::push_suspended,
         totals,
     },
     scope::push_scope,
@@ -248,8 +249,9 @@ fn push_marked(q: &mut Q, scope: &Scope) {
     push_scope(q, "m", "organization_id", scope);
     q.push(
         " UNION ALL SELECT m.id FROM organizations b JOIN users m ON m.organization_id = b.id \
-         WHERE b.eff_suspended_at IS NOT NULL AND m.deleted_at IS NULL",
+         WHERE m.deleted_at IS NULL",
     );
+    push_suspended(q, "b.id", true);
     push_scope(q, "b", "id", scope);
     q.push(")");
 }

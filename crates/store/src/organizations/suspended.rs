@@ -1,0 +1,18 @@
+//! The suspended organizations. Their effective mark is in no index, so that a suspension writes none (docs/tree.md);
+//! they are found from the few own marks and what is below these.
+
+use crate::sql::Q;
+
+/// Their ids, some more than once.
+pub(crate) const SUSPENDED: &str = "SELECT b.id FROM organizations m JOIN organizations b ON b.p2 = m.id \
+     WHERE m.type = 'distributor' AND m.suspended_at IS NOT NULL \
+     UNION ALL SELECT b.id FROM organizations m JOIN organizations b ON b.p3 = m.id \
+     WHERE m.type = 'reseller' AND m.suspended_at IS NOT NULL \
+     UNION ALL SELECT m.id FROM organizations m WHERE m.type = 'customer' AND m.suspended_at IS NOT NULL";
+
+/// Appends ` AND …`: only where the organization with this id is suspended (or is not). Better than the mark itself
+/// where few are to be found among many, or are to be counted without a look at the rows.
+pub(crate) fn push_suspended(q: &mut Q, id: &str, is_suspended: bool) {
+    let word = if is_suspended { "IN" } else { "NOT IN" };
+    q.push(&format!(" AND {id} {word} ({SUSPENDED})"));
+}
