@@ -39,13 +39,18 @@ fn takes_bearer(route: &Route) -> bool {
     matches!(route.credential, Credential::User | Credential::Session | Credential::SessionOrKey)
 }
 
-api_test!(nobody_gets_past_a_route_that_wants_a_credential, |t| async move {
+/// So that the routes are there that only older pairs need.
+fn all(settings: &mut bailiwick_testkit::Settings) {
+    settings.systems.legacy_aliases = true;
+}
+
+api_test!(nobody_gets_past_a_route_that_wants_a_credential, |settings| all(settings), |t| async move {
     for route in table() {
         let reply = call(&t, &route, UNKNOWN).send().await;
         let what = format!("{route:?}: {}", reply.text());
         match route.credential {
             Credential::Public => assert_ne!(reply.status, 401, "{what}"),
-            Credential::System => {
+            credential if credential.is_of_system() => {
                 assert_eq!(reply.status, 401, "{what}");
                 assert_eq!(reply.message(), "authentication required", "{what}");
                 assert_eq!(
@@ -63,12 +68,12 @@ api_test!(nobody_gets_past_a_route_that_wants_a_credential, |t| async move {
     }
 });
 
-api_test!(a_credential_of_the_other_kind_is_no_credential, |t| async move {
+api_test!(a_credential_of_the_other_kind_is_no_credential, |settings| all(settings), |t| async move {
     let owner = t.owner().await;
     for route in table() {
         let bearer = call(&t, &route, UNKNOWN).bearer(&owner.token);
         let basic = call(&t, &route, UNKNOWN).basic("SYS-0", "my_0.0");
-        if route.credential == Credential::System {
+        if route.credential.is_of_system() {
             bearer.send().await.expect_message(401, "invalid authentication format");
         } else if takes_bearer(&route) {
             basic.send().await.expect_message(401, "invalid authorization header format");
@@ -137,7 +142,7 @@ fn key_refusal(route: &Route, mode: KeyMode, set: PermissionSet, org_type: OrgTy
     if ["/me", "/user", "/impersonate", "/auth/logout"].into_iter().any(is_below) {
         return refused("this endpoint cannot be accessed with an api key");
     }
-    if route.credential == Credential::System {
+    if route.credential.is_of_system() {
         return Some((401, "invalid authentication format".to_owned()));
     }
     let never =
@@ -174,7 +179,10 @@ async fn key_sweep(t: &Test, persona: &Persona, role: &str, mode: KeyMode) {
 
 api_test!(
     rule_05_38_rule_05_40_an_api_key_meets_its_masked_gates_on_every_route,
-    |settings| settings.limits.api_key_request_burst = 1_000,
+    |settings| {
+        all(settings);
+        settings.limits.api_key_request_burst = 1_000;
+    },
     |t| async move {
         let tree = t.tree().await;
         for (org, role) in [

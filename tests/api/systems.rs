@@ -8,6 +8,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 mod backups;
 mod figures;
+mod legacy;
 mod life;
 mod list;
 mod reachability;

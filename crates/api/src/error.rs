@@ -41,8 +41,8 @@ const RETRY_AFTER: Duration = Duration::from_secs(5);
 pub fn answer(error: &Error, route: &Route) -> Response {
     log(error, route);
     // What systems call has no forms (contract 03 §0).
-    let form =
-        route.method != Method::GET && !matches!(route.credential, Credential::System | Credential::Public);
+    let has_forms = !route.credential.is_of_system() && route.credential != Credential::Public;
+    let form = route.method != Method::GET && has_forms;
     let (status, message, data) = parts(error, form, route.failed);
     let mut response = render(status, message, &data);
     let headers = response.headers_mut();

@@ -47,10 +47,14 @@ async fn admit(app: &App, route: &Route, parts: &mut Parts) -> Result<()> {
     check_version(&parts.headers)?;
     match route.credential {
         Credential::Public | Credential::Provider => return Ok(()),
-        Credential::System => {
+        Credential::System | Credential::SystemOrLegacy | Credential::Legacy => {
             let header = authorization(&parts.headers);
             let ip = client_ip(parts)?;
-            let system = credentials::authenticate_system(app, header, ip).await?;
+            let system = match route.credential {
+                Credential::System => credentials::authenticate_system(app, header, ip).await?,
+                Credential::Legacy => credentials::authenticate_legacy(app, header, ip).await?,
+                _ => credentials::authenticate_either(app, header, ip).await?,
+            };
             parts.extensions.insert(system);
             return Ok(());
         }

@@ -56,7 +56,8 @@ pub fn router(app: &App) -> Router {
 /// Every row that is not the proxy's, behind its gate.
 fn management(app: &App) -> Router<App> {
     let mut router = Router::new();
-    for route in routes::table() {
+    let has_aliases = app.settings.systems.legacy_aliases;
+    for route in routes::table().into_iter().filter(|r| has_aliases || !r.credential.is_of_alias()) {
         if let Some(handler) = route.handler() {
             let path = route.path.clone();
             router = router.route(&path, guarded(app, route, handler));

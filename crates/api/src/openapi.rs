@@ -133,7 +133,7 @@ fn permissions(gate: Gate) -> Vec<&'static str> {
 fn security(credential: Credential) -> Value {
     match credential {
         Credential::Public => json!([]),
-        Credential::System => json!([{"system": []}]),
+        credential if credential.is_of_system() => json!([{"system": []}]),
         _ => json!([{"bearer": []}]),
     }
 }

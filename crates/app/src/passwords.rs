@@ -75,11 +75,14 @@ pub async fn hash(app: &App, password: &str) -> Result<String> {
 /// Whether the password is the one behind the hash; without a hash false, after the same time. Unlimited: a request
 /// that guesses goes through [`matches_user`].
 pub async fn verify(app: &App, password: &str, hash: Option<&str>) -> Result<bool> {
-    let exists = hash.is_some();
-    let hash = hash.unwrap_or(NOBODY).to_owned();
-    let password = password.to_owned();
     let turn = app.passwords.turn().await?;
-    let equal = tokio::task::spawn_blocking(move || {
+    Ok(is_behind(password, hash.unwrap_or(NOBODY), turn).await? && hash.is_some())
+}
+
+/// Whether the text is the one behind the hash; `turn` is given back when that is known, also to whoever has gone away.
+pub(crate) async fn is_behind(text: &str, hash: &str, turn: OwnedSemaphorePermit) -> Result<bool> {
+    let (password, hash) = (text.to_owned(), hash.to_owned());
+    tokio::task::spawn_blocking(move || {
         let outcome = Argon2::default().verify_password(password.as_bytes(), hash.as_str());
         drop(turn);
         match outcome {
@@ -89,8 +92,7 @@ pub async fn verify(app: &App, password: &str, hash: Option<&str>) -> Result<boo
         }
     })
     .await
-    .map_err(Error::internal)??;
-    Ok(equal && exists)
+    .map_err(Error::internal)?
 }
 
 /// The check behind sign-in, own password change and step-up. `account` names what is guessed at: the user's id, or

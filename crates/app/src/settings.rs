@@ -266,6 +266,8 @@ pub struct Systems {
     pub inventory_rules: Option<Arc<Rules>>,
     /// Ranges that reachability checks may ask although they are not public.
     pub reachability_networks: Vec<Network>,
+    /// Whether the older paths and the older pairs of systems are of use (contract 03 §11.4).
+    pub legacy_aliases: bool,
 }
 
 /// Alerting (contract 04 §7).
@@ -427,6 +429,7 @@ impl Settings {
                 inventory_max_bytes: 10 * 1024 * 1024,
                 inventory_rules: None,
                 reachability_networks: Vec::new(),
+                legacy_aliases: false,
             },
             alerting: Alerting {
                 router: Router::Embedded,

@@ -50,6 +50,7 @@ pub fn settings(config: &Config, secret: &config::Secret) -> Settings {
                 .and_then(|path| config::inventory_rules(path).ok())
                 .map(Arc::new),
             reachability_networks: config.systems.reachability_networks.iter().map(network).collect(),
+            legacy_aliases: config.systems.legacy_aliases,
         },
         alerting: alerting(config),
         limits: limits(config),

@@ -3,7 +3,8 @@
 
 use crate::{
     activity, alert_queue, api_keys, applications, audit, avatars, backups, credentials, demo, identities,
-    imports, inventory, jobs, leases, links, oidc, organizations, recovery, router, sessions, systems, users,
+    imports, inventory, jobs, leases, legacy, links, oidc, organizations, recovery, router, sessions,
+    systems, users,
 };
 
 /// `(name, text)`.
@@ -183,6 +184,14 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("leases::TAKE", leases::TAKE),
     ("leases::RELEASE", leases::RELEASE),
     ("leases::GIVE_BACK", leases::GIVE_BACK),
+    ("legacy::BY_ID", legacy::BY_ID),
+    ("legacy::PUT", legacy::PUT),
+    ("legacy::REMOVE", legacy::REMOVE),
+    ("legacy::REMOVE_ALL", legacy::REMOVE_ALL),
+    ("legacy::ADOPT", legacy::ADOPT),
+    ("legacy::REPLACE_HASH", legacy::REPLACE_HASH),
+    ("legacy::ISSUE", legacy::ISSUE),
+    ("legacy::REGISTER", legacy::REGISTER),
     ("links::DUE", links::DUE),
     ("links::OVER", links::OVER),
     ("oidc::keys::CURRENT", oidc::keys::CURRENT),

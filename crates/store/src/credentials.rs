@@ -11,12 +11,19 @@ use uuid::Uuid;
 
 macro_rules! columns {
     () => {
-        "s.id, s.system_key, s.secret_public, s.secret_hash, s.name, s.type AS system_type, s.fqdn, s.ipv4_address, \
+        columns!("")
+    };
+    ($more:literal) => {
+        concat!(
+            "s.id, s.system_key, s.secret_public, s.secret_hash, s.name, s.type AS system_type, s.fqdn, s.ipv4_address, \
          s.registered_at, s.registered_from, s.authenticated_at, s.first_heartbeat_at, s.suspended_at, s.deleted_at, o.id AS org_id, \
-         o.name AS org_name, o.type AS org_type, o.vat AS org_vat, o.eff_suspended_at, o.eff_deleted_at \
-         FROM systems s JOIN organizations o ON o.id = s.organization_id"
+         o.name AS org_name, o.type AS org_type, o.vat AS org_vat, o.eff_suspended_at, o.eff_deleted_at",
+            $more,
+            " FROM systems s JOIN organizations o ON o.id = s.organization_id"
+        )
     };
 }
+pub(crate) use columns;
 
 pub(crate) const BY_PUBLIC: &str = concat!("SELECT ", columns!(), " WHERE s.secret_public = ?");
 pub(crate) const REGISTER: &str = "UPDATE systems SET registered_at = ?, registered_from = ?, \
@@ -39,7 +46,7 @@ pub struct CredentialRecord {
     pub system_key: String,
     /// Lookup part of the secret.
     pub secret_public: String,
-    /// `hex(salt):hex(SHA-256(salt ‖ secret part))`.
+    /// `hex(salt):hex(SHA-256(salt ‖ secret part))`, or an imported hash that has not been used yet.
     pub secret_hash: String,
     /// Display name.
     pub name: String,
@@ -68,7 +75,7 @@ pub struct CredentialRecord {
 }
 
 #[derive(FromRow)]
-struct Row {
+pub(crate) struct Row {
     id: Uuid,
     system_key: String,
     secret_public: String,

@@ -26,6 +26,7 @@ pub mod imports;
 pub mod inventory;
 pub mod jobs;
 pub mod leases;
+pub mod legacy;
 pub mod links;
 pub mod migrate;
 pub mod oidc;

@@ -2,7 +2,7 @@
 
 use super::*;
 
-api_test!(rule_05_38_the_version_is_looked_at_before_the_caller, |t| async move {
+api_test!(rule_05_38_the_version_is_looked_at_before_the_caller, |settings| all(settings), |t| async move {
     for route in table().iter().filter(|r| !r.is_proxied()) {
         let reply = call(&t, route, UNKNOWN).header("api-version", "2020-01-01").send().await;
         assert_eq!(

@@ -117,7 +117,10 @@ impl Proxy {
                 let is_ready = alerting::is_ready(&self.app, &self.router).await;
                 answer::probe(request.method(), is_ready)
             }
-            Target::Metrics | Target::V1 | Target::V2(_) => self.for_system(target, request, context).await,
+            Target::Alias if request.method() != Method::POST => crate::error::no_route(),
+            Target::Metrics | Target::V1 | Target::V2(_) | Target::Alias => {
+                self.for_system(target, request, context).await
+            }
         }
     }
 
@@ -125,7 +128,11 @@ impl Proxy {
     async fn for_system(&self, target: Target, request: Request, context: &RequestContext) -> Response {
         let (parts, body) = request.into_parts();
         let header = authorization(&parts.headers);
-        let system = match credentials::authenticate_system(&self.app, header, context.client_ip).await {
+        let system = match target {
+            Target::Alias => credentials::authenticate_either(&self.app, header, context.client_ip).await,
+            _ => credentials::authenticate_system(&self.app, header, context.client_ip).await,
+        };
+        let system = match system {
             Ok(system) => system,
             Err(error) => return of_error(&error),
         };
@@ -135,6 +142,7 @@ impl Proxy {
         };
         let path = match target {
             Target::V2(path) => path,
+            Target::Alias => "/alerts".to_owned(),
             Target::V1 => return answer::gone(),
             _ if parts.method == Method::GET => return answer::metrics(self.metrics.clone()),
             _ => return answer::method_not_allowed(&parts.method, "GET"),

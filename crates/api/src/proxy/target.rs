@@ -11,6 +11,8 @@ pub(super) struct Mounts {
     prefixes: Vec<String>,
     /// `{backend}/{alert_router}/`.
     router: String,
+    /// `{base}/proxy/alerts` for every base path, where older pairs are of use.
+    aliases: Vec<String>,
 }
 
 /// What a path below `services/` asks for.
@@ -24,6 +26,8 @@ pub(super) enum Target {
     Metrics,
     /// Anything below `/api/v1`.
     V1,
+    /// A push by an older path (contract 03 §11.4).
+    Alias,
     /// What follows `/api/v2`, decoded, without a slash at the end: `/alerts`, or empty.
     V2(String),
     /// Nothing.
@@ -40,11 +44,20 @@ impl Mounts {
         prefixes.sort_unstable();
         prefixes.dedup();
         let alerting = &settings.alerting;
-        Mounts { prefixes, router: format!("{}/{}/", alerting.backend_segment, alerting.router_segment) }
+        let aliases = settings.base_paths.iter().filter(|_| settings.systems.legacy_aliases);
+        Mounts {
+            prefixes,
+            router: format!("{}/{}/", alerting.backend_segment, alerting.router_segment),
+            aliases: aliases.map(|base| format!("{base}/proxy/alerts")).collect(),
+        }
     }
 
-    /// `None` when the path is not below `services/`.
+    /// `None` when the path is neither below `services/` nor an alias.
     pub(super) fn target(&self, path: &str) -> Option<Target> {
+        if let Some(rest) = self.aliases.iter().find_map(|alias| path.strip_prefix(alias.as_str())) {
+            let rest = rest.strip_suffix('/').unwrap_or(rest);
+            return matches!(rest, "" | "/api/v2/alerts").then_some(Target::Alias);
+        }
         let below = self.prefixes.iter().find_map(|prefix| path.strip_prefix(prefix.as_str()))?;
         let Some(inner) = below.strip_prefix(self.router.as_str()) else { return Some(Target::Unknown) };
         let inner = inner.strip_suffix('/').unwrap_or(inner);
@@ -131,6 +144,28 @@ mod tests {
             let path = format!("{base}/services/mimir/alertmanager/api/v2/alerts");
             assert_eq!(m.target(&path), Some(Target::V2("/alerts".to_owned())), "{path}");
             assert_eq!(m.target(&format!("{path}/")), Some(Target::V2("/alerts".to_owned())), "{path}");
+        }
+    }
+
+    #[test]
+    fn aliases_are_there_where_older_pairs_are_of_use() {
+        let mut settings = Settings::defaults("http://127.0.0.1:8080", vec![7; 32]);
+        for base in ["", "/api", "/backend/api", "/collect/api"] {
+            assert_eq!(mounts().target(&format!("{base}/proxy/alerts")), None);
+        }
+        settings.systems.legacy_aliases = true;
+        let m = Mounts::new(&settings);
+        for base in ["", "/api", "/backend/api", "/collect/api"] {
+            for path in ["", "/", "/api/v2/alerts", "/api/v2/alerts/"] {
+                assert_eq!(
+                    m.target(&format!("{base}/proxy/alerts{path}")),
+                    Some(Target::Alias),
+                    "{base}{path}"
+                );
+            }
+            for path in ["x", "/api/v2", "/api/v2/silences", "/api/v2/alertsx", "//"] {
+                assert_eq!(m.target(&format!("{base}/proxy/alerts{path}")), None, "{base}{path}");
+            }
         }
     }
 

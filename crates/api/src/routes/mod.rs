@@ -43,15 +43,26 @@ pub enum Credential {
     SessionOrKey,
     /// `B`: a system's key and secret.
     System,
+    /// That, or a system's older pair; only where older pairs are configured to be of use (contract 03 §11.4).
+    SystemOrLegacy,
+    /// A system's older pair, registered or not; as above.
+    Legacy,
 }
 
 impl Credential {
     /// For `WWW-Authenticate`.
     pub const fn challenge(self) -> &'static str {
-        match self {
-            Credential::System => "Basic realm=\"System Authentication\"",
-            _ => "Bearer",
-        }
+        if self.is_of_system() { "Basic realm=\"System Authentication\"" } else { "Bearer" }
+    }
+
+    /// Whether systems call with it.
+    pub const fn is_of_system(self) -> bool {
+        matches!(self, Credential::System | Credential::SystemOrLegacy | Credential::Legacy)
+    }
+
+    /// Whether its routes are there only with `systems.legacy_aliases`.
+    pub const fn is_of_alias(self) -> bool {
+        matches!(self, Credential::SystemOrLegacy | Credential::Legacy)
     }
 }
 

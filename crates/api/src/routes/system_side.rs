@@ -2,16 +2,22 @@
 
 use super::{Credential, Route, delete, get, post};
 use crate::{
-    system::{backups, heartbeat, info, inventory, register, unregister},
+    system::{backups, credentials, heartbeat, info, inventory, register, unregister},
     wire::{
         backups::{BackupList, BackupOutput, DeletedBackupOutput},
-        system_side::{HeartbeatOutput, InfoOutput, ReceiptOutput, RegistrationInput, RegistrationOutput},
+        system_side::{
+            CredentialsOutput, HeartbeatOutput, InfoOutput, ReceiptOutput, RegistrationInput,
+            RegistrationOutput,
+        },
     },
 };
 use std::time::Duration;
 
 /// Longer than the storage of backups may take to begin an answer.
 const STORAGE: Duration = Duration::from_secs(70);
+
+/// Text of a 500 on the routes of backups.
+const BACKUP_FAILED: &str = "failed to process backup request";
 
 pub(super) fn rows() -> Vec<Route> {
     use Credential::{Public, System};
@@ -22,19 +28,8 @@ pub(super) fn rows() -> Vec<Route> {
             .gives::<RegistrationOutput>()
             .to(register::register),
         get("/systems/info", "getSystemInfo").credential(System).gives::<InfoOutput>().to(info::show),
-        post("/systems/heartbeat", "sendHeartbeat")
-            .credential(System)
-            .failing("failed to process heartbeat")
-            .gives::<HeartbeatOutput<'static>>()
-            .to(heartbeat::accept),
-        post("/systems/inventory", "sendInventory")
-            .credential(System)
-            .answers(202)
-            .failing("failed to process inventory")
-            // 180 s for the body, then the commit.
-            .answers_within(Duration::from_secs(190))
-            .gives::<ReceiptOutput<'static>>()
-            .to(inventory::accept),
+        heartbeat_row("/systems/heartbeat", "sendHeartbeat").credential(System),
+        inventory_row("/systems/inventory", "sendInventory").credential(System),
         post("/systems/unregister", "unregisterSystem")
             .extra()
             .credential(System)
@@ -47,47 +42,88 @@ pub(super) fn rows() -> Vec<Route> {
     .into_iter()
     .chain(backup_rows())
     .chain(proxy())
+    .chain(aliases())
     .collect()
+}
+
+fn heartbeat_row(path: &str, operation: &str) -> Route {
+    post(path, operation)
+        .failing("failed to process heartbeat")
+        .gives::<HeartbeatOutput<'static>>()
+        .to(heartbeat::accept)
+}
+
+fn inventory_row(path: &str, operation: &str) -> Route {
+    post(path, operation)
+        .answers(202)
+        .failing("failed to process inventory")
+        // 180 s for the body, then the commit.
+        .answers_within(Duration::from_secs(190))
+        .gives::<ReceiptOutput<'static>>()
+        .to(inventory::accept)
+}
+
+fn upload_row(path: &str, operation: &str) -> Route {
+    post(path, operation)
+        .extra()
+        .answers(201)
+        .failing(BACKUP_FAILED)
+        // 900 s for the body, then the storage and the commit.
+        .answers_within(Duration::from_secs(1020))
+        .takes_bytes()
+        .gives::<BackupOutput>()
+        .to(backups::store)
+}
+
+/// What appliances with an older pair call (contract 03 §11.4).
+fn aliases() -> Vec<Route> {
+    use Credential::{Legacy, SystemOrLegacy};
+    vec![
+        heartbeat_row("/proxy/heartbeat", "sendHeartbeatAlias").credential(SystemOrLegacy).extra(),
+        inventory_row("/proxy/inventory", "sendInventoryAlias").credential(SystemOrLegacy).extra(),
+        upload_row("/proxy/backup", "storeBackupAlias").credential(SystemOrLegacy),
+        post("/proxy/alerts", "pushAlertsAlias").credential(SystemOrLegacy).extra().by_proxy(),
+        post("/proxy/alerts/api/v2/alerts", "pushAlertsAliasLong")
+            .credential(SystemOrLegacy)
+            .extra()
+            .by_proxy(),
+        get("/proxy/credentials", "issueCredentials")
+            .credential(Legacy)
+            .extra()
+            .failing("failed to issue credentials")
+            .gives::<CredentialsOutput>()
+            .to(credentials::issue),
+    ]
 }
 
 fn backup_rows() -> Vec<Route> {
     use Credential::{Public, System};
     const ANY: &[&str] = &["application/octet-stream"];
-    const FAILED: &str = "failed to process backup request";
     vec![
-        post("/systems/backups", "storeBackup")
-            .extra()
-            .credential(System)
-            .answers(201)
-            .failing(FAILED)
-            // 900 s for the body, then the storage and the commit.
-            .answers_within(Duration::from_secs(1020))
-            .takes_bytes()
-            .gives::<BackupOutput>()
-            .to(backups::store),
+        upload_row("/systems/backups", "storeBackup").credential(System),
         get("/systems/backups", "listBackups")
             .extra()
             .credential(System)
-            .failing(FAILED)
+            .failing(BACKUP_FAILED)
             .gives::<BackupList>()
             .to(backups::list),
         get("/systems/backups/{backup_id}", "getBackup")
             .extra()
             .credential(System)
-            .failing(FAILED)
+            .failing(BACKUP_FAILED)
             .answers_within(STORAGE)
             .gives_file(ANY)
             .to(backups::read),
         delete("/systems/backups/{backup_id}", "deleteBackup")
             .extra()
             .credential(System)
-            .failing(FAILED)
+            .failing(BACKUP_FAILED)
             .gives::<DeletedBackupOutput>()
             .to(backups::delete),
         get("/downloads/{token}", "downloadBackup")
             .extra()
             .credential(Public)
-            .failing(FAILED)
+            .failing(BACKUP_FAILED)
             .answers_within(STORAGE)
             .gives_file(ANY)
             .to(backups::read_by_token),

@@ -1,6 +1,7 @@
 //! Handlers of what systems call with their own credential, and of the registration that makes it valid.
 
 pub mod backups;
+pub mod credentials;
 pub mod heartbeat;
 pub mod info;
 pub mod inventory;

@@ -27,6 +27,15 @@ pub struct RegistrationOutput {
     pub message: &'static str,
 }
 
+/// What an appliance with an older pair gets.
+#[derive(Serialize, ToSchema)]
+pub struct CredentialsOutput {
+    /// User name of the credential.
+    pub system_key: String,
+    /// Password of the credential, shown this once.
+    pub system_secret: String,
+}
+
 /// Answer to a heartbeat.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct HeartbeatOutput<'a> {

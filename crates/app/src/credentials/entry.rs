@@ -1,6 +1,6 @@
 //! What is kept in memory of a system.
 
-use super::secret::SaltedHash;
+use super::{imported::Imported, secret::SaltedHash};
 use bailiwick_domain::{SystemId, Ts, org::OrgRef};
 use bailiwick_store::credentials::CredentialRecord;
 use std::sync::{
@@ -51,6 +51,8 @@ pub(super) struct Entry {
     pub public: String,
     /// An unreadable hash fits no secret.
     pub hash: SaltedHash,
+    /// What stands in its place until the secret is presented for the first time.
+    pub imported: Option<Imported>,
     /// Registered, neither suspended nor deleted, hash readable.
     pub is_allowed: bool,
     pub registered_at: Option<Ts>,
@@ -60,12 +62,14 @@ pub(super) struct Entry {
 
 impl Entry {
     pub fn new(row: CredentialRecord, epoch: i64) -> Entry {
-        let hash = SaltedHash::parse(&row.secret_hash);
+        let (hash, imported) = (SaltedHash::parse(&row.secret_hash), Imported::parse(&row.secret_hash));
+        let has_secret = hash.is_some() || imported.is_some();
         Entry {
             epoch,
             public: row.secret_public,
-            is_allowed: row.registered_at.is_some() && !row.is_suspended && !row.is_deleted && hash.is_some(),
+            is_allowed: row.registered_at.is_some() && !row.is_suspended && !row.is_deleted && has_secret,
             hash: hash.unwrap_or_else(SaltedHash::none),
+            imported,
             registered_at: row.registered_at,
             has_called: AtomicBool::new(row.authenticated_at.is_some()),
             identity: Arc::new(SystemIdentity {

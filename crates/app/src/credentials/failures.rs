@@ -39,6 +39,8 @@ pub enum Sought<'a> {
     Key(&'a str),
     /// The lookup part of its secret.
     Public(&'a str),
+    /// The id of its older pair.
+    Legacy(&'a str),
 }
 
 /// A source address with a presented key or lookup part, hashed.

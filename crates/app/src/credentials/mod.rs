@@ -8,10 +8,16 @@
 mod basic;
 mod entry;
 mod failures;
+mod import;
+mod imported;
+mod legacy;
 mod secret;
 
 pub use entry::SystemIdentity;
 pub use failures::{Failures, Sought};
+pub use import::{Imports, forget_legacy, import};
+pub(crate) use imported::{Imported, take_over};
+pub use legacy::{authenticate_either, authenticate_legacy};
 pub use secret::hash_secret;
 pub(crate) use secret::{SaltedHash, is_secret};
 
@@ -21,6 +27,7 @@ use bailiwick_domain::{
     validate::{SystemKey, SystemSecret},
 };
 use bailiwick_store::{Db, StoreError, credentials};
+use basic::Basic;
 use entry::Entry;
 use moka::sync::Cache;
 use std::{collections::HashMap, net::IpAddr, sync::Arc, time::Duration};
@@ -48,6 +55,8 @@ pub struct Credentials {
     unknown: Cache<u64, Ts>,
     /// Failed authentications and registrations.
     pub failures: Failures,
+    /// Turns at checking imported hashes.
+    imported: imported::Turns,
     epochs: Batch<(), i64>,
     rows: Batch<Wanted, Option<Arc<Entry>>>,
 }
@@ -65,6 +74,7 @@ impl Credentials {
             entries: Cache::new(ENTRIES),
             unknown: Cache::builder().max_capacity(UNKNOWN).time_to_live(UNKNOWN_FOR).build(),
             failures: Failures::new(failures_per_minute),
+            imported: imported::Turns::default(),
             epochs: Batch::start(tasks, stop.clone(), 4096, move |group: Vec<()>| {
                 read_epoch(epoch_db.clone(), group.len())
             }),
@@ -149,7 +159,10 @@ pub async fn authenticate_system(
     authorization: Option<&str>,
     client_ip: IpAddr,
 ) -> Result<Arc<SystemIdentity>> {
-    let basic = basic::parse(authorization)?;
+    by_key(app, &basic::parse(authorization)?, client_ip).await
+}
+
+async fn by_key(app: &App, basic: &Basic, client_ip: IpAddr) -> Result<Arc<SystemIdentity>> {
     let credentials = app.credentials();
     let pair = credentials.failures.pair(client_ip, Sought::Key(&basic.key));
     credentials.failures.check(pair, app.now())?;
@@ -159,16 +172,34 @@ pub async fn authenticate_system(
     // The same work whatever is wrong.
     let is_right =
         is_secret(entry.as_ref().map(|e| &e.hash), secret.as_ref().map_or("", |s| s.secret.expose()));
-    let matching = entry.filter(|e| {
-        let own = secret.as_ref().is_some_and(|s| s.public == e.public);
-        own & is_right & e.is_allowed
-    });
+    let own = entry.zip(secret).filter(|(e, secret)| (secret.public == e.public) & e.is_allowed);
+    let matching = match own {
+        Some((entry, _)) if is_right => Some(entry),
+        // Whoever does not know the lookup part never comes here, so time tells him nothing.
+        Some((entry, secret)) if entry.imported.is_some() => first_use(app, entry, &secret).await?,
+        _ => None,
+    };
     let Some(entry) = matching else {
         credentials.failures.count(pair, app.now())?;
         return Err(Error::unauthenticated("invalid system credentials"));
     };
     note_first_call(app, &entry).await?;
     Ok(entry.identity.clone())
+}
+
+/// A secret whose hash was imported. Where another call has been faster, or the secret is another one by now, what is
+/// stored then decides.
+async fn first_use(app: &App, entry: Arc<Entry>, secret: &SystemSecret) -> Result<Option<Arc<Entry>>> {
+    let Some(hash) = &entry.imported else { return Ok(None) };
+    let (id, credentials) = (entry.identity.id, app.credentials());
+    if take_over(app, id, hash, secret.secret.expose()).await?.is_some() {
+        return Ok(Some(entry));
+    }
+    let epoch = credentials.epoch(app).await?;
+    let again = credentials.entry(app, &entry.identity.system_key, epoch).await?;
+    Ok(again.filter(|e| {
+        (secret.public == e.public) & e.is_allowed & is_secret(Some(&e.hash), secret.secret.expose())
+    }))
 }
 
 /// Ends the time in which the registration may be repeated (contract 03 §2.6). Later first calls need no note.

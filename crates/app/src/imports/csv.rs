@@ -19,24 +19,32 @@ const NAMED_CHARS: usize = 40;
 /// # Errors
 /// 400 with the text of the first structural error, in the order of the contract's table.
 pub fn read(bytes: &[u8], columns: &[&str]) -> Result<Vec<Vec<String>>> {
+    Ok(read_lines(bytes, columns, MAX_ROWS)?.into_iter().map(|(_, cells)| cells).collect())
+}
+
+/// A data row with the line of the file where it begins.
+pub(crate) type Line = (usize, Vec<String>);
+
+/// The same with the lines, and another limit of rows.
+pub(crate) fn read_lines(bytes: &[u8], columns: &[&str], most: usize) -> Result<Vec<Line>> {
     let text = decode(bytes);
     if text.trim().is_empty() {
         return Err(Error::bad_request("file is empty"));
     }
     let mut records = Records { rest: &text, line: 1 };
     let header = records.next(MAX_HEADERS)?.unwrap_or_default();
-    let (rows, count, fault) = data(&mut records, columns.len(), header.count);
+    let (rows, count, fault) = data(&mut records, columns.len(), header.count, most);
     if count == 0 && fault.is_none() {
         return Err(Error::bad_request("file contains only headers, no data rows"));
     }
-    if count > MAX_ROWS {
-        let text = format!("too many rows ({count}). maximum allowed: {MAX_ROWS}");
+    if count > most {
+        let text = format!("too many rows ({count}). maximum allowed: {most}");
         return Err(Error::bad_request(text));
     }
     let places = places(&header, columns)?;
     match fault {
         Some(fault) => Err(fault),
-        None => Ok(rows.into_iter().map(|row| arrange(row, &places)).collect()),
+        None => Ok(rows.into_iter().map(|(line, row)| (line, arrange(row, &places))).collect()),
     }
 }
 
@@ -50,7 +58,12 @@ fn decode(bytes: &[u8]) -> Cow<'_, str> {
 }
 
 /// The rows as far as they are kept, how many there are, and what stopped the reading.
-fn data(records: &mut Records<'_>, keep: usize, cells: usize) -> (Vec<Vec<String>>, usize, Option<Error>) {
+fn data(
+    records: &mut Records<'_>,
+    keep: usize,
+    cells: usize,
+    most: usize,
+) -> (Vec<Line>, usize, Option<Error>) {
     let (mut rows, mut count, mut fault) = (Vec::new(), 0, None);
     loop {
         match records.next(keep) {
@@ -62,8 +75,8 @@ fn data(records: &mut Records<'_>, keep: usize, cells: usize) -> (Vec<Vec<String
                     let (line, n) = (record.line, record.count);
                     fault = Some(invalid(format!("line {line} has {n} cells instead of {cells}")));
                 }
-                if count <= MAX_ROWS {
-                    rows.push(record.cells);
+                if count <= most {
+                    rows.push((record.line, record.cells));
                 }
             }
         }

@@ -7,7 +7,7 @@
 //! To import another family: its columns and rows in a file of its own, a [`Kind`], a [`Plan`].
 
 mod confirm;
-mod csv;
+pub(crate) mod csv;
 mod organizations;
 mod session;
 mod users;

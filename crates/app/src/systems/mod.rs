@@ -3,6 +3,7 @@
 mod create;
 mod figures;
 mod info;
+mod issue;
 mod life;
 mod moved;
 mod reachability;
@@ -14,6 +15,7 @@ mod update;
 pub use create::{Created, NewSystem, create};
 pub use figures::{Choices, Totals, choices, totals, trend};
 pub use info::{Info, info};
+pub use issue::{Issued, issue_credentials};
 pub use life::{delete, destroy, reactivate, regenerate_secret, restore, suspend};
 pub use moved::{Clearing, clear_until_idle, start_clearing};
 pub use reachability::{Reachability, reachability};

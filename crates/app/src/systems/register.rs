@@ -4,7 +4,7 @@
 use crate::{
     App,
     context::RequestContext,
-    credentials::{SaltedHash, Sought, is_secret},
+    credentials::{Imported, SaltedHash, Sought, is_secret, take_over},
 };
 use bailiwick_domain::{Error, Result, Ts, validate::SystemSecret};
 use bailiwick_store::credentials::{self, CredentialRecord};
@@ -60,8 +60,24 @@ async fn find(app: &App, secret: &SystemSecret, now: Ts) -> Result<Option<Creden
     if found.is_none() {
         memory.note_unknown(part, now);
     }
-    let right = is_right(found.as_ref(), secret);
-    Ok(found.filter(|_| right))
+    if is_right(found.as_ref(), secret) {
+        return Ok(found);
+    }
+    let Some(mut found) = found else { return Ok(None) };
+    // The first use of a secret whose hash was imported.
+    let Some(imported) = Imported::parse(&found.secret_hash) else { return Ok(None) };
+    match take_over(app, found.id, &imported, secret.secret.expose()).await? {
+        Some(own) => {
+            found.secret_hash = own;
+            Ok(Some(found))
+        }
+        // Another call may have been faster.
+        None => {
+            let again = credentials::by_public(&app.db, &secret.public).await?;
+            let right = is_right(again.as_ref(), secret);
+            Ok(again.filter(|_| right))
+        }
+    }
 }
 
 fn is_right(found: Option<&CredentialRecord>, secret: &SystemSecret) -> bool {

@@ -9,11 +9,12 @@ pub mod openapi;
 pub mod owner;
 pub mod retention;
 pub mod serve;
+pub mod system;
 pub mod token;
 pub mod wire;
 
 use crate::config::{self as settings, Config};
-use bailiwick_domain::{OrgId, Ts};
+use bailiwick_domain::{OrgId, SystemId, Ts};
 use clap::{Args, Parser, Subcommand};
 use std::{
     fs,
@@ -80,6 +81,9 @@ pub enum Command {
     User(UserCommand),
     /// Print who changed what, the newest first
     Audit(AuditArgs),
+    /// Take over credentials that systems have from an earlier installation
+    #[command(subcommand)]
+    System(SystemCommand),
     /// Look after inventory documents that could not be used
     #[command(subcommand)]
     Inventory(InventoryCommand),
@@ -163,6 +167,34 @@ pub struct AuditArgs {
     /// One JSON object for each line, with the states before and after
     #[arg(long)]
     pub json: bool,
+}
+
+/// `bailiwick system …`
+#[derive(Debug, Subcommand)]
+pub enum SystemCommand {
+    /// Give systems the older pairs, or the keys and hashed secrets, that a CSV file names (docs/import.md)
+    ImportCredentials(ImportCredentialsArgs),
+    /// Take older pairs away again
+    ForgetLegacy(ForgetLegacyArgs),
+}
+
+/// `bailiwick system import-credentials`
+#[derive(Debug, Args)]
+pub struct ImportCredentialsArgs {
+    /// The CSV file
+    pub file: PathBuf,
+}
+
+/// `bailiwick system forget-legacy`
+#[derive(Clone, Copy, Debug, Args)]
+#[group(required = true, multiple = false)]
+pub struct ForgetLegacyArgs {
+    /// Only that of this system
+    #[arg(long, value_name = "ID")]
+    pub system: Option<SystemId>,
+    /// Those of all systems
+    #[arg(long)]
+    pub all: bool,
 }
 
 /// `bailiwick inventory …`

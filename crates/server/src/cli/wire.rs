@@ -1,6 +1,8 @@
 //! Commands that need the running parts: database, use cases, HTTP.
 
-use super::{Command, UserCommand, audit, demo, fail, inventory, openapi, owner, retention, serve, token};
+use super::{
+    Command, UserCommand, audit, demo, fail, inventory, openapi, owner, retention, serve, system, token,
+};
 use crate::{
     config::{self, Config, DatabaseUrl},
     ports::{SystemClock, SystemEntropy},
@@ -19,6 +21,10 @@ pub fn run(command: Command, config: Config) -> ExitCode {
         Command::Token(args) => with_app(&config, |app| async move { token::run(&app, &args).await }),
         Command::User(UserCommand::CreateOwner(args)) => {
             with_app(&config, |app| async move { owner::run(&app, args).await })
+        }
+        // A service that holds the database alone keeps credentials in memory.
+        Command::System(command) => {
+            with_app_alone(&config, move |app| async move { system::run(&app, command).await })
         }
         Command::Audit(args) => with_app(&config, move |app| async move { audit::run(&app, args).await }),
         Command::Inventory(command) => {
@@ -45,13 +51,27 @@ fn with_app<F: Future<Output = Result<(), String>>>(
     config: &Config,
     work: impl FnOnce(App) -> F,
 ) -> ExitCode {
-    with_runtime(async {
-        let db = open(config, false).await?;
-        let app = application(config, db.clone())?;
-        let outcome = work(app).await;
-        db.close().await;
-        outcome
-    })
+    with_runtime(on_database(config, false, work))
+}
+
+/// The same while no service has the SQLite file.
+fn with_app_alone<F: Future<Output = Result<(), String>>>(
+    config: &Config,
+    work: impl FnOnce(App) -> F,
+) -> ExitCode {
+    with_runtime(on_database(config, true, work))
+}
+
+async fn on_database<F: Future<Output = Result<(), String>>>(
+    config: &Config,
+    exclusive: bool,
+    work: impl FnOnce(App) -> F,
+) -> Result<(), String> {
+    let db = open(config, exclusive).await?;
+    let app = application(config, db.clone())?;
+    let outcome = work(app).await;
+    db.close().await;
+    outcome
 }
 
 /// Opens and migrates the configured database.

@@ -189,6 +189,9 @@ section! {
     inventory_rules: Option<PathBuf>;
     /// Address ranges that reachability checks may connect to although they are not public, for laboratories.
     reachability_networks: Vec<Network>;
+    /// Whether the paths below `/proxy/` are served, for appliances that still know only an older pair of id and secret
+    /// (docs/import.md).
+    legacy_aliases: bool = "false";
 }
 
 section! {

@@ -9,6 +9,8 @@ pub enum Form {
     Text,
     /// A whole number.
     Integer,
+    /// True or false.
+    Boolean,
     /// A whole number of bytes, or a string with a unit.
     Size,
     /// A list of strings; one string with commas in the environment and in flags.
@@ -132,6 +134,16 @@ impl Value for u32 {
     const KIND: Kind = Kind { form: Form::Integer, ..Kind::text("whole number") };
     fn parse(text: &str) -> Result<Self, String> {
         text.parse().map_err(|_| format!("is not a whole number from 0 to {}", u32::MAX))
+    }
+    fn show(&self) -> Option<String> {
+        Some(self.to_string())
+    }
+}
+
+impl Value for bool {
+    const KIND: Kind = Kind { form: Form::Boolean, ..Kind::text("true or false") };
+    fn parse(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|_| "is neither true nor false".into())
     }
     fn show(&self) -> Option<String> {
         Some(self.to_string())

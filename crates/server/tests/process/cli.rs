@@ -89,3 +89,28 @@ fn retention_counts_or_removes_and_says_how_much() {
     let done = run(dir.path(), &["retention"]);
     assert!(text(&done).starts_with("0 inventory records thinned out\n"), "{done:?}");
 }
+
+#[tokio::test]
+async fn older_credentials_are_taken_over_while_nobody_serves_and_forgotten_again() {
+    let dir = directory();
+    let demo = ["demo", "--organizations", "5", "--systems", "3", "--seed", "7"];
+    assert!(run(dir.path(), &demo).status.success());
+    let header = "system_id,legacy_id,legacy_secret,system_key,secret_public,secret_hash,registered_at";
+    let unknown = "01950000-0000-7000-8000-000000000000";
+    let secret = "00112233445566778899aabbccddeeff";
+    std::fs::write(dir.path().join("pairs.csv"), format!("{header}\n{unknown},old-1,{secret},,,,\n"))
+        .expect("a file");
+    let output = run(dir.path(), &["system", "import-credentials", "pairs.csv"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said.contains("nothing was taken over") && said.contains("line 2, system_id is no id"), "{said}");
+    assert!(!said.contains(secret), "a secret is not shown: {said}");
+    let output = run(dir.path(), &["system", "forget-legacy", "--all"]);
+    assert_eq!(text(&output), "0 older pair(s) forgotten\n", "{output:?}");
+    assert_eq!(run(dir.path(), &["system", "forget-legacy"]).status.code(), Some(2));
+    let mut serving = Serving::start(dir.path(), &[]).await;
+    let output = run(dir.path(), &["system", "forget-legacy", "--all"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("another process"), "{output:?}");
+    assert!(serving.stop(), "{}", serving.log());
+}

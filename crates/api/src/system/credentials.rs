@@ -1,0 +1,28 @@
+//! `GET /proxy/credentials` (contract 03 §11.4).
+
+use super::Itself;
+use crate::{
+    envelope::render,
+    error::{Outcome, no_route},
+    extract::Ctx,
+    wire::system_side::CredentialsOutput,
+};
+use axum::{extract::State, response::Response};
+use bailiwick_app::{App, systems};
+use http::{Method, StatusCode};
+
+/// Answers once the new secret is valid and the one before it is not.
+pub async fn issue(
+    State(app): State<App>,
+    Itself(system): Itself,
+    Ctx(request): Ctx,
+    method: Method,
+) -> Outcome<Response> {
+    // A HEAD would end the old secret and keep the new one to itself.
+    if method != Method::GET {
+        return Ok(no_route());
+    }
+    let issued = systems::issue_credentials(&app, &request, &system).await?;
+    let data = CredentialsOutput { system_key: issued.system_key, system_secret: issued.secret.reveal() };
+    Ok(render(StatusCode::OK, "credentials issued", &data))
+}

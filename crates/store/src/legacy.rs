@@ -1,0 +1,114 @@
+//! Credentials that systems bring from an earlier installation (contract 03 §3, §11.4): an older pair of id and secret,
+//! and their key and secret themselves, the latter as an Argon2id hash until its first use.
+//!
+//! Whoever writes here raises the auth epoch in the same transaction.
+
+use crate::{
+    StoreError, Tx,
+    credentials::{self, CredentialRecord, columns},
+    sql::{On, Q},
+};
+use bailiwick_domain::{System, SystemId, Ts};
+use sqlx::FromRow;
+
+pub(crate) const BY_ID: &str = concat!(
+    "SELECT ",
+    columns!(", l.secret_hash AS legacy_hash"),
+    " JOIN legacy_credentials l ON l.system_id = s.id WHERE l.legacy_id = ?"
+);
+pub(crate) const PUT: &str = "INSERT INTO legacy_credentials (system_id, legacy_id, secret_hash, created_at) \
+     VALUES (?, ?, ?, ?) ON CONFLICT (system_id) DO UPDATE SET legacy_id = excluded.legacy_id, \
+     secret_hash = excluded.secret_hash, created_at = excluded.created_at";
+pub(crate) const REMOVE: &str = "DELETE FROM legacy_credentials WHERE system_id = ?";
+pub(crate) const REMOVE_ALL: &str = "DELETE FROM legacy_credentials";
+pub(crate) const ADOPT: &str = "UPDATE systems SET system_key = ?, search_key = ?, secret_public = ?, secret_hash = ?, \
+     updated_at = ? WHERE id = ? AND registered_at IS NULL";
+pub(crate) const REPLACE_HASH: &str = "UPDATE systems SET secret_hash = ? WHERE id = ? AND secret_hash = ?";
+/// The registration counts as used, so that it cannot be repeated.
+pub(crate) const ISSUE: &str = "UPDATE systems SET secret_public = ?, secret_hash = ?, \
+     registered_at = COALESCE(registered_at, ?), registered_from = COALESCE(registered_from, ?), \
+     authenticated_at = ?, updated_at = ? WHERE id = ?";
+pub(crate) const REGISTER: &str =
+    "UPDATE systems SET registered_at = ?, updated_at = ? WHERE id = ? AND registered_at IS NULL";
+
+#[derive(FromRow)]
+struct Row {
+    #[sqlx(flatten)]
+    system: credentials::Row,
+    legacy_hash: String,
+}
+
+/// The system with this older id, and the hash of the secret that belongs to the id.
+pub async fn by_id(
+    on: impl Into<On<'_>>,
+    legacy_id: &str,
+) -> Result<Option<(CredentialRecord, String)>, StoreError> {
+    let row: Option<Row> = Q::new(BY_ID).bind(legacy_id).optional(on).await?;
+    row.map(|row| Ok((CredentialRecord::try_from(row.system)?, row.legacy_hash))).transpose()
+}
+
+/// Gives a system an older pair, in place of the one it has.
+pub async fn put(
+    tx: &mut Tx,
+    system: SystemId,
+    legacy_id: &str,
+    secret_hash: &str,
+    at: Ts,
+) -> Result<(), StoreError> {
+    Q::new(PUT).bind(system).bind(legacy_id).bind(secret_hash).bind(at).run(tx).await?;
+    Ok(())
+}
+
+/// Takes the older pair of a system away, or those of all; how many.
+pub async fn remove(tx: &mut Tx, system: Option<SystemId>) -> Result<u64, StoreError> {
+    match system {
+        Some(system) => Q::new(REMOVE).bind(system).run(tx).await,
+        None => Q::new(REMOVE_ALL).run(tx).await,
+    }
+}
+
+/// Gives a system that is not registered another key and secret; `system` is its row with that key. False when it has
+/// been registered.
+pub async fn adopt(
+    tx: &mut Tx,
+    system: &System,
+    secret_public: &str,
+    secret_hash: &str,
+    at: Ts,
+) -> Result<bool, StoreError> {
+    let adopted = Q::new(ADOPT)
+        .bind(&system.system_key)
+        .bind(crate::systems::search_key(system))
+        .bind(secret_public)
+        .bind(secret_hash)
+        .bind(at)
+        .bind(system.id)
+        .run(tx)
+        .await?;
+    Ok(adopted > 0)
+}
+
+/// Puts the own form of a hash in the place of an imported one; false when another one is there by now.
+pub async fn replace_hash(tx: &mut Tx, id: SystemId, imported: &str, own: &str) -> Result<bool, StoreError> {
+    Ok(Q::new(REPLACE_HASH).bind(own).bind(id).bind(imported).run(tx).await? > 0)
+}
+
+/// Gives a held system another secret, which needs no registration any more: one that is missing is made up for.
+pub async fn issue(
+    tx: &mut Tx,
+    id: SystemId,
+    secret_public: &str,
+    secret_hash: &str,
+    from: &str,
+    now: Ts,
+) -> Result<(), StoreError> {
+    let q = Q::new(ISSUE).bind(secret_public).bind(secret_hash).bind(now).bind(from);
+    q.bind(now).bind(now).bind(id).run(tx).await?;
+    Ok(())
+}
+
+/// Marks a system as registered since `at`; one that is registered stays as it is.
+pub async fn register(tx: &mut Tx, id: SystemId, at: Ts, now: Ts) -> Result<(), StoreError> {
+    Q::new(REGISTER).bind(at).bind(now).bind(id).run(tx).await?;
+    Ok(())
+}
