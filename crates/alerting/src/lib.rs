@@ -8,6 +8,7 @@ pub mod alert;
 pub mod answer;
 pub mod config;
 pub mod fingerprint;
+pub mod history;
 pub mod identity;
 pub mod labels;
 pub mod limits;

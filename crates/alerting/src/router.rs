@@ -96,6 +96,11 @@ impl Outage {
     pub fn new(last_alive: Nanos, started: Nanos) -> Option<Outage> {
         started.exceeds(last_alive, SHORT_OUTAGE).then_some(Outage { down_since: last_alive, started })
     }
+
+    /// Between which ends, both included, alerts still count as firing at `now`.
+    pub fn spares(&self, now: Nanos) -> Option<(Nanos, Nanos)> {
+        (now <= self.started.plus(REFRESH_AFTER_OUTAGE)).then_some((self.down_since, self.started))
+    }
 }
 
 /// What to keep when `new` comes in and `old` is there under the same fingerprint: both merged if their spans

@@ -1,0 +1,254 @@
+//! What becomes of the history of an alert when it is heard of (contract 04 §3): one row for each occurrence.
+//!
+//! Pure: the rows of one alert that matter go in ([`Occurrences`]), what was heard is applied in order, and what has
+//! changed comes out. Who stores them holds the tenant meanwhile, so nobody else changes the same rows.
+
+use crate::Labels;
+use bailiwick_domain::Ts;
+
+/// State of an occurrence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Not over.
+    Firing,
+    /// Over.
+    Resolved,
+}
+
+impl Status {
+    /// Its word in rows and on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Status::Firing => "firing",
+            Status::Resolved => "resolved",
+        }
+    }
+
+    /// From its word.
+    pub fn parse(word: &str) -> Option<Status> {
+        [Status::Firing, Status::Resolved].into_iter().find(|s| s.as_str() == word)
+    }
+}
+
+/// One occurrence of an alert, without its texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Occurrence {
+    /// Number of its row; none: not stored yet.
+    pub id: Option<i64>,
+    /// State.
+    pub status: Status,
+    /// Start; with tenant and fingerprint the key of the row.
+    pub starts_at: Ts,
+    /// End; none while it fires, or when nobody has said.
+    pub ends_at: Option<Ts>,
+    /// While it fires, when it ends by itself.
+    pub expires_at: Option<Ts>,
+    /// Who was notified, where the router has said.
+    pub receiver: Option<String>,
+    /// When the row was made; from the resolution on, when that was heard of.
+    pub created_at: Ts,
+}
+
+/// What was heard of an alert.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heard {
+    /// When.
+    pub at: Ts,
+    /// What.
+    pub what: What,
+    /// Its annotations.
+    pub annotations: Labels,
+}
+
+/// What was heard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// It fires.
+    Firing {
+        /// Start, if the sender gave one.
+        start: Option<Ts>,
+        /// When it ends unless it is refreshed.
+        until: Ts,
+    },
+    /// It is over.
+    Resolved {
+        /// Start, if the sender gave one.
+        start: Option<Ts>,
+        /// End.
+        end: Ts,
+    },
+    /// It is over, and the router has told a receiver (contract 04 §1.17).
+    Delivered {
+        /// Start; none when the router gave the zero time.
+        start: Option<Ts>,
+        /// End; none when the router gave the zero time.
+        end: Option<Ts>,
+        /// The receiver; it keeps milliseconds only.
+        receiver: String,
+    },
+}
+
+impl Heard {
+    /// The times between which, the second excluded, an occurrence begins that this may be about beside the open one.
+    pub fn start_range(&self) -> Option<(Ts, Ts)> {
+        match self.what {
+            What::Firing { start, .. } => Some(start.unwrap_or(self.at)).map(|s| (s, Ts(s.0 + 1))),
+            What::Resolved { start, .. } => start.map(|s| (s, Ts(s.0 + 1))),
+            What::Delivered { start, end, .. } => {
+                let start = start.or(end).unwrap_or(self.at);
+                Some((Ts(start.millis() * 1000), Ts(start.millis() * 1000 + 1000)))
+            }
+        }
+    }
+}
+
+/// A row and what is to be written of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// As it is now.
+    pub row: Occurrence,
+    /// As it was stored.
+    pub stored: Option<Occurrence>,
+    /// New texts; none keeps the stored ones.
+    pub annotations: Option<Labels>,
+}
+
+impl Kept {
+    /// Whether there is something to write.
+    pub fn is_changed(&self) -> bool {
+        self.annotations.is_some() || self.stored.as_ref() != Some(&self.row)
+    }
+}
+
+/// The rows of one alert that matter: the open one and those that begin at a time that was given.
+#[derive(Clone, Debug, Default)]
+pub struct Occurrences(Vec<Kept>);
+
+impl Occurrences {
+    /// From stored rows; one given twice counts once.
+    pub fn new(stored: impl IntoIterator<Item = Occurrence>) -> Occurrences {
+        let mut kept: Vec<Kept> = Vec::new();
+        for row in stored {
+            if kept.iter().all(|k| k.row.id != row.id) {
+                kept.push(Kept { stored: Some(row.clone()), row, annotations: None });
+            }
+        }
+        Occurrences(kept)
+    }
+
+    /// Takes in what was heard.
+    pub fn apply(&mut self, heard: Heard) {
+        let started = heard.start_range().and_then(|range| self.started(range));
+        let Heard { at, what, annotations } = heard;
+        match (what, self.open()) {
+            (What::Firing { start, until }, Some(open)) => {
+                let open = &mut self.0[open];
+                if let Some(earlier) = start.filter(|s| *s < open.row.starts_at && started.is_none()) {
+                    open.row.starts_at = earlier;
+                }
+                open.row.expires_at = Some(until);
+                open.annotations = Some(annotations);
+            }
+            (What::Firing { start, until }, None) => match started {
+                Some(same) => self.0[same].goes_on(at, until, annotations),
+                None => {
+                    let start = start.unwrap_or(at);
+                    self.add(Status::Firing, (start, None), Some(until), at, annotations);
+                }
+            },
+            (What::Resolved { end, .. }, Some(open)) => self.0[open].row.ends(Some(end), at),
+            (What::Resolved { start, end }, None) => match (started, start) {
+                (Some(same), _) => self.0[same].row.ends_later(Some(end)),
+                (None, Some(start)) => {
+                    self.add(Status::Resolved, (start, Some(end)), None, at, annotations);
+                }
+                (None, None) => {}
+            },
+            (What::Delivered { start, end, receiver }, open) => {
+                let told_until = end.unwrap_or(at);
+                // What began after the end that is told is another occurrence.
+                let open = open.filter(|open| self.0[*open].row.starts_at <= told_until);
+                let place = started.or(open).unwrap_or_else(|| {
+                    let start = start.unwrap_or(told_until);
+                    self.add(Status::Resolved, (start, end), None, at, annotations);
+                    self.0.len() - 1
+                });
+                let row = &mut self.0[place].row;
+                match row.status {
+                    Status::Firing => row.ends(end, at),
+                    Status::Resolved => row.ends_later(end),
+                }
+                row.receiver = Some(receiver);
+            }
+        }
+    }
+
+    /// What is to be written.
+    pub fn into_changed(self) -> impl Iterator<Item = Kept> {
+        self.0.into_iter().filter(Kept::is_changed)
+    }
+
+    /// Whether an occurrence has ended since it was stored, and none fires any more.
+    pub fn is_over(&self) -> bool {
+        let was_over = |k: &Kept| k.stored.as_ref().is_some_and(|s| s.status == Status::Resolved);
+        self.0.iter().all(|k| k.row.status == Status::Resolved) && !self.0.iter().all(was_over)
+    }
+
+    fn open(&self) -> Option<usize> {
+        self.0.iter().position(|k| k.row.status == Status::Firing)
+    }
+
+    fn started(&self, (from, before): (Ts, Ts)) -> Option<usize> {
+        self.0.iter().position(|k| k.row.starts_at >= from && k.row.starts_at < before)
+    }
+
+    fn add(
+        &mut self,
+        status: Status,
+        (starts_at, ends_at): (Ts, Option<Ts>),
+        expires_at: Option<Ts>,
+        created_at: Ts,
+        annotations: Labels,
+    ) {
+        let row = Occurrence { id: None, status, starts_at, ends_at, expires_at, receiver: None, created_at };
+        self.0.push(Kept { row, stored: None, annotations: Some(annotations) });
+    }
+}
+
+impl Occurrence {
+    /// Ends: not before it began, whatever the sender's clock says.
+    fn ends(&mut self, end: Option<Ts>, at: Ts) {
+        self.status = Status::Resolved;
+        self.ends_at = end.map(|end| end.max(self.starts_at));
+        self.expires_at = None;
+        self.created_at = at;
+    }
+
+    /// Is over already; of two ends the later one counts.
+    fn ends_later(&mut self, end: Option<Ts>) {
+        self.ends_at = self.ends_at.max(end);
+    }
+}
+
+impl Kept {
+    /// The same occurrence fires after all: its end was only supposed.
+    fn goes_on(&mut self, at: Ts, until: Ts, annotations: Labels) {
+        // Heard before its end was: told late by another process.
+        if self.row.created_at > at {
+            return;
+        }
+        self.row.status = Status::Firing;
+        self.row.ends_at = None;
+        self.row.expires_at = Some(until);
+        self.row.created_at = at;
+        self.annotations = Some(annotations);
+    }
+}
+
+/// The text about an alert that lists show.
+pub fn summary(annotations: &Labels) -> Option<&str> {
+    ["summary", "summary_en"].into_iter().find_map(|name| annotations.get(name).filter(|v| !v.is_empty()))
+}
+
+#[cfg(test)]
+mod tests;
