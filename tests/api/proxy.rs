@@ -14,50 +14,50 @@ use bailiwick_app::settings::{RemoteRouter, Router, RouterKind};
 use bailiwick_testkit::{Call, Reply, Settings, Test, seed::Seeded};
 
 /// Where the interface is mounted.
-const P: &str = "/api/services/mimir/alertmanager";
+pub(crate) const P: &str = "/api/services/mimir/alertmanager";
 
 /// The clock of tests stands still, so many requests in one test are one burst.
-fn generous(settings: &mut Settings) {
+pub(crate) fn generous(settings: &mut Settings) {
     settings.alerting.limits.request_burst = 1_000_000;
 }
 
 /// A system at the interface.
-struct Client<'t> {
-    test: &'t Test,
-    system: Seeded,
+pub(crate) struct Client<'t> {
+    pub(crate) test: &'t Test,
+    pub(crate) system: Seeded,
 }
 
 impl<'t> Client<'t> {
     /// A registered system of a customer.
-    async fn new(test: &'t Test) -> Client<'t> {
+    pub(crate) async fn new(test: &'t Test) -> Client<'t> {
         let tree = test.tree().await;
         Client { test, system: test.system(tree.customer).await }
     }
 
-    fn call(&self, method: &str, path: &str) -> Call {
+    pub(crate) fn call(&self, method: &str, path: &str) -> Call {
         self.test
             .call(method.parse().unwrap(), &format!("{P}{path}"))
             .basic(&self.system.key, &self.system.secret)
     }
 
-    async fn get(&self, path: &str) -> Reply {
+    pub(crate) async fn get(&self, path: &str) -> Reply {
         self.call("GET", path).send().await
     }
 
-    async fn delete(&self, path: &str) -> Reply {
+    pub(crate) async fn delete(&self, path: &str) -> Reply {
         self.call("DELETE", path).send().await
     }
 
-    async fn post(&self, path: &str, body: impl Into<Vec<u8>>) -> Reply {
+    pub(crate) async fn post(&self, path: &str, body: impl Into<Vec<u8>>) -> Reply {
         self.call("POST", path).header("content-type", "application/json").body(body.into()).send().await
     }
 
-    async fn push(&self, body: &str) -> Reply {
+    pub(crate) async fn push(&self, body: &str) -> Reply {
         self.post("/api/v2/alerts", body.to_owned()).await
     }
 
     /// The names of the listed alerts, sorted.
-    async fn alert_names(&self, query: &str) -> Vec<String> {
+    pub(crate) async fn alert_names(&self, query: &str) -> Vec<String> {
         let reply = self.get(&format!("/api/v2/alerts{query}")).await.expect(200);
         let list = reply.json();
         let alerts = list.as_array().unwrap().iter();
@@ -67,13 +67,13 @@ impl<'t> Client<'t> {
         names
     }
 
-    async fn silence(&self, body: &str) -> Reply {
+    pub(crate) async fn silence(&self, body: &str) -> Reply {
         self.post("/api/v2/silences", body.to_owned()).await
     }
 }
 
 /// The same engine again, with a router elsewhere and the clock of the first.
-async fn remote(t: &Test, url: &str, kind: RouterKind, change: fn(&mut Settings)) -> Test {
+pub(crate) async fn remote(t: &Test, url: &str, kind: RouterKind, change: fn(&mut Settings)) -> Test {
     let mut settings = t.app.settings.clone();
     let prefix = if kind == RouterKind::Plain { "" } else { "/alertmanager" };
     settings.alerting.router =

@@ -283,6 +283,8 @@ pub struct Alerting {
     pub resolve_timeout: Duration,
     /// How long an ended silence can be read.
     pub silence_retention: Duration,
+    /// How long resolved alerts, and what people did about alerts, are kept.
+    pub history_retention: Duration,
     /// Label `managed_by` of alerts the service raises itself.
     pub managed_by: String,
     /// Version the neutral status reports.
@@ -437,6 +439,8 @@ impl Settings {
                 router_segment: "alertmanager".to_owned(),
                 resolve_timeout: Duration::from_secs(6 * 3600),
                 silence_retention: Duration::from_secs(120 * 3600),
+                // Six months at their longest.
+                history_retention: Duration::from_secs(184 * 86_400),
                 managed_by: "bailiwick".to_owned(),
                 reported_version: "0.34.0".to_owned(),
                 limits: AlertLimits::default(),

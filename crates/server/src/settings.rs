@@ -97,6 +97,7 @@ fn alerting(config: &Config) -> Alerting {
         router_segment: alerting.router_segment.as_str().to_owned(),
         resolve_timeout: alerting.resolve_timeout,
         silence_retention: alerting.silence_retention,
+        history_retention: alerting.history_retention,
         managed_by: alerting.managed_by.as_str().to_owned(),
         reported_version: alerting.reported_version.as_str().to_owned(),
         limits: alert_limits(&config.alerting_limits),

@@ -2,9 +2,9 @@
 //! error or a missing column is found without running the use case.
 
 use crate::{
-    activity, alert_queue, api_keys, applications, audit, avatars, backups, credentials, demo, identities,
-    imports, inventory, jobs, leases, legacy, links, oidc, organizations, recovery, router, sessions,
-    systems, users,
+    activity, alert_handling, alert_queue, api_keys, applications, audit, avatars, backups, credentials,
+    demo, history, identities, imports, inventory, jobs, leases, legacy, links, oidc, organizations,
+    recovery, router, sessions, systems, users,
 };
 
 /// `(name, text)`.
@@ -241,6 +241,16 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("router::LIFE", router::LIFE),
     ("router::NOTE_START", router::NOTE_START),
     ("router::NOTE_ALIVE", router::NOTE_ALIVE),
+    ("alert_handling::REMOVE_OF_SYSTEM", alert_handling::REMOVE_OF_SYSTEM),
+    ("alert_handling::PURGE", alert_handling::PURGE),
+    ("alert_handling::COUNT_OLD", alert_handling::COUNT_OLD),
+    ("history::keep::EXPIRED", history::keep::EXPIRED),
+    ("history::keep::CLOSE_SYSTEM", history::keep::CLOSE_SYSTEM),
+    ("history::keep::OLD", history::keep::OLD),
+    ("history::keep::COUNT_OLD", history::keep::COUNT_OLD),
+    ("history::keep::FORGET_NAMES", history::keep::FORGET_NAMES),
+    ("history::keep::MOVE_ROWS", history::keep::MOVE_ROWS),
+    ("history::keep::MOVE_NAMES", history::keep::MOVE_NAMES),
     ("alert_queue::PUT", alert_queue::PUT),
     ("alert_queue::CLAIM", alert_queue::CLAIM),
     ("alert_queue::FINISH", alert_queue::FINISH),

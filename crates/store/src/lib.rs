@@ -7,6 +7,7 @@
 //! To add a table: two files of the same number in `migrations/`, a module here, its fixed statements in [`catalogue`].
 
 pub mod activity;
+pub mod alert_handling;
 pub mod alert_queue;
 pub mod api_keys;
 pub mod applications;
@@ -21,6 +22,7 @@ pub mod db;
 pub mod demo;
 pub mod error;
 pub mod exports;
+pub mod history;
 pub mod identities;
 pub mod imports;
 pub mod inventory;

@@ -6,6 +6,10 @@
 //!
 //! Statements that never change are `const` texts listed in [`crate::catalogue`], which a test prepares on both engines.
 
+mod table;
+
+pub(crate) use table::{Column, ROWS, push_rows};
+
 use crate::{Db, Tx, db::Engine, error::StoreError, time::TsCodec};
 use bailiwick_domain::Ts;
 use futures_util::TryStreamExt;
@@ -43,6 +47,10 @@ pub enum Arg {
     Texts(Vec<String>),
     /// bytea[]; PostgreSQL only.
     Blobs(Vec<Vec<u8>>),
+    /// text[] with NULLs; PostgreSQL only.
+    SomeTexts(Vec<Option<String>>),
+    /// timestamptz[] with NULLs; PostgreSQL only.
+    SomeTimes(Vec<Option<Ts>>),
 }
 
 macro_rules! arg_from {
@@ -289,6 +297,8 @@ fn render_pg(q: Q) -> Result<(String, PgArguments), StoreError> {
             Arg::Ints(v) => args.add(v),
             Arg::Texts(v) => args.add(v),
             Arg::Blobs(v) => args.add(v),
+            Arg::SomeTexts(v) => args.add(v),
+            Arg::SomeTimes(v) => args.add(v.into_iter().map(|t| t.map(TsCodec)).collect::<Vec<_>>()),
         }
         .map_err(StoreError::Encode)?;
     }
@@ -307,7 +317,13 @@ fn render_lite(q: Q) -> Result<(String, SqliteArguments), StoreError> {
             Arg::Time(v) => args.add(v.map(TsCodec)),
             Arg::Bytes(v) => args.add(v),
             Arg::Json(v) => args.add(v.map(|v| v.to_string())),
-            Arg::Ids(_) | Arg::Times(_) | Arg::Ints(_) | Arg::Texts(_) | Arg::Blobs(_) => {
+            Arg::Ids(_)
+            | Arg::Times(_)
+            | Arg::Ints(_)
+            | Arg::Texts(_)
+            | Arg::Blobs(_)
+            | Arg::SomeTexts(_)
+            | Arg::SomeTimes(_) => {
                 return Err(StoreError::Misuse("arrays exist on PostgreSQL only"));
             }
         }

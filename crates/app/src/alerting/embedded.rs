@@ -1,7 +1,10 @@
 //! Alerts and silences in the service's own database (contract 04 §5.2 to §5.4, §5.8, §5.9). The rules are those of
 //! `alerting::router`; here they are read, applied and written in one transaction.
 
-use super::{Fault, Sender};
+use super::{
+    Fault, Sender,
+    history::{self, Note, Origin},
+};
 use crate::{App, ingest::batch::Batch};
 use bailiwick_alerting::{
     Fingerprint, Labels, ListedAlert, ListedSilence, Nanos, PostedAlert, PostedSilence, StoredAlert,
@@ -13,6 +16,7 @@ use bailiwick_alerting::{
 use bailiwick_domain::{OrgId, Ts, ports::random};
 use bailiwick_store::{
     Db, StoreError, Tx,
+    history::{Held, hold},
     router::{self as rows, AlertRow, Counts, SilenceRow},
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -44,7 +48,7 @@ impl KnownOutage {
         let _ = self.0.set(ends.and_then(|(down, up)| Outage::new(down, up)));
     }
 
-    fn get(&self) -> Option<&Outage> {
+    pub(super) fn get(&self) -> Option<&Outage> {
         self.0.get().and_then(Option::as_ref)
     }
 }
@@ -56,6 +60,7 @@ pub(super) struct Push {
     system_key: String,
     now: Nanos,
     alerts: Vec<PostedAlert>,
+    origin: Origin,
 }
 
 /// What became of it.
@@ -80,7 +85,8 @@ pub(super) async fn push(
     now: Nanos,
     alerts: Vec<PostedAlert>,
 ) -> Result<(), Fault> {
-    let push = Push { tenant: who.tenant, system_key: who.key().to_owned(), now, alerts };
+    let (system_key, origin) = (who.key().to_owned(), Origin::System);
+    let push = Push { tenant: who.tenant, system_key, now, alerts, origin };
     let pushes = app.alerting().pushes.get_or_init(|| start(app));
     match tokio::time::timeout(WAIT, pushes.submit(push)).await {
         Ok(Ok(Ok(Outcome { is_over_limit: false }))) => Ok(()),
@@ -111,9 +117,10 @@ pub(super) async fn raise(
     alerts: Vec<super::raise::Raised>,
 ) -> Result<Vec<usize>, Fault> {
     let rules = Rules::of(app);
+    let origin = Origin::Service;
     let pushes: Vec<Push> = alerts
         .into_iter()
-        .map(|(system_key, alert)| Push { tenant, system_key, now, alerts: vec![alert] })
+        .map(|(system_key, alert)| Push { tenant, system_key, now, alerts: vec![alert], origin })
         .collect();
     let mut left = Vec::new();
     for (n, group) in pushes.chunks(PUSHES).enumerate() {
@@ -162,9 +169,16 @@ async fn store(db: &Db, rules: Rules, group: &[Push]) -> Result<Vec<Outcome>, St
         group.iter().flat_map(|p| p.alerts.iter().map(|a| (p.tenant, a.fingerprint()))).collect();
     let keys: Vec<(OrgId, String)> = keys.into_iter().map(|(t, f)| (t, f.to_string())).collect();
     let mut tx = db.begin().await?;
-    rows::lock_tenants(&mut tx, &tenants.into_iter().collect::<Vec<_>>()).await?;
-    let mut state =
-        State { tx, rules, alerts: HashMap::new(), counts: HashMap::new(), tenants: HashMap::new() };
+    let held = hold(&mut tx, tenants).await?;
+    let mut state = State {
+        tx,
+        held,
+        rules,
+        alerts: HashMap::new(),
+        counts: HashMap::new(),
+        tenants: HashMap::new(),
+        notes: Vec::new(),
+    };
     for (tenant, fingerprint, payload) in rows::alerts_by_key(&mut state.tx, &keys).await? {
         if let (Ok(fingerprint), Some(stored)) = (fingerprint.parse(), read::<StoredAlert>(&payload)) {
             state.alerts.insert((tenant, fingerprint), Kept { alert: stored, is_changed: false });
@@ -185,10 +199,13 @@ async fn store(db: &Db, rules: Rules, group: &[Push]) -> Result<Vec<Outcome>, St
 /// The rows a group concerns, as they become.
 struct State {
     tx: Tx,
+    held: Held,
     rules: Rules,
     alerts: HashMap<(OrgId, Fingerprint), Kept>,
     counts: HashMap<(OrgId, String), Counts>,
     tenants: HashMap<OrgId, u64>,
+    /// For the history.
+    notes: Vec<Note>,
 }
 
 struct Kept {
@@ -220,6 +237,8 @@ impl State {
             // Over before it was known: nobody has seen it.
             return Ok(true);
         }
+        let whose = (push.tenant, push.system_key.as_str());
+        self.notes.push(Note::of(whose, posted, push.now, alert.ends_at, push.origin));
         self.alerts.insert(key, Kept { alert, is_changed: true });
         Ok(true)
     }
@@ -272,6 +291,7 @@ impl State {
             (a.organization_id, &a.fingerprint).cmp(&(b.organization_id, &b.fingerprint))
         });
         rows::put_alerts(&mut self.tx, &changed).await?;
+        history::write(&mut self.tx, &self.held, self.notes).await?;
         self.tx.commit().await
     }
 }

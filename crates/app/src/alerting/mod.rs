@@ -7,6 +7,7 @@
 mod embedded;
 mod fault;
 mod leave;
+mod history;
 mod queue;
 mod raise;
 mod remote;
@@ -15,6 +16,7 @@ mod upkeep;
 
 pub use fault::Fault;
 pub(crate) use leave::leave;
+pub use history::{later::is_written as is_history_written, sweep::sweep as sweep_history};
 pub(crate) use raise::{Raised, raise};
 pub use throttle::{InFlight, Throttle};
 pub use upkeep::{deliver_queued, purge_ended, start_background};
@@ -47,6 +49,8 @@ pub struct Alerting {
     pushes: OnceLock<embedded::Pushes>,
     outage: embedded::KnownOutage,
     waiting: queue::Waiting,
+    /// Writes history after the answer; started by the first push to a remote router.
+    writer: history::later::Writer,
 }
 
 /// Where alerts and silences are.
@@ -92,6 +96,7 @@ impl Alerting {
             pushes: OnceLock::new(),
             outage: embedded::KnownOutage::default(),
             waiting: queue::Waiting::default(),
+            writer: history::later::Writer::default(),
         })
     }
 

@@ -1,6 +1,10 @@
 //! Alerts the service raises itself: for many systems of a tenant in one batch (contract 04 §1.16).
 
-use super::{AlertRouter, Fault, embedded, queue};
+use super::{
+    AlertRouter, Fault, embedded,
+    history::{Note, Origin, later},
+    queue,
+};
 use crate::App;
 use bailiwick_alerting::{Nanos, PostedAlert, alert::write_alerts};
 use bailiwick_domain::OrgId;
@@ -24,15 +28,19 @@ pub(crate) async fn raise(app: &App, tenant: OrgId, alerts: Vec<Raised>) -> Resu
         AlertRouter::Remote(client) => client,
     };
     let id = tenant.to_string();
-    let alerts: Vec<PostedAlert> = alerts.into_iter().map(|(_, alert)| alert).collect();
-    for chunk in alerts.chunks(ALERTS) {
+    let until = |alert: &PostedAlert| alert.span(now, app.settings.alerting.resolve_timeout).1;
+    for raised in alerts.chunks(ALERTS) {
+        let note = |(key, alert): &Raised| Note::of((tenant, key), alert, now, until(alert), Origin::Service);
+        let notes = raised.iter().map(note).collect();
+        let chunk: Vec<PostedAlert> = raised.iter().map(|(_, alert)| alert.clone()).collect();
         let request_id = app.fresh::<uuid::Uuid>().to_string();
         let caller = Caller { tenant: &id, request_id: &request_id };
-        match client.put_alerts(caller, write_alerts(chunk).into()).await.map_err(Fault::from) {
-            Ok(()) => queue::supersede(app, tenant, chunk).await?,
-            Err(Fault::UnknownTenant) => queue::keep(app, tenant, now, chunk.to_vec()).await?,
+        match client.put_alerts(caller, write_alerts(&chunk).into()).await.map_err(Fault::from) {
+            Ok(()) => queue::supersede(app, tenant, &chunk).await?,
+            Err(Fault::UnknownTenant) => queue::keep(app, tenant, now, chunk).await?,
             Err(fault) => return Err(fault),
         }
+        later::note(app, notes);
     }
     Ok(Vec::new())
 }

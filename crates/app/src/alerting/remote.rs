@@ -1,6 +1,6 @@
 //! Alerts and silences at a remote router: own requests, answers read and judged here (contract 04 §1.12, §4.3).
 
-use super::{Fault, Sender, queue};
+use super::{Fault, Sender, history::later, queue};
 use crate::App;
 use bailiwick_alerting::{
     AlertState, AlertsQuery, ListedAlert, ListedSilence, Nanos, PostedAlert, PostedSilence, Reject,
@@ -22,11 +22,14 @@ pub(super) async fn push(
     alerts: Vec<PostedAlert>,
 ) -> Result<(), Fault> {
     let body = write_alerts(&alerts);
+    let notes = who.notes(&alerts, now, app.settings.alerting.resolve_timeout);
     match client.put_alerts(who.caller(), body.into()).await.map_err(Fault::from) {
-        Ok(()) => queue::supersede(app, who.tenant, &alerts).await,
-        Err(Fault::UnknownTenant) => queue::keep(app, who.tenant, now, alerts).await,
-        Err(fault) => Err(fault),
+        Ok(()) => queue::supersede(app, who.tenant, &alerts).await?,
+        Err(Fault::UnknownTenant) => queue::keep(app, who.tenant, now, alerts).await?,
+        Err(fault) => return Err(fault),
     }
+    later::note(app, notes);
+    Ok(())
 }
 
 /// The alerts the router names, with a complete status, and the silences that were needed for that.

@@ -1,4 +1,4 @@
-//! Retention (contract 03 §10): the first run five minutes after the start, then one each hour, by one process of all.
+//! Retention (contract 03 §10, 04 §3): the first run five minutes after the start, then one each hour, by one process of all.
 //! Everything goes in small transactions between which documents are taken and processed as ever; a run that is cut off
 //! is simply done again.
 
@@ -33,6 +33,10 @@ pub struct Figures {
     pub alerts_removed: u64,
     /// Documents removed 30 days after they were put aside.
     pub quarantined: u64,
+    /// Resolved alerts removed from the history.
+    pub history: u64,
+    /// Records of what people did about alerts removed.
+    pub activity: u64,
 }
 
 /// Starts the runs on the application's tracker.
@@ -59,6 +63,7 @@ pub async fn dry_run(app: &App) -> Result<Figures> {
     let mut pass = Pass::new(app, Way::Count)?;
     pass.thin_all().await?;
     pass.sweep().await?;
+    pass.purge_history().await?;
     Ok(pass.figures)
 }
 
@@ -99,9 +104,18 @@ async fn under_lease(app: &App, since: Option<Ts>) -> Result<Option<Figures>> {
     leases::release(&app.db, LEASE, app.instance()).await?;
     let figures = outcome?;
     if let Some(figures) = &figures {
-        let Figures { records, alerts_ended, alerts_removed, quarantined } = *figures;
+        let Figures { records, alerts_ended, alerts_removed, quarantined, history, activity } = *figures;
         let millis = started.elapsed().as_millis();
-        tracing::info!(records, alerts_ended, alerts_removed, quarantined, millis, "retention");
+        tracing::info!(
+            records,
+            alerts_ended,
+            alerts_removed,
+            quarantined,
+            history,
+            activity,
+            millis,
+            "retention"
+        );
     }
     Ok(figures)
 }
@@ -113,7 +127,7 @@ async fn work(app: &App, since: Option<Ts>) -> Result<Option<Figures>> {
         Some(since) => pass.thin_since(Tiers::at(since)?).await?,
         None => pass.thin_all().await?,
     };
-    if !is_whole || !pass.sweep().await? {
+    if !is_whole || !pass.sweep().await? || !pass.purge_history().await? {
         return Ok(None);
     }
     let mut tx = app.db.begin_relaxed().await?;

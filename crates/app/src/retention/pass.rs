@@ -6,7 +6,7 @@ use super::{
 };
 use crate::App;
 use bailiwick_domain::{Result, SystemId, Ts};
-use bailiwick_store::inventory::retention;
+use bailiwick_store::{alert_handling, history::keep, inventory::retention};
 use std::{collections::BTreeSet, time::Duration};
 use uuid::Uuid;
 
@@ -18,6 +18,8 @@ const READ: usize = 256;
 const RECORDS: usize = 128;
 /// Rows of other kinds that are removed by one transaction.
 const ROWS: i64 = 500;
+/// Rows of the alert history that are removed by one transaction.
+const HISTORY_ROWS: i64 = 1000;
 /// Alerts end at that age, are forgotten that long after their end, and so are documents put aside.
 const THIRTY_DAYS: Duration = Duration::from_secs(30 * 24 * 3600);
 
@@ -157,6 +159,32 @@ impl<'a> Pass<'a> {
             self.figures.alerts_removed += removed;
             self.figures.quarantined += quarantined;
             if ended + removed + quarantined == 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The alert history and what people did about alerts; false when cut off.
+    pub(super) async fn purge_history(&mut self) -> Result<bool> {
+        let db = &self.app.db;
+        let limit = self.now.minus(self.app.settings.alerting.history_retention);
+        if self.way == Way::Count {
+            self.figures.history = keep::count_old(db, limit).await?;
+            self.figures.activity = alert_handling::count_old(db, limit).await?;
+            return Ok(true);
+        }
+        while self.goes_on().await? {
+            let history = keep::purge(db, limit, HISTORY_ROWS).await?;
+            let mut tx = db.begin_relaxed().await?;
+            let activity = alert_handling::purge(&mut tx, limit, HISTORY_ROWS).await?;
+            if history + activity == 0 {
+                keep::forget_names(&mut tx, limit).await?;
+            }
+            tx.commit().await?;
+            self.figures.history += history;
+            self.figures.activity += activity;
+            if history + activity == 0 {
                 return Ok(true);
             }
         }

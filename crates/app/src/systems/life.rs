@@ -61,7 +61,7 @@ pub async fn destroy(app: &App, caller: &Caller, ctx: &RequestContext, id: Optio
     // An own mark wins over an inherited one, which names its organization.
     let own = step.before.deleted.at.filter(|_| step.before.deleted.by.is_none());
     backups::bury_system(app, &mut step.tx, step.target.id()).await?;
-    life::destroy(&mut step.tx, &step.target, &step.before, own.is_none()).await?;
+    life::destroy(&mut step.tx, &step.target, &step.before, own.is_none(), step.now).await?;
     step.finish(caller, ctx, "system.destroy").await?;
     app.backups.wake();
     Ok(())

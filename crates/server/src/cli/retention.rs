@@ -17,6 +17,8 @@ pub async fn run(app: &App, args: RetentionArgs) -> Result<(), String> {
         (figures.alerts_ended, "inventory alerts", "ended"),
         (figures.alerts_removed, "inventory alerts", "removed"),
         (figures.quarantined, "documents put aside", "removed"),
+        (figures.history, "resolved alerts", "removed"),
+        (figures.activity, "records of what people did about alerts", "removed"),
     ] {
         print(&format!("{count} {what} {would}{done}\n"));
     }

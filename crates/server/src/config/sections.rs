@@ -105,6 +105,9 @@ section! {
     resolve_timeout: Duration = "6h";
     /// How long an expired silence is kept by the embedded router.
     silence_retention: Duration = "120h";
+    /// How long resolved alerts stay in the history, and what people did about alerts stays in its record. Six months
+    /// have 184 days at most.
+    history_retention: Duration = "184d";
     /// Alertmanager version told to clients, which choose features by it.
     reported_version: Word = "0.34.0";
     /// Label `managed_by` of alerts the service raises itself.

@@ -4,6 +4,7 @@
 use crate::{
     StoreError, Tx,
     applications::counts::{settle, tally},
+    history::{hold, keep::close_system},
     sql::Q,
 };
 use bailiwick_domain::{OrgId, System, SystemId, Ts};
@@ -52,14 +53,18 @@ pub async fn set_deleted(
     settle(tx, target.id(), applications).await
 }
 
-/// Removes the system and everything that is only about it. `is_counted`: it was not deleted on its own.
+/// Removes the system and everything that is only about it. Its alert history stays; what fires in there ends.
+/// `is_counted`: it was not deleted on its own.
 pub async fn destroy(
     tx: &mut Tx,
     target: &Granted<SystemId>,
     system: &System,
     is_counted: bool,
+    now: Ts,
 ) -> Result<(), StoreError> {
     let home = system.organization.id;
+    hold(tx, [home]).await?;
+    close_system(tx, home, &system.system_key, now).await?;
     let applications = tally(tx, target.id()).await?;
     for statement in [DESTROY_ALERTS, DESTROY_SILENCES] {
         Q::new(statement).bind(home).bind(&system.system_key).run(tx).await?;

@@ -1,0 +1,182 @@
+//! The history of alerts (contract 04 §3): noted for every alert that is taken in, whoever sent it.
+//!
+//! The rules are those of `alerting::history`. With the embedded router the rows are written in the transaction of the
+//! router's own state; with a remote one after the answer ([`later`]). What nobody ends ends by itself ([`sweep`]).
+
+pub(super) mod later;
+pub(super) mod sweep;
+
+use super::Sender;
+use bailiwick_alerting::{
+    Labels, Nanos, PostedAlert,
+    history::{Heard, Kept, Occurrence, Occurrences, Status, What, summary},
+};
+use bailiwick_domain::{OrgId, Ts};
+use bailiwick_store::{
+    StoreError, Tx, alert_handling,
+    history::{self, AlertKey, Held, Stored, Texts, Write},
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What was heard of one alert.
+#[derive(Clone, Debug)]
+pub(super) struct Note {
+    pub(super) tenant: OrgId,
+    pub(super) system_key: String,
+    pub(super) fingerprint: String,
+    pub(super) labels: Labels,
+    pub(super) heard: Heard,
+}
+
+/// Who posted an alert.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// A system.
+    System,
+    /// The service itself. The start of what it resolves is made up, so it only ends what is open.
+    Service,
+}
+
+impl Note {
+    /// Of an alert that is taken in now and fires `until` then unless it is over.
+    pub(super) fn of(
+        (tenant, system_key): (OrgId, &str),
+        alert: &PostedAlert,
+        now: Nanos,
+        until: Nanos,
+        origin: Origin,
+    ) -> Note {
+        let start = alert.starts_at.map(Nanos::to_ts);
+        let what = match alert.ends_at {
+            Some(end) if end <= now => {
+                What::Resolved { start: start.filter(|_| origin == Origin::System), end: end.to_ts() }
+            }
+            _ => What::Firing { start, until: until.to_ts() },
+        };
+        Note {
+            tenant,
+            system_key: system_key.to_owned(),
+            fingerprint: alert.fingerprint().to_string(),
+            labels: alert.labels.clone(),
+            heard: Heard { at: now.to_ts(), what, annotations: alert.annotations.clone() },
+        }
+    }
+
+    fn key(&self) -> AlertKey {
+        (self.tenant, self.fingerprint.clone())
+    }
+
+    /// About how many bytes it holds.
+    fn weight(&self) -> usize {
+        const REST: usize = 256;
+        self.labels.size() + self.heard.annotations.size() + REST
+    }
+}
+
+impl Sender<'_> {
+    /// Notes of a push that a remote router has taken.
+    pub(super) fn notes(
+        &self,
+        alerts: &[PostedAlert],
+        now: Nanos,
+        resolve_timeout: std::time::Duration,
+    ) -> Vec<Note> {
+        let whose = (self.tenant, self.key());
+        let until = |alert: &PostedAlert| alert.span(now, resolve_timeout).1;
+        alerts.iter().map(|alert| Note::of(whose, alert, now, until(alert), Origin::System)).collect()
+    }
+}
+
+/// Writes what was heard, in order, of alerts of held organizations. What is about a system that has left the tenant
+/// meanwhile is not written: its history is elsewhere.
+pub(super) async fn write(tx: &mut Tx, held: &Held, mut notes: Vec<Note>) -> Result<(), StoreError> {
+    let systems: BTreeSet<String> = notes.iter().map(|note| note.system_key.clone()).collect();
+    let homes = history::homes(tx, &systems).await?;
+    notes.retain(|note| homes.get(&note.system_key) == Some(&note.tenant));
+    let Some(now) = notes.iter().map(|note| note.heard.at).max() else { return Ok(()) };
+    let mut alerts: BTreeMap<AlertKey, (Vec<Stored>, Vec<Note>)> = BTreeMap::new();
+    for note in notes {
+        alerts.entry(note.key()).or_default().1.push(note);
+    }
+    let keys: Vec<AlertKey> = alerts.keys().cloned().collect();
+    for stored in history::open_rows(tx, &keys).await? {
+        if let Some(alert) = alerts.get_mut(&stored.key) {
+            alert.0.push(stored);
+        }
+    }
+    let started: Vec<(AlertKey, Ts, Ts)> = alerts
+        .iter()
+        .filter(|(_, (open, notes))| !only_refreshes(open, notes))
+        .flat_map(|(key, (_, notes))| {
+            let ranges = notes.iter().filter_map(|note| note.heard.start_range());
+            ranges.map(|(from, before)| (key.clone(), from, before))
+        })
+        .collect();
+    for stored in history::rows_started(tx, &started).await? {
+        if let Some(alert) = alerts.get_mut(&stored.key) {
+            alert.0.push(stored);
+        }
+    }
+    let (mut rows, mut over) = (Vec::new(), Vec::new());
+    for (key, (stored, notes)) in alerts {
+        let mut occurrences = Occurrences::new(stored.iter().map(occurrence));
+        let labels = notes.last().map(|note| note.labels.clone()).unwrap_or_default();
+        let system_key = notes.last().map(|note| note.system_key.clone()).unwrap_or_default();
+        notes.into_iter().for_each(|note| occurrences.apply(note.heard));
+        if occurrences.is_over() {
+            over.push(key.clone());
+        }
+        let row = |kept: Kept| row(&key, &system_key, &labels, &stored, kept);
+        rows.extend(occurrences.into_changed().map(row));
+    }
+    history::write(tx, held, rows).await?;
+    alert_handling::end(tx, &over, now).await
+}
+
+/// Whether the open row is all that this can be about, as it mostly is.
+fn only_refreshes(open: &[Stored], notes: &[Note]) -> bool {
+    let refreshes = |row: &Stored, note: &Note| match note.heard.what {
+        What::Firing { start, .. } => start.is_none_or(|start| start >= row.starts_at),
+        _ => false,
+    };
+    open.first().is_some_and(|row| notes.iter().all(|note| refreshes(row, note)))
+}
+
+fn occurrence(stored: &Stored) -> Occurrence {
+    Occurrence {
+        id: Some(stored.id),
+        status: if stored.is_open { Status::Firing } else { Status::Resolved },
+        starts_at: stored.starts_at,
+        ends_at: stored.ends_at,
+        expires_at: stored.expires_at,
+        receiver: stored.receiver.clone(),
+        created_at: stored.created_at,
+    }
+}
+
+fn row(key: &AlertKey, system_key: &str, labels: &Labels, stored: &[Stored], kept: Kept) -> Write {
+    let text = |labels: &Labels| {
+        let mut out = String::with_capacity(labels.size() + 64);
+        labels.write(&mut out);
+        out
+    };
+    let texts = |annotations: &Labels| Texts {
+        summary: summary(annotations).map(str::to_owned),
+        annotations: text(annotations),
+    };
+    Write {
+        stored: kept.row.id.and_then(|id| stored.iter().find(|s| s.id == id)).cloned(),
+        key: key.clone(),
+        system_key: system_key.to_owned(),
+        alertname: labels.value("alertname").to_owned(),
+        severity: labels.get("severity").filter(|s| !s.is_empty()).map(str::to_owned),
+        is_open: kept.row.status == Status::Firing,
+        starts_at: kept.row.starts_at,
+        ends_at: kept.row.ends_at,
+        expires_at: kept.row.expires_at,
+        receiver: kept.row.receiver,
+        created_at: kept.row.created_at,
+        labels: text(labels),
+        texts: kept.annotations.as_ref().map(texts),
+    }
+}

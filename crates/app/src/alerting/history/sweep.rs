@@ -1,0 +1,66 @@
+//! Alerts that nobody refreshes end by themselves: looked for every minute by one process of all (contract 04 §3).
+
+use crate::App;
+use bailiwick_alerting::Nanos;
+use bailiwick_store::{
+    StoreError,
+    history::keep::{self, Spared},
+    leases,
+};
+use std::time::Duration;
+
+/// Name of the lease.
+const LEASE: &str = "alert history";
+/// Between two looks.
+const EVERY: Duration = Duration::from_secs(60);
+/// A process that has died is replaced after that time.
+const LEASE_TIME: Duration = Duration::from_secs(180);
+/// Rows that end in one transaction.
+const ROWS: i64 = 500;
+
+/// Starts the looks on the application's tracker.
+pub(in super::super) fn start(app: &App) {
+    let (app, stop) = (app.clone(), app.stop.clone());
+    let tracker = app.tasks.clone();
+    tracker.spawn(async move {
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(EVERY) => {}
+                () = stop.cancelled() => break,
+            }
+            if let Err(e) = sweep(&app).await {
+                tracing::warn!(error = %e, "expired alerts are looked for again");
+            }
+        }
+        // Another process need not wait for the end of the lease.
+        if let Err(e) = leases::release(&app.db, LEASE, app.instance()).await {
+            tracing::debug!(error = %e, "the lease of the alert history ends by itself");
+        }
+    });
+}
+
+/// Ends the open rows whose time has passed; how many. None when another process looks.
+///
+/// # Errors
+/// The database's.
+pub async fn sweep(app: &App) -> Result<Option<u64>, StoreError> {
+    let mut ended = 0;
+    loop {
+        let now = app.now();
+        if !leases::take(&app.db, LEASE, app.instance(), now, now.plus(LEASE_TIME)).await? {
+            return Ok(None);
+        }
+        let n = keep::sweep(&app.db, now, spared(app), ROWS).await?;
+        ended += n;
+        if n == 0 || app.stop.is_cancelled() {
+            return Ok(Some(ended));
+        }
+    }
+}
+
+/// After an outage the embedded router gives senders time to refresh what ended meanwhile (contract 04 §5.3).
+pub(in super::super) fn spared(app: &App) -> Spared {
+    let outage = app.alerting().outage.get()?;
+    let (from, to) = outage.spares(Nanos::from_ts(app.now()))?;
+    Some((from.to_ts(), to.to_ts()))
+}

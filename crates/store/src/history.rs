@@ -1,0 +1,397 @@
+//! Alert history (contract 04 §3): what is read before rows are written, and writing them with the figures that follow.
+//!
+//! Whoever writes rows of an organization [`hold`]s it first, so writers of the same rows come one after the other and
+//! `alert_history_days` and `alert_totals.history` say what counting the resolved rows would.
+
+pub mod keep;
+
+use crate::{
+    StoreError, Tx,
+    router::lock_tenants,
+    sql::{Column, Q, ROWS, push_rows},
+    time::TsCodec,
+};
+use bailiwick_domain::{OrgId, Ts};
+use bailiwick_policy::Path;
+use sqlx::FromRow;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use uuid::Uuid;
+
+/// Characters of a name that is offered as a filter: it is part of a key.
+const NAME_CHARS: usize = 200;
+
+/// Organizations whose history this transaction may write.
+#[derive(Debug)]
+pub struct Held(HashMap<OrgId, Path>);
+
+impl Held {
+    /// Whether the organization is there.
+    pub fn contains(&self, organization: OrgId) -> bool {
+        self.0.contains_key(&organization)
+    }
+}
+
+/// Makes others who would write alerts, silences or history of these organizations wait for the end of the transaction,
+/// and keeps the organizations from being destroyed meanwhile. Those that are gone are left out. To be called once,
+/// before any of these rows is written.
+pub async fn hold(tx: &mut Tx, organizations: impl IntoIterator<Item = OrgId>) -> Result<Held, StoreError> {
+    let ids: BTreeSet<OrgId> = organizations.into_iter().collect();
+    let ids: Vec<OrgId> = ids.into_iter().collect();
+    lock_tenants(tx, &ids).await?;
+    let mut held = HashMap::with_capacity(ids.len());
+    for chunk in ids.chunks(ROWS) {
+        let mut q = Q::new("SELECT o.id, o.p2, o.p3 FROM organizations o WHERE o.id IN (");
+        q.list(chunk.iter().copied()).push(") ORDER BY o.id [[FOR KEY SHARE||]]");
+        let rows: Vec<(Uuid, Uuid, Uuid)> = q.all(&mut *tx).await?;
+        held.extend(
+            rows.into_iter()
+                .map(|(id, p2, p3)| (OrgId(id), Path { id: OrgId(id), p2: OrgId(p2), p3: OrgId(p3) })),
+        );
+    }
+    Ok(Held(held))
+}
+
+/// The present organizations of systems by their keys.
+pub async fn homes(tx: &mut Tx, keys: &BTreeSet<String>) -> Result<HashMap<String, OrgId>, StoreError> {
+    let keys: Vec<&String> = keys.iter().collect();
+    let mut homes = HashMap::with_capacity(keys.len());
+    for chunk in keys.chunks(ROWS) {
+        let mut q = Q::new("SELECT s.system_key, s.organization_id FROM systems s WHERE s.system_key IN (");
+        q.list(chunk.iter().copied()).push(")");
+        let rows: Vec<(String, Uuid)> = q.all(&mut *tx).await?;
+        homes.extend(rows.into_iter().map(|(key, organization)| (key, OrgId(organization))));
+    }
+    Ok(homes)
+}
+
+/// An alert: its tenant and fingerprint.
+pub type AlertKey = (OrgId, String);
+
+/// A stored row without its texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Number.
+    pub id: i64,
+    /// Which alert.
+    pub key: AlertKey,
+    /// Whether it fires.
+    pub is_open: bool,
+    /// Start.
+    pub starts_at: Ts,
+    /// End.
+    pub ends_at: Option<Ts>,
+    /// When an open row ends by itself.
+    pub expires_at: Option<Ts>,
+    /// Who was notified.
+    pub receiver: Option<String>,
+    /// When it was made or resolved.
+    pub created_at: Ts,
+}
+
+#[derive(FromRow)]
+struct StoredRow {
+    id: i64,
+    organization_id: Uuid,
+    fingerprint: String,
+    status: String,
+    starts_at: TsCodec,
+    ends_at: Option<TsCodec>,
+    expires_at: Option<TsCodec>,
+    receiver: Option<String>,
+    created_at: TsCodec,
+}
+
+impl From<StoredRow> for Stored {
+    fn from(r: StoredRow) -> Stored {
+        Stored {
+            id: r.id,
+            key: (OrgId(r.organization_id), r.fingerprint),
+            is_open: r.status == "firing",
+            starts_at: r.starts_at.0,
+            ends_at: r.ends_at.map(Ts::from),
+            expires_at: r.expires_at.map(Ts::from),
+            receiver: r.receiver,
+            created_at: r.created_at.0,
+        }
+    }
+}
+
+const STORED: &str = "SELECT h.id, h.organization_id, h.fingerprint, h.status, h.starts_at, h.ends_at, \
+     h.expires_at, h.receiver, h.created_at FROM ";
+
+/// The open rows of these alerts.
+pub async fn open_rows(tx: &mut Tx, alerts: &[AlertKey]) -> Result<Vec<Stored>, StoreError> {
+    let mut found: Vec<StoredRow> = Vec::new();
+    for chunk in alerts.chunks(ROWS) {
+        let mut q = Q::new(STORED);
+        push_rows(&mut q, tx.is_postgres(), key_columns(chunk.iter()));
+        q.push(
+            " [[JOIN||CROSS JOIN]] alert_history h ON h.organization_id = v.o AND h.fingerprint = v.f \
+             AND h.status = 'firing'",
+        );
+        found.extend(q.all::<StoredRow>(&mut *tx).await?);
+    }
+    Ok(found.into_iter().map(Stored::from).collect())
+}
+
+/// The rows of these alerts that begin at the first time or later and before the second.
+pub async fn rows_started(tx: &mut Tx, alerts: &[(AlertKey, Ts, Ts)]) -> Result<Vec<Stored>, StoreError> {
+    let mut found: Vec<StoredRow> = Vec::new();
+    for chunk in alerts.chunks(ROWS) {
+        let mut columns = key_columns(chunk.iter().map(|(key, ..)| key));
+        columns.push(("from_at", Column::times(chunk.iter().map(|a| a.1))));
+        columns.push(("before_at", Column::times(chunk.iter().map(|a| a.2))));
+        let mut q = Q::new(STORED);
+        push_rows(&mut q, tx.is_postgres(), columns);
+        q.push(
+            " [[JOIN||CROSS JOIN]] alert_history h ON h.organization_id = v.o AND h.fingerprint = v.f \
+             AND h.starts_at >= v.from_at AND h.starts_at < v.before_at",
+        );
+        found.extend(q.all::<StoredRow>(&mut *tx).await?);
+    }
+    Ok(found.into_iter().map(Stored::from).collect())
+}
+
+pub(crate) fn key_columns<'a>(
+    keys: impl Iterator<Item = &'a AlertKey> + Clone,
+) -> Vec<(&'static str, Column)> {
+    vec![
+        ("o", Column::Ids(keys.clone().map(|(o, _)| o.0).collect())),
+        ("f", Column::texts(keys.map(|(_, f)| f.as_str()))),
+    ]
+}
+
+/// A row as it becomes.
+#[derive(Clone, Debug)]
+pub struct Write {
+    /// As it was stored; none = a new row.
+    pub stored: Option<Stored>,
+    /// Which alert.
+    pub key: AlertKey,
+    /// Whose alert.
+    pub system_key: String,
+    /// Name of the alert, maybe empty.
+    pub alertname: String,
+    /// Severity, if it has one.
+    pub severity: Option<String>,
+    /// Whether it fires.
+    pub is_open: bool,
+    /// Start.
+    pub starts_at: Ts,
+    /// End.
+    pub ends_at: Option<Ts>,
+    /// When an open row ends by itself.
+    pub expires_at: Option<Ts>,
+    /// Who was notified.
+    pub receiver: Option<String>,
+    /// When it was made or resolved.
+    pub created_at: Ts,
+    /// Labels as JSON.
+    pub labels: String,
+    /// New texts; none keeps the stored ones.
+    pub texts: Option<Texts>,
+}
+
+/// Texts of an alert.
+#[derive(Clone, Debug)]
+pub struct Texts {
+    /// The one that lists show.
+    pub summary: Option<String>,
+    /// Annotations as JSON.
+    pub annotations: String,
+}
+
+/// Writes rows of held organizations with the figures that follow; rows of others are left out.
+pub async fn write(tx: &mut Tx, held: &Held, rows: Vec<Write>) -> Result<(), StoreError> {
+    let rows: Vec<Write> = rows.into_iter().filter(|row| held.contains(row.key.0)).collect();
+    let (old, new): (Vec<&Write>, Vec<&Write>) = rows.iter().partition(|row| row.stored.is_some());
+    // What is over gives its place to what begins.
+    for chunk in old.chunks(ROWS) {
+        update(tx, chunk).await?;
+    }
+    for chunk in new.chunks(ROWS) {
+        insert(tx, held, chunk).await?;
+    }
+    let begun = rows.iter().filter(|row| row.stored.as_ref().is_none_or(|s| !s.is_open));
+    note_names(tx, begun).await?;
+    let mut counts = Counts::default();
+    for row in &rows {
+        if let Some(stored) = row.stored.as_ref().filter(|s| !s.is_open) {
+            counts.add(row.key.0, stored.created_at, -1);
+        }
+        if !row.is_open {
+            counts.add(row.key.0, row.created_at, 1);
+        }
+    }
+    counts.keep(tx).await
+}
+
+async fn update(tx: &mut Tx, rows: &[&Write]) -> Result<(), StoreError> {
+    let each = || rows.iter();
+    let texts = |pick: fn(&Texts) -> Option<String>| {
+        Column::Texts(each().map(|r| r.texts.as_ref().and_then(pick)).collect())
+    };
+    let columns = vec![
+        ("id", Column::Ints(each().filter_map(|r| r.stored.as_ref()).map(|s| s.id).collect())),
+        ("status", Column::texts(each().map(|r| word(r.is_open)))),
+        ("starts_at", Column::times(each().map(|r| r.starts_at))),
+        ("ends_at", Column::Times(each().map(|r| r.ends_at).collect())),
+        ("expires_at", Column::Times(each().map(|r| r.expires_at).collect())),
+        ("receiver", Column::Texts(each().map(|r| r.receiver.clone()).collect())),
+        ("created_at", Column::times(each().map(|r| r.created_at))),
+        ("summary", texts(|t| t.summary.clone())),
+        ("annotations", texts(|t| Some(t.annotations.clone()))),
+    ];
+    let mut q = Q::new(
+        "UPDATE alert_history AS h SET status = v.status, starts_at = v.starts_at, ends_at = v.ends_at, \
+         expires_at = v.expires_at, receiver = v.receiver, created_at = v.created_at, \
+         summary = CASE WHEN v.annotations IS NULL THEN h.summary ELSE v.summary END, \
+         annotations = COALESCE([[CAST(v.annotations AS jsonb)||v.annotations]], h.annotations) FROM ",
+    );
+    push_rows(&mut q, tx.is_postgres(), columns);
+    q.push(" WHERE h.id = v.id");
+    q.run(tx).await?;
+    Ok(())
+}
+
+async fn insert(tx: &mut Tx, held: &Held, rows: &[&Write]) -> Result<(), StoreError> {
+    let each = || rows.iter();
+    let path = |pick: fn(&Path) -> OrgId| {
+        Column::Ids(each().filter_map(|r| held.0.get(&r.key.0)).map(|p| pick(p).0).collect())
+    };
+    let texts = |pick: fn(&Texts) -> Option<String>| {
+        Column::Texts(each().map(|r| r.texts.as_ref().and_then(pick)).collect())
+    };
+    let columns = vec![
+        ("o", path(|p| p.id)),
+        ("p2", path(|p| p.p2)),
+        ("p3", path(|p| p.p3)),
+        ("system_key", Column::texts(each().map(|r| r.system_key.as_str()))),
+        ("alertname", Column::texts(each().map(|r| r.alertname.as_str()))),
+        ("severity", Column::Texts(each().map(|r| r.severity.clone()).collect())),
+        ("status", Column::texts(each().map(|r| word(r.is_open)))),
+        ("fingerprint", Column::texts(each().map(|r| r.key.1.as_str()))),
+        ("starts_at", Column::times(each().map(|r| r.starts_at))),
+        ("ends_at", Column::Times(each().map(|r| r.ends_at).collect())),
+        ("expires_at", Column::Times(each().map(|r| r.expires_at).collect())),
+        ("summary", texts(|t| t.summary.clone())),
+        ("labels", Column::texts(each().map(|r| r.labels.as_str()))),
+        ("annotations", texts(|t| Some(t.annotations.clone()))),
+        ("receiver", Column::Texts(each().map(|r| r.receiver.clone()).collect())),
+        ("created_at", Column::times(each().map(|r| r.created_at))),
+    ];
+    let mut q = Q::new(
+        "INSERT INTO alert_history (organization_id, p2, p3, system_key, alertname, severity, status, fingerprint, \
+         starts_at, ends_at, expires_at, summary, labels, annotations, receiver, created_at) \
+         SELECT v.o, v.p2, v.p3, v.system_key, v.alertname, v.severity, v.status, v.fingerprint, v.starts_at, \
+         v.ends_at, v.expires_at, v.summary, [[CAST(v.labels AS jsonb)||v.labels]], \
+         COALESCE([[CAST(v.annotations AS jsonb)||v.annotations]], '{}'), v.receiver, v.created_at FROM ",
+    );
+    push_rows(&mut q, tx.is_postgres(), columns);
+    q.run(tx).await?;
+    Ok(())
+}
+
+pub(crate) const fn word(is_open: bool) -> &'static str {
+    if is_open { "firing" } else { "resolved" }
+}
+
+async fn note_names<'a>(tx: &mut Tx, rows: impl Iterator<Item = &'a Write>) -> Result<(), StoreError> {
+    let mut names: BTreeMap<(OrgId, String), (Option<String>, Ts)> = BTreeMap::new();
+    for row in rows.filter(|row| !row.alertname.is_empty()) {
+        let name: String = row.alertname.chars().take(NAME_CHARS).collect();
+        names.insert((row.key.0, name), (row.severity.clone(), row.created_at));
+    }
+    let names: Vec<_> = names.into_iter().collect();
+    for chunk in names.chunks(ROWS) {
+        let columns = vec![
+            ("o", Column::Ids(chunk.iter().map(|(key, _)| key.0.0).collect())),
+            ("name", Column::texts(chunk.iter().map(|(key, _)| key.1.as_str()))),
+            ("severity", Column::Texts(chunk.iter().map(|(_, (severity, _))| severity.clone()).collect())),
+            ("seen_at", Column::times(chunk.iter().map(|(_, (_, at))| *at))),
+        ];
+        let mut q = Q::new(
+            "INSERT INTO alert_names (organization_id, alertname, severity, seen_at) \
+             SELECT v.o, v.name, v.severity, v.seen_at FROM ",
+        );
+        push_rows(&mut q, tx.is_postgres(), columns);
+        q.push(
+            " WHERE 1 = 1 ON CONFLICT (organization_id, alertname) DO UPDATE SET severity = excluded.severity, \
+             seen_at = excluded.seen_at WHERE excluded.seen_at >= alert_names.seen_at",
+        );
+        q.run(&mut *tx).await?;
+    }
+    Ok(())
+}
+
+/// By how much the numbers of resolved rows change.
+#[derive(Debug, Default)]
+pub(crate) struct Counts(BTreeMap<(OrgId, i64), i64>);
+
+impl Counts {
+    /// `n` more rows of an organization that were resolved at that time.
+    pub(crate) fn add(&mut self, organization: OrgId, created_at: Ts, n: i64) {
+        const DAY: i64 = 86_400;
+        *self.0.entry((organization, created_at.secs().div_euclid(DAY))).or_default() += n;
+    }
+
+    /// Brings the figures up to date; last in a transaction.
+    pub(crate) async fn keep(mut self, tx: &mut Tx) -> Result<(), StoreError> {
+        self.0.retain(|_, n| *n != 0);
+        let mut totals: BTreeMap<OrgId, i64> = BTreeMap::new();
+        for ((organization, _), n) in &self.0 {
+            *totals.entry(*organization).or_default() += n;
+        }
+        let days: Vec<((OrgId, i64), i64)> = self.0.into_iter().collect();
+        for chunk in days.chunks(ROWS) {
+            let columns = vec![
+                ("o", Column::Ids(chunk.iter().map(|((o, _), _)| o.0).collect())),
+                ("day", Column::Ints(chunk.iter().map(|((_, day), _)| *day).collect())),
+                ("n", Column::Ints(chunk.iter().map(|(_, n)| *n).collect())),
+            ];
+            let mut q = Q::new(
+                "INSERT INTO alert_history_days (organization_id, day, resolved) SELECT v.o, v.day, v.n FROM ",
+            );
+            push_rows(&mut q, tx.is_postgres(), columns);
+            q.push(
+                " WHERE 1 = 1 ON CONFLICT (organization_id, day) DO UPDATE SET \
+                 resolved = alert_history_days.resolved + excluded.resolved",
+            );
+            q.run(&mut *tx).await?;
+        }
+        drop_empty_days(tx, &days).await?;
+        let totals: Vec<(OrgId, i64)> = totals.into_iter().filter(|(_, n)| *n != 0).collect();
+        for chunk in totals.chunks(ROWS) {
+            let columns = vec![
+                ("o", Column::Ids(chunk.iter().map(|(o, _)| o.0).collect())),
+                ("n", Column::Ints(chunk.iter().map(|(_, n)| *n).collect())),
+            ];
+            let mut q = Q::new("INSERT INTO alert_totals (organization_id, history) SELECT v.o, v.n FROM ");
+            push_rows(&mut q, tx.is_postgres(), columns);
+            q.push(
+                " WHERE 1 = 1 ON CONFLICT (organization_id) DO UPDATE SET \
+                 history = alert_totals.history + excluded.history",
+            );
+            q.run(&mut *tx).await?;
+        }
+        Ok(())
+    }
+}
+
+/// A day without rows has no figure.
+async fn drop_empty_days(tx: &mut Tx, changes: &[((OrgId, i64), i64)]) -> Result<(), StoreError> {
+    let fewer: Vec<(OrgId, i64)> = changes.iter().filter(|(_, n)| *n < 0).map(|(key, _)| *key).collect();
+    for chunk in fewer.chunks(ROWS) {
+        let columns = vec![
+            ("o", Column::Ids(chunk.iter().map(|(o, _)| o.0).collect())),
+            ("day", Column::Ints(chunk.iter().map(|(_, day)| *day).collect())),
+        ];
+        let mut q = Q::new(
+            "DELETE FROM alert_history_days WHERE resolved = 0 AND (organization_id, day) IN (SELECT v.o, v.day FROM ",
+        );
+        push_rows(&mut q, tx.is_postgres(), columns);
+        q.push(")");
+        q.run(&mut *tx).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,322 @@
+//! What ends or removes history without anybody saying so (contract 04 §3; 03 §10), and the figures that follow it.
+
+use super::{
+    events::{assign_all, assigned},
+    *,
+};
+use bailiwick_app::retention;
+use bailiwick_store::history::keep;
+use bailiwick_testkit::{Engine, seed::Tree};
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+async fn sweep(t: &Test) -> Option<u64> {
+    alerting::sweep_history(&t.app).await.unwrap()
+}
+
+api_test!(alerts_that_nobody_refreshes_end_at_their_time, |t| async move {
+    let tree = t.tree().await;
+    let c = Client { test: &t, system: t.system(tree.customer).await };
+    c.push(
+        &json!([{"labels": {"alertname": "A"}, "endsAt": at(300)}, {"labels": {"alertname": "B"}}])
+            .to_string(),
+    )
+    .await
+    .expect(200);
+    assign_all(&t, tree.customer).await;
+    t.advance(5 * MINUTE);
+    assert_eq!(sweep(&t).await, Some(0), "it may end at this very moment, and is not over before");
+    t.advance(Duration::from_micros(1));
+    assert_eq!(sweep(&t).await, Some(1));
+    let swept = "A - resolved from 0 to 300 until - at 300";
+    let mut found = rows(&t).await;
+    found.sort();
+    assert_eq!(found, [swept, "B - firing from 0 to - until 21600 at 0"]);
+    assert_eq!((assigned(&t).await, figures(&t, tree.customer).await), (1, [1; 3]));
+    assert_eq!(sweep(&t).await, Some(0));
+});
+
+api_test!(many_alerts_end_in_several_transactions, |settings| generous(settings), |t| async move {
+    let tree = t.tree().await;
+    let c = Client { test: &t, system: t.system(tree.customer).await };
+    let many: Vec<Value> =
+        (0..900).map(|n| json!({"labels": {"alertname": format!("A{n}")}, "endsAt": at(60)})).collect();
+    c.push(&json!(many).to_string()).await.expect(200);
+    t.advance(2 * MINUTE);
+    assert_eq!(sweep(&t).await, Some(900));
+    assert_eq!(figures(&t, tree.customer).await, [900; 3]);
+});
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_of_several_processes_sweeps() {
+    let t = Test::start(Engine::Postgres, |_| {}).await;
+    let other = t.replica().await;
+    let c = Client::new(&t).await;
+    c.push(&json!([{"labels": {"alertname": "A"}, "endsAt": at(60)}]).to_string()).await.expect(200);
+    t.advance(2 * MINUTE);
+    let (a, b) = tokio::join!(sweep(&t), sweep(&other));
+    assert!(matches!((a, b), (Some(1), None) | (None, Some(1))), "{a:?} {b:?}");
+    // It stays with the one until he is silent for three minutes.
+    let (holder, waiting) = if a.is_some() { (&t, &other) } else { (&other, &t) };
+    t.advance(2 * MINUTE);
+    assert_eq!(sweep(waiting).await, None);
+    assert_eq!(sweep(holder).await, Some(0));
+    t.advance(4 * MINUTE);
+    assert_eq!(sweep(waiting).await, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_an_outage_senders_have_time_to_refresh() {
+    let t = Test::start(Engine::Postgres, |_| {}).await;
+    let c = Client::new(&t).await;
+    let end =
+        |name: &str, end: i64| json!({"labels": {"alertname": name}, "startsAt": at(0), "endsAt": at(end)});
+    c.push(&json!([end("A", 600), end("B", 600), end("C", 60)]).to_string()).await.expect(200);
+    // As a process leaves it that was seen last a minute and a half later.
+    t.advance(Duration::from_secs(90));
+    bailiwick_store::router::note_start(&t.app.db, t.app.now(), MINUTE).await.unwrap();
+    t.advance(20 * MINUTE);
+    let again = t.replica().await;
+    for _ in 0..200 {
+        if again.get("/api/services/mimir/alertmanager/-/ready").send().await.status == 200 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+    assert_eq!(sweep(&again).await, Some(1), "C had ended before");
+    t.advance(2 * MINUTE);
+    c.push(&json!([end("A", 3600)]).to_string()).await.expect(200);
+    t.advance(4 * MINUTE);
+    assert_eq!(sweep(&again).await, Some(1));
+    let expected = [
+        "A - firing from 0 to - until 3600 at 0",
+        "B - resolved from 0 to 600 until - at 1650",
+        "C - resolved from 0 to 60 until - at 1290",
+    ];
+    let mut found = rows(&t).await;
+    found.sort();
+    assert_eq!(found, expected);
+}
+
+/// An alert that fired and was over at once.
+async fn occurrence(c: &Client<'_>, name: &str, at: Ts) {
+    let alert = json!([{"labels": {"alertname": name}, "startsAt": at.rfc3339(0), "endsAt": at.rfc3339(0)}]);
+    c.push(&alert.to_string()).await.expect(200);
+}
+
+api_test!(resolved_alerts_go_after_half_a_year_in_batches, |settings| generous(settings), |t| async move {
+    let tree = t.tree().await;
+    let c = Client { test: &t, system: t.system(tree.customer).await };
+    for chunk in 0..3 {
+        let many: Vec<Value> = (0..500)
+            .map(|n| json!({"labels": {"alertname": format!("A{}", chunk * 500 + n)}, "startsAt": at(-9), "endsAt": at(-1)}))
+            .collect();
+        c.push(&json!(many).to_string()).await.expect(200);
+    }
+    t.advance(DAY);
+    occurrence(&c, "young", t.app.now()).await;
+    c.push(r#"[{"labels":{"alertname":"open"}}]"#).await.expect(200);
+    let mut tx = t.app.db.begin().await.unwrap();
+    let text = "UPDATE alert_history SET expires_at = ? WHERE status = 'firing'";
+    Q::new(text).bind(t.app.now().plus(400 * DAY)).run(&mut tx).await.unwrap();
+    tx.commit().await.unwrap();
+    t.advance(183 * DAY);
+    assert_eq!(retention::dry_run(&t.app).await.unwrap().history, 0, "not before it is older");
+    t.advance(Duration::from_micros(1));
+    assert_eq!(retention::dry_run(&t.app).await.unwrap().history, 1500);
+    assert_eq!(figures(&t, tree.customer).await, [1501; 3], "only counted");
+    assert_eq!(retention::run(&t.app).await.unwrap().unwrap().history, 1500);
+    assert_eq!(figures(&t, tree.customer).await, [1; 3]);
+    let names =
+        rows(&t).await.iter().map(|row| row.split(' ').next().unwrap().to_owned()).collect::<Vec<_>>();
+    assert_eq!(names, ["young", "open"], "what fires stays however old it is");
+    let days = Q::new("SELECT COUNT(*) FROM alert_history_days").count(&t.app.db).await.unwrap();
+    let offered = Q::new("SELECT COUNT(*) FROM alert_names").count(&t.app.db).await.unwrap();
+    assert_eq!((days, offered), (1, 2));
+});
+
+api_test!(a_destroyed_system_leaves_its_history_and_nothing_that_fires, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let c = Client { test: &t, system: t.system(tree.customer).await };
+    let other = Client { test: &t, system: t.system(tree.customer).await };
+    occurrence(&c, "old", t.app.now()).await;
+    for c in [&c, &other] {
+        c.push(r#"[{"labels":{"alertname":"A"}}]"#).await.expect(200);
+    }
+    assign_all(&t, tree.customer).await;
+    t.advance(MINUTE);
+    let path = format!("/api/systems/{}/destroy", c.system.id);
+    t.delete(&path).bearer(&owner.token).send().await.expect(200);
+    let expected = [
+        "old - resolved from 0 to 0 until - at 0",
+        "A - resolved from 0 to 60 until - at 60",
+        "A - firing from 0 to - until 21600 at 0",
+    ];
+    assert_eq!(rows(&t).await, expected);
+    assert_eq!((assigned(&t).await, figures(&t, tree.customer).await), (1, [2; 3]));
+    let path = format!("/api/resellers/{}/destroy", tree.reseller);
+    t.delete(&path).bearer(&owner.token).send().await.expect(200);
+    for table in [
+        "alert_history",
+        "alert_history_days",
+        "alert_names",
+        "alert_totals",
+        "alert_assignments",
+        "alert_activity",
+    ] {
+        let left = Q::new(&format!("SELECT COUNT(*) FROM {table}")).count(&t.app.db).await.unwrap();
+        assert_eq!(left, 0, "{table}");
+    }
+});
+
+/// Moves a system as far as its alerts are concerned.
+async fn move_system(t: &Test, c: &Client<'_>, from: OrgId, to: OrgId) {
+    let place = bailiwick_store::organizations::place(&t.app.db, to).await.unwrap().unwrap().path;
+    let mut tx = t.app.db.begin().await.unwrap();
+    keep::move_system(&mut tx, &c.system.key, from, to, t.app.now()).await.unwrap();
+    let text = "UPDATE systems SET organization_id = ?, p2 = ?, p3 = ? WHERE id = ?";
+    let q = Q::new(text).bind(place.id).bind(place.p2).bind(place.p3);
+    q.bind(c.system.id).run(&mut tx).await.unwrap();
+    tx.bump_auth_epoch().await.unwrap();
+    tx.commit().await.unwrap();
+}
+
+api_test!(the_history_of_a_system_moves_with_it, |t| async move {
+    let tree = t.tree().await;
+    let c = Client { test: &t, system: t.system(tree.customer).await };
+    let stays = Client { test: &t, system: t.system(tree.customer).await };
+    occurrence(&c, "old", t.app.now()).await;
+    occurrence(&stays, "old", t.app.now()).await;
+    for c in [&c, &stays] {
+        c.push(r#"[{"labels":{"alertname":"A"}}]"#).await.expect(200);
+    }
+    assign_all(&t, tree.customer).await;
+    t.advance(2 * DAY);
+    move_system(&t, &c, tree.customer, tree.other_customer).await;
+    let of = async |organization: OrgId| {
+        let text = "SELECT COUNT(*) FROM alert_history h JOIN organizations o ON o.id = h.organization_id \
+             AND o.p2 = h.p2 AND o.p3 = h.p3 WHERE h.organization_id = ? AND h.system_key = ?";
+        let q = Q::new(text).bind(organization).bind(&c.system.key);
+        q.count(&t.app.db).await.unwrap()
+    };
+    assert_eq!((of(tree.customer).await, of(tree.other_customer).await), (0, 2));
+    assert_eq!((figures(&t, tree.customer).await, figures(&t, tree.other_customer).await), ([1; 3], [2; 3]));
+    assert_eq!(assigned(&t).await, 1, "only that of the system that stays");
+    // What is told of it in the old tenant afterwards is not written, in the new one it is.
+    let service = bailiwick_app::links::check(&t.app).await.unwrap();
+    assert_eq!(service.resolved, 0);
+    let before = rows(&t).await.len();
+    c.push(&json!([{"labels": {"alertname": "A"}, "startsAt": at(0)}]).to_string()).await.expect(200);
+    assert_eq!((rows(&t).await.len(), of(tree.other_customer).await), (before + 1, 3));
+    let names =
+        Q::new("SELECT COUNT(*) FROM alert_names WHERE organization_id = ?").bind(tree.other_customer);
+    assert_eq!(names.count(&t.app.db).await.unwrap(), 2);
+    // And back.
+    move_system(&t, &c, tree.other_customer, tree.customer).await;
+    assert_eq!((of(tree.customer).await, of(tree.other_customer).await), (3, 0));
+    assert_eq!((figures(&t, tree.customer).await, figures(&t, tree.other_customer).await), ([4; 3], [0; 3]));
+});
+
+/// A random conversation of two systems; after each step the figures say what counting says.
+async fn walk(t: &Test, tree: &Tree, seed: u64) {
+    let mut seed = seed;
+    let mut next = |n: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % n
+    };
+    let systems = [
+        Client { test: t, system: t.system(tree.customer).await },
+        Client { test: t, system: t.system(tree.customer).await },
+    ];
+    let mut homes = [tree.customer; 2];
+    for _ in 0..60 {
+        let which = next(2) as usize;
+        let c = &systems[which];
+        let now = seconds(t.app.now());
+        let alert = |name: u64, start: Option<i64>, end: i64| {
+            let start = start.map(at).unwrap_or_default();
+            json!({"labels": {"alertname": format!("A{name}")}, "startsAt": start, "endsAt": at(end)})
+        };
+        match next(8) {
+            0 => t.advance(Duration::from_secs(next(40) * 3600)),
+            1 => drop(sweep(t).await),
+            2 => {
+                let to = if homes[which] == tree.customer { tree.other_customer } else { tree.customer };
+                move_system(t, c, homes[which], to).await;
+                homes[which] = to;
+            }
+            3 => drop(retention::run(&t.app).await.unwrap()),
+            4 => {
+                let start = now - 100 - next(3) as i64 * 3600;
+                c.push(&json!([alert(next(3), Some(start), now - next(50) as i64)]).to_string())
+                    .await
+                    .expect(200);
+            }
+            _ => {
+                let start = (next(2) == 0).then(|| now - next(3) as i64 * 3600);
+                c.push(&json!([alert(next(3), start, now + 60 + next(7200) as i64)]).to_string())
+                    .await
+                    .expect(200);
+            }
+        }
+        for organization in [tree.customer, tree.other_customer] {
+            let [total, days, rows] = figures(t, organization).await;
+            assert_eq!((total, days), (rows, rows));
+        }
+    }
+}
+
+api_test!(
+    the_figures_are_always_those_of_the_rows,
+    |settings| {
+        generous(settings);
+        settings.alerting.history_retention = 3 * DAY;
+    },
+    |t| async move {
+        let tree = t.tree().await;
+        for seed in 1..4 {
+            walk(&t, &tree, seed).await;
+        }
+        let all = Q::new("SELECT COUNT(*) FROM alert_history").count(&t.app.db).await.unwrap();
+        assert!(all > 10, "{all}");
+    }
+);
+
+/// The last statement of the migration that made the table.
+fn taking_over(engine: Engine) -> &'static str {
+    let text = match engine {
+        Engine::Sqlite => include_str!("../../../crates/store/migrations/sqlite/0030_alert_history.sql"),
+        Engine::Postgres => include_str!("../../../crates/store/migrations/postgres/0030_alert_history.sql"),
+    };
+    text.rsplit_once("\n-- What the embedded router keeps").unwrap().1.split_once('\n').unwrap().1
+}
+
+api_test!(what_fires_when_the_history_begins_is_taken_over, |t| async move {
+    let c = Client::new(&t).await;
+    bailiwick_store::router::note_start(&t.app.db, t.app.now(), MINUTE).await.unwrap();
+    let texts = json!({"summary": "", "summary_en": "text"});
+    let alerts = json!([
+        {"labels": {"alertname": "A", "severity": "critical"}, "startsAt": at(-60), "annotations": texts},
+        {"labels": {"x": "B"}, "startsAt": "0000-01-01T00:00:00Z", "endsAt": "9999-12-31T23:59:59Z"},
+        {"labels": {"alertname": "C"}, "endsAt": at(-1)},
+    ]);
+    c.push(&alerts.to_string()).await.expect(200);
+    let mut live = rows(&t).await;
+    live.sort_by_key(|row| !row.starts_with('A'));
+    assert_eq!(live[0], "A critical firing from -60 to - until 21600 at 0, text");
+    let mut tx = t.app.db.begin().await.unwrap();
+    Q::new("DELETE FROM alert_history").run(&mut tx).await.unwrap();
+    Q::new(taking_over(t.engine)).run(&mut tx).await.unwrap();
+    tx.commit().await.unwrap();
+    let mut taken_over = rows(&t).await;
+    taken_over.sort_by_key(|row| !row.starts_with('A'));
+    assert_eq!(taken_over.len(), 2, "{taken_over:?}");
+    assert_eq!(taken_over[0], live[0]);
+    assert!(taken_over[1].starts_with(" - firing from 0 to - until 2"), "{}", taken_over[1]);
+    // It goes on as if it had always been there.
+    t.advance(MINUTE);
+    c.push(&json!([{"labels": {"alertname": "A", "severity": "critical"}, "endsAt": at(60)}]).to_string())
+        .await
+        .expect(200);
+    assert!(rows(&t).await.contains(&"A critical resolved from -60 to 60 until - at 60, text".to_owned()));
+});
