@@ -6,8 +6,8 @@
 
 mod embedded;
 mod fault;
-mod leave;
 mod history;
+mod leave;
 mod queue;
 mod raise;
 mod remote;
@@ -15,8 +15,8 @@ mod throttle;
 mod upkeep;
 
 pub use fault::Fault;
-pub(crate) use leave::leave;
 pub use history::{later::is_written as is_history_written, sweep::sweep as sweep_history};
+pub(crate) use leave::leave;
 pub(crate) use raise::{Raised, raise};
 pub use throttle::{InFlight, Throttle};
 pub use upkeep::{deliver_queued, purge_ended, start_background};
