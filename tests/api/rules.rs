@@ -1,4 +1,4 @@
-//! The "rules that must hold" of contracts 01 (§8), 02 (§14) and 05 (§11): the test of rule NN of document D carries
+//! The "rules that must hold" of contracts 01 (§8), 02 (§14), 03 (§14) and 05 (§11): the test of rule NN of document D carries
 //! `rule_0D_NN` in its name, wherever it stands. Those that belong to no single area stand here.
 
 mod faults;

@@ -68,7 +68,11 @@ impl Reach {
     pub async fn resolve(&self, host: &str) -> Option<Vec<IpAddr>> {
         let host = plain_host(host)?;
         let found = timeout(RESOLVE_TIME, tokio::net::lookup_host((host, 443))).await.ok()?.ok()?;
-        let addresses: Vec<IpAddr> = found.map(|address| address.ip()).collect();
+        self.judged(found.map(|address| address.ip()).collect())
+    }
+
+    /// All of them or none: one inside spoils the others.
+    fn judged(&self, addresses: Vec<IpAddr>) -> Option<Vec<IpAddr>> {
         let all_permitted = addresses.iter().all(|ip| self.permits(*ip));
         (all_permitted && !addresses.is_empty()).then_some(addresses)
     }
@@ -209,6 +213,21 @@ mod tests {
         }
         assert!(plain_host(&"a.".repeat(126)).is_none());
         assert!(plain_host(&format!("{}.example", "a".repeat(64))).is_none());
+    }
+
+    #[test]
+    fn rule_03_38_one_address_inside_spoils_all_answers_of_the_name_service() {
+        let outside = Reach::new(Vec::new()).unwrap();
+        let judged = |texts: &[&str]| {
+            let addresses = texts.iter().map(|text| text.parse().unwrap()).collect();
+            outside.judged(addresses).map(|found| found.len())
+        };
+        assert_eq!(judged(&["8.8.8.8", "2606:4700::1111"]), Some(2));
+        for inside in ["10.0.0.1", "127.0.0.1", "169.254.169.254", "::1", "fd00::1", "::ffff:192.168.0.1"] {
+            assert_eq!(judged(&["8.8.8.8", inside]), None, "{inside}");
+            assert_eq!(judged(&[inside, "8.8.8.8"]), None, "{inside}");
+        }
+        assert_eq!(judged(&[]), None);
     }
 
     #[tokio::test]

@@ -104,3 +104,58 @@ api_test!(the_rows_are_those_of_the_list, |t| async move {
     let nobody = t.user(tree.customer, &[]).await;
     get(&t, &nobody, "/api/systems/export?format=csv").await.expect_message(403, "insufficient permissions");
 });
+
+api_test!(rule_03_13_no_cell_is_a_formula_and_every_filter_is_named_in_seven_bits, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let mut texts = Vec::new();
+    for (i, first) in ["=", "+", "-", "@", "\t", "\r"].into_iter().enumerate() {
+        let dangerous = format!("{first}cmd|'/C calc'!A{i}");
+        let body = json!({"name": dangerous, "organization_id": tree.customer, "notes": dangerous});
+        t.post("/api/systems").bearer(&owner.token).json(body).send().await.expect(201);
+        texts.push(dangerous);
+        t.advance(std::time::Duration::from_millis(1));
+    }
+    let plain = json!({"name": "a=1", "organization_id": tree.customer, "notes": "'=1"});
+    t.post("/api/systems").bearer(&owner.token).json(plain).send().await.expect(201);
+    let file = csv(&t, &owner, "systems", "sort_by=created_at&sort_direction=asc").await;
+    let mut expected: Vec<String> = texts.iter().map(|text| format!("'{text}")).collect();
+    expected.push("a=1".to_owned());
+    assert_eq!(column(&file, "Name"), expected);
+    *expected.last_mut().unwrap() = "'=1".to_owned();
+    assert_eq!(column(&file, "Notes"), expected);
+    // Names of people and organizations stand in other columns of the same file.
+    let named = json!({"name": "=Formula", "custom_data": {"vat": "IT77"}});
+    let made = t.post("/api/customers").bearer(&owner.token).json(named).send().await.expect(201).data();
+    let org = made["id"].as_str().unwrap();
+    let body = json!({"name": "Plain", "organization_id": org});
+    t.post("/api/systems").bearer(&owner.token).json(body).send().await.expect(201);
+    let file = csv(&t, &owner, "systems", "name=Plain").await;
+    assert_eq!(column(&file, "Organization"), ["'=Formula"]);
+    // Every filter by itself and all together: `pdf` has looked at every byte.
+    let filters = [
+        ("search", "s\u{20ac}arch"),
+        ("name", "n\u{e0}me"),
+        ("system_key", "SYS-1"),
+        ("type", "ns8"),
+        ("created_by", &owner.id.to_string()),
+        ("version", "ns8:1.0"),
+        ("organization_id", &tree.customer.to_string()),
+        ("status", "active"),
+        ("include_hierarchy", "true"),
+    ];
+    let query = |filters: &[(&str, &str)]| {
+        url::form_urlencoded::Serializer::new(String::new()).extend_pairs(filters).finish()
+    };
+    let squeezed = |text: &str| text.split_whitespace().collect::<String>();
+    for filter in filters {
+        let with = if filter.0 == "include_hierarchy" { vec![filters[6], filter] } else { vec![filter] };
+        let shown = squeezed(&pdf(&t, &owner, "systems", &query(&with)).await);
+        let named = squeezed(&format!("{}={}", filter.0, filter.1));
+        assert!(shown.contains("FiltersApplied:") && shown.contains(&named), "{named} in {shown}");
+    }
+    let shown = squeezed(&pdf(&t, &owner, "systems", &query(&filters)).await);
+    for (key, value) in filters {
+        assert!(shown.contains(&squeezed(&format!("{key}={value}"))), "{key} in {shown}");
+    }
+});

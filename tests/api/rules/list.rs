@@ -1,7 +1,8 @@
-//! Every rule of the three lists by its number, with a few words for each, and those that cannot be proven yet.
+//! Every rule of the four lists by its number, with a few words for each, and those that cannot be proven yet.
 
 /// Document and its rules from 1 on.
-pub(super) const RULES: [(u8, &[&str]); 3] = [(1, &CONVENTIONS), (2, &ORGANIZATIONS), (5, &AUTHORIZATION)];
+pub(super) const RULES: [(u8, &[&str]); 4] =
+    [(1, &CONVENTIONS), (2, &ORGANIZATIONS), (3, &SYSTEMS), (5, &AUTHORIZATION)];
 
 const CONVENTIONS: [&str; 42] = [
     "a move checks both ends",
@@ -84,6 +85,53 @@ const ORGANIZATIONS: [&str; 35] = [
     "no_org",
     "children in /organizations",
     "no connection held while waiting",
+];
+
+const SYSTEMS: [&str; 44] = [
+    "one status everywhere",
+    "one timeout",
+    "restored and alive",
+    "no liveness while suspended",
+    "when the key is visible",
+    "PUT without notes",
+    "organization_id in errors",
+    "missing and foreign are the same",
+    "by which organization",
+    "stable pages",
+    "past trend points",
+    "destroy leaves nothing",
+    "CSV and PDF",
+    "register tells nothing",
+    "parallel registrations",
+    "no registration while suspended",
+    "the very next call is refused",
+    "failures limited, unknown from memory",
+    "no secret anywhere",
+    "acknowledged is kept",
+    "one bad document",
+    "hostile documents",
+    "size, gzip, objects",
+    "A, B, A",
+    "change of type",
+    "reordering",
+    "what decides a change",
+    "small values",
+    "rules compiled once",
+    "large integers",
+    "native values",
+    "meta without documents",
+    "timeline sums",
+    "first record",
+    "critical change",
+    "a heartbeat makes active",
+    "link alerts resolved in their tenant",
+    "reachability stays outside",
+    "date and count",
+    "application totals at once",
+    "an application comes back",
+    "parallel reassignments",
+    "limits by address",
+    "no tick for a heartbeat",
 ];
 
 const AUTHORIZATION: [&str; 41] = [

@@ -137,6 +137,94 @@ api_test!(states_of_a_system, |t| async move {
     counters_are_true(&t).await;
 });
 
+api_test!(rule_03_03_a_restored_system_is_what_its_heartbeat_says_at_once, |t| async move {
+    let tree = t.tree().await;
+    let d = t.user(tree.distributor, &["admin"]).await;
+    let (own, below) = (t.system(tree.customer).await, t.system(tree.customer).await);
+    let unheard = t.system(tree.customer).await;
+    for system in [&own, &below] {
+        beat(&t, system).await.expect(200);
+    }
+    let status = async |system: &Seeded| {
+        let shown = get(&t, &d, &format!("/{}", system.id)).await.expect(200).data();
+        let of = |query: &str| format!("?status={query}&system_key={}", system.key);
+        let status = text(&shown, "status").to_owned();
+        assert_eq!(count(&t, &d, &of(&status)).await, 1, "{status}");
+        assert_eq!(shown["heartbeat_status"], shown["status"]);
+        status
+    };
+    // Just within the timeout, deleted on its own or with an organization above it.
+    done(&t, &d, "delete", own.id).await;
+    t.delete_organization(tree.reseller).await;
+    t.advance(Duration::from_secs(20 * 60) - Duration::from_micros(1));
+    t.patch(&format!("/api/resellers/{}/restore", tree.reseller)).bearer(&d.token).send().await.expect(200);
+    done(&t, &d, "restore", own.id).await;
+    assert_eq!((status(&own).await.as_str(), status(&below).await.as_str()), ("active", "active"));
+    assert_eq!(status(&unheard).await, "unknown");
+    t.advance(Duration::from_micros(1));
+    done(&t, &d, "delete", own.id).await;
+    done(&t, &d, "restore", own.id).await;
+    assert_eq!((status(&own).await.as_str(), status(&below).await.as_str()), ("inactive", "inactive"));
+    assert_eq!(status(&unheard).await, "unknown");
+});
+
+api_test!(rule_03_04_nothing_about_liveness_is_written_while_a_system_is_suspended, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let (own, below, unheard) =
+        (t.system(tree.customer).await, t.system(tree.reseller).await, t.system(tree.customer).await);
+    for system in [&own, &below] {
+        beat(&t, system).await.expect(200);
+    }
+    let kept = async || {
+        let activity: Vec<(uuid::Uuid, Option<i64>)> = Q::new(
+            "SELECT system_id, CAST([[EXTRACT(EPOCH FROM last_heartbeat) * 1000000||last_heartbeat]] AS BIGINT) \
+             FROM system_activity ORDER BY system_id",
+        )
+        .all(&t.app.db)
+        .await
+        .unwrap();
+        let first: Vec<(uuid::Uuid,)> =
+            Q::new("SELECT id FROM systems WHERE first_heartbeat_at IS NOT NULL ORDER BY id")
+                .all(&t.app.db)
+                .await
+                .unwrap();
+        (activity, first)
+    };
+    let before = kept().await;
+    assert_eq!((before.0.len(), before.1.len()), (2, 2));
+    for system in [&own, &unheard] {
+        done(&t, &owner, "suspend", system.id).await;
+    }
+    t.suspend_organization(tree.distributor).await;
+    for system in [&own, &below, &unheard] {
+        beat(&t, system).await.expect_message(401, "invalid system credentials");
+        let shown = get(&t, &owner, &format!("/{}", system.id)).await.expect(200).data();
+        assert_eq!(text(&shown, "status"), "suspended");
+    }
+    t.advance(Duration::from_secs(20 * 60 - 1));
+    assert!(bailiwick_app::links::check(&t.app).await.unwrap().is_leader);
+    assert_eq!(kept().await, before);
+    // The moment they are reactivated they are what their heartbeat says, and a second later no longer.
+    let path = format!("/api/distributors/{}/reactivate", tree.distributor);
+    t.patch(&path).bearer(&owner.token).send().await.expect(200);
+    for system in [&own, &unheard] {
+        done(&t, &owner, "reactivate", system.id).await;
+    }
+    let statuses = async || {
+        let mut found = Vec::new();
+        for system in [&own, &below, &unheard] {
+            let shown = get(&t, &owner, &format!("/{}", system.id)).await.expect(200).data();
+            found.push(text(&shown, "status").to_owned());
+        }
+        found
+    };
+    assert_eq!(statuses().await, ["active", "active", "unknown"]);
+    t.advance(Duration::from_secs(1));
+    assert_eq!(statuses().await, ["inactive", "inactive", "unknown"]);
+    assert_eq!(kept().await, before);
+});
+
 api_test!(what_the_organization_decides_a_system_cannot_be_freed_of, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;

@@ -3,6 +3,7 @@
 
 use super::*;
 use bailiwick_app::settings::{Network, Settings};
+use bailiwick_outbound::reach::Candidate;
 use std::{
     net::Ipv4Addr,
     sync::{
@@ -122,4 +123,103 @@ api_test!(ten_checks_a_minute_and_only_within_the_scope, |t| async move {
     assert_eq!(refused.header("retry-after"), Some("6"));
     t.advance(Duration::from_secs(6));
     check(&t, &id).await.expect(200);
+});
+
+/// Counts the connections to an address.
+fn count_connections(listener: TcpListener) -> Arc<AtomicUsize> {
+    let seen = Arc::new(AtomicUsize::new(0));
+    let counted = seen.clone();
+    tokio::task::spawn(async move {
+        while listener.accept().await.is_ok() {
+            counted.fetch_add(1, Ordering::SeqCst);
+        }
+    });
+    seen
+}
+
+api_test!(rule_03_38_no_spelling_of_an_address_inside_leads_to_a_connection, |t| async move {
+    let (address, listener) = appliance_address().await;
+    let seen = count_connections(listener);
+    let [a, b, c, d] = address.octets();
+    let number = u32::from(address);
+    for fqdn in [
+        address.to_string(),
+        number.to_string(),
+        format!("0x{number:08x}"),
+        format!("{a}.{}", number & 0x00ff_ffff),
+        format!("0{a:o}.0{b:o}.0{c:o}.0{d:o}"),
+        format!("0x{a:x}.0x{b:x}.0x{c:x}.0x{d:x}"),
+        format!("::ffff:{address}"),
+        format!("[::ffff:{address}]"),
+        format!("[::{address}]"),
+        format!("[64:ff9b::{address}]"),
+        format!("{address}:9090"),
+        format!("{address}/"),
+        format!("{address}#"),
+        format!("{address}@example.org"),
+        format!("example.org@{address}"),
+        format!("{address}."),
+        "localhost".to_owned(),
+        "localhost.localdomain".to_owned(),
+        "ip6-localhost".to_owned(),
+        "0".to_owned(),
+        "0.0.0.0".to_owned(),
+        "[::]".to_owned(),
+    ] {
+        for kind in ["nsec", "ns8"] {
+            let id = system_at(&t, kind, &fqdn).await;
+            // A person of its own: each may ask ten times a minute.
+            let who = t.user(t.owner().await.org, &["admin"]).await;
+            let found = get(&t, &who, &format!("/{id}/reachability")).await.expect(200).data();
+            assert_eq!(found, json!({"reachable": false, "url": ""}), "{kind} {fqdn}");
+        }
+    }
+    assert_eq!(seen.load(Ordering::SeqCst), 0);
+});
+
+/// Serves TLS and answers every request with a redirect to another address.
+fn redirect(listener: TcpListener, to: Ipv4Addr) {
+    let made = rcgen::generate_simple_self_signed(["appliance.invalid".to_owned()]).unwrap();
+    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key)
+        .unwrap();
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    tokio::task::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let Ok(mut stream) = acceptor.accept(stream).await else { continue };
+            let _ = stream.read(&mut [0; 1024]).await;
+            let answer =
+                format!("HTTP/1.1 302 Found\r\nLocation: https://{to}:9090/\r\nContent-Length: 0\r\n\r\n");
+            let _ = stream.write_all(answer.as_bytes()).await;
+            let _ = stream.shutdown().await;
+        }
+    });
+}
+
+api_test!(rule_03_38_neither_a_redirect_nor_a_second_look_at_the_name_leads_inside, |t| async move {
+    let (inside, listener) = appliance_address().await;
+    let seen = count_connections(listener);
+    let (appliance, listener) = appliance_address().await;
+    redirect(listener, inside);
+    // Only the appliance's own address may be asked.
+    let p = t
+        .replica_with(|settings| {
+            settings.systems.reachability_networks = vec![Network { address: appliance.into(), bits: 32 }];
+        })
+        .await;
+    let id = system_at(&p, "nsec", &appliance.to_string()).await;
+    let found = check(&p, &id).await.expect(200).data();
+    assert_eq!(found, json!({"reachable": true, "url": format!("https://{appliance}:9090")}));
+    assert_eq!(seen.load(Ordering::SeqCst), 0);
+    // The connection goes to what was judged, whatever the name means by then: localhost is where nobody may be asked,
+    // and a name that does not exist any more is no obstacle.
+    let candidate = Candidate { url: String::new(), port: 9090, path: "/" };
+    for name in ["localhost", "gone.invalid", &inside.to_string()] {
+        assert!(p.app.reach.answers(name, &[appliance.into()], &candidate).await, "{name}");
+    }
+    assert_eq!(seen.load(Ordering::SeqCst), 0);
 });

@@ -147,3 +147,126 @@ api_test!(an_unregistered_system_needs_a_new_secret, |t| async move {
             .unwrap();
     assert_eq!(audited, 1);
 });
+
+api_test!(rule_03_18_unknown_keys_are_answered_from_memory_and_failures_are_limited, |t| async move {
+    let tree = t.tree().await;
+    let system = t.system(tree.customer).await;
+    let call = |key: &str, from: &str| {
+        let secret = format!("my_{}.{}", "0".repeat(20), "0".repeat(40));
+        t.get("/systems/info").basic(key, &secret).from(from).send()
+    };
+    const WRONG: &str = "invalid system credentials";
+    call("SYS-UNKNOWN", "192.0.2.1").await.expect_message(401, WRONG);
+    // Now a look into the database would be seen.
+    let mut tx = t.app.db.begin().await.unwrap();
+    Q::new("ALTER TABLE systems RENAME TO systems_away").run(&mut tx).await.unwrap();
+    tx.commit().await.unwrap();
+    for n in 2..40 {
+        call("SYS-UNKNOWN", &format!("192.0.2.{n}")).await.expect_message(401, WRONG);
+    }
+    let away = call("SYS-OTHER", "192.0.2.1").await;
+    let away = away.expect_message(503, "security service temporarily unavailable");
+    assert!(away.header("retry-after").is_some());
+    // Within the window, and no longer.
+    t.advance(Duration::from_secs(60) - Duration::from_micros(1));
+    call("SYS-UNKNOWN", "192.0.2.1").await.expect_message(401, WRONG);
+    t.advance(Duration::from_micros(1));
+    call("SYS-UNKNOWN", "192.0.2.1").await.expect(503);
+    let mut tx = t.app.db.begin().await.unwrap();
+    Q::new("ALTER TABLE systems_away RENAME TO systems").run(&mut tx).await.unwrap();
+    tx.commit().await.unwrap();
+    // Known or not, the twenty-first failure of a pair within a minute is refused, and so is what is right then.
+    for key in [system.key.as_str(), "SYS-UNKNOWN"] {
+        for _ in 0..20 {
+            call(key, "192.0.2.7").await.expect_message(401, WRONG);
+        }
+        let limited = call(key, "192.0.2.7").await.expect_message(429, "rate limit exceeded");
+        assert_eq!((limited.header("retry-after"), limited.data()), (Some("60"), Value::Null));
+    }
+    let right = |from: &str| t.get("/systems/info").basic(&system.key, &system.secret).from(from).send();
+    right("192.0.2.7").await.expect(429);
+    right("192.0.2.8").await.expect(200);
+    t.advance(Duration::from_secs(60));
+    right("192.0.2.7").await.expect(200);
+    // What is right does not count.
+    for _ in 0..40 {
+        right("192.0.2.9").await.expect(200);
+    }
+});
+
+api_test!(
+    rule_03_19_no_answer_shows_a_secret_or_a_hash,
+    |settings| {
+        settings.systems.legacy_aliases = true;
+        settings.limits.system_failures = 1_000;
+        settings.alerting.limits.request_burst = 1_000_000;
+    },
+    |t| async move {
+        use bailiwick_api::routes::{Credential, table};
+        let tree = t.tree().await;
+        let owner = t.owner().await;
+        let legacy = "4f1c0e5d7a3b9c8e6f2d1a0b3c4d5e6f7a8b9c0d";
+        for route in table().into_iter().filter(|r| !r.is_pending()) {
+            let is_of_system = route.credential.is_of_system();
+            let reads = route.method == "GET"
+                && !matches!(route.credential, Credential::Public | Credential::Provider);
+            if !is_of_system && !reads && !route.path.starts_with("/systems/") {
+                continue;
+            }
+            // Each has a system of its own: some of them end a credential.
+            let system = t.system(tree.customer).await;
+            let rows = format!(
+                "system_id,legacy_id,legacy_secret,system_key,secret_public,secret_hash,registered_at\n\
+             {},{},{legacy},,,,\n",
+                system.id, system.key
+            );
+            bailiwick_app::credentials::import(&t.app, rows.as_bytes()).await.unwrap();
+            let (hash, old): (String, String) = Q::new(
+            "SELECT s.secret_hash, l.secret_hash FROM systems s JOIN legacy_credentials l ON l.system_id = s.id \
+             WHERE s.id = ?",
+        )
+        .bind(system.id)
+        .one(&t.app.db)
+        .await
+        .unwrap();
+            let hidden = [&system.secret[24..], legacy, hash.as_str(), old.as_str()];
+            let path = route
+                .path
+                .replace("{service}", "services/mimir/alertmanager")
+                .replace("{id}", &system.id.to_string())
+                .replace("{token}", "x.y");
+            let path = path.replace(['{', '}'], "");
+            for query in ["", "?format=csv", "?search=my_"] {
+                for (secret, body) in
+                    [(&system.secret, "{"), (&system.secret, "{}"), (&format!("{}0", system.secret), "")]
+                {
+                    let call = t.call(route.method.clone(), &format!("/api{path}{query}")).body(body);
+                    let call = match route.credential {
+                        Credential::Public => call.json(json!({"system_secret": secret})),
+                        Credential::Legacy => call.basic(&system.key, legacy),
+                        _ if is_of_system => call.basic(&system.key, secret),
+                        _ => call.bearer(&owner.token),
+                    };
+                    let reply = call.send().await;
+                    let (text, headers) = (reply.text(), format!("{:?}", reply.headers));
+                    for word in hidden {
+                        assert!(
+                            !text.contains(word) && !headers.contains(word),
+                            "{route:?}: {headers} {text}"
+                        );
+                    }
+                }
+            }
+        }
+        // Neither do the records of what was done.
+        let logged: Vec<(String,)> =
+            Q::new("SELECT CAST(after AS text) FROM audit_log WHERE after IS NOT NULL")
+                .all(&t.app.db)
+                .await
+                .unwrap();
+        assert!(
+            logged.len() > 50
+                && logged.iter().all(|(after,)| !after.contains("my_") && !after.contains(legacy))
+        );
+    }
+);

@@ -12,5 +12,6 @@ mod audit;
 mod cli;
 mod load;
 mod program;
+mod secrets;
 mod survival;
 mod tour;
