@@ -205,8 +205,9 @@ pub struct Texts {
 pub async fn write(tx: &mut Tx, held: &Held, rows: Vec<Write>) -> Result<(), StoreError> {
     let rows: Vec<Write> = rows.into_iter().filter(|row| held.contains(row.key.0)).collect();
     let (old, new): (Vec<&Write>, Vec<&Write>) = rows.iter().partition(|row| row.stored.is_some());
-    // What is over gives its place to what begins.
-    for chunk in old.chunks(ROWS) {
+    // What is over gives its place to what begins, or begins again.
+    let (open, over): (Vec<&Write>, Vec<&Write>) = old.into_iter().partition(|row| row.is_open);
+    for chunk in over.chunks(ROWS).chain(open.chunks(ROWS)) {
         update(tx, chunk).await?;
     }
     for chunk in new.chunks(ROWS) {

@@ -5,7 +5,6 @@ use super::{
     *,
 };
 use bailiwick_app::retention;
-use bailiwick_store::history::keep;
 use bailiwick_testkit::{Engine, seed::Tree};
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -169,16 +168,10 @@ api_test!(a_destroyed_system_leaves_its_history_and_nothing_that_fires, |t| asyn
     }
 });
 
-/// Moves a system as far as its alerts are concerned.
-async fn move_system(t: &Test, c: &Client<'_>, from: OrgId, to: OrgId) {
-    let place = bailiwick_store::organizations::place(&t.app.db, to).await.unwrap().unwrap().path;
-    let mut tx = t.app.db.begin().await.unwrap();
-    keep::move_system(&mut tx, &c.system.key, from, to, t.app.now()).await.unwrap();
-    let text = "UPDATE systems SET organization_id = ?, p2 = ?, p3 = ? WHERE id = ?";
-    let q = Q::new(text).bind(place.id).bind(place.p2).bind(place.p3);
-    q.bind(c.system.id).run(&mut tx).await.unwrap();
-    tx.bump_auth_epoch().await.unwrap();
-    tx.commit().await.unwrap();
+async fn move_system(t: &Test, c: &Client<'_>, to: OrgId) {
+    let owner = t.owner().await;
+    let body = json!({"organization_id": to.to_string()});
+    t.put(&format!("/api/systems/{}", c.system.id)).bearer(&owner.token).json(body).send().await.expect(200);
 }
 
 api_test!(the_history_of_a_system_moves_with_it, |t| async move {
@@ -192,7 +185,7 @@ api_test!(the_history_of_a_system_moves_with_it, |t| async move {
     }
     assign_all(&t, tree.customer).await;
     t.advance(2 * DAY);
-    move_system(&t, &c, tree.customer, tree.other_customer).await;
+    move_system(&t, &c, tree.other_customer).await;
     let of = async |organization: OrgId| {
         let text = "SELECT COUNT(*) FROM alert_history h JOIN organizations o ON o.id = h.organization_id \
              AND o.p2 = h.p2 AND o.p3 = h.p3 WHERE h.organization_id = ? AND h.system_key = ?";
@@ -212,7 +205,7 @@ api_test!(the_history_of_a_system_moves_with_it, |t| async move {
         Q::new("SELECT COUNT(*) FROM alert_names WHERE organization_id = ?").bind(tree.other_customer);
     assert_eq!(names.count(&t.app.db).await.unwrap(), 2);
     // And back.
-    move_system(&t, &c, tree.other_customer, tree.customer).await;
+    move_system(&t, &c, tree.customer).await;
     assert_eq!((of(tree.customer).await, of(tree.other_customer).await), (3, 0));
     assert_eq!((figures(&t, tree.customer).await, figures(&t, tree.other_customer).await), ([4; 3], [0; 3]));
 });
@@ -242,7 +235,7 @@ async fn walk(t: &Test, tree: &Tree, seed: u64) {
             1 => drop(sweep(t).await),
             2 => {
                 let to = if homes[which] == tree.customer { tree.other_customer } else { tree.customer };
-                move_system(t, c, homes[which], to).await;
+                move_system(t, c, to).await;
                 homes[which] = to;
             }
             3 => drop(retention::run(&t.app).await.unwrap()),

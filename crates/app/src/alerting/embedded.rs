@@ -230,12 +230,12 @@ impl State {
         let was_active = old.is_some_and(|old| !old.is_resolved(push.now));
         let alert = router::store(old, new, push.now);
         let is_active = !alert.is_resolved(push.now);
+        if !is_known && !self.has_rows_left(push).await? {
+            // Over before it was known: nobody has seen it. One that fires is refused instead of lost.
+            return Ok(!is_active);
+        }
         if is_active && !was_active && !self.make_room(push).await? {
             return Ok(false);
-        }
-        if !is_known && !self.has_rows_left(push).await? {
-            // Over before it was known: nobody has seen it.
-            return Ok(true);
         }
         let whose = (push.tenant, push.system_key.as_str());
         self.notes.push(Note::of(whose, posted, push.now, alert.ends_at, push.origin));

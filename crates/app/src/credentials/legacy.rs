@@ -54,13 +54,15 @@ async fn by_pair(
     let found = if is_legacy_id(&basic.key) && !memory.is_unknown(sought, now) {
         let read = tokio::time::timeout(WAIT, legacy::by_id(&app.db, &basic.key)).await;
         let read = read.map_err(|_| Error::security_unavailable(format!("no row within {WAIT:?}")))?;
-        read.map_err(|e| Error::security_unavailable(e.to_string()))?
+        let read = read.map_err(|e| Error::security_unavailable(e.to_string()))?;
+        // Only what was looked up: asking again makes nobody unknown for longer.
+        if read.is_none() {
+            memory.note_unknown(sought, now);
+        }
+        read
     } else {
         None
     };
-    if found.is_none() {
-        memory.note_unknown(sought, now);
-    }
     // The same work whatever is wrong.
     let hash = found.as_ref().and_then(|(_, hash)| SaltedHash::parse(hash));
     let is_right = is_secret(hash.as_ref(), basic.password().unwrap_or_default());

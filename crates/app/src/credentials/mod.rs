@@ -187,14 +187,12 @@ async fn by_key(app: &App, basic: &Basic, client_ip: IpAddr) -> Result<Arc<Syste
     Ok(entry.identity.clone())
 }
 
-/// A secret whose hash was imported. Where another call has been faster, or the secret is another one by now, what is
-/// stored then decides.
+/// A secret whose hash was imported. The work takes its time, and another call may have been faster: what is stored
+/// afterwards decides.
 async fn first_use(app: &App, entry: Arc<Entry>, secret: &SystemSecret) -> Result<Option<Arc<Entry>>> {
     let Some(hash) = &entry.imported else { return Ok(None) };
     let (id, credentials) = (entry.identity.id, app.credentials());
-    if take_over(app, id, hash, secret.secret.expose()).await?.is_some() {
-        return Ok(Some(entry));
-    }
+    take_over(app, id, hash, secret.secret.expose()).await?;
     let epoch = credentials.epoch(app).await?;
     let again = credentials.entry(app, &entry.identity.system_key, epoch).await?;
     Ok(again.filter(|e| {

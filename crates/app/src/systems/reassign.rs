@@ -15,6 +15,7 @@ use bailiwick_policy::{Action, Caller, decide};
 use bailiwick_store::{
     StoreError,
     backups::{self, Backup},
+    history::keep::move_system,
     leases,
     systems::{self, moves},
 };
@@ -211,13 +212,14 @@ impl Work {
         system.updated_at = now;
         systems::update(&mut tx, &target, &system).await?;
         let from = system.organization.id;
+        let history_rows = move_system(&mut tx, &system.system_key, from, self.to, now).await?;
         let apps_unassigned = moves::place(&mut tx, &target, from, &granted, &place.path, now).await?;
         for backup in &backups {
             if let Some(copy) = self.copies.get(&backup.object_key) {
                 backups::relocate(&mut tx, &backup.id, self.to, copy).await?;
             }
         }
-        moves::record(&mut tx, &self.record(&backups, apps_unassigned)).await?;
+        moves::record(&mut tx, &self.record(&backups, history_rows, apps_unassigned)).await?;
         moved::enqueue(&mut tx, app, self.behind(Some(now.plus(moved::IN_FLIGHT))), now).await?;
         let after = systems::get(&mut tx, id).await?.ok_or(Error::NotFound("system"))?.system;
         let event = audit::Event {
@@ -233,7 +235,7 @@ impl Work {
         Ok(after)
     }
 
-    fn record(&self, backups: &[Backup], apps_unassigned: u64) -> moves::Reassignment<'_> {
+    fn record(&self, backups: &[Backup], history_rows: u64, apps_unassigned: u64) -> moves::Reassignment<'_> {
         moves::Reassignment {
             id: self.id,
             system_id: self.seen.id,
@@ -244,6 +246,7 @@ impl Work {
             actor_ip: self.ctx.client_ip.to_string(),
             user_agent: self.ctx.user_agent.as_deref(),
             backups_copied: backups.len() as u64,
+            history_rows,
             apps_unassigned,
             occurred_at: self.app.now(),
         }

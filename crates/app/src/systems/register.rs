@@ -55,11 +55,13 @@ async fn find(app: &App, secret: &SystemSecret, now: Ts) -> Result<Option<Creden
     let found = if memory.is_unknown(part, now) {
         None
     } else {
-        credentials::by_public(&app.db, &secret.public).await?
+        let read = credentials::by_public(&app.db, &secret.public).await?;
+        // Only what was looked up: asking again makes nobody unknown for longer.
+        if read.is_none() {
+            memory.note_unknown(part, now);
+        }
+        read
     };
-    if found.is_none() {
-        memory.note_unknown(part, now);
-    }
     if is_right(found.as_ref(), secret) {
         return Ok(found);
     }

@@ -78,13 +78,14 @@ pub async fn close_system(
 /// What the move of a system from one organization to another does to what is known of its alerts (contract 04 §2.8):
 /// open rows end now, all rows go with the system, who took care of them does so no more. In the transaction of the
 /// move, which has not written alerts, silences or history before. Alerts and silences themselves stay where they are.
+/// Answers how many rows went along.
 pub async fn move_system(
     tx: &mut Tx,
     system_key: &str,
     from: OrgId,
     to: OrgId,
     now: Ts,
-) -> Result<(), StoreError> {
+) -> Result<u64, StoreError> {
     let held = hold(tx, [from, to]).await?;
     let Some(path) = held.0.get(&to) else {
         return Err(StoreError::Misuse("a system is moved to an organization that is not there"));
@@ -97,7 +98,7 @@ pub async fn move_system(
     ));
     let days: Vec<(i64, i64)> = q.bind(from).bind(system_key).all(&mut *tx).await?;
     let mut counts = Counts::default();
-    for (day, n) in days {
+    for &(day, n) in &days {
         let at = Ts::from_secs(day.saturating_mul(86_400));
         counts.add(from, at, -n);
         counts.add(to, at, n);
@@ -105,7 +106,8 @@ pub async fn move_system(
     let q = Q::new(MOVE_ROWS).bind(path.id).bind(path.p2).bind(path.p3);
     q.bind(from).bind(system_key).run(&mut *tx).await?;
     Q::new(MOVE_NAMES).bind(to).bind(system_key).run(&mut *tx).await?;
-    counts.keep(tx).await
+    counts.keep(tx).await?;
+    Ok(days.iter().map(|(_, n)| u64::try_from(*n).unwrap_or(0)).sum())
 }
 
 /// Removes up to `limit` resolved rows made before `before`; how many.

@@ -19,9 +19,9 @@ pub(crate) const UNASSIGN: &str = "UPDATE applications SET organization_id = NUL
      updated_at = ? WHERE system_id = ? AND organization_id IS NOT NULL";
 /// The actor as he is now; of a destroyed one only the id is left.
 pub(crate) const RECORD: &str = "INSERT INTO system_reassignments (id, system_id, system_key, from_org_id, to_org_id, \
-     actor_user_id, actor_user_email, actor_organization_id, actor_ip, user_agent, backups_copied, apps_unassigned, \
-     occurred_at) VALUES (?, ?, ?, ?, ?, ?, (SELECT u.email FROM users u WHERE u.id = ?), \
-     (SELECT u.organization_id FROM users u WHERE u.id = ?), ?, ?, ?, ?, ?)";
+     actor_user_id, actor_user_email, actor_organization_id, actor_ip, user_agent, backups_copied, \
+     history_rows_reassigned, apps_unassigned, occurred_at) VALUES (?, ?, ?, ?, ?, ?, (SELECT u.email FROM users u WHERE u.id = ?), \
+     (SELECT u.organization_id FROM users u WHERE u.id = ?), ?, ?, ?, ?, ?, ?)";
 pub(crate) const EXISTS: &str = "SELECT id FROM system_reassignments WHERE id = ?";
 pub(crate) const NOTE_CLEARED: &str = "UPDATE system_reassignments SET \
      backups_deleted = [[GREATEST||MAX]](backups_deleted, ?), silences_cleared = silences_cleared + ? WHERE id = ?";
@@ -78,6 +78,8 @@ pub struct Reassignment<'a> {
     pub user_agent: Option<&'a str>,
     /// Backups that went along.
     pub backups_copied: u64,
+    /// Rows of the history of its alerts that went along.
+    pub history_rows: u64,
     /// Applications that lost their assignment.
     pub apps_unassigned: u64,
     /// When.
@@ -98,6 +100,7 @@ pub async fn record(tx: &mut Tx, moved: &Reassignment<'_>) -> Result<(), StoreEr
         .bind(&moved.actor_ip)
         .bind(moved.user_agent)
         .bind(moved.backups_copied)
+        .bind(moved.history_rows)
         .bind(moved.apps_unassigned)
         .bind(moved.occurred_at)
         .run(tx)
