@@ -87,7 +87,7 @@ pub(crate) async fn number(
 ) -> Result<u64> {
     let make = async { Ok(Bytes::copy_from_slice(&make.await?.to_be_bytes())) };
     let kept = answer(app, operation, scope, other, make).await?;
-    Ok(kept.plain.as_ref().try_into().map(u64::from_be_bytes).map_err(Error::internal)?)
+    kept.plain.as_ref().try_into().map(u64::from_be_bytes).map_err(Error::internal)
 }
 
 /// The answer of an operation to everybody with this scope. `other`: what else it depends on, the role or the day.

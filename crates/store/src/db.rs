@@ -171,6 +171,7 @@ impl Tx {
             Tx::Pg(tx, _) => Ok(tx.commit().await?),
             Tx::Lite(tx, epoch, Moved { auth: Some(n), .. }) => {
                 // A task of its own: who no longer waits for the answer must not part the commit from the epoch.
+                #[expect(clippy::disallowed_methods, reason = "as short as the commit, and waited for")]
                 let both = tokio::spawn(async move {
                     tx.commit().await?;
                     epoch.fetch_max(n, Ordering::SeqCst);

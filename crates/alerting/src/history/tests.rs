@@ -22,8 +22,11 @@ fn delivered(at: i64, start: i64, end: Option<i64>) -> Heard {
     heard(at, What::Delivered { start, end, receiver: "r".to_owned() })
 }
 
-/// Status, start, end, expiry, creation of all rows after this was heard, those stored before among them.
-fn rows(stored: &[Occurrence], events: Vec<Heard>) -> Vec<(Status, i64, Option<i64>, Option<i64>, i64)> {
+/// Status, start, end, expiry, creation.
+type Row = (Status, i64, Option<i64>, Option<i64>, i64);
+
+/// All rows after this was heard, those stored before among them.
+fn rows(stored: &[Occurrence], events: Vec<Heard>) -> Vec<Row> {
     let mut all = Occurrences::new(stored.iter().cloned());
     events.into_iter().for_each(|event| all.apply(event));
     let plain = |t: Option<Ts>| t.map(|t| t.0);

@@ -190,7 +190,7 @@ impl Work {
         let (app, id, now) = (&self.app, self.seen.id, self.app.now());
         let mut tx = app.db.begin().await?;
         let found = systems::lock(&mut tx, id).await?.ok_or(Error::NotFound("system"))?;
-        let target = decide(&self.caller, Action::Update, &found.target()).granted().map_err(Error::from)?;
+        let target = decide(&self.caller, Action::Update, &found.target()).granted()?;
         let to = self.to.to_string();
         let (granted, place, _) = home(&mut tx, &self.caller, Action::Update, &to).await?;
         check_registered(&found.system, to)?;

@@ -12,6 +12,7 @@ use reqwest::Client;
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
+    io::Write as _,
     time::{Duration, Instant},
 };
 
@@ -135,7 +136,8 @@ async fn acknowledged(all: &[Appliance], tasks: Vec<tokio::task::JoinHandle<u64>
     for (one, task) in all.iter().zip(tasks) {
         sent.insert(one.id.clone(), task.await.expect("a task"));
     }
-    eprintln!("{} documents in {:?}", sent.values().sum::<u64>(), seconds());
+    let count: u64 = sent.values().sum();
+    writeln!(std::io::stderr(), "{count} documents in {:?}", seconds()).expect("standard error");
     sent
 }
 
