@@ -37,8 +37,8 @@ async fn appliance_address() -> (Ipv4Addr, TcpListener) {
     panic!("no free loopback address");
 }
 
-/// Serves TLS with a certificate of its own making and answers 503 to everything; counts the requests.
-fn serve(listener: TcpListener) -> Arc<AtomicUsize> {
+/// TLS with a certificate of its own making.
+fn acceptor() -> TlsAcceptor {
     let made = rcgen::generate_simple_self_signed(["appliance.invalid".to_owned()]).unwrap();
     let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
     let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
@@ -47,7 +47,12 @@ fn serve(listener: TcpListener) -> Arc<AtomicUsize> {
         .with_no_client_auth()
         .with_single_cert(vec![made.cert.der().clone()], key)
         .unwrap();
-    let (acceptor, asked) = (TlsAcceptor::from(Arc::new(config)), Arc::new(AtomicUsize::new(0)));
+    TlsAcceptor::from(Arc::new(config))
+}
+
+/// Serves TLS and answers 503 to everything; counts the requests.
+fn serve(listener: TcpListener) -> Arc<AtomicUsize> {
+    let (acceptor, asked) = (acceptor(), Arc::new(AtomicUsize::new(0)));
     let counted = asked.clone();
     tokio::task::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
@@ -179,15 +184,7 @@ api_test!(rule_03_38_no_spelling_of_an_address_inside_leads_to_a_connection, |t|
 
 /// Serves TLS and answers every request with a redirect to another address.
 fn redirect(listener: TcpListener, to: Ipv4Addr) {
-    let made = rcgen::generate_simple_self_signed(["appliance.invalid".to_owned()]).unwrap();
-    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
-    let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![made.cert.der().clone()], key)
-        .unwrap();
-    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let acceptor = acceptor();
     tokio::task::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
             let Ok(mut stream) = acceptor.accept(stream).await else { continue };

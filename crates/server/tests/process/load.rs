@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
     io::Write as _,
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -169,21 +170,24 @@ async fn every_document_is_there_once_after_a_kill_at_full_load_on_postgres() {
     survives_a_kill_at_full_load(Some(cluster.url("full_load"))).await;
 }
 
+/// Two processes with one secret, each with a directory of its own.
+async fn two(directory: &Path, settings: &[(&str, &str)]) -> (Serving, Serving) {
+    let secret = ("BAILIWICK_SECRET", "0123456789abcdef0123456789abcdef0123456789abcdef");
+    let settings: Vec<(&str, &str)> = settings.iter().copied().chain([secret]).collect();
+    let (one, other) = (directory.join("one"), directory.join("other"));
+    for directory in [&one, &other] {
+        std::fs::create_dir(directory).expect("a directory");
+    }
+    (Serving::start(&one, &settings).await, Serving::start(&other, &settings).await)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn two_processes_share_the_documents_and_one_takes_over_what_the_other_leaves() {
     let cluster = postgres::cluster().await.expect("PostgreSQL");
     cluster.create_database_from(None, "shared_load").await.expect("a database");
     let (dir, database) = (tempfile::tempdir().expect("a directory"), cluster.url("shared_load"));
-    let settings = [
-        ("BAILIWICK_DATABASE__URL", database.as_str()),
-        ("BAILIWICK_SECRET", "0123456789abcdef0123456789abcdef0123456789abcdef"),
-    ];
-    let (one, other) = (dir.path().join("one"), dir.path().join("other"));
-    for dir in [&one, &other] {
-        std::fs::create_dir(dir).expect("a directory");
-    }
-    let first = Serving::start(&one, &settings).await;
-    let second = Serving::start(&other, &settings).await;
+    let settings = [("BAILIWICK_DATABASE__URL", database.as_str())];
+    let (first, second) = two(dir.path(), &settings).await;
     let (client, token) = (Client::new(), first.owner_token());
     let all = appliances(&first, &client, &token, SENDERS).await;
     let urls = [first.url.clone(), second.url.clone()];
@@ -205,18 +209,12 @@ async fn two_processes_raise_the_alert_of_a_silent_system_once() {
     let (dir, database) = (tempfile::tempdir().expect("a directory"), cluster.url("shared_watch"));
     let settings = [
         ("BAILIWICK_DATABASE__URL", database.as_str()),
-        ("BAILIWICK_SECRET", "0123456789abcdef0123456789abcdef0123456789abcdef"),
         ("BAILIWICK_ALERTING__MODE", "remote"),
         ("BAILIWICK_ALERTING__REMOTE__URL", router_url.as_str()),
         ("BAILIWICK_SYSTEMS__CHECK_INTERVAL", "1s"),
         ("BAILIWICK_SYSTEMS__LIVENESS_TIMEOUT", "2s"),
     ];
-    let (one, other) = (dir.path().join("one"), dir.path().join("other"));
-    for dir in [&one, &other] {
-        std::fs::create_dir(dir).expect("a directory");
-    }
-    let first = Serving::start(&one, &settings).await;
-    let second = Serving::start(&other, &settings).await;
+    let (first, second) = two(dir.path(), &settings).await;
     let (client, token) = (Client::new(), first.owner_token());
     let all = appliances(&first, &client, &token, 3).await;
     for one in &all {
