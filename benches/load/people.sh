@@ -44,7 +44,7 @@ measure_people() {
         path=${path//\{C\}/$(<"$work/customers.id")}
         code=$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $token" "$service/api$path")
         [[ $code == 200 ]] || continue
-        wrk -t 1 -c 8 -d 2s --latency -H "Authorization: Bearer $token" "$service/api$path" >"$work/wrk.out"
+        wrk -t 1 -c 8 -d 2s --latency -H 'Accept-Encoding: gzip' -H "Authorization: Bearer $token" "$service/api$path" >"$work/wrk.out"
         p99=$(awk '/99%/ { v = $2; if (v ~ /us$/) v = v / 1000; else if (v ~ /ms$/) v += 0; else v *= 1000; printf "%.2f", v }' "$work/wrk.out")
         printf '%s %s\n' "$p99" "$path" >>"$work/people"
     done < <(people_paths)

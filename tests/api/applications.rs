@@ -30,29 +30,29 @@ async fn delete(t: &Test, who: &Persona, path: &str) -> Reply {
     t.delete(&format!("/api{path}")).bearer(&who.token).send().await
 }
 
-async fn assign(t: &Test, who: &Persona, id: &str, to: impl serde::Serialize) -> Reply {
+pub async fn assign(t: &Test, who: &Persona, id: &str, to: impl serde::Serialize) -> Reply {
     let path = format!("/api/applications/{id}/assign");
     t.patch(&path).bearer(&who.token).json(json!({"organization_id": to})).send().await
 }
 
-async fn unassign(t: &Test, who: &Persona, id: &str) -> Reply {
+pub async fn unassign(t: &Test, who: &Persona, id: &str) -> Reply {
     t.patch(&format!("/api/applications/{id}/unassign")).bearer(&who.token).send().await
 }
 
 /// A document is accepted and worked on.
-async fn send(t: &Test, s: &Seeded, body: impl Into<Vec<u8>>) {
+pub async fn send(t: &Test, s: &Seeded, body: impl Into<Vec<u8>>) {
     t.post("/systems/inventory").basic(&s.key, &s.secret).body(body.into()).send().await.expect(202);
     inventory::run_until_idle(&t.app).await.unwrap();
 }
 
 /// A cluster with these modules.
-fn cluster(modules: Value) -> Vec<u8> {
+pub fn cluster(modules: Value) -> Vec<u8> {
     let facts = json!({"cluster": {"fqdn": "c.example"}, "nodes": {}, "modules": modules});
     json!({"installation": "nethserver", "facts": facts}).to_string().into_bytes()
 }
 
 /// A listed module.
-fn module(id: &str, instance_of: &str) -> Value {
+pub fn module(id: &str, instance_of: &str) -> Value {
     json!({"id": id, "module": instance_of, "name": instance_of, "version": "1.0", "certification_level": 4,
         "node": "1", "source": "ghcr.io/x"})
 }
@@ -64,7 +64,7 @@ async fn by_module(t: &Test, who: &Persona, query: &str) -> std::collections::BT
     rows.into_iter().map(|row| (row["module_id"].as_str().unwrap().to_owned(), row)).collect()
 }
 
-async fn id_of(t: &Test, who: &Persona, module_id: &str) -> String {
+pub async fn id_of(t: &Test, who: &Persona, module_id: &str) -> String {
     let rows = by_module(t, who, "").await;
     rows[module_id]["id"].as_str().unwrap().to_owned()
 }

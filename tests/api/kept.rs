@@ -1,12 +1,26 @@
 //! Answers that are kept are those that would be made, after every change and in every process.
 
+use crate::{
+    applications::{assign, cluster, id_of, module, send, unassign},
+    session::{exchange, provider_token, user},
+};
 use bailiwick_domain::OrgType;
 use bailiwick_testkit::{Engine, Persona, Test, api_test};
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 use std::io::Read as _;
 
-const KEPT: [&str; 6] = [
+const KEPT: [&str; 16] = [
+    "/api/distributors",
+    "/api/resellers?sort_by=name",
+    "/api/customers?search=e&page_size=2&page=2",
+    "/api/customers?status=deleted",
+    "/api/users",
+    "/api/users?sort_by=latest_login_at&sort_direction=desc",
+    "/api/users?search=some",
+    "/api/users/totals",
+    "/api/organizations?page=1",
+    "/api/customers/totals",
     "/api/filters/users",
     "/api/filters/distributors",
     "/api/filters/customers",
@@ -75,6 +89,76 @@ api_test!(every_change_of_organizations_and_users_shows_at_once_in_every_process
     let own = json!({"name": "Another name", "email": "another@example.org"});
     t.post("/api/me/change-info").bearer(&user.token).json(own).send().await.expect(200);
     is_true(&processes, &owner, "a change of own details").await;
+});
+
+api_test!(every_change_of_figures_and_every_sign_in_shows_at_once_in_every_process, |t| async move {
+    let tree = t.tree().await;
+    let replica = if t.engine == Engine::Postgres { Some(t.replica().await) } else { None };
+    let processes: Vec<&Test> = std::iter::once(&t).chain(&replica).collect();
+    let owner = t.owner().await;
+    let who = user(&t).await;
+    let stats = [
+        ("distributors", tree.distributor),
+        ("customers", tree.customer),
+        ("customers", tree.other_customer),
+    ]
+    .map(|(family, id)| format!("/api/{family}/{id}/stats"));
+    let is_true = async |after: &str| {
+        for t in &processes {
+            let mut both = [Vec::new(), Vec::new()];
+            for answers in &mut both {
+                for path in &stats {
+                    answers.push(t.get(path).bearer(&owner.token).send().await.expect(200).data());
+                }
+                t.app.kept.forget();
+            }
+            assert_eq!(both[0], both[1], "after {after}");
+        }
+        is_true(&processes, &owner, after).await;
+        let data = t.get(&stats[1]).bearer(&owner.token).send().await.expect(200).data();
+        (data["systems_count"].as_u64().unwrap(), data["applications_count"].as_u64().unwrap())
+    };
+    assert_eq!(is_true("nothing").await, (0, 0));
+
+    let system = t.system(tree.customer).await;
+    let path = format!("/api/systems/{}", system.id);
+    assert_eq!(is_true("a new system").await, (1, 0));
+    send(&t, &system, cluster(json!([module("mail1", "mail")]))).await;
+    let application = id_of(&t, &owner, "mail1").await;
+    assign(&t, &owner, &application, tree.customer).await.expect(200);
+    assert_eq!(is_true("an assignment").await, (1, 1));
+    send(&t, &system, cluster(json!([module("web1", "web")]))).await;
+    assert_eq!(is_true("a document without the application").await, (1, 0));
+    send(&t, &system, cluster(json!([module("mail1", "mail")]))).await;
+    is_true("a document with it again").await;
+    assign(&t, &owner, &application, tree.customer).await;
+    unassign(&t, &owner, &application).await;
+    assert_eq!(is_true("an assignment taken back").await, (1, 0));
+    for (method, path, systems) in [
+        ("DELETE", path.clone(), 0),
+        ("PATCH", format!("{path}/restore"), 1),
+        ("PUT", path.clone(), 0),
+        ("DELETE", path.clone(), 0),
+        ("DELETE", format!("{path}/destroy"), 0),
+    ] {
+        let call = match method {
+            "PUT" => t.put(&path).json(json!({"organization_id": tree.other_customer.to_string()})),
+            "PATCH" => t.patch(&path),
+            _ => t.delete(&path),
+        };
+        call.bearer(&owner.token).send().await.expect(200);
+        assert_eq!(is_true(&format!("{method} {path}")).await.0, systems, "{method} {path}");
+    }
+    let logins = async || -> Vec<Value> {
+        let reply = t.get("/api/users?sort_by=latest_login_at").bearer(&owner.token).send().await.expect(200);
+        reply.data()["users"].as_array().unwrap().iter().map(|user| user["latest_login_at"].clone()).collect()
+    };
+    let before = logins().await;
+    t.advance(std::time::Duration::from_secs(60));
+    let (token, _) = provider_token(&t, who, "bailiwick").await;
+    exchange(&t, &token).await.expect(200);
+    is_true("a sign-in").await;
+    assert_ne!(before, logins().await);
 });
 
 api_test!(a_kept_answer_is_compressed_for_who_takes_that, |t| async move {

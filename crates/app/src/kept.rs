@@ -1,14 +1,14 @@
 //! Answers and totals that take a walk through a whole tree: made once for each state of it, answers as they are sent.
 //!
 //! The key of an answer holds everything it depends on: the operation, the caller's scope, whatever else of the caller
-//! or the request shows in it, and the *people epoch*, which moves with every commit that changes an organization or a
-//! user. The epoch is read before the tree, so an answer is never older than its key. Nothing has to be thrown away:
+//! or the request shows in it, and the *list epochs*, which move with every commit that changes what it shows
+//! ([`Shows`]). They are read before the tree, so an answer is never older than its key. Nothing has to be thrown away:
 //! answers of an older epoch are not asked for again, and go when room is needed.
 
 use crate::App;
 use bailiwick_domain::{Error, Result};
 use bailiwick_policy::Scope;
-use bailiwick_store::StoreError;
+use bailiwick_store::{ListEpochs, StoreError};
 use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 use moka::future::Cache;
@@ -19,10 +19,32 @@ const BYTES: u64 = 64 * 1024 * 1024;
 /// Smallest answer that is kept compressed too, in bytes.
 const COMPRESSED_FROM: usize = 1024;
 
+/// What an answer shows, and so which changes make it another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shows {
+    /// Organizations and users, but neither of the following.
+    People,
+    /// Organizations, and how many systems and applications they have.
+    Figures,
+    /// Users, and when they last signed in.
+    Logins,
+}
+
+impl Shows {
+    const fn of(self, all: ListEpochs) -> ListEpochs {
+        let ListEpochs { people, figures, logins } = all;
+        match self {
+            Shows::People => ListEpochs { people, figures: 0, logins: 0 },
+            Shows::Figures => ListEpochs { people, figures, logins: 0 },
+            Shows::Logins => ListEpochs { people, figures: 0, logins },
+        }
+    }
+}
+
 /// What an answer depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
-    epoch: i64,
+    epochs: ListEpochs,
     operation: &'static str,
     scope: Scope,
     other: String,
@@ -86,7 +108,7 @@ pub(crate) async fn number(
     make: impl Future<Output = std::result::Result<u64, StoreError>>,
 ) -> Result<u64> {
     let make = async { Ok(Bytes::copy_from_slice(&make.await?.to_be_bytes())) };
-    let kept = answer(app, operation, scope, other, make).await?;
+    let kept = answer(app, Shows::People, operation, scope, other, make).await?;
     kept.plain.as_ref().try_into().map(u64::from_be_bytes).map_err(Error::internal)
 }
 
@@ -94,12 +116,13 @@ pub(crate) async fn number(
 /// `make` runs once, however many ask for it at the same time.
 pub(crate) async fn answer(
     app: &App,
+    shows: Shows,
     operation: &'static str,
     scope: Scope,
     other: String,
     make: impl Future<Output = Result<Bytes>>,
 ) -> Result<Written> {
     let make = async { Written::of(make.await?) };
-    let key = Key { epoch: app.db.people_epoch().await?, operation, scope, other };
+    let key = Key { epochs: shows.of(app.db.list_epochs().await?), operation, scope, other };
     app.kept.answers.try_get_with(key, make).await.map_err(|e: Arc<Error>| (*e).clone())
 }

@@ -2,7 +2,7 @@
 //! error or a missing column is found without running the use case.
 
 use crate::{
-    activity, alert_handling, alert_queue, api_keys, applications, audit, avatars, backups, credentials,
+    activity, alert_handling, alert_queue, api_keys, applications, audit, avatars, backups, credentials, db,
     demo, history, identities, imports, inventory, jobs, leases, legacy, links, oidc, organizations,
     recovery, router, sessions, systems, users,
 };
@@ -58,6 +58,8 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("jobs::RELEASE_ALL", jobs::RELEASE_ALL),
     ("jobs::FORGET", jobs::FORGET),
     ("jobs::PURGE_ENDED", jobs::PURGE_ENDED),
+    ("db::LIST_EPOCHS", db::LIST_EPOCHS),
+    ("db::MOVE_LISTS", db::MOVE_LISTS),
     ("recovery::ADDRESSES", recovery::ADDRESSES),
     ("recovery::SET_PREVIOUS", recovery::SET_PREVIOUS),
     ("recovery::VERIFY", recovery::VERIFY),

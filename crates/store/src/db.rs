@@ -116,10 +116,10 @@ impl Db {
         }
     }
 
-    /// The epoch of organizations and users: it moves with every commit that changes what their lists can show.
-    pub async fn people_epoch(&self) -> Result<i64, StoreError> {
-        let (n,): (i64,) = Q::new("SELECT n FROM people_epoch WHERE id = 1").one(self).await?;
-        Ok(n)
+    /// The state of what lists of organizations and users show.
+    pub async fn list_epochs(&self) -> Result<ListEpochs, StoreError> {
+        let (people, figures, logins): (i64, i64, i64) = Q::new(LIST_EPOCHS).one(self).await?;
+        Ok(ListEpochs { people, figures, logins })
     }
 
     /// The epoch where it can be told without asking the database.
@@ -151,21 +151,37 @@ pub enum Tx {
     Lite(Transaction<'static, Sqlite>, Arc<AtomicI64>, Moved),
 }
 
+pub(crate) const LIST_EPOCHS: &str = "SELECT people, figures, logins FROM list_epochs WHERE id = 1";
+pub(crate) const MOVE_LISTS: &str = "UPDATE list_epochs SET people = people + ?, figures = figures + ?, \
+     logins = logins + ? WHERE id = 1";
+
+/// Numbers that move with every commit that changes what lists of organizations and users show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ListEpochs {
+    /// Organizations and users themselves.
+    pub people: i64,
+    /// Systems of organizations and applications assigned to them, as far as they are counted.
+    pub figures: i64,
+    /// When users last signed in.
+    pub logins: i64,
+}
+
 /// What must be read again after a transaction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Moved {
     /// The auth epoch that it has set.
     auth: Option<i64>,
-    /// Whether the people epoch moves with its commit.
-    people: bool,
+    /// Which list epochs move with its commit: 1 or 0.
+    lists: ListEpochs,
 }
 
 impl Tx {
     /// Keeps everything.
     pub async fn commit(mut self) -> Result<(), StoreError> {
-        if self.moved().people {
+        let ListEpochs { people, figures, logins } = self.moved().lists;
+        if people + figures + logins > 0 {
             // Last of all: who waits for this row holds nothing that the one before him still wants.
-            Q::new("UPDATE people_epoch SET n = n + 1 WHERE id = 1").run(&mut self).await?;
+            Q::new(MOVE_LISTS).bind(people).bind(figures).bind(logins).run(&mut self).await?;
         }
         match self {
             Tx::Pg(tx, _) => Ok(tx.commit().await?),
@@ -199,7 +215,18 @@ impl Tx {
 
     /// To be called by every function that writes what a list of organizations or users can show.
     pub(crate) const fn people_changed(&mut self) {
-        self.moved().people = true;
+        self.moved().lists.people = 1;
+    }
+
+    /// To be called by every function that writes how many systems an organization has, or how many applications are
+    /// assigned to it.
+    pub(crate) const fn figures_changed(&mut self) {
+        self.moved().lists.figures = 1;
+    }
+
+    /// To be called by every function that writes when a user last signed in.
+    pub(crate) const fn logins_changed(&mut self) {
+        self.moved().lists.logins = 1;
     }
 
     const fn moved(&mut self) -> &mut Moved {

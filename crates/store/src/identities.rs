@@ -250,5 +250,6 @@ pub async fn set_password(
 
 /// Notes a sign-in; `updated_at` stays (contract 01 §2.5).
 pub async fn stamp_login(tx: &mut Tx, id: UserId, at: Ts) -> Result<(), StoreError> {
+    tx.logins_changed();
     Q::new(STAMP_LOGIN).bind(at).bind(id).run(tx).await.map(|_| ())
 }

@@ -42,5 +42,5 @@ pub mod systems;
 pub mod time;
 pub mod users;
 
-pub use db::{Db, Options, Tx};
+pub use db::{Db, ListEpochs, Options, Tx};
 pub use error::StoreError;

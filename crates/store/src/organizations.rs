@@ -12,7 +12,7 @@ pub mod marks;
 pub mod promote;
 pub(crate) mod suspended;
 
-pub use counts::{Counts, Stats, Totals, counts_of, stats, totals};
+pub use counts::{Counts, Stats, Totals, stats_of, totals};
 pub use list::{Filter, Order, Sort, Within, list};
 
 use crate::{

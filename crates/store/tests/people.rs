@@ -249,7 +249,7 @@ async fn counts_come_from_counters() {
     }
     let one = |family, id| {
         let db = db.clone();
-        async move { organizations::counts_of(&db, family, [id]).await.unwrap()[&id] }
+        async move { Counts::from(organizations::stats_of(&db, family, [id]).await.unwrap()[&id]) }
     };
     let d = one(OrgType::Distributor, D).await;
     assert_eq!(d, Counts { systems: 15, resellers: 1, customers: 2, applications: 0 });

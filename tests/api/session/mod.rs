@@ -35,7 +35,7 @@ mod state;
 const PASSWORD: &str = "Quiet-Harbour-58-Lamps";
 
 /// A second user of the owner organization, so that the tests may suspend and delete somebody.
-async fn user(t: &Test) -> UserId {
+pub async fn user(t: &Test) -> UserId {
     let new = bootstrap::NewOwnerUser {
         email: "second@example.org".to_owned(),
         username: None,
@@ -94,7 +94,7 @@ fn assert_reason(reply: Reply, message: &str, reason: &str) {
 }
 
 /// An access token of the embedded provider and the login behind it.
-async fn provider_token(t: &Test, user: UserId, client_id: &str) -> (String, LoginId) {
+pub async fn provider_token(t: &Test, user: UserId, client_id: &str) -> (String, LoginId) {
     let (now, token) = (t.app.now(), t.app.fresh::<uuid::Uuid>().to_string());
     let later = now.plus(Duration::from_secs(3600));
     let login = logins::Login { id: t.app.fresh(), user_id: user, authenticated_at: now, expires_at: later };
@@ -131,6 +131,6 @@ async fn provider_token(t: &Test, user: UserId, client_id: &str) -> (String, Log
     (token, login.id)
 }
 
-async fn exchange(t: &Test, token: &str) -> Reply {
+pub async fn exchange(t: &Test, token: &str) -> Reply {
     t.post("/api/auth/exchange").json(json!({"access_token": token})).send().await
 }

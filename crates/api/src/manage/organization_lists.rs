@@ -57,11 +57,14 @@ pub async fn filters(
 pub async fn directory(
     State(app): State<App>,
     Who(caller): Who,
+    gzip: Gzip,
     params: Params,
-) -> Outcome<Answer<Directory>> {
-    let page = organizations::directory(&app, &caller, query(&params)).await?;
-    let list = Directory::of(page, params.one("sort_by"), params.one("sort_direction"));
-    Ok(Answer::ok("organizations retrieved successfully", list))
+) -> Outcome<Kept> {
+    let write = |page| {
+        let list = Directory::of(page, params.one("sort_by"), params.one("sort_direction"));
+        Answer::ok("organizations retrieved successfully", list).write()
+    };
+    Ok(Kept(organizations::directory(&app, &caller, query(&params), write).await?, gzip))
 }
 
 fn query(params: &Params) -> DirectoryQuery {

@@ -1,9 +1,9 @@
 //! Distributors, resellers and customers: one set of handlers, the route says which family (contract 02 §4).
 
 use crate::{
-    envelope::Answer,
+    envelope::{Answer, Kept},
     error::Outcome,
-    extract::{Ctx, Family, JsonBody, Params, PathId, Who},
+    extract::{Ctx, Family, Gzip, JsonBody, Params, PathId, Who},
     wire::{
         organization_figures::{StatsOutput, TotalOutput},
         organization_state::{DeletedOutput, ReactivatedOutput, RestoredOutput, SuspendedOutput},
@@ -25,12 +25,15 @@ pub async fn list(
     State(app): State<App>,
     Who(caller): Who,
     Family(family): Family,
+    gzip: Gzip,
     params: Params,
-) -> Outcome<Answer<OrganizationList>> {
-    let page = organizations::list(&app, &caller, family, query(&params)).await?;
-    let (sort_by, direction) = (params.one("sort_by"), params.one("sort_direction"));
-    let list = OrganizationList::of(family, page, sort_by, direction);
-    Ok(Answer::ok(format!("{} retrieved successfully", family.plural()), list))
+) -> Outcome<Kept> {
+    let write = |page| {
+        let (sort_by, direction) = (params.one("sort_by"), params.one("sort_direction"));
+        let list = OrganizationList::of(family, page, sort_by, direction);
+        Answer::ok(format!("{} retrieved successfully", family.plural()), list).write()
+    };
+    Ok(Kept(organizations::list(&app, &caller, family, query(&params), write).await?, gzip))
 }
 
 pub(super) fn query(params: &Params) -> ListQuery {
@@ -150,10 +153,13 @@ pub async fn stats(
     Who(caller): Who,
     Family(family): Family,
     PathId(id): PathId<OrgId>,
-) -> Outcome<Answer<StatsOutput>> {
-    let stats = organizations::stats(&app, &caller, family, id).await?;
-    let message = format!("{} stats retrieved successfully", family.as_str());
-    Ok(Answer::ok(message, StatsOutput::of(family, stats)))
+    gzip: Gzip,
+) -> Outcome<Kept> {
+    let write = |stats| {
+        let message = format!("{} stats retrieved successfully", family.as_str());
+        Answer::ok(message, StatsOutput::of(family, stats)).write()
+    };
+    Ok(Kept(organizations::stats(&app, &caller, family, id, write).await?, gzip))
 }
 
 /// `GET /{p}/totals`.

@@ -21,10 +21,12 @@ use bailiwick_domain::{SortDirection, UserId};
 const PAGE_SIZE: u64 = 20;
 
 /// `GET /users`.
-pub async fn list(State(app): State<App>, Who(caller): Who, params: Params) -> Outcome<Answer<UserList>> {
-    let page = users::list(&app, &caller, query(&params)).await?;
-    let list = UserList::of(page, params.one("sort_by"), params.one("sort_direction"));
-    Ok(Answer::ok("users retrieved successfully", list))
+pub async fn list(State(app): State<App>, Who(caller): Who, gzip: Gzip, params: Params) -> Outcome<Kept> {
+    let write = |page| {
+        let list = UserList::of(page, params.one("sort_by"), params.one("sort_direction"));
+        Answer::ok("users retrieved successfully", list).write()
+    };
+    Ok(Kept(users::list(&app, &caller, query(&params), write).await?, gzip))
 }
 
 pub(super) fn query(params: &Params) -> ListQuery {

@@ -1,9 +1,13 @@
 //! `GET /organizations` (contract 02 §12): all families in one list, for whoever signs in.
 
-use crate::{App, kept};
+use crate::{
+    App,
+    kept::{self, Shows, Written},
+};
 use bailiwick_domain::{OrgId, OrgType, Page, PageRequest, Result, SortDirection};
 use bailiwick_policy::{Caller, hierarchy};
 use bailiwick_store::organizations::directory::{self, DirectoryFilter, DirectorySort, Entry};
+use bytes::Bytes;
 
 /// The query as sent.
 #[derive(Clone, Debug)]
@@ -26,8 +30,15 @@ pub struct DirectoryQuery {
     pub direction: SortDirection,
 }
 
-/// One page of what is in the caller's hierarchy, his own organization included, the owner never.
-pub async fn directory(app: &App, caller: &Caller, query: DirectoryQuery) -> Result<Page<Entry>> {
+/// One page of what is in the caller's hierarchy, his own organization included, the owner never. `write`: the answer
+/// as it is sent.
+pub async fn directory(
+    app: &App,
+    caller: &Caller,
+    query: DirectoryQuery,
+    write: impl FnOnce(Page<Entry>) -> Result<Bytes>,
+) -> Result<Written> {
+    let (scope, other) = (hierarchy(caller), format!("{query:?}"));
     let types: Vec<OrgType> = query.types.iter().filter_map(|word| OrgType::parse(word)).collect();
     let filter = DirectoryFilter {
         search: query.search,
@@ -42,8 +53,10 @@ pub async fn directory(app: &App, caller: &Caller, query: DirectoryQuery) -> Res
         "type" => (DirectorySort::Type, query.direction),
         _ => (DirectorySort::Name, SortDirection::Asc),
     };
-    let (scope, matches) = (hierarchy(caller), format!("{filter:?}"));
-    let count = directory::count(&app.db, &scope, &filter);
-    let total = kept::number(app, "directory", scope, matches, count).await?;
-    Ok(directory::directory(&app.db, &scope, &filter, order, query.page, total).await?)
+    let make = async {
+        let count = directory::count(&app.db, &scope, &filter);
+        let total = kept::number(app, "directory", scope, format!("{filter:?}"), count).await?;
+        write(directory::directory(&app.db, &scope, &filter, order, query.page, total).await?)
+    };
+    kept::answer(app, Shows::People, "directory", scope, other, make).await
 }

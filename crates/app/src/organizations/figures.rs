@@ -3,21 +3,32 @@
 use super::{authorize, list};
 use crate::{
     App,
-    kept::{self, Written},
+    kept::{self, Shows, Written},
     trend::{Trend, Window},
 };
 use bailiwick_domain::{OrgId, OrgType, Result, fold::fold, validate::Vat};
-use bailiwick_policy::{Action, Caller, Refusal, hierarchy, list_scope, resource_of};
+use bailiwick_policy::{Action, Caller, Refusal, Scope, hierarchy, list_scope, resource_of};
 use bailiwick_store::{
     creators::{self, CreatorChoice, Of},
     organizations::{self, Stats, figures},
 };
 use bytes::Bytes;
 
-/// What an organization and its subtree hold. `id`: none = malformed.
-pub async fn stats(app: &App, caller: &Caller, family: OrgType, id: Option<OrgId>) -> Result<Stats> {
-    let granted = authorize(&app.db, caller, Action::Read, family, id).await?;
-    Ok(organizations::stats(&app.db, family, granted.id()).await?)
+/// What an organization and its subtree hold. `id`: none = malformed. `write`: the answer as it is sent.
+pub async fn stats(
+    app: &App,
+    caller: &Caller,
+    family: OrgType,
+    id: Option<OrgId>,
+    write: impl FnOnce(Stats) -> Result<Bytes>,
+) -> Result<Written> {
+    let id = authorize(&app.db, caller, Action::Read, family, id).await?.id();
+    let make = async {
+        let mut found = organizations::stats_of(&app.db, family, [id]).await?;
+        write(found.remove(&id).unwrap_or_default())
+    };
+    // The same for everybody who may see the organization.
+    kept::answer(app, Shows::Figures, "stats", Scope::Everything, format!("{family:?} {id}"), make).await
 }
 
 /// How many organizations of the family the caller's unfiltered list holds.
@@ -42,7 +53,7 @@ pub async fn trend(
         let changes = figures::changes(&app.db, family, &scope, window.since()?).await?;
         write(window.fill(&changes.by_day, changes.total)?)
     };
-    kept::answer(app, "trend of organizations", scope, other, make).await
+    kept::answer(app, Shows::People, "trend of organizations", scope, other, make).await
 }
 
 /// Who created the family's organizations that the caller sees, by name (contract 02 §11). `write`: the answer as it
@@ -55,7 +66,8 @@ pub async fn choices(
 ) -> Result<Written> {
     let scope = list_scope(caller, resource_of(family).ok_or(Refusal::Gate)?)?;
     let make = async { write(by_name(creators::creators(&app.db, Of::Family(family), &scope).await?)) };
-    kept::answer(app, "filters of organizations", scope, family.as_str().to_owned(), make).await
+    kept::answer(app, Shows::People, "filters of organizations", scope, family.as_str().to_owned(), make)
+        .await
 }
 
 /// The order of the `created_by` filters.

@@ -1,9 +1,14 @@
 //! Lists of a family (contract 02 §4.1) with their inline counts.
 
-use crate::{App, kept, listing};
+use crate::{
+    App,
+    kept::{self, Shows, Written},
+    listing,
+};
 use bailiwick_domain::{OrgId, OrgType, Organization, Page, PageRequest, Result, SortDirection};
 use bailiwick_policy::{Caller, Refusal, Scope, list_scope, resource_of};
 use bailiwick_store::organizations::{self, Counts, Filter, Order, Sort, Within};
+use bytes::Bytes;
 
 /// The query as sent; repeated values are in the order of the request.
 #[derive(Clone, Debug)]
@@ -35,17 +40,28 @@ pub struct Listed {
     pub counts: Counts,
 }
 
-/// One page of the family inside the caller's hierarchy.
-pub async fn list(app: &App, caller: &Caller, family: OrgType, query: ListQuery) -> Result<Page<Listed>> {
-    let (scope, filter, order) = prepare(app, caller, family, &query).await?;
-    let total = total(app, family, scope, &filter).await?;
-    let page =
-        organizations::list::page_of(&app.db, family, &scope, &filter, order, query.page, total).await?;
-    let mut counts = organizations::counts_of(&app.db, family, page.rows.iter().map(|o| o.id)).await?;
-    Ok(page.map(|organization| Listed {
-        counts: counts.remove(&organization.id).unwrap_or_default(),
-        organization,
-    }))
+/// One page of the family inside the caller's hierarchy. `write`: the answer as it is sent.
+pub async fn list(
+    app: &App,
+    caller: &Caller,
+    family: OrgType,
+    query: ListQuery,
+    write: impl FnOnce(Page<Listed>) -> Result<Bytes>,
+) -> Result<Written> {
+    let scope = list_scope(caller, resource_of(family).ok_or(Refusal::Gate)?)?;
+    let other = format!("{family:?} {query:?}");
+    let make = async {
+        let (scope, filter, order) = prepare(app, caller, family, &query).await?;
+        let total = total(app, family, scope, &filter).await?;
+        let page =
+            organizations::list::page_of(&app.db, family, &scope, &filter, order, query.page, total).await?;
+        let mut stats = organizations::stats_of(&app.db, family, page.rows.iter().map(|o| o.id)).await?;
+        write(page.map(|organization| Listed {
+            counts: stats.remove(&organization.id).unwrap_or_default().into(),
+            organization,
+        }))
+    };
+    kept::answer(app, Shows::Figures, "list of organizations", scope, other, make).await
 }
 
 /// How many rows of the family match.

@@ -2,7 +2,7 @@
 
 use crate::{
     App,
-    kept::{self, Written},
+    kept::{self, Shows, Written},
     organizations::by_name,
     roles::RoleChoice,
     trend::{Trend, Window},
@@ -23,7 +23,7 @@ pub async fn totals(
 ) -> Result<Written> {
     let scope = list_scope(caller, Resource::Users)?;
     let make = async { write(figures::count_by_state(&app.db, &scope).await?) };
-    kept::answer(app, "totals of users", scope, String::new(), make).await
+    kept::answer(app, Shows::People, "totals of users", scope, String::new(), make).await
 }
 
 /// The users the caller sees by date of creation; who is deleted now counts on no date, not even before (contract 01
@@ -42,7 +42,7 @@ pub async fn trend(
         let total = figures::count(&app.db, &scope).await?;
         write(window.fill(&created, total)?)
     };
-    kept::answer(app, "trend of users", scope, dates, make).await
+    kept::answer(app, Shows::People, "trend of users", scope, dates, make).await
 }
 
 /// What the filters of the list can be set to.
@@ -71,5 +71,5 @@ pub async fn choices(
         let creators = by_name(creators::creators(&app.db, Of::Users, &scope).await?);
         write(Choices { roles, organizations, creators })
     };
-    kept::answer(app, "filters of users", scope, offered, make).await
+    kept::answer(app, Shows::People, "filters of users", scope, offered, make).await
 }

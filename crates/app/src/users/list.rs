@@ -1,10 +1,15 @@
 //! The list of users (contract 01 §5.4).
 
 use super::{UserView, distinct, view};
-use crate::{App, kept, listing};
+use crate::{
+    App,
+    kept::{self, Shows, Written},
+    listing,
+};
 use bailiwick_domain::{OrgId, Page, PageRequest, Result, SortDirection};
-use bailiwick_policy::{Caller, Resource, Scope, list_scope};
+use bailiwick_policy::{Caller, Permission, Resource, Scope, list_scope};
 use bailiwick_store::users::{self, Filter, Order, Sort};
+use bytes::Bytes;
 
 /// The query as sent.
 #[derive(Clone, Debug)]
@@ -27,15 +32,27 @@ pub struct ListQuery {
     pub created_by: Vec<String>,
 }
 
-/// One page of the users inside the caller's hierarchy, himself included.
-pub async fn list(app: &App, caller: &Caller, query: ListQuery) -> Result<Page<UserView>> {
+/// One page of the users inside the caller's hierarchy, himself included. `write`: the answer as it is sent.
+pub async fn list(
+    app: &App,
+    caller: &Caller,
+    query: ListQuery,
+    write: impl FnOnce(Page<UserView>) -> Result<Bytes>,
+) -> Result<Written> {
     let page = query.page;
+    // Whom he may impersonate is shown to nobody else.
+    let impersonates =
+        caller.holds(Permission::ImpersonateUsers).then(|| (caller.user_id(), caller.permissions()));
+    let other = format!("{impersonates:?} {query:?}");
     let (scope, filter, order) = prepare(app, caller, query)?;
-    let matches = format!("{filter:?}");
-    let total =
-        kept::number(app, "users", scope, matches, users::list::count(&app.db, &scope, &filter)).await?;
-    let page = users::list::page_of(&app.db, &scope, &filter, order, page, total).await?;
-    Ok(page.map(|placed| view(app, caller, placed)))
+    let make = async {
+        let matches = format!("{filter:?}");
+        let total =
+            kept::number(app, "users", scope, matches, users::list::count(&app.db, &scope, &filter)).await?;
+        let page = users::list::page_of(&app.db, &scope, &filter, order, page, total).await?;
+        write(page.map(|placed| view(app, caller, placed)))
+    };
+    kept::answer(app, Shows::Logins, "list of users", scope, other, make).await
 }
 
 /// Which users the caller asks for, and in which order.

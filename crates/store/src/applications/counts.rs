@@ -207,6 +207,9 @@ async fn write_kinds(tx: &mut Tx, kinds: &Pairs<Kind>) -> Result<(), StoreError>
 
 async fn write_assignments(tx: &mut Tx, rows: &Pairs<(OrgId, OrgId)>) -> Result<(), StoreError> {
     let rows: Vec<_> = rows.iter().collect();
+    if !rows.is_empty() {
+        tx.figures_changed();
+    }
     for chunk in rows.chunks(ROWS) {
         let mut q =
             Q::new("INSERT INTO assignment_counts (home_id, organization_id, applications, listed) VALUES ");

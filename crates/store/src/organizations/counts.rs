@@ -1,7 +1,7 @@
 //! Numbers about organizations: kept counters summed over the tree, never rows counted one organization at a time.
 
 use crate::{
-    Db, StoreError,
+    StoreError,
     applications::counts::{Assigned, assigned_to},
     scope::push_scope,
     sql::{On, Q},
@@ -29,37 +29,15 @@ pub struct Counts {
     pub applications: u64,
 }
 
-/// The counts of a page of one family in two statements. An organization without an entry has none of anything.
-pub async fn counts_of(
-    db: &Db,
-    family: OrgType,
-    page: impl IntoIterator<Item = OrgId>,
-) -> Result<HashMap<OrgId, Counts>, StoreError> {
-    let page: Vec<OrgId> = page.into_iter().collect();
-    let column = super::subtree_column(family, "id");
-    let mut q = Q::new(&format!(
-        "SELECT o.{column} AS root, o.type, CAST(COUNT(*) AS BIGINT), CAST(SUM(n.systems) AS BIGINT) \
-         FROM organizations o JOIN organization_counts n ON n.organization_id = o.id \
-         WHERE o.eff_deleted_at IS NULL AND o.{column} IN ("
-    ));
-    q.list(page.iter().copied()).push(&format!(") GROUP BY o.{column}, o.type"));
-    let rows: Vec<(Uuid, String, i64, i64)> = q.all(db).await?;
-    let mut counts: HashMap<OrgId, Counts> = HashMap::new();
-    for (root, org_type, organizations, systems) in rows {
-        let entry = counts.entry(OrgId(root)).or_default();
-        entry.systems += unsigned(systems);
-        match super::parse_type(&org_type)? {
-            // The topmost organization of the subtree itself is of the family and not below it.
-            found if found == family => {}
-            OrgType::Reseller => entry.resellers += unsigned(organizations),
-            OrgType::Customer => entry.customers += unsigned(organizations),
-            OrgType::Owner | OrgType::Distributor => {}
+impl From<Stats> for Counts {
+    fn from(stats: Stats) -> Counts {
+        Counts {
+            systems: stats.subtree.systems,
+            resellers: stats.resellers,
+            customers: stats.customers,
+            applications: stats.applications.subtree,
         }
     }
-    for (id, assigned) in assigned_to(db, family, page).await? {
-        counts.entry(id).or_default().applications = assigned.subtree;
-    }
-    Ok(counts)
 }
 
 /// Sums of the counters over a scope.
@@ -103,19 +81,25 @@ pub struct Stats {
     pub applications: Assigned,
 }
 
-/// The numbers of an organization of this family in two statements (contract 02 §7).
-pub async fn stats(on: impl Into<On<'_>>, family: OrgType, id: OrgId) -> Result<Stats, StoreError> {
-    let mut on = on.into();
+/// The numbers of organizations of one family in two statements (contract 02 §3.3, §7). One without an entry has none
+/// of anything.
+pub async fn stats_of(
+    on: impl Into<On<'_>>,
+    family: OrgType,
+    of: impl IntoIterator<Item = OrgId>,
+) -> Result<HashMap<OrgId, Stats>, StoreError> {
+    let (mut on, of) = (on.into(), of.into_iter().collect::<Vec<_>>());
     let column = super::subtree_column(family, "id");
-    let q = Q::new(&format!(
-        "SELECT o.type, CAST(COUNT(*) AS BIGINT), CAST(SUM(n.systems) AS BIGINT), CAST(SUM(n.users) AS BIGINT) \
-         FROM organizations o JOIN organization_counts n ON n.organization_id = o.id \
-         WHERE o.eff_deleted_at IS NULL AND o.{column} = ? GROUP BY o.type"
+    let mut q = Q::new(&format!(
+        "SELECT o.{column} AS root, o.type, CAST(COUNT(*) AS BIGINT), CAST(SUM(n.systems) AS BIGINT), \
+         CAST(SUM(n.users) AS BIGINT) FROM organizations o JOIN organization_counts n ON n.organization_id = o.id \
+         WHERE o.eff_deleted_at IS NULL AND o.{column} IN ("
     ));
-    let rows: Vec<(String, i64, i64, i64)> = q.bind(id).all(on.reborrow()).await?;
-    let applications = assigned_to(on, family, [id]).await?.remove(&id).unwrap_or_default();
-    let mut stats = Stats { applications, ..Stats::default() };
-    for (org_type, organizations, systems, users) in rows {
+    q.list(of.iter().copied()).push(&format!(") GROUP BY o.{column}, o.type"));
+    let rows: Vec<(Uuid, String, i64, i64, i64)> = q.all(on.reborrow()).await?;
+    let mut found: HashMap<OrgId, Stats> = HashMap::new();
+    for (root, org_type, organizations, systems, users) in rows {
+        let stats = found.entry(OrgId(root)).or_default();
         let (systems, users) = (unsigned(systems), unsigned(users));
         stats.subtree.systems += systems;
         stats.subtree.users += users;
@@ -127,7 +111,10 @@ pub async fn stats(on: impl Into<On<'_>>, family: OrgType, id: OrgId) -> Result<
             OrgType::Owner | OrgType::Distributor => {}
         }
     }
-    Ok(stats)
+    for (id, assigned) in assigned_to(on, family, of).await? {
+        found.entry(id).or_default().applications = assigned;
+    }
+    Ok(found)
 }
 
 fn unsigned(n: i64) -> u64 {

@@ -37,7 +37,8 @@ pub async fn promote(
 ) -> Result<Promoted, StoreError> {
     let id = target.id();
     tx.people_changed();
-    let Stats { own, customers, .. } = super::stats(&mut *tx, OrgType::Reseller, id).await?;
+    let Stats { own, customers, .. } =
+        super::stats_of(&mut *tx, OrgType::Reseller, [id]).await?.remove(&id).unwrap_or_default();
     let (_,): (String,) = Q::new(MORE_TIME).one(&mut *tx).await?;
     let from = serde_json::to_value(from).map_err(|e| StoreError::Encode(e.into()))?;
     Q::new(TURN).bind(owner).bind(from).bind(at).bind(by).bind(id).run(&mut *tx).await?;

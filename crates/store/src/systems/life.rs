@@ -24,6 +24,7 @@ pub(crate) const ADD_SYSTEMS: &str =
     "UPDATE organization_counts SET systems = systems + ? WHERE organization_id = ?";
 
 async fn count(tx: &mut Tx, home: OrgId, by: i64) -> Result<(), StoreError> {
+    tx.figures_changed();
     Q::new(ADD_SYSTEMS).bind(by).bind(home).run(tx).await?;
     Ok(())
 }

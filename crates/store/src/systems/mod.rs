@@ -154,6 +154,7 @@ pub async fn insert(
         .bind(new.registered_at)
         .run(tx)
         .await?;
+    tx.figures_changed();
     Q::new(ONE_MORE).bind(path.id).run(tx).await?;
     Ok(())
 }

@@ -43,6 +43,7 @@ pub async fn place(
     }
     let id = target.id();
     let applications = tally(tx, id).await?;
+    tx.figures_changed();
     // In one order for all, so that two moves in opposite directions do not wait for each other.
     let mut counters = [(from, false), (path.id, true)];
     counters.sort();
