@@ -9,6 +9,7 @@
 )]
 
 mod alert_config;
+mod alert_layers;
 mod alerts;
 mod api_keys;
 mod applications;

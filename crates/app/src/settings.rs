@@ -25,7 +25,7 @@ impl<T> fmt::Debug for Secret<T> {
     }
 }
 
-pub use bailiwick_alerting::Limits as ContentLimits;
+pub use bailiwick_alerting::{Limits as ContentLimits, config::Timing};
 pub use bailiwick_domain::net::Network;
 
 /// All settings.
@@ -281,6 +281,8 @@ pub struct Alerting {
     pub router_segment: String,
     /// Life of an alert pushed without end.
     pub resolve_timeout: Duration,
+    /// Times of all groups of messages.
+    pub timing: Timing,
     /// How long an ended silence can be read.
     pub silence_retention: Duration,
     /// How long resolved alerts, and what people did about alerts, are kept.
@@ -438,6 +440,7 @@ impl Settings {
                 backend_segment: "mimir".to_owned(),
                 router_segment: "alertmanager".to_owned(),
                 resolve_timeout: Duration::from_secs(6 * 3600),
+                timing: Timing::default(),
                 silence_retention: Duration::from_secs(120 * 3600),
                 // Six months at their longest.
                 history_retention: Duration::from_secs(184 * 86_400),

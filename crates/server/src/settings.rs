@@ -3,7 +3,7 @@
 use crate::config::{self, AlertingMode, Config, MailSecurity};
 use bailiwick_app::settings::{
     AlertLimits, Alerting, Assets, Bucket, ContentLimits, Limits, Mail, Network, Owner, Place, Provider,
-    RemoteRouter, Router, RouterKind, Secret, Security, Settings, Systems, Tokens,
+    RemoteRouter, Router, RouterKind, Secret, Security, Settings, Systems, Timing, Tokens,
 };
 use std::sync::Arc;
 
@@ -96,6 +96,11 @@ fn alerting(config: &Config) -> Alerting {
         backend_segment: alerting.backend_segment.as_str().to_owned(),
         router_segment: alerting.router_segment.as_str().to_owned(),
         resolve_timeout: alerting.resolve_timeout,
+        timing: Timing {
+            group_wait: alerting.group_wait,
+            group_interval: alerting.group_interval,
+            repeat_interval: alerting.repeat_interval,
+        },
         silence_retention: alerting.silence_retention,
         history_retention: alerting.history_retention,
         managed_by: alerting.managed_by.as_str().to_owned(),

@@ -2,14 +2,19 @@
 //! error or a missing column is found without running the use case.
 
 use crate::{
-    activity, alert_handling, alert_queue, api_keys, applications, audit, avatars, backups, credentials, db,
-    demo, history, identities, imports, inventory, jobs, leases, legacy, links, oidc, organizations,
-    recovery, router, sessions, systems, users,
+    activity, alert_handling, alert_layers, alert_queue, api_keys, applications, audit, avatars, backups,
+    credentials, db, demo, history, identities, imports, inventory, jobs, leases, legacy, links, oidc,
+    organizations, recovery, router, sessions, systems, users,
 };
 
 /// `(name, text)`.
 pub const STATEMENTS: &[(&str, &str)] = &[
     ("demo::OWNER_USER", demo::OWNER_USER),
+    ("alert_layers::GET", alert_layers::GET),
+    ("alert_layers::PUT", alert_layers::PUT),
+    ("alert_layers::REMOVE", alert_layers::REMOVE),
+    ("alert_layers::EPOCH", alert_layers::EPOCH),
+    ("alert_layers::RAISE", alert_layers::RAISE),
     ("demo::VAT_TAKEN", demo::VAT_TAKEN),
     ("identities::GET", identities::GET),
     ("identities::GET_FOR_LOGIN", identities::GET_FOR_LOGIN),

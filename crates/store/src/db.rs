@@ -1,6 +1,6 @@
 //! The two engines behind one handle.
 
-use crate::{error::StoreError, sql::Q};
+use crate::{alert_layers, error::StoreError, sql::Q};
 use sqlx::{
     PgPool, Postgres, Sqlite, SqlitePool, Transaction,
     postgres::{PgConnectOptions, PgPoolOptions},
@@ -173,6 +173,8 @@ pub struct Moved {
     auth: Option<i64>,
     /// Which list epochs move with its commit: 1 or 0.
     lists: ListEpochs,
+    /// Whether the epoch of alert configuration does.
+    alert_config: bool,
 }
 
 impl Tx {
@@ -182,6 +184,9 @@ impl Tx {
         if people + figures + logins > 0 {
             // Last of all: who waits for this row holds nothing that the one before him still wants.
             Q::new(MOVE_LISTS).bind(people).bind(figures).bind(logins).run(&mut self).await?;
+        }
+        if self.moved().alert_config {
+            Q::new(alert_layers::RAISE).run(&mut self).await?;
         }
         match self {
             Tx::Pg(tx, _) => Ok(tx.commit().await?),
@@ -227,6 +232,11 @@ impl Tx {
     /// To be called by every function that writes when a user last signed in.
     pub(crate) const fn logins_changed(&mut self) {
         self.moved().lists.logins = 1;
+    }
+
+    /// To be called by every function that changes who is told of an organization's alerts.
+    pub(crate) const fn alert_config_changed(&mut self) {
+        self.moved().alert_config = true;
     }
 
     const fn moved(&mut self) -> &mut Moved {

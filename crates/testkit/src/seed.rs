@@ -1,7 +1,7 @@
 //! Organizations, users, systems and sessions for tests.
 
 use crate::Test;
-use bailiwick_app::{auth, credentials::hash_secret, inventory};
+use bailiwick_app::{alerting::config, auth, credentials::hash_secret, inventory};
 use bailiwick_domain::{
     ApiKeyId, ApplicationId, OrgId, OrgType, SystemId, UserId,
     org::OrgRef,
@@ -213,6 +213,15 @@ impl Test {
             key: created["system_key"].as_str().expect("a key").to_owned(),
             secret,
         }
+    }
+
+    /// Saves who an organization wants to be told of alerts.
+    pub async fn alert_layer(&self, org: OrgId, layer: serde_json::Value) {
+        let layer = serde_json::from_value(layer).expect("a layer");
+        let by = config::Saving { user: None, name: "Seed".to_owned(), at: self.app.now() };
+        let mut tx = self.app.db.begin().await.expect("a transaction");
+        config::store(&self.app, &mut tx, org, &layer, &by).await.expect("a write");
+        tx.commit().await.expect("a commit");
     }
 
     /// A listed application of a system, from a document over HTTP.

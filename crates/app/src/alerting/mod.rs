@@ -4,6 +4,7 @@
 //! a router elsewhere. Both use the rules and the filters of the `alerting` crate, so both answer alike. To add an
 //! operation: a function here, one in each of the two.
 
+pub mod config;
 mod embedded;
 mod fault;
 mod history;

@@ -47,6 +47,23 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     refuse(remote && !address, &both, "must be set in mode `remote`");
     refuse(!remote && address, &both, "needs alerting.mode `remote`");
 
+    let alerting = &config.alerting;
+    for (path, time) in [
+        ("alerting.resolve_timeout", alerting.resolve_timeout),
+        ("alerting.group_interval", alerting.group_interval),
+        ("alerting.repeat_interval", alerting.repeat_interval),
+    ] {
+        refuse(time < Duration::from_secs(1), &[path], "is shorter than one second");
+    }
+    for (path, time) in [
+        ("alerting.resolve_timeout", alerting.resolve_timeout),
+        ("alerting.group_wait", alerting.group_wait),
+        ("alerting.group_interval", alerting.group_interval),
+        ("alerting.repeat_interval", alerting.repeat_interval),
+    ] {
+        refuse(time > LONGEST_LIFETIME, &[path], "is longer than 90 days");
+    }
+
     let prefix = config.systems.key_prefix.as_str();
     let plain = prefix.len() <= 32 && prefix.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
     refuse(!plain, &["systems.key_prefix"], "is not made of at most 32 letters A to Z and digits");

@@ -103,6 +103,12 @@ section! {
     router_segment: Word = "alertmanager";
     /// How long an alert without an end stays active after its last push.
     resolve_timeout: Duration = "6h";
+    /// How long the first message about a group of alerts waits for others of the group.
+    group_wait: Duration = "30s";
+    /// How long after a message the next one with something new about the same group is sent.
+    group_interval: Duration = "5m";
+    /// How long after a message the same is sent again when nothing has changed.
+    repeat_interval: Duration = "12h";
     /// How long an expired silence is kept by the embedded router.
     silence_retention: Duration = "120h";
     /// How long resolved alerts stay in the history, and what people did about alerts stays in its record. Six months

@@ -38,6 +38,7 @@ pub async fn destroy(
 ) -> Result<(), StoreError> {
     let id = target.id();
     tx.people_changed();
+    tx.alert_config_changed();
     unassign_below(tx, id, org_type, now).await?;
     let column = subtree_column(org_type, "organization_id");
     for table in ["systems", "users"] {

@@ -107,6 +107,7 @@ pub async fn set(
         Kind::Deleted => OWN_DELETED,
     };
     tx.people_changed();
+    tx.alert_config_changed();
     Q::new(own).bind(at).bind(at).bind(id).run(tx).await?;
     let below = match at {
         // Who has a mark already has it from nearer.

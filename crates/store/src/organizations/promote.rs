@@ -37,6 +37,7 @@ pub async fn promote(
 ) -> Result<Promoted, StoreError> {
     let id = target.id();
     tx.people_changed();
+    tx.alert_config_changed();
     let Stats { own, customers, .. } =
         super::stats_of(&mut *tx, OrgType::Reseller, [id]).await?.remove(&id).unwrap_or_default();
     let (_,): (String,) = Q::new(MORE_TIME).one(&mut *tx).await?;

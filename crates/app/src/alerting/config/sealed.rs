@@ -1,0 +1,97 @@
+//! A layer at rest: its JSON, with every secret in it sealed for the organization that has it.
+
+use crate::auth::Keys;
+use bailiwick_alerting::config::{Layer, TelegramRecipient, WebhookRecipient};
+use bailiwick_domain::{Entropy, Error, OrgId, Result};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::Value;
+
+/// Sealed for one organization, a secret copied into the row of another does not open there.
+fn purpose(organization: OrgId) -> String {
+    format!("alert layer of {organization}")
+}
+
+/// The layer as it is stored.
+///
+/// # Errors
+/// A secret that cannot be sealed.
+pub(super) fn seal(keys: &Keys, entropy: &dyn Entropy, organization: OrgId, layer: &Layer) -> Result<Value> {
+    let purpose = purpose(organization);
+    let mut sealed = layer.clone();
+    sealed.change_secrets(|secret| -> Result<()> {
+        *secret = STANDARD.encode(keys.seal(&purpose, secret.as_bytes(), entropy)?);
+        Ok(())
+    })?;
+    serde_json::to_value(&sealed).map_err(Error::internal)
+}
+
+/// The layer as it was saved. A recipient whose secret does not open, because the service's own has changed more than
+/// once, is left out and logged: all others are told as before.
+///
+/// # Errors
+/// The stored value is no layer.
+pub(super) fn open(keys: &Keys, organization: OrgId, stored: Value) -> Result<Layer> {
+    let purpose = purpose(organization);
+    let mut layer: Layer = serde_json::from_value(stored)
+        .map_err(|e| Error::internal(format!("the alert layer of organization {organization}: {e}")))?;
+    let opened = |secret: &mut String| {
+        let plain = STANDARD.decode(&*secret).ok().and_then(|sealed| keys.open(&purpose, &sealed).ok());
+        let plain = plain.and_then(|plain| String::from_utf8(plain).ok());
+        plain.map(|plain| *secret = plain).is_some()
+    };
+    let mut lost = 0;
+    for channels in layer.all_channels_mut() {
+        let before = channels.webhook_recipients.len() + channels.telegram_recipients.len();
+        channels.webhook_recipients.retain_mut(|r: &mut WebhookRecipient| opened(&mut r.url));
+        channels.telegram_recipients.retain_mut(|r: &mut TelegramRecipient| opened(&mut r.bot_token));
+        lost += before - channels.webhook_recipients.len() - channels.telegram_recipients.len();
+    }
+    if lost > 0 {
+        tracing::error!(%organization, lost, "secrets of alert recipients cannot be opened; these are not told");
+    }
+    Ok(layer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    struct Fixed;
+    impl Entropy for Fixed {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.fill(7);
+        }
+    }
+
+    fn layer() -> Layer {
+        serde_json::from_value(json!({
+            "enabled": {"email": true},
+            "email_recipients": [{"address": "noc@example.org"}],
+            "webhook_recipients": [{"name": "hook", "url": "https://example.org/h"}],
+            "systems": [{"system_key": "SYS-1", "telegram_recipients": [{"bot_token": "1:abc", "chat_id": 5}]}],
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn secrets_rest_sealed_for_their_organization_and_the_others_outlive_a_lost_one() {
+        let keys = Keys::derive(&[1; 32], None).unwrap();
+        let [own, other] = [1, 2].map(|n| OrgId(uuid::Uuid::from_u128(n)));
+        let stored = seal(&keys, &Fixed, own, &layer()).unwrap();
+        let text = stored.to_string();
+        assert!(!text.contains("example.org/h") && !text.contains("1:abc"), "{text}");
+        assert_eq!(open(&keys, own, stored.clone()).unwrap(), layer());
+        // Another organization's row, and another secret of the service.
+        let changed = Keys::derive(&[2; 32], None).unwrap();
+        for read in [open(&keys, other, stored.clone()), open(&changed, own, stored.clone())] {
+            let read = read.unwrap();
+            assert_eq!(read.channels.email_recipients, layer().channels.email_recipients);
+            assert_eq!((read.channels.webhook_recipients.len(), read.systems.len()), (0, 1));
+            assert!(read.systems[0].channels.telegram_recipients.is_empty());
+        }
+        let rotated = Keys::derive(&[2; 32], Some(&[1; 32])).unwrap();
+        assert_eq!(open(&rotated, own, stored).unwrap(), layer());
+        assert!(open(&keys, own, json!([])).is_err());
+    }
+}

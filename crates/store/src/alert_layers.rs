@@ -1,0 +1,144 @@
+//! Layers of alert configuration (contract 04 §2.3): one for each organization that has saved one. What is in them, and
+//! what of it is sealed, is the caller's to know; here they are JSON.
+
+use crate::{
+    Db, StoreError, Tx,
+    organizations::OWNER,
+    sql::{On, Q, ROWS},
+    time::TsCodec,
+};
+use bailiwick_domain::{OrgId, Ts, UserId};
+use serde_json::Value;
+use sqlx::FromRow;
+use std::collections::{BTreeSet, HashMap};
+use uuid::Uuid;
+
+pub(crate) const GET: &str = "SELECT organization_id, layer, updated_by_user_id, updated_by_name, updated_at \
+     FROM alert_layers WHERE organization_id = ?";
+pub(crate) const PUT: &str = "INSERT INTO alert_layers \
+     (organization_id, layer, updated_by_user_id, updated_by_name, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?) \
+     ON CONFLICT (organization_id) DO UPDATE SET layer = excluded.layer, \
+     updated_by_user_id = excluded.updated_by_user_id, updated_by_name = excluded.updated_by_name, \
+     updated_at = excluded.updated_at";
+pub(crate) const REMOVE: &str = "DELETE FROM alert_layers WHERE organization_id = ?";
+/// Layers of organizations that are neither suspended nor deleted; themselves or through one above.
+const LIVE: &str = "SELECT l.organization_id, l.layer FROM alert_layers l \
+     JOIN organizations o ON o.id = l.organization_id \
+     WHERE o.eff_suspended_at IS NULL AND o.eff_deleted_at IS NULL AND l.organization_id IN (";
+pub(crate) const EPOCH: &str = "SELECT n FROM alert_config_epoch WHERE id = 1";
+pub(crate) const RAISE: &str = "UPDATE alert_config_epoch SET n = n + 1 WHERE id = 1";
+
+/// A layer as it is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored {
+    /// Whose it is.
+    pub organization_id: OrgId,
+    /// The layer, its secrets sealed.
+    pub layer: Value,
+    /// Who saved it; none = the service itself.
+    pub updated_by: Option<UserId>,
+    /// His name then.
+    pub updated_by_name: String,
+    /// When.
+    pub updated_at: Ts,
+}
+
+#[derive(FromRow)]
+struct Row {
+    organization_id: Uuid,
+    layer: Value,
+    updated_by_user_id: Option<Uuid>,
+    updated_by_name: String,
+    updated_at: TsCodec,
+}
+
+impl Row {
+    fn into_stored(self) -> Stored {
+        Stored {
+            organization_id: OrgId(self.organization_id),
+            layer: self.layer,
+            updated_by: self.updated_by_user_id.map(UserId),
+            updated_by_name: self.updated_by_name,
+            updated_at: self.updated_at.0,
+        }
+    }
+}
+
+/// The layers that are in force for some tenants.
+#[derive(Clone, Debug, Default)]
+pub struct Chains {
+    /// For each tenant the organizations from the owner down to itself.
+    pub of: Vec<(OrgId, Vec<OrgId>)>,
+    /// The layers of those of them that have one and are neither suspended nor deleted.
+    pub layers: HashMap<OrgId, Value>,
+}
+
+/// The layer of an organization.
+pub async fn get(on: impl Into<On<'_>>, organization: OrgId) -> Result<Option<Stored>, StoreError> {
+    let row: Option<Row> = Q::new(GET).bind(organization).optional(on).await?;
+    Ok(row.map(Row::into_stored))
+}
+
+/// Stores the layer of an organization, which is held ([`crate::organizations::marks::hold_marks`]) so that saves come
+/// one after another.
+pub async fn put(tx: &mut Tx, new: &Stored) -> Result<(), StoreError> {
+    tx.alert_config_changed();
+    Q::new(PUT)
+        .bind(new.organization_id)
+        .bind(new.layer.clone())
+        .bind(new.updated_by)
+        .bind(&new.updated_by_name)
+        .bind(new.updated_at)
+        .bind(new.updated_at)
+        .run(tx)
+        .await?;
+    Ok(())
+}
+
+/// Removes the layer of an organization, which is held; whether there was one.
+pub async fn remove(tx: &mut Tx, organization: OrgId) -> Result<bool, StoreError> {
+    let removed = Q::new(REMOVE).bind(organization).run(&mut *tx).await? > 0;
+    if removed {
+        tx.alert_config_changed();
+    }
+    Ok(removed)
+}
+
+/// What is in force for these tenants, in three statements for every few hundred of them. Unknown ones are left out.
+pub async fn chains(on: impl Into<On<'_>>, tenants: &[OrgId]) -> Result<Chains, StoreError> {
+    let mut on = on.into();
+    let mut found = Chains::default();
+    let Some((owner,)) = Q::new(OWNER).optional::<(Uuid,)>(on.reborrow()).await? else { return Ok(found) };
+    for chunk in tenants.chunks(ROWS) {
+        let mut q = Q::new("SELECT id, p2, p3 FROM organizations WHERE id IN (");
+        q.list(chunk.iter().copied()).push(")");
+        let paths: Vec<(Uuid, Uuid, Uuid)> = q.all(on.reborrow()).await?;
+        for (id, p2, p3) in paths {
+            let mut chain = vec![OrgId(owner)];
+            for next in [p2, p3, id].map(OrgId) {
+                // Where a level is missing the one above stands in its place.
+                if chain.last() != Some(&next) {
+                    chain.push(next);
+                }
+            }
+            found.of.push((OrgId(id), chain));
+        }
+    }
+    let all: BTreeSet<Uuid> = found.of.iter().flat_map(|(_, chain)| chain).map(|id| id.0).collect();
+    let all: Vec<Uuid> = all.into_iter().collect();
+    for chunk in all.chunks(ROWS) {
+        let mut q = Q::new(LIVE);
+        q.list(chunk.iter().copied()).push(")");
+        let rows: Vec<(Uuid, Value)> = q.all(on.reborrow()).await?;
+        found.layers.extend(rows.into_iter().map(|(id, layer)| (OrgId(id), layer)));
+    }
+    Ok(found)
+}
+
+impl Db {
+    /// The epoch of alert configuration: what was read before it last moved must be read again. One indexed read.
+    pub async fn alert_config_epoch(&self) -> Result<i64, StoreError> {
+        let (n,): (i64,) = Q::new(EPOCH).one(self).await?;
+        Ok(n)
+    }
+}
