@@ -22,7 +22,7 @@ mod layer;
 mod merge;
 mod plan;
 mod secrets;
-mod templates;
+pub(crate) mod templates;
 mod tree;
 pub mod webhook;
 

@@ -21,7 +21,7 @@ static TEXTS: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(include_str!("../../templates/texts.json")).unwrap_or_default());
 
 /// Names of the display values, in the order in which they are shown.
-const SHOWN: [&str; 7] = [
+pub(crate) const SHOWN: [&str; 7] = [
     "system_name",
     "system_type",
     "system_fqdn",
@@ -30,6 +30,11 @@ const SHOWN: [&str; 7] = [
     "organization_type",
     "organization_vat",
 ];
+
+/// A word of the messages in a language.
+pub(crate) fn word(language: Language, key: &str) -> &'static str {
+    TEXTS[language.as_str()][key].as_str().unwrap_or_default()
+}
 
 /// What messages show besides the alert: settings.
 #[derive(Clone, Debug)]
@@ -94,8 +99,7 @@ pub(super) fn files(languages: &BTreeSet<Language>, around: &Surroundings) -> BT
 }
 
 fn filled(template: &str, language: Language, state: &str, around: &Surroundings) -> String {
-    let words = &TEXTS[language.as_str()];
-    let word = |key: &str| words[key].as_str().unwrap_or_default();
+    let word = |key: &str| word(language, key);
     let mut out = repeated(template, word)
         .replace("@lang@", language.as_str())
         .replace("@state@", state)

@@ -1,0 +1,106 @@
+//! The notification log: what an integration was last told of a group, and whether it is to be told anything now.
+
+use super::Snapshot;
+use crate::{Fingerprint, Nanos};
+use std::time::Duration;
+
+/// What an integration was told at its last success.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// Alerts that fired, in order.
+    pub firing: Vec<Fingerprint>,
+    /// Alerts that were over, in order.
+    pub resolved: Vec<Fingerprint>,
+    /// When.
+    pub at: Option<Nanos>,
+}
+
+impl Entry {
+    /// What there is to note when the snapshot has been told.
+    pub fn of(snapshot: &Snapshot, at: Nanos) -> Entry {
+        let pick = |is_resolved: bool| {
+            let some = snapshot.alerts.iter().filter(|a| a.is_resolved == is_resolved);
+            let mut all: Vec<Fingerprint> = some.map(|a| a.fingerprint).collect();
+            all.sort_unstable();
+            all
+        };
+        Entry { firing: pick(false), resolved: pick(true), at: Some(at) }
+    }
+
+    /// Fingerprints as one text, for storage.
+    pub fn write(fingerprints: &[Fingerprint]) -> String {
+        fingerprints.iter().map(Fingerprint::to_string).collect()
+    }
+
+    /// Reads what [`Entry::write`] wrote; what is none is left out.
+    pub fn read(text: &str) -> Vec<Fingerprint> {
+        let mut all: Vec<Fingerprint> = text
+            .as_bytes()
+            .chunks(16)
+            .filter_map(|hex| std::str::from_utf8(hex).ok()?.parse().ok())
+            .collect();
+        all.sort_unstable();
+        all
+    }
+}
+
+/// Why something is said; the words go into the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Nothing has been said of firing alerts of this group.
+    First,
+    /// An alert fires that was not told of.
+    NewAlerts,
+    /// Nothing fires any more.
+    AllResolved,
+    /// Something has ended.
+    SomeResolved,
+    /// Nothing new for a long time.
+    Repeat,
+}
+
+impl Reason {
+    /// The words.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Reason::First => "first notification",
+            Reason::NewAlerts => "new alerts added",
+            Reason::AllResolved => "all alerts resolved",
+            Reason::SomeResolved => "some alerts resolved",
+            Reason::Repeat => "repeat interval elapsed",
+        }
+    }
+}
+
+/// Whether an integration is to be told of a snapshot, and why; the table of contract 04 §5.10.
+pub fn decide(
+    entry: Option<&Entry>,
+    snapshot: &Snapshot,
+    now: Nanos,
+    repeat_interval: Duration,
+) -> Option<Reason> {
+    if snapshot.alerts.is_empty() {
+        return None;
+    }
+    let nothing = Entry::default();
+    let told = entry.unwrap_or(&nothing);
+    let is_new = |known: &[Fingerprint], is_resolved: bool| {
+        let mut some = snapshot.alerts.iter().filter(|a| a.is_resolved == is_resolved);
+        some.any(|a| known.binary_search(&a.fingerprint).is_err())
+    };
+    if is_new(&told.firing, false) {
+        return Some(if told.firing.is_empty() { Reason::First } else { Reason::NewAlerts });
+    }
+    if !snapshot.is_firing() {
+        return (!told.firing.is_empty()).then_some(Reason::AllResolved);
+    }
+    if is_new(&told.resolved, true) {
+        return Some(Reason::SomeResolved);
+    }
+    told.at.is_none_or(|at| now.exceeds(at, repeat_interval)).then_some(Reason::Repeat)
+}
+
+/// How long an entry is kept.
+pub fn kept_for(repeat_interval: Duration) -> Duration {
+    repeat_interval.saturating_mul(2).max(Duration::from_secs(120 * 3600))
+}

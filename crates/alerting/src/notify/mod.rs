@@ -1,0 +1,48 @@
+//! Who is told what of a group of alerts, and when (contract 04 §5.10 to §5.12).
+//!
+//! The way of a notification: an alert comes into a group ([`first_flush`] says when it is looked at first, then every
+//! `group_interval`). A flush takes a [`Snapshot`] of the group; for each integration [`decide`] says from its [`Entry`] in the
+//! notification log whether anything is to be said and why. What is said is a [`Message`], written for a webhook
+//! ([`Message::webhook`]), for people ([`Message::subject`], [`Message::text`], [`Message::html`]) or for a chat
+//! ([`Message::telegram`]); it says the same as the templates of [`crate::config`] that a remote router is given. After
+//! a success the entry is [`Entry::of`] the snapshot; after a failure that may pass it is tried again ([`retry_wait`]).
+
+mod log;
+mod message;
+mod people;
+mod snapshot;
+
+pub use log::{Entry, Reason, decide, kept_for};
+pub use message::Message;
+pub use snapshot::{Snapshot, Taken};
+
+use crate::Nanos;
+use std::time::Duration;
+
+/// When a group is looked at for the first time: `group_wait` after it came into being, at once if the alert that made
+/// it began longer ago than that.
+pub fn first_flush(created: Nanos, starts_at: Nanos, group_wait: Duration) -> Nanos {
+    if created.exceeds(starts_at, group_wait) { created } else { created.plus(group_wait) }
+}
+
+/// Shortest time for the tries of a flush.
+const AT_LEAST: Duration = Duration::from_secs(10);
+
+/// How long the tries of a flush may take: until the next one is due.
+pub fn patience(group_interval: Duration) -> Duration {
+    group_interval.max(AT_LEAST)
+}
+
+/// How long to wait after the failed try number `tries`, counted from 0: 0.5 s × 1.5ⁿ up to 60 s, half as long to half
+/// as long again by `chance`, which is 0 to 255.
+pub fn retry_wait(tries: u32, chance: u8) -> Duration {
+    const FIRST: f64 = 0.5;
+    const LONGEST: f64 = 60.0;
+    // From the twelfth on it is the longest anyway.
+    let grown = FIRST * 1.5_f64.powi(i32::try_from(tries.min(64)).unwrap_or(64));
+    let jitter = 0.5 + f64::from(chance) / 255.0;
+    Duration::from_secs_f64((grown.min(LONGEST) * jitter).min(LONGEST))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,288 @@
+//! Messages for people: e-mail and Telegram (contract 04 §2.5, §5.12). They say what the templates say that remote
+//! routers are given, in the same words; a test has an Alertmanager render both.
+
+use super::{Message, Taken};
+use crate::{
+    Labels, Nanos,
+    config::{
+        Language, Surroundings,
+        templates::{SHOWN, word},
+    },
+};
+
+/// Longest subject, in characters: a mail's header must not grow with a label.
+const SUBJECT_CHARS: usize = 250;
+/// Longest text of a chat message, in characters.
+const TELEGRAM_CHARS: usize = 4096;
+
+/// What is shown of one alert: everything a layout needs, as plain text.
+struct Shown<'a> {
+    name: &'a str,
+    severity: &'a str,
+    state: &'static str,
+    /// The display values with their words, then the times.
+    facts: Vec<(&'static str, String)>,
+    summary: &'a str,
+    description: &'a str,
+    link: Option<String>,
+}
+
+impl Message<'_> {
+    /// The subject of a mail: one line.
+    pub fn subject(&self) -> String {
+        let firing = self.snapshot.alerts.iter().filter(|a| !a.is_resolved).count();
+        let head = if firing > 0 { format!("[FIRING:{firing}]") } else { "[RESOLVED]".to_owned() };
+        let (labels, annotations) = (self.common_labels(), self.common_annotations());
+        let system = annotations.get("system_name").unwrap_or_else(|| labels.value("system_key"));
+        let line = format!("{head} {} {system}", labels.value("alertname"));
+        let line = line.chars().map(|c| if is_break(c) { ' ' } else { c }).collect::<String>();
+        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        cut(&line, SUBJECT_CHARS)
+    }
+
+    /// The text of a mail.
+    pub fn text(&self, language: Language, around: &Surroundings) -> String {
+        let mut out = format!("{}\n", word(language, self.heading()));
+        for taken in &self.snapshot.alerts {
+            let shown = Shown::of(taken, language, around);
+            out.push_str(&format!("\n{} ({}, {})\n", shown.name, shown.severity, shown.state));
+            for text in [shown.summary, shown.description].into_iter().filter(|t| !t.is_empty()) {
+                out.push_str(text);
+                out.push('\n');
+            }
+            for (word, value) in &shown.facts {
+                out.push_str(&format!("{word}: {value}\n"));
+            }
+            if let Some(link) = &shown.link {
+                out.push_str(link);
+                out.push('\n');
+            }
+        }
+        out
+    }
+
+    /// The same as HTML.
+    pub fn html(&self, language: Language, around: &Surroundings) -> String {
+        let heading = word(language, self.heading());
+        let colour = if self.snapshot.is_firing() { "#c0392b" } else { "#1e8449" };
+        let mut out = format!(
+            "<!DOCTYPE html>\n<html lang=\"{}\">\n<head><meta charset=\"utf-8\"><title>{heading}</title></head>\n\
+             <body style=\"margin:0;padding:16px;font-family:sans-serif;font-size:14px;color:#1f2933;background:#f5f7fa\">\n\
+             <h1 style=\"font-size:18px;color:{colour}\">{heading}</h1>\n",
+            language.as_str()
+        );
+        for taken in &self.snapshot.alerts {
+            let shown = Shown::of(taken, language, around);
+            out.push_str(&format!(
+                "<div style=\"margin:0 0 16px;padding:12px 16px;background:#ffffff;border-left:4px solid {colour}\">\n\
+                 <h2 style=\"margin:0 0 8px;font-size:16px\">{}</h2>\n",
+                escaped(shown.name)
+            ));
+            if !shown.summary.is_empty() {
+                let summary = escaped(shown.summary);
+                out.push_str(&format!("<p style=\"margin:0 0 8px\"><strong>{summary}</strong></p>\n"));
+            }
+            if !shown.description.is_empty() {
+                out.push_str(&format!("<p style=\"margin:0 0 8px\">{}</p>\n", escaped(shown.description)));
+            }
+            out.push_str("<table style=\"border-collapse:collapse\">\n");
+            let severity = format!("{} ({})", shown.severity, shown.state);
+            let all = std::iter::once((word(language, "severity"), &severity))
+                .chain(shown.facts.iter().map(|(word, value)| (*word, value)));
+            for (word, value) in all {
+                let (word, value) = (escaped(word), escaped(value));
+                out.push_str(&format!(
+                    "<tr><td style=\"padding:2px 12px 2px 0\">{word}</td><td>{value}</td></tr>\n"
+                ));
+            }
+            out.push_str("</table>\n");
+            if let Some(link) = &shown.link {
+                let (link, open) = (escaped(link), escaped(word(language, "open")));
+                out.push_str(&format!("<p style=\"margin:8px 0 0\"><a href=\"{link}\">{open}</a></p>\n"));
+            }
+            out.push_str("</div>\n");
+        }
+        out.push_str("</body>\n</html>\n");
+        out
+    }
+
+    /// The text of a chat message, with Telegram's HTML. Too long a one ends early, but never within a tag or an
+    /// entity, which the other side would refuse.
+    pub fn telegram(&self, language: Language, around: &Surroundings) -> String {
+        let mut out = Chat { text: String::new(), left: TELEGRAM_CHARS };
+        for taken in &self.snapshot.alerts {
+            let shown = Shown::of(taken, language, around);
+            let mark = if taken.is_resolved { "🟢" } else { "🔴" };
+            let tail = format!(" ({}, {})", shown.severity, shown.state);
+            let is_whole = out.tagged("<b>", &format!("{mark} {}", shown.name), "</b>") && out.line(&tail);
+            let mut go_on = is_whole;
+            for text in [shown.summary, shown.description].into_iter().filter(|t| !t.is_empty()) {
+                go_on = go_on && out.line(text);
+            }
+            for (word, value) in &shown.facts {
+                go_on = go_on && out.line(&format!("{word}: {value}"));
+            }
+            if let Some(link) = &shown.link {
+                let open = format!("<a href=\"{}\">", escaped(link));
+                go_on = go_on && out.tagged(&open, word(language, "open"), "</a>") && out.line("");
+            }
+            if !(go_on && out.line("")) {
+                break;
+            }
+        }
+        out.text.truncate(out.text.trim_end().len());
+        out.text
+    }
+
+    fn heading(&self) -> &'static str {
+        if self.snapshot.is_firing() { "firing" } else { "resolved" }
+    }
+}
+
+impl<'a> Shown<'a> {
+    fn of(taken: &'a Taken, language: Language, around: &Surroundings) -> Shown<'a> {
+        let (labels, annotations) = (&taken.alert.labels, &taken.alert.annotations);
+        let mut facts: Vec<(&'static str, String)> = SHOWN
+            .iter()
+            .filter_map(|name| Some((word(language, name), annotations.get(name)?.to_owned())))
+            .filter(|(_, value)| !value.is_empty())
+            .collect();
+        let at = |time: Nanos| time_in(time, language, around);
+        facts.push((word(language, "starts"), at(taken.alert.starts_at)));
+        if taken.is_resolved {
+            facts.push((word(language, "ends"), at(taken.alert.ends_at)));
+        }
+        let severity = labels.get("severity").unwrap_or("info");
+        let link = labels.get("system_id").map(|id| format!("{}/systems/{}", around.app_url, encoded(id)));
+        Shown {
+            name: labels.value("alertname"),
+            severity,
+            state: word(language, if taken.is_resolved { "is_resolved" } else { "is_firing" }),
+            facts,
+            summary: in_language(annotations, "summary", language),
+            description: in_language(annotations, "description", language),
+            link,
+        }
+    }
+}
+
+/// `summary_it`, else `summary`, else `summary_en`.
+fn in_language<'a>(annotations: &'a Labels, name: &str, language: Language) -> &'a str {
+    let own = format!("{name}_{}", language.as_str());
+    let english = format!("{name}_en");
+    [own.as_str(), name, &english]
+        .into_iter()
+        .filter_map(|key| annotations.get(key))
+        .find(|text| !text.is_empty())
+        .unwrap_or_default()
+}
+
+/// `20 Nov 2026 23:19 CET`, `20/11/2026 23:19 CET`.
+fn time_in(at: Nanos, language: Language, around: &Surroundings) -> String {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let offset = around.zone.at(at.secs());
+    let local = Nanos::from_parts(at.secs().saturating_add(offset.seconds), 0).exact();
+    let part = |range| local.get(range).unwrap_or_default();
+    let (year, month, day, time) = (part(0..4), part(5..7), part(8..10), part(11..16));
+    match language {
+        Language::En => {
+            let name = month.parse().ok().and_then(|m: usize| MONTHS.get(m.checked_sub(1)?));
+            format!("{day} {} {year} {time} {}", name.copied().unwrap_or_default(), offset.name)
+        }
+        Language::It => format!("{day}/{month}/{year} {time} {}", offset.name),
+    }
+}
+
+fn is_break(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+fn cut(text: &str, chars: usize) -> String {
+    match text.char_indices().nth(chars) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(chars - 1).chain(['…']).collect(),
+    }
+}
+
+const fn entity(c: char) -> Option<&'static str> {
+    Some(match c {
+        '&' => "&amp;",
+        '<' => "&lt;",
+        '>' => "&gt;",
+        '"' => "&quot;",
+        '\'' => "&#39;",
+        '\0' => "\u{fffd}",
+        _ => return None,
+    })
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match entity(c) {
+            Some(entity) => out.push_str(entity),
+            None => out.push(c),
+        }
+    }
+    out
+}
+
+/// A part of a path, whatever is in it.
+fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+/// A text with a bound. What is added says whether it fitted.
+struct Chat {
+    text: String,
+    left: usize,
+}
+
+impl Chat {
+    /// Plain text and the end of the line.
+    fn line(&mut self, text: &str) -> bool {
+        self.plain(text) && self.raw("\n")
+    }
+
+    fn plain(&mut self, text: &str) -> bool {
+        let mut single = [0; 4];
+        text.chars().all(|c| {
+            let piece = entity(c).unwrap_or_else(|| c.encode_utf8(&mut single));
+            self.raw(piece)
+        })
+    }
+
+    /// A tag around a plain text; the closing tag always fits.
+    fn tagged(&mut self, open: &str, text: &str, close: &str) -> bool {
+        let tags = open.chars().count() + close.chars().count();
+        if self.left < tags {
+            self.left = 0;
+            return false;
+        }
+        self.left -= close.chars().count();
+        let fits = self.raw(open) && self.plain(text);
+        self.text.push_str(close);
+        fits
+    }
+
+    fn raw(&mut self, piece: &str) -> bool {
+        let chars = piece.chars().count();
+        let fits = chars <= self.left;
+        if fits {
+            self.text.push_str(piece);
+            self.left -= chars;
+        } else {
+            self.left = 0;
+        }
+        fits
+    }
+}

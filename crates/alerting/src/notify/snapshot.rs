@@ -1,0 +1,56 @@
+//! What a flush sees of a group.
+
+use crate::{
+    Fingerprint, Nanos, StoredAlert,
+    listing::alert_order,
+    router::{ActiveSilence, Outage},
+};
+
+/// One alert as a flush found it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// Its identity.
+    pub fingerprint: Fingerprint,
+    /// The alert.
+    pub alert: StoredAlert,
+    /// Was it over?
+    pub is_resolved: bool,
+}
+
+/// A group at the moment of a flush.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// What may be told of, silenced ones left out, in the order of contract 04 §5.7.
+    pub alerts: Vec<Taken>,
+    /// All that were over, silenced or not: what leaves the group when the flush succeeds, unless it changes meanwhile.
+    pub ended: Vec<Fingerprint>,
+}
+
+impl Snapshot {
+    /// Looks at the alerts of a group.
+    pub fn take(
+        alerts: impl IntoIterator<Item = StoredAlert>,
+        silences: &[ActiveSilence],
+        now: Nanos,
+        outage: Option<&Outage>,
+    ) -> Snapshot {
+        let mut snapshot = Snapshot::default();
+        for alert in alerts {
+            let fingerprint = alert.fingerprint();
+            let is_resolved = alert.effective_end(outage) <= now;
+            if is_resolved {
+                snapshot.ended.push(fingerprint);
+            }
+            if !silences.iter().any(|silence| silence.silences(&alert.labels)) {
+                snapshot.alerts.push(Taken { fingerprint, alert, is_resolved });
+            }
+        }
+        snapshot.alerts.sort_by(|a, b| alert_order(&a.alert.labels, &b.alert.labels));
+        snapshot
+    }
+
+    /// Does any of them fire?
+    pub fn is_firing(&self) -> bool {
+        self.alerts.iter().any(|a| !a.is_resolved)
+    }
+}
