@@ -1,9 +1,17 @@
 //! The liveness monitor and its alerts (contract 03 §7; 04 §1.16; §14 rules 36, 37).
 
-use bailiwick_app::links::{self, Checked};
+use crate::proxy::wall_clock;
+use bailiwick_app::{
+    links::{self, Checked},
+    settings::{RemoteRouter, Router, RouterKind},
+};
 use bailiwick_domain::OrgId;
 use bailiwick_store::sql::Q;
-use bailiwick_testkit::{Engine, Persona, Test, api_test, seed::Seeded};
+use bailiwick_testkit::{
+    Engine, Persona, Test, api_test,
+    parts::alertmanager::{Alertmanager, SILENT_CONFIGURATION},
+    seed::Seeded,
+};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -244,3 +252,35 @@ async fn one_of_several_processes_watches() {
     beat(&t, &s).await;
     assert_eq!(links::check(&follower.app).await.unwrap().resolved, 1);
 }
+
+api_test!(a_real_alertmanager_hears_of_an_outage_and_of_its_end, |t| async move {
+    let real = Alertmanager::start(SILENT_CONFIGURATION).await.unwrap();
+    let now = wall_clock();
+    t.clock.set(now.minus(60 * MINUTE));
+    let tree = t.tree().await;
+    let (lost, well) = (t.system(tree.customer).await, t.system(tree.customer).await);
+    beat(&t, &lost).await;
+    t.clock.set(now);
+    let url = real.url().to_owned();
+    let remote = RemoteRouter { url, prefix: String::new(), kind: RouterKind::Plain };
+    let p = t.replica_with(|s| s.alerting.router = Router::Remote(remote)).await;
+    let known = async || -> Vec<Value> {
+        let output = real.amtool(&["alert", "query", "-o", "json"]).await.unwrap();
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    assert_eq!(check(&p).await, (1, 0));
+    let raised = known().await;
+    assert_eq!(raised.len(), 1, "{}", real.log());
+    let labels = json!({"alertname": "LinkFailed", "severity": "critical", "managed_by": "bailiwick",
+        "system_key": lost.key, "system_id": lost.id, "organization_id": tree.customer});
+    assert_eq!(raised[0]["labels"], labels);
+    assert_eq!(raised[0]["startsAt"], now.minus(40 * MINUTE).rfc3339(3));
+    // The system sees its own, and no other system does.
+    assert_eq!(firing(&p, &lost).await[0]["fingerprint"], raised[0]["fingerprint"]);
+    assert_eq!(firing(&p, &well).await, Vec::<Value>::new());
+
+    beat(&p, &lost).await;
+    assert_eq!(check(&p).await, (0, 1));
+    assert_eq!(known().await, Vec::<Value>::new());
+    assert_eq!(firing(&p, &lost).await, Vec::<Value>::new());
+});

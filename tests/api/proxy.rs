@@ -11,6 +11,7 @@ mod silences;
 mod tools;
 
 use bailiwick_app::settings::{RemoteRouter, Router, RouterKind};
+use bailiwick_domain::Ts;
 use bailiwick_testkit::{Call, Reply, Settings, Test, seed::Seeded};
 
 /// Where the interface is mounted.
@@ -81,4 +82,11 @@ pub(crate) async fn remote(t: &Test, url: &str, kind: RouterKind, change: fn(&mu
     generous(&mut settings);
     change(&mut settings);
     Test::with(t.engine, settings).await
+}
+
+/// The clock on the wall, which a real router goes by.
+pub(crate) fn wall_clock() -> Ts {
+    #[allow(clippy::disallowed_methods, reason = "a real router has no clock of ours")]
+    let now = jiff::Timestamp::now();
+    Ts::from(now)
 }

@@ -4,6 +4,7 @@
 //! `policy::decide`, opens one write transaction, writes the audit row in it and commits.
 
 pub mod alerting;
+mod anew;
 pub mod api_keys;
 pub mod applications;
 pub mod audit;

@@ -192,6 +192,7 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("leases::RELEASE", leases::RELEASE),
     ("leases::GIVE_BACK", leases::GIVE_BACK),
     ("legacy::BY_ID", legacy::BY_ID),
+    ("legacy::HOLD", legacy::HOLD),
     ("legacy::PUT", legacy::PUT),
     ("legacy::REMOVE", legacy::REMOVE),
     ("legacy::REMOVE_ALL", legacy::REMOVE_ALL),

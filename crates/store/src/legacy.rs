@@ -10,12 +10,14 @@ use crate::{
 };
 use bailiwick_domain::{System, SystemId, Ts};
 use sqlx::FromRow;
+use uuid::Uuid;
 
 pub(crate) const BY_ID: &str = concat!(
     "SELECT ",
     columns!(", l.secret_hash AS legacy_hash"),
     " JOIN legacy_credentials l ON l.system_id = s.id WHERE l.legacy_id = ?"
 );
+pub(crate) const HOLD: &str = "SELECT system_id FROM legacy_credentials WHERE system_id = ? [[FOR UPDATE||]]";
 pub(crate) const PUT: &str = "INSERT INTO legacy_credentials (system_id, legacy_id, secret_hash, created_at) \
      VALUES (?, ?, ?, ?) ON CONFLICT (system_id) DO UPDATE SET legacy_id = excluded.legacy_id, \
      secret_hash = excluded.secret_hash, created_at = excluded.created_at";
@@ -45,6 +47,12 @@ pub async fn by_id(
 ) -> Result<Option<(CredentialRecord, String)>, StoreError> {
     let row: Option<Row> = Q::new(BY_ID).bind(legacy_id).optional(on).await?;
     row.map(|row| Ok((CredentialRecord::try_from(row.system)?, row.legacy_hash))).transpose()
+}
+
+/// Whether a system has an older pair, which nobody takes away until the transaction ends.
+pub async fn hold(tx: &mut Tx, system: SystemId) -> Result<bool, StoreError> {
+    let row: Option<(Uuid,)> = Q::new(HOLD).bind(system).optional(tx).await?;
+    Ok(row.is_some())
 }
 
 /// Gives a system an older pair, in place of the one it has.

@@ -248,13 +248,6 @@ const STEPS: &[(&str, &str, &str, &str)] = &[
     ("receivers", "GET", "receivers", ""),
 ];
 
-/// The clock on the wall, which a real router goes by.
-pub(super) fn wall_clock() -> Ts {
-    #[allow(clippy::disallowed_methods, reason = "a real router has no clock of ours")]
-    let now = jiff::Timestamp::now();
-    Ts::from(now)
-}
-
 /// Answers made comparable.
 struct Plain {
     base: Ts,

@@ -1,10 +1,7 @@
 //! Alertmanager's own command-line tool, unmodified, against the embedded router and against a real one behind the
 //! service (contract 04 §1.15).
 
-use super::{
-    conformance::{CONFIGURATION, wall_clock},
-    *,
-};
+use super::{conformance::CONFIGURATION, wall_clock, *};
 use bailiwick_testkit::{
     api_test,
     parts::alertmanager::{Alertmanager, amtool},

@@ -2,9 +2,13 @@
 
 use super::{life::counters_are_true, *};
 use argon2::{Argon2, PasswordHasher};
-use bailiwick_app::{alerting, backups, credentials, credentials::Imports, inventory};
+use bailiwick_app::{
+    alerting, backups, context::RequestContext, credentials, credentials::Imports, inventory, systems,
+};
 use bailiwick_domain::{Error, SystemId};
 use bailiwick_testkit::{Call, Engine, Settings, seed::Seeded};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use std::net::IpAddr;
 
 const HEADER: &str = "system_id,legacy_id,legacy_secret,system_key,secret_public,secret_hash,registered_at";
 const OLD_ID: &str = "5c6f3a52-77aa-4f7e-9f51-3f0e6c9b2f10";
@@ -297,6 +301,20 @@ async fn stored_hash(t: &Test) -> String {
 fn info(t: &Test, system: &Seeded, secret: &str) -> Call {
     t.get("/systems/info").basic(&system.key, secret)
 }
+
+api_test!(a_pair_that_is_withdrawn_under_way_fetches_nothing, |settings| on(settings), |t| async move {
+    let tree = t.tree().await;
+    let system = t.system(tree.customer).await;
+    pair(&t, system.id).await;
+    let ip = IpAddr::from([192, 0, 2, 9]);
+    let header = format!("Basic {}", STANDARD.encode(format!("{OLD_ID}:{OLD_SECRET}")));
+    let admitted = credentials::authenticate_legacy(&t.app, Some(&header), ip).await.unwrap();
+    credentials::forget_legacy(&t.app, Some(system.id)).await.unwrap();
+    let ctx = RequestContext { request_id: "r".into(), client_ip: ip, user_agent: None };
+    let issued = systems::issue_credentials(&t.app, &ctx, &admitted).await;
+    assert!(matches!(issued, Err(Error::Unauthenticated { .. })), "{issued:?}");
+    t.get("/systems/info").basic(&system.key, &system.secret).send().await.expect(200);
+});
 
 api_test!(an_imported_hash_is_accepted_once_and_replaced, |t| async move {
     let tree = t.tree().await;

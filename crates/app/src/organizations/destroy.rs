@@ -1,35 +1,19 @@
 //! Destruction for good (contract 02 §6.5).
 
 use super::authorize;
-use crate::{App, audit, context::RequestContext};
+use crate::{
+    App,
+    anew::{Stopped, anew},
+    audit,
+    context::RequestContext,
+};
 use bailiwick_domain::{Error, OrgId, OrgType, Result};
 use bailiwick_policy::{Action, Caller};
 use bailiwick_store::{
-    StoreError, backups,
+    backups,
     organizations::{self, destroy as stored, marks},
 };
 use serde_json::json;
-
-/// How often a destruction starts anew because it met another change of the same rows.
-const ATTEMPTS: usize = 3;
-
-/// Why an attempt ended.
-enum Stopped {
-    Store(StoreError),
-    Refused(Error),
-}
-
-impl From<StoreError> for Stopped {
-    fn from(e: StoreError) -> Stopped {
-        Stopped::Store(e)
-    }
-}
-
-impl From<Error> for Stopped {
-    fn from(e: Error) -> Stopped {
-        Stopped::Refused(e)
-    }
-}
 
 /// Removes an organization of a family with everything below it, in whatever state. `id`: none = malformed.
 pub async fn destroy(
@@ -40,21 +24,9 @@ pub async fn destroy(
     id: Option<OrgId>,
 ) -> Result<()> {
     let seen = authorize(&app.db, caller, Action::Destroy, family, id).await?.id();
-    let mut left = ATTEMPTS;
-    loop {
-        left -= 1;
-        match attempt(app, caller, ctx, family, seen).await {
-            Err(Stopped::Store(e)) if left > 0 && e.is_collision() => {
-                tracing::debug!(error = %e, "a destruction starts anew");
-            }
-            Err(Stopped::Store(e)) => return Err(e.into()),
-            Err(Stopped::Refused(e)) => return Err(e),
-            Ok(()) => {
-                app.backups.wake();
-                return Ok(());
-            }
-        }
-    }
+    anew("a destruction", || attempt(app, caller, ctx, family, seen)).await?;
+    app.backups.wake();
+    Ok(())
 }
 
 async fn attempt(
@@ -63,7 +35,7 @@ async fn attempt(
     ctx: &RequestContext,
     family: OrgType,
     id: OrgId,
-) -> std::result::Result<(), Stopped> {
+) -> Result<(), Stopped> {
     let mut tx = app.db.begin().await?;
     stored::hold_rows(&mut tx, id, family).await?;
     marks::hold_subtree(&mut tx, id).await?.ok_or(Error::NotFound(family.as_str()))?;

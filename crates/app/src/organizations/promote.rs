@@ -1,11 +1,18 @@
 //! Promotion of a reseller to distributor (contract 02 §9).
 
 use super::{VAT, authorize};
-use crate::{App, audit, context::RequestContext};
+use crate::{
+    App,
+    anew::{Stopped, anew},
+    audit,
+    context::RequestContext,
+};
 use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result, org::PromotedFrom};
 use bailiwick_policy::{Action, Caller};
 use bailiwick_store::organizations::{self, destroy::hold_rows, marks, promote as stored};
 use serde_json::json;
+
+const FAMILY: OrgType = OrgType::Reseller;
 
 /// What a promotion did.
 #[derive(Clone, Debug)]
@@ -29,18 +36,26 @@ pub async fn promote(
     ctx: &RequestContext,
     id: Option<OrgId>,
 ) -> Result<Promotion> {
-    const FAMILY: OrgType = OrgType::Reseller;
-    let missing = || Error::NotFound(FAMILY.as_str());
     let seen = authorize(&app.db, caller, Action::Promote, FAMILY, id).await?.id();
+    anew("a promotion", || attempt(app, caller, ctx, seen)).await
+}
+
+async fn attempt(
+    app: &App,
+    caller: &Caller,
+    ctx: &RequestContext,
+    seen: OrgId,
+) -> Result<Promotion, Stopped> {
+    let missing = || Error::NotFound(FAMILY.as_str());
     let now = app.now();
     let mut tx = app.db.begin().await?;
     // People who move and systems that speak hold their own rows first.
     hold_rows(&mut tx, seen, FAMILY).await?;
     let held = marks::hold_subtree(&mut tx, seen).await?.ok_or_else(missing)?;
     // What was decided above may have changed before the rows were held.
-    let target = authorize(&mut tx, caller, Action::Promote, FAMILY, id).await?;
+    let target = authorize(&mut tx, caller, Action::Promote, FAMILY, Some(seen)).await?;
     if held.suspended.is_set() {
-        return Err(suspended());
+        return Err(suspended().into());
     }
     let before = organizations::get(&mut tx, seen).await?.ok_or_else(missing)?;
     let detached_from = before.parent_id.ok_or_else(|| Error::internal("a reseller without a parent"))?;
@@ -53,8 +68,12 @@ pub async fn promote(
     };
     let by = caller.org().map(|o| o.id);
     let written = stored::promote(&mut tx, &target, owner, &from, now, by).await;
-    let numbers = written
-        .map_err(|e| Error::from(e).with_values(&[(VAT, before.vat.as_deref().unwrap_or_default())]))?;
+    let numbers = written.map_err(|e| match e {
+        e if e.unique_field().is_some() => {
+            Error::from(e).with_values(&[(VAT, before.vat.as_deref().unwrap_or_default())]).into()
+        }
+        e => Stopped::Store(e),
+    })?;
     tx.bump_auth_epoch().await?;
     let event = audit::Event {
         action: "reseller.promote",

@@ -24,10 +24,11 @@ pub async fn issue_credentials(app: &App, ctx: &RequestContext, identity: &Syste
     let secret = SystemSecret::generate(&*app.entropy);
     let hash = hash_secret(secret.secret.expose(), &*app.entropy);
     let mut tx = app.db.begin().await?;
-    // What the gate has seen may have changed before the row was held.
+    // What the gate has seen may have changed before the rows were held.
     let found = systems::lock(&mut tx, identity.id).await?;
+    let has_pair = legacy::hold(&mut tx, identity.id).await?;
     let found = found
-        .filter(|found| !found.standing.suspended && !found.standing.deleted)
+        .filter(|found| has_pair && !found.standing.suspended && !found.standing.deleted)
         .ok_or_else(|| Error::unauthenticated("invalid system credentials"))?;
     let from = ctx.client_ip.to_string();
     legacy::issue(&mut tx, identity.id, &secret.public, &hash, &from, now).await?;

@@ -9,11 +9,16 @@ use super::{
     moved::{self, Behind},
     update::{Change, apply, check_registered, editable},
 };
-use crate::{App, audit, backups as bytes, context::RequestContext, turns::busy};
+use crate::{
+    App,
+    anew::{Stopped, anew},
+    audit, backups as bytes,
+    context::RequestContext,
+    turns::busy,
+};
 use bailiwick_domain::{Error, OrgId, ReassignmentId, Result, System, SystemId};
 use bailiwick_policy::{Action, Caller, decide};
 use bailiwick_store::{
-    StoreError,
     backups::{self, Backup},
     history::keep::move_system,
     leases,
@@ -33,8 +38,6 @@ const WAITING: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(50);
 /// How often backups that arrive meanwhile are copied after the others.
 const ROUNDS: usize = 5;
-/// How often the transaction starts anew because it met another change of the same rows.
-const ATTEMPTS: usize = 3;
 
 /// Name of the lock that only moves of a system take: whoever finds it taken is refused.
 fn lock(system: SystemId) -> String {
@@ -84,24 +87,11 @@ struct Work {
     copies: BTreeMap<String, String>,
 }
 
-/// Why an attempt to write did not move the system.
-enum Stopped {
+/// What came of an attempt to write.
+enum Written {
+    Moved(Box<System>),
     /// Backups arrived that are not copied yet.
     MoreBackups,
-    Store(StoreError),
-    Refused(Error),
-}
-
-impl From<StoreError> for Stopped {
-    fn from(e: StoreError) -> Stopped {
-        Stopped::Store(e)
-    }
-}
-
-impl From<Error> for Stopped {
-    fn from(e: Error) -> Stopped {
-        Stopped::Refused(e)
-    }
 }
 
 impl Work {
@@ -138,21 +128,12 @@ impl Work {
     async fn locked(&mut self) -> Result<System> {
         self.stop_clearing().await?;
         let deadline = Instant::now() + COPYING;
-        let mut collisions = 0;
         for _ in 0..ROUNDS {
             let copied = timeout_at(deadline, self.copy()).await;
             copied.map_err(|_| Error::UpstreamTimeout("backup storage timed out".into()))??;
-            loop {
-                match self.write().await {
-                    Ok(system) => return Ok(system),
-                    Err(Stopped::MoreBackups) => break,
-                    Err(Stopped::Store(e)) if e.is_collision() && collisions < ATTEMPTS => {
-                        collisions += 1;
-                        tracing::debug!(error = %e, "a move starts anew");
-                    }
-                    Err(Stopped::Store(e)) => return Err(e.into()),
-                    Err(Stopped::Refused(e)) => return Err(e),
-                }
+            let work: &Work = self;
+            if let Written::Moved(system) = anew("a move", || work.write()).await? {
+                return Ok(*system);
             }
         }
         Err(busy("backups of a system arrive faster than they are copied"))
@@ -186,7 +167,7 @@ impl Work {
     }
 
     /// Moves everything at once, if it still may.
-    async fn write(&self) -> Result<System, Stopped> {
+    async fn write(&self) -> Result<Written, Stopped> {
         let (app, id, now) = (&self.app, self.seen.id, self.app.now());
         let mut tx = app.db.begin().await?;
         let found = systems::lock(&mut tx, id).await?.ok_or(Error::NotFound("system"))?;
@@ -204,7 +185,7 @@ impl Work {
         }
         let backups = backups::list(&mut tx, id).await?;
         if !backups.iter().all(|backup| self.copies.contains_key(&backup.object_key)) {
-            return Err(Stopped::MoreBackups);
+            return Ok(Written::MoreBackups);
         }
         let before = audited(&found.system);
         let mut system = found.system;
@@ -232,7 +213,7 @@ impl Work {
         audit::record(&mut tx, now, &self.caller, &self.ctx, event).await?;
         tx.bump_auth_epoch().await?;
         tx.commit().await?;
-        Ok(after)
+        Ok(Written::Moved(Box::new(after)))
     }
 
     fn record(&self, backups: &[Backup], history_rows: u64, apps_unassigned: u64) -> moves::Reassignment<'_> {
