@@ -1,10 +1,17 @@
 //! The body of POST …/config as it is sent, in either of its two forms (contract 04 §2.3), before any field is judged.
 
 use bailiwick_domain::{Error, Result};
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{
+    Deserialize, Deserializer,
+    de::{
+        DeserializeOwned, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor,
+        value::MapAccessDeserializer,
+    },
+};
+use std::marker::PhantomData;
 
 /// A configuration as sent.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Posted {
     /// The layer form.
     Layer(LayerDraft),
@@ -12,7 +19,7 @@ pub enum Posted {
     Flat(FlatDraft),
 }
 
-/// Keys that only the flat form has.
+/// Keys that only the flat form has, at the top or in `systems`.
 const FLAT_KEYS: [&str; 8] = [
     "mail_enabled",
     "webhook_enabled",
@@ -23,7 +30,7 @@ const FLAT_KEYS: [&str; 8] = [
     "severities",
     "email_template_lang",
 ];
-/// Keys that only the layer form has.
+/// Keys that only the layer form has, there too.
 const LAYER_KEYS: [&str; 4] = ["enabled", "email_recipients", "webhook_recipients", "telegram_recipients"];
 
 impl Posted {
@@ -32,41 +39,116 @@ impl Posted {
     /// # Errors
     /// 400 `invalid request body: <reason>`; reasons name the place and never what was sent there.
     pub fn read(body: &[u8]) -> Result<Posted> {
-        let keys: Keys = decode(body)?;
-        let has = |all: &[&str]| all.iter().any(|key| keys.0.iter().any(|k| k == key));
-        match (has(&FLAT_KEYS), has(&LAYER_KEYS)) {
-            (true, true) => Err(refused("mixed configuration forms")),
-            (true, false) => decode(body).map(Posted::Flat),
+        match decode::<Forms>(body)? {
+            Forms { flat: true, layer: true } => Err(refused("mixed configuration forms")),
+            Forms { flat: true, .. } => decode(body).map(Posted::Flat),
             // `systems` alone is the same in both as long as it says nothing of its lists.
-            (false, _) => decode(body).map(Posted::Layer),
+            _ => decode(body).map(Posted::Layer),
         }
     }
 }
 
-/// The keys of an object; values are skipped.
-struct Keys(Vec<String>);
+/// Of which form a body has keys, its `systems` included.
+#[derive(Clone, Copy, Debug, Default)]
+struct Forms {
+    flat: bool,
+    layer: bool,
+}
 
-impl<'de> Deserialize<'de> for Keys {
-    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> std::result::Result<Keys, D::Error> {
-        struct Names;
-        impl<'de> serde::de::Visitor<'de> for Names {
-            type Value = Keys;
+/// Looks at the keys of objects; values are skipped, and what is no object has none.
+struct KeysOf<'a> {
+    forms: &'a mut Forms,
+    /// In an object of `systems`, or in the list of them.
+    is_below: bool,
+}
+
+impl<'de> Deserialize<'de> for Forms {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> std::result::Result<Forms, D::Error> {
+        let mut forms = Forms::default();
+        KeysOf { forms: &mut forms, is_below: false }.deserialize(d)?;
+        Ok(forms)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for KeysOf<'_> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> std::result::Result<(), D::Error> {
+        d.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for KeysOf<'_> {
+    type Value = ();
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("any value")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            let is_one_of = |keys: &[&str]| keys.contains(&key.as_str());
+            self.forms.flat |= is_one_of(&FLAT_KEYS);
+            self.forms.layer |= is_one_of(&LAYER_KEYS);
+            if key == "systems" && !self.is_below {
+                map.next_value_seed(KeysOf { forms: &mut *self.forms, is_below: true })?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> std::result::Result<(), A::Error> {
+        while list.next_element_seed(KeysOf { forms: &mut *self.forms, is_below: true })?.is_some() {}
+        Ok(())
+    }
+    fn visit_bool<E>(self, _: bool) -> std::result::Result<(), E> {
+        Ok(())
+    }
+    fn visit_i64<E>(self, _: i64) -> std::result::Result<(), E> {
+        Ok(())
+    }
+    fn visit_u64<E>(self, _: u64) -> std::result::Result<(), E> {
+        Ok(())
+    }
+    fn visit_f64<E>(self, _: f64) -> std::result::Result<(), E> {
+        Ok(())
+    }
+    fn visit_str<E>(self, _: &str) -> std::result::Result<(), E> {
+        Ok(())
+    }
+    fn visit_unit<E>(self) -> std::result::Result<(), E> {
+        Ok(())
+    }
+}
+
+/// A JSON object and nothing else: serde would take an array for a structure, field by field.
+struct Object<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> std::result::Result<Object<T>, D::Error> {
+        struct Fields<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+            type Value = Object<T>;
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("an object")
             }
-            fn visit_map<A: serde::de::MapAccess<'de>>(
-                self,
-                mut map: A,
-            ) -> std::result::Result<Keys, A::Error> {
-                let mut names = Vec::new();
-                while let Some((name, _)) = map.next_entry::<String, serde::de::IgnoredAny>()? {
-                    names.push(name);
-                }
-                Ok(Keys(names))
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> std::result::Result<Object<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
             }
         }
-        d.deserialize_map(Names)
+        d.deserialize_map(Fields(PhantomData))
     }
+}
+
+/// Null or an object.
+fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> std::result::Result<Option<T>, D::Error> {
+    Ok(Option::<Object<T>>::deserialize(d)?.map(|object| object.0))
+}
+
+/// Null or a list of objects.
+fn objects<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    d: D,
+) -> std::result::Result<Option<Vec<T>>, D::Error> {
+    let list = Option::<Vec<Object<T>>>::deserialize(d)?;
+    Ok(list.map(|list| list.into_iter().map(|object| object.0).collect()))
 }
 
 fn refused(reason: &str) -> Error {
@@ -160,10 +242,15 @@ impl std::fmt::Debug for TelegramDraft {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct LayerDraft {
+    #[serde(deserialize_with = "object")]
     pub(super) enabled: Option<TogglesDraft>,
+    #[serde(deserialize_with = "objects")]
     pub(super) email_recipients: Option<Vec<EmailDraft>>,
+    #[serde(deserialize_with = "objects")]
     pub(super) webhook_recipients: Option<Vec<WebhookDraft>>,
+    #[serde(deserialize_with = "objects")]
     pub(super) telegram_recipients: Option<Vec<TelegramDraft>>,
+    #[serde(deserialize_with = "objects")]
     pub(super) systems: Option<Vec<OverrideDraft>>,
 }
 
@@ -172,9 +259,13 @@ pub struct LayerDraft {
 #[serde(default)]
 pub struct OverrideDraft {
     pub(super) system_key: Option<String>,
+    #[serde(deserialize_with = "object")]
     pub(super) enabled: Option<TogglesDraft>,
+    #[serde(deserialize_with = "objects")]
     pub(super) email_recipients: Option<Vec<EmailDraft>>,
+    #[serde(deserialize_with = "objects")]
     pub(super) webhook_recipients: Option<Vec<WebhookDraft>>,
+    #[serde(deserialize_with = "objects")]
     pub(super) telegram_recipients: Option<Vec<TelegramDraft>>,
 }
 
@@ -186,9 +277,13 @@ pub struct FlatDraft {
     pub(super) webhook_enabled: Option<bool>,
     pub(super) telegram_enabled: Option<bool>,
     pub(super) mail_addresses: Option<Vec<String>>,
+    #[serde(deserialize_with = "objects")]
     pub(super) webhook_receivers: Option<Vec<WebhookDraft>>,
+    #[serde(deserialize_with = "objects")]
     pub(super) telegram_receivers: Option<Vec<TelegramDraft>>,
+    #[serde(deserialize_with = "objects")]
     pub(super) severities: Option<Vec<FlatEntryDraft>>,
+    #[serde(deserialize_with = "objects")]
     pub(super) systems: Option<Vec<FlatEntryDraft>>,
     pub(super) email_template_lang: Option<String>,
 }
@@ -203,6 +298,8 @@ pub struct FlatEntryDraft {
     pub(super) webhook_enabled: Option<bool>,
     pub(super) telegram_enabled: Option<bool>,
     pub(super) mail_addresses: Option<Vec<String>>,
+    #[serde(deserialize_with = "objects")]
     pub(super) webhook_receivers: Option<Vec<WebhookDraft>>,
+    #[serde(deserialize_with = "objects")]
     pub(super) telegram_receivers: Option<Vec<TelegramDraft>>,
 }

@@ -3,7 +3,7 @@
 
 use super::{
     REDACTED,
-    body::{EmailDraft, LayerDraft, TelegramDraft, TogglesDraft, WebhookDraft},
+    body::{EmailDraft, LayerDraft, Posted, TelegramDraft, TogglesDraft, WebhookDraft},
     layer::{
         Channels, EmailRecipient, Format, Language, Layer, Recipient, Severity, SystemOverride,
         TelegramRecipient, Toggles, WebhookRecipient,
@@ -46,9 +46,8 @@ impl<'a> Check<'a> {
         let lists = (email_recipients, webhook_recipients, telegram_recipients);
         let channels = self.channels("", enabled, lists);
         let systems = systems.unwrap_or_default();
-        self.count("systems", systems.len(), MAX_SYSTEMS);
         let mut keys = HashSet::new();
-        let systems = systems.into_iter().take(MAX_SYSTEMS).enumerate().map(|(i, one)| {
+        let systems = systems.into_iter().enumerate().map(|(i, one)| {
             let at = format!("systems.{i}.");
             let system_key = self.system_key(&at, one.system_key, &mut keys);
             let lists = (one.email_recipients, one.webhook_recipients, one.telegram_recipients);
@@ -72,7 +71,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// One list of recipients: how many, each of them, and each only once.
+    /// One list of recipients: each of them, and each only once.
     fn list<R: Recipient, D>(
         &mut self,
         at: &str,
@@ -81,10 +80,9 @@ impl<'a> Check<'a> {
     ) -> Vec<R> {
         let drafts = drafts.unwrap_or_default();
         let name = format!("{at}{}_recipients", R::CHANNEL);
-        self.count(&name, drafts.len(), R::MAX);
         let mut keys = HashSet::new();
         let mut recipients = Vec::with_capacity(drafts.len().min(R::MAX));
-        for (i, draft) in drafts.into_iter().take(R::MAX).enumerate() {
+        for (i, draft) in drafts.into_iter().enumerate() {
             let at = format!("{name}.{i}");
             let Some(recipient) = one(self, &at, draft) else { continue };
             if keys.insert(recipient.key()) {
@@ -94,6 +92,65 @@ impl<'a> Check<'a> {
             }
         }
         recipients
+    }
+
+    /// Whether a body has more of anything than a layer may have. Nothing else of it is looked at.
+    pub(super) fn counts(&mut self, posted: &Posted) {
+        fn len<T>(list: Option<&Vec<T>>) -> usize {
+            list.map_or(0, Vec::len)
+        }
+        let mut each = |at: &str, names: [&str; 3], counts: [usize; 3]| {
+            let most = [EmailRecipient::MAX, WebhookRecipient::MAX, TelegramRecipient::MAX];
+            for ((name, count), max) in names.into_iter().zip(counts).zip(most) {
+                self.count(&format!("{at}{name}"), count, max);
+            }
+        };
+        let (systems, severities) = match posted {
+            Posted::Layer(draft) => {
+                const NAMES: [&str; 3] = ["email_recipients", "webhook_recipients", "telegram_recipients"];
+                let LayerDraft { email_recipients, webhook_recipients, telegram_recipients, systems, .. } =
+                    draft;
+                let counts = |e: &Option<Vec<_>>, w: &Option<Vec<_>>, t: &Option<Vec<_>>| {
+                    [
+                        len::<EmailDraft>(e.as_ref()),
+                        len::<WebhookDraft>(w.as_ref()),
+                        len::<TelegramDraft>(t.as_ref()),
+                    ]
+                };
+                each("", NAMES, counts(email_recipients, webhook_recipients, telegram_recipients));
+                for (i, one) in systems.iter().flatten().take(MAX_SYSTEMS).enumerate() {
+                    let counts =
+                        counts(&one.email_recipients, &one.webhook_recipients, &one.telegram_recipients);
+                    each(&format!("systems.{i}."), NAMES, counts);
+                }
+                (len(systems.as_ref()), 0)
+            }
+            Posted::Flat(draft) => {
+                const NAMES: [&str; 3] = ["mail_addresses", "webhook_receivers", "telegram_receivers"];
+                let counts = |m: &Option<Vec<_>>, w: &Option<Vec<_>>, t: &Option<Vec<_>>| {
+                    [
+                        len::<String>(m.as_ref()),
+                        len::<WebhookDraft>(w.as_ref()),
+                        len::<TelegramDraft>(t.as_ref()),
+                    ]
+                };
+                let (m, w, t) = (&draft.mail_addresses, &draft.webhook_receivers, &draft.telegram_receivers);
+                each("", NAMES, counts(m, w, t));
+                for (list, entries, max) in [
+                    ("severities", &draft.severities, Severity::ALL.len()),
+                    ("systems", &draft.systems, MAX_SYSTEMS),
+                ] {
+                    for (i, one) in entries.iter().flatten().take(max).enumerate() {
+                        let counts =
+                            counts(&one.mail_addresses, &one.webhook_receivers, &one.telegram_receivers);
+                        each(&format!("{list}.{i}."), NAMES, counts);
+                    }
+                }
+                (len(draft.systems.as_ref()), len(draft.severities.as_ref()))
+            }
+        };
+        self.count("severities", severities, Severity::ALL.len());
+        self.count("systems", systems, MAX_SYSTEMS);
     }
 
     pub(super) fn count(&mut self, key: &str, count: usize, max: usize) {

@@ -1,7 +1,9 @@
 //! The configuration of an Alertmanager, as far as this service writes one (contract 04 §2.5). Unknown keys are refused
 //! when one is read back: it is to be what was written.
 
+use super::REDACTED;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_saphyr::SingleQuoted;
 use std::{collections::BTreeMap, time::Duration};
 
 /// The whole document.
@@ -25,16 +27,16 @@ pub struct Global {
     /// Life of an alert pushed without end.
     pub resolve_timeout: Span,
     /// Mail server, with its port.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "some_secret")]
     pub smtp_smarthost: Option<String>,
     /// Sender.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smtp_from: Option<String>,
     /// Account at the mail server.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "some_secret")]
     pub smtp_auth_username: Option<String>,
     /// Its password.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "some_secret")]
     pub smtp_auth_password: Option<String>,
     /// Whether mail goes only over TLS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -148,6 +150,7 @@ pub struct Authorization {
     #[serde(rename = "type")]
     pub scheme: String,
     /// What follows it.
+    #[serde(serialize_with = "secret")]
     pub credentials: String,
 }
 
@@ -156,6 +159,7 @@ pub struct Authorization {
 #[serde(deny_unknown_fields)]
 pub struct TelegramConfig {
     /// The bot that writes.
+    #[serde(serialize_with = "secret")]
     pub bot_token: String,
     /// The chat it writes to.
     pub chat_id: i64,
@@ -165,6 +169,15 @@ pub struct TelegramConfig {
     pub parse_mode: String,
     /// The message.
     pub message: String,
+}
+
+/// A secret; its hidden form has one spelling, `'[REDACTED]'`.
+fn secret<S: Serializer>(value: &str, s: S) -> Result<S::Ok, S::Error> {
+    if value == REDACTED { SingleQuoted(value).serialize(s) } else { s.serialize_str(value) }
+}
+
+fn some_secret<S: Serializer>(value: &Option<String>, s: S) -> Result<S::Ok, S::Error> {
+    secret(value.as_deref().unwrap_or_default(), s)
 }
 
 /// A time as an Alertmanager writes it: `6h`, `1h30m`, `500ms`. Kept to the millisecond.

@@ -2,7 +2,7 @@
 
 use super::{
     body::{FlatDraft, FlatEntryDraft, TelegramDraft, WebhookDraft},
-    check::{Check, MAX_SYSTEMS},
+    check::Check,
     layer::{
         Channels, EmailRecipient, Format, Language, Layer, Recipient, Severity, SystemOverride,
         TelegramRecipient, Toggles, WebhookRecipient,
@@ -10,7 +10,7 @@ use super::{
 };
 use bailiwick_domain::{Error, Result};
 use serde::Serialize;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// A checked flat configuration. Lists are recipients without severities; of the organization, of severities, of
 /// systems.
@@ -65,20 +65,26 @@ impl Check<'_> {
             })
             .collect();
         let systems = draft.systems.unwrap_or_default();
-        self.count("systems", systems.len(), MAX_SYSTEMS);
         let mut keys = HashSet::new();
-        let systems = systems.into_iter().take(MAX_SYSTEMS).enumerate().map(|(i, mut entry)| {
+        let systems = systems.into_iter().enumerate().map(|(i, mut entry)| {
             let at = format!("systems.{i}.");
             let key = self.system_key(&at, entry.system_key.take(), &mut keys);
             (key, self.entry(&at, entry, language))
         });
         let flat = Flat { systems: systems.collect(), all, severities };
         let layer = flat.to_layer();
-        let of = &layer.channels;
-        self.count("mail_addresses", of.email_recipients.len(), EmailRecipient::MAX);
-        self.count("webhook_receivers", of.webhook_recipients.len(), WebhookRecipient::MAX);
-        self.count("telegram_receivers", of.telegram_recipients.len(), TelegramRecipient::MAX);
+        // Lists of different places together may be more than one may have.
+        self.count_of("", &layer.channels);
+        for (i, one) in layer.systems.iter().enumerate() {
+            self.count_of(&format!("systems.{i}."), &one.channels);
+        }
         Ok(layer)
+    }
+
+    fn count_of(&mut self, at: &str, of: &Channels) {
+        self.count(&format!("{at}mail_addresses"), of.email_recipients.len(), EmailRecipient::MAX);
+        self.count(&format!("{at}webhook_receivers"), of.webhook_recipients.len(), WebhookRecipient::MAX);
+        self.count(&format!("{at}telegram_receivers"), of.telegram_recipients.len(), TelegramRecipient::MAX);
     }
 
     /// The lists of one place, each recipient once.
@@ -127,14 +133,12 @@ impl Check<'_> {
         one: impl Fn(&mut Self, &str, D) -> Option<R>,
     ) -> Vec<R> {
         let drafts = drafts.unwrap_or_default();
-        self.count(&format!("{at}{name}"), drafts.len(), R::MAX);
+        let mut keys = HashSet::new();
         let mut list: Vec<R> = Vec::new();
-        for (i, draft) in drafts.into_iter().take(R::MAX).enumerate() {
+        for (i, draft) in drafts.into_iter().enumerate() {
             // Naming somebody twice means no more than once here.
-            match one(self, &format!("{at}{name}.{i}"), draft) {
-                Some(recipient) if list.iter().all(|r| r.key() != recipient.key()) => list.push(recipient),
-                _ => {}
-            }
+            let read = one(self, &format!("{at}{name}.{i}"), draft);
+            list.extend(read.filter(|recipient| keys.insert(recipient.key())));
         }
         list
     }
@@ -147,10 +151,12 @@ impl Flat {
         channels.enabled.webhook = self.convert::<WebhookRecipient>(&mut channels);
         channels.enabled.telegram = self.convert::<TelegramRecipient>(&mut channels);
         let systems = self.systems.iter().map(|(key, own)| {
-            let mut of_system = Channels { enabled: own.enabled, ..Channels::default() };
-            self.convert_override::<EmailRecipient>(own, &channels, &mut of_system);
-            self.convert_override::<WebhookRecipient>(own, &channels, &mut of_system);
-            self.convert_override::<TelegramRecipient>(own, &channels, &mut of_system);
+            let mut of_system = Channels::default();
+            of_system.enabled = Toggles {
+                email: self.convert_override::<EmailRecipient>(own, &channels, &mut of_system),
+                webhook: self.convert_override::<WebhookRecipient>(own, &channels, &mut of_system),
+                telegram: self.convert_override::<TelegramRecipient>(own, &channels, &mut of_system),
+            };
             SystemOverride { system_key: key.clone(), channels: of_system }
         });
         Layer { systems: systems.collect(), channels }
@@ -165,22 +171,30 @@ impl Flat {
         Some(is_on)
     }
 
-    fn convert_override<R: Recipient>(&self, own: &Channels, all: &Channels, to: &mut Channels) {
-        let named = R::list(own);
-        let told = match R::toggle(own) {
-            None if named.is_empty() => Vec::new(),
-            Some(false) => named.clone(),
+    /// Fills the list of an override; its toggle.
+    fn convert_override<R: Recipient>(
+        &self,
+        own: &Channels,
+        all: &Channels,
+        to: &mut Channels,
+    ) -> Option<bool> {
+        let (named, toggle) = (R::list(own), R::toggle(own));
+        let told = match toggle {
+            // It says nothing and goes on following the organization.
+            None if named.is_empty() => return None,
+            Some(false) => Vec::new(),
             _ => self.told::<R>(Some(own), false),
         };
-        let list = if named.is_empty() && told == *R::list(all) {
-            // The organization's own list, which the system goes on following.
+        let toggle = toggle.or(Some(!told.is_empty()));
+        *R::list_mut(to) = if named.is_empty() && told == *R::list(all) {
+            // The organization's own list.
             Vec::new()
         } else if told.is_empty() {
             named.clone()
         } else {
             told
         };
-        *R::list_mut(to) = list;
+        toggle
     }
 
     /// Who is told of which severities: in each the most particular list that names anybody and the most particular
@@ -188,19 +202,23 @@ impl Flat {
     fn told<R: Recipient>(&self, system: Option<&Channels>, ignores_toggles: bool) -> Vec<R> {
         let lists = std::iter::once(&self.all).chain(self.severities.iter().map(|(_, c)| c)).chain(system);
         let mut told: Vec<R> = Vec::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
         for recipient in lists.flat_map(|c| R::list(c)) {
-            if told.iter().all(|r| r.key() != recipient.key()) {
+            places.entry(recipient.key()).or_insert_with(|| {
                 told.push(recipient.clone());
-            }
+                told.len() - 1
+            });
         }
         for severity in Severity::ALL {
             let entry = self.severities.iter().find(|(s, _)| *s == severity).map(|(_, c)| c);
-            let places = || system.into_iter().chain(entry).chain([&self.all]);
-            let is_on = places().find_map(R::toggle) == Some(true);
-            let Some(list) = places().map(R::list).find(|list| !list.is_empty()) else { continue };
+            let levels = || system.into_iter().chain(entry).chain([&self.all]);
+            let is_on = levels().find_map(R::toggle) == Some(true);
+            let Some(list) = levels().map(R::list).find(|list| !list.is_empty()) else { continue };
             if is_on || ignores_toggles {
-                let is_named = |r: &R| list.iter().any(|named| named.key() == r.key());
-                told.iter_mut().filter(|r| is_named(r)).for_each(|r| r.severities_mut().push(severity));
+                for named in list {
+                    let place = places.get(&named.key()).and_then(|place| told.get_mut(*place));
+                    place.into_iter().for_each(|r| r.severities_mut().push(severity));
+                }
             }
         }
         told.retain(|r| !r.severities().is_empty());

@@ -254,7 +254,16 @@ impl Document {
     /// # Errors
     /// It is none, or has keys that this service does not write.
     pub fn from_yaml(text: &str) -> Result<Document, GenerateError> {
-        serde_saphyr::from_str(text).map_err(fault)
+        // As large as the largest configuration makes it. Errors say where, and never show the text: it has secrets.
+        let options = serde_saphyr::options! {
+            budget: serde_saphyr::budget! {
+                max_events: 8_000_000,
+                max_nodes: 4_000_000,
+                max_total_scalar_bytes: 256 * 1024 * 1024,
+            },
+            with_snippet: false,
+        };
+        serde_saphyr::from_str_with_options(text, options).map_err(fault)
     }
 
     /// Without secrets (contract 04 §2.3).

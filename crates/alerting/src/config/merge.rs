@@ -4,6 +4,7 @@ use super::layer::{
     Channels, EmailRecipient, Layer, Recipient, Severity, SystemOverride, TelegramRecipient, Toggles,
     WebhookRecipient,
 };
+use std::collections::HashMap;
 
 /// What is in force for a tenant: `layers` from the owner's down to the tenant's own, without those of suspended or
 /// deleted organizations. `own` is the last of them when the tenant itself contributes: overrides concern systems of
@@ -48,9 +49,10 @@ fn add_lists(to: &mut Channels, from: &Channels) {
 /// Adds recipients; one that is there already is told of more, and otherwise stays as it is.
 fn unite<R: Recipient>(to: &mut Channels, from: &Channels) {
     let list = R::list_mut(to);
+    let mut places: HashMap<String, usize> = list.iter().enumerate().map(|(i, r)| (r.key(), i)).collect();
     for recipient in R::list(from) {
-        let key = recipient.key();
-        match list.iter_mut().find(|there| there.key() == key) {
+        let place = *places.entry(recipient.key()).or_insert(list.len());
+        match list.get_mut(place) {
             None => list.push(recipient.clone()),
             // Told of everything already, or from now on.
             Some(there) if there.severities().is_empty() || recipient.severities().is_empty() => {

@@ -67,10 +67,13 @@ impl Posted {
         is_owner: bool,
         allowed: &AllowedHosts,
     ) -> Result<Checked> {
+        let mut check = check::Check::new(allowed);
+        // Before anything else looks at it: the rest takes time with the number of recipients.
+        check.counts(&self);
+        std::mem::take(&mut check.fields).finish()?;
         if let Some(stored) = stored {
             self.restore(stored);
         }
-        let mut check = check::Check::new(allowed);
         let mut layer = match self {
             Posted::Layer(draft) => check.layer(draft),
             Posted::Flat(draft) => check.flat(draft)?,

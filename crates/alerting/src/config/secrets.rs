@@ -4,9 +4,13 @@
 use super::{
     REDACTED,
     body::{FlatDraft, FlatEntryDraft, LayerDraft, Posted, TelegramDraft, WebhookDraft},
-    layer::{Channels, Layer, Recipient, Severity, SystemOverride, TelegramRecipient, WebhookRecipient},
+    layer::{
+        Channels, EmailRecipient, Layer, Recipient, Severity, SystemOverride, TelegramRecipient, Toggles,
+        WebhookRecipient,
+    },
     webhook,
 };
+use std::collections::{HashMap, HashSet};
 
 impl Layer {
     /// The layer as those see it who may not see its secrets.
@@ -24,24 +28,46 @@ impl Layer {
         shown
     }
 
-    /// Hides whole recipients that `known` does not name: they come from organizations the reader does not reach.
-    pub fn hide_strangers(&mut self, known: &Layer) {
-        fn names<R: Recipient>(known: &Layer, recipient: &R) -> bool {
-            let key = recipient.key();
-            known.all_channels().any(|c| R::list(c).iter().any(|r| r.key() == key))
-        }
+    /// The layer with every recipient hidden whole: how many there are, and of which alerts they are told.
+    #[must_use]
+    pub fn hidden(&self) -> Layer {
         let hidden = || REDACTED.to_owned();
-        for channels in self.all_channels_mut() {
-            for recipient in channels.email_recipients.iter_mut().filter(|r| !names(known, *r)) {
+        let mut shown = self.clone();
+        for channels in shown.all_channels_mut() {
+            for recipient in &mut channels.email_recipients {
                 recipient.address = hidden();
             }
-            for recipient in channels.webhook_recipients.iter_mut().filter(|r| !names(known, *r)) {
+            for recipient in &mut channels.webhook_recipients {
                 (recipient.name, recipient.url) = (hidden(), hidden());
             }
-            for recipient in channels.telegram_recipients.iter_mut().filter(|r| !names(known, *r)) {
+            for recipient in &mut channels.telegram_recipients {
                 (recipient.bot_token, recipient.chat_id) = (hidden(), 0);
             }
         }
+        shown
+    }
+
+    /// What is in force as somebody sees it who does not reach all organizations above: `above` is what those merge to
+    /// that he does not reach, `within` the same of the others. The two stand beside each other, the first hidden:
+    /// were they merged, he could try out whether an address of his is among those above.
+    #[must_use]
+    pub fn beside(above: &Layer, within: &Layer) -> Layer {
+        fn join<R: Recipient>(to: &mut Channels, from: &Channels) {
+            R::list_mut(to).extend_from_slice(R::list(from));
+        }
+        let mut shown = above.hidden();
+        let (to, from) = (&mut shown.channels, &within.channels);
+        let any = |a: Option<bool>, b: Option<bool>| if a == Some(true) { a } else { b.or(a) };
+        to.enabled = Toggles {
+            email: any(to.enabled.email, from.enabled.email),
+            webhook: any(to.enabled.webhook, from.enabled.webhook),
+            telegram: any(to.enabled.telegram, from.enabled.telegram),
+        };
+        join::<EmailRecipient>(to, from);
+        join::<WebhookRecipient>(to, from);
+        join::<TelegramRecipient>(to, from);
+        shown.systems.clone_from(&within.systems);
+        shown
     }
 
     /// Every secret in turn, to be sealed or opened.
@@ -66,26 +92,27 @@ impl Layer {
 
 impl Posted {
     /// Puts the stored secrets where their hidden form was sent back. What has no stored counterpart stays hidden and is
-    /// refused by the check.
+    /// refused by the check. The numbers of the draft have been checked.
     pub(super) fn restore(&mut self, stored: &Layer) {
+        let all = All::of(stored);
         match self {
-            Posted::Layer(draft) => restore_layer(draft, stored),
-            Posted::Flat(draft) => restore_flat(draft, stored),
+            Posted::Layer(draft) => restore_layer(draft, stored, &all),
+            Posted::Flat(draft) => restore_flat(draft, stored, &all),
         }
     }
 }
 
-fn restore_layer(draft: &mut LayerDraft, stored: &Layer) {
-    let shown = Shown::of(&stored.channels, stored, |_| true);
+fn restore_layer(draft: &mut LayerDraft, stored: &Layer, all: &All<'_>) {
+    let shown = Shown::of(&stored.channels, all, |_| true);
     shown.restore(&mut draft.webhook_recipients, &mut draft.telegram_recipients);
     for one in draft.systems.iter_mut().flatten() {
-        let shown = Shown::of_system(one.system_key.as_deref(), stored);
+        let shown = Shown::of_system(one.system_key.as_deref(), stored, all);
         shown.restore(&mut one.webhook_recipients, &mut one.telegram_recipients);
     }
 }
 
-fn restore_flat(draft: &mut FlatDraft, stored: &Layer) {
-    let shown = Shown::of(&stored.channels, stored, <[Severity]>::is_empty);
+fn restore_flat(draft: &mut FlatDraft, stored: &Layer, all: &All<'_>) {
+    let shown = Shown::of(&stored.channels, all, <[Severity]>::is_empty);
     shown.restore(&mut draft.webhook_receivers, &mut draft.telegram_receivers);
     let restore = |one: &mut FlatEntryDraft, shown: Shown<'_>| {
         shown.restore(&mut one.webhook_receivers, &mut one.telegram_receivers);
@@ -93,11 +120,43 @@ fn restore_flat(draft: &mut FlatDraft, stored: &Layer) {
     for one in draft.severities.iter_mut().flatten() {
         let severity = one.severity.as_deref().and_then(Severity::parse);
         let wants = |told: &[Severity]| told.is_empty() || severity.is_some_and(|s| told.contains(&s));
-        restore(one, Shown::of(&stored.channels, stored, wants));
+        restore(one, Shown::of(&stored.channels, all, wants));
     }
     for one in draft.systems.iter_mut().flatten() {
-        let shown = Shown::of_system(one.system_key.as_deref(), stored);
+        let shown = Shown::of_system(one.system_key.as_deref(), stored, all);
         restore(one, shown);
+    }
+}
+
+/// What two hidden webhooks have in common that may be the same: name and shown address.
+fn hidden_webhook(name: &str, shown: &str) -> (String, String) {
+    (name.to_owned(), shown.to_ascii_lowercase())
+}
+
+/// The recipients of all lists of a layer, by what of them is shown; each once.
+struct All<'a> {
+    webhooks: HashMap<(String, String), Vec<&'a WebhookRecipient>>,
+    chats: HashMap<i64, Vec<&'a TelegramRecipient>>,
+}
+
+impl<'a> All<'a> {
+    fn of(stored: &'a Layer) -> All<'a> {
+        let mut all = All { webhooks: HashMap::new(), chats: HashMap::new() };
+        let (mut hooks, mut chats) = (HashSet::new(), HashSet::new());
+        for channels in stored.all_channels() {
+            for recipient in &channels.webhook_recipients {
+                if hooks.insert((&recipient.name, &recipient.url)) {
+                    let key = hidden_webhook(&recipient.name, &webhook::redacted(&recipient.url));
+                    all.webhooks.entry(key).or_default().push(recipient);
+                }
+            }
+            for recipient in &channels.telegram_recipients {
+                if chats.insert(recipient.key()) {
+                    all.chats.entry(recipient.chat_id).or_default().push(recipient);
+                }
+            }
+        }
+        all
     }
 }
 
@@ -105,50 +164,48 @@ fn restore_flat(draft: &mut FlatDraft, stored: &Layer) {
 struct Shown<'a> {
     webhooks: Vec<&'a WebhookRecipient>,
     chats: Vec<&'a TelegramRecipient>,
+    all: &'a All<'a>,
 }
 
 impl<'a> Shown<'a> {
-    fn of(place: &'a Channels, stored: &'a Layer, shows: impl Fn(&[Severity]) -> bool) -> Shown<'a> {
-        fn ordered<'a, R: Recipient>(
-            place: &'a Channels,
-            stored: &'a Layer,
-            shows: impl Fn(&[Severity]) -> bool,
-        ) -> Vec<&'a R> {
-            let first = R::list(place).iter().filter(|r| shows(r.severities()));
-            first.chain(stored.all_channels().flat_map(|c| R::list(c))).collect()
+    fn of(place: &'a Channels, all: &'a All<'a>, shows: impl Fn(&[Severity]) -> bool) -> Shown<'a> {
+        Shown {
+            webhooks: place.webhook_recipients.iter().filter(|r| shows(&r.severities)).collect(),
+            chats: place.telegram_recipients.iter().filter(|r| shows(&r.severities)).collect(),
+            all,
         }
-        Shown { webhooks: ordered(place, stored, &shows), chats: ordered(place, stored, &shows) }
     }
 
-    fn of_system(key: Option<&str>, stored: &'a Layer) -> Shown<'a> {
+    fn of_system(key: Option<&str>, stored: &'a Layer, all: &'a All<'a>) -> Shown<'a> {
         let own = |o: &&SystemOverride| Some(o.system_key.as_str()) == key;
         let place = stored.systems.iter().find(own).map_or(&stored.channels, |o| &o.channels);
-        Shown::of(place, stored, |_| true)
+        Shown::of(place, all, |_| true)
     }
 
     fn restore(&self, webhooks: &mut Option<Vec<WebhookDraft>>, chats: &mut Option<Vec<TelegramDraft>>) {
-        let mut used: Vec<&str> = Vec::new();
+        let mut used: HashSet<&str> = HashSet::new();
         for draft in webhooks.iter_mut().flatten() {
             let Some(url) = draft.url.as_mut().filter(|url| url.contains(REDACTED)) else { continue };
             let name = draft.name.as_deref().unwrap_or_default();
-            let is_meant = |r: &&&WebhookRecipient| {
-                r.name == name
-                    && webhook::redacted(&r.url).eq_ignore_ascii_case(url)
-                    && !used.contains(&r.url.as_str())
-            };
-            if let Some(found) = self.webhooks.iter().find(is_meant) {
-                used.push(&found.url);
+            let here = self
+                .webhooks
+                .iter()
+                .copied()
+                .filter(|r| r.name == name && webhook::redacted(&r.url).eq_ignore_ascii_case(url));
+            let others = self.all.webhooks.get(&hidden_webhook(name, url)).into_iter().flatten().copied();
+            if let Some(found) = here.chain(others).find(|r| !used.contains(r.url.as_str())) {
+                used.insert(&found.url);
                 found.url.clone_into(url);
             }
         }
-        let mut used: Vec<String> = Vec::new();
+        let mut used: HashSet<String> = HashSet::new();
         for draft in chats.iter_mut().flatten() {
             let Some(token) = draft.bot_token.as_mut().filter(|token| *token == REDACTED) else { continue };
-            let chat_id = draft.chat_id;
-            let is_meant =
-                |r: &&&TelegramRecipient| Some(r.chat_id) == chat_id && !used.contains(&Recipient::key(**r));
-            if let Some(found) = self.chats.iter().find(is_meant) {
-                used.push(found.key());
+            let Some(chat_id) = draft.chat_id else { continue };
+            let here = self.chats.iter().copied().filter(|r| r.chat_id == chat_id);
+            let others = self.all.chats.get(&chat_id).into_iter().flatten().copied();
+            if let Some(found) = here.chain(others).find(|r| !used.contains(&r.key())) {
+                used.insert(found.key());
                 found.bot_token.clone_into(token);
             }
         }

@@ -62,6 +62,10 @@ impl Target {
         if text.contains(is_doubtful) || text.contains("{{") {
             return Err("invalid_format");
         }
+        // A router refuses its whole document for one of these in a path or fragment.
+        if !has_whole_escapes(text) {
+            return Err("invalid_format");
+        }
         let (scheme, rest) = text.split_once(':').ok_or("invalid_scheme")?;
         if !matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https") {
             return Err("invalid_scheme");
@@ -93,6 +97,16 @@ impl Target {
     pub fn address(&self) -> Option<IpAddr> {
         self.host.parse().ok()
     }
+}
+
+/// Whether every `%` outside the query has two hexadecimal digits behind it.
+fn has_whole_escapes(text: &str) -> bool {
+    let (before, fragment) = text.split_once('#').unwrap_or((text, ""));
+    let path = before.split('?').next().unwrap_or_default();
+    [path, fragment].into_iter().all(|part| {
+        let mut rest = part.split('%').skip(1).map(str::as_bytes);
+        rest.all(|after| after.len() >= 2 && after[..2].iter().all(u8::is_ascii_hexdigit))
+    })
 }
 
 /// The host as written, without port; an IPv6 address with its brackets.
@@ -180,6 +194,12 @@ mod tests {
             ("https://example.org\\@evil.example/", "invalid_format"),
             ("https://example.org/\n", "invalid_format"),
             ("https://example.org/{{ .x }}", "invalid_format"),
+            ("https://example.org/%zz", "invalid_format"),
+            ("https://example.org/a%2", "invalid_format"),
+            ("https://example.org/%", "invalid_format"),
+            ("https://example.org/?a=100%&b=%zz", "fine"),
+            ("https://example.org/a%2Fb?c=%41#%64", "fine"),
+            ("https://example.org/?a#%é1", "invalid_format"),
             ("https://example.org:0/", "invalid_format"),
             ("https://example.org:99999/", "invalid_host_format"),
             ("https://example.org./", "invalid_host_format"),

@@ -68,6 +68,42 @@ fn systems_become_overrides() {
     assert_eq!(read.systems[0].channels, Channels::default());
 }
 
+/// A list of a system's own is told where the toggle in force is on, though the organization has nobody to tell.
+#[test]
+fn a_list_of_a_system_has_a_toggle_of_its_own() {
+    let read = layer(&json!({
+        "mail_enabled": false, "webhook_enabled": true,
+        "severities": [{"severity": "critical", "mail_enabled": true}],
+        "systems": [
+            {"system_key": "MAIL", "mail_addresses": ["s@example.org"]},
+            {"system_key": "HOOK", "webhook_receivers": [{"name": "h", "url": "https://example.org/h"}]},
+            {"system_key": "OFF", "telegram_receivers": [{"bot_token": "1:a", "chat_id": 5}]},
+            {"system_key": "ON", "mail_enabled": true},
+        ],
+    }));
+    assert_eq!(told(&read, "MAIL", Severity::Critical), ["s@example.org"]);
+    assert_eq!(told(&read, "MAIL", Severity::Info), [""; 0]);
+    assert_eq!(told(&read, "HOOK", Severity::Info), ["https://example.org/h"]);
+    assert_eq!(told(&read, "OFF", Severity::Info), [""; 0]);
+    let toggles: Vec<Toggles> = read.systems.iter().map(|s| s.channels.enabled).collect();
+    let none = Toggles::default();
+    assert_eq!(
+        toggles,
+        [
+            Toggles { email: Some(true), ..none },
+            Toggles { webhook: Some(true), ..none },
+            Toggles { telegram: Some(false), ..none },
+            Toggles { email: Some(true), ..none },
+        ]
+    );
+    assert_eq!(read.systems[2].channels.telegram_recipients.len(), 1, "kept");
+    // Sent by itself it is the flat form too.
+    let alone = layer(
+        &json!({"systems": [{"system_key": "A", "mail_enabled": true, "mail_addresses": ["s@example.org"]}]}),
+    );
+    assert_eq!(told(&alone, "A", Severity::Info), ["s@example.org"]);
+}
+
 #[test]
 fn errors_have_the_paths_of_the_flat_form() {
     for (body, expected) in [
@@ -105,6 +141,11 @@ fn errors_have_the_paths_of_the_flat_form() {
     let body = json!({"mail_enabled": true, "mail_addresses": mails("a"),
         "severities": [{"severity": "critical", "mail_addresses": mails("b")}]});
     assert_eq!(refusals(&body), ["mail_addresses: max"]);
+    // And those of a system, whose toggle is above that of a severity.
+    let body = json!({"mail_enabled": true, "mail_addresses": mails("a"), "severities": [
+        {"severity": "critical", "mail_enabled": false, "mail_addresses": mails("b")}],
+        "systems": [{"system_key": "A", "mail_enabled": true}]});
+    assert_eq!(refusals(&body), ["systems.0.mail_addresses: max"]);
 }
 
 #[test]

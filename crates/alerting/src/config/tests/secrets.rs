@@ -112,23 +112,58 @@ fn the_flat_form_keeps_them_too() {
 }
 
 #[test]
-fn strangers_are_hidden_whole() {
-    let own = layer(&json!({"email_recipients": [{"address": "own@example.org"}]}));
-    let above =
-        layer(&json!({"email_recipients": [{"address": "OWN@example.org"}, {"address": "noc@example.org"}],
-        "webhook_recipients": [{"name": "a", "url": "https://example.org/x"}],
-        "telegram_recipients": [{"bot_token": "1:a", "chat_id": 5}]}));
-    let mut shown = merge([&above], Some(&own));
-    shown.hide_strangers(&own);
+fn whose_organization_is_not_reached_is_hidden_whole_and_tells_nothing_of_ones_own() {
+    let within = layer(&json!({"enabled": {"email": true},
+        "email_recipients": [{"address": "own@example.org", "severities": ["critical"], "language": "it"}]}));
+    let above = |address: &str| {
+        layer(&json!({"enabled": {"telegram": true}, "email_recipients": [{"address": address}],
+            "webhook_recipients": [{"name": "a", "url": "https://example.org/x", "severities": ["info"]}],
+            "telegram_recipients": [{"bot_token": "1:a", "chat_id": 5}]}))
+    };
+    let shown = Layer::beside(&above("noc@example.org"), &within);
     assert_eq!(
         serde_json::to_value(&shown.channels).unwrap(),
         json!({
-            "enabled": {"email": null, "webhook": null, "telegram": null},
+            "enabled": {"email": true, "webhook": null, "telegram": true},
             "email_recipients": [
-                {"address": "OWN@example.org", "severities": [], "language": "en", "format": "html"},
-                {"address": "[REDACTED]", "severities": [], "language": "en", "format": "html"}],
-            "webhook_recipients": [{"name": "[REDACTED]", "url": "[REDACTED]", "severities": []}],
+                {"address": "[REDACTED]", "severities": [], "language": "en", "format": "html"},
+                {"address": "own@example.org", "severities": ["critical"], "language": "it", "format": "html"}],
+            "webhook_recipients": [{"name": "[REDACTED]", "url": "[REDACTED]", "severities": ["info"]}],
             "telegram_recipients": [{"bot_token": "[REDACTED]", "chat_id": 0, "severities": [], "language": "en"}],
         })
     );
+    assert_eq!(
+        Layer::beside(&above("OWN@example.org"), &within),
+        shown,
+        "an address of one's own shows nothing"
+    );
+}
+
+/// One mebibyte of hidden webhooks against a stored layer as large as it may be.
+#[test]
+fn numbers_are_judged_before_anything_is_looked_for() {
+    let many = |n: usize| json!({"name": "a", "url": format!("https://hooks.example.org/{n}")});
+    let systems: Vec<Value> = (0..100)
+        .map(|s| json!({"system_key": format!("SYS-{s}"), "webhook_recipients": (0..20).map(|n| many(s * 20 + n)).collect::<Vec<_>>()}))
+        .collect();
+    let stored = layer(&json!({"systems": systems}));
+    let hidden = json!({"name": "a", "url": "https://hooks.example.org/[REDACTED]"});
+    let body = json!({"webhook_recipients": vec![hidden.clone(); 15_000]});
+    let begun = std::time::Instant::now();
+    let Err(Error::Invalid(fields)) = checked(&body, Some(&stored)) else { panic!("15,000 recipients pass") };
+    assert_eq!(
+        (fields[0].key.as_str(), fields[0].message.as_str(), fields.len()),
+        ("webhook_recipients", "max", 1)
+    );
+    // As many as may be: each finds its own, in its place.
+    let shown = serde_json::to_value(stored.redacted()).unwrap();
+    assert_eq!(checked(&shown, Some(&stored)).unwrap().layer, stored);
+    let flat = json!({"severities": vec![json!({"severity": "info"}); 20_000]});
+    assert_eq!(refusals(&flat), ["severities: max"]);
+    let entry = |list: &str| {
+        json!({"mail_enabled": true, list: [{"system_key": "A",
+        "mail_addresses": (0..51).map(|n| format!("a{n}@example.org")).collect::<Vec<_>>()}]})
+    };
+    assert_eq!(refusals(&entry("systems")), ["systems.0.mail_addresses: max"]);
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
 }
