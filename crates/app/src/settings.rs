@@ -1,5 +1,7 @@
 //! What the use cases need to know of the configuration: plain, checked values. The `server` crate makes them.
 
+mod alert_limits;
+
 use bailiwick_inventory::Rules;
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
@@ -25,7 +27,11 @@ impl<T> fmt::Debug for Secret<T> {
     }
 }
 
-pub use bailiwick_alerting::{Limits as ContentLimits, config::Timing};
+pub use alert_limits::AlertLimits;
+pub use bailiwick_alerting::{
+    Limits as ContentLimits,
+    config::{AllowedHosts, Timing, Zone},
+};
 pub use bailiwick_domain::net::Network;
 
 /// All settings.
@@ -291,6 +297,16 @@ pub struct Alerting {
     pub managed_by: String,
     /// Version the neutral status reports.
     pub reported_version: String,
+    /// Time zone of messages.
+    pub zone: Zone,
+    /// Where a remote router tells what was resolved; none = it does not.
+    pub history_url: Option<String>,
+    /// What a remote router shows when it tells what was resolved; none = nobody is let in.
+    pub history_secret: Option<Secret<String>>,
+    /// Where webhooks may go besides public addresses.
+    pub allowed_hosts: AllowedHosts,
+    /// Whether the embedded router writes to Telegram.
+    pub telegram: bool,
     /// Limits of contract 04 §1.14.
     pub limits: AlertLimits,
 }
@@ -324,35 +340,6 @@ pub enum RouterKind {
     Cortex,
     /// A single-tenant Prometheus Alertmanager; for tests and single organizations.
     Plain,
-}
-
-/// Limits of the alerting proxy.
-#[derive(Clone, Debug)]
-pub struct AlertLimits {
-    /// Largest body, received and decoded.
-    pub body_bytes: usize,
-    /// What one request, alert, silence or query may hold.
-    pub content: ContentLimits,
-    /// Steady requests per second and system.
-    pub requests_per_second: u32,
-    /// Burst per system.
-    pub request_burst: u32,
-    /// Active alerts per system.
-    pub alerts_per_system: u64,
-    /// Active alerts per tenant.
-    pub alerts_per_tenant: u64,
-    /// Active and pending silences per system.
-    pub silences_per_system: u64,
-    /// Active and pending silences per tenant.
-    pub silences_per_tenant: u64,
-    /// Requests in flight per system.
-    pub in_flight_per_system: usize,
-    /// Requests in flight to a remote router.
-    pub in_flight: usize,
-    /// Time for one GET or DELETE to the router, all tries together.
-    pub read_timeout: Duration,
-    /// Time for one POST.
-    pub write_timeout: Duration,
 }
 
 /// Limits against guessing (contract 01 §1.8, 03 §4.2).
@@ -446,6 +433,11 @@ impl Settings {
                 history_retention: Duration::from_secs(184 * 86_400),
                 managed_by: "bailiwick".to_owned(),
                 reported_version: "0.34.0".to_owned(),
+                zone: Zone::utc(),
+                history_url: None,
+                history_secret: None,
+                allowed_hosts: AllowedHosts::default(),
+                telegram: false,
                 limits: AlertLimits::default(),
             },
             limits: Limits {
@@ -467,25 +459,6 @@ impl Settings {
             mail: None,
             assets: Assets::default(),
             public_url,
-        }
-    }
-}
-
-impl Default for AlertLimits {
-    fn default() -> AlertLimits {
-        AlertLimits {
-            body_bytes: 10 * 1024 * 1024,
-            content: ContentLimits::default(),
-            requests_per_second: 10,
-            request_burst: 50,
-            alerts_per_system: 1000,
-            alerts_per_tenant: 16_384,
-            silences_per_system: 100,
-            silences_per_tenant: 5000,
-            in_flight_per_system: 8,
-            in_flight: 256,
-            read_timeout: Duration::from_secs(10),
-            write_timeout: Duration::from_secs(25),
         }
     }
 }

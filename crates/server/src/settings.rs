@@ -2,8 +2,8 @@
 
 use crate::config::{self, AlertingMode, Config, MailSecurity};
 use bailiwick_app::settings::{
-    AlertLimits, Alerting, Assets, Bucket, ContentLimits, Limits, Mail, Network, Owner, Place, Provider,
-    RemoteRouter, Router, RouterKind, Secret, Security, Settings, Systems, Timing, Tokens,
+    AlertLimits, Alerting, AllowedHosts, Assets, Bucket, ContentLimits, Limits, Mail, Network, Owner, Place,
+    Provider, RemoteRouter, Router, RouterKind, Secret, Security, Settings, Systems, Timing, Tokens,
 };
 use std::sync::Arc;
 
@@ -105,8 +105,28 @@ fn alerting(config: &Config) -> Alerting {
         history_retention: alerting.history_retention,
         managed_by: alerting.managed_by.as_str().to_owned(),
         reported_version: alerting.reported_version.as_str().to_owned(),
+        zone: alerting.timezone.zone().clone(),
+        history_url: config.alerting_history.url.as_ref().map(|url| url.as_str().to_owned()),
+        history_secret: config
+            .alerting_history
+            .secret
+            .as_ref()
+            .map(|secret| Secret::new(secret.reveal().to_owned())),
+        allowed_hosts: allowed_hosts(&config.alerting_webhook.allowed_hosts),
+        telegram: config.alerting_telegram.enabled,
         limits: alert_limits(&config.alerting_limits),
     }
+}
+
+fn allowed_hosts(hosts: &[config::AllowedHost]) -> AllowedHosts {
+    let (mut names, mut networks) = (Vec::new(), Vec::new());
+    for host in hosts {
+        match host {
+            config::AllowedHost::Name(name) => names.push(name.clone()),
+            config::AllowedHost::Range(range) => networks.push(network(range)),
+        }
+    }
+    AllowedHosts::new(names, networks)
 }
 
 fn alert_limits(limits: &config::AlertingLimits) -> AlertLimits {

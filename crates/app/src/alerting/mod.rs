@@ -14,6 +14,7 @@ mod raise;
 mod remote;
 mod throttle;
 mod upkeep;
+mod zone;
 
 pub use fault::Fault;
 pub use history::{later::is_written as is_history_written, sweep::sweep as sweep_history};
@@ -21,6 +22,7 @@ pub(crate) use leave::leave;
 pub(crate) use raise::{Raised, raise};
 pub use throttle::{InFlight, Throttle};
 pub use upkeep::{deliver_queued, purge_ended, start_background};
+pub use zone::zone_named;
 
 use crate::{
     App,

@@ -47,6 +47,12 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     refuse(remote && !address, &both, "must be set in mode `remote`");
     refuse(!remote && address, &both, "needs alerting.mode `remote`");
 
+    let history = &config.alerting_history;
+    let path = "alerting.history_webhook.secret";
+    refuse(short(&history.secret), &[path], "is shorter than 32 bytes");
+    let both = [path, "alerting.history_webhook.url"];
+    let alone = history.url.is_some() && history.secret.is_none();
+    refuse(alone, &both, "must be set with alerting.history_webhook.url");
     let alerting = &config.alerting;
     for (path, time) in [
         ("alerting.resolve_timeout", alerting.resolve_timeout),

@@ -3,6 +3,7 @@
 //! To add a setting, add a line to [`sections`]; a rule over several settings goes into `check`. The one map, of OpenID
 //! clients by id, is in `clients`.
 
+mod alerting;
 mod check;
 mod clients;
 mod kinds;
@@ -17,6 +18,7 @@ mod value;
 #[cfg(test)]
 mod tests;
 
+pub use alerting::{AllowedHost, TimeZone};
 pub(crate) use check::inventory_rules;
 pub use kinds::{
     AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, LogFilter, LogFormat,
@@ -26,8 +28,8 @@ pub use render::{effective, reference, schema};
 pub use secret::ensure_secret;
 pub use section::{SectionTable, Setting, VARIABLE_PREFIX};
 pub use sections::{
-    Alerting, AlertingLimits, AlertingRemote, Assets, Database, General, Http, Identity, Limits, Log, Owner,
-    Smtp, Systems, Tokens,
+    Alerting, AlertingHistory, AlertingLimits, AlertingRemote, AlertingTelegram, AlertingWebhook, Assets,
+    Database, General, Http, Identity, Limits, Log, Owner, Smtp, Systems, Tokens,
 };
 pub use sources::FILE_VARIABLE;
 pub use value::{Choice, Form, Kind, Size, Value};
@@ -87,6 +89,12 @@ pub struct Config {
     pub alerting: Alerting,
     /// `alerting.remote`
     pub alerting_remote: AlertingRemote,
+    /// `alerting.history_webhook`
+    pub alerting_history: AlertingHistory,
+    /// `alerting.webhook`
+    pub alerting_webhook: AlertingWebhook,
+    /// `alerting.telegram`
+    pub alerting_telegram: AlertingTelegram,
     /// `alerting.limits`
     pub alerting_limits: AlertingLimits,
     /// `systems`
@@ -104,7 +112,7 @@ pub struct Config {
 }
 
 /// Every section's rows, in the order of the reference.
-pub const TABLES: [SectionTable; 14] = [
+pub const TABLES: [SectionTable; 17] = [
     General::TABLE,
     Http::TABLE,
     Database::TABLE,
@@ -113,6 +121,9 @@ pub const TABLES: [SectionTable; 14] = [
     Tokens::TABLE,
     Alerting::TABLE,
     AlertingRemote::TABLE,
+    AlertingHistory::TABLE,
+    AlertingWebhook::TABLE,
+    AlertingTelegram::TABLE,
     AlertingLimits::TABLE,
     Systems::TABLE,
     Assets::TABLE,
@@ -168,6 +179,9 @@ impl Config {
         let tokens = Tokens::read(found, problems);
         let alerting = Alerting::read(found, problems);
         let alerting_remote = AlertingRemote::read(found, problems);
+        let alerting_history = AlertingHistory::read(found, problems);
+        let alerting_webhook = AlertingWebhook::read(found, problems);
+        let alerting_telegram = AlertingTelegram::read(found, problems);
         let alerting_limits = AlertingLimits::read(found, problems);
         let systems = Systems::read(found, problems);
         let assets = Assets::read(found, problems);
@@ -184,6 +198,9 @@ impl Config {
             tokens: tokens?,
             alerting: alerting?,
             alerting_remote: alerting_remote?,
+            alerting_history: alerting_history?,
+            alerting_webhook: alerting_webhook?,
+            alerting_telegram: alerting_telegram?,
             alerting_limits: alerting_limits?,
             systems: systems?,
             assets: assets?,

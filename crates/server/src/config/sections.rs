@@ -1,6 +1,7 @@
 //! Every setting of the service. A new one is a line here; names, checks, schema and reference follow from it.
 
 use super::{
+    alerting::{AllowedHost, TimeZone},
     kinds::{
         AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, LogFilter, LogFormat,
         MailSecurity, Network, Origin, RouterKind, Secret, Word,
@@ -109,6 +110,8 @@ section! {
     group_interval: Duration = "5m";
     /// How long after a message the same is sent again when nothing has changed.
     repeat_interval: Duration = "12h";
+    /// Time zone of the times in messages, by its IANA name.
+    timezone: TimeZone = "UTC";
     /// How long an expired silence is kept by the embedded router.
     silence_retention: Duration = "120h";
     /// How long resolved alerts stay in the history, and what people did about alerts stays in its record. Six months
@@ -129,6 +132,29 @@ section! {
     prefix: BasePath = "/alertmanager";
     /// `mimir`, `cortex`, or `plain`: one single-tenant Alertmanager.
     kind: RouterKind = "mimir";
+}
+
+section! {
+    /// The webhook by which a remote router tells the service what was resolved.
+    AlertingHistory in "alerting.history_webhook", keys "alerting.history_webhook.";
+    /// Address under which the remote router reaches the service: `<public address>/api/alert_history`.
+    url: Option<HttpUrl>;
+    /// Secret of at least 32 bytes that the router shows. Without it nobody is let in.
+    secret: Option<Secret>;
+}
+
+section! {
+    /// Webhooks that people configure. A remote router delivers them by itself: fence its outgoing traffic too.
+    AlertingWebhook in "alerting.webhook", keys "alerting.webhook.";
+    /// Hosts (by name) and address ranges that webhooks may go to although they are not public.
+    allowed_hosts: Vec<AllowedHost>;
+}
+
+section! {
+    /// Telegram messages of the embedded router. A remote router delivers them by itself.
+    AlertingTelegram in "alerting.telegram", keys "alerting.telegram.";
+    /// Whether messages go to Telegram.
+    enabled: bool = "false";
 }
 
 section! {

@@ -126,6 +126,35 @@ fn rules_over_settings_are_told_together() {
 }
 
 #[test]
+fn settings_of_alert_messages_are_checked() {
+    let file = "[alerting]\ntimezone = \"Europe/Rome\"\ngroup_wait = \"5s\"\n[alerting.telegram]\nenabled = true\n\
+        [alerting.webhook]\nallowed_hosts = [\"chat.lan\", \"10.0.0.0/8\"]\n\
+        [alerting.history_webhook]\nurl = \"https://portal.example/api/alert_history\"\n\
+        secret = \"thirty-two bytes of a shared secret\"\n";
+    let read = loaded(file, &[], &[]);
+    assert!(read.alerting_telegram.enabled && read.alerting.group_wait == Duration::from_secs(5));
+    assert_eq!(read.alerting_webhook.allowed_hosts.len(), 2);
+    let wrong = "[alerting]\ntimezone = \"Mars/Olympus\"\ngroup_interval = \"0s\"\n[alerting.telegram]\nenabled = \"yes\"\n\
+        [alerting.webhook]\nallowed_hosts = [\"http://x\"]\n[alerting.history_webhook]\nsecret = \"short-secret\"\n";
+    let told = problems(wrong, &[]);
+    let mut names: Vec<&str> = told.iter().filter_map(|line| line.split(' ').next()).collect();
+    names.sort_unstable();
+    assert_eq!(
+        names,
+        [
+            "alerting.group_interval",
+            "alerting.history_webhook.secret",
+            "alerting.telegram.enabled",
+            "alerting.timezone",
+            "alerting.webhook.allowed_hosts",
+        ]
+    );
+    assert!(!told.concat().contains("short-secret"));
+    let alone = problems("[alerting.history_webhook]\nurl = \"https://portal.example/x\"\n", &[]);
+    assert!(alone[0].starts_with("alerting.history_webhook.secret"), "{alone:?}");
+}
+
+#[test]
 fn clients_are_registered_by_table_and_the_default_one_takes_more_addresses() {
     let digest = "41ef4bb0b23661e66301aac36066912dac037827b4ae63a7b1165a5aa93ed4eb";
     let file = format!(
