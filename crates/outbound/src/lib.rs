@@ -1,13 +1,18 @@
 //! Everything the service says to other systems over the network.
 //!
-//! [`router_client`] speaks to a remote alert router (contract 04 §4), [`mail`] to a mail server, [`reach`] asks whether
-//! an appliance answers (contract 03 §11.1). To add another upstream: a module with the fixed list of requests it makes,
+//! [`router_client`] speaks to a remote alert router (contract 04 §4), [`mail`] to a mail server, [`webhook`] and
+//! [`telegram`] to those who are told of alerts (contract 04 §5.11, §5.12), [`reach`] asks whether an appliance answers
+//! (contract 03 §11.1). To add another upstream: a module with the fixed list of requests it makes,
 //! its own error type, time limits and size limits on every answer.
 
 pub mod assets;
+pub mod delivery;
 pub mod mail;
+mod post;
 pub mod reach;
 pub mod router_client;
+pub mod telegram;
+pub mod webhook;
 
 pub use router_client::{RouterClient, RouterConfig, RouterError, RouterKind};
 

@@ -2,10 +2,14 @@
 //!
 //! Nothing here decides what is said or when it is tried again; it says whether a failure may pass.
 
+mod notice;
+
+pub use notice::Notice;
+
 use lettre::{
     Address, AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor,
     message::{
-        Mailbox, MultiPart,
+        Mailbox, MessageBuilder, MultiPart,
         header::{HeaderName, HeaderValue},
     },
     transport::smtp::{
@@ -161,19 +165,26 @@ impl Mailer {
         let refused = |what: &str, e: &dyn fmt::Display| MailError::Refused(format!("{what}: {e}"));
         let to: Address = letter.to.trim().parse().map_err(|e| refused("the address", &e))?;
         let micros = u64::try_from(letter.date_micros).unwrap_or(0);
-        Message::builder()
-            .from(self.from.clone())
+        self.automatic()
             .to(Mailbox::new(Some(one_line(&letter.to_name)), to))
             .subject(one_line(&letter.subject))
             .date(SystemTime::UNIX_EPOCH + Duration::from_micros(micros))
             .message_id(Some(format!("<{}@{}>", letter.id, self.from.email.domain())))
+            .multipart(MultiPart::alternative_plain_html(letter.text.clone(), letter.html.clone()))
+            .map_err(|e| refused("the message", &e))
+    }
+}
+
+impl Mailer {
+    /// The beginning of a message that nobody has written by hand.
+    fn automatic(&self) -> MessageBuilder {
+        Message::builder()
+            .from(self.from.clone())
             // Nobody's absence notice is wanted in answer (RFC 3834).
             .raw_header(HeaderValue::new(
                 HeaderName::new_from_ascii_str("Auto-Submitted"),
                 "auto-generated".to_owned(),
             ))
-            .multipart(MultiPart::alternative_plain_html(letter.text.clone(), letter.html.clone()))
-            .map_err(|e| refused("the message", &e))
     }
 }
 

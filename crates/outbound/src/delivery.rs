@@ -1,0 +1,39 @@
+//! How a notification fails (contract 04 §5.10), whichever way it takes.
+
+use std::fmt;
+
+/// Why a notification was not delivered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Whether trying again may help.
+    pub may_pass: bool,
+    /// For people: words of our own, never the other side's, and no secret.
+    pub reason: String,
+    /// For the log, without secrets; may quote the other side.
+    pub detail: String,
+}
+
+impl Failure {
+    /// One that may pass.
+    pub fn passing(reason: impl Into<String>, detail: impl fmt::Display) -> Failure {
+        Failure { may_pass: true, reason: reason.into(), detail: short(&detail) }
+    }
+
+    /// One that is final.
+    pub fn lasting(reason: impl Into<String>, detail: impl fmt::Display) -> Failure {
+        Failure { may_pass: false, reason: reason.into(), detail: short(&detail) }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.reason, self.detail)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// One line with a bound, whatever the other side says.
+fn short(detail: &dyn fmt::Display) -> String {
+    detail.to_string().chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect()
+}

@@ -1,0 +1,176 @@
+//! A notification of alerts as a mail (contract 04 §5.12): all of one group are one thread.
+
+use super::{MailError, Mailer, WHOLE, one_line};
+use crate::delivery::Failure;
+use lettre::{
+    Address, AsyncTransport, Message,
+    message::{
+        Body, Mailbox, MessageBuilder, MultiPart, SinglePart,
+        header::{ContentTransferEncoding, ContentType},
+    },
+};
+use std::{
+    fmt,
+    time::{Duration, SystemTime},
+};
+
+/// A notification to one address.
+#[derive(Clone, Debug)]
+pub struct Notice {
+    /// Unique.
+    pub id: String,
+    /// What is the same for all of a group.
+    pub thread: String,
+    /// Address.
+    pub to: String,
+    /// Subject.
+    pub subject: String,
+    /// As text.
+    pub text: String,
+    /// As HTML; none = text only.
+    pub html: Option<String>,
+    /// Its date, in microseconds since the epoch.
+    pub date_micros: i64,
+}
+
+impl Mailer {
+    /// One try to send a notification.
+    ///
+    /// # Errors
+    /// Connection faults and replies of the 4xx kind may pass.
+    pub async fn notify(&self, notice: &Notice) -> Result<(), Failure> {
+        let message = match self.notification(notice) {
+            Ok(message) => message,
+            Err(e) => return Err(Failure::lasting("the address cannot be used", e)),
+        };
+        match tokio::time::timeout(WHOLE, self.transport.send(message)).await {
+            Err(_) => Err(Failure::passing("no answer in time", "timed out")),
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(error)) => Err(judge(&error)),
+        }
+    }
+
+    fn notification(&self, notice: &Notice) -> Result<Message, MailError> {
+        let refused = |what: &str, e: &dyn fmt::Display| MailError::Refused(format!("{what}: {e}"));
+        let to: Address = notice.to.trim().parse().map_err(|e| refused("the address", &e))?;
+        let host = self.from.email.domain();
+        let thread = format!("<alert-{}@{host}>", notice.thread);
+        let micros = u64::try_from(notice.date_micros).unwrap_or(0);
+        let builder = self
+            .automatic()
+            .to(Mailbox::new(None, to))
+            .subject(one_line(&notice.subject))
+            .date(SystemTime::UNIX_EPOCH + Duration::from_micros(micros))
+            .message_id(Some(format!("<{}@{host}>", notice.id)))
+            .in_reply_to(thread.clone())
+            .references(thread);
+        content(builder, notice).map_err(|e| refused("the message", &e))
+    }
+}
+
+fn content(builder: MessageBuilder, notice: &Notice) -> Result<Message, lettre::error::Error> {
+    let part = |kind: ContentType, text: &str| -> Result<SinglePart, lettre::error::Error> {
+        let body = Body::new_with_encoding(text.to_owned(), ContentTransferEncoding::QuotedPrintable);
+        // Any text can be written so.
+        let body = body.map_err(|_| lettre::error::Error::NonAsciiChars)?;
+        Ok(SinglePart::builder().header(kind).body(body))
+    };
+    let text = part(ContentType::TEXT_PLAIN, &notice.text)?;
+    match &notice.html {
+        None => builder.singlepart(text),
+        Some(html) => {
+            let html = part(ContentType::TEXT_HTML, html)?;
+            builder.multipart(MultiPart::alternative().singlepart(text).singlepart(html))
+        }
+    }
+}
+
+fn judge(error: &lettre::transport::smtp::Error) -> Failure {
+    match error.status().map(u16::from) {
+        Some(code) if error.is_permanent() => {
+            Failure::lasting(format!("the mail server answered {code}"), error)
+        }
+        Some(code) => Failure::passing(format!("the mail server answered {code}"), error),
+        None if error.is_client() => Failure::lasting("the mail server cannot take it", error),
+        None => Failure::passing("no connection to the mail server", error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+    use super::super::{Security, Server};
+    use super::*;
+
+    fn mailer() -> Mailer {
+        Mailer::new(Server {
+            host: "127.0.0.1".into(),
+            port: 1,
+            security: Security::None,
+            credentials: None,
+            authority: None,
+            from: "alerts@example.org".into(),
+            from_name: Some("Fleet".into()),
+        })
+        .unwrap()
+    }
+
+    fn notice() -> Notice {
+        Notice {
+            id: "1".into(),
+            thread: "0123456789abcdef".into(),
+            to: "noc@example.org".into(),
+            subject: "[FIRING:1] Città\r\nBcc: x@evil.example Milan".into(),
+            text: "Gravità: à\nline".into(),
+            html: Some("<p>à</p>".into()),
+            date_micros: 0,
+        }
+    }
+
+    fn written(notice: &Notice) -> String {
+        String::from_utf8(mailer().notification(notice).unwrap().formatted()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_group_is_a_thread_and_a_label_adds_no_header() {
+        let text = written(&notice());
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        for line in [
+            "From: Fleet <alerts@example.org>",
+            "To: noc@example.org",
+            "Message-ID: <1@example.org>",
+            "In-Reply-To: <alert-0123456789abcdef@example.org>",
+            "References: <alert-0123456789abcdef@example.org>",
+            "Auto-Submitted: auto-generated",
+            "MIME-Version: 1.0",
+            "Date: Thu, 01 Jan 1970 00:00:00 +0000",
+        ] {
+            assert!(head.lines().any(|l| l == line), "{line}\n{head}");
+        }
+        assert!(!head.lines().any(|l| l.starts_with("Bcc")), "{head}");
+        assert!(head.contains("Content-Type: multipart/alternative"), "{head}");
+        let plain = body.find("Content-Type: text/plain; charset=utf-8\r\n").unwrap();
+        let html = body.find("Content-Type: text/html; charset=utf-8\r\n").unwrap();
+        assert!(plain < html, "{body}");
+        assert_eq!(body.matches("Content-Transfer-Encoding: quoted-printable").count(), 2, "{body}");
+        assert!(body.contains("Gravit=C3=A0: =C3=A0"), "{body}");
+    }
+
+    #[tokio::test]
+    async fn plain_is_text_only() {
+        let text = written(&Notice { html: None, ..notice() });
+        let head = text.split_once("\r\n\r\n").unwrap().0;
+        assert!(head.contains("Content-Type: text/plain; charset=utf-8"), "{head}");
+        assert!(
+            head.contains("Content-Transfer-Encoding: quoted-printable") && !text.contains("html"),
+            "{text}"
+        );
+    }
+
+    #[tokio::test]
+    async fn an_absent_server_may_come_and_a_wrong_address_stays_wrong() {
+        assert!(mailer().notify(&notice()).await.unwrap_err().may_pass);
+        let bad = Notice { to: "a b@example.org".into(), ..notice() };
+        assert!(!mailer().notify(&bad).await.unwrap_err().may_pass);
+    }
+}

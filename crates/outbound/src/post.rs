@@ -1,0 +1,198 @@
+//! One POST of JSON to an address that was judged just before: names are resolved here, every address is judged, and the
+//! connection goes to one of exactly these. So a name that leads elsewhere a moment later leads nobody astray. No proxy,
+//! no redirect, no connection kept.
+
+use crate::delivery::Failure;
+use bailiwick_alerting::config::{AllowedHosts, webhook::Target};
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use http::{Method, Request, StatusCode, header};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper_rustls::ConfigBuilderExt as _;
+use hyper_util::rt::TokioIo;
+use rustls::{ClientConfig, pki_types::ServerName};
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+    time::timeout,
+};
+use tokio_rustls::TlsConnector;
+
+/// Time for a whole try.
+pub(crate) const TRY: Duration = Duration::from_secs(10);
+/// Time for the connection to one of several addresses, so that the others get their turn.
+const ONE_OF_SEVERAL: Duration = Duration::from_secs(3);
+/// What is read of an answer.
+const ANSWER_BYTES: usize = 64 * 1024;
+
+/// Finds the addresses of a name.
+pub(crate) type Names = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;
+
+/// Sends JSON to judged addresses.
+#[derive(Clone)]
+pub(crate) struct Poster {
+    tls: Result<TlsConnector, String>,
+    names: Names,
+}
+
+impl Poster {
+    /// With the system's names and root certificates.
+    pub(crate) fn new() -> Poster {
+        Poster::with_names(Arc::new(|host| {
+            Box::pin(async move {
+                let found = tokio::net::lookup_host((host.as_str(), 0)).await?;
+                Ok(found.map(|address| address.ip()).collect())
+            })
+        }))
+    }
+
+    /// With names of one's own.
+    pub(crate) fn with_names(names: Names) -> Poster {
+        Poster { tls: tls(), names }
+    }
+
+    /// Posts and waits for the answer; what it says is not looked at.
+    ///
+    /// # Errors
+    /// See [`Failure`]: connection faults, 429 and 5xx may pass.
+    pub(crate) async fn post(
+        &self,
+        target: &Target,
+        allowed: &AllowedHosts,
+        body: String,
+    ) -> Result<(), Failure> {
+        let sent = timeout(TRY, self.exchange(target, allowed, body)).await;
+        let status = sent.map_err(|_| Failure::passing("no answer in time", "timed out"))??;
+        if status.is_success() {
+            return Ok(());
+        }
+        let reason = format!("answered with status {}", status.as_u16());
+        let may_pass = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
+        Err(if may_pass { Failure::passing(reason, "refused") } else { Failure::lasting(reason, "refused") })
+    }
+
+    async fn exchange(
+        &self,
+        target: &Target,
+        allowed: &AllowedHosts,
+        body: String,
+    ) -> Result<StatusCode, Failure> {
+        let request = request(target, body).map_err(|e| Failure::lasting("the address cannot be used", e))?;
+        let addresses = self.judged(target, allowed).await?;
+        let stream = connect(&addresses, target.port).await?;
+        let broken = |e: &dyn std::error::Error| Failure::passing("the connection broke", with_causes(e));
+        if target.url.scheme() == "http" {
+            return speak(stream, request).await.map_err(|e| broken(&e));
+        }
+        let no_tls = |e: &dyn std::fmt::Display| Failure::passing("no TLS connection", e);
+        let tls = self.tls.as_ref().map_err(|e| no_tls(e))?;
+        let name = ServerName::try_from(target.host.clone())
+            .map_err(|e| Failure::lasting("the address cannot be used", e))?;
+        let stream = tls.connect(name, stream).await.map_err(|e| no_tls(&e))?;
+        speak(stream, request).await.map_err(|e| broken(&e))
+    }
+
+    /// The addresses of the target, all of them permitted, or none at all.
+    async fn judged(&self, target: &Target, allowed: &AllowedHosts) -> Result<Vec<IpAddr>, Failure> {
+        let found = match target.address() {
+            Some(address) => vec![address],
+            None => {
+                let found = (self.names)(target.host.clone()).await;
+                found.map_err(|e| Failure::passing("the name cannot be resolved", e))?
+            }
+        };
+        if found.is_empty() {
+            return Err(Failure::passing("the name cannot be resolved", "no address"));
+        }
+        // One inside spoils the others: whoever answers so means no good.
+        if !target.is_allowed_by_name && !found.iter().all(|address| allowed.permits(*address)) {
+            return Err(Failure::lasting("the address is not public", "refused by the address policy"));
+        }
+        Ok(found)
+    }
+}
+
+fn tls() -> Result<TlsConnector, String> {
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|e| e.to_string())?
+        .with_native_roots()
+        .map_err(|e| format!("root certificates cannot be read: {e}"))?
+        .with_no_client_auth();
+    Ok(TlsConnector::from(Arc::new(config)))
+}
+
+fn request(target: &Target, body: String) -> Result<Request<Full<Bytes>>, http::Error> {
+    let url = &target.url;
+    let path = match url.query() {
+        Some(query) => format!("{}?{query}", url.path()),
+        None => url.path().to_owned(),
+    };
+    let host = match (url.host_str().unwrap_or_default(), url.port()) {
+        (host, Some(port)) => format!("{host}:{port}"),
+        (host, None) => host.to_owned(),
+    };
+    Request::builder()
+        .method(Method::POST)
+        .uri(path)
+        .header(header::HOST, host)
+        .header(header::CONTENT_TYPE, "application/json")
+        .header(header::USER_AGENT, crate::USER_AGENT)
+        .header(header::CONNECTION, "close")
+        .body(Full::new(Bytes::from(body)))
+}
+
+async fn connect(addresses: &[IpAddr], port: u16) -> Result<TcpStream, Failure> {
+    let each = if addresses.len() > 1 { ONE_OF_SEVERAL } else { TRY };
+    let mut last = Failure::passing("no connection", "timed out");
+    for address in addresses {
+        match timeout(each, TcpStream::connect(SocketAddr::new(*address, port))).await {
+            Ok(Ok(stream)) => {
+                // Only slower without.
+                let _ = stream.set_nodelay(true);
+                return Ok(stream);
+            }
+            Ok(Err(e)) => last = Failure::passing("no connection", e),
+            Err(_) => {}
+        }
+    }
+    Err(last)
+}
+
+async fn speak<S>(stream: S, request: Request<Full<Bytes>>) -> Result<StatusCode, hyper::Error>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+    let mut connection = std::pin::pin!(connection);
+    let answer = async {
+        let (head, body) = sender.send_request(request).await?.into_parts();
+        // To its end where that is near, so that the other side is not cut off; what it is does not matter.
+        let _ = Limited::new(body, ANSWER_BYTES).collect().await;
+        Ok::<_, hyper::Error>(head.status)
+    };
+    let mut answer = std::pin::pin!(answer);
+    tokio::select! {
+        answer = &mut answer => answer,
+        // It may have delivered the answer with its last breath.
+        _ = &mut connection => answer.await,
+    }
+}
+
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(e) = cause {
+        text.push_str(": ");
+        text.push_str(&e.to_string());
+        cause = e.source();
+    }
+    text
+}

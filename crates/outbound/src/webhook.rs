@@ -1,0 +1,53 @@
+//! Notifications to webhooks (contract 04 §5.11). The address policy of §2.3 is applied to the text of the address and,
+//! at every try, to what its name resolves to.
+
+use crate::{
+    delivery::Failure,
+    post::{Names, Poster},
+};
+use bailiwick_alerting::config::{AllowedHosts, webhook::Target};
+
+/// Posts to webhooks.
+#[derive(Clone)]
+pub struct Webhooks {
+    poster: Poster,
+    allowed: AllowedHosts,
+}
+
+impl std::fmt::Debug for Webhooks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Webhooks").field("allowed", &self.allowed).finish_non_exhaustive()
+    }
+}
+
+impl Webhooks {
+    /// `allowed`: hosts and networks that may be posted to although they are not public.
+    pub fn new(allowed: AllowedHosts) -> Webhooks {
+        Webhooks { poster: Poster::new(), allowed }
+    }
+
+    /// The same with names of one's own, for tests of names that change.
+    pub fn with_names(allowed: AllowedHosts, names: Names) -> Webhooks {
+        Webhooks { poster: Poster::with_names(names), allowed }
+    }
+
+    /// The host and port of an address, to tell apart who is slow; none for an address that is none.
+    pub fn place(&self, url: &str) -> Option<String> {
+        let target = Target::parse(url, &self.allowed).ok()?;
+        Some(format!("{}:{}", target.host, target.port))
+    }
+
+    /// One try to post a body; 2xx is success.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn send(&self, url: &str, body: String) -> Result<(), Failure> {
+        // The rule's code, not the address, which may be a secret.
+        let target = Target::parse(url, &self.allowed)
+            .map_err(|code| Failure::lasting("the address is not allowed", code))?;
+        self.poster.post(&target, &self.allowed, body).await
+    }
+}
+
+#[cfg(test)]
+mod tests;
