@@ -102,6 +102,16 @@ impl Heard {
     }
 }
 
+impl What {
+    /// The time by which an occurrence began that this may be about beside those of [`Heard::start_range`].
+    pub const fn began_by(&self) -> Option<Ts> {
+        match self {
+            What::Resolved { start: Some(_), end } => Some(*end),
+            _ => None,
+        }
+    }
+}
+
 /// A row and what is to be written of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
@@ -120,7 +130,8 @@ impl Kept {
     }
 }
 
-/// The rows of one alert that matter: the open one and those that begin at a time that was given.
+/// The rows of one alert that matter: the open one, those that begin at a time that was given, and the last one that
+/// began by the end that was given.
 #[derive(Clone, Debug, Default)]
 pub struct Occurrences(Vec<Kept>);
 
@@ -157,13 +168,13 @@ impl Occurrences {
                 }
             },
             (What::Resolved { end, .. }, Some(open)) => self.0[open].row.ends(Some(end), at),
-            (What::Resolved { start, end }, None) => match (started, start) {
-                (Some(same), _) => self.0[same].row.ends_later(Some(end)),
-                (None, Some(start)) => {
-                    self.add(Status::Resolved, (start, Some(end)), None, at, annotations);
+            (What::Resolved { start: Some(start), end }, None) => {
+                match started.or_else(|| self.during((start, end))) {
+                    Some(same) => self.0[same].row.ends_later(Some(end)),
+                    None => self.add(Status::Resolved, (start, Some(end)), None, at, annotations),
                 }
-                (None, None) => {}
-            },
+            }
+            (What::Resolved { start: None, .. }, None) => {}
             (What::Delivered { start, end, receiver }, open) => {
                 let told_until = end.unwrap_or(at);
                 // What began after the end that is told is another occurrence.
@@ -200,6 +211,14 @@ impl Occurrences {
 
     fn started(&self, (from, before): (Ts, Ts)) -> Option<usize> {
         self.0.iter().position(|k| k.row.starts_at >= from && k.row.starts_at < before)
+    }
+
+    /// The last occurrence that was not over before the first of these times and began by the second: who tells its end
+    /// again may have forgotten when it began.
+    fn during(&self, (start, end): (Ts, Ts)) -> Option<usize> {
+        let overlaps = |row: &Occurrence| row.starts_at <= end && row.ends_at.is_none_or(|e| e >= start);
+        let all = self.0.iter().enumerate().filter(|(_, k)| overlaps(&k.row));
+        all.max_by_key(|(_, k)| k.row.starts_at).map(|(place, _)| place)
     }
 
     fn add(

@@ -74,6 +74,8 @@ pub struct Stored {
     pub id: i64,
     /// Which alert.
     pub key: AlertKey,
+    /// Whose alert.
+    pub system_key: String,
     /// Whether it fires.
     pub is_open: bool,
     /// Start.
@@ -93,6 +95,7 @@ struct StoredRow {
     id: i64,
     organization_id: Uuid,
     fingerprint: String,
+    system_key: String,
     status: String,
     starts_at: TsCodec,
     ends_at: Option<TsCodec>,
@@ -106,6 +109,7 @@ impl From<StoredRow> for Stored {
         Stored {
             id: r.id,
             key: (OrgId(r.organization_id), r.fingerprint),
+            system_key: r.system_key,
             is_open: r.status == "firing",
             starts_at: r.starts_at.0,
             ends_at: r.ends_at.map(Ts::from),
@@ -116,7 +120,7 @@ impl From<StoredRow> for Stored {
     }
 }
 
-const STORED: &str = "SELECT h.id, h.organization_id, h.fingerprint, h.status, h.starts_at, h.ends_at, \
+const STORED: &str = "SELECT h.id, h.organization_id, h.fingerprint, h.system_key, h.status, h.starts_at, h.ends_at, \
      h.expires_at, h.receiver, h.created_at FROM ";
 
 /// The open rows of these alerts.
@@ -146,6 +150,24 @@ pub async fn rows_started(tx: &mut Tx, alerts: &[(AlertKey, Ts, Ts)]) -> Result<
         q.push(
             " [[JOIN||CROSS JOIN]] alert_history h ON h.organization_id = v.o AND h.fingerprint = v.f \
              AND h.starts_at >= v.from_at AND h.starts_at < v.before_at",
+        );
+        found.extend(q.all::<StoredRow>(&mut *tx).await?);
+    }
+    Ok(found.into_iter().map(Stored::from).collect())
+}
+
+/// The last row of each of these alerts that began by that time.
+pub async fn rows_begun_by(tx: &mut Tx, alerts: &[(AlertKey, Ts)]) -> Result<Vec<Stored>, StoreError> {
+    let mut found: Vec<StoredRow> = Vec::new();
+    for chunk in alerts.chunks(ROWS) {
+        let mut columns = key_columns(chunk.iter().map(|(key, _)| key));
+        columns.push(("by_at", Column::times(chunk.iter().map(|a| a.1))));
+        let mut q = Q::new(STORED);
+        push_rows(&mut q, tx.is_postgres(), columns);
+        q.push(
+            " [[JOIN||CROSS JOIN]] alert_history h ON h.organization_id = v.o AND h.fingerprint = v.f \
+             AND h.starts_at = (SELECT MAX(x.starts_at) FROM alert_history x WHERE x.organization_id = v.o \
+             AND x.fingerprint = v.f AND x.starts_at <= v.by_at)",
         );
         found.extend(q.all::<StoredRow>(&mut *tx).await?);
     }

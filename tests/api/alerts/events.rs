@@ -95,6 +95,24 @@ both_routers!(a_resolved_alert_nobody_knew_is_kept_once_if_it_has_a_start, |t| a
     assert_eq!(figures(t, tenant(&c).await).await, [1; 3]);
 });
 
+both_routers!(rule_04_21_the_end_told_again_with_another_start_is_the_same_occurrence, |t| async {
+    let c = Client::new(t).await;
+    push(&c, "A", json!({"startsAt": at(-100)})).await;
+    push(&c, "A", json!({"startsAt": at(-100), "endsAt": at(-10)})).await;
+    let over = "A warning resolved from -100 to -10 until - at 0";
+    for start in [-60, -10, -100, -500] {
+        push(&c, "A", json!({"startsAt": at(start), "endsAt": at(-10)})).await;
+        assert_eq!(rows(t).await, [over], "{start}");
+    }
+    // The later end counts; what began after it is another occurrence.
+    push(&c, "A", json!({"startsAt": at(-11), "endsAt": at(-8)})).await;
+    push(&c, "A", json!({"startsAt": at(-5), "endsAt": at(-2)})).await;
+    let expected =
+        ["A warning resolved from -100 to -8 until - at 0", "A warning resolved from -5 to -2 until - at 0"];
+    assert_eq!(rows(t).await, expected);
+    assert_eq!(figures(t, tenant(&c).await).await, [2; 3]);
+});
+
 both_routers!(alerts_of_one_request_follow_each_other, |t| async {
     let c = Client::new(t).await;
     let alert = |start: i64, end: Option<i64>| {

@@ -133,6 +133,34 @@ api_test!(resolved_alerts_go_after_half_a_year_in_batches, |settings| generous(s
     assert_eq!((days, offered), (1, 2));
 });
 
+api_test!(names_are_offered_as_long_as_the_history_has_them, |t| async move {
+    let tree = t.tree().await;
+    let c = Client { test: &t, system: t.system(tree.customer).await };
+    let long = "x".repeat(300);
+    let fires =
+        |name: &str| json!([{"labels": {"alertname": name}, "startsAt": at(0), "endsAt": at(200 * 86_400)}]);
+    for name in ["A", &long, "B"] {
+        c.push(&fires(name).to_string()).await.expect(200);
+    }
+    occurrence(&c, "C", t.app.now()).await;
+    let names = async || {
+        let text = "SELECT SUBSTR(alertname, 1, 1) FROM alert_names ORDER BY alertname";
+        let names: Vec<(String,)> = Q::new(text).all(&t.app.db).await.unwrap();
+        names.into_iter().map(|(name,)| name).collect::<String>()
+    };
+    t.advance(100 * DAY);
+    let over = json!([{"labels": {"alertname": "B"}, "startsAt": at(0), "endsAt": at(8_640_000)}]);
+    c.push(&over.to_string()).await.expect(200);
+    // All began longer ago than history is kept; A still fires, and B was over 85 days ago.
+    t.advance(85 * DAY);
+    retention::run(&t.app).await.unwrap().unwrap();
+    assert_eq!(names().await, "ABx");
+    t.advance(100 * DAY);
+    sweep(&t).await;
+    retention::run(&t.app).await.unwrap().unwrap();
+    assert_eq!(names().await, "Ax");
+});
+
 api_test!(a_destroyed_system_leaves_its_history_and_nothing_that_fires, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;

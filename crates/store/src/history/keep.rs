@@ -18,7 +18,9 @@ pub(crate) const OLD: &str = "SELECT h.id, h.organization_id FROM alert_history 
      AND h.created_at < ? ORDER BY h.created_at LIMIT ?";
 pub(crate) const COUNT_OLD: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM alert_history h \
      WHERE h.status = 'resolved' AND h.created_at < ?";
-pub(crate) const FORGET_NAMES: &str = "DELETE FROM alert_names WHERE seen_at < ?";
+pub(crate) const FORGET_NAMES: &str = "DELETE FROM alert_names WHERE seen_at < ? AND NOT EXISTS (SELECT 1 \
+     FROM alert_history h WHERE h.organization_id = alert_names.organization_id \
+     AND SUBSTR(h.alertname, 1, 200) = alert_names.alertname)";
 pub(crate) const MOVE_ROWS: &str = "UPDATE alert_history SET organization_id = ?, p2 = ?, p3 = ? \
      WHERE organization_id = ? AND system_key = ?";
 pub(crate) const MOVE_NAMES: &str = "INSERT INTO alert_names (organization_id, alertname, severity, seen_at) \
@@ -133,7 +135,7 @@ pub async fn count_old(db: &Db, before: Ts) -> Result<u64, StoreError> {
     Q::new(COUNT_OLD).bind(before).count(db).await
 }
 
-/// Forgets names that no alert has had since `before`.
+/// Forgets names that no alert has had since `before` and no row of the history has.
 pub async fn forget_names(tx: &mut Tx, before: Ts) -> Result<u64, StoreError> {
     Q::new(FORGET_NAMES).bind(before).run(tx).await
 }

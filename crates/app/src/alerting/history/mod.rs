@@ -87,6 +87,9 @@ impl Sender<'_> {
     }
 }
 
+/// Of one alert, what is stored and what was heard.
+type Known = (Vec<Stored>, Vec<Note>);
+
 /// Writes what was heard, in order, of alerts of held organizations. What is about a system that has left the tenant
 /// meanwhile is not written: its history is elsewhere.
 pub(super) async fn write(tx: &mut Tx, held: &Held, mut notes: Vec<Note>) -> Result<(), StoreError> {
@@ -94,7 +97,7 @@ pub(super) async fn write(tx: &mut Tx, held: &Held, mut notes: Vec<Note>) -> Res
     let homes = history::homes(tx, &systems).await?;
     notes.retain(|note| homes.get(&note.system_key) == Some(&note.tenant));
     let Some(now) = notes.iter().map(|note| note.heard.at).max() else { return Ok(()) };
-    let mut alerts: BTreeMap<AlertKey, (Vec<Stored>, Vec<Note>)> = BTreeMap::new();
+    let mut alerts: BTreeMap<AlertKey, Known> = BTreeMap::new();
     for note in notes {
         alerts.entry(note.key()).or_default().1.push(note);
     }
@@ -104,21 +107,14 @@ pub(super) async fn write(tx: &mut Tx, held: &Held, mut notes: Vec<Note>) -> Res
             alert.0.push(stored);
         }
     }
-    let started: Vec<(AlertKey, Ts, Ts)> = alerts
-        .iter()
-        .filter(|(_, (open, notes))| !only_refreshes(open, notes))
-        .flat_map(|(key, (_, notes))| {
-            let ranges = notes.iter().filter_map(|note| note.heard.start_range());
-            ranges.map(|(from, before)| (key.clone(), from, before))
-        })
-        .collect();
-    for stored in history::rows_started(tx, &started).await? {
+    for stored in related(tx, &alerts).await? {
         if let Some(alert) = alerts.get_mut(&stored.key) {
             alert.0.push(stored);
         }
     }
     let (mut rows, mut over) = (Vec::new(), Vec::new());
-    for (key, (stored, notes)) in alerts {
+    for (key, (stored, mut notes)) in alerts {
+        keep_to_one_system(&key, &stored, &mut notes);
         let mut occurrences = Occurrences::new(stored.iter().map(occurrence));
         let labels = notes.last().map(|note| note.labels.clone()).unwrap_or_default();
         let system_key = notes.last().map(|note| note.system_key.clone()).unwrap_or_default();
@@ -131,6 +127,34 @@ pub(super) async fn write(tx: &mut Tx, held: &Held, mut notes: Vec<Note>) -> Res
     }
     history::write(tx, held, rows).await?;
     alert_handling::end(tx, &over, now).await
+}
+
+/// Rows beside the open ones that the notes may be about.
+async fn related(tx: &mut Tx, alerts: &BTreeMap<AlertKey, Known>) -> Result<Vec<Stored>, StoreError> {
+    let (mut started, mut begun): (Vec<(AlertKey, Ts, Ts)>, Vec<(AlertKey, Ts)>) = Default::default();
+    for (key, (open, notes)) in alerts.iter().filter(|(_, (open, notes))| !only_refreshes(open, notes)) {
+        let ranges = notes.iter().filter_map(|note| note.heard.start_range());
+        started.extend(ranges.map(|(from, before)| (key.clone(), from, before)));
+        if open.is_empty() || notes.len() > 1 {
+            begun.extend(notes.iter().filter_map(|note| Some((key.clone(), note.heard.what.began_by()?))));
+        }
+    }
+    let mut rows = history::rows_started(tx, &started).await?;
+    rows.extend(history::rows_begun_by(tx, &begun).await?);
+    Ok(rows)
+}
+
+/// Fingerprints of two systems' alerts collide only on purpose: whoever was there first stays.
+fn keep_to_one_system(key: &AlertKey, stored: &[Stored], notes: &mut Vec<Note>) {
+    let first = stored.iter().find(|s| s.is_open).or(stored.first()).map(|s| s.system_key.as_str());
+    let Some(whose) = first.or(notes.first().map(|n| n.system_key.as_str())).map(str::to_owned) else {
+        return;
+    };
+    let heard = notes.len();
+    notes.retain(|note| note.system_key == whose);
+    if notes.len() < heard {
+        tracing::warn!(tenant = %key.0, fingerprint = %key.1, "alerts of two systems collide");
+    }
 }
 
 /// Whether the open row is all that this can be about, as it mostly is.
@@ -178,5 +202,53 @@ fn row(key: &AlertKey, system_key: &str, labels: &Labels, stored: &[Stored], kep
         created_at: kept.row.created_at,
         labels: text(labels),
         texts: kept.annotations.as_ref().map(texts),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn note(system_key: &str) -> Note {
+        let heard = Heard {
+            at: Ts(5),
+            what: What::Firing { start: None, until: Ts(9) },
+            annotations: Labels::default(),
+        };
+        Note {
+            tenant: OrgId(uuid::Uuid::nil()),
+            system_key: system_key.to_owned(),
+            fingerprint: "00".to_owned(),
+            labels: Labels::default(),
+            heard,
+        }
+    }
+
+    fn stored(system_key: &str, is_open: bool) -> Stored {
+        let key = note("").key();
+        Stored {
+            id: 1,
+            key,
+            system_key: system_key.to_owned(),
+            is_open,
+            starts_at: Ts(1),
+            ends_at: None,
+            expires_at: None,
+            receiver: None,
+            created_at: Ts(1),
+        }
+    }
+
+    #[test]
+    fn of_two_systems_with_one_fingerprint_the_first_one_counts() {
+        let kept = |rows: &[Stored], heard: &[&str]| {
+            let mut notes: Vec<Note> = heard.iter().map(|key| note(key)).collect();
+            keep_to_one_system(&note("").key(), rows, &mut notes);
+            notes.into_iter().map(|n| n.system_key).collect::<String>()
+        };
+        assert_eq!(kept(&[], &["A", "B", "A"]), "AA");
+        assert_eq!(kept(&[stored("B", true)], &["A", "B", "A"]), "B");
+        assert_eq!(kept(&[stored("B", false), stored("A", true)], &["A", "B"]), "A");
+        assert_eq!(kept(&[stored("B", false)], &["A"]), "");
     }
 }
