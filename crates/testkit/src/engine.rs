@@ -35,8 +35,23 @@ pub fn settings() -> Settings {
     settings
 }
 
-/// An opened, migrated database with its owner; the directory lives as long as the test.
-pub(crate) async fn database(engine: Engine) -> (Db, Option<tempfile::TempDir>, String) {
+/// Where the database of a test is kept; it goes when nothing of the test needs it any more.
+#[derive(Debug)]
+pub(crate) enum Kept {
+    File { _in: tempfile::TempDir },
+    Database { of: &'static postgres::Cluster, name: String },
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if let Kept::Database { of, name } = self {
+            of.drop_later(std::mem::take(name));
+        }
+    }
+}
+
+/// An opened, migrated database with its owner, where it is kept, and its address.
+pub(crate) async fn database(engine: Engine) -> (Db, Arc<Kept>, String) {
     match engine {
         Engine::Sqlite => {
             let (_, template) = SQLITE.get_or_init(sqlite_template).await;
@@ -44,7 +59,7 @@ pub(crate) async fn database(engine: Engine) -> (Db, Option<tempfile::TempDir>, 
             let path = dir.path().join("test.db");
             std::fs::copy(template, &path).expect("a copy of the template");
             let url = format!("sqlite:{}", path.display());
-            (open(&url).await, Some(dir), url)
+            (open(&url).await, Arc::new(Kept::File { _in: dir }), url)
         }
         Engine::Postgres => {
             let template = POSTGRES.get_or_init(postgres_template).await;
@@ -52,7 +67,7 @@ pub(crate) async fn database(engine: Engine) -> (Db, Option<tempfile::TempDir>, 
             let name = format!("t{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
             cluster.create_database_from(Some(template), &name).await.expect("a database from the template");
             let url = cluster.url(&name);
-            (open(&url).await, None, url)
+            (open(&url).await, Arc::new(Kept::Database { of: cluster, name }), url)
         }
     }
 }

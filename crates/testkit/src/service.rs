@@ -21,7 +21,7 @@ pub struct Test {
     /// Address of the database, for a second process on it.
     pub database_url: String,
     router: Router,
-    _dir: Option<tempfile::TempDir>,
+    kept: Arc<engine::Kept>,
     _assets: Option<tempfile::TempDir>,
 }
 
@@ -43,12 +43,12 @@ impl Test {
         if matches!(settings.assets.place, Place::Nowhere) {
             settings.assets.place = Place::Files(assets.path().join("assets"));
         }
-        let (db, dir, database_url) = engine::database(engine).await;
+        let (db, kept, database_url) = engine::database(engine).await;
         let clock = Arc::new(ManualClock::new());
         let app = build(settings, db, clock.clone(), Arc::new(SeededEntropy::new(2)));
         app.start_background();
         let router = bailiwick_api::router(&app);
-        Test { app, clock, engine, database_url, router, _dir: dir, _assets: Some(assets) }
+        Test { app, clock, engine, database_url, router, kept, _assets: Some(assets) }
     }
 
     /// A second process on the same database and clock (PostgreSQL).
@@ -65,8 +65,8 @@ impl Test {
         let app = build(settings, db, self.clock.clone(), entropy);
         app.start_background();
         let router = bailiwick_api::router(&app);
-        let (engine, database_url) = (self.engine, self.database_url.clone());
-        Test { app, clock: self.clock.clone(), engine, database_url, router, _dir: None, _assets: None }
+        let (engine, database_url, kept) = (self.engine, self.database_url.clone(), self.kept.clone());
+        Test { app, clock: self.clock.clone(), engine, database_url, router, kept, _assets: None }
     }
 
     /// A request.

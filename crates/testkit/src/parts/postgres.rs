@@ -1,6 +1,7 @@
 //! One throw-away PostgreSQL cluster per test process.
 //!
-//! The cluster is made with `initdb` in about a second, keeps nothing safe (no fsync) and sorts text by the rules of
+//! The cluster is made with `initdb` in about a second, in memory where there is room, as a database for every test is
+//! hundreds of small files. It keeps nothing safe (no fsync) and sorts text by the rules of
 //! a language, as most installed servers do, so that a statement that forgets to ask for bytewise order is seen.
 //! Databases are administered with PostgreSQL's own `psql`, so this crate needs no SQL library.
 
@@ -9,6 +10,7 @@ use super::scratch::Scratch;
 use super::{PartError, Result, ports, programs};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use tokio::process::Command;
 use tokio::sync::OnceCell;
 
@@ -30,6 +32,8 @@ pub struct Cluster {
     psql: PathBuf,
     /// None for a server that was there before.
     process: Option<Process>,
+    /// Databases nobody needs any more.
+    finished: Mutex<Vec<String>>,
 }
 
 /// The cluster of this process, started by the first call and ended with the process.
@@ -54,7 +58,7 @@ impl Cluster {
     /// # Errors
     /// When PostgreSQL is missing or does not start.
     pub async fn start() -> Result<Self> {
-        let scratch = Scratch::new("postgres")?;
+        let scratch = Scratch::new_in(&place().await, "postgres")?;
         let initdb = program("initdb")?;
         let server = program("postgres")?;
         let psql = program("psql")?;
@@ -75,12 +79,17 @@ impl Cluster {
             })
             .await?;
         let address = format!("postgres://{SUPERUSER}@127.0.0.1:{port}/postgres");
-        Ok(Self { maintenance: parse(&address)?, psql, process: Some(process) })
+        Ok(Self { maintenance: parse(&address)?, psql, process: Some(process), finished: Mutex::default() })
     }
 
     /// A server that runs already.
     fn existing(address: &str) -> Result<Self> {
-        Ok(Self { maintenance: parse(address)?, psql: program("psql")?, process: None })
+        Ok(Self {
+            maintenance: parse(address)?,
+            psql: program("psql")?,
+            process: None,
+            finished: Mutex::default(),
+        })
     }
 
     /// The address of a database, for `database.url`.
@@ -97,14 +106,18 @@ impl Cluster {
     /// When the name is not made of small letters, digits and `_`, or the server refuses.
     pub async fn create_database_from(&self, template: Option<&str>, name: &str) -> Result<()> {
         let name = checked(name)?;
-        match template {
-            Some(template) => {
-                let template = checked(template)?;
-                self.execute(&format!("CREATE DATABASE \"{name}\" TEMPLATE \"{template}\"")).await
-            }
-            // The new database takes its rules from the empty template, whatever was put into template1.
-            None => self.execute(&format!("CREATE DATABASE \"{name}\" TEMPLATE template0")).await,
-        }
+        // Files are copied, not logged block by block (PostgreSQL 15 and later can do either).
+        // Without one it takes its rules from the empty template, whatever was put into template1.
+        let template = checked(template.unwrap_or("template0"))?;
+        let finished = std::mem::take(&mut *self.finished.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut statements: Vec<String> = finished.iter().map(|name| removal(name)).collect();
+        statements.push(format!("CREATE DATABASE \"{name}\" TEMPLATE \"{template}\" STRATEGY file_copy"));
+        self.ask(self.maintenance.as_str(), &statements).await.map(|_| ())
+    }
+
+    /// Has a database removed together with the creation of another one: where a value is dropped nobody can wait.
+    pub fn drop_later(&self, name: String) {
+        self.finished.lock().unwrap_or_else(PoisonError::into_inner).push(name);
     }
 
     /// Removes a database if it exists, closing what is connected to it.
@@ -113,7 +126,7 @@ impl Cluster {
     /// When the name is not made of small letters, digits and `_`, or the server refuses.
     pub async fn drop_database(&self, name: &str) -> Result<()> {
         let name = checked(name)?;
-        self.execute(&format!("DROP DATABASE IF EXISTS \"{name}\" WITH (FORCE)")).await
+        self.execute(&removal(name)).await
     }
 
     /// Runs one statement in the maintenance database.
@@ -121,7 +134,7 @@ impl Cluster {
     /// # Errors
     /// When the server refuses it; the text is the server's.
     pub async fn execute(&self, statement: &str) -> Result<()> {
-        self.ask(self.maintenance.as_str(), statement).await.map(|_| ())
+        self.ask(self.maintenance.as_str(), &[statement.to_owned()]).await.map(|_| ())
     }
 
     /// Runs one statement in a database and returns its rows as lines, columns separated by `|`.
@@ -129,12 +142,14 @@ impl Cluster {
     /// # Errors
     /// When the server refuses it; the text is the server's.
     pub async fn query(&self, database: &str, statement: &str) -> Result<String> {
-        self.ask(&self.url(database), statement).await
+        self.ask(&self.url(database), &[statement.to_owned()]).await
     }
 
-    async fn ask(&self, address: &str, statement: &str) -> Result<String> {
-        let arguments = ["-XqAt", "-v", "ON_ERROR_STOP=1", "-d", address, "-c", statement];
-        run(&[], &self.psql, arguments.map(OsString::from)).await
+    /// Each statement is a transaction of its own.
+    async fn ask(&self, address: &str, statements: &[String]) -> Result<String> {
+        let mut arguments = vec!["-XqAt", "-v", "ON_ERROR_STOP=1", "-d", address];
+        arguments.extend(statements.iter().flat_map(|statement| ["-c", statement]));
+        run(&[], &self.psql, arguments.into_iter().map(OsString::from)).await
     }
 
     /// What the throw-away server has logged; empty for a server that was there before.
@@ -142,6 +157,23 @@ impl Cluster {
     pub fn log(&self) -> String {
         self.process.as_ref().map(Process::output).unwrap_or_default()
     }
+}
+
+/// Where a cluster is made: in memory if there is a gigabyte.
+async fn place() -> PathBuf {
+    let memory = Path::new("/dev/shm");
+    let arguments = ["--output=avail", "--block-size=1M"].map(OsString::from).into_iter();
+    let free = match programs::find(&["df"], "coreutils", &[]) {
+        Ok(df) => run(&[], &df, arguments.chain([memory.into()])).await.unwrap_or_default(),
+        Err(_) => String::new(),
+    };
+    let has_room =
+        free.lines().last().and_then(|line| line.trim().parse().ok()).is_some_and(|mb: u64| mb >= 1024);
+    if has_room { memory.to_owned() } else { std::env::temp_dir() }
+}
+
+fn removal(name: &str) -> String {
+    format!("DROP DATABASE IF EXISTS \"{name}\" WITH (FORCE)")
 }
 
 fn parse(address: &str) -> Result<url::Url> {
@@ -196,6 +228,7 @@ fn server_arguments(data: &Path, sockets: &Path, port: u16) -> Vec<OsString> {
         "autovacuum=off",
         "max_connections=300",
         "shared_buffers=64MB",
+        "max_wal_size=256MB",
     ];
     arguments.extend(settings.into_iter().flat_map(|setting| ["-c".into(), setting.into()]));
     arguments

@@ -1,10 +1,11 @@
 //! Private temporary directories of the parts.
 
 use super::{PartError, Result};
+use std::collections::BTreeSet;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 const PREFIX: &str = "bailiwick-test-";
 
@@ -22,10 +23,19 @@ impl Scratch {
     /// # Errors
     /// When the directory cannot be made.
     pub fn new(label: &str) -> Result<Self> {
-        static SWEEP: Once = Once::new();
+        Self::new_in(&std::env::temp_dir(), label)
+    }
+
+    /// As [`Scratch::new`], in another place for temporary files.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn new_in(place: &Path, label: &str) -> Result<Self> {
+        static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
         static MADE: AtomicU32 = AtomicU32::new(0);
-        let place = std::env::temp_dir();
-        SWEEP.call_once(|| sweep(&place, Path::new("/proc")));
+        if SWEPT.lock().unwrap_or_else(PoisonError::into_inner).insert(place.to_owned()) {
+            sweep(place, Path::new("/proc"));
+        }
         loop {
             let number = MADE.fetch_add(1, Ordering::Relaxed);
             let path = place.join(format!("{PREFIX}{}-{number}-{label}", std::process::id()));
