@@ -1,7 +1,9 @@
 //! Alerts on the management side and their history (contract 04 §2, §3).
 
 mod events;
+mod figures;
 mod kept;
+mod lists;
 
 use crate::proxy::{Client, generous, remote};
 use bailiwick_app::{alerting, settings::RouterKind};

@@ -2,7 +2,7 @@
 
 mod alerts;
 mod attacks;
-mod conformance;
+pub(crate) mod conformance;
 mod faults;
 mod limits;
 mod recorder;

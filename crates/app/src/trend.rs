@@ -66,7 +66,8 @@ impl Window {
     }
 }
 
-fn parse_period(sent: Option<&str>) -> Result<u16> {
+/// The days of a period as sent; none = 7.
+pub(crate) fn parse_period(sent: Option<&str>) -> Result<u16> {
     match sent.unwrap_or("7") {
         "7" => Ok(7),
         "30" => Ok(30),

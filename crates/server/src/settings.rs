@@ -2,8 +2,9 @@
 
 use crate::config::{self, AlertingMode, Config, MailSecurity};
 use bailiwick_app::settings::{
-    AlertLimits, Alerting, AllowedHosts, Assets, Bucket, ContentLimits, Limits, Mail, Network, Owner, Place,
-    Provider, RemoteRouter, Router, RouterKind, Secret, Security, Settings, Systems, Timing, Tokens,
+    AlertLimits, Alerting, AllowedHosts, Assets, Bucket, CatalogueEntry, ContentLimits, Limits, Mail,
+    Network, Owner, Place, Provider, RemoteRouter, Router, RouterKind, Secret, Security, Settings, Systems,
+    Timing, Tokens,
 };
 use std::sync::Arc;
 
@@ -114,6 +115,7 @@ fn alerting(config: &Config) -> Alerting {
             .map(|secret| Secret::new(secret.reveal().to_owned())),
         allowed_hosts: allowed_hosts(&config.alerting_webhook.allowed_hosts),
         telegram: config.alerting_telegram.enabled,
+        catalogue: catalogue(&alerting.catalogue),
         limits: alert_limits(&config.alerting_limits),
     }
 }
@@ -127,6 +129,13 @@ fn allowed_hosts(hosts: &[config::AllowedHost]) -> AllowedHosts {
         }
     }
     AllowedHosts::new(names, networks)
+}
+
+fn catalogue(configured: &[config::AlertName]) -> Vec<CatalogueEntry> {
+    if configured.is_empty() {
+        return CatalogueEntry::built_in();
+    }
+    configured.iter().map(|name| name.0.clone()).collect()
 }
 
 fn alert_limits(limits: &config::AlertingLimits) -> AlertLimits {

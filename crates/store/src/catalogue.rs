@@ -252,6 +252,7 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("alert_handling::REMOVE_OF_SYSTEM", alert_handling::REMOVE_OF_SYSTEM),
     ("alert_handling::PURGE", alert_handling::PURGE),
     ("alert_handling::COUNT_OLD", alert_handling::COUNT_OLD),
+    ("history::figures::TENANTS_TO_ASK", history::figures::TENANTS_TO_ASK),
     ("history::keep::EXPIRED", history::keep::EXPIRED),
     ("history::keep::CLOSE_SYSTEM", history::keep::CLOSE_SYSTEM),
     ("history::keep::OLD", history::keep::OLD),

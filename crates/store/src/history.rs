@@ -3,7 +3,13 @@
 //! Whoever writes rows of an organization [`hold`]s it first, so writers of the same rows come one after the other and
 //! `alert_history_days` and `alert_totals.history` say what counting the resolved rows would.
 
+pub mod active;
+pub mod figures;
 pub mod keep;
+pub mod list;
+mod within;
+
+pub use within::Within;
 
 use crate::{
     StoreError, Tx,

@@ -8,7 +8,7 @@ use bailiwick_testkit::{api_test, parts::alertmanager::Alertmanager};
 use std::collections::BTreeMap;
 
 /// One receiver, and the service's own default for alerts without end.
-pub(super) const CONFIGURATION: &str =
+pub(crate) const CONFIGURATION: &str =
     "global:\n  resolve_timeout: 6h\nroute:\n  receiver: nobody\nreceivers:\n  - name: nobody\n";
 
 /// Reviewed: what Debian's Alertmanager 0.25 does otherwise than 0.34, by the step that shows it. Empty: nothing in

@@ -3,6 +3,7 @@
 //! To add an endpoint: a row in the file of its area (method, path, operation id, credential, gate), its handler with
 //! `.to(…)`, its wire types with `.takes::<T>()` and `.gives::<T>()`. The sweep and coverage tests pick it up by themselves.
 
+mod alert_data;
 mod alerts;
 mod applications;
 mod impersonation;
@@ -321,6 +322,7 @@ pub fn table() -> Vec<Route> {
         impersonation::rows(),
         rebranding::rows(),
         alerts::rows(),
+        alert_data::rows(),
     ]
     .concat()
 }

@@ -296,12 +296,12 @@ impl State {
     }
 }
 
-fn written<T: Serialize>(record: &T) -> Result<String, StoreError> {
+pub(super) fn written<T: Serialize>(record: &T) -> Result<String, StoreError> {
     serde_json::to_string(record).map_err(|e| StoreError::Corrupt(e.to_string()))
 }
 
 /// A record of another version that cannot be read counts as absent: the sender repeats it.
-fn read<T: DeserializeOwned>(payload: &str) -> Option<T> {
+pub(super) fn read<T: DeserializeOwned>(payload: &str) -> Option<T> {
     serde_json::from_str(payload)
         .inspect_err(|e| tracing::error!(error = %e, "an unreadable record of the alert router"))
         .ok()

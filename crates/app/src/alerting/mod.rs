@@ -9,6 +9,7 @@ mod embedded;
 mod fault;
 mod history;
 mod leave;
+pub mod manage;
 mod queue;
 mod raise;
 mod remote;
@@ -106,6 +107,12 @@ impl Alerting {
     /// Whether alerts are in the service's own database.
     pub const fn is_embedded(&self) -> bool {
         matches!(self.router, AlertRouter::Embedded)
+    }
+
+    /// The router for what is asked for now and then; its connections live with the runtime that opened them, so a
+    /// request that another one makes when that ends is tried again like any broken one.
+    pub(crate) const fn router(&self) -> &AlertRouter {
+        &self.router
     }
 
     /// The router for one worker: connections to a remote one belong to the runtime that uses them.

@@ -1,6 +1,6 @@
 //! What goes on beside the requests: signs of life, removal of what is over, delivery of queued pushes.
 
-use super::{history::sweep, queue};
+use super::{history::sweep, manage, queue};
 use crate::App;
 use bailiwick_domain::Ts;
 use bailiwick_store::{StoreError, router};
@@ -22,6 +22,7 @@ const ROWS: i64 = 1000;
 /// Starts the tasks on the application's tracker. Once for each process that serves.
 pub fn start_background(app: &App) {
     sweep::start(app);
+    manage::start_totals(app);
     let settings = &app.settings.alerting;
     match settings.router {
         crate::settings::Router::Embedded => {

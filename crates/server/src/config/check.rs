@@ -70,6 +70,9 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
         refuse(time > LONGEST_LIFETIME, &[path], "is longer than 90 days");
     }
 
+    let names = config.alerting.catalogue.len();
+    refuse(names > 1000, &["alerting.catalogue"], "has more than 1000 names");
+
     let prefix = config.systems.key_prefix.as_str();
     let plain = prefix.len() <= 32 && prefix.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
     refuse(!plain, &["systems.key_prefix"], "is not made of at most 32 letters A to Z and digits");

@@ -1,7 +1,7 @@
 //! The settings' own types: secrets, addresses, database locations, enumerations.
 
 use super::value::{Choice, Form, Kind, Value};
-use bailiwick_app::oidc::clients::problem_of_address;
+use bailiwick_app::{oidc::clients::problem_of_address, settings::CatalogueEntry};
 use std::{
     fmt,
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -188,6 +188,25 @@ impl Value for ClientUri {
 /// One path segment or word of `A-Z a-z 0-9 - _ .`, so that it needs no escaping anywhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word(String);
+
+/// A name of alerts with its severity and maybe its service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AlertName(pub CatalogueEntry);
+
+impl Value for AlertName {
+    const KIND: Kind =
+        Kind { pattern: Some("^[^:,]+:[^:,]+(:[^:,]+)?$"), ..Kind::text("name:severity[:service]") };
+    fn parse(text: &str) -> Result<Self, String> {
+        CatalogueEntry::parse(text)
+            .map(AlertName)
+            .ok_or_else(|| "is not like `DiskFull:critical` or `DiskFull:critical:storage`".into())
+    }
+    fn show(&self) -> Option<String> {
+        let CatalogueEntry { name, severity, service } = &self.0;
+        let service = service.as_ref().map(|service| format!(":{service}")).unwrap_or_default();
+        Some(format!("{name}:{severity}{service}"))
+    }
+}
 
 impl Word {
     /// The word.

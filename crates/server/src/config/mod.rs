@@ -21,7 +21,7 @@ mod tests;
 pub use alerting::{AllowedHost, TimeZone};
 pub(crate) use check::inventory_rules;
 pub use kinds::{
-    AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, LogFilter, LogFormat,
+    AlertName, AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, LogFilter, LogFormat,
     MailSecurity, Network, Origin, RouterKind, Secret, Word,
 };
 pub use render::{effective, reference, schema};

@@ -3,8 +3,8 @@
 use super::{
     alerting::{AllowedHost, TimeZone},
     kinds::{
-        AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, LogFilter, LogFormat,
-        MailSecurity, Network, Origin, RouterKind, Secret, Word,
+        AlertName, AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, LogFilter,
+        LogFormat, MailSecurity, Network, Origin, RouterKind, Secret, Word,
     },
     section::section,
     value::Size,
@@ -121,6 +121,9 @@ section! {
     reported_version: Word = "0.34.0";
     /// Label `managed_by` of alerts the service raises itself.
     managed_by: Word = "bailiwick";
+    /// Names of alerts that `GET /filters/alerts` offers beside those seen: `<name>:<severity>` or
+    /// `<name>:<severity>:<service>`. When unset, the 25 that appliances are known to send.
+    catalogue: Vec<AlertName>;
 }
 
 section! {

@@ -1,0 +1,302 @@
+//! Active alerts across the hierarchy and of one system (contract 04 §2.6).
+
+use super::{Named, remote, told, within};
+use crate::{App, alerting::AlertRouter, alerting::embedded, listing, systems};
+use bailiwick_alerting::{
+    Labels, ListedAlert, Nanos, StoredAlert, StoredSilence,
+    listing::{AlertState, NEUTRAL_RECEIVER},
+    router::{self, ActiveSilence},
+};
+use bailiwick_domain::{OrgId, Page, PageRequest, Result, SortDirection, SystemId, fold::fold};
+use bailiwick_policy::{Caller, Scope};
+use bailiwick_store::history::{
+    Within,
+    active::{self, ActiveFilter, ActiveOrder, ActiveQuery, Assignment, Shown},
+};
+use std::{
+    cmp::Ordering,
+    collections::{BTreeSet, HashMap},
+};
+
+/// A list as asked for.
+#[derive(Clone, Debug)]
+pub struct AlertQuery {
+    /// `active`, `suppressed`; other words match nothing. None = not given.
+    pub statuses: Option<Vec<String>>,
+    /// The other filters.
+    pub filter: ActiveFilter,
+    /// Order.
+    pub order: ActiveOrder,
+    /// Direction.
+    pub direction: SortDirection,
+    /// Page.
+    pub page: PageRequest,
+}
+
+impl AlertQuery {
+    fn wants(&self, state: &str) -> bool {
+        self.statuses.as_ref().is_none_or(|all| all.iter().any(|s| s == state))
+    }
+
+    fn check(&self) -> Result<()> {
+        let f = &self.filter;
+        listing::check_lengths([
+            self.statuses.as_ref().map(Vec::len),
+            f.severities.as_ref().map(Vec::len),
+            f.system_keys.as_ref().map(Vec::len),
+            f.names.as_ref().map(Vec::len),
+            f.assignees.as_ref().map(Vec::len),
+        ])
+    }
+}
+
+/// An alert as people see it.
+#[derive(Clone, Debug)]
+pub struct ActiveAlert {
+    /// The alert; its labels carry the present display values too.
+    pub alert: ListedAlert,
+    /// Who takes care of it.
+    pub assigned: Option<Assignment>,
+}
+
+/// A page of active alerts.
+#[derive(Clone, Debug)]
+pub struct ActiveAlerts {
+    /// The page.
+    pub page: Page<ActiveAlert>,
+    /// What could not be asked.
+    pub warnings: Vec<String>,
+}
+
+/// `GET /alerts`.
+///
+/// # Errors
+/// 403 for an organization out of reach; with a remote router 502 when no tenant could be asked.
+pub async fn active(app: &App, caller: &Caller, named: &Named, query: AlertQuery) -> Result<ActiveAlerts> {
+    let within = within(app, caller, named).await?;
+    query.check()?;
+    match app.alerting().router() {
+        AlertRouter::Embedded => {
+            let page = list_embedded(app, within, query).await?;
+            Ok(ActiveAlerts { page, warnings: Vec::new() })
+        }
+        AlertRouter::Remote(client) => {
+            let read = remote::alerts(app, client, &within).await?;
+            let found = decorate(app, read.alerts).await?;
+            Ok(ActiveAlerts { page: select(found, &query), warnings: read.warnings })
+        }
+    }
+}
+
+/// `GET /systems/{id}/alerts`; filters by system do not count.
+///
+/// # Errors
+/// 404 unless the caller may read the system; the router's.
+pub async fn active_of_system(
+    app: &App,
+    caller: &Caller,
+    id: Option<SystemId>,
+    mut query: AlertQuery,
+) -> Result<Page<ActiveAlert>> {
+    let found = systems::load(app, caller, id).await?;
+    query.check()?;
+    let (tenant, key) = (found.system.organization.id, found.system.system_key);
+    query.filter.system_keys = None;
+    match app.alerting().router() {
+        AlertRouter::Embedded => {
+            query.filter.system_keys = Some(vec![key]);
+            list_embedded(app, Within::all(Scope::Organization(tenant)), query).await
+        }
+        AlertRouter::Remote(client) => {
+            let alerts = remote::alerts_of(app, client, tenant, Some(&key)).await.map_err(told)?;
+            let alerts = alerts.into_iter().filter(|a| a.labels.value("system_key") == key);
+            let found = decorate(app, alerts.map(|alert| (tenant, alert)).collect()).await?;
+            Ok(select(found, &query))
+        }
+    }
+}
+
+/// Which alerts are meant at this moment.
+pub(super) fn live(app: &App, within: Within) -> ActiveQuery {
+    ActiveQuery {
+        within,
+        filter: ActiveFilter::default(),
+        is_suppressed: None,
+        order: ActiveOrder::StartsAt,
+        direction: SortDirection::Desc,
+        now: app.now(),
+        spared: crate::alerting::history::sweep::spared(app),
+    }
+}
+
+async fn list_embedded(app: &App, within: Within, query: AlertQuery) -> Result<Page<ActiveAlert>> {
+    let (active, suppressed) = (query.wants("active"), query.wants("suppressed"));
+    let request = query.page;
+    if !active && !suppressed {
+        return Ok(Page { rows: Vec::new(), total: 0, request });
+    }
+    let asked = ActiveQuery {
+        filter: query.filter,
+        is_suppressed: (active != suppressed).then_some(suppressed),
+        order: query.order,
+        direction: query.direction,
+        ..live(app, within)
+    };
+    let needs_states = asked.is_suppressed.is_some() || asked.order == ActiveOrder::Status;
+    let states = if needs_states { suppressed_rows(app, &asked).await? } else { Vec::new() };
+    let (rows, total) = asked.page(&app.db, &states, request).await?;
+    let systems: BTreeSet<(OrgId, String)> =
+        rows.iter().map(|row| (row.key.0, row.system_key.clone())).collect();
+    let silences = silences_of(app, systems.into_iter().collect()).await?;
+    let (now, outage) = (Nanos::from_ts(asked.now), app.alerting().outage.get());
+    let mut alerts = Vec::with_capacity(rows.len());
+    for row in rows {
+        let Some(stored) = embedded::read::<StoredAlert>(&row.payload) else { continue };
+        let key = (row.key.0, row.system_key);
+        let own = silences.get(&key).map(Vec::as_slice).unwrap_or_default();
+        let receivers = |_: &Labels| vec![NEUTRAL_RECEIVER.to_owned()];
+        let listed = router::list_alerts([&stored], own, now, outage, receivers);
+        alerts.extend(listed.into_iter().map(|alert| (key.0, alert)));
+    }
+    Ok(Page { rows: decorate(app, alerts).await?, total, request })
+}
+
+/// The rows that silences suppress.
+pub(super) async fn suppressed_rows(app: &App, query: &ActiveQuery) -> Result<Vec<i64>> {
+    let query = ActiveQuery { is_suppressed: None, ..query.clone() };
+    let rows = query.of_silenced_systems(&app.db).await?;
+    let systems: BTreeSet<(OrgId, String)> =
+        rows.iter().map(|(_, organization, key, _)| (OrgId(*organization), key.clone())).collect();
+    let silences = silences_of(app, systems.into_iter().collect()).await?;
+    let judge = move || {
+        let is_suppressed = |(_, organization, key, labels): &(i64, uuid::Uuid, String, String)| {
+            let own = silences.get(&(OrgId(*organization), key.clone()));
+            let labels = embedded::read::<Labels>(labels).unwrap_or_default();
+            own.is_some_and(|own| own.iter().any(|s| s.silences(&labels)))
+        };
+        rows.iter().filter(|row| is_suppressed(row)).map(|row| row.0).collect()
+    };
+    app.tasks.spawn_blocking(judge).await.map_err(bailiwick_domain::Error::internal)
+}
+
+/// The silences in force of these systems, ready to be applied.
+async fn silences_of(
+    app: &App,
+    systems: Vec<(OrgId, String)>,
+) -> Result<HashMap<(OrgId, String), Vec<ActiveSilence>>> {
+    let at = app.now();
+    let now = Nanos::from_ts(at);
+    let mut found: HashMap<(OrgId, String), Vec<ActiveSilence>> = HashMap::new();
+    for (organization, key, payload) in active::silences_of(&app.db, &systems, at).await? {
+        let stored = embedded::read::<StoredSilence>(&payload).map(|s| s.listed(now));
+        let in_force = router::active_silences(stored.as_ref());
+        found.entry((organization, key)).or_default().extend(in_force);
+    }
+    Ok(found)
+}
+
+/// Adds what is shown with alerts. Those of systems that the organization does not have (any more) are left out: their
+/// place is elsewhere.
+pub(super) async fn decorate(app: &App, alerts: Vec<(OrgId, ListedAlert)>) -> Result<Vec<ActiveAlert>> {
+    let keys: Vec<_> = alerts
+        .iter()
+        .map(|(tenant, a)| ((*tenant, a.fingerprint.to_string()), a.labels.value("system_key").to_owned()))
+        .collect();
+    let mut shown: HashMap<_, Shown> = active::shown(&app.db, &keys).await?.into_iter().collect();
+    let mut found = Vec::with_capacity(alerts.len());
+    for ((tenant, mut alert), (key, _)) in alerts.into_iter().zip(keys) {
+        let Some(Shown { system: Some(system), organization, assigned }) = shown.remove(&key) else {
+            continue;
+        };
+        if alert.labels.get("organization_id").is_some_and(|o| o != tenant.to_string()) {
+            continue;
+        }
+        let names = ["system_name", "system_type", "system_fqdn", "system_ipv4"].into_iter().zip(system);
+        let more =
+            ["organization_name", "organization_type", "organization_vat"].into_iter().zip(organization);
+        for (name, value) in names.chain(more).filter(|(_, value)| !value.is_empty()) {
+            alert.labels.insert(name, value);
+        }
+        if !is_web_address(&alert.generator_url) {
+            alert.generator_url.clear();
+        }
+        found.push(ActiveAlert { alert, assigned });
+    }
+    Ok(found)
+}
+
+/// Anything else with a scheme could be run by a browser that is told to open it.
+fn is_web_address(address: &str) -> bool {
+    let Some((scheme, _)) = address.split_once(':') else { return true };
+    let is_scheme = scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'));
+    !is_scheme || scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
+}
+
+/// Filters, sorts and pages what a remote router has told.
+fn select(mut found: Vec<ActiveAlert>, query: &AlertQuery) -> Page<ActiveAlert> {
+    let f = &query.filter;
+    let is_one = |wanted: &Option<Vec<String>>, value: &str| {
+        wanted.as_ref().is_none_or(|all| !value.is_empty() && all.iter().any(|w| w == value))
+    };
+    found.retain(|ActiveAlert { alert, assigned }| {
+        let state = if alert.status.state == AlertState::Suppressed { "suppressed" } else { "active" };
+        let assignee = assigned.as_ref().map(|a| a.user_id);
+        let is_theirs = f.assignees.as_ref().is_none_or(|users| match assignee {
+            Some(user) => users.contains(&user),
+            None => f.or_unassigned,
+        });
+        query.wants(state)
+            && is_one(&f.severities, alert.labels.value("severity"))
+            && is_one(&f.system_keys, alert.labels.value("system_key"))
+            && is_one(&f.names, alert.labels.value("alertname"))
+            && is_theirs
+    });
+    found.sort_by(|a, b| order(query.order, query.direction, a, b));
+    let total = found.len() as u64;
+    let from = usize::try_from(query.page.offset()).unwrap_or(usize::MAX);
+    let size = usize::try_from(query.page.page_size).unwrap_or(usize::MAX);
+    let rows = found.into_iter().skip(from).take(size).collect();
+    Page { rows, total, request: query.page }
+}
+
+fn order(by: ActiveOrder, direction: SortDirection, a: &ActiveAlert, b: &ActiveAlert) -> Ordering {
+    let (x, y) = (&a.alert, &b.alert);
+    let rank = |alert: &ListedAlert| match alert.labels.value("severity") {
+        "critical" => 3,
+        "warning" => 2,
+        "info" => 1,
+        _ => 0,
+    };
+    let is_suppressed = |alert: &ListedAlert| alert.status.state == AlertState::Suppressed;
+    let who = |a: &ActiveAlert| a.assigned.as_ref().map(|a| fold(&a.user_name)).unwrap_or_default();
+    let ordering = match by {
+        ActiveOrder::StartsAt => x.starts_at.cmp(&y.starts_at),
+        ActiveOrder::Severity => rank(x).cmp(&rank(y)),
+        ActiveOrder::Alertname => x.labels.value("alertname").cmp(y.labels.value("alertname")),
+        ActiveOrder::Status => is_suppressed(x).cmp(&is_suppressed(y)),
+        ActiveOrder::AssignedUserName => who(a).cmp(&who(b)),
+    };
+    let ordering = if direction == SortDirection::Desc { ordering.reverse() } else { ordering };
+    let tenant = |alert: &ListedAlert| alert.labels.value("organization_id").to_owned();
+    ordering.then_with(|| x.fingerprint.cmp(&y.fingerprint)).then_with(|| tenant(x).cmp(&tenant(y)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_web_address;
+
+    #[test]
+    fn only_addresses_of_the_web_are_shown() {
+        for (address, shown) in [
+            ("", true),
+            ("http://x/y?z=1:2", true),
+            ("HTTPS://x", true),
+            ("/graph?a=b:c", true),
+            ("javascript:alert(1)", false),
+            ("data:text/html,x", false),
+            ("vbscript+x:y", false),
+        ] {
+            assert_eq!(is_web_address(address), shown, "{address}");
+        }
+    }
+}

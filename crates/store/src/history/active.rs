@@ -1,0 +1,377 @@
+//! Active alerts of many organizations with the embedded router, in one set-based read (contract 04 §2.6): the row of
+//! the history that fires has the columns to filter and sort by, the router's record has the rest. What silences do to
+//! an alert is judged by the caller; here it is a list of rows.
+
+use super::{AlertKey, Within, keep::Spared, key_columns};
+use crate::{
+    Db, StoreError,
+    sql::{Arg, Column, Q, ROWS, push_rows},
+    systems::push_in,
+    time::TsCodec,
+};
+use bailiwick_domain::{OrgId, PageRequest, SortDirection, Ts, UserId};
+use sqlx::FromRow;
+use uuid::Uuid;
+
+/// Bytes of records that one read holds.
+const BYTES: usize = 64 * 1024 * 1024;
+
+/// What a list of active alerts can be filtered by; none = not given.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ActiveFilter {
+    /// Severities, exact.
+    pub severities: Option<Vec<String>>,
+    /// Keys of systems.
+    pub system_keys: Option<Vec<String>>,
+    /// Names, exact.
+    pub names: Option<Vec<String>>,
+    /// Who takes care of it.
+    pub assignees: Option<Vec<UserId>>,
+    /// With `assignees`: those of nobody as well (`none`).
+    pub or_unassigned: bool,
+}
+
+/// What it is ordered by; fingerprint and organization decide between equals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ActiveOrder {
+    /// Start.
+    #[default]
+    StartsAt,
+    /// Critical, warning, info, others.
+    Severity,
+    /// Name.
+    Alertname,
+    /// Active before suppressed.
+    Status,
+    /// Who takes care of it, ignoring case; nobody comes first.
+    AssignedUserName,
+}
+
+impl ActiveOrder {
+    /// From the word of `sort_by`; unknown ones are the default.
+    pub fn parse(word: &str) -> ActiveOrder {
+        match word {
+            "severity" => ActiveOrder::Severity,
+            "alertname" => ActiveOrder::Alertname,
+            "status" => ActiveOrder::Status,
+            "assigned_user_name" => ActiveOrder::AssignedUserName,
+            _ => ActiveOrder::StartsAt,
+        }
+    }
+}
+
+/// A list of active alerts as asked for.
+#[derive(Clone, Debug)]
+pub struct ActiveQuery {
+    /// Whose.
+    pub within: Within,
+    /// Filters.
+    pub filter: ActiveFilter,
+    /// Only suppressed ones (true), only the others (false).
+    pub is_suppressed: Option<bool>,
+    /// Order.
+    pub order: ActiveOrder,
+    /// Direction.
+    pub direction: SortDirection,
+    /// Alerts that are not over at this time.
+    pub now: Ts,
+    /// Ends after an outage that do not count yet.
+    pub spared: Spared,
+}
+
+/// The router's record of an alert.
+#[derive(Clone, Debug)]
+pub struct ActiveRow {
+    /// Which.
+    pub key: AlertKey,
+    /// Whose.
+    pub system_key: String,
+    /// The record.
+    pub payload: String,
+}
+
+#[derive(FromRow)]
+struct PayloadRow {
+    organization_id: Uuid,
+    fingerprint: String,
+    system_key: String,
+    payload: String,
+}
+
+impl From<PayloadRow> for ActiveRow {
+    fn from(r: PayloadRow) -> ActiveRow {
+        let key = (OrgId(r.organization_id), r.fingerprint);
+        ActiveRow { key, system_key: r.system_key, payload: r.payload }
+    }
+}
+
+const FROM: &str = " FROM alert_history h JOIN organizations o ON o.id = h.organization_id \
+     JOIN router_alerts r ON r.organization_id = h.organization_id AND r.fingerprint = h.fingerprint \
+     LEFT JOIN alert_assignments a ON a.organization_id = h.organization_id AND a.fingerprint = h.fingerprint";
+
+impl ActiveQuery {
+    /// A page, and how many there are in all. `suppressed`: rows that silences suppress, where the query asks.
+    pub async fn page(
+        &self,
+        db: &Db,
+        suppressed: &[i64],
+        request: PageRequest,
+    ) -> Result<(Vec<ActiveRow>, u64), StoreError> {
+        let mut count = Q::new("SELECT CAST(COUNT(*) AS BIGINT)");
+        self.push_rows(&mut count, db, suppressed);
+        let mut page = Q::new(
+            "SELECT h.organization_id, h.fingerprint, h.system_key, CAST(r.payload AS TEXT) AS payload FROM (SELECT h.id",
+        );
+        self.push_rows(&mut page, db, suppressed);
+        self.push_order(&mut page, db, suppressed);
+        page.push(" LIMIT ? OFFSET ?").arg(request.page_size).arg(request.offset());
+        page.push(
+            ") page [[JOIN||CROSS JOIN]] alert_history h ON h.id = page.id JOIN router_alerts r \
+             ON r.organization_id = h.organization_id AND r.fingerprint = h.fingerprint \
+             LEFT JOIN alert_assignments a ON a.organization_id = h.organization_id AND a.fingerprint = h.fingerprint",
+        );
+        self.push_order(&mut page, db, suppressed);
+        let weight = |row: &PayloadRow| row.payload.len();
+        let (rows, total) = tokio::join!(page.all_within(db, BYTES, weight), count.count(db));
+        Ok((rows?.into_iter().map(ActiveRow::from).collect(), total?))
+    }
+
+    /// How many there are that are critical, warnings and (none) all others: what systems make up counts as the last.
+    pub async fn severities(&self, db: &Db) -> Result<Vec<(Option<String>, i64)>, StoreError> {
+        let known = "CASE WHEN h.severity IN ('critical', 'warning') THEN h.severity ELSE NULL END";
+        let mut q = Q::new(&format!("SELECT {known}, CAST(COUNT(*) AS BIGINT)"));
+        self.push_rows(&mut q, db, &[]);
+        q.push(&format!(" GROUP BY {known}"));
+        q.all(db).await
+    }
+
+    /// Rows, with their organization, system and labels, of systems that have a silence in force: only these can be
+    /// suppressed.
+    pub async fn of_silenced_systems(&self, db: &Db) -> Result<Vec<(i64, Uuid, String, String)>, StoreError> {
+        let mut q = Q::new("SELECT h.id, h.organization_id, h.system_key, CAST(h.labels AS TEXT)");
+        self.push_rows(&mut q, db, &[]);
+        q.push(
+            " AND EXISTS (SELECT 1 FROM router_silences m WHERE m.organization_id = h.organization_id \
+             AND m.system_key = h.system_key AND m.ends_at > ?)",
+        );
+        q.arg(self.now.0);
+        q.all_within(db, BYTES, |row: &(i64, Uuid, String, String)| row.2.len() + row.3.len()).await
+    }
+
+    fn push_rows(&self, q: &mut Q, db: &Db, suppressed: &[i64]) {
+        q.push(FROM);
+        q.push(" WHERE h.status = 'firing' AND (h.expires_at >= ?").arg(self.now);
+        if let Some((from, to)) = self.spared {
+            q.push(" OR (h.expires_at >= ? AND h.expires_at <= ?)").arg(from).arg(to);
+        }
+        q.push(")");
+        self.within.push(q, "h", "organization_id");
+        let f = &self.filter;
+        for (column, values) in
+            [("h.severity", &f.severities), ("h.system_key", &f.system_keys), ("h.alertname", &f.names)]
+        {
+            if let Some(values) = values {
+                push_in(q, column, values);
+            }
+        }
+        if let Some(users) = &f.assignees {
+            q.push(if f.or_unassigned {
+                " AND (a.fingerprint IS NULL OR a.assigned_user_id IN ("
+            } else {
+                " AND (1 = 0 OR a.assigned_user_id IN ("
+            });
+            q.list(users.iter().copied()).push("))");
+        }
+        if let Some(is_suppressed) = self.is_suppressed {
+            q.push(if is_suppressed { " AND " } else { " AND NOT " });
+            push_any(q, db, suppressed);
+        }
+    }
+
+    fn push_order(&self, q: &mut Q, db: &Db, suppressed: &[i64]) {
+        q.push(" ORDER BY ");
+        match self.order {
+            ActiveOrder::StartsAt => q.push("h.starts_at"),
+            ActiveOrder::Severity => q.push(
+                "CASE h.severity WHEN 'critical' THEN 3 WHEN 'warning' THEN 2 WHEN 'info' THEN 1 ELSE 0 END",
+            ),
+            ActiveOrder::Alertname => q.push("h.alertname"),
+            ActiveOrder::Status => {
+                q.push("CASE WHEN ");
+                push_any(q, db, suppressed);
+                q.push(" THEN 1 ELSE 0 END")
+            }
+            ActiveOrder::AssignedUserName => q.push("COALESCE(a.assigned_user_key, '')"),
+        };
+        q.push(&format!(" {}, h.fingerprint, h.organization_id", self.direction.as_str()));
+    }
+}
+
+/// Appends whether the row is one of these, as one value however many they are.
+fn push_any(q: &mut Q, db: &Db, rows: &[i64]) {
+    q.push("[[h.id = ANY(?::bigint[])||h.id IN (SELECT value FROM json_each(?))]]");
+    if db.is_postgres() {
+        q.arg(Arg::Ints(rows.to_vec()));
+    } else {
+        q.arg(serde_json::Value::from(rows).to_string());
+    }
+}
+
+/// Who takes care of an alert.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    /// User.
+    pub user_id: UserId,
+    /// His name at that moment.
+    pub user_name: String,
+    /// His organization.
+    pub user_org_id: OrgId,
+    /// Its name at that moment.
+    pub user_org_name: String,
+    /// Since when.
+    pub assigned_at: Ts,
+}
+
+/// What is shown with an alert: present values of its system and organization.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// The system's name, type, host name and address; none when the organization has no such system.
+    pub system: Option<[String; 4]>,
+    /// The organization's name, type and VAT number.
+    pub organization: [String; 3],
+    /// Who takes care of it.
+    pub assigned: Option<Assignment>,
+}
+
+#[derive(FromRow)]
+struct ShownRow {
+    o: Uuid,
+    f: String,
+    org_name: String,
+    org_type: String,
+    vat: Option<String>,
+    system_name: Option<String>,
+    system_type: Option<String>,
+    fqdn: Option<String>,
+    ipv4_address: Option<String>,
+    assigned_user_id: Option<Uuid>,
+    assigned_user_name: Option<String>,
+    assigned_user_org_id: Option<Uuid>,
+    assigned_user_org_name: Option<String>,
+    assigned_at: Option<TsCodec>,
+}
+
+impl ShownRow {
+    fn assigned(&self) -> Option<Assignment> {
+        Some(Assignment {
+            user_id: UserId(self.assigned_user_id?),
+            user_name: self.assigned_user_name.clone()?,
+            user_org_id: OrgId(self.assigned_user_org_id?),
+            user_org_name: self.assigned_user_org_name.clone()?,
+            assigned_at: self.assigned_at?.0,
+        })
+    }
+}
+
+/// What is shown with these alerts, each with the key of its system.
+pub async fn shown(db: &Db, alerts: &[(AlertKey, String)]) -> Result<Vec<(AlertKey, Shown)>, StoreError> {
+    let mut found = Vec::with_capacity(alerts.len());
+    for chunk in alerts.chunks(ROWS) {
+        let mut columns = key_columns(chunk.iter().map(|(key, _)| key));
+        columns.push(("k", Column::texts(chunk.iter().map(|(_, key)| key.as_str()))));
+        let mut q = Q::new(
+            "SELECT v.o, v.f, o.name AS org_name, o.type AS org_type, o.vat, s.name AS system_name, \
+             s.type AS system_type, s.fqdn, s.ipv4_address, a.assigned_user_id, a.assigned_user_name, \
+             a.assigned_user_org_id, a.assigned_user_org_name, a.assigned_at FROM ",
+        );
+        push_rows(&mut q, db.is_postgres(), columns);
+        q.push(
+            " [[JOIN||CROSS JOIN]] organizations o ON o.id = v.o \
+             LEFT JOIN systems s ON s.system_key = v.k AND s.organization_id = v.o \
+             LEFT JOIN alert_assignments a ON a.organization_id = v.o AND a.fingerprint = v.f",
+        );
+        let rows: Vec<ShownRow> = q.all(db).await?;
+        found.extend(rows.into_iter().map(|row| {
+            let assigned = row.assigned();
+            let text = |t: &Option<String>| t.clone().unwrap_or_default();
+            let system = row
+                .system_name
+                .as_ref()
+                .map(|name| [name.clone(), text(&row.system_type), text(&row.fqdn), text(&row.ipv4_address)]);
+            let organization = [row.org_name, row.org_type, row.vat.unwrap_or_default()];
+            ((OrgId(row.o), row.f), Shown { system, organization, assigned })
+        }));
+    }
+    Ok(found)
+}
+
+/// Organizations with an alert that may still fire, at most `limit`: only these are worth asking a remote router about.
+pub async fn tenants(db: &Db, within: &Within, limit: u64) -> Result<Vec<OrgId>, StoreError> {
+    let mut q = Q::new(
+        "SELECT o.id FROM organizations o WHERE EXISTS (SELECT 1 FROM alert_history h \
+         WHERE h.organization_id = o.id AND h.status = 'firing')",
+    );
+    within.push(&mut q, "o", "id");
+    q.push(" ORDER BY o.id LIMIT ?").arg(limit);
+    let rows: Vec<(Uuid,)> = q.all(db).await?;
+    Ok(rows.into_iter().map(|(id,)| OrgId(id)).collect())
+}
+
+/// Organizations with systems that have registered, at most `limit`: these may have silences.
+pub async fn tenants_with_systems(db: &Db, within: &Within, limit: u64) -> Result<Vec<OrgId>, StoreError> {
+    let mut q = Q::new(
+        "SELECT o.id FROM organizations o WHERE EXISTS (SELECT 1 FROM systems s \
+         WHERE s.organization_id = o.id AND s.registered_at IS NOT NULL)",
+    );
+    within.push(&mut q, "o", "id");
+    q.push(" ORDER BY o.id LIMIT ?").arg(limit);
+    let rows: Vec<(Uuid,)> = q.all(db).await?;
+    Ok(rows.into_iter().map(|(id,)| OrgId(id)).collect())
+}
+
+/// Records of silences in force or to come, with their organization and system; at most `limit`, the first to end first.
+/// `system_keys`: only of these.
+pub async fn silences(
+    db: &Db,
+    within: &Within,
+    system_keys: Option<&[String]>,
+    now: Ts,
+    limit: u64,
+) -> Result<Vec<(OrgId, String, String)>, StoreError> {
+    let mut q = Q::new(
+        "SELECT r.organization_id, r.system_key, CAST(r.payload AS TEXT) FROM router_silences r \
+         JOIN organizations o ON o.id = r.organization_id \
+         JOIN systems s ON s.system_key = r.system_key AND s.organization_id = r.organization_id WHERE r.ends_at > ?",
+    );
+    q.arg(now.0);
+    within.push(&mut q, "o", "id");
+    if let Some(keys) = system_keys {
+        push_in(&mut q, "r.system_key", keys);
+    }
+    q.push(" ORDER BY r.ends_at, r.id LIMIT ?").arg(limit);
+    let rows = q.all_within(db, BYTES, |row: &(Uuid, String, String)| row.1.len() + row.2.len()).await?;
+    Ok(rows.into_iter().map(|(organization, key, payload)| (OrgId(organization), key, payload)).collect())
+}
+
+/// Records of the silences in force or to come of these systems.
+pub async fn silences_of(
+    db: &Db,
+    systems: &[(OrgId, String)],
+    now: Ts,
+) -> Result<Vec<(OrgId, String, String)>, StoreError> {
+    let mut found = Vec::new();
+    for chunk in systems.chunks(ROWS) {
+        let mut q =
+            Q::new("SELECT r.organization_id, r.system_key, CAST(r.payload AS TEXT) AS payload FROM ");
+        push_rows(&mut q, db.is_postgres(), key_columns(chunk.iter()));
+        q.push(
+            " [[JOIN||CROSS JOIN]] router_silences r ON r.organization_id = v.o AND r.system_key = v.f \
+             AND r.ends_at > ?",
+        );
+        q.arg(now.0);
+        let weight = |row: &(Uuid, String, String)| row.1.len() + row.2.len();
+        let rows = q.all_within(db, BYTES, weight).await?;
+        found.extend(rows.into_iter().map(|(o, key, payload)| (OrgId(o), key, payload)));
+    }
+    Ok(found)
+}

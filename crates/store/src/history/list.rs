@@ -1,0 +1,212 @@
+//! The list of the history (contract 04 §2.7).
+
+use super::Within;
+use crate::{Db, StoreError, sql::Q, systems::push_in, time::TsCodec};
+use bailiwick_domain::{OrgId, Page, PageRequest, SortDirection, Ts};
+use sqlx::FromRow;
+use uuid::Uuid;
+
+/// Filters; none = not given, an empty list = given, but nothing can match.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HistoryFilter {
+    /// Keys of systems.
+    pub system_keys: Option<Vec<String>>,
+    /// Names, exact.
+    pub names: Option<Vec<String>>,
+    /// Severities, exact.
+    pub severities: Option<Vec<String>>,
+    /// `firing`, `resolved`; none = resolved only.
+    pub statuses: Option<Vec<String>>,
+    /// Made or resolved at this time or later.
+    pub from: Option<Ts>,
+    /// Made or resolved before this time.
+    pub before: Option<Ts>,
+}
+
+impl HistoryFilter {
+    /// Appends ` AND …` by the columns of `h`.
+    pub(super) fn push(&self, q: &mut Q) {
+        match &self.statuses {
+            Some(statuses) => push_in(q, "h.status", statuses),
+            None => drop(q.push(" AND h.status = 'resolved'")),
+        }
+        for (column, values) in [
+            ("h.system_key", &self.system_keys),
+            ("h.alertname", &self.names),
+            ("h.severity", &self.severities),
+        ] {
+            if let Some(values) = values {
+                push_in(q, column, values);
+            }
+        }
+        if let Some(from) = self.from {
+            q.push(" AND h.created_at >= ?").arg(from);
+        }
+        if let Some(before) = self.before {
+            q.push(" AND h.created_at < ?").arg(before);
+        }
+    }
+}
+
+/// What the list is ordered by; the number of the row decides between equals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the words of the wire")]
+pub enum HistoryOrder {
+    Id,
+    Alertname,
+    Severity,
+    Status,
+    StartsAt,
+    EndsAt,
+    #[default]
+    CreatedAt,
+}
+
+impl HistoryOrder {
+    /// From the word of `sort_by`; unknown ones are the default.
+    pub fn parse(word: &str) -> HistoryOrder {
+        match word {
+            "id" => HistoryOrder::Id,
+            "alertname" => HistoryOrder::Alertname,
+            "severity" => HistoryOrder::Severity,
+            "status" => HistoryOrder::Status,
+            "starts_at" => HistoryOrder::StartsAt,
+            "ends_at" => HistoryOrder::EndsAt,
+            _ => HistoryOrder::CreatedAt,
+        }
+    }
+
+    /// Rows without an end or a severity come first in ascending order on both engines.
+    const fn terms(self) -> &'static [&'static str] {
+        match self {
+            HistoryOrder::Id => &["h.id"],
+            HistoryOrder::Alertname => &["h.alertname", "h.id"],
+            HistoryOrder::Severity => &["COALESCE(h.severity, '')", "h.id"],
+            HistoryOrder::Status => &["h.status", "h.id"],
+            HistoryOrder::StartsAt => &["h.starts_at", "h.id"],
+            HistoryOrder::EndsAt => &["(h.ends_at IS NOT NULL)", "h.ends_at", "h.id"],
+            HistoryOrder::CreatedAt => &["h.created_at", "h.id"],
+        }
+    }
+}
+
+/// One occurrence of an alert.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Number.
+    pub id: i64,
+    /// Tenant.
+    pub organization_id: OrgId,
+    /// Whose.
+    pub system_key: String,
+    /// Name, maybe empty.
+    pub alertname: String,
+    /// Severity.
+    pub severity: Option<String>,
+    /// `firing` or `resolved`.
+    pub status: String,
+    /// Identity within the tenant.
+    pub fingerprint: String,
+    /// Start.
+    pub starts_at: Ts,
+    /// End.
+    pub ends_at: Option<Ts>,
+    /// Text for lists.
+    pub summary: Option<String>,
+    /// JSON object.
+    pub labels: String,
+    /// JSON object.
+    pub annotations: String,
+    /// Who was notified.
+    pub receiver: Option<String>,
+    /// When it was made or resolved.
+    pub created_at: Ts,
+}
+
+#[derive(FromRow)]
+struct Row {
+    id: i64,
+    organization_id: Uuid,
+    system_key: String,
+    alertname: String,
+    severity: Option<String>,
+    status: String,
+    fingerprint: String,
+    starts_at: TsCodec,
+    ends_at: Option<TsCodec>,
+    summary: Option<String>,
+    labels: String,
+    annotations: String,
+    receiver: Option<String>,
+    created_at: TsCodec,
+}
+
+impl From<Row> for Record {
+    fn from(r: Row) -> Record {
+        Record {
+            id: r.id,
+            organization_id: OrgId(r.organization_id),
+            system_key: r.system_key,
+            alertname: r.alertname,
+            severity: r.severity,
+            status: r.status,
+            fingerprint: r.fingerprint,
+            starts_at: r.starts_at.0,
+            ends_at: r.ends_at.map(Ts::from),
+            summary: r.summary,
+            labels: r.labels,
+            annotations: r.annotations,
+            receiver: r.receiver,
+            created_at: r.created_at.0,
+        }
+    }
+}
+
+/// A page of the history with the true total.
+pub async fn list(
+    db: &Db,
+    within: &Within,
+    filter: &HistoryFilter,
+    (order, direction): (HistoryOrder, SortDirection),
+    request: PageRequest,
+) -> Result<Page<Record>, StoreError> {
+    let rows = async {
+        let mut q = Q::new(
+            "SELECT h.id, h.organization_id, h.system_key, h.alertname, h.severity, h.status, h.fingerprint, \
+             h.starts_at, h.ends_at, h.summary, CAST(h.labels AS TEXT) AS labels, \
+             CAST(h.annotations AS TEXT) AS annotations, h.receiver, h.created_at FROM (SELECT h.id",
+        );
+        push_from(&mut q, within, filter);
+        push_order(&mut q, order, direction);
+        q.push(" LIMIT ? OFFSET ?").arg(request.page_size).arg(request.offset());
+        q.push(") page [[JOIN||CROSS JOIN]] alert_history h ON h.id = page.id");
+        push_order(&mut q, order, direction);
+        q.all::<Row>(db).await
+    };
+    let (rows, total) = tokio::join!(rows, total(db, within, filter));
+    Ok(Page { rows: rows?.into_iter().map(Record::from).collect(), total: total?, request })
+}
+
+async fn total(db: &Db, within: &Within, filter: &HistoryFilter) -> Result<u64, StoreError> {
+    if *filter == HistoryFilter::default() {
+        return super::figures::resolved(db, within).await;
+    }
+    let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT)");
+    push_from(&mut q, within, filter);
+    q.count(db).await
+}
+
+pub(super) fn push_from(q: &mut Q, within: &Within, filter: &HistoryFilter) {
+    // The outer join keeps SQLite from reading all organizations beforehand.
+    q.push(
+        " FROM alert_history h [[JOIN||LEFT JOIN]] organizations o ON o.id = h.organization_id WHERE 1 = 1",
+    );
+    within.push(q, "h", "organization_id");
+    filter.push(q);
+}
+
+fn push_order(q: &mut Q, order: HistoryOrder, direction: SortDirection) {
+    let word = direction.as_str();
+    let terms: Vec<String> = order.terms().iter().map(|term| format!("{term} {word}")).collect();
+    q.push(&format!(" ORDER BY {}", terms.join(", ")));
+}
