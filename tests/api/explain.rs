@@ -173,7 +173,8 @@ async fn run_systems(db: &Db, who: &str, scope: &Scope, cutoff: Ts, done: &mut V
             mark(db, &label).await;
             for _ in 0..REPEATS {
                 let page =
-                    systems::list(db, scope, &Default::default(), (order, direction), PAGE, cutoff).await;
+                    systems::list(db, scope, &Default::default(), (order, direction), PAGE, cutoff, None)
+                        .await;
                 assert_eq!(page.unwrap().rows.len(), 20, "{label}");
             }
             done.push((label, bounds));

@@ -102,13 +102,14 @@ impl Kept {
 /// A number of an operation for everybody with this scope; see [`answer`].
 pub(crate) async fn number(
     app: &App,
+    shows: Shows,
     operation: &'static str,
     scope: Scope,
     other: String,
     make: impl Future<Output = std::result::Result<u64, StoreError>>,
 ) -> Result<u64> {
     let make = async { Ok(Bytes::copy_from_slice(&make.await?.to_be_bytes())) };
-    let kept = answer(app, Shows::People, operation, scope, other, make).await?;
+    let kept = answer(app, shows, operation, scope, other, make).await?;
     kept.plain.as_ref().try_into().map(u64::from_be_bytes).map_err(Error::internal)
 }
 

@@ -55,7 +55,8 @@ pub async fn directory(
     };
     let make = async {
         let count = directory::count(&app.db, &scope, &filter);
-        let total = kept::number(app, "directory", scope, format!("{filter:?}"), count).await?;
+        let total =
+            kept::number(app, Shows::People, "directory", scope, format!("{filter:?}"), count).await?;
         write(directory::directory(&app.db, &scope, &filter, order, query.page, total).await?)
     };
     kept::answer(app, Shows::People, "directory", scope, other, make).await

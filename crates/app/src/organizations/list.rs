@@ -67,7 +67,7 @@ pub async fn list(
 /// How many rows of the family match.
 pub(super) async fn total(app: &App, family: OrgType, scope: Scope, filter: &Filter) -> Result<u64> {
     let count = organizations::list::count(&app.db, family, &scope, filter);
-    kept::number(app, "organizations", scope, format!("{family:?} {filter:?}"), count).await
+    kept::number(app, Shows::People, "organizations", scope, format!("{family:?} {filter:?}"), count).await
 }
 
 /// Which rows the caller asks for, and in which order.

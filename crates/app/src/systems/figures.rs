@@ -9,7 +9,6 @@ use bailiwick_domain::{Result, Ts, org::OrgRef};
 use bailiwick_policy::{Caller, Resource, list_scope};
 use bailiwick_store::{
     creators::{self, CreatorChoice, Of},
-    organizations,
     systems::figures,
 };
 use std::{collections::BTreeMap, time::Duration};
@@ -34,7 +33,7 @@ pub async fn trend(app: &App, caller: &Caller, period: Option<&str>) -> Result<T
     let scope = list_scope(caller, Resource::Systems)?;
     let window = Window::parse_calendar(app.now(), period)?;
     let changes = figures::changes_by_day(&app.db, &scope, window.since()?).await?;
-    window.fill(&changes, organizations::totals(&app.db, &scope).await?.systems)
+    window.fill(&changes, super::all(app, scope).await?)
 }
 
 /// What the filters of the list can be set to.

@@ -23,10 +23,17 @@ pub use register::{Registered, register};
 pub use unregister::unregister;
 pub use update::{Change, update};
 
-use crate::{App, listing};
+use crate::{
+    App,
+    kept::{self, Shows},
+    listing,
+};
 use bailiwick_domain::{Error, Page, PageRequest, Result, SortDirection, System, SystemId, Ts};
 use bailiwick_policy::{Action, Caller, Resource, Scope, decide, list_scope};
-use bailiwick_store::systems::{self, SystemRecord};
+use bailiwick_store::{
+    organizations,
+    systems::{self, SystemRecord},
+};
 
 pub use systems::{StatusFilter, SystemFilter, SystemOrder, VersionFilter};
 
@@ -44,8 +51,16 @@ pub struct SystemQuery {
 /// `GET /systems`.
 pub async fn list(app: &App, caller: &Caller, query: SystemQuery) -> Result<Page<System>> {
     let (scope, order, cutoff) = prepare(app, caller, &query)?;
-    let page = systems::list(&app.db, &scope, &query.filter, order, query.page, cutoff).await?;
+    // Only of the unfiltered list: reading it costs others nothing.
+    let all = if query.filter == SystemFilter::default() { Some(all(app, scope).await?) } else { None };
+    let page = systems::list(&app.db, &scope, &query.filter, order, query.page, cutoff, all).await?;
     Ok(page.map(|record| record.system))
+}
+
+/// How many systems a scope holds.
+async fn all(app: &App, scope: Scope) -> Result<u64> {
+    let sum = async { Ok(organizations::totals(&app.db, &scope).await?.systems) };
+    kept::number(app, Shows::Figures, "systems", scope, String::new(), sum).await
 }
 
 /// Which systems the caller may ask for, in which order, and when a heartbeat is too old.

@@ -47,8 +47,15 @@ pub async fn list(
     let (scope, filter, order) = prepare(app, caller, query)?;
     let make = async {
         let matches = format!("{filter:?}");
-        let total =
-            kept::number(app, "users", scope, matches, users::list::count(&app.db, &scope, &filter)).await?;
+        let total = kept::number(
+            app,
+            Shows::People,
+            "users",
+            scope,
+            matches,
+            users::list::count(&app.db, &scope, &filter),
+        )
+        .await?;
         let page = users::list::page_of(&app.db, &scope, &filter, order, page, total).await?;
         write(page.map(|placed| view(app, caller, placed)))
     };

@@ -52,7 +52,8 @@ struct Spec<'a> {
     budget: Option<usize>,
 }
 
-/// A page of the systems in scope with the true total. `cutoff` is now minus the liveness timeout.
+/// A page of the systems in scope with the true total. `cutoff` is now minus the liveness timeout; `all`: how many
+/// systems the scope holds, where that is known.
 pub async fn list(
     db: &Db,
     scope: &Scope,
@@ -60,15 +61,16 @@ pub async fn list(
     (order, direction): (SystemOrder, SortDirection),
     request: PageRequest,
     cutoff: Ts,
+    all: Option<u64>,
 ) -> Result<Page<SystemRecord>, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
     let spec = Spec { scope, filter, expanded: &expanded, order, direction, cutoff, budget: None };
     let (rows, total) = if request.offset() == 0 {
-        let (rows, total) = tokio::join!(spec.page(db, request), spec.total(db));
+        let (rows, total) = tokio::join!(spec.page(db, request), spec.total(db, all));
         (rows?, total?)
     } else {
         // Behind the end there is nothing to walk to.
-        let total = spec.total(db).await?;
+        let total = spec.total(db, all).await?;
         let rows = if request.offset() < total { spec.page(db, request).await? } else { Vec::new() };
         (rows, total)
     };
@@ -88,7 +90,7 @@ pub async fn export(
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
     let budget = Some(bounds.bytes);
     let spec = Spec { scope, filter, expanded: &expanded, order, direction, cutoff, budget };
-    let total = spec.total(db).await?;
+    let total = spec.total(db, None).await?;
     if total > bounds.rows {
         return Ok(Found::TooMany(total));
     }
@@ -112,11 +114,12 @@ pub(crate) async fn expand(
 }
 
 impl Spec<'_> {
-    async fn total(&self, db: &Db) -> Result<u64, StoreError> {
-        if *self.filter == SystemFilter::default() {
-            return Ok(totals(db, self.scope).await?.systems);
+    async fn total(&self, db: &Db, all: Option<u64>) -> Result<u64, StoreError> {
+        match all {
+            _ if *self.filter != SystemFilter::default() => self.count(db, None).await,
+            Some(all) => Ok(all),
+            None => Ok(totals(db, self.scope).await?.systems),
         }
-        self.count(db, None).await
     }
 
     async fn count(&self, db: &Db, run: Option<Run>) -> Result<u64, StoreError> {

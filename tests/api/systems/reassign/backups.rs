@@ -106,6 +106,8 @@ api_test!(what_cannot_be_copied_stays_with_everything_else, |t| async move {
         let away = t.replica_with(|settings| settings.assets.place = place).await;
         // What it leaves is removed by the process that can.
         away.app.stop.cancel();
+        away.app.tasks.close();
+        away.app.tasks.wait().await;
         let refused = put(&away, &owner, &system.id.to_string(), body.clone()).await;
         refused.expect_message(status, message);
         unmoved().await;
