@@ -1,3 +1,30 @@
 //! Layers of alert configuration: what is stored, what is in force for whom, and when that changes.
 
 mod merged;
+mod refused;
+mod saved;
+mod shown;
+
+use bailiwick_testkit::{Persona, Reply, Test};
+use serde_json::{Value, json};
+
+const PATH: &str = "/api/alerts/config";
+
+async fn get(t: &Test, who: &Persona, query: &str) -> Value {
+    t.get(&format!("{PATH}{query}")).bearer(&who.token).send().await.expect(200).data()
+}
+
+async fn post(t: &Test, who: &Persona, query: &str, body: Value) -> Reply {
+    t.post(&format!("{PATH}{query}")).bearer(&who.token).json(body).send().await
+}
+
+/// A recipient of each kind; addresses need no name service.
+fn three() -> Value {
+    json!({
+        "enabled": {"email": true, "webhook": null, "telegram": true},
+        "email_recipients": [{"address": "noc@example.org", "severities": ["critical"], "language": "it", "format": "html"}],
+        "webhook_recipients": [{"name": "hook", "url": "https://8.8.8.8/h?key=secret", "severities": []}],
+        "telegram_recipients": [{"bot_token": "12:secret", "chat_id": -5, "severities": ["info"], "language": "en"}],
+        "systems": [],
+    })
+}

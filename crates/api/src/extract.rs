@@ -192,6 +192,14 @@ impl JsonBody {
         })
     }
 
+    /// As it is, for a body with rules of its own; one that is too large is told so in these words.
+    pub fn raw(self, too_large: &'static str) -> Result<Bytes, Error> {
+        self.bytes().map_err(|e| match e {
+            Error::TooLarge { data, .. } => Error::TooLarge { message: too_large.into(), data },
+            other => other,
+        })
+    }
+
     fn bytes(self) -> Result<Bytes, Error> {
         self.0.map_err(|f| match Arc::try_unwrap(f.0) {
             Ok(error) => error,

@@ -19,7 +19,7 @@ use crate::{
     systems::{self, Clearing},
 };
 use bailiwick_domain::{Clock, Entropy, Error, Result, Ts, UserId, id::uuid_v7};
-use bailiwick_outbound::reach::Reach;
+use bailiwick_outbound::{reach::Reach, webhook::Webhooks};
 use bailiwick_policy::Catalogue;
 use bailiwick_store::Db;
 use std::{
@@ -77,6 +77,8 @@ pub struct Inner {
     pub reach: Reach,
     /// Reachability checks by person (contract 03 §11.1).
     pub reachability_checks: KeyedLimit<UserId>,
+    /// Looks webhooks up and calls them.
+    pub webhooks: Webhooks,
     /// Storage of backups and what bounds its use.
     pub backups: Backups,
     /// Clears up behind systems that have moved.
@@ -132,6 +134,7 @@ impl App {
             api_keys,
             reach: Reach::new(settings.systems.reachability_networks.clone()).map_err(Error::internal)?,
             reachability_checks: KeyedLimit::per_minute(clock.clone(), 10),
+            webhooks: Webhooks::new(settings.alerting.allowed_hosts.clone()),
             backups: Backups::new(settings.assets.uploads),
             clearing: Clearing::default(),
             outbox: Outbox::default(),

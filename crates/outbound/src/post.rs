@@ -28,6 +28,8 @@ use tokio_rustls::TlsConnector;
 pub(crate) const TRY: Duration = Duration::from_secs(10);
 /// Time for the connection to one of several addresses, so that the others get their turn.
 const ONE_OF_SEVERAL: Duration = Duration::from_secs(3);
+/// Time for the name service when a configuration is saved.
+const LOOK_UP: Duration = Duration::from_secs(3);
 /// What is read of an answer.
 const ANSWER_BYTES: usize = 64 * 1024;
 
@@ -96,6 +98,15 @@ impl Poster {
             .map_err(|e| Failure::lasting("the address cannot be used", e))?;
         let stream = tls.connect(name, stream).await.map_err(|e| no_tls(&e))?;
         speak(stream, request).await.map_err(|e| broken(&e))
+    }
+
+    /// Whether the target's addresses are found in time and permitted: the code of contract 04 §2.3 if not.
+    pub(crate) async fn look_up(&self, target: &Target, allowed: &AllowedHosts) -> Result<(), &'static str> {
+        match timeout(LOOK_UP, self.judged(target, allowed)).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(refused)) if !refused.may_pass => Err("host_not_publicly_routable"),
+            _ => Err("dns_resolution_failed"),
+        }
     }
 
     /// The addresses of the target, all of them permitted, or none at all.

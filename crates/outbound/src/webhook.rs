@@ -37,6 +37,20 @@ impl Webhooks {
         Some(format!("{}:{}", target.host, target.port))
     }
 
+    /// What may be called besides public addresses.
+    pub const fn allowed(&self) -> &AllowedHosts {
+        &self.allowed
+    }
+
+    /// Whether every address that a webhook's name leads to may be called; asked when a configuration is saved. Nothing
+    /// is sent.
+    ///
+    /// # Errors
+    /// `dns_resolution_failed` (also after 3 s) or `host_not_publicly_routable`, as contract 04 §2.3 names them.
+    pub async fn look_up(&self, target: &Target) -> Result<(), &'static str> {
+        self.poster.look_up(target, &self.allowed).await
+    }
+
     /// One try to post a body; 2xx is success.
     ///
     /// # Errors

@@ -31,7 +31,8 @@ pub use caller::{Caller, Identity, KeyMode, SystemCaller, UserCaller};
 pub use decide::{Decision, Granted, Target, decide};
 pub use effective::Effective;
 pub use organization::{
-    NewOrganization, OrgPlace, OrgTarget, Parent, Standing, attributing, in_hierarchy, resource_of,
+    NewOrganization, OrgPlace, OrgTarget, Parent, Standing, alert_configuration, attributing, in_hierarchy,
+    resource_of,
 };
 pub use permission::{Permission, PermissionSet, Resource, Verb};
 pub use rank::{RankGap, filter_roles, known_roles, may_grant, rank_gap, visible_roles};

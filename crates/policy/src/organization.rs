@@ -183,6 +183,19 @@ pub fn attributing(caller: &Caller, field: &'static str) -> Result<(), Refusal> 
     }
 }
 
+/// The alert configuration of an organization (contract 05 §8): the permission, and an organization within reach, the
+/// caller's own included. Unknown (none) and foreign ones are refused alike.
+///
+/// # Errors
+/// The gate's refusal, or `organization not in your hierarchy`.
+pub fn alert_configuration(
+    caller: &Caller,
+    permission: Permission,
+    named: Option<&OrgPlace>,
+) -> Result<Granted<OrgId>, Refusal> {
+    if caller.holds(permission) { in_hierarchy(caller, named) } else { Err(Refusal::Gate) }
+}
+
 /// An organization that a body or a query names, without a permission of its own; unknown (none) and foreign ones
 /// are refused alike (contract 05 §7).
 ///

@@ -3,11 +3,12 @@
 
 use crate::{
     Db, StoreError, Tx,
-    organizations::OWNER,
+    organizations::{OWNER, parse_type, subtree_column},
     sql::{On, Q, ROWS},
     time::TsCodec,
 };
-use bailiwick_domain::{OrgId, Ts, UserId};
+use bailiwick_domain::{OrgId, OrgType, Ts, UserId};
+use bailiwick_policy::{Granted, Path};
 use serde_json::Value;
 use sqlx::FromRow;
 use std::collections::{BTreeSet, HashMap};
@@ -21,6 +22,12 @@ pub(crate) const PUT: &str = "INSERT INTO alert_layers \
      updated_by_user_id = excluded.updated_by_user_id, updated_by_name = excluded.updated_by_name, \
      updated_at = excluded.updated_at";
 pub(crate) const REMOVE: &str = "DELETE FROM alert_layers WHERE organization_id = ?";
+pub(crate) const CHAIN: &str = "SELECT o.id, o.p2, o.p3, o.name, o.type, \
+     (o.eff_suspended_at IS NOT NULL OR o.eff_deleted_at IS NOT NULL) AS is_silent, \
+     l.layer, l.updated_by_user_id, l.updated_by_name, l.updated_at \
+     FROM organizations o LEFT JOIN alert_layers l ON l.organization_id = o.id \
+     WHERE o.type = 'owner' OR o.id IN (?, ?, ?) \
+     ORDER BY CASE o.type WHEN 'owner' THEN 1 WHEN 'distributor' THEN 2 WHEN 'reseller' THEN 3 ELSE 4 END";
 /// Layers of organizations that are neither suspended nor deleted; themselves or through one above.
 const LIVE: &str = "SELECT l.organization_id, l.layer FROM alert_layers l \
      JOIN organizations o ON o.id = l.organization_id \
@@ -73,6 +80,75 @@ pub struct Chains {
     pub layers: HashMap<OrgId, Value>,
 }
 
+/// An organization between the owner and a tenant, with its layer.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// Where it hangs.
+    pub path: Path,
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub org_type: OrgType,
+    /// Suspended or deleted: its layer does not count.
+    pub is_silent: bool,
+    /// What it has saved.
+    pub layer: Option<Stored>,
+}
+
+#[derive(FromRow)]
+struct LinkRow {
+    id: Uuid,
+    p2: Uuid,
+    p3: Uuid,
+    name: String,
+    r#type: String,
+    is_silent: bool,
+    layer: Option<Value>,
+    updated_by_user_id: Option<Uuid>,
+    updated_by_name: Option<String>,
+    updated_at: Option<TsCodec>,
+}
+
+impl LinkRow {
+    fn into_link(self) -> Result<Link, StoreError> {
+        let saved = self.layer.zip(self.updated_by_name).zip(self.updated_at);
+        Ok(Link {
+            path: Path { id: OrgId(self.id), p2: OrgId(self.p2), p3: OrgId(self.p3) },
+            name: self.name,
+            org_type: parse_type(&self.r#type)?,
+            is_silent: self.is_silent,
+            layer: saved.map(|((layer, updated_by_name), updated_at)| Stored {
+                organization_id: OrgId(self.id),
+                layer,
+                updated_by: self.updated_by_user_id.map(UserId),
+                updated_by_name,
+                updated_at: updated_at.0,
+            }),
+        })
+    }
+}
+
+/// The organizations from the owner down to a tenant with their layers.
+pub async fn chain(on: impl Into<On<'_>>, tenant: Path) -> Result<Vec<Link>, StoreError> {
+    let q = Q::new(CHAIN).bind(tenant.p2).bind(tenant.p3).bind(tenant.id);
+    let rows: Vec<LinkRow> = q.all(on).await?;
+    rows.into_iter().map(LinkRow::into_link).collect()
+}
+
+/// How many organizations of a subtree are not deleted.
+pub async fn count_tenants(on: impl Into<On<'_>>, top: OrgId, org_type: OrgType) -> Result<u64, StoreError> {
+    let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM organizations WHERE eff_deleted_at IS NULL");
+    push_below(&mut q, top, org_type);
+    q.count(on).await
+}
+
+/// Appends ` AND …`: only an organization and those below it.
+fn push_below(q: &mut Q, top: OrgId, org_type: OrgType) {
+    if org_type != OrgType::Owner {
+        q.push(&format!(" AND {} = ?", subtree_column(org_type, "id"))).arg(top);
+    }
+}
+
 /// The layer of an organization.
 pub async fn get(on: impl Into<On<'_>>, organization: OrgId) -> Result<Option<Stored>, StoreError> {
     let row: Option<Row> = Q::new(GET).bind(organization).optional(on).await?;
@@ -81,10 +157,10 @@ pub async fn get(on: impl Into<On<'_>>, organization: OrgId) -> Result<Option<St
 
 /// Stores the layer of an organization, which is held ([`crate::organizations::marks::hold_marks`]) so that saves come
 /// one after another.
-pub async fn put(tx: &mut Tx, new: &Stored) -> Result<(), StoreError> {
+pub async fn put(tx: &mut Tx, target: &Granted<OrgId>, new: &Stored) -> Result<(), StoreError> {
     tx.alert_config_changed();
     Q::new(PUT)
-        .bind(new.organization_id)
+        .bind(target.id())
         .bind(new.layer.clone())
         .bind(new.updated_by)
         .bind(&new.updated_by_name)
@@ -96,8 +172,8 @@ pub async fn put(tx: &mut Tx, new: &Stored) -> Result<(), StoreError> {
 }
 
 /// Removes the layer of an organization, which is held; whether there was one.
-pub async fn remove(tx: &mut Tx, organization: OrgId) -> Result<bool, StoreError> {
-    let removed = Q::new(REMOVE).bind(organization).run(&mut *tx).await? > 0;
+pub async fn remove(tx: &mut Tx, target: &Granted<OrgId>) -> Result<bool, StoreError> {
+    let removed = Q::new(REMOVE).bind(target.id()).run(&mut *tx).await? > 0;
     if removed {
         tx.alert_config_changed();
     }

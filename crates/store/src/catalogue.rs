@@ -11,6 +11,7 @@ use crate::{
 pub const STATEMENTS: &[(&str, &str)] = &[
     ("demo::OWNER_USER", demo::OWNER_USER),
     ("alert_layers::GET", alert_layers::GET),
+    ("alert_layers::CHAIN", alert_layers::CHAIN),
     ("alert_layers::PUT", alert_layers::PUT),
     ("alert_layers::REMOVE", alert_layers::REMOVE),
     ("alert_layers::EPOCH", alert_layers::EPOCH),

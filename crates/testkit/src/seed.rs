@@ -7,7 +7,10 @@ use bailiwick_domain::{
     org::OrgRef,
     validate::{self, ApiKeyToken, Vat},
 };
-use bailiwick_policy::{Action, Caller, Identity, KeyMode, NewOrganization, Parent, UserHome, decide};
+use bailiwick_policy::{
+    Action, Caller, Identity, KeyMode, NewOrganization, Parent, Permission, UserHome, alert_configuration,
+    decide,
+};
 use bailiwick_store::{api_keys, applications, identities, organizations, users};
 use http::Method;
 use serde_json::{Map, json};
@@ -220,7 +223,10 @@ impl Test {
         let layer = serde_json::from_value(layer).expect("a layer");
         let by = config::Saving { user: None, name: "Seed".to_owned(), at: self.app.now() };
         let mut tx = self.app.db.begin().await.expect("a transaction");
-        config::store(&self.app, &mut tx, org, &layer, &by).await.expect("a write");
+        let place = organizations::place(&mut tx, org).await.expect("a read");
+        let target = alert_configuration(&Caller::Worker, Permission::ManageAlerts, place.as_ref());
+        let target = target.expect("the organization");
+        config::store(&self.app, &mut tx, &target, &layer, &by).await.expect("a write");
         tx.commit().await.expect("a commit");
     }
 

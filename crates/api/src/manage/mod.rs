@@ -1,5 +1,6 @@
 //! Handlers of the management API: extract, one call of a use case, envelope.
 
+pub mod alert_config;
 pub mod alerts;
 pub mod api_keys;
 pub mod applications;

@@ -3,8 +3,8 @@
 //! To add an endpoint: a row in the file of its area (method, path, operation id, credential, gate), its handler with
 //! `.to(…)`, its wire types with `.takes::<T>()` and `.gives::<T>()`. The sweep and coverage tests pick it up by themselves.
 
+mod alert_config;
 mod alert_data;
-mod alerts;
 mod applications;
 mod impersonation;
 mod imports;
@@ -321,7 +321,7 @@ pub fn table() -> Vec<Route> {
         applications::rows(),
         impersonation::rows(),
         rebranding::rows(),
-        alerts::rows(),
+        alert_config::rows(),
         alert_data::rows(),
     ]
     .concat()

@@ -1,5 +1,6 @@
 //! Shapes of the wire: requests and answers as contract 01–04 write them. They never reach the use cases.
 
+pub mod alert_config;
 pub mod alerts;
 pub mod api_keys;
 pub mod applications;

@@ -26,6 +26,7 @@ use bailiwick_policy::{Granted, OrgPlace, Path, Standing};
 use row::{Row, row_columns};
 use serde_json::{Map, Value};
 use sqlx::FromRow;
+use std::collections::HashSet;
 use uuid::Uuid;
 
 /// Separates the parts of `search_key`; a search for it finds nothing.
@@ -63,6 +64,18 @@ pub async fn lock(tx: &mut Tx, id: SystemId) -> Result<Option<SystemRecord>, Sto
         Some(_) => get(tx, id).await,
         None => Ok(None),
     }
+}
+
+/// Which of these keys belong to systems of the organization, deleted ones included.
+pub async fn keys_among(
+    on: impl Into<On<'_>>,
+    organization: OrgId,
+    keys: impl IntoIterator<Item = &str>,
+) -> Result<HashSet<String>, StoreError> {
+    let mut q = Q::new("SELECT system_key FROM systems WHERE organization_id = ?").bind(organization);
+    q.push(" AND system_key IN (").list(keys).push(")");
+    let rows: Vec<(String,)> = q.all(on).await?;
+    Ok(rows.into_iter().map(|r| r.0).collect())
 }
 
 #[derive(FromRow)]

@@ -4,17 +4,46 @@
 //! Whoever keeps what he made of a configuration ([`plan`]) keeps [`version`] with it, asked *before*: while that has
 //! not moved, nothing else has.
 
+mod publishing;
+mod save;
 mod sealed;
+mod show;
+
+pub use save::{Saved, remove, set};
+pub use show::{EffectiveView, LinkView, Shown, get, view, yaml};
 
 use crate::{App, settings::Alerting as Settings};
 use bailiwick_alerting::config::{Layer, Plan, merge};
-use bailiwick_domain::{OrgId, Result, Ts, UserId};
+use bailiwick_domain::{OrgId, OrgType, Result, Ts, UserId};
+use bailiwick_policy::{Caller, Granted, OrgPlace, Permission, Refusal, alert_configuration};
 use bailiwick_store::{
     Tx,
     alert_layers::{self, Stored},
+    organizations,
     sql::On,
 };
 use std::collections::HashMap;
+
+/// The organization whose configuration is meant (contract 04 §2.2): the one named, or the caller's own. Customers
+/// always mean their own. Unknown and foreign ones are refused alike.
+async fn target(
+    on: impl Into<On<'_>>,
+    caller: &Caller,
+    permission: Permission,
+    named: Option<&str>,
+) -> Result<(Granted<OrgId>, OrgPlace)> {
+    let own = caller.org().map(|o| (o.id, o.org_type));
+    let id = match (named, own) {
+        (Some(named), Some((_, org_type))) if org_type != OrgType::Customer => named.parse::<OrgId>().ok(),
+        (_, own) => own.map(|(id, _)| id),
+    };
+    let place = match id {
+        Some(id) => organizations::place(on, id).await?,
+        None => None,
+    };
+    let granted = alert_configuration(caller, permission, place.as_ref())?;
+    Ok((granted, place.ok_or(Refusal::NotInHierarchy)?))
+}
 
 /// Who saves a layer, and when.
 #[derive(Clone, Debug)]
@@ -31,15 +60,21 @@ pub struct Saving {
 ///
 /// # Errors
 /// The database's.
-pub async fn store(app: &App, tx: &mut Tx, organization: OrgId, layer: &Layer, by: &Saving) -> Result<()> {
+pub async fn store(
+    app: &App,
+    tx: &mut Tx,
+    target: &Granted<OrgId>,
+    layer: &Layer,
+    by: &Saving,
+) -> Result<()> {
     let stored = Stored {
-        organization_id: organization,
-        layer: sealed::seal(&app.keys, &*app.entropy, organization, layer)?,
+        organization_id: target.id(),
+        layer: sealed::seal(&app.keys, &*app.entropy, target.id(), layer)?,
         updated_by: by.user,
         updated_by_name: by.name.clone(),
         updated_at: by.at,
     };
-    Ok(alert_layers::put(tx, &stored).await?)
+    Ok(alert_layers::put(tx, target, &stored).await?)
 }
 
 /// Moves with every commit that changes who is told of any tenant's alerts: a saved or removed layer, an organization

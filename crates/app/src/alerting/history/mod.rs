@@ -11,7 +11,7 @@ use bailiwick_alerting::{
     Labels, Nanos, PostedAlert,
     history::{Heard, Kept, Occurrence, Occurrences, Status, What, summary},
 };
-use bailiwick_domain::{OrgId, Ts};
+use bailiwick_domain::OrgId;
 use bailiwick_store::{
     StoreError, Tx, alert_handling,
     history::{self, AlertKey, Held, Stored, Texts, Write},
@@ -131,7 +131,7 @@ pub(super) async fn write(tx: &mut Tx, held: &Held, mut notes: Vec<Note>) -> Res
 
 /// Rows beside the open ones that the notes may be about.
 async fn related(tx: &mut Tx, alerts: &BTreeMap<AlertKey, Known>) -> Result<Vec<Stored>, StoreError> {
-    let (mut started, mut begun): (Vec<(AlertKey, Ts, Ts)>, Vec<(AlertKey, Ts)>) = Default::default();
+    let (mut started, mut begun) = (Vec::new(), Vec::new());
     for (key, (open, notes)) in alerts.iter().filter(|(_, (open, notes))| !only_refreshes(open, notes)) {
         let ranges = notes.iter().filter_map(|note| note.heard.start_range());
         started.extend(ranges.map(|(from, before)| (key.clone(), from, before)));

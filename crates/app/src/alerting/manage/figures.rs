@@ -179,15 +179,13 @@ pub async fn catalogue(app: &App, caller: &Caller) -> Result<Vec<CatalogueEntry>
         known.iter().map(|e| (e.name.clone(), e.clone())).collect();
     // The newest first: of a name with several severities the last one counts.
     for (name, severity, _) in figures::names(&app.db, &within).await? {
-        let entry = |name: &String| CatalogueEntry {
-            name: name.clone(),
+        let entry = all.entry(name);
+        let name = entry.key().clone();
+        entry.or_insert_with(|| CatalogueEntry {
+            name,
             severity: severity.unwrap_or_else(|| "info".to_owned()),
             service: None,
-        };
-        if !all.contains_key(&name) {
-            let seen = entry(&name);
-            all.insert(name, seen);
-        }
+        });
     }
     Ok(all.into_values().collect())
 }

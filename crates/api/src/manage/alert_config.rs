@@ -1,0 +1,94 @@
+//! Alert configuration (contract 04 §2.3). Both spellings of a path are the same operation in other words.
+
+use crate::{
+    envelope::Answer,
+    error::Outcome,
+    extract::{Ctx, JsonBody, Params, Who},
+    routes::Route,
+    wire::alert_config::{AlertConfigOutput, AlertEffectiveOutput, AlertPropagationOutput, AlertYamlOutput},
+};
+use axum::extract::{FromRequestParts, State};
+use bailiwick_app::{App, alerting::config};
+use http::request::Parts;
+use std::{convert::Infallible, sync::Arc};
+
+/// The organization a query names.
+fn organization(params: &Params) -> Option<&str> {
+    params.text("organization_id")
+}
+
+/// Which of two texts answers: that of the older spelling `/alerting/config`, or that of `/alerts/config`.
+#[derive(Clone, Copy, Debug)]
+pub struct Spelling {
+    is_older: bool,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Spelling {
+    type Rejection = Infallible;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Spelling, Infallible> {
+        let route = parts.extensions.get::<Arc<Route>>();
+        Ok(Spelling { is_older: route.is_some_and(|r| r.path.starts_with("/alerting/")) })
+    }
+}
+
+impl Spelling {
+    const fn of(self, older: &'static str, newer: &'static str) -> &'static str {
+        if self.is_older { older } else { newer }
+    }
+}
+
+/// `GET /alerts/config`, `GET /alerting/config`.
+pub async fn get(
+    State(app): State<App>,
+    Who(caller): Who,
+    spelling: Spelling,
+    params: Params,
+) -> Outcome<Answer<AlertConfigOutput>> {
+    let organization = organization(&params);
+    let text =
+        spelling.of("alerting configuration retrieved successfully", "alerting layer retrieved successfully");
+    let data = if params.one("format") == Some("yaml") {
+        let config = config::yaml(&app, &caller, organization).await?;
+        AlertConfigOutput::Yaml(AlertYamlOutput { config })
+    } else {
+        AlertConfigOutput::Layer(Box::new(config::get(&app, &caller, organization).await?.into()))
+    };
+    Ok(Answer::ok(text, data))
+}
+
+/// `POST /alerts/config`, `POST /alerting/config`.
+pub async fn set(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    params: Params,
+    body: JsonBody,
+) -> Outcome<Answer<AlertPropagationOutput>> {
+    let body = || body.raw("request body exceeds the configured maximum");
+    let done = config::set(&app, &caller, &request, organization(&params), body).await?;
+    Ok(Answer::ok("alerting configuration updated successfully", done.into()))
+}
+
+/// `DELETE /alerts/config`, `DELETE /alerting/config`.
+pub async fn remove(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    spelling: Spelling,
+    params: Params,
+) -> Outcome<Answer<AlertPropagationOutput>> {
+    let done = config::remove(&app, &caller, &request, organization(&params)).await?;
+    let text = spelling.of("all alerts disabled successfully", "alerting layer removed successfully");
+    Ok(Answer::ok(text, done.into()))
+}
+
+/// `GET /alerts/config/effective`.
+pub async fn effective(
+    State(app): State<App>,
+    Who(caller): Who,
+    params: Params,
+) -> Outcome<Answer<AlertEffectiveOutput>> {
+    let is_one = params.many("organization_id").len() == 1;
+    let view = config::view(&app, &caller, organization(&params).filter(|_| is_one)).await?;
+    Ok(Answer::ok("effective alerting configuration retrieved successfully", view.into()))
+}

@@ -1,0 +1,46 @@
+//! Alert configuration: the core operations under both spellings, and what is in force (contract 04 §2.1).
+
+use super::{Credential, Route, delete, get, post};
+use crate::{
+    manage::alert_config,
+    wire::alert_config::{AlertConfigInput, AlertConfigOutput, AlertEffectiveOutput, AlertPropagationOutput},
+};
+use bailiwick_policy::Permission::{ConfigAlerts, ManageAlerts, ReadAlerts};
+use std::time::Duration;
+
+/// A save asks the name service for at most 6 s and waits for a remote router for at most 20 s.
+const SAVES_WITHIN: Duration = Duration::from_secs(45);
+
+pub(super) fn rows() -> Vec<Route> {
+    let mut rows: Vec<Route> = [("/alerts/config", ""), ("/alerting/config", "Alias")]
+        .into_iter()
+        .flat_map(|(path, alias)| {
+            [
+                get(path, format!("getAlertConfig{alias}"))
+                    .needs(&[ReadAlerts])
+                    .gives::<AlertConfigOutput>()
+                    .to(alert_config::get),
+                post(path, format!("setAlertConfig{alias}"))
+                    .needs(&[ManageAlerts])
+                    .answers_within(SAVES_WITHIN)
+                    .takes::<AlertConfigInput>()
+                    .gives::<AlertPropagationOutput>()
+                    .to(alert_config::set),
+                delete(path, format!("disableAlerts{alias}"))
+                    .needs(&[ManageAlerts])
+                    .answers_within(SAVES_WITHIN)
+                    .gives::<AlertPropagationOutput>()
+                    .to(alert_config::remove),
+            ]
+        })
+        .collect();
+    rows.push(
+        get("/alerts/config/effective", "getEffectiveAlertConfig")
+            .extra()
+            .credential(Credential::Session)
+            .needs(&[ConfigAlerts])
+            .gives::<AlertEffectiveOutput>()
+            .to(alert_config::effective),
+    );
+    rows
+}

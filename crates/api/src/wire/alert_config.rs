@@ -1,0 +1,331 @@
+//! Alert configuration (contract 04 §2.3). The layer form and the flat form of older clients.
+
+use bailiwick_alerting::config::{FlatView, Layer};
+use bailiwick_app::alerting::config::{EffectiveView, LinkView, Saved, Shown};
+use bailiwick_domain::Ts;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// Whether each channel is on.
+#[derive(Debug, ToSchema)]
+pub struct AlertToggles {
+    /// E-mail; null: no opinion.
+    pub email: Option<bool>,
+    /// Webhooks; null: no opinion.
+    pub webhook: Option<bool>,
+    /// Telegram; null: no opinion.
+    pub telegram: Option<bool>,
+}
+
+/// Severities of alerts.
+#[derive(Debug, ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub enum AlertSeverity {
+    /// `critical`
+    Critical,
+    /// `warning`
+    Warning,
+    /// `info`; any other and none count as this one.
+    Info,
+}
+
+/// Languages of messages.
+#[derive(Debug, ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub enum AlertLanguage {
+    /// English.
+    En,
+    /// Italian.
+    It,
+}
+
+/// Forms of an e-mail.
+#[derive(Debug, ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub enum AlertMailFormat {
+    /// Text and HTML.
+    Html,
+    /// Text only.
+    Plain,
+}
+
+/// Somebody who gets e-mails.
+#[derive(Debug, ToSchema)]
+pub struct AlertEmailRecipient {
+    /// At most 320 characters.
+    pub address: String,
+    /// Of which alerts; empty: all.
+    #[schema(required = false, max_items = 3)]
+    pub severities: Vec<AlertSeverity>,
+    /// `en` unless said.
+    #[schema(required = false)]
+    pub language: AlertLanguage,
+    /// `html` unless said.
+    #[schema(required = false)]
+    pub format: AlertMailFormat,
+}
+
+/// A webhook.
+#[derive(Debug, ToSchema)]
+pub struct AlertWebhookRecipient {
+    /// At most 100 characters.
+    pub name: String,
+    /// At most 2048 characters; `scheme://host/[REDACTED]` keeps the stored one.
+    pub url: String,
+    /// Of which alerts; empty: all.
+    #[schema(required = false, max_items = 3)]
+    pub severities: Vec<AlertSeverity>,
+}
+
+/// A chat.
+#[derive(Debug, ToSchema)]
+pub struct AlertTelegramRecipient {
+    /// `[REDACTED]` keeps the stored one.
+    pub bot_token: String,
+    /// Not 0.
+    pub chat_id: i64,
+    /// Of which alerts; empty: all.
+    #[schema(required = false, max_items = 3)]
+    pub severities: Vec<AlertSeverity>,
+    /// `en` unless said.
+    #[schema(required = false)]
+    pub language: AlertLanguage,
+}
+
+/// What is different for one system: for each channel a list that is not empty and a toggle that is not null take the
+/// place of the organization's.
+#[derive(Debug, ToSchema)]
+pub struct AlertSystemOverride {
+    /// A system of this organization.
+    pub system_key: String,
+    /// Which channels are on.
+    #[schema(required = false)]
+    pub enabled: AlertToggles,
+    /// At most 50.
+    #[schema(required = false, max_items = 50)]
+    pub email_recipients: Vec<AlertEmailRecipient>,
+    /// At most 20.
+    #[schema(required = false, max_items = 20)]
+    pub webhook_recipients: Vec<AlertWebhookRecipient>,
+    /// At most 20.
+    #[schema(required = false, max_items = 20)]
+    pub telegram_recipients: Vec<AlertTelegramRecipient>,
+}
+
+/// Who is told of alerts: what one organization says, or all together.
+#[derive(Debug, ToSchema)]
+pub struct AlertLayer {
+    /// Which channels are on.
+    #[schema(required = false)]
+    pub enabled: AlertToggles,
+    /// At most 50.
+    #[schema(required = false, max_items = 50)]
+    pub email_recipients: Vec<AlertEmailRecipient>,
+    /// At most 20.
+    #[schema(required = false, max_items = 20)]
+    pub webhook_recipients: Vec<AlertWebhookRecipient>,
+    /// At most 20.
+    #[schema(required = false, max_items = 20)]
+    pub telegram_recipients: Vec<AlertTelegramRecipient>,
+    /// At most 100.
+    #[schema(required = false, max_items = 100)]
+    pub systems: Vec<AlertSystemOverride>,
+}
+
+/// A webhook in the flat form.
+#[derive(Debug, ToSchema)]
+pub struct AlertFlatWebhook {
+    /// What people call it.
+    pub name: String,
+    /// Address.
+    pub url: String,
+}
+
+/// A chat in the flat form.
+#[derive(Debug, ToSchema)]
+pub struct AlertFlatTelegram {
+    /// The bot that writes.
+    pub bot_token: String,
+    /// The chat it writes to.
+    pub chat_id: i64,
+}
+
+/// What is different for a severity or a system in the flat form.
+#[derive(Debug, ToSchema)]
+pub struct AlertFlatEntry {
+    /// In `severities` only.
+    #[schema(required = false)]
+    pub severity: AlertSeverity,
+    /// In `systems` only.
+    #[schema(required = false)]
+    pub system_key: String,
+    /// Null: as above.
+    pub mail_enabled: Option<bool>,
+    /// Null: as above.
+    pub webhook_enabled: Option<bool>,
+    /// Null: as above.
+    pub telegram_enabled: Option<bool>,
+    /// Empty: as above.
+    #[schema(required = false)]
+    pub mail_addresses: Vec<String>,
+    /// Empty: as above.
+    #[schema(required = false)]
+    pub webhook_receivers: Vec<AlertFlatWebhook>,
+    /// Empty: as above.
+    #[schema(required = false)]
+    pub telegram_receivers: Vec<AlertFlatTelegram>,
+}
+
+/// The flat form of older clients.
+#[derive(Debug, ToSchema)]
+pub struct AlertFlatConfig {
+    /// E-mail on.
+    pub mail_enabled: bool,
+    /// Webhooks on.
+    pub webhook_enabled: bool,
+    /// Telegram on.
+    pub telegram_enabled: bool,
+    /// E-mail addresses.
+    pub mail_addresses: Vec<String>,
+    /// Webhooks.
+    pub webhook_receivers: Vec<AlertFlatWebhook>,
+    /// Chats.
+    pub telegram_receivers: Vec<AlertFlatTelegram>,
+    /// What is different for severities: a list that is not empty takes the place of the one above.
+    pub severities: Vec<AlertFlatEntry>,
+    /// What is different for systems.
+    pub systems: Vec<AlertFlatEntry>,
+    /// Language of all messages.
+    pub email_template_lang: AlertLanguage,
+}
+
+/// Body of POST: one of the two forms; other keys are ignored.
+#[derive(Debug, ToSchema)]
+#[serde(untagged)]
+pub enum AlertConfigInput {
+    /// The layer form.
+    Layer(Box<AlertLayer>),
+    /// The flat form.
+    Flat(Box<AlertFlatConfig>),
+}
+
+/// A layer as its reader may see it, or the document of the tenant.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum AlertConfigOutput {
+    /// Unless another format was asked for.
+    Layer(Box<AlertLayerOutput>),
+    /// With `format=yaml`.
+    Yaml(AlertYamlOutput),
+}
+
+/// A layer as its reader may see it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AlertLayerOutput {
+    /// The layer; nothing when none was saved.
+    #[serde(flatten)]
+    #[schema(value_type = AlertLayer)]
+    layer: Layer,
+    /// Who saved it last.
+    pub updated_by_name: Option<String>,
+    /// When.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub updated_at: Option<Ts>,
+    /// What it says that has no effect at present.
+    pub warnings: Vec<String>,
+    /// The same in the flat form; null when none was saved.
+    #[schema(value_type = Option<AlertFlatConfig>)]
+    config: Option<FlatView>,
+}
+
+impl From<Shown> for AlertLayerOutput {
+    fn from(shown: Shown) -> AlertLayerOutput {
+        let Shown { layer, flat, updated_by_name, updated_at, warnings } = shown;
+        AlertLayerOutput { layer, updated_by_name, updated_at, warnings, config: flat }
+    }
+}
+
+/// The document of a tenant.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AlertYamlOutput {
+    /// Without secrets; null when nobody is told of anything.
+    pub config: Option<String>,
+}
+
+/// What a save has done.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AlertPropagationOutput {
+    /// What has no effect at present, and organizations that were not reached.
+    pub warnings: Vec<String>,
+    /// Organizations for which the change is in force.
+    pub propagated_to: u64,
+    /// Organizations it concerns.
+    pub affected_tenants: u64,
+}
+
+impl From<Saved> for AlertPropagationOutput {
+    fn from(done: Saved) -> AlertPropagationOutput {
+        let Saved { warnings, propagated_to, affected_tenants } = done;
+        AlertPropagationOutput { warnings, propagated_to, affected_tenants }
+    }
+}
+
+/// An organization between the owner and the tenant.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AlertChainLink {
+    /// Its id.
+    pub organization_id: String,
+    /// Its name.
+    pub organization_name: String,
+    /// `owner`, `distributor`, `reseller` or `customer`.
+    pub organization_role: &'static str,
+    /// Whether it has said anything.
+    pub has_layer: bool,
+    /// What, without secrets; recipients above the reader's organization are `[REDACTED]`.
+    #[schema(value_type = Option<AlertLayer>)]
+    layer: Option<Layer>,
+    /// Who saved it last.
+    pub updated_by_name: Option<String>,
+    /// When.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub updated_at: Option<Ts>,
+}
+
+impl From<LinkView> for AlertChainLink {
+    fn from(link: LinkView) -> AlertChainLink {
+        AlertChainLink {
+            organization_id: link.organization_id.to_string(),
+            organization_name: link.organization_name,
+            organization_role: link.org_type.as_str(),
+            has_layer: link.layer.is_some(),
+            layer: link.layer,
+            updated_by_name: link.updated_by_name,
+            updated_at: link.updated_at,
+        }
+    }
+}
+
+/// What is in force for a tenant and where it comes from.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AlertEffectiveOutput {
+    /// The tenant.
+    pub organization_id: String,
+    /// From the owner down to the tenant.
+    pub chain: Vec<AlertChainLink>,
+    /// All together.
+    #[schema(value_type = AlertLayer)]
+    effective: Layer,
+    /// As a document; null when nobody is told of anything.
+    pub yaml: Option<String>,
+}
+
+impl From<EffectiveView> for AlertEffectiveOutput {
+    fn from(view: EffectiveView) -> AlertEffectiveOutput {
+        AlertEffectiveOutput {
+            organization_id: view.organization_id.to_string(),
+            chain: view.chain.into_iter().map(Into::into).collect(),
+            effective: view.effective,
+            yaml: view.yaml,
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Saving, reading back, removing.
+
+use super::*;
+use bailiwick_store::sql::Q;
+use bailiwick_testkit::{Engine, api_test};
+use futures_util::future::join_all;
+
+api_test!(rule_04_18_what_is_saved_is_read_back_in_both_forms, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let nothing = json!({"enabled": {"email": null, "webhook": null, "telegram": null}, "email_recipients": [],
+        "webhook_recipients": [], "telegram_recipients": [], "systems": [], "updated_by_name": null,
+        "updated_at": null, "warnings": [], "config": null});
+    assert_eq!(get(&t, &owner, "").await, nothing);
+
+    let system = t.system(tree.owner).await;
+    let mut layer = three();
+    layer["enabled"]["webhook"] = json!(false);
+    layer["systems"] = json!([{"system_key": system.key, "enabled": {"email": false, "webhook": null, "telegram": null},
+        "email_recipients": [{"address": "off@example.org", "severities": [], "language": "en", "format": "plain"}],
+        "webhook_recipients": [], "telegram_recipients": []}]);
+    let reply = post(&t, &owner, "", layer.clone()).await.expect(200);
+    assert_eq!(reply.message(), "alerting configuration updated successfully");
+    // The owner, two branches of three.
+    let warnings = ["email delivery is not configured", "telegram delivery is not available"];
+    assert_eq!(reply.data(), json!({"warnings": warnings, "propagated_to": 7, "affected_tenants": 7}));
+
+    let shown = get(&t, &owner, "").await;
+    for (key, value) in layer.as_object().unwrap() {
+        assert_eq!(&shown[key], value, "{key}");
+    }
+    assert_eq!((&shown["updated_by_name"], &shown["warnings"]), (&json!("Owner"), &json!(warnings)));
+    assert!(shown["updated_at"].as_str().is_some_and(|at| at.ends_with('Z')));
+    let flat = shown["config"].clone();
+    assert_eq!(flat["webhook_receivers"], json!([{"name": "hook", "url": "https://8.8.8.8/h?key=secret"}]));
+    assert_eq!(flat["systems"][0]["mail_addresses"], json!(["off@example.org"]));
+
+    // As an older client sends it back, and a newer one what it was given: nobody is lost.
+    post(&t, &owner, "", flat.clone()).await.expect(200);
+    assert_eq!(get(&t, &owner, "").await["config"], flat);
+    post(&t, &owner, "", shown.clone()).await.expect(200);
+    let again = get(&t, &owner, "").await;
+    for key in layer.as_object().unwrap().keys() {
+        assert_eq!(again[key], shown[key], "{key}");
+    }
+});
+
+api_test!(who_is_not_the_owner_only_adds, |t| async move {
+    let tree = t.tree().await;
+    let admin = t.user(tree.reseller, &["admin"]).await;
+    let body = json!({"enabled": {"email": false, "webhook": true}});
+    let saved = post(&t, &admin, "", body).await.expect(200).data();
+    assert_eq!(saved, json!({"warnings": [], "propagated_to": 2, "affected_tenants": 2}));
+    let shown = get(&t, &admin, "").await;
+    assert_eq!(shown["enabled"], json!({"email": null, "webhook": true, "telegram": null}));
+});
+
+api_test!(both_spellings_are_one_removal_is_idempotent_and_the_audit_has_no_secret, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let query = format!("?organization_id={}", tree.customer);
+    post(&t, &owner, &query, three()).await.expect(200);
+    for (path, texts) in [
+        (
+            "/api/alerting/config",
+            ["alerting configuration retrieved successfully", "all alerts disabled successfully"],
+        ),
+        (
+            "/api/alerts/config",
+            ["alerting layer retrieved successfully", "alerting layer removed successfully"],
+        ),
+    ] {
+        let path = format!("{path}{query}");
+        t.get(&path).bearer(&owner.token).send().await.expect_message(200, texts[0]);
+        let removed = t.delete(&path).bearer(&owner.token).send().await;
+        removed.expect_message(200, texts[1]);
+        let again = t.delete(&path).bearer(&owner.token).send().await.expect(200).data();
+        assert_eq!(again, json!({"warnings": [], "propagated_to": 1, "affected_tenants": 1}));
+    }
+    assert_eq!(get(&t, &owner, &query).await["config"], Value::Null);
+    let rows: Vec<(String, Option<String>, Option<String>)> = Q::new(
+        "SELECT action, CAST(before AS TEXT), CAST(after AS TEXT) FROM audit_log WHERE object_type = 'alert_config' ORDER BY at, id",
+    )
+    .all(&t.app.db)
+    .await
+    .unwrap();
+    let actions: Vec<&str> = rows.iter().map(|r| r.0.as_str()).collect();
+    assert_eq!(actions, ["alert_config.update", "alert_config.remove"]);
+    let kept = rows[0].2.clone().unwrap();
+    assert!(rows[0].1.is_none() && rows[1].1.as_ref() == Some(&kept) && rows[1].2.is_none());
+    assert!(kept.contains("noc@example.org") && !kept.contains("secret"), "{kept}");
+});
+
+// Each save keeps the webhook of the one before by its hidden form; with one of them lost it would be refused.
+api_test!(saves_to_one_organization_follow_each_other, |t| async move {
+    let owner = t.owner().await;
+    let replica = if t.engine == Engine::Postgres { Some(t.replica().await) } else { None };
+    post(&t, &owner, "", three()).await.expect(200);
+    let hidden = json!({"name": "hook", "url": "https://8.8.8.8/[REDACTED]"});
+    let saves = (0..4).map(|n| {
+        let t = replica.as_ref().filter(|_| n % 2 == 1).unwrap_or(&t);
+        let mails = json!([{"address": format!("n{n}@example.org")}]);
+        post(t, &owner, "", json!({"email_recipients": mails, "webhook_recipients": [hidden]}))
+    });
+    for reply in join_all(saves).await {
+        assert!(reply.status == 200, "{}", reply.text());
+    }
+    let shown = get(&t, &owner, "").await;
+    assert_eq!(shown["webhook_recipients"][0]["url"], "https://8.8.8.8/h?key=secret");
+    assert_eq!(shown["email_recipients"].as_array().unwrap().len(), 1);
+    let (rows,): (i64,) =
+        Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM audit_log WHERE action = 'alert_config.update'")
+            .one(&t.app.db)
+            .await
+            .unwrap();
+    assert_eq!(rows, 5);
+});
