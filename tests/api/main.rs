@@ -16,6 +16,7 @@ mod applications;
 mod audit;
 mod avatars;
 mod coverage;
+mod delivery;
 mod demo;
 
 mod explain;

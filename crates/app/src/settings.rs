@@ -150,7 +150,7 @@ pub struct Mail {
     pub from_name: Option<String>,
 }
 
-pub use bailiwick_outbound::mail::Security;
+pub use bailiwick_outbound::{mail::Security, telegram::API as TELEGRAM_API};
 
 /// Whom the first start creates.
 #[derive(Clone, Debug)]
@@ -309,6 +309,8 @@ pub struct Alerting {
     pub telegram: bool,
     /// Names of alerts that filters offer, in order of the names.
     pub catalogue: Vec<CatalogueEntry>,
+    /// Where Telegram's bot API is. No setting leads here: bot tokens go nowhere else but in tests.
+    pub telegram_api: String,
     /// Limits of contract 04 §1.14.
     pub limits: AlertLimits,
 }
@@ -481,6 +483,7 @@ impl Settings {
                 allowed_hosts: AllowedHosts::default(),
                 telegram: false,
                 catalogue: CatalogueEntry::built_in(),
+                telegram_api: TELEGRAM_API.to_owned(),
                 limits: AlertLimits::default(),
             },
             limits: Limits {

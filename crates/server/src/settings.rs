@@ -116,6 +116,7 @@ fn alerting(config: &Config) -> Alerting {
         allowed_hosts: allowed_hosts(&config.alerting_webhook.allowed_hosts),
         telegram: config.alerting_telegram.enabled,
         catalogue: catalogue(&alerting.catalogue),
+        telegram_api: bailiwick_app::settings::TELEGRAM_API.to_owned(),
         limits: alert_limits(&config.alerting_limits),
     }
 }

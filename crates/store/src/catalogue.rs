@@ -3,8 +3,8 @@
 
 use crate::{
     activity, alert_handling, alert_layers, alert_queue, api_keys, applications, audit, avatars, backups,
-    credentials, db, demo, history, identities, imports, inventory, jobs, leases, legacy, links, oidc,
-    organizations, recovery, router, sessions, systems, users,
+    credentials, db, delivery, demo, history, identities, imports, inventory, jobs, leases, legacy, links,
+    oidc, organizations, recovery, router, sessions, systems, users,
 };
 
 /// `(name, text)`.
@@ -250,6 +250,12 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("router::LIFE", router::LIFE),
     ("router::NOTE_START", router::NOTE_START),
     ("router::NOTE_ALIVE", router::NOTE_ALIVE),
+    ("delivery::DUE_TENANTS", delivery::DUE_TENANTS),
+    ("delivery::DUE_GROUPS", delivery::DUE_GROUPS),
+    ("delivery::RELEASE_ALL", delivery::RELEASE_ALL),
+    ("delivery::PURGE_TENANTS", delivery::PURGE_TENANTS),
+    ("delivery::log::PURGE", delivery::log::PURGE),
+    ("delivery::log::PURGE_FAILURES", delivery::log::PURGE_FAILURES),
     ("alert_handling::REMOVE_OF_SYSTEM", alert_handling::REMOVE_OF_SYSTEM),
     ("alert_handling::PURGE", alert_handling::PURGE),
     ("alert_handling::COUNT_OLD", alert_handling::COUNT_OLD),

@@ -20,6 +20,7 @@ mod changes;
 pub mod creators;
 pub mod credentials;
 pub mod db;
+pub mod delivery;
 pub mod demo;
 pub mod error;
 pub mod exports;

@@ -20,7 +20,8 @@ pub(crate) const COUNT_ALERTS: &str = "SELECT \
 pub(crate) const ALERTS_OF_SYSTEM: &str = "SELECT CAST(payload AS TEXT) AS payload FROM router_alerts \
      WHERE organization_id = ? AND system_key = ? AND ends_at >= ?";
 pub(crate) const PURGE_ALERTS: &str = "DELETE FROM router_alerts WHERE (organization_id, fingerprint) IN \
-     (SELECT organization_id, fingerprint FROM router_alerts WHERE ends_at < ? ORDER BY ends_at LIMIT ?)";
+     (SELECT organization_id, fingerprint FROM router_alerts WHERE ends_at < ? \
+     AND (group_id IN ('left', 'nobody') OR ends_at < ?) ORDER BY ends_at LIMIT ?)";
 pub(crate) const SILENCE: &str = "SELECT CAST(payload AS TEXT) AS payload FROM router_silences \
      WHERE organization_id = ? AND id = ?";
 pub(crate) const SILENCES_OF_SYSTEM: &str = "SELECT CAST(payload AS TEXT) AS payload FROM router_silences \
@@ -168,12 +169,15 @@ fn padded<T>(rows: &[T]) -> impl Iterator<Item = &T> {
     rows.iter().chain(rows.last().into_iter().cycle().take(if rows.is_empty() { 0 } else { missing }))
 }
 
-/// Writes alerts, each (tenant, fingerprint) at most once.
+/// Writes alerts, each (tenant, fingerprint) at most once. One that is in a group stays in it; one that has left its group
+/// is looked at again ([`crate::delivery`]).
 pub async fn put_alerts(tx: &mut Tx, rows: &[AlertRow]) -> Result<(), StoreError> {
     const INTO: &str =
         "INSERT INTO router_alerts (organization_id, fingerprint, system_key, ends_at, payload) ";
     const UPSERT: &str = " ON CONFLICT (organization_id, fingerprint) DO UPDATE SET \
-         system_key = excluded.system_key, ends_at = excluded.ends_at, payload = excluded.payload";
+         system_key = excluded.system_key, ends_at = excluded.ends_at, payload = excluded.payload, \
+         revision = router_alerts.revision + 1, \
+         group_id = CASE WHEN router_alerts.group_id = 'left' THEN '' ELSE router_alerts.group_id END";
     if rows.is_empty() {
         return Ok(());
     }
@@ -235,9 +239,10 @@ pub async fn alerts_of_system(
     q.all(on).await.map(payloads)
 }
 
-/// Removes up to `limit` alerts that ended before `before`; how many.
-pub async fn purge_alerts(tx: &mut Tx, before: Ts, limit: i64) -> Result<u64, StoreError> {
-    Q::new(PURGE_ALERTS).bind(before.0).bind(limit).run(tx).await
+/// Removes up to `limit` alerts that ended before `told` and of which nobody is to be told any more, or that ended
+/// before `untold` anyway; how many.
+pub async fn purge_alerts(tx: &mut Tx, told: Ts, untold: Ts, limit: i64) -> Result<u64, StoreError> {
+    Q::new(PURGE_ALERTS).bind(told.max(untold).0).bind(untold.0).bind(limit).run(tx).await
 }
 
 /// Records of the system's silences that end at `from` or later.

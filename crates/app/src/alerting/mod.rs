@@ -5,6 +5,7 @@
 //! operation: a function here, one in each of the two.
 
 pub mod config;
+pub mod deliver;
 mod embedded;
 mod fault;
 mod history;
@@ -55,6 +56,8 @@ pub struct Alerting {
     waiting: queue::Waiting,
     /// Writes history after the answer; started by the first push to a remote router.
     writer: history::later::Writer,
+    /// Tells people of the embedded router's alerts.
+    delivery: deliver::Delivery,
 }
 
 /// Where alerts and silences are.
@@ -101,6 +104,7 @@ impl Alerting {
             outage: embedded::KnownOutage::default(),
             waiting: queue::Waiting::default(),
             writer: history::later::Writer::default(),
+            delivery: deliver::Delivery::default(),
         })
     }
 

@@ -1,9 +1,14 @@
 //! What goes on beside the requests: signs of life, removal of what is over, delivery of queued pushes.
 
-use super::{history::sweep, manage, queue};
+use super::{deliver, history::sweep, manage, queue};
 use crate::App;
+use bailiwick_alerting::notify;
 use bailiwick_domain::Ts;
-use bailiwick_store::{StoreError, router};
+use bailiwick_store::{
+    StoreError,
+    delivery::{self, log},
+    router,
+};
 use std::{future::Future, time::Duration};
 
 /// An outage of at most this does not count (contract 04 §5.3).
@@ -14,8 +19,12 @@ const ALIVE_EVERY: Duration = Duration::from_secs(15);
 const PURGE_EVERY: Duration = Duration::from_secs(60);
 /// Between two looks into the queue.
 const QUEUE_EVERY: Duration = Duration::from_secs(1);
-/// How long the row of an alert is kept after its end: between 15 and 45 min (contract 04 §5.3).
-const KEEP_ALERTS: Duration = Duration::from_secs(30 * 60);
+/// How long the row of an alert is kept after its end when all who were to be told of it have been, and when not
+/// (contract 04 §5.3).
+const KEEP_TOLD: Duration = Duration::from_secs(15 * 60);
+const KEEP_UNTOLD: Duration = Duration::from_secs(45 * 60);
+/// How long it is kept that a recipient could not be reached, unless that happens again.
+const KEEP_FAILURES: Duration = Duration::from_secs(30 * 86_400);
 /// Rows removed by one transaction.
 const ROWS: i64 = 1000;
 
@@ -33,6 +42,8 @@ pub fn start_background(app: &App) {
                     Ok(outage) => life.alerting().outage.set(outage),
                     Err(e) => tracing::error!(error = %e, "cannot find out since when alerts were not taken"),
                 }
+                // Not before: what ended while the service was down is not over yet.
+                deliver::start(&life);
                 every(&life, ALIVE_EVERY, note_alive).await;
             });
             let purge_app = app.clone();
@@ -88,18 +99,23 @@ async fn purge(app: App) -> Result<(), StoreError> {
 /// The database's.
 pub async fn purge_ended(app: &App) -> Result<u64, StoreError> {
     let now = app.now();
-    // Right after a start, alerts that ended while the service was down may still be refreshed.
-    let is_settled = now >= app.started_at.plus(KEEP_ALERTS);
-    let alerts_before = if is_settled { now.minus(KEEP_ALERTS) } else { Ts(i64::MIN) };
-    let silences_before = now.minus(app.settings.alerting.silence_retention);
+    // What ended while the service was down may still be refreshed right after a start, and is still to be told of.
+    let before = |kept| if now >= app.started_at.plus(kept) { now.minus(kept) } else { Ts(i64::MIN) };
+    let (told, untold) = (before(KEEP_TOLD), before(KEEP_UNTOLD));
+    let settings = &app.settings.alerting;
+    let silences_before = now.minus(settings.silence_retention);
+    let notices_before = now.minus(notify::kept_for(settings.timing.repeat_interval));
     let mut removed = 0;
     loop {
         let mut tx = app.db.begin_relaxed().await?;
-        let n = router::purge_alerts(&mut tx, alerts_before, ROWS).await?
+        let n = router::purge_alerts(&mut tx, told, untold, ROWS).await?
             + router::purge_silences(&mut tx, silences_before, ROWS).await?;
+        let traces = log::purge(&mut tx, notices_before, ROWS).await?
+            + log::purge_failures(&mut tx, now.minus(KEEP_FAILURES)).await?
+            + delivery::purge_tenants(&mut tx).await?;
         tx.commit().await?;
         removed += n;
-        if n == 0 {
+        if n + traces == 0 {
             return Ok(removed);
         }
     }

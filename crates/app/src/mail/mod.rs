@@ -10,6 +10,7 @@ mod worker;
 
 pub use letter::Language;
 pub use limit::HourlyLimit;
+pub(crate) use worker::mailer;
 pub use worker::{purge, run_until_idle, start_worker};
 
 use crate::{App, auth::token_digest, oidc::fresh_secret};

@@ -177,7 +177,8 @@ async fn send(app: &App, job: &Job, task: &Task) -> Result<Outcome> {
     })
 }
 
-fn mailer(app: &App) -> Result<Mailer, String> {
+/// Connections to the configured server. They belong to the runtime that is the present one.
+pub(crate) fn mailer(app: &App) -> Result<Mailer, String> {
     let mail = app.settings.mail.as_ref().ok_or("mail is not configured")?;
     let settings::Mail { host, port, security, credentials, authority, from, from_name } = mail.clone();
     let credentials = credentials.map(|(user, password)| (user, password.reveal().clone()));

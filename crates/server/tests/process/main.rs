@@ -10,6 +10,7 @@
 
 mod audit;
 mod cli;
+mod delivery;
 mod load;
 mod program;
 mod secrets;

@@ -12,7 +12,7 @@ pub async fn post(client: &Client, url: &str, token: &str, body: Value) -> Value
 }
 
 /// A registered system: its id, key and secret.
-async fn system(serving: &Serving, client: &Client, token: &str) -> (String, String, String) {
+pub async fn system(serving: &Serving, client: &Client, token: &str) -> (String, String, String) {
     let api = format!("{}/api", serving.url);
     let customer = json!({"name": "Survivor", "custom_data": {"vat": "IT1"}});
     let customer = post(client, &format!("{api}/customers"), token, customer).await["id"].clone();

@@ -1,0 +1,145 @@
+//! One flush of a group: everybody who is to be told is told at the same time, each as often as it takes.
+
+use super::{
+    of,
+    record::{Note, record},
+    send::To,
+};
+use crate::App;
+use bailiwick_alerting::{
+    Labels, Nanos,
+    notify::{Entry, Message, Reason, Snapshot, retry_wait},
+};
+use bailiwick_domain::{OrgId, ports::random};
+use bailiwick_outbound::delivery::Failure;
+use bailiwick_store::delivery::{Finished, GroupKey, log};
+use futures_util::future::join_all;
+use std::time::Duration;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+/// What is to be told of a group.
+#[derive(Debug)]
+pub(super) struct Flush {
+    /// Its id.
+    pub(super) key: GroupKey,
+    /// Its name.
+    pub(super) group_key: String,
+    /// The labels that make it.
+    pub(super) group_labels: Labels,
+    /// Name of the receiver.
+    pub(super) receiver: String,
+    /// What there is to tell.
+    pub(super) snapshot: Snapshot,
+    /// Whom, and why.
+    pub(super) tellings: Vec<(To, Reason)>,
+    /// Alerts that leave the group when everybody has been told: fingerprint and revision.
+    pub(super) leaving: Vec<(String, i64)>,
+    /// How long it may take.
+    pub(super) patience: Duration,
+}
+
+/// How telling somebody ended.
+#[derive(Debug, PartialEq, Eq)]
+enum End {
+    /// He was told, and that is written down.
+    Told,
+    /// He was not.
+    Failed,
+    /// The process stops, or the tenant is another's now.
+    Stopped,
+}
+
+/// Tells everybody; false when the end could not be written down. `lost` is cancelled when the tenant is taken over.
+pub(super) async fn run(app: &App, flush: &Flush, lost: &CancellationToken) -> bool {
+    let deadline = Instant::now() + flush.patience;
+    let all = flush.tellings.iter().map(|(to, reason)| tell(app, flush, to, *reason, deadline, lost));
+    let ends = join_all(all).await;
+    let leaving = if ends.iter().all(|end| *end == End::Told) { flush.leaving.clone() } else { Vec::new() };
+    // Whoever comes next does it at once.
+    let due_at = ends.contains(&End::Stopped).then(|| app.now());
+    record(app, Note::Finished(Finished { key: flush.key.clone(), leaving, due_at })).await
+}
+
+async fn tell(
+    app: &App,
+    flush: &Flush,
+    to: &To,
+    reason: Reason,
+    deadline: Instant,
+    lost: &CancellationToken,
+) -> End {
+    let delivery = of(app);
+    let ways = delivery.ways.get_or_init(|| super::send::Ways::new(app));
+    let message = Message {
+        receiver: &flush.receiver,
+        reason,
+        snapshot: &flush.snapshot,
+        group_labels: &flush.group_labels,
+        group_key: &flush.group_key,
+        external_url: ways.external_url(),
+    };
+    let (place, at_once) = ways.place(to);
+    let mut tries = 0;
+    loop {
+        let turn = async {
+            // The place first: a turn of the tenant is not to be spent on waiting.
+            let permit = delivery.places.turn(&place, at_once).await;
+            delivery.paces.turn(flush.key.0).await;
+            permit
+        };
+        let permit = tokio::select! {
+            biased;
+            () = app.stop.cancelled() => return End::Stopped,
+            () = lost.cancelled() => return End::Stopped,
+            permit = turn => permit,
+            () = sleep_until(deadline) => {
+                return fail(app, flush.key.0, to, Failure::passing("no turn in time", "too many before")).await;
+            }
+        };
+        let sent = ways.send(app, to, &flush.key.1, &message).await;
+        drop(permit);
+        let failure = match sent {
+            Ok(()) => return succeed(app, flush, to).await,
+            Err(failure) => failure,
+        };
+        let next = Instant::now() + retry_wait(tries, random::<1>(&*app.entropy)[0]);
+        if !failure.may_pass || next >= deadline {
+            return fail(app, flush.key.0, to, failure).await;
+        }
+        delivery.figures.retried(to.channel());
+        tracing::debug!(tenant = %flush.key.0, channel = to.channel(), recipient = to.digest(), %failure, tries,
+            "a notification is tried again");
+        tries += 1;
+        tokio::select! {
+            () = app.stop.cancelled() => return End::Stopped,
+            () = lost.cancelled() => return End::Stopped,
+            () = sleep_until(next) => {}
+        }
+    }
+}
+
+async fn succeed(app: &App, flush: &Flush, to: &To) -> End {
+    of(app).figures.sent(to.channel());
+    let now = app.now();
+    let entry = Entry::of(&flush.snapshot, Nanos::from_ts(now));
+    let notice = log::Notice {
+        group: flush.key.clone(),
+        receiver: flush.receiver.clone(),
+        integration: to.digest(),
+        firing: Entry::write(&entry.firing),
+        resolved: Entry::write(&entry.resolved),
+        told_at: now,
+    };
+    // Should that fail it is said again: better twice than never.
+    if record(app, Note::Told(notice)).await { End::Told } else { End::Failed }
+}
+
+async fn fail(app: &App, tenant: OrgId, to: &To, failure: Failure) -> End {
+    of(app).figures.failed(to.channel());
+    let recipient = to.digest();
+    tracing::warn!(%tenant, channel = to.channel(), recipient, %failure, "a notification was not delivered");
+    let failed = log::Failed { recipient, reason: failure.reason, failed_at: app.now() };
+    record(app, Note::Failed(failed)).await;
+    End::Failed
+}

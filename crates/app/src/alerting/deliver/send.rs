@@ -1,0 +1,141 @@
+//! One try to reach one recipient.
+
+use super::plans::digest_of;
+use crate::{App, mail};
+use bailiwick_alerting::{
+    config::{
+        Audience, EmailRecipient, Format, Recipient as _, Surroundings, TelegramRecipient, WebhookRecipient,
+    },
+    notify::Message,
+};
+use bailiwick_outbound::{
+    delivery::Failure,
+    mail::{Mailer, Notice},
+    telegram::Telegram,
+    webhook::Webhooks,
+};
+
+/// Tries at once to one host.
+const AT_ONCE: usize = 16;
+/// To the mail server: what its connections can take.
+const MAILS_AT_ONCE: usize = 4;
+
+/// A recipient.
+#[derive(Clone, Debug)]
+pub(super) enum To {
+    /// By e-mail.
+    Email(EmailRecipient),
+    /// By webhook.
+    Webhook(WebhookRecipient),
+    /// By Telegram.
+    Telegram(TelegramRecipient),
+}
+
+impl To {
+    pub(super) const fn channel(&self) -> &'static str {
+        match self {
+            To::Email(_) => EmailRecipient::CHANNEL,
+            To::Webhook(_) => WebhookRecipient::CHANNEL,
+            To::Telegram(_) => TelegramRecipient::CHANNEL,
+        }
+    }
+
+    /// What the recipient is known by in the database and in the log.
+    pub(super) fn digest(&self) -> String {
+        match self {
+            To::Email(r) => digest_of(r),
+            To::Webhook(r) => digest_of(r),
+            To::Telegram(r) => digest_of(r),
+        }
+    }
+}
+
+/// The ways to recipients that this process has.
+pub(super) struct Ways {
+    webhooks: Webhooks,
+    telegram: Option<Telegram>,
+    mailer: Option<Result<Mailer, String>>,
+    around: Surroundings,
+    external_url: String,
+}
+
+impl Ways {
+    /// Must be called on the runtime that sends.
+    pub(super) fn new(app: &App) -> Ways {
+        let settings = &app.settings.alerting;
+        Ways {
+            webhooks: Webhooks::new(settings.allowed_hosts.clone()),
+            telegram: settings.telegram.then(|| Telegram::new(&settings.telegram_api)),
+            mailer: app.settings.mail.is_some().then(|| mail::mailer(app)),
+            around: Surroundings { app_url: app.settings.app_url.clone(), zone: settings.zone.clone() },
+            external_url: app.settings.public_url.clone(),
+        }
+    }
+
+    pub(super) fn external_url(&self) -> &str {
+        &self.external_url
+    }
+
+    /// Who of an audience can be reached at all, in order.
+    pub(super) fn reachable(&self, audience: &Audience) -> Vec<To> {
+        let email = audience.email.iter().filter(|_| self.mailer.is_some()).cloned().map(To::Email);
+        let webhook = audience.webhook.iter().cloned().map(To::Webhook);
+        let telegram =
+            audience.telegram.iter().filter(|_| self.telegram.is_some()).cloned().map(To::Telegram);
+        email.chain(webhook).chain(telegram).collect()
+    }
+
+    /// Whom a try has to share its turn with, and how many turns there are.
+    pub(super) fn place(&self, to: &To) -> (String, usize) {
+        match to {
+            To::Email(_) => ("mail".to_owned(), MAILS_AT_ONCE),
+            To::Webhook(r) => (self.webhooks.place(&r.url).unwrap_or_default(), AT_ONCE),
+            To::Telegram(_) => ("telegram".to_owned(), AT_ONCE),
+        }
+    }
+
+    /// One try. `id` is the group's, its messages are one thread.
+    pub(super) async fn send(
+        &self,
+        app: &App,
+        to: &To,
+        id: &str,
+        message: &Message<'_>,
+    ) -> Result<(), Failure> {
+        match to {
+            To::Webhook(r) => self.webhooks.send(&r.url, message.webhook()).await,
+            To::Telegram(r) => match &self.telegram {
+                Some(telegram) => {
+                    let text = message.telegram(r.language, &self.around);
+                    telegram.send(&r.bot_token, r.chat_id, &text).await
+                }
+                None => Err(Failure::lasting("telegram delivery is not available", "switched off")),
+            },
+            To::Email(r) => match &self.mailer {
+                Some(Ok(mailer)) => mailer.notify(&self.notice(app, r, id, message)).await,
+                Some(Err(e)) => Err(Failure::lasting("email delivery is not configured", e)),
+                None => Err(Failure::lasting("email delivery is not configured", "no server")),
+            },
+        }
+    }
+
+    fn notice(&self, app: &App, to: &EmailRecipient, id: &str, message: &Message<'_>) -> Notice {
+        let html = (to.format == Format::Html).then(|| message.html(to.language, &self.around));
+        Notice {
+            id: app.fresh::<uuid::Uuid>().to_string(),
+            thread: id.chars().take(16).collect(),
+            to: to.address.clone(),
+            subject: message.subject(),
+            text: message.text(to.language, &self.around),
+            html,
+            date_micros: app.now().0,
+        }
+    }
+
+    /// Ends kept connections.
+    pub(super) async fn close(&self) {
+        if let Some(Ok(mailer)) = &self.mailer {
+            mailer.close().await;
+        }
+    }
+}

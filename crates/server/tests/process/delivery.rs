@@ -1,0 +1,99 @@
+//! What is told of alerts when the program is killed while it tells people (contract 04 §8 rules 26, 27).
+
+use crate::{
+    program::Serving,
+    survival::{post, system},
+};
+use bailiwick_store::{Db, Options, sql::Q};
+use bailiwick_testkit::parts::{postgres, smtp::SmtpSink};
+use reqwest::Client;
+use serde_json::{Value, json};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::{Duration, Instant},
+};
+
+/// Groups, each of them one alert and one mail: more than a tenant may send in a second.
+const GROUPS: usize = 120;
+/// Mails that may be on their way when the program dies, and those whose note shares the commit that it dies in.
+const UNDER_WAY: usize = 16;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_04_26_a_kill_while_people_are_told_on_sqlite() {
+    everybody_is_told(None).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_04_26_a_kill_while_people_are_told_on_postgres() {
+    let cluster = postgres::cluster().await.expect("PostgreSQL");
+    cluster.create_database_from(None, "delivery").await.expect("a database");
+    everybody_is_told(Some(cluster.url("delivery"))).await;
+}
+
+async fn everybody_is_told(database: Option<String>) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let database = database.unwrap_or_else(|| format!("sqlite:{}", dir.path().join("delivery.db").display()));
+    let sink = SmtpSink::start().await.expect("a mail server");
+    let port = sink.port().to_string();
+    let settings = [
+        ("BAILIWICK_DATABASE__URL", database.as_str()),
+        ("BAILIWICK_ALERTING__GROUP_WAIT", "1s"),
+        ("BAILIWICK_SMTP__HOST", "127.0.0.1"),
+        ("BAILIWICK_SMTP__PORT", &port),
+        ("BAILIWICK_SMTP__TLS", "none"),
+        ("BAILIWICK_SMTP__FROM", "alerts@example.org"),
+    ];
+    let serving = Serving::start(dir.path(), &settings).await;
+    let (client, token) = (Client::new(), serving.owner_token());
+    let (_, key, secret) = system(&serving, &client, &token).await;
+    let layer = json!({"enabled": {"email": true}, "email_recipients": [{"address": "noc@example.org"}]});
+    let saved = post(&client, &format!("{}/api/alerts/config", serving.url), &token, layer).await;
+    assert!(saved["warnings"].is_array(), "{saved}");
+
+    let names: BTreeSet<String> = (0..GROUPS).map(|n| format!("Alert{n}")).collect();
+    let alerts: Vec<Value> = names.iter().map(|n| json!({"labels": {"alertname": n}})).collect();
+    let push = client
+        .post(format!("{}/collect/api/services/mimir/alertmanager/api/v2/alerts", serving.url))
+        .basic_auth(&key, Some(&secret))
+        .header("content-type", "application/json")
+        .body(json!(alerts).to_string());
+    assert_eq!(push.send().await.expect("an answer").status(), 200);
+
+    until("some mails", Duration::from_secs(60), || sink.messages().expect("the mails").len() >= 20).await;
+    let serving = serving.kill_and_start_again().await;
+    let before = sink.messages().expect("the mails").len();
+    assert!(before < GROUPS, "killed too late: {before}");
+    let told = || {
+        let mut times: BTreeMap<String, usize> = BTreeMap::new();
+        for mail in sink.messages().expect("the mails") {
+            let name = mail.subject().split(' ').nth(1).expect("a name").to_owned();
+            *times.entry(name).or_default() += 1;
+        }
+        times
+    };
+    // On PostgreSQL what the killed process had begun waits for the end of its lease.
+    until("everybody to be told", Duration::from_secs(90), || told().len() == GROUPS).await;
+    assert!(told().keys().all(|name| names.contains(name)), "{:?}", told());
+    // Until all of it is written down: then nothing more is due.
+    let db = Db::open(&Options::new(&database)).await.expect("the database");
+    let limit = Instant::now() + Duration::from_secs(30);
+    let under_way = async || {
+        let q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM router_groups WHERE started_at IS NOT NULL");
+        q.count(&db).await.expect("a count")
+    };
+    while under_way().await > 0 {
+        assert!(Instant::now() < limit, "{} groups are still under way", under_way().await);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let twice = told().values().map(|times| times - 1).sum::<usize>();
+    assert!(twice <= UNDER_WAY, "{twice} were told twice: {:?}", told());
+    drop(serving);
+}
+
+async fn until(what: &str, limit: Duration, is_so: impl Fn() -> bool) {
+    let end = Instant::now() + limit;
+    while !is_so() {
+        assert!(Instant::now() < end, "waited too long for {what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}

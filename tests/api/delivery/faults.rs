@@ -1,0 +1,105 @@
+//! Recipients that are slow, away or refuse.
+
+use super::*;
+use bailiwick_alerting::config::Layer;
+use bailiwick_app::alerting::deliver::{LastFailure, last_failures};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+impl Told {
+    /// What is known of failures: channel, recipient, reason.
+    async fn failures(&self) -> Vec<String> {
+        let layer: Layer = serde_json::from_value(self.layer()).unwrap();
+        let shown = |f: LastFailure| format!("{} {}: {}", f.channel, f.recipient, f.reason);
+        last_failures(&self.t.app, &layer).await.unwrap().into_iter().map(shown).collect()
+    }
+
+    /// Sent, retried and failed of a channel.
+    fn counted(&self, channel: &str) -> [u64; 3] {
+        let counts = deliver::figures(&self.t.app).counts();
+        let count = counts.iter().find(|c| c.channel == channel).unwrap();
+        [count.sent, count.retried, count.failed]
+    }
+}
+
+on_both!(what_may_pass_is_tried_again_and_who_was_told_is_not_told_twice, |engine| async {
+    let told = Told::start(engine).await;
+    let asked = AtomicUsize::new(0);
+    told.hook.answer_by(move |_| match asked.fetch_add(1, Ordering::SeqCst) {
+        0 => Answer::status(503),
+        1 => Answer::status(429),
+        2 => Answer::dropped(),
+        _ => Answer::status(204),
+    });
+    told.push(&["a"], None).await;
+    told.after(30 * SECOND).await;
+    assert_eq!(told.heard(), ["first notification firing: a firing"; 4]);
+    assert_eq!((told.mails().len(), told.failures().await.len()), (1, 0));
+    assert_eq!((told.counted("webhook"), told.counted("email")), ([1, 3, 0], [1, 0, 0]));
+});
+
+on_both!(what_is_final_waits_for_the_next_flush_and_is_shown, |engine| async {
+    let told = Told::start(engine).await;
+    told.hook.answer_by(|_| Answer::status(400).body("secret of the other side"));
+    told.push(&["a"], None).await;
+    told.after(30 * SECOND).await;
+    assert_eq!((told.heard().len(), told.mails().len()), (1, 1));
+    assert_eq!(told.failures().await, ["webhook hook: answered with status 400"]);
+    told.after(5 * MINUTE).await;
+    // Who was told is not told again; who was not is.
+    assert_eq!((told.heard().len(), told.mails().len()), (1, 1));
+    // What is over stays in the group until it is told.
+    told.push(&["a"], Some(0)).await;
+    told.hook.answer_by(|_| Answer::status(302).header("location", "http://127.0.0.1:1/"));
+    told.after(5 * MINUTE).await;
+    assert_eq!(told.mails().len(), 2);
+    // Nothing is said of what it was never told of, so what is shown is still the last time.
+    assert_eq!(told.failures().await, ["webhook hook: answered with status 400"]);
+    told.hook.answer_by(|_| Answer::status(200));
+    told.push(&["b"], None).await;
+    told.after(5 * MINUTE).await;
+    let heard = told.heard();
+    assert_eq!(heard.last().map(String::as_str), Some("first notification firing: b firing"));
+    assert_eq!((told.failures().await, told.counted("webhook")), (Vec::new(), [1, 0, 2]));
+});
+
+on_both!(a_mail_server_refuses_for_now_or_for_good, |engine| async {
+    let told = Told::start(engine).await;
+    told.smtp.answer(Some("550 no such user")).unwrap();
+    told.push(&["a"], None).await;
+    told.after(30 * SECOND).await;
+    assert_eq!(told.failures().await, ["email noc@example.org: the mail server answered 550"]);
+    assert_eq!(told.counted("email"), [0, 0, 1]);
+    told.smtp.answer(Some("451 later")).unwrap();
+    told.t.advance(5 * MINUTE);
+    eventually("a second try", 20 * SECOND, async || told.counted("email")[1] > 0).await;
+    told.smtp.answer(None).unwrap();
+    eventually("the mail", 20 * SECOND, async || told.mails().len() == 1).await;
+    told.after(Duration::ZERO).await;
+    assert_eq!((told.failures().await, told.counted("email")[0]), (Vec::new(), 1));
+});
+
+on_both!(a_slow_recipient_keeps_nobody_waiting, |engine| async {
+    let told = Told::start(engine).await;
+    told.hook.answer_by(|_| Answer::status(200).after(5 * SECOND));
+    told.push(&["a"], None).await;
+    let mut other = told.alert("b", None);
+    other["labels"]["alertname"] = json!("Other");
+    told.t.advance(SECOND);
+    told.client().push(&json!([other]).to_string()).await.expect(200);
+    told.t.advance(29 * SECOND);
+    let start = std::time::Instant::now();
+    eventually("the first mail", 20 * SECOND, async || told.mails().len() == 1).await;
+    // Another group is told while the first one still waits for its webhook.
+    told.t.advance(SECOND);
+    eventually("the other mail", 20 * SECOND, async || told.mails().len() == 2).await;
+    assert!(told.counted("webhook") == [0, 0, 0] || start.elapsed() > 5 * SECOND);
+    eventually("the webhooks", 20 * SECOND, async || told.counted("webhook") == [2, 0, 0]).await;
+});
+
+on_both!(rule_04_20_a_private_address_is_not_contacted, |engine| async {
+    let told = Told::with(engine, |settings| settings.alerting.allowed_hosts = AllowedHosts::default()).await;
+    told.push(&["a"], None).await;
+    told.after(30 * SECOND).await;
+    assert_eq!((told.heard().len(), told.mails().len()), (0, 1));
+    assert_eq!(told.failures().await, ["webhook hook: the address is not allowed"]);
+});

@@ -1,0 +1,147 @@
+//! Two processes on one database, and processes that come back.
+
+use super::*;
+use bailiwick_store::time::TsCodec;
+use std::collections::BTreeSet;
+
+on_both!(rule_04_27_a_restart_repeats_nothing_and_forgets_nothing, |engine| async {
+    let told = Told::start(engine).await;
+    told.push(&["a"], None).await;
+    told.after(30 * SECOND).await;
+    let mut other = told.alert("b", None);
+    other["labels"]["alertname"] = json!("Other");
+    told.client().push(&json!([other]).to_string()).await.expect(200);
+    told.after(Duration::ZERO).await;
+    told.push(&["a"], Some(0)).await;
+    told.t.app.stop.cancel();
+    assert_eq!((told.heard().len(), told.mails().len()), (1, 1));
+
+    told.t.app.tasks.close();
+    told.t.app.tasks.wait().await;
+    let again = told.t.replica().await;
+    deliver::run_until_idle(&again.app).await.unwrap();
+    assert_eq!((told.heard().len(), told.mails().len()), (0, 1));
+    // The groups and their times are those of before.
+    again.advance(30 * SECOND);
+    deliver::run_until_idle(&again.app).await.unwrap();
+    assert_eq!(told.heard(), ["first notification firing: b firing"]);
+    again.advance(270 * SECOND);
+    deliver::run_until_idle(&again.app).await.unwrap();
+    assert_eq!(told.heard(), ["all alerts resolved resolved: a resolved"]);
+    assert_eq!(told.mails().len(), 3);
+});
+
+on_both!(a_process_that_stops_finishes_its_try_and_writes_it_down, |engine| async {
+    let told = Told::start(engine).await;
+    told.hook.answer_by(|_| Answer::status(200).after(2 * SECOND));
+    told.push(&["a"], None).await;
+    told.t.advance(30 * SECOND);
+    eventually("the request", 20 * SECOND, async || !told.hook.requests().is_empty()).await;
+    told.t.app.stop.cancel();
+    told.t.app.tasks.close();
+    told.t.app.tasks.wait().await;
+    // Given back: nobody has to wait for the lease.
+    let again = told.t.replica().await;
+    again.advance(10 * MINUTE);
+    deliver::run_until_idle(&again.app).await.unwrap();
+    assert_eq!((told.heard().len(), told.mails().len()), (1, 1));
+});
+
+on_both!(what_a_dead_process_had_begun_is_done_after_the_end_of_its_lease, |engine| async {
+    let told = Told::start(engine).await;
+    told.push(&["a"], None).await;
+    told.after(Duration::ZERO).await;
+    // Somebody else has taken the tenant, begun the flush, and died.
+    let (dead, now) = (uuid::Uuid::from_u128(1), told.t.app.now());
+    let mut tx = told.t.app.db.begin().await.unwrap();
+    let q = Q::new("UPDATE router_tenants SET holder = ?, held_until = ?");
+    q.bind(dead).bind(now.plus(60 * SECOND)).run(&mut tx).await.unwrap();
+    let q = Q::new("UPDATE router_groups SET started_at = ?, due_at = ?");
+    q.bind(now).bind(now.plus(5 * MINUTE)).run(&mut tx).await.unwrap();
+    tx.commit().await.unwrap();
+    told.after(59 * SECOND).await;
+    assert_eq!(told.heard(), [""; 0]);
+    told.after(SECOND).await;
+    assert_eq!(told.heard(), ["first notification firing: a firing"]);
+    let q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM router_tenants WHERE holder = ?").bind(dead);
+    assert_eq!(q.count(&told.t.app.db).await.unwrap(), 0);
+});
+
+on_both!(what_ended_while_nobody_served_may_still_be_refreshed, |engine| async {
+    let told = Told::start(engine).await;
+    told.push(&["a"], Some(60)).await;
+    told.after(30 * SECOND).await;
+    assert_eq!(told.heard(), ["first notification firing: a firing"]);
+    told.t.app.stop.cancel();
+    told.t.app.tasks.close();
+    told.t.app.tasks.wait().await;
+    // Down for ten minutes, in which the alert has ended.
+    told.t.advance(10 * MINUTE);
+    let again = told.t.replica().await;
+    let outage = async || {
+        let known: Option<(Option<TsCodec>,)> =
+            Q::new("SELECT down_since FROM router_life").optional(&again.app.db).await.unwrap();
+        known.is_some_and(|(since,)| since.is_some())
+    };
+    eventually("the outage", 20 * SECOND, outage).await;
+    eventually("a look", 20 * SECOND, async || {
+        deliver::run_until_idle(&again.app).await.unwrap();
+        let q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM router_groups WHERE due_at > ?");
+        q.bind(again.app.now()).count(&again.app.db).await.unwrap() == 1
+    })
+    .await;
+    assert_eq!(told.heard(), [""; 0]);
+    again.advance(5 * MINUTE);
+    deliver::run_until_idle(&again.app).await.unwrap();
+    assert_eq!(told.heard(), ["all alerts resolved resolved: a resolved"]);
+});
+
+/// Both processes look for what is due all the time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rule_04_30_two_processes_send_each_notification_once() {
+    let told = Told::start(Engine::Postgres).await;
+    let tree = told.t.tree().await;
+    let mut systems = vec![told.t.system(tree.customer).await, told.t.system(tree.other_customer).await];
+    for organization in [tree.customer, tree.other_customer] {
+        told.t.alert_layer(organization, told.layer()).await;
+    }
+    let client = told.client();
+    systems.push(client.system);
+    let second = told.t.replica().await;
+    let mut expected = BTreeSet::new();
+    for round in 0..3 {
+        for (n, system) in systems.iter().enumerate() {
+            for i in 0..6 {
+                let name = format!("{round} {n} {i}");
+                let alert = json!([{"labels": {"alertname": name, "mount": "m", "severity": "warning"}}]);
+                let system = bailiwick_testkit::seed::Seeded {
+                    id: system.id,
+                    key: system.key.clone(),
+                    secret: system.secret.clone(),
+                };
+                let at = if i % 2 == 0 { &told.t } else { &second };
+                Client { test: at, system }.push(&alert.to_string()).await.expect(200);
+                expected.insert(name);
+            }
+        }
+        told.t.advance(10 * SECOND);
+    }
+    for _ in 0..4 {
+        told.t.advance(10 * SECOND);
+        let (a, b) = tokio::join!(deliver::run_until_idle(&told.t.app), deliver::run_until_idle(&second.app));
+        assert!(a.is_ok() && b.is_ok(), "{a:?} {b:?}");
+    }
+    let all = told.hook.wait_for(expected.len(), 20 * SECOND).await.unwrap();
+    told.t.advance(10 * MINUTE);
+    for app in [&told.t.app, &second.app] {
+        deliver::run_until_idle(app).await.unwrap();
+    }
+    let names = |all: &[Recorded]| -> Vec<String> {
+        let name = |r: &Recorded| r.json().unwrap()["groupLabels"]["alertname"].as_str().unwrap().to_owned();
+        all.iter().map(name).collect()
+    };
+    let told_names = names(&told.hook.requests());
+    assert_eq!((told_names.len(), all.len()), (expected.len(), expected.len()));
+    assert_eq!(told_names.into_iter().collect::<BTreeSet<_>>(), expected);
+    eventually("the mails", 20 * SECOND, async || told.mails().len() == expected.len()).await;
+}
