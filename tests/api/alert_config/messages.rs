@@ -1,7 +1,11 @@
 //! What the templates make of alerts.
 
 use super::*;
-use bailiwick_alerting::config::Document;
+use bailiwick_alerting::{
+    Labels, Nanos, StoredAlert,
+    config::{Document, Language},
+    notify::{Message, Reason, Snapshot},
+};
 use bailiwick_testkit::parts::{alertmanager::Alertmanager, smtp::SmtpSink};
 
 /// Summer time in Rome in 2026.
@@ -119,6 +123,95 @@ fn html_is_escaped() {
     ] {
         assert!(telegram.contains(part), "{part}\n{telegram}");
     }
+}
+
+/// The same alerts as the embedded router has them.
+fn snapshot(alerts: &[Value]) -> Snapshot {
+    let labels = |value: &Value| -> Labels {
+        value.as_object().unwrap().iter().map(|(k, v)| (k.clone(), v.as_str().unwrap())).collect()
+    };
+    let now = Nanos::parse("2026-12-01T00:00:00Z").unwrap();
+    let stored = alerts.iter().map(|alert| {
+        let time = |key: &str| Nanos::parse(alert[key].as_str().unwrap()).unwrap();
+        let ends_at = time("endsAt");
+        StoredAlert {
+            labels: labels(&alert["labels"]),
+            annotations: labels(&alert["annotations"]),
+            starts_at: time("startsAt"),
+            ends_at: if ends_at.is_zero_time() { now.plus(Duration::from_secs(60)) } else { ends_at },
+            updated_at: now,
+            generator_url: String::new(),
+            timeout: false,
+        }
+    });
+    Snapshot::take(stored, &[], now, None)
+}
+
+/// Lines without the empty ones; characters that the two escape in different ways in one way.
+fn lines(text: &str) -> Vec<String> {
+    let text = text.replace("&#34;", "&quot;").replace("%22", "&quot;");
+    text.lines().map(|l| l.trim().to_owned()).filter(|l| !l.is_empty()).collect()
+}
+
+#[test]
+fn the_embedded_router_says_the_same() {
+    let around = Surroundings { app_url: "https://portal.example.org/\"x&y".to_owned(), zone: rome() };
+    let mut bare = alert("firing", "2026-07-20T22:19:20Z");
+    bare["labels"] = json!({"alertname": "DiskFull", "system_key": "SYS-1", "z": "second"});
+    bare["annotations"] = json!({"summary": "only 'this' \"one\"", "system_name": "Milan <cluster>"});
+    let firing = [alert("firing", "2026-11-20T22:19:20Z"), bare];
+    let resolved = [alert("resolved", "2026-03-29T00:59:59Z")];
+    for (status, alerts) in [("firing", &firing[..]), ("resolved", &resolved[..])] {
+        let snapshot = snapshot(alerts);
+        // In the order in which they are told.
+        let find = |labels: &Labels| {
+            let is_it = |a: &&Value| a["labels"]["z"].as_str() == labels.get("z");
+            alerts.iter().find(is_it).unwrap().clone()
+        };
+        let alerts: Vec<Value> = snapshot.alerts.iter().map(|t| find(&t.alert.labels)).collect();
+        let message = Message {
+            receiver: "r",
+            reason: Reason::First,
+            snapshot: &snapshot,
+            group_labels: &Labels::new(),
+            group_key: "",
+            external_url: "",
+        };
+        for language in Language::ALL {
+            let code = language.as_str();
+            let theirs = |name: &str, kind: &str| {
+                rendered(&format!("{name}_{code}.{}", part(name, kind)), kind, status, &alerts)
+            };
+            assert_eq!(
+                lines(&message.text(language, &around)),
+                lines(&theirs("alert", "text")),
+                "{status} {code}"
+            );
+            assert_eq!(
+                lines(&message.html(language, &around)),
+                filled(&theirs("alert", "html")),
+                "{status} {code}"
+            );
+            let chat = theirs("telegram", "html");
+            // A chat needs no more than what Telegram asks for.
+            assert_eq!(lines(&message.telegram(language, &around)), lines(&chat), "{status} {code}");
+        }
+    }
+}
+
+fn part(name: &str, kind: &str) -> &'static str {
+    match (name, kind) {
+        ("telegram", _) => "message",
+        (_, "text") => "txt",
+        _ => "html",
+    }
+}
+
+/// Lines of HTML without paragraphs that say nothing.
+fn filled(html: &str) -> Vec<String> {
+    let says_nothing =
+        |line: &str| line.contains("<p ") && (line.contains("<strong></strong>") || line.contains("\"></p>"));
+    lines(html).into_iter().filter(|line| !says_nothing(line)).collect()
 }
 
 #[test]

@@ -1,9 +1,6 @@
 //! What is told of alerts when the program is killed while it tells people (contract 04 §8 rules 26, 27).
 
-use crate::{
-    program::Serving,
-    survival::{post, system},
-};
+use crate::{program::Serving, survival::system};
 use bailiwick_store::{Db, Options, sql::Q};
 use bailiwick_testkit::parts::{postgres, smtp::SmtpSink};
 use reqwest::Client;
@@ -46,9 +43,8 @@ async fn everybody_is_told(database: Option<String>) {
     let serving = Serving::start(dir.path(), &settings).await;
     let (client, token) = (Client::new(), serving.owner_token());
     let (_, key, secret) = system(&serving, &client, &token).await;
-    let layer = json!({"enabled": {"email": true}, "email_recipients": [{"address": "noc@example.org"}]});
-    let saved = post(&client, &format!("{}/api/alerts/config", serving.url), &token, layer).await;
-    assert!(saved["warnings"].is_array(), "{saved}");
+    let db = Db::open(&Options::new(&database)).await.expect("the database");
+    tell_everybody(&db).await;
 
     let names: BTreeSet<String> = (0..GROUPS).map(|n| format!("Alert{n}")).collect();
     let alerts: Vec<Value> = names.iter().map(|n| json!({"labels": {"alertname": n}})).collect();
@@ -75,7 +71,6 @@ async fn everybody_is_told(database: Option<String>) {
     until("everybody to be told", Duration::from_secs(90), || told().len() == GROUPS).await;
     assert!(told().keys().all(|name| names.contains(name)), "{:?}", told());
     // Until all of it is written down: then nothing more is due.
-    let db = Db::open(&Options::new(&database)).await.expect("the database");
     let limit = Instant::now() + Duration::from_secs(30);
     let under_way = async || {
         let q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM router_groups WHERE started_at IS NOT NULL");
@@ -88,6 +83,69 @@ async fn everybody_is_told(database: Option<String>) {
     let twice = told().values().map(|times| times - 1).sum::<usize>();
     assert!(twice <= UNDER_WAY, "{twice} were told twice: {:?}", told());
     drop(serving);
+}
+
+/// Two programs on one database, each taking half of the alerts.
+#[tokio::test(flavor = "multi_thread")]
+async fn rule_04_30_two_programs_send_each_notification_once() {
+    let cluster = postgres::cluster().await.expect("PostgreSQL");
+    cluster.create_database_from(None, "deliveries").await.expect("a database");
+    let database = cluster.url("deliveries");
+    let sink = SmtpSink::start().await.expect("a mail server");
+    let port = sink.port().to_string();
+    let settings = [
+        ("BAILIWICK_DATABASE__URL", database.as_str()),
+        ("BAILIWICK_SECRET", "one secret of two programs, long enough"),
+        ("BAILIWICK_ALERTING__GROUP_WAIT", "1s"),
+        ("BAILIWICK_ALERTING__GROUP_INTERVAL", "1s"),
+        ("BAILIWICK_SMTP__HOST", "127.0.0.1"),
+        ("BAILIWICK_SMTP__PORT", &port),
+        ("BAILIWICK_SMTP__TLS", "none"),
+        ("BAILIWICK_SMTP__FROM", "alerts@example.org"),
+    ];
+    let dirs = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
+    let first = Serving::start(dirs[0].path(), &settings).await;
+    let second = Serving::start(dirs[1].path(), &settings).await;
+    let (client, token) = (Client::new(), first.owner_token());
+    let (_, key, secret) = system(&first, &client, &token).await;
+    let db = Db::open(&Options::new(&database)).await.expect("the database");
+    tell_everybody(&db).await;
+    for n in 0..40 {
+        let url = if n % 2 == 0 { &first.url } else { &second.url };
+        let push = client
+            .post(format!("{url}/collect/api/services/mimir/alertmanager/api/v2/alerts"))
+            .basic_auth(&key, Some(&secret))
+            .header("content-type", "application/json")
+            .body(json!([{"labels": {"alertname": format!("Alert{n}")}}]).to_string());
+        assert_eq!(push.send().await.expect("an answer").status(), 200);
+    }
+    let mails = || sink.messages().expect("the mails").len();
+    until("all mails", Duration::from_secs(60), || mails() >= 40).await;
+    // Several more rounds of both, in which every group is looked at again.
+    let looked_at = async || {
+        let q = Q::new("SELECT CAST(EXTRACT(EPOCH FROM MIN(due_at)) AS BIGINT) FROM router_groups");
+        q.count(&db).await.expect("a count")
+    };
+    let before = looked_at().await;
+    let limit = Instant::now() + Duration::from_secs(30);
+    while looked_at().await < before + 3 {
+        assert!(Instant::now() < limit, "groups are not looked at any more");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(mails(), 40);
+}
+
+/// All alerts go to one mailbox.
+async fn tell_everybody(db: &Db) {
+    let layer = json!({"enabled": {"email": true}, "email_recipients": [{"address": "noc@example.org"}]});
+    let mut tx = db.begin().await.expect("a transaction");
+    let q = Q::new(
+        "INSERT INTO alert_layers (organization_id, layer, updated_by_name, created_at, updated_at) \
+         SELECT o.id, ?, 'Test', o.created_at, o.created_at FROM organizations o WHERE o.type = 'owner'",
+    );
+    q.bind(layer).run(&mut tx).await.expect("a layer");
+    Q::new("UPDATE alert_config_epoch SET n = n + 1").run(&mut tx).await.expect("an epoch");
+    tx.commit().await.expect("a commit");
 }
 
 async fn until(what: &str, limit: Duration, is_so: impl Fn() -> bool) {
