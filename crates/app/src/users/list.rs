@@ -41,8 +41,9 @@ pub async fn list(
 ) -> Result<Written> {
     let page = query.page;
     // Whom he may impersonate is shown to nobody else.
-    let impersonates =
-        caller.holds(Permission::ImpersonateUsers).then(|| (caller.user_id(), caller.permissions()));
+    let impersonates = caller
+        .holds(Permission::ImpersonateUsers)
+        .then(|| (caller.user_id(), caller.acting_for(), caller.permissions()));
     let other = format!("{impersonates:?} {query:?}");
     let (scope, filter, order) = prepare(app, caller, query)?;
     let make = async {

@@ -208,6 +208,7 @@ fn row(key: &AlertKey, system_key: &str, labels: &Labels, stored: &[Stored], kep
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bailiwick_domain::Ts;
 
     fn note(system_key: &str) -> Note {
         let heard = Heard {
