@@ -1,6 +1,7 @@
 //! Layers of alert configuration: what is stored, what is in force for whom, and when that changes.
 
 mod merged;
+mod provisioned;
 mod refused;
 mod saved;
 mod shown;

@@ -262,7 +262,7 @@ api_test!(a_real_alertmanager_hears_of_an_outage_and_of_its_end, |t| async move 
     beat(&t, &lost).await;
     t.clock.set(now);
     let url = real.url().to_owned();
-    let remote = RemoteRouter { url, prefix: String::new(), kind: RouterKind::Plain };
+    let remote = RemoteRouter { url, prefix: String::new(), kind: RouterKind::Plain, is_provisioned: false };
     let p = t.replica_with(|s| s.alerting.router = Router::Remote(remote)).await;
     let known = async || -> Vec<Value> {
         let output = real.amtool(&["alert", "query", "-o", "json"]).await.unwrap();

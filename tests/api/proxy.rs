@@ -77,8 +77,13 @@ impl<'t> Client<'t> {
 pub(crate) async fn remote(t: &Test, url: &str, kind: RouterKind, change: fn(&mut Settings)) -> Test {
     let mut settings = t.app.settings.clone();
     let prefix = if kind == RouterKind::Plain { "" } else { "/alertmanager" };
-    settings.alerting.router =
-        Router::Remote(RemoteRouter { url: url.to_owned(), prefix: prefix.to_owned(), kind });
+    settings.alerting.router = Router::Remote(RemoteRouter {
+        url: url.to_owned(),
+        prefix: prefix.to_owned(),
+        kind,
+        // So that the upstream hears nothing but what a test asks for.
+        is_provisioned: false,
+    });
     generous(&mut settings);
     change(&mut settings);
     Test::with(t.engine, settings).await

@@ -1,7 +1,7 @@
 //! What comes before anybody can sign in: the owner organization with its first user (contract 01 §2.1), and the
 //! operator's commands that need only the database and the secret.
 
-use crate::{App, auth, passwords, settings::Secret};
+use crate::{App, alerting::config::provision, auth, passwords, settings::Secret};
 use bailiwick_domain::{
     Error, OrgId, OrgType, Result, UserId,
     validate::{self, Email, Fields},
@@ -78,6 +78,7 @@ async fn create_all(app: &App, user: &Checked, hash: String) -> Result<()> {
         at: app.now(),
     };
     organizations::insert(&mut tx, None, &organization).await?;
+    provision::queue(app, &mut tx, organization.id, organization.org_type).await?;
     let created = json!({"name": organization.name, "type": "owner"});
     record(app, &mut tx, "organization", organization.id.0, created).await?;
     insert_owner_user(app, &mut tx, organization.id, user, hash).await?;

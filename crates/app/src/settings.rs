@@ -373,6 +373,8 @@ pub struct RemoteRouter {
     pub prefix: String,
     /// What it is.
     pub kind: RouterKind,
+    /// Whether tenants get their configuration from here; routers of kind `plain` have no tenants.
+    pub is_provisioned: bool,
 }
 
 /// Kinds of remote router.

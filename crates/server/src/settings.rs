@@ -89,6 +89,7 @@ fn alerting(config: &Config) -> Alerting {
                 config::RouterKind::Cortex => RouterKind::Cortex,
                 config::RouterKind::Plain => RouterKind::Plain,
             },
+            is_provisioned: remote.kind != config::RouterKind::Plain,
         }),
         _ => Router::Embedded,
     };

@@ -2,9 +2,9 @@
 //! error or a missing column is found without running the use case.
 
 use crate::{
-    activity, alert_handling, alert_layers, alert_queue, api_keys, applications, audit, avatars, backups,
-    credentials, db, delivery, demo, history, identities, imports, inventory, jobs, leases, legacy, links,
-    oidc, organizations, recovery, router, sessions, systems, users,
+    activity, alert_handling, alert_layers, alert_queue, alert_tenants, api_keys, applications, audit,
+    avatars, backups, credentials, db, delivery, demo, history, identities, imports, inventory, jobs, leases,
+    legacy, links, oidc, organizations, recovery, router, sessions, systems, users,
 };
 
 /// `(name, text)`.
@@ -12,6 +12,10 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("demo::OWNER_USER", demo::OWNER_USER),
     ("alert_layers::GET", alert_layers::GET),
     ("alert_layers::CHAIN", alert_layers::CHAIN),
+    ("alert_tenants::FINISH", alert_tenants::FINISH),
+    ("alert_tenants::POSTPONE", alert_tenants::POSTPONE),
+    ("alert_tenants::FORGET", alert_tenants::FORGET),
+    ("alert_tenants::LOST", alert_tenants::LOST),
     ("alert_layers::PUT", alert_layers::PUT),
     ("alert_layers::REMOVE", alert_layers::REMOVE),
     ("alert_layers::EPOCH", alert_layers::EPOCH),

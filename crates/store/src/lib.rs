@@ -10,6 +10,7 @@ pub mod activity;
 pub mod alert_handling;
 pub mod alert_layers;
 pub mod alert_queue;
+pub mod alert_tenants;
 pub mod api_keys;
 pub mod applications;
 pub mod audit;

@@ -337,7 +337,8 @@ api_test!(embedded_and_a_real_alertmanager_answer_alike, |s| generous(s), |t| as
     let url = real.url().to_owned();
     let p = t
         .replica_with(|s| {
-            let remote = RemoteRouter { url, prefix: String::new(), kind: RouterKind::Plain };
+            let remote =
+                RemoteRouter { url, prefix: String::new(), kind: RouterKind::Plain, is_provisioned: false };
             s.alerting.router = Router::Remote(remote);
         })
         .await;

@@ -110,7 +110,8 @@ api_test!(amtool_works_for_a_day, |s| generous(s), |t| async move {
     let url = real.url().to_owned();
     let p = t
         .replica_with(|s| {
-            let remote = RemoteRouter { url, prefix: String::new(), kind: RouterKind::Plain };
+            let remote =
+                RemoteRouter { url, prefix: String::new(), kind: RouterKind::Plain, is_provisioned: false };
             s.alerting.router = Router::Remote(remote);
         })
         .await;

@@ -118,6 +118,15 @@ impl Upload {
         Ok(Upload { template_files, alertmanager_config })
     }
 
+    /// Reads the body of an upload.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn from_yaml(text: &str) -> Result<Upload, GenerateError> {
+        let options = serde_saphyr::options! { with_snippet: false };
+        serde_saphyr::from_str_with_options(text, options).map_err(fault)
+    }
+
     /// The body of the upload.
     ///
     /// # Errors

@@ -57,7 +57,9 @@ impl From<RouterError> for Fault {
             RouterError::TimedOut => Fault::TimedOut,
             RouterError::UnknownTenant => Fault::UnknownTenant,
             RouterError::NotReady(log) => Fault::not_ready(log),
-            RouterError::Unavailable(log) | RouterError::Config(log) => Fault::Unavailable(log),
+            RouterError::Unavailable(log) | RouterError::Config(log) | RouterError::Rejected(log) => {
+                Fault::Unavailable(log)
+            }
         }
     }
 }

@@ -54,6 +54,8 @@ pub struct Alerting {
     pushes: OnceLock<embedded::Pushes>,
     outage: embedded::KnownOutage,
     waiting: queue::Waiting,
+    /// Pushes the configurations of tenants to a remote router.
+    provisioning: config::provision::Provisioning,
     /// Writes history after the answer; started by the first push to a remote router.
     writer: history::later::Writer,
     /// Tells people of the embedded router's alerts.
@@ -76,6 +78,7 @@ impl Alerting {
     /// A router address that cannot be used.
     pub fn new(settings: &Settings, clock: &Arc<dyn Clock>) -> DomainResult<Alerting> {
         let (alerting, limits) = (&settings.alerting, &settings.alerting.limits);
+        let mut provisioning = None;
         let router = match &alerting.router {
             Router::Embedded => AlertRouter::Embedded,
             Router::Remote(remote) => {
@@ -91,7 +94,8 @@ impl Alerting {
                     read_timeout: limits.read_timeout,
                     write_timeout: limits.write_timeout,
                 };
-                let client = RouterClient::new(config, clock.clone()).map_err(Error::internal)?;
+                let client = RouterClient::new(config.clone(), clock.clone()).map_err(Error::internal)?;
+                provisioning = Some(RouterClient::new(config, clock.clone()).map_err(Error::internal)?);
                 AlertRouter::Remote(Box::new(client))
             }
         };
@@ -103,6 +107,7 @@ impl Alerting {
             pushes: OnceLock::new(),
             outage: embedded::KnownOutage::default(),
             waiting: queue::Waiting::default(),
+            provisioning: config::provision::Provisioning::new(provisioning),
             writer: history::later::Writer::default(),
             delivery: deliver::Delivery::default(),
         })
@@ -231,7 +236,10 @@ pub async fn list_alerts(
         AlertRouter::Remote(client) => remote::alerts(client, who, query).await,
     };
     let (alerts, silences) = match read {
-        Err(Fault::UnknownTenant) => return Ok(Vec::new()),
+        Err(Fault::UnknownTenant) => {
+            config::provision::lost(app, who.tenant).await;
+            return Ok(Vec::new());
+        }
         read => read?,
     };
     Ok(select_alerts(alerts, &silences, query, &who.viewer()))
@@ -249,7 +257,10 @@ pub async fn list_silences(
         AlertRouter::Remote(client) => remote::silences(client, who, &query.upstream(who.key())).await,
     };
     match read {
-        Err(Fault::UnknownTenant) => Ok(Vec::new()),
+        Err(Fault::UnknownTenant) => {
+            config::provision::lost(app, who.tenant).await;
+            Ok(Vec::new())
+        }
         read => Ok(select_silences(read?, query, &who.viewer())),
     }
 }
@@ -266,7 +277,10 @@ pub async fn silence(
         AlertRouter::Remote(client) => remote::silence(client, who, id).await,
     };
     match read {
-        Err(Fault::UnknownTenant) => Ok(None),
+        Err(Fault::UnknownTenant) => {
+            config::provision::lost(app, who.tenant).await;
+            Ok(None)
+        }
         read => Ok(read?.filter(|s| s.id == id && who.viewer().sees_silence(&s.matchers))),
     }
 }
@@ -285,6 +299,9 @@ pub async fn set_silence(
         AlertRouter::Embedded => embedded::set_silence(app, who, now, posted).await,
         AlertRouter::Remote(client) => remote::set_silence(app, client, who, &posted).await,
     };
+    if matches!(set, Err(Fault::UnknownTenant)) {
+        config::provision::lost(app, who.tenant).await;
+    }
     set.map_err(|fault| match fault {
         Fault::UnknownTenant => Fault::NotReady {
             retry_after_secs: 15,
@@ -306,7 +323,10 @@ pub async fn expire_silence(
         AlertRouter::Remote(client) => remote::expire_silence(client, who, id).await,
     };
     match expired {
-        Err(Fault::UnknownTenant) => Ok(false),
+        Err(Fault::UnknownTenant) => {
+            config::provision::lost(app, who.tenant).await;
+            Ok(false)
+        }
         expired => expired,
     }
 }

@@ -61,6 +61,7 @@ pub(super) async fn keep(
     let rows: Vec<(String, String)> = rows.into_iter().map(|(f, p)| (f.to_string(), p)).collect();
     let at = now.to_ts();
     app.alerting().waiting.add(tenant);
+    super::config::provision::lost(app, tenant).await;
     let mut tx = app.db.begin().await?;
     let waiting = alert_queue::count(&mut tx, tenant).await?;
     if waiting.saturating_add(rows.len() as u64) > app.settings.alerting.limits.alerts_per_tenant {

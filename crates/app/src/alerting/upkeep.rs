@@ -1,6 +1,6 @@
 //! What goes on beside the requests: signs of life, removal of what is over, delivery of queued pushes.
 
-use super::{deliver, history::sweep, manage, queue};
+use super::{config::provision, deliver, history::sweep, manage, queue};
 use crate::App;
 use bailiwick_alerting::notify;
 use bailiwick_domain::Ts;
@@ -50,6 +50,7 @@ pub fn start_background(app: &App) {
             app.tasks.spawn(async move { every(&purge_app, PURGE_EVERY, purge).await });
         }
         crate::settings::Router::Remote(_) => {
+            provision::start(app);
             let queue_app = app.clone();
             app.tasks.spawn(async move { every(&queue_app, QUEUE_EVERY, deliver).await });
         }

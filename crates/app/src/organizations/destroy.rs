@@ -3,6 +3,7 @@
 use super::authorize;
 use crate::{
     App,
+    alerting::config::provision,
     anew::{Stopped, anew},
     audit,
     context::RequestContext,
@@ -44,6 +45,7 @@ async fn attempt(
     let last = organizations::get(&mut tx, id).await?.ok_or(Error::NotFound(family.as_str()))?;
     let objects = backups::objects_below(&mut tx, id, family).await?;
     backups::bury(&mut tx, &objects, app.now(), || app.fresh()).await?;
+    provision::queue_removal(app, &mut tx, id, family).await?;
     stored::destroy(&mut tx, &target, family, app.now()).await?;
     // Cached credentials of its systems are looked up again and not found.
     tx.bump_auth_epoch().await?;

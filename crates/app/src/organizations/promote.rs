@@ -3,6 +3,7 @@
 use super::{VAT, authorize};
 use crate::{
     App,
+    alerting::config::provision,
     anew::{Stopped, anew},
     audit,
     context::RequestContext,
@@ -74,6 +75,8 @@ async fn attempt(
         }
         e => Stopped::Store(e),
     })?;
+    // It is a distributor by now.
+    provision::queue(app, &mut tx, seen, OrgType::Distributor).await?;
     tx.bump_auth_epoch().await?;
     let event = audit::Event {
         action: "reseller.promote",

@@ -3,7 +3,9 @@
 
 use super::{VAT, authorize};
 use crate::{
-    App, audit,
+    App,
+    alerting::config::provision,
+    audit,
     auth::{self, Reason},
     context::RequestContext,
 };
@@ -117,6 +119,7 @@ pub async fn change_state(
     if let Some(reason) = to.ends_sessions() {
         auth::revoke_organization(&mut tx, now, (seen, family), reason).await?;
     }
+    provision::queue(app, &mut tx, seen, family).await?;
     // Systems below are refused, or heard again, from the commit on.
     tx.bump_auth_epoch().await?;
     let after = organizations::get(&mut tx, seen).await?.ok_or(Error::NotFound(family.as_str()))?;

@@ -82,6 +82,8 @@ pub enum RouterError {
     NotReady(String),
     /// The tenant does not run there (contract 04 §1.13).
     UnknownTenant,
+    /// It finds fault with a tenant's configuration.
+    Rejected(String),
     /// A POST was refused with a text that the client may see (400, 404 or 422).
     Refused(Reject),
 }
@@ -94,6 +96,7 @@ impl fmt::Display for RouterError {
             RouterError::TimedOut => f.write_str("alert router timed out"),
             RouterError::NotReady(log) => write!(f, "alert router not ready: {log}"),
             RouterError::UnknownTenant => f.write_str("the tenant does not run at the alert router"),
+            RouterError::Rejected(log) => write!(f, "alert router refuses the configuration: {log}"),
             RouterError::Refused(reject) => {
                 write!(f, "alert router refused with {}: {}", reject.status, reject.render().trim_end())
             }
@@ -214,6 +217,33 @@ impl RouterClient {
         expect_ok(answered).map(|_| true)
     }
 
+    /// Gives the router a tenant's configuration, as `alerting::config::Upload` writes it.
+    ///
+    /// # Errors
+    /// [`RouterError::Rejected`] when the router finds fault with it.
+    pub async fn put_configuration(&self, caller: Caller<'_>, body: Bytes) -> Result<(), RouterError> {
+        let uri = self.shared.targets.configuration.clone();
+        let outgoing = Outgoing { is_yaml: true, ..self.outgoing(Method::POST, uri, caller, body) };
+        let answered = self.send(&outgoing, Repeat::Always, self.shared.config.write_timeout).await?;
+        match answered.status.as_u16() {
+            200..=299 => Ok(()),
+            400 => Err(RouterError::Rejected(describe(&answered))),
+            _ => Err(RouterError::Unavailable(describe(&answered))),
+        }
+    }
+
+    /// Has the router forget a tenant's configuration; none is as good as one.
+    ///
+    /// # Errors
+    /// When it is not known to be gone.
+    pub async fn delete_configuration(&self, caller: Caller<'_>) -> Result<(), RouterError> {
+        let answered = self.read(Method::DELETE, self.shared.targets.configuration.clone(), caller).await?;
+        match answered.status.as_u16() {
+            200..=299 | 404 => Ok(()),
+            _ => Err(RouterError::Unavailable(describe(&answered))),
+        }
+    }
+
     /// Whether the router has said within the last 15 s that it is ready; asks it when that is unknown.
     pub async fn is_ready(&self) -> bool {
         let mut readiness = self.shared.readiness.lock().await;
@@ -229,6 +259,7 @@ impl RouterClient {
             uri: self.shared.targets.ready.clone(),
             tenant: "",
             request_id: "",
+            is_yaml: false,
             body: Bytes::new(),
         };
         let answered = timeout(READY_TIMEOUT, self.pool.exchange(&outgoing)).await;
@@ -258,7 +289,7 @@ impl RouterClient {
     }
 
     fn outgoing<'a>(&self, method: Method, uri: Uri, caller: Caller<'a>, body: Bytes) -> Outgoing<'a> {
-        Outgoing { method, uri, tenant: caller.tenant, request_id: caller.request_id, body }
+        Outgoing { method, uri, tenant: caller.tenant, request_id: caller.request_id, is_yaml: false, body }
     }
 
     /// One request with its tries, within the limits of flight and time, behind the breaker.

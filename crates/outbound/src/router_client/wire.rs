@@ -32,6 +32,8 @@ pub(super) struct Targets {
     pub(super) ready: Uri,
     pub(super) alerts: Uri,
     pub(super) silences: Uri,
+    /// Of a tenant; routers with tenants only.
+    pub(super) configuration: Uri,
     /// Ends with a slash; the id follows.
     silence: String,
 }
@@ -43,6 +45,8 @@ pub(super) struct Outgoing<'a> {
     /// Empty for the readiness question, which concerns no tenant.
     pub(super) tenant: &'a str,
     pub(super) request_id: &'a str,
+    /// The body is YAML, not JSON.
+    pub(super) is_yaml: bool,
     pub(super) body: Bytes,
 }
 
@@ -110,7 +114,8 @@ impl Outgoing<'_> {
         if !self.tenant.is_empty() {
             headers.insert(TENANT.clone(), HeaderValue::from_str(self.tenant)?);
         }
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let kind = if self.is_yaml { "application/yaml" } else { "application/json" };
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
         headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
         headers.insert(header::USER_AGENT, HeaderValue::from_static(crate::USER_AGENT));
         if !self.request_id.is_empty() {
@@ -155,6 +160,7 @@ impl Targets {
         Ok(Targets {
             ready: parse(format!("{base}{}", config.kind.ready_path(&config.prefix)))?,
             alerts: parse(format!("{api}/alerts"))?,
+            configuration: parse(format!("{base}/api/v1/alerts"))?,
             silences: parse(format!("{api}/silences"))?,
             silence: format!("{api}/silence/"),
         })

@@ -162,13 +162,11 @@ async fn a_name_is_looked_up_when_it_is_saved_and_every_address_is_judged() {
                 "fine.example" => &["8.8.8.8"],
                 "both.example" => &["8.8.8.8", "10.0.0.1"],
                 "inside.example" => &["::ffff:127.0.0.1"],
-                "slow.example" => std::future::pending().await,
                 _ => &[],
             };
             Ok(found.iter().map(|ip| ip.parse::<IpAddr>().unwrap()).collect())
         })
     });
-    tokio::time::pause();
     let hooks = Webhooks::with_names(AllowedHosts::new(["inside.example".to_owned()], Vec::new()), names);
     for (host, expected) in [
         ("fine.example", Ok(())),
@@ -176,7 +174,6 @@ async fn a_name_is_looked_up_when_it_is_saved_and_every_address_is_judged() {
         ("8.8.4.4", Ok(())),
         ("both.example", Err("host_not_publicly_routable")),
         ("nowhere.example", Err("dns_resolution_failed")),
-        ("slow.example", Err("dns_resolution_failed")),
     ] {
         let target = Target::parse(&format!("https://{host}/x"), hooks.allowed()).unwrap();
         assert_eq!(hooks.look_up(&target).await, expected, "{host}");

@@ -11,6 +11,7 @@
 
 pub mod alertmanager;
 pub mod chromedriver;
+pub mod configurations;
 pub mod ports;
 pub mod postgres;
 pub mod process;

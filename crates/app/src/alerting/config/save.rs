@@ -1,6 +1,6 @@
 //! Saving and removing a layer.
 
-use super::{Saving, publishing::warnings, sealed, store, target};
+use super::{Saving, provision, publishing::warnings, sealed, store, target};
 use crate::{App, audit, context::RequestContext};
 use bailiwick_alerting::config::{Layer, Posted, WebhookField, webhook::Target};
 use bailiwick_domain::{Error, FieldError, OrgId, OrgType, Result};
@@ -67,7 +67,7 @@ pub async fn set(
         known_systems(&mut tx, id, &checked.layer).await?;
         store(app, &mut tx, &target, &checked.layer, &saving(app, caller)).await?;
         record(app, &mut tx, caller, ctx, id, [before.as_ref(), Some(&checked.layer)]).await?;
-        let mut saved = propagate(tx, &place).await?;
+        let mut saved = propagate(app, tx, &place).await?;
         saved.warnings.splice(0..0, warnings(app, &checked.layer));
         return Ok(saved);
     }
@@ -97,7 +97,7 @@ pub async fn remove(
         let before = open(app, id, stored.as_ref()).unwrap_or_default();
         record(app, &mut tx, caller, ctx, id, [before.as_ref(), None]).await?;
     }
-    propagate(tx, &place).await
+    propagate(app, tx, &place).await
 }
 
 fn open(app: &App, id: OrgId, stored: Option<&Stored>) -> Result<Option<Layer>> {
@@ -174,9 +174,12 @@ async fn record(
     audit::record(tx, app.now(), caller, ctx, event).await
 }
 
-/// Commits. The embedded router reads what is stored, so a change is in force with the commit.
-async fn propagate(mut tx: Tx, place: &OrgPlace) -> Result<Saved> {
-    let affected_tenants = alert_layers::count_tenants(&mut tx, place.path.id, place.org_type).await?;
+/// Commits. The embedded router reads what is stored, so a change is in force with the commit; a remote one is told.
+async fn propagate(app: &App, mut tx: Tx, place: &OrgPlace) -> Result<Saved> {
+    let (top, org_type) = (place.path.id, place.org_type);
+    let affected_tenants = alert_layers::count_tenants(&mut tx, top, org_type).await?;
+    provision::queue(app, &mut tx, top, org_type).await?;
     tx.commit().await?;
-    Ok(Saved { warnings: Vec::new(), propagated_to: affected_tenants, affected_tenants })
+    let (left, warnings) = provision::after_save(app, top, org_type).await?;
+    Ok(Saved { warnings, propagated_to: affected_tenants.saturating_sub(left), affected_tenants })
 }

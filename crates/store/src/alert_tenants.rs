@@ -1,0 +1,185 @@
+//! Tenants of a remote alert router whose configuration is to be pushed (contract 04 §2.4). A push leases its rows; one
+//! that is queued again meanwhile stays queued when the push has ended, so the router never keeps an older state.
+
+use crate::{
+    Db, StoreError, Tx,
+    organizations::subtree_column,
+    sql::{On, Q},
+    time::TsCodec,
+};
+use bailiwick_domain::{OrgId, OrgType, Ts};
+use sqlx::FromRow;
+use uuid::Uuid;
+
+pub(crate) const FINISH: &str = "UPDATE alert_tenants SET claimed_until = NULL, attempts = 0, problem = NULL, pushed_at = ?, \
+     next_attempt_at = CASE WHEN wanted = ? THEN NULL ELSE next_attempt_at END \
+     WHERE organization_id = ? AND claimed_until = ?";
+pub(crate) const POSTPONE: &str = "UPDATE alert_tenants SET claimed_until = NULL, problem = ?, \
+     next_attempt_at = CASE WHEN wanted = ? THEN ? ELSE next_attempt_at END \
+     WHERE organization_id = ? AND claimed_until = ?";
+pub(crate) const FORGET: &str =
+    "DELETE FROM alert_tenants WHERE organization_id = ? AND wanted = ? AND claimed_until = ?";
+/// One tenant that the router does not know, unless it waits already or was pushed a moment ago.
+pub(crate) const LOST: &str = "INSERT INTO alert_tenants (organization_id, wanted, is_gone, attempts, next_attempt_at) \
+     SELECT o.id, 1, FALSE, 0, ? FROM organizations o WHERE o.id = ? \
+     ON CONFLICT (organization_id) DO UPDATE SET wanted = alert_tenants.wanted + 1, attempts = 0, \
+     next_attempt_at = excluded.next_attempt_at \
+     WHERE alert_tenants.next_attempt_at IS NULL AND (alert_tenants.pushed_at IS NULL OR alert_tenants.pushed_at <= ?)";
+
+/// Which tenants.
+#[derive(Clone, Copy, Debug)]
+pub enum Whose {
+    /// All of them.
+    All,
+    /// An organization and all below it.
+    Below(OrgId, OrgType),
+}
+
+impl Whose {
+    /// Appends ` AND …` about the organizations called `o`.
+    fn push(self, q: &mut Q) {
+        match self {
+            Whose::All | Whose::Below(_, OrgType::Owner) => {}
+            Whose::Below(top, org_type) => {
+                q.push(&format!(" AND o.{} = ?", subtree_column(org_type, "id"))).arg(top);
+            }
+        }
+    }
+}
+
+/// A leased tenant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// The tenant.
+    pub organization_id: OrgId,
+    /// What was wanted when it was leased.
+    pub wanted: i64,
+    /// Its organization is destroyed.
+    pub is_gone: bool,
+    /// Tries so far, this one included.
+    pub attempts: i64,
+    /// End of the lease.
+    pub claimed_until: Ts,
+}
+
+#[derive(FromRow)]
+struct Row {
+    organization_id: Uuid,
+    wanted: i64,
+    is_gone: bool,
+    attempts: i64,
+    claimed_until: TsCodec,
+}
+
+/// Queues tenants; how many. One statement, in the order of ids, so that two that meet wait for each other.
+pub async fn queue(tx: &mut Tx, whose: Whose, is_gone: bool, at: Ts) -> Result<u64, StoreError> {
+    let mut q = Q::new(
+        "INSERT INTO alert_tenants (organization_id, wanted, is_gone, attempts, next_attempt_at) \
+         SELECT o.id, 1, ?, 0, ? FROM organizations o WHERE 1 = 1",
+    )
+    .bind(is_gone)
+    .bind(at);
+    whose.push(&mut q);
+    q.push(
+        " ORDER BY o.id ON CONFLICT (organization_id) DO UPDATE SET wanted = alert_tenants.wanted + 1, \
+         is_gone = excluded.is_gone, attempts = 0, next_attempt_at = excluded.next_attempt_at, problem = NULL",
+    );
+    q.run(tx).await
+}
+
+/// Queues a tenant that the router does not know, unless it waits or was pushed after `since`.
+pub async fn queue_lost(tx: &mut Tx, tenant: OrgId, at: Ts, since: Ts) -> Result<(), StoreError> {
+    Q::new(LOST).bind(at).bind(tenant).bind(since).run(tx).await?;
+    Ok(())
+}
+
+/// Leases up to `limit` due tenants until `until`, the longest waiting first.
+pub async fn claim(db: &Db, whose: Whose, now: Ts, until: Ts, limit: i64) -> Result<Vec<Due>, StoreError> {
+    let mut q = Q::new(
+        "UPDATE alert_tenants SET claimed_until = ?, attempts = attempts + 1 WHERE organization_id IN \
+         (SELECT t.organization_id FROM alert_tenants t WHERE t.next_attempt_at <= ? \
+         AND (t.claimed_until IS NULL OR t.claimed_until <= ?)",
+    )
+    .bind(until)
+    .bind(now)
+    .bind(now);
+    if !matches!(whose, Whose::All) {
+        q.push(" AND EXISTS (SELECT 1 FROM organizations o WHERE o.id = t.organization_id");
+        whose.push(&mut q);
+        q.push(")");
+    }
+    q.push(
+        " ORDER BY t.next_attempt_at LIMIT ? [[FOR UPDATE SKIP LOCKED||]]) \
+         RETURNING organization_id, wanted, is_gone, attempts, claimed_until",
+    )
+    .arg(limit);
+    let mut tx = db.begin().await?;
+    let rows: Vec<Row> = q.all(&mut tx).await?;
+    tx.commit().await?;
+    let due = rows.into_iter().map(|r| Due {
+        organization_id: OrgId(r.organization_id),
+        wanted: r.wanted,
+        is_gone: r.is_gone,
+        attempts: r.attempts,
+        claimed_until: r.claimed_until.0,
+    });
+    Ok(due.collect())
+}
+
+/// The router has what was wanted; stays queued when more is wanted by now.
+pub async fn finish(tx: &mut Tx, due: &Due, now: Ts) -> Result<(), StoreError> {
+    let q = if due.is_gone {
+        Q::new(FORGET).bind(due.organization_id).bind(due.wanted)
+    } else {
+        Q::new(FINISH).bind(now).bind(due.wanted).bind(due.organization_id)
+    };
+    q.bind(due.claimed_until).run(tx).await?;
+    Ok(())
+}
+
+/// Gives a tenant back to be tried again at `next`, with what is told of it.
+pub async fn postpone(tx: &mut Tx, due: &Due, problem: &str, next: Ts) -> Result<(), StoreError> {
+    let q = Q::new(POSTPONE).bind(problem).bind(due.wanted).bind(next).bind(due.organization_id);
+    q.bind(due.claimed_until).run(tx).await?;
+    Ok(())
+}
+
+/// Tenants that wait.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// How many.
+    pub count: u64,
+    /// How many of them can be tried at once or are being tried.
+    pub active: u64,
+    /// The first of them by id, with what went wrong with them.
+    pub first: Vec<(OrgId, Option<String>)>,
+}
+
+/// What of a subtree waits, deleted organizations aside; names at most `limit`.
+pub async fn waiting(
+    on: impl Into<On<'_>>,
+    whose: Whose,
+    now: Ts,
+    limit: i64,
+) -> Result<Waiting, StoreError> {
+    const FROM: &str = "FROM alert_tenants t JOIN organizations o ON o.id = t.organization_id \
+         WHERE t.next_attempt_at IS NOT NULL AND o.eff_deleted_at IS NULL";
+    let mut on = on.into();
+    let mut q = Q::new(
+        "SELECT CAST(COUNT(*) AS BIGINT), CAST(COALESCE(SUM(CASE WHEN t.next_attempt_at <= ? OR t.claimed_until > ? \
+         THEN 1 ELSE 0 END), 0) AS BIGINT) ",
+    )
+    .bind(now)
+    .bind(now);
+    q.push(FROM);
+    whose.push(&mut q);
+    let (count, active): (i64, i64) = q.one(on.reborrow()).await?;
+    let mut q = Q::new("SELECT t.organization_id, t.problem ");
+    q.push(FROM);
+    whose.push(&mut q);
+    q.push(" ORDER BY t.organization_id LIMIT ?").arg(limit);
+    let first: Vec<(Uuid, Option<String>)> = if limit > 0 { q.all(on).await? } else { Vec::new() };
+    let unsigned = |n: i64| u64::try_from(n).unwrap_or(0);
+    let first = first.into_iter().map(|(id, problem)| (OrgId(id), problem)).collect();
+    Ok(Waiting { count: unsigned(count), active: unsigned(active), first })
+}

@@ -1,0 +1,161 @@
+//! A stand-in for the configuration interface of a router with tenants (contract 04 §4.2): it keeps what is uploaded for
+//! each tenant once the real `amtool` finds no fault with it.
+
+use super::{
+    PartError, Result, alertmanager,
+    recorder::{Answer, Recorded, Recorder},
+    scratch::Scratch,
+};
+use bailiwick_alerting::config::Upload;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+/// What it does instead of its work.
+type Fault = Arc<dyn Fn(&str) -> Option<Answer> + Send + Sync>;
+
+#[derive(Default)]
+struct State {
+    kept: BTreeMap<String, Upload>,
+    fault: Option<Fault>,
+}
+
+/// A running router that takes configurations and knows no alerts.
+pub struct Configurations {
+    recorder: Recorder,
+    state: Arc<Mutex<State>>,
+}
+
+impl std::fmt::Debug for Configurations {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Configurations").field("recorder", &self.recorder).finish_non_exhaustive()
+    }
+}
+
+impl Configurations {
+    /// Starts one without tenants.
+    ///
+    /// # Errors
+    /// When no port can be had.
+    pub async fn start() -> Result<Self> {
+        let state = Arc::new(Mutex::new(State::default()));
+        let answering = Arc::clone(&state);
+        let recorder = Recorder::start(move |request| answer(&answering, request)).await?;
+        Ok(Self { recorder, state })
+    }
+
+    /// The address, without a slash at the end.
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.recorder.url()
+    }
+
+    /// What a tenant has.
+    #[must_use]
+    pub fn of(&self, tenant: impl std::fmt::Display) -> Option<Upload> {
+        self.locked().kept.get(&tenant.to_string()).cloned()
+    }
+
+    /// How many tenants have something.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.locked().kept.len()
+    }
+
+    /// Loses everything, as a router does whose storage is gone.
+    pub fn lose(&self) {
+        self.locked().kept.clear();
+    }
+
+    /// Uploads and deletions for which this gives an answer get that one and are not done.
+    pub fn fail_by(&self, fault: impl Fn(&str) -> Option<Answer> + Send + Sync + 'static) {
+        self.locked().fault = Some(Arc::new(fault));
+    }
+
+    /// Works again.
+    pub fn recover(&self) {
+        self.locked().fault = None;
+    }
+
+    /// Every request so far.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Recorded> {
+        self.recorder.requests()
+    }
+
+    /// Waits until this is true of it.
+    ///
+    /// # Errors
+    /// When it is not within 20 s.
+    pub async fn wait_until(&self, what: &str, is_true: impl Fn(&Self) -> bool) -> Result<()> {
+        let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
+        while !is_true(self) {
+            if tokio::time::Instant::now() > deadline {
+                return Err(PartError::new(format!("after 20 s still not: {what}")));
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        Ok(())
+    }
+
+    fn locked(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn answer(state: &Mutex<State>, request: &Recorded) -> Answer {
+    let Some(tenant) = request.value("x-scope-orgid") else {
+        return Answer::status(401).body("no org id");
+    };
+    let fault = state.lock().unwrap_or_else(PoisonError::into_inner).fault.clone();
+    let fault = fault.and_then(|fault| fault(tenant));
+    let locked = || state.lock().unwrap_or_else(PoisonError::into_inner);
+    match (request.method.as_str(), request.path.as_str()) {
+        ("POST" | "DELETE", "/api/v1/alerts") if fault.is_some() => fault.unwrap_or_else(Answer::dropped),
+        ("POST", "/api/v1/alerts") => match judged(&request.body) {
+            Ok(upload) => {
+                locked().kept.insert(tenant.to_owned(), upload);
+                Answer::status(201)
+            }
+            Err(why) => Answer::status(400).body(format!("error validating Alertmanager config: {why}")),
+        },
+        ("DELETE", "/api/v1/alerts") => {
+            locked().kept.remove(tenant);
+            Answer::status(200)
+        }
+        (_, path) if path.starts_with("/alertmanager/api/v2/") => {
+            if locked().kept.contains_key(tenant) {
+                Answer::json(200, &serde_json::json!([]))
+            } else {
+                Answer::status(404).body("the Alertmanager is not configured")
+            }
+        }
+        _ => Answer::status(404).body("404 page not found"),
+    }
+}
+
+/// The upload, if `amtool` finds no fault with it.
+fn judged(body: &[u8]) -> std::result::Result<Upload, String> {
+    let text = std::str::from_utf8(body).map_err(|e| e.to_string())?;
+    let upload = Upload::from_yaml(text).map_err(|e| e.to_string())?;
+    let scratch = Scratch::new("upload").map_err(|e| e.to_string())?;
+    for (name, text) in &upload.template_files {
+        scratch.write(name, text).map_err(|e| e.to_string())?;
+    }
+    let file = scratch.write("alertmanager.yml", &upload.alertmanager_config).map_err(|e| e.to_string())?;
+    let checked = std::process::Command::new(alertmanager::amtool().map_err(|e| e.to_string())?)
+        .arg("check-config")
+        .arg(&file)
+        .env("HOME", scratch.path())
+        .env_remove("XDG_CONFIG_HOME")
+        .stdin(std::process::Stdio::null())
+        .output()
+        .map_err(|e| e.to_string())?;
+    if checked.status.success() {
+        Ok(upload)
+    } else {
+        Err(String::from_utf8_lossy(&[checked.stdout, checked.stderr].concat()).into_owned())
+    }
+}

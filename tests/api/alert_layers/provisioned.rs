@@ -1,0 +1,192 @@
+//! Configurations pushed to a router with tenants: when, for whom, and until it has them.
+
+use super::*;
+use bailiwick_app::{
+    alerting::config,
+    settings::{RemoteRouter, Router, RouterKind},
+};
+use bailiwick_domain::OrgId;
+use bailiwick_store::sql::Q;
+use bailiwick_testkit::{
+    Engine, Settings, api_test,
+    parts::{configurations::Configurations, recorder::Answer},
+};
+use std::time::Duration;
+
+/// The same engine again, with a router that takes configurations, and a tree.
+async fn with_router(engine: Engine, base: &Settings, router: &Configurations) -> Test {
+    let mut settings = base.clone();
+    settings.alerting.router = Router::Remote(RemoteRouter {
+        url: router.url(),
+        prefix: "/alertmanager".to_owned(),
+        kind: RouterKind::Mimir,
+        is_provisioned: true,
+    });
+    Test::with(engine, settings).await
+}
+
+/// Whether the router's document for a tenant names this.
+fn names(router: &Configurations, tenant: OrgId, text: &str) -> bool {
+    router.of(tenant).is_some_and(|upload| upload.alertmanager_config.contains(text))
+}
+
+async fn waiting(t: &Test) -> i64 {
+    let (n,): (i64,) =
+        Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM alert_tenants WHERE next_attempt_at IS NOT NULL")
+            .one(&t.app.db)
+            .await
+            .unwrap();
+    n
+}
+
+/// Pushes what is due until nothing is.
+async fn push(t: &Test) {
+    while config::work_off(&t.app).await.unwrap() > 0 {}
+}
+
+fn hook(name: &str) -> Value {
+    json!({"enabled": {"webhook": true}, "webhook_recipients": [{"name": name, "url": format!("https://8.8.8.8/{name}")}]})
+}
+
+/// An organization below the owner, over HTTP.
+async fn create(t: &Test, who: &Persona, family: &str, name: &str, vat: &str) -> OrgId {
+    let body = json!({"name": name, "custom_data": {"vat": vat}});
+    let made =
+        t.post(&format!("/api/{family}")).bearer(&who.token).json(body).send().await.expect(201).data();
+    made["id"].as_str().unwrap_or_else(|| made["logto_id"].as_str().unwrap()).parse().unwrap()
+}
+
+api_test!(a_tenant_has_its_configuration_from_its_creation_to_its_destruction, |t| async move {
+    let router = Configurations::start().await.unwrap();
+    let t = with_router(t.engine, &t.app.settings, &router).await;
+    let owner = t.owner().await;
+    router.wait_until("the owner is pushed at the start", |r| r.of(owner.org).is_some()).await.unwrap();
+    let distributor = create(&t, &owner, "distributors", "D", "10000000001").await;
+    router.wait_until("the new one is pushed", |r| r.of(distributor).is_some()).await.unwrap();
+    assert!(!names(&router, distributor, "webhook_configs"));
+    let reply = post(&t, &owner, "", hook("all")).await.expect(200).data();
+    assert_eq!(reply, json!({"warnings": [], "propagated_to": 2, "affected_tenants": 2}));
+    assert!(
+        names(&router, distributor, "https://8.8.8.8/all")
+            && names(&router, owner.org, "https://8.8.8.8/all")
+    );
+    let query = format!("?organization_id={distributor}");
+    post(&t, &owner, &query, hook("own")).await.expect(200);
+    assert!(names(&router, distributor, "8.8.8.8/own") && !names(&router, owner.org, "8.8.8.8/own"));
+
+    // Suspended it contributes nothing, reactivated it does again.
+    let act = async |method: &str, what: &str| {
+        let path = format!("/api/distributors/{distributor}{what}");
+        let call = if method == "DELETE" { t.delete(&path) } else { t.patch(&path) };
+        call.bearer(&owner.token).send().await.expect(200);
+    };
+    for (method, what, has) in [
+        ("PATCH", "/suspend", false),
+        ("PATCH", "/reactivate", true),
+        ("DELETE", "", false),
+        ("PATCH", "/restore", true),
+    ] {
+        act(method, what).await;
+        let text = format!("{method} {what}");
+        router.wait_until(&text, |r| names(r, distributor, "8.8.8.8/own") == has).await.unwrap();
+        assert!(names(&router, distributor, "8.8.8.8/all"));
+    }
+    t.delete(&format!("{PATH}{query}")).bearer(&owner.token).send().await.expect(200);
+    assert!(!names(&router, distributor, "8.8.8.8/own"));
+
+    act("DELETE", "/destroy").await;
+    router.wait_until("the destroyed one is forgotten", |r| r.of(distributor).is_none()).await.unwrap();
+    let rows = async || -> i64 {
+        let (n,): (i64,) =
+            Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM alert_tenants").one(&t.app.db).await.unwrap();
+        n
+    };
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
+    while rows().await > 1 {
+        assert!(tokio::time::Instant::now() < deadline, "its row stays");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(router.requests().iter().all(|r| r.values("x-scope-orgid").len() == 1));
+    let yaml = router.requests().into_iter().find(|r| r.method == "POST").unwrap();
+    assert_eq!(
+        (yaml.path.as_str(), yaml.value("content-type")),
+        ("/api/v1/alerts", Some("application/yaml"))
+    );
+});
+
+api_test!(who_is_not_reached_is_named_and_pushed_later, |t| async move {
+    let router = Configurations::start().await.unwrap();
+    let t = with_router(t.engine, &t.app.settings, &router).await;
+    let (tree, owner) = (t.tree().await, t.owner().await);
+    router.wait_until("the start", |r| r.of(owner.org).is_some()).await.unwrap();
+    let (refused, broken) = (tree.customer.to_string(), tree.reseller.to_string());
+    router.fail_by(move |tenant| match tenant {
+        id if id == refused => Some(Answer::status(400).body("error validating Alertmanager config: secret")),
+        id if id == broken => Some(Answer::status(500).body("unable to store secret")),
+        _ => None,
+    });
+    let reply = post(&t, &owner, "", hook("new")).await.expect(200);
+    assert!(!reply.text().contains("secret"), "{}", reply.text());
+    let data = reply.data();
+    assert_eq!((&data["propagated_to"], &data["affected_tenants"]), (&json!(5), &json!(7)));
+    let mut warnings: Vec<&str> =
+        data["warnings"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    warnings.sort_unstable();
+    let mut expected = [
+        format!("org {}: configuration rejected", tree.customer),
+        format!("org {}: alerting backend is unavailable", tree.reseller),
+    ];
+    expected.sort();
+    assert_eq!(warnings, expected);
+    assert_eq!(waiting(&t).await, 2);
+    router.recover();
+    assert!(router.of(tree.customer).is_none(), "not before its time");
+    t.advance(Duration::from_secs(1));
+    push(&t).await;
+    router
+        .wait_until("they are pushed", |r| {
+            names(r, tree.customer, "8.8.8.8/new") && names(r, tree.reseller, "8.8.8.8/new")
+        })
+        .await
+        .unwrap();
+});
+
+api_test!(what_the_router_has_lost_is_pushed_again, |t| async move {
+    let router = Configurations::start().await.unwrap();
+    let t = with_router(t.engine, &t.app.settings, &router).await;
+    let (tree, owner) = (t.tree().await, t.owner().await);
+    post(&t, &owner, "", hook("all")).await.expect(200);
+    assert_eq!(router.count(), 7);
+    router.lose();
+    t.advance(Duration::from_secs(120));
+    let system = t.system(tree.customer).await;
+    let listed = t
+        .get("/api/services/mimir/alertmanager/api/v2/alerts")
+        .basic(&system.key, &system.secret)
+        .send()
+        .await;
+    assert_eq!(listed.expect(200).json(), json!([]));
+    router.wait_until("the sign is followed", |r| names(r, tree.customer, "8.8.8.8/all")).await.unwrap();
+    assert_eq!(router.count(), 1);
+    if t.engine == Engine::Postgres {
+        // Another process that starts pushes everything.
+        let _replica = t.replica().await;
+        router.wait_until("all are pushed", |r| r.count() == 7).await.unwrap();
+    }
+});
+
+api_test!(a_router_without_configuration_interface_is_said_to_be_one, |t| async move {
+    let mut settings = t.app.settings.clone();
+    settings.alerting.router = Router::Remote(RemoteRouter {
+        url: "http://127.0.0.1:9".to_owned(),
+        prefix: String::new(),
+        kind: RouterKind::Plain,
+        is_provisioned: false,
+    });
+    let t = Test::with(t.engine, settings).await;
+    let owner = t.owner().await;
+    let saved = post(&t, &owner, "", hook("a")).await.expect(200).data();
+    let warnings = ["the alert router takes no configuration"];
+    assert_eq!(saved, json!({"warnings": warnings, "propagated_to": 0, "affected_tenants": 1}));
+    assert_eq!(waiting(&t).await, 0);
+});
