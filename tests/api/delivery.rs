@@ -4,6 +4,7 @@
 mod conformance;
 mod faults;
 mod groups;
+mod many;
 mod shared;
 
 use crate::{mail, proxy::Client, proxy::generous};

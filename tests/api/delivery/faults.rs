@@ -103,3 +103,24 @@ on_both!(rule_04_20_a_private_address_is_not_contacted, |engine| async {
     assert_eq!((told.heard().len(), told.mails().len()), (0, 1));
     assert_eq!(told.failures().await, ["webhook hook: the address is not allowed"]);
 });
+
+on_both!(a_configuration_that_cannot_be_read_keeps_nobody_else_waiting, |engine| async {
+    let told = Told::start(engine).await;
+    let tree = told.t.tree().await;
+    let system = told.t.system(tree.customer).await;
+    told.t.alert_layer(tree.customer, told.layer()).await;
+    let mut tx = told.t.app.db.begin().await.unwrap();
+    let q = Q::new("UPDATE alert_layers SET layer = ? WHERE organization_id = ?");
+    q.bind(json!({"enabled": 5})).bind(tree.customer).run(&mut tx).await.unwrap();
+    Q::new("UPDATE alert_config_epoch SET n = n + 1").run(&mut tx).await.unwrap();
+    tx.commit().await.unwrap();
+    let alert = json!([{"labels": {"alertname": "A", "mount": "other"}}]).to_string();
+    Client { test: &told.t, system }.push(&alert).await.expect(200);
+    told.push(&["a"], None).await;
+    told.after(30 * SECOND).await;
+    assert_eq!(told.heard(), ["first notification firing: a firing"]);
+    // Saved again: what waited is told.
+    told.t.alert_layer(tree.customer, told.layer()).await;
+    told.after(SECOND).await;
+    assert_eq!(told.heard(), ["first notification firing: other firing"]);
+});

@@ -103,7 +103,8 @@ fn sorted(tenants: &[OrgId]) -> Vec<OrgId> {
     tenants.iter().copied().collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Renews the lease of these tenants; those that still are this process's. Others that would hold them wait.
+/// Renews the lease of these tenants; those that still are this process's. Others that would hold them wait, and so does
+/// whoever would destroy one of them. To be called once and before anything is written.
 pub async fn hold(tx: &mut Tx, me: Uuid, until: Ts, tenants: &[OrgId]) -> Result<HashSet<OrgId>, StoreError> {
     let mut held = HashSet::new();
     for chunk in sorted(tenants).chunks(ROWS) {

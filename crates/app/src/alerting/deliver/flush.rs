@@ -80,13 +80,22 @@ async fn tell(
         external_url: ways.external_url(),
     };
     let (place, at_once) = ways.place(to);
+    // The same for every try, so that whoever gets it twice can tell.
+    let id = app.fresh::<uuid::Uuid>().to_string();
     let mut tries = 0;
     loop {
         let turn = async {
-            // The place first: a turn of the tenant is not to be spent on waiting.
-            let permit = delivery.places.turn(&place, at_once).await;
-            delivery.paces.turn(flush.key.0).await;
-            permit
+            loop {
+                // A turn of the tenant is not spent on waiting for the place, nor the place's on waiting for the tenant's.
+                let permit = delivery.places.turn(&place, at_once).await;
+                match delivery.paces.take(flush.key.0, Instant::now()) {
+                    Ok(()) => return permit,
+                    Err(at) => {
+                        drop(permit);
+                        sleep_until(at).await;
+                    }
+                }
+            }
         };
         let permit = tokio::select! {
             biased;
@@ -97,7 +106,7 @@ async fn tell(
                 return fail(app, flush.key.0, to, Failure::passing("no turn in time", "too many before")).await;
             }
         };
-        let sent = ways.send(app, to, &flush.key.1, &message).await;
+        let sent = ways.send(app.now(), to, (&id, &flush.key.1), &message).await;
         drop(permit);
         let failure = match sent {
             Ok(()) => return succeed(app, flush, to).await,

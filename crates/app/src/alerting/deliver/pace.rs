@@ -23,15 +23,8 @@ const MANY: usize = 1024;
 pub(super) struct Paces(Mutex<HashMap<OrgId, VecDeque<Instant>>>);
 
 impl Paces {
-    /// Waits until the tenant may send one more.
-    pub(super) async fn turn(&self, tenant: OrgId) {
-        while let Err(at) = self.take(tenant, Instant::now()) {
-            tokio::time::sleep_until(at).await;
-        }
-    }
-
     /// Takes a turn, or says when to ask again.
-    fn take(&self, tenant: OrgId, now: Instant) -> Result<(), Instant> {
+    pub(super) fn take(&self, tenant: OrgId, now: Instant) -> Result<(), Instant> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() > MANY {
             all.retain(|_, times| times.back().is_some_and(|at| *at + WINDOW > now));

@@ -54,7 +54,8 @@ impl Routing {
 #[derive(Debug, Default)]
 pub(super) struct Plans {
     version: i64,
-    kept: HashMap<OrgId, Arc<Routing>>,
+    /// None: the configuration cannot be read.
+    kept: HashMap<OrgId, Option<Arc<Routing>>>,
 }
 
 impl Plans {
@@ -69,12 +70,52 @@ impl Plans {
             self.kept.clear();
             self.version = version;
         }
+        // Once for each version, also what cannot be read.
         let missing: Vec<OrgId> = tenants.iter().copied().filter(|t| !self.kept.contains_key(t)).collect();
-        if !missing.is_empty() {
-            for (tenant, plan) in config::plans(app, &missing).await? {
-                self.kept.insert(tenant, Arc::new(Routing::new(plan)?));
-            }
+        if missing.is_empty() {
+            return Ok(self.of(tenants));
         }
-        Ok(tenants.iter().filter_map(|t| Some((*t, self.kept.get(t)?.clone()))).collect())
+        match config::plans(app, &missing).await {
+            Ok(plans) => self.keep(plans),
+            // One that cannot be read must not keep the others waiting.
+            Err(e) if missing.len() > 1 && !matches!(e, Error::Unavailable { .. }) => {
+                for tenant in &missing {
+                    self.keep_one(app, *tenant).await?;
+                }
+            }
+            Err(e) => self.keep_none(&missing, e)?,
+        }
+        Ok(self.of(tenants))
+    }
+
+    fn of(&self, tenants: &[OrgId]) -> HashMap<OrgId, Arc<Routing>> {
+        tenants.iter().filter_map(|t| Some((*t, self.kept.get(t)?.clone()?))).collect()
+    }
+
+    async fn keep_one(&mut self, app: &App, tenant: OrgId) -> Result<()> {
+        match config::plans(app, &[tenant]).await {
+            Ok(plans) => self.keep(plans),
+            Err(e) => self.keep_none(&[tenant], e)?,
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, plans: HashMap<OrgId, Plan>) {
+        for (tenant, plan) in plans {
+            let routing = Routing::new(plan).map(Arc::new);
+            let routing = routing.inspect_err(|e| tracing::error!(%tenant, error = %e, "alerts go nowhere"));
+            self.kept.insert(tenant, routing.ok());
+        }
+    }
+
+    fn keep_none(&mut self, tenants: &[OrgId], error: Error) -> Result<()> {
+        if matches!(error, Error::Unavailable { .. }) {
+            return Err(error);
+        }
+        for tenant in tenants {
+            tracing::error!(%tenant, %error, "who is told of alerts cannot be read: nobody is until it is saved again");
+            self.kept.insert(*tenant, None);
+        }
+        Ok(())
     }
 }

@@ -92,7 +92,8 @@ async fn write(app: &App, notes: Vec<Note>) -> Result<Vec<()>, StoreError> {
     }
     let _writing = of(app).writing.lock().await;
     let mut tx = app.db.begin().await?;
-    let tenants: Vec<OrgId> = finished.iter().map(|g| g.key.0).collect();
+    let of_told = told.values().map(|notice: &log::Notice| notice.group.0);
+    let tenants: Vec<OrgId> = finished.iter().map(|g| g.key.0).chain(of_told).collect();
     let held = delivery::hold(&mut tx, app.instance(), app.now().plus(LEASE), &tenants).await?;
     // Whoever has taken a tenant over looks after its groups now; what was said was said.
     finished.retain(|g| held.contains(&g.key.0));

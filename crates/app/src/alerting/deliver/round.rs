@@ -35,6 +35,8 @@ const FRESH: i64 = 500;
 const GROUPS: i64 = 500;
 /// Alerts of them, unless a single group has more.
 const ALERTS: u64 = 4096;
+/// Transactions of one kind in one round, so that leases are renewed in time.
+const PAGES: usize = 8;
 /// Flushes under way at once: those that wait for a recipient that is slow are among them.
 const FLUSHES: usize = 40_000;
 /// Between two renewals of the leases.
@@ -186,7 +188,7 @@ async fn replan(app: &App, version: i64, tenants: &[Tenant], routings: &Routings
 /// Puts new alerts into groups, making those that are not there yet.
 async fn group(app: &App, tenants: &[OrgId], routings: &Routings) -> Result<u64> {
     let mut done = 0;
-    loop {
+    for _ in 0..PAGES {
         let fresh = delivery::fresh(&app.db, tenants, FRESH).await?;
         if fresh.is_empty() {
             return Ok(done);
@@ -209,6 +211,7 @@ async fn group(app: &App, tenants: &[OrgId], routings: &Routings) -> Result<u64>
         tx.commit().await?;
         done += alerts.len() as u64;
     }
+    Ok(done)
 }
 
 /// Where new alerts go, and the groups they make with the time of their first flush.
@@ -255,7 +258,7 @@ fn read<T: serde::de::DeserializeOwned>(payload: &str) -> Option<T> {
 /// Begins the flushes that are due.
 async fn begin(app: &App, state: &mut Round, version: i64) -> Result<u64> {
     let mut done = 0;
-    loop {
+    for _ in 0..PAGES {
         if of(app).under_way.count() >= FLUSHES {
             tracing::warn!("too many notifications are under way; others wait");
             return Ok(done);
@@ -287,6 +290,7 @@ async fn begin(app: &App, state: &mut Round, version: i64) -> Result<u64> {
         }
         done += begun as u64;
     }
+    Ok(done)
 }
 
 /// As many as one transaction takes.

@@ -8,6 +8,7 @@ use bailiwick_alerting::{
     },
     notify::Message,
 };
+use bailiwick_domain::Ts;
 use bailiwick_outbound::{
     delivery::Failure,
     mail::{Mailer, Notice},
@@ -94,12 +95,12 @@ impl Ways {
         }
     }
 
-    /// One try. `id` is the group's, its messages are one thread.
+    /// One try. `ids` are the message's and the group's: its messages are one thread.
     pub(super) async fn send(
         &self,
-        app: &App,
+        now: Ts,
         to: &To,
-        id: &str,
+        ids: (&str, &str),
         message: &Message<'_>,
     ) -> Result<(), Failure> {
         match to {
@@ -112,23 +113,10 @@ impl Ways {
                 None => Err(Failure::lasting("telegram delivery is not available", "switched off")),
             },
             To::Email(r) => match &self.mailer {
-                Some(Ok(mailer)) => mailer.notify(&self.notice(app, r, id, message)).await,
+                Some(Ok(mailer)) => mailer.notify(&notice(&self.around, r, now, ids, message)).await,
                 Some(Err(e)) => Err(Failure::lasting("email delivery is not configured", e)),
                 None => Err(Failure::lasting("email delivery is not configured", "no server")),
             },
-        }
-    }
-
-    fn notice(&self, app: &App, to: &EmailRecipient, id: &str, message: &Message<'_>) -> Notice {
-        let html = (to.format == Format::Html).then(|| message.html(to.language, &self.around));
-        Notice {
-            id: app.fresh::<uuid::Uuid>().to_string(),
-            thread: id.chars().take(16).collect(),
-            to: to.address.clone(),
-            subject: message.subject(),
-            text: message.text(to.language, &self.around),
-            html,
-            date_micros: app.now().0,
         }
     }
 
@@ -137,5 +125,23 @@ impl Ways {
         if let Some(Ok(mailer)) = &self.mailer {
             mailer.close().await;
         }
+    }
+}
+
+fn notice(
+    around: &Surroundings,
+    to: &EmailRecipient,
+    now: Ts,
+    (id, group): (&str, &str),
+    message: &Message<'_>,
+) -> Notice {
+    Notice {
+        id: id.to_owned(),
+        thread: group.chars().take(16).collect(),
+        to: to.address.clone(),
+        subject: message.subject(),
+        text: message.text(to.language, around),
+        html: (to.format == Format::Html).then(|| message.html(to.language, around)),
+        date_micros: now.0,
     }
 }
