@@ -13,23 +13,27 @@ use hyper_util::rt::TokioIo;
 use rustls::{ClientConfig, pki_types::ServerName};
 use std::{
     io,
-    net::{IpAddr, SocketAddr},
+    net::{IpAddr, SocketAddr, ToSocketAddrs as _},
     sync::Arc,
     time::Duration,
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
+    sync::Semaphore,
     time::timeout,
 };
 use tokio_rustls::TlsConnector;
 
 /// Time for a whole try.
 pub(crate) const TRY: Duration = Duration::from_secs(10);
-/// Time for the connection to one of several addresses, so that the others get their turn.
-const ONE_OF_SEVERAL: Duration = Duration::from_secs(3);
 /// Time for the name service when a configuration is saved.
 const LOOK_UP: Duration = Duration::from_secs(3);
+/// Names looked up at once: each takes a thread until the name service answers or gives up, and names that are never
+/// answered are easily had.
+const LOOK_UPS: usize = 4;
+/// Time for the body of an answer, which does not matter.
+const BODY: Duration = Duration::from_secs(1);
 /// What is read of an answer.
 const ANSWER_BYTES: usize = 64 * 1024;
 
@@ -46,10 +50,18 @@ pub(crate) struct Poster {
 impl Poster {
     /// With the system's names and root certificates.
     pub(crate) fn new() -> Poster {
-        Poster::with_names(Arc::new(|host| {
+        let turns = Arc::new(Semaphore::new(LOOK_UPS));
+        Poster::with_names(Arc::new(move |host| {
+            let turns = turns.clone();
             Box::pin(async move {
-                let found = tokio::net::lookup_host((host.as_str(), 0)).await?;
-                Ok(found.map(|address| address.ip()).collect())
+                let turn = turns.acquire_owned().await.map_err(io::Error::other)?;
+                let found = tokio::task::spawn_blocking(move || {
+                    let found = (host.as_str(), 0).to_socket_addrs();
+                    // Not before the thread is free again, however long ago whoever asked has given up.
+                    drop(turn);
+                    found
+                });
+                Ok(found.await??.map(|address| address.ip()).collect())
             })
         }))
     }
@@ -161,7 +173,8 @@ fn request(target: &Target, body: String) -> Result<Request<Full<Bytes>>, http::
 }
 
 async fn connect(addresses: &[IpAddr], port: u16) -> Result<TcpStream, Failure> {
-    let each = if addresses.len() > 1 { ONE_OF_SEVERAL } else { TRY };
+    // So that all others get their turn.
+    let each = TRY / u32::try_from(addresses.len()).unwrap_or(u32::MAX).max(1);
     let mut last = Failure::passing("no connection", "timed out");
     for address in addresses {
         match timeout(each, TcpStream::connect(SocketAddr::new(*address, port))).await {
@@ -186,7 +199,7 @@ where
     let answer = async {
         let (head, body) = sender.send_request(request).await?.into_parts();
         // To its end where that is near, so that the other side is not cut off; what it is does not matter.
-        let _ = Limited::new(body, ANSWER_BYTES).collect().await;
+        let _ = timeout(BODY, Limited::new(body, ANSWER_BYTES).collect()).await;
         Ok::<_, hyper::Error>(head.status)
     };
     let mut answer = std::pin::pin!(answer);

@@ -276,8 +276,22 @@ fn email_address(address: &str) -> Rule<()> {
         return Err("max");
     }
     // A remote router would take double braces for one of its templates.
-    let is_one = is_addr_spec(address) && !address.contains("{{") && !address.contains(char::is_control);
+    let is_one = is_addr_spec(address)
+        && is_deliverable(address)
+        && !address.contains("{{")
+        && !address.contains(char::is_control);
     if is_one { Ok(()) } else { Err("invalid_format") }
+}
+
+/// What a mail server takes beside the syntax (RFC 5321 §4.5.3.1, RFC 1123 §2.1): the lengths, and a domain of host labels.
+fn is_deliverable(address: &str) -> bool {
+    let Some((local, domain)) = address.rsplit_once('@') else { return false };
+    let is_label = |label: &str| {
+        let ends = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        (1..=63).contains(&label.len()) && ends(label.chars().next()) && ends(label.chars().next_back())
+    };
+    let is_host = || domain.split('.').all(is_label);
+    local.len() <= 64 && domain.len() <= 254 && (domain.starts_with('[') || is_host())
 }
 
 fn bot_token(token: &str) -> Rule<()> {

@@ -28,11 +28,13 @@ impl Layer {
         shown
     }
 
-    /// The layer with every recipient hidden whole: how many there are, and of which alerts they are told.
+    /// The layer with every recipient hidden whole: how many there are, and of which alerts they are told. Nothing is
+    /// said of its systems, which are those of the organization above.
     #[must_use]
     pub fn hidden(&self) -> Layer {
         let hidden = || REDACTED.to_owned();
         let mut shown = self.clone();
+        shown.systems.clear();
         for channels in shown.all_channels_mut() {
             for recipient in &mut channels.email_recipients {
                 recipient.address = hidden();

@@ -32,8 +32,9 @@ pub(super) fn seal(keys: &Keys, entropy: &dyn Entropy, organization: OrgId, laye
 /// The stored value is no layer.
 pub(super) fn open(keys: &Keys, organization: OrgId, stored: Value) -> Result<Layer> {
     let purpose = purpose(organization);
-    let mut layer: Layer = serde_json::from_value(stored)
+    let sealed: Layer = serde_json::from_value(stored)
         .map_err(|e| Error::internal(format!("the alert layer of organization {organization}: {e}")))?;
+    let mut layer = sealed.clone();
     let opened = |secret: &mut String| {
         let plain = STANDARD.decode(&*secret).ok().and_then(|sealed| keys.open(&purpose, &sealed).ok());
         let plain = plain.and_then(|plain| String::from_utf8(plain).ok());
@@ -45,6 +46,16 @@ pub(super) fn open(keys: &Keys, organization: OrgId, stored: Value) -> Result<La
         channels.webhook_recipients.retain_mut(|r: &mut WebhookRecipient| opened(&mut r.url));
         channels.telegram_recipients.retain_mut(|r: &mut TelegramRecipient| opened(&mut r.bot_token));
         lost += before - channels.webhook_recipients.len() - channels.telegram_recipients.len();
+    }
+    // An override without anybody left would mean the organization's own recipients, who were not to be told.
+    for (now, stored) in layer.systems.iter_mut().zip(&sealed.systems) {
+        let (now, stored) = (&mut now.channels, &stored.channels);
+        if now.webhook_recipients.is_empty() && !stored.webhook_recipients.is_empty() {
+            now.enabled.webhook = Some(false);
+        }
+        if now.telegram_recipients.is_empty() && !stored.telegram_recipients.is_empty() {
+            now.enabled.telegram = Some(false);
+        }
     }
     if lost > 0 {
         tracing::error!(%organization, lost, "secrets of alert recipients cannot be opened; these are not told");
@@ -89,6 +100,7 @@ mod tests {
             assert_eq!(read.channels.email_recipients, layer().channels.email_recipients);
             assert_eq!((read.channels.webhook_recipients.len(), read.systems.len()), (0, 1));
             assert!(read.systems[0].channels.telegram_recipients.is_empty());
+            assert_eq!(read.systems[0].channels.enabled.telegram, Some(false));
         }
         let rotated = Keys::derive(&[2; 32], Some(&[1; 32])).unwrap();
         assert_eq!(open(&rotated, own, stored).unwrap(), layer());
