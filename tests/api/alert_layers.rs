@@ -1,5 +1,6 @@
 //! Layers of alert configuration: what is stored, what is in force for whom, and when that changes.
 
+mod explained;
 mod merged;
 mod provisioned;
 mod refused;

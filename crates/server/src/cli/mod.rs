@@ -1,5 +1,6 @@
 //! The command line. One file per command; the commands that need the running parts are called from [`wire`].
 
+pub mod alerts;
 pub mod audit;
 pub mod completions;
 pub mod config;
@@ -84,6 +85,9 @@ pub enum Command {
     /// Take over credentials that systems have from an earlier installation
     #[command(subcommand)]
     System(SystemCommand),
+    /// Look into who is told of alerts
+    #[command(subcommand)]
+    Alerts(AlertsCommand),
     /// Look after inventory documents that could not be used
     #[command(subcommand)]
     Inventory(InventoryCommand),
@@ -195,6 +199,24 @@ pub struct ForgetLegacyArgs {
     /// Those of all systems
     #[arg(long)]
     pub all: bool,
+}
+
+/// `bailiwick alerts …`
+#[derive(Debug, Subcommand)]
+pub enum AlertsCommand {
+    /// Tell who would be told of an alert, and why; secrets are left out
+    Routes(AlertRoutesArgs),
+}
+
+/// `bailiwick alerts routes`
+#[derive(Debug, Args)]
+pub struct AlertRoutesArgs {
+    /// The organization whose alert it is
+    #[arg(long, value_name = "ID")]
+    pub organization: OrgId,
+    /// The alert's labels: severity=critical,system_key=SYS-1
+    #[arg(long, value_name = "NAME=VALUE,…", value_delimiter = ',', value_parser = name_and_value)]
+    pub labels: Vec<(String, String)>,
 }
 
 /// `bailiwick inventory …`

@@ -1,7 +1,8 @@
 //! Commands that need the running parts: database, use cases, HTTP.
 
 use super::{
-    Command, UserCommand, audit, demo, fail, inventory, openapi, owner, retention, serve, system, token,
+    Command, UserCommand, alerts, audit, demo, fail, inventory, openapi, owner, retention, serve, system,
+    token,
 };
 use crate::{
     config::{self, Config, DatabaseUrl},
@@ -27,6 +28,9 @@ pub fn run(command: Command, config: Config) -> ExitCode {
             with_app_alone(&config, move |app| async move { system::run(&app, command).await })
         }
         Command::Audit(args) => with_app(&config, move |app| async move { audit::run(&app, args).await }),
+        Command::Alerts(command) => {
+            with_app(&config, move |app| async move { alerts::run(&app, command).await })
+        }
         Command::Inventory(command) => {
             with_app(&config, move |app| async move { inventory::run(&app, command).await })
         }

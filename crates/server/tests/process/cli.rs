@@ -114,3 +114,16 @@ async fn older_credentials_are_taken_over_while_nobody_serves_and_forgotten_agai
     assert!(String::from_utf8_lossy(&output.stderr).contains("another process"), "{output:?}");
     assert!(serving.stop(), "{}", serving.log());
 }
+
+#[test]
+fn the_routes_of_an_alert_are_told() {
+    let dir = directory();
+    let unknown = "01950000-0000-7000-8000-000000000000";
+    let routes =
+        ["alerts", "routes", "--organization", unknown, "--labels", "severity=critical,system_key=SYS-1"];
+    let output = run(dir.path(), &routes);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("organization not found"), "{output:?}");
+    let output = run(dir.path(), &["alerts", "routes", "--organization", unknown, "--labels", "severity"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+}

@@ -4,12 +4,14 @@
 //! Whoever keeps what he made of a configuration ([`plan`]) keeps [`version`] with it, asked *before*: while that has
 //! not moved, nothing else has.
 
+mod explain;
 pub(crate) mod provision;
 mod publishing;
 mod save;
 mod sealed;
 mod show;
 
+pub use explain::{Channel, Explanation, explain};
 pub use provision::work_off;
 pub use save::{Saved, remove, set};
 pub use show::{EffectiveView, LinkView, Shown, get, view, yaml};
