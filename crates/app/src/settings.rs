@@ -1,6 +1,7 @@
 //! What the use cases need to know of the configuration: plain, checked values. The `server` crate makes them.
 
 mod alert_limits;
+mod alert_router;
 
 use bailiwick_inventory::Rules;
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
@@ -28,6 +29,7 @@ impl<T> fmt::Debug for Secret<T> {
 }
 
 pub use alert_limits::AlertLimits;
+pub use alert_router::{RemoteRouter, Router, RouterKind};
 pub use bailiwick_alerting::{
     Limits as ContentLimits,
     config::{AllowedHosts, Timing, Zone},
@@ -353,39 +355,6 @@ impl CatalogueEntry {
     pub fn built_in() -> Vec<CatalogueEntry> {
         CATALOGUE.split_whitespace().filter_map(CatalogueEntry::parse).collect()
     }
-}
-
-/// The alert router.
-#[derive(Clone, Debug)]
-pub enum Router {
-    /// In process, state in the database.
-    Embedded,
-    /// Elsewhere.
-    Remote(RemoteRouter),
-}
-
-/// A router elsewhere (contract 04 §4).
-#[derive(Clone, Debug)]
-pub struct RemoteRouter {
-    /// Base address without trailing slash.
-    pub url: String,
-    /// Path before `/api/v2`, with leading slash or empty.
-    pub prefix: String,
-    /// What it is.
-    pub kind: RouterKind,
-    /// Whether tenants get their configuration from here; routers of kind `plain` have no tenants.
-    pub is_provisioned: bool,
-}
-
-/// Kinds of remote router.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RouterKind {
-    /// Grafana Mimir.
-    Mimir,
-    /// Cortex.
-    Cortex,
-    /// A single-tenant Prometheus Alertmanager; for tests and single organizations.
-    Plain,
 }
 
 /// Limits against guessing (contract 01 §1.8, 03 §4.2).

@@ -1,0 +1,34 @@
+//! Where alerts live.
+
+/// The alert router.
+#[derive(Clone, Debug)]
+pub enum Router {
+    /// In process, state in the database.
+    Embedded,
+    /// Elsewhere.
+    Remote(RemoteRouter),
+}
+
+/// A router elsewhere (contract 04 §4).
+#[derive(Clone, Debug)]
+pub struct RemoteRouter {
+    /// Base address without trailing slash.
+    pub url: String,
+    /// Path before `/api/v2`, with leading slash or empty.
+    pub prefix: String,
+    /// What it is.
+    pub kind: RouterKind,
+    /// Whether tenants get their configuration from here; routers of kind `plain` have no tenants.
+    pub is_provisioned: bool,
+}
+
+/// Kinds of remote router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RouterKind {
+    /// Grafana Mimir.
+    Mimir,
+    /// Cortex.
+    Cortex,
+    /// A single-tenant Prometheus Alertmanager; for tests and single organizations.
+    Plain,
+}
