@@ -44,6 +44,11 @@ on_both!(what_is_final_waits_for_the_next_flush_and_is_shown, |engine| async {
     told.after(30 * SECOND).await;
     assert_eq!((told.heard().len(), told.mails().len()), (1, 1));
     assert_eq!(told.failures().await, ["webhook hook: answered with status 400"]);
+    let path = format!("/api/alerts/config?organization_id={}", told.system_organization().await);
+    let owner = told.t.owner().await;
+    let shown = told.t.get(&path).bearer(&owner.token).send().await.expect(200).data();
+    let warning = "webhook hook: delivery failed at 2026-03-04T10:00:30Z: answered with status 400";
+    assert_eq!(shown["warnings"], json!([warning]));
     told.after(5 * MINUTE).await;
     // Who was told is not told again; who was not is.
     assert_eq!((told.heard().len(), told.mails().len()), (1, 1));

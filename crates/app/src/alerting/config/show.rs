@@ -4,7 +4,7 @@ use super::{
     publishing::{publishing, warnings},
     sealed, target,
 };
-use crate::App;
+use crate::{App, alerting::deliver::last_failures};
 use bailiwick_alerting::config::{FlatView, Layer, Publishing, merge, shown_yaml};
 use bailiwick_domain::{Error, OrgId, OrgType, Result, Ts};
 use bailiwick_policy::{Caller, OrgPlace, Permission, Scope, hierarchy};
@@ -21,7 +21,7 @@ pub struct Shown {
     pub updated_by_name: Option<String>,
     /// When.
     pub updated_at: Option<Ts>,
-    /// What it says that has no effect at present.
+    /// What it says that has no effect at present, and recipients whom the last notification did not reach.
     pub warnings: Vec<String>,
 }
 
@@ -42,10 +42,15 @@ pub async fn get(app: &App, caller: &Caller, organization: Option<&str>) -> Resu
         });
     };
     let opened = sealed::open(&app.keys, granted.id(), stored.layer)?;
+    let mut warnings = warnings(app, &opened);
+    if app.alerting().is_embedded() {
+        let failures = last_failures(app, &opened).await?;
+        warnings.extend(failures.iter().map(ToString::to_string));
+    }
     let layer = if may_see_secrets(caller) { opened } else { opened.redacted() };
     Ok(Shown {
         flat: Some(FlatView::of(&layer)),
-        warnings: warnings(app, &layer),
+        warnings,
         layer,
         updated_by_name: Some(stored.updated_by_name),
         updated_at: Some(stored.updated_at),

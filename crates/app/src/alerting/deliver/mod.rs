@@ -190,6 +190,13 @@ pub struct LastFailure {
     pub at: Ts,
 }
 
+impl std::fmt::Display for LastFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let LastFailure { channel, recipient, reason, at } = self;
+        write!(f, "{channel} {recipient}: delivery failed at {}: {reason}", at.rfc3339(0))
+    }
+}
+
 /// Those recipients of a layer, overrides included, whom the last notification did not reach, whichever tenant it was
 /// about. One statement.
 ///
