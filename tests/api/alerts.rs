@@ -2,8 +2,11 @@
 
 mod events;
 mod figures;
+mod handling;
 mod kept;
 mod lists;
+mod silences;
+mod webhook;
 
 use crate::proxy::{Client, generous, remote};
 use bailiwick_app::{alerting, settings::RouterKind};

@@ -112,6 +112,7 @@ fn not_found_text(error: &Error) -> &'static str {
         "application" => "application not found",
         "session" => "session not found",
         "silence" => "silence not found",
+        "alert" => "alert not found",
         "api key" => "api key not found",
         "avatar" => "avatar not found",
         "backup" => "backup not found",

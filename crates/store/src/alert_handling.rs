@@ -2,11 +2,12 @@
 
 use crate::{
     Db, StoreError, Tx,
-    history::{AlertKey, key_columns},
-    sql::{Column, Q, ROWS, push_rows},
+    history::{AlertKey, active::Assignment, keep::Spared, key_columns},
+    sql::{Column, On, Q, ROWS, push_rows},
+    time::TsCodec,
 };
-use bailiwick_domain::{OrgId, Ts};
-use serde_json::json;
+use bailiwick_domain::{OrgId, Ts, UserId, fold::fold};
+use serde_json::{Value, json};
 use sqlx::FromRow;
 use uuid::Uuid;
 
@@ -83,4 +84,169 @@ pub async fn purge(tx: &mut Tx, before: Ts, limit: i64) -> Result<u64, StoreErro
 /// How many records [`purge`] would remove in all.
 pub async fn count_old(db: &Db, before: Ts) -> Result<u64, StoreError> {
     Q::new(COUNT_OLD).bind(before).count(db).await
+}
+
+/// What is known of people's doings about an alert.
+#[derive(Clone, Debug)]
+pub struct Doing {
+    /// Tenant.
+    pub organization_id: OrgId,
+    /// The alert.
+    pub fingerprint: String,
+    /// `silenced`, `silence_updated`, `unsilenced`, `assigned`, `note_added`.
+    pub action: &'static str,
+    /// Who.
+    pub actor: (UserId, String),
+    /// The silence it is about.
+    pub silence_id: Option<Uuid>,
+    /// More, by the action.
+    pub details: Value,
+    /// When.
+    pub at: Ts,
+}
+
+pub(crate) const RECORD: &str = "INSERT INTO alert_activity (organization_id, fingerprint, action, actor_user_id, \
+     actor_name, silence_id, details, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+pub(crate) const SILENCED: &str = "SELECT a.fingerprint FROM alert_activity a WHERE a.organization_id = ? \
+     AND a.silence_id = ? ORDER BY a.id DESC LIMIT 1";
+pub(crate) const EVENTS: &str = "SELECT a.id, a.action, a.actor_user_id, a.actor_name, a.silence_id, a.details, \
+     a.created_at FROM alert_activity a WHERE a.organization_id = ? AND a.fingerprint = ? \
+     ORDER BY a.created_at DESC, a.id DESC LIMIT ?";
+pub(crate) const FIRING: &str = "SELECT h.system_key FROM alert_history h WHERE h.organization_id = ? \
+     AND h.fingerprint = ? AND h.status = 'firing'";
+pub(crate) const FIRING_NOW: &str = "SELECT h.system_key FROM alert_history h WHERE h.organization_id = ? \
+     AND h.fingerprint = ? AND h.status = 'firing' AND (h.expires_at >= ? OR (h.expires_at >= ? AND h.expires_at <= ?))";
+pub(crate) const ASSIGNED: &str = "SELECT assigned_user_id, assigned_user_name FROM alert_assignments WHERE organization_id = ? AND fingerprint = ?";
+pub(crate) const ASSIGN: &str = "INSERT INTO alert_assignments (organization_id, fingerprint, system_key, \
+     assigned_user_id, assigned_user_name, assigned_user_key, assigned_user_org_id, assigned_user_org_name, assigned_at) \
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (organization_id, fingerprint) DO UPDATE SET \
+     system_key = excluded.system_key, assigned_user_id = excluded.assigned_user_id, \
+     assigned_user_name = excluded.assigned_user_name, assigned_user_key = excluded.assigned_user_key, \
+     assigned_user_org_id = excluded.assigned_user_org_id, assigned_user_org_name = excluded.assigned_user_org_name, \
+     assigned_at = excluded.assigned_at";
+
+/// Records what somebody has done.
+pub async fn record(tx: &mut Tx, doing: Doing) -> Result<(), StoreError> {
+    let (user, name) = doing.actor;
+    Q::new(RECORD)
+        .bind(doing.organization_id)
+        .bind(doing.fingerprint)
+        .bind(doing.action)
+        .bind(user)
+        .bind(name)
+        .bind(doing.silence_id)
+        .bind(doing.details)
+        .bind(doing.at)
+        .run(tx)
+        .await?;
+    Ok(())
+}
+
+/// The alert that a silence was made for by management.
+pub async fn silenced(tx: &mut Tx, organization: OrgId, silence: Uuid) -> Result<Option<String>, StoreError> {
+    let row: Option<(String,)> = Q::new(SILENCED).bind(organization).bind(silence).optional(tx).await?;
+    Ok(row.map(|(fingerprint,)| fingerprint))
+}
+
+/// One record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// Number.
+    pub id: i64,
+    /// What was done.
+    pub action: String,
+    /// Who; none = the service itself.
+    pub actor: Option<(UserId, String)>,
+    /// The silence it is about.
+    pub silence_id: Option<Uuid>,
+    /// More, by the action.
+    pub details: Value,
+    /// When.
+    pub created_at: Ts,
+}
+
+#[derive(FromRow)]
+struct EventRow {
+    id: i64,
+    action: String,
+    actor_user_id: Option<Uuid>,
+    actor_name: Option<String>,
+    silence_id: Option<Uuid>,
+    details: Value,
+    created_at: TsCodec,
+}
+
+/// The newest records about an alert, the newest first.
+pub async fn events(
+    db: &Db,
+    organization: OrgId,
+    fingerprint: &str,
+    limit: u64,
+) -> Result<Vec<Event>, StoreError> {
+    let rows: Vec<EventRow> = Q::new(EVENTS).bind(organization).bind(fingerprint).bind(limit).all(db).await?;
+    let event = |r: EventRow| Event {
+        id: r.id,
+        action: r.action,
+        actor: r.actor_user_id.map(UserId).zip(r.actor_name),
+        silence_id: r.silence_id,
+        details: r.details,
+        created_at: r.created_at.0,
+    };
+    Ok(rows.into_iter().map(event).collect())
+}
+
+/// The system whose alert this is, if the history has it firing.
+pub async fn firing(
+    on: impl Into<On<'_>>,
+    organization: OrgId,
+    fingerprint: &str,
+) -> Result<Option<String>, StoreError> {
+    let row: Option<(String,)> = Q::new(FIRING).bind(organization).bind(fingerprint).optional(on).await?;
+    Ok(row.map(|(key,)| key))
+}
+
+/// The same if it is not over at `now`; ends that are spared after an outage do not count.
+pub async fn firing_now(
+    tx: &mut Tx,
+    organization: OrgId,
+    fingerprint: &str,
+    now: Ts,
+    spared: Spared,
+) -> Result<Option<String>, StoreError> {
+    let (from, to) = spared.unwrap_or((now, now));
+    let q = Q::new(FIRING_NOW).bind(organization).bind(fingerprint).bind(now).bind(from).bind(to);
+    let row: Option<(String,)> = q.optional(tx).await?;
+    Ok(row.map(|(key,)| key))
+}
+
+/// Who takes care of an alert: his id and name.
+pub async fn assigned(
+    tx: &mut Tx,
+    organization: OrgId,
+    fingerprint: &str,
+) -> Result<Option<(UserId, String)>, StoreError> {
+    let row: Option<(Uuid, String)> =
+        Q::new(ASSIGNED).bind(organization).bind(fingerprint).optional(tx).await?;
+    Ok(row.map(|(id, name)| (UserId(id), name)))
+}
+
+/// Has somebody take care of an alert that fires, instead of whoever does; its organization is held.
+pub async fn assign(
+    tx: &mut Tx,
+    (organization, fingerprint, system_key): (OrgId, &str, &str),
+    to: &Assignment,
+) -> Result<(), StoreError> {
+    Q::new(ASSIGN)
+        .bind(organization)
+        .bind(fingerprint)
+        .bind(system_key)
+        .bind(to.user_id)
+        .bind(&to.user_name)
+        .bind(fold(&to.user_name))
+        .bind(to.user_org_id)
+        .bind(&to.user_org_name)
+        .bind(to.assigned_at)
+        .run(tx)
+        .await?;
+    Ok(())
 }

@@ -1,21 +1,24 @@
 //! Active alerts across the hierarchy and of one system (contract 04 §2.2, §2.6), with both routers.
 
 use super::*;
-use crate::proxy::{conformance::CONFIGURATION, wall_clock};
-use bailiwick_testkit::{Engine, Persona, Reply, parts::alertmanager::Alertmanager, seed::Tree};
+use bailiwick_testkit::{Engine, Persona, Reply, seed::Tree};
 
 /// The same conversation with the embedded router and with a real Alertmanager behind the service.
 macro_rules! in_both_modes {
     ($name:ident, |$p:ident| $body:expr) => {
         api_test!($name, |settings| generous(settings), |t| async move {
-            t.clock.set(wall_clock());
+            t.clock.set(crate::proxy::wall_clock());
             {
                 let $p = &t;
                 $body.await;
             }
-            let real = Alertmanager::start(CONFIGURATION).await.unwrap();
+            let real = bailiwick_testkit::parts::alertmanager::Alertmanager::start(
+                crate::proxy::conformance::CONFIGURATION,
+            )
+            .await
+            .unwrap();
             let p = remote(&t, real.url(), RouterKind::Plain, |_| {}).await;
-            p.clock.set(wall_clock());
+            p.clock.set(crate::proxy::wall_clock());
             {
                 let $p = &p;
                 $body.await;
@@ -23,6 +26,7 @@ macro_rules! in_both_modes {
         });
     };
 }
+pub(super) use in_both_modes;
 
 /// Pushes alerts, each with its labels.
 pub(super) async fn fire(c: &Client<'_>, labels: &[Value]) {

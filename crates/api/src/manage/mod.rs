@@ -1,6 +1,7 @@
 //! Handlers of the management API: extract, one call of a use case, envelope.
 
 pub mod alert_config;
+pub mod alert_handling;
 pub mod alerts;
 pub mod api_keys;
 pub mod applications;

@@ -1,15 +1,23 @@
 //! Alerts, their history and figures, silences, and what people do about alerts (contract 04 §2.1).
 
-use super::{Route, get};
+use super::{Route, delete, get, post, put};
 use crate::{
-    manage::alerts,
-    wire::alerts::{AlertFilters, AlertList, AlertStatistics, AlertTotals, AlertTrend, HistoryList},
+    manage::{alert_handling as handling, alerts},
+    wire::{
+        alert_handling::{
+            ActivityOutput, AssignmentInput, NoteInput, OneAssignment, OneSilence, SilenceChangeInput,
+            SilenceIdOutput, SilenceInput, SilenceList, SystemSilenceList,
+        },
+        alerts::{AlertFilters, AlertList, AlertStatistics, AlertTotals, AlertTrend, HistoryList},
+    },
 };
-use bailiwick_policy::Permission::ReadSystems;
+use bailiwick_policy::Permission::{self, ManageSystems, ReadSystems};
+
+const READ: &[Permission] = &[ReadSystems];
+const MANAGE: &[Permission] = &[ManageSystems];
 
 pub(super) fn rows() -> Vec<Route> {
-    const READ: &[bailiwick_policy::Permission] = &[ReadSystems];
-    vec![
+    let mut rows = vec![
         get("/alerts", "listActiveAlerts").needs(READ).gives::<AlertList>().to(alerts::list),
         get("/alerting/alerts", "listActiveAlertsAlias").needs(READ).gives::<AlertList>().to(alerts::list),
         get("/alerts/totals", "getAlertsTotals")
@@ -44,5 +52,52 @@ pub(super) fn rows() -> Vec<Route> {
             .needs(READ)
             .gives::<HistoryList>()
             .to(alerts::history_of_system),
+        get("/alerts/silences", "listSilences").gives::<SilenceList>().to(handling::list).extra().needs(READ),
+        get("/systems/{id}/alerts/silences", "listSystemSilences")
+            .extra()
+            .needs(READ)
+            .gives::<SystemSilenceList>()
+            .to(handling::list_of_system),
+        get("/alerts/activity/{fingerprint}", "listAlertActivity")
+            .extra()
+            .needs(READ)
+            .gives::<ActivityOutput>()
+            .to(handling::activity),
+        post("/alerts/notes", "addAlertNote")
+            .extra()
+            .needs(MANAGE)
+            .takes::<NoteInput>()
+            .gives_null()
+            .to(handling::add_note),
+        post("/alerts/assignment", "assignAlert")
+            .extra()
+            .needs(MANAGE)
+            .takes::<AssignmentInput>()
+            .gives::<OneAssignment>()
+            .to(handling::assign),
+    ];
+    for (path, of) in [("/alerts/silences", ""), ("/systems/{id}/alerts/silences", "System")] {
+        rows.extend(silences(path, of));
+    }
+    rows
+}
+
+fn silences(path: &str, of: &str) -> [Route; 4] {
+    let one = format!("{path}/{{silence_id}}");
+    [
+        post(path, format!("create{of}Silence"))
+            .extra()
+            .needs(MANAGE)
+            .takes::<SilenceInput>()
+            .gives::<SilenceIdOutput>()
+            .to(handling::create),
+        get(&one, format!("get{of}SilenceById")).extra().needs(READ).gives::<OneSilence>().to(handling::show),
+        put(&one, format!("update{of}Silence"))
+            .extra()
+            .needs(MANAGE)
+            .takes::<SilenceChangeInput>()
+            .gives::<SilenceIdOutput>()
+            .to(handling::change),
+        delete(&one, format!("delete{of}Silence")).extra().needs(MANAGE).gives_null().to(handling::end),
     ]
 }

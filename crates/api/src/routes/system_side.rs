@@ -2,7 +2,7 @@
 
 use super::{Credential, Route, delete, get, post};
 use crate::{
-    system::{backups, credentials, heartbeat, info, inventory, register, unregister},
+    system::{alert_history, backups, credentials, heartbeat, info, inventory, register, unregister},
     wire::{
         backups::{BackupList, BackupOutput, DeletedBackupOutput},
         system_side::{
@@ -40,6 +40,13 @@ pub(super) fn rows() -> Vec<Route> {
         get("/systems/rebranding/{product_id}/{asset}", "getSystemRebrandingAsset").credential(System),
     ]
     .into_iter()
+    .chain([post("/alert_history", "saveAlertHistory")
+        .extra()
+        // A secret of its own, which the handler compares.
+        .credential(Public)
+        .answers(204)
+        .failing("failed to save alert history")
+        .to(alert_history::save)])
     .chain(backup_rows())
     .chain(proxy())
     .chain(aliases())

@@ -1,5 +1,6 @@
 //! Handlers of what systems call with their own credential, and of the registration that makes it valid.
 
+pub mod alert_history;
 pub mod backups;
 pub mod credentials;
 pub mod heartbeat;

@@ -1,6 +1,7 @@
 //! Shapes of the wire: requests and answers as contract 01–04 write them. They never reach the use cases.
 
 pub mod alert_config;
+pub mod alert_handling;
 pub mod alerts;
 pub mod api_keys;
 pub mod applications;

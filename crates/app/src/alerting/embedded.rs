@@ -352,17 +352,30 @@ pub(super) async fn set_silence(
     now: Nanos,
     posted: PostedSilence,
 ) -> Result<Uuid, Fault> {
-    let limits = &app.settings.alerting.limits;
     let mut tx = app.db.begin().await?;
     rows::lock_tenants(&mut tx, &[who.tenant]).await?;
+    let id = set_silence_in(&mut tx, app, who, now, posted).await?;
+    tx.commit().await?;
+    Ok(id)
+}
+
+/// The same in a transaction that holds the tenant.
+pub(super) async fn set_silence_in(
+    tx: &mut Tx,
+    app: &App,
+    who: &Sender<'_>,
+    now: Nanos,
+    posted: PostedSilence,
+) -> Result<Uuid, Fault> {
+    let limits = &app.settings.alerting.limits;
     let stored = match posted.id {
-        Some(id) => stored_silence(app, &mut tx, who.tenant, id, now).await?,
+        Some(id) => stored_silence(app, tx, who.tenant, id, now).await?,
         None => None,
     };
     let new_id = uuid::Builder::from_random_bytes(random(&*app.entropy)).into_uuid();
     let decided = put_silence(posted, stored.as_ref(), Some(who.key()), now, new_id)?;
     if decided.put.id == new_id {
-        let counts = rows::count_silences(&mut tx, who.tenant, who.key(), now.to_ts()).await?;
+        let counts = rows::count_silences(tx, who.tenant, who.key(), now.to_ts()).await?;
         let is_more = decided.replaced.is_none();
         let is_full =
             counts.of_system >= limits.silences_per_system || counts.of_tenant >= limits.silences_per_tenant;
@@ -372,22 +385,32 @@ pub(super) async fn set_silence(
         }
     }
     for silence in decided.replaced.iter().chain([&decided.put]) {
-        rows::put_silence(&mut tx, silence_row(who, silence)?).await?;
+        rows::put_silence(tx, silence_row(who, silence)?).await?;
     }
-    tx.commit().await?;
     Ok(decided.put.id)
 }
 
 /// Expires the system's own silence.
 pub(super) async fn expire_silence(app: &App, who: &Sender<'_>, id: Uuid) -> Result<bool, Fault> {
-    let now = Nanos::from_ts(app.now());
     let mut tx = app.db.begin().await?;
     rows::lock_tenants(&mut tx, &[who.tenant]).await?;
-    let stored = stored_silence(app, &mut tx, who.tenant, id, now).await?;
+    let is_known = expire_silence_in(&mut tx, app, who, id).await?;
+    tx.commit().await?;
+    Ok(is_known)
+}
+
+/// The same in a transaction that holds the tenant.
+pub(super) async fn expire_silence_in(
+    tx: &mut Tx,
+    app: &App,
+    who: &Sender<'_>,
+    id: Uuid,
+) -> Result<bool, Fault> {
+    let now = Nanos::from_ts(app.now());
+    let stored = stored_silence(app, tx, who.tenant, id, now).await?;
     let Some(stored) = stored.filter(|s| is_owned(&s.matchers, who.key())) else { return Ok(false) };
     if let Some(expired) = stored.expired(now) {
-        rows::put_silence(&mut tx, silence_row(who, &expired)?).await?;
-        tx.commit().await?;
+        rows::put_silence(tx, silence_row(who, &expired)?).await?;
     }
     Ok(true)
 }

@@ -19,7 +19,9 @@ mod upkeep;
 mod zone;
 
 pub use fault::Fault;
-pub use history::{later::is_written as is_history_written, sweep::sweep as sweep_history};
+pub use history::{
+    later::is_written as is_history_written, sweep::sweep as sweep_history, webhook as history_webhook,
+};
 pub(crate) use leave::leave;
 pub(crate) use raise::{Raised, raise};
 pub use throttle::{InFlight, Throttle};

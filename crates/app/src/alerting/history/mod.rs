@@ -5,6 +5,7 @@
 
 pub(super) mod later;
 pub(super) mod sweep;
+pub mod webhook;
 
 use super::Sender;
 use bailiwick_alerting::{

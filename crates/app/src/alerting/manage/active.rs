@@ -82,7 +82,7 @@ pub async fn active(app: &App, caller: &Caller, named: &Named, query: AlertQuery
         }
         AlertRouter::Remote(client) => {
             let read = remote::alerts(app, client, &within).await?;
-            let found = decorate(app, read.alerts).await?;
+            let found = decorate(app, read.found).await?;
             Ok(ActiveAlerts { page: select(found, &query), warnings: read.warnings })
         }
     }

@@ -1,6 +1,6 @@
 //! History, trend, statistics and the catalogue of names (contract 04 §2.7).
 
-use super::{Named, within};
+use super::{CatalogueEntry, Named, within};
 use crate::{App, listing, systems, trend::parse_period};
 use bailiwick_domain::{Error, Page, PageRequest, Result, SortDirection, SystemId, Ts};
 use bailiwick_policy::{Caller, Resource, Scope, list_scope};
@@ -14,8 +14,6 @@ const DAY_SECS: i64 = 86_400;
 /// Names that the list of statistics shows unless asked otherwise, and at most.
 const TOP: u64 = 10;
 const TOP_MOST: u64 = 50;
-
-pub use crate::settings::CatalogueEntry;
 
 /// A list of the history as asked for.
 #[derive(Clone, Debug)]

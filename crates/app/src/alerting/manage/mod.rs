@@ -6,8 +6,12 @@
 //! routers.
 
 mod active;
+mod catalogue;
 mod figures;
+mod handling;
 mod remote;
+mod silence_lists;
+mod silences;
 mod totals;
 
 pub use active::{ActiveAlert, ActiveAlerts, AlertQuery, active, active_of_system};
@@ -15,16 +19,22 @@ pub use bailiwick_store::history::{
     active::{ActiveFilter, ActiveOrder, Assignment},
     list::{HistoryFilter, HistoryOrder, Record},
 };
+pub use catalogue::CatalogueEntry;
 pub use figures::{
-    CatalogueEntry, HistoryQuery, Statistics, StatisticsQuery, Trend, catalogue, history, history_of_system,
-    statistics, time, trend,
+    HistoryQuery, Statistics, StatisticsQuery, Trend, catalogue, history, history_of_system, statistics,
+    time, trend,
+};
+pub use handling::{Assign, Event, NewNote, activity, add_note, assign};
+pub use silence_lists::{FoundSilence, FoundSilences, silences, silences_of_system};
+pub use silences::{
+    By, NewSilence, Place, SilenceChange, change_silence, create_silence, end_silence, silence,
 };
 pub(super) use totals::start as start_totals;
 pub use totals::{Totals, refresh_totals, totals};
 
 use super::Fault;
 use crate::{App, listing};
-use bailiwick_domain::{Error, OrgId, OrgType, Result};
+use bailiwick_domain::{Error, FieldError, OrgId, OrgType, Result};
 use bailiwick_policy::{Caller, OrgPlace, Resource, Scope, in_hierarchy, list_scope};
 use bailiwick_store::{history::Within, organizations};
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,6 +81,47 @@ async fn within(app: &App, caller: &Caller, named: &Named) -> Result<Within> {
         }),
         _ => Within { scope, named: Some(found), with_descendants: named.with_descendants },
     })
+}
+
+/// The one organization that a request is about. A customer's user names nothing.
+async fn tenant(app: &App, caller: &Caller, ids: &[String]) -> Result<OrgId> {
+    if let Some(own) = caller.org().filter(|own| own.org_type == OrgType::Customer) {
+        return Ok(own.id);
+    }
+    let sent: BTreeSet<&str> = ids.iter().map(|id| id.trim()).filter(|id| !id.is_empty()).collect();
+    let mut sent = sent.into_iter();
+    let (Some(id), None) = (sent.next(), sent.next()) else {
+        return Err(Error::bad_request("organization_id query parameter is required"));
+    };
+    let place = match id.parse::<OrgId>() {
+        Ok(id) => organizations::place(&app.db, id).await?,
+        Err(_) => None,
+    };
+    Ok(in_hierarchy(caller, place.as_ref())?.id())
+}
+
+/// A fingerprint as it is sent.
+fn fingerprint(sent: &str) -> Result<(), FieldError> {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b':' | b'-');
+    match sent {
+        "" => Err(FieldError::new("fingerprint", "required")),
+        _ if sent.len() <= 128 && sent.bytes().all(is_plain) => Ok(()),
+        _ => Err(FieldError::new("fingerprint", "invalid_format").with_value(sent)),
+    }
+}
+
+/// A text of people: what is wrong with it.
+fn text(key: &'static str, sent: &str, most: usize) -> Result<(), FieldError> {
+    if sent.contains('\0') {
+        return Err(FieldError::new(key, "invalid_format"));
+    }
+    if sent.chars().count() > most { Err(FieldError::new(key, "too_long")) } else { Ok(()) }
+}
+
+/// Refuses with all that is wrong.
+fn check_all<const N: usize>(checked: [Result<(), FieldError>; N]) -> Result<()> {
+    let wrong: Vec<FieldError> = checked.into_iter().filter_map(std::result::Result::err).collect();
+    if wrong.is_empty() { Ok(()) } else { Err(Error::Invalid(wrong)) }
 }
 
 /// What the remote or the embedded router could not do, for management (contract 04 §2.8, §8 rule 16).

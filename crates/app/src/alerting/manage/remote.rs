@@ -27,7 +27,7 @@ const WARNINGS: usize = 20;
 /// What was told of several tenants.
 #[derive(Debug)]
 pub(super) struct Told<T> {
-    pub(super) alerts: Vec<(OrgId, T)>,
+    pub(super) found: Vec<(OrgId, T)>,
     pub(super) warnings: Vec<String>,
 }
 
@@ -36,6 +36,18 @@ pub(super) async fn alerts(app: &App, client: &RouterClient, within: &Within) ->
     let tenants = active::tenants(&app.db, within, TENANTS).await?;
     let weight = |a: &ListedAlert| a.labels.size() + a.annotations.size() + 256;
     ask(tenants, weight, "failed to fetch alerts", |tenant| alerts_of(app, client, tenant, None)).await
+}
+
+/// Silences of all tenants with systems.
+pub(super) async fn silences(
+    app: &App,
+    client: &RouterClient,
+    within: &Within,
+) -> Result<Told<ListedSilence>> {
+    let tenants = active::tenants_with_systems(&app.db, within, TENANTS).await?;
+    let weight = |s: &ListedSilence| s.comment.len() + s.annotations.size() + s.matchers.len() * 64 + 256;
+    ask(tenants, weight, "alerting backend is unavailable", |tenant| silences_of(app, client, tenant, None))
+        .await
 }
 
 /// Asks each tenant; who fails becomes a warning, unless all do.
@@ -82,7 +94,7 @@ async fn ask<T, F: Future<Output = std::result::Result<Vec<T>, Fault>>>(
     if more > 0 {
         failures.push(format!("{more} more organizations could not be asked"));
     }
-    Ok(Told { alerts: found, warnings: failures })
+    Ok(Told { found, warnings: failures })
 }
 
 /// The query for what is about one system.

@@ -1,0 +1,18 @@
+//! What a remote alert router tells of resolved alerts (contract 04 §1.17).
+
+use crate::{error::Outcome, extract::read, gate::authorization};
+use axum::extract::{Request, State};
+use bailiwick_app::{App, alerting};
+use http::StatusCode;
+use std::time::Duration;
+
+/// Largest delivery.
+const BODY: usize = 1024 * 1024;
+
+/// `POST /alert_history`. Nothing is read of a caller without the secret.
+pub async fn save(State(app): State<App>, request: Request) -> Outcome<StatusCode> {
+    alerting::history_webhook::admit(&app, authorization(request.headers()))?;
+    let body = read(request.into_body(), BODY, Duration::from_secs(30)).await?;
+    alerting::history_webhook::save(&app, &body).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,123 @@
+//! What a remote router tells of resolved alerts (contract 04 §1.17).
+
+use super::{
+    lists::{client, fire},
+    *,
+};
+use bailiwick_app::settings::Secret;
+use bailiwick_testkit::{Reply, Settings};
+
+const SECRET: &str = "0123456789abcdef0123456789abcdef";
+
+fn with_secret(settings: &mut Settings) {
+    generous(settings);
+    settings.alerting.history_secret = Some(Secret::new(SECRET.to_owned()));
+}
+
+async fn tell(t: &Test, body: impl Into<Vec<u8>>) -> Reply {
+    let call = t.post("/api/alert_history").header("authorization", &format!("Bearer {SECRET}"));
+    call.header("content-type", "application/json").body(body.into()).send().await
+}
+
+fn delivery(alerts: Value) -> String {
+    json!({"receiver": "team", "status": "resolved", "alerts": alerts, "version": "4", "groupLabels": {}})
+        .to_string()
+}
+
+api_test!(without_a_secret_nobody_is_let_in, |t| async move {
+    for path in ["/alert_history", "/api/alert_history", "/collect/api/alert_history"] {
+        let reply = t.post(path).header("authorization", "Bearer ").body("{}").send().await;
+        reply.expect_message(503, "webhook authentication not configured");
+    }
+});
+
+api_test!(only_who_has_the_secret_is_read, |settings| with_secret(settings), |t| async move {
+    let owner = t.owner().await;
+    let wrong = format!("Bearer {}x", &SECRET[1..]);
+    let bearer = format!("Bearer {}", owner.token);
+    for header in
+        [None, Some(SECRET), Some("Bearer"), Some("Bearer "), Some("Basic eDp5"), Some(&wrong), Some(&bearer)]
+    {
+        let mut call = t.post("/api/alert_history").body("not json");
+        if let Some(header) = header {
+            call = call.header("authorization", header);
+        }
+        let reply = call.send().await.expect_message(401, "authentication required");
+        assert_eq!(reply.data(), Value::Null);
+    }
+    for body in [
+        "",
+        "{",
+        "[]",
+        "1",
+        "{\"alerts\": 1}",
+        "{\"alerts\": [1]}",
+        "{} x",
+        "{\"alerts\": [{\"labels\": {\"a\": 1}}]}",
+    ] {
+        let reply = tell(&t, body).await.expect(400);
+        assert!(reply.message().starts_with("invalid request body: "), "{body}: {}", reply.text());
+    }
+    let bad_time = json!([{"status": "resolved", "labels": {"system_key": "x"}, "endsAt": "yesterday"}]);
+    assert!(tell(&t, delivery(bad_time)).await.expect(400).message().starts_with("invalid request body: "));
+    let many: Vec<Value> = (0..1001).map(|_| json!({})).collect();
+    tell(&t, delivery(json!(many))).await.expect_message(413, "too many alerts in payload");
+    tell(&t, vec![b' '; 1024 * 1024 + 1]).await.expect_message(413, "request body too large");
+    for body in ["{}".to_owned(), "{\"alerts\": null}".to_owned(), delivery(json!([])), delivery(json!([{}]))]
+    {
+        let reply = tell(&t, body).await.expect(204);
+        assert!(reply.body.is_empty());
+    }
+});
+
+api_test!(
+    rule_04_21_what_was_resolved_is_kept_once_however_often_it_is_told,
+    |settings| with_secret(settings),
+    |t| async move {
+        let tree = t.tree().await;
+        let c = client(&t, tree.customer).await;
+        fire(&c, &[json!({"alertname": "A", "severity": "critical"})]).await;
+        let text = "SELECT CAST(labels AS TEXT) FROM alert_history";
+        let (labels,): (String,) = Q::new(text).one(&t.app.db).await.unwrap();
+        let labels: Value = serde_json::from_str(&labels).unwrap();
+        t.advance(MINUTE);
+        let mut foreign = labels.clone();
+        foreign["alertname"] = json!("B");
+        foreign["organization_id"] = json!(tree.other_customer.to_string());
+        let told = json!([
+            {"status": "Resolved", "labels": labels, "startsAt": at(0), "endsAt": at(50), "fingerprint": "x",
+                "annotations": {"summary": "told"}, "more": 1},
+            {"status": "resolved", "labels": foreign, "startsAt": at(-60), "endsAt": "0001-01-01T00:00:00Z"},
+            {"status": "firing", "labels": {"alertname": "C", "system_key": c.system.key}, "startsAt": at(0)},
+            {"status": "resolved", "labels": {"alertname": "D"}, "startsAt": at(0), "endsAt": at(9)},
+            {"status": "resolved", "labels": {"alertname": "E", "system_key": "SYS-NONE"}, "startsAt": at(0), "endsAt": at(9)},
+        ]);
+        for _ in 0..3 {
+            tell(&t, delivery(told.clone())).await.expect(204);
+            let mut found = rows(&t).await;
+            found.sort();
+            let expected = [
+                "A critical resolved from 0 to 50 until - at 60, team",
+                "B critical resolved from -60 to - until - at 60, team",
+            ];
+            assert_eq!(found, expected);
+        }
+        // The label does not say whose it is.
+        assert_eq!(figures(&t, tree.customer).await, [2; 3]);
+        assert_eq!(figures(&t, tree.other_customer).await[2], 0);
+    }
+);
+
+api_test!(
+    a_database_that_fails_is_told_so_that_the_router_comes_back,
+    |settings| with_secret(settings),
+    |t| async move {
+        let tree = t.tree().await;
+        let c = client(&t, tree.customer).await;
+        let mut tx = t.app.db.begin().await.unwrap();
+        Q::new("ALTER TABLE alert_history RENAME TO gone").run(&mut tx).await.unwrap();
+        tx.commit().await.unwrap();
+        let told = json!([{"status": "resolved", "labels": {"system_key": c.system.key}, "startsAt": at(0), "endsAt": at(1)}]);
+        tell(&t, delivery(told)).await.expect_message(500, "failed to save alert history");
+    }
+);
