@@ -27,11 +27,13 @@ use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 use uuid::Uuid;
 
+mod alerts;
 mod applications;
 mod suspension;
 
 /// Tables that no page and no total may read from end to end.
-const LARGE: [&str; 5] = ["systems", "users", "system_activity", "applications", "application_hosts"];
+const LARGE: [&str; 6] =
+    ["systems", "users", "system_activity", "applications", "application_hosts", "alert_history"];
 const PAGE: PageRequest = PageRequest { page: 1, page_size: 20 };
 /// More than five: then PostgreSQL considers one plan for all parameters.
 const REPEATS: usize = 7;

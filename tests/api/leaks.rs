@@ -3,7 +3,7 @@
 
 use bailiwick_api::routes::{Credential, Route, table};
 use bailiwick_domain::{OrgId, OrgType};
-use bailiwick_testkit::{Persona, Reply, Test, api_test};
+use bailiwick_testkit::{Persona, Reply, Test, api_test, seed::Seeded};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -73,6 +73,25 @@ impl Tree {
     }
 }
 
+/// An alert that fires, silenced, with a note, and one that is over; their names are that of the organization.
+async fn alarm(t: &Test, system: &Seeded, name: &str) {
+    let call = |path: &str, body: Value| {
+        let call = t.post(&format!("/api/services/mimir/alertmanager/api/v2/{path}"));
+        call.basic(&system.key, &system.secret).json(body).send()
+    };
+    let now = t.app.now();
+    let end = now.plus(std::time::Duration::from_secs(3600)).rfc3339(0);
+    let alerts = serde_json::json!([
+        {"labels": {"alertname": format!("{name}-fires"), "severity": "critical"}, "endsAt": end},
+        {"labels": {"alertname": format!("{name}-over")}, "startsAt": now.minus(std::time::Duration::from_secs(9)).rfc3339(0),
+            "endsAt": now.rfc3339(0)},
+    ]);
+    call("alerts", alerts).await.expect(200);
+    let silence = serde_json::json!({"matchers": [{"name": "alertname", "value": format!("{name}-fires"),
+        "isRegex": false}], "comment": name, "createdBy": name, "startsAt": now.rfc3339(0), "endsAt": end});
+    call("silences", silence).await.expect(200);
+}
+
 async fn grow(t: &Test, dice: &mut Dice) -> Tree {
     let owner = t.owner().await;
     let mut tree = Tree(Vec::new());
@@ -97,6 +116,7 @@ async fn grow(t: &Test, dice: &mut Dice) -> Tree {
         let mut systems = Vec::new();
         for _ in 0..dice.next(3) {
             let system = t.system(id).await;
+            alarm(t, &system, &name).await;
             systems.push([system.id.to_string(), system.key]);
         }
         tree.0.push(Node { id, org_type, above, name, deleted: false, suspended: false, users, systems });
@@ -163,6 +183,12 @@ async fn ask(t: &Test, tree: &Tree, root: Option<usize>, who: &Persona, dice: &m
             queries.push(format!("?search={}&format=csv", node.name));
             queries.push(format!("?organization_id={}&include_hierarchy=true&format=csv", node.id));
             queries.push(format!("?created_by={}", words[2]));
+            queries.push(format!("?organization_id={}&include=descendants", node.id));
+            if let Some([_, key]) = node.systems.first() {
+                queries.push(format!(
+                    "?system_key={key}&status=firing&status=resolved&status=active&status=suppressed"
+                ));
+            }
         }
         for query in queries {
             let path = format!("/api{}{query}", route.path);
@@ -187,6 +213,14 @@ async fn ask(t: &Test, tree: &Tree, root: Option<usize>, who: &Persona, dice: &m
             let reply = get(t, who, &format!("/api/{family}/{id}")).await;
             let missing = get(t, who, &format!("/api/{family}/00000000-0000-7000-8000-000000000000")).await;
             assert_eq!((reply.status, &reply.body), (missing.status, &missing.body), "{family}");
+        }
+        if let Some([id, _]) = node.systems.first() {
+            for rest in ["alerts", "alerts/history", "alerts/silences"] {
+                let reply = get(t, who, &format!("/api/systems/{id}/{rest}")).await;
+                let missing =
+                    get(t, who, &format!("/api/systems/00000000-0000-7000-8000-000000000000/{rest}")).await;
+                assert_eq!((reply.status, &reply.body), (missing.status, &missing.body), "{rest}");
+            }
         }
         let vat =
             bailiwick_store::organizations::get(&t.app.db, node.id).await.unwrap().unwrap().vat.unwrap();
@@ -227,6 +261,26 @@ async fn count(t: &Test, tree: &Tree, root: Option<usize>, who: &Persona) {
     for (family, expected) in [("users", users), ("systems", systems)] {
         let data = get(t, who, &format!("/api/{family}?page_size=1")).await.expect(200).data();
         assert_eq!(data["pagination"]["total_count"].as_u64(), Some(expected as u64), "{family}");
+    }
+    let listed = get(t, who, "/api/alerts?page_size=1").await.expect(200).data();
+    let figures = get(t, who, "/api/alerts/totals").await.expect(200).data();
+    let stats = get(t, who, "/api/alerts/stats").await.expect(200).data();
+    let trend = get(t, who, "/api/alerts/trend").await.expect(200).data();
+    let history = get(t, who, "/api/alerts/history").await.expect(200).data();
+    let silences = get(t, who, "/api/alerts/silences").await.expect(200).data();
+    // Of each system one fires, which is silenced, and one is over.
+    for n in [
+        &listed["pagination"]["total_count"],
+        &figures["active"],
+        &figures["critical"],
+        &figures["muted"],
+        &figures["history"],
+        &stats["total"],
+        &trend["current_total"],
+        &history["pagination"]["total_count"],
+        &Value::from(silences["silences"].as_array().map(Vec::len).unwrap_or_default()),
+    ] {
+        assert_eq!(n.as_u64(), Some(systems as u64), "{figures} {stats}");
     }
     let totals = get(t, who, "/api/users/totals").await.expect(200).data();
     let trend = get(t, who, "/api/users/trend").await.expect(200).data();
