@@ -318,8 +318,6 @@ pub struct Alerting {
     pub limits: AlertLimits,
 }
 
-}
-
 /// Limits against guessing (contract 01 §1.8, 03 §4.2).
 #[derive(Clone, Debug)]
 pub struct Limits {
