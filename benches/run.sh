@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Load on the release build, on loopback only and bounded in time: heartbeats, inventories, the alert proxy beside
 # nginx with a fixed header; the lists, figures and exports of a large tree. Prints a table and appends it to RESULTS.md.
-# Arguments choose parts: start heartbeat inventory pipeline proxy people exports (default: all). BENCH_SECONDS sets the length
+# Arguments choose parts: start heartbeat inventory pipeline proxy people exports systems (default: all). BENCH_SECONDS sets the length
 # of one run (default 8), BENCH_PROGRAM a binary that is built already, BENCH_ENGINES the engines.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 seconds=${BENCH_SECONDS:-8}
 parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(start heartbeat inventory pipeline proxy people exports)
+[[ ${#parts[@]} -gt 0 ]] || parts=(start heartbeat inventory pipeline proxy people exports systems)
 work=$(mktemp -d)
 table=$work/table.md
 pids=()
@@ -22,6 +22,7 @@ finish() {
 
 source benches/load/parts.sh
 source benches/load/people.sh
+source benches/load/systems.sh
 
 program=${BENCH_PROGRAM:-${CARGO_TARGET_DIR:-target}/release/bailiwick}
 [[ -n ${BENCH_PROGRAM:-} ]] || cargo build --release --bin bailiwick
@@ -36,7 +37,9 @@ for engine in ${BENCH_ENGINES:-sqlite postgres}; do
         row 'start to listening' "$engine" "${start_ms} ms" '≤ 500 ms'
         row 'idle resident memory' "$engine" "$(resident "$service_pid") MB" '≤ 60 MB'
     fi
-    make_systems 256
+    if wants heartbeat || wants inventory || wants pipeline || wants proxy; then
+        make_systems 256
+    fi
     if wants heartbeat; then
         for connections in 64 256; do
             row "heartbeat, $connections connections" "$engine" "$(load heartbeat "$connections")" '≥ 20,000 req/s at the better'
@@ -68,6 +71,9 @@ for engine in ${BENCH_ENGINES:-sqlite postgres}; do
     fi
     if wants people || wants exports; then
         people_part "$engine"
+    fi
+    if wants systems; then
+        systems_part "$engine"
     fi
     stop_service
 done

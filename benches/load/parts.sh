@@ -125,10 +125,10 @@ load() {
     awk '/Requests\/sec/ { r = $2 } /50%/ { a = $2 } /99%/ { b = $2 } END { printf "%d req/s, p50 %s, p99 %s", r, a, b }' "$work/wrk.out"
 }
 
-# pipeline RATE: documents from the wire to the difference, for 20 s.
+# pipeline RATE: documents from the wire to the difference, for 15 s.
 pipeline() {
     python3 benches/load/pipeline.py "$service" "$work/credentials" "$bearer" \
-        crates/inventory/tests/data/inventory-ns8.json "$1" 20
+        crates/inventory/tests/data/inventory-ns8.json "$1" 15
 }
 
 # ratio MEASURED REFERENCE: throughput and p99 relative to the reference.

@@ -46,7 +46,8 @@ def sender(which, begin):
             time.sleep(due - now)
         elif now > due + 0.25:
             late += 1
-        system = systems[number % len(systems)]
+        # The last system is the watcher's.
+        system = systems[number % (len(systems) - 1)]
         connection.request("POST", "/collect/api/systems/inventory", changed(number),
                            {"Authorization": "Basic " + system, "Content-Type": "application/json"})
         answer = connection.getresponse()
@@ -70,14 +71,23 @@ def watcher(end):
 
     own = get("/systems?page_size=100&search=" + urllib.parse.quote(key))["systems"][0]["id"]
     number = 1_000_000
-    while time.monotonic() < end:
-        number += 1
+
+    def post():
         connection.request("POST", "/collect/api/systems/inventory", changed(number),
                            {"Authorization": "Basic " + systems[-1], "Content-Type": "application/json"})
         connection.getresponse().read()
+
+    # The first document differs from nothing.
+    post()
+    time.sleep(0.5)
+    while time.monotonic() < end:
+        number += 1
+        post()
         accepted = time.monotonic()
         wanted = f"0.0.{number}"
-        while not any(d["current_value"] == wanted for d in get(f"/systems/{own}/inventory/diffs?page_size=20")["diffs"]):
+        while not any(wanted in json.dumps(d) for d in get(f"/systems/{own}/inventory/diffs?page_size=100")["diffs"]):
+            if time.monotonic() > accepted + 10:
+                sys.exit(f"no difference with {wanted} after 10 s")
             time.sleep(0.01)
         lags.append(time.monotonic() - accepted)
         time.sleep(0.1)

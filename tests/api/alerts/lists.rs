@@ -301,3 +301,26 @@ async fn rule_04_16_tenants_that_fail_become_warnings_and_texts_of_the_router_ar
     let data = get(&p, &owner, "/alerts").await.expect(200).data();
     assert_eq!((&data["alerts"], &data["warnings"]), (&json!([]), &json!([])));
 }
+
+api_test!(people_see_the_true_receivers_of_an_alert, |settings| generous(settings), |t| async move {
+    let tree = t.tree().await;
+    let (c, d) = (client(&t, tree.customer).await, t.user(tree.distributor, &["admin"]).await);
+    let layer = json!({"enabled": {"email": true},
+        "email_recipients": [{"address": "noc@example.org", "severities": ["critical"]}]});
+    t.alert_layer(tree.distributor, layer).await;
+    let of = |name: &str, severity: &str| json!({"alertname": name, "severity": severity});
+    fire(&c, &[of("Told", "critical"), of("Untold", "warning")]).await;
+    let receiver = format!("{}-severity-critical-receiver", tree.customer);
+    for path in [
+        "/alerts?sort_by=alertname&sort_direction=asc".to_owned(),
+        format!("/systems/{}/alerts", c.system.id),
+    ] {
+        let mut alerts = get(&t, &d, &path).await.expect(200).data()["alerts"].as_array().unwrap().clone();
+        alerts.sort_by_key(|a| a["labels"]["alertname"].to_string());
+        let shown: Vec<&Value> = alerts.iter().map(|a| &a["receivers"]).collect();
+        assert_eq!(shown, [&json!([{"name": receiver}]), &json!([{"name": "blackhole"}])]);
+    }
+    // The system itself is told nothing of them.
+    let own = c.get("/api/v2/alerts").await.expect(200).json();
+    assert_eq!(own[0]["receivers"], json!([{"name": "default"}]));
+});

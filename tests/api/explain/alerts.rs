@@ -68,7 +68,7 @@ async fn run(db: &Db, callers: &Callers) -> Vec<(String, Bounds)> {
             let (rows, total) = query.page(db, &[], PAGE).await.unwrap();
             assert!(total >= rows.len() as u64 && (!is_owner || rows.len() == 20), "{label}");
             query.severities(db).await.unwrap();
-            query.of_silenced_systems(db).await.unwrap();
+            query.of_silenced_systems(db, 0).await.unwrap();
         }
         done.push((label, FIRING));
         let label = format!("figures for {who}");

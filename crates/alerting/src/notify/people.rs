@@ -12,6 +12,9 @@ use crate::{
 
 /// Longest subject, in characters: a mail's header must not grow with a label.
 const SUBJECT_CHARS: usize = 250;
+/// A mail tells of no further alert beyond this many bytes: relays refuse large mails for good, and then nobody would be
+/// told of a large group at all.
+const MAIL_BYTES: usize = 128 * 1024;
 /// Longest text of a chat message, in characters.
 const TELEGRAM_CHARS: usize = 4096;
 
@@ -43,7 +46,11 @@ impl Message<'_> {
     /// The text of a mail.
     pub fn text(&self, language: Language, around: &Surroundings) -> String {
         let mut out = format!("{}\n", word(language, self.heading()));
-        for taken in &self.snapshot.alerts {
+        for (told, taken) in self.snapshot.alerts.iter().enumerate() {
+            if out.len() > MAIL_BYTES {
+                out.push_str(&format!("\n{}\n", self.others(told, language)));
+                break;
+            }
             let shown = Shown::of(taken, language, around);
             out.push_str(&format!("\n{} ({}, {})\n", shown.name, shown.severity, shown.state));
             for text in [shown.summary, shown.description].into_iter().filter(|t| !t.is_empty()) {
@@ -71,7 +78,11 @@ impl Message<'_> {
              <h1 style=\"font-size:18px;color:{colour}\">{heading}</h1>\n",
             language.as_str()
         );
-        for taken in &self.snapshot.alerts {
+        for (told, taken) in self.snapshot.alerts.iter().enumerate() {
+            if out.len() > MAIL_BYTES {
+                out.push_str(&format!("<p>{}</p>\n", escaped(&self.others(told, language))));
+                break;
+            }
             let shown = Shown::of(taken, language, around);
             out.push_str(&format!(
                 "<div style=\"margin:0 0 16px;padding:12px 16px;background:#ffffff;border-left:4px solid {colour}\">\n\
@@ -132,6 +143,11 @@ impl Message<'_> {
         }
         out.text.truncate(out.text.trim_end().len());
         out.text
+    }
+
+    /// How many alerts a mail does not tell of.
+    fn others(&self, told: usize, language: Language) -> String {
+        format!("{}: {}", word(language, "others"), self.snapshot.alerts.len() - told)
     }
 
     fn heading(&self) -> &'static str {

@@ -291,6 +291,27 @@ fn is_well_formed(chat: &str) -> bool {
         && count("&") == entities
 }
 
+#[test]
+fn a_mail_of_a_large_group_has_a_bound_and_says_how_many_are_left_out() {
+    let alerts: Vec<StoredAlert> = (0..400)
+        .map(|i| {
+            let mut alert = firing(&format!("{i:03}"));
+            alert.annotations.insert("description", "\"x\"".repeat(500));
+            alert
+        })
+        .collect();
+    let snapshot = taken(&alerts);
+    let text = message(&snapshot, |m| m.text(Language::En, &around()));
+    let html = message(&snapshot, |m| m.html(Language::It, &around()));
+    for (mail, heading) in [(&text, "Further alerts: "), (&html, "Altri allarmi: ")] {
+        assert!(mail.len() < 160 * 1024, "{}", mail.len());
+        let left = mail.split(heading).nth(1).unwrap().split(['\n', '<']).next().unwrap();
+        let told = mail.matches(if heading.starts_with('F') { ", firing)\n" } else { "<h2" }).count();
+        assert_eq!(left.parse::<usize>().unwrap() + told, 400);
+    }
+    assert!(html.ends_with("</body>\n</html>\n"));
+}
+
 proptest! {
     #[test]
     fn a_chat_message_has_a_bound_and_stays_whole(

@@ -15,6 +15,8 @@ use uuid::Uuid;
 
 /// Bytes of records that one read holds.
 const BYTES: usize = 64 * 1024 * 1024;
+/// Alerts whose labels are read at once: however large they are, that many fit.
+pub const JUDGED: usize = 400;
 
 /// What a list of active alerts can be filtered by; none = not given.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -146,15 +148,19 @@ impl ActiveQuery {
     }
 
     /// Rows, with their organization, system and labels, of systems that have a silence in force: only these can be
-    /// suppressed.
-    pub async fn of_silenced_systems(&self, db: &Db) -> Result<Vec<(i64, Uuid, String, String)>, StoreError> {
+    /// suppressed. By id after `after`, as many as certainly fit; fewer than [`JUDGED`] = the last.
+    pub async fn of_silenced_systems(
+        &self,
+        db: &Db,
+        after: i64,
+    ) -> Result<Vec<(i64, Uuid, String, String)>, StoreError> {
         let mut q = Q::new("SELECT h.id, h.organization_id, h.system_key, CAST(h.labels AS TEXT)");
         self.push_rows(&mut q, db, &[]);
         q.push(
             " AND EXISTS (SELECT 1 FROM router_silences m WHERE m.organization_id = h.organization_id \
              AND m.system_key = h.system_key AND m.ends_at > ?)",
         );
-        q.arg(self.now.0);
+        q.arg(self.now.0).push(" AND h.id > ?").arg(after).push(" ORDER BY h.id LIMIT ?").arg(JUDGED as u64);
         q.all_within(db, BYTES, |row: &(i64, Uuid, String, String)| row.2.len() + row.3.len()).await
     }
 
@@ -353,25 +359,22 @@ pub async fn silences(
     Ok(rows.into_iter().map(|(organization, key, payload)| (OrgId(organization), key, payload)).collect())
 }
 
-/// Records of the silences in force or to come of these systems.
+/// Records of the silences in force or to come of these systems, few enough for one statement.
+///
+/// # Errors
+/// [`StoreError::TooHeavy`] when they do not fit; those of a single system always do.
 pub async fn silences_of(
     db: &Db,
     systems: &[(OrgId, String)],
     now: Ts,
 ) -> Result<Vec<(OrgId, String, String)>, StoreError> {
-    let mut found = Vec::new();
-    for chunk in systems.chunks(ROWS) {
-        let mut q =
-            Q::new("SELECT r.organization_id, r.system_key, CAST(r.payload AS TEXT) AS payload FROM ");
-        push_rows(&mut q, db.is_postgres(), key_columns(chunk.iter()));
-        q.push(
-            " [[JOIN||CROSS JOIN]] router_silences r ON r.organization_id = v.o AND r.system_key = v.f \
-             AND r.ends_at > ?",
-        );
-        q.arg(now.0);
-        let weight = |row: &(Uuid, String, String)| row.1.len() + row.2.len();
-        let rows = q.all_within(db, BYTES, weight).await?;
-        found.extend(rows.into_iter().map(|(o, key, payload)| (OrgId(o), key, payload)));
-    }
-    Ok(found)
+    let mut q = Q::new("SELECT r.organization_id, r.system_key, CAST(r.payload AS TEXT) AS payload FROM ");
+    push_rows(&mut q, db.is_postgres(), key_columns(systems.iter()));
+    q.push(
+        " [[JOIN||CROSS JOIN]] router_silences r ON r.organization_id = v.o AND r.system_key = v.f \
+         AND r.ends_at > ?",
+    );
+    q.arg(now.0);
+    let rows = q.all_within(db, BYTES, |row: &(Uuid, String, String)| row.1.len() + row.2.len()).await?;
+    Ok(rows.into_iter().map(|(o, key, payload)| (OrgId(o), key, payload)).collect())
 }

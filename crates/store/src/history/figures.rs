@@ -157,7 +157,7 @@ pub async fn live(db: &Db, within: &Within) -> Result<Live, StoreError> {
 /// Since when nothing was heard of a tenant with alerts that fire; none when there is no such tenant.
 pub async fn oldest_live(db: &Db, within: &Within) -> Result<Option<Ts>, StoreError> {
     let mut q = Q::new(
-        "SELECT MIN(COALESCE(t.updated_at, h.created_at)) FROM alert_history h \
+        "SELECT MIN(CASE WHEN t.updated_at > h.created_at THEN t.updated_at ELSE h.created_at END) FROM alert_history h \
          JOIN organizations o ON o.id = h.organization_id \
          LEFT JOIN alert_totals t ON t.organization_id = h.organization_id WHERE h.status = 'firing'",
     );

@@ -155,16 +155,23 @@ pub async fn work_off(app: &App) -> Result<usize> {
 
 async fn push(app: &App, whose: Whose) -> Result<usize> {
     let Some(client) = &app.alerting().provisioning.client else { return Ok(0) };
-    // Connections belong to the runtime that uses them. The same settings have made a client before.
-    let client = client.with_own_connections().map_err(Error::internal)?;
     let now = app.now();
     let due = alert_tenants::claim(&app.db, whose, now, now.plus(LEASE), AT_ONCE).await?;
+    if due.is_empty() {
+        return Ok(0);
+    }
+    // Connections belong to the runtime that uses them. The same settings have made a client before.
+    let client = client.with_own_connections().map_err(Error::internal)?;
     let tenants: Vec<OrgId> = due.iter().filter(|d| !d.is_gone).map(|d| d.organization_id).collect();
-    let layers = effective(app, &app.db, &tenants).await?;
+    let layers = layers_of(app, &tenants).await?;
     let publishing = publishing(app);
     let pushes = due.iter().map(|one| {
-        let layer = layers.get(&one.organization_id).filter(|_| !one.is_gone);
-        push_one(app, &client, one, layer.cloned(), publishing.clone())
+        let wanted = match layers.get(&one.organization_id).filter(|_| !one.is_gone) {
+            None => Wanted::Nothing,
+            Some(Some(layer)) => Wanted::Layer(layer.clone()),
+            Some(None) => Wanted::Unreadable,
+        };
+        push_one(app, &client, one, wanted, publishing.clone())
     });
     let mut outcomes: Vec<(&Due, Result<(), &'static str>)> =
         due.iter().zip(join_all(pushes).await).collect();
@@ -185,6 +192,35 @@ async fn push(app: &App, whose: Whose) -> Result<usize> {
     Ok(due.len())
 }
 
+/// What a tenant's configuration at the router is to be.
+enum Wanted {
+    /// None: there is no such organization.
+    Nothing,
+    /// What this means.
+    Layer(Layer),
+    /// What it is, until it can be read.
+    Unreadable,
+}
+
+/// What is in force for these tenants; none for one that cannot be read, which must not keep the others waiting.
+async fn layers_of(app: &App, tenants: &[OrgId]) -> Result<HashMap<OrgId, Option<Layer>>> {
+    match effective(app, &app.db, tenants).await {
+        Err(Error::Internal(_)) => {}
+        layers => return Ok(layers?.into_iter().map(|(id, layer)| (id, Some(layer))).collect()),
+    }
+    let mut found = HashMap::with_capacity(tenants.len());
+    for tenant in tenants {
+        match effective(app, &app.db, &[*tenant]).await {
+            Err(Error::Internal(e)) => {
+                tracing::error!(%tenant, error = %e, "an alert configuration cannot be read");
+                found.insert(*tenant, None);
+            }
+            layers => found.extend(layers?.into_iter().map(|(id, layer)| (id, Some(layer)))),
+        }
+    }
+    Ok(found)
+}
+
 /// After 1, 3, 5 s, then 10, 20 … s up to five minutes.
 fn wait(attempts: i64) -> Duration {
     let failures = usize::try_from(attempts.max(1)).unwrap_or(usize::MAX);
@@ -197,21 +233,22 @@ fn wait(attempts: i64) -> Duration {
     }
 }
 
-/// One tenant; a reason that may be shown when it failed. Without a layer there is no such organization.
+/// One tenant; a reason that may be shown when it failed.
 async fn push_one(
     app: &App,
     client: &RouterClient,
     due: &Due,
-    layer: Option<Layer>,
+    wanted: Wanted,
     publishing: Publishing,
 ) -> Result<(), &'static str> {
     const REJECTED: &str = "configuration rejected";
     let tenant = due.organization_id.to_string();
     let request_id = app.fresh::<uuid::Uuid>().to_string();
     let caller = Caller { tenant: &tenant, request_id: &request_id };
-    let pushed = match layer {
-        None => client.delete_configuration(caller).await,
-        Some(layer) => {
+    let pushed = match wanted {
+        Wanted::Unreadable => return Err("internal error"),
+        Wanted::Nothing => client.delete_configuration(caller).await,
+        Wanted::Layer(layer) => {
             let named = tenant.clone();
             let making = move || {
                 let upload = Upload::new(&named, &layer, &publishing)?;

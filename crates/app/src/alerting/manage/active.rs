@@ -1,22 +1,33 @@
 //! Active alerts across the hierarchy and of one system (contract 04 §2.6).
 
 use super::{Named, remote, told, within};
-use crate::{App, alerting::AlertRouter, alerting::embedded, listing, systems};
+use crate::{
+    App,
+    alerting::{AlertRouter, config, embedded},
+    listing, systems,
+};
 use bailiwick_alerting::{
     Labels, ListedAlert, Nanos, StoredAlert, StoredSilence,
-    listing::{AlertState, NEUTRAL_RECEIVER},
+    config::{BLACKHOLE, Tree},
+    listing::AlertState,
     router::{self, ActiveSilence},
 };
-use bailiwick_domain::{OrgId, Page, PageRequest, Result, SortDirection, SystemId, fold::fold};
+use bailiwick_domain::{Error, OrgId, Page, PageRequest, Result, SortDirection, SystemId, fold::fold};
 use bailiwick_policy::{Caller, Scope};
-use bailiwick_store::history::{
-    Within,
-    active::{self, ActiveFilter, ActiveOrder, ActiveQuery, Assignment, Shown},
+use bailiwick_store::{
+    StoreError,
+    history::{
+        Within,
+        active::{self, ActiveFilter, ActiveOrder, ActiveQuery, Assignment, JUDGED, Shown},
+    },
 };
 use std::{
     cmp::Ordering,
     collections::{BTreeSet, HashMap},
 };
+
+/// Systems whose silences are read at once.
+const SYSTEMS: usize = 500;
 
 /// A list as asked for.
 #[derive(Clone, Debug)]
@@ -148,23 +159,53 @@ async fn list_embedded(app: &App, within: Within, query: AlertQuery) -> Result<P
     let systems: BTreeSet<(OrgId, String)> =
         rows.iter().map(|row| (row.key.0, row.system_key.clone())).collect();
     let silences = silences_of(app, systems.into_iter().collect()).await?;
+    let trees = trees_of(app, rows.iter().map(|row| row.key.0).collect()).await?;
     let (now, outage) = (Nanos::from_ts(asked.now), app.alerting().outage.get());
     let mut alerts = Vec::with_capacity(rows.len());
     for row in rows {
         let Some(stored) = embedded::read::<StoredAlert>(&row.payload) else { continue };
         let key = (row.key.0, row.system_key);
         let own = silences.get(&key).map(Vec::as_slice).unwrap_or_default();
-        let receivers = |_: &Labels| vec![NEUTRAL_RECEIVER.to_owned()];
+        let receivers = |labels: &Labels| match trees.get(&key.0) {
+            Some(tree) => tree.route(labels).into_iter().map(|to| to.receiver.clone()).collect(),
+            None => vec![BLACKHOLE.to_owned()],
+        };
         let listed = router::list_alerts([&stored], own, now, outage, receivers);
         alerts.extend(listed.into_iter().map(|alert| (key.0, alert)));
     }
     Ok(Page { rows: decorate(app, alerts).await?, total, request })
 }
 
+/// The routing of these tenants. Where one cannot be read nobody is told, and none is shown.
+async fn trees_of(app: &App, tenants: BTreeSet<OrgId>) -> Result<HashMap<OrgId, Tree>> {
+    let tenants: Vec<OrgId> = tenants.into_iter().collect();
+    let plans = match config::plans(app, &tenants).await {
+        Err(Error::Internal(e)) => {
+            tracing::error!(error = %e, "the receivers of alerts cannot be shown");
+            HashMap::new()
+        }
+        plans => plans?,
+    };
+    Ok(plans.iter().filter_map(|(id, plan)| Some((*id, Tree::new(&plan.route).ok()?))).collect())
+}
+
 /// The rows that silences suppress.
 pub(super) async fn suppressed_rows(app: &App, query: &ActiveQuery) -> Result<Vec<i64>> {
     let query = ActiveQuery { is_suppressed: None, ..query.clone() };
-    let rows = query.of_silenced_systems(&app.db).await?;
+    let (mut suppressed, mut after) = (Vec::new(), i64::MIN);
+    loop {
+        let rows = query.of_silenced_systems(&app.db, after).await?;
+        let Some(last) = rows.last().map(|row| row.0) else { return Ok(suppressed) };
+        let is_end = rows.len() < JUDGED;
+        suppressed.extend(suppressed_of(app, rows).await?);
+        if is_end {
+            return Ok(suppressed);
+        }
+        after = last;
+    }
+}
+
+async fn suppressed_of(app: &App, rows: Vec<(i64, uuid::Uuid, String, String)>) -> Result<Vec<i64>> {
     let systems: BTreeSet<(OrgId, String)> =
         rows.iter().map(|(_, organization, key, _)| (OrgId(*organization), key.clone())).collect();
     let silences = silences_of(app, systems.into_iter().collect()).await?;
@@ -174,9 +215,9 @@ pub(super) async fn suppressed_rows(app: &App, query: &ActiveQuery) -> Result<Ve
             let labels = embedded::read::<Labels>(labels).unwrap_or_default();
             own.is_some_and(|own| own.iter().any(|s| s.silences(&labels)))
         };
-        rows.iter().filter(|row| is_suppressed(row)).map(|row| row.0).collect()
+        rows.iter().filter(|row| is_suppressed(row)).map(|row| row.0).collect::<Vec<_>>()
     };
-    app.tasks.spawn_blocking(judge).await.map_err(bailiwick_domain::Error::internal)
+    app.tasks.spawn_blocking(judge).await.map_err(Error::internal)
 }
 
 /// The silences in force of these systems, ready to be applied.
@@ -187,10 +228,21 @@ async fn silences_of(
     let at = app.now();
     let now = Nanos::from_ts(at);
     let mut found: HashMap<(OrgId, String), Vec<ActiveSilence>> = HashMap::new();
-    for (organization, key, payload) in active::silences_of(&app.db, &systems, at).await? {
-        let stored = embedded::read::<StoredSilence>(&payload).map(|s| s.listed(now));
-        let in_force = router::active_silences(stored.as_ref());
-        found.entry((organization, key)).or_default().extend(in_force);
+    // Whatever a few systems have written into theirs, those of the others are read.
+    let mut waiting: Vec<&[(OrgId, String)]> = systems.chunks(SYSTEMS).collect();
+    while let Some(some) = waiting.pop() {
+        let read = match active::silences_of(&app.db, some, at).await {
+            Err(StoreError::TooHeavy) if some.len() > 1 => {
+                waiting.extend(<[_; 2]>::from(some.split_at(some.len() / 2)));
+                continue;
+            }
+            read => read?,
+        };
+        for (organization, key, payload) in read {
+            let stored = embedded::read::<StoredSilence>(&payload).map(|s| s.listed(now));
+            let in_force = router::active_silences(stored.as_ref());
+            found.entry((organization, key)).or_default().extend(in_force);
+        }
     }
     Ok(found)
 }
