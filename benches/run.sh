@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Load on the release build, on loopback only and bounded in time: heartbeats, inventories, the alert proxy beside
 # nginx with a fixed header; the lists, figures and exports of a large tree. Prints a table and appends it to RESULTS.md.
-# Arguments choose parts: start heartbeat inventory pipeline proxy people exports systems (default: all). BENCH_SECONDS sets the length
+# Arguments choose parts: start heartbeat inventory pipeline storage proxy people exports systems (default: all). BENCH_SECONDS sets the length
 # of one run (default 8), BENCH_PROGRAM a binary that is built already, BENCH_ENGINES the engines.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 seconds=${BENCH_SECONDS:-8}
 parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(start heartbeat inventory pipeline proxy people exports systems)
+[[ ${#parts[@]} -gt 0 ]] || parts=(start heartbeat inventory pipeline storage proxy people exports systems)
 work=$(mktemp -d)
 table=$work/table.md
 pids=()
@@ -37,7 +37,7 @@ for engine in ${BENCH_ENGINES:-sqlite postgres}; do
         row 'start to listening' "$engine" "${start_ms} ms" '≤ 500 ms'
         row 'idle resident memory' "$engine" "$(resident "$service_pid") MB" '≤ 60 MB'
     fi
-    if wants heartbeat || wants inventory || wants pipeline || wants proxy; then
+    if wants heartbeat || wants inventory || wants pipeline || wants storage || wants proxy; then
         make_systems 256
     fi
     if wants heartbeat; then
@@ -56,6 +56,9 @@ for engine in ${BENCH_ENGINES:-sqlite postgres}; do
             row "changed documents of 34 kB at $rate/s until their differences can be read" "$engine" \
                 "$(pipeline "$rate")" '≥ 300 documents/s, ≤ 1 s behind'
         done
+    fi
+    if wants storage; then
+        row 'a document of 34 kB in the database' "$engine" "$(storage "$engine")" 'unchanged ≤ 300 bytes, changed ≤ 15 %'
     fi
     if wants proxy; then
         stop_service

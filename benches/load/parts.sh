@@ -131,6 +131,13 @@ pipeline() {
         crates/inventory/tests/data/inventory-ns8.json "$1" 15
 }
 
+# storage ENGINE: what documents add to the database.
+storage() {
+    local database=$work/$1/bailiwick.db
+    [[ $1 != postgres ]] || database=$postgres_url
+    python3 benches/load/storage.py "$service" "$work/credentials" crates/inventory/tests/data/inventory-ns8.json "$database"
+}
+
 # ratio MEASURED REFERENCE: throughput and p99 relative to the reference.
 ratio() {
     python3 - "$1" "$2" <<'PY'

@@ -6,7 +6,7 @@ use crate::{program::Serving, survival::post};
 use bailiwick_store::{Db, Options, sql::Q};
 use bailiwick_testkit::parts::{
     postgres,
-    recorder::{Answer, Recorder},
+    recorder::{Answer, Recorded, Recorder},
 };
 use reqwest::Client;
 use serde_json::{Value, json};
@@ -224,8 +224,9 @@ async fn two_processes_raise_the_alert_of_a_silent_system_once() {
     }
     let raised = || {
         let mut keys: BTreeMap<String, usize> = BTreeMap::new();
-        for request in router.requests().iter().filter(|r| r.method == "POST" && r.path.ends_with("/alerts"))
-        {
+        // The other interface takes the configurations of tenants.
+        let is_push = |r: &&Recorded| r.method == "POST" && r.path.ends_with("/api/v2/alerts");
+        for request in router.requests().iter().filter(is_push) {
             for alert in request.json().expect("JSON").as_array().expect("a list") {
                 assert_eq!(alert["labels"]["alertname"], "LinkFailed");
                 *keys
