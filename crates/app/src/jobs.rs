@@ -1,8 +1,9 @@
-//! What workers on leased jobs have in common. Several processes share the jobs, and one that dies loses its own.
+//! What background work has in common: workers on leased jobs, of which several processes share the jobs and one that
+//! dies loses its own; and what one process of all does again and again.
 
 use crate::App;
 use bailiwick_domain::{Result, Ts};
-use bailiwick_store::jobs;
+use bailiwick_store::{jobs, leases};
 use futures_util::future::BoxFuture;
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -33,6 +34,26 @@ pub(crate) async fn work(app: &App, kind: &'static str, hint: &Notify, poll: Dur
             () = tokio::time::sleep(poll) => {}
         }
     }
+}
+
+/// Runs `step` on the application's tracker every `interval` until it stops, then gives `lease` back, under which the step
+/// works: another process need not wait for its end.
+pub(crate) fn repeat(app: &App, lease: &'static str, interval: Duration, step: Step) {
+    let worker = app.clone();
+    app.tasks.spawn(async move {
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(interval) => {}
+                () = worker.stop.cancelled() => break,
+            }
+            if let Err(e) = step(&worker).await {
+                tracing::warn!(lease, error = %e, "regular work failed and is tried again next time");
+            }
+        }
+        if let Err(e) = leases::release(&worker.db, lease, worker.instance()).await {
+            tracing::debug!(lease, error = %e, "a lease ends by itself");
+        }
+    });
 }
 
 /// Where this process holds the database alone, whoever has leased anything before is dead.

@@ -7,6 +7,7 @@
 use crate::{
     App,
     alerting::{Raised as Posted, raise},
+    jobs,
 };
 use bailiwick_alerting::{Identity, Intake, Nanos, PostedAlert, parse_alerts};
 use bailiwick_domain::{Error, OrgId, Result, SystemId, Ts};
@@ -39,22 +40,8 @@ pub struct Checked {
 
 /// Starts the monitor on the application's tracker.
 pub fn start_monitor(app: &App) {
-    let (monitor, stop) = (app.clone(), app.stop.clone());
-    let interval = app.settings.systems.check_interval;
-    app.tasks.spawn(async move {
-        loop {
-            tokio::select! {
-                () = tokio::time::sleep(interval) => {}
-                () = stop.cancelled() => break,
-            }
-            if let Err(e) = check(&monitor).await {
-                tracing::warn!(error = %e, "systems could not be checked for silence");
-            }
-        }
-        // Another process need not wait for the end of the lease.
-        if let Err(e) = leases::release(&monitor.db, LEASE, monitor.instance()).await {
-            tracing::debug!(error = %e, "the lease of the monitor ends by itself");
-        }
+    jobs::repeat(app, LEASE, app.settings.systems.check_interval, |app| {
+        Box::pin(async { Ok(check(app).await?.posted) })
     });
 }
 

@@ -18,3 +18,15 @@ pub use router_client::{RouterClient, RouterConfig, RouterError, RouterKind};
 
 /// What the service calls itself to others.
 pub const USER_AGENT: &str = concat!("Bailiwick/", env!("CARGO_PKG_VERSION"));
+
+/// An error with what caused it, for the log.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(e) = cause {
+        text.push_str(": ");
+        text.push_str(&e.to_string());
+        cause = e.source();
+    }
+    text
+}

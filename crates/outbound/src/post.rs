@@ -2,7 +2,7 @@
 //! connection goes to one of exactly these. So a name that leads elsewhere a moment later leads nobody astray. No proxy,
 //! no redirect, no connection kept.
 
-use crate::delivery::Failure;
+use crate::{delivery::Failure, with_causes};
 use bailiwick_alerting::config::{AllowedHosts, webhook::Target};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -208,15 +208,4 @@ where
         // It may have delivered the answer with its last breath.
         _ = &mut connection => answer.await,
     }
-}
-
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(e) = cause {
-        text.push_str(": ");
-        text.push_str(&e.to_string());
-        cause = e.source();
-    }
-    text
 }

@@ -1,6 +1,7 @@
 //! Connections to the router and single exchanges on them.
 
 use super::{ANSWER_BYTES, RouterConfig, RouterError};
+use crate::with_causes;
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full};
@@ -179,16 +180,4 @@ pub(super) fn with_query(target: &Uri, query: &str) -> Result<Uri, RouterError> 
 fn parsed(text: String) -> Result<Uri, RouterError> {
     // Ids and rebuilt queries always are URIs; a query that is too long for one is the only way to get here.
     text.parse().map_err(|e: http::uri::InvalidUri| RouterError::Unavailable(format!("request target: {e}")))
-}
-
-/// An error with what caused it, for the log.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(e) = cause {
-        text.push_str(": ");
-        text.push_str(&e.to_string());
-        cause = e.source();
-    }
-    text
 }

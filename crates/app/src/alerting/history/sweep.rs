@@ -1,6 +1,6 @@
 //! Alerts that nobody refreshes end by themselves: looked for every minute by one process of all (contract 04 §3).
 
-use crate::App;
+use crate::{App, jobs};
 use bailiwick_alerting::Nanos;
 use bailiwick_store::{
     StoreError,
@@ -20,23 +20,7 @@ const ROWS: i64 = 500;
 
 /// Starts the looks on the application's tracker.
 pub(in super::super) fn start(app: &App) {
-    let (app, stop) = (app.clone(), app.stop.clone());
-    let tracker = app.tasks.clone();
-    tracker.spawn(async move {
-        loop {
-            tokio::select! {
-                () = tokio::time::sleep(EVERY) => {}
-                () = stop.cancelled() => break,
-            }
-            if let Err(e) = sweep(&app).await {
-                tracing::warn!(error = %e, "expired alerts are looked for again");
-            }
-        }
-        // Another process need not wait for the end of the lease.
-        if let Err(e) = leases::release(&app.db, LEASE, app.instance()).await {
-            tracing::debug!(error = %e, "the lease of the alert history ends by itself");
-        }
-    });
+    jobs::repeat(app, LEASE, EVERY, |app| Box::pin(async { Ok(sweep(app).await?.unwrap_or(0)) }));
 }
 
 /// Ends the open rows whose time has passed; how many. None when another process looks.

@@ -6,7 +6,7 @@ use super::{
     active::{live, suppressed_rows},
     remote, within,
 };
-use crate::{App, alerting::AlertRouter};
+use crate::{App, alerting::AlertRouter, jobs};
 use bailiwick_alerting::ListedAlert;
 use bailiwick_domain::{OrgId, Result, Ts};
 use bailiwick_outbound::RouterClient;
@@ -89,23 +89,7 @@ pub(in crate::alerting) fn start(app: &App) {
     if app.alerting().is_embedded() {
         return;
     }
-    let (app, stop) = (app.clone(), app.stop.clone());
-    let tracker = app.tasks.clone();
-    tracker.spawn(async move {
-        loop {
-            tokio::select! {
-                () = tokio::time::sleep(EVERY) => {}
-                () = stop.cancelled() => break,
-            }
-            if let Err(e) = refresh_totals(&app).await {
-                tracing::warn!(error = %e, "numbers of alerts are asked for again");
-            }
-        }
-        // Another process need not wait for the end of the lease.
-        if let Err(e) = leases::release(&app.db, LEASE, app.instance()).await {
-            tracing::debug!(error = %e, "the lease of the alert totals ends by itself");
-        }
-    });
+    jobs::repeat(app, LEASE, EVERY, |app| Box::pin(async { Ok(refresh_totals(app).await?.unwrap_or(0)) }));
 }
 
 /// Asks the remote router once about every tenant that has alerts; how many answered. None when another process does,
