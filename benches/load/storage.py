@@ -20,7 +20,7 @@ with open(credentials, encoding="utf-8") as file:
     systems = file.read().split()[:24]
 with open(path, encoding="utf-8") as file:
     document = json.load(file)
-REPEATS = 40
+REPEATS = 160
 A_DAY = 96
 
 
