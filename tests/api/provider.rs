@@ -7,4 +7,5 @@ mod flow;
 mod input;
 mod login;
 mod scripted;
+mod third_party;
 mod tokens;

@@ -230,8 +230,10 @@ pub struct Application {
     pub description: String,
     /// Shown in the place of the name.
     pub display_name: Option<String>,
-    /// Where it is opened.
+    /// Where it is opened; none = an authorization request at this provider.
     pub login_url: Option<String>,
+    /// What that request asks for; none = `openid profile email`.
+    pub scope: Option<String>,
     /// Where more is told about it.
     pub info_url: Option<String>,
     /// Logo on a light ground.

@@ -1,8 +1,15 @@
 //! Third-party applications people may open (contract 01 §6.4): the catalogue in the configuration.
 
-use crate::settings::{AccessControl, Client, Settings};
-use bailiwick_domain::fold::fold;
+use crate::{
+    oidc,
+    settings::{AccessControl, Client, Settings},
+};
+use bailiwick_domain::{Entropy, fold::fold, ports::random_hex};
 use bailiwick_policy::{Caller, Identity};
+use url::form_urlencoded;
+
+/// What an application asks for when it is opened from the list (contract 01 §6.4).
+const DEFAULT_SCOPE: &str = "openid profile email";
 
 /// An application as one person sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,25 +37,39 @@ pub struct ThirdPartyApplication {
 }
 
 /// The applications that let the caller see them, by display name, then id.
-pub fn list(settings: &Settings, caller: &Caller) -> Vec<ThirdPartyApplication> {
+pub fn list(settings: &Settings, entropy: &dyn Entropy, caller: &Caller) -> Vec<ThirdPartyApplication> {
     let Some(identity) = caller.identity() else { return Vec::new() };
     let clients = settings.provider.clients.iter().filter(|client| !client.first_party);
-    let mut visible: Vec<_> = clients.filter_map(|client| shown_to(identity, client)).collect();
+    let mut visible: Vec<_> = clients
+        .filter_map(|client| {
+            let login_url = |client: &Client| login_url(settings, entropy, client);
+            shown_to(identity, client, login_url)
+        })
+        .collect();
     visible.sort_by_cached_key(|application| (fold(&application.display_name), application.id.clone()));
     visible
 }
 
-fn shown_to(identity: &Identity, client: &Client) -> Option<ThirdPartyApplication> {
+/// Whether a client of a third party admits this person (contract 01 §6.4).
+pub(crate) fn admits(client: &oidc::Client, identity: &Identity) -> bool {
+    let control = client.third_party().and_then(|application| application.access_control.as_ref());
+    control.is_some_and(|control| names(control, identity))
+}
+
+fn shown_to(
+    identity: &Identity,
+    client: &Client,
+    login_url: impl Fn(&Client) -> String,
+) -> Option<ThirdPartyApplication> {
     let application = &client.application;
-    application.access_control.as_ref().filter(|control| admits(control, identity))?;
+    application.access_control.as_ref().filter(|control| names(control, identity))?;
     let name = application.name.clone().unwrap_or_else(|| client.id.clone());
     Some(ThirdPartyApplication {
         id: client.id.clone(),
         description: application.description.clone(),
         redirect_uris: client.redirect_uris.clone(),
         post_logout_redirect_uris: client.post_logout_redirect_uris.clone(),
-        // The check of the configuration sees to it that there is one.
-        login_url: application.login_url.clone()?,
+        login_url: application.login_url.clone().unwrap_or_else(|| login_url(client)),
         info_url: application.info_url.clone(),
         display_name: application.display_name.clone().unwrap_or_else(|| name.clone()),
         logo_url: application.logo_url.clone(),
@@ -57,8 +78,22 @@ fn shown_to(identity: &Identity, client: &Client) -> Option<ThirdPartyApplicatio
     })
 }
 
+/// An authorization request of the client at this provider; the client itself has to recognize its answer.
+fn login_url(settings: &Settings, entropy: &dyn Entropy, client: &Client) -> String {
+    let state = random_hex::<16>(entropy);
+    let query = [
+        ("client_id", client.id.as_str()),
+        ("redirect_uri", client.redirect_uris.first().map_or("", String::as_str)),
+        ("response_type", "code"),
+        ("scope", client.application.scope.as_deref().unwrap_or(DEFAULT_SCOPE)),
+        ("state", &state),
+    ];
+    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
+    format!("{}/oidc/auth?{query}", settings.public_url)
+}
+
 /// Every list with something in it must match; with nothing in any of them nobody is admitted.
-fn admits(control: &AccessControl, identity: &Identity) -> bool {
+fn names(control: &AccessControl, identity: &Identity) -> bool {
     let (organization, effective) = (&identity.organization, &identity.effective);
     let AccessControl { organization_ids, organization_roles, user_roles, user_role_ids } = control;
     let by_keys = !user_role_ids.is_empty();

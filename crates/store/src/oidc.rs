@@ -4,6 +4,7 @@
 //! A token is alive while itself, its grant and its login are: ending a login ends everything issued through it.
 //! Locks are taken in the order user, login, grant (see [`crate::sessions`]).
 
+pub mod consents;
 pub mod grants;
 pub mod interactions;
 pub mod keys;

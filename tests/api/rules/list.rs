@@ -187,6 +187,5 @@ pub(super) const NOT_YET: &[(u8, &[u8], &str)] = &[
     (5, &[9, 19, 20, 21, 23, 24, 35, 41], IMPERSONATION),
     (1, &[19, 29, 37], PROVIDERS),
     (5, &[31], PROVIDERS),
-    (1, &[42], "nobody signs in to third-party applications through this provider yet"),
     (5, &[36], "rebranding is not built yet"),
 ];

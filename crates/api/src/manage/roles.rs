@@ -27,7 +27,7 @@ pub async fn third_party_applications(
     State(app): State<App>,
     Who(caller): Who,
 ) -> Outcome<Answer<ThirdPartyApplications>> {
-    let visible = third_party::list(&app.settings, &caller);
+    let visible = third_party::list(&app.settings, &*app.entropy, &caller);
     let list = ThirdPartyApplications(visible.into_iter().map(ThirdPartyApplicationOutput::from).collect());
     Ok(Answer::ok("third-party applications retrieved successfully", list))
 }

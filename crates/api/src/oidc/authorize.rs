@@ -14,7 +14,7 @@ use bailiwick_app::{
     App,
     oidc::{
         authorize::{self, Authorized},
-        issuer,
+        consent, issuer,
         sign_in::{self, Denied, SignedIn},
     },
 };
@@ -41,9 +41,10 @@ pub async fn authorize(
         }
         Ok(Authorized::Redirect(address)) => see_other(language, &address),
         Ok(Authorized::SignIn { interaction, browser }) => {
-            let mut response = see_other(language, &sign_in_page(&app, interaction));
-            cookies::set_browser(&app, response.headers_mut(), &browser);
-            response
+            to_page(&app, language, &sign_in_page(&app, interaction), &browser)
+        }
+        Ok(Authorized::Consent { interaction, browser }) => {
+            to_page(&app, language, &consent::address(&app, interaction), &browser)
         }
     }
 }
@@ -70,7 +71,16 @@ pub fn sign_in_page(app: &App, id: Uuid) -> String {
 /// On to the client, with the cookie of the login.
 pub fn signed_in(app: &App, language: Language, done: &SignedIn) -> Response {
     let mut response = see_other(language, &done.address);
-    cookies::set_login(app, response.headers_mut(), &done.login);
+    if let Some(login) = &done.login {
+        cookies::set_login(app, response.headers_mut(), login);
+    }
+    response
+}
+
+/// On to a page of a waiting request, with the cookie that binds it to the browser.
+fn to_page(app: &App, language: Language, address: &str, browser: &str) -> Response {
+    let mut response = see_other(language, address);
+    cookies::set_browser(app, response.headers_mut(), browser);
     response
 }
 

@@ -14,7 +14,7 @@ use axum::{
 use bailiwick_app::{
     App,
     oidc::{
-        Refusal,
+        Refusal, consent,
         sign_in::{self, Denied, Identifier},
     },
 };
@@ -66,12 +66,23 @@ pub async fn identify(State(app): State<App>, Ctx(context): Ctx, headers: Header
     empty_or(sign_in::identify(&app, &context, &browser, &who, &given.password).await)
 }
 
-/// `POST /api/interaction/submit`; a body is ignored. Also `…/consent`: no client needs to be consented to.
+/// `POST /api/interaction/submit`; a body is ignored.
 pub async fn submit(State(app): State<App>, headers: HeaderMap) -> Response {
     match sign_in::submit(&app, &cookies::read(&app, &headers)).await {
         Ok(address) => Json(json!({"redirectTo": address})).into_response(),
         Err(denied) => deny(denied),
     }
+}
+
+/// `POST /api/interaction/consent`; a body is ignored. Where nobody is asked, the address is that of `…/submit`.
+pub async fn consent(State(app): State<App>, Ctx(context): Ctx, headers: HeaderMap) -> Response {
+    let browser = cookies::read(&app, &headers);
+    let address = match consent::allow_by_script(&app, &context, &browser).await {
+        Ok(None) => sign_in::submit(&app, &browser).await,
+        Ok(Some(address)) => Ok(address),
+        Err(denied) => Err(denied),
+    };
+    address.map_or_else(deny, |address| Json(json!({"redirectTo": address})).into_response())
 }
 
 async fn json<T: DeserializeOwned>(body: Body) -> Result<T, Response> {

@@ -31,7 +31,9 @@ pub async fn show(State(app): State<App>, Ctx(context): Ctx, headers: HeaderMap)
         return pages::fault(language, &error);
     }
     match login::land(&app, &cookies::read(&app, &headers)).await {
-        Ok(Landing::SignedIn { person, form_token }) => pages::signed_in(language, &person, &form_token),
+        Ok(Landing::SignedIn { person, allowed, form_token }) => {
+            pages::signed_in(language, &person, &allowed, &form_token)
+        }
         Ok(Landing::SignIn { interaction, browser }) => {
             let mut response = see_other(language, &sign_in_page(&app, interaction));
             cookies::set_browser(&app, response.headers_mut(), &browser);

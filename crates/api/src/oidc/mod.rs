@@ -5,6 +5,7 @@
 //! kind, a line in [`router`], its address in `app::oidc::claims::discovery`.
 
 mod authorize;
+mod consent;
 mod cookies;
 mod cors;
 mod error;
@@ -38,6 +39,8 @@ pub fn router() -> Router<App> {
         .route("/oidc/auth", get(authorize::authorize))
         .route("/oidc/auth/{id}", get(authorize::resume))
         .route("/oidc/sign-in/{id}", get(sign_in::show).post(sign_in::submit))
+        .route("/oidc/consent", post(consent::withdraw))
+        .route("/oidc/consent/{id}", get(consent::show).post(consent::submit))
         .route("/oidc/forgotten-password", get(recovery::show_forgotten).post(recovery::ask))
         .route("/oidc/new-password/{token}", get(recovery::show_new_password).post(recovery::new_password))
         .route("/oidc/confirm-address/{token}", get(recovery::show_confirmation).post(recovery::confirm))
@@ -49,7 +52,7 @@ pub fn router() -> Router<App> {
         .route("/api/interaction", put(interaction::restart))
         .route("/api/interaction/identifiers", patch(interaction::identify))
         .route("/api/interaction/submit", post(interaction::submit))
-        .route("/api/interaction/consent", post(interaction::submit))
+        .route("/api/interaction/consent", post(interaction::consent))
 }
 
 async fn discovery(State(app): State<App>) -> Response {

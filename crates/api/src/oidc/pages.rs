@@ -4,7 +4,10 @@
 //! beside `en` and `it` (a test compares them), and its code in [`Language`].
 
 use axum::response::{Html, IntoResponse, Response};
-use bailiwick_app::oidc::login::Person;
+use bailiwick_app::oidc::{
+    consent::{Allowed, Page as ConsentPage},
+    login::Person,
+};
 use bailiwick_domain::Error;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use minijinja::{Environment, value::Serde};
@@ -24,12 +27,13 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     all
 });
 
-const SOURCES: [(&str, &str); 7] = [
+const SOURCES: [(&str, &str); 8] = [
     ("layout.html", include_str!("../../templates/layout.html")),
     ("sign_in.html", include_str!("../../templates/sign_in.html")),
     ("new_password.html", include_str!("../../templates/new_password.html")),
     ("forgotten.html", include_str!("../../templates/forgotten.html")),
     ("confirm_address.html", include_str!("../../templates/confirm_address.html")),
+    ("consent.html", include_str!("../../templates/consent.html")),
     ("signed_in.html", include_str!("../../templates/signed_in.html")),
     ("message.html", include_str!("../../templates/message.html")),
 ];
@@ -185,12 +189,28 @@ pub fn form(language: Language, page: &FormPage<'_>) -> Response {
     render(language, page.status, template, values, page.form_target)
 }
 
-/// Renders who is signed in, with the form that signs out.
-pub fn signed_in(language: Language, person: &Person, form_token: &str) -> Response {
+/// Renders the question what an application may learn.
+pub fn consent(language: Language, page: &ConsentPage) -> Response {
+    let scopes = page.scopes.iter().map(|scope| text_of(language, Some(&format!("scope_{scope}"))));
+    let values = json!({
+        "application": page.application,
+        "host": page.host,
+        "scopes": scopes.collect::<Vec<_>>(),
+        "name": page.person.name,
+        "email": page.person.email,
+        "form_token": page.form_token,
+    });
+    render(language, StatusCode::OK, "consent.html", values, page.form_target.as_deref())
+}
+
+/// Renders who is signed in and what he has allowed, with the forms that sign out and take it back.
+pub fn signed_in(language: Language, person: &Person, allowed: &[Allowed], form_token: &str) -> Response {
+    let allowed = allowed.iter().map(|a| json!({"client_id": a.client_id, "application": a.application}));
     let values = json!({
         "name": person.name,
         "email": person.email,
         "organization": person.organization,
+        "allowed": allowed.collect::<Vec<_>>(),
         "form_token": form_token,
     });
     render(language, StatusCode::OK, "signed_in.html", values, None)

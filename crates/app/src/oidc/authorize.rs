@@ -1,8 +1,8 @@
 //! Authorization requests: what they may ask for, and their answer (contract 01 §2.8, steps 2 and 4).
 
-use super::{Code, INTERACTION, Refused, clients, fresh_secret, issuer};
+use super::{Code, INTERACTION, Refused, clients, consent, fresh_secret, issuer};
 use crate::{App, auth::token_digest};
-use bailiwick_domain::{Error, Result, Ts};
+use bailiwick_domain::{Error, Result, Ts, UserId};
 use bailiwick_store::{
     Tx,
     identities::{self, Identified},
@@ -88,6 +88,12 @@ pub struct AuthorizationRequest {
     pub resource: Option<String>,
     /// Who probably signs in.
     pub login_hint: Option<String>,
+    /// The user is to be asked even for what he has allowed before (`prompt=consent`).
+    #[serde(default)]
+    pub wants_consent: bool,
+    /// Somebody has signed in and is asked what the client may learn.
+    #[serde(default)]
+    pub asked: Option<consent::Asked>,
 }
 
 /// What of a request decides whether somebody must sign in; nothing that is kept.
@@ -108,6 +114,13 @@ pub enum Authorized {
     /// Somebody must sign in first.
     SignIn {
         /// Of the stored request.
+        interaction: Uuid,
+        /// The browser's cookie.
+        browser: String,
+    },
+    /// Somebody is signed in and must say what the client may learn.
+    Consent {
+        /// Of the question.
         interaction: Uuid,
         /// The browser's cookie.
         browser: String,
@@ -136,9 +149,21 @@ pub async fn authorize(app: &App, parameters: &Parameters, browser: &Browser) ->
     });
     if let Some((login, _)) = login {
         let mut tx = app.db.begin().await?;
-        if let Some(address) = grant(app, &mut tx, &request, &login, now).await? {
-            tx.commit().await?;
-            return Ok(Authorized::Redirect(address));
+        match consent::settle(app, &mut tx, &request, &login, now).await? {
+            consent::Settled::Redirect(address) => {
+                tx.commit().await?;
+                return Ok(Authorized::Redirect(address));
+            }
+            consent::Settled::Ask if wish.no_page => {
+                return Ok(refuse(&Refused::new(Code::ConsentRequired, "the user must be asked first")));
+            }
+            consent::Settled::Ask => {
+                drop(tx);
+                let question = consent::question(&request, &login);
+                let (interaction, browser) = store(app, Some(&question), browser, now).await?;
+                return Ok(Authorized::Consent { interaction, browser });
+            }
+            consent::Settled::Gone => {}
         }
     }
     if wish.no_page {
@@ -188,6 +213,8 @@ fn read(
         nonce: parameters.one("nonce")?.map(str::to_owned),
         resource: resource(app, parameters)?,
         login_hint: parameters.one("login_hint")?.map(str::to_owned),
+        wants_consent: has_prompt(parameters, "consent")?,
+        asked: None,
     };
     Ok((request, wish(parameters)?))
 }
@@ -224,6 +251,10 @@ pub(super) fn resource(app: &App, parameters: &Parameters) -> Result<Option<Stri
         Some(resource) if resource == app.settings.tokens.audience => Ok(Some(resource.to_owned())),
         Some(_) => Err(Refused::new(Code::InvalidTarget, "the resource is not known here")),
     }
+}
+
+fn has_prompt(parameters: &Parameters, word: &str) -> Result<bool, Refused> {
+    Ok(parameters.one("prompt")?.unwrap_or_default().split(' ').any(|prompt| prompt == word))
 }
 
 fn wish(parameters: &Parameters) -> Result<Wish, Refused> {
@@ -283,22 +314,14 @@ pub(super) async fn store(
     Ok((interaction.id, browser))
 }
 
-/// Writes the grant of a request and gives the address that carries its code. None when the user or the login is no
-/// longer good, or the client no longer registered.
+/// Writes the grant of a request and gives the address that carries its code. Whether it may is [`consent::settle`]'s.
 pub(super) async fn grant(
     app: &App,
     tx: &mut Tx,
     request: &AuthorizationRequest,
     login: &Login,
     now: Ts,
-) -> Result<Option<String>> {
-    let client = clients::find(&app.settings, &request.client_id);
-    if client.is_none_or(|client| !client.may_redirect_to(&request.redirect_uri)) {
-        return Ok(None);
-    }
-    if !hold(tx, login).await? {
-        return Ok(None);
-    }
+) -> Result<String> {
     let code = fresh_secret(&*app.entropy);
     let code_expires_at = now.plus(app.settings.provider.code);
     let grant = Grant {
@@ -322,13 +345,24 @@ pub(super) async fn grant(
     };
     grants::insert(tx, &grant, &token_digest(&code)).await?;
     let state = request.state.as_deref();
-    Ok(Some(address(app, &request.redirect_uri, &[("code", Some(&code)), ("state", state)])))
+    Ok(address(app, &request.redirect_uri, &[("code", Some(&code)), ("state", state)]))
 }
 
-/// Whether user and login are still good; both stay so until the transaction ends.
-pub(super) async fn hold(tx: &mut Tx, login: &Login) -> Result<bool> {
-    let user = identities::get_steady(tx, login.user_id).await?;
-    Ok(user.is_some_and(|user| user.standing.is_enabled()) && logins::hold(tx, login.id).await?)
+/// The user, if he is still good; he stays so until the transaction ends.
+pub(super) async fn hold_user(tx: &mut Tx, user: UserId) -> Result<Option<Identified>> {
+    let user = identities::get_steady(tx, user).await?;
+    Ok(user.filter(|user| user.standing.is_enabled()))
+}
+
+/// The user of a login, if both are still good; they stay so until the transaction ends.
+pub(super) async fn hold(tx: &mut Tx, login: &Login) -> Result<Option<Identified>> {
+    let user = hold_user(tx, login.user_id).await?;
+    Ok(if logins::hold(tx, login.id).await? { user } else { None })
+}
+
+/// The address that carries a refusal of a request found good to its client.
+pub(super) fn refusal(app: &App, request: &AuthorizationRequest, refused: &Refused) -> String {
+    error_address(app, &request.redirect_uri, request.state.as_deref(), refused)
 }
 
 /// The address that carries a refusal to the client.

@@ -19,7 +19,8 @@ pub struct Client {
     secret_sha256: Option<String>,
     redirects: Addresses,
     post_logout: Addresses,
-    first_party: bool,
+    /// What people are told of a client of a third party.
+    third_party: Option<Application>,
 }
 
 /// Addresses a client may be sent to.
@@ -81,7 +82,18 @@ impl Client {
 
     /// The service's own or the operator's: no consent, and its tokens can be exchanged.
     pub const fn is_first_party(&self) -> bool {
-        self.first_party
+        self.third_party.is_none()
+    }
+
+    /// What people are told of a client of a third party.
+    pub const fn third_party(&self) -> Option<&Application> {
+        self.third_party.as_ref()
+    }
+
+    /// What people call it.
+    pub fn display_name(&self) -> &str {
+        let application = self.third_party.as_ref();
+        application.and_then(|a| a.display_name.as_ref().or(a.name.as_ref())).unwrap_or(&self.id)
     }
 
     /// Whether codes may be sent there.
@@ -119,7 +131,7 @@ fn default_client(settings: &Settings) -> Client {
         secret_sha256: None,
         redirects: addresses(DEFAULT_REDIRECT, &provider.redirect_uris),
         post_logout: addresses(DEFAULT_POST_LOGOUT, &provider.post_logout_redirect_uris),
-        first_party: true,
+        third_party: None,
     }
 }
 
@@ -141,17 +153,16 @@ fn configured(client: &Configured) -> Client {
         secret_sha256: client.secret_sha256.clone(),
         redirects: exact(&client.redirect_uris),
         post_logout: exact(&client.post_logout_redirect_uris),
-        first_party: client.first_party,
+        third_party: (!client.first_party).then(|| client.application.clone()),
     }
 }
 
-/// The client of that id. Clients of third parties are none: there is no consent page to ask for them yet.
+/// The client of that id.
 pub fn find(settings: &Settings, id: &str) -> Option<Client> {
     if id == DEFAULT_ID {
         return Some(default_client(settings));
     }
-    let client = settings.provider.clients.iter().find(|client| client.id == id)?;
-    client.first_party.then(|| configured(client))
+    settings.provider.clients.iter().find(|client| client.id == id).map(configured)
 }
 
 /// The client that presents itself, its secret verified.
@@ -171,12 +182,7 @@ pub fn authenticate(settings: &Settings, given: &ClientCredentials) -> Result<Cl
 /// Whether a page of this origin may call the endpoints its client needs: the origin of a registered redirect URI.
 pub fn is_client_origin(settings: &Settings, origin: &str) -> bool {
     default_client(settings).redirects.allow_origin(origin)
-        || settings
-            .provider
-            .clients
-            .iter()
-            .filter(|c| c.first_party)
-            .any(|c| configured(c).redirects.allow_origin(origin))
+        || settings.provider.clients.iter().any(|c| configured(c).redirects.allow_origin(origin))
 }
 
 /// What is wrong with the configured clients, each with the client's id; empty when nothing is. For the check at the
@@ -195,9 +201,6 @@ pub fn problems(clients: &[Configured]) -> Vec<(&str, String)> {
             say("the id is there twice");
         }
         let application = &client.application;
-        if !client.first_party && application.login_url.is_none() {
-            say("a client of a third party needs login_url: this version signs nobody in to it by itself");
-        }
         if client.first_party && *application != Application::default() {
             say("name, description, addresses and access_control are for clients of third parties");
         }
@@ -349,12 +352,12 @@ mod tests {
     }
 
     #[test]
-    fn a_client_of_a_third_party_does_not_exist() {
+    fn a_client_of_a_third_party_is_known_as_one() {
         let mut s = settings("https://my.example.org");
         s.provider.clients = vec![Configured { first_party: false, ..extra("theirs") }, extra("ours")];
-        assert!(find(&s, "theirs").is_none());
-        assert!(find(&s, "ours").is_some());
-        assert!(!problems(&s.provider.clients).is_empty());
+        assert!(!find(&s, "theirs").unwrap().is_first_party());
+        assert!(find(&s, "ours").unwrap().is_first_party());
+        assert!(problems(&s.provider.clients).is_empty());
     }
 
     #[test]
@@ -390,7 +393,7 @@ mod tests {
             first_party: false,
             application: Application::default(),
         };
-        assert_eq!(problems(&[bad]).len(), 7);
+        assert_eq!(problems(&[bad]).len(), 6);
         assert_eq!(problems(&[extra("a"), extra("a")]).len(), 1);
     }
 }

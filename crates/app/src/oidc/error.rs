@@ -25,6 +25,10 @@ pub enum Code {
     InvalidTarget,
     /// `prompt=none` without a browser login.
     LoginRequired,
+    /// `prompt=none`, and the user has not allowed the client what it asks for.
+    ConsentRequired,
+    /// This user may not use the client, or did not allow it.
+    AccessDenied,
     /// Request objects are not supported.
     RequestNotSupported,
     /// Nor are they by reference.
@@ -48,6 +52,8 @@ impl Code {
             Code::InvalidScope => "invalid_scope",
             Code::InvalidTarget => "invalid_target",
             Code::LoginRequired => "login_required",
+            Code::ConsentRequired => "consent_required",
+            Code::AccessDenied => "access_denied",
             Code::RequestNotSupported => "request_not_supported",
             Code::RequestUriNotSupported => "request_uri_not_supported",
             Code::InvalidToken => "invalid_token",

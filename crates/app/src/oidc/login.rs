@@ -2,11 +2,13 @@
 
 use super::{
     authorize::{self, Browser},
+    consent::{self, Allowed},
     issuer,
     sign_in::{form_token, made_form_token},
 };
 use crate::App;
 use bailiwick_domain::Result;
+use bailiwick_store::identities::Identified;
 use uuid::Uuid;
 
 /// Who is signed in, for his own eyes.
@@ -20,6 +22,12 @@ pub struct Person {
     pub organization: String,
 }
 
+impl Person {
+    pub(super) fn of(user: Identified) -> Person {
+        Person { name: user.name, email: user.email, organization: user.organization.name }
+    }
+}
+
 /// What somebody finds there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Landing {
@@ -27,6 +35,8 @@ pub enum Landing {
     SignedIn {
         /// Whose it is.
         person: Person,
+        /// What he has allowed applications of third parties.
+        allowed: Vec<Allowed>,
         /// To be sent back with the form that signs out.
         form_token: String,
     },
@@ -49,8 +59,9 @@ pub async fn land(app: &App, browser: &Browser) -> Result<Landing> {
     let now = app.now();
     let live = authorize::live_login(app, browser, now).await?;
     if let Some(((_, user), cookie)) = live.zip(browser.login.as_deref()) {
-        let person = Person { name: user.name, email: user.email, organization: user.organization.name };
-        return Ok(Landing::SignedIn { person, form_token: form_token(app, cookie, Uuid::nil()) });
+        let allowed = consent::allowed(app, user.id).await?;
+        let form_token = form_token(app, cookie, Uuid::nil());
+        return Ok(Landing::SignedIn { person: Person::of(user), allowed, form_token });
     }
     let (interaction, browser) = authorize::store(app, None, browser, now).await?;
     Ok(Landing::SignIn { interaction, browser })

@@ -1,7 +1,7 @@
 //! Embedded OpenID provider (contract 01 §2.8): who somebody is, proved by a password, told to registered clients.
 //!
 //! [`authorize`] judges a request and either answers it or stores it as an interaction; [`sign_in`] completes the
-//! interaction; [`tokens`] turns codes into tokens, renews and ends them; [`claims`] says what they tell. [`login`] is
+//! interaction, [`consent`] asks for what third parties may learn; [`tokens`] turns codes into tokens, renews and ends them; [`claims`] says what they tell. [`login`] is
 //! the same sign-in without a client; [`recovery`] what links in mails open.
 //! Everything a client or a browser holds is stored hashed. Refusals are [`Refusal`]s: the protocol's words for what
 //! the client did wrong, or a fault of ours.
@@ -9,6 +9,7 @@
 pub mod authorize;
 pub mod claims;
 pub mod clients;
+pub mod consent;
 mod error;
 pub mod keys;
 pub mod login;

@@ -4,8 +4,9 @@
 //! then it follows the address to [`resume`].
 
 use super::{
+    INTERACTION,
     authorize::{self, AuthorizationRequest, Browser, is_cookie},
-    fresh_secret, issuer, login,
+    consent, fresh_secret, issuer, login,
 };
 use crate::{
     App, audit,
@@ -112,8 +113,8 @@ pub enum Progress {
 pub struct SignedIn {
     /// The client's address with the code; without a client the provider's own page.
     pub address: String,
-    /// Cookie of the login.
-    pub login: String,
+    /// Cookie of a new login; none when the browser has it already.
+    pub login: Option<String>,
 }
 
 /// What a page of a waiting request shows.
@@ -279,6 +280,9 @@ pub async fn submit(app: &App, browser: &Browser) -> Result<String, Denied> {
 /// The address a script was sent to.
 pub async fn resume(app: &App, id: Uuid, browser: &Browser) -> Result<SignedIn, Denied> {
     let (_, interaction) = open(app, id, browser).await?.ok_or(Denied::Gone)?;
+    if let Some(address) = consent::resume(app, &interaction, browser).await? {
+        return Ok(SignedIn { address, login: None });
+    }
     let user = interaction.user_id.ok_or(Denied::NotIdentified)?;
     if interaction.must_replace_password {
         return Err(Denied::MustReplacePassword);
@@ -291,19 +295,24 @@ pub async fn resume(app: &App, id: Uuid, browser: &Browser) -> Result<SignedIn, 
     Ok(done)
 }
 
-async fn open<'a>(app: &App, id: Uuid, browser: &'a Browser) -> Result<Option<(&'a str, Interaction)>> {
+pub(super) async fn open<'a>(
+    app: &App,
+    id: Uuid,
+    browser: &'a Browser,
+) -> Result<Option<(&'a str, Interaction)>> {
     let Some(cookie) = browser.browser.as_deref().filter(|cookie| is_cookie(cookie)) else { return Ok(None) };
     let found = interactions::get(&app.db, id, &token_digest(cookie), app.now()).await?;
     Ok(found.map(|interaction| (cookie, interaction)))
 }
 
-async fn latest(app: &App, browser: &Browser) -> Result<Interaction, Denied> {
+/// The last waiting request of a browser; for scripts.
+pub(super) async fn latest(app: &App, browser: &Browser) -> Result<Interaction, Denied> {
     let cookie = browser.browser.as_deref().filter(|cookie| is_cookie(cookie)).ok_or(Denied::Gone)?;
     interactions::latest(&app.db, &token_digest(cookie), app.now()).await?.ok_or(Denied::Gone)
 }
 
 /// None when a person came without a client.
-fn request_of(interaction: &Interaction) -> Result<Option<AuthorizationRequest>> {
+pub(super) fn request_of(interaction: &Interaction) -> Result<Option<AuthorizationRequest>> {
     serde_json::from_value(interaction.request.clone()).map_err(Error::internal)
 }
 
@@ -368,7 +377,7 @@ fn is_expired(app: &App, record: &PasswordRecord, now: Ts) -> bool {
     record.generated_at.is_some_and(|at| at.plus(app.settings.provider.generated_password) <= now)
 }
 
-async fn take(tx: &mut Tx, interaction: &Interaction) -> Result<(), Denied> {
+pub(super) async fn take(tx: &mut Tx, interaction: &Interaction) -> Result<(), Denied> {
     if interactions::take(tx, interaction).await? { Ok(()) } else { Err(Denied::Gone) }
 }
 
@@ -395,10 +404,28 @@ async fn answer(
     let request = request_of(interaction)?;
     let (login, cookie) = log_in(app, tx, user, browser, now).await?;
     let address = match request {
-        Some(request) => authorize::grant(app, tx, &request, &login, now).await?,
-        None => authorize::hold(tx, &login).await?.then(|| login::address(app)),
+        Some(request) => match consent::settle(app, tx, &request, &login, now).await? {
+            consent::Settled::Redirect(address) => address,
+            consent::Settled::Ask => {
+                let question = Interaction {
+                    id: app.fresh(),
+                    request: serde_json::to_value(consent::question(&request, &login))
+                        .map_err(Error::internal)?,
+                    user_id: None,
+                    must_replace_password: false,
+                    created_at: now,
+                    expires_at: now.plus(INTERACTION),
+                    ..interaction.clone()
+                };
+                interactions::insert(tx, &question).await?;
+                consent::address(app, question.id)
+            }
+            consent::Settled::Gone => return Err(Denied::Gone),
+        },
+        None if authorize::hold(tx, &login).await?.is_some() => login::address(app),
+        None => return Err(Denied::Gone),
     };
-    Ok(SignedIn { address: address.ok_or(Denied::Gone)?, login: cookie })
+    Ok(SignedIn { address, login: Some(cookie) })
 }
 
 /// The login of this browser from now on: the one it has if the same person signs in again, else a new one, and what

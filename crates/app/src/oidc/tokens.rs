@@ -5,7 +5,7 @@ use super::{
     authorize::{Parameters, SCOPES, resource},
     claims::{self, has_scope},
     clients::Client,
-    find_token, fresh_secret,
+    consent, find_token, fresh_secret,
     keys::{self, SigningKey},
 };
 use crate::{
@@ -61,12 +61,18 @@ pub async fn token(app: &App, client: &Client, parameters: &Parameters) -> Resul
 }
 
 /// Takes user, login and grant, in this order, and holds them until the transaction ends. None when one of them is
-/// no longer good.
-async fn hold(tx: &mut Tx, seen: &Grant) -> Result<Option<(Identified, Grant)>, Refusal> {
+/// no longer good, or the client no longer admits the user.
+async fn hold(
+    app: &App,
+    tx: &mut Tx,
+    client: &Client,
+    seen: &Grant,
+) -> Result<Option<(Identified, Grant)>, Refusal> {
     let user = identities::get_steady(tx, seen.user_id).await?;
     let is_on = logins::hold(tx, seen.login_id).await?;
     let grant = grants::lock(tx, seen.id).await?;
-    let enabled = user.filter(|user| is_on && user.standing.is_enabled());
+    let may_use = |user: &Identified| user.standing.is_enabled() && consent::admits(app, client, user);
+    let enabled = user.filter(|user| is_on && may_use(user));
     Ok(enabled.zip(grant))
 }
 
@@ -80,7 +86,9 @@ async fn exchange_code(app: &App, client: &Client, parameters: &Parameters) -> R
     let found = grants::by_code(&app.db, &token_digest(code)).await?;
     let seen = found.filter(|grant| grant.client_id == client.id()).ok_or_else(Refusal::invalid_grant)?;
     let mut tx = app.db.begin().await?;
-    let Some((user, grant)) = hold(&mut tx, &seen).await? else { return Err(Refusal::invalid_grant()) };
+    let Some((user, grant)) = hold(app, &mut tx, client, &seen).await? else {
+        return Err(Refusal::invalid_grant());
+    };
     if let Some(used_at) = grant.code.used_at {
         end_reused(&mut tx, &grant, used_at, now).await?;
         tx.commit().await?;
@@ -212,7 +220,9 @@ async fn refresh(app: &App, client: &Client, parameters: &Parameters) -> Result<
     let is_mine = |token: &Token| token.kind == Kind::Refresh && token.grant.client_id == client.id();
     let seen = find_token(app, presented).await?.filter(is_mine).ok_or_else(Refusal::invalid_grant)?;
     let mut tx = app.db.begin().await?;
-    let Some((user, grant)) = hold(&mut tx, &seen.grant).await? else { return Err(Refusal::invalid_grant()) };
+    let Some((user, grant)) = hold(app, &mut tx, client, &seen.grant).await? else {
+        return Err(Refusal::invalid_grant());
+    };
     // Read again under the lock: another request may have moved it.
     let hash = token_digest(presented);
     let token = tokens::get(&mut tx, &hash).await?;

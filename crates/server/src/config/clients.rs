@@ -18,7 +18,7 @@ const ABOUT: &str = "A further client of the embedded OpenID provider beside the
     each, in the file only, for instance `[identity.clients.console]`.";
 
 /// Keys of a client: name, type in the reference, default, meaning.
-const KEYS: [(&str, &str, &str, &str); 12] = [
+const KEYS: [(&str, &str, &str, &str); 13] = [
     (
         "redirect_uris",
         "list of URI",
@@ -41,14 +41,21 @@ const KEYS: [(&str, &str, &str, &str); 12] = [
         "first_party",
         "bool",
         "`true`",
-        "Nobody is asked for consent and its tokens open sessions. When `false`, it is a third-party application that \
-        `GET /third-party-applications` lists for those whom `access_control` lets see it; signing in to it through this \
-        provider is not supported yet.",
+        "Nobody is asked for consent and its tokens open sessions. When `false`, it is a third-party application: \
+        `GET /third-party-applications` lists it and the provider signs in to it those whom `access_control` names, after \
+        asking them what it may learn; its tokens open no session here.",
     ),
     ("name", "text", "the id", "Name of a third-party application."),
     ("description", "text", "–", "What a third-party application is for."),
     ("display_name", "text", "`name`", "Shown in the place of the name."),
-    ("login_url", "URI", "–", "Where a third-party application is opened. Needed for one."),
+    (
+        "login_url",
+        "URI",
+        "a sign-in here",
+        "Where a third-party application is opened. When unset, an authorization request at this provider for `scope` \
+        with the first redirect address and a `state` of ours, for clients that accept one they did not ask for.",
+    ),
+    ("scope", "text", "`openid profile email`", "What that request asks for, words separated by spaces."),
     ("info_url", "URI", "–", "Where more is told about a third-party application."),
     ("logo_url", "URI", "–", "Its logo on a light ground."),
     ("dark_logo_url", "URI", "–", "Its logo on a dark ground."),
@@ -56,9 +63,9 @@ const KEYS: [(&str, &str, &str, &str); 12] = [
         "access_control",
         "table",
         "–",
-        "Who sees a third-party application: lists `organization_ids`, `organization_roles` and `user_roles` (names, in any \
+        "Who sees a third-party application and may sign in to it: lists `organization_ids`, `organization_roles` and `user_roles` (names, in any \
         case), `user_role_ids` (keys; with them `user_roles` does not count). Every list that is not empty must match. \
-        Without the table, or with nothing in it, nobody sees the application.",
+        Without the table, or with nothing in it, it is nobody.",
     ),
 ];
 
@@ -77,6 +84,7 @@ struct Written {
     description: String,
     display_name: Option<String>,
     login_url: Option<String>,
+    scope: Option<String>,
     info_url: Option<String>,
     logo_url: Option<String>,
     dark_logo_url: Option<String>,
@@ -115,6 +123,7 @@ fn read(id: String, value: Value, problems: &mut Vec<Problem>) -> Option<Client>
                 description: written.description,
                 display_name: written.display_name,
                 login_url: written.login_url,
+                scope: written.scope,
                 info_url: written.info_url,
                 logo_url: written.logo_url,
                 dark_logo_url: written.dark_logo_url,
@@ -157,6 +166,7 @@ pub(super) fn effective(client: &Client) -> String {
         ("description", description),
         ("display_name", application.display_name.as_ref()),
         ("login_url", application.login_url.as_ref()),
+        ("scope", application.scope.as_ref()),
         ("info_url", application.info_url.as_ref()),
         ("logo_url", application.logo_url.as_ref()),
         ("dark_logo_url", application.dark_logo_url.as_ref()),

@@ -129,6 +129,9 @@ pub(crate) const EXTEND: &str = "UPDATE oidc_grants SET expires_at = ? WHERE id 
 
 pub(crate) const END: &str = "UPDATE oidc_grants SET ended_at = ? WHERE id = ? AND ended_at IS NULL";
 
+pub(crate) const END_OF_CLIENT: &str =
+    "UPDATE oidc_grants SET ended_at = ? WHERE user_id = ? AND client_id = ? AND ended_at IS NULL";
+
 pub(crate) const REVOKE_CHAINS_SINCE: &str = "UPDATE session_chains SET revoked_at = ?, revoked_reason = ? \
      WHERE login_id = ? AND created_at >= ? AND revoked_at IS NULL";
 
@@ -177,6 +180,11 @@ pub async fn extend(tx: &mut Tx, id: Uuid, expires_at: Ts) -> Result<u64, StoreE
 /// Ends the grant and with it all its tokens.
 pub async fn end(tx: &mut Tx, id: Uuid, at: Ts) -> Result<u64, StoreError> {
     Q::new(END).bind(at).bind(id).run(tx).await
+}
+
+/// Ends what the user has given one client, and with it all its tokens.
+pub async fn end_of_client(tx: &mut Tx, user: UserId, client_id: &str, at: Ts) -> Result<u64, StoreError> {
+    Q::new(END_OF_CLIENT).bind(at).bind(user).bind(client_id).run(tx).await
 }
 
 /// Ends the session chains exchanged through the login of a grant since `since`.

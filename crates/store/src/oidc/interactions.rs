@@ -78,6 +78,9 @@ pub(crate) const INSERT: &str = "INSERT INTO oidc_interactions (id, browser_hash
 pub(crate) const IDENTIFY: &str = "UPDATE oidc_interactions SET user_id = ?, must_replace_password = ?, \
      browser_hash = ? WHERE id = ? AND browser_hash = ?";
 
+pub(crate) const REWRITE: &str = "UPDATE oidc_interactions SET request = ? \
+     WHERE id = ? AND browser_hash = ? AND must_replace_password = ?";
+
 pub(crate) const RESET: &str =
     "UPDATE oidc_interactions SET user_id = NULL, must_replace_password = ? WHERE id = ?";
 
@@ -137,6 +140,16 @@ pub async fn identify(
         .bind(browser_hash)
         .bind(of.id)
         .bind(of.browser_hash.clone());
+    Ok(q.run(tx).await? > 0)
+}
+
+/// Writes the request anew. False when it is gone or no longer as it was read.
+pub async fn rewrite(tx: &mut Tx, of: &Interaction, request: &Value) -> Result<bool, StoreError> {
+    let q = Q::new(REWRITE)
+        .bind(request.clone())
+        .bind(of.id)
+        .bind(of.browser_hash.clone())
+        .bind(of.must_replace_password);
     Ok(q.run(tx).await? > 0)
 }
 

@@ -1,0 +1,68 @@
+//! The page on which somebody allows an application of a third party what it asks for, and where he takes it back.
+
+use super::{
+    authorize::see_other,
+    cookies,
+    form::Form,
+    pages::{self, Language, Notice},
+};
+use crate::extract::{Ctx, PathId};
+use axum::{extract::State, response::Response};
+use bailiwick_app::{
+    App,
+    oidc::{
+        consent, login,
+        sign_in::{self, Denied},
+    },
+};
+use http::HeaderMap;
+use uuid::Uuid;
+
+/// The page.
+pub async fn show(State(app): State<App>, PathId(id): PathId<Uuid>, headers: HeaderMap) -> Response {
+    let language = Language::of(&headers);
+    let Some(id) = id else { return pages::notice(language, Notice::Expired, None) };
+    match consent::page(&app, id, &cookies::read(&app, &headers)).await {
+        Ok(Some(page)) => pages::consent(language, &page),
+        Ok(None) => pages::notice(language, Notice::Expired, None),
+        Err(error) => pages::fault(language, &error),
+    }
+}
+
+/// Its form: which of the two buttons, is told by `answer`. Whatever is not `allow` is a no.
+pub async fn submit(
+    State(app): State<App>,
+    Ctx(context): Ctx,
+    PathId(id): PathId<Uuid>,
+    headers: HeaderMap,
+    Form(parameters): Form,
+) -> Response {
+    let (language, browser) = (Language::of(&headers), cookies::read(&app, &headers));
+    let sent = |name| parameters.one(name).ok().flatten().unwrap_or_default();
+    let Some(id) = id.filter(|id| sign_in::is_form_token(&app, &browser, *id, sent("form_token"))) else {
+        return pages::notice(language, Notice::Expired, None);
+    };
+    match consent::answer(&app, &context, id, &browser, sent("answer") == "allow").await {
+        Ok(address) => see_other(language, &address),
+        Err(Denied::Fault(error)) => pages::fault(language, &error),
+        Err(_) => pages::notice(language, Notice::Expired, None),
+    }
+}
+
+/// The form beside an application on the page of who is signed in.
+pub async fn withdraw(
+    State(app): State<App>,
+    Ctx(context): Ctx,
+    headers: HeaderMap,
+    Form(parameters): Form,
+) -> Response {
+    let (language, browser) = (Language::of(&headers), cookies::read(&app, &headers));
+    let sent = |name| parameters.one(name).ok().flatten().unwrap_or_default();
+    if !login::is_form_token(&app, &browser, sent("form_token")) {
+        return pages::notice(language, Notice::Expired, None);
+    }
+    match consent::withdraw(&app, &context, &browser, sent("client_id")).await {
+        Ok(()) => see_other(language, &login::address(&app)),
+        Err(error) => pages::fault(language, &error),
+    }
+}
