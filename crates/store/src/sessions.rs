@@ -32,6 +32,30 @@ pub struct Chain {
     pub revoked: Option<String>,
 }
 
+/// A chain that is alive, for whoever looks after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenChain {
+    /// The `sid` of its tokens.
+    pub id: ChainId,
+    /// The browser login it was exchanged from.
+    pub login_id: Option<LoginId>,
+    /// The exchange.
+    pub created_at: Ts,
+    /// The last refresh.
+    pub last_used_at: Ts,
+    /// When its refresh token expires.
+    pub expires_at: Ts,
+}
+
+#[derive(FromRow)]
+struct OpenChainRow {
+    id: Uuid,
+    login_id: Option<Uuid>,
+    created_at: TsCodec,
+    last_used_at: TsCodec,
+    expires_at: TsCodec,
+}
+
 #[derive(FromRow)]
 struct ChainRow {
     chain_id: Uuid,
@@ -103,6 +127,10 @@ pub(crate) const ROTATED_AT: &str =
     "SELECT rotated_at FROM session_rotations WHERE refresh_id = ? AND chain_id = ?";
 
 pub(crate) const LOGIN_OF: &str = "SELECT login_id FROM session_chains WHERE id = ?";
+
+pub(crate) const OPEN_OF_USER: &str = "SELECT id, login_id, created_at, last_used_at, expires_at \
+     FROM session_chains WHERE user_id = ? AND revoked_at IS NULL AND expires_at > ? \
+     ORDER BY created_at DESC, id DESC LIMIT 500";
 
 pub(crate) const REVOKE: &str =
     "UPDATE session_chains SET revoked_at = ?, revoked_reason = ? WHERE id = ? AND revoked_at IS NULL";
@@ -188,6 +216,23 @@ pub async fn rotated_at(
 pub async fn login_of(on: impl Into<On<'_>>, id: ChainId) -> Result<Option<LoginId>, StoreError> {
     let row: Option<(Option<Uuid>,)> = Q::new(LOGIN_OF).bind(id).optional(on).await?;
     Ok(row.and_then(|(login,)| login).map(LoginId))
+}
+
+/// The chains of a user that are alive, the newest first; at most 500.
+pub async fn open_of_user(
+    on: impl Into<On<'_>>,
+    user: UserId,
+    now: Ts,
+) -> Result<Vec<OpenChain>, StoreError> {
+    let rows: Vec<OpenChainRow> = Q::new(OPEN_OF_USER).bind(user).bind(now).all(on).await?;
+    let open = |row: OpenChainRow| OpenChain {
+        id: ChainId(row.id),
+        login_id: row.login_id.map(LoginId),
+        created_at: row.created_at.0,
+        last_used_at: row.last_used_at.0,
+        expires_at: row.expires_at.0,
+    };
+    Ok(rows.into_iter().map(open).collect())
 }
 
 /// Ends one chain.

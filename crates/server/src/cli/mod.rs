@@ -10,6 +10,7 @@ pub mod openapi;
 pub mod owner;
 pub mod retention;
 pub mod serve;
+pub mod sessions;
 pub mod system;
 pub mod token;
 pub mod wire;
@@ -80,6 +81,12 @@ pub enum Command {
     /// Manage users of the owner organization
     #[command(subcommand)]
     User(UserCommand),
+    /// See where a user is signed in, and sign him out
+    #[command(subcommand)]
+    Sessions(SessionsCommand),
+    /// Look after the key by which the embedded identity provider signs
+    #[command(subcommand)]
+    Keys(KeysCommand),
     /// Print who changed what, the newest first
     Audit(AuditArgs),
     /// Take over credentials that systems have from an earlier installation
@@ -139,6 +146,42 @@ pub struct CreateOwnerArgs {
     /// File that holds the password [default: one is made and printed once]
     #[arg(long, value_name = "FILE")]
     pub password_file: Option<PathBuf>,
+}
+
+/// `bailiwick sessions …`
+#[derive(Debug, Subcommand)]
+pub enum SessionsCommand {
+    /// List the browsers and sessions by which a user can come in
+    List(SessionsListArgs),
+    /// End them, for the very next request everywhere; API keys stay
+    End(SessionsEndArgs),
+}
+
+/// `bailiwick sessions list`
+#[derive(Debug, Args)]
+pub struct SessionsListArgs {
+    /// The user, by id or e-mail address
+    pub user: String,
+    /// One JSON object for each line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `bailiwick sessions end`
+#[derive(Debug, Args)]
+pub struct SessionsEndArgs {
+    /// The user, by id or e-mail address
+    pub user: String,
+    /// Only this login (with everything that came of it) or this session [default: all]
+    #[arg(long, value_name = "ID", value_parser = audit::id)]
+    pub id: Option<uuid::Uuid>,
+}
+
+/// `bailiwick keys …`
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub enum KeysCommand {
+    /// Sign with a new key from now on; the old one stays published until nothing it signed is valid
+    Rotate,
 }
 
 /// `bailiwick audit`

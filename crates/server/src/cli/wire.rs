@@ -1,8 +1,8 @@
 //! Commands that need the running parts: database, use cases, HTTP.
 
 use super::{
-    Command, UserCommand, alerts, audit, demo, fail, inventory, openapi, owner, retention, serve, system,
-    token,
+    Command, KeysCommand, UserCommand, alerts, audit, demo, fail, inventory, openapi, owner, retention,
+    serve, sessions, system, token,
 };
 use crate::{
     config::{self, Config, DatabaseUrl},
@@ -22,6 +22,12 @@ pub fn run(command: Command, config: Config) -> ExitCode {
         Command::Token(args) => with_app(&config, |app| async move { token::run(&app, &args).await }),
         Command::User(UserCommand::CreateOwner(args)) => {
             with_app(&config, |app| async move { owner::run(&app, args).await })
+        }
+        Command::Sessions(command) => {
+            with_app(&config, move |app| async move { sessions::run(&app, command).await })
+        }
+        Command::Keys(KeysCommand::Rotate) => {
+            with_app(&config, |app| async move { sessions::rotate_key(&app).await })
         }
         // A service that holds the database alone keeps credentials in memory.
         Command::System(command) => {

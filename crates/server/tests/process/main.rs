@@ -14,5 +14,6 @@ mod delivery;
 mod load;
 mod program;
 mod secrets;
+mod sessions;
 mod survival;
 mod tour;

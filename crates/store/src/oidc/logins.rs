@@ -23,6 +23,27 @@ pub struct Login {
     pub expires_at: Ts,
 }
 
+/// A login that is on, for whoever looks after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenLogin {
+    /// Id.
+    pub id: LoginId,
+    /// The first sign-in.
+    pub created_at: Ts,
+    /// The last time the password was given.
+    pub authenticated_at: Ts,
+    /// End of the cookie.
+    pub expires_at: Ts,
+}
+
+#[derive(FromRow)]
+struct OpenLoginRow {
+    id: Uuid,
+    created_at: TsCodec,
+    authenticated_at: TsCodec,
+    expires_at: TsCodec,
+}
+
 #[derive(FromRow)]
 struct LoginRow {
     id: Uuid,
@@ -44,6 +65,9 @@ impl From<LoginRow> for Login {
 
 pub(crate) const BY_TOKEN: &str = "SELECT id, user_id, authenticated_at, expires_at FROM oidc_logins \
      WHERE token_hash = ? AND ended_at IS NULL AND expires_at > ?";
+
+pub(crate) const OPEN_OF_USER: &str = "SELECT id, created_at, authenticated_at, expires_at FROM oidc_logins \
+     WHERE user_id = ? AND ended_at IS NULL AND expires_at > ? ORDER BY created_at DESC, id DESC LIMIT 500";
 
 pub(crate) const INSERT: &str = "INSERT INTO oidc_logins (id, user_id, token_hash, created_at, authenticated_at, \
      expires_at) VALUES (?, ?, ?, ?, ?, ?)";
@@ -73,6 +97,22 @@ pub async fn by_token(
     now: Ts,
 ) -> Result<Option<Login>, StoreError> {
     Ok(Q::new(BY_TOKEN).bind(token_hash).bind(now).optional::<LoginRow>(on).await?.map(Login::from))
+}
+
+/// The logins of a user that are on, the newest first; at most 500.
+pub async fn open_of_user(
+    on: impl Into<On<'_>>,
+    user: UserId,
+    now: Ts,
+) -> Result<Vec<OpenLogin>, StoreError> {
+    let rows: Vec<OpenLoginRow> = Q::new(OPEN_OF_USER).bind(user).bind(now).all(on).await?;
+    let open = |row: OpenLoginRow| OpenLogin {
+        id: LoginId(row.id),
+        created_at: row.created_at.0,
+        authenticated_at: row.authenticated_at.0,
+        expires_at: row.expires_at.0,
+    };
+    Ok(rows.into_iter().map(open).collect())
 }
 
 /// A new login.
