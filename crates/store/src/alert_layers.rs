@@ -21,6 +21,10 @@ pub(crate) const PUT: &str = "INSERT INTO alert_layers \
      ON CONFLICT (organization_id) DO UPDATE SET layer = excluded.layer, \
      updated_by_user_id = excluded.updated_by_user_id, updated_by_name = excluded.updated_by_name, \
      updated_at = excluded.updated_at";
+pub(crate) const AFTER: &str = "SELECT organization_id, layer, updated_by_user_id, updated_by_name, updated_at \
+     FROM alert_layers WHERE organization_id > ? ORDER BY organization_id LIMIT 100";
+pub(crate) const REPLACE: &str =
+    "UPDATE alert_layers SET layer = ? WHERE organization_id = ? AND updated_at = ?";
 pub(crate) const REMOVE: &str = "DELETE FROM alert_layers WHERE organization_id = ?";
 pub(crate) const CHAIN: &str = "SELECT o.id, o.p2, o.p3, o.name, o.type, \
      (o.eff_suspended_at IS NOT NULL OR o.eff_deleted_at IS NOT NULL) AS is_silent, \
@@ -153,6 +157,24 @@ fn push_below(q: &mut Q, top: OrgId, org_type: OrgType) {
 pub async fn get(on: impl Into<On<'_>>, organization: OrgId) -> Result<Option<Stored>, StoreError> {
     let row: Option<Row> = Q::new(GET).bind(organization).optional(on).await?;
     Ok(row.map(Row::into_stored))
+}
+
+/// A hundred layers in the order of their organizations, behind one of them.
+pub async fn after(on: impl Into<On<'_>>, behind: Option<OrgId>) -> Result<Vec<Stored>, StoreError> {
+    let rows: Vec<Row> = Q::new(AFTER).bind(behind.unwrap_or(OrgId(Uuid::nil()))).all(on).await?;
+    Ok(rows.into_iter().map(Row::into_stored).collect())
+}
+
+/// Puts the same layer, written otherwise, in the place of the one saved at that moment. Nobody is told: it says the
+/// same.
+pub async fn replace(
+    tx: &mut Tx,
+    organization: OrgId,
+    updated_at: Ts,
+    layer: &Value,
+) -> Result<bool, StoreError> {
+    let q = Q::new(REPLACE).bind(layer.clone()).bind(organization).bind(updated_at);
+    Ok(q.run(tx).await? > 0)
 }
 
 /// Stores the layer of an organization, which is held ([`crate::organizations::marks::hold_marks`]) so that saves come

@@ -17,6 +17,8 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("alert_tenants::FORGET", alert_tenants::FORGET),
     ("alert_tenants::LOST", alert_tenants::LOST),
     ("alert_layers::PUT", alert_layers::PUT),
+    ("alert_layers::AFTER", alert_layers::AFTER),
+    ("alert_layers::REPLACE", alert_layers::REPLACE),
     ("alert_layers::REMOVE", alert_layers::REMOVE),
     ("alert_layers::EPOCH", alert_layers::EPOCH),
     ("alert_layers::RAISE", alert_layers::RAISE),

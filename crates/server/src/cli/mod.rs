@@ -84,7 +84,7 @@ pub enum Command {
     /// See where a user is signed in, and sign him out
     #[command(subcommand)]
     Sessions(SessionsCommand),
-    /// Look after the key by which the embedded identity provider signs
+    /// Look after the keys by which the service signs and seals
     #[command(subcommand)]
     Keys(KeysCommand),
     /// Print who changed what, the newest first
@@ -182,6 +182,8 @@ pub struct SessionsEndArgs {
 pub enum KeysCommand {
     /// Sign with a new key from now on; the old one stays published until nothing it signed is valid
     Rotate,
+    /// Seal what is kept sealed with the present secret, so that `previous_secret` can be forgotten
+    Reseal,
 }
 
 /// `bailiwick audit`

@@ -1,7 +1,7 @@
 //! `bailiwick sessions …` and `bailiwick keys …`
 
 use super::{SessionsCommand, print};
-use bailiwick_app::{App, audit, auth, oidc::keys};
+use bailiwick_app::{App, alerting::config, audit, auth, oidc::keys};
 use bailiwick_domain::Ts;
 use serde_json::json;
 
@@ -27,6 +27,17 @@ pub async fn rotate_key(app: &App) -> Result<(), String> {
     let kid = keys::rotate_signing_key(app).await.map_err(|e| e.to_string())?;
     print(&format!("{kid}\n"));
     Ok(())
+}
+
+/// Seals everything that lasts anew: the secrets of alert layers and the signing key.
+pub async fn reseal(app: &App) -> Result<(), String> {
+    let done = config::seal_all_anew(app).await.map_err(|e| e.to_string())?;
+    keys::rotate_signing_key(app).await.map_err(|e| e.to_string())?;
+    print(&format!("{} alert configuration(s) sealed anew, and a new signing key\n", done.sealed));
+    match done.lost {
+        0 => Ok(()),
+        lost => Err(format!("{lost} alert configuration(s) have a secret that no configured secret opens")),
+    }
 }
 
 fn table(open: &auth::Open) -> String {

@@ -29,6 +29,9 @@ pub fn run(command: Command, config: Config) -> ExitCode {
         Command::Keys(KeysCommand::Rotate) => {
             with_app(&config, |app| async move { sessions::rotate_key(&app).await })
         }
+        Command::Keys(KeysCommand::Reseal) => {
+            with_app(&config, |app| async move { sessions::reseal(&app).await })
+        }
         // A service that holds the database alone keeps credentials in memory.
         Command::System(command) => {
             with_app_alone(&config, move |app| async move { system::run(&app, command).await })

@@ -1,8 +1,8 @@
 //! `bailiwick sessions` and `bailiwick keys` beside a running service.
 
-use crate::program::{Serving, run, text};
+use crate::program::{Serving, command, run, text};
 use reqwest::Client;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::Path;
 
 const OWNER: &str = "owner@bailiwick.example";
@@ -60,4 +60,38 @@ async fn a_new_signing_key_is_published_beside_the_old_one() {
     let after = published().await;
     assert!(!before.contains(&kid) && after.contains(&kid), "{before:?} {after:?} {kid}");
     assert!(before.iter().all(|old| after.contains(old)) && after.len() == before.len() + 1);
+}
+
+#[tokio::test]
+async fn a_secret_is_replaced_without_losing_what_is_sealed() {
+    const OLD: &str = "the first secret, 32 bytes or more";
+    const NEW: &str = "another secret of at least 32 bytes";
+    const HOOK: &str = "http://127.0.0.1:9/hook";
+    const HERE: (&str, &str) = ("BAILIWICK_ALERTING__WEBHOOK__ALLOWED_HOSTS", "127.0.0.1");
+    let dir = tempfile::tempdir().expect("a directory");
+    let dir = dir.path();
+    let hook = async |serving: &Serving, save: bool| {
+        let url = format!("{}/api/alerting/config", serving.url);
+        let client = Client::new();
+        if save {
+            let body =
+                json!({"enabled": {"webhook": true}, "webhook_recipients": [{"name": "hook", "url": HOOK}]});
+            let sent = client.post(&url).bearer_auth(serving.owner_token()).body(body.to_string());
+            let answer = sent.send().await.expect("an answer");
+            assert!(answer.status().is_success(), "{}", answer.text().await.expect("a body"));
+        }
+        let read = client.get(&url).bearer_auth(serving.owner_token()).send().await.expect("an answer");
+        read.text().await.expect("a body").contains(HOOK)
+    };
+    let mut serving = Serving::start(dir, &[("BAILIWICK_SECRET", OLD), HERE]).await;
+    assert!(hook(&serving, true).await);
+    serving.stop();
+    let both = [("BAILIWICK_SECRET", NEW), ("BAILIWICK_PREVIOUS_SECRET", OLD), HERE];
+    let mut serving = Serving::start(dir, &both).await;
+    assert!(hook(&serving, false).await);
+    let done = command(dir).envs(both).args(["keys", "reseal"]).output().expect("the program runs");
+    assert!(done.status.success() && text(&done).starts_with("1 alert configuration"), "{done:?}");
+    serving.stop();
+    let serving = Serving::start(dir, &[("BAILIWICK_SECRET", NEW), HERE]).await;
+    assert!(hook(&serving, false).await, "the previous secret is forgotten, the recipient is not");
 }

@@ -14,6 +14,7 @@ mod show;
 pub use explain::{Channel, Explanation, explain};
 pub use provision::work_off;
 pub use save::{Saved, remove, set};
+pub use sealed::{Anew, seal_all_anew};
 pub use show::{EffectiveView, LinkView, Shown, get, view, yaml};
 
 use crate::{App, settings::Alerting as Settings};

@@ -1,8 +1,9 @@
 //! A layer at rest: its JSON, with every secret in it sealed for the organization that has it.
 
-use crate::auth::Keys;
+use crate::{App, auth::Keys};
 use bailiwick_alerting::config::{Layer, TelegramRecipient, WebhookRecipient};
 use bailiwick_domain::{Entropy, Error, OrgId, Result};
+use bailiwick_store::alert_layers;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
@@ -63,6 +64,61 @@ pub(super) fn open(keys: &Keys, organization: OrgId, stored: Value) -> Result<La
     Ok(layer)
 }
 
+/// The stored layer with every secret sealed anew, by the present secret of the service. None when one does not open:
+/// such a layer stays as it is.
+///
+/// # Errors
+/// The stored value is no layer, or a secret that cannot be sealed.
+fn seal_anew(
+    keys: &Keys,
+    entropy: &dyn Entropy,
+    organization: OrgId,
+    stored: Value,
+) -> Result<Option<Value>> {
+    let layer = open(keys, organization, stored.clone())?;
+    let anew = seal(keys, entropy, organization, &layer)?;
+    let recipients = |value: &Value| -> Result<(usize, usize)> {
+        let mut layer: Layer = serde_json::from_value(value.clone()).map_err(Error::internal)?;
+        let all = layer.all_channels_mut();
+        Ok(all.fold((0, 0), |(w, t), c| (w + c.webhook_recipients.len(), t + c.telegram_recipients.len())))
+    };
+    Ok((recipients(&stored)? == recipients(&anew)?).then_some(anew))
+}
+
+/// What sealing everything anew came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Anew {
+    /// Layers that hold by the present secret alone now.
+    pub sealed: u64,
+    /// Layers with a secret that neither the present nor the previous secret opens; they stay as they are.
+    pub lost: u64,
+}
+
+/// Seals the secrets of all layers anew, so that the previous secret of the service can be forgotten. One that is saved
+/// meanwhile is sealed by its save.
+///
+/// # Errors
+/// The database does not answer; what was done stays, and doing it again does no harm.
+pub async fn seal_all_anew(app: &App) -> Result<Anew> {
+    let (mut done, mut after) = (Anew::default(), None);
+    loop {
+        let page = alert_layers::after(&app.db, after).await?;
+        let Some(last) = page.last() else { return Ok(done) };
+        after = Some(last.organization_id);
+        let mut tx = app.db.begin().await?;
+        for row in page {
+            match seal_anew(&app.keys, &*app.entropy, row.organization_id, row.layer)? {
+                Some(anew) => {
+                    alert_layers::replace(&mut tx, row.organization_id, row.updated_at, &anew).await?;
+                    done.sealed += 1;
+                }
+                None => done.lost += 1,
+            }
+        }
+        tx.commit().await?;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,5 +161,17 @@ mod tests {
         let rotated = Keys::derive(&[2; 32], Some(&[1; 32])).unwrap();
         assert_eq!(open(&rotated, own, stored).unwrap(), layer());
         assert!(open(&keys, own, json!([])).is_err());
+    }
+
+    #[test]
+    fn sealed_anew_it_opens_without_the_previous_secret() {
+        let own = OrgId(uuid::Uuid::from_u128(1));
+        let old = Keys::derive(&[1; 32], None).unwrap();
+        let both = Keys::derive(&[2; 32], Some(&[1; 32])).unwrap();
+        let new = Keys::derive(&[2; 32], None).unwrap();
+        let stored = seal(&old, &Fixed, own, &layer()).unwrap();
+        let anew = seal_anew(&both, &Fixed, own, stored.clone()).unwrap().unwrap();
+        assert_eq!(open(&new, own, anew).unwrap(), layer());
+        assert!(seal_anew(&new, &Fixed, own, stored).unwrap().is_none(), "nothing is thrown away");
     }
 }
