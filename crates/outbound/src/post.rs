@@ -14,7 +14,7 @@ use rustls::{ClientConfig, pki_types::ServerName};
 use std::{
     io,
     net::{IpAddr, SocketAddr, ToSocketAddrs as _},
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 use tokio::{
@@ -141,7 +141,13 @@ impl Poster {
     }
 }
 
+/// The same for the whole process: reading the root certificates takes some milliseconds and a few megabytes.
 fn tls() -> Result<TlsConnector, String> {
+    static TLS: OnceLock<Result<TlsConnector, String>> = OnceLock::new();
+    TLS.get_or_init(read_tls).clone()
+}
+
+fn read_tls() -> Result<TlsConnector, String> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
