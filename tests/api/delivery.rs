@@ -1,6 +1,7 @@
 //! Alerts reach people and programs: the embedded router against a real mail server and webhooks (contract 04 §5.10 to
 //! §5.12).
 
+mod changes;
 mod conformance;
 mod faults;
 mod groups;

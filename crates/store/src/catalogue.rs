@@ -266,6 +266,7 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("router::NOTE_ALIVE", router::NOTE_ALIVE),
     ("delivery::DUE_TENANTS", delivery::DUE_TENANTS),
     ("delivery::DUE_GROUPS", delivery::DUE_GROUPS),
+    ("delivery::LOOK_AGAIN", delivery::LOOK_AGAIN),
     ("delivery::RELEASE_ALL", delivery::RELEASE_ALL),
     ("delivery::PURGE_TENANTS", delivery::PURGE_TENANTS),
     ("delivery::log::PURGE", delivery::log::PURGE),

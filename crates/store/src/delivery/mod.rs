@@ -22,6 +22,10 @@ use uuid::Uuid;
 const LEFT: &str = "left";
 /// Mark of an alert of which nobody is told.
 pub const NOBODY: &str = "nobody";
+/// Mark of an alert of which is not known who is to be told: what says so cannot be read.
+pub const UNKNOWN: &str = "unknown";
+/// Plan of a tenant of whom that holds.
+pub const UNREADABLE: &str = "unreadable";
 
 pub(crate) const DUE_TENANTS: &str = "SELECT d.o FROM (\
      SELECT organization_id AS o FROM router_alerts WHERE group_id = '' \
@@ -34,6 +38,7 @@ pub(crate) const DUE_GROUPS: &str = "SELECT g.organization_id, g.id, g.due_at, (
      FROM router_alerts a WHERE a.organization_id = g.organization_id AND a.group_id = g.id) AS alerts \
      FROM router_groups g JOIN router_tenants t ON t.organization_id = g.organization_id \
      WHERE g.due_at <= ? AND g.started_at IS NULL AND t.holder = ? ORDER BY g.due_at LIMIT ?";
+pub(crate) const LOOK_AGAIN: &str = "UPDATE router_tenants SET version = 0 WHERE plan = 'unreadable'";
 pub(crate) const RELEASE_ALL: &str = "UPDATE router_tenants SET held_until = ? WHERE holder IS NOT NULL";
 pub(crate) const PURGE_TENANTS: &str = "DELETE FROM router_tenants WHERE holder IS NULL AND NOT EXISTS \
      (SELECT 1 FROM router_alerts a WHERE a.organization_id = router_tenants.organization_id)";
@@ -117,8 +122,11 @@ pub async fn hold(tx: &mut Tx, me: Uuid, until: Ts, tenants: &[OrgId]) -> Result
     Ok(held)
 }
 
-/// Gives tenants back, so that nobody waits for the end of the lease.
-pub async fn release(tx: &mut Tx, me: Uuid, tenants: &[OrgId]) -> Result<(), StoreError> {
+/// Gives tenants back, so that nobody waits for the end of the lease. Of none of them is anything under way, so what is
+/// marked so is due.
+pub async fn release(tx: &mut Tx, me: Uuid, tenants: &[OrgId], now: Ts) -> Result<(), StoreError> {
+    let held = hold(tx, me, now, tenants).await?;
+    recover(tx, &held.into_iter().collect::<Vec<_>>(), now).await?;
     for chunk in sorted(tenants).chunks(ROWS) {
         let mut q =
             Q::new("UPDATE router_tenants SET holder = NULL WHERE holder = ? AND organization_id IN (");
@@ -147,23 +155,38 @@ pub async fn recover(tx: &mut Tx, tenants: &[OrgId], now: Ts) -> Result<(), Stor
     Ok(())
 }
 
+/// Has tenants looked at again whose configuration could not be read.
+pub async fn look_again(tx: &mut Tx) -> Result<u64, StoreError> {
+    Q::new(LOOK_AGAIN).run(tx).await
+}
+
 /// Notes by which configuration the groups of tenants are made, and undoes those made by another one: their alerts are
-/// fresh again. What was told stays known.
+/// fresh again. What was told stays known. A group that is being told of stays, so that nobody begins it a second time:
+/// it is due as soon as that is over.
 pub async fn set_plans(
     tx: &mut Tx,
     version: i64,
     plans: &[(OrgId, String)],
     changed: &[OrgId],
+    now: Ts,
 ) -> Result<(), StoreError> {
     for chunk in changed.chunks(ROWS) {
         lock_tenants_of(tx, chunk).await?;
-        let mut q = Q::new("DELETE FROM router_groups WHERE organization_id IN (");
+        let mut q = Q::new("DELETE FROM router_groups WHERE started_at IS NULL AND organization_id IN (");
         q.list(chunk.iter().copied()).push(")");
+        q.run(&mut *tx).await?;
+        let mut q = Q::new(
+            "UPDATE router_groups SET due_at = ? WHERE started_at IS NOT NULL AND organization_id IN (",
+        );
+        q.arg(now).list(chunk.iter().copied()).push(")");
         q.run(&mut *tx).await?;
         let mut q = Q::new(
             "UPDATE router_alerts SET group_id = '' WHERE group_id NOT IN ('', ?) AND organization_id IN (",
         );
-        q.arg(LEFT).list(chunk.iter().copied()).push(")");
+        q.arg(LEFT).list(chunk.iter().copied()).push(
+            ") AND NOT EXISTS (SELECT 1 FROM router_groups g \
+             WHERE g.organization_id = router_alerts.organization_id AND g.id = router_alerts.group_id)",
+        );
         q.run(&mut *tx).await?;
     }
     for chunk in plans.chunks(ROWS) {
@@ -346,8 +369,12 @@ pub async fn start(tx: &mut Tx, groups: &[(GroupKey, Ts)], now: Ts) -> Result<()
 pub struct Finished {
     /// Which.
     pub key: GroupKey,
+    /// Since when; none = it was not begun. Whatever has begun since is another's, and stays.
+    pub started_at: Option<Ts>,
     /// Alerts that leave it unless they have changed: fingerprint and revision.
     pub leaving: Vec<(String, i64)>,
+    /// Its alerts belong elsewhere: they are fresh again.
+    pub is_misplaced: bool,
     /// When it is due again, if that is not the time it has.
     pub due_at: Option<Ts>,
 }
@@ -358,7 +385,9 @@ pub async fn finish(tx: &mut Tx, groups: &[Finished]) -> Result<(), StoreError> 
         .iter()
         .flat_map(|g| g.leaving.iter().map(|(f, revision)| (&g.key, f.as_str(), *revision)))
         .collect();
-    let tenants: Vec<OrgId> = leaving.iter().map(|((tenant, _), ..)| *tenant).collect();
+    let misplaced: Vec<&GroupKey> = groups.iter().filter(|g| g.is_misplaced).map(|g| &g.key).collect();
+    let tenants: Vec<OrgId> =
+        leaving.iter().map(|(key, ..)| *key).chain(misplaced.iter().copied()).map(|key| key.0).collect();
     lock_tenants_of(tx, &tenants).await?;
     for chunk in leaving.chunks(ROWS) {
         let mut columns = group_columns(chunk.iter().map(|(key, ..)| *key));
@@ -370,16 +399,27 @@ pub async fn finish(tx: &mut Tx, groups: &[Finished]) -> Result<(), StoreError> 
         q.push(" WHERE a.organization_id = v.o AND a.fingerprint = v.f AND a.group_id = v.g AND a.revision = v.r");
         q.run(&mut *tx).await?;
     }
+    for chunk in misplaced.chunks(ROWS) {
+        let mut q = Q::new("UPDATE router_alerts AS a SET group_id = '' FROM ");
+        push_rows(&mut q, tx.is_postgres(), group_columns(chunk.iter().copied()));
+        q.push(" WHERE a.organization_id = v.o AND a.group_id = v.g");
+        q.run(&mut *tx).await?;
+    }
     for chunk in groups.chunks(ROWS) {
         let mut columns = group_columns(chunk.iter().map(|g| &g.key));
         columns.push(("due_at", Column::Times(chunk.iter().map(|g| g.due_at).collect())));
+        columns.push(("started_at", Column::Times(chunk.iter().map(|g| g.started_at).collect())));
         let mut q = Q::new(
             "UPDATE router_groups AS g SET started_at = NULL, due_at = COALESCE(v.due_at, g.due_at) FROM ",
         );
         push_rows(&mut q, tx.is_postgres(), columns);
-        q.push(" WHERE g.organization_id = v.o AND g.id = v.g");
+        q.push(
+            " WHERE g.organization_id = v.o AND g.id = v.g AND g.started_at IS NOT DISTINCT FROM v.started_at",
+        );
         q.run(&mut *tx).await?;
-        let mut q = Q::new("DELETE FROM router_groups WHERE (organization_id, id) IN (SELECT v.o, v.g FROM ");
+        let mut q = Q::new(
+            "DELETE FROM router_groups WHERE started_at IS NULL AND (organization_id, id) IN (SELECT v.o, v.g FROM ",
+        );
         push_rows(&mut q, tx.is_postgres(), group_columns(chunk.iter().map(|g| &g.key)));
         q.push(
             ") AND NOT EXISTS (SELECT 1 FROM router_alerts a \

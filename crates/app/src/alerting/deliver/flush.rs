@@ -10,7 +10,7 @@ use bailiwick_alerting::{
     Labels, Nanos,
     notify::{Entry, Message, Reason, Snapshot, retry_wait},
 };
-use bailiwick_domain::{OrgId, ports::random};
+use bailiwick_domain::{OrgId, Ts, ports::random};
 use bailiwick_outbound::delivery::Failure;
 use bailiwick_store::delivery::{Finished, GroupKey, log};
 use futures_util::future::join_all;
@@ -23,6 +23,8 @@ use tokio_util::sync::CancellationToken;
 pub(super) struct Flush {
     /// Its id.
     pub(super) key: GroupKey,
+    /// When it was begun.
+    pub(super) started_at: Ts,
     /// Its name.
     pub(super) group_key: String,
     /// The labels that make it.
@@ -46,19 +48,29 @@ enum End {
     Told,
     /// He was not.
     Failed,
-    /// The process stops, or the tenant is another's now.
+    /// The process stops, the tenant is another's now, or others are to be told.
     Stopped,
 }
 
-/// Tells everybody; false when the end could not be written down. `lost` is cancelled when the tenant is taken over.
-pub(super) async fn run(app: &App, flush: &Flush, lost: &CancellationToken) -> bool {
+/// Tells everybody. `lost` is cancelled when the tenant is taken over, or others are to be told.
+pub(super) async fn run(app: &App, flush: &Flush, lost: &CancellationToken) {
     let deadline = Instant::now() + flush.patience;
     let all = flush.tellings.iter().map(|(to, reason)| tell(app, flush, to, *reason, deadline, lost));
     let ends = join_all(all).await;
     let leaving = if ends.iter().all(|end| *end == End::Told) { flush.leaving.clone() } else { Vec::new() };
     // Whoever comes next does it at once.
     let due_at = ends.contains(&End::Stopped).then(|| app.now());
-    record(app, Note::Finished(Finished { key: flush.key.clone(), leaving, due_at })).await
+    flush.end(app, leaving, due_at).await;
+}
+
+impl Flush {
+    /// Notes that it is over; alerts that are `leaving` leave.
+    pub(super) async fn end(&self, app: &App, leaving: Vec<(String, i64)>, due_at: Option<Ts>) {
+        let (key, started_at) = (self.key.clone(), Some(self.started_at));
+        let finished = Finished { key, started_at, leaving, is_misplaced: false, due_at };
+        // What is not written when the process stops, whoever takes the tenant makes up for.
+        record(app, Note::Finished(finished)).await;
+    }
 }
 
 async fn tell(

@@ -11,6 +11,7 @@
 
 mod figures;
 mod flush;
+mod judge;
 mod pace;
 mod plans;
 mod record;

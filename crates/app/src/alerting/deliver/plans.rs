@@ -7,8 +7,12 @@ use bailiwick_alerting::{
     config::{BLACKHOLE, Destination, Plan, Recipient, Tree},
 };
 use bailiwick_domain::{Error, OrgId, Result};
+use bailiwick_store::delivery::UNREADABLE;
 use serde_json::json;
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+/// What cannot be read is read again after this: a key may be back, another version of the service may understand it.
+pub(super) const RETRY: Duration = Duration::from_secs(60);
 
 /// Tenants whose routing is kept.
 const KEPT: usize = 4096;
@@ -54,12 +58,19 @@ impl Routing {
 #[derive(Debug, Default)]
 pub(super) struct Plans {
     version: i64,
-    /// None: the configuration cannot be read.
-    kept: HashMap<OrgId, Option<Arc<Routing>>>,
+    kept: HashMap<OrgId, Known>,
+}
+
+#[derive(Debug)]
+enum Known {
+    Routing(Arc<Routing>),
+    /// The configuration cannot be read.
+    Unreadable,
 }
 
 impl Plans {
-    /// The routings of these tenants as of `version`, which was asked before.
+    /// The routings of these tenants as of `version`, which was asked before. Of a tenant whose configuration cannot be
+    /// read, or who is gone, there is none.
     pub(super) async fn get(
         &mut self,
         app: &App,
@@ -70,7 +81,6 @@ impl Plans {
             self.kept.clear();
             self.version = version;
         }
-        // Once for each version, also what cannot be read.
         let missing: Vec<OrgId> = tenants.iter().copied().filter(|t| !self.kept.contains_key(t)).collect();
         if missing.is_empty() {
             return Ok(self.of(tenants));
@@ -88,8 +98,25 @@ impl Plans {
         Ok(self.of(tenants))
     }
 
+    /// What stands for a tenant's plan, one that cannot be read included; none = it was not asked for, or is gone.
+    pub(super) fn digest(&self, tenant: OrgId) -> Option<&str> {
+        self.kept.get(&tenant).map(|known| match known {
+            Known::Routing(routing) => routing.digest.as_str(),
+            Known::Unreadable => UNREADABLE,
+        })
+    }
+
+    /// Has what could not be read be read again when it is asked for.
+    pub(super) fn forget_unreadable(&mut self) {
+        self.kept.retain(|_, known| !matches!(known, Known::Unreadable));
+    }
+
     fn of(&self, tenants: &[OrgId]) -> HashMap<OrgId, Arc<Routing>> {
-        tenants.iter().filter_map(|t| Some((*t, self.kept.get(t)?.clone()?))).collect()
+        let routing = |t: &OrgId| match self.kept.get(t)? {
+            Known::Routing(routing) => Some((*t, routing.clone())),
+            Known::Unreadable => None,
+        };
+        tenants.iter().filter_map(routing).collect()
     }
 
     async fn keep_one(&mut self, app: &App, tenant: OrgId) -> Result<()> {
@@ -102,9 +129,11 @@ impl Plans {
 
     fn keep(&mut self, plans: HashMap<OrgId, Plan>) {
         for (tenant, plan) in plans {
-            let routing = Routing::new(plan).map(Arc::new);
-            let routing = routing.inspect_err(|e| tracing::error!(%tenant, error = %e, "alerts go nowhere"));
-            self.kept.insert(tenant, routing.ok());
+            let known = match Routing::new(plan) {
+                Ok(routing) => Known::Routing(Arc::new(routing)),
+                Err(error) => unreadable(tenant, &error),
+            };
+            self.kept.insert(tenant, known);
         }
     }
 
@@ -113,9 +142,13 @@ impl Plans {
             return Err(error);
         }
         for tenant in tenants {
-            tracing::error!(%tenant, %error, "who is told of alerts cannot be read: nobody is until it is saved again");
-            self.kept.insert(*tenant, None);
+            self.kept.insert(*tenant, unreadable(*tenant, &error));
         }
         Ok(())
     }
+}
+
+fn unreadable(tenant: OrgId, error: &Error) -> Known {
+    tracing::error!(%tenant, %error, "who is told of alerts cannot be read: nobody is until it can be");
+    Known::Unreadable
 }

@@ -17,9 +17,11 @@ use tokio_util::sync::CancellationToken;
 const NOTES: usize = 256;
 /// How long a tenant is held without being renewed.
 pub(super) const LEASE: Duration = Duration::from_secs(30);
-/// Before what could not be written is written again, and how often.
+/// Before what could not be written is written again: at first, and at the longest.
 const AGAIN: Duration = Duration::from_secs(1);
-const TRIES: usize = 5;
+const AGAIN_AT_MOST: Duration = Duration::from_secs(15);
+/// How often, once the process is to stop.
+const TRIES_AT_THE_END: usize = 5;
 
 /// Something to be written down.
 #[derive(Clone, Debug)]
@@ -56,19 +58,29 @@ impl Recorder {
     }
 }
 
-/// Writes a note; false when that was not possible, which has been logged.
+/// Writes a note, however long the database is away: a flush whose end nobody knows would be told twice, or never again.
+/// False when the process stops before that.
 pub(super) async fn record(app: &App, note: Note) -> bool {
     let recorder = of(app).recorder.get_or_init(|| Recorder::start(app));
-    for n in 1..=TRIES {
+    let (mut wait, mut tries_at_the_end) = (AGAIN, 0);
+    loop {
         match recorder.notes.submit(note.clone()).await {
             Ok(()) => return true,
-            Err(e) => tracing::warn!(error = %e.0, n, "what came of a notification cannot be written down"),
+            Err(e) => tracing::warn!(error = %e.0, "what came of a notification cannot be written down yet"),
         }
-        if n < TRIES {
-            tokio::time::sleep(AGAIN).await;
+        if app.stop.is_cancelled() {
+            tries_at_the_end += 1;
+            wait = AGAIN;
         }
+        if tries_at_the_end >= TRIES_AT_THE_END {
+            return false;
+        }
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = app.stop.cancelled(), if tries_at_the_end == 0 => {}
+        }
+        wait = (wait * 2).min(AGAIN_AT_MOST);
     }
-    false
 }
 
 async fn write(app: &App, notes: Vec<Note>) -> Result<Vec<()>, StoreError> {

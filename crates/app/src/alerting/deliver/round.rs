@@ -2,26 +2,20 @@
 
 use super::{
     flush::{self, Flush},
+    judge::{Seen, see},
     of,
-    plans::{Plans, Routing, short_digest},
+    plans::{Plans, RETRY, Routing, short_digest},
     record::LEASE,
-    send::{To, Ways},
 };
 use crate::{App, alerting::config};
-use bailiwick_alerting::listing::SilenceState;
-use bailiwick_alerting::{
-    Nanos, StoredAlert, StoredSilence,
-    config::Destination,
-    notify::{self, Entry, Snapshot, decide, first_flush, patience},
-    router::{ActiveSilence, Outage},
-};
+use bailiwick_alerting::{Nanos, StoredAlert, config::Destination, notify::first_flush};
 use bailiwick_domain::{Error, OrgId, Result, Ts};
-use bailiwick_store::delivery::{self, Alert, Due, Finished, GroupKey, NOBODY, Tenant, log};
+use bailiwick_store::delivery::{self, Alert, Due, Finished, GroupKey, NOBODY, Tenant, UNKNOWN};
 use std::{
     collections::{HashMap, HashSet},
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -48,24 +42,25 @@ pub(super) struct Round {
     held: HashMap<OrgId, Held>,
     plans: Plans,
     renewed: Option<Instant>,
+    /// When tenants were looked at again whose configuration could not be read.
+    looked_again: Option<Ts>,
 }
 
 /// A tenant this process looks after.
 #[derive(Clone, Default)]
 struct Held {
     flushes: Arc<AtomicUsize>,
-    /// Another process has it.
+    /// Another process has it, or others are to be told.
     lost: CancellationToken,
-    /// The end of a flush could not be written down: the lease is left to end, and whoever takes it then goes on.
-    is_forsaken: Arc<AtomicBool>,
 }
 
-type Routings = HashMap<OrgId, Arc<Routing>>;
+pub(super) type Routings = HashMap<OrgId, Arc<Routing>>;
 
 /// One round; how much was done.
 pub(super) async fn round(app: &App, state: &mut Round) -> Result<u64> {
     let version = config::version(app).await?;
     state.renew(app).await?;
+    state.look_again(app).await?;
     let due = delivery::due_tenants(&app.db, app.instance(), app.now(), version, TENANTS).await?;
     if due.is_empty() {
         state.release_idle(app).await?;
@@ -74,8 +69,8 @@ pub(super) async fn round(app: &App, state: &mut Round) -> Result<u64> {
     let tenants = state.take(app, &due).await?;
     let ids: Vec<OrgId> = tenants.iter().map(|t| t.id).collect();
     let routings = state.plans.get(app, version, &ids).await?;
-    let mut done = replan(app, version, &tenants, &routings).await?;
-    done += group(app, &ids, &routings).await?;
+    let mut done = replan(app, state, version, &tenants).await?;
+    done += group(app, state, &ids, &routings).await?;
     done += begin(app, state, version).await?;
     if done == 0 {
         state.release_idle(app).await?;
@@ -109,7 +104,6 @@ impl Round {
 
     /// Renews the leases when it is time; flushes of tenants that another process has taken end.
     async fn renew(&mut self, app: &App) -> Result<()> {
-        self.held.retain(|_, held| !held.is_forsaken.load(Ordering::SeqCst));
         let is_time = self.renewed.is_none_or(|at| at.elapsed() >= RENEW);
         if !is_time || self.held.is_empty() {
             return Ok(());
@@ -131,9 +125,23 @@ impl Round {
         Ok(())
     }
 
+    /// Has tenants looked at again, now and then, whose configuration could not be read.
+    async fn look_again(&mut self, app: &App) -> Result<()> {
+        let now = app.now();
+        if self.looked_again.is_some_and(|at| at.plus(RETRY) > now) {
+            return Ok(());
+        }
+        let _writing = of(app).writing.lock().await;
+        let mut tx = app.db.begin_relaxed().await?;
+        delivery::look_again(&mut tx).await?;
+        tx.commit().await?;
+        self.plans.forget_unreadable();
+        self.looked_again = Some(now);
+        Ok(())
+    }
+
     /// Gives back the tenants of which nothing is under way.
     async fn release_idle(&mut self, app: &App) -> Result<()> {
-        self.held.retain(|_, held| !held.is_forsaken.load(Ordering::SeqCst));
         let idle: Vec<OrgId> = self.held.iter().filter(|(_, h)| h.is_idle()).map(|(id, _)| *id).collect();
         self.release(app, &idle).await
     }
@@ -149,7 +157,7 @@ impl Round {
         }
         let _writing = of(app).writing.lock().await;
         let mut tx = app.db.begin_relaxed().await?;
-        delivery::release(&mut tx, app.instance(), tenants).await?;
+        delivery::release(&mut tx, app.instance(), tenants, app.now()).await?;
         tx.commit().await?;
         for tenant in tenants {
             self.held.remove(tenant);
@@ -164,31 +172,42 @@ impl Held {
     }
 }
 
-/// Makes the groups of tenants anew whose configuration has changed since they were made.
-async fn replan(app: &App, version: i64, tenants: &[Tenant], routings: &Routings) -> Result<u64> {
-    let digest = |t: &Tenant| routings.get(&t.id).map(|r| r.digest.clone());
-    let old = tenants.iter().filter(|t| t.version < version || t.plan.is_empty());
-    let plans: Vec<(OrgId, String)> = old.clone().filter_map(|t| Some((t.id, digest(t)?))).collect();
-    if plans.is_empty() {
+/// Makes the groups of tenants anew whose configuration has changed since they were made. What is under way of them goes
+/// no further than its present try: then it is looked at by the new configuration.
+async fn replan(app: &App, state: &mut Round, version: i64, tenants: &[Tenant]) -> Result<u64> {
+    let digest = |t: &Tenant| state.plans.digest(t.id).map(str::to_owned);
+    let known = tenants.iter().filter_map(|t| Some((t, digest(t)?)));
+    let old: Vec<_> = known.filter(|(t, digest)| t.version < version || t.plan != *digest).collect();
+    if old.is_empty() {
         return Ok(0);
     }
-    let changed: Vec<OrgId> = old.filter(|t| digest(t).is_some_and(|d| d != t.plan)).map(|t| t.id).collect();
+    let ids: Vec<OrgId> = old.iter().map(|(t, _)| t.id).collect();
     let _writing = of(app).writing.lock().await;
     let mut tx = app.db.begin().await?;
-    let ids: Vec<OrgId> = plans.iter().map(|(id, _)| *id).collect();
     let held = delivery::hold(&mut tx, app.instance(), app.now().plus(LEASE), &ids).await?;
-    let is_ours = |id: &OrgId| held.contains(id);
-    let plans: Vec<(OrgId, String)> = plans.into_iter().filter(|(id, _)| is_ours(id)).collect();
-    let changed: Vec<OrgId> = changed.into_iter().filter(is_ours).collect();
-    delivery::set_plans(&mut tx, version, &plans, &changed).await?;
+    let ours = old.into_iter().filter(|(t, _)| held.contains(&t.id));
+    let (mut plans, mut changed) = (Vec::new(), Vec::new());
+    for (tenant, digest) in ours {
+        if tenant.plan != digest {
+            changed.push(tenant.id);
+        }
+        plans.push((tenant.id, digest));
+    }
+    delivery::set_plans(&mut tx, version, &plans, &changed, app.now()).await?;
     tx.commit().await?;
+    for id in &changed {
+        if let Some(held) = state.held.get_mut(id) {
+            std::mem::take(&mut held.lost).cancel();
+        }
+    }
     Ok(plans.len() as u64)
 }
 
 /// Puts new alerts into groups, making those that are not there yet.
-async fn group(app: &App, tenants: &[OrgId], routings: &Routings) -> Result<u64> {
+async fn group(app: &App, state: &mut Round, tenants: &[OrgId], routings: &Routings) -> Result<u64> {
     let mut done = 0;
     for _ in 0..PAGES {
+        state.renew(app).await?;
         let fresh = delivery::fresh(&app.db, tenants, FRESH).await?;
         if fresh.is_empty() {
             return Ok(done);
@@ -229,6 +248,7 @@ fn place(fresh: &[Alert], routings: &Routings) -> Placed {
         let routing = routings.get(&row.organization_id);
         let destination = stored.as_ref().zip(routing).and_then(|(a, r)| r.destination(&a.labels));
         let id = match (&stored, destination) {
+            _ if routing.is_none() => UNKNOWN.to_owned(),
             (Some(alert), Some(to)) => {
                 let id = id_in(to, alert);
                 let first = first_flush(alert.updated_at, alert.starts_at, to.group_wait);
@@ -245,11 +265,11 @@ fn place(fresh: &[Alert], routings: &Routings) -> Placed {
     Placed { alerts, groups }
 }
 
-fn id_in(to: &Destination, alert: &StoredAlert) -> String {
+pub(super) fn id_in(to: &Destination, alert: &StoredAlert) -> String {
     short_digest(&to.group_key(&to.group_labels(&alert.labels)))
 }
 
-fn read<T: serde::de::DeserializeOwned>(payload: &str) -> Option<T> {
+pub(super) fn read<T: serde::de::DeserializeOwned>(payload: &str) -> Option<T> {
     serde_json::from_str(payload)
         .inspect_err(|e| tracing::error!(error = %e, "an unreadable record of the alert router"))
         .ok()
@@ -259,6 +279,7 @@ fn read<T: serde::de::DeserializeOwned>(payload: &str) -> Option<T> {
 async fn begin(app: &App, state: &mut Round, version: i64) -> Result<u64> {
     let mut done = 0;
     for _ in 0..PAGES {
+        state.renew(app).await?;
         if of(app).under_way.count() >= FLUSHES {
             tracing::warn!("too many notifications are under way; others wait");
             return Ok(done);
@@ -274,20 +295,25 @@ async fn begin(app: &App, state: &mut Round, version: i64) -> Result<u64> {
         let routings = state.plans.get(app, version, &tenants).await?;
         let Seen { quiet, loud } = see(app, due, routings, now).await?;
         let begun = quiet.len() + loud.len();
-        let loud = write_begun(app, quiet, loud, now).await?;
+        let (loud, written) = write_begun(app, quiet, loud, now).await?;
+        let is_begun = written.is_ok();
         for (flush, _) in loud {
             let held = state.held.entry(flush.key.0).or_default().clone();
             held.flushes.fetch_add(1, Ordering::SeqCst);
             of(app).under_way.begin();
             let runner = app.clone();
             app.tasks.spawn(async move {
-                if !flush::run(&runner, &flush, &held.lost).await {
-                    held.is_forsaken.store(true, Ordering::SeqCst);
+                if is_begun {
+                    flush::run(&runner, &flush, &held.lost).await;
+                } else {
+                    // Nobody knows whether that was written; if it was, it is undone.
+                    flush.end(&runner, Vec::new(), Some(now)).await;
                 }
                 held.flushes.fetch_sub(1, Ordering::SeqCst);
                 of(&runner).under_way.end();
             });
         }
+        written?;
         done += begun as u64;
     }
     Ok(done)
@@ -307,19 +333,13 @@ fn bounded(due: Vec<Due>) -> Vec<Due> {
     some
 }
 
-/// Flushes of which nobody is to be told, and the others with the time they are due again.
-struct Seen {
-    quiet: Vec<Finished>,
-    loud: Vec<(Flush, Ts)>,
-}
-
-/// Notes that flushes have begun; those that are this process's to do.
+/// Notes that flushes have begun; those that are this process's to do, and whether the commit came to a good end.
 async fn write_begun(
     app: &App,
     mut quiet: Vec<Finished>,
     mut loud: Vec<(Flush, Ts)>,
     now: Ts,
-) -> Result<Vec<(Flush, Ts)>> {
+) -> Result<(Vec<(Flush, Ts)>, Result<()>)> {
     let _writing = of(app).writing.lock().await;
     let mut tx = app.db.begin().await?;
     let ids: HashSet<OrgId> =
@@ -331,138 +351,5 @@ async fn write_begun(
     delivery::finish(&mut tx, &quiet).await?;
     let begun: Vec<(GroupKey, Ts)> = loud.iter().map(|(f, next)| (f.key.clone(), *next)).collect();
     delivery::start(&mut tx, &begun, now).await?;
-    tx.commit().await?;
-    Ok(loud)
-}
-
-/// Reads what is in the groups and what was told of them, and decides.
-async fn see(app: &App, due: Vec<Due>, routings: Routings, now: Ts) -> Result<Seen> {
-    let keys: Vec<GroupKey> = due.iter().map(|d| d.key.clone()).collect();
-    let alerts = delivery::members(&app.db, &keys).await?;
-    let systems: HashSet<(OrgId, String)> =
-        alerts.iter().map(|a| (a.organization_id, a.system_key.clone())).collect();
-    let systems: Vec<(OrgId, String)> = systems.into_iter().collect();
-    let silences = delivery::silences(&app.db, &systems, now).await?;
-    let notices = log::notices(&app.db, &keys).await?;
-    of(app).ways.get_or_init(|| Ways::new(app));
-    let app = app.clone();
-    let judging = app.tasks.clone().spawn_blocking(move || {
-        let ways = of(&app).ways.get_or_init(|| Ways::new(&app));
-        let outage = app.alerting().outage.get();
-        Facts { routings: &routings, ways, outage, now }.judge(&due, alerts, &silences, notices)
-    });
-    judging.await.map_err(Error::internal)
-}
-
-/// What holds for all groups of a round.
-struct Facts<'a> {
-    routings: &'a Routings,
-    ways: &'a Ways,
-    outage: Option<&'a Outage>,
-    now: Ts,
-}
-
-/// When a group is looked at again that does not fit the configuration any more.
-const SOON: Duration = Duration::from_secs(1);
-
-impl Facts<'_> {
-    fn judge(
-        &self,
-        due: &[Due],
-        alerts: Vec<Alert>,
-        silences: &[(OrgId, String, String)],
-        notices: Vec<log::Notice>,
-    ) -> Seen {
-        let mut members: HashMap<GroupKey, Vec<Alert>> = HashMap::new();
-        for alert in alerts {
-            members.entry((alert.organization_id, alert.group_id.clone())).or_default().push(alert);
-        }
-        let mut active: HashMap<(OrgId, String), Vec<ActiveSilence>> = HashMap::new();
-        let now = Nanos::from_ts(self.now);
-        for (tenant, system_key, payload) in silences {
-            let silence = read::<StoredSilence>(payload).filter(|s| s.state(now) == SilenceState::Active);
-            let ready = silence.and_then(|s| ActiveSilence::new(s.id, &s.matchers));
-            active.entry((*tenant, system_key.clone())).or_default().extend(ready);
-        }
-        let mut told: HashMap<GroupKey, Vec<log::Notice>> = HashMap::new();
-        for notice in notices {
-            told.entry(notice.group.clone()).or_default().push(notice);
-        }
-        let mut seen = Seen { quiet: Vec::new(), loud: Vec::new() };
-        for one in due {
-            let members = members.remove(&one.key).unwrap_or_default();
-            let told = told.remove(&one.key).unwrap_or_default();
-            match self.flush(&one.key, members, &active, &told) {
-                Ok((flush, next)) => seen.loud.push((flush, next)),
-                Err(finished) => seen.quiet.push(finished),
-            }
-        }
-        seen
-    }
-
-    /// What is to be told of a group, or that nothing is.
-    fn flush(
-        &self,
-        key: &GroupKey,
-        members: Vec<Alert>,
-        silences: &HashMap<(OrgId, String), Vec<ActiveSilence>>,
-        told: &[log::Notice],
-    ) -> std::result::Result<(Flush, Ts), Finished> {
-        let nothing =
-            |leaving, wait| Finished { key: key.clone(), leaving, due_at: Some(self.now.plus(wait)) };
-        let system_key = members.first().map(|m| m.system_key.clone()).unwrap_or_default();
-        let revisions: HashMap<String, i64> =
-            members.iter().map(|m| (m.fingerprint.clone(), m.revision)).collect();
-        let alerts: Vec<StoredAlert> = members.iter().filter_map(|m| read(&m.payload)).collect();
-        let routing = self.routings.get(&key.0);
-        let to = alerts.first().zip(routing).and_then(|(first, r)| {
-            Some((first, r.destination(&first.labels)?)).filter(|(first, to)| id_in(to, first) == key.1)
-        });
-        // Without alerts it ends; one of another configuration is about to be made anew.
-        let Some((first, to)) = to else { return Err(nothing(Vec::new(), SOON)) };
-        let group_labels = to.group_labels(&first.labels);
-        let now = Nanos::from_ts(self.now);
-        let own = silences.get(&(key.0, system_key)).map_or(&[][..], Vec::as_slice);
-        let snapshot = Snapshot::take(alerts, own, now, self.outage);
-        let leaving: Vec<(String, i64)> = snapshot
-            .ended
-            .iter()
-            .filter_map(|f| revisions.get(&f.to_string()).map(|r| (f.to_string(), *r)))
-            .collect();
-        let receiver = routing.and_then(|r| r.plan.receiver(&to.receiver));
-        let reachable = receiver.map(|r| self.ways.reachable(&r.audience)).unwrap_or_default();
-        let since = self.now.minus(notify::kept_for(to.repeat_interval));
-        let reason = |one: &To| {
-            let integration = one.digest();
-            let entry = told
-                .iter()
-                .find(|n| n.integration == integration && n.receiver == to.receiver && n.told_at >= since)
-                .map(entry);
-            decide(entry.as_ref(), &snapshot, now, to.repeat_interval)
-        };
-        let tellings: Vec<_> =
-            reachable.into_iter().filter_map(|one| reason(&one).map(|reason| (one, reason))).collect();
-        if tellings.is_empty() {
-            return Err(nothing(leaving, to.group_interval));
-        }
-        let flush = Flush {
-            key: key.clone(),
-            group_key: to.group_key(&group_labels),
-            group_labels,
-            receiver: to.receiver.clone(),
-            snapshot,
-            tellings,
-            leaving,
-            patience: patience(to.group_interval),
-        };
-        Ok((flush, self.now.plus(to.group_interval)))
-    }
-}
-
-fn entry(notice: &log::Notice) -> Entry {
-    Entry {
-        firing: Entry::read(&notice.firing),
-        resolved: Entry::read(&notice.resolved),
-        at: Some(Nanos::from_ts(notice.told_at)),
-    }
+    Ok((loud, tx.commit().await.map_err(Error::from)))
 }
