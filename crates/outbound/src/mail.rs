@@ -28,7 +28,7 @@ const STEP: Duration = Duration::from_secs(20);
 /// Longest time for a whole message.
 const WHOLE: Duration = Duration::from_secs(60);
 /// Connections open at once.
-const CONNECTIONS: u32 = 4;
+pub const CONNECTIONS: u32 = 8;
 /// How long a connection is kept for the next message.
 const IDLE: Duration = Duration::from_secs(30);
 

@@ -2,6 +2,7 @@
 
 use super::{
     of,
+    pace::Way,
     record::{Note, record},
     send::To,
 };
@@ -92,34 +93,38 @@ async fn tell(
         external_url: ways.external_url(),
     };
     let (place, at_once) = ways.place(to);
+    let way =
+        Way { place, tenant: flush.key.0, system: flush.group_labels.value("system_key").into(), at_once };
     // The same for every try, so that whoever gets it twice can tell.
     let id = app.fresh::<uuid::Uuid>().to_string();
     let mut tries = 0;
     loop {
         let turn = async {
+            let own = delivery.places.own_turn(&way).await;
             loop {
-                // A turn of the tenant is not spent on waiting for the place, nor the place's on waiting for the tenant's.
-                let permit = delivery.places.turn(&place, at_once).await;
+                // What the tenant may send in a second is not spent on waiting for the place, nor a turn of the place on
+                // waiting for the tenant's next second.
+                let turn = delivery.places.turn(&way).await;
                 match delivery.paces.take(flush.key.0, Instant::now()) {
-                    Ok(()) => return permit,
+                    Ok(()) => return (own, turn),
                     Err(at) => {
-                        drop(permit);
+                        drop(turn);
                         sleep_until(at).await;
                     }
                 }
             }
         };
-        let permit = tokio::select! {
+        let turns = tokio::select! {
             biased;
             () = app.stop.cancelled() => return End::Stopped,
             () = lost.cancelled() => return End::Stopped,
-            permit = turn => permit,
+            turns = turn => turns,
             () = sleep_until(deadline) => {
                 return fail(app, flush.key.0, to, Failure::passing("no turn in time", "too many before")).await;
             }
         };
         let sent = ways.send(app.now(), to, (&id, &flush.key.1), &message).await;
-        drop(permit);
+        drop(turns);
         let failure = match sent {
             Ok(()) => return succeed(app, flush, to).await,
             Err(failure) => failure,

@@ -4,7 +4,10 @@
 use bailiwick_domain::OrgId;
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 use tokio::{
@@ -43,20 +46,60 @@ impl Paces {
     }
 }
 
-/// Tries that are under way to each place.
+/// How many tries are under way at once to a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct AtOnce {
+    /// In all.
+    pub(super) place: usize,
+    /// Of one tenant.
+    pub(super) tenant: usize,
+    /// About one system.
+    pub(super) system: usize,
+}
+
+/// Whose try it is, and where it goes.
+#[derive(Clone, Debug)]
+pub(super) struct Way {
+    pub(super) place: Arc<str>,
+    pub(super) tenant: OrgId,
+    pub(super) system: Arc<str>,
+    pub(super) at_once: AtOnce,
+}
+
+/// Who shares turns: everybody at a place, a tenant there, a system there.
+type Sharing = (Arc<str>, Option<OrgId>, Option<Arc<str>>);
+
+/// Tries that are under way. Whoever wants one waits first among those of his system, then among those of his tenant, then
+/// among all: so however many there are of a system or a tenant, few of them are in the way of the others.
 #[derive(Debug, Default)]
-pub(super) struct Places(Mutex<HashMap<String, Arc<Semaphore>>>);
+pub(super) struct Places(Mutex<HashMap<Sharing, Arc<Semaphore>>>, AtomicUsize);
+
+/// A turn until it is dropped.
+pub(super) type Turn = Option<OwnedSemaphorePermit>;
 
 impl Places {
-    /// Waits for one of the `at_once` turns of a place.
-    pub(super) async fn turn(&self, place: &str, at_once: usize) -> Option<OwnedSemaphorePermit> {
+    /// Waits for the turn of a system, then of its tenant.
+    pub(super) async fn own_turn(&self, way: &Way) -> (Turn, Turn) {
+        let (place, tenant, system) = (way.place.clone(), Some(way.tenant), Some(way.system.clone()));
+        let of_system = self.one_of((place.clone(), tenant, system), way.at_once.system).await;
+        (of_system, self.one_of((place, tenant, None), way.at_once.tenant).await)
+    }
+
+    /// Waits for the turn among all.
+    pub(super) async fn turn(&self, way: &Way) -> Turn {
+        self.one_of((way.place.clone(), None, None), way.at_once.place).await
+    }
+
+    async fn one_of(&self, sharing: Sharing, at_once: usize) -> Turn {
         let turns = {
             let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if all.len() > MANY {
+            if all.len() > MANY.max(self.1.load(Ordering::Relaxed)) {
                 // Whoever waits or sends holds one too.
                 all.retain(|_, turns| Arc::strong_count(turns) > 1);
+                // Not again before there are twice as many: looking at all of them must not be the work of each.
+                self.1.store(all.len() * 2, Ordering::Relaxed);
             }
-            all.entry(place.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(at_once))).clone()
+            all.entry(sharing).or_insert_with(|| Arc::new(Semaphore::new(at_once))).clone()
         };
         // Closed never.
         turns.acquire_owned().await.ok()
@@ -87,14 +130,45 @@ mod tests {
         assert_eq!(paces.take(OrgId(uuid::Uuid::max()), start), Ok(()));
     }
 
+    fn way(place: &str, tenant: u128, system: &str) -> Way {
+        let at_once = AtOnce { place: 3, tenant: 2, system: 1 };
+        let tenant = OrgId(uuid::Uuid::from_u128(tenant));
+        Way { place: place.into(), tenant, system: system.into(), at_once }
+    }
+
+    async fn waits<T>(turn: impl Future<Output = T>) -> bool {
+        tokio::time::timeout(Duration::from_millis(20), turn).await.is_err()
+    }
+
     #[tokio::test]
-    async fn a_place_takes_so_many_at_once() {
+    async fn a_place_takes_so_many_at_once_of_a_system_of_a_tenant_and_in_all() {
         let places = Places::default();
-        let first = places.turn("a", 2).await;
-        let _second = places.turn("a", 2).await;
-        assert!(tokio::time::timeout(Duration::from_millis(20), places.turn("a", 2)).await.is_err());
-        assert!(places.turn("b", 2).await.is_some());
+        let own = places.own_turn(&way("a", 1, "x")).await;
+        assert!(waits(places.own_turn(&way("a", 1, "x"))).await);
+        let _other_system = places.own_turn(&way("a", 1, "y")).await;
+        assert!(waits(places.own_turn(&way("a", 1, "z"))).await);
+        assert!(!waits(places.own_turn(&way("a", 2, "x"))).await);
+        assert!(!waits(places.own_turn(&way("b", 1, "x"))).await);
+        drop(own);
+        assert!(!waits(places.own_turn(&way("a", 1, "x"))).await);
+
+        let first = places.turn(&way("a", 1, "x")).await;
+        let _more = [places.turn(&way("a", 1, "x")).await, places.turn(&way("a", 2, "x")).await];
+        assert!(waits(places.turn(&way("a", 3, "x"))).await);
+        assert!(!waits(places.turn(&way("b", 3, "x"))).await);
         drop(first);
-        assert!(places.turn("a", 2).await.is_some());
+        assert!(!waits(places.turn(&way("a", 3, "x"))).await);
+    }
+
+    #[tokio::test]
+    async fn what_nobody_waits_for_is_forgotten() {
+        let places = Places::default();
+        let kept = places.own_turn(&way("kept", 1, "x")).await;
+        for n in 0..10 * MANY {
+            drop(places.turn(&way(&n.to_string(), 1, "x")).await);
+        }
+        assert!(places.0.lock().unwrap().len() <= 2 * MANY);
+        assert!(waits(places.own_turn(&way("kept", 1, "x"))).await);
+        drop(kept);
     }
 }

@@ -1,6 +1,6 @@
 //! One try to reach one recipient.
 
-use super::plans::digest_of;
+use super::{pace::AtOnce, plans::digest_of};
 use crate::{App, mail};
 use bailiwick_alerting::{
     config::{
@@ -11,15 +11,17 @@ use bailiwick_alerting::{
 use bailiwick_domain::Ts;
 use bailiwick_outbound::{
     delivery::Failure,
-    mail::{Mailer, Notice},
+    mail::{CONNECTIONS, Mailer, Notice},
     telegram::Telegram,
     webhook::Webhooks,
 };
+use std::sync::Arc;
 
-/// Tries at once to one host.
-const AT_ONCE: usize = 16;
+/// Tries at once to one host. One that does not answer is not to keep other tenants from it, of whom another address may
+/// be meant there.
+const AT_ONCE: AtOnce = AtOnce { place: 64, tenant: 8, system: 4 };
 /// To the mail server: what its connections can take.
-const MAILS_AT_ONCE: usize = 4;
+const MAILS_AT_ONCE: AtOnce = AtOnce { place: CONNECTIONS as usize, tenant: 3, system: 2 };
 
 /// A recipient.
 #[derive(Clone, Debug)]
@@ -87,11 +89,11 @@ impl Ways {
     }
 
     /// Whom a try has to share its turn with, and how many turns there are.
-    pub(super) fn place(&self, to: &To) -> (String, usize) {
+    pub(super) fn place(&self, to: &To) -> (Arc<str>, AtOnce) {
         match to {
-            To::Email(_) => ("mail".to_owned(), MAILS_AT_ONCE),
-            To::Webhook(r) => (self.webhooks.place(&r.url).unwrap_or_default(), AT_ONCE),
-            To::Telegram(_) => ("telegram".to_owned(), AT_ONCE),
+            To::Email(_) => ("mail".into(), MAILS_AT_ONCE),
+            To::Webhook(r) => (self.webhooks.place(&r.url).unwrap_or_default().into(), AT_ONCE),
+            To::Telegram(_) => ("telegram".into(), AT_ONCE),
         }
     }
 

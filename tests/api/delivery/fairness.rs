@@ -1,0 +1,65 @@
+//! One who is slow, or has much to say, is not in the way of the others.
+
+use super::*;
+use bailiwick_testkit::seed::Seeded;
+use std::time::Instant;
+
+/// Alerts of these names that began long ago: each is a group that is told of at once.
+fn old(names: impl Iterator<Item = String>) -> String {
+    let start = ManualClock::START.minus(10 * MINUTE).rfc3339(0);
+    let alerts: Vec<Value> = names
+        .map(|n| json!({"labels": {"alertname": n, "severity": "critical"}, "startsAt": start}))
+        .collect();
+    json!(alerts).to_string()
+}
+
+fn webhook(url: String) -> Value {
+    json!({"enabled": {"webhook": true}, "webhook_recipients": [{"name": "hook", "url": url}]})
+}
+
+impl Told {
+    async fn push_as(&self, system: &Seeded, alerts: &str) {
+        let system = Seeded { id: system.id, key: system.key.clone(), secret: system.secret.clone() };
+        Client { test: &self.t, system }.push(alerts).await.expect(200);
+    }
+
+    /// At which place of all requests this alert was.
+    fn place_of(&self, name: &str) -> Option<usize> {
+        let is_it = |r: &Recorded| r.json().unwrap()["commonLabels"]["alertname"] == name;
+        self.hook.requests().iter().position(is_it)
+    }
+}
+
+on_both!(a_tenant_whose_webhook_does_not_answer_keeps_no_other_from_the_same_host, |engine| async {
+    let told = Told::start(engine).await;
+    told.hook.answer_by(|request| match request.path.as_str() {
+        "/dead" => Answer::status(200).after(9 * SECOND),
+        _ => Answer::status(200),
+    });
+    let other = told.t.tree().await.other_customer;
+    let system = told.t.system(other).await;
+    told.t.alert_layer(other, webhook(format!("{}/hook", told.hook.url()))).await;
+    let dead = webhook(format!("{}/dead", told.hook.url()));
+    told.t.alert_layer(told.system_organization().await, dead).await;
+    told.push_as(&told.system, &old((0..60).map(|n| format!("Dead{n}")))).await;
+    eventually("the dead", 20 * SECOND, async || told.hook.requests().len() >= 4).await;
+    let start = Instant::now();
+    told.push_as(&system, &old(["Alive".to_owned()].into_iter())).await;
+    eventually("the other", 20 * SECOND, async || told.place_of("Alive").is_some()).await;
+    assert!(start.elapsed() < 8 * SECOND, "{:?}", start.elapsed());
+});
+
+on_both!(a_system_with_much_to_say_is_not_in_the_way_of_another, |engine| async {
+    const MANY: usize = 300;
+    let told = Told::start(engine).await;
+    let organization = told.system_organization().await;
+    let second = told.t.system(organization).await;
+    told.t.alert_layer(organization, webhook(format!("{}/hook", told.hook.url()))).await;
+    told.push_as(&told.system, &old((0..MANY).map(|n| format!("Much{n}")))).await;
+    eventually("some of them", 20 * SECOND, async || told.hook.requests().len() >= 10).await;
+    told.push_as(&second, &old(["Little".to_owned()].into_iter())).await;
+    told.hook.wait_for(MANY + 1, MINUTE).await.unwrap();
+    // 50 a second, and the second system is heard of within about one.
+    let place = told.place_of("Little").unwrap();
+    assert!(place < 2 * MANY / 3, "{place}");
+});
