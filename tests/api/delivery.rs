@@ -3,6 +3,7 @@
 
 mod changes;
 mod conformance;
+mod day;
 mod fairness;
 mod faults;
 mod groups;

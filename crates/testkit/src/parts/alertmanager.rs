@@ -50,6 +50,23 @@ impl Alertmanager {
         Ok(Self { url, process })
     }
 
+    /// Gives it another configuration and templates, as an operator does: the files, then a reload.
+    ///
+    /// # Errors
+    /// When a file cannot be written or the program refuses the configuration.
+    pub async fn configure(&self, configuration: &str, templates: &BTreeMap<String, String>) -> Result<()> {
+        let yaml = ("alertmanager.yml", configuration);
+        let templates = templates.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+        for (name, text) in templates.chain([yaml]) {
+            std::fs::write(self.process.directory().join(name), text)
+                .map_err(|error| PartError::io("cannot write a configuration", &error))?;
+        }
+        let refused = |error: reqwest::Error| PartError::new(format!("the reload is refused: {error}"));
+        let reload = reqwest::Client::new().post(format!("{}/-/reload", self.url)).send().await;
+        reload.and_then(reqwest::Response::error_for_status).map_err(refused)?;
+        Ok(())
+    }
+
     /// Its address, without a slash at the end: `http://127.0.0.1:15093`.
     #[must_use]
     pub fn url(&self) -> &str {
