@@ -6,6 +6,7 @@ mod endings;
 mod flow;
 mod input;
 mod login;
+mod revoked;
 mod scripted;
 mod third_party;
 mod tokens;
