@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Load on the release build, on loopback only and bounded in time: heartbeats, inventories, the alert proxy beside
 # nginx with a fixed header; the lists, figures and exports of a large tree. Prints a table and appends it to RESULTS.md.
-# Arguments choose parts: start heartbeat inventory pipeline storage proxy people exports systems (default: all). BENCH_SECONDS sets the length
+# Arguments choose parts: start heartbeat inventory pipeline storage proxy sessions people exports systems (default: all). BENCH_SECONDS sets the length
 # of one run (default 8), BENCH_PROGRAM a binary that is built already, BENCH_ENGINES the engines.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 seconds=${BENCH_SECONDS:-8}
 parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(start heartbeat inventory pipeline storage proxy people exports systems)
+[[ ${#parts[@]} -gt 0 ]] || parts=(start heartbeat inventory pipeline storage proxy sessions people exports systems)
 work=$(mktemp -d)
 table=$work/table.md
 pids=()
@@ -21,6 +21,7 @@ finish() {
 }
 
 source benches/load/parts.sh
+source benches/load/sessions.sh
 source benches/load/people.sh
 source benches/load/systems.sh
 
@@ -72,6 +73,9 @@ for engine in ${BENCH_ENGINES:-sqlite postgres}; do
             row "POST one alert through the proxy, $connections connections" "$engine" \
                 "$measured; $(ratio "$measured" "$reference")" '≥ 0.6 × nginx, p99 ≤ 2 ×'
         done
+    fi
+    if wants sessions; then
+        sessions_part "$engine"
     fi
     if wants people || wants exports; then
         people_part "$engine"
