@@ -15,6 +15,7 @@ is_present() {
     chromium) has chromium || has chromium-browser ;;
     chromium-driver) has chromedriver ;;
     nginx-light) has nginx ;;
+    nodejs) has node ;;
     python3-aiosmtpd)
         /usr/bin/python3 -c 'import aiosmtpd.smtp' 2>/dev/null || python3 -c 'import aiosmtpd.smtp' 2>/dev/null
         ;;
