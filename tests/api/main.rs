@@ -21,6 +21,7 @@ mod demo;
 
 mod explain;
 mod exports;
+mod external;
 mod http;
 mod imports;
 mod ingest;

@@ -31,7 +31,8 @@ use tower_http::{
 /// The whole service as one router.
 pub fn router(app: &App) -> Router {
     let api = management(app);
-    let mut all = oidc::router();
+    // Where people sign in elsewhere the service is no provider.
+    let mut all = if app.settings.identity.is_embedded() { oidc::router() } else { Router::new() };
     for base in &app.settings.base_paths {
         all = if base.is_empty() { all.merge(api.clone()) } else { all.nest(base, api.clone()) };
     }

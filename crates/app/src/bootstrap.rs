@@ -43,21 +43,23 @@ pub async fn ensure_owner(app: &App) -> Result<FirstStart> {
     }
     let settings = &app.settings.owner;
     let (password, is_generated) = match &settings.password {
-        Some(password) => (password.reveal().clone(), false),
-        None => (validate::generate_password(&*app.entropy), true),
+        // Where people sign in elsewhere nobody has a password here.
+        _ if !app.settings.identity.is_embedded() => (None, false),
+        Some(password) => (Some(password.reveal().clone()), false),
+        None => (Some(validate::generate_password(&*app.entropy)), true),
     };
     let new = NewOwnerUser {
         email: settings.email.clone(),
         username: Some(OWNER_USERNAME.to_owned()),
         name: settings.name.clone(),
-        password: Secret::new(password.clone()),
+        password: password.clone().map(Secret::new),
     };
     let checked = new.check("owner.email", "owner.password")?;
-    let hash = passwords::hash(app, &password).await?;
+    let hash = new.hash(app).await?;
     match create_all(app, &checked, hash).await {
         Ok(()) => Ok(FirstStart::Created {
             email: checked.email.as_str().to_owned(),
-            generated_password: is_generated.then(|| Secret::new(password)),
+            generated_password: password.filter(|_| is_generated).map(Secret::new),
         }),
         // Only one owner organization can exist: whoever was second runs into it.
         Err(_) if organizations::owner(&app.db).await?.is_some() => Ok(FirstStart::Done),
@@ -65,7 +67,7 @@ pub async fn ensure_owner(app: &App) -> Result<FirstStart> {
     }
 }
 
-async fn create_all(app: &App, user: &Checked, hash: String) -> Result<()> {
+async fn create_all(app: &App, user: &Checked, hash: Option<String>) -> Result<()> {
     let mut tx = app.db.begin().await?;
     let organization = organizations::NewOrganization {
         id: app.fresh(),
@@ -95,8 +97,8 @@ pub struct NewOwnerUser {
     pub username: Option<String>,
     /// Display name.
     pub name: String,
-    /// Password; needs no replacement.
-    pub password: Secret<String>,
+    /// Password; needs no replacement. None where people sign in elsewhere.
+    pub password: Option<Secret<String>>,
 }
 
 struct Checked {
@@ -114,10 +116,19 @@ impl NewOwnerUser {
         if let Some(username) = &self.username {
             fields.check("username", username, validate::username(username, Some(OWNER_USERNAME)));
         }
-        fields.check_secret(password_key, validate::password(self.password.reveal()));
+        if let Some(password) = &self.password {
+            fields.check_secret(password_key, validate::password(password.reveal()));
+        }
         fields.finish()?;
         let email = email.ok_or_else(|| Error::internal("an address that is neither right nor wrong"))?;
         Ok(Checked { email, username: self.username.clone(), name: self.name.clone() })
+    }
+
+    async fn hash(&self, app: &App) -> Result<Option<String>> {
+        match &self.password {
+            Some(password) => passwords::hash(app, password.reveal()).await.map(Some),
+            None => Ok(None),
+        }
     }
 }
 
@@ -127,7 +138,7 @@ impl NewOwnerUser {
 /// Wrong fields; an address or user name that is taken; no owner organization yet.
 pub async fn create_owner_user(app: &App, new: &NewOwnerUser) -> Result<UserId> {
     let checked = new.check("email", "password")?;
-    let hash = passwords::hash(app, new.password.reveal()).await?;
+    let hash = new.hash(app).await?;
     let mut tx = app.db.begin().await?;
     let owner = organizations::owner(&mut tx).await?.ok_or(Error::NotFound("organization"))?;
     let id = insert_owner_user(app, &mut tx, owner, &checked, hash).await?;
@@ -140,7 +151,7 @@ async fn insert_owner_user(
     tx: &mut Tx,
     owner: OrgId,
     user: &Checked,
-    hash: String,
+    hash: Option<String>,
 ) -> Result<UserId> {
     let place = organizations::place(&mut *tx, owner).await?;
     let home = UserHome { given: owner.to_string(), place };
@@ -154,7 +165,7 @@ async fn insert_owner_user(
         phone: None,
         role_ids: vec![strongest_role(&app.catalogue)?],
         custom_data: None,
-        password_hash: Some(hash),
+        password_hash: hash,
         password_generated_at: None,
         created_by: None,
         at: app.now(),

@@ -8,6 +8,7 @@ use crate::{
     backups::{self, Backups},
     credentials::Credentials,
     exports::Exports,
+    external::{self, External},
     ingest::Ingest,
     inventory,
     kept::Kept,
@@ -61,6 +62,8 @@ pub struct Inner {
     pub keys: Keys,
     /// Hashing turns and the memory of failed passwords.
     pub passwords: Passwords,
+    /// External identity provider, where people sign in at one.
+    pub(crate) external: Option<External>,
     /// How many exports may be made and sent at once.
     pub exports: Exports,
     /// Answers made from whole trees.
@@ -122,8 +125,10 @@ impl App {
             AddressLimit::new(clock.clone(), limits.avatar_requests_per_second, limits.avatar_request_burst);
         let api_keys = ApiKeys::new(clock.clone(), limits);
         let alerting = Alerting::new(&settings, &clock)?;
+        let external = settings.identity.issuer().map(External::new).transpose()?;
         Ok(App(Arc::new(Inner {
             alerting,
+            external,
             keys,
             passwords: Passwords::new(),
             pictures: Pictures::new(),
@@ -154,6 +159,7 @@ impl App {
 
     /// Starts the tasks that run beside the requests, on the tracker that shutdown drains. Once for each process.
     pub fn start_background(&self) {
+        external::start(self);
         auth::start_purging(self);
         inventory::start_worker(self);
         links::start_monitor(self);

@@ -16,6 +16,7 @@ pub mod context;
 pub mod credentials;
 pub mod demo;
 pub mod exports;
+pub mod external;
 pub mod imports;
 pub mod ingest;
 pub mod inventory;

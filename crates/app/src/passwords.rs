@@ -152,6 +152,17 @@ pub struct OwnChange {
     pub new: String,
 }
 
+/// Refuses where the service has no passwords (contract 01 §2.9).
+///
+/// # Errors
+/// 400 in every identity mode but `embedded`.
+pub fn check_mode(app: &App) -> Result<()> {
+    if app.settings.identity.is_embedded() {
+        return Ok(());
+    }
+    Err(Error::bad_request("password change not available for this user"))
+}
+
 /// `POST /me/change-password` (contract 01 §3.2): the calling chain and its login stay, everything else of the user
 /// ends.
 ///
@@ -164,6 +175,7 @@ pub async fn change_own(
     body: impl FnOnce() -> Result<OwnChange>,
 ) -> Result<()> {
     let identity = caller.identity().ok_or_else(|| Error::unauthenticated("invalid token"))?;
+    check_mode(app)?;
     let user = identity.user_id;
     let stored = identities::password(&app.db, user).await?.and_then(|password| password.hash);
     let stored = stored.ok_or_else(|| Error::bad_request("password change not available for this user"))?;

@@ -2,6 +2,7 @@
 
 mod alert_limits;
 mod alert_router;
+mod identity;
 
 use bailiwick_inventory::Rules;
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
@@ -36,6 +37,7 @@ pub use bailiwick_alerting::{
     config::{AllowedHosts, Timing, Zone},
 };
 pub use bailiwick_domain::net::Network;
+pub use identity::{Identity, Issuer, IssuerTimes};
 
 /// All settings.
 #[derive(Clone, Debug)]
@@ -60,7 +62,9 @@ pub struct Settings {
     pub owner: Owner,
     /// Session tokens.
     pub tokens: Tokens,
-    /// Embedded identity provider.
+    /// Who proves a person's identity.
+    pub identity: Identity,
+    /// Embedded identity provider; its clients of third parties are the catalogue of every mode.
     pub provider: Provider,
     /// Systems.
     pub systems: Systems,
@@ -379,6 +383,7 @@ impl Settings {
                 refresh: Duration::from_secs(168 * 3600),
                 reuse_grace: Duration::from_secs(30),
             },
+            identity: Identity::Embedded,
             provider: Provider {
                 login: Duration::from_secs(14 * 86_400),
                 access: Duration::from_secs(3600),

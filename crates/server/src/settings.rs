@@ -2,9 +2,9 @@
 
 use crate::config::{self, AlertingMode, Config, MailSecurity};
 use bailiwick_app::settings::{
-    AlertLimits, Alerting, AllowedHosts, Assets, Bucket, CatalogueEntry, ContentLimits, Limits, Mail,
-    Network, Owner, Place, Provider, RemoteRouter, Router, RouterKind, Secret, Security, Settings, Systems,
-    Timing, Tokens,
+    AlertLimits, Alerting, AllowedHosts, Assets, Bucket, CatalogueEntry, ContentLimits, Identity, Issuer,
+    Limits, Mail, Network, Owner, Place, Provider, RemoteRouter, Router, RouterKind, Secret, Security,
+    Settings, Systems, Timing, Tokens,
 };
 use std::sync::Arc;
 
@@ -29,6 +29,7 @@ pub fn settings(config: &Config, secret: &config::Secret) -> Settings {
             refresh: config.tokens.refresh_lifetime,
             ..defaults.tokens
         },
+        identity: identity(config),
         provider: Provider {
             clients: config.clients.clone(),
             redirect_uris: uris(&config.identity.redirect_uris),
@@ -59,6 +60,25 @@ pub fn settings(config: &Config, secret: &config::Secret) -> Settings {
         assets: assets(config),
         ..defaults
     }
+}
+
+fn identity(config: &Config) -> Identity {
+    let oidc = &config.identity_oidc;
+    let (config::IdentityMode::Oidc, Some(issuer)) = (config.identity.mode, &oidc.issuer) else {
+        return Identity::Embedded;
+    };
+    let secret = oidc.introspection_client_secret.as_ref();
+    let secret = secret.map(|secret| Secret::new(secret.reveal().to_owned()));
+    Identity::Oidc(Box::new(Issuer {
+        client_ids: oidc.client_ids.clone(),
+        accept_any_client: oidc.accept_any_client,
+        audiences: oidc.audiences.clone(),
+        introspection: oidc.introspection_client_id.clone().zip(secret),
+        link_by_email: oidc.link_by_email,
+        keys_life: oidc.keys_cache,
+        keys_timeout: oidc.keys_timeout,
+        ..Issuer::new(issuer.as_str(), "")
+    }))
 }
 
 fn uris(uris: &[config::ClientUri]) -> Vec<String> {

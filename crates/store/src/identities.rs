@@ -1,5 +1,7 @@
 //! What authentication reads of a user: one indexed read gives the person, the organization and the effective state.
 
+pub mod linked;
+
 use crate::{
     StoreError, Tx,
     sql::{On, Q},

@@ -179,13 +179,13 @@ const AUTHORIZATION: [&str; 41] = [
 ];
 
 const IMPERSONATION: &str = "impersonation is not built yet";
-const PROVIDERS: &str = "the identity modes oidc and logto are not built yet";
+const LOGTO: &str = "the identity mode logto is not built yet";
 
 /// Document, rules, and what is missing for them.
 pub(super) const NOT_YET: &[(u8, &[u8], &str)] = &[
     (1, &[20, 21, 22, 23, 24, 25, 26, 38], IMPERSONATION),
     (5, &[9, 19, 20, 21, 23, 24, 35, 41], IMPERSONATION),
-    (1, &[19, 29, 37], PROVIDERS),
-    (5, &[31], PROVIDERS),
+    (1, &[29], LOGTO),
+    (5, &[31], LOGTO),
     (5, &[36], "rebranding is not built yet"),
 ];

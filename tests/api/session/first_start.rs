@@ -27,7 +27,7 @@ api_test!(a_further_owner_user_needs_good_fields, |t| async move {
             email: email.to_owned(),
             username: username.map(str::to_owned),
             name: "N".to_owned(),
-            password: Secret::new(password.to_owned()),
+            password: Some(Secret::new(password.to_owned())),
         };
         let app = t.app.clone();
         async move { bootstrap::create_owner_user(&app, &new).await.map_err(|e| e.to_string()) }

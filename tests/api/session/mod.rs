@@ -40,7 +40,7 @@ pub async fn user(t: &Test) -> UserId {
         email: "second@example.org".to_owned(),
         username: None,
         name: "Second".to_owned(),
-        password: Secret::new(PASSWORD.to_owned()),
+        password: Some(Secret::new(PASSWORD.to_owned())),
     };
     bootstrap::create_owner_user(&t.app, &new).await.unwrap()
 }

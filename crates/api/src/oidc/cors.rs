@@ -18,7 +18,7 @@ const CLIENTS: [&str; 3] = ["/oidc/token", "/oidc/me", "/oidc/token/revocation"]
 /// Outermost layer: answers preflights to the provider, adds the header to its answers, lets everything else pass.
 pub async fn cors(State(app): State<App>, request: Request, next: Next) -> Response {
     let path = request.uri().path().trim_end_matches('/');
-    if !path.starts_with("/oidc") {
+    if !path.starts_with("/oidc") || !app.settings.identity.is_embedded() {
         return next.run(request).await;
     }
     let allowed = allowed_origin(&app, path, request.headers());

@@ -77,6 +77,8 @@ pub async fn create(
     let owner = identity(caller)?;
     let user = owner.user_id;
     let stored = identities::password(&app.db, user).await?.and_then(|password| password.hash);
+    // A password of former times proves nothing where people sign in elsewhere.
+    let stored = stored.filter(|_| app.settings.identity.is_embedded());
     let stored = stored.ok_or_else(|| Error::forbidden("api keys are not available for this account"))?;
     check_limit(api_keys::count_active(&app.db, user, app.now()).await?)?;
     let accepted = accept(body()?)?;

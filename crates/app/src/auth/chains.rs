@@ -8,7 +8,11 @@ use super::{
     profile::not_read,
     tokens, user_object,
 };
-use crate::{App, imports, mail, oidc};
+use crate::{
+    App,
+    external::{self, Party},
+    imports, mail, oidc,
+};
 use bailiwick_domain::{ChainId, Error, LoginId, Result, Ts, UserId};
 use bailiwick_policy::{Caller, Identity};
 use bailiwick_store::{
@@ -59,6 +63,11 @@ fn fresh_chain(app: &App, user: UserId, login: Option<LoginId>, now: Ts, life: D
 /// in; 502 and 504 for the provider; 503 when state cannot be read.
 pub async fn exchange(app: &App, provider_token: &str) -> Result<Session> {
     let refused = || Error::unauthenticated("invalid access token");
+    if let Some(external) = &app.external {
+        let named = external::user_of(app, external, provider_token).await.map_err(not_read)?;
+        let (user, _) = named.filter(|(_, party)| *party == Party::Own).ok_or_else(refused)?;
+        return start(app, user, None).await;
+    }
     let subject = oidc::subject_of_access_token(app, provider_token).await.map_err(not_read)?;
     let subject = subject.filter(|subject| subject.first_party).ok_or_else(refused)?;
     start(app, subject.user_id, Some(subject.login_id)).await

@@ -11,8 +11,8 @@ mod revoke;
 mod tokens;
 mod user_object;
 
-pub(crate) use bearer::unreadable;
 pub use bearer::{BearerRequest, authenticate_bearer, bearer_token, is_api_key};
+pub(crate) use bearer::{suspended, unreadable};
 pub use chains::{Session, chain_of, exchange, issue_token, logout, purge_expired, refresh, start_purging};
 pub use failures::Failures;
 pub use keys::{Keys, MIN_SECRET_BYTES, TokenKind, token_digest};

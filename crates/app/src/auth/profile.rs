@@ -9,7 +9,7 @@ use super::{
     keys::TokenKind,
     user_object::{UserObject, user_object},
 };
-use crate::{App, oidc};
+use crate::{App, external, oidc};
 use bailiwick_domain::{Error, Result};
 use bailiwick_policy::Caller;
 use bailiwick_store::identities;
@@ -37,8 +37,14 @@ pub async fn user_of_any_token(app: &App, request: &BearerRequest<'_>) -> Result
     if is_own(app, token) {
         return object_of(&authenticate_access_token(app, token).await?);
     }
-    let subject = oidc::subject_of_access_token(app, token).await.map_err(not_read)?.ok_or_else(invalid)?;
-    let user = identities::get(&app.db, subject.user_id).await.map_err(unreadable)?.ok_or_else(invalid)?;
+    let user = match &app.external {
+        Some(external) => {
+            external::user_of(app, external, token).await.map(|named| named.map(|(user, _)| user))
+        }
+        None => oidc::subject_of_access_token(app, token).await.map(|named| named.map(|s| s.user_id)),
+    };
+    let user = user.map_err(not_read)?.ok_or_else(invalid)?;
+    let user = identities::get(&app.db, user).await.map_err(unreadable)?.ok_or_else(invalid)?;
     refuse_disabled(user.standing)?;
     Ok(user_object(&identity_of(&app.catalogue, user)))
 }

@@ -37,6 +37,8 @@ static LAYOUTS: LazyLock<Environment<'static>> =
 pub enum Kind {
     /// A new account with its password.
     Welcome,
+    /// A new account whose owner signs in at an external provider.
+    WelcomeElsewhere,
     /// The link to a new password.
     PasswordLink,
     /// The address of an account was changed.
@@ -49,6 +51,7 @@ impl Kind {
     const fn key(self) -> &'static str {
         match self {
             Kind::Welcome => "welcome",
+            Kind::WelcomeElsewhere => "welcome_elsewhere",
             Kind::PasswordLink => "password_link",
             Kind::AddressChanged => "address_changed",
             Kind::AddressLink => "address_link",
@@ -166,7 +169,8 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
     use super::*;
 
-    const KINDS: [Kind; 4] = [Kind::Welcome, Kind::PasswordLink, Kind::AddressChanged, Kind::AddressLink];
+    const KINDS: [Kind; 5] =
+        [Kind::Welcome, Kind::WelcomeElsewhere, Kind::PasswordLink, Kind::AddressChanged, Kind::AddressLink];
 
     fn values() -> Map<String, Value> {
         let names = [

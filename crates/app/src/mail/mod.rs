@@ -61,6 +61,8 @@ pub struct Outbox {
 enum Task {
     /// A new account; the password is the one generated at that time.
     Welcome { user: UserId, generated_at: Ts, sealed: String },
+    /// A new account whose owner signs in at an external provider.
+    WelcomeElsewhere { user: UserId },
     /// Somebody has asked for a new password and called himself so. Looked up by the worker: so the answer takes the
     /// same time whether or not there is such a user.
     Forgotten { name: String },
@@ -95,18 +97,21 @@ pub fn wake(app: &App) {
     app.outbox.arrived.notify_one();
 }
 
-/// The mail of a new account with its generated password.
+/// The mail of a new account, with its generated password where it has one.
 pub(crate) async fn welcome(
     app: &App,
     tx: &mut Tx,
     user: UserId,
     generated_at: Ts,
-    password: &str,
+    password: Option<&str>,
 ) -> Result<()> {
     if !is_on(app) {
-        tracing::info!(user_id = %user, "mail is not configured: the generated password of the new user is not sent");
+        tracing::info!(user_id = %user, "mail is not configured: the new user is not told of his account");
         return Ok(());
     }
+    let Some(password) = password else {
+        return enqueue(app, tx, &Task::WelcomeElsewhere { user }).await;
+    };
     enqueue(app, tx, &Task::Welcome { user, generated_at, sealed: seal(app, password)? }).await
 }
 

@@ -188,7 +188,14 @@ pub(crate) fn mailer(app: &App) -> Result<Mailer, String> {
 /// The message of a task as things are now, or why there is none.
 async fn compose(app: &App, job: &Job, task: &Task) -> Result<Result<Letter, &'static str>> {
     let user = match task {
+        Task::Welcome { user, .. } | Task::PasswordLink { user, .. } | Task::AddressLink { user, .. }
+            if !app.settings.identity.is_embedded() =>
+        {
+            tracing::debug!(user_id = %user, "a mail of the time when people signed in here");
+            return Ok(Err("people sign in elsewhere now"));
+        }
         Task::Welcome { user, .. }
+        | Task::WelcomeElsewhere { user }
         | Task::PasswordLink { user, .. }
         | Task::AddressChanged { user, .. }
         | Task::AddressLink { user, .. } => *user,
@@ -247,10 +254,15 @@ async fn say(
             set("password", open(app, sealed)?);
             set("until", letter::shown(until));
             set("type", language.word_of(user.organization.org_type.as_str()).to_owned());
-            let roles = user.role_ids.iter().map(|id| app.catalogue.user_role(id).map_or(id, |r| &r.name));
-            set("roles", roles.map(String::as_str).collect::<Vec<_>>().join(", "));
+            set("roles", roles(app, user));
             let link = format!("{}/account?changePassword=true", app.settings.app_url);
             Said { kind: Kind::Welcome, to: user.email.clone(), link: Some(link) }
+        }
+        Task::WelcomeElsewhere { .. } => {
+            set("type", language.word_of(user.organization.org_type.as_str()).to_owned());
+            set("roles", roles(app, user));
+            let link = Some(app.settings.app_url.clone());
+            Said { kind: Kind::WelcomeElsewhere, to: user.email.clone(), link }
         }
         Task::PasswordLink { to, sealed, .. } => {
             let token = open(app, sealed)?;
@@ -280,6 +292,12 @@ async fn say(
         }
         Task::Forgotten { .. } => return Ok(Err("nothing to send")),
     }))
+}
+
+/// Names of the user's roles.
+fn roles(app: &App, user: &User) -> String {
+    let names = user.role_ids.iter().map(|id| app.catalogue.user_role(id).map_or(id, |r| &r.name));
+    names.map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
 /// What every mail may name.

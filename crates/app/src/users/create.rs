@@ -1,4 +1,4 @@
-//! POST (contract 01 §5.5).
+//! POST (contract 01 §5.5). Where people sign in elsewhere the new user has no password and his mail says so.
 
 use super::{
     UserBody, UserView, audited, distinct,
@@ -23,7 +23,7 @@ use bailiwick_store::{
 /// User names looked up at once while one is derived.
 const NAMES_AT_ONCE: usize = 100;
 
-/// Creates a user with a generated password, which he must replace at his first sign-in.
+/// Creates a user; in embedded mode with a generated password, which he must replace at his first sign-in.
 pub async fn create(
     app: &App,
     caller: &Caller,
@@ -53,7 +53,7 @@ pub async fn create(
     };
     let accepted = accept(app, id, sent).await?;
     let (new, password) = prepare(app, caller, id, role_ids, accepted).await?;
-    let written = write(app, caller, ctx, &home, new, &password).await;
+    let written = write(app, caller, ctx, &home, new, password.as_deref()).await;
     // Somebody else was faster than the check of the fields.
     let placed =
         written.map_err(|e| e.with_values(&sent_values(&body.email, &body.username, &body.phone)))?;
@@ -73,16 +73,20 @@ fn present(role_ids: &[String], organization: &str) -> Result<()> {
     fields.finish()
 }
 
-/// A new user, whose name is still to be found when `username` is empty, and his password.
+/// A new user, whose name is still to be found when `username` is empty, and his password if he has one.
 async fn prepare(
     app: &App,
     caller: &Caller,
     id: UserId,
     role_ids: Vec<String>,
     accepted: Accepted,
-) -> Result<(NewUser, String)> {
+) -> Result<(NewUser, Option<String>)> {
     let now = app.now();
-    let password = generate_password(&*app.entropy);
+    let password = app.settings.identity.is_embedded().then(|| generate_password(&*app.entropy));
+    let password_hash = match &password {
+        Some(password) => Some(passwords::hash(app, password).await?),
+        None => None,
+    };
     let new = NewUser {
         id,
         username: accepted.username.unwrap_or_default(),
@@ -92,8 +96,8 @@ async fn prepare(
         phone: accepted.phone,
         role_ids,
         custom_data: accepted.custom_data,
-        password_hash: Some(passwords::hash(app, &password).await?),
-        password_generated_at: Some(now),
+        password_generated_at: password_hash.is_some().then_some(now),
+        password_hash,
         created_by: caller.creator(),
         at: now,
     };
@@ -106,7 +110,7 @@ async fn write(
     ctx: &RequestContext,
     home: &Granted<OrgId>,
     mut new: NewUser,
-    password: &str,
+    password: Option<&str>,
 ) -> Result<Placed> {
     let mut tx = app.db.begin().await?;
     // Still in reach, now that a long hash has been computed.

@@ -64,7 +64,9 @@ pub async fn change_own_info(
     if before.email != after.email {
         keep_previous(&mut tx, &before, &after.email).await?;
         mail::check_own_changes(app, &mut tx, before.id, change.at).await?;
-        mail::address_changed(app, &mut tx, &before, &after.email, true).await?;
+        // Only the embedded provider has a page where a new address is confirmed.
+        let by_himself = app.settings.identity.is_embedded();
+        mail::address_changed(app, &mut tx, &before, &after.email, by_himself).await?;
     }
     tx.commit().await?;
     mail::wake(app);

@@ -23,6 +23,7 @@ pub async fn set_password(
 ) -> Result<()> {
     let found = load(app, id).await?;
     let (granted, _) = authorize(app, caller, Action::SetPassword, found)?;
+    passwords::check_mode(app)?;
     let password = body()?.unwrap_or_default();
     let mut fields = Fields::new();
     fields.check_secret("password", validate::password(&password));

@@ -129,6 +129,15 @@ pub struct TokenArgs {
 pub enum UserCommand {
     /// Add a Super Admin to the owner organization; the API never does
     CreateOwner(CreateOwnerArgs),
+    /// Forget which account of the identity provider a user has, so that the next one with his verified address is his
+    Unlink(UnlinkArgs),
+}
+
+/// `bailiwick user unlink`
+#[derive(Debug, Args)]
+pub struct UnlinkArgs {
+    /// E-mail address of the user
+    pub email: String,
 }
 
 /// `bailiwick user create-owner`

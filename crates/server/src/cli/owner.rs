@@ -1,32 +1,45 @@
-//! `bailiwick user create-owner`
+//! `bailiwick user …`
 
-use super::{CreateOwnerArgs, print};
-use bailiwick_app::{App, bootstrap, settings::Secret};
+use super::{CreateOwnerArgs, UnlinkArgs, print};
+use bailiwick_app::{App, bootstrap, external, settings::Secret};
 use bailiwick_domain::validate;
 use std::fs;
 
 /// Adds a Super Admin to the owner organization; a generated password is printed once.
 pub async fn run(app: &App, args: CreateOwnerArgs) -> Result<(), String> {
     bootstrap::ensure_owner(app).await.map_err(|e| e.to_string())?;
+    let is_embedded = app.settings.identity.is_embedded();
+    if args.password_file.is_some() && !is_embedded {
+        return Err("--password-file is of no use: people sign in at the identity provider".to_owned());
+    }
     let (password, generated) = match &args.password_file {
-        None => (validate::generate_password(&*app.entropy), true),
+        None if !is_embedded => (None, false),
+        None => (Some(validate::generate_password(&*app.entropy)), true),
         Some(path) => {
             let text =
                 fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
-            (text.trim_end_matches(['\r', '\n']).to_owned(), false)
+            (Some(text.trim_end_matches(['\r', '\n']).to_owned()), false)
         }
     };
     let owner = bootstrap::NewOwnerUser {
         email: args.email.clone(),
         username: args.username,
         name: args.name,
-        password: Secret::new(password.clone()),
+        password: password.clone().map(Secret::new),
     };
     let id = bootstrap::create_owner_user(app, &owner).await.map_err(|e| e.to_string())?;
     let mut text = format!("created {} ({id})\n", args.email);
-    if generated {
+    if let Some(password) = password.filter(|_| generated) {
         text.push_str(&format!("password (shown only now): {password}\n"));
     }
     print(&text);
+    Ok(())
+}
+
+/// Forgets the user's link to the identity provider.
+pub async fn unlink(app: &App, args: &UnlinkArgs) -> Result<(), String> {
+    let was_linked = external::unlink(app, &args.email).await.map_err(|e| e.to_string())?;
+    let what = if was_linked { "has no account at the identity provider any more" } else { "had none" };
+    print(&format!("{} {what}\n", args.email));
     Ok(())
 }

@@ -30,7 +30,9 @@ async fn serve(config: &Config) -> Result<listen::Server, String> {
     let db = wire::open(config, true).await?;
     let app = wire::application(config, db)?;
     let first = bootstrap::ensure_owner(&app).await.map_err(|e| e.to_string())?;
-    oidc::keys::ensure_signing_key(&app).await.map_err(|e| e.to_string())?;
+    if app.settings.identity.is_embedded() {
+        oidc::keys::ensure_signing_key(&app).await.map_err(|e| e.to_string())?;
+    }
     app.start_background();
     let options = listen::Options {
         workers: NonZeroUsize::new(config.http.workers as usize),
@@ -54,6 +56,13 @@ async fn serve(config: &Config) -> Result<listen::Server, String> {
 /// The first start says where to sign in and with what; a generated password is shown this once.
 fn greet(app: &App, first: bootstrap::FirstStart) {
     let bootstrap::FirstStart::Created { email, generated_password } = first else { return };
+    if let Some(issuer) = app.settings.identity.issuer() {
+        print(&format!(
+            "\nBailiwick is ready.\n\n  sign in at  {}\n  as          whoever has the verified e-mail address {email} at {}\n\n",
+            app.settings.app_url, issuer.url,
+        ));
+        return;
+    }
     let password = generated_password.map_or_else(
         || "the one you have configured".to_owned(),
         |password| format!("{}   (shown only now; keep it)", password.reveal()),

@@ -32,6 +32,9 @@ pub fn run(command: Command, config: Config) -> ExitCode {
         Command::Keys(KeysCommand::Reseal) => {
             with_app(&config, |app| async move { sessions::reseal(&app).await })
         }
+        Command::User(UserCommand::Unlink(args)) => {
+            with_app(&config, |app| async move { owner::unlink(&app, &args).await })
+        }
         // A service that holds the database alone keeps credentials in memory.
         Command::System(command) => {
             with_app_alone(&config, move |app| async move { system::run(&app, command).await })

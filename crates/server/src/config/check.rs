@@ -1,6 +1,6 @@
 //! Rules over values that are each well formed.
 
-use super::{AlertingMode, Config, Problem, clients};
+use super::{AlertingMode, Config, IdentityMode, Problem, clients};
 use bailiwick_app::inventory::Rules;
 use std::time::Duration;
 
@@ -112,12 +112,38 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     let why = unreadable.map(|why| format!("cannot be read: {why}"));
     refuse(why.is_some(), &["smtp.ca_file"], why.as_deref().unwrap_or_default());
 
+    identity(config, &mut refuse);
+
     let life = config.identity.generated_password_lifetime;
     let path = ["identity.generated_password_lifetime"];
     refuse(life < Duration::from_secs(3600), &path, "is shorter than one hour");
     refuse(life > LONGEST_LIFETIME, &path, "is longer than 90 days");
 
     problems.extend(clients::problems(&config.clients));
+}
+
+/// What mode `oidc` needs, and what is of no use without it.
+fn identity(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
+    let (oidc, is_oidc) = (&config.identity_oidc, config.identity.mode == IdentityMode::Oidc);
+    let both = ["identity.oidc.issuer", "identity.mode"];
+    refuse(is_oidc && oidc.issuer.is_none(), &both, "must be set in mode `oidc`");
+    refuse(!is_oidc && oidc.issuer.is_some(), &both, "needs identity.mode `oidc`");
+    let nobody = oidc.client_ids.is_empty() && !oidc.accept_any_client;
+    let nobody = nobody && !config.clients.iter().any(|client| client.first_party);
+    let paths = ["identity.oidc.client_ids", "identity.oidc.accept_any_client", "identity.mode"];
+    refuse(is_oidc && nobody, &paths, "must name the client of the user interface in mode `oidc`");
+    let (id, secret) = ("identity.oidc.introspection_client_id", "identity.oidc.introspection_client_secret");
+    let alone = oidc.introspection_client_id.is_some() != oidc.introspection_client_secret.is_some();
+    let (set, other) = if oidc.introspection_client_id.is_some() { (secret, id) } else { (id, secret) };
+    refuse(alone, &[set, other], &format!("must be set together with {other}"));
+    let second = Duration::from_secs(1);
+    for (path, time, most, words) in [
+        ("identity.oidc.keys_cache", oidc.keys_cache, 86_400, "is longer than one day"),
+        ("identity.oidc.keys_timeout", oidc.keys_timeout, 30, "is longer than 30 seconds"),
+    ] {
+        refuse(time < second, &[path], "is shorter than one second");
+        refuse(time > Duration::from_secs(most), &[path], words);
+    }
 }
 
 /// The rules in a file, or what is wrong with them.

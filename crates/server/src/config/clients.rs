@@ -14,7 +14,7 @@ use toml::{Table, Value};
 const ORIGIN: &str = "configuration file";
 
 /// What the reference tells before the keys.
-const ABOUT: &str = "A further client of the embedded OpenID provider beside the default one, `bailiwick`; one table for \
+const ABOUT: &str = "A further client of the OpenID provider beside the default one, `bailiwick`; one table for \
     each, in the file only, for instance `[identity.clients.console]`.";
 
 /// Keys of a client: name, type in the reference, default, meaning.

@@ -324,16 +324,21 @@ impl Value for LogFilter {
 pub enum IdentityMode {
     /// The service itself, under `/oidc`.
     Embedded,
+    /// An OpenID Connect issuer.
+    Oidc,
 }
 
 impl Choice for IdentityMode {
     const NAME: &'static str = "identity mode";
-    const WORDS: &'static [&'static str] = &["embedded"];
-    const VALUES: &'static [Self] = &[IdentityMode::Embedded];
+    const WORDS: &'static [&'static str] = &["embedded", "oidc"];
+    const VALUES: &'static [Self] = &[IdentityMode::Embedded, IdentityMode::Oidc];
     fn refuse(word: &str) -> String {
         match word {
-            "oidc" | "logto" => "is an identity mode of later versions; this one knows embedded only".into(),
-            _ => "is not embedded, the only identity mode of this version".into(),
+            "logto" => {
+                "is an identity mode of later versions; with `oidc` people can sign in at a Logto tenant"
+                    .into()
+            }
+            _ => format!("is not one of {}", Self::WORDS.join(", ")),
         }
     }
 }

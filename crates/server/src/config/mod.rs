@@ -29,7 +29,7 @@ pub use secret::ensure_secret;
 pub use section::{SectionTable, Setting, VARIABLE_PREFIX};
 pub use sections::{
     Alerting, AlertingHistory, AlertingLimits, AlertingRemote, AlertingTelegram, AlertingWebhook, Assets,
-    Database, General, Http, Identity, Limits, Log, Owner, Smtp, Systems, Tokens,
+    Database, General, Http, Identity, IdentityOidc, Limits, Log, Owner, Smtp, Systems, Tokens,
 };
 pub use sources::FILE_VARIABLE;
 pub use value::{Choice, Form, Kind, Size, Value};
@@ -79,6 +79,8 @@ pub struct Config {
     pub database: Database,
     /// `identity`
     pub identity: Identity,
+    /// `identity.oidc`
+    pub identity_oidc: IdentityOidc,
     /// `identity.clients`
     pub clients: Vec<Client>,
     /// `owner`
@@ -112,11 +114,12 @@ pub struct Config {
 }
 
 /// Every section's rows, in the order of the reference.
-pub const TABLES: [SectionTable; 17] = [
+pub const TABLES: [SectionTable; 18] = [
     General::TABLE,
     Http::TABLE,
     Database::TABLE,
     Identity::TABLE,
+    IdentityOidc::TABLE,
     Owner::TABLE,
     Tokens::TABLE,
     Alerting::TABLE,
@@ -175,6 +178,7 @@ impl Config {
         let http = Http::read(found, problems);
         let database = Database::read(found, problems);
         let identity = Identity::read(found, problems);
+        let identity_oidc = IdentityOidc::read(found, problems);
         let owner = Owner::read(found, problems);
         let tokens = Tokens::read(found, problems);
         let alerting = Alerting::read(found, problems);
@@ -193,6 +197,7 @@ impl Config {
             http: http?,
             database: database?,
             identity: identity?,
+            identity_oidc: identity_oidc?,
             clients: Vec::new(),
             owner: owner?,
             tokens: tokens?,

@@ -14,6 +14,7 @@ pub fn effective(config: &Config) -> String {
         config.http.shown(),
         config.database.shown(),
         config.identity.shown(),
+        config.identity_oidc.shown(),
         config.owner.shown(),
         config.tokens.shown(),
         config.alerting.shown(),

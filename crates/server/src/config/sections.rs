@@ -55,7 +55,8 @@ section! {
 section! {
     /// Who proves a person's identity.
     Identity in "identity", keys "identity.";
-    /// `embedded`: the service is its own OpenID provider under `/oidc`.
+    /// `embedded`: the service is its own OpenID provider under `/oidc`. `oidc`: people sign in at the issuer of
+    /// `identity.oidc` (docs/identity.md).
     mode: IdentityMode = "embedded";
     /// How long a generated password can be used for a first sign-in.
     generated_password_lifetime: Duration = "7d";
@@ -68,11 +69,36 @@ section! {
 }
 
 section! {
+    /// The OpenID Connect issuer of mode `oidc`.
+    IdentityOidc in "identity.oidc", keys "identity.oidc.";
+    /// Its address; `/.well-known/openid-configuration` below it says the rest. Needed in mode `oidc`.
+    issuer: Option<HttpUrl>;
+    /// Clients whose tokens open sessions, by their ids at the issuer. Needed unless tokens of any client are accepted.
+    /// Clients of `identity.clients` count too, those of third parties at `/user/profile` and `/user/permissions` only.
+    client_ids: Vec<String>;
+    /// Accept tokens of which nobody can tell which client they belong to and, when `client_ids` is empty, those of
+    /// every client.
+    accept_any_client: bool = "false";
+    /// Of which a token's `aud` must have one. When unset, `aud` is not looked at.
+    audiences: Vec<String>;
+    /// Client id at the introspection endpoint, for opaque tokens.
+    introspection_client_id: Option<String>;
+    /// Its secret.
+    introspection_client_secret: Option<Secret>;
+    /// Link somebody who comes for the first time to the one user who has his verified e-mail address.
+    link_by_email: bool = "true";
+    /// How long the issuer's keys are kept.
+    keys_cache: Duration = "5m", older "JWKS_CACHE_TTL";
+    /// Time for fetching the keys.
+    keys_timeout: Duration = "10s", older "JWKS_HTTP_TIMEOUT";
+}
+
+section! {
     /// The owner organization and its first user, made at the first start.
     Owner in "owner", keys "owner.";
     /// E-mail address of the first user.
     email: String = "owner@bailiwick.example";
-    /// Password of the first user. When unset, one is made and printed once.
+    /// Password of the first user. When unset, one is made and printed once. Of no use in mode `oidc`.
     password: Option<Secret>;
     /// Name of the first user.
     name: String = "Owner";

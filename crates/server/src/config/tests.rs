@@ -83,7 +83,7 @@ fn an_empty_variable_is_not_set() {
 #[test]
 fn all_problems_are_told_at_once_by_name_and_place() {
     let file = "secret = \"short-secret\"\ncolour = \"red\"\n[http]\nlisten = \"nowhere\"\nport = 3\nworkers = \"2\"\n\
-        [tokens]\naccess_lifetime = \"soon\"\n[extra]\nkey = 1\n[identity]\nmode = \"oidc\"\n";
+        [tokens]\naccess_lifetime = \"soon\"\n[extra]\nkey = 1\n[identity]\nmode = \"logto\"\n";
     let env = [
         ("BAILIWICK_ALERTING__MODE", "both"),
         ("BAILIWICK_COLOR", "red"),
@@ -97,7 +97,7 @@ fn all_problems_are_told_at_once_by_name_and_place() {
         "extra.key (configuration file): is not a setting",
         "http.listen (configuration file): `nowhere` is not an address",
         "tokens.access_lifetime (configuration file): `soon` is not a duration",
-        "identity.mode (configuration file): `oidc` is an identity mode of later versions",
+        "identity.mode (configuration file): `logto` is an identity mode of later versions",
         "alerting.mode (variable BAILIWICK_ALERTING__MODE): `both` is not one of embedded, remote",
         "color (variable BAILIWICK_COLOR): is not a setting",
         "database.url (variable BAILIWICK_DATABASE__URL): does not begin",
@@ -210,6 +210,38 @@ fn third_party_applications_are_clients_with_an_entry_of_their_own() {
     ] {
         assert_eq!(told.iter().filter(|line| line.contains(part)).count(), 1, "{part}\n{told:#?}");
     }
+}
+
+#[test]
+fn an_external_issuer_needs_its_address_and_a_client() {
+    let told = problems("[identity]\nmode = \"oidc\"\n", &[]);
+    assert_eq!(told.len(), 2, "{told:#?}");
+    assert!(told[0].starts_with("identity.oidc.issuer (default): must be set"), "{told:#?}");
+    assert!(told[1].starts_with("identity.oidc.client_ids (default): must name the client"), "{told:#?}");
+    let told = problems("[identity.oidc]\nissuer = \"https://id.example\"\n", &[]);
+    assert_eq!(told, ["identity.oidc.issuer (configuration file): needs identity.mode `oidc`"]);
+    let oidc = "[identity]\nmode = \"oidc\"\n[identity.oidc]\nissuer = \"https://id.example/realms/a/\"\n\
+        introspection_client_id = \"api\"\nkeys_timeout = \"31s\"\n";
+    let told = problems(oidc, &[("BAILIWICK_IDENTITY__OIDC__CLIENT_IDS", "web"), ("JWKS_CACHE_TTL", "2d")]);
+    for start in [
+        "identity.oidc.introspection_client_secret (default): must be set together",
+        "identity.oidc.keys_cache (variable JWKS_CACHE_TTL): is longer than one day",
+        "identity.oidc.keys_timeout (configuration file): is longer than 30 seconds",
+    ] {
+        assert!(told.iter().any(|line| line.starts_with(start)), "{start}\n{told:#?}");
+    }
+    assert_eq!(told.len(), 3, "{told:#?}");
+    let env = [
+        ("BAILIWICK_IDENTITY__OIDC__CLIENT_IDS", "web,app"),
+        ("BAILIWICK_IDENTITY__OIDC__INTROSPECTION_CLIENT_SECRET", "hunter2"),
+    ];
+    let config = loaded(&oidc.replace("31s", "9s"), &env, &[]);
+    let secret = Secret::new("x".repeat(32));
+    let settings = crate::settings::settings(&config, &secret);
+    let issuer = settings.identity.issuer().unwrap();
+    assert_eq!((issuer.url.as_str(), issuer.client_ids.len()), ("https://id.example/realms/a", 2));
+    assert!(issuer.introspection.is_some() && issuer.link_by_email && !issuer.accept_any_client);
+    assert!(!format!("{settings:?}").contains("hunter2"));
 }
 
 #[test]

@@ -1,0 +1,113 @@
+//! Which user a subject of the issuer is (contract 01 §2.1): the one it is linked to, and who comes for the first time is
+//! linked by his verified e-mail address.
+
+use super::{External, Seen, upstream, userinfo, verified_address};
+use crate::{
+    App,
+    auth::{suspended, unreadable},
+};
+use bailiwick_domain::{Error, Result, Ts, UserId, fold::fold};
+use bailiwick_store::{
+    Tx,
+    audit::{self, Entry},
+    identities::{self, linked},
+    recovery,
+};
+use serde_json::json;
+
+/// The user behind the subject; none when nobody is.
+pub(super) async fn find(app: &App, external: &External, token: &str, seen: &Seen) -> Result<Option<UserId>> {
+    let issuer = &external.settings.url;
+    if let Some(user) = linked::user(&app.db, issuer, &seen.subject).await.map_err(unreadable)? {
+        return Ok(Some(user));
+    }
+    if !external.settings.link_by_email {
+        return Ok(None);
+    }
+    let Some(email) = address(app, external, token, seen).await? else { return Ok(None) };
+    link(app, issuer, &seen.subject, &email).await
+}
+
+/// The verified address: as it was said already, else the issuer is asked.
+async fn address(app: &App, external: &External, token: &str, seen: &Seen) -> Result<Option<String>> {
+    if let Some(said) = &seen.email {
+        return Ok(said.clone());
+    }
+    let description = external.memory.description(app).await.map_err(upstream)?;
+    let person = userinfo(external, &description, token).await?;
+    // An answer about somebody else says nothing (OpenID Connect Core §5.3.2).
+    Ok(person.filter(|person| person.sub == seen.subject).and_then(|person| verified_address(&person)))
+}
+
+/// Stores the link, if exactly one live user who has none has the address. An address that a user has given himself and
+/// not confirmed proves nothing.
+async fn link(app: &App, issuer: &str, subject: &str, email: &str) -> Result<Option<UserId>> {
+    let found = identities::by_email(&app.db, email).await.map_err(unreadable)?;
+    let Some((candidate, _)) = found else { return Ok(None) };
+    let now = app.now();
+    let mut tx = app.db.begin().await.map_err(unreadable)?;
+    // Held, so that two who come at once are linked one after the other; then looked at again.
+    let held = identities::get_for_login(&mut tx, candidate.id).await.map_err(unreadable)?;
+    let held = held.filter(|user| fold(&user.email) == fold(email.trim()) && !user.standing.is_gone());
+    let Some(user) = held else { return Ok(None) };
+    let addresses = recovery::addresses(&mut tx, user.id).await.map_err(unreadable)?;
+    let is_unconfirmed = addresses.is_none_or(|known| known.previous_email.is_some());
+    if is_unconfirmed {
+        return Ok(None);
+    }
+    if !linked::insert(&mut tx, issuer, subject, user.id, now).await.map_err(unreadable)? {
+        // He has another link, or another request has made this one.
+        drop(tx);
+        return linked::user(&app.db, issuer, subject).await.map_err(unreadable);
+    }
+    if let Some(reason) = user.standing.suspension() {
+        return Err(suspended(reason));
+    }
+    let organization = Some(user.organization.id);
+    record(&mut tx, now, (Some(user.id), organization), user.id, "user.link", issuer, subject).await?;
+    tx.commit().await.map_err(unreadable)?;
+    tracing::info!(user_id = %user.id, "linked to an account of the identity provider");
+    Ok(Some(user.id))
+}
+
+async fn record(
+    tx: &mut Tx,
+    at: Ts,
+    (actor_user_id, actor_organization_id): (Option<UserId>, Option<bailiwick_domain::OrgId>),
+    user: UserId,
+    action: &str,
+    issuer: &str,
+    subject: &str,
+) -> Result<()> {
+    let said = json!({"issuer": issuer, "subject": subject});
+    let (before, after) = if action == "user.unlink" { (Some(said), None) } else { (None, Some(said)) };
+    let entry = Entry {
+        at,
+        actor_user_id,
+        acting_for_user_id: None,
+        actor_organization_id,
+        action,
+        object_type: "user",
+        object_id: Some(user.0),
+        before,
+        after,
+        request_id: None,
+    };
+    Ok(audit::record(tx, entry).await?)
+}
+
+/// Forgets the user's link to the configured issuer, for an operator whose provider has given somebody a new account.
+/// False when there was none.
+///
+/// # Errors
+/// `user not found`; no external provider is configured.
+pub async fn unlink(app: &App, email: &str) -> Result<bool> {
+    let external = app.external.as_ref().ok_or_else(|| Error::bad_request("identity.mode is embedded"))?;
+    let (user, _) = identities::by_email(&app.db, email).await?.ok_or(Error::NotFound("user"))?;
+    let mut tx = app.db.begin().await?;
+    let issuer = &external.settings.url;
+    let Some(subject) = linked::remove(&mut tx, issuer, user.id).await? else { return Ok(false) };
+    record(&mut tx, app.now(), (None, None), user.id, "user.unlink", issuer, &subject).await?;
+    tx.commit().await?;
+    Ok(true)
+}

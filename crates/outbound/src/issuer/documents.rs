@@ -1,0 +1,192 @@
+//! What an issuer sends: its description, what it says of a token and of a person.
+
+use serde::Deserialize;
+use serde_json::Value;
+use url::Url;
+
+/// What an issuer says of itself, as far as it is used here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Discovery {
+    /// Its name, exactly as tokens must state it.
+    pub issuer: String,
+    /// Where people sign in.
+    pub authorization_endpoint: Option<String>,
+    /// Its keys.
+    pub jwks_uri: String,
+    /// Where it tells what a token is good for.
+    pub introspection_endpoint: Option<String>,
+    /// Where it tells whose a token is.
+    pub userinfo_endpoint: Option<String>,
+    /// The introspection endpoint takes the secret in the form only.
+    pub secret_in_form: bool,
+}
+
+/// The same as it is written.
+#[derive(Deserialize)]
+pub(super) struct WrittenDiscovery {
+    issuer: String,
+    authorization_endpoint: Option<String>,
+    jwks_uri: String,
+    introspection_endpoint: Option<String>,
+    userinfo_endpoint: Option<String>,
+    introspection_endpoint_auth_methods_supported: Option<Vec<String>>,
+    token_endpoint_auth_methods_supported: Option<Vec<String>>,
+}
+
+impl WrittenDiscovery {
+    /// What is wrong with it, if the issuer at `url` has sent it.
+    pub(super) fn check(self, url: &str) -> Result<Discovery, &'static str> {
+        if self.issuer.trim_end_matches('/') != url {
+            return Err("it calls itself otherwise than identity.oidc.issuer does");
+        }
+        // Tokens and a secret are sent to these: never less protected than the issuer itself.
+        let secure = url.starts_with("https:");
+        let usable = |address: &str| {
+            Url::parse(address).is_ok_and(|url| {
+                let scheme = url.scheme();
+                (scheme == "https" || (scheme == "http" && !secure))
+                    && url.has_host()
+                    && url.username().is_empty()
+                    && url.password().is_none()
+                    && url.fragment().is_none()
+            })
+        };
+        let endpoints = [&self.authorization_endpoint, &self.introspection_endpoint, &self.userinfo_endpoint];
+        let named = endpoints.into_iter().flatten().chain([&self.jwks_uri]);
+        if !named.into_iter().all(|address| usable(address)) {
+            return Err("an endpoint cannot be used");
+        }
+        // RFC 8414: without a list for this endpoint, that of the token endpoint is the best there is.
+        let methods =
+            self.introspection_endpoint_auth_methods_supported.or(self.token_endpoint_auth_methods_supported);
+        let offers = |method: &str| methods.iter().flatten().any(|offered| offered == method);
+        Ok(Discovery {
+            secret_in_form: offers("client_secret_post") && !offers("client_secret_basic"),
+            issuer: self.issuer,
+            authorization_endpoint: self.authorization_endpoint,
+            jwks_uri: self.jwks_uri,
+            introspection_endpoint: self.introspection_endpoint,
+            userinfo_endpoint: self.userinfo_endpoint,
+        })
+    }
+}
+
+/// What introspection says of a token (RFC 7662 §2.2).
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Introspected {
+    /// Whether it is good.
+    pub active: bool,
+    /// Whose.
+    pub sub: Option<String>,
+    /// Issued to.
+    pub client_id: Option<String>,
+    /// Issued by.
+    pub iss: Option<String>,
+    /// Meant for; a text or a list.
+    pub aud: Option<Value>,
+    /// End of its life, seconds.
+    pub exp: Option<f64>,
+    /// Begin of its life, seconds.
+    pub nbf: Option<f64>,
+    /// `Bearer`, `DPoP` …
+    pub token_type: Option<String>,
+    /// Bound to a key of the client's.
+    pub cnf: Option<Value>,
+    /// E-mail of the person.
+    pub email: Option<String>,
+    /// Whether that is known to be his.
+    pub email_verified: Option<Value>,
+}
+
+/// What the issuer says of a person.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Userinfo {
+    /// Who.
+    pub sub: String,
+    /// E-mail.
+    pub email: Option<String>,
+    /// Whether that is known to be his.
+    pub email_verified: Option<Value>,
+}
+
+/// `true`, or the text `"true"` that some issuers write.
+pub(super) fn flag(claim: Option<&Value>) -> bool {
+    match claim {
+        Some(Value::Bool(yes)) => *yes,
+        Some(Value::String(text)) => text == "true",
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn check(url: &str, change: impl FnOnce(&mut Value)) -> Result<Discovery, &'static str> {
+        let mut written = json!({
+            "issuer": url,
+            "jwks_uri": format!("{url}/jwks"),
+            "introspection_endpoint": format!("{url}/introspect"),
+        });
+        change(&mut written);
+        serde_json::from_value::<WrittenDiscovery>(written).unwrap().check(url)
+    }
+
+    #[test]
+    fn an_issuer_must_call_itself_as_it_is_configured() {
+        let slash = check("https://a.example", |w| w["issuer"] = json!("https://a.example/")).unwrap();
+        assert_eq!(slash.issuer, "https://a.example/");
+        for other in ["https://b.example", "https://a.example/x", "http://a.example", "https://A.example"] {
+            assert!(check("https://a.example", |w| w["issuer"] = json!(other)).is_err(), "{other}");
+        }
+    }
+
+    #[test]
+    fn endpoints_are_never_less_protected_than_the_issuer() {
+        for (url, endpoint, fits) in [
+            ("https://a.example", "http://a.example/jwks", false),
+            ("http://a.example", "http://a.example/jwks", true),
+            ("http://a.example", "https://b.example/jwks", true),
+            ("https://a.example", "file:///etc/passwd", false),
+            ("https://a.example", "https://u:p@a.example/", false),
+            ("https://a.example", "relative", false),
+        ] {
+            for name in ["jwks_uri", "introspection_endpoint", "userinfo_endpoint"] {
+                let checked = check(url, |w| w[name] = json!(endpoint));
+                assert_eq!(checked.is_ok(), fits, "{url} {name} {endpoint}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_secret_goes_into_the_form_only_where_nothing_else_is_taken() {
+        let both = json!(["client_secret_basic", "client_secret_post"]);
+        for (methods, in_form) in [
+            (json!(["client_secret_post"]), true),
+            (both, false),
+            (json!(["client_secret_basic"]), false),
+            (json!([]), false),
+        ] {
+            let checked =
+                check("https://a.example", |w| w["token_endpoint_auth_methods_supported"] = methods);
+            assert_eq!(checked.unwrap().secret_in_form, in_form);
+        }
+        assert!(!check("https://a.example", |_| {}).unwrap().secret_in_form);
+    }
+
+    #[test]
+    fn only_a_yes_is_a_yes() {
+        for (claim, yes) in [
+            (json!(true), true),
+            (json!("true"), true),
+            (json!(false), false),
+            (json!("True"), false),
+            (json!(1), false),
+            (json!(null), false),
+        ] {
+            assert_eq!(flag(Some(&claim)), yes, "{claim}");
+        }
+        assert!(!flag(None));
+    }
+}

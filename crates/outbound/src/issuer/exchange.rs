@@ -1,0 +1,138 @@
+//! Single exchanges with an issuer, within the limits of contract 01 §1.8.
+
+use super::IssuerError;
+use crate::with_causes;
+use bytes::{Bytes, BytesMut};
+use http::{HeaderValue, Method, Request, StatusCode, Uri, header};
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Body, Incoming};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::{
+    client::legacy::{Client, connect::HttpConnector},
+    rt::{TokioExecutor, TokioTimer},
+};
+use std::{sync::Arc, time::Duration};
+use tokio::{sync::Semaphore, time::timeout};
+
+/// How long an idle connection is kept.
+const IDLE: Duration = Duration::from_secs(90);
+/// Idle connections to one host.
+const IDLE_PER_HOST: usize = 20;
+/// For the TCP handshake.
+const CONNECT: Duration = Duration::from_secs(5);
+/// Requests on their way at once: so many connections there can be at most.
+const IN_FLIGHT: usize = 50;
+/// How long one waits for its turn.
+const TURN: Duration = Duration::from_secs(1);
+
+/// How long an issuer may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// Until the head of an answer is there.
+    pub head: Duration,
+    /// For a whole request.
+    pub total: Duration,
+}
+
+impl Default for Times {
+    fn default() -> Times {
+        Times { head: Duration::from_secs(15), total: Duration::from_secs(30) }
+    }
+}
+
+/// Connections to the hosts of an issuer.
+#[derive(Clone)]
+pub(super) struct Connections {
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    turns: Arc<Semaphore>,
+    times: Times,
+}
+
+/// One answer, read whole.
+pub(super) struct Answered {
+    pub(super) status: StatusCode,
+    pub(super) body: Bytes,
+}
+
+impl Connections {
+    pub(super) fn new(times: Times) -> Result<Connections, String> {
+        let mut tcp = HttpConnector::new();
+        tcp.set_nodelay(true);
+        tcp.set_connect_timeout(Some(CONNECT));
+        tcp.enforce_http(false);
+        let tls = HttpsConnectorBuilder::new()
+            .with_native_roots()
+            .map_err(|e| format!("root certificates cannot be read: {e}"))?
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(tcp);
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE)
+            .pool_max_idle_per_host(IDLE_PER_HOST)
+            .build(tls);
+        Ok(Connections { client, turns: Arc::new(Semaphore::new(IN_FLIGHT)), times })
+    }
+
+    pub(super) const fn times(&self) -> Times {
+        self.times
+    }
+
+    /// Sends a request and reads the whole answer, of at most `most` bytes.
+    pub(super) async fn send(
+        &self,
+        request: Request<Full<Bytes>>,
+        within: Duration,
+        most: usize,
+    ) -> Result<Answered, IssuerError> {
+        let turn = timeout(TURN, self.turns.acquire()).await;
+        let _turn = turn.ok().and_then(Result::ok).ok_or(IssuerError::Busy)?;
+        let whole = async {
+            let head = timeout(self.times.head, self.client.request(request)).await;
+            let response = head
+                .map_err(|_| IssuerError::TimedOut)?
+                .map_err(|e| IssuerError::Unreachable(with_causes(&e)))?;
+            let (head, body) = response.into_parts();
+            Ok(Answered { status: head.status, body: read(body, most).await? })
+        };
+        timeout(within, whole).await.unwrap_or(Err(IssuerError::TimedOut))
+    }
+}
+
+/// A request with what all have in common.
+pub(super) fn request(method: Method, url: &str, body: Bytes) -> Result<Request<Full<Bytes>>, IssuerError> {
+    let target: Uri = url.parse().map_err(|e| IssuerError::Unreachable(format!("an address: {e}")))?;
+    let mut request = Request::new(Full::new(body));
+    *request.method_mut() = method;
+    *request.uri_mut() = target;
+    let headers = request.headers_mut();
+    headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
+    headers.insert(header::USER_AGENT, HeaderValue::from_static(crate::USER_AGENT));
+    Ok(request)
+}
+
+/// A header that no log shows.
+pub(super) fn secret_value(text: &str) -> Result<HeaderValue, IssuerError> {
+    let mut value = HeaderValue::from_str(text)
+        .map_err(|_| IssuerError::Unreachable("a credential that fits no header".to_owned()))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+async fn read(mut body: Incoming, most: usize) -> Result<Bytes, IssuerError> {
+    let too_large = || IssuerError::Unreachable(format!("an answer of more than {most} bytes"));
+    if body.size_hint().lower() > most as u64 {
+        return Err(too_large());
+    }
+    let mut all = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|e| IssuerError::Unreachable(with_causes(&e)))?;
+        let Ok(data) = frame.into_data() else { continue };
+        if all.len() + data.len() > most {
+            return Err(too_large());
+        }
+        all.extend_from_slice(&data);
+    }
+    Ok(all.freeze())
+}

@@ -1,0 +1,193 @@
+//! Client of an OpenID Connect issuer (contract 01 §1.8, §2.1): what it says of itself, its keys, and what it says of a
+//! token. The only requests are those below; redirects are not followed, answers are read up to a limit, and what an
+//! issuer says of an error goes nowhere.
+
+mod documents;
+mod exchange;
+
+pub use documents::{Discovery, Introspected, Userinfo};
+pub use exchange::Times;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use bytes::Bytes;
+use documents::{WrittenDiscovery, flag};
+use exchange::{Answered, Connections};
+use http::{Method, StatusCode, header};
+use std::{fmt, time::Duration};
+
+/// Largest description of the issuer and set of keys that is read (contract 01 §2.1).
+pub const DOCUMENT_BYTES: usize = 1024 * 1024;
+/// Largest answer about a token.
+const ANSWER_BYTES: usize = 256 * 1024;
+
+/// Why there is no answer. The text is for the log and has nothing of a token or an answer in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IssuerError {
+    /// Not reached, or an answer that is none: 502.
+    Unreachable(String),
+    /// No answer in time: 504.
+    TimedOut,
+    /// Too many requests to the issuer are on their way: 503.
+    Busy,
+}
+
+impl fmt::Display for IssuerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            IssuerError::Unreachable(log) => write!(f, "identity provider unreachable: {log}"),
+            IssuerError::TimedOut => f.write_str("identity provider timed out"),
+            IssuerError::Busy => f.write_str("too many requests to the identity provider"),
+        }
+    }
+}
+
+impl std::error::Error for IssuerError {}
+
+/// How the service proves itself at the introspection endpoint.
+#[derive(Clone, Copy)]
+pub struct Credentials<'a> {
+    /// `client_id`.
+    pub id: &'a str,
+    /// Its secret.
+    pub secret: &'a str,
+}
+
+/// What the issuer says of a token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Told<T> {
+    /// It is good, and this is what it says.
+    Good(T),
+    /// The issuer does not accept it.
+    Refused,
+}
+
+/// The client. Clones share their connections and the limit of requests.
+#[derive(Clone)]
+pub struct IssuerClient {
+    connections: Connections,
+}
+
+impl fmt::Debug for IssuerClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("IssuerClient")
+    }
+}
+
+impl IssuerClient {
+    /// A client; connects when it is first used.
+    ///
+    /// # Errors
+    /// The root certificates of the system cannot be read.
+    pub fn new(times: Times) -> Result<IssuerClient, String> {
+        Ok(IssuerClient { connections: Connections::new(times)? })
+    }
+
+    /// What the issuer at `url` (without a trailing slash) says of itself. It must call itself so; a trailing slash more
+    /// is its choice.
+    pub async fn discover(&self, url: &str, within: Duration) -> Result<Discovery, IssuerError> {
+        let at = format!("{url}/.well-known/openid-configuration");
+        let answered = self.get(&at, None, within, DOCUMENT_BYTES).await?;
+        let written: WrittenDiscovery = ok(&answered, "discovery")?;
+        written.check(url).map_err(|why| IssuerError::Unreachable(format!("discovery: {why}")))
+    }
+
+    /// The set of keys, as it is written.
+    pub async fn keys(&self, discovery: &Discovery, within: Duration) -> Result<Bytes, IssuerError> {
+        let answered = self.get(&discovery.jwks_uri, None, within, DOCUMENT_BYTES).await?;
+        if answered.status != StatusCode::OK {
+            return Err(unexpected(&answered, "keys"));
+        }
+        Ok(answered.body)
+    }
+
+    /// Asks the issuer about a token (RFC 7662). A token that is not active is refused.
+    pub async fn introspect(
+        &self,
+        discovery: &Discovery,
+        endpoint: &str,
+        credentials: Credentials<'_>,
+        token: &str,
+    ) -> Result<Told<Introspected>, IssuerError> {
+        let in_form = discovery.secret_in_form.then_some(credentials);
+        let mut request = exchange::request(Method::POST, endpoint, question(token, in_form).into())?;
+        let form_type = http::HeaderValue::from_static("application/x-www-form-urlencoded");
+        request.headers_mut().insert(header::CONTENT_TYPE, form_type);
+        if in_form.is_none() {
+            let value = exchange::secret_value(&basic(credentials))?;
+            request.headers_mut().insert(header::AUTHORIZATION, value);
+        }
+        let answered = self.connections.send(request, self.connections.times().total, ANSWER_BYTES).await?;
+        if is_refusal(answered.status) {
+            return Ok(Told::Refused);
+        }
+        let said: Introspected = ok(&answered, "introspection")?;
+        Ok(if said.active { Told::Good(said) } else { Told::Refused })
+    }
+
+    /// What the issuer says of the person behind a token.
+    pub async fn userinfo(&self, endpoint: &str, token: &str) -> Result<Told<Userinfo>, IssuerError> {
+        let total = self.connections.times().total;
+        let answered = self.get(endpoint, Some(token), total, ANSWER_BYTES).await?;
+        // Here the token is the credential: 401 and 403 speak of it.
+        let of_token = matches!(answered.status.as_u16(), 401 | 403);
+        if of_token || is_refusal(answered.status) {
+            return Ok(Told::Refused);
+        }
+        Ok(Told::Good(ok(&answered, "userinfo")?))
+    }
+
+    async fn get(
+        &self,
+        url: &str,
+        bearer: Option<&str>,
+        within: Duration,
+        most: usize,
+    ) -> Result<Answered, IssuerError> {
+        let mut request = exchange::request(Method::GET, url, Bytes::new())?;
+        if let Some(token) = bearer {
+            let value = exchange::secret_value(&format!("Bearer {token}"))?;
+            request.headers_mut().insert(header::AUTHORIZATION, value);
+        }
+        self.connections.send(request, within, most).await
+    }
+}
+
+/// The form of an introspection request.
+fn question(token: &str, credentials: Option<Credentials<'_>>) -> String {
+    let mut form = form_urlencoded::Serializer::new(String::new());
+    form.append_pair("token", token).append_pair("token_type_hint", "access_token");
+    if let Some(Credentials { id, secret }) = credentials {
+        form.append_pair("client_id", id).append_pair("client_secret", secret);
+    }
+    form.finish()
+}
+
+/// RFC 6749 §2.3.1: both parts are form-encoded first.
+fn basic(credentials: Credentials<'_>) -> String {
+    let encoded = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+    let pair = format!("{}:{}", encoded(credentials.id), encoded(credentials.secret));
+    format!("Basic {}", STANDARD.encode(pair))
+}
+
+/// An answer that speaks of the token, not of the issuer's or our own trouble (as in contract 01 §2.9).
+fn is_refusal(status: StatusCode) -> bool {
+    status.is_client_error() && !matches!(status.as_u16(), 401 | 403 | 404 | 408 | 429)
+}
+
+fn unexpected(answered: &Answered, what: &str) -> IssuerError {
+    IssuerError::Unreachable(format!("{what}: status {}", answered.status.as_u16()))
+}
+
+fn ok<T: serde::de::DeserializeOwned>(answered: &Answered, what: &str) -> Result<T, IssuerError> {
+    if answered.status != StatusCode::OK {
+        return Err(unexpected(answered, what));
+    }
+    // What is wrong with it would quote it.
+    let unreadable = |_| IssuerError::Unreachable(format!("{what}: an answer that cannot be read"));
+    serde_json::from_slice(&answered.body).map_err(unreadable)
+}
+
+/// Whether a claim that should be a boolean says yes; some issuers write it as text.
+pub fn is_yes(claim: Option<&serde_json::Value>) -> bool {
+    flag(claim)
+}

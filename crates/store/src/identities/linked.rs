@@ -1,0 +1,38 @@
+//! Links between users and accounts of external identity providers (contract 01 §2.1). A user has at most one at each
+//! issuer, an account belongs to at most one user.
+
+use crate::{
+    StoreError, Tx,
+    sql::{On, Q},
+};
+use bailiwick_domain::{Ts, UserId};
+use uuid::Uuid;
+
+pub(crate) const USER: &str = "SELECT user_id FROM user_identities WHERE issuer = ? AND subject = ?";
+pub(crate) const INSERT: &str = "INSERT INTO user_identities (issuer, subject, user_id, linked_at) \
+    VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
+pub(crate) const REMOVE: &str =
+    "DELETE FROM user_identities WHERE user_id = ? AND issuer = ? RETURNING subject";
+
+/// The user a subject of an issuer is linked to.
+pub async fn user(on: impl Into<On<'_>>, issuer: &str, subject: &str) -> Result<Option<UserId>, StoreError> {
+    let row: Option<(Uuid,)> = Q::new(USER).bind(issuer).bind(subject).optional(on).await?;
+    Ok(row.map(|(id,)| UserId(id)))
+}
+
+/// Links them; false when either has a link already.
+pub async fn insert(
+    tx: &mut Tx,
+    issuer: &str,
+    subject: &str,
+    user: UserId,
+    at: Ts,
+) -> Result<bool, StoreError> {
+    Ok(Q::new(INSERT).bind(issuer).bind(subject).bind(user).bind(at).run(tx).await? > 0)
+}
+
+/// Ends the user's link to an issuer; the subject it was.
+pub async fn remove(tx: &mut Tx, issuer: &str, user: UserId) -> Result<Option<String>, StoreError> {
+    let row: Option<(String,)> = Q::new(REMOVE).bind(user).bind(issuer).optional(tx).await?;
+    Ok(row.map(|(subject,)| subject))
+}

@@ -1,0 +1,185 @@
+//! A provider that is gone, slow, hanging or talking nonsense (contract 01 §2.5, §8 rules 36, 37).
+
+use super::{
+    attacks::{Forge, forge_test},
+    *,
+};
+use bailiwick_testkit::parts::recorder::Answer;
+use futures_util::future::join_all;
+use serde_json::json;
+use std::time::Duration;
+
+const GONE: (u16, &str) = (502, "identity provider unreachable");
+const LATE: (u16, &str) = (504, "identity provider timeout");
+
+/// Both ways in say the same, and nothing of what the provider has said.
+async fn fails(t: &Test, token: &str, (status, message): (u16, &str)) {
+    for reply in [exchange(t, token).await, profile(t, token).await] {
+        assert!(!reply.text().contains("secret"), "{}", reply.text());
+        let reply = reply.expect_message(status, message);
+        assert_eq!(reply.data(), Value::Null);
+    }
+}
+
+fn hasty(issuer: &mut Issuer) {
+    issuer.keys_timeout = Duration::from_millis(150);
+    issuer.times.total = Duration::from_millis(150);
+}
+
+forge_test!(
+    rule_01_36_rule_01_37_a_provider_that_is_gone_and_comes_back,
+    |issuer| hasty(issuer),
+    |t, f| async move {
+        f.upstream.answer_by(|_| Answer::dropped());
+        t.advance(Duration::from_secs(3600));
+        let token = f.later(&t);
+        fails(&t, &token, GONE).await;
+        fails(&t, "opaque", GONE).await;
+        // Everything else goes on.
+        t.get("/api/health").send().await.expect(200);
+        let owner = t.owner().await;
+        let roles = t.get("/api/roles").bearer(&owner.token).send().await.expect(200).data();
+        assert_eq!(roles["roles"].as_array().unwrap().len(), 5);
+        let again = json!({"refresh_token": owner.refresh_token});
+        t.post("/api/auth/refresh").json(again).send().await.expect(200);
+        f.recover();
+        fails(&t, &token, GONE).await;
+        t.advance(Duration::from_secs(1));
+        exchange(&t, &token).await.expect(200);
+        // What is known of the keys lasts; an opaque token needs the provider each time.
+        f.upstream.answer_by(|_| Answer::dropped());
+        exchange(&t, &token).await.expect(200);
+        fails(&t, "opaque", GONE).await;
+        t.advance(Duration::from_secs(299));
+        exchange(&t, &token).await.expect(200);
+        t.advance(Duration::from_secs(1));
+        fails(&t, &token, GONE).await;
+    }
+);
+
+forge_test!(users_and_organizations_are_managed_without_the_provider, |_issuer| {}, |t, f| async move {
+    f.upstream.answer_by(|_| Answer::dropped());
+    let owner = t.owner().await;
+    let body = json!({"name": "Customer", "custom_data": {"vat": "IT00000000017"}});
+    let made = t.post("/api/customers").bearer(&owner.token).json(body).send().await.expect(201).data();
+    let body = json!({"email": "m@example.org", "name": "M", "user_role_ids": ["reader"], "organization_id": made["id"]});
+    let made = t.post("/api/users").bearer(&owner.token).json(body).send().await.expect(201).data();
+    let path = format!("/api/users/{}", made["id"].as_str().unwrap());
+    t.put(&path).bearer(&owner.token).json(json!({"name": "N"})).send().await.expect(200);
+    t.patch(&format!("{path}/suspend")).bearer(&owner.token).send().await.expect(200);
+    t.patch(&format!("{path}/reactivate")).bearer(&owner.token).send().await.expect(200);
+    t.delete(&path).bearer(&owner.token).send().await.expect(200);
+    t.patch(&format!("{path}/restore")).bearer(&owner.token).send().await.expect(200);
+    t.delete(&format!("{path}/destroy")).bearer(&owner.token).send().await.expect(200);
+});
+
+forge_test!(a_provider_that_hangs, |issuer| hasty(issuer), |t, f| async move {
+    let never = || Answer::status(200).after(Duration::from_secs(600));
+    exchange(&t, &f.good()).await.expect(200);
+    f.upstream.answer_by(move |_| never());
+    fails(&t, "opaque", LATE).await;
+    t.advance(Duration::from_secs(3600));
+    let later = f.later(&t);
+    fails(&t, &later, LATE).await;
+    fails(&t, "opaque", LATE).await;
+    // An answer that begins and does not end.
+    t.advance(Duration::from_secs(1));
+    let raw = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{";
+    f.upstream.answer_by(move |_| Answer::raw(raw));
+    fails(&t, &later, GONE).await;
+    t.advance(Duration::from_secs(1));
+    f.recover();
+    exchange(&t, &later).await.expect(200);
+});
+
+forge_test!(
+    a_provider_that_takes_all_the_time_there_is,
+    |issuer| issuer.patience = Duration::from_millis(200),
+    |t, f| async move {
+        exchange(&t, &f.good()).await.expect(200);
+        f.upstream.answer_by(|_| Answer::status(200).after(Duration::from_secs(600)));
+        fails(&t, "opaque", LATE).await;
+    }
+);
+
+forge_test!(answers_that_are_none, |issuer| hasty(issuer), |t, f| async move {
+    let (url, keys) = (f.upstream.url(), f.keys());
+    let large = "x".repeat(1024 * 1024 + 1);
+    let description = json!({"issuer": url, "jwks_uri": format!("{url}/jwks"),
+        "introspection_endpoint": format!("{url}/introspect"), "userinfo_endpoint": format!("{url}/me")});
+    let other = {
+        let mut d = description.clone();
+        d["issuer"] = json!("https://secret.example");
+        d
+    };
+    let nonsense = [
+        Answer::raw("secret garbage\r\n\r\n"),
+        Answer::raw("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"secret\""),
+        Answer::status(200).body("secret"),
+        Answer::json(200, &json!(["secret"])),
+        Answer::status(302).header("location", "http://secret.example/"),
+        Answer::json(500, &json!({"error": "secret"})),
+        Answer::json(429, &json!({"error": "secret"})),
+        Answer::json(404, &json!({"error": "secret"})),
+        Answer::status(200).body(large.clone()),
+        Answer::json(200, &json!({"keys": [], "issuer": "secret", "x": large})),
+        Answer::json(200, &other),
+    ];
+    for bad in nonsense {
+        for at in ["/.well-known/openid-configuration", "/jwks", "/introspect"] {
+            // A set of keys may be empty and a description may say more.
+            if at != "/.well-known/openid-configuration" && bad == Answer::json(200, &other) {
+                continue;
+            }
+            let (bad, keys, description) = (bad.clone(), keys.clone(), description.clone());
+            f.upstream.answer_by(move |request| match request.path.as_str() {
+                path if path == at => bad.clone(),
+                "/jwks" => Answer::json(200, &keys),
+                _ => Answer::json(200, &description),
+            });
+            t.advance(Duration::from_secs(3600));
+            let token = if at == "/introspect" { "opaque".to_owned() } else { f.later(&t) };
+            fails(&t, &token, GONE).await;
+        }
+    }
+    // Our own credentials are wrong there: nobody's token is to blame.
+    for status in [401, 403] {
+        let (url, keys) = (url.clone(), keys.clone());
+        f.upstream.answer_by(move |request| match request.path.as_str() {
+            "/introspect" => Answer::json(status, &json!({"error": "secret"})),
+            "/jwks" => Answer::json(200, &keys),
+            _ => Answer::json(
+                200,
+                &json!({"issuer": url, "jwks_uri": format!("{url}/jwks"),
+                "introspection_endpoint": format!("{url}/introspect")}),
+            ),
+        });
+        t.advance(Duration::from_secs(3600));
+        fails(&t, "opaque", GONE).await;
+    }
+});
+
+forge_test!(many_who_come_at_once_have_the_keys_fetched_once, |_issuer| {}, |t, f| async move {
+    t.advance(Duration::from_secs(4000));
+    let token = f.later(&t);
+    drop(f.upstream.take());
+    let replies = join_all((0..20).map(|_| exchange(&t, &token))).await;
+    assert!(replies.iter().all(|reply| reply.status == 200));
+    let asked = |all: Vec<bailiwick_testkit::parts::recorder::Recorded>| -> Vec<String> {
+        all.into_iter().map(|request| request.path).collect()
+    };
+    assert_eq!(asked(f.upstream.take()), ["/.well-known/openid-configuration", "/jwks"]);
+    // A key nobody knows: once in 10 s, for all.
+    let mut claims = f.claims();
+    claims["exp"] = json!(t.app.now().secs() + 600);
+    let header = jsonwebtoken::Header { kid: Some("other".to_owned()), ..Forge::header() };
+    let unknown = f.sign(&header, &claims);
+    for seconds in [0, 10, 9, 1] {
+        t.advance(Duration::from_secs(seconds));
+        let replies = join_all((0..20).map(|_| exchange(&t, &unknown))).await;
+        assert!(replies.iter().all(|reply| reply.status == 401));
+        let expected: &[&str] = if matches!(seconds, 10 | 1) { &["/jwks"] } else { &[] };
+        assert_eq!(asked(f.upstream.take()), expected, "{seconds}");
+    }
+    exchange(&t, &token).await.expect(200);
+});
