@@ -30,7 +30,8 @@ test: need-test format-check lint deny direction unit generated-check ## all che
 
 # The chromium part itself is tested here too: its test is left out of `make test`, which needs no browser.
 test-browser: need-build ## the tests in a real browser
-	scripts/need.sh chromium chromium-driver
+	scripts/need.sh chromium chromium-driver postgresql nodejs npm
+	scripts/identity-provider.sh
 	$(CARGO) test $(LOCKED) --workspace --lib -- --ignored chromedriver
 	$(CARGO) test $(LOCKED) --workspace --test browser
 

@@ -18,6 +18,11 @@ use serde_json::{Value, json};
 use std::{path::Path, time::Duration};
 use url::Url;
 
+#[path = "browser/consent.rs"]
+mod consent;
+#[path = "browser/library.rs"]
+mod library;
+
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 const CALLBACK_PAGE: &str =
@@ -69,16 +74,20 @@ async fn stage_on(engine: Engine, kind: Kind) -> Stage {
         Recorder::start(|_| Answer::status(200).header("content-type", "text/html").body(CALLBACK_PAGE));
     let site = site.await.unwrap();
     let (test, service) = Test::on_port(engine, |_| {}).await;
-    let driver = Chromedriver::start().await.unwrap();
-    let mut capabilities = driver.capabilities().unwrap();
-    kind.adapt(&mut capabilities);
-    let Value::Object(capabilities) = capabilities else { panic!("capabilities are an object") };
-    let mut builder = ClientBuilder::new(HttpConnector::new());
-    let browser = builder.capabilities(capabilities).connect(driver.url()).await.unwrap();
-    Stage { test, service, site, browser, _driver: driver }
+    Stage::of(test, service, site, kind).await
 }
 
 impl Stage {
+    async fn of(test: Test, service: Running, site: Recorder, kind: Kind) -> Stage {
+        let driver = Chromedriver::start().await.unwrap();
+        let mut capabilities = driver.capabilities().unwrap();
+        kind.adapt(&mut capabilities);
+        let Value::Object(capabilities) = capabilities else { panic!("capabilities are an object") };
+        let mut builder = ClientBuilder::new(HttpConnector::new());
+        let browser = builder.capabilities(capabilities).connect(driver.url()).await.unwrap();
+        Stage { test, service, site, browser, _driver: driver }
+    }
+
     /// Where an application on the other origin sends the browser.
     fn authorization(&self) -> String {
         let mut address = Url::parse(&format!("{}/oidc/auth", self.service.url)).unwrap();

@@ -1,4 +1,4 @@
-// An OpenID Connect provider for tests: `node provider.mjs <modules> <port>`. Whoever is named by `login_hint`
+// An OpenID Connect provider for tests: `node provider.mjs <modules> <port> [<origin of an application>]`. Whoever is named by `login_hint`
 // (`<name>~<e-mail>~<verified>`) is signed in without being asked. The `resource` of a request chooses the form of the
 // access token: none = opaque, else a JWT as the words after the last slash say.
 import { generateKeyPairSync } from 'node:crypto';
@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
-const [modules, port] = process.argv.slice(2);
+const [modules, port, application] = process.argv.slice(2);
 const require = createRequire(`${modules}/package.json`);
 const { Provider } = await import(pathToFileURL(require.resolve('oidc-provider')));
 
@@ -44,7 +44,12 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
   jwks: { keys },
   enabledJWA: { idTokenSigningAlgValues: ['RS256', 'PS256', 'ES256', 'ES384', 'ES512', 'EdDSA'] },
   clients: [
-    client('bailiwick'),
+    client('bailiwick', application && {
+      redirect_uris: [`${application}/login-redirect`],
+      post_logout_redirect_uris: [`${application}/login`],
+      grant_types: ['authorization_code', 'refresh_token'],
+      application_type: 'native',
+    }),
     client('wiki'),
     client('stranger'),
     client('introspector', {
@@ -53,6 +58,7 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
       redirect_uris: [], grant_types: [], response_types: [],
     }),
   ],
+  clientBasedCORS: (_, origin) => origin === application,
   cookies: { keys: ['for tests only'] },
   pkce: { required: () => true },
   claims: { openid: ['sub'], email: ['email', 'email_verified'] },
@@ -61,7 +67,7 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
   async loadExistingGrant(ctx) {
     const { client: { clientId }, session: { accountId }, params } = ctx.oidc;
     const grant = new ctx.oidc.provider.Grant({ clientId, accountId });
-    grant.addOIDCScope('openid email');
+    grant.addOIDCScope('openid email profile offline_access');
     if (params.resource) grant.addResourceScope(params.resource, 'api');
     await grant.save();
     return grant;
@@ -114,5 +120,5 @@ createServer(async (request, response) => {
     return;
   }
   const { params } = await provider.interactionDetails(request, response);
-  await provider.interactionFinished(request, response, { login: { accountId: params.login_hint } });
+  await provider.interactionFinished(request, response, { login: { accountId: params.login_hint }, consent: {} });
 }).listen(Number(port), '127.0.0.1');

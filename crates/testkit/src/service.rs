@@ -105,7 +105,7 @@ impl Test {
     }
 
     /// A fresh service on a real port that is also its public address, as a browser needs it.
-    pub async fn on_port(engine: Engine, change: fn(&mut Settings)) -> (Test, Running) {
+    pub async fn on_port(engine: Engine, change: impl FnOnce(&mut Settings)) -> (Test, Running) {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let mut settings = engine::settings();
         settings.public_url = format!("http://{}", listener.local_addr().expect("its address"));

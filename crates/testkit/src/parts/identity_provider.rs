@@ -41,7 +41,15 @@ impl IdentityProvider {
     /// # Errors
     /// When node or the provider are not installed, or it does not come up.
     pub async fn start() -> Result<Self> {
-        Self::start_on(ports::spare()?).await
+        Self::start_on(ports::spare()?, None).await
+    }
+
+    /// Starts one whose client `bailiwick` is an application at this origin, in a browser.
+    ///
+    /// # Errors
+    /// As [`IdentityProvider::start`].
+    pub async fn start_for(origin: &str) -> Result<Self> {
+        Self::start_on(ports::spare()?, Some(origin)).await
     }
 
     /// Ends it and starts one with other keys in its place.
@@ -51,15 +59,16 @@ impl IdentityProvider {
     pub async fn restart(self) -> Result<Self> {
         let port = self.port;
         drop(self);
-        Self::start_on(port).await
+        Self::start_on(port, None).await
     }
 
-    async fn start_on(port: u16) -> Result<Self> {
+    async fn start_on(port: u16, application: Option<&str>) -> Result<Self> {
         let node = programs::find(&["node", "nodejs"], "nodejs", &[])?;
         let modules = modules()?;
         let scratch = Scratch::new("identity-provider")?;
         let program = scratch.write("provider.mjs", PROGRAM)?;
         let arguments = [program, modules, PathBuf::from(port.to_string())];
+        let arguments = arguments.into_iter().chain(application.map(PathBuf::from));
         let process = Process::start(scratch, &node, arguments, Stop::Kill)?;
         let provider = Self { port, process };
         let description = format!("{}/.well-known/openid-configuration", provider.url());
@@ -142,6 +151,14 @@ impl IdentityProvider {
             Err(PartError::new(format!("no token: {body}\n{}", self.process.output())))
         }
     }
+}
+
+/// The directory of a package that is installed with the provider.
+///
+/// # Errors
+/// When it is not installed.
+pub fn package(name: &str) -> Result<PathBuf> {
+    Ok(modules()?.join("node_modules").join(name))
 }
 
 /// Where scripts/identity-provider.sh has put the provider: below the target directory this test was built in.
