@@ -9,6 +9,7 @@ pub mod assets;
 pub mod delivery;
 pub mod issuer;
 pub mod mail;
+mod names;
 mod post;
 pub mod reach;
 pub mod router_client;

@@ -1,26 +1,24 @@
-//! One POST of JSON to an address that was judged just before: names are resolved here, every address is judged, and the
+//! One POST of JSON to an address that was judged just before: names are resolved, every address is judged, and the
 //! connection goes to one of exactly these. So a name that leads elsewhere a moment later leads nobody astray. No proxy,
 //! no redirect, no connection kept.
 
-use crate::{delivery::Failure, with_causes};
+use crate::{delivery::Failure, names::Names, with_causes};
 use bailiwick_alerting::config::{AllowedHosts, webhook::Target};
+use bailiwick_domain::OrgId;
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
 use http::{Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_rustls::ConfigBuilderExt as _;
 use hyper_util::rt::TokioIo;
 use rustls::{ClientConfig, pki_types::ServerName};
 use std::{
-    io,
-    net::{IpAddr, SocketAddr, ToSocketAddrs as _},
+    net::{IpAddr, SocketAddr},
     sync::{Arc, OnceLock},
     time::Duration,
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
-    sync::Semaphore,
     time::timeout,
 };
 use tokio_rustls::TlsConnector;
@@ -29,46 +27,27 @@ use tokio_rustls::TlsConnector;
 pub(crate) const TRY: Duration = Duration::from_secs(10);
 /// Time for the name service when a configuration is saved.
 const LOOK_UP: Duration = Duration::from_secs(3);
-/// Names looked up at once: each takes a thread until the name service answers or gives up, and names that are never
-/// answered are easily had.
-const LOOK_UPS: usize = 4;
 /// Time for the body of an answer, which does not matter.
 const BODY: Duration = Duration::from_secs(1);
 /// What is read of an answer.
 const ANSWER_BYTES: usize = 64 * 1024;
 
-/// Finds the addresses of a name.
-pub(crate) type Names = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;
-
 /// Sends JSON to judged addresses.
 #[derive(Clone)]
 pub(crate) struct Poster {
     tls: Result<TlsConnector, String>,
-    names: Names,
+    names: Arc<Names>,
 }
 
 impl Poster {
     /// With the system's names and root certificates.
     pub(crate) fn new() -> Poster {
-        let turns = Arc::new(Semaphore::new(LOOK_UPS));
-        Poster::with_names(Arc::new(move |host| {
-            let turns = turns.clone();
-            Box::pin(async move {
-                let turn = turns.acquire_owned().await.map_err(io::Error::other)?;
-                let found = tokio::task::spawn_blocking(move || {
-                    let found = (host.as_str(), 0).to_socket_addrs();
-                    // Not before the thread is free again, however long ago whoever asked has given up.
-                    drop(turn);
-                    found
-                });
-                Ok(found.await??.map(|address| address.ip()).collect())
-            })
-        }))
+        Poster::with_names(Names::of_the_system())
     }
 
     /// With names of one's own.
     pub(crate) fn with_names(names: Names) -> Poster {
-        Poster { tls: tls(), names }
+        Poster { tls: tls(), names: Arc::new(names) }
     }
 
     /// Posts and waits for the answer; what it says is not looked at.
@@ -77,11 +56,12 @@ impl Poster {
     /// See [`Failure`]: connection faults, 429 and 5xx may pass.
     pub(crate) async fn post(
         &self,
+        tenant: OrgId,
         target: &Target,
         allowed: &AllowedHosts,
-        body: String,
+        body: Bytes,
     ) -> Result<(), Failure> {
-        let sent = timeout(TRY, self.exchange(target, allowed, body)).await;
+        let sent = timeout(TRY, self.exchange(tenant, target, allowed, body)).await;
         let status = sent.map_err(|_| Failure::passing("no answer in time", "timed out"))??;
         if status.is_success() {
             return Ok(());
@@ -93,12 +73,13 @@ impl Poster {
 
     async fn exchange(
         &self,
+        tenant: OrgId,
         target: &Target,
         allowed: &AllowedHosts,
-        body: String,
+        body: Bytes,
     ) -> Result<StatusCode, Failure> {
         let request = request(target, body).map_err(|e| Failure::lasting("the address cannot be used", e))?;
-        let addresses = self.judged(target, allowed).await?;
+        let addresses = self.judged(tenant, target, allowed).await?;
         let stream = connect(&addresses, target.port).await?;
         let broken = |e: &dyn std::error::Error| Failure::passing("the connection broke", with_causes(e));
         if target.url.scheme() == "http" {
@@ -113,8 +94,13 @@ impl Poster {
     }
 
     /// Whether the target's addresses are found in time and permitted: the code of contract 04 §2.3 if not.
-    pub(crate) async fn look_up(&self, target: &Target, allowed: &AllowedHosts) -> Result<(), &'static str> {
-        match timeout(LOOK_UP, self.judged(target, allowed)).await {
+    pub(crate) async fn look_up(
+        &self,
+        tenant: OrgId,
+        target: &Target,
+        allowed: &AllowedHosts,
+    ) -> Result<(), &'static str> {
+        match timeout(LOOK_UP, self.judged(tenant, target, allowed)).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(refused)) if !refused.may_pass => Err("host_not_publicly_routable"),
             _ => Err("dns_resolution_failed"),
@@ -122,11 +108,16 @@ impl Poster {
     }
 
     /// The addresses of the target, all of them permitted, or none at all.
-    async fn judged(&self, target: &Target, allowed: &AllowedHosts) -> Result<Vec<IpAddr>, Failure> {
+    async fn judged(
+        &self,
+        tenant: OrgId,
+        target: &Target,
+        allowed: &AllowedHosts,
+    ) -> Result<Vec<IpAddr>, Failure> {
         let found = match target.address() {
             Some(address) => vec![address],
             None => {
-                let found = (self.names)(target.host.clone()).await;
+                let found = self.names.find(tenant, &target.host).await;
                 found.map_err(|e| Failure::passing("the name cannot be resolved", e))?
             }
         };
@@ -158,7 +149,7 @@ fn read_tls() -> Result<TlsConnector, String> {
     Ok(TlsConnector::from(Arc::new(config)))
 }
 
-fn request(target: &Target, body: String) -> Result<Request<Full<Bytes>>, http::Error> {
+fn request(target: &Target, body: Bytes) -> Result<Request<Full<Bytes>>, http::Error> {
     let url = &target.url;
     let path = match url.query() {
         Some(query) => format!("{}?{query}", url.path()),
@@ -175,7 +166,7 @@ fn request(target: &Target, body: String) -> Result<Request<Full<Bytes>>, http::
         .header(header::CONTENT_TYPE, "application/json")
         .header(header::USER_AGENT, crate::USER_AGENT)
         .header(header::CONNECTION, "close")
-        .body(Full::new(Bytes::from(body)))
+        .body(Full::new(body))
 }
 
 async fn connect(addresses: &[IpAddr], port: u16) -> Result<TcpStream, Failure> {

@@ -2,7 +2,7 @@
 
 use crate::{delivery::Failure, post::Poster};
 use bailiwick_alerting::config::{AllowedHosts, webhook::Target};
-use bailiwick_domain::json::write_str;
+use bailiwick_domain::{OrgId, json::write_str};
 
 /// Where the bot API is.
 pub const API: &str = "https://api.telegram.org";
@@ -30,7 +30,13 @@ impl Telegram {
     ///
     /// # Errors
     /// See [`Failure`]. The token is in none of its texts.
-    pub async fn send(&self, bot_token: &str, chat_id: i64, html: &str) -> Result<(), Failure> {
+    pub async fn send(
+        &self,
+        tenant: OrgId,
+        bot_token: &str,
+        chat_id: i64,
+        html: &str,
+    ) -> Result<(), Failure> {
         let host = url::Url::parse(&self.api).ok().and_then(|u| u.host_str().map(str::to_owned));
         // Of the operator's choice, not of a tenant's.
         let own = AllowedHosts::new(host, Vec::new());
@@ -39,6 +45,6 @@ impl Telegram {
         let mut body = format!("{{\"chat_id\":{chat_id},\"parse_mode\":\"HTML\",\"text\":");
         write_str(&mut body, html);
         body.push('}');
-        self.poster.post(&target, &own, body).await
+        self.poster.post(tenant, &target, &own, body.into()).await
     }
 }

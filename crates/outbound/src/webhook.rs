@@ -3,9 +3,12 @@
 
 use crate::{
     delivery::Failure,
-    post::{Names, Poster},
+    names::{Ask, Names},
+    post::Poster,
 };
 use bailiwick_alerting::config::{AllowedHosts, webhook::Target};
+use bailiwick_domain::OrgId;
+use bytes::Bytes;
 
 /// Posts to webhooks.
 #[derive(Clone)]
@@ -27,8 +30,8 @@ impl Webhooks {
     }
 
     /// The same with names of one's own, for tests of names that change.
-    pub fn with_names(allowed: AllowedHosts, names: Names) -> Webhooks {
-        Webhooks { poster: Poster::with_names(names), allowed }
+    pub fn with_names(allowed: AllowedHosts, ask: Ask) -> Webhooks {
+        Webhooks { poster: Poster::with_names(Names::new(ask)), allowed }
     }
 
     /// The host and port of an address, to tell apart who is slow; none for an address that is none.
@@ -47,19 +50,19 @@ impl Webhooks {
     ///
     /// # Errors
     /// `dns_resolution_failed` (also after 3 s) or `host_not_publicly_routable`, as contract 04 §2.3 names them.
-    pub async fn look_up(&self, target: &Target) -> Result<(), &'static str> {
-        self.poster.look_up(target, &self.allowed).await
+    pub async fn look_up(&self, tenant: OrgId, target: &Target) -> Result<(), &'static str> {
+        self.poster.look_up(tenant, target, &self.allowed).await
     }
 
-    /// One try to post a body; 2xx is success.
+    /// One try to post a body of a tenant's; 2xx is success.
     ///
     /// # Errors
     /// See [`Failure`].
-    pub async fn send(&self, url: &str, body: String) -> Result<(), Failure> {
+    pub async fn send(&self, tenant: OrgId, url: &str, body: Bytes) -> Result<(), Failure> {
         // The rule's code, not the address, which may be a secret.
         let target = Target::parse(url, &self.allowed)
             .map_err(|code| Failure::lasting("the address is not allowed", code))?;
-        self.poster.post(&target, &self.allowed, body).await
+        self.poster.post(tenant, &target, &self.allowed, body).await
     }
 }
 

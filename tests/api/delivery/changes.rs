@@ -124,9 +124,12 @@ on_both!(a_process_that_cannot_write_down_the_end_leaves_no_group_behind, |engin
     told.permit().await;
     let _ = told.heard();
     let again = told.t.replica().await;
+    // What was left is looked at before the clock jumps.
+    deliver::run_until_idle(&again.app).await.unwrap();
     let (id, key, secret) = (told.system.id, told.system.key.clone(), told.system.secret.clone());
     let client = Client { test: &again, system: bailiwick_testkit::seed::Seeded { id, key, secret } };
     client.push(&json!([told.alert("b", None)]).to_string()).await.expect(200);
+    deliver::run_until_idle(&again.app).await.unwrap();
     again.advance(5 * MINUTE);
     deliver::run_until_idle(&again.app).await.unwrap();
     assert_eq!(told.heard(), ["new alerts added firing: a firing, b firing"]);

@@ -39,3 +39,41 @@ on_both!(each_is_told_once_and_soon, |engine| async {
     assert_eq!(heard.len(), expected.len());
     assert_eq!(heard.into_iter().collect::<BTreeSet<_>>(), expected);
 });
+
+on_both!(a_large_group_is_told_whole_to_each_of_many_recipients, |engine| async {
+    const ALERTS: usize = 400;
+    let told = Told::start(engine).await;
+    let organization = told.system_organization().await;
+    let hooks: Vec<Value> = (0..5)
+        .map(|n| json!({"name": format!("hook {n}"), "url": format!("{}/{n}", told.hook.url())}))
+        .collect();
+    let mails: Vec<Value> = (0..3).map(|n| json!({"address": format!("noc{n}@example.org")})).collect();
+    let layer = json!({"enabled": {"email": true, "webhook": true},
+        "email_recipients": mails, "webhook_recipients": hooks});
+    told.t.alert_layer(organization, layer).await;
+    // The first one is tried again.
+    let refused = std::sync::atomic::AtomicBool::new(false);
+    told.hook.answer_by(move |_| {
+        let is_first = !refused.swap(true, std::sync::atomic::Ordering::SeqCst);
+        Answer::status(if is_first { 503 } else { 200 })
+    });
+    let alerts: Vec<Value> = (0..ALERTS)
+        .map(|n| {
+            json!({"labels": {"alertname": "Many", "severity": "critical", "n": n.to_string()},
+                "annotations": {"summary": "x".repeat(1000)}})
+        })
+        .collect();
+    told.client().push(&json!(alerts).to_string()).await.expect(200);
+    told.after(30 * SECOND).await;
+    let heard = told.hook.take();
+    assert_eq!(heard.len(), 6);
+    for request in &heard {
+        assert_eq!(request.body, heard[0].body);
+    }
+    assert_eq!(heard[0].json().unwrap()["alerts"].as_array().unwrap().len(), ALERTS);
+    let paths: BTreeSet<&str> = heard.iter().map(|r| r.path.as_str()).collect();
+    assert_eq!(paths.len(), 5);
+    let mails = told.mails();
+    assert_eq!(mails.len(), 3);
+    assert!(mails.iter().all(|m| m.subject().starts_with("[FIRING:400] Many") && m.text == mails[0].text));
+});

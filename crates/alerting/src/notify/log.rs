@@ -45,7 +45,7 @@ impl Entry {
 }
 
 /// Why something is said; the words go into the message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
     /// Nothing has been said of firing alerts of this group.
     First,

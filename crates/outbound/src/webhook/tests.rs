@@ -35,6 +35,8 @@ async fn sink(answer: &'static str) -> (u16, Arc<std::sync::Mutex<Vec<String>>>)
     (port, got)
 }
 
+const TENANT: OrgId = OrgId(uuid::Uuid::nil());
+
 fn local() -> AllowedHosts {
     AllowedHosts::new([], vec![Network { address: "127.0.0.0".parse().unwrap(), bits: 8 }])
 }
@@ -43,7 +45,7 @@ fn local() -> AllowedHosts {
 async fn the_request_is_exactly_this() {
     let (port, got) = sink("HTTP/1.1 204 No Content\r\n\r\n").await;
     let url = format!("http://127.0.0.1:{port}/hook/a%20b?x=y#part");
-    Webhooks::new(local()).send(&url, "{}".into()).await.unwrap();
+    Webhooks::new(local()).send(TENANT, &url, "{}".into()).await.unwrap();
     let got = got.lock().unwrap().clone();
     let (head, body) = got[0].split_once("\r\n\r\n").unwrap();
     let mut lines: Vec<String> = head.lines().map(str::to_owned).collect();
@@ -75,7 +77,8 @@ async fn answers_are_judged_by_their_status() {
         ("", Some((true, "the connection broke"))),
     ] {
         let (port, _) = sink(answer).await;
-        let sent = Webhooks::new(local()).send(&format!("http://127.0.0.1:{port}/"), "{}".into()).await;
+        let sent =
+            Webhooks::new(local()).send(TENANT, &format!("http://127.0.0.1:{port}/"), "{}".into()).await;
         let failed = sent.err().map(|e| (e.may_pass, e.reason));
         assert_eq!(failed, expected.map(|(may_pass, reason)| (may_pass, reason.to_owned())), "{answer}");
     }
@@ -94,16 +97,16 @@ async fn a_large_answer_is_not_read_whole() {
         let _ = stream.write_all(&vec![b'x'; 1024 * 1024]).await;
         std::future::pending::<()>().await;
     });
-    Webhooks::new(local()).send(&format!("http://127.0.0.1:{port}/"), "{}".into()).await.unwrap();
+    Webhooks::new(local()).send(TENANT, &format!("http://127.0.0.1:{port}/"), "{}".into()).await.unwrap();
 }
 
 /// A name that leads to these addresses, one set after the other; the last one stays.
-fn names(sets: Vec<Vec<&'static str>>) -> Names {
+fn names(sets: Vec<Vec<&'static str>>) -> Ask {
     let asked = AtomicUsize::new(0);
     Arc::new(move |_| {
         let n = asked.fetch_add(1, Ordering::SeqCst).min(sets.len() - 1);
         let found: Vec<IpAddr> = sets[n].iter().map(|a| a.parse().unwrap()).collect();
-        Box::pin(async move { Ok(found) })
+        Ok(found)
     })
 }
 
@@ -122,7 +125,7 @@ async fn rule_04_20_a_name_that_turns_to_a_private_address_is_not_contacted() {
     ] {
         let webhooks =
             Webhooks::with_names(AllowedHosts::default(), names(vec![private.clone(), vec!["8.8.8.8"]]));
-        let failure = webhooks.send(&url, "{}".into()).await.unwrap_err();
+        let failure = webhooks.send(TENANT, &url, "{}".into()).await.unwrap_err();
         assert_eq!(
             (failure.may_pass, failure.reason.as_str()),
             (false, "the address is not public"),
@@ -132,18 +135,21 @@ async fn rule_04_20_a_name_that_turns_to_a_private_address_is_not_contacted() {
     assert!(got.lock().unwrap().is_empty());
     // The same name where the operator allows the network, or the name itself.
     let webhooks = Webhooks::with_names(local(), names(vec![vec!["127.0.0.1"]]));
-    webhooks.send(&url, "{}".into()).await.unwrap();
+    webhooks.send(TENANT, &url, "{}".into()).await.unwrap();
     let by_name = AllowedHosts::new(["hook.example.org".to_owned()], Vec::new());
-    Webhooks::with_names(by_name, names(vec![vec!["127.0.0.1"]])).send(&url, "{}".into()).await.unwrap();
+    Webhooks::with_names(by_name, names(vec![vec!["127.0.0.1"]]))
+        .send(TENANT, &url, "{}".into())
+        .await
+        .unwrap();
     let got = got.lock().unwrap();
     assert!(got.len() == 2 && got[0].contains(&format!("host: hook.example.org:{port}")), "{got:?}");
 }
 
 #[tokio::test]
 async fn faults_of_names_may_pass_and_addresses_inside_do_not() {
-    let nowhere: Names = Arc::new(|_| Box::pin(async { Err(std::io::Error::other("no such name")) }));
+    let nowhere: Ask = Arc::new(|_| Err(std::io::Error::other("no such name")));
     let failure = Webhooks::with_names(AllowedHosts::default(), nowhere)
-        .send("http://hook.example.org/secret-path", "{}".into())
+        .send(TENANT, "http://hook.example.org/secret-path", "{}".into())
         .await
         .unwrap_err();
     assert!(failure.may_pass && !failure.to_string().contains("secret"), "{failure}");
@@ -151,23 +157,21 @@ async fn faults_of_names_may_pass_and_addresses_inside_do_not() {
     for inside in
         ["http://127.0.0.1:1/", "http://localhost/", "http://[::1]/", "ftp://example.org/", "nothing"]
     {
-        let failure = webhooks.send(inside, "{}".into()).await.unwrap_err();
+        let failure = webhooks.send(TENANT, inside, "{}".into()).await.unwrap_err();
         assert!(!failure.may_pass, "{inside}: {failure}");
     }
 }
 
 #[tokio::test]
 async fn a_name_is_looked_up_when_it_is_saved_and_every_address_is_judged() {
-    let names: Names = Arc::new(|host: String| {
-        Box::pin(async move {
-            let found: &[&str] = match host.as_str() {
-                "fine.example" => &["8.8.8.8"],
-                "both.example" => &["8.8.8.8", "10.0.0.1"],
-                "inside.example" => &["::ffff:127.0.0.1"],
-                _ => &[],
-            };
-            Ok(found.iter().map(|ip| ip.parse::<IpAddr>().unwrap()).collect())
-        })
+    let names: Ask = Arc::new(|host: &str| {
+        let found: &[&str] = match host {
+            "fine.example" => &["8.8.8.8"],
+            "both.example" => &["8.8.8.8", "10.0.0.1"],
+            "inside.example" => &["::ffff:127.0.0.1"],
+            _ => &[],
+        };
+        Ok(found.iter().map(|ip| ip.parse::<IpAddr>().unwrap()).collect())
     });
     let hooks = Webhooks::with_names(AllowedHosts::new(["inside.example".to_owned()], Vec::new()), names);
     for (host, expected) in [
@@ -178,6 +182,6 @@ async fn a_name_is_looked_up_when_it_is_saved_and_every_address_is_judged() {
         ("nowhere.example", Err("dns_resolution_failed")),
     ] {
         let target = Target::parse(&format!("https://{host}/x"), hooks.allowed()).unwrap();
-        assert_eq!(hooks.look_up(&target).await, expected, "{host}");
+        assert_eq!(hooks.look_up(TENANT, &target).await, expected, "{host}");
     }
 }

@@ -58,7 +58,7 @@ pub async fn set(
             Ok::<_, Error>((checked, before))
         };
         let (checked, before) = app.tasks.spawn_blocking(judge).await.map_err(Error::internal)??;
-        look_up(app, &checked.webhooks).await?;
+        look_up(app, id, &checked.webhooks).await?;
         let mut tx = app.db.begin().await?;
         let (target, place) = hold(&mut tx, caller, id).await?;
         if alert_layers::get(&mut tx, id).await? != stored {
@@ -116,14 +116,14 @@ fn saving(app: &App, caller: &Caller) -> Saving {
 }
 
 /// Every name of a webhook must lead to public addresses only.
-async fn look_up(app: &App, webhooks: &[WebhookField]) -> Result<()> {
+async fn look_up(app: &App, tenant: OrgId, webhooks: &[WebhookField]) -> Result<()> {
     let mut targets: Vec<&Target> = webhooks.iter().map(|field| &field.target).collect();
     targets.sort_by(|a, b| a.host.cmp(&b.host));
     targets.dedup_by(|a, b| a.host == b.host);
     let mut found: HashMap<&str, Option<&'static str>> = HashMap::new();
     let asking = async {
         for some in targets.chunks(LOOK_UPS) {
-            let answers = join_all(some.iter().map(|target| app.webhooks.look_up(target))).await;
+            let answers = join_all(some.iter().map(|target| app.webhooks.look_up(tenant, target))).await;
             let codes = answers.into_iter().map(std::result::Result::err);
             found.extend(some.iter().map(|target| target.host.as_str()).zip(codes));
         }

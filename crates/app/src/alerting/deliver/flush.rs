@@ -4,18 +4,19 @@ use super::{
     of,
     pace::Way,
     record::{Note, record},
-    send::To,
+    said::{Texts, said},
+    send::{About, To, Ways},
 };
 use crate::App;
 use bailiwick_alerting::{
     Labels, Nanos,
-    notify::{Entry, Message, Reason, Snapshot, retry_wait},
+    notify::{Entry, Reason, Snapshot, retry_wait},
 };
 use bailiwick_domain::{OrgId, Ts, ports::random};
 use bailiwick_outbound::delivery::Failure;
 use bailiwick_store::delivery::{Finished, GroupKey, log};
 use futures_util::future::join_all;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -40,6 +41,10 @@ pub(super) struct Flush {
     pub(super) leaving: Vec<(String, i64)>,
     /// How long it may take.
     pub(super) patience: Duration,
+    /// The records of its alerts, in bytes.
+    pub(super) bytes: usize,
+    /// What is being said of it.
+    pub(super) texts: Texts,
 }
 
 /// How telling somebody ended.
@@ -54,7 +59,7 @@ enum End {
 }
 
 /// Tells everybody. `lost` is cancelled when the tenant is taken over, or others are to be told.
-pub(super) async fn run(app: &App, flush: &Flush, lost: &CancellationToken) {
+pub(super) async fn run(app: &App, flush: &Arc<Flush>, lost: &CancellationToken) {
     let deadline = Instant::now() + flush.patience;
     let all = flush.tellings.iter().map(|(to, reason)| tell(app, flush, to, *reason, deadline, lost));
     let ends = join_all(all).await;
@@ -76,22 +81,14 @@ impl Flush {
 
 async fn tell(
     app: &App,
-    flush: &Flush,
+    flush: &Arc<Flush>,
     to: &To,
     reason: Reason,
     deadline: Instant,
     lost: &CancellationToken,
 ) -> End {
     let delivery = of(app);
-    let ways = delivery.ways.get_or_init(|| super::send::Ways::new(app));
-    let message = Message {
-        receiver: &flush.receiver,
-        reason,
-        snapshot: &flush.snapshot,
-        group_labels: &flush.group_labels,
-        group_key: &flush.group_key,
-        external_url: ways.external_url(),
-    };
+    let ways = delivery.ways.get_or_init(|| Ways::new(app));
     let (place, at_once) = ways.place(to);
     let way =
         Way { place, tenant: flush.key.0, system: flush.group_labels.value("system_key").into(), at_once };
@@ -123,7 +120,11 @@ async fn tell(
                 return fail(app, flush.key.0, to, Failure::passing("no turn in time", "too many before")).await;
             }
         };
-        let sent = ways.send(app.now(), to, (&id, &flush.key.1), &message).await;
+        let about = About { now: app.now(), tenant: flush.key.0, id: &id, group: &flush.key.1 };
+        let sent = match said(app, flush, Ways::kind(to, reason)).await {
+            Ok((_others, said)) => ways.send(to, &said.text, about).await,
+            Err(e) => Err(Failure::passing("it cannot be written", e)),
+        };
         drop(turns);
         let failure = match sent {
             Ok(()) => return succeed(app, flush, to).await,

@@ -4,12 +4,13 @@ use super::{
     flush::Flush,
     of,
     round::{Routings, id_in, read},
+    said::Texts,
     send::{To, Ways},
 };
 use crate::App;
 use bailiwick_alerting::listing::SilenceState;
 use bailiwick_alerting::{
-    Nanos, StoredAlert, StoredSilence,
+    Matcher, Nanos, StoredAlert, StoredSilence,
     notify::{self, Entry, Snapshot, decide, patience},
     router::{ActiveSilence, Outage},
 };
@@ -17,6 +18,7 @@ use bailiwick_domain::{Error, OrgId, Result, Ts};
 use bailiwick_store::delivery::{self, Alert, Due, Finished, GroupKey, log};
 use std::{
     collections::{HashMap, HashSet},
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
@@ -40,7 +42,8 @@ pub(super) async fn see(app: &App, due: Vec<Due>, routings: Routings, now: Ts) -
     let judging = app.tasks.clone().spawn_blocking(move || {
         let ways = of(&app).ways.get_or_init(|| Ways::new(&app));
         let outage = app.alerting().outage.get();
-        Facts { routings: &routings, ways, outage, now }.judge(&due, alerts, &silences, notices)
+        let expressions = &of(&app).expressions;
+        Facts { routings: &routings, ways, outage, expressions, now }.judge(&due, alerts, &silences, notices)
     });
     judging.await.map_err(Error::internal)
 }
@@ -50,7 +53,32 @@ struct Facts<'a> {
     routings: &'a Routings,
     ways: &'a Ways,
     outage: Option<&'a Outage>,
+    expressions: &'a Expressions,
     now: Ts,
+}
+
+/// Silences with expressions, compiled: that costs more than everything else that is done with one.
+#[derive(Debug, Default)]
+pub(super) struct Expressions(Mutex<HashMap<Vec<Matcher>, Option<ActiveSilence>>>);
+
+/// How many are kept.
+const EXPRESSIONS: usize = 512;
+
+impl Expressions {
+    fn ready(&self, silence: &StoredSilence) -> Option<ActiveSilence> {
+        if !silence.matchers.iter().any(|m| m.op.is_regex()) {
+            return ActiveSilence::new(silence.id, &silence.matchers);
+        }
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= EXPRESSIONS && !all.contains_key(&silence.matchers) {
+            all.clear();
+        }
+        let compiled = all.entry(silence.matchers.clone());
+        let compiled = compiled.or_insert_with(|| ActiveSilence::new(silence.id, &silence.matchers));
+        let mut ready = compiled.clone()?;
+        ready.id = silence.id;
+        Some(ready)
+    }
 }
 
 impl Facts<'_> {
@@ -69,7 +97,7 @@ impl Facts<'_> {
         let now = Nanos::from_ts(self.now);
         for (tenant, system_key, payload) in silences {
             let silence = read::<StoredSilence>(payload).filter(|s| s.state(now) == SilenceState::Active);
-            let ready = silence.and_then(|s| ActiveSilence::new(s.id, &s.matchers));
+            let ready = silence.and_then(|s| self.expressions.ready(&s));
             active.entry((*tenant, system_key.clone())).or_default().extend(ready);
         }
         let mut told: HashMap<GroupKey, Vec<log::Notice>> = HashMap::new();
@@ -106,6 +134,7 @@ impl Facts<'_> {
         let system_key = members.first().map(|m| m.system_key.clone()).unwrap_or_default();
         let revisions: HashMap<String, i64> =
             members.iter().map(|m| (m.fingerprint.clone(), m.revision)).collect();
+        let bytes = members.iter().map(|m| m.payload.len()).sum();
         let alerts: Vec<StoredAlert> = members.iter().filter_map(|m| read(&m.payload)).collect();
         let routing = self.routings.get(&key.0);
         let to = alerts.first().zip(routing).and_then(|(first, r)| {
@@ -150,6 +179,8 @@ impl Facts<'_> {
             tellings,
             leaving,
             patience: patience(to.group_interval),
+            bytes,
+            texts: Texts::default(),
         };
         Ok((flush, self.now.plus(to.group_interval)))
     }

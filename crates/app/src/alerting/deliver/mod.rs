@@ -16,6 +16,7 @@ mod pace;
 mod plans;
 mod record;
 mod round;
+mod said;
 mod send;
 
 pub use figures::{Count, Figures};
@@ -49,6 +50,8 @@ pub struct Delivery {
     under_way: UnderWay,
     paces: pace::Paces,
     places: pace::Places,
+    memory: said::Memory,
+    expressions: judge::Expressions,
     ways: OnceLock<send::Ways>,
     recorder: OnceLock<record::Recorder>,
     figures: Figures,

@@ -301,7 +301,7 @@ async fn begin(app: &App, state: &mut Round, version: i64) -> Result<u64> {
             let held = state.held.entry(flush.key.0).or_default().clone();
             held.flushes.fetch_add(1, Ordering::SeqCst);
             of(app).under_way.begin();
-            let runner = app.clone();
+            let (runner, flush) = (app.clone(), Arc::new(flush));
             app.tasks.spawn(async move {
                 if is_begun {
                     flush::run(&runner, &flush, &held.lost).await;

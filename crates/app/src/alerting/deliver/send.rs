@@ -1,14 +1,16 @@
 //! One try to reach one recipient.
 
-use super::{pace::AtOnce, plans::digest_of};
+use super::{
+    pace::AtOnce,
+    plans::digest_of,
+    said::{Kind, Text},
+};
 use crate::{App, mail};
 use bailiwick_alerting::{
-    config::{
-        Audience, EmailRecipient, Format, Recipient as _, Surroundings, TelegramRecipient, WebhookRecipient,
-    },
-    notify::Message,
+    config::{Audience, EmailRecipient, Recipient as _, Surroundings, TelegramRecipient, WebhookRecipient},
+    notify::Reason,
 };
-use bailiwick_domain::Ts;
+use bailiwick_domain::{OrgId, Ts};
 use bailiwick_outbound::{
     delivery::Failure,
     mail::{CONNECTIONS, Mailer, Notice},
@@ -75,6 +77,10 @@ impl Ways {
         }
     }
 
+    pub(super) const fn around(&self) -> &Surroundings {
+        &self.around
+    }
+
     pub(super) fn external_url(&self) -> &str {
         &self.external_url
     }
@@ -97,28 +103,42 @@ impl Ways {
         }
     }
 
-    /// One try. `ids` are the message's and the group's: its messages are one thread.
-    pub(super) async fn send(
-        &self,
-        now: Ts,
-        to: &To,
-        ids: (&str, &str),
-        message: &Message<'_>,
-    ) -> Result<(), Failure> {
+    /// What a recipient is to hear.
+    pub(super) const fn kind(to: &To, reason: Reason) -> Kind {
         match to {
-            To::Webhook(r) => self.webhooks.send(&r.url, message.webhook()).await,
-            To::Telegram(r) => match &self.telegram {
-                Some(telegram) => {
-                    let text = message.telegram(r.language, &self.around);
-                    telegram.send(&r.bot_token, r.chat_id, &text).await
-                }
+            To::Webhook(_) => Kind::Webhook(reason),
+            To::Telegram(r) => Kind::Telegram(r.language),
+            To::Email(r) => Kind::Mail(r.language, r.format),
+        }
+    }
+
+    /// One try to tell a recipient of a tenant's group.
+    pub(super) async fn send(&self, to: &To, text: &Text, about: About<'_>) -> Result<(), Failure> {
+        match (to, text) {
+            (To::Webhook(r), Text::Webhook(body)) => {
+                self.webhooks.send(about.tenant, &r.url, body.clone()).await
+            }
+            (To::Telegram(r), Text::Telegram(text)) => match &self.telegram {
+                Some(telegram) => telegram.send(about.tenant, &r.bot_token, r.chat_id, text).await,
                 None => Err(Failure::lasting("telegram delivery is not available", "switched off")),
             },
-            To::Email(r) => match &self.mailer {
-                Some(Ok(mailer)) => mailer.notify(&notice(&self.around, r, now, ids, message)).await,
+            (To::Email(r), Text::Mail { subject, text, html }) => match &self.mailer {
+                Some(Ok(mailer)) => {
+                    let notice = Notice {
+                        id: about.id.to_owned(),
+                        thread: about.group.chars().take(16).collect(),
+                        to: r.address.clone(),
+                        subject: subject.clone(),
+                        text: text.clone(),
+                        html: html.clone(),
+                        date_micros: about.now.0,
+                    };
+                    mailer.notify(&notice).await
+                }
                 Some(Err(e)) => Err(Failure::lasting("email delivery is not configured", e)),
                 None => Err(Failure::lasting("email delivery is not configured", "no server")),
             },
+            _ => Err(Failure::lasting("this cannot be said so", "a text of another kind")),
         }
     }
 
@@ -130,20 +150,13 @@ impl Ways {
     }
 }
 
-fn notice(
-    around: &Surroundings,
-    to: &EmailRecipient,
-    now: Ts,
-    (id, group): (&str, &str),
-    message: &Message<'_>,
-) -> Notice {
-    Notice {
-        id: id.to_owned(),
-        thread: group.chars().take(16).collect(),
-        to: to.address.clone(),
-        subject: message.subject(),
-        text: message.text(to.language, around),
-        html: (to.format == Format::Html).then(|| message.html(to.language, around)),
-        date_micros: now.0,
-    }
+/// What a try is about.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct About<'a> {
+    pub(super) now: Ts,
+    pub(super) tenant: OrgId,
+    /// Of the message: the same at every try.
+    pub(super) id: &'a str,
+    /// Of the group: its messages are one thread.
+    pub(super) group: &'a str,
 }
