@@ -6,7 +6,7 @@ use crate::{
 };
 use regex::Regex;
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 /// How a value is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -134,7 +134,7 @@ impl Matcher {
 
     /// Makes it ready to be applied.
     pub fn compile(self) -> Result<Compiled, RegexError> {
-        let regex = if self.op.is_regex() { Some(re2::anchored(&self.value)?) } else { None };
+        let regex = if self.op.is_regex() { Some(Arc::new(re2::anchored(&self.value)?)) } else { None };
         Ok(Compiled { matcher: self, regex })
     }
 }
@@ -212,13 +212,19 @@ fn unescape(raw: &str) -> Option<String> {
 #[derive(Clone, Debug)]
 pub struct Compiled {
     matcher: Matcher,
-    regex: Option<Regex>,
+    /// Shared by copies: what an expression needs while it is matched is larger than the expression.
+    regex: Option<Arc<Regex>>,
 }
 
 impl Compiled {
     /// What was compiled.
     pub fn matcher(&self) -> &Matcher {
         &self.matcher
+    }
+
+    #[cfg(test)]
+    pub(crate) fn shares_with(&self, other: &Compiled) -> bool {
+        matches!((&self.regex, &other.regex), (Some(a), Some(b)) if Arc::ptr_eq(a, b))
     }
 
     /// Does the value satisfy the condition? A missing label has the value `""`.

@@ -113,7 +113,7 @@ fn branch(
 }
 
 /// Info is whatever is neither critical nor a warning, nothing at all included.
-fn of_severity(severity: Severity) -> Matcher {
+pub(super) fn of_severity(severity: Severity) -> Matcher {
     match severity {
         Severity::Critical | Severity::Warning => Matcher::equal("severity", severity.as_str()),
         Severity::Info => {

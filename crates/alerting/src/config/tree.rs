@@ -1,9 +1,9 @@
 //! Walking a routing tree with our own matchers, as an Alertmanager does (contract 04 §5.10): depth first, left to right,
 //! children before their parent, no further sibling unless the node says `continue`.
 
-use super::document::Route;
-use crate::{Compiled, Labels, Matcher, matcher::all_match};
-use std::{fmt, time::Duration};
+use super::{document::Route, layer::Severity, plan::of_severity};
+use crate::{Compiled, Labels, Matcher, matcher::all_match, re2::RegexError};
+use std::{fmt, sync::OnceLock, time::Duration};
 
 /// A routing tree, ready to be asked.
 #[derive(Clone, Debug)]
@@ -78,13 +78,23 @@ impl Tree {
     }
 }
 
+/// Every tree of this service asks for info, once more for each system with recipients of its own: that expression is
+/// compiled once for all of them.
+fn compiled(matcher: Matcher) -> Result<Compiled, RegexError> {
+    static INFO: OnceLock<Option<Compiled>> = OnceLock::new();
+    match INFO.get_or_init(|| of_severity(Severity::Info).compile().ok()) {
+        Some(info) if *info.matcher() == matcher => Ok(info.clone()),
+        _ => matcher.compile(),
+    }
+}
+
 impl Node {
     fn new(route: &Route, parent: &Destination, depth: usize) -> Result<Node, TreeError> {
         let deeper =
             depth.checked_sub(1).ok_or_else(|| TreeError("the routing tree is too deep".to_owned()))?;
         let read = |text: &String| {
             let matcher = Matcher::parse(text.as_bytes()).map_err(|e| TreeError(e.to_string()))?;
-            matcher.compile().map_err(|e| TreeError(e.to_string()))
+            compiled(matcher).map_err(|e| TreeError(e.to_string()))
         };
         let matchers = route.matchers.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         let step = matchers.iter().map(|m| m.matcher().to_string()).collect::<Vec<_>>().join(",");
@@ -136,5 +146,22 @@ impl Destination {
         let pairs: Vec<String> =
             group_labels.iter().map(|(name, value)| Matcher::equal(name, value).to_string()).collect();
         format!("{}:{{{}}}", self.route, pairs.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_expression_of_every_tree_is_compiled_once() {
+        let info = || compiled(of_severity(Severity::Info)).unwrap();
+        assert!(info().shares_with(&info().clone()));
+        let other = Matcher { value: "critical".to_owned(), ..of_severity(Severity::Info) };
+        let other = compiled(other).unwrap();
+        assert!(
+            !other.shares_with(&info()) && !other.matches_value("critical") && other.matches_value("warning")
+        );
+        assert!(info().matches_value("critical|warning") && !info().matches_value("warning"));
     }
 }
