@@ -29,6 +29,7 @@ use uuid::Uuid;
 
 mod alerts;
 mod applications;
+mod impersonation;
 mod suspension;
 
 /// Tables that no page and no total may read from end to end.

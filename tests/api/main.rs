@@ -23,6 +23,7 @@ mod explain;
 mod exports;
 mod external;
 mod http;
+mod impersonation;
 mod imports;
 mod ingest;
 mod kept;

@@ -1,6 +1,6 @@
 //! What handlers take: the caller, path ids, query values, the JSON body (read now, decoded when the use case asks).
 
-use crate::{error::Failure, routes::Route};
+use crate::{acting::Unread, error::Failure, routes::Route};
 use axum::{
     body::Body,
     extract::{FromRequest, FromRequestParts, RawPathParams, Request},
@@ -162,6 +162,9 @@ pub struct JsonBody(Result<Bytes, Failure>);
 impl FromRequest<App> for JsonBody {
     type Rejection = Failure;
     async fn from_request(request: Request, app: &App) -> Result<JsonBody, Failure> {
+        if let Some(Unread(failure)) = request.extensions().get::<Unread>() {
+            return Ok(JsonBody(Err(failure.clone())));
+        }
         let limit = app.settings.limits.body_bytes;
         Ok(JsonBody(read(request.into_body(), limit, Duration::from_secs(30)).await.map_err(Failure::from)))
     }
@@ -203,7 +206,7 @@ impl JsonBody {
     fn bytes(self) -> Result<Bytes, Error> {
         self.0.map_err(|f| match Arc::try_unwrap(f.0) {
             Ok(error) => error,
-            Err(shared) => Error::internal(shared),
+            Err(shared) => (*shared).clone(),
         })
     }
 }

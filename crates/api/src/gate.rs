@@ -1,7 +1,8 @@
 //! What every request passes before its handler, in the order of contract 01 §1.5:
-//! version, credential, kind of credential, permission, self guard.
+//! version, credential, record of an impersonated request, kind of credential, permission, self guard.
 
 use crate::{
+    acting,
     error::{Failure, answer},
     routes::{Credential, Gate, Route},
 };
@@ -15,38 +16,67 @@ use bailiwick_app::{
     auth::{self, BearerRequest},
     context::RequestContext,
     credentials,
+    impersonation::Acting,
 };
 use bailiwick_domain::{API_VERSION, Error, OrgType, Result};
-use bailiwick_policy::{Caller, Permission};
+use bailiwick_policy::{Caller, Permission, Refusal};
 use http::{HeaderMap, Method, header, request::Parts};
 use serde_json::json;
 use std::sync::Arc;
 
 /// Admits or refuses, then runs the handler and renders what it could not do.
 pub async fn gate(State((app, route)): State<(App, Arc<Route>)>, request: Request, next: Next) -> Response {
-    let (mut parts, body) = request.into_parts();
+    let (mut parts, mut body) = request.into_parts();
     parts.extensions.insert(route.clone());
-    if let Err(error) = admit(&app, &route, &mut parts).await {
-        return answer(&error, &route);
+    let acting = match recognise(&app, &route, &mut parts).await {
+        Ok(acting) => acting,
+        Err(error) => return answer(&error, &route),
+    };
+    let mut record = None;
+    if let Some(acting) = acting.as_ref().filter(|acting| acting.is_recorded) {
+        match acting::open(&app, &route, acting.session, &mut parts, body).await {
+            Ok((opened, read)) => (record, body) = (Some(opened), read),
+            Err(error) => return answer(&error, &route),
+        }
+    }
+    let response = serve(&app, &route, acting, Request::from_parts(parts, body), next).await;
+    if let Some(record) = record {
+        record.complete(response.status()).await;
+    }
+    response
+}
+
+/// The version is asked for before the token is looked at (contract 01 §1.5).
+async fn recognise(app: &App, route: &Route, parts: &mut Parts) -> Result<Option<Acting>> {
+    check_version(&parts.headers)?;
+    acting::recognise(app, route, parts).await
+}
+
+async fn serve(app: &App, route: &Route, acting: Option<Acting>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    if let Err(error) = admit(app, route, acting, &mut parts).await {
+        return answer(&error, route);
     }
     let run = tokio::time::timeout(route.answers_within, next.run(Request::from_parts(parts, body))).await;
     let Ok(mut response) = run else {
         let log = format!("no answer within {:?}", route.answers_within);
-        return answer(
-            &Error::Unavailable { message: "service temporarily unavailable".into(), log },
-            &route,
-        );
+        return answer(&Error::Unavailable { message: "service temporarily unavailable".into(), log }, route);
     };
     match response.extensions_mut().remove::<Failure>() {
-        Some(failure) => answer(&failure.0, &route),
+        Some(failure) => answer(&failure.0, route),
         None => response,
     }
 }
 
-async fn admit(app: &App, route: &Route, parts: &mut Parts) -> Result<()> {
-    check_version(&parts.headers)?;
+async fn admit(app: &App, route: &Route, acting: Option<Acting>, parts: &mut Parts) -> Result<()> {
     match route.credential {
-        Credential::Public | Credential::Provider => return Ok(()),
+        Credential::Public => return Ok(()),
+        Credential::Provider => {
+            if let Some(acting) = acting {
+                parts.extensions.insert(acting.caller?);
+            }
+            return Ok(());
+        }
         Credential::System | Credential::SystemOrLegacy | Credential::Legacy => {
             let header = authorization(&parts.headers);
             let ip = client_ip(parts)?;
@@ -60,7 +90,12 @@ async fn admit(app: &App, route: &Route, parts: &mut Parts) -> Result<()> {
         }
         Credential::User | Credential::Session | Credential::SessionOrKey => {}
     }
-    let caller = auth::authenticate_bearer(app, &bearer(parts)?).await?;
+    let caller = match acting {
+        // This one way leads back even from a session that the other side has ended.
+        Some(acting) if route.ends_impersonation() && acting.caller.is_err() => return acting.exit,
+        Some(acting) => acting.caller?,
+        None => auth::authenticate_bearer(app, &bearer(parts)?).await?,
+    };
     check_kind(&caller, route)?;
     let id = object_id(parts).await;
     check_gate(&caller, route, id.as_deref())?;
@@ -87,6 +122,9 @@ fn check_version(headers: &HeaderMap) -> Result<()> {
 fn check_kind(caller: &Caller, route: &Route) -> Result<()> {
     let is_key = caller.is_api_key();
     match route.credential {
+        Credential::User if caller.acting_for().is_some() && route.starts_impersonation() => {
+            Err(Refusal::AlreadyImpersonating.into())
+        }
         Credential::User if caller.acting_for().is_some() => Err(Error::Forbidden {
             message: "self-service operations are not allowed during impersonation".into(),
             data: json!({

@@ -1,5 +1,6 @@
 //! What every answer gets, whatever produced it: request id, version, security headers (contract 01 §1.9).
 
+use crate::acting::Asked;
 use axum::{
     extract::{ConnectInfo, Request, State},
     middleware::Next,
@@ -19,6 +20,8 @@ pub async fn frame(State(app): State<App>, mut request: Request, next: Next) -> 
     let is_provider = is_provider_path(request.uri().path());
     let span = tracing::debug_span!("request", id = %context.request_id, method = %request.method(), path = loggable(request.uri().path()));
     request.extensions_mut().insert(context.clone());
+    let asked = Asked(request.uri().clone());
+    request.extensions_mut().insert(asked);
     let mut response = next.run(request).instrument(span).await;
     complete(&app, response.headers_mut(), &context.request_id, is_provider);
     response

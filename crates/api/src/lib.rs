@@ -3,6 +3,7 @@
 //! A request passes [`layers::frame`] (request id, headers), the router built from [`routes::table`], the route's
 //! [`gate`], then a handler of at most fifteen lines that calls one use case. To add an endpoint see [`routes`].
 
+mod acting;
 pub mod envelope;
 pub mod error;
 pub mod extract;

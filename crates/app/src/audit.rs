@@ -3,8 +3,8 @@
 use crate::{App, context::RequestContext};
 use bailiwick_domain::{Error, OrgId, Result, Ts, UserId};
 use bailiwick_policy::Caller;
-use bailiwick_store::{Tx, audit, identities};
-use serde_json::Value;
+use bailiwick_store::{StoreError, Tx, audit, identities, impersonation::sessions::Session};
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 pub use bailiwick_store::audit::{Filter, Recorded};
@@ -74,6 +74,31 @@ pub async fn record_own(
         request_id: Some(&ctx.request_id),
     };
     Ok(audit::record(tx, entry).await?)
+}
+
+/// The start and the end of an impersonation: the person is the impersonator, the rights those of the other.
+pub(crate) async fn record_impersonation(
+    tx: &mut Tx,
+    now: Ts,
+    ctx: &RequestContext,
+    session: &Session,
+    action: &'static str,
+) -> Result<(), StoreError> {
+    let entry = audit::Entry {
+        at: now,
+        actor_user_id: Some(session.impersonator.id),
+        acting_for_user_id: Some(session.impersonated.id),
+        actor_organization_id: None,
+        action,
+        object_type: "impersonation",
+        object_id: Some(session.id.0),
+        before: None,
+        after: Some(
+            json!({"impersonated_user_id": session.impersonated.id, "expires_at": session.expires_at}),
+        ),
+        request_id: Some(&ctx.request_id),
+    };
+    audit::record(tx, entry).await
 }
 
 /// The same for what a system does with its own credential: no person acts, the object is the system itself.

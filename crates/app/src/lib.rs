@@ -17,6 +17,7 @@ pub mod credentials;
 pub mod demo;
 pub mod exports;
 pub mod external;
+pub mod impersonation;
 pub mod imports;
 pub mod ingest;
 pub mod inventory;

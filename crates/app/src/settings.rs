@@ -66,6 +66,8 @@ pub struct Settings {
     pub identity: Identity,
     /// Embedded identity provider; its clients of third parties are the catalogue of every mode.
     pub provider: Provider,
+    /// Acting as another user with his consent.
+    pub impersonation: Impersonation,
     /// Systems.
     pub systems: Systems,
     /// Alerting.
@@ -185,6 +187,24 @@ pub struct Tokens {
     pub refresh: Duration,
     /// How long a rotated refresh token is still answered (contract 01 §2.4).
     pub reuse_grace: Duration,
+}
+
+/// Impersonation (contract 01 §7, 05 §9.2).
+#[derive(Clone, Copy, Debug)]
+pub struct Impersonation {
+    /// Whom one may act as, besides his consent and the rank rule.
+    pub scope: ImpersonationScope,
+    /// How long sessions that are over, and what was done in them, are kept.
+    pub audit_retention: Duration,
+}
+
+/// What the tree has to say about an impersonation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImpersonationScope {
+    /// Nothing: the consent takes its place.
+    Consent,
+    /// The user's organization must be in the impersonator's hierarchy.
+    Hierarchy,
 }
 
 /// Embedded OpenID provider (contract 01 §2.8).
@@ -393,6 +413,10 @@ impl Settings {
                 clients: Vec::new(),
                 redirect_uris: Vec::new(),
                 post_logout_redirect_uris: Vec::new(),
+            },
+            impersonation: Impersonation {
+                scope: ImpersonationScope::Consent,
+                audit_retention: Duration::from_secs(365 * 86_400),
             },
             systems: Systems {
                 key_prefix: "SYS".to_owned(),

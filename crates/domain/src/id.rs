@@ -73,4 +73,6 @@ ids! {
     ApplicationId,
     /// A move of a system to another organization.
     ReassignmentId,
+    /// A session in which somebody acts as somebody else.
+    ImpersonationId,
 }

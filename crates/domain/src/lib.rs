@@ -17,7 +17,10 @@ pub mod user;
 pub mod validate;
 
 pub use error::{Error, FieldError, Result};
-pub use id::{ApiKeyId, ApplicationId, ChainId, JobId, LoginId, OrgId, ReassignmentId, SystemId, UserId};
+pub use id::{
+    ApiKeyId, ApplicationId, ChainId, ImpersonationId, JobId, LoginId, OrgId, ReassignmentId, SystemId,
+    UserId,
+};
 pub use org::{OrgType, Organization};
 pub use page::{Page, PageRequest, SortDirection};
 pub use ports::{Clock, Entropy};

@@ -2,9 +2,9 @@
 
 use crate::config::{self, AlertingMode, Config, MailSecurity};
 use bailiwick_app::settings::{
-    AlertLimits, Alerting, AllowedHosts, Assets, Bucket, CatalogueEntry, ContentLimits, Identity, Issuer,
-    Limits, Mail, Network, Owner, Place, Provider, RemoteRouter, Router, RouterKind, Secret, Security,
-    Settings, Systems, Timing, Tokens,
+    AlertLimits, Alerting, AllowedHosts, Assets, Bucket, CatalogueEntry, ContentLimits, Identity,
+    Impersonation, ImpersonationScope, Issuer, Limits, Mail, Network, Owner, Place, Provider, RemoteRouter,
+    Router, RouterKind, Secret, Security, Settings, Systems, Timing, Tokens,
 };
 use std::sync::Arc;
 
@@ -36,6 +36,13 @@ pub fn settings(config: &Config, secret: &config::Secret) -> Settings {
             post_logout_redirect_uris: uris(&config.identity.post_logout_redirect_uris),
             generated_password: config.identity.generated_password_lifetime,
             ..defaults.provider
+        },
+        impersonation: Impersonation {
+            scope: match config.impersonation.scope {
+                config::ImpersonationScope::Consent => ImpersonationScope::Consent,
+                config::ImpersonationScope::Hierarchy => ImpersonationScope::Hierarchy,
+            },
+            audit_retention: config.impersonation.audit_retention,
         },
         systems: Systems {
             key_prefix: config.systems.key_prefix.as_str().to_owned(),

@@ -3,8 +3,8 @@
 
 use crate::{
     activity, alert_handling, alert_layers, alert_queue, alert_tenants, api_keys, applications, audit,
-    avatars, backups, credentials, db, delivery, demo, history, identities, imports, inventory, jobs, leases,
-    legacy, links, oidc, organizations, recovery, router, sessions, systems, users,
+    avatars, backups, credentials, db, delivery, demo, history, identities, impersonation, imports,
+    inventory, jobs, leases, legacy, links, oidc, organizations, recovery, router, sessions, systems, users,
 };
 
 /// `(name, text)`.
@@ -34,6 +34,27 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("identities::linked::USER", identities::linked::USER),
     ("identities::linked::INSERT", identities::linked::INSERT),
     ("identities::linked::REMOVE", identities::linked::REMOVE),
+    ("impersonation::consents::GET", impersonation::consents::GET),
+    ("impersonation::consents::HOLD", impersonation::consents::HOLD),
+    ("impersonation::consents::PUT", impersonation::consents::PUT),
+    ("impersonation::consents::REMOVE", impersonation::consents::REMOVE),
+    ("impersonation::consents::NEXT_EXPIRY", impersonation::consents::NEXT_EXPIRY),
+    ("impersonation::consents::PURGE", impersonation::consents::PURGE),
+    ("impersonation::entries::COUNT_ONE", impersonation::entries::COUNT_ONE),
+    ("impersonation::entries::OPEN", impersonation::entries::OPEN),
+    ("impersonation::entries::START", impersonation::entries::START),
+    ("impersonation::entries::COMPLETE", impersonation::entries::COMPLETE),
+    ("impersonation::entries::TOTAL", impersonation::entries::TOTAL),
+    ("impersonation::entries::PAGE", impersonation::entries::PAGE),
+    ("impersonation::entries::PURGE", impersonation::entries::PURGE),
+    ("impersonation::sessions::LOOK", impersonation::sessions::LOOK),
+    ("impersonation::sessions::LOOK_OF_IMPERSONATOR", impersonation::sessions::LOOK_OF_IMPERSONATOR),
+    ("impersonation::sessions::GET", impersonation::sessions::GET),
+    ("impersonation::sessions::HOLD", impersonation::sessions::HOLD),
+    ("impersonation::sessions::INSERT", impersonation::sessions::INSERT),
+    ("impersonation::sessions::BIND_TO", impersonation::sessions::BIND_TO),
+    ("impersonation::sessions::RETURNED", impersonation::sessions::RETURNED),
+    ("impersonation::sessions::PURGE", impersonation::sessions::PURGE),
     ("imports::INSERT", imports::INSERT),
     ("imports::KEEP_LATEST", imports::KEEP_LATEST),
     ("imports::LOCK", imports::LOCK),

@@ -27,6 +27,7 @@ pub mod error;
 pub mod exports;
 pub mod history;
 pub mod identities;
+pub mod impersonation;
 pub mod imports;
 pub mod inventory;
 pub mod jobs;

@@ -92,7 +92,18 @@ macro_rules! arg_from_ids {
         }
     )+};
 }
-arg_from_ids!(OrgId, UserId, SystemId, ChainId, LoginId, JobId, ApiKeyId, ApplicationId, ReassignmentId);
+arg_from_ids!(
+    OrgId,
+    UserId,
+    SystemId,
+    ChainId,
+    LoginId,
+    JobId,
+    ApiKeyId,
+    ApplicationId,
+    ReassignmentId,
+    ImpersonationId
+);
 
 /// A row that decodes from both engines: `#[derive(sqlx::FromRow)]` on a struct of common types.
 pub trait Row: for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin {}

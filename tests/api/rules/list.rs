@@ -178,14 +178,8 @@ const AUTHORIZATION: [&str; 41] = [
     "impersonation adds nothing",
 ];
 
-const IMPERSONATION: &str = "impersonation is not built yet";
 const LOGTO: &str = "the identity mode logto is not built yet";
 
 /// Document, rules, and what is missing for them.
-pub(super) const NOT_YET: &[(u8, &[u8], &str)] = &[
-    (1, &[20, 21, 22, 23, 24, 25, 26, 38], IMPERSONATION),
-    (5, &[9, 19, 20, 21, 23, 24, 35, 41], IMPERSONATION),
-    (1, &[29], LOGTO),
-    (5, &[31], LOGTO),
-    (5, &[36], "rebranding is not built yet"),
-];
+pub(super) const NOT_YET: &[(u8, &[u8], &str)] =
+    &[(1, &[29], LOGTO), (5, &[31], LOGTO), (5, &[36], "rebranding is not built yet")];

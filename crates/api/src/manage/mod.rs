@@ -9,6 +9,7 @@ pub mod avatars;
 pub mod backups;
 pub mod exports;
 pub mod health;
+pub mod impersonation;
 pub mod imports;
 pub mod inventory;
 pub mod me;

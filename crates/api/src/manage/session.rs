@@ -9,6 +9,8 @@ use crate::{
 };
 use axum::extract::State;
 use bailiwick_app::{App, auth};
+use bailiwick_domain::Result;
+use bailiwick_policy::Caller;
 use http::request::Parts;
 
 /// `POST /auth/exchange`.
@@ -41,14 +43,22 @@ pub async fn logout(State(app): State<App>, Who(caller): Who) -> Outcome<Answer<
     Ok(Answer::ok("logout successful", LoggedOut { message: "token has been invalidated" }))
 }
 
+/// The impersonated user, whom the gate has looked up already, or the one of any other token.
+async fn user(app: &App, parts: &Parts) -> Result<auth::UserObject> {
+    match parts.extensions.get::<Caller>() {
+        Some(caller) => auth::object_of(caller),
+        None => auth::user_of_any_token(app, &bearer(parts)?).await,
+    }
+}
+
 /// `GET /user/permissions`.
 pub async fn permissions(State(app): State<App>, parts: Parts) -> Outcome<Answer<UserPermissions>> {
-    let user = auth::user_of_any_token(&app, &bearer(&parts)?).await?;
+    let user = user(&app, &parts).await?;
     Ok(Answer::ok("user permissions retrieved successfully", user.into()))
 }
 
 /// `GET /user/profile`.
 pub async fn profile(State(app): State<App>, parts: Parts) -> Outcome<Answer<SessionUser>> {
-    let user = auth::user_of_any_token(&app, &bearer(&parts)?).await?;
+    let user = user(&app, &parts).await?;
     Ok(Answer::ok("user profile retrieved successfully", user.into()))
 }

@@ -270,6 +270,16 @@ impl Route {
         matches!(self.served, Served::Pending)
     }
 
+    /// Whether it makes the caller act as somebody else: then it has words of its own for who does so already.
+    pub fn starts_impersonation(&self) -> bool {
+        self.operation == impersonation::START
+    }
+
+    /// Whether it is the way back from that.
+    pub fn ends_impersonation(&self) -> bool {
+        self.operation == impersonation::END
+    }
+
     /// Whether the alerting proxy serves it.
     pub const fn is_proxied(&self) -> bool {
         matches!(self.served, Served::Proxy)

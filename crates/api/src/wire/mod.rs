@@ -7,6 +7,7 @@ pub mod api_keys;
 pub mod applications;
 pub mod backups;
 pub mod figures;
+pub mod impersonation;
 pub mod imports;
 pub mod inventory;
 pub mod organization_figures;

@@ -11,7 +11,7 @@ use std::{net::IpAddr, sync::Arc};
 pub(crate) const DELETED: &str = "user deleted";
 
 /// Longest bearer token that is looked at, in bytes; ours stay far below.
-const MAX_TOKEN_BYTES: usize = 16 * 1024;
+pub(crate) const MAX_TOKEN_BYTES: usize = 16 * 1024;
 
 /// A request with a bearer token, as far as authentication looks at it.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +45,7 @@ pub fn is_api_key(token: &str) -> bool {
     ApiKeyToken::is_meant_by(token)
 }
 
-fn invalid() -> Error {
+pub(crate) fn invalid() -> Error {
     Error::unauthenticated("invalid token")
 }
 

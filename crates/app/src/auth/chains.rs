@@ -6,17 +6,20 @@ use super::{
     identity_of,
     keys::TokenKind,
     profile::not_read,
+    revoke::{end_impersonations, revoke_chain},
     tokens, user_object,
 };
 use crate::{
     App,
     external::{self, Party},
-    imports, mail, oidc,
+    impersonation, imports, mail, oidc,
 };
 use bailiwick_domain::{ChainId, Error, LoginId, Result, Ts, UserId};
 use bailiwick_policy::{Caller, Identity};
 use bailiwick_store::{
-    Tx, identities,
+    Tx,
+    identities::{self, Identified},
+    impersonation::sessions::Which,
     oidc::logins,
     sessions::{self, Chain},
 };
@@ -100,6 +103,20 @@ async fn start(app: &App, user: UserId, login: Option<LoginId>) -> Result<Sessio
     Ok(session)
 }
 
+/// A new chain for somebody who comes back to himself: his row is held and he may act. `login`: the one his chains
+/// came from, held as well. Nothing is stamped: he has not signed in.
+pub(crate) async fn resume(
+    app: &App,
+    tx: &mut Tx,
+    user: Identified,
+    login: Option<LoginId>,
+    now: Ts,
+) -> Result<Session> {
+    let chain = fresh_chain(app, user.id, login, now, app.settings.tokens.refresh);
+    sessions::insert(tx, &chain).await.map_err(unreadable)?;
+    session(app, &identity_of(&app.catalogue, user), &chain, now)
+}
+
 /// What to do with a refresh token that is genuine.
 enum Turn {
     Next(Chain),
@@ -129,9 +146,7 @@ pub async fn refresh(app: &App, refresh_token: &str) -> Result<Session> {
         // Nothing was written: the winner of this turn has already moved the chain on.
         Turn::Same(chain) => chain,
         Turn::Reused => {
-            sessions::revoke(&mut tx, presented.chain, now, Reason::RefreshReuse.as_str())
-                .await
-                .map_err(unreadable)?;
+            revoke_chain(&mut tx, now, presented.chain, Reason::RefreshReuse).await.map_err(unreadable)?;
             tx.commit().await.map_err(unreadable)?;
             tracing::warn!(user = %presented.user_id, chain = %presented.chain, "refresh token reused, chain revoked");
             return Err(invalid());
@@ -165,10 +180,10 @@ async fn turn(app: &App, tx: &mut Tx, chain: Chain, presented: uuid::Uuid, now: 
 /// Logout: every chain of the caller that exists at this moment (contract 01 §2.7).
 pub async fn logout(app: &App, caller: &Caller) -> Result<()> {
     let user = caller.user_id().ok_or_else(|| Error::unauthenticated("invalid token"))?;
+    let now = app.now();
     let mut tx = app.db.begin().await.map_err(unreadable)?;
-    sessions::revoke_of_user(&mut tx, user, None, app.now(), Reason::Logout.as_str())
-        .await
-        .map_err(unreadable)?;
+    sessions::revoke_of_user(&mut tx, user, None, now, Reason::Logout.as_str()).await.map_err(unreadable)?;
+    end_impersonations(&mut tx, Which::By(user, None), now).await.map_err(unreadable)?;
     tx.commit().await.map_err(unreadable)
 }
 
@@ -199,6 +214,7 @@ pub fn start_purging(app: &App) {
                 ("provider", oidc::purge_expired(&app).await),
                 ("imports", imports::purge_expired(&app).await),
                 ("mail", mail::purge(&app).await),
+                ("impersonation", impersonation::purge(&app).await),
             ] {
                 match outcome {
                     Ok(purged) => tracing::debug!(what, purged, "expired rows removed"),

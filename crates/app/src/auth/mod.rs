@@ -12,7 +12,8 @@ mod tokens;
 mod user_object;
 
 pub use bearer::{BearerRequest, authenticate_bearer, bearer_token, is_api_key};
-pub(crate) use bearer::{suspended, unreadable};
+pub(crate) use bearer::{MAX_TOKEN_BYTES, invalid, refuse_disabled, suspended, unreadable};
+pub(crate) use chains::resume;
 pub use chains::{Session, chain_of, exchange, issue_token, logout, purge_expired, refresh, start_purging};
 pub use failures::Failures;
 pub use keys::{Keys, MIN_SECRET_BYTES, TokenKind, token_digest};
@@ -20,5 +21,7 @@ pub(crate) use limits::bucket_of;
 pub use limits::{AddressLimit, KeyedLimit};
 pub use open::{Open, end_open, open_of};
 pub use profile::{object_of, user_of_any_token};
+pub(crate) use revoke::{Destroyed, end_impersonations_of_destroyed, end_impersonations_of_revoked};
 pub use revoke::{Reason, revoke_login_chains, revoke_organization, revoke_user};
+pub(crate) use tokens::{impersonation_token, verify_impersonation};
 pub use user_object::{UserObject, identity_of, user_object};

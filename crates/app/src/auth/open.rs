@@ -1,6 +1,6 @@
 //! What of a user is open, for the operator who looks at it and ends it (`bailiwick sessions`).
 
-use super::{Reason, revoke_login_chains, revoke_user};
+use super::{Reason, revoke::revoke_chain, revoke_login_chains, revoke_user};
 use crate::App;
 use bailiwick_domain::{ChainId, Error, LoginId, Result, Ts, UserId};
 use bailiwick_store::{
@@ -70,6 +70,6 @@ async fn end_one(tx: &mut Tx, user: UserId, id: Uuid, now: Ts) -> Result<bool> {
     if chain.is_none_or(|chain| chain.user_id != user || chain.revoked.is_some()) {
         return Ok(false);
     }
-    sessions::revoke(tx, ChainId(id), now, Reason::Logout.as_str()).await?;
+    revoke_chain(tx, now, ChainId(id), Reason::Logout).await?;
     Ok(true)
 }

@@ -3,7 +3,8 @@
 
 use bailiwick_domain::{ChainId, LoginId, OrgId, OrgType, Result, Ts, UserId};
 use bailiwick_store::{
-    Tx,
+    StoreError, Tx,
+    impersonation::sessions::{Cause, Which, end},
     oidc::{interactions, logins},
     sessions,
 };
@@ -34,6 +35,21 @@ impl Reason {
             Reason::Suspended => "user suspended",
         }
     }
+
+    /// What somebody who acts as the user is told; none where the user's own sign-ins are all that ends.
+    const fn told_of(self, by_organization: bool) -> Option<&'static str> {
+        match self {
+            Reason::Deleted => Some(super::bearer::DELETED),
+            Reason::Suspended if by_organization => Some("organization suspended"),
+            Reason::Suspended => Some("user suspended by administrator"),
+            Reason::Logout | Reason::PasswordChanged | Reason::RefreshReuse => None,
+        }
+    }
+}
+
+/// Ends the impersonations that somebody has opened, because he may not go on.
+pub(super) async fn end_impersonations(tx: &mut Tx, which: Which, now: Ts) -> Result<(), StoreError> {
+    end(tx, which, now, Cause::Impersonator, None).await.map(|_| ())
 }
 
 /// Ends all chains of the user that exist now, and his provider logins with everything issued through them. `keep`
@@ -54,7 +70,35 @@ pub async fn revoke_user(
     logins::end_of_user(tx, user, keep_login, now).await?;
     interactions::forget_user(tx, user).await?;
     sessions::revoke_of_user(tx, user, keep, now, reason.as_str()).await?;
+    end_impersonations(tx, Which::By(user, keep), now).await?;
+    if let Some(told) = reason.told_of(false) {
+        end(tx, Which::As(user), now, Cause::Target, Some(told)).await?;
+    }
     Ok(())
+}
+
+/// Ends the impersonations that a user has opened or is the target of, before his row is removed.
+pub(crate) async fn end_impersonations_of_destroyed(
+    tx: &mut Tx,
+    now: Ts,
+    whose: Destroyed,
+) -> Result<(), StoreError> {
+    let (by, of) = match whose {
+        Destroyed::User(user) => (Which::By(user, None), Which::As(user)),
+        Destroyed::Below(id, org_type) => (Which::ByBelow(id, org_type), Which::AsBelow(id, org_type)),
+    };
+    end_impersonations(tx, by, now).await?;
+    end(tx, of, now, Cause::Target, Reason::Deleted.told_of(false)).await?;
+    Ok(())
+}
+
+/// Whose rows are removed for good.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Destroyed {
+    /// This user's.
+    User(UserId),
+    /// Those of an organization and of everything below it.
+    Below(OrgId, OrgType),
 }
 
 /// The same for all users of an organization and of everything below it: to be called when it is suspended or
@@ -67,11 +111,33 @@ pub async fn revoke_organization(
 ) -> Result<()> {
     logins::end_below(tx, organization, now).await?;
     sessions::revoke_below(tx, organization, now, reason.as_str()).await?;
+    end_impersonations(tx, Which::ByBelow(organization.0, organization.1), now).await?;
+    if let Some(told) = reason.told_of(true) {
+        let which = Which::AsBelow(organization.0, organization.1);
+        end(tx, which, now, Cause::Target, Some(told)).await?;
+    }
     Ok(())
+}
+
+/// Ends one chain, which is held, and the impersonation that is bound to it.
+pub(super) async fn revoke_chain(
+    tx: &mut Tx,
+    now: Ts,
+    chain: ChainId,
+    reason: Reason,
+) -> Result<(), StoreError> {
+    sessions::revoke(tx, chain, now, reason.as_str()).await?;
+    end_impersonations(tx, Which::BoundTo(chain), now).await
 }
 
 /// Ends the chains exchanged from a provider login (sign-out at the provider).
 pub async fn revoke_login_chains(tx: &mut Tx, now: Ts, login: LoginId) -> Result<()> {
     sessions::revoke_of_login(tx, login, now, Reason::Logout.as_str()).await?;
+    end_impersonations(tx, Which::From(login), now).await?;
     Ok(())
+}
+
+/// Ends those impersonations that are bound to chains of a provider login which were revoked just now.
+pub(crate) async fn end_impersonations_of_revoked(tx: &mut Tx, now: Ts, login: LoginId) -> Result<()> {
+    Ok(end_impersonations(tx, Which::FromRevoked(login), now).await?)
 }

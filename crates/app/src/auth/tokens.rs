@@ -5,9 +5,9 @@ use super::{
     user_object::{UserObject, user_object},
 };
 use crate::App;
-use bailiwick_domain::{ChainId, Result, Ts, UserId};
+use bailiwick_domain::{ChainId, ImpersonationId, Result, Ts, UserId};
 use bailiwick_policy::Identity;
-use bailiwick_store::sessions::Chain;
+use bailiwick_store::{impersonation, sessions::Chain};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use uuid::Uuid;
@@ -40,6 +40,17 @@ struct AccessClaims<'a> {
 struct RefreshClaims<'a> {
     token_type: &'static str,
     user_id: String,
+    #[serde(flatten)]
+    registered: Registered<'a>,
+}
+
+#[derive(Serialize)]
+struct ImpersonationClaims<'a> {
+    token_type: &'static str,
+    user: UserObject,
+    impersonated_by: UserObject,
+    is_impersonated: bool,
+    session_id: String,
     #[serde(flatten)]
     registered: Registered<'a>,
 }
@@ -119,5 +130,68 @@ pub(crate) fn verify(app: &App, kind: TokenKind, token: &str, now: Ts) -> Option
         user_id: claims.sub,
         chain: claims.sid,
         token_id: claims.jti,
+    })
+}
+
+/// A token for a session of impersonation, and the seconds until the consent expires. Only what is in the rows of the
+/// session counts later; the claims tell clients who is who.
+pub(crate) fn impersonation_token(
+    app: &App,
+    session: &impersonation::sessions::Session,
+    impersonated: &Identity,
+    impersonator: &Identity,
+    now: Ts,
+) -> Result<(String, u64)> {
+    let (from, to) = (now.secs(), session.expires_at.secs());
+    let claims = ImpersonationClaims {
+        token_type: TokenKind::Impersonation.as_str(),
+        user: user_object(impersonated),
+        impersonated_by: user_object(impersonator),
+        is_impersonated: true,
+        session_id: session.id.to_string(),
+        registered: registered(app, impersonated.user_id, session.chain_id, app.fresh(), from, to),
+    };
+    Ok((app.keys.sign(TokenKind::Impersonation, &claims)?, session.expires_at.since(now).as_secs()))
+}
+
+/// The same once it is verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PresentedImpersonation {
+    /// The session.
+    pub session: ImpersonationId,
+    /// Whose rights it gives.
+    pub impersonated: UserId,
+    /// To whom.
+    pub impersonator: UserId,
+    /// Whether its time is over; that has an answer of its own (contract 01 §1.11).
+    pub is_expired: bool,
+}
+
+#[derive(Deserialize)]
+struct PresentedImpersonationClaims {
+    token_type: String,
+    sub: UserId,
+    session_id: ImpersonationId,
+    impersonated_by: Impersonator,
+    exp: i64,
+    nbf: i64,
+}
+
+#[derive(Deserialize)]
+struct Impersonator {
+    id: UserId,
+}
+
+/// Verifies signature, issuer, audience, kind and `nbf`. None for anything that is not such a token of ours.
+pub(crate) fn verify_impersonation(app: &App, token: &str, now: Ts) -> Option<PresentedImpersonation> {
+    let (settings, kind) = (&app.settings.tokens, TokenKind::Impersonation);
+    let claims: PresentedImpersonationClaims =
+        app.keys.verify(kind, token, &settings.issuer, &settings.audience)?;
+    let has_begun = claims.nbf <= now.plus(NOT_BEFORE_LEEWAY).secs();
+    (has_begun && claims.token_type == kind.as_str()).then_some(PresentedImpersonation {
+        session: claims.session_id,
+        impersonated: claims.sub,
+        impersonator: claims.impersonated_by.id,
+        is_expired: claims.exp <= now.secs(),
     })
 }

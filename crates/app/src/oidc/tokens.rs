@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     App,
-    auth::{Reason, token_digest},
+    auth::{Reason, end_impersonations_of_revoked, token_digest},
 };
 use aws_lc_rs::{constant_time, digest};
 use bailiwick_domain::{Error, Ts};
@@ -125,6 +125,7 @@ async fn end_reused(tx: &mut Tx, grant: &Grant, used_at: Ts, now: Ts) -> Result<
     tracing::warn!(user = %grant.user_id, client = grant.client_id, "authorization code used twice, its tokens are revoked");
     grants::end(tx, grant.id, now).await?;
     grants::revoke_chains_since(tx, grant.login_id, used_at, now, Reason::Logout.as_str()).await?;
+    end_impersonations_of_revoked(tx, now, grant.login_id).await?;
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use crate::{
     alerting::config::provision,
     anew::{Stopped, anew},
     audit,
+    auth::{Destroyed, end_impersonations_of_destroyed},
     context::RequestContext,
 };
 use bailiwick_domain::{Error, OrgId, OrgType, Result};
@@ -46,6 +47,7 @@ async fn attempt(
     let objects = backups::objects_below(&mut tx, id, family).await?;
     backups::bury(&mut tx, &objects, app.now(), || app.fresh()).await?;
     provision::queue_removal(app, &mut tx, id, family).await?;
+    end_impersonations_of_destroyed(&mut tx, app.now(), Destroyed::Below(id, family)).await?;
     stored::destroy(&mut tx, &target, family, app.now()).await?;
     // Cached credentials of its systems are looked up again and not found.
     tx.bump_auth_epoch().await?;

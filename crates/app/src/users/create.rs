@@ -3,7 +3,7 @@
 use super::{
     UserBody, UserView, audited, distinct,
     fields::{Accepted, Sent, accept, sent_values},
-    home, view,
+    home, shown,
 };
 use crate::{App, audit, context::RequestContext, mail, passwords};
 use bailiwick_domain::{
@@ -58,7 +58,7 @@ pub async fn create(
     let placed =
         written.map_err(|e| e.with_values(&sent_values(&body.email, &body.username, &body.phone)))?;
     mail::wake(app);
-    Ok(view(app, caller, placed))
+    shown(app, caller, placed).await
 }
 
 /// Roles and an organization must be named before anything is looked up.

@@ -4,7 +4,7 @@
 use super::{audited, authorize, load};
 use crate::{
     App, audit,
-    auth::{Reason, revoke_user},
+    auth::{Destroyed, Reason, end_impersonations_of_destroyed, revoke_user},
     context::RequestContext,
 };
 use bailiwick_domain::{Error, Result, Ts, User, UserId, validate};
@@ -66,6 +66,7 @@ pub async fn restore(app: &App, caller: &Caller, ctx: &RequestContext, id: Optio
 pub async fn destroy(app: &App, caller: &Caller, ctx: &RequestContext, id: Option<UserId>) -> Result<()> {
     let mut step = Step::begin(app, caller, Action::Destroy, id).await?;
     let (home, is_counted) = (step.before.organization.id, step.own().deleted.is_none());
+    end_impersonations_of_destroyed(&mut step.tx, step.now, Destroyed::User(step.target.id())).await?;
     life::destroy(&mut step.tx, &step.target, home, is_counted).await?;
     step.finish(caller, ctx, "user.destroy").await
 }

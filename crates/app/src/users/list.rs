@@ -8,7 +8,10 @@ use crate::{
 };
 use bailiwick_domain::{OrgId, Page, PageRequest, Result, SortDirection};
 use bailiwick_policy::{Caller, Permission, Resource, Scope, list_scope};
-use bailiwick_store::users::{self, Filter, Order, Sort};
+use bailiwick_store::{
+    impersonation::consents,
+    users::{self, Filter, Order, Sort},
+};
 use bytes::Bytes;
 
 /// The query as sent.
@@ -40,10 +43,14 @@ pub async fn list(
     write: impl FnOnce(Page<UserView>) -> Result<Bytes>,
 ) -> Result<Written> {
     let page = query.page;
-    // Whom he may impersonate is shown to nobody else.
-    let impersonates = caller
-        .holds(Permission::ImpersonateUsers)
-        .then(|| (caller.user_id(), caller.acting_for(), caller.permissions()));
+    // Whom he may impersonate is shown to nobody else. Consents move the epoch when they are given or withdrawn; when
+    // they expire, the next one to do so is another.
+    let impersonates = if caller.holds(Permission::ImpersonateUsers) {
+        let next = consents::next_expiry(&app.db, app.now()).await?;
+        Some((caller.user_id(), caller.acting_for(), caller.permissions(), next))
+    } else {
+        None
+    };
     let other = format!("{impersonates:?} {query:?}");
     let (scope, filter, order) = prepare(app, caller, query)?;
     let make = async {
@@ -58,7 +65,8 @@ pub async fn list(
         )
         .await?;
         let page = users::list::page_of(&app.db, &scope, &filter, order, page, total).await?;
-        write(page.map(|placed| view(app, caller, placed)))
+        let agreed = super::consents(app, caller, page.rows.iter().map(|placed| placed.user.id)).await?;
+        write(page.map(|placed| view(app, caller, agreed.as_ref(), placed)))
     };
     kept::answer(app, Shows::Logins, "list of users", scope, other, make).await
 }

@@ -23,12 +23,13 @@ pub use own::{OwnInfo, change_own_info};
 pub use password::set_password;
 pub use update::update;
 
-use crate::App;
+use crate::{App, impersonation};
 use bailiwick_domain::{Error, OrgId, Result, User, UserId};
 use bailiwick_policy::{
     Action, Caller, Consent, Granted, OrgPlace, Permission, Resource, UserHome, UserTarget, decide, gate,
 };
 use bailiwick_store::{
+    impersonation::consents as stored_consents,
     organizations,
     users::{self, Placed},
 };
@@ -69,7 +70,7 @@ pub struct UserView {
 pub async fn get(app: &App, caller: &Caller, id: Option<UserId>) -> Result<UserView> {
     let placed = load(app, id).await?;
     let (_, placed) = authorize(app, caller, Action::Read, placed)?;
-    Ok(view(app, caller, placed))
+    shown(app, caller, placed).await
 }
 
 pub(crate) async fn load(app: &App, id: Option<UserId>) -> Result<Option<Placed>> {
@@ -99,7 +100,7 @@ pub(crate) fn authorize_change(app: &App, caller: &Caller, found: Option<Placed>
     authorize(app, caller, Action::Update, found).map(|(granted, _)| granted.id())
 }
 
-/// A user as decisions see him.
+/// A user as decisions see him. His consent is looked up where it counts.
 pub(crate) fn target(app: &App, placed: &Placed) -> UserTarget {
     let user = &placed.user;
     UserTarget {
@@ -107,15 +108,34 @@ pub(crate) fn target(app: &App, placed: &Placed) -> UserTarget {
         path: placed.path,
         effective: app.catalogue.effective(user.organization.org_type, &user.role_ids),
         standing: placed.standing,
-        // Nobody can consent yet, so nobody can be impersonated.
         consent: Consent::Absent,
     }
 }
 
-fn view(app: &App, caller: &Caller, placed: Placed) -> UserView {
-    let can_be_impersonated = caller
-        .holds(Permission::ImpersonateUsers)
-        .then(|| decide(caller, Action::Impersonate, &target(app, &placed)).is_allowed());
+/// A user as this caller sees him.
+async fn shown(app: &App, caller: &Caller, placed: Placed) -> Result<UserView> {
+    let agreed = consents(app, caller, std::iter::once(placed.user.id)).await?;
+    Ok(view(app, caller, agreed.as_ref(), placed))
+}
+
+/// Which of these users may be impersonated as far as they themselves are concerned; none for a caller who is not told.
+async fn consents(
+    app: &App,
+    caller: &Caller,
+    users: impl Iterator<Item = UserId>,
+) -> Result<Option<HashSet<UserId>>> {
+    if !caller.holds(Permission::ImpersonateUsers) {
+        return Ok(None);
+    }
+    Ok(Some(stored_consents::of_users(&app.db, users, app.now()).await?))
+}
+
+fn view(app: &App, caller: &Caller, agreed: Option<&HashSet<UserId>>, placed: Placed) -> UserView {
+    let can_be_impersonated = agreed.map(|agreed| {
+        let consent =
+            if agreed.contains(&placed.user.id) { impersonation::reach(app) } else { Consent::Absent };
+        decide(caller, Action::Impersonate, &UserTarget { consent, ..target(app, &placed) }).is_allowed()
+    });
     let known = placed.user.role_ids.iter().filter_map(|id| app.catalogue.user_role(id));
     let roles = known.map(|role| (role.key.clone(), role.name.clone())).collect();
     UserView { roles, can_be_impersonated, user: placed.user }

@@ -3,7 +3,7 @@
 use super::{
     UserBody, UserView, audited, authorize, distinct,
     fields::{Accepted, Sent, accept, sent_values},
-    home, load, view,
+    home, load, shown,
 };
 use crate::{App, audit, context::RequestContext, mail};
 use bailiwick_domain::{Error, OrgId, OrgType, Result, User, UserId, validate};
@@ -46,7 +46,7 @@ pub async fn update(
     let updated = write.run(app, caller, ctx, placed.user.id).await;
     // Somebody else was faster than the check of the fields.
     let updated = updated.map_err(|e| e.with_values(&sent_values(&sent.0, &sent.1, &sent.2)))?;
-    Ok(view(app, caller, updated))
+    shown(app, caller, updated).await
 }
 
 /// The new organization, when the body names another one than the present.

@@ -10,6 +10,9 @@ pub(super) const SECRET_BYTES: usize = 32;
 /// Longest life of a token: a mistyped unit should not make one for years.
 const LONGEST_LIFETIME: Duration = Duration::from_secs(90 * 86_400);
 
+/// A day more than a consent lasts at most (contract 01 §7).
+const LONGEST_CONSENT: Duration = Duration::from_secs(8 * 86_400);
+
 /// Adds what is wrong with the configuration as a whole. A rule over a setting that has a problem already stays silent:
 /// its default stands in the place of the unreadable value.
 pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
@@ -40,6 +43,10 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     let inverted = tokens.refresh_lifetime < tokens.access_lifetime;
     let both = ["tokens.refresh_lifetime", "tokens.access_lifetime"];
     refuse(inverted, &both, "is shorter than tokens.access_lifetime");
+
+    let (path, kept) = ("impersonation.audit_retention", config.impersonation.audit_retention);
+    // The longest consent: what is recorded of a session is there as long as its token lives.
+    refuse(kept < LONGEST_CONSENT, &[path], "is shorter than 8 days");
 
     let remote = config.alerting.mode == AlertingMode::Remote;
     let address = config.alerting_remote.url.is_some();

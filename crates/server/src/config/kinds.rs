@@ -358,6 +358,21 @@ impl Choice for AlertingMode {
     const VALUES: &'static [Self] = &[AlertingMode::Embedded, AlertingMode::Remote];
 }
 
+/// What the tree has to say about an impersonation (contract 05 §9.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImpersonationScope {
+    /// Nothing: the consent takes its place.
+    Consent,
+    /// The user must be in the impersonator's hierarchy.
+    Hierarchy,
+}
+
+impl Choice for ImpersonationScope {
+    const NAME: &'static str = "impersonation scope";
+    const WORDS: &'static [&'static str] = &["consent", "hierarchy"];
+    const VALUES: &'static [Self] = &[ImpersonationScope::Consent, ImpersonationScope::Hierarchy];
+}
+
 /// What kind of alert router the remote one is (contract 04 §4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouterKind {

@@ -21,15 +21,16 @@ mod tests;
 pub use alerting::{AllowedHost, TimeZone};
 pub(crate) use check::inventory_rules;
 pub use kinds::{
-    AlertName, AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, LogFilter, LogFormat,
-    MailSecurity, Network, Origin, RouterKind, Secret, Word,
+    AlertName, AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, ImpersonationScope,
+    LogFilter, LogFormat, MailSecurity, Network, Origin, RouterKind, Secret, Word,
 };
 pub use render::{effective, reference, schema};
 pub use secret::ensure_secret;
 pub use section::{SectionTable, Setting, VARIABLE_PREFIX};
 pub use sections::{
     Alerting, AlertingHistory, AlertingLimits, AlertingRemote, AlertingTelegram, AlertingWebhook, Assets,
-    Database, General, Http, Identity, IdentityOidc, Limits, Log, Owner, Smtp, Systems, Tokens,
+    Database, General, Http, Identity, IdentityOidc, Impersonation, Limits, Log, Owner, Smtp, Systems,
+    Tokens,
 };
 pub use sources::FILE_VARIABLE;
 pub use value::{Choice, Form, Kind, Size, Value};
@@ -87,6 +88,8 @@ pub struct Config {
     pub owner: Owner,
     /// `tokens`
     pub tokens: Tokens,
+    /// `impersonation`
+    pub impersonation: Impersonation,
     /// `alerting`
     pub alerting: Alerting,
     /// `alerting.remote`
@@ -114,7 +117,7 @@ pub struct Config {
 }
 
 /// Every section's rows, in the order of the reference.
-pub const TABLES: [SectionTable; 18] = [
+pub const TABLES: [SectionTable; 19] = [
     General::TABLE,
     Http::TABLE,
     Database::TABLE,
@@ -122,6 +125,7 @@ pub const TABLES: [SectionTable; 18] = [
     IdentityOidc::TABLE,
     Owner::TABLE,
     Tokens::TABLE,
+    Impersonation::TABLE,
     Alerting::TABLE,
     AlertingRemote::TABLE,
     AlertingHistory::TABLE,
@@ -181,6 +185,7 @@ impl Config {
         let identity_oidc = IdentityOidc::read(found, problems);
         let owner = Owner::read(found, problems);
         let tokens = Tokens::read(found, problems);
+        let impersonation = Impersonation::read(found, problems);
         let alerting = Alerting::read(found, problems);
         let alerting_remote = AlertingRemote::read(found, problems);
         let alerting_history = AlertingHistory::read(found, problems);
@@ -201,6 +206,7 @@ impl Config {
             clients: Vec::new(),
             owner: owner?,
             tokens: tokens?,
+            impersonation: impersonation?,
             alerting: alerting?,
             alerting_remote: alerting_remote?,
             alerting_history: alerting_history?,

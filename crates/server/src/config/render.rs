@@ -17,6 +17,7 @@ pub fn effective(config: &Config) -> String {
         config.identity_oidc.shown(),
         config.owner.shown(),
         config.tokens.shown(),
+        config.impersonation.shown(),
         config.alerting.shown(),
         config.alerting_remote.shown(),
         config.alerting_history.shown(),

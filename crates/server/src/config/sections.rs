@@ -3,8 +3,8 @@
 use super::{
     alerting::{AllowedHost, TimeZone},
     kinds::{
-        AlertName, AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, LogFilter,
-        LogFormat, MailSecurity, Network, Origin, RouterKind, Secret, Word,
+        AlertName, AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, ImpersonationScope,
+        LogFilter, LogFormat, MailSecurity, Network, Origin, RouterKind, Secret, Word,
     },
     section::section,
     value::Size,
@@ -117,6 +117,16 @@ section! {
     issuer: Option<String>;
     /// `aud` of the tokens. When unset, `<public_url>/api`.
     audience: Option<String>;
+}
+
+section! {
+    /// Acting as another user with his consent.
+    Impersonation in "impersonation", keys "impersonation.";
+    /// Whom one may act as besides his consent: `consent`, nothing more; `hierarchy`, only users of organizations in
+    /// one's hierarchy.
+    scope: ImpersonationScope = "consent";
+    /// How long sessions that are over, and the record of what was done in them, are kept.
+    audit_retention: Duration = "365d";
 }
 
 section! {

@@ -1,0 +1,151 @@
+//! Impersonation with consent (contract 01 §7).
+
+use crate::{
+    acting::InSession,
+    envelope::{Answer, Pagination},
+    error::Outcome,
+    extract::{Ctx, JsonBody, Params, PathId, Who},
+    wire::{
+        impersonation::{
+            AuditList, ConsentAnswer, ConsentInput, SessionAnswer, SessionList, SessionOutput, StartInput,
+            StartOutput, StatusOutput,
+        },
+        session::{SessionTokens, required},
+    },
+};
+use axum::extract::{FromRequestParts, State};
+use bailiwick_app::{
+    App,
+    impersonation::{self, Side},
+};
+use bailiwick_domain::ImpersonationId;
+use http::request::Parts;
+
+/// Rows of a page unless the client says otherwise.
+const PAGE_SIZE: u64 = 20;
+
+/// `GET /impersonate/consent`.
+pub async fn consent(State(app): State<App>, Who(caller): Who) -> Outcome<Answer<ConsentAnswer>> {
+    let consent = impersonation::consent(&app, &caller).await?;
+    let message = match consent {
+        Some(_) => "consent status retrieved successfully",
+        None => "no active impersonation consent",
+    };
+    Ok(Answer::ok(message, ConsentAnswer { consent: consent.map(Into::into) }))
+}
+
+/// `POST /impersonate/consent`.
+pub async fn give_consent(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    body: JsonBody,
+) -> Outcome<Answer<ConsentAnswer>> {
+    let body = || Ok(body.parse_request::<ConsentInput>()?.duration_hours);
+    let consent = impersonation::give_consent(&app, &caller, &request, body).await?;
+    let answer = ConsentAnswer { consent: Some(consent.into()) };
+    Ok(Answer::ok("impersonation consent enabled successfully", answer))
+}
+
+/// `DELETE /impersonate/consent`.
+pub async fn withdraw_consent(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+) -> Outcome<Answer<()>> {
+    impersonation::withdraw_consent(&app, &caller, &request).await?;
+    Ok(Answer::ok("impersonation consent disabled successfully", ()))
+}
+
+/// `POST /impersonate`.
+pub async fn start(
+    State(app): State<App>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    body: JsonBody,
+) -> Outcome<Answer<StartOutput>> {
+    let body = || required("user_id", body.parse_request::<StartInput>()?.user_id);
+    let started = impersonation::start(&app, &caller, &request, body).await?;
+    Ok(Answer::ok("impersonation started successfully", started.into()))
+}
+
+/// `DELETE /impersonate`, with either token.
+pub async fn end(
+    State(app): State<App>,
+    Ctx(request): Ctx,
+    InSession(session): InSession,
+    mut parts: Parts,
+) -> Outcome<Answer<SessionTokens>> {
+    let back = match session {
+        Some(session) => impersonation::end_by_token(&app, session, &request).await?,
+        None => {
+            let Who(caller) = Who::from_request_parts(&mut parts, &app).await?;
+            impersonation::end_own(&app, &caller, &request).await?
+        }
+    };
+    Ok(Answer::ok("impersonation ended successfully", back.into()))
+}
+
+/// `GET /impersonate/status`.
+pub async fn status(
+    State(app): State<App>,
+    Who(caller): Who,
+    InSession(session): InSession,
+) -> Outcome<Answer<StatusOutput>> {
+    let status = match (session, caller.acting_for()) {
+        (Some(session), Some(impersonator)) => impersonation::status_of(&app, impersonator, session).await?,
+        _ => impersonation::status(&app, &caller).await?,
+    };
+    let output = StatusOutput::from(status);
+    let message =
+        if output.is_impersonating { "currently impersonating" } else { "not currently impersonating" };
+    Ok(Answer::ok(message, output))
+}
+
+/// `GET /impersonate/sessions`.
+pub async fn sessions(
+    State(app): State<App>,
+    Who(caller): Who,
+    params: Params,
+) -> Outcome<Answer<SessionList>> {
+    // A word nobody knows matches nothing.
+    let side = match params.text("as").unwrap_or("target") {
+        "target" => Some(Side::Impersonated),
+        "impersonator" => Some(Side::Impersonator),
+        "any" => Some(Side::Any),
+        _ => None,
+    };
+    let page = impersonation::sessions(&app, &caller, side, params.page(PAGE_SIZE)).await?;
+    let now = app.now();
+    let pagination = pagination(&page, &params);
+    let sessions = page.rows.into_iter().map(|session| SessionOutput::at(session, now)).collect();
+    Ok(Answer::ok("sessions retrieved successfully", SessionList { sessions, pagination }))
+}
+
+fn pagination<T>(page: &bailiwick_domain::Page<T>, params: &Params) -> Pagination {
+    Pagination::of(page, params.one("sort_by"), params.one("sort_direction"))
+}
+
+/// `GET /impersonate/sessions/{session_id}`.
+pub async fn session(
+    State(app): State<App>,
+    Who(caller): Who,
+    PathId(id): PathId<ImpersonationId>,
+) -> Outcome<Answer<SessionAnswer>> {
+    let session = impersonation::session(&app, &caller, id).await?;
+    let answer = SessionAnswer { session: SessionOutput::at(session, app.now()) };
+    Ok(Answer::ok("session details retrieved successfully", answer))
+}
+
+/// `GET /impersonate/sessions/{session_id}/audit`.
+pub async fn audit(
+    State(app): State<App>,
+    Who(caller): Who,
+    PathId(id): PathId<ImpersonationId>,
+    params: Params,
+) -> Outcome<Answer<AuditList>> {
+    let (session, page) = impersonation::audit(&app, &caller, id, params.page(PAGE_SIZE)).await?;
+    let pagination = pagination(&page, &params);
+    let list = AuditList::of(&session, page.rows, pagination);
+    Ok(Answer::ok("session audit retrieved successfully", list))
+}

@@ -1,0 +1,87 @@
+//! The way back (contract 01 §7): a new chain of the impersonator, built from what he is now.
+
+use super::judge::live_of;
+use crate::{
+    App, audit,
+    auth::{self, invalid, resume, unreadable},
+    context::RequestContext,
+};
+use bailiwick_domain::{Error, ImpersonationId, LoginId, Result, UserId};
+use bailiwick_policy::Caller;
+use bailiwick_store::{
+    Tx, identities,
+    impersonation::sessions::{self, Cause, Which},
+    oidc::logins,
+    sessions as chains,
+};
+
+/// DELETE with the impersonator's own token: ends his live session.
+///
+/// # Errors
+/// 400 without one.
+pub async fn end_own(app: &App, caller: &Caller, ctx: &RequestContext) -> Result<auth::Session> {
+    let not_impersonating = || Error::bad_request("not currently impersonating a user");
+    let me = caller.user_id().ok_or_else(invalid)?;
+    let (live, _) = live_of(app, me, app.now()).await?.ok_or_else(not_impersonating)?;
+    leave(app, me, live.id, ctx).await?.ok_or_else(not_impersonating)
+}
+
+/// DELETE with the impersonation token, which the gate has let through: its session counts, or was ended from the
+/// target's side and nobody has gone back from it yet.
+///
+/// # Errors
+/// 401 when that is not so any more.
+pub async fn end_by_token(
+    app: &App,
+    session: ImpersonationId,
+    ctx: &RequestContext,
+) -> Result<auth::Session> {
+    let found = sessions::get(&app.db, session).await.map_err(unreadable)?.ok_or_else(invalid)?;
+    let over = || Error::unauthenticated_because("token has been revoked", "session ended");
+    leave(app, found.impersonator.id, session, ctx).await?.ok_or_else(over)
+}
+
+/// Ends the session and starts a chain. None when somebody was faster.
+async fn leave(
+    app: &App,
+    me: UserId,
+    session: ImpersonationId,
+    ctx: &RequestContext,
+) -> Result<Option<auth::Session>> {
+    let now = app.now();
+    let mut tx = app.db.begin().await.map_err(unreadable)?;
+    // Locks in the order user, login, chain, session. Everything that ends the rights of a user holds one of them.
+    let own = identities::get_for_login(&mut tx, me).await.map_err(unreadable)?.ok_or_else(invalid)?;
+    if !own.standing.is_enabled() {
+        return Err(invalid());
+    }
+    let bound = sessions::get(&mut tx, session).await.map_err(unreadable)?.ok_or_else(invalid)?;
+    let login = hold_login(&mut tx, bound.login_id).await?;
+    let chain = chains::lock(&mut tx, bound.chain_id).await.map_err(unreadable)?;
+    let held = sessions::hold(&mut tx, session).await.map_err(unreadable)?.ok_or_else(invalid)?;
+    let is_left = match held.end.as_ref().map(|end| end.cause) {
+        _ if chain.is_some_and(|chain| chain.revoked.is_some()) || held.expires_at <= now => false,
+        None => {
+            let ended = sessions::end(&mut tx, Which::One(session), now, Cause::Exit, None).await;
+            ended.map_err(unreadable)? > 0
+        }
+        Some(Cause::Consent | Cause::Target) => {
+            sessions::note_return(&mut tx, session).await.map_err(unreadable)?
+        }
+        Some(Cause::Exit | Cause::Impersonator | Cause::Expiry) => false,
+    };
+    if !is_left {
+        return Ok(None);
+    }
+    let back = resume(app, &mut tx, own, login, now).await?;
+    audit::record_impersonation(&mut tx, now, ctx, &held, "impersonation.end").await?;
+    tx.commit().await.map_err(unreadable)?;
+    Ok(Some(back))
+}
+
+/// The login the session's chain came from, so that signing out there ends the new chain too. Whoever ends a login ends
+/// the sessions that came from it in the same transaction; so one that cannot be held here is merely expired.
+async fn hold_login(tx: &mut Tx, login: Option<LoginId>) -> Result<Option<LoginId>> {
+    let Some(login) = login else { return Ok(None) };
+    Ok(logins::hold(tx, login).await.map_err(unreadable)?.then_some(login))
+}

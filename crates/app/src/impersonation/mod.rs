@@ -1,0 +1,32 @@
+//! Impersonation with consent (contract 01 §7, contract 05 §9.2): somebody who may acts as another user who has agreed,
+//! with that user's rights and never more than his own, and everything he does is recorded.
+//!
+//! What a session rests on is read anew for each request ([`authenticate`]); nothing of it is kept in memory. The
+//! events that end one also write its end, so that what is over stays over. To add an event: [`Which`] sessions it
+//! means, and a call of `auth::revoke` in its transaction.
+//!
+//! [`Which`]: bailiwick_store::impersonation::sessions::Which
+
+mod consent;
+mod exit;
+mod judge;
+mod reads;
+mod record;
+mod redact;
+mod start;
+mod status;
+
+pub use bailiwick_store::impersonation::{
+    consents::Consent,
+    entries::Entry,
+    sessions::{Session, Side},
+};
+pub use consent::{consent, give_consent, withdraw_consent};
+pub use exit::{end_by_token, end_own};
+pub(crate) use judge::reach;
+pub use judge::{Acting, authenticate, presented};
+pub use reads::{audit, over_at, purge, session, sessions};
+pub use record::{Call, Opened, open};
+pub use redact::{Sent, of_body, of_query, shown_path};
+pub use start::{Started, start};
+pub use status::{Current, Recovery, Status, status, status_of};

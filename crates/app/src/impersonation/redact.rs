@@ -1,0 +1,124 @@
+//! What of an impersonated request is recorded: never a secret, whatever the size or the form of the body
+//! (contract 01 §7, §8 rule 26). Redaction comes before cutting, so no cut can hide a key from its value.
+
+use bailiwick_alerting::config::webhook;
+use bailiwick_domain::fold::fold;
+use serde_json::Value;
+use std::borrow::Cow;
+use url::form_urlencoded;
+
+/// Stands in the place of a secret.
+const REDACTED: &str = "[REDACTED]";
+/// Characters that are kept.
+const KEPT_CHARS: usize = 10_000;
+/// What is in the name of a value that is not shown. The longer names of the contract contain one of these.
+const SECRET: [&str; 5] = ["password", "secret", "token", "auth", "key"];
+/// Characters of a content type that are kept.
+const TYPE_CHARS: usize = 100;
+
+/// What a request has sent in its body.
+#[derive(Clone, Copy, Debug)]
+pub enum Sent<'a> {
+    /// All of it.
+    Whole(&'a [u8]),
+    /// Of an upload, or of a body that was cut off, the size.
+    Bytes(u64),
+}
+
+/// What of a body is kept. `content_type`: its header. `has_webhooks`: the operation takes addresses of webhooks.
+pub fn of_body(sent: Sent<'_>, content_type: Option<&str>, has_webhooks: bool) -> String {
+    let size = match sent {
+        Sent::Bytes(size) => size,
+        Sent::Whole(body) => {
+            // A bare text or number has no key that could tell what it is.
+            let value = serde_json::from_slice(body).ok().filter(|v: &Value| v.is_object() || v.is_array());
+            if let Some(mut value) = value {
+                redact(&mut value, has_webhooks);
+                return cut(value.to_string());
+            }
+            body.len() as u64
+        }
+    };
+    format!("[{size} bytes of {}]", shown_type(content_type))
+}
+
+/// What of a query is kept: none without one.
+pub fn of_query(query: Option<&str>) -> Option<String> {
+    let query = query.filter(|query| !query.is_empty())?;
+    let pair = |pair: &str| {
+        let name = form_urlencoded::parse(pair.as_bytes()).next().map(|(name, _)| name.into_owned());
+        match pair.split_once('=') {
+            Some((raw, _)) if name.as_deref().is_none_or(is_secret) => format!("{raw}={REDACTED}"),
+            _ => pair.to_owned(),
+        }
+    };
+    let shown: Vec<String> = query.split('&').map(pair).collect();
+    Some(cut(format!("?{}", shown.join("&"))))
+}
+
+/// What of a path is kept: what follows the name of a route that opens by a secret in its path is one.
+pub fn shown_path(path: &str) -> Cow<'_, str> {
+    const SECRET_BEHIND: [&str; 3] = ["/new-password/", "/confirm-address/", "/downloads/"];
+    let end = SECRET_BEHIND.iter().find_map(|name| path.find(name).map(|at| at + name.len()));
+    match end.and_then(|end| path.get(..end)) {
+        Some(open) => Cow::Owned(format!("{open}{REDACTED}")),
+        None => Cow::Borrowed(path),
+    }
+}
+
+/// The media type without its parameters, if it is well formed.
+fn shown_type(content_type: Option<&str>) -> &str {
+    let essence = content_type.and_then(|text| text.split(';').next()).map(str::trim).unwrap_or_default();
+    let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$&-^_.+/".contains(&b);
+    let is_type = essence.contains('/') && essence.len() <= TYPE_CHARS && essence.bytes().all(is_token);
+    // What a body without a type is (RFC 9110 §8.3).
+    if is_type { essence } else { "application/octet-stream" }
+}
+
+fn is_secret(name: &str) -> bool {
+    let name = fold(name);
+    SECRET.iter().any(|word| name.contains(word))
+}
+
+/// Depth is bounded by the parser.
+fn redact(value: &mut Value, has_webhooks: bool) {
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                if is_secret(name) {
+                    *value = REDACTED.into();
+                } else if let (true, "url", Value::String(url)) = (has_webhooks, fold(name).as_str(), &*value)
+                {
+                    *value = webhook::redacted(url).into();
+                } else {
+                    redact(value, has_webhooks);
+                }
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| redact(value, has_webhooks)),
+        Value::String(text) => redact_text(text, has_webhooks),
+        _ => {}
+    }
+}
+
+/// A text may be an address of a webhook under another name, or JSON itself.
+fn redact_text(text: &mut String, has_webhooks: bool) {
+    if text.trim_start().starts_with(['{', '[']) {
+        if let Ok(mut inner) = serde_json::from_str::<Value>(text) {
+            redact(&mut inner, has_webhooks);
+            *text = inner.to_string();
+        }
+    } else if has_webhooks && text.contains("://") {
+        *text = webhook::redacted(text);
+    }
+}
+
+fn cut(text: String) -> String {
+    match text.char_indices().nth(KEPT_CHARS) {
+        Some((end, _)) => format!("{}... (truncated)", &text[..end]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+//! What is kept of bodies, queries and paths.
+
+use super::*;
+use proptest::prelude::*;
+use serde_json::json;
+
+fn whole(body: &[u8], content_type: Option<&str>) -> String {
+    of_body(Sent::Whole(body), content_type, true)
+}
+
+/// What no record may hold.
+const HIDDEN: &str = "hunter2";
+
+/// JSON of any shape in which every secret is below a key that says so.
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        "[a-z {}\\[\\]\":]{0,12}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(6, 64, 6, |inner| {
+        let open = prop_oneof!["[a-hj-z]{1,6}", Just("name".to_owned())];
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            prop::collection::hash_map(open, inner.clone(), 0..6)
+                .prop_map(|m| Value::Object(m.into_iter().collect())),
+            (secret_key(), inner.clone())
+                .prop_map(|(key, value)| json!({ key: [HIDDEN, value, {"x": HIDDEN}] })),
+            (secret_key(), inner.clone())
+                .prop_map(|(key, value)| json!({"text": json!({ key: HIDDEN, "v": value }).to_string()})),
+            inner.prop_map(|v| json!({"url": format!("https://host.example/{HIDDEN}"), "v": v})),
+        ]
+    })
+}
+
+fn secret_key() -> impl Strategy<Value = String> {
+    const WORDS: [&str; 8] =
+        ["password", "secret", "token", "api_key", "private_key", "authorization", "auth", "key"];
+    (prop::sample::select(&WORDS[..]), "[a-z_]{0,4}", "[a-z_]{0,4}", any::<u32>()).prop_map(
+        |(word, before, after, case)| {
+            let one = |(i, c): (usize, char)| {
+                if case >> (i % 32) & 1 == 1 { c.to_ascii_uppercase() } else { c }
+            };
+            format!("{before}{word}{after}").chars().enumerate().map(one).collect()
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn rule_01_26_no_secret_is_kept_of_any_json(value in any_json(), padding in 0_usize..12_000, pretty: bool) {
+        let value = json!({"first": "x".repeat(padding), "rest": value});
+        let body = if pretty { serde_json::to_vec_pretty(&value) } else { serde_json::to_vec(&value) }.unwrap();
+        let kept = whole(&body, Some("application/json"));
+        prop_assert!(!kept.contains(HIDDEN), "{kept}");
+        prop_assert!(kept.chars().count() <= 10_000 + "... (truncated)".len());
+        // Cut anywhere it is no JSON any more, and nothing of it is kept.
+        let cut = &body[..body.len() - 1];
+        prop_assert_eq!(whole(cut, None), format!("[{} bytes of application/octet-stream]", cut.len()));
+    }
+
+    #[test]
+    fn rule_01_26_no_secret_is_kept_of_any_query(before in "[a-z=&%+;]{0,20}", key in secret_key(), after in "[a-z=&]{0,20}") {
+        let query = format!("{before}&{key}={HIDDEN}&{after}");
+        let kept = of_query(Some(&query)).unwrap();
+        prop_assert!(!kept.contains(HIDDEN), "{kept}");
+    }
+}
+
+#[test]
+fn escaped_and_wide_names_are_secret_too() {
+    for body in [
+        r#"{"p\u0061ssword":"hunter2"}"#,
+        "{\"\u{ff30}\u{ff21}\u{ff33}\u{ff33}word\":\"hunter2\"}",
+        r#"{"password":"hunter2","password":"hunter2"}"#,
+    ] {
+        let kept = whole(body.as_bytes(), None);
+        assert!(kept.contains("[REDACTED]") && !kept.contains("hunter2"), "{kept}");
+    }
+    assert_eq!(of_query(Some("p%61ssword=hunter2")), Some("?p%61ssword=[REDACTED]".to_owned()));
+}
+
+#[test]
+fn what_is_too_deep_to_be_read_is_a_number_of_bytes() {
+    let deep = format!("{}\"hunter2\"{}", "[".repeat(10_000), "]".repeat(10_000));
+    assert_eq!(whole(deep.as_bytes(), None), format!("[{} bytes of application/octet-stream]", deep.len()));
+}
+
+#[test]
+fn cuts_fall_between_characters() {
+    let body = json!({"name": "é".repeat(20_000)}).to_string();
+    let kept = whole(body.as_bytes(), None);
+    assert_eq!(kept.chars().count(), 10_000 + "... (truncated)".len());
+    let exact = json!({"n": "é".repeat(10_000 - 8)}).to_string();
+    assert_eq!(whole(exact.as_bytes(), None), exact);
+}
+
+#[test]
+fn a_path_that_opens_something_is_cut() {
+    assert_eq!(shown_path("/api/downloads/hunter2"), "/api/downloads/[REDACTED]");
+    assert_eq!(shown_path("/api/users/1"), "/api/users/1");
+}

@@ -1,0 +1,115 @@
+//! Who lets others act as him. Every write moves the epoch of the lists that show whom one may impersonate.
+
+use crate::{
+    Db, StoreError, Tx,
+    sql::{On, Q},
+    time::TsCodec,
+};
+use bailiwick_domain::{Ts, UserId};
+use sqlx::FromRow;
+use std::collections::HashSet;
+use uuid::Uuid;
+
+/// A consent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Consent {
+    /// Id; another one for each time it is given.
+    pub id: Uuid,
+    /// Whose.
+    pub user_id: UserId,
+    /// From then on it is none.
+    pub expires_at: Ts,
+    /// How long it was given for, in minutes.
+    pub max_duration_minutes: i64,
+    /// When it was given.
+    pub created_at: Ts,
+}
+
+#[derive(FromRow)]
+struct Row {
+    id: Uuid,
+    user_id: Uuid,
+    expires_at: TsCodec,
+    max_duration_minutes: i64,
+    created_at: TsCodec,
+}
+
+impl From<Row> for Consent {
+    fn from(row: Row) -> Consent {
+        Consent {
+            id: row.id,
+            user_id: UserId(row.user_id),
+            expires_at: row.expires_at.0,
+            max_duration_minutes: row.max_duration_minutes,
+            created_at: row.created_at.0,
+        }
+    }
+}
+
+pub(crate) const GET: &str = "SELECT id, user_id, expires_at, max_duration_minutes, created_at \
+     FROM impersonation_consents WHERE user_id = ? AND expires_at > ?";
+pub(crate) const HOLD: &str = "SELECT id, user_id, expires_at, max_duration_minutes, created_at \
+     FROM impersonation_consents WHERE user_id = ? AND expires_at > ? [[FOR SHARE||]]";
+pub(crate) const PUT: &str = "INSERT INTO impersonation_consents \
+     (user_id, id, expires_at, max_duration_minutes, created_at) VALUES (?, ?, ?, ?, ?) \
+     ON CONFLICT (user_id) DO UPDATE SET id = excluded.id, expires_at = excluded.expires_at, \
+     max_duration_minutes = excluded.max_duration_minutes, created_at = excluded.created_at";
+pub(crate) const REMOVE: &str = "DELETE FROM impersonation_consents WHERE user_id = ?";
+pub(crate) const NEXT_EXPIRY: &str =
+    "SELECT MIN(expires_at) AS expires_at FROM impersonation_consents WHERE expires_at > ?";
+pub(crate) const PURGE: &str = "DELETE FROM impersonation_consents WHERE user_id IN \
+     (SELECT user_id FROM impersonation_consents WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)";
+
+/// The user's live consent.
+pub async fn get(on: impl Into<On<'_>>, user: UserId, now: Ts) -> Result<Option<Consent>, StoreError> {
+    Ok(Q::new(GET).bind(user).bind(now).optional::<Row>(on).await?.map(Consent::from))
+}
+
+/// The same, which nobody replaces or withdraws until the transaction ends.
+pub async fn hold(tx: &mut Tx, user: UserId, now: Ts) -> Result<Option<Consent>, StoreError> {
+    Ok(Q::new(HOLD).bind(user).bind(now).optional::<Row>(tx).await?.map(Consent::from))
+}
+
+/// Gives a consent in the place of the one before.
+pub async fn put(tx: &mut Tx, consent: &Consent) -> Result<(), StoreError> {
+    tx.people_changed();
+    Q::new(PUT)
+        .bind(consent.user_id)
+        .bind(consent.id)
+        .bind(consent.expires_at)
+        .bind(consent.max_duration_minutes)
+        .bind(consent.created_at)
+        .run(tx)
+        .await
+        .map(|_| ())
+}
+
+/// Withdraws the user's consent, if there is one.
+pub async fn remove(tx: &mut Tx, user: UserId) -> Result<bool, StoreError> {
+    tx.people_changed();
+    Ok(Q::new(REMOVE).bind(user).run(tx).await? > 0)
+}
+
+/// Those of these users who have a live consent; as many as a page holds.
+pub async fn of_users(
+    db: &Db,
+    users: impl IntoIterator<Item = UserId>,
+    now: Ts,
+) -> Result<HashSet<UserId>, StoreError> {
+    let mut q = Q::new("SELECT user_id FROM impersonation_consents WHERE expires_at > ?").bind(now);
+    q.push(" AND user_id IN (").list(users).push(")");
+    let found: Vec<(Uuid,)> = q.all(db).await?;
+    Ok(found.into_iter().map(|(id,)| UserId(id)).collect())
+}
+
+/// When the next of the live consents expires. As long as it is the same and the list epoch of people too, the same
+/// consents are live.
+pub async fn next_expiry(db: &Db, now: Ts) -> Result<Option<Ts>, StoreError> {
+    let (at,): (Option<TsCodec>,) = Q::new(NEXT_EXPIRY).bind(now).one(db).await?;
+    Ok(at.map(Ts::from))
+}
+
+/// Removes some of those that expired before `before`; lists show nothing of them any more.
+pub async fn purge(tx: &mut Tx, before: Ts, limit: i64) -> Result<u64, StoreError> {
+    Q::new(PURGE).bind(before).bind(limit).run(tx).await
+}

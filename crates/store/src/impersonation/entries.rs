@@ -1,0 +1,140 @@
+//! What was done in a session: its start, every call, its end (contract 01 §7).
+
+use crate::{Db, StoreError, Tx, sql::Q, time::TsCodec};
+use bailiwick_domain::{ImpersonationId, Page, PageRequest, Ts};
+use sqlx::FromRow;
+use uuid::Uuid;
+
+/// A call that begins. Nothing in it is secret any more.
+#[derive(Clone, Debug)]
+pub struct NewCall<'a> {
+    /// Id.
+    pub id: Uuid,
+    /// The session of its token.
+    pub session: ImpersonationId,
+    /// Now.
+    pub at: Ts,
+    /// Path without query.
+    pub endpoint: &'a str,
+    /// Method.
+    pub method: &'a str,
+    /// What of the request is kept.
+    pub data: Option<&'a str>,
+}
+
+/// A recorded entry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Id.
+    pub id: Uuid,
+    /// When.
+    pub at: Ts,
+    /// `session_start`, `api_call` or `session_end`.
+    pub action_type: String,
+    /// Path without query.
+    pub api_endpoint: Option<String>,
+    /// Method.
+    pub http_method: Option<String>,
+    /// What of the request is kept.
+    pub request_data: Option<String>,
+    /// Status of the answer; none = it was never sent.
+    pub response_status: Option<i64>,
+    /// Its words.
+    pub response_status_text: Option<String>,
+}
+
+#[derive(FromRow)]
+struct Row {
+    id: Uuid,
+    at: TsCodec,
+    action_type: String,
+    api_endpoint: Option<String>,
+    http_method: Option<String>,
+    request_data: Option<String>,
+    response_status: Option<i64>,
+    response_status_text: Option<String>,
+}
+
+impl From<Row> for Entry {
+    fn from(row: Row) -> Entry {
+        Entry {
+            id: row.id,
+            at: row.at.0,
+            action_type: row.action_type,
+            api_endpoint: row.api_endpoint,
+            http_method: row.http_method,
+            request_data: row.request_data,
+            response_status: row.response_status,
+            response_status_text: row.response_status_text,
+        }
+    }
+}
+
+pub(crate) const COUNT_ONE: &str =
+    "UPDATE impersonation_sessions SET action_count = action_count + 1 WHERE id = ?";
+pub(crate) const OPEN: &str = "INSERT INTO impersonation_entries \
+     (id, session_id, at, action_type, api_endpoint, http_method, request_data) \
+     VALUES (?, ?, ?, 'api_call', ?, ?, ?) RETURNING seq";
+pub(crate) const START: &str = "INSERT INTO impersonation_entries (id, session_id, at, action_type) \
+     VALUES (?, ?, ?, 'session_start')";
+pub(crate) const COMPLETE: &str = "UPDATE impersonation_entries SET response_status = ?, \
+     response_status_text = ?, request_data = COALESCE(?, request_data) WHERE seq = ?";
+pub(crate) const TOTAL: &str =
+    "SELECT CAST(COUNT(*) AS BIGINT) FROM impersonation_entries WHERE session_id = ?";
+pub(crate) const PAGE: &str = "SELECT id, at, action_type, api_endpoint, http_method, request_data, \
+     response_status, response_status_text FROM impersonation_entries WHERE session_id = ? \
+     ORDER BY at, seq LIMIT ? OFFSET ?";
+pub(crate) const PURGE: &str = "DELETE FROM impersonation_entries WHERE seq IN (SELECT e.seq \
+     FROM impersonation_sessions s JOIN impersonation_entries e ON e.session_id = s.id \
+     WHERE s.ended_at IS NOT NULL AND s.ended_at < ? LIMIT ?)";
+
+/// Records that a call begins and returns its number, by which it is completed.
+pub async fn open(tx: &mut Tx, call: &NewCall<'_>) -> Result<i64, StoreError> {
+    Q::new(COUNT_ONE).bind(call.session).run(tx).await?;
+    let (seq,): (i64,) = Q::new(OPEN)
+        .bind(call.id)
+        .bind(call.session)
+        .bind(call.at)
+        .bind(call.endpoint)
+        .bind(call.method)
+        .bind(call.data)
+        .one(tx)
+        .await?;
+    Ok(seq)
+}
+
+/// Records what came of a call. `data`: what only its end has told of the request.
+pub async fn complete(
+    tx: &mut Tx,
+    seq: i64,
+    status: Option<u16>,
+    words: &str,
+    data: Option<&str>,
+) -> Result<(), StoreError> {
+    let status = status.map(i64::from);
+    Q::new(COMPLETE).bind(status).bind(words).bind(data).bind(seq).run(tx).await.map(|_| ())
+}
+
+/// Records the start of a session, which counts it already.
+pub(super) async fn start(tx: &mut Tx, id: Uuid, session: ImpersonationId, at: Ts) -> Result<(), StoreError> {
+    Q::new(START).bind(id).bind(session).bind(at).run(tx).await.map(|_| ())
+}
+
+/// One page of a session's entries, the oldest first.
+pub async fn of_session(
+    db: &Db,
+    session: ImpersonationId,
+    page: PageRequest,
+) -> Result<Page<Entry>, StoreError> {
+    let total = Q::new(TOTAL).bind(session).count(db).await?;
+    let mut rows = Vec::new();
+    if page.offset() < total {
+        rows = Q::new(PAGE).bind(session).bind(page.page_size).bind(page.offset()).all::<Row>(db).await?;
+    }
+    Ok(Page { rows: rows.into_iter().map(Entry::from).collect(), total, request: page })
+}
+
+/// Removes some entries of sessions that ended before `before`.
+pub async fn purge(tx: &mut Tx, before: Ts, limit: i64) -> Result<u64, StoreError> {
+    Q::new(PURGE).bind(before).bind(limit).run(tx).await
+}

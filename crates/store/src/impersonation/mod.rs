@@ -1,0 +1,6 @@
+//! Impersonation (contract 01 §7): consents, sessions, and what was done in them. Locks are taken in the order users,
+//! provider login, chain, consent, session.
+
+pub mod consents;
+pub mod entries;
+pub mod sessions;

@@ -1,0 +1,463 @@
+//! Sessions: one person acts as another with his consent. What of a session counts is judged from what [`look`] reads
+//! for each request; what ends it is written as well, so that it stays ended.
+
+use super::entries;
+use crate::{
+    Db, StoreError, Tx,
+    identities::{Identified, UserRow, user_columns},
+    organizations::subtree_column,
+    sql::{On, Q, ROWS},
+    time::TsCodec,
+};
+use bailiwick_domain::{ChainId, ImpersonationId, LoginId, OrgId, OrgType, Page, PageRequest, Ts, UserId};
+use bailiwick_policy::Path;
+use sqlx::FromRow;
+use uuid::Uuid;
+
+/// Why a session is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The impersonator went back.
+    Exit,
+    /// He may not go on: suspended, deleted, signed out, without the permission, outranked.
+    Impersonator,
+    /// The consent was withdrawn or replaced.
+    Consent,
+    /// Its time is over.
+    Expiry,
+    /// The impersonated user was suspended or deleted.
+    Target,
+}
+
+impl Cause {
+    /// Word of the row.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Cause::Exit => "exit",
+            Cause::Impersonator => "impersonator",
+            Cause::Consent => "consent",
+            Cause::Expiry => "expiry",
+            Cause::Target => "target",
+        }
+    }
+
+    fn parse(word: &str) -> Option<Cause> {
+        [Cause::Exit, Cause::Impersonator, Cause::Consent, Cause::Expiry, Cause::Target]
+            .into_iter()
+            .find(|cause| cause.as_str() == word)
+    }
+}
+
+/// One of the two people as he was called when the session began.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Party {
+    /// Id.
+    pub id: UserId,
+    /// User name.
+    pub username: String,
+    /// Display name.
+    pub name: String,
+}
+
+/// How a session ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct End {
+    /// When.
+    pub at: Ts,
+    /// Why.
+    pub cause: Cause,
+    /// What became of the impersonated user, when that was the cause.
+    pub reason: Option<String>,
+}
+
+/// A session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Session {
+    /// Id.
+    pub id: ImpersonationId,
+    /// Who acts.
+    pub impersonator: Party,
+    /// As whom.
+    pub impersonated: Party,
+    /// The consent it is based on.
+    pub consent_id: Uuid,
+    /// The impersonator's chain it is bound to.
+    pub chain_id: ChainId,
+    /// The browser login that chain came from.
+    pub login_id: Option<LoginId>,
+    /// Start.
+    pub started_at: Ts,
+    /// Expiry of the consent.
+    pub expires_at: Ts,
+    /// Its end, once it is recorded.
+    pub end: Option<End>,
+    /// All audit entries.
+    pub action_count: i64,
+}
+
+#[derive(FromRow)]
+struct SessionRow {
+    session_id: Uuid,
+    impersonator_user_id: Uuid,
+    impersonated_user_id: Uuid,
+    impersonator_username: String,
+    impersonated_username: String,
+    impersonator_name: String,
+    impersonated_name: String,
+    consent_id: Uuid,
+    chain_id: Uuid,
+    login_id: Option<Uuid>,
+    started_at: TsCodec,
+    session_expires_at: TsCodec,
+    ended_at: Option<TsCodec>,
+    end_cause: Option<String>,
+    end_reason: Option<String>,
+    action_count: i64,
+}
+
+impl SessionRow {
+    fn into_session(self) -> Result<Session, StoreError> {
+        let end = match (self.ended_at, self.end_cause) {
+            (Some(at), Some(word)) => {
+                let cause = Cause::parse(&word)
+                    .ok_or_else(|| StoreError::Corrupt(format!("cause of an end {word:?}")))?;
+                Some(End { at: at.0, cause, reason: self.end_reason })
+            }
+            _ => None,
+        };
+        Ok(Session {
+            id: ImpersonationId(self.session_id),
+            impersonator: Party {
+                id: UserId(self.impersonator_user_id),
+                username: self.impersonator_username,
+                name: self.impersonator_name,
+            },
+            impersonated: Party {
+                id: UserId(self.impersonated_user_id),
+                username: self.impersonated_username,
+                name: self.impersonated_name,
+            },
+            consent_id: self.consent_id,
+            chain_id: ChainId(self.chain_id),
+            login_id: self.login_id.map(LoginId),
+            started_at: self.started_at.0,
+            expires_at: self.session_expires_at.0,
+            end,
+            action_count: self.action_count,
+        })
+    }
+}
+
+macro_rules! session_columns {
+    () => {
+        "s.id AS session_id, s.impersonator_user_id, s.impersonated_user_id, s.impersonator_username, \
+         s.impersonated_username, s.impersonator_name, s.impersonated_name, s.consent_id, s.chain_id, s.login_id, \
+         s.started_at, s.expires_at AS session_expires_at, s.ended_at, s.end_cause, s.end_reason, s.action_count"
+    };
+}
+
+/// The session with its present consent, its chain, and each of the two people with his organization: two rows at most.
+macro_rules! look {
+    ($condition:literal) => {
+        concat!(
+            "SELECT ",
+            session_columns!(),
+            ", k.id AS present_consent_id, k.expires_at AS consent_expires_at, \
+             c.revoked_at AS chain_revoked_at, u.p2, u.p3, ",
+            user_columns!(),
+            " FROM impersonation_sessions s \
+             LEFT JOIN impersonation_consents k ON k.user_id = s.impersonated_user_id \
+             LEFT JOIN session_chains c ON c.id = s.chain_id \
+             JOIN users u ON u.id [[= ANY (ARRAY[s.impersonator_user_id, s.impersonated_user_id])||\
+             IN (s.impersonator_user_id, s.impersonated_user_id)]] \
+             JOIN organizations o ON o.id = u.organization_id WHERE ",
+            $condition
+        )
+    };
+}
+
+pub(crate) const LOOK: &str = look!("s.id = ?");
+pub(crate) const LOOK_OF_IMPERSONATOR: &str = look!("s.impersonator_user_id = ? AND s.ended_at IS NULL");
+pub(crate) const GET: &str =
+    concat!("SELECT ", session_columns!(), " FROM impersonation_sessions s WHERE s.id = ?");
+pub(crate) const HOLD: &str =
+    concat!("SELECT ", session_columns!(), " FROM impersonation_sessions s WHERE s.id = ? [[FOR UPDATE||]]");
+pub(crate) const INSERT: &str = "INSERT INTO impersonation_sessions (id, impersonator_user_id, \
+     impersonated_user_id, impersonator_username, impersonated_username, impersonator_name, impersonated_name, \
+     consent_id, chain_id, login_id, started_at, expires_at, end_entry_id, action_count) \
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)";
+pub(crate) const BIND_TO: &str = "UPDATE impersonation_sessions SET chain_id = ?, login_id = ? \
+     WHERE id = ? AND ended_at IS NULL";
+pub(crate) const RETURNED: &str = "UPDATE impersonation_sessions SET end_cause = 'exit' WHERE id = ? \
+     AND end_cause IN ('consent', 'target')";
+pub(crate) const PURGE: &str = "DELETE FROM impersonation_sessions WHERE id IN (SELECT s.id \
+     FROM impersonation_sessions s WHERE s.ended_at IS NOT NULL AND s.ended_at < ? \
+     AND NOT EXISTS (SELECT 1 FROM impersonation_entries e WHERE e.session_id = s.id) LIMIT ?)";
+
+/// One of the two people as he is now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Person {
+    /// Who and in which state.
+    pub user: Identified,
+    /// Where his organization hangs.
+    pub path: Path,
+}
+
+/// A session and all it depends on, read at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seen {
+    /// The session.
+    pub session: Session,
+    /// The impersonated user's consent, live or expired: its id and expiry.
+    pub consent: Option<(Uuid, Ts)>,
+    /// Whether the chain it is bound to was revoked.
+    pub is_chain_revoked: bool,
+    /// The impersonator; none = destroyed.
+    pub impersonator: Option<Person>,
+    /// The impersonated user; none = destroyed.
+    pub impersonated: Option<Person>,
+}
+
+#[derive(FromRow)]
+struct SeenRow {
+    #[sqlx(flatten)]
+    session: SessionRow,
+    present_consent_id: Option<Uuid>,
+    consent_expires_at: Option<TsCodec>,
+    chain_revoked_at: Option<TsCodec>,
+    p2: Uuid,
+    p3: Uuid,
+    #[sqlx(flatten)]
+    user: UserRow,
+}
+
+fn seen(rows: Vec<SeenRow>) -> Result<Option<Seen>, StoreError> {
+    let mut all: Option<Seen> = None;
+    for row in rows {
+        let user = row.user.into_identified()?;
+        let path = Path { id: user.organization.id, p2: OrgId(row.p2), p3: OrgId(row.p3) };
+        let person = Person { user, path };
+        let seen = match &mut all {
+            Some(seen) => seen,
+            none => none.insert(Seen {
+                session: row.session.into_session()?,
+                consent: row.present_consent_id.zip(row.consent_expires_at.map(Ts::from)),
+                is_chain_revoked: row.chain_revoked_at.is_some(),
+                impersonator: None,
+                impersonated: None,
+            }),
+        };
+        if person.user.id == seen.session.impersonator.id {
+            seen.impersonator = Some(person);
+        } else {
+            seen.impersonated = Some(person);
+        }
+    }
+    Ok(all)
+}
+
+/// The session with all it depends on: the one read of a request with an impersonation token. None also when both
+/// people are destroyed.
+pub async fn look(on: impl Into<On<'_>>, id: ImpersonationId) -> Result<Option<Seen>, StoreError> {
+    seen(Q::new(LOOK).bind(id).all(on).await?)
+}
+
+/// The same for the one session of this impersonator whose end is not recorded.
+pub async fn look_of(on: impl Into<On<'_>>, impersonator: UserId) -> Result<Option<Seen>, StoreError> {
+    seen(Q::new(LOOK_OF_IMPERSONATOR).bind(impersonator).all(on).await?)
+}
+
+/// The session alone.
+pub async fn get(on: impl Into<On<'_>>, id: ImpersonationId) -> Result<Option<Session>, StoreError> {
+    Q::new(GET).bind(id).optional::<SessionRow>(on).await?.map(SessionRow::into_session).transpose()
+}
+
+/// The session, held until the transaction ends.
+pub async fn hold(tx: &mut Tx, id: ImpersonationId) -> Result<Option<Session>, StoreError> {
+    Q::new(HOLD).bind(id).optional::<SessionRow>(tx).await?.map(SessionRow::into_session).transpose()
+}
+
+/// Starts a session and records that. `entries`: ids of the entries of its start and of its end.
+pub async fn insert(tx: &mut Tx, new: &Session, entries: (Uuid, Uuid)) -> Result<(), StoreError> {
+    Q::new(INSERT)
+        .bind(new.id)
+        .bind(new.impersonator.id)
+        .bind(new.impersonated.id)
+        .bind(&new.impersonator.username)
+        .bind(&new.impersonated.username)
+        .bind(&new.impersonator.name)
+        .bind(&new.impersonated.name)
+        .bind(new.consent_id)
+        .bind(new.chain_id)
+        .bind(new.login_id)
+        .bind(new.started_at)
+        .bind(new.expires_at)
+        .bind(entries.1)
+        .run(&mut *tx)
+        .await?;
+    entries::start(tx, entries.0, new.id, new.started_at).await
+}
+
+/// Binds a live session to another chain of the impersonator, which the caller holds. False when it is over.
+pub async fn bind_to(
+    tx: &mut Tx,
+    id: ImpersonationId,
+    chain: ChainId,
+    login: Option<LoginId>,
+) -> Result<bool, StoreError> {
+    Ok(Q::new(BIND_TO).bind(chain).bind(login).bind(id).run(tx).await? > 0)
+}
+
+/// Notes that the impersonator went back from a session that the other side had ended. False when he did before.
+pub async fn note_return(tx: &mut Tx, id: ImpersonationId) -> Result<bool, StoreError> {
+    Ok(Q::new(RETURNED).bind(id).run(tx).await? > 0)
+}
+
+/// Which live sessions are meant.
+#[derive(Clone, Copy, Debug)]
+pub enum Which {
+    /// This one.
+    One(ImpersonationId),
+    /// The one this user has opened, unless it is bound to this chain.
+    By(UserId, Option<ChainId>),
+    /// Those in which this user is impersonated.
+    As(UserId),
+    /// Those bound to this chain.
+    BoundTo(ChainId),
+    /// Those bound to a chain that came from this login.
+    From(LoginId),
+    /// Those of them whose chain was revoked.
+    FromRevoked(LoginId),
+    /// Those opened by users of this organization and of everything below it.
+    ByBelow(OrgId, OrgType),
+    /// Those in which such users are impersonated.
+    AsBelow(OrgId, OrgType),
+    /// As many as said of those whose time is over.
+    Expired(i64),
+}
+
+fn push_which(q: &mut Q, which: Which, now: Ts) {
+    let below = |q: &mut Q, column: &str, organization: OrgId, org_type: OrgType| {
+        let scope = subtree_column(org_type, "organization_id");
+        let sql = format!(" AND EXISTS (SELECT 1 FROM users u WHERE u.id = t.{column} AND u.{scope} = ?)");
+        q.push(&sql).arg(organization);
+    };
+    match which {
+        Which::One(id) => {
+            q.push(" AND t.id = ?").arg(id);
+        }
+        Which::By(user, keep) => {
+            q.push(" AND t.impersonator_user_id = ?").arg(user);
+            if let Some(chain) = keep {
+                q.push(" AND t.chain_id <> ?").arg(chain);
+            }
+        }
+        Which::As(user) => {
+            q.push(" AND t.impersonated_user_id = ?").arg(user);
+        }
+        Which::BoundTo(chain) => {
+            q.push(" AND t.chain_id = ?").arg(chain);
+        }
+        Which::From(login) => {
+            q.push(" AND t.login_id = ?").arg(login);
+        }
+        Which::FromRevoked(login) => {
+            q.push(
+                " AND t.login_id = ? AND EXISTS (SELECT 1 FROM session_chains c WHERE c.id = t.chain_id \
+                 AND c.revoked_at IS NOT NULL)",
+            )
+            .arg(login);
+        }
+        Which::ByBelow(id, org_type) => below(q, "impersonator_user_id", id, org_type),
+        Which::AsBelow(id, org_type) => below(q, "impersonated_user_id", id, org_type),
+        Which::Expired(limit) => {
+            q.push(
+                " AND t.id IN (SELECT x.id FROM impersonation_sessions x WHERE x.ended_at IS NULL \
+                 AND x.expires_at <= ? ORDER BY x.expires_at LIMIT ?)",
+            )
+            .arg(now)
+            .arg(limit);
+        }
+    }
+}
+
+/// Ends live sessions and records that; returns how many. One whose time was over before has ended then, by itself.
+pub async fn end(
+    tx: &mut Tx,
+    which: Which,
+    now: Ts,
+    cause: Cause,
+    reason: Option<&str>,
+) -> Result<u64, StoreError> {
+    let mut q = Q::new(
+        "UPDATE impersonation_sessions AS t SET \
+         ended_at = CASE WHEN t.expires_at <= ? THEN t.expires_at ELSE ? END, \
+         end_cause = CASE WHEN t.expires_at <= ? THEN 'expiry' ELSE ? END, \
+         end_reason = CASE WHEN t.expires_at <= ? THEN NULL ELSE ? END, action_count = t.action_count + 1 \
+         WHERE t.ended_at IS NULL",
+    )
+    .bind(now)
+    .bind(now)
+    .bind(now)
+    .bind(cause.as_str())
+    .bind(now)
+    .bind(reason);
+    push_which(&mut q, which, now);
+    q.push(" RETURNING id");
+    let ended: Vec<(Uuid,)> = q.all(&mut *tx).await?;
+    for some in ended.chunks(ROWS) {
+        let mut q = Q::new(
+            "INSERT INTO impersonation_entries (id, session_id, at, action_type) \
+             SELECT s.end_entry_id, s.id, s.ended_at, 'session_end' FROM impersonation_sessions s WHERE s.id IN (",
+        );
+        q.list(some.iter().map(|(id,)| *id)).push(")");
+        q.run(tx).await?;
+    }
+    Ok(ended.len() as u64)
+}
+
+/// On which side of the sessions a user stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// He is the one who is impersonated.
+    Impersonated,
+    /// He has opened them.
+    Impersonator,
+    /// Either.
+    Any,
+}
+
+/// One page of a user's sessions, the newest first.
+pub async fn of_user(
+    db: &Db,
+    user: UserId,
+    side: Side,
+    page: PageRequest,
+) -> Result<Page<Session>, StoreError> {
+    let push_where = |q: &mut Q| match side {
+        Side::Impersonated => drop(q.push(" WHERE s.impersonated_user_id = ?").arg(user)),
+        Side::Impersonator => drop(q.push(" WHERE s.impersonator_user_id = ?").arg(user)),
+        Side::Any => {
+            q.push(" WHERE (s.impersonated_user_id = ? OR s.impersonator_user_id = ?)").arg(user).arg(user);
+        }
+    };
+    let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM impersonation_sessions s");
+    push_where(&mut q);
+    let total = q.count(db).await?;
+    let mut rows = Vec::new();
+    if page.offset() < total {
+        let mut q = Q::new(concat!("SELECT ", session_columns!(), " FROM impersonation_sessions s"));
+        push_where(&mut q);
+        q.push(" ORDER BY s.started_at DESC, s.id DESC LIMIT ? OFFSET ?")
+            .arg(page.page_size)
+            .arg(page.offset());
+        rows = q.all::<SessionRow>(db).await?;
+    }
+    let rows = rows.into_iter().map(SessionRow::into_session).collect::<Result<_, _>>()?;
+    Ok(Page { rows, total, request: page })
+}
+
+/// Removes some of the sessions that ended before `before` and have no entries any more.
+pub async fn purge(tx: &mut Tx, before: Ts, limit: i64) -> Result<u64, StoreError> {
+    Q::new(PURGE).bind(before).bind(limit).run(tx).await
+}

@@ -1,0 +1,107 @@
+//! Impersonation with consent (contract 01 §7, contract 05 §9.2). The numbers in the names are the rules of contract 01
+//! §8 and contract 05 §11.
+
+mod consent;
+mod endings;
+mod exit;
+mod flow;
+mod recorded;
+mod refusals;
+
+use bailiwick_testkit::{Call, Persona, Reply, Test};
+use serde_json::{Value, json};
+
+const NO_CONSENT: &str = "target user has not provided consent for impersonation or consent has expired";
+
+/// Consent for some hours, given by the user himself.
+async fn agree(t: &Test, user: &Persona, hours: u64) -> Value {
+    let call = t.post("/api/impersonate/consent").bearer(&user.token).json(json!({"duration_hours": hours}));
+    call.send().await.expect(200).data()["consent"].take()
+}
+
+async fn withdraw(t: &Test, user: &Persona) {
+    t.delete("/api/impersonate/consent").bearer(&user.token).send().await.expect(200);
+}
+
+fn starting(t: &Test, token: &str, target: &Persona) -> Call {
+    t.post("/api/impersonate").bearer(token).json(json!({"user_id": target.id}))
+}
+
+/// Starts a session; its answer.
+async fn start(t: &Test, by: &Persona, target: &Persona) -> Value {
+    starting(t, &by.token, target)
+        .send()
+        .await
+        .expect_message(200, "impersonation started successfully")
+        .data()
+}
+
+/// A session of somebody who may with somebody who has agreed: the session's answer and the two.
+struct Acting {
+    by: Persona,
+    target: Persona,
+    session: String,
+    token: String,
+}
+
+/// A Super Admin of the first distributor acts as an administrator of a customer in the other branch.
+async fn acting(t: &Test) -> Acting {
+    let tree = t.tree().await;
+    let by = t.user(tree.distributor, &["super"]).await;
+    let target = t.user(tree.other_customer, &["admin"]).await;
+    agree(t, &target, 2).await;
+    let started = start(t, &by, &target).await;
+    Acting { session: text(&started["session_id"]), token: text(&started["token"]), by, target }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("no text: {value}")).to_owned()
+}
+
+async fn me(t: &Test, token: &str) -> Reply {
+    t.get("/api/me").bearer(token).send().await
+}
+
+#[track_caller]
+fn is_over(reply: Reply) {
+    let reply = reply.expect_message(401, "token has been revoked");
+    assert_eq!(reply.data(), json!({"reason": "session ended"}));
+}
+
+#[track_caller]
+fn is_withdrawn(reply: Reply) {
+    let reply = reply.expect_message(401, "impersonation consent has been revoked");
+    let message = "the user has revoked consent for impersonation. please exit impersonation mode.";
+    assert_eq!(reply.data(), json!({ "message": message }));
+}
+
+async fn status(t: &Test, token: &str) -> Value {
+    t.get("/api/impersonate/status").bearer(token).send().await.expect(200).data()
+}
+
+/// The one session of the user as the target, from the list.
+async fn only_session(t: &Test, target: &Persona) -> Value {
+    let list = t.get("/api/impersonate/sessions").bearer(&target.token).send().await.expect(200).data();
+    assert_eq!(list["sessions"].as_array().unwrap().len(), 1, "{list}");
+    list["sessions"][0].clone()
+}
+
+async fn entries(t: &Test, reader: &Persona, session: &str) -> Vec<Value> {
+    let path = format!("/api/impersonate/sessions/{session}/audit?page_size=100");
+    let reply = t.get(&path).bearer(&reader.token).send().await;
+    reply.expect(200).data()["entries"].as_array().unwrap().clone()
+}
+
+/// `METHOD path status` of each call, and the words of the other entries.
+async fn told(t: &Test, reader: &Persona, session: &str) -> Vec<String> {
+    let line = |entry: &Value| match entry["action_type"].as_str().unwrap() {
+        "api_call" => format!(
+            "{} {} {}",
+            text(&entry["http_method"]),
+            text(&entry["api_endpoint"]),
+            entry["response_status"]
+        ),
+        word => word.to_owned(),
+    };
+    entries(t, reader, session).await.iter().map(line).collect()
+}

@@ -1,0 +1,262 @@
+//! What ends a session, and what its token answers then: on the very next request, in every process.
+
+use super::{
+    Acting, acting, agree, is_over, is_withdrawn, me, only_session, start, status, text, told, withdraw,
+};
+use crate::session::{exchange, provider_token};
+use bailiwick_app::auth;
+use bailiwick_domain::UserId;
+use bailiwick_store::oidc::logins;
+use bailiwick_testkit::{Engine, Persona, Reply, Test, api_test};
+use serde_json::json;
+use std::time::Duration;
+
+#[track_caller]
+fn target_is_out(reply: Reply, reason: &str) {
+    let reply = reply.expect_message(401, "impersonated user account has been suspended");
+    assert_eq!(reply.data(), json!({ "reason": reason }));
+}
+
+async fn put(t: &Test, id: UserId, body: serde_json::Value) {
+    let owner = t.owner().await;
+    t.put(&format!("/api/users/{id}")).bearer(&owner.token).json(body).send().await.expect(200);
+}
+
+async fn patch(t: &Test, path: String) {
+    let owner = t.owner().await;
+    t.patch(&path).bearer(&owner.token).send().await.expect(200);
+}
+
+async fn refresh(t: &Test, chain: &Persona) -> Reply {
+    t.post("/api/auth/refresh").json(json!({"refresh_token": chain.refresh_token})).send().await
+}
+
+/// The session is over for everybody, in the lists too, and its end is recorded once.
+async fn is_completed(t: &Test, a: &Acting) {
+    let target = t.session(a.target.id).await;
+    let session = only_session(t, &target).await;
+    assert_eq!(session["status"], "completed");
+    let lines = told(t, &target, &a.session).await;
+    assert_eq!(lines.iter().filter(|line| *line == "session_end").count(), 1, "{lines:?}");
+    assert_eq!(session["action_count"], lines.len());
+}
+
+api_test!(rule_05_21_rule_05_16_the_impersonators_suspension_or_deletion_ends_it_for_good, |t| async move {
+    let a = acting(&t).await;
+    t.suspend_user(a.by.id).await;
+    is_over(me(&t, &a.token).await);
+    patch(&t, format!("/api/users/{}/reactivate", a.by.id)).await;
+    is_over(me(&t, &a.token).await);
+    is_completed(&t, &a).await;
+    let by = t.session(a.by.id).await;
+    assert_eq!(status(&t, &by.token).await, json!({"is_impersonating": false}));
+    let again = start(&t, &by, &a.target).await;
+    t.delete_user(a.by.id).await;
+    is_over(me(&t, &text(&again["token"])).await);
+    patch(&t, format!("/api/users/{}/restore", a.by.id)).await;
+    is_over(me(&t, &text(&again["token"])).await);
+    // By his organization.
+    let by = t.session(a.by.id).await;
+    let again = text(&start(&t, &by, &a.target).await["token"]);
+    t.suspend_organization(a.by.org).await;
+    is_over(me(&t, &again).await);
+    patch(&t, format!("/api/distributors/{}/reactivate", a.by.org)).await;
+    is_over(me(&t, &again).await);
+});
+
+api_test!(rule_05_16_the_targets_suspension_or_deletion_ends_it_for_good, |t| async move {
+    let a = acting(&t).await;
+    t.suspend_user(a.target.id).await;
+    target_is_out(me(&t, &a.token).await, "user suspended by administrator");
+    patch(&t, format!("/api/users/{}/reactivate", a.target.id)).await;
+    target_is_out(me(&t, &a.token).await, "user suspended by administrator");
+    is_completed(&t, &a).await;
+    let again = text(&start(&t, &a.by, &a.target).await["token"]);
+    t.delete_user(a.target.id).await;
+    target_is_out(me(&t, &again).await, "user deleted");
+    patch(&t, format!("/api/users/{}/restore", a.target.id)).await;
+    target_is_out(me(&t, &again).await, "user deleted");
+    // By his organization.
+    let again = text(&start(&t, &a.by, &a.target).await["token"]);
+    t.suspend_organization(a.target.org).await;
+    target_is_out(me(&t, &again).await, "organization suspended");
+    patch(&t, format!("/api/customers/{}/reactivate", a.target.org)).await;
+    target_is_out(me(&t, &again).await, "organization suspended");
+    let again = text(&start(&t, &a.by, &a.target).await["token"]);
+    t.delete_organization(a.target.org).await;
+    target_is_out(me(&t, &again).await, "user deleted");
+});
+
+api_test!(destruction_ends_it_and_leaves_the_record, |t| async move {
+    let a = acting(&t).await;
+    let owner = t.owner().await;
+    let destroy = async |path: String| t.delete(&path).bearer(&owner.token).send().await.expect(200);
+    destroy(format!("/api/users/{}/destroy", a.target.id)).await;
+    target_is_out(me(&t, &a.token).await, "user deleted");
+    let lines = told(&t, &a.by, &a.session).await;
+    assert_eq!(lines, ["session_start", "session_end", "GET /api/me 401"]);
+    let target = t.user(a.target.org, &["reader"]).await;
+    agree(&t, &target, 1).await;
+    let started = start(&t, &a.by, &target).await;
+    destroy(format!("/api/users/{}/destroy", a.by.id)).await;
+    is_over(me(&t, &text(&started["token"])).await);
+    let lines = told(&t, &target, &text(&started["session_id"])).await;
+    assert_eq!(lines, ["session_start", "session_end", "GET /api/me 401"]);
+    // With everything below an organization.
+    let by = t.user(a.by.org, &["super"]).await;
+    let started = start(&t, &by, &target).await;
+    destroy(format!("/api/customers/{}/destroy", target.org)).await;
+    target_is_out(me(&t, &text(&started["token"])).await, "user deleted");
+    assert_eq!(status(&t, &by.token).await, json!({"is_impersonating": false}));
+});
+
+api_test!(rule_01_38_what_revokes_the_chain_ends_the_session, |t| async move {
+    let a = acting(&t).await;
+    // Logout with another chain of the same person.
+    let other = t.session(a.by.id).await;
+    t.post("/api/auth/logout").bearer(&other.token).send().await.expect(200);
+    is_over(me(&t, &a.token).await);
+    is_completed(&t, &a).await;
+    // Password reset.
+    let by = t.session(a.by.id).await;
+    let token = text(&start(&t, &by, &a.target).await["token"]);
+    let owner = t.owner().await;
+    let path = format!("/api/users/{}/password", a.by.id);
+    let body = json!({"password": "Quiet-Harbour-58-Lamps"});
+    t.patch(&path).bearer(&owner.token).json(body).send().await.expect(200);
+    is_over(me(&t, &token).await);
+    // Late reuse of a refresh token of the chain; another chain's does nothing.
+    let (by, other) = (t.session(a.by.id).await, t.session(a.by.id).await);
+    let token = text(&start(&t, &by, &a.target).await["token"]);
+    for (chain, ends) in [(&other, false), (&by, true)] {
+        refresh(&t, chain).await.expect(200);
+        t.advance(Duration::from_secs(31));
+        refresh(&t, chain).await.expect(401);
+        if ends { is_over(me(&t, &token).await) } else { drop(me(&t, &token).await.expect(200)) }
+    }
+    // The target's own sign-ins are not what it rests on.
+    let by = t.session(a.by.id).await;
+    let token = text(&start(&t, &by, &a.target).await["token"]);
+    t.post("/api/auth/logout").bearer(&a.target.token).send().await.expect(200);
+    me(&t, &token).await.expect(200);
+    let path = format!("/api/users/{}/password", a.target.id);
+    let body = json!({"password": "Quiet-Harbour-58-Lamps"});
+    t.patch(&path).bearer(&owner.token).json(body).send().await.expect(200);
+    me(&t, &token).await.expect(200);
+});
+
+api_test!(rule_01_38_signing_out_at_the_provider_ends_the_session, |t| async move {
+    let a = acting(&t).await;
+    t.delete("/api/impersonate").bearer(&a.token).send().await.expect(200);
+    let (provider, login) = provider_token(&t, a.by.id, "bailiwick").await;
+    let session = exchange(&t, &provider).await.expect(200).data();
+    let by = Persona { token: text(&session["token"]), ..a.by.clone() };
+    let started = start(&t, &by, &a.target).await;
+    me(&t, &text(&started["token"])).await.expect(200);
+    // Coming back starts a chain of the same login, so that it ends with it too.
+    let back = t.delete("/api/impersonate").bearer(&text(&started["token"])).send().await.expect(200).data();
+    let again = start(&t, &by, &a.target).await;
+    let mut tx = t.app.db.begin().await.unwrap();
+    logins::end(&mut tx, login, t.app.now()).await.unwrap();
+    auth::revoke_login_chains(&mut tx, t.app.now(), login).await.unwrap();
+    tx.commit().await.unwrap();
+    is_over(me(&t, &text(&again["token"])).await);
+    me(&t, &text(&back["token"])).await.expect_message(401, "token has been revoked");
+});
+
+api_test!(rule_05_41_rule_01_38_a_promoted_target_ends_the_session, |t| async move {
+    let a = acting(&t).await;
+    let roles = |roles: &[&str]| json!({ "user_role_ids": roles });
+    put(&t, a.target.id, roles(&["super"])).await;
+    is_over(me(&t, &a.token).await);
+    put(&t, a.target.id, roles(&["admin"])).await;
+    is_over(me(&t, &a.token).await);
+    is_completed(&t, &a).await;
+    // What he gets within the impersonator's own set he can use at once, what he loses is gone at once (rule 05-21).
+    put(&t, a.target.id, roles(&["reader"])).await;
+    let token = text(&start(&t, &a.by, &a.target).await["token"]);
+    let make = async || {
+        let body = json!({"name": "S", "organization_id": a.target.org.to_string()});
+        t.post("/api/systems").bearer(&token).json(body).send().await.status.as_u16()
+    };
+    assert_eq!(make().await, 403);
+    put(&t, a.target.id, roles(&["support"])).await;
+    assert_eq!(make().await, 201);
+    put(&t, a.target.id, roles(&["reader"])).await;
+    assert_eq!(make().await, 403);
+});
+
+api_test!(rule_05_21_an_impersonator_without_the_permission_is_out, |t| async move {
+    let a = acting(&t).await;
+    put(&t, a.by.id, json!({"user_role_ids": ["admin"]})).await;
+    is_over(me(&t, &a.token).await);
+    put(&t, a.by.id, json!({"user_role_ids": ["super"]})).await;
+    is_over(me(&t, &a.token).await);
+    is_completed(&t, &a).await;
+    start(&t, &a.by, &a.target).await;
+});
+
+api_test!(an_expired_consent_ends_it, |t| async move {
+    let a = acting(&t).await;
+    t.advance(Duration::from_secs(7200 - 1));
+    me(&t, &a.token).await.expect(200);
+    t.advance(Duration::from_secs(1));
+    is_withdrawn(me(&t, &a.token).await);
+    let target = t.session(a.target.id).await;
+    let session = only_session(&t, &target).await;
+    assert_eq!((&session["status"], &session["duration_minutes"]), (&json!("completed"), &json!(120)));
+    // Long past its own time the token says the same, unless its impersonator is out as well.
+    t.advance(Duration::from_secs(30 * 86_400));
+    is_withdrawn(me(&t, &a.token).await);
+    t.suspend_user(a.by.id).await;
+    is_over(me(&t, &a.token).await);
+});
+
+api_test!(time_alone_ends_it_for_everybody, |t| async move {
+    let a = acting(&t).await;
+    t.advance(Duration::from_secs(7200));
+    let (by, target) = (t.session(a.by.id).await, t.session(a.target.id).await);
+    // Nobody has looked at it since.
+    assert_eq!(only_session(&t, &target).await["status"], "completed");
+    agree(&t, &target, 1).await;
+    start(&t, &by, &target).await;
+    is_withdrawn(me(&t, &a.token).await);
+});
+
+api_test!(rule_01_10_the_impersonators_side_comes_first_then_consent_then_target, |t| async move {
+    let a = acting(&t).await;
+    t.suspend_user(a.target.id).await;
+    target_is_out(me(&t, &a.token).await, "user suspended by administrator");
+    patch(&t, format!("/api/users/{}/reactivate", a.target.id)).await;
+    let target = t.session(a.target.id).await;
+    withdraw(&t, &target).await;
+    t.suspend_user(a.target.id).await;
+    is_withdrawn(me(&t, &a.token).await);
+    t.suspend_user(a.by.id).await;
+    is_over(me(&t, &a.token).await);
+});
+
+api_test!(rule_05_21_the_next_request_in_another_process_is_refused, |t| async move {
+    if t.engine != Engine::Postgres {
+        return;
+    }
+    let other = t.replica().await;
+    let a = acting(&t).await;
+    me(&other, &a.token).await.expect(200);
+    withdraw(&t, &a.target).await;
+    is_withdrawn(me(&other, &a.token).await);
+    agree(&other, &a.target, 1).await;
+    let token = text(&start(&other, &a.by, &a.target).await["token"]);
+    me(&t, &token).await.expect(200);
+    t.suspend_user(a.target.id).await;
+    target_is_out(me(&other, &token).await, "user suspended by administrator");
+    patch(&other, format!("/api/users/{}/reactivate", a.target.id)).await;
+    let token = text(&start(&t, &a.by, &a.target).await["token"]);
+    me(&other, &token).await.expect(200);
+    t.post("/api/auth/logout").bearer(&a.by.token).send().await.expect(200);
+    is_over(me(&other, &token).await);
+    let by = t.session(a.by.id).await;
+    let token = text(&start(&t, &by, &a.target).await["token"]);
+    other.delete("/api/impersonate").bearer(&by.token).send().await.expect(200);
+    is_over(me(&t, &token).await);
+});

@@ -1,0 +1,201 @@
+//! What a start and an impersonation token are refused.
+
+use super::{NO_CONSENT, acting, agree, me, start, starting, status, text, withdraw};
+use bailiwick_api::routes::{Credential, table};
+use bailiwick_domain::UserId;
+use bailiwick_policy::KeyMode;
+use bailiwick_testkit::{Persona, api_test};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+const UNKNOWN: &str = "0195fada-0000-7000-8000-00000000dead";
+
+api_test!(whoever_has_not_agreed_is_nobody, |t| async move {
+    let tree = t.tree().await;
+    let by = t.user(tree.distributor, &["super"]).await;
+    let mut asked: Vec<(&str, UserId)> = Vec::new();
+    let user = async |roles: &[&str]| t.user(tree.other_customer, roles).await;
+    asked.push(("never agreed", user(&["reader"]).await.id));
+    let gone = user(&["reader"]).await;
+    agree(&t, &gone, 1).await;
+    withdraw(&t, &gone).await;
+    asked.push(("withdrawn", gone.id));
+    // A higher one who has not agreed is no more known than a lower one.
+    asked.push(("higher", t.owner().await.id));
+    let expired = user(&["reader"]).await;
+    agree(&t, &expired, 1).await;
+    t.advance(Duration::from_secs(3600));
+    asked.push(("expired", expired.id));
+    for what in ["suspended", "deleted", "destroyed"] {
+        let one = user(&["reader"]).await;
+        agree(&t, &one, 8).await;
+        match what {
+            "suspended" => t.suspend_user(one.id).await,
+            _ => t.delete_user(one.id).await,
+        }
+        if what == "destroyed" {
+            let owner = t.owner().await;
+            let path = format!("/api/users/{}/destroy", one.id);
+            t.delete(&path).bearer(&owner.token).send().await.expect(200);
+        }
+        asked.push((what, one.id));
+    }
+    let below = t.user(tree.other_reseller, &["reader"]).await;
+    agree(&t, &below, 8).await;
+    t.suspend_organization(tree.other_distributor).await;
+    asked.push(("organization suspended", below.id));
+    let by = t.session(by.id).await;
+    let ask = async |id: &str| {
+        let reply = t.post("/api/impersonate").bearer(&by.token).json(json!({"user_id": id})).send().await;
+        reply.expect_message(403, NO_CONSENT)
+    };
+    let first = ask(UNKNOWN).await;
+    assert_eq!(first.data(), Value::Null);
+    assert_eq!(ask("nonsense").await.body, first.body);
+    for (what, id) in asked {
+        assert_eq!(ask(&id.to_string()).await.body, first.body, "{what}");
+    }
+});
+
+api_test!(a_start_is_checked_in_its_order, |t| async move {
+    let tree = t.tree().await;
+    let by = t.user(tree.distributor, &["super"]).await;
+    let admin = t.user(tree.distributor, &["admin"]).await;
+    let target = t.user(tree.customer, &["reader"]).await;
+    let post = |who: &Persona| t.post("/api/impersonate").bearer(&who.token);
+    // The gate comes before the body.
+    post(&admin).body("{").send().await.expect_message(403, "insufficient permissions");
+    for body in ["", "{", "{}", r#"{"user_id":""}"#, r#"{"user_id":7}"#, r#"{"user_id":null}"#] {
+        let reply = post(&by).body(body).send().await.expect(400);
+        assert!(reply.message().starts_with("invalid request body: "), "{body}: {}", reply.text());
+        assert_eq!(reply.data()["type"], "validation_error");
+    }
+    agree(&t, &by, 1).await;
+    starting(&t, &by.token, &by).send().await.expect_message(400, "cannot impersonate yourself");
+    // Rank is told only of who has agreed.
+    let boss = t.user(tree.owner, &["super"]).await;
+    starting(&t, &by.token, &boss).send().await.expect_message(403, NO_CONSENT);
+    agree(&t, &boss, 1).await;
+    let reply = starting(&t, &by.token, &boss).send().await;
+    let reply = reply.expect_message(403, "insufficient privileges to manage this user");
+    assert_eq!(reply.data()["current_org_role"], "distributor");
+    agree(&t, &target, 1).await;
+    start(&t, &by, &target).await;
+    // A live session before the body, and before oneself.
+    for body in ["{", r#"{"user_id":""}"#] {
+        post(&by).body(body).send().await.expect(409);
+    }
+    starting(&t, &by.token, &by).send().await.expect(409);
+});
+
+api_test!(rule_05_02_nobody_acts_as_somebody_who_has_more, |t| async move {
+    let tree = t.tree().await;
+    let by = t.user(tree.reseller, &["super"]).await;
+    let higher = t.user(tree.distributor, &["admin"]).await;
+    agree(&t, &higher, 1).await;
+    let reply = starting(&t, &by.token, &higher).send().await;
+    let reply = reply.expect_message(403, "insufficient privileges to manage this user");
+    assert_eq!(reply.data()["missing_permissions"], json!(["read:resellers", "manage:resellers"]));
+    let equal = t.user(tree.reseller, &["admin"]).await;
+    agree(&t, &equal, 1).await;
+    start(&t, &by, &equal).await;
+});
+
+/// Operations that a token is refused because it is not its holder's own (contract 01 §7).
+const SELF_SERVICE: [&str; 11] = [
+    "POST /auth/logout",
+    "POST /me/change-password",
+    "POST /me/change-info",
+    "PUT /me/avatar",
+    "DELETE /me/avatar",
+    "GET /me/api-keys",
+    "POST /me/api-keys",
+    "DELETE /me/api-keys/{id}",
+    "GET /me/api-keys/audit",
+    "POST /impersonate/consent",
+    "DELETE /impersonate/consent",
+];
+
+api_test!(rule_01_20_rule_05_09_an_impersonator_does_nothing_in_the_targets_own_name, |t| async move {
+    let a = acting(&t).await;
+    let before = t.get("/api/impersonate/consent").bearer(&a.target.token).send().await.expect(200).body;
+    let mut refused = Vec::new();
+    for route in table() {
+        if !matches!(route.credential, Credential::User) {
+            continue;
+        }
+        let path = format!("/api{}", route.path.replace("{id}", UNKNOWN));
+        let body = json!({"duration_hours": 168, "user_id": a.target.id, "name": "x"});
+        let reply = t.call(route.method.clone(), &path).bearer(&a.token).json(body).send().await;
+        if route.starts_impersonation() {
+            let text = "cannot impersonate while already impersonating another user. exit current impersonation first.";
+            assert_eq!(reply.expect_message(403, text).data(), Value::Null);
+            continue;
+        }
+        let text = "self-service operations are not allowed during impersonation";
+        let message = "self-service operations like changing password or profile are disabled during impersonation for security reasons";
+        let reply = reply.expect_message(403, text);
+        assert_eq!(reply.data(), json!({"reason": "impersonation_active", "message": message}), "{route:?}");
+        refused.push(format!("{} {}", route.method, route.path));
+    }
+    refused.sort_unstable();
+    let mut expected = SELF_SERVICE.map(str::to_owned);
+    expected.sort_unstable();
+    assert_eq!(refused, expected);
+    let after = t.get("/api/impersonate/consent").bearer(&a.token).send().await.expect(200).body;
+    assert_eq!(after, before);
+    me(&t, &a.target.token).await.expect(200);
+});
+
+api_test!(the_self_guard_covers_both_people, |t| async move {
+    let tree = t.tree().await;
+    let by = t.user(tree.customer, &["super"]).await;
+    let target = t.user(tree.distributor, &["admin"]).await;
+    let owner = t.owner().await;
+    // The impersonator is in the target's hierarchy, and below him in rank but for what it takes to impersonate him.
+    let roles = json!({"organization_id": tree.distributor.to_string()});
+    t.put(&format!("/api/users/{}", by.id)).bearer(&owner.token).json(roles).send().await.expect(200);
+    agree(&t, &target, 1).await;
+    let token = text(&start(&t, &by, &target).await["token"]);
+    let text = "cannot perform administrative actions on yourself";
+    for id in [by.id, target.id] {
+        let path = format!("/api/users/{id}");
+        t.put(&path).bearer(&token).json(json!({"name": "x"})).send().await.expect_message(403, text);
+        t.delete(&path).bearer(&token).send().await.expect_message(403, text);
+        for action in ["suspend", "reactivate", "restore", "password"] {
+            let path = format!("{path}/{action}");
+            t.patch(&path).bearer(&token).json(json!({})).send().await.expect_message(403, text);
+        }
+        t.get(&path).bearer(&token).send().await.expect(200);
+    }
+});
+
+api_test!(keys_never_impersonate, |t| async move {
+    let a = acting(&t).await;
+    let (_, key) = t.api_key(a.by.id, KeyMode::Write).await;
+    let text = "this endpoint cannot be accessed with an api key";
+    for route in table().into_iter().filter(|r| r.path.starts_with("/impersonate")) {
+        let path = format!("/api{}", route.path.replace("{session_id}", &a.session));
+        let reply = t.call(route.method.clone(), &path).bearer(&key).json(json!({})).send().await;
+        reply.expect_message(403, text);
+    }
+    assert_eq!(status(&t, &a.by.token).await["session_id"], json!(a.session));
+});
+
+api_test!(rule_05_27_a_token_of_another_kind_or_session_is_none, |t| async move {
+    let a = acting(&t).await;
+    // A refresh is not to be had with it, whatever is in the body.
+    let reply = t.post("/api/auth/refresh").json(json!({"refresh_token": a.token})).send().await;
+    reply.expect_message(401, "invalid refresh token");
+    let mut forged = a.token.clone();
+    let last = if forged.pop() == Some('A') { 'B' } else { 'A' };
+    forged.push(last);
+    for token in [&forged, &a.token[..a.token.len() - 4]] {
+        let reply = me(&t, token).await.expect_message(401, "invalid token");
+        assert_eq!(reply.data(), Value::Null);
+        t.delete("/api/impersonate").bearer(token).send().await.expect_message(401, "invalid token");
+        t.get("/api/user/profile").bearer(token).send().await.expect_message(401, "invalid token");
+        // Where nobody asks for a token it is not looked at.
+        t.get("/api/health").bearer(token).send().await.expect(200);
+    }
+});
