@@ -4,6 +4,7 @@ mod alerts;
 mod attacks;
 pub(crate) mod conformance;
 mod faults;
+mod hostile;
 mod limits;
 mod recorder;
 mod routes;

@@ -29,7 +29,7 @@ async fn everything(system: &Client<'_>) -> (String, String) {
     )
 }
 
-api_test!(bodies_that_are_read_in_two_ways_are_not_read_at_all, |s| generous(s), |t| async move {
+api_test!(rule_04_01_bodies_that_are_read_in_two_ways_are_not_read_at_all, |s| generous(s), |t| async move {
     let (victim, attacker) = pair(&t).await;
     let key = &victim.system.key;
     let before = everything(&victim).await;
@@ -70,7 +70,7 @@ api_test!(bodies_that_are_read_in_two_ways_are_not_read_at_all, |s| generous(s),
     assert_eq!(everything(&victim).await, before);
 });
 
-api_test!(keys_are_compared_exactly, |s| generous(s), |t| async move {
+api_test!(rule_04_02_keys_are_compared_exactly, |s| generous(s), |t| async move {
     let (victim, attacker) = pair(&t).await;
     let key = &victim.system.key;
     let before = everything(&victim).await;
@@ -160,7 +160,7 @@ api_test!(
     }
 );
 
-api_test!(text_is_never_executed, |s| generous(s), |t| async move {
+api_test!(rule_04_07_text_is_never_executed, |s| generous(s), |t| async move {
     // Placeholders are not executed and not expanded twice, so an annotation cannot smuggle one in.
     let system = Client::new(&t).await;
     system
@@ -173,7 +173,7 @@ api_test!(text_is_never_executed, |s| generous(s), |t| async move {
 });
 
 // Valid bodies with bytes changed, cut, doubled: always an answer below 500.
-api_test!(no_body_gets_a_fault_of_the_service, |s| generous(s), |t| async move {
+api_test!(rule_04_05_no_body_gets_a_fault_of_the_service, |s| generous(s), |t| async move {
     let (victim, attacker) = pair(&t).await;
     let before = everything(&victim).await;
     let entropy = SeededEntropy::new(7);
