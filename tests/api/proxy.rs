@@ -6,6 +6,7 @@ pub(crate) mod conformance;
 mod faults;
 mod hostile;
 mod limits;
+mod prometheus;
 mod recorder;
 mod routes;
 mod silences;
