@@ -1,4 +1,4 @@
-//! The "rules that must hold" of contracts 01 (§8), 02 (§14), 03 (§14) and 05 (§11): the test of rule NN of document D carries
+//! The "rules that must hold" of contracts 01 (§8), 02 (§14), 03 (§14), 04 (§8) and 05 (§11): the test of rule NN of document D carries
 //! `rule_0D_NN` in its name, wherever it stands. Those that belong to no single area stand here.
 
 mod faults;
@@ -33,9 +33,9 @@ fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Names of tests in a source: `fn name` and `api_test!(name`.
+/// Names of tests in a source: `fn name` and `api_test!(name`, whatever the macro is called.
 fn names(text: &str) -> impl Iterator<Item = &str> {
-    let starts = ["fn ", "_test!("].into_iter().flat_map(|start| text.match_indices(start));
+    let starts = ["fn ", "!("].into_iter().flat_map(|start| text.match_indices(start));
     starts.map(|(at, start)| {
         let rest = text[at + start.len()..].trim_start();
         &rest[..rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())]

@@ -224,7 +224,7 @@ api_test!(times_have_their_defaults_and_refreshes_merge, |s| generous(s), |t| as
     assert_eq!(times(&system, "Neither").await.0, "2026-03-04T13:00:00.001Z");
 });
 
-api_test!(an_alert_without_end_refreshed_every_three_hours_stays, |t| async move {
+api_test!(rule_04_28_an_alert_without_end_refreshed_every_three_hours_stays, |t| async move {
     let system = Client::new(&t).await;
     for _ in 0..8 {
         system.push(r#"[{"labels":{"alertname":"A"}}]"#).await.expect(200);

@@ -43,7 +43,7 @@ fn all(replies: Vec<Reply>, (status, message): (u16, &str)) {
     }
 }
 
-api_test!(a_router_that_is_gone, |t| async move {
+api_test!(rule_04_25_a_router_that_is_gone, |t| async move {
     let upstream = Recorder::start(|_| Answer::status(200)).await.unwrap();
     let url = upstream.url();
     drop(upstream);
@@ -51,7 +51,7 @@ api_test!(a_router_that_is_gone, |t| async move {
     all(each(&Client::new(&p).await).await, UNAVAILABLE);
 });
 
-api_test!(a_router_that_hangs, |t| async move {
+api_test!(rule_04_25_a_router_that_hangs, |t| async move {
     let upstream = Recorder::start(|_| Answer::status(200).after(Duration::from_secs(600))).await.unwrap();
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, |s| {
         s.alerting.limits.read_timeout = Duration::from_millis(100);
@@ -161,7 +161,7 @@ api_test!(only_requests_that_change_nothing_twice_are_repeated, |t| async move {
     }
 });
 
-api_test!(a_busy_router_is_not_ready, |t| async move {
+api_test!(rule_04_25_a_busy_router_is_not_ready, |t| async move {
     let upstream = Recorder::start(|_| Answer::status(503).body("secret")).await.unwrap();
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
     let reply = Client::new(&p).await.push(PUSH).await.expect_message(503, "alerting backend is not ready");
@@ -193,7 +193,7 @@ api_test!(after_ten_faults_the_router_gets_a_rest_then_one_probe, |t| async move
     system.push(PUSH).await.expect(200);
 });
 
-api_test!(requests_in_flight_are_bounded, |t| async move {
+api_test!(rule_04_24_requests_in_flight_are_bounded, |t| async move {
     let upstream = Recorder::start(|_| Answer::status(200).after(Duration::from_secs(600))).await.unwrap();
     for change in [(|s| s.alerting.limits.in_flight = 1) as fn(&mut Settings), |s| {
         s.alerting.limits.in_flight_per_system = 1

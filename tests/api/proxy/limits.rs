@@ -17,7 +17,7 @@ async fn push_gzip(system: &Client<'_>, body: Vec<u8>) -> Reply {
     call.header("content-encoding", "gzip").body(body).send().await
 }
 
-api_test!(requests_of_one_system_have_a_burst_and_a_rate, |t| async move {
+api_test!(rule_04_24_requests_of_one_system_have_a_burst_and_a_rate, |t| async move {
     let tree = t.tree().await;
     let system = Client { test: &t, system: t.system(tree.customer).await };
     let other = Client { test: &t, system: t.system(tree.customer).await };
@@ -96,7 +96,7 @@ fn batch(names: std::ops::Range<usize>, more: &str) -> String {
 }
 
 api_test!(
-    new_alerts_are_bounded_refreshes_and_resolves_pass,
+    rule_04_24_new_alerts_are_bounded_refreshes_and_resolves_pass,
     |s| {
         generous(s);
         s.alerting.limits.alerts_per_system = 10;
@@ -137,7 +137,7 @@ fn silence(value: &str) -> String {
 }
 
 api_test!(
-    silences_in_force_are_bounded,
+    rule_04_24_silences_in_force_are_bounded,
     |s| {
         generous(s);
         s.alerting.limits.silences_per_system = 2;

@@ -184,7 +184,7 @@ fn alert(key: &str, organization: &str, name: &str) -> Value {
     })
 }
 
-api_test!(what_a_router_says_of_others_is_not_passed_on, |t| async move {
+api_test!(rule_04_08_what_a_router_says_of_others_is_not_passed_on, |t| async move {
     let upstream = Recorder::start(|_| Answer::status(200)).await.unwrap();
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
     let tree = p.tree().await;
@@ -226,7 +226,7 @@ api_test!(what_a_router_says_of_others_is_not_passed_on, |t| async move {
     assert_eq!(list.as_array().unwrap().iter().map(|s| &s["id"]).collect::<Vec<_>>(), [ID]);
 });
 
-api_test!(a_foreign_silence_is_left_alone, |t| async move {
+api_test!(rule_04_03_rule_04_04_a_foreign_silence_is_left_alone, |t| async move {
     let upstream = Recorder::start(|r| works(r, "SYS-OTHER")).await.unwrap();
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
     let system = Client::new(&p).await;
@@ -276,7 +276,7 @@ const UNKNOWN: &[(u16, &str)] = &[
     (503, "Alertmanager not ready\n"),
 ];
 
-api_test!(a_tenant_that_does_not_run_yet_can_push_and_list_at_once, |t| async move {
+api_test!(rule_04_23_a_tenant_that_does_not_run_yet_can_push_and_list_at_once, |t| async move {
     let upstream = Recorder::start(|_| Answer::status(200)).await.unwrap();
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
     let system = Client::new(&p).await;

@@ -150,21 +150,30 @@ api_test!(authentication_comes_first_and_says_what_is_wrong, |t| async move {
     t.get(&path).bearer(&owner.token).send().await.expect_message(401, "invalid authentication format");
 });
 
-api_test!(rule_05_16_suspension_and_deletion_act_at_the_next_request, |s| generous(s), |t| async move {
-    let tree = t.tree().await;
-    let a = Client { test: &t, system: t.system(tree.customer).await };
-    let b = Client { test: &t, system: t.system(tree.customer).await };
-    let c = Client { test: &t, system: t.system(tree.other_customer).await };
-    for system in [&a, &b, &c] {
-        system.get("/api/v2/alerts").await.expect(200);
+api_test!(
+    rule_04_12_rule_05_16_suspension_and_deletion_act_at_the_next_request,
+    |s| generous(s),
+    |t| async move {
+        let tree = t.tree().await;
+        let a = Client { test: &t, system: t.system(tree.customer).await };
+        let b = Client { test: &t, system: t.system(tree.customer).await };
+        let c = Client { test: &t, system: t.system(tree.other_customer).await };
+        let d = Client { test: &t, system: t.system(tree.customer).await };
+        for system in [&a, &b, &c, &d] {
+            system.get("/api/v2/alerts").await.expect(200);
+        }
+        let owner = t.owner().await;
+        let path = format!("/api/systems/{}/regenerate-secret", d.system.id);
+        let force = serde_json::json!({"force": true});
+        t.post(&path).bearer(&owner.token).json(force).send().await.expect(200);
+        t.suspend_system(a.system.id).await;
+        t.delete_system(b.system.id).await;
+        t.suspend_organization(tree.other_distributor).await;
+        for system in [&a, &b, &c, &d] {
+            system.get("/api/v2/alerts").await.expect_message(401, "invalid system credentials");
+        }
     }
-    t.suspend_system(a.system.id).await;
-    t.delete_system(b.system.id).await;
-    t.suspend_organization(tree.other_distributor).await;
-    for system in [&a, &b, &c] {
-        system.get("/api/v2/alerts").await.expect_message(401, "invalid system credentials");
-    }
-});
+);
 
 api_test!(accept_and_content_type, |s| generous(s), |t| async move {
     let system = Client::new(&t).await;
