@@ -4,7 +4,7 @@
 use super::REDACTED;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_saphyr::SingleQuoted;
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, fmt, time::Duration};
 
 /// The whole document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub struct Document {
 }
 
 /// What all receivers share.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Global {
     /// Life of an alert pushed without end.
@@ -122,7 +122,7 @@ pub struct EmailConfig {
 }
 
 /// One webhook.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WebhookConfig {
     /// Where to.
@@ -143,7 +143,7 @@ pub struct HttpConfig {
 }
 
 /// The `Authorization` header.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Authorization {
     /// Scheme.
@@ -155,7 +155,7 @@ pub struct Authorization {
 }
 
 /// One chat.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TelegramConfig {
     /// The bot that writes.
@@ -169,6 +169,35 @@ pub struct TelegramConfig {
     pub parse_mode: String,
     /// The message.
     pub message: String,
+}
+
+// Secrets do not print.
+impl fmt::Debug for Global {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (timeout, smarthost) = (&self.resolve_timeout, &self.smtp_smarthost);
+        f.debug_struct("Global")
+            .field("resolve_timeout", timeout)
+            .field("smtp_smarthost", smarthost)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for WebhookConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WebhookConfig").field("send_resolved", &self.send_resolved).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Authorization {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Authorization").field("scheme", &self.scheme).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for TelegramConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TelegramConfig").field("chat_id", &self.chat_id).finish_non_exhaustive()
+    }
 }
 
 /// A secret; its hidden form has one spelling, `'[REDACTED]'`.
@@ -187,8 +216,8 @@ pub struct Span(pub Duration);
 const UNITS: [(&str, u64); 6] =
     [("w", 604_800_000), ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
 
-impl std::fmt::Display for Span {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut left = u64::try_from(self.0.as_millis()).unwrap_or(u64::MAX);
         if left == 0 {
             return f.write_str("0s");

@@ -263,7 +263,7 @@ pub struct FlatLists<T> {
 }
 
 /// A webhook in the flat form.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, PartialEq, Eq, Serialize)]
 pub struct FlatWebhook {
     /// What people call it.
     pub name: String,
@@ -272,12 +272,25 @@ pub struct FlatWebhook {
 }
 
 /// A chat in the flat form.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, PartialEq, Eq, Serialize)]
 pub struct FlatTelegram {
     /// The bot that writes.
     pub bot_token: String,
     /// The chat it writes to.
     pub chat_id: i64,
+}
+
+// Secrets do not print.
+impl std::fmt::Debug for FlatWebhook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FlatWebhook").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for FlatTelegram {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FlatTelegram").field("chat_id", &self.chat_id).finish_non_exhaustive()
+    }
 }
 
 /// What is different for a severity.

@@ -79,6 +79,13 @@ impl fmt::Debug for History {
     }
 }
 
+impl fmt::Debug for Upload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let templates: Vec<&String> = self.template_files.keys().collect();
+        f.debug_struct("Upload").field("template_files", &templates).finish_non_exhaustive()
+    }
+}
+
 /// Why a document cannot be published: a fault of this module, never of what people have configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GenerateError(String);
@@ -96,7 +103,7 @@ fn fault(text: impl fmt::Display) -> GenerateError {
 }
 
 /// What is uploaded: the configuration with the templates it names.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Upload {
     /// Templates by name.

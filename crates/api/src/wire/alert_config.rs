@@ -66,7 +66,7 @@ pub struct AlertEmailRecipient {
 }
 
 /// A webhook.
-#[derive(Debug, ToSchema)]
+#[derive(ToSchema)]
 pub struct AlertWebhookRecipient {
     /// At most 100 characters.
     pub name: String,
@@ -77,8 +77,15 @@ pub struct AlertWebhookRecipient {
     pub severities: Vec<AlertSeverity>,
 }
 
+// Secrets do not print.
+impl std::fmt::Debug for AlertWebhookRecipient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AlertWebhookRecipient").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
 /// A chat.
-#[derive(Debug, ToSchema)]
+#[derive(ToSchema)]
 pub struct AlertTelegramRecipient {
     /// `[REDACTED]` keeps the stored one.
     pub bot_token: String,
@@ -90,6 +97,13 @@ pub struct AlertTelegramRecipient {
     /// `en` unless said.
     #[schema(required = false)]
     pub language: AlertLanguage,
+}
+
+// Secrets do not print.
+impl std::fmt::Debug for AlertTelegramRecipient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AlertTelegramRecipient").field("chat_id", &self.chat_id).finish_non_exhaustive()
+    }
 }
 
 /// What is different for one system: for each channel a list that is not empty and a toggle that is not null take the
@@ -133,7 +147,7 @@ pub struct AlertLayer {
 }
 
 /// A webhook in the flat form.
-#[derive(Debug, ToSchema)]
+#[derive(ToSchema)]
 pub struct AlertFlatWebhook {
     /// What people call it.
     pub name: String,
@@ -141,13 +155,27 @@ pub struct AlertFlatWebhook {
     pub url: String,
 }
 
+// Secrets do not print.
+impl std::fmt::Debug for AlertFlatWebhook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AlertFlatWebhook").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
 /// A chat in the flat form.
-#[derive(Debug, ToSchema)]
+#[derive(ToSchema)]
 pub struct AlertFlatTelegram {
     /// The bot that writes.
     pub bot_token: String,
     /// The chat it writes to.
     pub chat_id: i64,
+}
+
+// Secrets do not print.
+impl std::fmt::Debug for AlertFlatTelegram {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AlertFlatTelegram").field("chat_id", &self.chat_id).finish_non_exhaustive()
+    }
 }
 
 /// What is different for a severity or a system in the flat form.

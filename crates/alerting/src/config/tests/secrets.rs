@@ -167,3 +167,14 @@ fn numbers_are_judged_before_anything_is_looked_for() {
     assert_eq!(refusals(&entry("systems")), ["systems.0.mail_addresses: max"]);
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
 }
+
+#[test]
+fn they_do_not_print() {
+    let (layer, publishing) = (stored(), publishing());
+    let upload = Upload::new("o", &layer, &publishing).unwrap();
+    let document = Document::from_yaml(&upload.alertmanager_config).unwrap();
+    let printed = format!("{layer:?}{upload:?}{document:?}{:?}{publishing:?}", FlatView::of(&layer));
+    for secret in ["/one", "1:one", "2:two", "3:three", "/own", "p: #", "thirty-two", "alert_history"] {
+        assert!(!printed.contains(secret), "{secret}: {printed}");
+    }
+}
