@@ -1,5 +1,6 @@
 //! Alerts on the management side and their history (contract 04 §2, §3).
 
+mod edges;
 mod events;
 mod figures;
 mod handling;

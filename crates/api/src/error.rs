@@ -41,7 +41,8 @@ const RETRY_AFTER: Duration = Duration::from_secs(5);
 pub fn answer(error: &Error, route: &Route) -> Response {
     log(error, route);
     // What systems call has no forms (contract 03 §0).
-    let has_forms = !route.credential.is_of_system() && route.credential != Credential::Public;
+    let is_a_persons = !matches!(route.credential, Credential::Public | Credential::HistoryWebhook);
+    let has_forms = !route.credential.is_of_system() && is_a_persons;
     let form = route.method != Method::GET && has_forms;
     let (status, message, data) = parts(error, form, route.failed);
     let mut response = render(status, message, &data);

@@ -74,7 +74,8 @@ pub fn document() -> Value {
             "schemas": components,
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer", "description": "Session token of POST /auth/exchange."},
-                "system": {"type": "http", "scheme": "basic", "description": "system_key and system_secret."}
+                "system": {"type": "http", "scheme": "basic", "description": "system_key and system_secret."},
+                "historyWebhook": {"type": "http", "scheme": "bearer", "description": "The setting alerting.history_webhook.secret."}
             }
         }
     })
@@ -133,6 +134,7 @@ fn permissions(gate: Gate) -> Vec<&'static str> {
 fn security(credential: Credential) -> Value {
     match credential {
         Credential::Public => json!([]),
+        Credential::HistoryWebhook => json!([{"historyWebhook": []}]),
         credential if credential.is_of_system() => json!([{"system": []}]),
         _ => json!([{"bearer": []}]),
     }

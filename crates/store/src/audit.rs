@@ -53,6 +53,14 @@ pub async fn record(tx: &mut Tx, entry: Entry<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
+pub(crate) const IS_RECORDED: &str =
+    "SELECT CAST(COUNT(*) AS BIGINT) FROM audit_log WHERE object_id = ? AND action = ?";
+
+/// Whether this was done to the object before.
+pub async fn is_recorded(tx: &mut Tx, object: Uuid, action: &str) -> Result<bool, StoreError> {
+    Ok(Q::new(IS_RECORDED).bind(object).bind(action).count(tx).await? > 0)
+}
+
 /// A row as it is read back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorded {

@@ -87,6 +87,8 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("avatars::PUT", avatars::PUT),
     ("avatars::REMOVE", avatars::REMOVE),
     ("audit::INSERT", audit::INSERT),
+    ("history::active::HAS_SYSTEM", history::active::HAS_SYSTEM),
+    ("audit::IS_RECORDED", audit::IS_RECORDED),
     ("jobs::ENQUEUE", jobs::ENQUEUE),
     ("jobs::CLAIM", jobs::CLAIM),
     ("jobs::FINISH", jobs::FINISH),

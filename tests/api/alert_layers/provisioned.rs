@@ -9,7 +9,10 @@ use bailiwick_domain::OrgId;
 use bailiwick_store::sql::Q;
 use bailiwick_testkit::{
     Engine, Settings, api_test,
-    parts::{configurations::Configurations, recorder::Answer},
+    parts::{
+        configurations::Configurations,
+        recorder::{Answer, Recorded, Recorder},
+    },
 };
 use std::time::Duration;
 
@@ -189,4 +192,61 @@ api_test!(a_router_without_configuration_interface_is_said_to_be_one, |t| async 
     let warnings = ["the alert router takes no configuration"];
     assert_eq!(saved, json!({"warnings": warnings, "propagated_to": 0, "affected_tenants": 1}));
     assert_eq!(waiting(&t).await, 0);
+});
+
+api_test!(alerts_and_silences_of_a_destroyed_tenant_end_before_its_configuration, |t| async move {
+    let ended = "a2e4ebe0-81c0-474b-a001-eed897ce79ab";
+    let silence = |id: &str, state: &str| {
+        json!({"id": id, "status": {"state": state}, "updatedAt": "2026-03-04T09:00:00Z", "comment": "c", "createdBy": "t",
+            "startsAt": "2026-03-04T09:00:00Z", "endsAt": "2026-03-04T12:00:00Z",
+            "matchers": [{"name": "system_key", "value": "SYS-1", "isRegex": false, "isEqual": true}]})
+    };
+    let alerts = json!([{"labels": {"alertname": "A", "system_key": "SYS-1"}, "fingerprint": "9822ee52b31ac95f",
+        "startsAt": "2026-03-04T09:00:00Z", "endsAt": "2026-03-04T12:00:00Z", "updatedAt": "2026-03-04T09:00:00Z",
+        "annotations": {}, "receivers": [], "status": {"state": "active", "silencedBy": [], "inhibitedBy": []}}]);
+    let silences =
+        json!([silence(ended, "active"), silence("a2e4ebe0-81c0-474b-a001-000000000000", "expired")]);
+    let router = Recorder::start(move |request| match (request.method.as_str(), request.path.as_str()) {
+        ("GET", "/alertmanager/api/v2/alerts") => Answer::json(200, &alerts),
+        ("GET", "/alertmanager/api/v2/silences") => Answer::json(200, &silences),
+        ("POST", "/api/v1/alerts") => Answer::status(201),
+        _ => Answer::status(200),
+    })
+    .await
+    .unwrap();
+    let mut settings = t.app.settings.clone();
+    settings.alerting.router = Router::Remote(RemoteRouter {
+        url: router.url(),
+        prefix: "/alertmanager".to_owned(),
+        kind: RouterKind::Mimir,
+        is_provisioned: true,
+    });
+    let t = Test::with(t.engine, settings).await;
+    let owner = t.owner().await;
+    let distributor = create(&t, &owner, "distributors", "D", "10000000002").await;
+    for (method, what) in [("DELETE", ""), ("DELETE", "/destroy")] {
+        let path = format!("/api/distributors/{distributor}{what}");
+        t.call(method.parse().unwrap(), &path).bearer(&owner.token).send().await.expect(200);
+    }
+    let of_it = || -> Vec<Recorded> {
+        let tenant = distributor.to_string();
+        router.requests().into_iter().filter(|r| r.value("x-scope-orgid") == Some(tenant.as_str())).collect()
+    };
+    let is_forgotten = |r: &Recorded| r.method == "DELETE" && r.path == "/api/v1/alerts";
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
+    while !of_it().iter().any(is_forgotten) {
+        assert!(tokio::time::Instant::now() < deadline, "{:?}", of_it());
+        push(&t).await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let changes: Vec<Recorded> = of_it()
+        .into_iter()
+        .filter(|r| r.method != "GET" && (r.method != "POST" || r.path != "/api/v1/alerts"))
+        .collect();
+    let told: Vec<(&str, &str)> = changes.iter().map(|r| (r.method.as_str(), r.path.as_str())).collect();
+    let silence = format!("/alertmanager/api/v2/silence/{ended}");
+    let expected =
+        [("POST", "/alertmanager/api/v2/alerts"), ("DELETE", silence.as_str()), ("DELETE", "/api/v1/alerts")];
+    assert_eq!(told, expected);
+    assert_eq!(changes[0].json().unwrap()[0]["endsAt"], "2026-03-04T10:00:00Z");
 });

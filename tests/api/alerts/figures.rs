@@ -247,7 +247,7 @@ async fn totals_of_a_remote_router_are_kept_and_told_to_be_old() {
         written(&p).await;
         let alert = |severity: &str, silenced: bool| {
             let by = if silenced { json!(["0195fada-0000-4000-8000-00000000dead"]) } else { json!([]) };
-            json!({"labels": {"alertname": severity, "severity": severity,
+            json!({"labels": {"alertname": severity, "severity": severity, "system_key": c.system.key,
                 "organization_id": tree.customer.to_string()}, "fingerprint": "3d877aa4db064864",
                 "startsAt": at(0), "endsAt": at(600), "updatedAt": at(0), "annotations": {}, "receivers": [],
                 "status": {"state": if silenced { "suppressed" } else { "active" }, "silencedBy": by,

@@ -58,8 +58,21 @@ api_test!(only_who_has_the_secret_is_read, |settings| with_secret(settings), |t|
         let reply = tell(&t, body).await.expect(400);
         assert!(reply.message().starts_with("invalid request body: "), "{body}: {}", reply.text());
     }
-    let bad_time = json!([{"status": "resolved", "labels": {"system_key": "x"}, "endsAt": "yesterday"}]);
-    assert!(tell(&t, delivery(bad_time)).await.expect(400).message().starts_with("invalid request body: "));
+    let c = client(&t, t.tree().await.customer).await;
+    let bad_time =
+        |labels: Value, status: &str| json!({"status": status, "labels": labels, "endsAt": "yesterday"});
+    let own = bad_time(json!({"alertname": "A", "system_key": c.system.key}), "resolved");
+    let reply = tell(&t, delivery(json!([own]))).await.expect(400);
+    assert!(reply.message().starts_with("invalid request body: "));
+    // Times of what is not kept anyway are nobody's business.
+    let others = json!([
+        bad_time(json!({"system_key": "x"}), "resolved"),
+        bad_time(json!({"alertname": "A"}), "resolved"),
+        bad_time(json!({"alertname": "A", "system_key": c.system.key}), "firing"),
+        {"status": "resolved", "labels": {"alertname": "Kept", "system_key": c.system.key}, "startsAt": at(0), "endsAt": at(9)},
+    ]);
+    tell(&t, delivery(others)).await.expect(204);
+    assert_eq!(rows(&t).await, ["Kept - resolved from 0 to 9 until - at 0, team"]);
     let many: Vec<Value> = (0..1001).map(|_| json!({})).collect();
     tell(&t, delivery(json!(many))).await.expect_message(413, "too many alerts in payload");
     tell(&t, vec![b' '; 1024 * 1024 + 1]).await.expect_message(413, "request body too large");

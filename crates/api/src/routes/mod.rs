@@ -34,6 +34,8 @@ use std::time::Duration;
 pub enum Credential {
     /// Anybody.
     Public,
+    /// The secret of the history webhook; the handler compares it.
+    HistoryWebhook,
     /// A provider token or a session token; the handler verifies it (`/user/*`).
     Provider,
     /// `U`: a user's session token, not while impersonating, no API key.

@@ -42,8 +42,7 @@ pub(super) fn rows() -> Vec<Route> {
     .into_iter()
     .chain([post("/alert_history", "saveAlertHistory")
         .extra()
-        // A secret of its own, which the handler compares.
-        .credential(Public)
+        .credential(Credential::HistoryWebhook)
         .answers(204)
         .failing("failed to save alert history")
         .to(alert_history::save)])

@@ -7,6 +7,8 @@ use std::time::Duration;
 /// Fewest bytes of the secret (contract 01 §2.2).
 pub(super) const SECRET_BYTES: usize = 32;
 
+/// Shortest secret of the history webhook (contract 04 §1.17).
+const SECRET_CHARACTERS: usize = 32;
 /// Longest life of a token: a mistyped unit should not make one for years.
 const LONGEST_LIFETIME: Duration = Duration::from_secs(90 * 86_400);
 
@@ -56,7 +58,9 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
 
     let history = &config.alerting_history;
     let path = "alerting.history_webhook.secret";
-    refuse(short(&history.secret), &[path], "is shorter than 32 bytes");
+    // Counted as people count: one that is too long in bytes only is too short all the same.
+    let is_short = history.secret.as_ref().is_some_and(|s| s.reveal().chars().count() < SECRET_CHARACTERS);
+    refuse(is_short, &[path], "is shorter than 32 characters");
     let both = [path, "alerting.history_webhook.url"];
     let alone = history.url.is_some() && history.secret.is_none();
     refuse(alone, &both, "must be set with alerting.history_webhook.url");

@@ -178,7 +178,7 @@ section! {
     AlertingHistory in "alerting.history_webhook", keys "alerting.history_webhook.";
     /// Address under which the remote router reaches the service: `<public address>/api/alert_history`.
     url: Option<HttpUrl>;
-    /// Secret of at least 32 bytes that the router shows. Without it nobody is let in.
+    /// Secret of at least 32 characters that the router shows. Without it nobody is let in.
     secret: Option<Secret>;
 }
 

@@ -150,6 +150,9 @@ fn settings_of_alert_messages_are_checked() {
         ]
     );
     assert!(!told.concat().contains("short-secret"));
+    // Sixteen characters, however many bytes they take.
+    let wide = problems(&format!("[alerting.history_webhook]\nsecret = \"{}\"\n", "é".repeat(16)), &[]);
+    assert!(wide[0].ends_with("is shorter than 32 characters"), "{wide:?}");
     let alone = problems("[alerting.history_webhook]\nurl = \"https://portal.example/x\"\n", &[]);
     assert!(alone[0].starts_with("alerting.history_webhook.secret"), "{alone:?}");
 }

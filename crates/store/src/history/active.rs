@@ -4,7 +4,7 @@
 
 use super::{AlertKey, Within, keep::Spared, key_columns};
 use crate::{
-    Db, StoreError,
+    Db, StoreError, Tx,
     sql::{Arg, Column, Q, ROWS, push_rows},
     systems::push_in,
     time::TsCodec,
@@ -31,6 +31,21 @@ pub struct ActiveFilter {
     pub assignees: Option<Vec<UserId>>,
     /// With `assignees`: those of nobody as well (`none`).
     pub or_unassigned: bool,
+}
+
+impl ActiveFilter {
+    /// Appends ` AND …` by the columns of `h`.
+    fn push_columns(&self, q: &mut Q) {
+        for (column, values) in [
+            ("h.severity", &self.severities),
+            ("h.system_key", &self.system_keys),
+            ("h.alertname", &self.names),
+        ] {
+            if let Some(values) = values {
+                push_in(q, column, values);
+            }
+        }
+    }
 }
 
 /// What it is ordered by; fingerprint and organization decide between equals.
@@ -172,15 +187,12 @@ impl ActiveQuery {
         }
         q.push(")");
         self.within.push(q, "h", "organization_id");
-        let f = &self.filter;
-        for (column, values) in
-            [("h.severity", &f.severities), ("h.system_key", &f.system_keys), ("h.alertname", &f.names)]
-        {
-            if let Some(values) = values {
-                push_in(q, column, values);
-            }
-        }
-        if let Some(users) = &f.assignees {
+        // Alerts of systems that are deleted are not shown. One look for each alert that fires, of which there are few;
+        // as a join it could become a walk through all systems.
+        q.push(" AND (SELECT s.deleted_at FROM systems s WHERE s.system_key = h.system_key) IS NULL");
+        self.filter.push_columns(q);
+        if let Some(users) = &self.filter.assignees {
+            let f = &self.filter;
             q.push(if f.or_unassigned {
                 " AND (a.fingerprint IS NULL OR a.assigned_user_id IN ("
             } else {
@@ -293,7 +305,7 @@ pub async fn shown(db: &Db, alerts: &[(AlertKey, String)]) -> Result<Vec<(AlertK
         push_rows(&mut q, db.is_postgres(), columns);
         q.push(
             " [[JOIN||CROSS JOIN]] organizations o ON o.id = v.o \
-             LEFT JOIN systems s ON s.system_key = v.k AND s.organization_id = v.o \
+             LEFT JOIN systems s ON s.system_key = v.k AND s.organization_id = v.o AND s.deleted_at IS NULL \
              LEFT JOIN alert_assignments a ON a.organization_id = v.o AND a.fingerprint = v.f",
         );
         let rows: Vec<ShownRow> = q.all(db).await?;
@@ -311,24 +323,57 @@ pub async fn shown(db: &Db, alerts: &[(AlertKey, String)]) -> Result<Vec<(AlertK
     Ok(found)
 }
 
-/// Organizations with an alert that may still fire, at most `limit`: only these are worth asking a remote router about.
-pub async fn tenants(db: &Db, within: &Within, limit: u64) -> Result<Vec<OrgId>, StoreError> {
+pub(crate) const HAS_SYSTEM: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM systems \
+     WHERE system_key = ? AND organization_id = ? AND deleted_at IS NULL";
+
+/// Whether an organization has this system, and it is not deleted.
+pub async fn has_system(tx: &mut Tx, organization: OrgId, system_key: &str) -> Result<bool, StoreError> {
+    Ok(Q::new(HAS_SYSTEM).bind(system_key).bind(organization).count(tx).await? > 0)
+}
+
+/// Organizations with an alert that may still fire and passes, at most `limit`: only these are worth asking a remote
+/// router about.
+pub async fn tenants(
+    db: &Db,
+    within: &Within,
+    filter: &ActiveFilter,
+    limit: u64,
+) -> Result<Vec<OrgId>, StoreError> {
     let mut q = Q::new(
         "SELECT o.id FROM organizations o WHERE EXISTS (SELECT 1 FROM alert_history h \
-         WHERE h.organization_id = o.id AND h.status = 'firing')",
+         WHERE h.organization_id = o.id AND h.status = 'firing'",
     );
+    filter.push_columns(&mut q);
+    if let Some(users) = filter.assignees.as_ref().filter(|_| !filter.or_unassigned) {
+        q.push(
+            " AND EXISTS (SELECT 1 FROM alert_assignments a WHERE a.organization_id = h.organization_id \
+             AND a.fingerprint = h.fingerprint AND (1 = 0 OR a.assigned_user_id IN (",
+        );
+        q.list(users.iter().copied()).push(")))");
+    }
+    q.push(")");
     within.push(&mut q, "o", "id");
     q.push(" ORDER BY o.id LIMIT ?").arg(limit);
     let rows: Vec<(Uuid,)> = q.all(db).await?;
     Ok(rows.into_iter().map(|(id,)| OrgId(id)).collect())
 }
 
-/// Organizations with systems that have registered, at most `limit`: these may have silences.
-pub async fn tenants_with_systems(db: &Db, within: &Within, limit: u64) -> Result<Vec<OrgId>, StoreError> {
+/// Organizations with systems that have registered, at most `limit`: these may have silences. `system_keys`: with one of
+/// these.
+pub async fn tenants_with_systems(
+    db: &Db,
+    within: &Within,
+    system_keys: Option<&[String]>,
+    limit: u64,
+) -> Result<Vec<OrgId>, StoreError> {
     let mut q = Q::new(
         "SELECT o.id FROM organizations o WHERE EXISTS (SELECT 1 FROM systems s \
-         WHERE s.organization_id = o.id AND s.registered_at IS NOT NULL)",
+         WHERE s.organization_id = o.id AND s.registered_at IS NOT NULL AND s.deleted_at IS NULL",
     );
+    if let Some(keys) = system_keys {
+        push_in(&mut q, "s.system_key", keys);
+    }
+    q.push(")");
     within.push(&mut q, "o", "id");
     q.push(" ORDER BY o.id LIMIT ?").arg(limit);
     let rows: Vec<(Uuid,)> = q.all(db).await?;
@@ -347,7 +392,8 @@ pub async fn silences(
     let mut q = Q::new(
         "SELECT r.organization_id, r.system_key, CAST(r.payload AS TEXT) FROM router_silences r \
          JOIN organizations o ON o.id = r.organization_id \
-         JOIN systems s ON s.system_key = r.system_key AND s.organization_id = r.organization_id WHERE r.ends_at > ?",
+         JOIN systems s ON s.system_key = r.system_key AND s.organization_id = r.organization_id \
+         AND s.deleted_at IS NULL WHERE r.ends_at > ?",
     );
     q.arg(now.0);
     within.push(&mut q, "o", "id");

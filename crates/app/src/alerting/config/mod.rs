@@ -5,6 +5,7 @@
 //! not moved, nothing else has.
 
 mod explain;
+mod forget;
 pub(crate) mod provision;
 mod publishing;
 mod save;

@@ -4,7 +4,7 @@
 //! Nothing here happens with the embedded router, which reads what is stored, nor with a router of kind `plain`, which
 //! has no tenants and takes no configuration.
 
-use super::{effective, publishing::publishing};
+use super::{effective, forget::forget, publishing::publishing};
 use crate::{App, settings::Router};
 use bailiwick_alerting::config::{Layer, Publishing, Upload};
 use bailiwick_domain::{Error, OrgId, OrgType, Result, Ts};
@@ -247,7 +247,7 @@ async fn push_one(
     let caller = Caller { tenant: &tenant, request_id: &request_id };
     let pushed = match wanted {
         Wanted::Unreadable => return Err("internal error"),
-        Wanted::Nothing => client.delete_configuration(caller).await,
+        Wanted::Nothing => forget(app, client, caller).await,
         Wanted::Layer(layer) => {
             let named = tenant.clone();
             let making = move || {

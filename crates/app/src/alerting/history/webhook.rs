@@ -8,7 +8,7 @@ use bailiwick_alerting::{
     history::{Heard, What},
 };
 use bailiwick_domain::{Error, OrgId, Result, Ts};
-use bailiwick_store::{StoreError, history};
+use bailiwick_store::history;
 use serde::Deserialize;
 use serde_json::Value;
 use std::{collections::BTreeSet, time::Duration};
@@ -94,37 +94,49 @@ pub async fn save(app: &App, body: &[u8]) -> Result<()> {
         return Err(Error::TooLarge { message: "too many alerts in payload".into(), data: Value::Null });
     }
     let receiver = clean(&delivery.receiver);
-    let at = app.now();
-    let mut notes = Vec::new();
+    let mut sent = Vec::new();
     for (index, alert) in alerts.into_iter().enumerate() {
         let wrong = || unreadable(&format!("wrong type in alerts[{index}]"));
         let alert: Told = match alert {
             Value::Object(_) => serde_json::from_value(alert).map_err(|_| wrong())?,
             _ => return Err(wrong()),
         };
-        let (start, end) = (time(alert.starts_at.as_deref())?, time(alert.ends_at.as_deref())?);
         let mut labels = tidy(&alert.labels);
         labels.retain(|_, value| !value.is_empty());
         let system_key = labels.value("system_key").to_owned();
         if !alert.status.eq_ignore_ascii_case("resolved") || system_key.is_empty() {
             continue;
         }
-        let what = What::Delivered { start, end, receiver: receiver.clone() };
-        notes.push(Note {
-            // Of the system, once it is known.
-            tenant: OrgId(uuid::Uuid::nil()),
-            fingerprint: Fingerprint::of(&labels).to_string(),
-            system_key,
-            labels,
-            heard: Heard { at, what, annotations: tidy(&alert.annotations) },
-        });
+        sent.push(Sent { system_key, labels, alert });
     }
-    if notes.is_empty() {
+    if sent.is_empty() {
         return Ok(());
     }
-    match tokio::time::timeout(TIME, commit(app, notes)).await {
-        Ok(stored) => stored.map_err(Error::internal),
+    match tokio::time::timeout(TIME, commit(app, sent, &receiver)).await {
+        Ok(stored) => stored,
         Err(_) => Err(Error::internal(format!("no commit within {TIME:?}"))),
+    }
+}
+
+/// Something that was resolved and names a system.
+struct Sent {
+    system_key: String,
+    labels: Labels,
+    alert: Told,
+}
+
+impl Sent {
+    /// Of a system that the service knows: only now its times count. What others send may be wrong in every way.
+    fn note(self, tenant: OrgId, at: Ts, receiver: &str) -> Result<Note> {
+        let (start, end) = (time(self.alert.starts_at.as_deref())?, time(self.alert.ends_at.as_deref())?);
+        let what = What::Delivered { start, end, receiver: receiver.to_owned() };
+        Ok(Note {
+            tenant,
+            fingerprint: Fingerprint::of(&self.labels).to_string(),
+            system_key: self.system_key,
+            labels: self.labels,
+            heard: Heard { at, what, annotations: tidy(&self.alert.annotations) },
+        })
     }
 }
 
@@ -137,19 +149,22 @@ fn tidy(labels: &Labels) -> Labels {
     Labels::from_pairs(labels.iter().map(|(name, value)| (clean(name), clean(value))).collect())
 }
 
-async fn commit(app: &App, mut notes: Vec<Note>) -> std::result::Result<(), StoreError> {
-    let mut tx = app.db.begin_relaxed().await?;
-    let systems: BTreeSet<String> = notes.iter().map(|note| note.system_key.clone()).collect();
-    let homes = history::homes(&mut tx, &systems).await?;
-    notes.retain_mut(|note| match homes.get(&note.system_key) {
+async fn commit(app: &App, sent: Vec<Sent>, receiver: &str) -> Result<()> {
+    let at = app.now();
+    let mut tx = app.db.begin_relaxed().await.map_err(Error::internal)?;
+    let systems: BTreeSet<String> = sent.iter().map(|one| one.system_key.clone()).collect();
+    let homes = history::homes(&mut tx, &systems).await.map_err(Error::internal)?;
+    let mut notes = Vec::with_capacity(sent.len());
+    for one in sent {
         // What a label says of the organization is not believed.
-        Some(home) => {
-            note.tenant = *home;
-            true
+        if let Some(home) = homes.get(&one.system_key) {
+            notes.push(one.note(*home, at, receiver)?);
         }
-        None => false,
-    });
-    let held = history::hold(&mut tx, notes.iter().map(|note| note.tenant)).await?;
-    write(&mut tx, &held, notes).await?;
-    tx.commit().await
+    }
+    let stored = async {
+        let held = history::hold(&mut tx, notes.iter().map(|note| note.tenant)).await?;
+        write(&mut tx, &held, notes).await?;
+        tx.commit().await
+    };
+    stored.await.map_err(Error::internal)
 }

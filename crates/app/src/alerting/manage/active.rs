@@ -49,6 +49,19 @@ impl AlertQuery {
         self.statuses.as_ref().is_none_or(|all| all.iter().any(|s| s == state))
     }
 
+    /// Is an alert wanted, as far as it says so itself? Who takes care of it the router does not know.
+    fn selects(&self, alert: &ListedAlert) -> bool {
+        let is_one = |wanted: &Option<Vec<String>>, name: &str| {
+            let value = alert.labels.value(name);
+            wanted.as_ref().is_none_or(|all| !value.is_empty() && all.iter().any(|w| w == value))
+        };
+        let state = if alert.status.state == AlertState::Suppressed { "suppressed" } else { "active" };
+        self.wants(state)
+            && is_one(&self.filter.severities, "severity")
+            && is_one(&self.filter.system_keys, "system_key")
+            && is_one(&self.filter.names, "alertname")
+    }
+
     fn check(&self) -> Result<()> {
         let f = &self.filter;
         listing::check_lengths([
@@ -92,8 +105,13 @@ pub async fn active(app: &App, caller: &Caller, named: &Named, query: AlertQuery
             Ok(ActiveAlerts { page, warnings: Vec::new() })
         }
         AlertRouter::Remote(client) => {
-            let read = remote::alerts(app, client, &within).await?;
-            let found = decorate(app, read.found).await?;
+            if !query.wants("active") && !query.wants("suppressed") {
+                let page = Page { rows: Vec::new(), total: 0, request: query.page };
+                return Ok(ActiveAlerts { page, warnings: Vec::new() });
+            }
+            let read = remote::alerts(app, client, &within, &query.filter).await?;
+            let wanted = read.found.into_iter().filter(|(_, alert)| query.selects(alert));
+            let found = decorate(app, wanted.collect()).await?;
             Ok(ActiveAlerts { page: select(found, &query), warnings: read.warnings })
         }
     }
@@ -120,7 +138,8 @@ pub async fn active_of_system(
         }
         AlertRouter::Remote(client) => {
             let alerts = remote::alerts_of(app, client, tenant, Some(&key)).await.map_err(told)?;
-            let alerts = alerts.into_iter().filter(|a| a.labels.value("system_key") == key);
+            let of_it = |a: &ListedAlert| a.labels.value("system_key") == key && query.selects(a);
+            let alerts = alerts.into_iter().filter(of_it);
             let found = decorate(app, alerts.map(|alert| (tenant, alert)).collect()).await?;
             Ok(select(found, &query))
         }
@@ -284,24 +303,14 @@ fn is_web_address(address: &str) -> bool {
     !is_scheme || scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
 }
 
-/// Filters, sorts and pages what a remote router has told.
+/// Of what a remote router has told and is wanted, the page: by who takes care of it, in order.
 fn select(mut found: Vec<ActiveAlert>, query: &AlertQuery) -> Page<ActiveAlert> {
     let f = &query.filter;
-    let is_one = |wanted: &Option<Vec<String>>, value: &str| {
-        wanted.as_ref().is_none_or(|all| !value.is_empty() && all.iter().any(|w| w == value))
-    };
-    found.retain(|ActiveAlert { alert, assigned }| {
-        let state = if alert.status.state == AlertState::Suppressed { "suppressed" } else { "active" };
-        let assignee = assigned.as_ref().map(|a| a.user_id);
-        let is_theirs = f.assignees.as_ref().is_none_or(|users| match assignee {
-            Some(user) => users.contains(&user),
+    found.retain(|ActiveAlert { assigned, .. }| {
+        f.assignees.as_ref().is_none_or(|users| match assigned {
+            Some(a) => users.contains(&a.user_id),
             None => f.or_unassigned,
-        });
-        query.wants(state)
-            && is_one(&f.severities, alert.labels.value("severity"))
-            && is_one(&f.system_keys, alert.labels.value("system_key"))
-            && is_one(&f.names, alert.labels.value("alertname"))
-            && is_theirs
+        })
     });
     found.sort_by(|a, b| order(query.order, query.direction, a, b));
     let total = found.len() as u64;

@@ -10,6 +10,7 @@ mod catalogue;
 mod figures;
 mod handling;
 mod remote;
+mod silence_changes;
 mod silence_lists;
 mod silences;
 mod totals;
@@ -25,10 +26,9 @@ pub use figures::{
     time, trend,
 };
 pub use handling::{Assign, Event, NewNote, activity, add_note, assign};
+pub use silence_changes::{NewSilence, SilenceChange, change_silence, create_silence, end_silence};
 pub use silence_lists::{FoundSilence, FoundSilences, silences, silences_of_system};
-pub use silences::{
-    By, NewSilence, Place, SilenceChange, change_silence, create_silence, end_silence, silence,
-};
+pub use silences::{By, Place, silence};
 pub(super) use totals::start as start_totals;
 pub use totals::{Totals, refresh_totals, totals};
 
@@ -129,11 +129,12 @@ fn told(fault: Fault) -> Error {
     match fault {
         Fault::Unavailable(log) => Error::Upstream { message: "alerting backend is unavailable".into(), log },
         Fault::TimedOut => Error::UpstreamTimeout("alerting backend timed out".into()),
+        // People are told of an answer and of no answer, and of nothing else.
         Fault::NotReady { log, .. } => {
-            Error::Unavailable { message: "alerting backend is not ready".into(), log }
+            Error::Upstream { message: "alerting backend is unavailable".into(), log }
         }
-        Fault::UnknownTenant => Error::Unavailable {
-            message: "alerting backend is not ready".into(),
+        Fault::UnknownTenant => Error::Upstream {
+            message: "alerting backend is unavailable".into(),
             log: "the tenant does not run at the alert router".to_owned(),
         },
         Fault::Rejected(reject) => Error::Upstream {

@@ -8,7 +8,10 @@ use bailiwick_alerting::{
 };
 use bailiwick_domain::{Error, OrgId, Result};
 use bailiwick_outbound::{RouterClient, router_client::Caller};
-use bailiwick_store::history::{Within, active};
+use bailiwick_store::history::{
+    Within,
+    active::{self, ActiveFilter},
+};
 use futures_util::{StreamExt, stream};
 use std::{future::Future, time::Duration};
 use tokio::time::{Instant, timeout_at};
@@ -31,23 +34,39 @@ pub(super) struct Told<T> {
     pub(super) warnings: Vec<String>,
 }
 
-/// Alerts of all tenants that may have some.
-pub(super) async fn alerts(app: &App, client: &RouterClient, within: &Within) -> Result<Told<ListedAlert>> {
-    let tenants = active::tenants(&app.db, within, TENANTS).await?;
+/// Alerts of all tenants that may have some that pass; others of theirs are among them.
+pub(super) async fn alerts(
+    app: &App,
+    client: &RouterClient,
+    within: &Within,
+    filter: &ActiveFilter,
+) -> Result<Told<ListedAlert>> {
+    let tenants = active::tenants(&app.db, within, filter, TENANTS).await?;
+    let key = only(filter.system_keys.as_deref());
     let weight = |a: &ListedAlert| a.labels.size() + a.annotations.size() + 256;
-    ask(tenants, weight, "failed to fetch alerts", |tenant| alerts_of(app, client, tenant, None)).await
+    ask(tenants, weight, "failed to fetch alerts", |tenant| alerts_of(app, client, tenant, key)).await
 }
 
-/// Silences of all tenants with systems.
+/// Silences of all tenants with systems; `system_keys`: with one of these.
 pub(super) async fn silences(
     app: &App,
     client: &RouterClient,
     within: &Within,
+    system_keys: Option<&[String]>,
 ) -> Result<Told<ListedSilence>> {
-    let tenants = active::tenants_with_systems(&app.db, within, TENANTS).await?;
+    let tenants = active::tenants_with_systems(&app.db, within, system_keys, TENANTS).await?;
+    let key = only(system_keys);
     let weight = |s: &ListedSilence| s.comment.len() + s.annotations.size() + s.matchers.len() * 64 + 256;
-    ask(tenants, weight, "alerting backend is unavailable", |tenant| silences_of(app, client, tenant, None))
+    ask(tenants, weight, "alerting backend is unavailable", |tenant| silences_of(app, client, tenant, key))
         .await
+}
+
+/// The one system that is asked about: the router need not tell of others.
+fn only(system_keys: Option<&[String]>) -> Option<&str> {
+    match system_keys {
+        Some([key]) => Some(key),
+        _ => None,
+    }
 }
 
 /// Asks each tenant; who fails becomes a warning, unless all do.

@@ -96,7 +96,7 @@ pub async fn silences(
             (found, cut.into_iter().collect::<Vec<_>>())
         }
         AlertRouter::Remote(client) => {
-            let told = remote::silences(app, client, &within).await?;
+            let told = remote::silences(app, client, &within, system_keys.as_deref()).await?;
             (of_their_systems(app, told.found, system_keys.as_deref()).await?, told.warnings)
         }
     };

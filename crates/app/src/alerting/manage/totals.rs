@@ -13,11 +13,17 @@ use bailiwick_outbound::RouterClient;
 use bailiwick_policy::Caller;
 use bailiwick_store::{
     StoreError,
-    history::figures::{self, Live},
+    history::{
+        active,
+        figures::{self, Live},
+    },
     leases,
 };
 use futures_util::{StreamExt, stream};
-use std::time::Duration;
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
 
 /// Name of the lease.
 const LEASE: &str = "alert totals";
@@ -110,7 +116,7 @@ pub async fn refresh_totals(app: &App) -> Result<Option<u64>, StoreError> {
         let tenants = figures::tenants_to_ask(&app.db, began, asked_after, TENANTS).await?;
         let Some(last) = tenants.last() else { return Ok(Some(answered)) };
         asked_after = Some(*last);
-        let told = ask(app, &client, tenants).await;
+        let told = of_their_systems(app, ask(app, &client, tenants).await).await?;
         answered += told.len() as u64;
         keep(app, &told, now).await?;
         if app.stop.is_cancelled() {
@@ -119,7 +125,34 @@ pub async fn refresh_totals(app: &App) -> Result<Option<u64>, StoreError> {
     }
 }
 
-async fn ask(app: &App, client: &RouterClient, tenants: Vec<OrgId>) -> Vec<(OrgId, Live)> {
+/// Numbers of a tenant by the system that is named.
+type BySystem = HashMap<String, Live>;
+
+/// The sums over the systems that the tenants have: what lists leave out is not counted either.
+async fn of_their_systems(app: &App, told: Vec<(OrgId, BySystem)>) -> Result<Vec<(OrgId, Live)>, StoreError> {
+    let named = |(tenant, all): &(OrgId, BySystem)| {
+        let tenant = *tenant;
+        all.keys().map(move |key| ((tenant, key.clone()), key.clone())).collect::<Vec<_>>()
+    };
+    let named: Vec<_> = told.iter().flat_map(named).collect();
+    let shown = active::shown(&app.db, &named).await?;
+    let theirs: HashSet<_> =
+        shown.into_iter().filter(|(_, s)| s.system.is_some()).map(|(key, _)| key).collect();
+    let sum = |(tenant, all): (OrgId, BySystem)| {
+        let mut sum = Live::default();
+        for (_, live) in all.into_iter().filter(|(key, _)| theirs.contains(&(tenant, key.clone()))) {
+            sum.active += live.active;
+            sum.critical += live.critical;
+            sum.warning += live.warning;
+            sum.info += live.info;
+            sum.muted += live.muted;
+        }
+        (tenant, sum)
+    };
+    Ok(told.into_iter().map(sum).collect())
+}
+
+async fn ask(app: &App, client: &RouterClient, tenants: Vec<OrgId>) -> Vec<(OrgId, BySystem)> {
     let each = |tenant: OrgId| async move { (tenant, remote::alerts_of(app, client, tenant, None).await) };
     let mut answers = std::pin::pin!(stream::iter(tenants).map(each).buffer_unordered(SIDE_BY_SIDE));
     let mut told = Vec::new();
@@ -132,13 +165,14 @@ async fn ask(app: &App, client: &RouterClient, tenants: Vec<OrgId>) -> Vec<(OrgI
     told
 }
 
-fn figures_of(alerts: &[ListedAlert]) -> Live {
-    let mut live = Live::default();
+fn figures_of(alerts: &[ListedAlert]) -> BySystem {
+    let mut all = BySystem::new();
     for alert in alerts {
-        count(&mut live, alert.labels.value("severity"), 1);
+        let live = all.entry(alert.labels.value("system_key").to_owned()).or_default();
+        count(live, alert.labels.value("severity"), 1);
         live.muted += u64::from(!alert.status.silenced_by.is_empty());
     }
-    live
+    all
 }
 
 async fn keep(app: &App, told: &[(OrgId, Live)], now: Ts) -> Result<(), StoreError> {
