@@ -37,8 +37,10 @@ fn settings(url: &str, change: impl FnOnce(&mut Issuer)) -> Settings {
         post_logout_redirect_uris: Vec::new(),
         first_party: false,
         application: Application {
-            login_url: Some("https://wiki.example.org/".to_owned()),
-            access_control: Some(AccessControl::default()),
+            access_control: Some(AccessControl {
+                organization_roles: vec!["owner".to_owned()],
+                ..AccessControl::default()
+            }),
             ..Application::default()
         },
     }];

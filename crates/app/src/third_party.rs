@@ -1,7 +1,7 @@
 //! Third-party applications people may open (contract 01 §6.4): the catalogue in the configuration.
 
 use crate::{
-    oidc,
+    App, external, oidc,
     settings::{AccessControl, Client, Settings},
 };
 use bailiwick_domain::{Entropy, fold::fold, ports::random_hex};
@@ -36,13 +36,26 @@ pub struct ThirdPartyApplication {
     pub dark_logo_url: Option<String>,
 }
 
-/// The applications that let the caller see them, by display name, then id.
-pub fn list(settings: &Settings, entropy: &dyn Entropy, caller: &Caller) -> Vec<ThirdPartyApplication> {
+/// Where people sign in to applications whose place is not configured: the provider's authorization endpoint.
+pub async fn sign_in_address(app: &App) -> String {
+    match &app.external {
+        Some(external) => external::authorization_endpoint(app, external).await,
+        None => format!("{}/auth", oidc::issuer(app)),
+    }
+}
+
+/// The applications that let the caller see them, by display name, then id. `sign_in`: see [`sign_in_address`].
+pub fn list(
+    settings: &Settings,
+    entropy: &dyn Entropy,
+    sign_in: &str,
+    caller: &Caller,
+) -> Vec<ThirdPartyApplication> {
     let Some(identity) = caller.identity() else { return Vec::new() };
     let clients = settings.provider.clients.iter().filter(|client| !client.first_party);
     let mut visible: Vec<_> = clients
         .filter_map(|client| {
-            let login_url = |client: &Client| login_url(settings, entropy, client);
+            let login_url = |client: &Client| login_url(sign_in, entropy, client);
             shown_to(identity, client, login_url)
         })
         .collect();
@@ -78,8 +91,8 @@ fn shown_to(
     })
 }
 
-/// An authorization request of the client at this provider; the client itself has to recognize its answer.
-fn login_url(settings: &Settings, entropy: &dyn Entropy, client: &Client) -> String {
+/// An authorization request of the client at the provider; the client itself has to recognize its answer.
+fn login_url(sign_in: &str, entropy: &dyn Entropy, client: &Client) -> String {
     let state = random_hex::<16>(entropy);
     let query = [
         ("client_id", client.id.as_str()),
@@ -89,7 +102,9 @@ fn login_url(settings: &Settings, entropy: &dyn Entropy, client: &Client) -> Str
         ("state", &state),
     ];
     let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
-    format!("{}/oidc/auth?{query}", settings.public_url)
+    // An endpoint may have a query of its own (RFC 6749 §3.1).
+    let joint = if sign_in.contains('?') { '&' } else { '?' };
+    format!("{sign_in}{joint}{query}")
 }
 
 /// Every list with something in it must match; with nothing in any of them nobody is admitted.

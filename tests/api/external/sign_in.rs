@@ -96,6 +96,15 @@ external_test!(rule_01_07_tokens_of_third_parties_are_read_and_never_exchanged, 
     refused(&t, &anonymous, "without a client").await;
 });
 
+external_test!(an_application_is_opened_at_the_provider, |t, p| async move {
+    let owner = t.owner().await;
+    let reply = t.get("/api/third-party-applications").bearer(&owner.token).send().await.expect(200);
+    let address = reply.data()[0]["login_url"].as_str().unwrap().to_owned();
+    let beginning =
+        format!("{}/auth?client_id=wiki&redirect_uri=https%3A%2F%2Fwiki.example.org%2Fcb&", p.url());
+    assert!(address.starts_with(&beginning), "{address}");
+});
+
 external_test!(what_a_token_must_say, |t, p| async move {
     for form in ["ES256,late", "ES256,soon"] {
         let token = p.token("bailiwick", OWNER, Some(form)).await.unwrap();

@@ -125,7 +125,7 @@ api_test!(an_application_of_one_organization, |t| async move {
             path: "/api/third-party-applications",
         };
         let caller = authenticate_bearer(&t.app, &request).await.unwrap();
-        third_party::list(&settings, &*t.app.entropy, &caller).len()
+        third_party::list(&settings, &*t.app.entropy, "https://x.example/auth", &caller).len()
     };
     assert_eq!((seen(tree.reseller).await, seen(tree.customer).await), (1, 0));
 });

@@ -27,7 +27,8 @@ pub async fn third_party_applications(
     State(app): State<App>,
     Who(caller): Who,
 ) -> Outcome<Answer<ThirdPartyApplications>> {
-    let visible = third_party::list(&app.settings, &*app.entropy, &caller);
+    let sign_in = third_party::sign_in_address(&app).await;
+    let visible = third_party::list(&app.settings, &*app.entropy, &sign_in, &caller);
     let list = ThirdPartyApplications(visible.into_iter().map(ThirdPartyApplicationOutput::from).collect());
     Ok(Answer::ok("third-party applications retrieved successfully", list))
 }

@@ -20,6 +20,8 @@ pub use linked::unlink;
 
 /// How far the clocks of issuer and service may differ (contract 01 §2.1), in seconds.
 const LEEWAY: f64 = 60.0;
+/// How long a list waits for an issuer of which nothing is known yet.
+const GLANCE: std::time::Duration = std::time::Duration::from_secs(2);
 /// Longest token that is looked at, in bytes.
 const TOKEN_BYTES: usize = 16 * 1024;
 /// Longest subject (OpenID Connect Core §2), in bytes.
@@ -124,6 +126,16 @@ pub(crate) async fn user_of(app: &App, external: &External, token: &str) -> Resu
     };
     let patience = external.settings.patience;
     tokio::time::timeout(patience, judged).await.unwrap_or_else(|_| Err(upstream(IssuerError::TimedOut)))
+}
+
+/// Where people sign in. While the issuer cannot say, where most of its kind have it: nobody can sign in there then.
+pub(crate) async fn authorization_endpoint(app: &App, external: &External) -> String {
+    let known = tokio::time::timeout(GLANCE, external.memory.description(app)).await;
+    let named = known
+        .ok()
+        .and_then(std::result::Result::ok)
+        .and_then(|description| description.authorization_endpoint.clone());
+    named.unwrap_or_else(|| format!("{}/auth", external.settings.url))
 }
 
 /// In the words of contract 01 §2.5.
