@@ -270,7 +270,7 @@ forge_test!(what_introspection_says_is_looked_at, |_issuer| {}, |t, f| async mov
     };
     say(good.clone());
     exchange(&t, "opaque").await.expect(200);
-    let asked = f.upstream.take().into_iter().find(|r| r.path == "/introspect").unwrap();
+    let asked = f.upstream.take().into_iter().rfind(|r| r.path == "/introspect").unwrap();
     assert_eq!(asked.body, b"token=opaque&token_type_hint=access_token");
     let pair = "introspector:a+secret%3A+with+100%25+of+signs+%2B+more";
     let basic = base64::engine::general_purpose::STANDARD.encode(pair);

@@ -22,40 +22,36 @@ async fn fails(t: &Test, token: &str, (status, message): (u16, &str)) {
 }
 
 fn hasty(issuer: &mut Issuer) {
-    issuer.keys_timeout = Duration::from_millis(150);
-    issuer.times.total = Duration::from_millis(150);
+    issuer.keys_timeout = Duration::from_millis(700);
+    issuer.times.total = Duration::from_millis(700);
 }
 
-forge_test!(
-    rule_01_36_rule_01_37_a_provider_that_is_gone_and_comes_back,
-    |issuer| hasty(issuer),
-    |t, f| async move {
-        f.upstream.answer_by(|_| Answer::dropped());
-        t.advance(Duration::from_secs(3600));
-        let token = f.later(&t);
-        fails(&t, &token, GONE).await;
-        fails(&t, "opaque", GONE).await;
-        // Everything else goes on.
-        t.get("/api/health").send().await.expect(200);
-        let owner = t.owner().await;
-        let roles = t.get("/api/roles").bearer(&owner.token).send().await.expect(200).data();
-        assert_eq!(roles["roles"].as_array().unwrap().len(), 5);
-        let again = json!({"refresh_token": owner.refresh_token});
-        t.post("/api/auth/refresh").json(again).send().await.expect(200);
-        f.recover();
-        fails(&t, &token, GONE).await;
-        t.advance(Duration::from_secs(1));
-        exchange(&t, &token).await.expect(200);
-        // What is known of the keys lasts; an opaque token needs the provider each time.
-        f.upstream.answer_by(|_| Answer::dropped());
-        exchange(&t, &token).await.expect(200);
-        fails(&t, "opaque", GONE).await;
-        t.advance(Duration::from_secs(299));
-        exchange(&t, &token).await.expect(200);
-        t.advance(Duration::from_secs(1));
-        fails(&t, &token, GONE).await;
-    }
-);
+forge_test!(rule_01_36_rule_01_37_a_provider_that_is_gone_and_comes_back, |_issuer| {}, |t, f| async move {
+    f.upstream.answer_by(|_| Answer::dropped());
+    t.advance(Duration::from_secs(3600));
+    let token = f.later(&t);
+    fails(&t, &token, GONE).await;
+    fails(&t, "opaque", GONE).await;
+    // Everything else goes on.
+    t.get("/api/health").send().await.expect(200);
+    let owner = t.owner().await;
+    let roles = t.get("/api/roles").bearer(&owner.token).send().await.expect(200).data();
+    assert_eq!(roles["roles"].as_array().unwrap().len(), 5);
+    let again = json!({"refresh_token": owner.refresh_token});
+    t.post("/api/auth/refresh").json(again).send().await.expect(200);
+    f.recover();
+    fails(&t, &token, GONE).await;
+    t.advance(Duration::from_secs(1));
+    exchange(&t, &token).await.expect(200);
+    // What is known of the keys lasts; an opaque token needs the provider each time.
+    f.upstream.answer_by(|_| Answer::dropped());
+    exchange(&t, &token).await.expect(200);
+    fails(&t, "opaque", GONE).await;
+    t.advance(Duration::from_secs(299));
+    exchange(&t, &token).await.expect(200);
+    t.advance(Duration::from_secs(1));
+    fails(&t, &token, GONE).await;
+});
 
 forge_test!(users_and_organizations_are_managed_without_the_provider, |_issuer| {}, |t, f| async move {
     f.upstream.answer_by(|_| Answer::dropped());
@@ -94,7 +90,7 @@ forge_test!(a_provider_that_hangs, |issuer| hasty(issuer), |t, f| async move {
 
 forge_test!(
     a_provider_that_takes_all_the_time_there_is,
-    |issuer| issuer.patience = Duration::from_millis(200),
+    |issuer| issuer.patience = Duration::from_secs(1),
     |t, f| async move {
         exchange(&t, &f.good()).await.expect(200);
         f.upstream.answer_by(|_| Answer::status(200).after(Duration::from_secs(600)));
@@ -102,7 +98,7 @@ forge_test!(
     }
 );
 
-forge_test!(answers_that_are_none, |issuer| hasty(issuer), |t, f| async move {
+forge_test!(answers_that_are_none, |_issuer| {}, |t, f| async move {
     let (url, keys) = (f.upstream.url(), f.keys());
     let large = "x".repeat(1024 * 1024 + 1);
     let description = json!({"issuer": url, "jwks_uri": format!("{url}/jwks"),

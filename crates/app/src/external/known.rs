@@ -101,7 +101,9 @@ impl Memory {
         let fetching = fetch(app.clone(), self.clone(), external.client.clone(), settings.clone(), old);
         let flight = fetching.boxed().shared();
         state.flight = Some(flight.clone());
-        app.tasks.spawn(flight.clone().map(drop));
+        // Goes on by itself, but not beyond the end of the service.
+        let (stop, driven) = (app.stop.clone(), flight.clone());
+        app.tasks.spawn(async move { stop.run_until_cancelled(driven).await });
         Err(flight)
     }
 }
