@@ -54,7 +54,7 @@ async fn a_person_is_asked_what_an_application_may_learn_and_takes_it_back() {
             if is_italian { "Consentire a questa applicazione?" } else { "Allow this application?" };
         assert_eq!(stage.text_of("h1").await, question);
         assert_eq!(stage.text_of(".lead strong").await, "The wiki of somebody else");
-        assert_eq!(stage.browser.find_all(Locator::Css("li")).await.unwrap().len(), 4);
+        assert_eq!(stage.browser.find_all(Locator::Css("li")).await.unwrap().len(), 5);
         stage.picture(if is_italian { "consent-italian-dark" } else { "consent" }).await;
         stage.press().await;
         let arrived = stage.browser.current_url().await.unwrap();

@@ -20,6 +20,7 @@ fn wiki(settings: &mut Settings) {
         first_party: false,
         application: Application {
             display_name: Some("The <Wiki>".into()),
+            login_url: Some("https://wiki.example.org/".into()),
             access_control: Some(control),
             ..Application::default()
         },
@@ -203,6 +204,8 @@ api_test!(
         roles("reader").await;
         refused(refresh_at_wiki(&t, token).await, 400, "invalid_grant");
         refused(redeem_at_wiki(&t, &unused).await, 400, "invalid_grant");
+        let access = tokens["access_token"].as_str().unwrap();
+        t.get("/api/user/profile").bearer(access).send().await.expect(401);
         assert_eq!(error_of(&next(ask(&browser, &[]).await)), "access_denied");
         roles("admin").await;
         refresh_at_wiki(&t, token).await.expect(200);
@@ -255,4 +258,71 @@ api_test!(a_script_allows_by_a_call, |settings| wiki(settings), |t| async move {
     let back = next(script.get(&address).await);
     redeem_at_wiki(&t, &query(&back)["code"]).await.expect(200);
     script.get(&address).await.expect(400);
+});
+
+api_test!(a_page_cannot_answer_in_somebodys_name, |settings| wiki(settings), |t| async move {
+    let browser = Browser::new(&t);
+    is_question(&browser.sign_in(OWNER, PASSWORD, &asking(&[])).await);
+    // What a browser adds when a page of a sister site asks, or one of its own.
+    for (name, value) in [
+        ("origin", "https://wiki.example.org"),
+        ("origin", "null"),
+        ("origin", BASE),
+        ("sec-fetch-site", "same-site"),
+        ("sec-fetch-site", "cross-site"),
+    ] {
+        for call in [
+            t.post("/api/interaction/consent"),
+            t.post("/api/interaction/submit"),
+            t.put("/api/interaction").json(json!({"event": "SignIn"})),
+        ] {
+            let reply = browser.send(call.header(name, value)).await.expect(403);
+            assert_eq!(reply.json()["code"], "session.not_supported", "{name}: {value}");
+        }
+    }
+    is_question(&next(ask(&browser, &[]).await));
+});
+
+api_test!(what_is_taken_back_is_not_given_by_an_older_answer, |settings| wiki(settings), |t| async move {
+    let browser = Browser::new(&t);
+    is_question(&browser.sign_in(OWNER, PASSWORD, &asking(&[("prompt", "consent")])).await);
+    let reply = browser.send(t.post("/api/interaction/consent")).await.expect(200).json();
+    let address = reply["redirectTo"].as_str().unwrap().to_owned();
+    let token = form_token(&browser.get("/oidc/login").await.expect(200));
+    next(browser.post("/oidc/consent", &[("form_token", &token), ("client_id", "wiki")]).await);
+    is_question(&next(browser.get(&address).await));
+});
+
+api_test!(
+    a_script_that_signs_in_as_another_gets_nothing_of_the_first,
+    |settings| wiki(settings),
+    |t| async move {
+        let (_, other) = person(&t, &["admin"]).await;
+        let script = Browser::new(&t);
+        is_question(&script.sign_in(OWNER, PASSWORD, &asking(&[])).await);
+        script.send(t.put("/api/interaction").json(json!({"event": "SignIn"}))).await.expect(204);
+        let body = json!({"email": other, "password": PUBLIC_PASSWORD});
+        script.send(t.patch("/api/interaction/identifiers").json(body)).await.expect(204);
+        let to = |reply: Reply| reply.expect(200).json()["redirectTo"].as_str().unwrap().to_owned();
+        let address = to(script.send(t.post("/api/interaction/submit")).await);
+        let question = next(script.get(&address).await);
+        is_question(&question);
+        assert!(script.get(&question).await.expect(200).text().contains(&other), "another person is asked");
+        let back = next(press(&script, &question, "allow").await);
+        let tokens = redeem_at_wiki(&t, &query(&back)["code"]).await.expect(200).json();
+        let profile =
+            t.get("/api/user/profile").bearer(tokens["access_token"].as_str().unwrap()).send().await;
+        assert_eq!(profile.expect(200).data()["email"], other);
+    }
+);
+
+api_test!(a_code_used_twice_ends_the_applications_tokens_only, |settings| wiki(settings), |t| async move {
+    let browser = Browser::new(&t);
+    let code = allowed(&browser, OWNER, PASSWORD).await;
+    let tokens = redeem_at_wiki(&t, &code).await.expect(200).json();
+    let own = redeem(&t, &query(&next(browser.get(&authorization(&[])).await))["code"], &[]).await.json();
+    let session = exchange(&t, own["access_token"].as_str().unwrap()).await.expect(200).data();
+    refused(redeem_at_wiki(&t, &code).await, 400, "invalid_grant");
+    refused(refresh_at_wiki(&t, tokens["refresh_token"].as_str().unwrap()).await, 400, "invalid_grant");
+    t.get("/api/me").bearer(session["token"].as_str().unwrap()).send().await.expect(200);
 });

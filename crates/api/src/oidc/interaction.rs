@@ -8,7 +8,8 @@ use crate::{
 use axum::{
     Json,
     body::Body,
-    extract::State,
+    extract::{Request, State},
+    middleware::Next,
     response::{IntoResponse, Response},
 };
 use bailiwick_app::{
@@ -23,6 +24,18 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::json;
 use std::time::Duration;
+
+/// These calls are for programs. A page, to which a browser would lend the cookies of somebody who is signed in, tells
+/// its origin with each of them and is sent away: it must not answer in his name.
+pub async fn programs_only(request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    let is_from_page = headers.contains_key(header::ORIGIN)
+        || headers.get("sec-fetch-site").is_some_and(|site| site.as_bytes() != b"none");
+    if !is_from_page {
+        return next.run(request).await;
+    }
+    refuse(StatusCode::FORBIDDEN, "session.not_supported", "these calls are not for pages")
+}
 
 /// Largest body of these calls.
 const MAX_BODY_BYTES: usize = 16 * 1024;

@@ -24,6 +24,7 @@ pub use cors::cors;
 use axum::{
     Json, Router,
     extract::State,
+    middleware,
     response::{IntoResponse, Response},
     routing::{get, patch, post, put},
 };
@@ -31,6 +32,12 @@ use bailiwick_app::{App, oidc::claims};
 
 /// Every route of the provider.
 pub fn router() -> Router<App> {
+    let scripts = Router::new()
+        .route("/api/interaction", put(interaction::restart))
+        .route("/api/interaction/identifiers", patch(interaction::identify))
+        .route("/api/interaction/submit", post(interaction::submit))
+        .route("/api/interaction/consent", post(interaction::consent))
+        .route_layer(middleware::from_fn(interaction::programs_only));
     Router::new()
         .route("/oidc", get(login::to_login))
         .route("/oidc/login", get(login::show).post(login::sign_out))
@@ -49,10 +56,7 @@ pub fn router() -> Router<App> {
         .route("/oidc/token/introspection", post(token::introspect))
         .route("/oidc/me", get(userinfo::userinfo).post(userinfo::userinfo))
         .route("/oidc/session/end", get(session_end::by_query).post(session_end::by_form))
-        .route("/api/interaction", put(interaction::restart))
-        .route("/api/interaction/identifiers", patch(interaction::identify))
-        .route("/api/interaction/submit", post(interaction::submit))
-        .route("/api/interaction/consent", post(interaction::consent))
+        .merge(scripts)
 }
 
 async fn discovery(State(app): State<App>) -> Response {

@@ -41,7 +41,7 @@ pub async fn user_of_any_token(app: &App, request: &BearerRequest<'_>) -> Result
         Some(external) => {
             external::user_of(app, external, token).await.map(|named| named.map(|(user, _)| user))
         }
-        None => oidc::subject_of_access_token(app, token).await.map(|named| named.map(|s| s.user_id)),
+        None => oidc::user_of_access_token(app, token).await,
     };
     let user = user.map_err(not_read)?.ok_or_else(invalid)?;
     let user = identities::get(&app.db, user).await.map_err(unreadable)?.ok_or_else(invalid)?;

@@ -204,6 +204,9 @@ pub fn problems(clients: &[Configured]) -> Vec<(&str, String)> {
         if client.first_party && *application != Application::default() {
             say("name, description, addresses and access_control are for clients of third parties");
         }
+        if !client.first_party && client.secret_sha256.is_none() && application.login_url.is_none() {
+            say("a public client of a third party needs login_url: it must begin a sign-in itself (PKCE)");
+        }
         let control = application.access_control.as_ref();
         for id in control.iter().flat_map(|control| &control.organization_ids) {
             if id.parse::<OrgId>().is_err() {
@@ -354,7 +357,10 @@ mod tests {
     #[test]
     fn a_client_of_a_third_party_is_known_as_one() {
         let mut s = settings("https://my.example.org");
-        s.provider.clients = vec![Configured { first_party: false, ..extra("theirs") }, extra("ours")];
+        let login_url = Some("https://app.example.org/".to_owned());
+        let application = Application { login_url, ..Application::default() };
+        let theirs = Configured { first_party: false, application, ..extra("theirs") };
+        s.provider.clients = vec![theirs, extra("ours")];
         assert!(!find(&s, "theirs").unwrap().is_first_party());
         assert!(find(&s, "ours").unwrap().is_first_party());
         assert!(problems(&s.provider.clients).is_empty());
@@ -394,6 +400,8 @@ mod tests {
             application: Application::default(),
         };
         assert_eq!(problems(&[bad]).len(), 6);
+        let begins_nothing = Configured { first_party: false, ..extra("theirs") };
+        assert_eq!(problems(&[begins_nothing]).len(), 1);
         assert_eq!(problems(&[extra("a"), extra("a")]).len(), 1);
     }
 }

@@ -16,7 +16,7 @@ use crate::{App, audit, auth::identity_of, context::RequestContext, third_party}
 use bailiwick_domain::{Error, LoginId, Result, Ts, UserId};
 use bailiwick_store::{
     Tx,
-    identities::Identified,
+    identities::{self, Identified},
     oidc::{
         consents::{self, Consent},
         grants,
@@ -101,12 +101,11 @@ pub(super) async fn settle(
     authorize::grant(app, tx, request, login, now).await.map(Settled::Redirect)
 }
 
-/// Just now, or once for at least these scopes unless the client wants the user asked again.
+/// Once for at least these scopes, and just now if the client wants the user asked again. What was taken back meanwhile
+/// is not allowed, whatever was answered before: who takes it back holds the user.
 async fn is_allowed(tx: &mut Tx, request: &AuthorizationRequest, login: &Login) -> Result<bool> {
-    if request.asked.is_some_and(|asked| asked.is_allowed && asked.login == login.id) {
-        return Ok(true);
-    }
-    if request.wants_consent {
+    let was_asked = request.asked.is_some_and(|asked| asked.is_allowed && asked.login == login.id);
+    if request.wants_consent && !was_asked {
         return Ok(false);
     }
     let allowed = consents::scope(tx, login.user_id, &request.client_id).await?;
@@ -132,8 +131,12 @@ struct Waiting {
     user: Identified,
 }
 
-/// The question of an interaction; none when it asks none, or somebody else.
+/// The question of an interaction; none when it asks none, or somebody else. Where somebody has given a password since,
+/// it is his sign-in again.
 async fn waiting(app: &App, interaction: Interaction, browser: &Browser) -> Result<Option<Waiting>> {
+    if interaction.user_id.is_some() {
+        return Ok(None);
+    }
     let Some(request) = request_of(&interaction)? else { return Ok(None) };
     let Some(asked) = request.asked else { return Ok(None) };
     let live = authorize::live_login(app, browser, app.now()).await?;
@@ -258,8 +261,11 @@ pub async fn withdraw(app: &App, ctx: &RequestContext, browser: &Browser, client
     let now = app.now();
     let Some((login, _)) = authorize::live_login(app, browser, now).await? else { return Ok(()) };
     let mut tx = app.db.begin().await?;
-    let Some(user) = authorize::hold_user(&mut tx, login.user_id).await? else { return Ok(()) };
-    if consents::withdraw(&mut tx, user.id, client_id).await? {
+    // Held alone, so that no sign-in that has read the consent is still under way.
+    let Some(user) = identities::get_for_login(&mut tx, login.user_id).await? else { return Ok(()) };
+    let was_allowed = consents::withdraw(&mut tx, user.id, client_id).await?;
+    let is_third_party = clients::find(&app.settings, client_id).is_some_and(|c| !c.is_first_party());
+    if was_allowed || is_third_party {
         grants::end_of_client(&mut tx, user.id, client_id, now).await?;
         audit::record_own(&mut tx, now, ctx, user.id, user.organization.id, "user.withdraw_application")
             .await?;

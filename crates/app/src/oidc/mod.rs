@@ -81,6 +81,18 @@ pub async fn subject_of_access_token(app: &App, token: &str) -> Result<Option<Pr
     }))
 }
 
+/// The user of a live access token of any client that still admits him; as [`subject_of_access_token`] otherwise.
+pub(crate) async fn user_of_access_token(app: &App, token: &str) -> Result<Option<UserId>> {
+    let Some(subject) = subject_of_access_token(app, token).await? else { return Ok(None) };
+    if subject.first_party {
+        return Ok(Some(subject.user_id));
+    }
+    let client = clients::find(&app.settings, &subject.client_id);
+    let user = identities::get(&app.db, subject.user_id).await?;
+    let admitted = client.zip(user).is_some_and(|(client, user)| consent::admits(app, &client, &user));
+    Ok(admitted.then_some(subject.user_id))
+}
+
 /// Removes what has expired and signing keys nothing alive is signed with; returns how many rows. For the
 /// housekeeping worker.
 pub async fn purge_expired(app: &App) -> Result<u64> {

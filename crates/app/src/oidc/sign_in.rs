@@ -280,6 +280,7 @@ pub async fn submit(app: &App, browser: &Browser) -> Result<String, Denied> {
 /// The address a script was sent to.
 pub async fn resume(app: &App, id: Uuid, browser: &Browser) -> Result<SignedIn, Denied> {
     let (_, interaction) = open(app, id, browser).await?.ok_or(Denied::Gone)?;
+    // A question, unless somebody has signed in over it.
     if let Some(address) = consent::resume(app, &interaction, browser).await? {
         return Ok(SignedIn { address, login: None });
     }

@@ -90,7 +90,7 @@ async fn exchange_code(app: &App, client: &Client, parameters: &Parameters) -> R
         return Err(Refusal::invalid_grant());
     };
     if let Some(used_at) = grant.code.used_at {
-        end_reused(&mut tx, &grant, used_at, now).await?;
+        end_reused(&mut tx, client, &grant, used_at, now).await?;
         tx.commit().await?;
         return Err(Refusal::invalid_grant());
     }
@@ -117,13 +117,23 @@ async fn exchange_code(app: &App, client: &Client, parameters: &Parameters) -> R
 }
 
 /// A code that comes twice was stolen, before or after its owner used it: what the first use produced ends, and with
-/// it the sessions opened through this login since (nothing else tells which of them came from these tokens).
-async fn end_reused(tx: &mut Tx, grant: &Grant, used_at: Ts, now: Ts) -> Result<(), Refusal> {
+/// it the sessions opened through this login since (nothing else tells which of them came from these tokens). Tokens of
+/// third parties open no sessions.
+async fn end_reused(
+    tx: &mut Tx,
+    client: &Client,
+    grant: &Grant,
+    used_at: Ts,
+    now: Ts,
+) -> Result<(), Refusal> {
     if grant.is_ended {
         return Ok(());
     }
     tracing::warn!(user = %grant.user_id, client = grant.client_id, "authorization code used twice, its tokens are revoked");
     grants::end(tx, grant.id, now).await?;
+    if !client.is_first_party() {
+        return Ok(());
+    }
     grants::revoke_chains_since(tx, grant.login_id, used_at, now, Reason::Logout.as_str()).await?;
     end_impersonations_of_revoked(tx, now, grant.login_id).await?;
     Ok(())

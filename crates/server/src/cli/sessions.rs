@@ -36,7 +36,10 @@ pub async fn reseal(app: &App) -> Result<(), String> {
     print(&format!("{} alert configuration(s) sealed anew, and a new signing key\n", done.sealed));
     match done.lost {
         0 => Ok(()),
-        lost => Err(format!("{lost} alert configuration(s) have a secret that no configured secret opens")),
+        lost => Err(format!(
+            "{lost} alert configuration(s) have recipients that no configured secret opens (the log names them); these stay \
+             as they are, and are told again only with the secret they were sealed with"
+        )),
     }
 }
 

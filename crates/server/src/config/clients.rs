@@ -53,7 +53,8 @@ const KEYS: [(&str, &str, &str, &str); 13] = [
         "URI",
         "a sign-in here",
         "Where a third-party application is opened. When unset, an authorization request at this provider for `scope` \
-        with the first redirect address and a `state` of ours, for clients that accept one they did not ask for.",
+        with the first redirect address and a `state` of ours, for clients that accept one they did not ask for. Needed \
+        for a public third-party client.",
     ),
     ("scope", "text", "`openid profile email`", "What that request asks for, words separated by spaces."),
     ("info_url", "URI", "–", "Where more is told about a third-party application."),

@@ -67,7 +67,9 @@ pub(crate) const BY_TOKEN: &str = "SELECT id, user_id, authenticated_at, expires
      WHERE token_hash = ? AND ended_at IS NULL AND expires_at > ?";
 
 pub(crate) const OPEN_OF_USER: &str = "SELECT id, created_at, authenticated_at, expires_at FROM oidc_logins \
-     WHERE user_id = ? AND ended_at IS NULL AND expires_at > ? ORDER BY created_at DESC, id DESC LIMIT 500";
+     WHERE user_id = ? AND ended_at IS NULL AND (expires_at > ? OR EXISTS (SELECT 1 FROM oidc_grants g \
+     WHERE g.login_id = oidc_logins.id AND g.ended_at IS NULL AND g.expires_at > ?)) \
+     ORDER BY created_at DESC, id DESC LIMIT 500";
 
 pub(crate) const INSERT: &str = "INSERT INTO oidc_logins (id, user_id, token_hash, created_at, authenticated_at, \
      expires_at) VALUES (?, ?, ?, ?, ?, ?)";
@@ -99,13 +101,14 @@ pub async fn by_token(
     Ok(Q::new(BY_TOKEN).bind(token_hash).bind(now).optional::<LoginRow>(on).await?.map(Login::from))
 }
 
-/// The logins of a user that are on, the newest first; at most 500.
+/// The logins of a user by which somebody can come in, by their cookie or by tokens that are renewed; the newest first,
+/// at most 500.
 pub async fn open_of_user(
     on: impl Into<On<'_>>,
     user: UserId,
     now: Ts,
 ) -> Result<Vec<OpenLogin>, StoreError> {
-    let rows: Vec<OpenLoginRow> = Q::new(OPEN_OF_USER).bind(user).bind(now).all(on).await?;
+    let rows: Vec<OpenLoginRow> = Q::new(OPEN_OF_USER).bind(user).bind(now).bind(now).all(on).await?;
     let open = |row: OpenLoginRow| OpenLogin {
         id: LoginId(row.id),
         created_at: row.created_at.0,

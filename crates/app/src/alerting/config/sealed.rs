@@ -64,33 +64,33 @@ pub(super) fn open(keys: &Keys, organization: OrgId, stored: Value) -> Result<La
     Ok(layer)
 }
 
-/// The stored layer with every secret sealed anew, by the present secret of the service. None when one does not open:
-/// such a layer stays as it is.
+/// The stored layer with every secret that opens sealed anew, by the present secret of the service, and how many do not:
+/// these stay as they are.
 ///
 /// # Errors
 /// The stored value is no layer, or a secret that cannot be sealed.
-fn seal_anew(
-    keys: &Keys,
-    entropy: &dyn Entropy,
-    organization: OrgId,
-    stored: Value,
-) -> Result<Option<Value>> {
-    let layer = open(keys, organization, stored.clone())?;
-    let anew = seal(keys, entropy, organization, &layer)?;
-    let recipients = |value: &Value| -> Result<(usize, usize)> {
-        let mut layer: Layer = serde_json::from_value(value.clone()).map_err(Error::internal)?;
-        let all = layer.all_channels_mut();
-        Ok(all.fold((0, 0), |(w, t), c| (w + c.webhook_recipients.len(), t + c.telegram_recipients.len())))
-    };
-    Ok((recipients(&stored)? == recipients(&anew)?).then_some(anew))
+fn seal_anew(keys: &Keys, entropy: &dyn Entropy, organization: OrgId, stored: Value) -> Result<(Value, u64)> {
+    let purpose = purpose(organization);
+    let mut layer: Layer = serde_json::from_value(stored).map_err(Error::internal)?;
+    let mut lost = 0;
+    layer.change_secrets(|secret| -> Result<()> {
+        let plain = STANDARD.decode(&*secret).ok().and_then(|sealed| keys.open(&purpose, &sealed).ok());
+        match plain {
+            Some(plain) => *secret = STANDARD.encode(keys.seal(&purpose, &plain, entropy)?),
+            None => lost += 1,
+        }
+        Ok(())
+    })?;
+    Ok((serde_json::to_value(&layer).map_err(Error::internal)?, lost))
 }
 
 /// What sealing everything anew came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Anew {
-    /// Layers that hold by the present secret alone now.
+    /// Layers written anew.
     pub sealed: u64,
-    /// Layers with a secret that neither the present nor the previous secret opens; they stay as they are.
+    /// Layers with something that neither the present nor the previous secret opens, or that cannot be read at all; that
+    /// stays as it is.
     pub lost: u64,
 }
 
@@ -107,13 +107,18 @@ pub async fn seal_all_anew(app: &App) -> Result<Anew> {
         after = Some(last.organization_id);
         let mut tx = app.db.begin().await?;
         for row in page {
-            match seal_anew(&app.keys, &*app.entropy, row.organization_id, row.layer)? {
-                Some(anew) => {
-                    alert_layers::replace(&mut tx, row.organization_id, row.updated_at, &anew).await?;
-                    done.sealed += 1;
-                }
-                None => done.lost += 1,
+            let organization = row.organization_id;
+            let Ok((anew, lost)) = seal_anew(&app.keys, &*app.entropy, organization, row.layer) else {
+                tracing::error!(%organization, "an alert layer cannot be read; it stays as it is");
+                done.lost += 1;
+                continue;
+            };
+            if lost > 0 {
+                tracing::error!(%organization, lost, "secrets of alert recipients cannot be opened; they stay as they are");
+                done.lost += 1;
             }
+            alert_layers::replace(&mut tx, organization, row.updated_at, &anew).await?;
+            done.sealed += 1;
         }
         tx.commit().await?;
     }
@@ -170,8 +175,18 @@ mod tests {
         let both = Keys::derive(&[2; 32], Some(&[1; 32])).unwrap();
         let new = Keys::derive(&[2; 32], None).unwrap();
         let stored = seal(&old, &Fixed, own, &layer()).unwrap();
-        let anew = seal_anew(&both, &Fixed, own, stored.clone()).unwrap().unwrap();
-        assert_eq!(open(&new, own, anew).unwrap(), layer());
-        assert!(seal_anew(&new, &Fixed, own, stored).unwrap().is_none(), "nothing is thrown away");
+        let (anew, lost) = seal_anew(&both, &Fixed, own, stored.clone()).unwrap();
+        assert_eq!((open(&new, own, anew.clone()).unwrap(), lost), (layer(), 0));
+        assert_eq!(
+            seal_anew(&new, &Fixed, own, stored.clone()).unwrap(),
+            (stored.clone(), 2),
+            "nothing is thrown away"
+        );
+        // One that nobody can open keeps none of the others from being sealed anew.
+        let mut mixed = stored;
+        mixed["webhook_recipients"][0]["url"] = json!("AAAA");
+        let (mixed, lost) = seal_anew(&both, &Fixed, own, mixed).unwrap();
+        assert_eq!(lost, 1);
+        assert_eq!(open(&new, own, mixed).unwrap().systems, layer().systems);
     }
 }
