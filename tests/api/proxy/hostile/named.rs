@@ -351,7 +351,7 @@ api_test!(rule_04_03_rule_04_05_rule_04_06_rule_04_10_each_attack_by_its_name, |
         let text = String::from_utf8_lossy(&answer);
         world.check_answer(0, &answer, || name.to_owned());
         assert!(statuses.contains(&text.get(9..12).unwrap_or_default()), "{name}: {text}");
-        let requests = world.upstream.take();
+        let requests = world.heard();
         assert!(heard.contains(&requests.len()), "{name}: {requests:?}");
         requests.iter().for_each(|request| judge.check(request));
     }
