@@ -1,6 +1,12 @@
 //! The sign-in pages in Debian's chromium; run by `make test-browser`. Screenshots go to `target/tmp/`.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail anywhere")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test may fail anywhere, and a browser has a clock of its own"
+)]
 
 use bailiwick_app::passwords;
 use bailiwick_store::identities;

@@ -58,6 +58,7 @@ async fn site() -> Recorder {
 }
 
 fn right_time(test: &Test) {
+    // The library compares the tokens' times with the browser's clock.
     test.clock.set(Ts::from_secs(jiff::Timestamp::now().as_second()));
 }
 

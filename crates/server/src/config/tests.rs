@@ -261,6 +261,7 @@ fn problems_of_clients_are_told_among_the_others() {
         "identity.clients.bailiwick (configuration file): this id belongs",
         "identity.clients.bailiwick (configuration file): `https://a.example/#x` must not have a fragment",
         "identity.clients.bailiwick (configuration file): the secret must be given as 64 hex digits",
+        "identity.clients.theirs (configuration file): a public client of a third party needs login_url",
         "identity.clients.theirs (configuration file): at least one redirect URI",
         "identity.clients.typo (configuration file): cannot be read: unknown field `redirect_uri`",
         "identity.clients.text (configuration file): cannot be read: invalid type",
@@ -268,7 +269,7 @@ fn problems_of_clients_are_told_among_the_others() {
     ] {
         assert_eq!(told.iter().filter(|line| line.starts_with(start)).count(), 1, "{start}\n{told:#?}");
     }
-    assert_eq!(told.len(), 9, "{told:#?}");
+    assert_eq!(told.len(), 10, "{told:#?}");
     assert!(!told.concat().contains("hunter2"));
     assert!(
         problems("[identity]\nclients = 1\n", &[])[0]
