@@ -90,8 +90,8 @@ async fn tell(
     let delivery = of(app);
     let ways = delivery.ways.get_or_init(|| Ways::new(app));
     let (place, at_once) = ways.place(to);
-    let way =
-        Way { place, tenant: flush.key.0, system: flush.group_labels.value("system_key").into(), at_once };
+    let system = flush.group_labels.value("system_key").into();
+    let way = Way { place, tenant: flush.key.0, system, recipient: to.digest().into(), at_once };
     // The same for every try, so that whoever gets it twice can tell.
     let id = app.fresh::<uuid::Uuid>().to_string();
     let mut tries = 0;

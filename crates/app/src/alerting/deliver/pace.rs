@@ -55,6 +55,8 @@ pub(super) struct AtOnce {
     pub(super) tenant: usize,
     /// About one system.
     pub(super) system: usize,
+    /// To one recipient of a tenant.
+    pub(super) recipient: usize,
 }
 
 /// Whose try it is, and where it goes.
@@ -63,31 +65,45 @@ pub(super) struct Way {
     pub(super) place: Arc<str>,
     pub(super) tenant: OrgId,
     pub(super) system: Arc<str>,
+    pub(super) recipient: Arc<str>,
     pub(super) at_once: AtOnce,
 }
 
-/// Who shares turns: everybody at a place, a tenant there, a system there.
-type Sharing = (Arc<str>, Option<OrgId>, Option<Arc<str>>);
+/// Who shares turns at a place.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Who {
+    Everybody,
+    Tenant(OrgId),
+    System(OrgId, Arc<str>),
+    Recipient(OrgId, Arc<str>),
+}
 
-/// Tries that are under way. Whoever wants one waits first among those of his system, then among those of his tenant, then
-/// among all: so however many there are of a system or a tenant, few of them are in the way of the others.
+type Sharing = (Arc<str>, Who);
+
+/// Tries that are under way. Whoever wants one waits first among those to the same recipient, then among those of his
+/// system, then of his tenant, then among all: so however many there are of one of them, or however slow a recipient is,
+/// few of them are in the way of the others.
 #[derive(Debug, Default)]
 pub(super) struct Places(Mutex<HashMap<Sharing, Arc<Semaphore>>>, AtomicUsize);
 
 /// A turn until it is dropped.
 pub(super) type Turn = Option<OwnedSemaphorePermit>;
 
+/// The turns of recipient, system and tenant.
+pub(super) type OwnTurns = (Turn, Turn, Turn);
+
 impl Places {
-    /// Waits for the turn of a system, then of its tenant.
-    pub(super) async fn own_turn(&self, way: &Way) -> (Turn, Turn) {
-        let (place, tenant, system) = (way.place.clone(), Some(way.tenant), Some(way.system.clone()));
-        let of_system = self.one_of((place.clone(), tenant, system), way.at_once.system).await;
-        (of_system, self.one_of((place, tenant, None), way.at_once.tenant).await)
+    /// Waits for the turn of a recipient, then of the system, then of its tenant.
+    pub(super) async fn own_turn(&self, way: &Way) -> OwnTurns {
+        let turn = |who: Who, at_once: usize| self.one_of((way.place.clone(), who), at_once);
+        let recipient = turn(Who::Recipient(way.tenant, way.recipient.clone()), way.at_once.recipient).await;
+        let system = turn(Who::System(way.tenant, way.system.clone()), way.at_once.system).await;
+        (recipient, system, turn(Who::Tenant(way.tenant), way.at_once.tenant).await)
     }
 
     /// Waits for the turn among all.
     pub(super) async fn turn(&self, way: &Way) -> Turn {
-        self.one_of((way.place.clone(), None, None), way.at_once.place).await
+        self.one_of((way.place.clone(), Who::Everybody), way.at_once.place).await
     }
 
     async fn one_of(&self, sharing: Sharing, at_once: usize) -> Turn {
@@ -131,9 +147,9 @@ mod tests {
     }
 
     fn way(place: &str, tenant: u128, system: &str) -> Way {
-        let at_once = AtOnce { place: 3, tenant: 2, system: 1 };
+        let at_once = AtOnce { place: 3, tenant: 2, system: 1, recipient: 2 };
         let tenant = OrgId(uuid::Uuid::from_u128(tenant));
-        Way { place: place.into(), tenant, system: system.into(), at_once }
+        Way { place: place.into(), tenant, system: system.into(), recipient: "r".into(), at_once }
     }
 
     async fn waits<T>(turn: impl Future<Output = T>) -> bool {
@@ -158,6 +174,19 @@ mod tests {
         assert!(!waits(places.turn(&way("b", 3, "x"))).await);
         drop(first);
         assert!(!waits(places.turn(&way("a", 3, "x"))).await);
+    }
+
+    #[tokio::test]
+    async fn a_slow_recipient_leaves_turns_of_its_system_to_another() {
+        let places = Places::default();
+        let to = |recipient: &str| Way {
+            recipient: recipient.into(),
+            at_once: AtOnce { place: 9, tenant: 9, system: 3, recipient: 2 },
+            ..way("a", 1, "x")
+        };
+        let _slow = [places.own_turn(&to("slow")).await, places.own_turn(&to("slow")).await];
+        assert!(waits(places.own_turn(&to("slow"))).await);
+        assert!(!waits(places.own_turn(&to("healthy"))).await);
     }
 
     #[tokio::test]

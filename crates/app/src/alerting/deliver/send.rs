@@ -19,11 +19,11 @@ use bailiwick_outbound::{
 };
 use std::sync::Arc;
 
-/// Tries at once to one host. One that does not answer is not to keep other tenants from it, of whom another address may
-/// be meant there.
-const AT_ONCE: AtOnce = AtOnce { place: 64, tenant: 8, system: 4 };
+/// Tries at once to one host. One that does not answer is not to keep other tenants from it, or other recipients of the
+/// same, of whom another address may be meant there.
+const AT_ONCE: AtOnce = AtOnce { place: 64, tenant: 8, system: 4, recipient: 2 };
 /// To the mail server: what its connections can take.
-const MAILS_AT_ONCE: AtOnce = AtOnce { place: CONNECTIONS as usize, tenant: 3, system: 2 };
+const MAILS_AT_ONCE: AtOnce = AtOnce { place: CONNECTIONS as usize, tenant: 3, system: 2, recipient: 1 };
 
 /// A recipient.
 #[derive(Clone, Debug)]
