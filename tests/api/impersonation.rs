@@ -5,6 +5,7 @@ mod consent;
 mod endings;
 mod exit;
 mod flow;
+mod races;
 mod recorded;
 mod refusals;
 

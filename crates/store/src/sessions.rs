@@ -144,7 +144,9 @@ pub(crate) const REVOKE_OTHERS_OF_USER: &str = "UPDATE session_chains SET revoke
 pub(crate) const REVOKE_OF_LOGIN: &str = "UPDATE session_chains SET revoked_at = ?, revoked_reason = ? \
      WHERE login_id = ? AND revoked_at IS NULL";
 
-pub(crate) const PURGE: &str = "DELETE FROM session_chains WHERE expires_at < ?";
+pub(crate) const PURGE: &str = "DELETE FROM session_chains WHERE expires_at < ? AND NOT EXISTS \
+     (SELECT 1 FROM impersonation_sessions s WHERE s.impersonator_user_id = session_chains.user_id \
+     AND s.chain_id = session_chains.id AND s.expires_at > ?)";
 
 /// The chain with its user and his organization: the one read of a request with a bearer token.
 pub async fn with_user(
@@ -282,7 +284,9 @@ pub(crate) fn push_user_below(q: &mut Q, (organization, org_type): (OrgId, OrgTy
     q.arg(organization);
 }
 
-/// Removes chains whose last refresh token expired before `before`; their rotations go with them.
-pub async fn purge(tx: &mut Tx, before: Ts) -> Result<u64, StoreError> {
-    Q::new(PURGE).bind(before).run(tx).await
+/// Removes chains whose last refresh token expired before `before`; their rotations go with them. One on which an
+/// impersonation rests stays until the time of that is over, ended or not: that it is revoked, before or after its own
+/// expiry, closes the way back.
+pub async fn purge(tx: &mut Tx, before: Ts, now: Ts) -> Result<u64, StoreError> {
+    Q::new(PURGE).bind(before).bind(now).run(tx).await
 }

@@ -182,6 +182,9 @@ pub async fn logout(app: &App, caller: &Caller) -> Result<()> {
     let user = caller.user_id().ok_or_else(|| Error::unauthenticated("invalid token"))?;
     let now = app.now();
     let mut tx = app.db.begin().await.map_err(unreadable)?;
+    // Whoever starts a chain for him holds his row: what starts at the same moment is either seen here, or waits and
+    // then sees that what it comes from is revoked.
+    identities::get_for_login(&mut tx, user).await.map_err(unreadable)?;
     sessions::revoke_of_user(&mut tx, user, None, now, Reason::Logout.as_str()).await.map_err(unreadable)?;
     end_impersonations(&mut tx, Which::By(user, None), now).await.map_err(unreadable)?;
     tx.commit().await.map_err(unreadable)
@@ -227,8 +230,9 @@ pub fn start_purging(app: &App) {
 
 /// Removes chains of which no token can be valid any more; returns how many.
 pub async fn purge_expired(app: &App) -> Result<u64> {
+    let now = app.now();
     let mut tx = app.db.begin_relaxed().await?;
-    let purged = sessions::purge(&mut tx, app.now().minus(app.settings.tokens.access)).await?;
+    let purged = sessions::purge(&mut tx, now.minus(app.settings.tokens.access), now).await?;
     tx.commit().await?;
     Ok(purged)
 }

@@ -1,0 +1,122 @@
+//! What ends the impersonator's rights while a way back is under way, or long before it.
+
+use super::{acting, agree, is_over, me, start, text, withdraw};
+use bailiwick_app::auth;
+use bailiwick_store::{Tx, sql::Q};
+use bailiwick_testkit::{Engine, Persona, Test, api_test};
+use serde_json::json;
+use std::time::Duration;
+
+/// Runs the call, which waits for what this transaction holds, and lets go as soon as it does.
+pub async fn let_wait<T>(mut tx: Tx, what: Q, call: impl Future<Output = T>) -> T {
+    const WAITING: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM pg_locks \
+         WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))";
+    let holding = async {
+        let waits = async {
+            while Q::new(WAITING).count(&mut tx).await.unwrap() == 0 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), waits).await.expect("nobody waits");
+        assert!(what.run(&mut tx).await.unwrap() > 0);
+        tx.commit().await.unwrap();
+    };
+    tokio::join!(call, holding).0
+}
+
+async fn exit(t: &Test, token: &str) -> bailiwick_testkit::Reply {
+    t.delete("/api/impersonate").bearer(token).send().await
+}
+
+async fn logout(t: &Test, who: &Persona) {
+    t.post("/api/auth/logout").bearer(&who.token).send().await.expect(200);
+}
+
+api_test!(rule_01_38_a_logout_leaves_no_chain_of_a_way_back_at_the_same_moment, |t| async move {
+    let a = acting(&t).await;
+    for round in 0..8 {
+        let by = t.session(a.by.id).await;
+        agree(&t, &a.target, 2).await;
+        let token = text(&start(&t, &by, &a.target).await["token"]);
+        let with = if round % 2 == 0 { &token } else { &by.token };
+        let (back, ()) = tokio::join!(exit(&t, with), logout(&t, &by));
+        if back.status == 200 {
+            me(&t, &text(&back.data()["token"])).await.expect_message(401, "token has been revoked");
+        } else {
+            assert!([400, 401].contains(&back.status.as_u16()), "{}", back.text());
+        }
+        is_over(me(&t, &token).await);
+    }
+});
+
+api_test!(rule_01_38_a_logout_waits_for_a_way_back_and_ends_its_chain, |t| async move {
+    if t.engine != Engine::Postgres {
+        return;
+    }
+    let a = acting(&t).await;
+    // The way back has written its chain and not yet committed.
+    let mut tx = t.app.db.begin().await.unwrap();
+    Q::new("SELECT CAST(1 AS BIGINT) FROM users WHERE id = ? FOR NO KEY UPDATE")
+        .bind(a.by.id)
+        .one::<(i64,)>(&mut tx)
+        .await
+        .unwrap();
+    let id: uuid::Uuid = t.app.fresh();
+    let new = "INSERT INTO session_chains (id, user_id, login_id, created_at, last_used_at, refresh_id, \
+         refresh_issued_at, expires_at) SELECT ?, user_id, login_id, created_at, last_used_at, refresh_id, \
+         refresh_issued_at, expires_at FROM session_chains WHERE user_id = ? LIMIT 1";
+    let_wait(tx, Q::new(new).bind(id).bind(a.by.id), logout(&t, &a.by)).await;
+    let left = Q::new(
+        "SELECT CAST(COUNT(*) AS BIGINT) FROM session_chains WHERE user_id = ? AND revoked_at IS NULL",
+    );
+    assert_eq!(left.bind(a.by.id).count(&t.app.db).await.unwrap(), 0);
+});
+
+api_test!(rule_01_38_a_token_that_is_revoked_meanwhile_leads_nowhere, |t| async move {
+    if t.engine != Engine::Postgres {
+        return;
+    }
+    let a = acting(&t).await;
+    // Not the one the session is bound to: that goes on.
+    let other = t.session(a.by.id).await;
+    let chain = "SELECT id FROM session_chains WHERE user_id = ? ORDER BY created_at DESC, id DESC LIMIT 1";
+    let (chain,): (uuid::Uuid,) = Q::new(chain).bind(a.by.id).one(&t.app.db).await.unwrap();
+    let mut tx = t.app.db.begin().await.unwrap();
+    Q::new("SELECT CAST(1 AS BIGINT) FROM users WHERE id = ? FOR NO KEY UPDATE")
+        .bind(a.by.id)
+        .one::<(i64,)>(&mut tx)
+        .await
+        .unwrap();
+    let revoked = "UPDATE session_chains SET revoked_at = created_at, \
+         revoked_reason = 'refresh token reuse detected' WHERE id = ?";
+    let back = let_wait(tx, Q::new(revoked).bind(chain), exit(&t, &other.token)).await;
+    let data = back.expect_message(401, "token has been revoked").data();
+    assert_eq!(data, json!({"reason": "refresh token reuse detected"}));
+    me(&t, &a.token).await.expect(200);
+});
+
+api_test!(
+    rule_01_38_a_chain_that_is_gone_for_long_still_closes_the_way_back,
+    |s| s.tokens.refresh = Duration::from_secs(600),
+    |t| async move {
+        for is_revoked_first in [true, false] {
+            let a = acting(&t).await;
+            let later = Duration::from_secs(600 + 1800 + 1);
+            withdraw(&t, &a.target).await;
+            if is_revoked_first {
+                logout(&t, &a.by).await;
+            }
+            t.advance(later);
+            auth::purge_expired(&t.app).await.unwrap();
+            if !is_revoked_first {
+                logout(&t, &t.session(a.by.id).await).await;
+            }
+            is_over(exit(&t, &a.token).await);
+            // It goes when the session's time is over.
+            t.advance(Duration::from_secs(7200) - later);
+            auth::purge_expired(&t.app).await.unwrap();
+            let left = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM session_chains WHERE user_id = ?");
+            assert!(left.bind(a.by.id).count(&t.app.db).await.unwrap() <= 1);
+        }
+    }
+);
