@@ -91,7 +91,7 @@ impl Record {
             of_body(sent, upload.content_type.as_deref(), false)
         });
         let words = status.canonical_reason().unwrap_or("Unknown");
-        self.opened.complete(status.as_u16(), words, data.as_deref()).await;
+        self.opened.complete(status.as_u16(), words, data).await;
     }
 }
 

@@ -3,12 +3,12 @@
 use super::{acting, agree, entries, is_withdrawn, me, start, status, text, told, withdraw};
 use axum::body::{Body, Bytes};
 use bailiwick_api::routes::{Credential, table};
+use bailiwick_app::impersonation::{self, Call, Opened};
 use bailiwick_store::sql::Q;
 use bailiwick_testkit::{Test, api_test};
-
-use futures_util::stream;
+use futures_util::{FutureExt, stream};
 use serde_json::{Value, json};
-use std::{convert::Infallible, time::Duration};
+use std::{convert::Infallible, panic::AssertUnwindSafe, time::Duration};
 
 const UNKNOWN: &str = "0195fada-0000-7000-8000-00000000dead";
 
@@ -261,15 +261,62 @@ api_test!(records_go_when_they_have_been_kept_long_enough, |t| async move {
     let (by, target) = (t.session(a.by.id).await, t.session(a.target.id).await);
     agree(&t, &target, 1).await;
     let other = text(&start(&t, &by, &target).await["session_id"]);
-    bailiwick_app::impersonation::purge(&t.app).await.unwrap();
+    impersonation::purge(&t.app).await.unwrap();
     assert_eq!(told(&t, &target, &a.session).await.len(), 6);
     // The session of which nobody has come back is over by then, and says so.
     t.advance(Duration::from_secs(3601));
-    let removed = bailiwick_app::impersonation::purge(&t.app).await.unwrap();
+    let removed = impersonation::purge(&t.app).await.unwrap();
     assert_eq!(removed, 6 + 1 + 1, "entries, session, expired consent");
     let target = t.session(a.target.id).await;
     let path = format!("/api/impersonate/sessions/{}", a.session);
     t.get(&path).bearer(&target.token).send().await.expect_message(404, "session not found");
     assert_eq!(told(&t, &target, &other).await, ["session_start", "session_end"]);
     is_withdrawn(me(&t, &a.token).await);
+});
+
+/// The status and its words of the last request, as soon as its end is recorded.
+async fn last_end(t: &Test, a: &super::Acting) -> (Value, Value) {
+    let wait = async {
+        loop {
+            let all = entries(t, &a.target, &a.session).await;
+            let last = &all[all.len() - 1];
+            if !last["response_status_text"].is_null() {
+                return (last["response_status"].clone(), last["response_status_text"].clone());
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), wait).await.expect("its end is never recorded")
+}
+
+async fn opened(t: &Test, a: &super::Acting) -> Opened {
+    let call = Call { session: a.session.parse().unwrap(), path: "/api/x", method: "GET", data: None };
+    impersonation::open(&t.app, call).await.unwrap()
+}
+
+api_test!(a_client_that_hangs_up_does_not_undo_what_was_answered, |t| async move {
+    let a = acting(&t).await;
+    for _ in 0..8 {
+        let opened = opened(&t, &a).await;
+        // It has begun to record the end, and nobody waits for that any more.
+        tokio::select! {
+            biased;
+            () = opened.complete(200, "OK", None) => {}
+            () = tokio::task::yield_now() => {}
+        }
+        assert_eq!(last_end(&t, &a).await, (json!(200), json!("OK")));
+    }
+    drop(opened(&t, &a).await);
+    assert_eq!(last_end(&t, &a).await, (Value::Null, json!("not answered")));
+});
+
+api_test!(a_handler_that_panics_is_recorded_with_its_answer, |t| async move {
+    let a = acting(&t).await;
+    let opened = opened(&t, &a).await;
+    let handler = async move {
+        let _held = opened;
+        panic!("as a handler might");
+    };
+    let ended = AssertUnwindSafe(handler).catch_unwind().await;
+    assert!(ended.is_err());
+    assert_eq!(last_end(&t, &a).await, (json!(500), json!("Internal Server Error")));
 });

@@ -4,6 +4,7 @@
 use crate::{App, auth::unreadable};
 use bailiwick_domain::{ImpersonationId, Result};
 use bailiwick_store::{StoreError, impersonation::entries};
+use std::thread;
 use tokio::runtime::Handle;
 
 /// A request that begins.
@@ -42,7 +43,8 @@ pub async fn open(app: &App, call: Call<'_>) -> Result<Opened> {
     Ok(Opened { app: app.clone(), seq, is_complete: false })
 }
 
-/// An entry without its end. Dropped without one, because nobody waits for the answer any more, it says so.
+/// An entry without its end. Dropped without one, because nobody waits for the answer any more or the handler has
+/// panicked, it says so.
 #[derive(Debug)]
 pub struct Opened {
     app: App,
@@ -53,11 +55,18 @@ pub struct Opened {
 impl Opened {
     /// Records the answer. `data`: what only the end of the request has told of it. A failure is logged: what was done
     /// is done, and the entry says that it began.
-    pub async fn complete(mut self, status: u16, words: &str, data: Option<&str>) {
-        if let Err(e) = complete(&self.app, self.seq, Some(status), words, data).await {
-            tracing::error!(entry = self.seq, status, error = %e, "an impersonated request could not be recorded to its end");
-        }
+    pub async fn complete(mut self, status: u16, words: &'static str, data: Option<String>) {
         self.is_complete = true;
+        let (app, seq) = (self.app.clone(), self.seq);
+        // A task of its own: a client that hangs up now must not cut it.
+        let what = async move {
+            if let Err(e) = complete(&app, seq, Some(status), words, data.as_deref()).await {
+                tracing::error!(entry = seq, status, error = %e, "an impersonated request could not be recorded to its end");
+            }
+        };
+        if self.app.tasks.spawn(what).await.is_err() {
+            tracing::error!(entry = seq, status, "an impersonated request could not be recorded to its end");
+        }
     }
 }
 
@@ -67,8 +76,11 @@ impl Drop for Opened {
             return;
         };
         let (app, seq) = (self.app.clone(), self.seq);
+        // A panic is answered further out.
+        let (status, words) =
+            if thread::panicking() { (Some(500), "Internal Server Error") } else { (None, "not answered") };
         let what = async move {
-            if let Err(e) = complete(&app, seq, None, "not answered", None).await {
+            if let Err(e) = complete(&app, seq, status, words, None).await {
                 tracing::warn!(entry = seq, error = %e, "an impersonated request could not be recorded to its end");
             }
         };

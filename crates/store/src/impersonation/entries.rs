@@ -78,7 +78,8 @@ pub(crate) const OPEN: &str = "INSERT INTO impersonation_entries \
 pub(crate) const START: &str = "INSERT INTO impersonation_entries (id, session_id, at, action_type) \
      VALUES (?, ?, ?, 'session_start')";
 pub(crate) const COMPLETE: &str = "UPDATE impersonation_entries SET response_status = ?, \
-     response_status_text = ?, request_data = COALESCE(?, request_data) WHERE seq = ?";
+     response_status_text = ?, request_data = COALESCE(?, request_data) \
+     WHERE seq = ? AND response_status IS NULL";
 pub(crate) const TOTAL: &str =
     "SELECT CAST(COUNT(*) AS BIGINT) FROM impersonation_entries WHERE session_id = ?";
 pub(crate) const PAGE: &str = "SELECT id, at, action_type, api_endpoint, http_method, request_data, \
@@ -103,7 +104,7 @@ pub async fn open(tx: &mut Tx, call: &NewCall<'_>) -> Result<i64, StoreError> {
     Ok(seq)
 }
 
-/// Records what came of a call. `data`: what only its end has told of the request.
+/// Records what came of a call, unless its status is recorded already. `data`: what only its end has told of the request.
 pub async fn complete(
     tx: &mut Tx,
     seq: i64,
