@@ -1,6 +1,12 @@
 //! Letting others act as oneself, for a while (contract 01 §7).
 
-use crate::{App, audit, auth::invalid, context::RequestContext};
+use crate::{
+    App,
+    anew::{Stopped, anew},
+    audit,
+    auth::invalid,
+    context::RequestContext,
+};
 use bailiwick_domain::{Error, Result, Ts, UserId};
 use bailiwick_policy::Caller;
 use bailiwick_store::{
@@ -47,43 +53,49 @@ pub async fn give_consent(
         max_duration_minutes: minutes,
         created_at: now,
     };
-    let mut tx = begin(app, user).await?;
-    consents::put(&mut tx, &consent).await?;
-    let after = json!({"expires_at": consent.expires_at});
-    finish(tx, now, caller, ctx, "user.give_consent", Some(after)).await?;
-    Ok(consent)
+    let consent = &consent;
+    let attempt = || async move {
+        let mut tx = begin(app, user).await?;
+        consents::put(&mut tx, consent).await?;
+        let after = json!({"expires_at": consent.expires_at});
+        finish(tx, (now, user), caller, ctx, "user.give_consent", Some(after)).await
+    };
+    anew("a consent", attempt).await?;
+    Ok(consent.clone())
 }
 
 /// Withdraws the caller's consent, if there is one, and ends every session based on it.
 pub async fn withdraw_consent(app: &App, caller: &Caller, ctx: &RequestContext) -> Result<()> {
     let user = caller.user_id().ok_or_else(invalid)?;
-    let mut tx = begin(app, user).await?;
-    if !consents::remove(&mut tx, user).await? {
-        // Nothing based on it either: what expired has ended by itself.
-        return Ok(());
-    }
-    finish(tx, app.now(), caller, ctx, "user.withdraw_consent", None).await
+    let attempt = || async move {
+        let mut tx = begin(app, user).await?;
+        if !consents::remove(&mut tx, user).await? {
+            // Nothing based on it either: what expired has ended by itself.
+            return Ok(());
+        }
+        finish(tx, (app.now(), user), caller, ctx, "user.withdraw_consent", None).await
+    };
+    anew("the withdrawal of a consent", attempt).await
 }
 
 /// Holds the user: who is being suspended or deleted gives nothing any more.
-async fn begin(app: &App, user: UserId) -> Result<Tx> {
+async fn begin(app: &App, user: UserId) -> Result<Tx, Stopped> {
     let mut tx = app.db.begin().await?;
     let held = identities::get_steady(&mut tx, user).await?;
     if !held.is_some_and(|held| held.standing.is_enabled()) {
-        return Err(invalid());
+        return Err(invalid().into());
     }
     Ok(tx)
 }
 
 async fn finish(
     mut tx: Tx,
-    now: Ts,
+    (now, user): (Ts, UserId),
     caller: &Caller,
     ctx: &RequestContext,
     action: &'static str,
     after: Option<Value>,
-) -> Result<()> {
-    let user = caller.user_id().ok_or_else(invalid)?;
+) -> Result<(), Stopped> {
     sessions::end(&mut tx, Which::As(user), now, Cause::Consent, None).await?;
     let event = audit::Event { action, object_type: "user", object_id: user.0, before: None, after };
     audit::record(&mut tx, now, caller, ctx, event).await?;
