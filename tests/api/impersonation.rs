@@ -9,6 +9,8 @@ mod races;
 mod recorded;
 mod refusals;
 
+pub use races::let_wait;
+
 use bailiwick_testkit::{Call, Persona, Reply, Test};
 use serde_json::{Value, json};
 

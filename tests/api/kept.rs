@@ -2,13 +2,18 @@
 
 use crate::{
     applications::{assign, cluster, id_of, module, send, unassign},
+    impersonation::let_wait,
     session::{exchange, provider_token, user},
 };
 use bailiwick_domain::OrgType;
+use bailiwick_store::{
+    impersonation::consents::{self, Consent},
+    sql::Q,
+};
 use bailiwick_testkit::{Engine, Persona, Test, api_test};
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
-use std::io::Read as _;
+use std::{io::Read as _, time::Duration};
 
 const KEPT: [&str; 16] = [
     "/api/distributors",
@@ -154,7 +159,7 @@ api_test!(every_change_of_figures_and_every_sign_in_shows_at_once_in_every_proce
         reply.data()["users"].as_array().unwrap().iter().map(|user| user["latest_login_at"].clone()).collect()
     };
     let before = logins().await;
-    t.advance(std::time::Duration::from_secs(60));
+    t.advance(Duration::from_secs(60));
     let (token, _) = provider_token(&t, who, "bailiwick").await;
     exchange(&t, &token).await.expect(200);
     is_true("a sign-in").await;
@@ -188,4 +193,33 @@ api_test!(a_kept_answer_is_compressed_for_who_takes_that, |t| async move {
     for accept in ["gzip;q=0", "gzip; q=0.0", "br", "identity"] {
         assert_eq!(ask(accept).await.body, plain.body, "{accept}");
     }
+});
+
+api_test!(a_consent_given_while_a_list_is_asked_for_shows_no_longer_than_it_lasts, |t| async move {
+    if t.engine != Engine::Postgres {
+        return;
+    }
+    let tree = t.tree().await;
+    let (by, target) = (t.user(tree.owner, &["super"]).await, t.user(tree.customer, &["reader"]).await);
+    let shown = async || {
+        let list = t.get("/api/users?page_size=100").bearer(&by.token).send().await.expect(200).data();
+        let users = list["users"].as_array().unwrap();
+        let found = users.iter().find(|user| user["id"] == json!(target.id)).unwrap();
+        found["can_be_impersonated"].as_bool().unwrap()
+    };
+    let mut tx = t.app.db.begin().await.unwrap();
+    let (now, life) = (t.app.now(), Duration::from_secs(60));
+    let consent = Consent {
+        id: t.app.fresh(),
+        user_id: target.id,
+        expires_at: now.plus(life),
+        max_duration_minutes: 1,
+        created_at: now,
+    };
+    consents::put(&mut tx, &consent).await.unwrap();
+    Q::new("LOCK TABLE list_epochs IN ACCESS EXCLUSIVE MODE").run(&mut tx).await.unwrap();
+    let moved = Q::new("UPDATE list_epochs SET people = people + 1");
+    assert!(let_wait(tx, moved, shown()).await);
+    t.advance(life);
+    assert!(!shown().await);
 });

@@ -123,7 +123,27 @@ pub(crate) async fn answer(
     other: String,
     make: impl Future<Output = Result<Bytes>>,
 ) -> Result<Written> {
+    let epochs = epochs(app, shows).await?;
+    answer_of(app, epochs, operation, scope, other, make).await
+}
+
+/// The present epochs, for an answer that depends on more that is read from the database: that must be read after
+/// them. Read before them it may miss a change that they already count, and then tells nothing of how long the answer
+/// holds.
+pub(crate) async fn epochs(app: &App, shows: Shows) -> Result<ListEpochs> {
+    Ok(shows.of(app.db.list_epochs().await?))
+}
+
+/// As [`answer`], with the [`epochs`] that were read before `other`.
+pub(crate) async fn answer_of(
+    app: &App,
+    epochs: ListEpochs,
+    operation: &'static str,
+    scope: Scope,
+    other: String,
+    make: impl Future<Output = Result<Bytes>>,
+) -> Result<Written> {
     let make = async { Written::of(make.await?) };
-    let key = Key { epochs: shows.of(app.db.list_epochs().await?), operation, scope, other };
+    let key = Key { epochs, operation, scope, other };
     app.kept.answers.try_get_with(key, make).await.map_err(|e: Arc<Error>| (*e).clone())
 }

@@ -44,7 +44,9 @@ pub async fn list(
 ) -> Result<Written> {
     let page = query.page;
     // Whom he may impersonate is shown to nobody else. Consents move the epoch when they are given or withdrawn; when
-    // they expire, the next one to do so is another.
+    // they expire, the next one to do so is another. It is read after the epoch: the other way round a consent given
+    // in between would show under a key that does not know when it expires, and go on showing after that.
+    let epochs = kept::epochs(app, Shows::Logins).await?;
     let impersonates = if caller.holds(Permission::ImpersonateUsers) {
         let next = consents::next_expiry(&app.db, app.now()).await?;
         Some((caller.user_id(), caller.acting_for(), caller.permissions(), next))
@@ -68,7 +70,7 @@ pub async fn list(
         let agreed = super::consents(app, caller, page.rows.iter().map(|placed| placed.user.id)).await?;
         write(page.map(|placed| view(app, caller, agreed.as_ref(), placed)))
     };
-    kept::answer(app, Shows::Logins, "list of users", scope, other, make).await
+    kept::answer_of(app, epochs, "list of users", scope, other, make).await
 }
 
 /// Which users the caller asks for, and in which order.
