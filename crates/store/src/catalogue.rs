@@ -49,6 +49,8 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("impersonation::entries::PURGE", impersonation::entries::PURGE),
     ("impersonation::sessions::LOOK", impersonation::sessions::LOOK),
     ("impersonation::sessions::LOOK_OF_IMPERSONATOR", impersonation::sessions::LOOK_OF_IMPERSONATOR),
+    ("impersonation::sessions::LOOK_OF_USER", impersonation::sessions::LOOK_OF_USER),
+    ("impersonation::sessions::LOOK_BELOW", impersonation::sessions::LOOK_BELOW),
     ("impersonation::sessions::GET", impersonation::sessions::GET),
     ("impersonation::sessions::HOLD", impersonation::sessions::HOLD),
     ("impersonation::sessions::INSERT", impersonation::sessions::INSERT),

@@ -196,6 +196,49 @@ api_test!(rule_05_21_an_impersonator_without_the_permission_is_out, |t| async mo
     start(&t, &a.by, &a.target).await;
 });
 
+api_test!(rule_01_38_what_is_lost_and_regained_before_anybody_asks_has_ended_it, |t| async move {
+    let a = acting(&t).await;
+    let roles = |roles: &[&str]| json!({ "user_role_ids": roles });
+    put(&t, a.by.id, roles(&["admin"])).await;
+    put(&t, a.by.id, roles(&["super"])).await;
+    is_over(me(&t, &a.token).await);
+    is_completed(&t, &a).await;
+    let token = text(&start(&t, &a.by, &a.target).await["token"]);
+    put(&t, a.target.id, roles(&["super"])).await;
+    put(&t, a.target.id, roles(&["admin"])).await;
+    is_over(me(&t, &token).await);
+    // By a place: in a customer he may nothing with customers.
+    let tree = t.tree().await;
+    let by = t.user(tree.distributor, &["super"]).await;
+    let target = t.user(tree.reseller, &["admin"]).await;
+    agree(&t, &target, 2).await;
+    let token = text(&start(&t, &by, &target).await["token"]);
+    for place in [tree.customer, tree.distributor] {
+        put(&t, by.id, json!({"organization_id": place.to_string()})).await;
+    }
+    is_over(me(&t, &token).await);
+    // A change within his rights, and one of somebody else, end nothing.
+    let token = text(&start(&t, &by, &target).await["token"]);
+    put(&t, target.id, roles(&["reader"])).await;
+    put(&t, a.by.id, roles(&["admin"])).await;
+    me(&t, &token).await.expect(200);
+});
+
+api_test!(rule_01_38_a_promoted_organization_of_the_target_ends_it_for_good, |t| async move {
+    let tree = t.tree().await;
+    let by = t.user(tree.other_reseller, &["super"]).await;
+    let target = t.user(tree.reseller, &["admin"]).await;
+    let (higher, other) = (t.user(tree.owner, &["super"]).await, t.user(tree.customer, &["admin"]).await);
+    agree(&t, &target, 2).await;
+    agree(&t, &other, 2).await;
+    let token = text(&start(&t, &by, &target).await["token"]);
+    let bystander = text(&start(&t, &higher, &other).await["token"]);
+    patch(&t, format!("/api/resellers/{}/promote", tree.reseller)).await;
+    put(&t, target.id, json!({"organization_id": tree.customer.to_string()})).await;
+    is_over(me(&t, &token).await);
+    me(&t, &bystander).await.expect(200);
+});
+
 api_test!(an_expired_consent_ends_it, |t| async move {
     let a = acting(&t).await;
     t.advance(Duration::from_secs(7200 - 1));

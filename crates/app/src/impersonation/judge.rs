@@ -7,7 +7,7 @@ use crate::{
     },
     settings::ImpersonationScope,
 };
-use bailiwick_domain::{Error, ImpersonationId, Result, Ts};
+use bailiwick_domain::{Error, ImpersonationId, OrgId, Result, Ts, UserId};
 use bailiwick_policy::{
     Action, Caller, Consent, Identity, Permission, Standing, UserCaller, UserTarget, decide,
 };
@@ -205,12 +205,37 @@ async fn close(app: &App, id: ImpersonationId, dead: &Dead, now: Ts) -> Result<(
     tx.commit().await
 }
 
-/// The session that the user has opened and that counts, with its two people. One that does not is ended.
-pub(super) async fn live_of(
+/// Whose rights a transaction has changed, other than by ending their sign-ins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Changed {
+    /// This user's: his roles or his place.
+    User(UserId),
+    /// Those of everybody in a reseller that has become a distributor, and below it.
+    Promoted(OrgId),
+}
+
+/// Ends the sessions that what was written before in this transaction lets go on no longer: that they were over shall
+/// not hang on somebody asking before the rights come back.
+pub(crate) async fn end_of_changed(
     app: &App,
-    user: bailiwick_domain::UserId,
+    tx: &mut Tx,
     now: Ts,
-) -> Result<Option<(sessions::Session, Pair)>> {
+    whose: Changed,
+) -> Result<(), StoreError> {
+    let live = match whose {
+        Changed::User(user) => sessions::look_at_user(tx, user).await?,
+        Changed::Promoted(organization) => sessions::look_below(tx, organization).await?,
+    };
+    for seen in live {
+        if let Err(dead) = judge(app, &seen, now) {
+            dead.record(tx, seen.session.id, now).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The session that the user has opened and that counts, with its two people. One that does not is ended.
+pub(super) async fn live_of(app: &App, user: UserId, now: Ts) -> Result<Option<(sessions::Session, Pair)>> {
     let Some(seen) = sessions::look_of(&app.db, user).await.map_err(unreadable)? else { return Ok(None) };
     match judge(app, &seen, now) {
         Ok(pair) => Ok(Some((seen.session, pair))),

@@ -3,7 +3,7 @@
 //!
 //! What a session rests on is read anew for each request ([`authenticate`]); nothing of it is kept in memory. The
 //! events that end one also write its end, so that what is over stays over. To add an event: [`Which`] sessions it
-//! means, and a call of `auth::revoke` in its transaction.
+//! means, and a call of `auth::revoke` in its transaction. What only changes rights calls `end_of_changed`.
 //!
 //! [`Which`]: bailiwick_store::impersonation::sessions::Which
 
@@ -23,8 +23,8 @@ pub use bailiwick_store::impersonation::{
 };
 pub use consent::{consent, give_consent, withdraw_consent};
 pub use exit::{end_by_token, end_own};
-pub(crate) use judge::reach;
 pub use judge::{Acting, authenticate, presented};
+pub(crate) use judge::{Changed, end_of_changed, reach};
 pub use reads::{audit, over_at, purge, session, sessions};
 pub use record::{Call, Opened, open};
 pub use redact::{Sent, of_body, of_query, shown_path};

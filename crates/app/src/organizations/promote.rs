@@ -7,6 +7,7 @@ use crate::{
     anew::{Stopped, anew},
     audit,
     context::RequestContext,
+    impersonation::{Changed, end_of_changed},
 };
 use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result, org::PromotedFrom};
 use bailiwick_policy::{Action, Caller};
@@ -78,6 +79,7 @@ async fn attempt(
     // It is a distributor by now.
     provision::queue(app, &mut tx, seen, OrgType::Distributor).await?;
     tx.bump_auth_epoch().await?;
+    end_of_changed(app, &mut tx, now, Changed::Promoted(seen)).await?;
     let event = audit::Event {
         action: "reseller.promote",
         object_type: FAMILY.as_str(),

@@ -5,7 +5,12 @@ use super::{
     fields::{Accepted, Sent, accept, sent_values},
     home, load, shown,
 };
-use crate::{App, audit, context::RequestContext, mail};
+use crate::{
+    App, audit,
+    context::RequestContext,
+    impersonation::{Changed, end_of_changed},
+    mail,
+};
 use bailiwick_domain::{Error, OrgId, OrgType, Result, User, UserId, validate};
 use bailiwick_policy::{
     Action, Caller, Granted, OrgPlace, Refusal, UserHome, decide, known_roles, may_grant,
@@ -117,6 +122,9 @@ impl Write {
         let after = users::get(&mut tx, id).await?.ok_or(Error::NotFound("user"))?;
         // The result counts, whoever else changed roles or organization in between.
         may_grant(caller, &app.catalogue, &after.user.role_ids, after.user.organization.org_type)?;
+        if before.role_ids != after.user.role_ids || before.organization.id != after.user.organization.id {
+            end_of_changed(app, &mut tx, change.at, Changed::User(id)).await?;
+        }
         let event = audit::Event {
             action: "user.update",
             object_type: "user",

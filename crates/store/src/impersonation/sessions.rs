@@ -178,6 +178,13 @@ macro_rules! look {
 
 pub(crate) const LOOK: &str = look!("s.id = ?");
 pub(crate) const LOOK_OF_IMPERSONATOR: &str = look!("s.impersonator_user_id = ? AND s.ended_at IS NULL");
+pub(crate) const LOOK_OF_USER: &str =
+    look!("(s.impersonator_user_id = ? OR s.impersonated_user_id = ?) AND s.ended_at IS NULL ORDER BY s.id");
+// A walk through all that are live: one of each impersonator.
+pub(crate) const LOOK_BELOW: &str = look!(
+    "s.ended_at IS NULL AND EXISTS (SELECT 1 FROM users b \
+     WHERE b.id IN (s.impersonator_user_id, s.impersonated_user_id) AND b.p3 = ?) ORDER BY s.id"
+);
 pub(crate) const GET: &str =
     concat!("SELECT ", session_columns!(), " FROM impersonation_sessions s WHERE s.id = ?");
 pub(crate) const HOLD: &str =
@@ -231,27 +238,29 @@ struct SeenRow {
     user: UserRow,
 }
 
-fn seen(rows: Vec<SeenRow>) -> Result<Option<Seen>, StoreError> {
-    let mut all: Option<Seen> = None;
+/// The rows of a session follow each other.
+fn seen(rows: Vec<SeenRow>) -> Result<Vec<Seen>, StoreError> {
+    let mut all: Vec<Seen> = Vec::new();
     for row in rows {
         let user = row.user.into_identified()?;
         let path = Path { id: user.organization.id, p2: OrgId(row.p2), p3: OrgId(row.p3) };
         let person = Person { user, path };
-        let seen = match &mut all {
+        let mut seen = match all.pop_if(|seen| seen.session.id.0 == row.session.session_id) {
             Some(seen) => seen,
-            none => none.insert(Seen {
+            None => Seen {
                 session: row.session.into_session()?,
                 consent: row.present_consent_id.zip(row.consent_expires_at.map(Ts::from)),
                 is_chain_revoked: row.chain_revoked_at.is_some(),
                 impersonator: None,
                 impersonated: None,
-            }),
+            },
         };
         if person.user.id == seen.session.impersonator.id {
             seen.impersonator = Some(person);
         } else {
             seen.impersonated = Some(person);
         }
+        all.push(seen);
     }
     Ok(all)
 }
@@ -259,12 +268,22 @@ fn seen(rows: Vec<SeenRow>) -> Result<Option<Seen>, StoreError> {
 /// The session with all it depends on: the one read of a request with an impersonation token. None also when both
 /// people are destroyed.
 pub async fn look(on: impl Into<On<'_>>, id: ImpersonationId) -> Result<Option<Seen>, StoreError> {
-    seen(Q::new(LOOK).bind(id).all(on).await?)
+    Ok(seen(Q::new(LOOK).bind(id).all(on).await?)?.pop())
 }
 
 /// The same for the one session of this impersonator whose end is not recorded.
 pub async fn look_of(on: impl Into<On<'_>>, impersonator: UserId) -> Result<Option<Seen>, StoreError> {
-    seen(Q::new(LOOK_OF_IMPERSONATOR).bind(impersonator).all(on).await?)
+    Ok(seen(Q::new(LOOK_OF_IMPERSONATOR).bind(impersonator).all(on).await?)?.pop())
+}
+
+/// The same for those whose end is not recorded and that this user has opened or is the target of.
+pub async fn look_at_user(tx: &mut Tx, user: UserId) -> Result<Vec<Seen>, StoreError> {
+    seen(Q::new(LOOK_OF_USER).bind(user).bind(user).all(tx).await?)
+}
+
+/// The same for all users of a reseller, or of one that has become a distributor, and of everything below it.
+pub async fn look_below(tx: &mut Tx, reseller: OrgId) -> Result<Vec<Seen>, StoreError> {
+    seen(Q::new(LOOK_BELOW).bind(reseller).all(tx).await?)
 }
 
 /// The session alone.
