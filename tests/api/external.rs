@@ -2,6 +2,7 @@
 
 mod attacks;
 mod faults;
+mod kinds;
 mod linking;
 mod modes;
 mod sign_in;
@@ -27,7 +28,6 @@ fn settings(url: &str, change: impl FnOnce(&mut Issuer)) -> Settings {
     let mut issuer = Issuer::new(url, "bailiwick");
     let (id, secret) = INTROSPECTOR;
     issuer.introspection = Some((id.to_owned(), Secret::new(secret.to_owned())));
-    issuer.audiences = vec![AUDIENCE.to_owned()];
     change(&mut issuer);
     settings.identity = Identity::Oidc(Box::new(issuer));
     settings.provider.clients = vec![Client {
@@ -46,6 +46,31 @@ fn settings(url: &str, change: impl FnOnce(&mut Issuer)) -> Settings {
     }];
     settings
 }
+
+/// Tokens must be meant for this service. Opaque ones of the provider of the tests say nothing of that.
+fn for_us(issuer: &mut Issuer) {
+    issuer.audiences = vec![AUDIENCE.to_owned()];
+}
+
+/// `on_both!(name, function)` becomes `name::sqlite` and `name::postgres`.
+macro_rules! on_both {
+    ($name:ident, $on:ident) => {
+        mod $name {
+            use super::*;
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn sqlite() {
+                $on(Engine::Sqlite).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn postgres() {
+                $on(Engine::Postgres).await;
+            }
+        }
+    };
+}
+pub(crate) use on_both;
 
 /// A service whose clock shows what the provider's does.
 async fn service(engine: Engine, settings: Settings) -> Test {

@@ -44,12 +44,12 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
   jwks: { keys },
   enabledJWA: { idTokenSigningAlgValues: ['RS256', 'PS256', 'ES256', 'ES384', 'ES512', 'EdDSA'] },
   clients: [
-    client('bailiwick', application && {
+    client('bailiwick', application ? {
       redirect_uris: [`${application}/login-redirect`],
       post_logout_redirect_uris: [`${application}/login`],
       grant_types: ['authorization_code', 'refresh_token'],
       application_type: 'native',
-    }),
+    } : { grant_types: ['authorization_code', 'refresh_token'] }),
     client('wiki'),
     client('stranger'),
     client('introspector', {
@@ -58,6 +58,8 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
       redirect_uris: [], grant_types: [], response_types: [],
     }),
   ],
+  // For the tests that show one where it has no business.
+  ...(!application && { issueRefreshToken: (_, client) => client.grantTypeAllowed('refresh_token') }),
   clientBasedCORS: (_, origin) => origin === application,
   cookies: { keys: ['for tests only'] },
   pkce: { required: () => true },

@@ -66,7 +66,7 @@ impl Forge {
     }
 }
 
-fn answer(url: &str, keys: &Value, request: &Recorded) -> Answer {
+pub fn answer(url: &str, keys: &Value, request: &Recorded) -> Answer {
     match request.path.as_str() {
         "/.well-known/openid-configuration" => Answer::json(
             200,
@@ -180,14 +180,14 @@ forge_test!(a_token_does_not_bring_its_own_key, |_issuer| {}, |t, f| async move 
     exchange(&t, &f.sign(&unnamed, &f.claims())).await.expect(200);
 });
 
-forge_test!(claims_that_are_not_those_of_a_bearer_access_token, |_issuer| {}, |t, f| async move {
+forge_test!(claims_that_are_not_those_of_a_bearer_access_token, |issuer| for_us(issuer), |t, f| async move {
     let with = |change: &dyn Fn(&mut Value)| {
         let mut claims = f.claims();
         change(&mut claims);
         f.sign(&Forge::header(), &claims)
     };
     let now = jiff::Timestamp::now().as_second();
-    let changes: [(&str, Change<'_>); 20] = [
+    let changes: [(&str, Change<'_>); 22] = [
         ("another issuer", &|c| c["iss"] = json!("https://other.example")),
         ("the issuer with a slash", &|c| c["iss"] = json!(format!("{}/", c["iss"].as_str().unwrap()))),
         ("the issuer in a list", &|c| c["iss"] = json!([c["iss"]])),
@@ -204,6 +204,8 @@ forge_test!(claims_that_are_not_those_of_a_bearer_access_token, |_issuer| {}, |t
         ("an empty subject", &|c| c["sub"] = json!("")),
         ("a long subject", &|c| c["sub"] = json!("x".repeat(256))),
         ("an ID token", &|c| c["at_hash"] = json!("x")),
+        ("an ID token of another kind", &|c| c["token_use"] = json!("id")),
+        ("an odd kind", &|c| c["token_use"] = json!(1)),
         ("a refresh token", &|c| c["typ"] = json!("Refresh")),
         ("a bound token", &|c| c["cnf"] = json!({"jkt": "x"})),
         ("a logout token", &|c| c["events"] = json!({})),
@@ -219,6 +221,7 @@ forge_test!(claims_that_are_not_those_of_a_bearer_access_token, |_issuer| {}, |t
     let header = Header { typ: Some("at+jwt".to_owned()), ..Forge::header() };
     exchange(&t, &f.sign(&header, &f.claims())).await.expect(200);
     exchange(&t, &with(&|c| c["typ"] = json!("Bearer"))).await.expect(200);
+    exchange(&t, &with(&|c| c["token_use"] = json!("access"))).await.expect(200);
     exchange(&t, &with(&|c| c["exp"] = json!(now as f64 + 0.5))).await.expect(200);
 });
 
@@ -240,7 +243,10 @@ forge_test!(what_is_no_token_is_refused_and_shown_to_nobody, |_issuer| {}, |t, f
     };
     let foreign =
         assembled(&json!({"alg": "ES256"}), &json!({"iss": "https://other.example", "sub": "o"}), b"x");
-    for token in [long, crit, twice, foreign, "a b".to_owned(), "é".to_owned(), "x".repeat(20_000)] {
+    let key = format!("myk_{}.{}", "a".repeat(30), "b".repeat(60));
+    let owners = format!("myo_{}.{}", "a".repeat(30), "b".repeat(60));
+    let no_text = ["a b".to_owned(), "é".to_owned(), "x".repeat(20_000)];
+    for token in [long, crit, twice, foreign, key, owners, "myk_".to_owned()].into_iter().chain(no_text) {
         exchange(&t, &token).await.expect_message(401, "invalid access token");
     }
     // Our own tokens are nobody else's business.
@@ -256,11 +262,11 @@ forge_test!(what_is_no_token_is_refused_and_shown_to_nobody, |_issuer| {}, |t, f
     assert_eq!(f.upstream.take().len(), 9);
 });
 
-forge_test!(what_introspection_says_is_looked_at, |_issuer| {}, |t, f| async move {
+forge_test!(what_introspection_says_is_looked_at, |issuer| for_us(issuer), |t, f| async move {
     let url = f.upstream.url();
     let (now, keys) = (jiff::Timestamp::now().as_second(), f.keys());
     let good = json!({"active": true, "sub": "o", "client_id": "bailiwick", "token_type": "Bearer", "iss": url,
-        "exp": now + 60, "email": "owner@example.org", "email_verified": "true"});
+        "aud": ["https://other.example", AUDIENCE], "exp": now + 60, "email": "owner@example.org", "email_verified": "true"});
     let say = |said: Value| {
         let (url, keys) = (url.clone(), keys.clone());
         f.upstream.answer_by(move |request| match request.path.as_str() {
@@ -280,6 +286,14 @@ forge_test!(what_introspection_says_is_looked_at, |_issuer| {}, |t, f| async mov
         ("client_id", json!("stranger")),
         ("client_id", json!(null)),
         ("token_type", json!("DPoP")),
+        ("token_type", json!("refresh_token")),
+        ("token_use", json!("refresh_token")),
+        ("token_use", json!("id")),
+        ("token_use", json!(["access_token"])),
+        ("typ", json!("Refresh")),
+        ("typ", json!("ID")),
+        ("azp", json!("wiki")),
+        ("aud", json!(null)),
         ("iss", json!("https://other.example")),
         ("exp", json!(now - 61)),
         ("nbf", json!(now + 120)),
@@ -292,4 +306,16 @@ forge_test!(what_introspection_says_is_looked_at, |_issuer| {}, |t, f| async mov
         say(said);
         refused(&t, "opaque", key).await;
     }
+    for (key, value) in
+        [("token_use", json!("access_token")), ("typ", json!("Bearer")), ("azp", json!("bailiwick"))]
+    {
+        let mut said = good.clone();
+        said[key] = value;
+        say(said);
+        exchange(&t, "opaque").await.expect(200);
+    }
+    let mut said = good.clone();
+    said["azp"] = said["client_id"].take();
+    say(said);
+    exchange(&t, "opaque").await.expect(200);
 });

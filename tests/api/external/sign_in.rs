@@ -5,27 +5,31 @@ use std::time::Duration;
 
 const ALGORITHMS: [&str; 6] = ["RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA"];
 
-external_test!(rule_01_19_tokens_signed_with_rsa_and_ec_keys_open_sessions, |t, p| async move {
-    let owner = t.owner().await;
-    for form in ALGORITHMS.into_iter().chain(["ES384,list", "RS256,azp"]) {
-        let token = p.token("bailiwick", OWNER, Some(form)).await.unwrap();
-        let data = exchange(&t, &token).await.expect_message(200, "token exchange successful").data();
-        assert_eq!(data["user"]["id"], owner.id.to_string(), "{form}");
-        let session = data["token"].as_str().unwrap();
-        assert_eq!(t.get("/api/me").bearer(session).send().await.expect(200).data(), data["user"]);
-        for token in [&token, session] {
-            assert_eq!(profile(&t, token).await.expect(200).data(), data["user"], "{form}");
-            let reply = t.get("/api/user/permissions").bearer(token).send().await.expect(200);
-            assert_eq!(reply.data()["org_role"], "Owner");
+external_test!(
+    rule_01_19_tokens_signed_with_rsa_and_ec_keys_open_sessions,
+    |issuer| for_us(issuer),
+    |t, p| async move {
+        let owner = t.owner().await;
+        for form in ALGORITHMS.into_iter().chain(["ES384,list", "RS256,azp"]) {
+            let token = p.token("bailiwick", OWNER, Some(form)).await.unwrap();
+            let data = exchange(&t, &token).await.expect_message(200, "token exchange successful").data();
+            assert_eq!(data["user"]["id"], owner.id.to_string(), "{form}");
+            let session = data["token"].as_str().unwrap();
+            assert_eq!(t.get("/api/me").bearer(session).send().await.expect(200).data(), data["user"]);
+            for token in [&token, session] {
+                assert_eq!(profile(&t, token).await.expect(200).data(), data["user"], "{form}");
+                let reply = t.get("/api/user/permissions").bearer(token).send().await.expect(200);
+                assert_eq!(reply.data()["org_role"], "Owner");
+            }
+            t.get("/api/me").bearer(&token).send().await.expect_message(401, "invalid token");
+            t.post("/api/auth/refresh")
+                .json(serde_json::json!({"refresh_token": data["refresh_token"]}))
+                .send()
+                .await
+                .expect(200);
         }
-        t.get("/api/me").bearer(&token).send().await.expect_message(401, "invalid token");
-        t.post("/api/auth/refresh")
-            .json(serde_json::json!({"refresh_token": data["refresh_token"]}))
-            .send()
-            .await
-            .expect(200);
     }
-});
+);
 
 external_test!(rule_01_19_opaque_tokens_are_introspected, |t, p| async move {
     let token = p.token("bailiwick", OWNER, None).await.unwrap();
@@ -37,6 +41,22 @@ external_test!(rule_01_19_opaque_tokens_are_introspected, |t, p| async move {
     refused(&t, "no-such-token", "unknown").await;
     refused(&t, &format!("{token}x"), "changed").await;
 });
+
+external_test!(a_refresh_token_is_no_access_token, |t, p| async move {
+    let both = p.tokens("bailiwick", OWNER, None).await.unwrap();
+    refused(&t, both["refresh_token"].as_str().unwrap(), "before he is linked").await;
+    exchange(&t, both["access_token"].as_str().unwrap()).await.expect(200);
+    refused(&t, both["refresh_token"].as_str().unwrap(), "introspection calls it active").await;
+});
+
+external_test!(
+    an_opaque_token_that_does_not_say_whom_it_is_meant_for_is_refused,
+    |issuer| for_us(issuer),
+    |t, p| async move {
+        let token = p.token("bailiwick", OWNER, None).await.unwrap();
+        refused(&t, &token, "its introspection has no audience").await;
+    }
+);
 
 external_test!(
     an_opaque_token_without_a_client_is_refused,
@@ -105,7 +125,7 @@ external_test!(an_application_is_opened_at_the_provider, |t, p| async move {
     assert!(address.starts_with(&beginning), "{address}");
 });
 
-external_test!(what_a_token_must_say, |t, p| async move {
+external_test!(what_a_token_must_say, |issuer| for_us(issuer), |t, p| async move {
     for form in ["ES256,late", "ES256,soon"] {
         let token = p.token("bailiwick", OWNER, Some(form)).await.unwrap();
         exchange(&t, &token).await.expect(200);

@@ -20,6 +20,7 @@ pub use keys::{Keys, MIN_SECRET_BYTES, TokenKind, token_digest};
 pub(crate) use limits::bucket_of;
 pub use limits::{AddressLimit, KeyedLimit};
 pub use open::{Open, end_open, open_of};
+pub(crate) use profile::is_own;
 pub use profile::{object_of, user_of_any_token};
 pub(crate) use revoke::{Destroyed, end_impersonations_of_destroyed, end_impersonations_of_revoked};
 pub use revoke::{Reason, revoke_login_chains, revoke_organization, revoke_user};

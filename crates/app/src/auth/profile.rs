@@ -50,7 +50,7 @@ pub async fn user_of_any_token(app: &App, request: &BearerRequest<'_>) -> Result
 }
 
 /// Whether one of our keys is named: such a token is not shown to the provider.
-fn is_own(app: &App, token: &str) -> bool {
+pub(crate) fn is_own(app: &App, token: &str) -> bool {
     [TokenKind::Access, TokenKind::Impersonation, TokenKind::Refresh]
         .into_iter()
         .any(|kind| app.keys.names(kind, token))

@@ -211,6 +211,8 @@ pub(super) struct Claims {
     pub(super) email_verified: Option<Value>,
     /// What Keycloak calls the kind of a token.
     typ: Option<Value>,
+    /// What Cognito calls it.
+    token_use: Option<Value>,
     /// Bound to a key of the client's: no bearer token.
     cnf: Option<IgnoredAny>,
     /// Only ID tokens have these.
@@ -223,12 +225,16 @@ pub(super) struct Claims {
 impl Claims {
     /// Whether it is an access token that whoever holds it may use, as far as it says.
     pub(super) fn is_bearer_access(&self) -> bool {
-        let kind = self
-            .typ
-            .as_ref()
-            .is_none_or(|typ| typ.as_str().is_some_and(|t| t.eq_ignore_ascii_case("bearer")));
+        let kind = [&self.typ, &self.token_use].into_iter().flatten().all(is_access);
         kind && self.cnf.is_none() && self.at_hash.is_none() && self.c_hash.is_none() && self.events.is_none()
     }
+}
+
+/// Whether the word for a kind of token is one of an access token that whoever holds it may use. Issuers write in one
+/// and the same place what it is for and how it is used.
+pub(super) fn is_access(word: &Value) -> bool {
+    let known = ["bearer", "access", "access_token", "at+jwt", "application/at+jwt"];
+    word.as_str().is_some_and(|word| known.iter().any(|known| word.eq_ignore_ascii_case(known)))
 }
 
 /// A token taken apart.
@@ -239,6 +245,8 @@ pub(super) struct Jwt<'a> {
     /// What is signed.
     message: &'a str,
     signature: Vec<u8>,
+    /// Its header says that it is an access token (RFC 9068 §2.1).
+    pub(super) is_typed_access: bool,
     /// Unverified.
     pub(super) claims: Claims,
 }
@@ -284,12 +292,16 @@ pub(super) fn read(token: &str) -> Shape<'_> {
             let known = ["jwt", "application/jwt", "at+jwt", "application/at+jwt"];
             known.iter().any(|known| typ.eq_ignore_ascii_case(known))
         });
+        let is_typed_access = header.typ.as_deref().is_some_and(|typ| {
+            ["at+jwt", "application/at+jwt"].iter().any(|known| typ.eq_ignore_ascii_case(known))
+        });
         // An extension that must be understood is not (RFC 7515 §4.1.11).
         (kind && header.crit.is_none()).then(|| Jwt {
             algorithm: Algorithm::parse(&header.alg),
             key_id: header.kid,
             message: &token[..head.len() + 1 + body.len()],
             signature,
+            is_typed_access,
             claims,
         })
     };

@@ -7,7 +7,7 @@ mod jwt;
 mod known;
 mod linked;
 
-use crate::{App, settings::Issuer, turns::busy};
+use crate::{App, auth, settings::Issuer, turns::busy};
 use bailiwick_domain::{Error, Result, Ts, UserId};
 use bailiwick_outbound::issuer::{
     Credentials, Discovery, Introspected, IssuerClient, IssuerError, Told, Userinfo, is_yes,
@@ -59,7 +59,16 @@ struct Seen {
     subject: String,
     client_id: Option<String>,
     /// What was said of the address, if anything was.
-    email: Option<Option<String>>,
+    email: Said,
+}
+
+/// What was said of an address: nothing, that none is known to be his, or the one that is.
+type Said = Option<Option<String>>;
+
+/// An address alone, without a word on whose it is, says nothing.
+fn address_said(email: Option<String>, verified: Option<&Value>) -> Said {
+    let verified = is_yes(Some(verified?));
+    email.map(|email| verified.then_some(email))
 }
 
 /// Asks for description and keys in the background, so that an issuer that cannot be reached is told of at the start
@@ -71,6 +80,13 @@ pub(crate) fn start(app: &App) {
         tracing::warn!(
             issuer = settings.url,
             "the identity provider is reached without TLS: for laboratories only"
+        );
+    }
+    if settings.accept_any_client && settings.audiences.is_empty() {
+        tracing::warn!(
+            issuer = settings.url,
+            "identity.oidc.accept_any_client is set without identity.oidc.audiences: tokens that were made for other \
+             services of the identity provider may open sessions here"
         );
     }
     let worker = app.clone();
@@ -150,22 +166,31 @@ fn upstream(error: IssuerError) -> Error {
 }
 
 /// Whether tokens of the client are accepted at all, and as whose. A client that could be learnt and is not known is
-/// foreign, whatever is accepted of those that cannot (contract 01 §2.1, §8 rule 7).
+/// foreign as soon as any own one is named, whatever is accepted of those that cannot (contract 01 §2.1, §8 rule 7).
 fn party(app: &App, settings: &Issuer, client_id: Option<&str>) -> Option<Party> {
     let any = settings.accept_any_client;
     let Some(id) = client_id else { return any.then_some(Party::Own) };
     if settings.client_ids.iter().any(|own| own == id) {
         return Some(Party::Own);
     }
-    match app.settings.provider.clients.iter().find(|client| client.id == id) {
+    let clients = &app.settings.provider.clients;
+    match clients.iter().find(|client| client.id == id) {
         Some(client) if client.first_party => Some(Party::Own),
         Some(_) => Some(Party::ThirdParty),
-        None => (any && settings.client_ids.is_empty()).then_some(Party::Own),
+        None => {
+            let none_named =
+                settings.client_ids.is_empty() && !clients.iter().any(|client| client.first_party);
+            (any && none_named).then_some(Party::Own)
+        }
     }
 }
 
 /// Finds out whether a token is good and whose it is.
 async fn identify(app: &App, external: &External, token: &str) -> Result<Option<Seen>> {
+    // Our own credentials are nobody else's business, wherever they are shown.
+    if auth::is_api_key(token) || auth::is_own(app, token) {
+        return Ok(None);
+    }
     if token.len() > TOKEN_BYTES || !token.bytes().all(|b| b.is_ascii_graphic()) {
         return Ok(None);
     }
@@ -190,24 +215,39 @@ async fn verified(app: &App, external: &External, jwt: Jwt<'_>) -> Result<Option
         known = external.memory.keys(app, Want::OtherThan(&known.keys)).await.map_err(upstream)?;
         signed = known.keys.judge(&jwt);
     }
-    let claims = jwt.claims;
+    let (claims, is_typed) = (jwt.claims, jwt.is_typed_access);
+    let settings = &external.settings;
+    // Without a client nothing else tells it from a token that was made for the eyes of another client only.
+    let names_client = claims.client_id.is_some() || claims.azp.is_some();
+    let is_for_somebody = names_client || is_typed || !settings.audiences.is_empty();
     let good = signed == Signed::Good
         && claims.iss.as_ref() == Some(&known.description.issuer)
         && claims.is_bearer_access()
+        && is_for_somebody
         && claims.exp.is_some()
         && is_in_time(app.now(), claims.exp, claims.nbf)
-        && is_meant_for_us(&external.settings, claims.aud.as_ref());
+        && is_meant_for_us(settings, claims.aud.as_ref());
     Ok(if good { seen(claims) } else { None })
 }
 
 fn seen(claims: Claims) -> Option<Seen> {
-    // Two different names for one client: somebody is mistaken.
-    let client_id = match (claims.client_id, claims.azp) {
-        (Some(id), Some(azp)) if id != azp => return None,
-        (id, azp) => id.or(azp),
-    };
-    let email = claims.email.map(|email| is_yes(claims.email_verified.as_ref()).then_some(email));
+    let client_id = one_client(claims.client_id, claims.azp).ok()?;
+    let email = address_said(claims.email, claims.email_verified.as_ref());
     Some(Seen { subject: claims.sub?, client_id, email })
+}
+
+/// Two different names for one client.
+struct Mistaken;
+
+/// The client a token was issued to, if it says so.
+fn one_client(
+    client_id: Option<String>,
+    azp: Option<String>,
+) -> std::result::Result<Option<String>, Mistaken> {
+    match (client_id, azp) {
+        (Some(id), Some(azp)) if id != azp => Err(Mistaken),
+        (id, azp) => Ok(id.or(azp)),
+    }
 }
 
 fn is_in_time(now: Ts, exp: Option<f64>, nbf: Option<f64>) -> bool {
@@ -249,30 +289,40 @@ async fn asked(app: &App, external: &External, token: &str) -> Result<Option<See
         None if settings.accept_any_client => None,
         None => return Ok(None),
     };
-    let (subject, client_id, email) = match said {
-        Some(Introspected { sub, client_id, email, email_verified, .. }) => {
-            (sub, client_id, email.map(|email| is_yes(email_verified.as_ref()).then_some(email)))
-        }
-        None => (None, None, None),
+    let Some(said) = said else {
+        let Some(person) = userinfo(external, &description, token).await? else { return Ok(None) };
+        let email = Some(verified_address(&person));
+        return Ok(Some(Seen { subject: person.sub, client_id: None, email }));
     };
-    if let Some(subject) = subject {
-        return Ok(Some(Seen { subject, client_id, email }));
+    // A refresh token is active too: without a word on its kind only userinfo tells, which takes access tokens.
+    let is_access = kinds(&said).next().is_some();
+    let Ok(client_id) = one_client(said.client_id, said.azp) else { return Ok(None) };
+    let email = address_said(said.email, said.email_verified.as_ref());
+    match said.sub {
+        Some(subject) if is_access => Ok(Some(Seen { subject, client_id, email })),
+        subject => {
+            let person = userinfo(external, &description, token).await?;
+            let person = person.filter(|person| subject.is_none_or(|subject| subject == person.sub));
+            Ok(person.map(|person| Seen {
+                email: email.or_else(|| Some(verified_address(&person))),
+                subject: person.sub,
+                client_id,
+            }))
+        }
     }
-    let Some(person) = userinfo(external, &description, token).await? else { return Ok(None) };
-    let email = Some(verified_address(&person));
-    Ok(Some(Seen { subject: person.sub, client_id, email }))
+}
+
+/// What introspection says of the kind of a token, in all the places where issuers say it.
+fn kinds(said: &Introspected) -> impl Iterator<Item = &Value> {
+    [&said.token_type, &said.token_use, &said.typ].into_iter().flatten()
 }
 
 fn is_good(now: Ts, settings: &Issuer, description: &Discovery, said: &Introspected) -> bool {
-    let bearer = said.token_type.as_deref().is_none_or(|kind| {
-        // Some issuers say here what kind of token it is rather than how it is used.
-        kind.eq_ignore_ascii_case("bearer") || kind.eq_ignore_ascii_case("access_token")
-    });
-    bearer
+    kinds(said).all(jwt::is_access)
         && said.cnf.is_none()
         && said.iss.as_ref().is_none_or(|iss| *iss == description.issuer)
         && is_in_time(now, said.exp, said.nbf)
-        && (said.aud.is_none() || is_meant_for_us(settings, said.aud.as_ref()))
+        && is_meant_for_us(settings, said.aud.as_ref())
 }
 
 async fn userinfo(external: &External, description: &Discovery, token: &str) -> Result<Option<Userinfo>> {

@@ -80,6 +80,8 @@ pub struct Introspected {
     pub sub: Option<String>,
     /// Issued to.
     pub client_id: Option<String>,
+    /// The same, as some issuers call it.
+    pub azp: Option<String>,
     /// Issued by.
     pub iss: Option<String>,
     /// Meant for; a text or a list.
@@ -89,7 +91,11 @@ pub struct Introspected {
     /// Begin of its life, seconds.
     pub nbf: Option<f64>,
     /// `Bearer`, `DPoP` …
-    pub token_type: Option<String>,
+    pub token_type: Option<Value>,
+    /// What kind of token it is, as some issuers call it: `access_token`, `refresh_token` …
+    pub token_use: Option<Value>,
+    /// The same, as others do.
+    pub typ: Option<Value>,
     /// Bound to a key of the client's.
     pub cnf: Option<Value>,
     /// E-mail of the person.

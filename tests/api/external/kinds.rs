@@ -1,0 +1,104 @@
+//! What nothing but a second look tells from an access token of one's own (contract 01 §2.1).
+
+use super::{
+    attacks::{Forge, answer, forge_test},
+    *,
+};
+use bailiwick_testkit::parts::recorder::Answer;
+use jsonwebtoken::Header;
+use serde_json::json;
+
+/// Has introspection and userinfo answer so.
+fn say(f: &Forge, introspected: Value, person: Answer) {
+    let (url, keys) = (f.upstream.url(), f.keys());
+    f.upstream.answer_by(move |request| match request.path.as_str() {
+        "/introspect" => Answer::json(200, &introspected),
+        "/me" => person.clone(),
+        _ => answer(&url, &keys, request),
+    });
+}
+
+forge_test!(userinfo_tells_what_introspection_does_not, |_issuer| {}, |t, f| async move {
+    let known = json!({"active": true, "sub": "o", "client_id": "bailiwick", "email": "owner@example.org",
+        "email_verified": true});
+    let person = |sub: &str| Answer::json(200, &json!({"sub": sub}));
+    say(&f, known.clone(), Answer::status(401));
+    refused(&t, "opaque", "userinfo takes no refresh token").await;
+    say(&f, known.clone(), person("x"));
+    refused(&t, "opaque", "somebody else's").await;
+    say(&f, known.clone(), person("o"));
+    exchange(&t, "opaque").await.expect(200);
+    profile(&t, "opaque").await.expect(200);
+    let mut said = known;
+    said["token_type"] = json!("Bearer");
+    say(&f, said, Answer::status(401));
+    exchange(&t, "opaque").await.expect(200);
+});
+
+forge_test!(
+    a_token_without_a_client_must_say_that_it_opens_something,
+    |issuer| issuer.accept_any_client = true,
+    |t, f| async move {
+        let mut claims = f.claims();
+        claims["client_id"] = json!(null);
+        refused(&t, &f.sign(&Forge::header(), &claims), "an ID token may look so").await;
+        for typ in ["at+jwt", "application/AT+JWT"] {
+            let header = Header { typ: Some(typ.to_owned()), ..Forge::header() };
+            exchange(&t, &f.sign(&header, &claims)).await.expect(200);
+        }
+    }
+);
+
+forge_test!(
+    a_token_without_a_client_that_is_meant_for_us,
+    |issuer| {
+        issuer.accept_any_client = true;
+        for_us(issuer);
+    },
+    |t, f| async move {
+        let mut claims = f.claims();
+        claims["client_id"] = json!(null);
+        exchange(&t, &f.sign(&Forge::header(), &claims)).await.expect(200);
+    }
+);
+
+/// Tokens of any client, and one of the own named in a table only.
+async fn one_is_named(engine: Engine) {
+    let f = Forge::start().await;
+    let mut settings = settings(&f.upstream.url(), |issuer| {
+        issuer.client_ids.clear();
+        issuer.accept_any_client = true;
+    });
+    let portal =
+        Client { id: "portal".to_owned(), first_party: true, ..settings.provider.clients[0].clone() };
+    settings.provider.clients.push(portal);
+    let t = service(engine, settings).await;
+    let of = |client: &str| {
+        let mut claims = f.claims();
+        claims["client_id"] = json!(client);
+        f.sign(&Forge::header(), &claims)
+    };
+    refused(&t, &of("stranger"), "a stranger").await;
+    exchange(&t, &of("portal")).await.expect(200);
+}
+on_both!(a_client_that_can_be_learnt_is_a_stranger_once_one_is_named, one_is_named);
+
+forge_test!(an_address_nobody_vouches_for_is_asked_for, |_issuer| {}, |t, f| async move {
+    let mut claims = f.claims();
+    claims["email_verified"] = json!(null);
+    let token = f.sign(&Forge::header(), &claims);
+    let person = |sub: &str, verified: bool| {
+        Answer::json(200, &json!({"sub": sub, "email": "owner@example.org", "email_verified": verified}))
+    };
+    for (person, why) in [
+        (person("o", false), "not known to be his"),
+        (person("x", true), "somebody else's"),
+        (Answer::json(200, &json!({"sub": "o", "email": "owner@example.org"})), "still nobody"),
+        (Answer::status(403), "refused"),
+    ] {
+        say(&f, json!({"active": false}), person);
+        refused(&t, &token, why).await;
+    }
+    say(&f, json!({"active": false}), person("o", true));
+    exchange(&t, &token).await.expect(200);
+});
