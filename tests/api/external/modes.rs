@@ -90,6 +90,29 @@ async fn told(engine: Engine) {
     assert!(messages.iter().all(|message| !message.body().contains("/oidc/")));
 }
 
+/// Own changes of an address, each of which is mailed to whatever address is named.
+async fn own_changes(engine: Engine) {
+    let sink = SmtpSink::start().await.unwrap();
+    let mut settings = mail::settings(sink.port());
+    elsewhere(&mut settings);
+    let t = Test::with(engine, settings).await;
+    let person = t.user(t.tree().await.customer, &["reader"]).await;
+    let change = async |token: &str, n: usize| {
+        let body = json!({"email": format!("victim{n}@example.org")});
+        t.post("/api/me/change-info").bearer(token).json(body).send().await
+    };
+    for n in 0..5 {
+        change(&person.token, n).await.expect(200);
+    }
+    change(&person.token, 5).await.expect(429);
+    let mailed = mail::deliver(&t, &sink).await;
+    assert_eq!(mailed.len(), 10);
+    assert!(mailed.iter().all(|message| !message.body().contains("/oidc/")));
+    t.advance(std::time::Duration::from_secs(3600));
+    change(&t.session(person.id).await.token, 6).await.expect(200);
+}
+on_both!(own_changes_of_an_address_are_limited, own_changes);
+
 mod people_are_told_where_they_sign_in {
     use super::*;
 

@@ -115,13 +115,22 @@ pub(crate) async fn welcome(
     enqueue(app, tx, &Task::Welcome { user, generated_at, sealed: seal(app, password)? }).await
 }
 
-/// The mails about a changed address, when it was changed. `by_himself`: he must confirm the new one.
+/// Who changed an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ChangedBy {
+    /// Whose it is: he must confirm it, where there is a page for that.
+    Himself,
+    /// Somebody who manages him.
+    Another,
+}
+
+/// The mails about a changed address, when it was changed.
 pub(crate) async fn address_changed(
     app: &App,
     tx: &mut Tx,
     before: &User,
     now_is: &str,
-    by_himself: bool,
+    by: ChangedBy,
 ) -> Result<()> {
     let (user, old, new) = (before.id, before.email.clone(), now_is.to_owned());
     if old == new {
@@ -134,10 +143,14 @@ pub(crate) async fn address_changed(
     let tell =
         |to: &str| Task::AddressChanged { user, to: to.to_owned(), old: old.clone(), new: new.clone() };
     enqueue(app, tx, &tell(&old)).await?;
-    if !by_himself {
+    if by == ChangedBy::Another {
         return enqueue(app, tx, &tell(&new)).await;
     }
+    // Own changes are counted by their links. Where no page confirms an address nobody is told the link.
     let token = link(app, tx, user, Purpose::Address, &new).await?;
+    if !app.settings.identity.is_embedded() {
+        return enqueue(app, tx, &tell(&new)).await;
+    }
     enqueue(app, tx, &Task::AddressLink { user, old, new, sealed: seal(app, &token)? }).await
 }
 

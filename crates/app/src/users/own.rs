@@ -4,7 +4,11 @@ use super::{
     audited,
     fields::{Accepted, Sent, accept, sent_values},
 };
-use crate::{App, audit, context::RequestContext, mail};
+use crate::{
+    App, audit,
+    context::RequestContext,
+    mail::{self, ChangedBy},
+};
 use bailiwick_domain::{
     Error, Result, User,
     fold::fold,
@@ -64,9 +68,7 @@ pub async fn change_own_info(
     if before.email != after.email {
         keep_previous(&mut tx, &before, &after.email).await?;
         mail::check_own_changes(app, &mut tx, before.id, change.at).await?;
-        // Only the embedded provider has a page where a new address is confirmed.
-        let by_himself = app.settings.identity.is_embedded();
-        mail::address_changed(app, &mut tx, &before, &after.email, by_himself).await?;
+        mail::address_changed(app, &mut tx, &before, &after.email, ChangedBy::Himself).await?;
     }
     tx.commit().await?;
     mail::wake(app);

@@ -136,7 +136,7 @@ impl Write {
         if before.email != after.user.email {
             // Somebody else vouches for the new address: it is no longer one of his own unconfirmed choice.
             recovery::set_previous(&mut tx, id, None).await?;
-            mail::address_changed(app, &mut tx, &before, &after.user.email, false).await?;
+            mail::address_changed(app, &mut tx, &before, &after.user.email, mail::ChangedBy::Another).await?;
         }
         tx.commit().await?;
         mail::wake(app);
