@@ -5,8 +5,10 @@ use super::{
     *,
 };
 use bailiwick_testkit::parts::recorder::Answer;
+use futures_util::future::join_all;
 use jsonwebtoken::Header;
 use serde_json::json;
+use std::time::Duration;
 
 /// Has introspection and userinfo answer so.
 fn say(f: &Forge, introspected: Value, person: Answer) {
@@ -101,4 +103,51 @@ forge_test!(an_address_nobody_vouches_for_is_asked_for, |_issuer| {}, |t, f| asy
     }
     say(&f, json!({"active": false}), person("o", true));
     exchange(&t, &token).await.expect(200);
+});
+
+/// Strangers who make the provider be asked.
+async fn asked_in_vain(engine: Engine) {
+    let f = Forge::start().await;
+    let mut settings = settings(&f.upstream.url(), |_| {});
+    settings.limits.token_requests_per_second = 1;
+    settings.limits.token_request_burst = 6;
+    let t = service(engine, settings).await;
+    let owner = t.owner().await;
+    // The clock was set: the bucket is full again.
+    drop(f.upstream.take());
+    for path in ["/api/user/profile", "/api/user/permissions"].repeat(3) {
+        t.get(path).bearer("nobody").send().await.expect(401);
+    }
+    let asked = f.upstream.requests().len();
+    for path in ["/api/user/profile", "/api/user/permissions"] {
+        t.get(path).bearer("nobody").send().await.expect(429);
+    }
+    assert_eq!(f.upstream.requests().len(), asked);
+    exchange(&t, "nobody").await.expect(429);
+    // Who has a session asks nobody.
+    profile(&t, &owner.token).await.expect(200);
+    t.advance(Duration::from_secs(1));
+    profile(&t, "nobody").await.expect(401);
+}
+on_both!(the_provider_is_asked_no_more_often_than_tokens_may_be_exchanged, asked_in_vain);
+
+forge_test!(who_asks_about_tokens_keeps_nobody_from_the_keys, |_issuer| {}, |t, f| async move {
+    exchange(&t, &f.good()).await.expect(200);
+    let (url, keys) = (f.upstream.url(), f.keys());
+    f.upstream.answer_by(move |request| match request.path.as_str() {
+        "/introspect" => Answer::status(200).after(Duration::from_secs(600)),
+        _ => answer(&url, &keys, request),
+    });
+    drop(f.upstream.take());
+    let tokens: Vec<String> = (0..50).map(|n| format!("opaque{n}")).collect();
+    let hanging = join_all(tokens.iter().map(|token| exchange(&t, token)));
+    let signing_in = async {
+        f.upstream.wait_for(50, Duration::from_secs(10)).await.unwrap();
+        t.advance(Duration::from_secs(300));
+        exchange(&t, &f.later(&t)).await.expect(200);
+    };
+    tokio::select! {
+        _ = hanging => panic!("somebody was answered"),
+        () = signing_in => {}
+    }
 });

@@ -21,7 +21,7 @@ fn invalid() -> Error {
 /// The user behind a provider access token (third-party clients included) or a token of the service.
 ///
 /// # Errors
-/// 401 with the texts of contract 01 §2.10; 403 for an API key.
+/// 401 with the texts of contract 01 §2.10; 403 for an API key; 429 beyond the rate of requests for tokens.
 pub async fn user_of_any_token(app: &App, request: &BearerRequest<'_>) -> Result<UserObject> {
     let header =
         request.authorization.ok_or_else(|| Error::unauthenticated("authorization header required"))?;
@@ -39,6 +39,8 @@ pub async fn user_of_any_token(app: &App, request: &BearerRequest<'_>) -> Result
     }
     let user = match &app.external {
         Some(external) => {
+            // Whoever has no session yet makes us ask the provider: as limited as the exchange is.
+            app.token_requests.check(request.client_ip)?;
             external::user_of(app, external, token).await.map(|named| named.map(|(user, _)| user))
         }
         None => oidc::user_of_access_token(app, token).await,

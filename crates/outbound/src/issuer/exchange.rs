@@ -20,8 +20,10 @@ const IDLE: Duration = Duration::from_secs(90);
 const IDLE_PER_HOST: usize = 20;
 /// For the TCP handshake.
 const CONNECT: Duration = Duration::from_secs(5);
-/// Requests on their way at once: so many connections there can be at most.
-const IN_FLIGHT: usize = 50;
+/// Requests about tokens on their way at once.
+const ABOUT_TOKENS: usize = 50;
+/// The same for description and keys: whoever shows tokens without end keeps nobody from learning new keys.
+const DOCUMENTS: usize = 4;
 /// How long one waits for its turn.
 const TURN: Duration = Duration::from_secs(1);
 
@@ -44,8 +46,18 @@ impl Default for Times {
 #[derive(Clone)]
 pub(super) struct Connections {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
-    turns: Arc<Semaphore>,
+    about_tokens: Arc<Semaphore>,
+    documents: Arc<Semaphore>,
     times: Times,
+}
+
+/// What a request is about: each has turns of its own.
+#[derive(Clone, Copy)]
+pub(super) enum About {
+    /// The issuer itself.
+    Issuer,
+    /// A token, which anybody may have shown.
+    Token,
 }
 
 /// One answer, read whole.
@@ -72,7 +84,9 @@ impl Connections {
             .pool_idle_timeout(IDLE)
             .pool_max_idle_per_host(IDLE_PER_HOST)
             .build(tls);
-        Ok(Connections { client, turns: Arc::new(Semaphore::new(IN_FLIGHT)), times })
+        let [about_tokens, documents] =
+            [ABOUT_TOKENS, DOCUMENTS].map(|turns| Arc::new(Semaphore::new(turns)));
+        Ok(Connections { client, about_tokens, documents, times })
     }
 
     pub(super) const fn times(&self) -> Times {
@@ -83,10 +97,15 @@ impl Connections {
     pub(super) async fn send(
         &self,
         request: Request<Full<Bytes>>,
+        about: About,
         within: Duration,
         most: usize,
     ) -> Result<Answered, IssuerError> {
-        let turn = timeout(TURN, self.turns.acquire()).await;
+        let turns = match about {
+            About::Issuer => &self.documents,
+            About::Token => &self.about_tokens,
+        };
+        let turn = timeout(TURN, turns.acquire()).await;
         let _turn = turn.ok().and_then(Result::ok).ok_or(IssuerError::Busy)?;
         let whole = async {
             let head = timeout(self.times.head, self.client.request(request)).await;

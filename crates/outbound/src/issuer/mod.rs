@@ -11,7 +11,7 @@ pub use exchange::Times;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use documents::{WrittenDiscovery, flag};
-use exchange::{Answered, Connections};
+use exchange::{About, Answered, Connections};
 use http::{Method, StatusCode, header};
 use std::{fmt, time::Duration};
 
@@ -116,7 +116,8 @@ impl IssuerClient {
             let value = exchange::secret_value(&basic(credentials))?;
             request.headers_mut().insert(header::AUTHORIZATION, value);
         }
-        let answered = self.connections.send(request, self.connections.times().total, ANSWER_BYTES).await?;
+        let total = self.connections.times().total;
+        let answered = self.connections.send(request, About::Token, total, ANSWER_BYTES).await?;
         if is_refusal(answered.status) {
             return Ok(Told::Refused);
         }
@@ -144,11 +145,13 @@ impl IssuerClient {
         most: usize,
     ) -> Result<Answered, IssuerError> {
         let mut request = exchange::request(Method::GET, url, Bytes::new())?;
+        let mut about = About::Issuer;
         if let Some(token) = bearer {
+            about = About::Token;
             let value = exchange::secret_value(&format!("Bearer {token}"))?;
             request.headers_mut().insert(header::AUTHORIZATION, value);
         }
-        self.connections.send(request, within, most).await
+        self.connections.send(request, about, within, most).await
     }
 }
 
