@@ -32,6 +32,7 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("identities::SET_PASSWORD", identities::SET_PASSWORD),
     ("identities::STAMP_LOGIN", identities::STAMP_LOGIN),
     ("identities::linked::USER", identities::linked::USER),
+    ("identities::linked::HOLDER", identities::linked::HOLDER),
     ("identities::linked::INSERT", identities::linked::INSERT),
     ("identities::linked::REMOVE", identities::linked::REMOVE),
     ("impersonation::consents::GET", impersonation::consents::GET),

@@ -1,6 +1,7 @@
 //! Which user somebody is who comes for the first time (contract 01 §2.1).
 
 use super::*;
+use crate::mail;
 use bailiwick_app::{audit, external};
 use bailiwick_store::{identities::linked, sql::Q};
 
@@ -52,7 +53,10 @@ external_test!(a_verified_address_links_once, |t, p| async move {
     opened(&t, p, &first).await.expect(200);
 
     // An operator may let him come anew.
+    let session = opened(&t, p, &first).await.data()["token"].as_str().unwrap().to_owned();
+    t.get("/api/me").bearer(&session).send().await.expect(200);
     assert!(external::unlink(&t.app, "other@example.org").await.unwrap());
+    t.get("/api/me").bearer(&session).send().await.expect_message(401, "token has been revoked");
     assert!(!external::unlink(&t.app, "other@example.org").await.unwrap());
     out(&t, p, &first).await;
     opened(&t, p, "c~other@example.org~true").await.expect(200);
@@ -110,6 +114,41 @@ external_test!(rule_01_10_the_state_of_the_user_decides, |t, p| async move {
     change(&t, set("deleted_at", now)).await;
     out(&t, p, &who).await;
     profile(&t, &token).await.expect_message(401, "token has been revoked");
+});
+
+external_test!(who_is_deleted_leaves_his_subject_to_who_comes_after_him, |t, p| async move {
+    let owner = t.owner().await;
+    let home = t.tree().await.customer;
+    let first = mail::create(&t, &owner, "m.rossi@example.org", home).await;
+    let who = "m~m.rossi@example.org~true";
+    let id = first.to_string();
+    assert_eq!(opened(&t, p, who).await.expect(200).data()["user"]["id"], id);
+    t.delete(&format!("/api/users/{first}")).bearer(&owner.token).send().await.expect(200);
+    out(&t, p, who).await;
+    assert_eq!(linked::user(&t.app.db, &p.url(), who).await.unwrap(), Some(first), "while there is no other");
+    let second = mail::create(&t, &owner, "m.rossi@example.org", home).await;
+    // The same rules as for everybody.
+    let token = p.token("bailiwick", "m~m.rossi@example.org~false", None).await.unwrap();
+    exchange(&t, &token).await.expect(401);
+    t.suspend_user(second).await;
+    opened(&t, p, who).await.expect_message(401, "user account has been suspended");
+    assert_eq!(linked::user(&t.app.db, &p.url(), who).await.unwrap(), Some(first), "not while suspended");
+    t.patch(&format!("/api/users/{second}/reactivate")).bearer(&owner.token).send().await.expect(200);
+    assert_eq!(opened(&t, p, who).await.expect(200).data()["user"]["id"], second.to_string());
+    assert_eq!(linked::user(&t.app.db, &p.url(), who).await.unwrap(), Some(second));
+    for (user, action) in [(first, "user.unlink"), (second, "user.link")] {
+        let filter = audit::Filter { object: Some(user.0), ..audit::Filter::default() };
+        let mut actions = Vec::new();
+        audit::read(&t.app, &filter, 10, |page| {
+            actions.extend(page.iter().map(|row| row.action.clone()));
+            true
+        })
+        .await
+        .unwrap();
+        assert!(actions.iter().any(|done| done == action), "{actions:?}");
+    }
+    // Who has an account of his own keeps it.
+    opened(&t, p, "n~m.rossi@example.org~true").await.expect(401);
 });
 
 external_test!(two_who_come_at_once_become_one, |t, p| async move {

@@ -4,9 +4,9 @@
 use super::{External, Seen, upstream, userinfo, verified_address};
 use crate::{
     App,
-    auth::{suspended, unreadable},
+    auth::{Reason, revoke_user, suspended, unreadable},
 };
-use bailiwick_domain::{Error, Result, Ts, UserId, fold::fold};
+use bailiwick_domain::{Error, Result, Ts, UserId};
 use bailiwick_store::{
     Tx,
     audit::{self, Entry},
@@ -17,15 +17,18 @@ use serde_json::json;
 
 /// The user behind the subject; none when nobody is.
 pub(super) async fn find(app: &App, external: &External, token: &str, seen: &Seen) -> Result<Option<UserId>> {
-    let issuer = &external.settings.url;
-    if let Some(user) = linked::user(&app.db, issuer, &seen.subject).await.map_err(unreadable)? {
-        return Ok(Some(user));
-    }
+    let (issuer, subject) = (&external.settings.url, &seen.subject);
+    // Who is deleted on his own keeps his subject until there is somebody else with the address.
+    let deleted = match linked::holder(&app.db, issuer, subject).await.map_err(unreadable)? {
+        Some((user, false)) => return Ok(Some(user)),
+        Some((user, true)) => Some(user),
+        None => None,
+    };
     if !external.settings.link_by_email {
-        return Ok(None);
+        return Ok(deleted);
     }
-    let Some(email) = address(app, external, token, seen).await? else { return Ok(None) };
-    link(app, issuer, &seen.subject, &email).await
+    let Some(email) = address(app, external, token, seen).await? else { return Ok(deleted) };
+    Ok(link(app, issuer, subject, &email, deleted).await?.or(deleted))
 }
 
 /// The verified address: as it was said already, else the issuer is asked.
@@ -40,20 +43,45 @@ async fn address(app: &App, external: &External, token: &str, seen: &Seen) -> Re
 }
 
 /// Stores the link, if exactly one live user who has none has the address. An address that a user has given himself and
-/// not confirmed proves nothing.
-async fn link(app: &App, issuer: &str, subject: &str, email: &str) -> Result<Option<UserId>> {
+/// not confirmed proves nothing. The link of a `deleted` user to the subject is his then.
+async fn link(
+    app: &App,
+    issuer: &str,
+    subject: &str,
+    email: &str,
+    deleted: Option<UserId>,
+) -> Result<Option<UserId>> {
     let found = identities::by_email(&app.db, email).await.map_err(unreadable)?;
     let Some((candidate, _)) = found else { return Ok(None) };
     let now = app.now();
     let mut tx = app.db.begin().await.map_err(unreadable)?;
+    if let Some(deleted) = deleted {
+        // Held as well, so that he is not restored meanwhile.
+        let held = identities::get_for_login(&mut tx, deleted).await.map_err(unreadable)?;
+        if !held.is_some_and(|held| held.standing.is_deleted) {
+            return Ok(None);
+        }
+    }
     // Held, so that two who come at once are linked one after the other; then looked at again.
     let held = identities::get_for_login(&mut tx, candidate.id).await.map_err(unreadable)?;
-    let held = held.filter(|user| fold(&user.email) == fold(email.trim()) && !user.standing.is_gone());
+    let held = held.filter(|user| is_same_address(&user.email, email) && !user.standing.is_gone());
     let Some(user) = held else { return Ok(None) };
     let addresses = recovery::addresses(&mut tx, user.id).await.map_err(unreadable)?;
     let is_unconfirmed = addresses.is_none_or(|known| known.previous_email.is_some());
     if is_unconfirmed {
         return Ok(None);
+    }
+    let organization = Some(user.organization.id);
+    let actor = (Some(user.id), organization);
+    if let Some(deleted) = deleted {
+        let was = linked::remove(&mut tx, issuer, deleted).await.map_err(unreadable)?;
+        if was.is_some_and(|was| was == subject) {
+            record(&mut tx, now, actor, deleted, "user.unlink", issuer, subject).await?;
+        } else {
+            // Another request was faster.
+            drop(tx);
+            return linked::user(&app.db, issuer, subject).await.map_err(unreadable);
+        }
     }
     if !linked::insert(&mut tx, issuer, subject, user.id, now).await.map_err(unreadable)? {
         // He has another link, or another request has made this one.
@@ -63,11 +91,26 @@ async fn link(app: &App, issuer: &str, subject: &str, email: &str) -> Result<Opt
     if let Some(reason) = user.standing.suspension() {
         return Err(suspended(reason));
     }
-    let organization = Some(user.organization.id);
-    record(&mut tx, now, (Some(user.id), organization), user.id, "user.link", issuer, subject).await?;
+    record(&mut tx, now, actor, user.id, "user.link", issuer, subject).await?;
     tx.commit().await.map_err(unreadable)?;
     tracing::info!(user_id = %user.id, "linked to an account of the identity provider");
     Ok(Some(user.id))
+}
+
+/// Whether they are the same but for upper and lower case. The folded look-up finds more: what only looks alike is
+/// another mailbox, also where lower-casing makes a plain letter of it (the Kelvin sign).
+fn is_same_address(one: &str, other: &str) -> bool {
+    let lower = |text: &str| -> String {
+        text.trim()
+            .chars()
+            .flat_map(|c| {
+                let is_kept = !c.is_ascii() && c.to_lowercase().any(|lower| lower.is_ascii());
+                let lower = (!is_kept).then(|| c.to_lowercase());
+                is_kept.then_some(c).into_iter().chain(lower.into_iter().flatten())
+            })
+            .collect()
+    };
+    lower(one) == lower(other)
 }
 
 async fn record(
@@ -96,8 +139,8 @@ async fn record(
     Ok(audit::record(tx, entry).await?)
 }
 
-/// Forgets the user's link to the configured issuer, for an operator whose provider has given somebody a new account.
-/// False when there was none.
+/// Forgets the user's link to the configured issuer, for an operator whose provider has given somebody a new account, and
+/// ends his sessions. False, and nothing ended, when there was none.
 ///
 /// # Errors
 /// `user not found`; no external provider is configured.
@@ -105,9 +148,31 @@ pub async fn unlink(app: &App, email: &str) -> Result<bool> {
     let external = app.external.as_ref().ok_or_else(|| Error::bad_request("identity.mode is embedded"))?;
     let (user, _) = identities::by_email(&app.db, email).await?.ok_or(Error::NotFound("user"))?;
     let mut tx = app.db.begin().await?;
-    let issuer = &external.settings.url;
+    // Held, so that no session starts beside this.
+    identities::get_for_login(&mut tx, user.id).await?.ok_or(Error::NotFound("user"))?;
+    let (issuer, now) = (&external.settings.url, app.now());
     let Some(subject) = linked::remove(&mut tx, issuer, user.id).await? else { return Ok(false) };
-    record(&mut tx, app.now(), (None, None), user.id, "user.unlink", issuer, &subject).await?;
+    record(&mut tx, now, (None, None), user.id, "user.unlink", issuer, &subject).await?;
+    revoke_user(&mut tx, now, user.id, None, Reason::Logout).await?;
     tx.commit().await?;
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_same_address;
+
+    #[test]
+    fn what_only_looks_alike_is_another_address() {
+        for (one, other, same) in [
+            ("A.B@Example.org", " a.b@eXample.ORG ", true),
+            ("ÀÈ@example.org", "àè@example.org", true),
+            ("k@example.org", "\u{212a}@example.org", false),
+            ("a@example.org", "ａ@example.org", false),
+            ("i@example.org", "İ@example.org", false),
+            ("a@example.org", "b@example.org", false),
+        ] {
+            assert_eq!(is_same_address(one, other), same, "{one} {other}");
+        }
+    }
 }

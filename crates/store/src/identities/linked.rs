@@ -9,6 +9,8 @@ use bailiwick_domain::{Ts, UserId};
 use uuid::Uuid;
 
 pub(crate) const USER: &str = "SELECT user_id FROM user_identities WHERE issuer = ? AND subject = ?";
+pub(crate) const HOLDER: &str = "SELECT i.user_id, CASE WHEN u.deleted_at IS NULL THEN 0 ELSE 1 END \
+    FROM user_identities i JOIN users u ON u.id = i.user_id WHERE i.issuer = ? AND i.subject = ?";
 pub(crate) const INSERT: &str = "INSERT INTO user_identities (issuer, subject, user_id, linked_at) \
     VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
 pub(crate) const REMOVE: &str =
@@ -18,6 +20,16 @@ pub(crate) const REMOVE: &str =
 pub async fn user(on: impl Into<On<'_>>, issuer: &str, subject: &str) -> Result<Option<UserId>, StoreError> {
     let row: Option<(Uuid,)> = Q::new(USER).bind(issuer).bind(subject).optional(on).await?;
     Ok(row.map(|(id,)| UserId(id)))
+}
+
+/// The same, and whether he is deleted on his own: then he keeps the subject only until somebody else is found for it.
+pub async fn holder(
+    on: impl Into<On<'_>>,
+    issuer: &str,
+    subject: &str,
+) -> Result<Option<(UserId, bool)>, StoreError> {
+    let row: Option<(Uuid, i32)> = Q::new(HOLDER).bind(issuer).bind(subject).optional(on).await?;
+    Ok(row.map(|(id, is_deleted)| (UserId(id), is_deleted != 0)))
 }
 
 /// Links them; false when either has a link already.
