@@ -1,7 +1,7 @@
 //! A provider that is gone, slow, hanging or talking nonsense (contract 01 §2.5, §8 rules 36, 37).
 
 use super::{
-    attacks::{Forge, forge_test},
+    attacks::{Forge, answer, forge_test},
     *,
 };
 use bailiwick_testkit::parts::recorder::Answer;
@@ -98,17 +98,12 @@ forge_test!(
     }
 );
 
-forge_test!(answers_that_are_none, |_issuer| {}, |t, f| async move {
-    let (url, keys) = (f.upstream.url(), f.keys());
+/// Answers that are none, and the description of another issuer.
+fn nonsense(url: &str) -> (Vec<Answer>, Value) {
     let large = "x".repeat(1024 * 1024 + 1);
-    let description = json!({"issuer": url, "jwks_uri": format!("{url}/jwks"),
+    let other = json!({"issuer": "https://secret.example", "jwks_uri": format!("{url}/jwks"),
         "introspection_endpoint": format!("{url}/introspect"), "userinfo_endpoint": format!("{url}/me")});
-    let other = {
-        let mut d = description.clone();
-        d["issuer"] = json!("https://secret.example");
-        d
-    };
-    let nonsense = [
+    let all = vec![
         Answer::raw("secret garbage\r\n\r\n"),
         Answer::raw("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"secret\""),
         Answer::status(200).body("secret"),
@@ -121,6 +116,55 @@ forge_test!(answers_that_are_none, |_issuer| {}, |t, f| async move {
         Answer::json(200, &json!({"keys": [], "issuer": "secret", "x": large})),
         Answer::json(200, &other),
     ];
+    (all, other)
+}
+
+/// A provider that has never described itself.
+async fn never_described(engine: Engine) {
+    let f = Forge::start().await;
+    let (url, keys) = (f.upstream.url(), f.keys());
+    f.upstream.answer_by(|_| Answer::dropped());
+    let t = Test::with(engine, settings(&url, |_| {})).await;
+    fails(&t, "opaque", GONE).await;
+    t.clock.set(Ts::from_secs(jiff::Timestamp::now().as_second()));
+    for bad in nonsense(&url).0 {
+        let keys = keys.clone();
+        f.upstream.answer_by(move |request| match request.path.as_str() {
+            "/jwks" => Answer::json(200, &keys),
+            _ => bad.clone(),
+        });
+        t.advance(Duration::from_secs(1));
+        fails(&t, &f.good(), GONE).await;
+        fails(&t, "opaque", GONE).await;
+    }
+}
+on_both!(a_provider_that_has_never_described_itself, never_described);
+
+forge_test!(the_old_description_goes_on_while_there_is_no_other, |_issuer| {}, |t, f| async move {
+    let (url, keys) = (f.upstream.url(), f.keys());
+    f.upstream.answer_by(move |request| match request.path.as_str() {
+        "/.well-known/openid-configuration" => Answer::status(500),
+        _ => answer(&url, &keys, request),
+    });
+    t.advance(Duration::from_secs(7200));
+    drop(f.upstream.take());
+    exchange(&t, &f.later(&t)).await.expect(200);
+    exchange(&t, &f.later(&t)).await.expect(200);
+    refused(&t, "opaque", "introspection says so").await;
+    let asked = |of: &str| f.upstream.requests().iter().filter(|request| request.path == of).count();
+    let description = "/.well-known/openid-configuration";
+    assert_eq!((asked(description), asked("/jwks"), asked("/introspect")), (1, 1, 3));
+    // It is tried again a minute later.
+    t.advance(Duration::from_secs(60));
+    refused(&t, "opaque", "introspection says so").await;
+    assert_eq!(asked(description), 2);
+});
+
+forge_test!(answers_that_are_none, |_issuer| {}, |t, f| async move {
+    let (url, keys) = (f.upstream.url(), f.keys());
+    let description = json!({"issuer": url, "jwks_uri": format!("{url}/jwks"),
+        "introspection_endpoint": format!("{url}/introspect"), "userinfo_endpoint": format!("{url}/me")});
+    let (nonsense, other) = nonsense(&url);
     for bad in nonsense {
         for at in ["/.well-known/openid-configuration", "/jwks", "/introspect"] {
             // A set of keys may be empty and a description may say more.
@@ -134,6 +178,11 @@ forge_test!(answers_that_are_none, |_issuer| {}, |t, f| async move {
                 _ => Answer::json(200, &description),
             });
             t.advance(Duration::from_secs(3600));
+            if at == "/.well-known/openid-configuration" {
+                // The one that is known goes on.
+                exchange(&t, &f.later(&t)).await.expect(200);
+                continue;
+            }
             let token = if at == "/introspect" { "opaque".to_owned() } else { f.later(&t) };
             fails(&t, &token, GONE).await;
         }

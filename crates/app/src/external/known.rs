@@ -16,6 +16,8 @@ use std::{
 
 /// How long the description counts. It hardly ever changes; while it cannot be had anew the old one goes on.
 const DESCRIPTION_LIFE: Duration = Duration::from_secs(3600);
+/// How much longer the old one counts when it could not be had anew.
+const DESCRIPTION_PAUSE: Duration = Duration::from_secs(60);
 /// A token with an unknown key has the keys fetched at most this often (contract 01 §2.1).
 const UNKNOWN_KEY_PAUSE: Duration = Duration::from_secs(10);
 /// How long a failure answers who comes next.
@@ -57,6 +59,18 @@ pub(super) enum Want<'a> {
 impl Memory {
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The old description, which counts a little longer.
+    fn goes_on(&self, now: Ts) -> Option<Arc<Discovery>> {
+        let mut state = self.state();
+        let (at, old) = state.description.as_mut()?;
+        *at = now.minus(DESCRIPTION_LIFE.saturating_sub(DESCRIPTION_PAUSE));
+        tracing::warn!(
+            issuer = old.issuer,
+            "the identity provider does not describe itself any more; the old description goes on"
+        );
+        Some(old.clone())
     }
 
     /// The description alone.
@@ -162,11 +176,14 @@ async fn fetch(
     let fetched: Result<Known, IssuerError> = async {
         let description = match old {
             Some(description) => description,
-            None => {
-                let description = Arc::new(client.discover(&settings.url, settings.keys_timeout).await?);
-                memory.state().description = Some((app.now(), description.clone()));
-                description
-            }
+            None => match client.discover(&settings.url, settings.keys_timeout).await {
+                Ok(description) => {
+                    let description = Arc::new(description);
+                    memory.state().description = Some((app.now(), description.clone()));
+                    description
+                }
+                Err(error) => memory.goes_on(app.now()).ok_or(error)?,
+            },
         };
         let text = client.keys(&description, settings.keys_timeout).await?;
         let unreadable = || IssuerError::Unreachable("keys: an answer that cannot be read".to_owned());
