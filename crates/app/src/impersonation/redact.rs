@@ -103,11 +103,10 @@ fn redact(value: &mut Value, has_webhooks: bool) {
 
 /// A text may be an address of a webhook under another name, or JSON itself.
 fn redact_text(text: &mut String, has_webhooks: bool) {
-    if text.trim_start().starts_with(['{', '[']) {
-        if let Ok(mut inner) = serde_json::from_str::<Value>(text) {
-            redact(&mut inner, has_webhooks);
-            *text = inner.to_string();
-        }
+    let looks_like_json = text.trim_start().starts_with(['{', '[']);
+    if let Some(mut inner) = looks_like_json.then(|| serde_json::from_str::<Value>(text).ok()).flatten() {
+        redact(&mut inner, has_webhooks);
+        *text = inner.to_string();
     } else if has_webhooks && text.contains("://") {
         *text = webhook::redacted(text);
     }

@@ -101,3 +101,19 @@ fn a_path_that_opens_something_is_cut() {
     assert_eq!(shown_path("/api/downloads/hunter2"), "/api/downloads/[REDACTED]");
     assert_eq!(shown_path("/api/users/1"), "/api/users/1");
 }
+
+#[test]
+fn an_address_behind_what_only_looks_like_json_is_redacted() {
+    for text in [
+        "[see https://host.example/hunter2",
+        "{https://host.example/hunter2}",
+        " [x] https://host.example/hunter2",
+    ] {
+        let body = json!({"note": text}).to_string();
+        let kept = whole(body.as_bytes(), None);
+        assert!(!kept.contains(HIDDEN), "{kept}");
+        // Elsewhere an address is nothing secret.
+        let kept = of_body(Sent::Whole(body.as_bytes()), None, false);
+        assert_eq!(kept, body);
+    }
+}
