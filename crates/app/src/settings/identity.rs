@@ -36,9 +36,9 @@ pub struct Issuer {
     pub url: String,
     /// Clients whose tokens open sessions.
     pub client_ids: Vec<String>,
-    /// Tokens whose client cannot be learnt are accepted; without `client_ids` those of every client.
+    /// Tokens whose client cannot be learnt are accepted; those of every client where none of the own ones is named.
     pub accept_any_client: bool,
-    /// Of which a token's `aud` must have one; none = it is not looked at.
+    /// Of which a token's `aud` must have one; none = it is not looked at. Userinfo alone does not tell it.
     pub audiences: Vec<String>,
     /// Id and secret for the introspection endpoint.
     pub introspection: Option<(String, Secret<String>)>,

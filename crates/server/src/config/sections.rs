@@ -76,10 +76,11 @@ section! {
     /// Clients whose tokens open sessions, by their ids at the issuer. Needed unless tokens of any client are accepted.
     /// Clients of `identity.clients` count too, those of third parties at `/user/profile` and `/user/permissions` only.
     client_ids: Vec<String>;
-    /// Accept tokens of which nobody can tell which client they belong to and, when `client_ids` is empty, those of
-    /// every client.
+    /// Accept tokens of which nobody can tell which client they belong to and, when neither `client_ids` nor
+    /// `identity.clients` names one of your own, those of every client. Set `audiences` with it.
     accept_any_client: bool = "false";
-    /// Of which a token's `aud` must have one. When unset, `aud` is not looked at.
+    /// Of which a token's `aud` must have one, an opaque one's as introspection tells it. When unset, or where only
+    /// userinfo can be asked, `aud` is not looked at.
     audiences: Vec<String>;
     /// Client id at the introspection endpoint, for opaque tokens.
     introspection_client_id: Option<String>;
