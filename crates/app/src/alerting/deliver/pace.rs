@@ -55,7 +55,7 @@ pub(super) struct AtOnce {
     pub(super) tenant: usize,
     /// About one system.
     pub(super) system: usize,
-    /// To one recipient of a tenant.
+    /// About one system to one recipient.
     pub(super) recipient: usize,
 }
 
@@ -75,14 +75,14 @@ enum Who {
     Everybody,
     Tenant(OrgId),
     System(OrgId, Arc<str>),
-    Recipient(OrgId, Arc<str>),
+    Recipient(OrgId, Arc<str>, Arc<str>),
 }
 
 type Sharing = (Arc<str>, Who);
 
-/// Tries that are under way. Whoever wants one waits first among those to the same recipient, then among those of his
-/// system, then of his tenant, then among all: so however many there are of one of them, or however slow a recipient is,
-/// few of them are in the way of the others.
+/// Tries that are under way. Whoever wants one waits first among those of his system to the same recipient, then among
+/// those of his system, then of his tenant, then among all: so however many there are of one of them, and however slow a
+/// recipient is, few of them are in the way of the others.
 #[derive(Debug, Default)]
 pub(super) struct Places(Mutex<HashMap<Sharing, Arc<Semaphore>>>, AtomicUsize);
 
@@ -96,7 +96,8 @@ impl Places {
     /// Waits for the turn of a recipient, then of the system, then of its tenant.
     pub(super) async fn own_turn(&self, way: &Way) -> OwnTurns {
         let turn = |who: Who, at_once: usize| self.one_of((way.place.clone(), who), at_once);
-        let recipient = turn(Who::Recipient(way.tenant, way.recipient.clone()), way.at_once.recipient).await;
+        let to = Who::Recipient(way.tenant, way.system.clone(), way.recipient.clone());
+        let recipient = turn(to, way.at_once.recipient).await;
         let system = turn(Who::System(way.tenant, way.system.clone()), way.at_once.system).await;
         (recipient, system, turn(Who::Tenant(way.tenant), way.at_once.tenant).await)
     }
