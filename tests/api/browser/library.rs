@@ -23,7 +23,9 @@ const OWNER: &str = "owner@example.org";
 fn serve(site: &Recorder, issuer: &str, service: &str, hint: Option<&str>) {
     let library = package("oidc-client-ts").unwrap().join("dist/browser/oidc-client-ts.min.js");
     let library = std::fs::read(library).unwrap();
-    let settings = json!({"issuer": issuer, "api": format!("{service}/api"), "hint": hint});
+    let settings = json!({
+        "issuer": issuer, "api": format!("{service}/api"), "hint": hint, "revokes": hint.is_none(),
+    });
     site.answer_by(move |request| match request.path.as_str() {
         "/oidc-client-ts.min.js" => {
             Answer::status(200).header("content-type", "text/javascript").body(library.clone())
@@ -46,7 +48,8 @@ async fn says(stage: &Stage, wanted: &str) {
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    panic!("`{seen}` instead of `{wanted}` at {:?}", stage.browser.current_url().await);
+    let (address, page) = (stage.browser.current_url().await, stage.browser.source().await);
+    panic!("`{seen}` instead of `{wanted}` at {address:?}: {page:?}");
 }
 
 async fn press(stage: &Stage, id: &str) {
