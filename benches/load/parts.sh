@@ -117,8 +117,13 @@ load() {
     esac
     BENCH_CREDENTIALS=$work/credentials BENCH_KIND=$kind BENCH_DOCUMENT=crates/inventory/tests/data/inventory-ns8.json \
         wrk -t 1 -c "$connections" -d "${seconds}s" --latency -s benches/load/load.lua "$target" >"$work/wrk.out"
+    rates "$kind"
+}
+
+# rates KIND: what wrk has measured, as "N req/s, p50 x, p99 y"; fails when an answer was not 2xx.
+rates() {
     if grep -q 'Non-2xx' "$work/wrk.out"; then
-        echo "$kind: $(grep 'Non-2xx' "$work/wrk.out")" >&2
+        echo "$1: $(grep 'Non-2xx' "$work/wrk.out")" >&2
         tail -n 5 "$work/service.log" >&2
         exit 1
     fi

@@ -4,12 +4,7 @@
 wrk_rate() {
     BENCH_KIND=$1 BENCH_CHAINS=$work/chains wrk -t "$2" -c "$3" -d "${seconds}s" --latency \
         -s benches/load/sessions.lua "$service" >"$work/wrk.out"
-    if grep -q 'Non-2xx' "$work/wrk.out"; then
-        echo "$1: $(grep 'Non-2xx' "$work/wrk.out")" >&2
-        tail -n 5 "$work/service.log" >&2
-        exit 1
-    fi
-    awk '/Requests\/sec/ { r = $2 } /50%/ { a = $2 } /99%/ { b = $2 } END { printf "%d req/s, p50 %s, p99 %s", r, a, b }' "$work/wrk.out"
+    rates "$1"
 }
 
 sessions_part() {

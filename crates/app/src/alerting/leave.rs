@@ -2,7 +2,9 @@
 
 use super::{Fault, Raised, Sender, expire_silence, list_alerts, list_silences, queue, raise::raise};
 use crate::App;
-use bailiwick_alerting::{AlertsQuery, Identity, Labels, ListedSilence, Nanos, PostedAlert, SilencesQuery};
+use bailiwick_alerting::{
+    AlertsQuery, Identity, Labels, ListedAlert, ListedSilence, Nanos, PostedAlert, SilencesQuery,
+};
 use bailiwick_domain::{OrgId, SystemId};
 
 /// Resolves the system's alerts in the tenant and ends the silences that are about the whole system; how many silences
@@ -29,17 +31,8 @@ pub(crate) async fn leave(
     queue::withdraw(app, tenant, system_key).await?;
     let now = Nanos::from_ts(app.now());
     let alerts = list_alerts(app, &router, &who, &AlertsQuery::default()).await?;
-    let resolved: Vec<Raised> = alerts
-        .into_iter()
-        .map(|alert| PostedAlert {
-            labels: alert.labels,
-            annotations: Labels::default(),
-            starts_at: Some(alert.starts_at.min(now)),
-            ends_at: Some(now),
-            generator_url: String::new(),
-        })
-        .map(|alert| (system_key.to_owned(), alert))
-        .collect();
+    let resolved: Vec<Raised> =
+        alerts.into_iter().map(|alert| (system_key.to_owned(), over(alert, now))).collect();
     let left = if resolved.is_empty() { Vec::new() } else { raise(app, tenant, resolved).await? };
     if !left.is_empty() {
         return Err(Fault::not_ready(format!("{} alerts could not be resolved", left.len())));
@@ -57,4 +50,15 @@ pub(crate) async fn leave(
 /// Whether a system's own silence is about nothing but the system: the list holds its own only.
 fn is_whole(silence: &ListedSilence) -> bool {
     silence.matchers.len() == 1
+}
+
+/// The push that ends a listed alert now.
+pub(super) fn over(alert: ListedAlert, now: Nanos) -> PostedAlert {
+    PostedAlert {
+        labels: alert.labels,
+        annotations: Labels::default(),
+        starts_at: Some(alert.starts_at.min(now)),
+        ends_at: Some(now),
+        generator_url: String::new(),
+    }
 }

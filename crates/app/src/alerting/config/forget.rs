@@ -2,9 +2,9 @@
 //! stops the router's work for the tenant, but alerts and silences stay with it, and would be there again if the tenant
 //! ever were.
 
-use crate::App;
+use crate::{App, alerting::leave::over};
 use bailiwick_alerting::{
-    Labels, ListedSilence, Nanos, PostedAlert, SilenceState,
+    ListedSilence, Nanos, PostedAlert, SilenceState,
     alert::write_alerts,
     answer::{decode_alerts, decode_silences},
 };
@@ -30,16 +30,7 @@ async fn empty(app: &App, client: &RouterClient, caller: Caller<'_>) -> Result<(
     let now = Nanos::from_ts(app.now());
     let unreadable = |e: bailiwick_alerting::answer::Unreadable| RouterError::Unavailable(e.to_string());
     let listed = decode_alerts(&client.list_alerts(caller, "").await?).map_err(unreadable)?;
-    let resolved: Vec<PostedAlert> = listed
-        .into_iter()
-        .map(|alert| PostedAlert {
-            labels: alert.labels,
-            annotations: Labels::default(),
-            starts_at: Some(alert.starts_at.min(now)),
-            ends_at: Some(now),
-            generator_url: String::new(),
-        })
-        .collect();
+    let resolved: Vec<PostedAlert> = listed.into_iter().map(|alert| over(alert, now)).collect();
     for some in resolved.chunks(ALERTS) {
         client.put_alerts(caller, write_alerts(some).into()).await?;
     }
