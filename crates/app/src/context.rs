@@ -3,7 +3,7 @@
 use crate::{
     alerting::{self, Alerting},
     api_keys::ApiKeys,
-    auth::{self, AddressLimit, KeyedLimit, Keys},
+    auth::{self, AddressLimit, Bearers, KeyedLimit, Keys, Lives, Refreshes},
     avatars::Pictures,
     backups::{self, Backups},
     credentials::Credentials,
@@ -57,7 +57,7 @@ pub struct Inner {
     /// Settings.
     pub settings: Settings,
     /// Roles.
-    pub catalogue: Catalogue,
+    pub catalogue: Arc<Catalogue>,
     /// Every key, derived from the configured secret.
     pub keys: Keys,
     /// Hashing turns and the memory of failed passwords.
@@ -90,6 +90,10 @@ pub struct Inner {
     pub(crate) outbox: Outbox,
     /// Credentials of systems; started by the first that calls.
     credentials: OnceLock<Credentials>,
+    /// Whose access tokens are; started by the first that is shown.
+    bearers: OnceLock<Bearers>,
+    /// Sessions that go on; started by the first that does.
+    refreshes: OnceLock<Refreshes>,
     /// Group commits; started by the first that has something to write.
     ingest: OnceLock<Ingest>,
     /// Alert router and its limits.
@@ -144,6 +148,8 @@ impl App {
             clearing: Clearing::default(),
             outbox: Outbox::default(),
             credentials: OnceLock::new(),
+            bearers: OnceLock::new(),
+            refreshes: OnceLock::new(),
             ingest: OnceLock::new(),
             instance: OnceLock::new(),
             started_at: clock.now(),
@@ -153,7 +159,7 @@ impl App {
             clock,
             entropy,
             settings,
-            catalogue,
+            catalogue: Arc::new(catalogue),
         })))
     }
 
@@ -174,6 +180,18 @@ impl App {
     pub fn credentials(&self) -> &Credentials {
         let limit = self.settings.limits.system_failures;
         self.credentials.get_or_init(|| Credentials::start(&self.db, &self.tasks, &self.stop, limit))
+    }
+
+    /// Whose access tokens are.
+    pub(crate) fn bearers(&self) -> &Bearers {
+        self.bearers.get_or_init(|| Bearers::start(&self.db, &self.catalogue, &self.tasks, &self.stop))
+    }
+
+    /// Sessions that go on.
+    pub(crate) fn refreshes(&self) -> &Refreshes {
+        let tokens = &self.settings.tokens;
+        let lives = Lives { refresh: tokens.refresh, grace: tokens.reuse_grace };
+        self.refreshes.get_or_init(|| Refreshes::start(&self.db, lives, &self.tasks, &self.stop))
     }
 
     /// The group commits of what systems send.

@@ -63,7 +63,6 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("imports::LOCK", imports::LOCK),
     ("imports::REMOVE", imports::REMOVE),
     ("imports::PURGE", imports::PURGE),
-    ("sessions::WITH_USER", sessions::WITH_USER),
     ("sessions::LOCK", sessions::LOCK),
     ("sessions::INSERT", sessions::INSERT),
     ("sessions::ROTATE", sessions::ROTATE),

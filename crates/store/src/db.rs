@@ -1,6 +1,11 @@
 //! The two engines behind one handle.
 
-use crate::{alert_layers, error::StoreError, sql::Q};
+use crate::{
+    alert_layers,
+    epoch::{Epoch, Known, SETTLES},
+    error::StoreError,
+    sql::Q,
+};
 use sqlx::{
     PgPool, Postgres, Sqlite, SqlitePool, Transaction,
     postgres::{PgConnectOptions, PgPoolOptions},
@@ -10,19 +15,16 @@ use std::{
     fs::File,
     path::{Path, PathBuf},
     str::FromStr,
-    sync::{
-        Arc,
-        atomic::{AtomicI64, Ordering},
-    },
-    time::Duration,
+    sync::Arc,
+    time::{Duration, Instant},
 };
 
 /// A database: SQLite file or PostgreSQL. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Db {
     pub(crate) engine: Engine,
-    /// The present [`auth epoch`](Db::auth_epoch) where this process holds the database alone.
-    epoch: Arc<AtomicI64>,
+    /// What this process knows of the [auth epoch](Db::auth_epoch).
+    epoch: Arc<Epoch>,
 }
 
 #[derive(Clone, Debug)]
@@ -63,7 +65,7 @@ impl Db {
         } else {
             open_sqlite(options).await?
         };
-        Ok(Db { engine, epoch: Arc::new(AtomicI64::new(0)) })
+        Ok(Db { engine, epoch: Arc::new(Epoch::new()) })
     }
 
     /// Whether this is PostgreSQL.
@@ -74,7 +76,7 @@ impl Db {
     /// Starts a write transaction. Dropping it rolls back; [`Tx::commit`] is the only way to keep anything.
     pub async fn begin(&self) -> Result<Tx, StoreError> {
         match &self.engine {
-            Engine::Pg(pool) => Ok(Tx::Pg(pool.begin().await?, Moved::default())),
+            Engine::Pg(pool) => Ok(Tx::Pg(pool.begin().await?, self.epoch.clone(), Moved::default())),
             Engine::Lite { write, .. } => {
                 let tx = write.begin_with("PRAGMA synchronous = FULL; BEGIN IMMEDIATE").await?;
                 Ok(Tx::Lite(tx, self.epoch.clone(), Moved::default()))
@@ -88,7 +90,7 @@ impl Db {
             Engine::Pg(pool) => {
                 // One message for both.
                 let tx = pool.begin_with("BEGIN; SET LOCAL synchronous_commit = off").await?;
-                Ok(Tx::Pg(tx, Moved::default()))
+                Ok(Tx::Pg(tx, self.epoch.clone(), Moved::default()))
             }
             Engine::Lite { write, .. } => {
                 let tx = write.begin_with("PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE").await?;
@@ -102,17 +104,25 @@ impl Db {
         Q::new("SELECT CAST(1 AS BIGINT)").one::<(i64,)>(self).await.map(|_| ())
     }
 
-    /// The epoch of system credentials: whatever was read before it last moved must be read again.
-    ///
-    /// Where this process holds the database alone (SQLite) it is kept in memory, set after each commit that moves it
-    /// and before that commit's caller answers. On PostgreSQL it is one indexed read.
+    /// The epoch of system credentials: whatever was read before it last moved must be read again. From a read that
+    /// starts after this call; on SQLite, which this process holds alone, without one.
     pub async fn auth_epoch(&self) -> Result<i64, StoreError> {
         match &self.engine {
-            Engine::Lite { .. } => Ok(self.epoch.load(Ordering::SeqCst)),
+            Engine::Lite { .. } => Ok(self.epoch.number()),
             Engine::Pg(_) => {
+                let began = Instant::now();
                 let (n,): (i64,) = Q::new("SELECT n FROM auth_epoch WHERE id = 1").one(self).await?;
+                self.epoch.read(began, n);
                 Ok(n)
             }
+        }
+    }
+
+    /// The epoch as far as it is known without asking the database; see [`crate::epoch`].
+    pub fn known_auth_epoch(&self) -> Known {
+        match &self.engine {
+            Engine::Lite { .. } => Known::Fresh(self.epoch.number()),
+            Engine::Pg(_) => self.epoch.known(Instant::now()),
         }
     }
 
@@ -120,14 +130,6 @@ impl Db {
     pub async fn list_epochs(&self) -> Result<ListEpochs, StoreError> {
         let (people, figures, logins): (i64, i64, i64) = Q::new(LIST_EPOCHS).one(self).await?;
         Ok(ListEpochs { people, figures, logins })
-    }
-
-    /// The epoch where it can be told without asking the database.
-    pub fn auth_epoch_in_memory(&self) -> Option<i64> {
-        match &self.engine {
-            Engine::Lite { .. } => Some(self.epoch.load(Ordering::SeqCst)),
-            Engine::Pg(_) => None,
-        }
     }
 
     /// Closes all connections; SQLite folds its write-ahead log into the file.
@@ -145,10 +147,10 @@ impl Db {
 /// A write transaction.
 #[derive(Debug)]
 pub enum Tx {
-    /// PostgreSQL; what this transaction moves.
-    Pg(Transaction<'static, Postgres>, Moved),
-    /// SQLite; the process's auth epoch and what this transaction moves.
-    Lite(Transaction<'static, Sqlite>, Arc<AtomicI64>, Moved),
+    /// PostgreSQL; what the process knows of the auth epoch, and what this transaction moves.
+    Pg(Transaction<'static, Postgres>, Arc<Epoch>, Moved),
+    /// The same on SQLite.
+    Lite(Transaction<'static, Sqlite>, Arc<Epoch>, Moved),
 }
 
 pub(crate) const LIST_EPOCHS: &str = "SELECT people, figures, logins FROM list_epochs WHERE id = 1";
@@ -171,6 +173,8 @@ pub struct ListEpochs {
 pub struct Moved {
     /// The auth epoch that it has set.
     auth: Option<i64>,
+    /// Whether that takes something away from somebody, so that every process must know before anybody is told.
+    revokes: bool,
     /// Which list epochs move with its commit: 1 or 0.
     lists: ListEpochs,
     /// Whether the epoch of alert configuration does.
@@ -193,13 +197,22 @@ impl Tx {
             Q::new(alert_layers::RAISE).run(&mut self).await?;
         }
         match self {
-            Tx::Pg(tx, _) => Ok(tx.commit().await?),
+            Tx::Pg(tx, epoch, moved) => {
+                tx.commit().await?;
+                if let Some(n) = moved.auth {
+                    epoch.moved(n);
+                }
+                if moved.revokes {
+                    tokio::time::sleep(SETTLES).await;
+                }
+                Ok(())
+            }
             Tx::Lite(tx, epoch, Moved { auth: Some(n), .. }) => {
                 // A task of its own: who no longer waits for the answer must not part the commit from the epoch.
                 #[expect(clippy::disallowed_methods, reason = "as short as the commit, and waited for")]
                 let both = tokio::spawn(async move {
                     tx.commit().await?;
-                    epoch.fetch_max(n, Ordering::SeqCst);
+                    epoch.moved(n);
                     Ok(())
                 });
                 both.await.map_err(|_| StoreError::Misuse("the process ends"))?
@@ -213,9 +226,17 @@ impl Tx {
         matches!(self, Tx::Pg(..))
     }
 
-    /// To be called by every transaction that can change what a system's credential may do.
+    /// To be called by every transaction that can change what a system's credential may do. Its commit ends when every
+    /// process knows ([`crate::epoch`]).
     /// Writers of the one row wait for each other, so the order of epochs is the order of commits.
     pub async fn bump_auth_epoch(&mut self) -> Result<(), StoreError> {
+        self.moved().revokes = true;
+        self.note_auth_epoch().await
+    }
+
+    /// The same for what takes nothing away from anybody: other processes find it out within
+    /// [`COUNTS`](crate::epoch::COUNTS), and nobody waits for that.
+    pub async fn note_auth_epoch(&mut self) -> Result<(), StoreError> {
         let (n,): (i64,) =
             Q::new("UPDATE auth_epoch SET n = n + 1 WHERE id = 1 RETURNING n").one(&mut *self).await?;
         self.moved().auth = Some(n);
@@ -245,7 +266,7 @@ impl Tx {
 
     const fn moved(&mut self) -> &mut Moved {
         match self {
-            Tx::Pg(_, moved) | Tx::Lite(_, _, moved) => moved,
+            Tx::Pg(_, _, moved) | Tx::Lite(_, _, moved) => moved,
         }
     }
 }
@@ -284,9 +305,10 @@ async fn open_sqlite(options: &Options) -> Result<Engine, StoreError> {
         .foreign_keys(true)
         .busy_timeout(Duration::from_secs(10))
         .statement_cache_capacity(500)
-        .pragma("cache_size", "-32768")
         .pragma("temp_store", "memory")
-        .pragma("mmap_size", "268435456");
+        // Most of what is read is read from the page cache of the system; a cache of our own holds the rest, in KiB.
+        .pragma("mmap_size", "268435456")
+        .pragma("cache_size", "-8192");
     let write = SqlitePoolOptions::new()
         .max_connections(1)
         .acquire_timeout(Duration::from_secs(10))
@@ -299,7 +321,7 @@ async fn open_sqlite(options: &Options) -> Result<Engine, StoreError> {
         .max_connections(options.connections.clamp(1, 4))
         .acquire_timeout(Duration::from_secs(5))
         .test_before_acquire(false)
-        .connect_with(connect.read_only(true).create_if_missing(false))
+        .connect_with(connect.pragma("cache_size", "-4096").read_only(true).create_if_missing(false))
         .await?;
     Ok(Engine::Lite { write, read, _lock: lock })
 }

@@ -23,6 +23,7 @@ pub mod credentials;
 pub mod db;
 pub mod delivery;
 pub mod demo;
+pub mod epoch;
 pub mod error;
 pub mod exports;
 pub mod history;

@@ -1,10 +1,12 @@
 //! Session chains (contract 01 §2.4). Locks are taken in the order user, provider login, chain.
 
+pub mod turns;
+
 use crate::{
-    StoreError, Tx,
+    Db, StoreError, Tx,
     identities::{Identified, UserRow, user_columns},
     organizations::subtree_column,
-    sql::{On, Q},
+    sql::{Arg, On, Q},
     time::TsCodec,
 };
 use bailiwick_domain::{ChainId, LoginId, OrgId, OrgType, Ts, UserId};
@@ -98,14 +100,16 @@ macro_rules! chain_columns {
          c.refresh_issued_at, c.expires_at, c.revoked_at, c.revoked_reason"
     };
 }
+use chain_columns;
 
-pub(crate) const WITH_USER: &str = concat!(
+/// With whose session and where: the one read of a request with a bearer token.
+pub(crate) const WITH_USERS: &str = concat!(
     "SELECT ",
     chain_columns!(),
     ", ",
     user_columns!(),
     " FROM session_chains c JOIN users u ON u.id = c.user_id JOIN organizations o ON o.id = u.organization_id \
-     WHERE c.id = ?"
+     WHERE c.id "
 );
 
 pub(crate) const LOCK: &str =
@@ -148,13 +152,21 @@ pub(crate) const PURGE: &str = "DELETE FROM session_chains WHERE expires_at < ? 
      (SELECT 1 FROM impersonation_sessions s WHERE s.impersonator_user_id = session_chains.user_id \
      AND s.chain_id = session_chains.id AND s.expires_at > ?)";
 
-/// The chain with its user and his organization: the one read of a request with a bearer token.
-pub async fn with_user(
-    on: impl Into<On<'_>>,
-    id: ChainId,
-) -> Result<Option<(Chain, Identified)>, StoreError> {
-    let Some(row) = Q::new(WITH_USER).bind(id).optional::<SessionRow>(on).await? else { return Ok(None) };
-    Ok(Some((row.chain.into(), row.user.into_identified()?)))
+/// These chains with their users and their organizations, in any order; those that do not exist are missing.
+pub async fn with_users(db: &Db, ids: Vec<Uuid>) -> Result<Vec<(Chain, Identified)>, StoreError> {
+    let mut q = Q::new(WITH_USERS);
+    if db.is_postgres() {
+        q.push("= ANY(?)").arg(Arg::Ids(ids));
+    } else if let Some(last) = ids.last().copied() {
+        // Few different texts, so that they stay prepared.
+        let padding = ids.len().next_power_of_two() - ids.len();
+        q.push("IN (");
+        q.list(ids.into_iter().chain(std::iter::repeat_n(last, padding))).push(")");
+    } else {
+        return Ok(Vec::new());
+    }
+    let rows = q.all::<SessionRow>(db).await?;
+    rows.into_iter().map(|row| Ok((row.chain.into(), row.user.into_identified()?))).collect()
 }
 
 /// The chain, held until the transaction ends.

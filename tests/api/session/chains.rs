@@ -76,6 +76,41 @@ api_test!(rule_01_12_parallel_refreshes_leave_one_current_token, |t| async move 
     refresh(&t, token).await.expect_message(401, "invalid refresh token");
 });
 
+// What waits at the same moment is written together; each is answered as if it had been alone.
+api_test!(refreshes_of_many_at_once_are_answered_one_by_one, |t| async move {
+    let user = user(&t).await;
+    let mut good = Vec::new();
+    for _ in 0..12 {
+        good.push(session(&t, user).await);
+    }
+    let (used_up, late, over) = (session(&t, user).await, session(&t, user).await, session(&t, user).await);
+    let after_late = refreshed(refresh(&t, &late.refresh_token).await);
+    t.advance(Duration::from_secs(31));
+    let current = refreshed(refresh(&t, &used_up.refresh_token).await);
+    let over_id = part(&over.refresh_token, 1)["sid"].as_str().unwrap().parse::<uuid::Uuid>().unwrap();
+    change(
+        &t,
+        Q::new("UPDATE session_chains SET revoked_at = ? WHERE id = ?").bind(t.app.now()).bind(over_id),
+    )
+    .await;
+    let plain = futures_util::future::join_all(good.iter().map(|s| refresh(&t, &s.refresh_token)));
+    let (plain, again, reused, ended) = tokio::join!(
+        plain,
+        refresh(&t, &used_up.refresh_token),
+        refresh(&t, &late.refresh_token),
+        refresh(&t, &over.refresh_token),
+    );
+    assert_eq!(refreshed(again), current);
+    reused.expect_message(401, "invalid refresh token");
+    ended.expect_message(401, "refresh token has been revoked");
+    for (session, reply) in good.iter().zip(plain) {
+        let next = refreshed(reply);
+        assert_eq!(part(&next, 1)["sid"], part(&session.refresh_token, 1)["sid"]);
+        assert_eq!(refreshed(refresh(&t, &session.refresh_token).await), next);
+    }
+    refresh(&t, &after_late).await.expect_message(401, "refresh token has been revoked");
+});
+
 api_test!(rule_01_14_rule_05_18_a_logout_ends_what_exists_and_nothing_later, |t| async move {
     let user = user(&t).await;
     let (here, elsewhere) = (session(&t, user).await, session(&t, user).await);

@@ -2,7 +2,7 @@
 
 use super::{
     AlertRouter, Fault, embedded,
-    history::{Note, Origin, later},
+    history::{Origin, later},
     queue,
 };
 use crate::App;
@@ -28,10 +28,7 @@ pub(crate) async fn raise(app: &App, tenant: OrgId, alerts: Vec<Raised>) -> Resu
         AlertRouter::Remote(client) => client,
     };
     let id = tenant.to_string();
-    let until = |alert: &PostedAlert| alert.span(now, app.settings.alerting.resolve_timeout).1;
     for raised in alerts.chunks(ALERTS) {
-        let note = |(key, alert): &Raised| Note::of((tenant, key), alert, now, until(alert), Origin::Service);
-        let notes = raised.iter().map(note).collect();
         let chunk: Vec<PostedAlert> = raised.iter().map(|(_, alert)| alert.clone()).collect();
         let request_id = app.fresh::<uuid::Uuid>().to_string();
         let caller = Caller { tenant: &id, request_id: &request_id };
@@ -40,7 +37,13 @@ pub(crate) async fn raise(app: &App, tenant: OrgId, alerts: Vec<Raised>) -> Resu
             Err(Fault::UnknownTenant) => queue::keep(app, tenant, now, chunk).await?,
             Err(fault) => return Err(fault),
         }
-        later::note(app, notes);
+        later::note(
+            app,
+            tenant,
+            now,
+            Origin::Service,
+            raised.iter().map(|(key, alert)| (key.as_str(), alert)),
+        );
     }
     Ok(Vec::new())
 }

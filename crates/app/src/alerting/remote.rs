@@ -1,6 +1,10 @@
 //! Alerts and silences at a remote router: own requests, answers read and judged here (contract 04 §1.12, §4.3).
 
-use super::{Fault, Sender, history::later, queue};
+use super::{
+    Fault, Sender,
+    history::{Origin, later},
+    queue,
+};
 use crate::App;
 use bailiwick_alerting::{
     AlertState, AlertsQuery, ListedAlert, ListedSilence, Nanos, PostedAlert, PostedSilence, Reject,
@@ -22,13 +26,13 @@ pub(super) async fn push(
     alerts: Vec<PostedAlert>,
 ) -> Result<(), Fault> {
     let body = write_alerts(&alerts);
-    let notes = who.notes(&alerts, now, app.settings.alerting.resolve_timeout);
     match client.put_alerts(who.caller(), body.into()).await.map_err(Fault::from) {
         Ok(()) => queue::supersede(app, who.tenant, &alerts).await?,
-        Err(Fault::UnknownTenant) => queue::keep(app, who.tenant, now, alerts).await?,
+        Err(Fault::UnknownTenant) => queue::keep(app, who.tenant, now, alerts.clone()).await?,
         Err(fault) => return Err(fault),
     }
-    later::note(app, notes);
+    let whose = |alert| (who.key(), alert);
+    later::note(app, who.tenant, now, Origin::System, alerts.iter().map(whose));
     Ok(())
 }
 

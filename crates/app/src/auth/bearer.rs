@@ -1,11 +1,11 @@
 //! Who a bearer token speaks for, read live for each request (contract 01 §1.11).
 
-use super::{identity_of, keys::TokenKind, tokens};
+use super::{keys::TokenKind, tokens};
 use crate::{App, api_keys};
 use bailiwick_domain::{Error, Result, validate::ApiKeyToken};
 use bailiwick_policy::Caller;
-use bailiwick_store::{identities::Standing, sessions};
-use std::{net::IpAddr, sync::Arc};
+use bailiwick_store::identities::Standing;
+use std::net::IpAddr;
 
 /// Reason given when the user or his organization is deleted.
 pub(crate) const DELETED: &str = "user deleted";
@@ -87,11 +87,11 @@ pub(crate) async fn authenticate_access_token(app: &App, token: &str) -> Result<
         return Err(invalid());
     }
     let presented = tokens::verify(app, TokenKind::Access, token, app.now()).ok_or_else(invalid)?;
-    let found = sessions::with_user(&app.db, presented.chain).await.map_err(unreadable)?;
-    let (chain, user) = found.filter(|(_, user)| user.id == presented.user_id).ok_or_else(invalid)?;
-    refuse_disabled(user.standing)?;
-    if let Some(reason) = chain.revoked {
-        return Err(Error::unauthenticated_because("token has been revoked", &reason));
+    let found = app.bearers().of(presented.chain).await?;
+    let bearer = found.filter(|b| b.identity.user_id == presented.user_id).ok_or_else(invalid)?;
+    refuse_disabled(bearer.standing)?;
+    if let Some(reason) = &bearer.revoked {
+        return Err(Error::unauthenticated_because("token has been revoked", reason));
     }
-    Ok(Caller::user(Arc::new(identity_of(&app.catalogue, user)), Some(chain.id)))
+    Ok(Caller::user(bearer.identity.clone(), Some(presented.chain)))
 }

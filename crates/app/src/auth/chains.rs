@@ -6,8 +6,10 @@ use super::{
     identity_of,
     keys::TokenKind,
     profile::not_read,
+    refreshes::Turn,
     revoke::{end_impersonations, revoke_chain},
-    tokens, user_object,
+    tokens::{self, Presented},
+    user_object,
 };
 use crate::{
     App,
@@ -117,8 +119,8 @@ pub(crate) async fn resume(
     session(app, &identity_of(&app.catalogue, user), &chain, now)
 }
 
-/// What to do with a refresh token that is genuine.
-enum Turn {
+/// What a refresh token that is genuine is worth.
+enum Worth {
     Next(Chain),
     Same(Chain),
     Reused,
@@ -129,6 +131,22 @@ pub async fn refresh(app: &App, refresh_token: &str) -> Result<Session> {
     let invalid = || Error::unauthenticated("invalid refresh token");
     let now = app.now();
     let presented = tokens::verify(app, TokenKind::Refresh, refresh_token, now).ok_or_else(invalid)?;
+    let turn = Turn {
+        chain: presented.chain,
+        user: presented.user_id,
+        presented: presented.token_id,
+        next: app.fresh(),
+        at: now,
+    };
+    match app.refreshes().of(turn).await? {
+        Some((chain, user)) => session(app, &identity_of(&app.catalogue, user), &chain, now),
+        None => refresh_alone(app, &presented, now).await,
+    }
+}
+
+/// A refresh that is not the next one of its chain, or that meets somebody else at it.
+async fn refresh_alone(app: &App, presented: &Presented, now: Ts) -> Result<Session> {
+    let invalid = || Error::unauthenticated("invalid refresh token");
     let mut tx = app.db.begin().await.map_err(unreadable)?;
     let user = identities::get_steady(&mut tx, presented.user_id).await.map_err(unreadable)?;
     let chain = sessions::lock(&mut tx, presented.chain).await.map_err(unreadable)?;
@@ -141,11 +159,11 @@ pub async fn refresh(app: &App, refresh_token: &str) -> Result<Session> {
     if chain.revoked.is_some() || user.standing.is_gone() {
         return Err(Error::unauthenticated("refresh token has been revoked"));
     }
-    let chain = match turn(app, &mut tx, chain, presented.token_id, now).await? {
-        Turn::Next(chain) => chain,
+    let chain = match worth(app, &mut tx, chain, presented.token_id, now).await? {
+        Worth::Next(chain) => chain,
         // Nothing was written: the winner of this turn has already moved the chain on.
-        Turn::Same(chain) => chain,
-        Turn::Reused => {
+        Worth::Same(chain) => chain,
+        Worth::Reused => {
             revoke_chain(&mut tx, now, presented.chain, Reason::RefreshReuse).await.map_err(unreadable)?;
             tx.commit().await.map_err(unreadable)?;
             tracing::warn!(user = %presented.user_id, chain = %presented.chain, "refresh token reused, chain revoked");
@@ -157,7 +175,7 @@ pub async fn refresh(app: &App, refresh_token: &str) -> Result<Session> {
     Ok(session)
 }
 
-async fn turn(app: &App, tx: &mut Tx, chain: Chain, presented: uuid::Uuid, now: Ts) -> Result<Turn> {
+async fn worth(app: &App, tx: &mut Tx, chain: Chain, presented: uuid::Uuid, now: Ts) -> Result<Worth> {
     let settings = &app.settings.tokens;
     let grace_start = now.minus(settings.reuse_grace);
     if chain.refresh_id == presented {
@@ -170,11 +188,11 @@ async fn turn(app: &App, tx: &mut Tx, chain: Chain, presented: uuid::Uuid, now: 
         };
         let moved = sessions::rotate(tx, &next, presented, now, grace_start).await.map_err(unreadable)?;
         // The chain is held by this transaction, so another one cannot have moved it.
-        return if moved { Ok(Turn::Next(next)) } else { Err(unreadable("the chain moved under its lock")) };
+        return if moved { Ok(Worth::Next(next)) } else { Err(unreadable("the chain moved under its lock")) };
     }
     let rotated_at = sessions::rotated_at(tx, chain.id, presented).await.map_err(unreadable)?;
     let in_grace = rotated_at.is_some_and(|at| at >= grace_start);
-    Ok(if in_grace { Turn::Same(chain) } else { Turn::Reused })
+    Ok(if in_grace { Worth::Same(chain) } else { Worth::Reused })
 }
 
 /// Logout: every chain of the caller that exists at this moment (contract 01 §2.7).

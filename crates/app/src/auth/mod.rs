@@ -1,18 +1,21 @@
 //! Sessions: the service's own tokens, the chains behind them, and who a bearer speaks for (contract 01 §1.11, §2).
 
 mod bearer;
+mod bearers;
 mod chains;
 mod failures;
 mod keys;
 mod limits;
 mod open;
 mod profile;
+mod refreshes;
 mod revoke;
 mod tokens;
 mod user_object;
 
 pub use bearer::{BearerRequest, authenticate_bearer, bearer_token, is_api_key};
 pub(crate) use bearer::{MAX_TOKEN_BYTES, invalid, refuse_disabled, suspended, unreadable};
+pub use bearers::Bearers;
 pub(crate) use chains::resume;
 pub use chains::{Session, chain_of, exchange, issue_token, logout, purge_expired, refresh, start_purging};
 pub use failures::Failures;
@@ -22,6 +25,7 @@ pub use limits::{AddressLimit, KeyedLimit};
 pub use open::{Open, end_open, open_of};
 pub(crate) use profile::is_own;
 pub use profile::{object_of, user_of_any_token};
+pub use refreshes::{Lives, Refreshes};
 pub(crate) use revoke::{Destroyed, end_impersonations_of_destroyed, end_impersonations_of_revoked};
 pub use revoke::{Reason, revoke_login_chains, revoke_organization, revoke_user};
 pub(crate) use tokens::{impersonation_token, verify_impersonation};

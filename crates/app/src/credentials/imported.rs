@@ -69,7 +69,7 @@ pub(crate) async fn take_over(
         return Ok(None);
     }
     // From here on the imported one is worth nothing, in no process.
-    tx.bump_auth_epoch().await.map_err(unavailable)?;
+    tx.note_auth_epoch().await.map_err(unavailable)?;
     tx.commit().await.map_err(unavailable)?;
     Ok(Some(own))
 }

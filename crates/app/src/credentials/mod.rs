@@ -1,9 +1,9 @@
 //! Authentication of systems: Basic with key and secret (contract 03 §4), as fast as a hash and never out of date.
 //!
 //! What was read of a system stays in memory, tagged with the *auth epoch* read before the row. Whatever can change
-//! what a credential may do raises the epoch in its own transaction; an entry of another epoch is read again. On SQLite
-//! the epoch is in memory, on PostgreSQL one indexed read shared by all requests that wait when it starts. Rows are
-//! read in groups too, so that a moved epoch does not cost a query for each request.
+//! what a credential may do raises the epoch in its own transaction; an entry of another epoch is read again. What is
+//! known of the epoch without asking is the storage's matter (`store::epoch`); where it must be read, all requests that
+//! wait share one read. Rows are read in groups too, so that a moved epoch does not cost a query for each request.
 
 mod basic;
 mod entry;
@@ -26,7 +26,7 @@ use bailiwick_domain::{
     Error, Result, SystemId, Ts,
     validate::{SystemKey, SystemSecret},
 };
-use bailiwick_store::{Db, StoreError, credentials};
+use bailiwick_store::{Db, StoreError, credentials, epoch::Known};
 use basic::Basic;
 use entry::Entry;
 use moka::sync::Cache;
@@ -82,10 +82,15 @@ impl Credentials {
         }
     }
 
-    /// The present epoch, from a read that starts after this call.
+    /// The present epoch: no commit that was answered before this call has moved it since.
     async fn epoch(&self, app: &App) -> Result<i64> {
-        if let Some(epoch) = app.db.auth_epoch_in_memory() {
-            return Ok(epoch);
+        match app.db.known_auth_epoch() {
+            Known::Fresh(epoch) => return Ok(epoch),
+            Known::Ageing(epoch) => {
+                self.epochs.hint(());
+                return Ok(epoch);
+            }
+            Known::Unknown => {}
         }
         match tokio::time::timeout(WAIT, self.epochs.submit(())).await {
             Ok(Ok(epoch)) => Ok(epoch),

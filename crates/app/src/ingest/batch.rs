@@ -48,6 +48,11 @@ impl<T: Send + 'static, R: Send + 'static> Batch<T, R> {
         })?;
         answered.await.unwrap_or_else(|_| Err(Lost::new("the group was given up")))
     }
+
+    /// Has this item done with the next group, unless too many wait. Nobody hears of it.
+    pub fn hint(&self, item: T) {
+        let _ = self.sender.try_send((item, oneshot::channel().0));
+    }
 }
 
 async fn run<T, R, F, W, E>(

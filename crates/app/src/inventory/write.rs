@@ -253,7 +253,7 @@ async fn columns(
     }
     if has_changed {
         // What alerts say about a system is kept with its credential.
-        tx.bump_auth_epoch().await?;
+        tx.note_auth_epoch().await?;
     }
     Ok(())
 }

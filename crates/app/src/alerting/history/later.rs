@@ -1,17 +1,20 @@
 //! History with a remote router: noted when the router has taken an alert, written after the answer in groups, so that
 //! a push costs no commit (contract 04 §3). What a crash loses comes back with the sender's next push or the webhook.
 
-use super::{Note, write};
+use super::{Note, Origin, write};
 use crate::App;
+use bailiwick_alerting::{Fingerprint, Nanos, PostedAlert, history::What};
+use bailiwick_domain::OrgId;
 use bailiwick_store::{StoreError, history};
 use std::{
+    collections::HashMap,
     sync::{
-        Arc, OnceLock,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
 };
-use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::Notify;
 
 /// How long the first note of a group waits for others: well below the second that rows may be behind.
 const GATHER: Duration = Duration::from_millis(250);
@@ -24,24 +27,81 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// Where notes are handed in.
 #[derive(Debug, Default)]
-pub(in super::super) struct Writer(OnceLock<Queue>);
+pub(in super::super) struct Writer(OnceLock<Arc<Queue>>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Queue {
-    sender: UnboundedSender<Note>,
-    waiting: Arc<AtomicUsize>,
+    gathered: Mutex<Gathered>,
+    /// Bytes of what is gathered or being written.
+    waiting: AtomicUsize,
+    arrived: Notify,
 }
 
-/// Hands notes in; they are written within a second.
-pub(in super::super) fn note(app: &App, notes: Vec<Note>) {
+/// What waits, in order.
+#[derive(Debug, Default)]
+struct Gathered {
+    notes: Vec<Note>,
+    /// Where the last note of each alert is.
+    last: HashMap<(OrgId, Fingerprint), usize>,
+    is_closed: bool,
+}
+
+impl Gathered {
+    /// Lets a refresh that says nothing new move the end of the note before it: senders repeat themselves, and several
+    /// often say the same. True when that is all there was to note.
+    fn refresh(&mut self, key: (OrgId, Fingerprint), alert: &PostedAlert, now: Nanos, ends: Nanos) -> bool {
+        let Some(note) = self.last.get(&key).and_then(|place| self.notes.get_mut(*place)) else {
+            return false;
+        };
+        let What::Firing { start, until } = &mut note.heard.what else { return false };
+        let is_same = alert.ends_at.is_none_or(|end| end > now)
+            && *start == alert.starts_at.map(Nanos::to_ts)
+            && note.labels == alert.labels
+            && note.heard.annotations == alert.annotations;
+        if is_same {
+            *until = ends.to_ts();
+        }
+        is_same
+    }
+}
+
+impl Queue {
+    fn gathered(&self) -> std::sync::MutexGuard<'_, Gathered> {
+        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Notes alerts of a tenant, each with the key of its system, that are taken in now; they are written within a second.
+pub(in super::super) fn note<'a>(
+    app: &App,
+    tenant: OrgId,
+    now: Nanos,
+    origin: Origin,
+    alerts: impl IntoIterator<Item = (&'a str, &'a PostedAlert)>,
+) {
     let queue = app.alerting().writer.0.get_or_init(|| start(app));
+    let resolve_timeout = app.settings.alerting.resolve_timeout;
     let mut dropped = 0_u64;
-    for note in notes {
+    for (system_key, alert) in alerts {
+        let (key, ends) = ((tenant, alert.fingerprint()), alert.span(now, resolve_timeout).1);
+        let mut gathered = queue.gathered();
+        if gathered.refresh(key, alert, now, ends) {
+            continue;
+        }
+        let note = Note::of((tenant, system_key), alert, now, ends, origin);
         let weight = note.weight();
         let before = queue.waiting.fetch_add(weight, Ordering::Relaxed);
-        if before.saturating_add(weight) > WAITING || queue.sender.send(note).is_err() {
+        if before.saturating_add(weight) > WAITING || gathered.is_closed {
             queue.waiting.fetch_sub(weight, Ordering::Relaxed);
             dropped += 1;
+            continue;
+        }
+        let place = gathered.notes.len();
+        gathered.notes.push(note);
+        gathered.last.insert(key, place);
+        drop(gathered);
+        if place == 0 {
+            queue.arrived.notify_one();
         }
     }
     if dropped > 0 {
@@ -57,35 +117,33 @@ pub fn is_written(app: &App) -> bool {
     app.alerting().writer.0.get().is_none_or(|queue| queue.waiting.load(Ordering::Relaxed) == 0)
 }
 
-fn start(app: &App) -> Queue {
-    let (sender, receiver) = mpsc::unbounded_channel();
-    let waiting = Arc::new(AtomicUsize::new(0));
-    app.tasks.spawn(run(app.clone(), receiver, waiting.clone()));
-    Queue { sender, waiting }
+fn start(app: &App) -> Arc<Queue> {
+    let queue = Arc::new(Queue::default());
+    app.tasks.spawn(run(app.clone(), queue.clone()));
+    queue
 }
 
 /// Writes what comes in until the application stops; then what waits.
-async fn run(app: App, mut receiver: UnboundedReceiver<Note>, waiting: Arc<AtomicUsize>) {
-    let mut notes = Vec::new();
-    loop {
-        let received = tokio::select! {
-            biased;
-            n = receiver.recv_many(&mut notes, NOTES) => n,
-            () = app.stop.cancelled(), if !receiver.is_closed() => { receiver.close(); continue }
-        };
-        if received == 0 {
-            return;
-        }
-        if received < NOTES && !app.stop.is_cancelled() {
+async fn run(app: App, queue: Arc<Queue>) {
+    let mut is_stopping = false;
+    while !is_stopping {
+        // Something arrives, and then waits for more; a stop ends either.
+        let gather = async {
+            queue.arrived.notified().await;
             tokio::time::sleep(GATHER).await;
-            while notes.len() < NOTES {
-                let Ok(note) = receiver.try_recv() else { break };
-                notes.push(note);
-            }
+        };
+        is_stopping = app.stop.run_until_cancelled(gather).await.is_none();
+        let taken = {
+            let mut gathered = queue.gathered();
+            gathered.is_closed = is_stopping;
+            gathered.last.clear();
+            std::mem::take(&mut gathered.notes)
+        };
+        for notes in taken.chunks(NOTES) {
+            let weight = notes.iter().map(Note::weight).sum();
+            group(&app, notes.to_vec()).await;
+            queue.waiting.fetch_sub(weight, Ordering::Relaxed);
         }
-        let weight = notes.iter().map(Note::weight).sum();
-        group(&app, std::mem::take(&mut notes)).await;
-        waiting.fetch_sub(weight, Ordering::Relaxed);
     }
 }
 
@@ -118,4 +176,54 @@ async fn commit(app: &App, notes: Vec<Note>) -> Result<(), StoreError> {
     let held = history::hold(&mut tx, notes.iter().map(|note| note.tenant)).await?;
     write(&mut tx, &held, notes).await?;
     tx.commit().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bailiwick_alerting::Labels;
+
+    fn alert(summary: &str, starts_at: Option<Nanos>) -> PostedAlert {
+        PostedAlert {
+            labels: Labels::from_iter([("alertname", "A")]),
+            annotations: Labels::from_iter([("summary", summary)]),
+            starts_at,
+            ends_at: None,
+            generator_url: String::new(),
+        }
+    }
+
+    fn gathered(alert: &PostedAlert, now: Nanos) -> (Gathered, (OrgId, Fingerprint)) {
+        let (tenant, ends) = (OrgId(uuid::Uuid::nil()), now.plus(Duration::from_secs(60)));
+        let note = Note::of((tenant, "NETH-1"), alert, now, ends, Origin::System);
+        let key = (tenant, alert.fingerprint());
+        (Gathered { notes: vec![note], last: HashMap::from([(key, 0)]), is_closed: false }, key)
+    }
+
+    #[test]
+    fn a_repetition_moves_the_end_of_what_waits() {
+        let now = Nanos::from_ts(bailiwick_domain::Ts::from_secs(1_000));
+        let firing = alert("full", None);
+        let (mut waiting, key) = gathered(&firing, now);
+        let (later, ends) = (now.plus(Duration::from_secs(1)), now.plus(Duration::from_secs(61)));
+        assert!(waiting.refresh(key, &firing, later, ends));
+        let heard = &waiting.notes[0].heard;
+        assert_eq!(
+            (heard.at, heard.what.clone()),
+            (now.to_ts(), What::Firing { start: None, until: ends.to_ts() })
+        );
+    }
+
+    #[test]
+    fn whatever_says_something_else_is_noted() {
+        let now = Nanos::from_ts(bailiwick_domain::Ts::from_secs(1_000));
+        let (firing, ends) = (alert("full", None), now.plus(Duration::from_secs(60)));
+        let over = PostedAlert { ends_at: Some(now), ..firing.clone() };
+        for other in [alert("fuller", None), alert("full", Some(now)), over.clone()] {
+            let (mut waiting, key) = gathered(&firing, now);
+            assert!(!waiting.refresh(key, &other, now, ends), "{other:?}");
+        }
+        let (mut waiting, key) = gathered(&over, now);
+        assert!(!waiting.refresh(key, &firing, now, ends), "it fires again");
+    }
 }

@@ -7,7 +7,6 @@ pub(super) mod later;
 pub(super) mod sweep;
 pub mod webhook;
 
-use super::Sender;
 use bailiwick_alerting::{
     Labels, Nanos, PostedAlert,
     history::{Heard, Kept, Occurrence, Occurrences, Status, What, summary},
@@ -71,20 +70,6 @@ impl Note {
     fn weight(&self) -> usize {
         const REST: usize = 256;
         self.labels.size() + self.heard.annotations.size() + REST
-    }
-}
-
-impl Sender<'_> {
-    /// Notes of a push that a remote router has taken.
-    pub(super) fn notes(
-        &self,
-        alerts: &[PostedAlert],
-        now: Nanos,
-        resolve_timeout: std::time::Duration,
-    ) -> Vec<Note> {
-        let whose = (self.tenant, self.key());
-        let until = |alert: &PostedAlert| alert.span(now, resolve_timeout).1;
-        alerts.iter().map(|alert| Note::of(whose, alert, now, until(alert), Origin::System)).collect()
     }
 }
 

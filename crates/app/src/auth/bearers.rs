@@ -1,0 +1,79 @@
+//! Whose access tokens are, read in groups: all requests that wait when a read starts share it, so that many cost one
+//! round trip and one statement. Nothing is kept from one group to the next: every request is answered from a read that
+//! began after it arrived, so what has been revoked anywhere is refused by every process at once.
+
+use super::{bearer::unreadable, user_object::identity_of};
+use crate::ingest::batch::Batch;
+use bailiwick_domain::{ChainId, Result};
+use bailiwick_policy::{Catalogue, Identity};
+use bailiwick_store::{Db, StoreError, identities::Standing, sessions};
+use std::{collections::HashMap, sync::Arc, time::Duration};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use uuid::Uuid;
+
+/// Chains read by one statement at most.
+const ROWS: usize = 256;
+/// Longest wait for the state that protects access.
+const WAIT: Duration = Duration::from_secs(5);
+
+/// A chain and its user, as they are now.
+#[derive(Debug)]
+pub(crate) struct Bearer {
+    /// Who, and what he may do.
+    pub(crate) identity: Arc<Identity>,
+    /// Whether he may come in.
+    pub(crate) standing: Standing,
+    /// The reason once the chain is revoked.
+    pub(crate) revoked: Option<String>,
+}
+
+/// The reader; ends with the application.
+#[derive(Debug)]
+pub struct Bearers {
+    rows: Batch<ChainId, Option<Arc<Bearer>>>,
+}
+
+impl Bearers {
+    /// Starts the reader on the tracker.
+    pub fn start(
+        db: &Db,
+        catalogue: &Arc<Catalogue>,
+        tasks: &TaskTracker,
+        stop: &CancellationToken,
+    ) -> Bearers {
+        let (db, catalogue) = (db.clone(), catalogue.clone());
+        let read = move |group| read(db.clone(), catalogue.clone(), group);
+        Bearers { rows: Batch::start(tasks, stop.clone(), ROWS, read) }
+    }
+
+    /// The chain with its user, from a read that starts after this call; none = no such chain.
+    ///
+    /// # Errors
+    /// 503 when it cannot be told.
+    pub(crate) async fn of(&self, chain: ChainId) -> Result<Option<Arc<Bearer>>> {
+        match tokio::time::timeout(WAIT, self.rows.submit(chain)).await {
+            Ok(read) => read.map_err(|lost| unreadable(lost.0)),
+            Err(_) => Err(unreadable(format!("no session within {WAIT:?}"))),
+        }
+    }
+}
+
+async fn read(
+    db: Db,
+    catalogue: Arc<Catalogue>,
+    group: Vec<ChainId>,
+) -> Result<Vec<Option<Arc<Bearer>>>, StoreError> {
+    let mut ids: Vec<Uuid> = group.iter().map(|chain| chain.0).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let rows = sessions::with_users(&db, ids).await?;
+    let found: HashMap<ChainId, Arc<Bearer>> = rows
+        .into_iter()
+        .map(|(chain, user)| {
+            let standing = user.standing;
+            let identity = Arc::new(identity_of(&catalogue, user));
+            (chain.id, Arc::new(Bearer { identity, standing, revoked: chain.revoked }))
+        })
+        .collect();
+    Ok(group.iter().map(|chain| found.get(chain).cloned()).collect())
+}

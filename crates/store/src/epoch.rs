@@ -1,0 +1,113 @@
+//! What a process knows of the *auth epoch*, the number that moves with every commit that can change what a system's
+//! credential may do.
+//!
+//! Where the process holds the database alone (SQLite) it knows the epoch at every moment. On PostgreSQL other processes
+//! move it, and asking for each request would cost more than the request. So an epoch counts for [`COUNTS`] from the
+//! start of its read, and a commit that moves it is answered only [`SETTLES`] later: by then no process counts on a read
+//! that began before the commit, and the very next request after the answer is refused everywhere. Both times are
+//! measured by one process each on a clock that only moves forward, so clocks need not agree.
+
+use std::{
+    sync::atomic::{AtomicI64, AtomicU64, Ordering},
+    time::{Duration, Instant},
+};
+
+/// How long an epoch counts from the start of its read.
+pub const COUNTS: Duration = Duration::from_millis(40);
+/// From this age on it is time to read anew.
+const AGES: Duration = Duration::from_millis(20);
+/// How long after its commit a move is known to every process. The rest is for clocks that run at different speeds.
+pub const SETTLES: Duration = Duration::from_millis(45);
+
+/// What is known without asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// The epoch.
+    Fresh(i64),
+    /// The epoch, not for long: it should be read again, but nobody needs to wait for that.
+    Ageing(i64),
+    /// It must be read.
+    Unknown,
+}
+
+/// What this process knows; see above.
+#[derive(Debug)]
+pub struct Epoch {
+    n: AtomicI64,
+    /// Start of the newest read, in nanoseconds since `base`.
+    read_at: AtomicU64,
+    base: Instant,
+}
+
+impl Epoch {
+    pub(crate) fn new() -> Epoch {
+        Epoch { n: AtomicI64::new(0), read_at: AtomicU64::new(0), base: Instant::now() }
+    }
+
+    /// The highest number heard of.
+    pub(crate) fn number(&self) -> i64 {
+        self.n.load(Ordering::SeqCst)
+    }
+
+    /// This process has committed a move.
+    pub(crate) fn moved(&self, n: i64) {
+        self.n.fetch_max(n, Ordering::SeqCst);
+    }
+
+    /// A read that began at this moment has found this number.
+    pub(crate) fn read(&self, began: Instant, n: i64) {
+        // The number first: who sees the time of this read must not see an older number.
+        self.moved(n);
+        self.read_at.fetch_max(self.since_base(began), Ordering::SeqCst);
+    }
+
+    /// At this moment.
+    pub(crate) fn known(&self, now: Instant) -> Known {
+        let read_at = self.read_at.load(Ordering::SeqCst);
+        if read_at == 0 {
+            return Known::Unknown;
+        }
+        let n = self.number();
+        match Duration::from_nanos(self.since_base(now).saturating_sub(read_at)) {
+            age if age < AGES => Known::Fresh(n),
+            age if age < COUNTS => Known::Ageing(n),
+            _ => Known::Unknown,
+        }
+    }
+
+    /// At least 1: 0 is for no read at all.
+    fn since_base(&self, moment: Instant) -> u64 {
+        let nanos = moment.saturating_duration_since(self.base).as_nanos();
+        u64::try_from(nanos).unwrap_or(u64::MAX).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_read_counts_from_its_start_and_for_less_time_than_a_move_waits() {
+        assert!(COUNTS < SETTLES);
+        let epoch = Epoch::new();
+        let began = Instant::now();
+        assert_eq!(epoch.known(began), Known::Unknown);
+        epoch.read(began, 7);
+        assert_eq!(epoch.known(began), Known::Fresh(7));
+        assert_eq!(epoch.known(began + AGES), Known::Ageing(7));
+        assert_eq!(epoch.known(began + COUNTS), Known::Unknown);
+    }
+
+    #[test]
+    fn neither_a_late_answer_nor_an_own_move_is_taken_back() {
+        let epoch = Epoch::new();
+        let began = Instant::now();
+        epoch.read(began + AGES, 8);
+        epoch.read(began, 7);
+        assert_eq!(epoch.known(began + AGES), Known::Fresh(8));
+        epoch.moved(9);
+        assert_eq!(epoch.known(began + AGES), Known::Fresh(9));
+        // A move says nothing of what others have done since.
+        assert_eq!(epoch.known(began + AGES + COUNTS), Known::Unknown);
+    }
+}

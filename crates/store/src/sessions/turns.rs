@@ -1,0 +1,89 @@
+//! Chains that move on in groups: what waits shares three statements and one commit.
+
+use super::{Chain, SessionRow, chain_columns};
+use crate::{
+    StoreError, Tx,
+    identities::{Identified, user_columns},
+    sql::{Arg, Column, Q, push_rows},
+};
+use bailiwick_domain::{ChainId, Ts};
+use std::collections::HashMap;
+use uuid::Uuid;
+
+const HOLD: &str = concat!(
+    "SELECT ",
+    chain_columns!(),
+    ", ",
+    user_columns!(),
+    " FROM session_chains c JOIN users u ON u.id = c.user_id JOIN organizations o ON o.id = u.organization_id \
+     WHERE c.id "
+);
+
+fn any_of(q: &mut Q, is_postgres: bool, ids: Vec<Uuid>) {
+    if is_postgres {
+        q.push("= ANY(?)").arg(Arg::Ids(ids));
+    } else {
+        q.push("IN (");
+        q.list(ids).push(")");
+    }
+}
+
+/// These chains with their users, held until the transaction ends. On PostgreSQL those that somebody else holds are
+/// left out: whoever waits for nobody is in nobody's way, whatever the order.
+pub async fn hold_free(
+    tx: &mut Tx,
+    ids: Vec<Uuid>,
+) -> Result<HashMap<ChainId, (Chain, Identified)>, StoreError> {
+    let mut q = Q::new(HOLD);
+    any_of(&mut q, tx.is_postgres(), ids);
+    q.push("[[ FOR UPDATE OF c SKIP LOCKED||]]");
+    let rows = q.all::<SessionRow>(tx).await?;
+    let parts = |row: SessionRow| {
+        let (chain, user): (Chain, Identified) = (row.chain.into(), row.user.into_identified()?);
+        Ok((chain.id, (chain, user)))
+    };
+    rows.into_iter().map(parts).collect()
+}
+
+/// Puts the refresh token of each of these chains, which are held, in the place of the one that was `used`; that one
+/// stays known as rotated out. What was rotated out before `grace_start` is forgotten.
+pub async fn rotate_held(
+    tx: &mut Tx,
+    moves: &[(Chain, Uuid)],
+    now: Ts,
+    grace_start: Ts,
+) -> Result<(), StoreError> {
+    let next = || moves.iter().map(|(next, _)| next);
+    let ids: Vec<Uuid> = next().map(|chain| chain.id.0).collect();
+    let used: Vec<Uuid> = moves.iter().map(|(_, used)| *used).collect();
+    let times = |of: fn(&Chain) -> Ts| Column::times(next().map(of));
+    let is_postgres = tx.is_postgres();
+
+    let mut rotate = Q::new(
+        "UPDATE session_chains SET refresh_id = v.next_id, refresh_issued_at = v.issued, expires_at = v.expires, \
+         last_used_at = ?",
+    )
+    .bind(now);
+    rotate.push(" FROM ");
+    let columns = vec![
+        ("chain", Column::Ids(ids.clone())),
+        ("next_id", Column::Ids(next().map(|chain| chain.refresh_id).collect())),
+        ("issued", times(|chain| chain.refresh_issued_at)),
+        ("expires", times(|chain| chain.expires_at)),
+    ];
+    push_rows(&mut rotate, is_postgres, columns);
+    rotate.push(" WHERE session_chains.id = v.chain");
+    rotate.run(&mut *tx).await?;
+
+    let mut forget =
+        Q::new("DELETE FROM session_rotations WHERE rotated_at < ? AND chain_id ").bind(grace_start);
+    any_of(&mut forget, is_postgres, ids.clone());
+    forget.run(&mut *tx).await?;
+
+    let mut note =
+        Q::new("INSERT INTO session_rotations (refresh_id, chain_id, rotated_at) SELECT v.used, v.chain, ?")
+            .bind(now);
+    note.push(" FROM ");
+    push_rows(&mut note, is_postgres, vec![("used", Column::Ids(used)), ("chain", Column::Ids(ids))]);
+    note.run(tx).await.map(|_| ())
+}
