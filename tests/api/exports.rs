@@ -55,7 +55,7 @@ fn cells(csv: &str) -> Vec<Vec<String>> {
     const READ: &str = "import csv,io,json,sys\n\
         text = io.TextIOWrapper(sys.stdin.buffer, encoding='utf-8', newline='')\n\
         print(json.dumps(list(csv.reader(text, strict=True))))";
-    let python = programs::find(&["python3"], "python3", &[]).expect("python3");
+    let python = programs::python().expect("python3");
     serde_json::from_str(&run(Command::new(python).args(["-c", READ]), csv.as_bytes())).expect("JSON")
 }
 

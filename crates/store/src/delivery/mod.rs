@@ -37,7 +37,7 @@ pub(crate) const DUE_TENANTS: &str = "SELECT d.o FROM (\
 pub(crate) const DUE_GROUPS: &str = "SELECT g.organization_id, g.id, g.due_at, (SELECT CAST(COUNT(*) AS BIGINT) \
      FROM router_alerts a WHERE a.organization_id = g.organization_id AND a.group_id = g.id) AS alerts \
      FROM router_groups g JOIN router_tenants t ON t.organization_id = g.organization_id \
-     WHERE g.due_at <= ? AND g.started_at IS NULL AND t.holder = ? ORDER BY g.due_at LIMIT ?";
+     WHERE g.due_at <= ? AND g.started_at IS NULL AND t.holder = ?";
 pub(crate) const LOOK_AGAIN: &str = "UPDATE router_tenants SET version = 0 WHERE plan = 'unreadable'";
 pub(crate) const RELEASE_ALL: &str = "UPDATE router_tenants SET held_until = ? WHERE holder IS NOT NULL";
 pub(crate) const PURGE_TENANTS: &str = "DELETE FROM router_tenants WHERE holder IS NULL AND NOT EXISTS \
@@ -306,10 +306,22 @@ pub struct Due {
     pub alerts: u64,
 }
 
-/// Up to `limit` groups of this process's tenants that are due, the longest waiting first.
-pub async fn due_groups(db: &Db, me: Uuid, now: Ts, limit: i64) -> Result<Vec<Due>, StoreError> {
-    let rows: Vec<(Uuid, String, TsCodec, i64)> =
-        Q::new(DUE_GROUPS).bind(now).bind(me).bind(limit).all(db).await?;
+/// Up to `limit` groups of this process's tenants, but for those that are `busy`, that are due, the longest waiting
+/// first.
+pub async fn due_groups(
+    db: &Db,
+    me: Uuid,
+    now: Ts,
+    busy: &[OrgId],
+    limit: i64,
+) -> Result<Vec<Due>, StoreError> {
+    let mut q = Q::new(DUE_GROUPS).bind(now).bind(me);
+    if !busy.is_empty() {
+        q.push(" AND g.organization_id NOT IN (");
+        q.list(busy.iter().copied()).push(")");
+    }
+    q.push(" ORDER BY g.due_at LIMIT ?").arg(limit);
+    let rows: Vec<(Uuid, String, TsCodec, i64)> = q.all(db).await?;
     let due = |(tenant, id, due_at, alerts): (Uuid, String, TsCodec, i64)| Due {
         key: (OrgId(tenant), id),
         due_at: due_at.0,

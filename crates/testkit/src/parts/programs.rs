@@ -25,6 +25,14 @@ pub fn find(names: &[&str], package: &str, first: &[PathBuf]) -> Result<PathBuf>
     )))
 }
 
+/// Python: the system's rather than the first along `PATH`, which may be a script that looks for one.
+///
+/// # Errors
+/// When there is none.
+pub fn python() -> Result<PathBuf> {
+    find(&["python3"], "python3", &[PathBuf::from("/usr/bin")])
+}
+
 /// A variable of the process environment; tests have no configuration to ask.
 pub(crate) fn variable(name: &str) -> Option<String> {
     #[expect(clippy::disallowed_methods, reason = "the parts of the test run are chosen by its environment")]

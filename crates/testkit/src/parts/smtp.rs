@@ -5,6 +5,7 @@ use super::scratch::Scratch;
 use super::{PartError, Result, ports, programs};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 const PACKAGE: &str = "python3-aiosmtpd";
 const PROGRAM: &str = include_str!("smtp_sink.py");
@@ -138,9 +139,13 @@ impl SmtpSink {
     }
 }
 
-/// The interpreter that has the library: the system's or the first one along `PATH`.
+/// The interpreter that has the library: the system's or the first one along `PATH`. Looked for once: that takes as long
+/// as it takes to start the server.
 fn python() -> Result<PathBuf> {
-    let system = PathBuf::from("/usr/bin/python3");
+    static FOUND: OnceLock<PathBuf> = OnceLock::new();
+    if let Some(found) = FOUND.get() {
+        return Ok(found.clone());
+    }
     let has_library = |python: &Path| {
         Command::new(python)
             .args(["-c", "import aiosmtpd.smtp"])
@@ -148,11 +153,12 @@ fn python() -> Result<PathBuf> {
             .is_ok_and(|output| output.status.success())
     };
     let first = programs::find(&["python3"], PACKAGE, &[])?;
-    [system, first].into_iter().find(|python| has_library(python)).ok_or_else(|| {
+    let found = [programs::python()?, first].into_iter().find(|python| has_library(python)).ok_or_else(|| {
         PartError::new(format!(
             "aiosmtpd is not installed: run `make test` as root, or `apt-get install {PACKAGE}`"
         ))
-    })
+    })?;
+    Ok(FOUND.get_or_init(|| found).clone())
 }
 
 /// A certificate for 127.0.0.1 that vouches for itself.

@@ -33,6 +33,8 @@ const ALERTS: u64 = 4096;
 const PAGES: usize = 8;
 /// Flushes under way at once: those that wait for a recipient that is slow are among them.
 const FLUSHES: usize = 40_000;
+/// Those of one tenant, so that recipients of one who do not answer leave room for all others.
+const FLUSHES_OF_ONE: usize = 4_000;
 /// Between two renewals of the leases.
 const RENEW: Duration = Duration::from_secs(10);
 
@@ -167,6 +169,11 @@ impl Round {
 }
 
 impl Held {
+    /// As many flushes are under way as one tenant may have.
+    fn is_busy(&self) -> bool {
+        self.flushes.load(Ordering::SeqCst) >= FLUSHES_OF_ONE
+    }
+
     fn is_idle(&self) -> bool {
         self.flushes.load(Ordering::SeqCst) == 0
     }
@@ -285,7 +292,8 @@ async fn begin(app: &App, state: &mut Round, version: i64) -> Result<u64> {
             return Ok(done);
         }
         let now = app.now();
-        let due = delivery::due_groups(&app.db, app.instance(), now, GROUPS).await?;
+        let busy: Vec<OrgId> = state.held.iter().filter(|(_, h)| h.is_busy()).map(|(id, _)| *id).collect();
+        let due = delivery::due_groups(&app.db, app.instance(), now, &busy, GROUPS).await?;
         let due = bounded(due);
         if due.is_empty() {
             return Ok(done);
