@@ -1,21 +1,29 @@
 //! What every answer gets, whatever produced it: request id, version, security headers (contract 01 §1.9).
 
-use crate::acting::Asked;
+use crate::{acting::Asked, meters};
 use axum::{
     extract::{ConnectInfo, Request, State},
     middleware::Next,
     response::Response,
 };
-use bailiwick_app::{App, context::RequestContext};
+use bailiwick_app::{App, context::RequestContext, metrics::Worker};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::Arc,
+};
 use tracing::Instrument;
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 static API_VERSION: HeaderName = HeaderName::from_static("api-version");
 
 /// Outermost layer of everything but the alert interface, which does the same by itself.
-pub async fn frame(State(app): State<App>, mut request: Request, next: Next) -> Response {
+pub async fn frame(
+    State((app, worker)): State<(App, Arc<Worker>)>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let watch = worker.begin();
     let context = context(&app, &request);
     let is_provider = is_provider_path(request.uri().path());
     let span = tracing::debug_span!("request", id = %context.request_id, method = %request.method(), path = loggable(request.uri().path()));
@@ -24,6 +32,7 @@ pub async fn frame(State(app): State<App>, mut request: Request, next: Next) -> 
     request.extensions_mut().insert(asked);
     let mut response = next.run(request).instrument(span).await;
     complete(&app, response.headers_mut(), &context.request_id, is_provider);
+    watch.answered(meters::place(&worker, &mut response), response.status().as_u16());
     response
 }
 

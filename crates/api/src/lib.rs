@@ -10,8 +10,10 @@ pub mod extract;
 pub mod gate;
 pub mod layers;
 pub mod manage;
+mod meters;
 pub mod oidc;
 pub mod openapi;
+pub mod operations;
 mod portions;
 pub mod proxy;
 pub mod routes;
@@ -20,7 +22,7 @@ pub mod upload;
 pub mod wire;
 
 use axum::{Router, middleware, routing::MethodRouter};
-use bailiwick_app::App;
+use bailiwick_app::{App, metrics::Worker};
 use std::sync::Arc;
 use tower_http::{
     catch_panic::CatchPanicLayer,
@@ -31,7 +33,8 @@ use tower_http::{
 
 /// The whole service as one router.
 pub fn router(app: &App) -> Router {
-    let api = management(app);
+    let meters = app.metrics.http.worker(meters::names());
+    let api = management(app, &meters);
     // Where people sign in elsewhere the service is no provider.
     let mut all = if app.settings.identity.is_embedded() { oidc::router() } else { Router::new() };
     for base in &app.settings.base_paths {
@@ -50,18 +53,19 @@ pub fn router(app: &App) -> Router {
         .layer(tower::util::option_layer(cors(&app.settings.cors_origins)))
         .layer(middleware::from_fn_with_state(app.clone(), oidc::cors))
         .layer(CatchPanicLayer::custom(|_| error::panicked()))
-        .layer(middleware::from_fn_with_state(app.clone(), layers::frame));
+        .layer(middleware::from_fn_with_state((app.clone(), meters.clone()), layers::frame));
     // The alert interface stands before all of it: it has rules of its own and carries the most requests.
-    Router::new().fallback_service(proxy::Front::new(app, framed))
+    Router::new().fallback_service(proxy::Front::new(app, meters, framed))
 }
 
 /// Every row that is not the proxy's, behind its gate.
-fn management(app: &App) -> Router<App> {
+fn management(app: &App, meters: &Worker) -> Router<App> {
     let mut router = Router::new();
     let has_aliases = app.settings.systems.legacy_aliases;
-    for route in routes::table().into_iter().filter(|r| has_aliases || !r.credential.is_of_alias()) {
+    for mut route in routes::table().into_iter().filter(|r| has_aliases || !r.credential.is_of_alias()) {
         if let Some(handler) = route.handler() {
             let path = route.path.clone();
+            route.place = meters.place(route.method.as_str(), &path).unwrap_or_default();
             router = router.route(&path, guarded(app, route, handler));
         }
     }

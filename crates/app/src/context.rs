@@ -14,6 +14,7 @@ use crate::{
     kept::Kept,
     links,
     mail::{self, Outbox},
+    metrics::Metrics,
     passwords::Passwords,
     retention,
     settings::Settings,
@@ -100,10 +101,14 @@ pub struct Inner {
     alerting: Alerting,
     /// Names this process among those that share the database.
     instance: OnceLock<uuid::Uuid>,
+    /// What is counted of requests, and what was last seen of the work that waits.
+    pub metrics: Metrics,
     /// Start of the process.
     pub started_at: Ts,
     /// Background tasks, drained at shutdown.
     pub tasks: TaskTracker,
+    /// The process has been asked to end: it still answers, but nobody should come any more.
+    pub leaving: CancellationToken,
     /// Tells background tasks to end.
     pub stop: CancellationToken,
 }
@@ -152,8 +157,10 @@ impl App {
             refreshes: OnceLock::new(),
             ingest: OnceLock::new(),
             instance: OnceLock::new(),
+            metrics: Metrics::default(),
             started_at: clock.now(),
             tasks: TaskTracker::new(),
+            leaving: CancellationToken::new(),
             stop: CancellationToken::new(),
             db,
             clock,
@@ -176,6 +183,11 @@ impl App {
         alerting::start_background(self);
     }
 
+    /// Whether the process has been asked to end.
+    pub fn is_leaving(&self) -> bool {
+        self.leaving.is_cancelled() || self.stop.is_cancelled()
+    }
+
     /// What is known of the credentials of systems.
     pub fn credentials(&self) -> &Credentials {
         let limit = self.settings.limits.system_failures;
@@ -192,6 +204,11 @@ impl App {
         let tokens = &self.settings.tokens;
         let lives = Lives { refresh: tokens.refresh, grace: tokens.reuse_grace };
         self.refreshes.get_or_init(|| Refreshes::start(&self.db, lives, &self.tasks, &self.stop))
+    }
+
+    /// How many sign-ins of systems were refused after too many failures. Starts nothing.
+    pub(crate) fn refused_credentials(&self) -> u64 {
+        self.credentials.get().map_or(0, |credentials| credentials.failures.refused())
     }
 
     /// The group commits of what systems send.

@@ -26,6 +26,7 @@ pub mod kept;
 pub mod links;
 mod listing;
 pub mod mail;
+pub mod metrics;
 pub mod oidc;
 pub mod organizations;
 pub mod passwords;

@@ -46,6 +46,11 @@ impl Passwords {
         Passwords { turns: Arc::new(Semaphore::new(turns)), failures: Failures::default() }
     }
 
+    /// How many attempts were refused after too many failures.
+    pub fn refused(&self) -> u64 {
+        self.failures.refused()
+    }
+
     async fn turn(&self) -> Result<OwnedSemaphorePermit> {
         let permit = self.turns.clone().acquire_owned();
         turn(permit, LONGEST_WAIT, "too many passwords wait to be hashed").await

@@ -7,6 +7,7 @@ pub mod error;
 pub mod fold;
 pub mod id;
 pub mod json;
+pub mod meter;
 pub mod net;
 pub mod org;
 pub mod page;

@@ -7,6 +7,7 @@ pub mod cli;
 pub mod config;
 pub mod listen;
 pub mod ports;
+mod process;
 pub mod settings;
 pub mod shutdown;
 pub mod telemetry;

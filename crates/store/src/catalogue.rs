@@ -3,13 +3,22 @@
 
 use crate::{
     activity, alert_handling, alert_layers, alert_queue, alert_tenants, api_keys, applications, audit,
-    avatars, backups, credentials, db, delivery, demo, history, identities, impersonation, imports,
+    avatars, backups, credentials, db, delivery, demo, figures, history, identities, impersonation, imports,
     inventory, jobs, leases, legacy, links, oidc, organizations, recovery, router, sessions, systems, users,
 };
 
 /// `(name, text)`.
 pub const STATEMENTS: &[(&str, &str)] = &[
     ("demo::OWNER_USER", demo::OWNER_USER),
+    ("figures::JOBS", figures::JOBS),
+    ("figures::DOCUMENTS", figures::DOCUMENTS),
+    ("figures::QUARANTINED", figures::QUARANTINED),
+    ("figures::HELD_PUSHES", figures::HELD_PUSHES),
+    ("figures::CONFIGURATIONS", figures::CONFIGURATIONS),
+    ("figures::GROUPS", figures::GROUPS),
+    ("figures::ALERTS", figures::ALERTS),
+    ("figures::SILENCES", figures::SILENCES),
+    ("figures::UNREACHED", figures::UNREACHED),
     ("alert_layers::GET", alert_layers::GET),
     ("alert_layers::CHAIN", alert_layers::CHAIN),
     ("alert_tenants::FINISH", alert_tenants::FINISH),

@@ -4,6 +4,7 @@ use crate::{
     alert_layers,
     epoch::{Epoch, Known, SETTLES},
     error::StoreError,
+    figures::Pools,
     sql::Q,
 };
 use sqlx::{
@@ -25,6 +26,8 @@ pub struct Db {
     pub(crate) engine: Engine,
     /// What this process knows of the [auth epoch](Db::auth_epoch).
     epoch: Arc<Epoch>,
+    /// Waits for connections.
+    pub(crate) pools: Arc<Pools>,
 }
 
 #[derive(Clone, Debug)]
@@ -65,7 +68,7 @@ impl Db {
         } else {
             open_sqlite(options).await?
         };
-        Ok(Db { engine, epoch: Arc::new(Epoch::new()) })
+        Ok(Db { engine, epoch: Arc::new(Epoch::new()), pools: Arc::default() })
     }
 
     /// Whether this is PostgreSQL.
@@ -76,9 +79,12 @@ impl Db {
     /// Starts a write transaction. Dropping it rolls back; [`Tx::commit`] is the only way to keep anything.
     pub async fn begin(&self) -> Result<Tx, StoreError> {
         match &self.engine {
-            Engine::Pg(pool) => Ok(Tx::Pg(pool.begin().await?, self.epoch.clone(), Moved::default())),
+            Engine::Pg(pool) => {
+                Ok(Tx::Pg(self.pools.write(pool.begin()).await?, self.epoch.clone(), Moved::default()))
+            }
             Engine::Lite { write, .. } => {
-                let tx = write.begin_with("PRAGMA synchronous = FULL; BEGIN IMMEDIATE").await?;
+                let begun = write.begin_with("PRAGMA synchronous = FULL; BEGIN IMMEDIATE");
+                let tx = self.pools.write(begun).await?;
                 Ok(Tx::Lite(tx, self.epoch.clone(), Moved::default()))
             }
         }
@@ -89,11 +95,13 @@ impl Db {
         match &self.engine {
             Engine::Pg(pool) => {
                 // One message for both.
-                let tx = pool.begin_with("BEGIN; SET LOCAL synchronous_commit = off").await?;
+                let begun = pool.begin_with("BEGIN; SET LOCAL synchronous_commit = off");
+                let tx = self.pools.write(begun).await?;
                 Ok(Tx::Pg(tx, self.epoch.clone(), Moved::default()))
             }
             Engine::Lite { write, .. } => {
-                let tx = write.begin_with("PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE").await?;
+                let begun = write.begin_with("PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE");
+                let tx = self.pools.write(begun).await?;
                 Ok(Tx::Lite(tx, self.epoch.clone(), Moved::default()))
             }
         }

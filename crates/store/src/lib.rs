@@ -26,6 +26,7 @@ pub mod demo;
 pub mod epoch;
 pub mod error;
 pub mod exports;
+pub mod figures;
 pub mod history;
 pub mod identities;
 pub mod impersonation;

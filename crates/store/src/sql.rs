@@ -190,8 +190,14 @@ impl Q {
     pub async fn all<T: Row>(self, on: impl Into<On<'_>>) -> Result<Vec<T>, StoreError> {
         match on.into() {
             On::Db(db) => match &db.engine {
-                Engine::Pg(pool) => Ok(pg(self)?.fetch_all(pool).await?),
-                Engine::Lite { read, .. } => Ok(lite(self)?.fetch_all(read).await?),
+                Engine::Pg(pool) => {
+                    let mut lent = db.pools.read(pool.acquire()).await?;
+                    Ok(pg(self)?.fetch_all(&mut *lent).await?)
+                }
+                Engine::Lite { read, .. } => {
+                    let mut lent = db.pools.read(read.acquire()).await?;
+                    Ok(lite(self)?.fetch_all(&mut *lent).await?)
+                }
             },
             On::Tx(tx) => match tx {
                 Tx::Pg(tx, ..) => Ok(pg(self)?.fetch_all(&mut **tx).await?),
@@ -237,8 +243,14 @@ impl Q {
     pub async fn optional<T: Row>(self, on: impl Into<On<'_>>) -> Result<Option<T>, StoreError> {
         match on.into() {
             On::Db(db) => match &db.engine {
-                Engine::Pg(pool) => Ok(pg(self)?.fetch_optional(pool).await?),
-                Engine::Lite { read, .. } => Ok(lite(self)?.fetch_optional(read).await?),
+                Engine::Pg(pool) => {
+                    let mut lent = db.pools.read(pool.acquire()).await?;
+                    Ok(pg(self)?.fetch_optional(&mut *lent).await?)
+                }
+                Engine::Lite { read, .. } => {
+                    let mut lent = db.pools.read(read.acquire()).await?;
+                    Ok(lite(self)?.fetch_optional(&mut *lent).await?)
+                }
             },
             On::Tx(tx) => match tx {
                 Tx::Pg(tx, ..) => Ok(pg(self)?.fetch_optional(&mut **tx).await?),

@@ -23,15 +23,22 @@ pub struct Health {
     pub api_version: &'static str,
 }
 
+impl Health {
+    /// Of this program.
+    pub(crate) fn own() -> Health {
+        Health {
+            version: env!("CARGO_PKG_VERSION"),
+            commit: option_env!("BAILIWICK_COMMIT").unwrap_or("unknown"),
+            build_time: option_env!("BAILIWICK_BUILD_TIME").unwrap_or("unknown"),
+            platform: format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
+            api_version: API_VERSION,
+        }
+    }
+}
+
 /// 200 while the database answers, else 503 with the same data.
 pub async fn show(State(app): State<App>) -> Response {
-    let health = Health {
-        version: env!("CARGO_PKG_VERSION"),
-        commit: option_env!("BAILIWICK_COMMIT").unwrap_or("unknown"),
-        build_time: option_env!("BAILIWICK_BUILD_TIME").unwrap_or("unknown"),
-        platform: format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
-        api_version: API_VERSION,
-    };
+    let health = Health::own();
     match app.db.ping().await {
         Ok(()) => render(StatusCode::OK, "service healthy", &health),
         Err(e) => {

@@ -21,6 +21,7 @@ mod userinfo;
 
 pub use cors::cors;
 
+use crate::meters;
 use axum::{
     Json, Router,
     extract::State,
@@ -57,6 +58,7 @@ pub fn router() -> Router<App> {
         .route("/oidc/me", get(userinfo::userinfo).post(userinfo::userinfo))
         .route("/oidc/session/end", get(session_end::by_query).post(session_end::by_form))
         .merge(scripts)
+        .route_layer(middleware::from_fn(meters::mark))
 }
 
 async fn discovery(State(app): State<App>) -> Response {

@@ -9,7 +9,7 @@ mod answer;
 mod intake;
 mod target;
 
-use crate::gate::authorization;
+use crate::{gate::authorization, meters};
 use answer::{Answer, finished, of_error, of_fault};
 use axum::{Router, extract::Request, response::Response};
 use bailiwick_alerting::{
@@ -24,6 +24,7 @@ use bailiwick_app::{
     alerting::{self, AlertRouter, Fault, Sender},
     context::RequestContext,
     credentials,
+    metrics::Worker,
 };
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -47,11 +48,13 @@ pub struct Proxy {
     mounts: Mounts,
     status: Bytes,
     metrics: Bytes,
+    worker: Arc<Worker>,
+    places: meters::Places,
 }
 
 impl Proxy {
     /// For one worker: connections to a remote router are its own.
-    pub fn new(app: &App) -> Arc<Proxy> {
+    fn new(app: &App, worker: Arc<Worker>) -> Arc<Proxy> {
         let settings = &app.settings.alerting;
         let version = &settings.reported_version;
         Arc::new(Proxy {
@@ -60,6 +63,8 @@ impl Proxy {
             status: status_document(version, Nanos::from_ts(app.started_at)).into(),
             metrics: metrics_document(version).into(),
             app: app.clone(),
+            places: meters::Places::of(crate::routes::table().iter().filter(|row| row.is_proxied()), &worker),
+            worker,
         })
     }
 }
@@ -73,8 +78,8 @@ pub struct Front {
 
 impl Front {
     /// In front of `rest`.
-    pub fn new(app: &App, rest: Router) -> Front {
-        Front { proxy: Proxy::new(app), rest }
+    pub fn new(app: &App, worker: Arc<Worker>, rest: Router) -> Front {
+        Front { proxy: Proxy::new(app, worker), rest }
     }
 }
 
@@ -101,11 +106,14 @@ impl Service<Request> for Front {
 impl Proxy {
     /// The whole answer, whatever happens; a panic ends this request only.
     async fn respond(&self, target: Target, request: Request) -> Response {
+        let watch = self.worker.begin();
+        let place = self.places.get(target.operation(request.method()));
         let context = crate::layers::context(&self.app, &request);
         let is_head = request.method() == Method::HEAD;
         let answer = AssertUnwindSafe(self.answer(target, request, &context)).catch_unwind().await;
         let mut response = finished(answer.unwrap_or_else(|_| crate::error::panicked()), is_head);
         crate::layers::complete(&self.app, response.headers_mut(), &context.request_id, false);
+        watch.answered(place, response.status().as_u16());
         response
     }
 

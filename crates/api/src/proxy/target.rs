@@ -74,6 +74,30 @@ impl Mounts {
     }
 }
 
+impl Target {
+    /// The operation id of the row it belongs to; `None` when it is none's.
+    pub(super) fn operation(&self, method: &Method) -> Option<&'static str> {
+        match self {
+            Target::Ready => Some("isRouterReady"),
+            Target::Healthy => Some("isRouterHealthy"),
+            Target::Metrics => Some("getRouterMetrics"),
+            Target::Alias => Some("pushAlertsAlias"),
+            Target::V1 | Target::Unknown => None,
+            Target::V2(path) => v2_route(path, method).ok().map(|operation| match operation {
+                V2::ListAlerts => "listOwnAlerts",
+                V2::PushAlerts => "pushAlerts",
+                V2::ListGroups => "listOwnAlertGroups",
+                V2::ListSilences => "listOwnSilences",
+                V2::SetSilence => "setSilence",
+                V2::GetSilence(_) => "getSilence",
+                V2::ExpireSilence(_) => "expireSilence",
+                V2::Status => "getRouterStatus",
+                V2::Receivers => "listReceivers",
+            }),
+        }
+    }
+}
+
 /// What follows the version: empty, or beginning with a slash.
 fn below_version<'p>(path: &'p str, version: &str) -> Option<&'p str> {
     path.strip_prefix(version).filter(|rest| rest.is_empty() || rest.starts_with('/'))

@@ -137,6 +137,8 @@ pub struct Route {
     pub takes_bytes: bool,
     /// Media types of a success that is a file, without envelope; empty for JSON.
     pub gives_file: &'static [&'static str],
+    /// Its series among what is counted (`crate::meters`).
+    pub(crate) place: usize,
     served: Served,
 }
 
@@ -165,6 +167,7 @@ impl Route {
             takes_file: None,
             takes_bytes: false,
             gives_file: &[],
+            place: 0,
             served: Served::Pending,
         }
     }

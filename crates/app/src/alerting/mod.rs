@@ -20,7 +20,8 @@ mod zone;
 
 pub use fault::Fault;
 pub use history::{
-    later::is_written as is_history_written, sweep::sweep as sweep_history, webhook as history_webhook,
+    later::is_written as is_history_written, later::waiting as history_waiting,
+    sweep::sweep as sweep_history, webhook as history_webhook,
 };
 pub(crate) use leave::leave;
 pub(crate) use raise::{Raised, raise};
@@ -124,6 +125,16 @@ impl Alerting {
     /// request that another one makes when that ends is tried again like any broken one.
     pub(crate) const fn router(&self) -> &AlertRouter {
         &self.router
+    }
+
+    /// How a remote router does, for each client of it by name; none for the embedded one.
+    pub fn router_health(&self) -> Vec<(&'static str, router_client::Health)> {
+        let proxy = match &self.router {
+            AlertRouter::Embedded => None,
+            AlertRouter::Remote(client) => Some(("requests", client.health())),
+        };
+        let configurations = self.provisioning.client().map(|client| ("configurations", client.health()));
+        proxy.into_iter().chain(configurations).collect()
     }
 
     /// The router for one worker: connections to a remote one belong to the runtime that uses them.

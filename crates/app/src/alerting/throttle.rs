@@ -2,7 +2,7 @@
 //! Both live in one small entry, so that a request costs one look-up; entries that say nothing are dropped.
 
 use super::Fault;
-use bailiwick_domain::{Clock, SystemId};
+use bailiwick_domain::{Clock, SystemId, meter::Counter};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -21,6 +21,10 @@ pub struct Throttle {
     /// Nanoseconds by which a system may be ahead of the rate.
     burst: i64,
     in_flight: u32,
+    /// Requests that came too fast.
+    pub refused: Counter,
+    /// Requests beyond those in flight.
+    pub crowded: Counter,
 }
 
 impl std::fmt::Debug for Throttle {
@@ -53,6 +57,8 @@ impl Throttle {
             cost,
             burst: cost.saturating_mul(i64::from(burst.max(1))),
             in_flight: u32::try_from(in_flight.max(1)).unwrap_or(u32::MAX),
+            refused: Counter::default(),
+            crowded: Counter::default(),
         }
     }
 
@@ -77,10 +83,12 @@ impl Throttle {
         entry.paid_at = entry.paid_at.clamp(now, now.saturating_add(self.burst));
         let paid_at = entry.paid_at.saturating_add(self.cost);
         if paid_at - now > self.burst {
+            self.refused.one();
             return Err(Fault::RateLimited);
         }
         entry.paid_at = paid_at;
         if entry.in_flight >= self.in_flight {
+            self.crowded.one();
             return Err(Fault::not_ready("too many requests of this system are in flight"));
         }
         entry.in_flight += 1;

@@ -47,6 +47,11 @@ impl ApiKeys {
         }
     }
 
+    /// How many requests were refused for their rate.
+    pub fn refused(&self) -> u64 {
+        self.requests.refused()
+    }
+
     /// Whether it is time to write this: at most once a minute, whatever requests come.
     fn is_due(&self, key: ApiKeyId, note: Note, now: Ts) -> bool {
         let last = self.written.get(&(key, note));

@@ -3,7 +3,7 @@
 
 use super::{keys::token_digest, limits::bucket_of};
 use crate::settings::Limits;
-use bailiwick_domain::{Error, Result, Ts};
+use bailiwick_domain::{Error, Result, Ts, meter};
 use std::{
     collections::{HashMap, VecDeque},
     net::IpAddr,
@@ -28,6 +28,7 @@ enum Counter {
 #[derive(Default)]
 pub struct Failures {
     recent: Mutex<HashMap<Counter, VecDeque<Ts>>>,
+    refused: meter::Counter,
 }
 
 /// An attempt that counts as failed until it is [forgiven](Failures::forgive), so that attempts made at the same
@@ -67,12 +68,18 @@ impl Failures {
             wait = wait.max(blocking.map(|at| at.plus(window).since(now)));
         }
         if let Some(retry_after) = wait {
+            self.refused.one();
             return Err(Error::TooMany { retry_after });
         }
         for counter in &counters {
             recent.entry(counter.clone()).or_default().push_back(now);
         }
         Ok(Attempt { counters, at: now })
+    }
+
+    /// How many attempts were refused.
+    pub fn refused(&self) -> u64 {
+        self.refused.get()
     }
 
     /// The attempt succeeded: it does not count.

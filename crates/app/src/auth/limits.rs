@@ -1,7 +1,7 @@
 //! Limits on how often something may be tried (contract 01 §1.8), on the injected clock. They live in the process:
 //! with several replicas each allows the rate on its own.
 
-use bailiwick_domain::{Clock, Error, Result, Ts};
+use bailiwick_domain::{Clock, Error, Result, Ts, meter::Counter};
 use governor::{Quota, RateLimiter, clock, middleware::NoOpMiddleware, state::keyed::DashMapStateStore};
 use std::{
     hash::Hash,
@@ -44,6 +44,7 @@ type Buckets<K> = RateLimiter<K, DashMapStateStore<K>, Ticks, NoOpMiddleware<Dur
 pub struct KeyedLimit<K: Clone + Eq + Hash> {
     buckets: Buckets<K>,
     clock: Ticks,
+    refused: Counter,
 }
 
 impl<K: Clone + Eq + Hash> std::fmt::Debug for KeyedLimit<K> {
@@ -68,7 +69,11 @@ impl<K: Clone + Eq + Hash> KeyedLimit<K> {
 
     fn with(clock: Arc<dyn Clock>, quota: Quota) -> KeyedLimit<K> {
         let clock = Ticks::new(clock);
-        KeyedLimit { buckets: RateLimiter::dashmap_with_clock(quota, clock.clone()), clock }
+        KeyedLimit {
+            buckets: RateLimiter::dashmap_with_clock(quota, clock.clone()),
+            clock,
+            refused: Counter::default(),
+        }
     }
 
     /// Takes one request out of the bucket.
@@ -79,9 +84,15 @@ impl<K: Clone + Eq + Hash> KeyedLimit<K> {
         if self.buckets.len() > MANY_BUCKETS {
             self.buckets.retain_recent();
         }
-        self.buckets.check_key(key).map_err(|not_until| Error::TooMany {
-            retry_after: not_until.wait_time_from(clock::Clock::now(&self.clock)),
+        self.buckets.check_key(key).map_err(|not_until| {
+            self.refused.one();
+            Error::TooMany { retry_after: not_until.wait_time_from(clock::Clock::now(&self.clock)) }
         })
+    }
+
+    /// How many requests were refused.
+    pub fn refused(&self) -> u64 {
+        self.refused.get()
     }
 }
 
@@ -105,6 +116,11 @@ impl AddressLimit {
     /// 429 with the time until the next one is allowed.
     pub fn check(&self, address: IpAddr) -> Result<()> {
         self.0.check(&bucket_of(address))
+    }
+
+    /// How many requests were refused.
+    pub fn refused(&self) -> u64 {
+        self.0.refused()
     }
 }
 

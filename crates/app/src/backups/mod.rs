@@ -82,6 +82,11 @@ impl Backups {
     }
 
     /// Says that there is something to delete.
+    /// How many uploads were refused for their rate.
+    pub fn refused(&self) -> u64 {
+        self.rate.refused.get()
+    }
+
     pub(crate) fn wake(&self) {
         self.arrived.notify_one();
     }

@@ -1,6 +1,6 @@
 //! How often a system may upload (contract 03 §11.3): 6 times in a minute and 60 times in an hour, counted exactly.
 
-use bailiwick_domain::{Error, Result, SystemId, Ts};
+use bailiwick_domain::{Error, Result, SystemId, Ts, meter::Counter};
 use std::{
     collections::{HashMap, VecDeque},
     sync::{Mutex, PoisonError},
@@ -14,7 +14,11 @@ const MANY: usize = 10_000;
 
 /// The uploads of the last hour; at most 60 times for each system.
 #[derive(Debug, Default)]
-pub(super) struct Rate(Mutex<HashMap<SystemId, VecDeque<Ts>>>);
+pub(super) struct Rate {
+    times: Mutex<HashMap<SystemId, VecDeque<Ts>>>,
+    /// Uploads that were refused.
+    pub refused: Counter,
+}
 
 impl Rate {
     /// Counts an upload.
@@ -22,7 +26,7 @@ impl Rate {
     /// # Errors
     /// 429 with the time until the next one is allowed; it is not counted then.
     pub fn check(&self, system: SystemId, now: Ts) -> Result<()> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() > MANY {
             all.retain(|_, times| times.back().is_some_and(|last| now.since(*last) < HOUR.1));
         }
@@ -35,7 +39,10 @@ impl Rate {
             Some(window.saturating_sub(now.since(*earliest))).filter(|wait| !wait.is_zero())
         };
         match wait(MINUTE).max(wait(HOUR)) {
-            Some(retry_after) => Err(Error::TooMany { retry_after }),
+            Some(retry_after) => {
+                self.refused.one();
+                Err(Error::TooMany { retry_after })
+            }
             None => {
                 times.push_back(now);
                 Ok(())

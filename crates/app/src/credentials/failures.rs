@@ -1,6 +1,6 @@
 //! Limits against guessing (contract 03 §4.2): failures per address and key, so that knowing a key locks nobody out.
 
-use bailiwick_domain::{Error, Result, Ts};
+use bailiwick_domain::{Error, Result, Ts, meter::Counter};
 use moka::sync::Cache;
 use std::{
     hash::{BuildHasher, RandomState},
@@ -30,6 +30,7 @@ pub struct Failures {
     /// Keyed per process: nobody can choose keys that fall together.
     hasher: RandomState,
     counts: Cache<Pair, Arc<Count>>,
+    refused: Counter,
 }
 
 /// What a system is looked for by. Apart, because a client chooses the text: no lookup part may pass for a key.
@@ -50,7 +51,7 @@ impl Failures {
     /// Beyond `limit` failures within a minute a pair is refused.
     pub fn new(limit: u32) -> Failures {
         let counts = Cache::builder().max_capacity(PAIRS).time_to_live(WINDOW.saturating_mul(2)).build();
-        Failures { limit, hasher: RandomState::new(), counts }
+        Failures { limit, hasher: RandomState::new(), counts, refused: Counter::default() }
     }
 
     /// The pair.
@@ -66,7 +67,7 @@ impl Failures {
     /// Refuses a pair that has failed too often, whatever it presents now.
     pub fn check(&self, pair: Pair, now: Ts) -> Result<()> {
         match self.counts.get(&pair) {
-            Some(count) if count.failures.load(Ordering::Relaxed) > self.limit => refuse(&count, now),
+            Some(count) if count.failures.load(Ordering::Relaxed) > self.limit => self.refuse(&count, now),
             _ => Ok(()),
         }
     }
@@ -79,7 +80,24 @@ impl Failures {
             count = fresh();
             self.counts.insert(pair, count.clone());
         }
-        if count.failures.fetch_add(1, Ordering::Relaxed) < self.limit { Ok(()) } else { refuse(&count, now) }
+        if count.failures.fetch_add(1, Ordering::Relaxed) < self.limit {
+            Ok(())
+        } else {
+            self.refuse(&count, now)
+        }
+    }
+
+    /// How many attempts were refused.
+    pub fn refused(&self) -> u64 {
+        self.refused.get()
+    }
+
+    fn refuse(&self, count: &Count, now: Ts) -> Result<()> {
+        let refusal = refuse(count, now);
+        if refusal.is_err() {
+            self.refused.one();
+        }
+        refusal
     }
 }
 

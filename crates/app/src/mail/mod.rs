@@ -14,7 +14,7 @@ pub(crate) use worker::mailer;
 pub use worker::{purge, run_until_idle, start_worker};
 
 use crate::{App, auth::token_digest, oidc::fresh_secret};
-use bailiwick_domain::{Error, Result, Ts, User, UserId};
+use bailiwick_domain::{Error, Result, Ts, User, UserId, meter::Counter};
 use bailiwick_outbound::mail::Mailer;
 use bailiwick_store::{
     Tx, identities,
@@ -42,6 +42,19 @@ pub const ADDRESS_LINK: Duration = Duration::from_secs(7 * 86_400);
 const OWN_CHANGES: u64 = 5;
 const OWN_CHANGES_WINDOW: Duration = Duration::from_secs(3600);
 
+/// What has become of tries to send, counted since the process began.
+#[derive(Debug, Default)]
+pub(crate) struct Figures {
+    /// Taken by the server.
+    pub sent: Counter,
+    /// Not taken, tried again later.
+    pub delayed: Counter,
+    /// Given up.
+    pub failed: Counter,
+    /// Nothing was to be said any more.
+    pub dropped: Counter,
+}
+
 /// What this process keeps for sending mail.
 #[derive(Default)]
 pub struct Outbox {
@@ -49,6 +62,8 @@ pub struct Outbox {
     arrived: Notify,
     /// One worker of this process at a time.
     turn: Mutex<()>,
+    /// What has become of mails.
+    pub(crate) figures: Figures,
     /// Made by the first that sends.
     mailer: OnceLock<Result<Mailer, String>>,
     /// Requests for a new password by client address.

@@ -116,7 +116,7 @@ async fn look_up(app: &App, job: &Job, name: &str) -> Result<()> {
 }
 
 async fn settle(app: &App, job: &Job, outcome: Outcome) -> Result<()> {
-    let now = app.now();
+    let (now, figures) = (app.now(), &app.outbox.figures);
     let mut tx = app.db.begin().await?;
     match outcome {
         Outcome::Sent(task, to) => {
@@ -124,19 +124,23 @@ async fn settle(app: &App, job: &Job, outcome: Outcome) -> Result<()> {
                 note_mailed(&mut tx, user, generated_at, &to).await?;
             }
             leased_jobs::finish(&mut tx, job).await?;
+            figures.sent.one();
             tracing::info!(job = %job.id, "mail sent");
         }
         Outcome::Pointless(why) => {
             leased_jobs::finish(&mut tx, job).await?;
+            figures.dropped.one();
             tracing::info!(job = %job.id, why, "mail dropped");
         }
         Outcome::Again(why) if job.attempts < ATTEMPTS => {
             let why = jobs::reason(&why);
+            figures.delayed.one();
             tracing::warn!(job = %job.id, attempt = job.attempts, error = why, "mail delayed");
             leased_jobs::postpone(&mut tx, job, jobs::next_try(now, job.attempts), &why).await?;
         }
         Outcome::Again(why) | Outcome::Never(why) => {
             let why = jobs::reason(&why);
+            figures.failed.one();
             tracing::error!(job = %job.id, attempt = job.attempts, error = why, "mail given up");
             let kept = serde_json::from_value::<Task>(job.payload.clone()).map(Task::without_secret);
             let kept = kept.and_then(serde_json::to_value).unwrap_or_else(|_| json!({}));

@@ -43,6 +43,15 @@ impl Breaker {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// `closed`, `open` or `probing`.
+    pub(super) fn name(&self) -> &'static str {
+        match *self.state() {
+            State::Closed { .. } => "closed",
+            State::Open { .. } => "open",
+            State::Probing => "probing",
+        }
+    }
+
     /// Leave to send a request; `None` while the breaker is open.
     pub(super) fn admit(&self) -> Option<Pass<'_>> {
         let mut state = self.state();

@@ -4,12 +4,15 @@
 //! request; bodies and queries are rebuilt by the caller. Answers are read whole, up to 16 MiB, and judged here.
 
 mod breaker;
+mod health;
 mod wire;
 
 use bailiwick_alerting::{Reject, answer::passable_refusal};
 use bailiwick_domain::{Clock, Ts};
 use breaker::Breaker;
 use bytes::Bytes;
+pub use health::Health;
+use health::Meters;
 use http::{Method, StatusCode, Uri};
 use std::{fmt, sync::Arc, time::Duration};
 use tokio::{
@@ -128,6 +131,7 @@ struct Shared {
     breaker: Breaker,
     in_flight: Semaphore,
     clock: Arc<dyn Clock>,
+    meters: Meters,
     /// When the router was last asked whether it is ready, and its answer; when it last was.
     readiness: Mutex<Readiness>,
 }
@@ -164,6 +168,7 @@ impl RouterClient {
             breaker: Breaker::new(clock.clone()),
             in_flight: Semaphore::new(config.in_flight.clamp(1, Semaphore::MAX_PERMITS)),
             readiness: Mutex::default(),
+            meters: Meters::default(),
             clock,
             config,
         };
@@ -292,8 +297,21 @@ impl RouterClient {
         Outgoing { method, uri, tenant: caller.tenant, request_id: caller.request_id, is_yaml: false, body }
     }
 
-    /// One request with its tries, within the limits of flight and time, behind the breaker.
+    /// One request, counted.
     async fn send(
+        &self,
+        outgoing: &Outgoing<'_>,
+        repeat: Repeat,
+        limit: Duration,
+    ) -> Result<Answered, RouterError> {
+        let began = Instant::now();
+        let answered = self.ask(outgoing, repeat, limit).await;
+        self.shared.meters.note(answered.as_ref().err(), began.elapsed());
+        answered
+    }
+
+    /// One request with its tries, within the limits of flight and time, behind the breaker.
+    async fn ask(
         &self,
         outgoing: &Outgoing<'_>,
         repeat: Repeat,

@@ -1,9 +1,9 @@
 //! `bailiwick serve`
 
 use super::{fail, print, wire};
-use crate::{config::Config, listen, shutdown, telemetry};
+use crate::{config::Config, listen, process, shutdown, telemetry};
 use bailiwick_app::{App, bootstrap, oidc};
-use std::{num::NonZeroUsize, process::ExitCode};
+use std::{num::NonZeroUsize, process::ExitCode, sync::Arc};
 use tokio::runtime;
 
 /// Serves until told to stop.
@@ -18,15 +18,21 @@ pub fn run(config: &Config) -> ExitCode {
     };
     let served = runtime.block_on(serve(config));
     match served {
-        Ok(front) => {
+        Ok((front, operations)) => {
             front.close();
+            if let Some(operations) = operations {
+                operations.close();
+            }
             ExitCode::SUCCESS
         }
         Err(problem) => fail(&problem),
     }
 }
 
-async fn serve(config: &Config) -> Result<listen::Server, String> {
+/// The front and the listener for operators, which answers until the end.
+type Listeners = (listen::Server, Option<listen::Server>);
+
+async fn serve(config: &Config) -> Result<Listeners, String> {
     let db = wire::open(config, true).await?;
     let app = wire::application(config, db)?;
     let first = bootstrap::ensure_owner(&app).await.map_err(|e| e.to_string())?;
@@ -41,16 +47,35 @@ async fn serve(config: &Config) -> Result<listen::Server, String> {
     let for_workers = app.clone();
     let mut front = listen::start(config.http.listen, options, move |_| bailiwick_api::router(&for_workers))
         .map_err(|e| format!("cannot listen on {}: {e}", config.http.listen))?;
+    let operations = operations(config, &app)?;
     tracing::info!(address = %front.address(), version = env!("CARGO_PKG_VERSION"), "listening");
     greet(&app, first);
     let asked = shutdown::on_signal(&app.tasks, app.stop.clone()).map_err(|e| e.to_string())?;
     asked.cancelled().await;
+    app.leaving.cancel();
+    tokio::time::sleep(config.http.drain_delay.unwrap_or_default()).await;
     front.drain().await;
     app.stop.cancel();
     app.tasks.close();
     shutdown::within(shutdown::GRACE, "background work", app.tasks.wait()).await;
     app.db.close().await;
-    Ok(front)
+    tracing::info!("stopped");
+    Ok((front, operations))
+}
+
+/// The listener for operators, where one is configured.
+fn operations(config: &Config, app: &App) -> Result<Option<listen::Server>, String> {
+    let Some(address) = config.metrics.listen else { return Ok(None) };
+    let options = listen::Options { workers: NonZeroUsize::new(1), ..listen::Options::default() };
+    let (app, token) = (app.clone(), config.metrics.token.clone());
+    let router = move |_| {
+        let token = token.as_ref().map(|token| token.reveal());
+        bailiwick_api::operations::router(&app, token, Arc::new(process::page))
+    };
+    let server = listen::start(address, options, router);
+    let server = server.map_err(|e| format!("cannot listen on {address} (metrics.listen): {e}"))?;
+    tracing::info!(address = %server.address(), "metrics");
+    Ok(Some(server))
 }
 
 /// The first start says where to sign in and with what; a generated password is shown this once.

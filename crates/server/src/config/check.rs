@@ -32,6 +32,19 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     refuse(config.http.base_paths.is_empty(), &["http.base_paths"], "names no path");
     refuse(config.http.workers > 1024, &["http.workers"], "is above 1024");
 
+    let most = Duration::from_secs(300);
+    refuse(config.http.drain_delay > Some(most), &["http.drain_delay"], "is longer than 5 minutes");
+    let metrics = &config.metrics;
+    let is_open = metrics.listen.is_some_and(|address| !address.ip().to_canonical().is_loopback());
+    let both = ["metrics.token", "metrics.listen"];
+    refuse(
+        is_open && metrics.token.is_none(),
+        &both,
+        "must be set unless metrics.listen is a loopback address",
+    );
+    let is_short = metrics.token.as_ref().is_some_and(|token| token.reveal().len() < 16);
+    refuse(is_short, &["metrics.token"], "is shorter than 16 characters");
+
     refuse(!is_address(&config.owner.email), &["owner.email"], "is not an address like owner@portal.example");
 
     let tokens = &config.tokens;

@@ -29,8 +29,8 @@ pub use secret::ensure_secret;
 pub use section::{SectionTable, Setting, VARIABLE_PREFIX};
 pub use sections::{
     Alerting, AlertingHistory, AlertingLimits, AlertingRemote, AlertingTelegram, AlertingWebhook, Assets,
-    Database, General, Http, Identity, IdentityOidc, Impersonation, Limits, Log, Owner, Smtp, Systems,
-    Tokens,
+    Database, General, Http, Identity, IdentityOidc, Impersonation, Limits, Log, Metrics, Owner, Smtp,
+    Systems, Tokens,
 };
 pub use sources::FILE_VARIABLE;
 pub use value::{Choice, Form, Kind, Size, Value};
@@ -110,6 +110,8 @@ pub struct Config {
     pub smtp: Smtp,
     /// `limits`
     pub limits: Limits,
+    /// `metrics`
+    pub metrics: Metrics,
     /// `log`
     pub log: Log,
     /// Where each setting that is not a default was given.
@@ -117,7 +119,7 @@ pub struct Config {
 }
 
 /// Every section's rows, in the order of the reference.
-pub const TABLES: [SectionTable; 19] = [
+pub const TABLES: [SectionTable; 20] = [
     General::TABLE,
     Http::TABLE,
     Database::TABLE,
@@ -136,6 +138,7 @@ pub const TABLES: [SectionTable; 19] = [
     Assets::TABLE,
     Smtp::TABLE,
     Limits::TABLE,
+    Metrics::TABLE,
     Log::TABLE,
 ];
 
@@ -196,6 +199,7 @@ impl Config {
         let assets = Assets::read(found, problems);
         let smtp = Smtp::read(found, problems);
         let limits = Limits::read(found, problems);
+        let metrics = Metrics::read(found, problems);
         let log = Log::read(found, problems);
         Some(Config {
             general: general?,
@@ -217,6 +221,7 @@ impl Config {
             assets: assets?,
             smtp: smtp?,
             limits: limits?,
+            metrics: metrics?,
             log: log?,
             origins: found.iter().map(|(path, given)| (*path, given.origin.clone())).collect(),
         })

@@ -28,6 +28,7 @@ pub fn effective(config: &Config) -> String {
         config.assets.shown(),
         config.smtp.shown(),
         config.limits.shown(),
+        config.metrics.shown(),
         config.log.shown(),
     ];
     let mut out = String::new();

@@ -39,6 +39,9 @@ section! {
     workers: u32 = "0";
     /// Addresses of reverse proxies whose `X-Forwarded-For` is believed.
     trusted_proxies: Vec<Network>;
+    /// How long after a signal to stop connections are still accepted, while `/ready` of `metrics.listen` already says
+    /// no: time for a load balancer to notice. At most 5 minutes; none = they are refused at once.
+    drain_delay: Option<Duration>;
     /// Origins from which browsers may call the API; none = no cross-origin calls.
     cors_origins: Vec<Origin>;
 }
@@ -343,6 +346,16 @@ section! {
     forgotten_mails_per_address: NonZeroU32 = "20";
     /// Failed system sign-ins and registrations per address and key in a minute.
     system_auth_failures: NonZeroU32 = "20";
+}
+
+section! {
+    /// What the service tells of itself: `/metrics` for Prometheus, `/live` and `/ready` (docs/observability.md).
+    Metrics in "metrics", keys "metrics.";
+    /// Address and port of a listener of its own for them; none = they are not served.
+    listen: Option<SocketAddr>;
+    /// Token that `/metrics` wants to be shown (`Authorization: Bearer`), at least 16 characters. Must be set unless the
+    /// listener's address is a loopback one.
+    token: Option<Secret>;
 }
 
 section! {

@@ -12,6 +12,7 @@ mod audit;
 mod cli;
 mod delivery;
 mod load;
+mod metrics;
 mod program;
 mod secrets;
 mod sessions;

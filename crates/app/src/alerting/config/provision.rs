@@ -51,6 +51,11 @@ pub(in crate::alerting) struct Provisioning {
 }
 
 impl Provisioning {
+    /// The client; none for the embedded router.
+    pub(in crate::alerting) const fn client(&self) -> Option<&RouterClient> {
+        self.client.as_ref()
+    }
+
     /// For this router; none for the embedded one.
     pub(in crate::alerting) fn new(client: Option<RouterClient>) -> Provisioning {
         Provisioning { client, ..Provisioning::default() }

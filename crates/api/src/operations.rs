@@ -1,0 +1,78 @@
+//! What operators and their tools ask, on a listener of its own (`metrics.listen`): `GET /metrics` for Prometheus,
+//! `/live` and `/ready` for whoever starts and stops processes (docs/observability.md).
+
+use crate::manage::health::Health;
+use axum::{
+    Router,
+    extract::State,
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use bailiwick_app::{App, metrics};
+use bailiwick_domain::meter::Page;
+use http::{HeaderMap, StatusCode, header};
+use std::{sync::Arc, time::Duration};
+
+/// How long the database may take until the process is not ready.
+const READY_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// What the process itself adds to the page.
+pub type More = Arc<dyn Fn() -> String + Send + Sync>;
+
+#[derive(Clone)]
+struct Operations {
+    app: App,
+    token: Option<Arc<str>>,
+    more: More,
+}
+
+/// The paths. With a token `/metrics` wants it as a bearer token; `more` is added to the page.
+pub fn router(app: &App, token: Option<&str>, more: More) -> Router {
+    let state = Operations { app: app.clone(), token: token.map(Arc::from), more };
+    Router::new()
+        .route("/metrics", get(show))
+        .route("/live", get(async || "alive\n"))
+        .route("/ready", get(ready))
+        .fallback(async || (StatusCode::NOT_FOUND, "not found\n"))
+        .with_state(state)
+}
+
+async fn show(State(operations): State<Operations>, headers: HeaderMap) -> Response {
+    if let Some(token) = &operations.token
+        && !presents(&headers, token)
+    {
+        return (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")], "unauthorized\n")
+            .into_response();
+    }
+    let Health { version, commit, build_time, platform, .. } = Health::own();
+    let build =
+        [("version", version), ("commit", commit), ("build_time", build_time), ("platform", &platform)];
+    let mut page = metrics::page(&operations.app, &build).await;
+    page.push_str(&(operations.more)());
+    ([(header::CONTENT_TYPE, Page::CONTENT_TYPE), (header::CACHE_CONTROL, "no-store")], page).into_response()
+}
+
+/// Whether the request shows the token; compared in a time that tells nothing of it.
+fn presents(headers: &HeaderMap, token: &str) -> bool {
+    let shown = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let shown = shown.and_then(|value| value.split_once(' '));
+    shown.is_some_and(|(scheme, shown)| {
+        scheme.eq_ignore_ascii_case("bearer") && metrics::is_same(shown.trim(), token)
+    })
+}
+
+/// 200 while requests are welcome: the process is not about to end and its database answers.
+async fn ready(State(operations): State<Operations>) -> Response {
+    let app = &operations.app;
+    if app.is_leaving() {
+        return (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response();
+    }
+    match tokio::time::timeout(READY_TIMEOUT, app.db.ping()).await {
+        Ok(Ok(())) => "ready\n".into_response(),
+        Ok(Err(e)) => {
+            tracing::warn!(error = %e, "not ready: the database does not answer");
+            (StatusCode::SERVICE_UNAVAILABLE, "the database does not answer\n").into_response()
+        }
+        Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "the database does not answer in time\n").into_response(),
+    }
+}

@@ -1,0 +1,156 @@
+//! Requests by route. Each worker of the HTTP front counts for itself, so that no core waits for another.
+
+use bailiwick_domain::meter::{ANSWERS, Counter, Gauge, Histogram, Times};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// What a series is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouteName {
+    /// Method.
+    pub method: String,
+    /// Path with the names of its parameters.
+    pub route: String,
+}
+
+/// Classes of status codes.
+const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+
+/// The workers of a process.
+#[derive(Debug, Default)]
+pub struct Http(Mutex<Vec<Arc<Worker>>>);
+
+/// What one worker counts.
+#[derive(Debug)]
+pub struct Worker {
+    names: Arc<[RouteName]>,
+    series: Box<[Series]>,
+    in_flight: Gauge,
+}
+
+#[derive(Debug)]
+struct Series {
+    classes: [Counter; CLASSES.len()],
+    times: Histogram,
+}
+
+/// The answers of one route.
+#[derive(Clone, Debug)]
+pub(super) struct Answered {
+    /// Which.
+    pub name: RouteName,
+    /// Class of status and number, of each that occurred.
+    pub classes: Vec<(&'static str, u64)>,
+    /// How long they took.
+    pub times: Times,
+}
+
+/// A request in work. Whoever does not wait for the answer is not counted among the answered.
+#[derive(Debug)]
+pub struct Watch<'w> {
+    worker: &'w Worker,
+    began: Instant,
+}
+
+impl Http {
+    /// One worker more. `names` are the same for all.
+    pub fn worker(&self, names: Arc<[RouteName]>) -> Arc<Worker> {
+        let fresh = |_: &RouteName| Series { classes: Default::default(), times: Histogram::new(&ANSWERS) };
+        let series = names.iter().map(fresh).collect();
+        let worker = Arc::new(Worker { names, series, in_flight: Gauge::default() });
+        self.all(|workers| workers.push(worker.clone()));
+        worker
+    }
+
+    fn all<T>(&self, look: impl FnOnce(&mut Vec<Arc<Worker>>) -> T) -> T {
+        look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Requests in work.
+    pub(super) fn in_flight(&self) -> i64 {
+        self.all(|workers| workers.iter().map(|worker| worker.in_flight.get()).sum())
+    }
+
+    /// Answers so far, of the routes that have given any.
+    pub(super) fn answered(&self) -> Vec<Answered> {
+        let workers = self.all(|workers| workers.clone());
+        let Some(first) = workers.first() else { return Vec::new() };
+        let mut all = Vec::new();
+        for (n, name) in first.names.iter().enumerate() {
+            let mut own = workers.iter().filter_map(|worker| worker.series.get(n));
+            let Some(series) = own.next() else { continue };
+            let mut times = series.times.read();
+            let mut classes: Vec<u64> = series.classes.iter().map(Counter::get).collect();
+            for more in own {
+                times.add(&more.times.read());
+                classes.iter_mut().zip(&more.classes).for_each(|(sum, more)| *sum += more.get());
+            }
+            let counted = CLASSES.iter().copied().zip(classes).filter(|(_, n)| *n > 0).collect::<Vec<_>>();
+            if !counted.is_empty() {
+                all.push(Answered { name: name.clone(), classes: counted, times });
+            }
+        }
+        all
+    }
+}
+
+impl Worker {
+    /// The place of a route; `None` when there is none of this name.
+    pub fn place(&self, method: &str, route: &str) -> Option<usize> {
+        self.names.iter().position(|name| name.method == method && name.route == route)
+    }
+
+    /// Begins a request.
+    pub fn begin(&self) -> Watch<'_> {
+        self.in_flight.raise();
+        Watch { worker: self, began: Instant::now() }
+    }
+
+    fn note(&self, place: usize, status: u16, took: Duration) {
+        let Some(series) = self.series.get(place) else { return };
+        if let Some(class) = usize::from(status / 100).checked_sub(1).and_then(|n| series.classes.get(n)) {
+            class.one();
+        }
+        series.times.note(took);
+    }
+}
+
+impl Watch<'_> {
+    /// The answer is known.
+    pub fn answered(self, place: usize, status: u16) {
+        self.worker.note(place, status, self.began.elapsed());
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        self.worker.in_flight.lower();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_count_for_themselves_and_are_added_up() {
+        let name = |route: &str| RouteName { method: "GET".into(), route: route.into() };
+        let names: Arc<[RouteName]> = [name("/a"), name("/b"), name("/c")].into();
+        let http = Http::default();
+        let (one, two) = (http.worker(names.clone()), http.worker(names));
+        let place = one.place("GET", "/b").unwrap();
+        one.begin().answered(place, 200);
+        two.begin().answered(place, 204);
+        two.begin().answered(place, 404);
+        let open = two.begin();
+        assert_eq!((http.in_flight(), one.place("GET", "/d")), (1, None));
+        drop(open);
+        let answered = http.answered();
+        assert_eq!(answered.len(), 1);
+        let Answered { name, classes, times } = &answered[0];
+        assert_eq!((name.route.as_str(), times.count(), http.in_flight()), ("/b", 3, 0));
+        assert_eq!(classes, &[("2xx", 2), ("4xx", 1)]);
+    }
+}

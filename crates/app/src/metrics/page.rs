@@ -1,0 +1,215 @@
+//! The page, family by family.
+
+use super::{http::Answered, work};
+use crate::{App, alerting, alerting::deliver};
+use bailiwick_domain::{
+    Ts,
+    meter::{Kind, Page},
+};
+use bailiwick_store::figures::{Connections, Waiting, Work};
+
+/// Everything. `build` are the labels of the build.
+pub async fn page(app: &App, build: &[(&str, &str)]) -> String {
+    let mut page = Page::default();
+    page.family("bailiwick_build_info", Kind::Gauge, "What runs here; always 1.").value(build, 1);
+    let started = app.started_at.0 as f64 / 1e6;
+    page.single(
+        "bailiwick_start_time_seconds",
+        Kind::Gauge,
+        "When the process began to serve, Unix time.",
+        started,
+    );
+    let stopping = u8::from(app.is_leaving());
+    page.single(
+        "bailiwick_stopping",
+        Kind::Gauge,
+        "1 while the process finishes what is in flight.",
+        stopping,
+    );
+    requests(app, &mut page);
+    rejections(app, &mut page);
+    connections(&app.db.connections(), &mut page);
+    routers(app, &mut page);
+    told(app, &mut page);
+    let seen = work(app).await;
+    let up = u8::from(seen.is_some());
+    page.single("bailiwick_database_up", Kind::Gauge, "Whether the database answered last time.", up);
+    if let Some(seen) = seen {
+        waiting(app, &seen, &mut page);
+    }
+    page.finish()
+}
+
+fn requests(app: &App, page: &mut Page) {
+    let http = &app.metrics.http;
+    let in_flight = http.in_flight();
+    page.single("bailiwick_http_requests_in_flight", Kind::Gauge, "Requests in work.", in_flight);
+    let answered = http.answered();
+    let help = "Requests answered, by route and class of status.";
+    let mut family = page.family("bailiwick_http_requests_total", Kind::Counter, help);
+    for Answered { name, classes, .. } in &answered {
+        for (class, count) in classes {
+            family.value(&[("method", &name.method), ("route", &name.route), ("status", class)], count);
+        }
+    }
+    let help = "Time from the head of a request to the head of its answer.";
+    let mut family = page.family("bailiwick_http_request_duration_seconds", Kind::Histogram, help);
+    for Answered { name, times, .. } in &answered {
+        family.times(&[("method", &name.method), ("route", &name.route)], times);
+    }
+}
+
+fn rejections(app: &App, page: &mut Page) {
+    let throttle = &app.alerting().throttle;
+    let help = "Requests refused because there were too many, by the limit they met.";
+    let mut family = page.family("bailiwick_http_rejected_total", Kind::Counter, help);
+    for (class, count) in [
+        ("alert_in_flight", throttle.crowded.get()),
+        ("alert_system", throttle.refused.get()),
+        ("api_key", app.api_keys.refused()),
+        ("avatar", app.avatar_requests.refused()),
+        ("backup", app.backups.refused()),
+        ("password", app.passwords.refused()),
+        ("reachability", app.reachability_checks.refused()),
+        ("system_auth", app.refused_credentials()),
+        ("token", app.token_requests.refused()),
+    ] {
+        family.value(&[("limit", class)], count);
+    }
+}
+
+fn connections(connections: &Connections, page: &mut Page) {
+    let mut family =
+        page.family("bailiwick_database_connections", Kind::Gauge, "Connections by pool and state.");
+    for pool in &connections.pools {
+        let used = pool.open.saturating_sub(pool.idle);
+        family.value(&[("pool", pool.name), ("state", "idle")], pool.idle);
+        family.value(&[("pool", pool.name), ("state", "used")], used);
+    }
+    let help = "Connections that a pool may open.";
+    let mut family = page.family("bailiwick_database_connections_max", Kind::Gauge, help);
+    for pool in &connections.pools {
+        family.value(&[("pool", pool.name)], pool.most);
+    }
+    let help =
+        "Wait for a connection to read with, or for a transaction to begin (on SQLite: the turn at writing).";
+    let mut family = page.family("bailiwick_database_wait_seconds", Kind::Histogram, help);
+    family.times(&[("for", "read")], &connections.read);
+    family.times(&[("for", "write")], &connections.write);
+    let help = "Requests for a connection that got none.";
+    page.single("bailiwick_database_wait_failures_total", Kind::Counter, help, connections.failed);
+}
+
+fn routers(app: &App, page: &mut Page) {
+    let health = app.alerting().router_health();
+    let help = "State of the circuit breaker before a remote alert router; 1 for the present one.";
+    let mut family = page.family("bailiwick_alert_router_breaker", Kind::Gauge, help);
+    for (client, health) in &health {
+        for state in ["closed", "open", "probing"] {
+            family.value(&[("client", client), ("state", state)], u8::from(health.breaker == state));
+        }
+    }
+    let help = "Requests in flight to a remote alert router.";
+    let mut family = page.family("bailiwick_alert_router_in_flight", Kind::Gauge, help);
+    for (client, health) in &health {
+        family.value(&[("client", client)], health.in_flight.0);
+    }
+    let help = "Requests that may be in flight to a remote alert router.";
+    let mut family = page.family("bailiwick_alert_router_in_flight_max", Kind::Gauge, help);
+    for (client, health) in &health {
+        family.value(&[("client", client)], health.in_flight.1);
+    }
+    let help = "Requests to a remote alert router by outcome; the tries of one together.";
+    let mut family = page.family("bailiwick_alert_router_requests_total", Kind::Counter, help);
+    for (client, health) in &health {
+        for (outcome, count) in &health.outcomes {
+            family.value(&[("client", client), ("outcome", outcome)], count);
+        }
+    }
+    let help = "Time of requests to a remote alert router, all tries together.";
+    let mut family = page.family("bailiwick_alert_router_request_duration_seconds", Kind::Histogram, help);
+    for (client, health) in &health {
+        family.times(&[("client", client)], &health.times);
+    }
+}
+
+fn told(app: &App, page: &mut Page) {
+    let help = "Notifications of the embedded alert router by channel and outcome.";
+    let mut family = page.family("bailiwick_notifications_total", Kind::Counter, help);
+    for count in deliver::figures(app).counts() {
+        for (outcome, n) in [("sent", count.sent), ("retried", count.retried), ("failed", count.failed)] {
+            family.value(&[("channel", count.channel), ("outcome", outcome)], n);
+        }
+    }
+    let mails = &app.outbox.figures;
+    let help = "Mails about accounts by outcome of a try.";
+    let mut family = page.family("bailiwick_mails_total", Kind::Counter, help);
+    for (outcome, n) in [
+        ("sent", &mails.sent),
+        ("delayed", &mails.delayed),
+        ("failed", &mails.failed),
+        ("dropped", &mails.dropped),
+    ] {
+        family.value(&[("outcome", outcome)], n.get());
+    }
+}
+
+fn waiting(app: &App, work: &Work, page: &mut Page) {
+    let now = app.now();
+    let help = "Jobs to be done, by kind; also those not due yet.";
+    let mut family = page.family("bailiwick_jobs_waiting", Kind::Gauge, help);
+    for jobs in &work.jobs {
+        family.value(&[("kind", &jobs.kind)], jobs.all);
+    }
+    let mut family = page.family("bailiwick_jobs_due", Kind::Gauge, "Jobs that are due, by kind.");
+    for jobs in &work.jobs {
+        family.value(&[("kind", &jobs.kind)], jobs.due.count);
+    }
+    let help = "How long the longest overdue job has been due, by kind.";
+    let mut family = page.family("bailiwick_jobs_overdue_seconds", Kind::Gauge, help);
+    for jobs in &work.jobs {
+        family.value(&[("kind", &jobs.kind)], age(jobs.due, now));
+    }
+    let help = "Jobs that were given up and are kept to be seen, by kind.";
+    let mut family = page.family("bailiwick_jobs_given_up", Kind::Gauge, help);
+    for jobs in &work.jobs {
+        family.value(&[("kind", &jobs.kind)], jobs.ended);
+    }
+    let queues = [
+        ("inventory", work.documents),
+        ("held_pushes", work.held_pushes),
+        ("router_configurations", work.configurations),
+        ("notifications", work.groups),
+    ];
+    let help = "What waits in a queue: accepted inventories, pushes held for tenants a remote router does not run yet, \
+        configurations to be given to it, groups of alerts to be told of.";
+    let mut family = page.family("bailiwick_queue_waiting", Kind::Gauge, help);
+    for (queue, waiting) in queues {
+        family.value(&[("queue", queue)], waiting.count);
+    }
+    let help = "How long the oldest entry of a queue has waited; for inventories this is how far the differ is behind.";
+    let mut family = page.family("bailiwick_queue_oldest_seconds", Kind::Gauge, help);
+    for (queue, waiting) in queues {
+        family.value(&[("queue", queue)], age(waiting, now));
+    }
+    let help = "Inventories that could not be worked on.";
+    page.single("bailiwick_inventory_quarantined", Kind::Gauge, help, work.quarantined);
+    if app.alerting().is_embedded() {
+        alerts(work, page);
+    }
+    let help = "Events of the alert history that wait in memory to be written.";
+    page.single("bailiwick_alert_history_pending", Kind::Gauge, help, alerting::history_waiting(app));
+}
+
+fn alerts(work: &Work, page: &mut Page) {
+    let help = "Active alerts of the embedded alert router.";
+    page.single("bailiwick_alerts_active", Kind::Gauge, help, work.alerts);
+    let help = "Pending and active silences of the embedded alert router.";
+    page.single("bailiwick_silences", Kind::Gauge, help, work.silences);
+    let help = "Recipients whose last notification failed.";
+    page.single("bailiwick_recipients_unreached", Kind::Gauge, help, work.unreached);
+}
+
+fn age(waiting: Waiting, now: Ts) -> f64 {
+    waiting.oldest.map_or(0.0, |oldest| now.since(oldest).as_secs_f64())
+}

@@ -1,0 +1,61 @@
+//! What the operating system knows of this process, as Prometheus' own libraries tell it. Where there is no `/proc`
+//! there is nothing to tell.
+
+use bailiwick_domain::meter::{Kind, Page};
+use std::fs;
+
+/// Ticks of processor time in a second: fixed on Linux for what `/proc` tells.
+const TICKS: f64 = 100.0;
+
+/// The families; nothing of what cannot be read.
+pub fn page() -> String {
+    let mut page = Page::default();
+    if let Some(seconds) = fs::read_to_string("/proc/self/stat").ok().as_deref().and_then(cpu_seconds) {
+        page.single("process_cpu_seconds_total", Kind::Counter, "Processor time used.", seconds);
+    }
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    for (field, name, help, unit) in [
+        ("VmRSS:", "process_resident_memory_bytes", "Memory in use.", 1024),
+        ("VmSize:", "process_virtual_memory_bytes", "Address space in use.", 1024),
+        ("Threads:", "process_threads", "Threads.", 1),
+    ] {
+        if let Some(number) = number(&status, field) {
+            page.single(name, Kind::Gauge, help, number.saturating_mul(unit));
+        }
+    }
+    if let Ok(files) = fs::read_dir("/proc/self/fd") {
+        page.single("process_open_fds", Kind::Gauge, "Open file descriptors.", files.count());
+    }
+    let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    if let Some(most) = number(&limits, "Max open files") {
+        page.single("process_max_fds", Kind::Gauge, "File descriptors that may be open.", most);
+    }
+    page.finish()
+}
+
+/// User and system time; the fields are counted from the name's end, which may contain anything.
+fn cpu_seconds(stat: &str) -> Option<f64> {
+    let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace().skip(11);
+    let user: f64 = fields.next()?.parse().ok()?;
+    let system: f64 = fields.next()?.parse().ok()?;
+    Some((user + system) / TICKS)
+}
+
+/// The number behind a field's name at the beginning of a line.
+fn number(text: &str, field: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(field))?;
+    line.split_ascii_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_linux_writes() {
+        let stat = "7 (a ) b) S 1 7 7 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 9 0 100 1 1";
+        assert_eq!(cpu_seconds(stat), Some(3.0));
+        assert_eq!(number("Name:\tx\nVmRSS:\t    1204 kB\n", "VmRSS:"), Some(1204));
+        assert_eq!(number("VmRSS: many\n", "VmRSS:"), None);
+    }
+}
