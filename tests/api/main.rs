@@ -29,6 +29,7 @@ mod ingest;
 mod kept;
 mod leaks;
 mod links;
+mod logto;
 mod mail;
 mod operations;
 mod organizations;

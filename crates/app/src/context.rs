@@ -134,7 +134,7 @@ impl App {
             AddressLimit::new(clock.clone(), limits.avatar_requests_per_second, limits.avatar_request_burst);
         let api_keys = ApiKeys::new(clock.clone(), limits);
         let alerting = Alerting::new(&settings, &clock)?;
-        let external = settings.identity.issuer().map(External::new).transpose()?;
+        let external = External::new(&settings.identity)?;
         Ok(App(Arc::new(Inner {
             alerting,
             external,

@@ -37,7 +37,7 @@ pub use bailiwick_alerting::{
     config::{AllowedHosts, Timing, Zone},
 };
 pub use bailiwick_domain::net::Network;
-pub use identity::{Identity, Issuer, IssuerTimes};
+pub use identity::{Identity, Issuer, IssuerTimes, Logto};
 
 /// All settings.
 #[derive(Clone, Debug)]

@@ -2,12 +2,14 @@
 //!
 //! [`router_client`] speaks to a remote alert router (contract 04 §4), [`mail`] to a mail server, [`webhook`] and
 //! [`telegram`] to those who are told of alerts (contract 04 §5.11, §5.12), [`reach`] asks whether an appliance answers
-//! (contract 03 §11.1), [`issuer`] asks an identity provider about tokens (contract 01 §2.1). To add another upstream: a module with the fixed list of requests it makes,
-//! its own error type, time limits and size limits on every answer.
+//! (contract 03 §11.1), [`issuer`] asks an identity provider about tokens (contract 01 §2.1), [`logto`] has Logto keep what is
+//! here (contract 01 Appendix A). To add another upstream: a module with the fixed list of requests it makes, its own
+//! error type, time limits and size limits on every answer.
 
 pub mod assets;
 pub mod delivery;
 pub mod issuer;
+pub mod logto;
 pub mod mail;
 mod names;
 mod post;

@@ -3,8 +3,8 @@
 use crate::config::{self, AlertingMode, Config, MailSecurity};
 use bailiwick_app::settings::{
     AlertLimits, Alerting, AllowedHosts, Assets, Bucket, CatalogueEntry, ContentLimits, Identity,
-    Impersonation, ImpersonationScope, Issuer, Limits, Mail, Network, Owner, Place, Provider, RemoteRouter,
-    Router, RouterKind, Secret, Security, Settings, Systems, Timing, Tokens,
+    Impersonation, ImpersonationScope, Issuer, Limits, Logto, Mail, Network, Owner, Place, Provider,
+    RemoteRouter, Router, RouterKind, Secret, Security, Settings, Systems, Timing, Tokens,
 };
 use std::sync::Arc;
 
@@ -71,6 +71,9 @@ pub fn settings(config: &Config, secret: &config::Secret) -> Settings {
 
 fn identity(config: &Config) -> Identity {
     let oidc = &config.identity_oidc;
+    if config.identity.mode == config::IdentityMode::Logto {
+        return Identity::Logto(Box::new(logto(config)));
+    }
     let (config::IdentityMode::Oidc, Some(issuer)) = (config.identity.mode, &oidc.issuer) else {
         return Identity::Embedded;
     };
@@ -86,6 +89,34 @@ fn identity(config: &Config) -> Identity {
         keys_timeout: oidc.keys_timeout,
         ..Issuer::new(issuer.as_str(), "")
     }))
+}
+
+/// What is needed was found set when the configuration was checked.
+fn logto(config: &Config) -> Logto {
+    let (oidc, logto) = (&config.identity_oidc, &config.identity_logto);
+    let tenant = format!("https://{}.logto.app", logto.tenant_id.as_deref().unwrap_or_default());
+    let or_default = |url: &Option<config::HttpUrl>, path: &str| {
+        url.as_ref().map_or_else(|| format!("{tenant}/{path}"), |url| url.as_str().to_owned())
+    };
+    let secret = logto.app_secret.as_ref().map(|secret| secret.reveal().to_owned()).unwrap_or_default();
+    let app_id = logto.app_id.clone().unwrap_or_default();
+    let issuer = Issuer {
+        client_ids: logto.client_ids.clone(),
+        accept_any_client: logto.accept_any_client,
+        audiences: logto.audiences.clone(),
+        link_by_email: logto.link_by_email,
+        keys_life: oidc.keys_cache,
+        keys_timeout: oidc.keys_timeout,
+        ..Issuer::new(&or_default(&logto.issuer, "oidc"), "")
+    };
+    Logto {
+        management_url: or_default(&logto.management_url, "api"),
+        resource: logto.management_resource.clone().unwrap_or_else(|| format!("{tenant}/api")),
+        domain: logto.tenant_domain.clone(),
+        owner_organization_id: logto.owner_organization_id.clone(),
+        owner_user_id: logto.owner_user_id.clone(),
+        ..Logto::new(issuer, &app_id, &secret)
+    }
 }
 
 fn uris(uris: &[config::ClientUri]) -> Vec<String> {

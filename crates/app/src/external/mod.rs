@@ -7,7 +7,11 @@ mod jwt;
 mod known;
 mod linked;
 
-use crate::{App, auth, settings::Issuer, turns::busy};
+use crate::{
+    App, auth,
+    settings::{Identity, Issuer},
+    turns::busy,
+};
 use bailiwick_domain::{Error, Result, Ts, UserId};
 use bailiwick_outbound::issuer::{
     Credentials, Discovery, Introspected, IssuerClient, IssuerError, Told, Userinfo, is_yes,
@@ -32,6 +36,10 @@ pub struct External {
     settings: Issuer,
     client: IssuerClient,
     memory: Memory,
+    /// What the operator calls the settings.
+    section: &'static str,
+    /// Where userinfo is when the description names no place (contract 01 §2.1).
+    userinfo_endpoint: Option<String>,
 }
 
 impl External {
@@ -39,9 +47,16 @@ impl External {
     ///
     /// # Errors
     /// The system's root certificates cannot be read.
-    pub(crate) fn new(settings: &Issuer) -> Result<External> {
+    pub(crate) fn new(identity: &Identity) -> Result<Option<External>> {
+        let Some(settings) = identity.issuer() else { return Ok(None) };
         let client = IssuerClient::new(settings.times).map_err(Error::internal)?;
-        Ok(External { settings: settings.clone(), client, memory: Memory::default() })
+        Ok(Some(External {
+            settings: settings.clone(),
+            client,
+            memory: Memory::default(),
+            section: identity.section(),
+            userinfo_endpoint: identity.logto().map(|_| format!("{}/me", settings.url)),
+        }))
     }
 }
 
@@ -85,8 +100,9 @@ pub(crate) fn start(app: &App) {
     if settings.accept_any_client && settings.audiences.is_empty() {
         tracing::warn!(
             issuer = settings.url,
-            "identity.oidc.accept_any_client is set without identity.oidc.audiences: tokens that were made for other \
-             services of the identity provider may open sessions here"
+            section = external.section,
+            "accept_any_client is set without audiences: tokens that were made for other services of the identity \
+             provider may open sessions here"
         );
     }
     let worker = app.clone();
@@ -95,7 +111,7 @@ pub(crate) fn start(app: &App) {
         let issuer = &external.settings.url;
         let known = worker.stop.run_until_cancelled(external.memory.keys(&worker, Want::Keys)).await;
         match known {
-            Some(Ok(known)) => tell_of_opaque(&external.settings, &known.description),
+            Some(Ok(known)) => tell_of_opaque(external, &known.description),
             Some(Err(e)) => {
                 tracing::warn!(issuer, error = %e, "the identity provider does not answer; nobody can sign in until it does");
             }
@@ -105,7 +121,8 @@ pub(crate) fn start(app: &App) {
 }
 
 /// Says what to set when opaque tokens cannot be accepted.
-fn tell_of_opaque(settings: &Issuer, description: &Discovery) {
+fn tell_of_opaque(external: &External, description: &Discovery) {
+    let (settings, section) = (&external.settings, external.section);
     if settings.accept_any_client {
         return;
     }
@@ -119,7 +136,7 @@ fn tell_of_opaque(settings: &Issuer, description: &Discovery) {
         tracing::warn!(
             issuer,
             "opaque tokens are refused: the identity provider names no introspection endpoint, so nobody can tell which \
-             client they belong to; set identity.oidc.accept_any_client to accept them all the same"
+             client they belong to; set {section}.accept_any_client to accept them all the same"
         );
     }
 }
@@ -326,7 +343,8 @@ fn is_good(now: Ts, settings: &Issuer, description: &Discovery, said: &Introspec
 }
 
 async fn userinfo(external: &External, description: &Discovery, token: &str) -> Result<Option<Userinfo>> {
-    let Some(endpoint) = &description.userinfo_endpoint else { return Ok(None) };
+    let named = description.userinfo_endpoint.as_ref().or(external.userinfo_endpoint.as_ref());
+    let Some(endpoint) = named else { return Ok(None) };
     match external.client.userinfo(endpoint, token).await.map_err(upstream)? {
         Told::Good(person) => Ok(Some(person)),
         Told::Refused => Ok(None),

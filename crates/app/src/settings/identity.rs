@@ -1,4 +1,4 @@
-//! Who proves a person's identity (contract 01 §2.1).
+//! Who proves a person's identity (contract 01 §2.1, §2.9, §2.11).
 
 use super::Secret;
 use std::time::Duration;
@@ -12,6 +12,8 @@ pub enum Identity {
     Embedded,
     /// An OpenID Connect issuer.
     Oidc(Box<Issuer>),
+    /// A Logto tenant: an issuer that users and organizations are mirrored to.
+    Logto(Box<Logto>),
 }
 
 impl Identity {
@@ -25,6 +27,23 @@ impl Identity {
         match self {
             Identity::Embedded => None,
             Identity::Oidc(issuer) => Some(issuer),
+            Identity::Logto(logto) => Some(&logto.issuer),
+        }
+    }
+
+    /// The Logto tenant, if it is one.
+    pub fn logto(&self) -> Option<&Logto> {
+        match self {
+            Identity::Embedded | Identity::Oidc(_) => None,
+            Identity::Logto(logto) => Some(logto),
+        }
+    }
+
+    /// The section of the configuration that is about the issuer, for the operator.
+    pub const fn section(&self) -> &'static str {
+        match self {
+            Identity::Embedded | Identity::Oidc(_) => "identity.oidc",
+            Identity::Logto(_) => "identity.logto",
         }
     }
 }
@@ -68,6 +87,51 @@ impl Issuer {
             keys_timeout: Duration::from_secs(10),
             times: IssuerTimes::default(),
             patience: Duration::from_secs(25),
+        }
+    }
+}
+
+/// A Logto tenant (contract 01 §2.1, Appendix A).
+#[derive(Clone, Debug)]
+pub struct Logto {
+    /// Its side that signs people in. Introspection uses the management application's credentials.
+    pub issuer: Issuer,
+    /// Base address of the Management API, without a trailing slash.
+    pub management_url: String,
+    /// Its resource indicator.
+    pub resource: String,
+    /// The machine-to-machine application.
+    pub app_id: String,
+    /// Its secret.
+    pub app_secret: Secret<String>,
+    /// Custom domain.
+    pub domain: Option<String>,
+    /// Which of its organizations is the owner organization; none = one is made.
+    pub owner_organization_id: Option<String>,
+    /// Which of its accounts is the first user; none = one is made.
+    pub owner_user_id: Option<String>,
+    /// First wait when it is asked too often; it doubles.
+    pub pace: Duration,
+    /// Time for one request of the mirror; direct ones have that of the issuer.
+    pub timeout: Duration,
+}
+
+impl Logto {
+    /// The documented defaults for an issuer `https://<tenant>/oidc` and the management application.
+    pub fn new(issuer: Issuer, app_id: &str, app_secret: &str) -> Logto {
+        let base = format!("{}/api", issuer.url.trim_end_matches("/oidc"));
+        let secret = Secret::new(app_secret.to_owned());
+        Logto {
+            issuer: Issuer { introspection: Some((app_id.to_owned(), secret.clone())), ..issuer },
+            resource: base.clone(),
+            management_url: base,
+            app_id: app_id.to_owned(),
+            app_secret: secret,
+            domain: None,
+            owner_organization_id: None,
+            owner_user_id: None,
+            pace: Duration::from_millis(500),
+            timeout: Duration::from_secs(30),
         }
     }
 }

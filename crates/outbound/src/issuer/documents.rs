@@ -37,7 +37,7 @@ impl WrittenDiscovery {
     /// What is wrong with it, if the issuer at `url` has sent it.
     pub(super) fn check(self, url: &str) -> Result<Discovery, &'static str> {
         if self.issuer.trim_end_matches('/') != url {
-            return Err("it calls itself otherwise than identity.oidc.issuer does");
+            return Err("it calls itself otherwise than the configured issuer");
         }
         // Tokens and a secret are sent to these: never less protected than the issuer itself.
         let secure = url.starts_with("https:");

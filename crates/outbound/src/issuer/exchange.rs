@@ -3,7 +3,7 @@
 use super::IssuerError;
 use crate::with_causes;
 use bytes::{Bytes, BytesMut};
-use http::{HeaderValue, Method, Request, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Incoming};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -44,7 +44,7 @@ impl Default for Times {
 
 /// Connections to the hosts of an issuer.
 #[derive(Clone)]
-pub(super) struct Connections {
+pub(crate) struct Connections {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     about_tokens: Arc<Semaphore>,
     documents: Arc<Semaphore>,
@@ -53,7 +53,7 @@ pub(super) struct Connections {
 
 /// What a request is about: each has turns of its own.
 #[derive(Clone, Copy)]
-pub(super) enum About {
+pub(crate) enum About {
     /// The issuer itself.
     Issuer,
     /// A token, which anybody may have shown.
@@ -61,13 +61,14 @@ pub(super) enum About {
 }
 
 /// One answer, read whole.
-pub(super) struct Answered {
-    pub(super) status: StatusCode,
-    pub(super) body: Bytes,
+pub(crate) struct Answered {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
 }
 
 impl Connections {
-    pub(super) fn new(times: Times) -> Result<Connections, String> {
+    pub(crate) fn new(times: Times) -> Result<Connections, String> {
         let mut tcp = HttpConnector::new();
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(Some(CONNECT));
@@ -89,12 +90,12 @@ impl Connections {
         Ok(Connections { client, about_tokens, documents, times })
     }
 
-    pub(super) const fn times(&self) -> Times {
+    pub(crate) const fn times(&self) -> Times {
         self.times
     }
 
     /// Sends a request and reads the whole answer, of at most `most` bytes.
-    pub(super) async fn send(
+    pub(crate) async fn send(
         &self,
         request: Request<Full<Bytes>>,
         about: About,
@@ -113,14 +114,14 @@ impl Connections {
                 .map_err(|_| IssuerError::TimedOut)?
                 .map_err(|e| IssuerError::Unreachable(with_causes(&e)))?;
             let (head, body) = response.into_parts();
-            Ok(Answered { status: head.status, body: read(body, most).await? })
+            Ok(Answered { status: head.status, headers: head.headers, body: read(body, most).await? })
         };
         timeout(within, whole).await.unwrap_or(Err(IssuerError::TimedOut))
     }
 }
 
 /// A request with what all have in common.
-pub(super) fn request(method: Method, url: &str, body: Bytes) -> Result<Request<Full<Bytes>>, IssuerError> {
+pub(crate) fn request(method: Method, url: &str, body: Bytes) -> Result<Request<Full<Bytes>>, IssuerError> {
     let target: Uri = url.parse().map_err(|e| IssuerError::Unreachable(format!("an address: {e}")))?;
     let mut request = Request::new(Full::new(body));
     *request.method_mut() = method;
@@ -132,7 +133,7 @@ pub(super) fn request(method: Method, url: &str, body: Bytes) -> Result<Request<
 }
 
 /// A header that no log shows.
-pub(super) fn secret_value(text: &str) -> Result<HeaderValue, IssuerError> {
+pub(crate) fn secret_value(text: &str) -> Result<HeaderValue, IssuerError> {
     let mut value = HeaderValue::from_str(text)
         .map_err(|_| IssuerError::Unreachable("a credential that fits no header".to_owned()))?;
     value.set_sensitive(true);

@@ -3,7 +3,7 @@
 //! issuer says of an error goes nowhere.
 
 mod documents;
-mod exchange;
+pub(crate) mod exchange;
 
 pub use documents::{Discovery, Introspected, Userinfo};
 pub use exchange::Times;

@@ -137,6 +137,7 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     refuse(why.is_some(), &["smtp.ca_file"], why.as_deref().unwrap_or_default());
 
     identity(config, &mut refuse);
+    logto(config, &mut refuse);
 
     let life = config.identity.generated_password_lifetime;
     let path = ["identity.generated_password_lifetime"];
@@ -168,6 +169,43 @@ fn identity(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
         refuse(time < second, &[path], "is shorter than one second");
         refuse(time > Duration::from_secs(most), &[path], words);
     }
+}
+
+/// What mode `logto` needs. Its settings may be there in other modes: deployments have them in their environment.
+fn logto(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
+    let (logto, is_logto) = (&config.identity_logto, config.identity.mode == IdentityMode::Logto);
+    for (path, is_set) in [
+        ("identity.logto.tenant_id", logto.tenant_id.is_some()),
+        ("identity.logto.app_id", logto.app_id.is_some()),
+        ("identity.logto.app_secret", logto.app_secret.is_some()),
+    ] {
+        refuse(is_logto && !is_set, &[path, "identity.mode"], "must be set in mode `logto`");
+    }
+    let nobody = logto.client_ids.is_empty() && !logto.accept_any_client;
+    let nobody = nobody && !config.clients.iter().any(|client| client.first_party);
+    let paths = ["identity.logto.client_ids", "identity.logto.accept_any_client", "identity.mode"];
+    refuse(is_logto && nobody, &paths, "must name the client of the user interface in mode `logto`");
+    let is_word = |text: &String, more: &[u8]| {
+        (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || more.contains(&b))
+    };
+    let wrong = logto.tenant_id.as_ref().is_some_and(|id| !is_word(id, b"-"));
+    refuse(wrong, &["identity.logto.tenant_id"], "is not made of at most 64 letters, digits and `-`");
+    for (path, id) in [
+        ("identity.logto.app_id", &logto.app_id),
+        ("identity.logto.owner_organization_id", &logto.owner_organization_id),
+        ("identity.logto.owner_user_id", &logto.owner_user_id),
+    ] {
+        let wrong = id.as_ref().is_some_and(|id| !is_word(id, b"-_"));
+        refuse(wrong, &[path], "is not made of at most 64 letters, digits, `-` and `_`");
+    }
+    let is_host = |text: &String| {
+        text.contains('.') && matches!(url::Host::parse(text), Ok(url::Host::Domain(host)) if host == *text)
+    };
+    let wrong = logto.tenant_domain.as_ref().is_some_and(|domain| !is_host(domain));
+    refuse(wrong, &["identity.logto.tenant_domain"], "is not a host name like login.example.org");
+    let resource = &logto.management_resource;
+    let wrong = resource.as_ref().is_some_and(|uri| url::Url::parse(uri).is_err());
+    refuse(wrong, &["identity.logto.management_resource"], "is not an absolute URI");
 }
 
 /// The rules in a file, or what is wrong with them.

@@ -29,8 +29,8 @@ pub use secret::ensure_secret;
 pub use section::{SectionTable, Setting, VARIABLE_PREFIX};
 pub use sections::{
     Alerting, AlertingHistory, AlertingLimits, AlertingRemote, AlertingTelegram, AlertingWebhook, Assets,
-    Database, General, Http, Identity, IdentityOidc, Impersonation, Limits, Log, Metrics, Owner, Smtp,
-    Systems, Tokens,
+    Database, General, Http, Identity, IdentityLogto, IdentityOidc, Impersonation, Limits, Log, Metrics,
+    Owner, Smtp, Systems, Tokens,
 };
 pub use sources::FILE_VARIABLE;
 pub use value::{Choice, Form, Kind, Size, Value};
@@ -82,6 +82,8 @@ pub struct Config {
     pub identity: Identity,
     /// `identity.oidc`
     pub identity_oidc: IdentityOidc,
+    /// `identity.logto`
+    pub identity_logto: IdentityLogto,
     /// `identity.clients`
     pub clients: Vec<Client>,
     /// `owner`
@@ -125,6 +127,7 @@ pub const TABLES: [SectionTable; 20] = [
     Database::TABLE,
     Identity::TABLE,
     IdentityOidc::TABLE,
+    IdentityLogto::TABLE,
     Owner::TABLE,
     Tokens::TABLE,
     Impersonation::TABLE,
@@ -186,6 +189,7 @@ impl Config {
         let database = Database::read(found, problems);
         let identity = Identity::read(found, problems);
         let identity_oidc = IdentityOidc::read(found, problems);
+        let identity_logto = IdentityLogto::read(found, problems);
         let owner = Owner::read(found, problems);
         let tokens = Tokens::read(found, problems);
         let impersonation = Impersonation::read(found, problems);
@@ -207,6 +211,7 @@ impl Config {
             database: database?,
             identity: identity?,
             identity_oidc: identity_oidc?,
+            identity_logto: identity_logto?,
             clients: Vec::new(),
             owner: owner?,
             tokens: tokens?,

@@ -15,6 +15,7 @@ pub fn effective(config: &Config) -> String {
         config.database.shown(),
         config.identity.shown(),
         config.identity_oidc.shown(),
+        config.identity_logto.shown(),
         config.owner.shown(),
         config.tokens.shown(),
         config.impersonation.shown(),

@@ -59,7 +59,7 @@ section! {
     /// Who proves a person's identity.
     Identity in "identity", keys "identity.";
     /// `embedded`: the service is its own OpenID provider under `/oidc`. `oidc`: people sign in at the issuer of
-    /// `identity.oidc` (docs/identity.md).
+    /// `identity.oidc`. `logto`: at the tenant of `identity.logto`, which gets users and organizations (docs/identity.md).
     mode: IdentityMode = "embedded";
     /// How long a generated password can be used for a first sign-in.
     generated_password_lifetime: Duration = "7d";
@@ -91,10 +91,43 @@ section! {
     introspection_client_secret: Option<Secret>;
     /// Link somebody who comes for the first time to the one user who has his verified e-mail address.
     link_by_email: bool = "true";
-    /// How long the issuer's keys are kept.
+    /// How long the issuer's keys are kept; in mode `logto` too.
     keys_cache: Duration = "5m", older "JWKS_CACHE_TTL";
-    /// Time for fetching the keys.
+    /// Time for fetching the keys; in mode `logto` too.
     keys_timeout: Duration = "10s", older "JWKS_HTTP_TIMEOUT";
+}
+
+section! {
+    /// The Logto tenant of mode `logto`.
+    IdentityLogto in "identity.logto", keys "identity.logto.";
+    /// Its id. Needed in mode `logto`.
+    tenant_id: Option<String>, older "LOGTO_TENANT_ID";
+    /// Its custom domain. Third-party applications are opened there when Logto says that it is active.
+    tenant_domain: Option<String>, older "LOGTO_TENANT_DOMAIN";
+    /// Where people sign in. When unset, `https://<tenant_id>.logto.app/oidc`.
+    issuer: Option<HttpUrl>;
+    /// Base address of the Management API. When unset, `https://<tenant_id>.logto.app/api`.
+    management_url: Option<HttpUrl>;
+    /// Resource indicator of the Management API. When unset, `https://<tenant_id>.logto.app/api`.
+    management_resource: Option<String>;
+    /// Id of the machine-to-machine application that may use the Management API. Needed in mode `logto`.
+    app_id: Option<String>, older "LOGTO_BACKEND_APP_ID";
+    /// Its secret. Needed in mode `logto`.
+    app_secret: Option<Secret>, older "LOGTO_BACKEND_APP_SECRET";
+    /// Clients whose tokens open sessions, by their app ids. Needed unless tokens of any client are accepted.
+    client_ids: Vec<String>;
+    /// Accept tokens of which nobody can tell which client they belong to: needed where Logto names no introspection
+    /// endpoint. As in `identity.oidc`.
+    accept_any_client: bool = "false";
+    /// Of which a token's `aud` must have one. As in `identity.oidc`.
+    audiences: Vec<String>;
+    /// Link somebody who comes for the first time to the one user who has his verified e-mail address.
+    link_by_email: bool = "true";
+    /// Id at Logto of the organization that is the owner organization; linked at the first start. When unset, one is
+    /// made there.
+    owner_organization_id: Option<String>;
+    /// Id at Logto of the account of the first user; linked at the first start. When unset, one is made there.
+    owner_user_id: Option<String>;
 }
 
 section! {
@@ -102,7 +135,8 @@ section! {
     Owner in "owner", keys "owner.";
     /// E-mail address of the first user.
     email: String = "owner@bailiwick.example";
-    /// Password of the first user. When unset, one is made and printed once. Of no use in mode `oidc`.
+    /// Password of the first user. When unset, one is made and printed once. Of no use in mode `oidc`; in mode
+    /// `logto` the account that is made there gets it.
     password: Option<Secret>;
     /// Name of the first user.
     name: String = "Owner";

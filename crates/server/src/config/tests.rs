@@ -83,7 +83,7 @@ fn an_empty_variable_is_not_set() {
 #[test]
 fn all_problems_are_told_at_once_by_name_and_place() {
     let file = "secret = \"short-secret\"\ncolour = \"red\"\n[http]\nlisten = \"nowhere\"\nport = 3\nworkers = \"2\"\n\
-        [tokens]\naccess_lifetime = \"soon\"\n[extra]\nkey = 1\n[identity]\nmode = \"logto\"\n";
+        [tokens]\naccess_lifetime = \"soon\"\n[extra]\nkey = 1\n[identity]\nmode = \"ldap\"\n";
     let env = [
         ("BAILIWICK_ALERTING__MODE", "both"),
         ("BAILIWICK_COLOR", "red"),
@@ -97,7 +97,7 @@ fn all_problems_are_told_at_once_by_name_and_place() {
         "extra.key (configuration file): is not a setting",
         "http.listen (configuration file): `nowhere` is not an address",
         "tokens.access_lifetime (configuration file): `soon` is not a duration",
-        "identity.mode (configuration file): `logto` is an identity mode of later versions",
+        "identity.mode (configuration file): `ldap` is not one of embedded, oidc, logto",
         "alerting.mode (variable BAILIWICK_ALERTING__MODE): `both` is not one of embedded, remote",
         "color (variable BAILIWICK_COLOR): is not a setting",
         "database.url (variable BAILIWICK_DATABASE__URL): does not begin",
@@ -245,6 +245,52 @@ fn an_external_issuer_needs_its_address_and_a_client() {
     assert_eq!((issuer.url.as_str(), issuer.client_ids.len()), ("https://id.example/realms/a", 2));
     assert!(issuer.introspection.is_some() && issuer.link_by_email && !issuer.accept_any_client);
     assert!(!format!("{settings:?}").contains("hunter2"));
+}
+
+#[test]
+fn a_logto_tenant_needs_its_id_an_application_and_a_client() {
+    let told = problems("[identity]\nmode = \"logto\"\n", &[]);
+    for name in ["tenant_id", "app_id", "app_secret", "client_ids"] {
+        let start = format!("identity.logto.{name} (default): must ");
+        assert!(told.iter().any(|line| line.starts_with(&start)), "{start}\n{told:#?}");
+    }
+    assert_eq!(told.len(), 4, "{told:#?}");
+    let wrong = "[identity]\nmode = \"logto\"\n[identity.logto]\ntenant_id = \"a/b\"\napp_id = \"a b\"\n\
+        app_secret = \"hunter2\"\nclient_ids = [\"spa\"]\ntenant_domain = \"https://x.example\"\nowner_user_id = \"\"\n\
+        management_resource = \"relative\"\n";
+    let told = problems(wrong, &[]);
+    assert_eq!(told.len(), 5, "{told:#?}");
+    assert!(!told.concat().contains("hunter2"));
+
+    let names = [
+        ("BAILIWICK_IDENTITY__MODE", "logto"),
+        ("BAILIWICK_IDENTITY__LOGTO__CLIENT_IDS", "spa"),
+        ("LOGTO_TENANT_ID", "abc123"),
+        ("LOGTO_TENANT_DOMAIN", "login.example.org"),
+        ("LOGTO_BACKEND_APP_ID", "m2m"),
+        ("LOGTO_BACKEND_APP_SECRET", "hunter2hunter2"),
+        ("JWKS_CACHE_TTL", "2m"),
+        ("JWKS_HTTP_TIMEOUT", "3s"),
+    ];
+    let secret = Secret::new("x".repeat(32));
+    let settings = crate::settings::settings(&loaded("", &names, &[]), &secret);
+    let logto = settings.identity.logto().unwrap();
+    let issuer = settings.identity.issuer().unwrap();
+    assert_eq!(issuer.url, "https://abc123.logto.app/oidc");
+    assert_eq!(logto.management_url, "https://abc123.logto.app/api");
+    assert_eq!(logto.resource, "https://abc123.logto.app/api");
+    assert_eq!(logto.domain.as_deref(), Some("login.example.org"));
+    assert_eq!((issuer.keys_life.as_secs(), issuer.keys_timeout.as_secs()), (120, 3));
+    let (id, introspection) = issuer.introspection.as_ref().unwrap();
+    assert_eq!((id.as_str(), introspection.reveal().as_str()), ("m2m", "hunter2hunter2"));
+    assert!(!format!("{settings:?}").contains("hunter2"));
+    let own = "[identity.logto]\nissuer = \"http://logto:3001/oidc/\"\nmanagement_url = \"http://logto:3001/api/\"\n\
+        management_resource = \"https://default.logto.app/api\"\n";
+    let settings = crate::settings::settings(&loaded(own, &names, &[]), &secret);
+    let logto = settings.identity.logto().unwrap();
+    assert_eq!(logto.issuer.url, "http://logto:3001/oidc");
+    assert_eq!(logto.management_url, "http://logto:3001/api");
+    assert_eq!(logto.resource, "https://default.logto.app/api");
 }
 
 #[test]

@@ -13,6 +13,7 @@ pub mod alertmanager;
 pub mod chromedriver;
 pub mod configurations;
 pub mod identity_provider;
+pub mod logto;
 pub mod ports;
 pub mod postgres;
 pub mod process;

@@ -153,11 +153,12 @@ fn python() -> Result<PathBuf> {
             .is_ok_and(|output| output.status.success())
     };
     let first = programs::find(&["python3"], PACKAGE, &[])?;
-    let found = [programs::python()?, first].into_iter().find(|python| has_library(python)).ok_or_else(|| {
-        PartError::new(format!(
-            "aiosmtpd is not installed: run `make test` as root, or `apt-get install {PACKAGE}`"
-        ))
-    })?;
+    let found =
+        [programs::python()?, first].into_iter().find(|python| has_library(python)).ok_or_else(|| {
+            PartError::new(format!(
+                "aiosmtpd is not installed: run `make test` as root, or `apt-get install {PACKAGE}`"
+            ))
+        })?;
     Ok(FOUND.get_or_init(|| found).clone())
 }
 

@@ -1,0 +1,200 @@
+//! One request to the Management API with its token (contract 01 Appendix A, first paragraph).
+
+use super::{Access, Inner, LogtoClient, LogtoError, Refusal, Token};
+use crate::issuer::{
+    IssuerError, Times,
+    exchange::{self, About, Answered, Connections},
+};
+use bailiwick_domain::{Clock, Entropy, ports::random};
+use bytes::Bytes;
+use http::{HeaderValue, Method, StatusCode, header};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+use std::{sync::Arc, time::Duration};
+use tokio::sync::Mutex;
+
+/// Largest answer.
+const ANSWER_BYTES: usize = 4 * 1024 * 1024;
+/// A token is not used in its last seconds.
+const TOKEN_MARGIN: Duration = Duration::from_secs(30);
+/// Longest life that is believed of a token.
+const TOKEN_LIFE: Duration = Duration::from_secs(86_400);
+/// Tries after 429.
+const AGAIN: u32 = 5;
+/// Longest wait between two of them.
+const LONGEST_WAIT: Duration = Duration::from_secs(8);
+/// Rows of one page.
+const PAGE: usize = 100;
+/// Pages of one list.
+const PAGES: usize = 200;
+
+/// Whether a request may wait when Logto is asked too often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// Somebody waits for the answer.
+    Direct,
+    /// A worker asks.
+    Worker,
+}
+
+#[derive(Deserialize)]
+struct Granted {
+    access_token: String,
+    expires_in: u64,
+}
+
+impl LogtoClient {
+    /// A client; connects when it is first used.
+    ///
+    /// # Errors
+    /// The root certificates of the system cannot be read.
+    pub fn new(
+        access: Access,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+    ) -> Result<LogtoClient, String> {
+        let connections = Connections::new(Times { total: access.timeout, ..Times::default() })?;
+        let token = Mutex::new(None);
+        Ok(LogtoClient(Arc::new(Inner { access, connections, clock, entropy, token })))
+    }
+
+    /// Sends a request and sorts the answer out.
+    pub(super) async fn call(
+        &self,
+        pace: Pace,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Answered, LogtoError> {
+        let Inner { access, connections, .. } = &*self.0;
+        let url = format!("{}{path}", access.base);
+        let (mut renewed, mut waits) = (false, 0);
+        loop {
+            let token = self.token().await?;
+            let bytes = body.map_or_else(Bytes::new, |body| body.to_string().into());
+            let mut request = exchange::request(method.clone(), &url, bytes)?;
+            let headers = request.headers_mut();
+            headers.insert(header::AUTHORIZATION, exchange::secret_value(&format!("Bearer {token}"))?);
+            if body.is_some() {
+                headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            }
+            let answered = connections.send(request, About::Token, access.timeout, ANSWER_BYTES).await?;
+            match answered.status {
+                StatusCode::UNAUTHORIZED if !renewed => {
+                    renewed = true;
+                    self.forget(&token).await;
+                }
+                StatusCode::TOO_MANY_REQUESTS if pace == Pace::Worker && waits < AGAIN => {
+                    let wait = self.wait(&answered, waits);
+                    waits += 1;
+                    tokio::time::sleep(wait).await;
+                }
+                _ => return sorted(answered, &method, path),
+            }
+        }
+    }
+
+    /// How long to wait: what the answer says, else twice as long as before, and a little by chance.
+    fn wait(&self, answered: &Answered, waits: u32) -> Duration {
+        let said = answered.headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
+        if let Some(seconds) = said.and_then(|text| text.trim().parse::<u64>().ok()) {
+            return Duration::from_secs(seconds.min(60));
+        }
+        let pace = self.0.access.pace;
+        let [chance] = random::<1>(&*self.0.entropy);
+        let wait = pace.saturating_mul(1 << waits.min(10)).min(LONGEST_WAIT);
+        wait + pace.saturating_mul(u32::from(chance)) / 256
+    }
+
+    /// The present token, or a new one.
+    async fn token(&self) -> Result<String, LogtoError> {
+        let Inner { access, connections, clock, token, .. } = &*self.0;
+        // Held while a new one is fetched: one request for all who wait.
+        let mut held = token.lock().await;
+        if let Some(token) = held.as_ref().filter(|token| clock.now() < token.until) {
+            return Ok(token.text.clone());
+        }
+        let form = form_urlencoded::Serializer::new(String::new())
+            .append_pair("grant_type", "client_credentials")
+            .append_pair("client_id", &access.id)
+            .append_pair("client_secret", &access.secret)
+            .append_pair("resource", &access.resource)
+            .append_pair("scope", "all")
+            .finish();
+        let mut request = exchange::request(Method::POST, &access.token_url, form.into())?;
+        let form_type = HeaderValue::from_static("application/x-www-form-urlencoded");
+        request.headers_mut().insert(header::CONTENT_TYPE, form_type);
+        let answered = connections.send(request, About::Issuer, access.timeout, ANSWER_BYTES).await?;
+        if answered.status != StatusCode::OK {
+            return Err(unexpected(&answered, "token of the management application").into());
+        }
+        let granted: Granted = read(&answered, "token of the management application")?;
+        let life = Duration::from_secs(granted.expires_in).min(TOKEN_LIFE);
+        let until = clock.now().plus(life.saturating_sub(TOKEN_MARGIN));
+        *held = Some(Token { text: granted.access_token.clone(), until });
+        Ok(granted.access_token)
+    }
+
+    /// Forgets a token that was refused, unless there is another one already.
+    async fn forget(&self, token: &str) {
+        let mut held = self.0.token.lock().await;
+        if held.as_ref().is_some_and(|held| held.text == token) {
+            *held = None;
+        }
+    }
+
+    /// A list to its last page (contract 05 rule 31). `query` ends with `&` or is empty.
+    pub(super) async fn list<T: DeserializeOwned>(
+        &self,
+        pace: Pace,
+        path: &str,
+        query: &str,
+    ) -> Result<Vec<T>, LogtoError> {
+        let mut all = Vec::new();
+        for page in 1..=PAGES {
+            let path = format!("{path}?{query}page={page}&page_size={PAGE}");
+            let answered = self.call(pace, Method::GET, &path, None).await?;
+            let total = answered.headers.get("total-number").and_then(|value| value.to_str().ok());
+            let total = total.and_then(|text| text.trim().parse::<usize>().ok());
+            let rows: Vec<T> = read(&answered, "a list")?;
+            let found = rows.len();
+            all.extend(rows);
+            let is_last = total.map_or(found < PAGE, |total| all.len() >= total || found == 0);
+            if is_last {
+                return Ok(all);
+            }
+        }
+        Err(IssuerError::Unreachable(format!("a list of more than {PAGES} pages")).into())
+    }
+}
+
+/// The answer, or what it says is wrong.
+fn sorted(answered: Answered, method: &Method, path: &str) -> Result<Answered, LogtoError> {
+    let status = answered.status;
+    if status.is_success() {
+        return Ok(answered);
+    }
+    // Ids are in the path, and nothing secret.
+    let what = || format!("{method} {}", path.split('?').next().unwrap_or_default());
+    match status.as_u16() {
+        404 | 405 => Err(LogtoError::Missing),
+        408 => Err(IssuerError::TimedOut.into()),
+        // Of these the request is not to blame but the application, or nobody.
+        401 | 403 | 429 => Err(unexpected(&answered, &what()).into()),
+        400..=499 => match Refusal::read(status.as_u16(), &answered.body) {
+            Some(refusal) => Err(LogtoError::Refused(refusal)),
+            None => Err(unexpected(&answered, &what()).into()),
+        },
+        _ => Err(unexpected(&answered, &what()).into()),
+    }
+}
+
+fn unexpected(answered: &Answered, what: &str) -> IssuerError {
+    IssuerError::Unreachable(format!("{what}: status {}", answered.status.as_u16()))
+}
+
+/// What is wrong with an answer would quote it.
+pub(super) fn read<T: DeserializeOwned>(answered: &Answered, what: &str) -> Result<T, IssuerError> {
+    let unreadable = |_| IssuerError::Unreachable(format!("{what}: an answer that cannot be read"));
+    serde_json::from_slice(&answered.body).map_err(unreadable)
+}

@@ -1,0 +1,160 @@
+//! A stand-in for a Logto tenant: what contract 01 Appendix A lists and nothing else. Every request is held against that
+//! list ([`rules`]): method, path, query, body, content type and bearer. One outside it fails the test when the part is
+//! dropped, so the list is the whole of what the service may ask.
+
+mod rules;
+mod tenant;
+
+pub use tenant::Tenant;
+
+use super::{
+    Result,
+    recorder::{Answer, Recorded, Recorder},
+};
+use bailiwick_app::settings::{Issuer, Logto as Settings};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+/// The management application.
+pub const APP: (&str, &str) = ("m2m-app", "m2m secret: 100% + more");
+/// The client of the user interface.
+pub const CLIENT: &str = "spa";
+
+/// How a request fails.
+#[derive(Debug, Clone)]
+pub enum Fault {
+    /// Instead of being looked at, it is answered so.
+    Answer(Answer),
+    /// What it asks for is done, and the answer is this.
+    DoneBut(Answer),
+}
+
+type Script = Arc<dyn Fn(&Recorded) -> Option<Fault> + Send + Sync>;
+
+struct Shared {
+    tenant: Mutex<Tenant>,
+    faults: Mutex<Script>,
+    problems: Mutex<Vec<String>>,
+}
+
+/// The running stand-in.
+pub struct Logto {
+    upstream: Recorder,
+    shared: Arc<Shared>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Logto {
+    /// A tenant with the roles of the catalogue and nobody in it.
+    ///
+    /// # Errors
+    /// When no port can be had.
+    pub async fn start() -> Result<Logto> {
+        let shared = Arc::new(Shared {
+            tenant: Mutex::new(Tenant::new()),
+            faults: Mutex::new(Arc::new(|_| None)),
+            problems: Mutex::default(),
+        });
+        let upstream = Recorder::start(|_| Answer::status(503)).await?;
+        locked(&shared.tenant).url = upstream.url();
+        let answering = Arc::clone(&shared);
+        upstream.answer_by(move |request| answer(&answering, request));
+        Ok(Logto { upstream, shared })
+    }
+
+    /// Settings of a service that uses it, with short waits.
+    #[must_use]
+    pub fn settings(&self) -> Settings {
+        let issuer = Issuer::new(&format!("{}/oidc", self.upstream.url()), CLIENT);
+        Settings { pace: Duration::from_millis(1), ..Settings::new(issuer, APP.0, APP.1) }
+    }
+
+    /// Looks at the tenant or changes it.
+    pub fn with<T>(&self, look: impl FnOnce(&mut Tenant) -> T) -> T {
+        look(&mut locked(&self.shared.tenant))
+    }
+
+    /// Requests fail by this function from now on; none = as they should not.
+    pub fn fail_by(&self, faults: impl Fn(&Recorded) -> Option<Fault> + Send + Sync + 'static) {
+        *locked(&self.shared.faults) = Arc::new(faults);
+    }
+
+    /// Everything is answered so from now on.
+    pub fn always(&self, answer: Answer) {
+        self.fail_by(move |_| Some(Fault::Answer(answer.clone())));
+    }
+
+    /// Requests are answered as they should be again.
+    pub fn recover(&self) {
+        self.fail_by(|_| None);
+    }
+
+    /// Method and path of the requests to the Management API since it was last asked, without `/api`.
+    #[must_use]
+    pub fn calls(&self) -> Vec<String> {
+        let taken = self.upstream.take();
+        let calls = taken.iter().filter_map(|request| {
+            request.path.strip_prefix("/api").map(|path| format!("{} {path}", request.method))
+        });
+        calls.collect()
+    }
+
+    /// All requests since the calls were last asked for.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Recorded> {
+        self.upstream.requests()
+    }
+
+    /// What was asked outside the list; forgets it. A test of the part itself asks.
+    #[must_use]
+    pub fn take_problems(&self) -> Vec<String> {
+        std::mem::take(&mut *locked(&self.shared.problems))
+    }
+}
+
+fn answer(shared: &Shared, request: &Recorded) -> Answer {
+    let mut tenant = locked(&shared.tenant);
+    match rules::check(&tenant, request) {
+        Ok(()) => {}
+        Err(rules::Wrong::Unauthorized) => {
+            return Answer::json(401, &serde_json::json!({"code": "auth.unauthorized"}));
+        }
+        Err(rules::Wrong::Outside(why)) => {
+            locked(&shared.problems).push(format!("{} {}: {why}", request.method, request.target()));
+            return Answer::json(404, &serde_json::json!({"code": "entity.not_found"}));
+        }
+    }
+    let faults = Arc::clone(&*locked(&shared.faults));
+    match faults(request) {
+        None => tenant.answer(request),
+        Some(Fault::Answer(answer)) => answer,
+        Some(Fault::DoneBut(answer)) => {
+            tenant.has_lost_an_answer = true;
+            let _done = tenant.answer(request);
+            answer
+        }
+    }
+}
+
+impl Drop for Logto {
+    fn drop(&mut self) {
+        let problems = self.take_problems();
+        if !std::thread::panicking() {
+            assert!(problems.is_empty(), "requests outside contract 01 Appendix A: {problems:#?}");
+        }
+    }
+}
+
+impl std::fmt::Debug for Logto {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Logto").field("url", &self.upstream.url()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+//! The client of the Management API by itself (contract 01 Appendix A, first paragraph).
+
+use bailiwick_domain::Clock;
+use bailiwick_outbound::{
+    issuer::IssuerError,
+    logto::{Access, LogtoClient, LogtoError},
+};
+use bailiwick_testkit::{
+    ManualClock, SeededEntropy,
+    parts::{
+        logto::{APP, Fault, Logto, Tenant},
+        recorder::Answer,
+    },
+};
+use serde_json::json;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+fn client(logto: &Logto, clock: &Arc<ManualClock>) -> LogtoClient {
+    let settings = logto.settings();
+    let access = Access {
+        base: settings.management_url,
+        token_url: format!("{}/token", settings.issuer.url),
+        resource: settings.resource,
+        id: APP.0.to_owned(),
+        secret: APP.1.to_owned(),
+        pace: Duration::from_millis(1),
+        timeout: Duration::from_millis(700),
+    };
+    assert!(!format!("{access:?}").contains("100%"));
+    let clock: Arc<dyn Clock> = clock.clone();
+    LogtoClient::new(access, clock, Arc::new(SeededEntropy::new(7))).unwrap()
+}
+
+async fn start() -> (Logto, LogtoClient, Arc<ManualClock>) {
+    let logto = Logto::start().await.unwrap();
+    let clock = Arc::new(ManualClock::new());
+    let client = client(&logto, &clock);
+    (logto, client, clock)
+}
+
+fn tokens(logto: &Logto) -> usize {
+    logto.requests().iter().filter(|request| request.path == "/oidc/token").count()
+}
+
+fn is_away(done: &Result<impl Sized, LogtoError>) -> bool {
+    matches!(done, Err(LogtoError::Away(_)))
+}
+
+#[tokio::test]
+async fn a_token_lasts_until_30_s_before_its_end() {
+    let (logto, client, clock) = start().await;
+    client.roles().await.unwrap();
+    clock.advance(Duration::from_secs(3569));
+    client.roles().await.unwrap();
+    assert_eq!(tokens(&logto), 1);
+    clock.advance(Duration::from_secs(1));
+    client.roles().await.unwrap();
+    assert_eq!(tokens(&logto), 2);
+}
+
+#[tokio::test]
+async fn a_refused_token_is_replaced_once() {
+    let (logto, client, _) = start().await;
+    client.roles().await.unwrap();
+    logto.with(Tenant::expire_tokens);
+    client.roles().await.unwrap();
+    assert_eq!(tokens(&logto), 2);
+    logto.fail_by(|request| {
+        let of_api = request.path.starts_with("/api/");
+        of_api.then(|| Fault::Answer(Answer::json(401, &json!({"code": "auth.unauthorized"}))))
+    });
+    assert!(is_away(&client.roles().await));
+    // The token at hand, and a new one.
+    assert_eq!(tokens(&logto), 3);
+}
+
+#[tokio::test]
+async fn rule_05_31_lists_are_read_to_their_last_page() {
+    let (logto, client, _) = start().await;
+    logto.with(|tenant| {
+        tenant.roles = (0..250).map(|n| (format!("r{n}"), format!("Role {n}"))).collect();
+    });
+    assert_eq!(client.roles().await.unwrap().len(), 250);
+    let calls = logto.calls();
+    assert_eq!(calls.iter().filter(|call| *call == "GET /roles").count(), 3);
+    // Exactly full pages, and a tenant that does not say how many there are.
+    logto.with(|tenant| tenant.roles.truncate(200));
+    assert_eq!(client.roles().await.unwrap().len(), 200);
+    let row = |n: usize| json!({"id": format!("r{n}"), "name": "x"});
+    let full = json!((0..100).map(row).collect::<Vec<_>>());
+    logto.fail_by(move |request| {
+        let is_last = request.query.as_deref().is_some_and(|query| query.contains("page=3&"));
+        let page = if is_last { json!([]) } else { full.clone() };
+        request.path.ends_with("/roles").then(|| Fault::Answer(Answer::json(200, &page)))
+    });
+    assert_eq!(client.roles().await.unwrap().len(), 200);
+}
+
+#[tokio::test]
+async fn a_list_without_an_end_ends() {
+    let (logto, client, _) = start().await;
+    let full = json!((0..100).map(|n| json!({"id": format!("r{n}"), "name": "x"})).collect::<Vec<_>>());
+    logto.fail_by(move |request| {
+        request.path.ends_with("/roles").then(|| Fault::Answer(Answer::json(200, &full)))
+    });
+    assert!(is_away(&client.roles().await));
+}
+
+#[tokio::test]
+async fn who_asks_too_often_waits() {
+    let (logto, client, _) = start().await;
+    let left = Arc::new(AtomicU32::new(5));
+    let counted = left.clone();
+    logto.fail_by(move |request| {
+        let is_busy = request.path.starts_with("/api/")
+            && counted.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok();
+        is_busy.then(|| Fault::Answer(Answer::status(429)))
+    });
+    client.roles().await.unwrap();
+    left.store(6, Ordering::SeqCst);
+    assert!(is_away(&client.roles().await));
+    // Whoever has somebody waiting does not.
+    left.store(1, Ordering::SeqCst);
+    assert!(is_away(&client.is_password("x", "y").await));
+    let _ = logto.calls();
+    left.store(1, Ordering::SeqCst);
+    logto.fail_by(move |request| {
+        let is_busy = request.path.starts_with("/api/")
+            && left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok();
+        is_busy.then(|| Fault::Answer(Answer::status(429).header("retry-after", "0")))
+    });
+    client.roles().await.unwrap();
+    assert_eq!(logto.calls().len(), 2);
+}
+
+#[tokio::test]
+async fn what_is_no_answer_is_none() {
+    let (logto, client, _) = start().await;
+    client.roles().await.unwrap();
+    for answer in [
+        Answer::dropped(),
+        Answer::raw("secret garbage\r\n\r\n"),
+        Answer::raw("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n[{\"id\""),
+        Answer::json(200, &json!({"secret": 1})),
+        Answer::json(200, &json!([{"id": "../secret", "name": "x"}])),
+        Answer::status(200).body("x".repeat(4 * 1024 * 1024 + 1)),
+        Answer::status(302).header("location", "http://secret.example/"),
+        Answer::json(500, &json!({"code": "secret"})),
+        Answer::status(400).body("<html>secret"),
+        Answer::json(403, &json!({"code": "secret"})),
+    ] {
+        logto.always(answer.clone());
+        let told = client.roles().await.unwrap_err();
+        assert!(matches!(told, LogtoError::Away(_)), "{answer:?}: {told:?}");
+        assert!(!told.to_string().contains("secret"), "{told}");
+    }
+    logto.always(Answer::status(200).after(Duration::from_secs(600)));
+    assert_eq!(client.roles().await.unwrap_err(), LogtoError::Away(IssuerError::TimedOut));
+    logto.always(Answer::json(422, &json!({"code": "user.username_already_in_use", "message": "secret"})));
+    let told = client.delete_user("x").await.unwrap_err();
+    assert_eq!(told.to_string(), "username: already_exists");
+    logto.recover();
+    client.delete_user("x").await.unwrap();
+    assert_eq!(client.user("x").await, Ok(None));
+}
+
+#[tokio::test]
+async fn no_token_no_request() {
+    let (logto, client, _) = start().await;
+    for answer in [
+        Answer::json(400, &json!({"error": "invalid_client"})),
+        Answer::json(200, &json!({"access_token": 1})),
+        Answer::json(200, &json!({"access_token": "a\nb", "expires_in": 60})),
+        Answer::dropped(),
+    ] {
+        logto.always(answer);
+        assert!(is_away(&client.roles().await));
+    }
+    assert!(logto.calls().is_empty());
+}
