@@ -121,7 +121,7 @@ pub struct Config {
 }
 
 /// Every section's rows, in the order of the reference.
-pub const TABLES: [SectionTable; 20] = [
+pub const TABLES: [SectionTable; 21] = [
     General::TABLE,
     Http::TABLE,
     Database::TABLE,
