@@ -35,6 +35,7 @@ mod operations;
 mod organizations;
 mod provider;
 mod proxy;
+mod rebranding;
 mod rules;
 mod schema;
 mod session;

@@ -32,7 +32,7 @@ const SMALL_BODY_BYTES: usize = 32 * 1024;
 
 /// The address as it was asked for, before a base path was taken off.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked(pub(crate) Uri);
+pub struct Asked(pub(crate) Uri);
 
 /// A body that could not be read, for the handler that wants it: the answer comes when the body's turn has come.
 #[derive(Clone, Debug)]
@@ -128,7 +128,7 @@ async fn look_at(
     }
     let content_type = content_type(&parts.headers);
     let told = content_length(&parts.headers);
-    if route.takes_file.is_some() || route.takes_bytes {
+    if route.is_upload() {
         if let Some(size) = told {
             return Ok((Some(of_body(Sent::Bytes(size), content_type.as_deref(), false)), None, body));
         }

@@ -97,7 +97,6 @@ fn parts<'a>(error: &'a Error, form: bool, failed: Option<&'a str>) -> (StatusCo
         Error::Internal(_) => {
             (StatusCode::INTERNAL_SERVER_ERROR, failed.unwrap_or("internal server error"), Value::Null)
         }
-        Error::NotImplemented => (StatusCode::NOT_IMPLEMENTED, "not implemented", Value::Null),
     }
 }
 
@@ -117,6 +116,9 @@ fn not_found_text(error: &Error) -> &'static str {
         "api key" => "api key not found",
         "avatar" => "avatar not found",
         "backup" => "backup not found",
+        "rebranding" => "rebranding not enabled",
+        "rebranding product" => "rebranding product not found",
+        "asset" => "asset not found",
         "inventory record" => "inventory record not found",
         _ => "not found",
     }

@@ -19,8 +19,8 @@ use bailiwick_app::{
     credentials,
     impersonation::Acting,
 };
-use bailiwick_domain::{API_VERSION, Error, OrgType, Result};
-use bailiwick_policy::{Caller, Permission, Refusal};
+use bailiwick_domain::{API_VERSION, Error, Result};
+use bailiwick_policy::{Caller, Refusal, rebranding_gate};
 use http::{HeaderMap, Method, header, request::Parts};
 use serde_json::json;
 use std::sync::Arc;
@@ -105,7 +105,7 @@ async fn admit(app: &App, route: &Route, acting: Option<Acting>, parts: &mut Par
     };
     check_kind(&caller, route)?;
     let id = object_id(parts).await;
-    check_gate(&caller, route, id.as_deref())?;
+    check_gate(app, &caller, route, id.as_deref())?;
     if route.not_self && id.and_then(|id| id.parse().ok()).is_some_and(|id| caller.is_self(id)) {
         return Err(Error::forbidden("cannot perform administrative actions on yourself"));
     }
@@ -149,7 +149,7 @@ fn check_kind(caller: &Caller, route: &Route) -> Result<()> {
     }
 }
 
-fn check_gate(caller: &Caller, route: &Route, id: Option<&str>) -> Result<()> {
+fn check_gate(app: &App, caller: &Caller, route: &Route, id: Option<&str>) -> Result<()> {
     let admitted = match route.gate {
         Gate::Open => true,
         Gate::Needs(permissions) => permissions.iter().all(|p| caller.holds(*p)),
@@ -157,14 +157,9 @@ fn check_gate(caller: &Caller, route: &Route, id: Option<&str>) -> Result<()> {
             let own = caller.org().map(|o| o.id);
             caller.holds(permission) || (own.is_some() && id.and_then(|id| id.parse().ok()) == own)
         }
-        Gate::RebrandingOwner(verb) => {
-            let owner =
-                caller.org_type() == Some(OrgType::Owner) && caller.holds(Permission::ManageDistributors);
-            return if owner {
-                Ok(())
-            } else {
-                Err(Error::forbidden(format!("only owner organization can {verb} rebranding")))
-            };
+        Gate::Rebranding(change) => {
+            let by_organizations = app.settings.rebranding.organizations_manage_assets;
+            return Ok(rebranding_gate(caller, change, by_organizations)?);
         }
     };
     if admitted { Ok(()) } else { Err(Error::insufficient_permissions()) }

@@ -90,9 +90,6 @@ fn operation(route: &Route, components: &mut Map<String, Value>) -> Value {
         "responses": responses(route, components),
     });
     let Some(map) = out.as_object_mut() else { return out };
-    if route.is_pending() {
-        map.insert("x-not-implemented".to_owned(), json!(true));
-    }
     let permissions = permissions(route.gate);
     if !permissions.is_empty() {
         map.insert("x-permissions".to_owned(), json!(permissions));
@@ -114,6 +111,19 @@ fn operation(route: &Route, components: &mut Map<String, Value>) -> Value {
             json!({"required": true, "content": {"multipart/form-data": {"schema": schema}}}),
         );
     }
+    if !route.takes_form.is_empty() {
+        let part = |(name, is_file): &(&str, bool)| {
+            let text = json!({"type": "string"});
+            let file = json!({"type": "string", "contentMediaType": "application/octet-stream"});
+            ((*name).to_owned(), if *is_file { file } else { text })
+        };
+        let properties: Map<String, Value> = route.takes_form.iter().map(part).collect();
+        let schema = json!({"type": "object", "properties": properties});
+        map.insert(
+            "requestBody".to_owned(),
+            json!({"required": true, "content": {"multipart/form-data": {"schema": schema}}}),
+        );
+    }
     if route.takes_bytes {
         map.insert(
             "requestBody".to_owned(),
@@ -127,7 +137,7 @@ fn permissions(gate: Gate) -> Vec<&'static str> {
     match gate {
         Gate::Needs(list) => list.iter().map(|p| p.as_str()).collect(),
         Gate::OwnOrganizationOr(p) => vec![p.as_str()],
-        Gate::Open | Gate::RebrandingOwner(_) => Vec::new(),
+        Gate::Open | Gate::Rebranding(_) => Vec::new(),
     }
 }
 

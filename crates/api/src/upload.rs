@@ -1,4 +1,5 @@
-//! Files in a `multipart/form-data` body: one named part, read within a limit after the use case has let the caller in.
+//! Files in a `multipart/form-data` body: one named part or a form of few, read within limits after the use case has let
+//! the caller in.
 
 use axum::{
     body::{Body, BodyDataStream},
@@ -13,6 +14,22 @@ use std::{convert::Infallible, time::Duration};
 const PROGRESS: Duration = Duration::from_secs(15);
 /// Bytes beside the named part that a body may have: boundaries, headers, other small parts.
 const BESIDE: u64 = 64 * 1024;
+
+/// Most parts of a form: more than any operation has names for.
+const PARTS: usize = 32;
+
+/// A part of a form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its name.
+    pub name: String,
+    /// Media type as declared.
+    pub content_type: Option<String>,
+    /// Bytes it has.
+    pub size: u64,
+    /// Those of them that were to be kept, from the first.
+    pub bytes: Bytes,
+}
 
 /// A body that has not been read yet.
 #[derive(Debug)]
@@ -60,20 +77,56 @@ impl Upload {
         tokio::time::timeout(total, self.read(name, limit)).await.unwrap_or(Err(UploadFault::TimedOut))
     }
 
-    async fn read(self, name: &str, limit: u64) -> Result<Bytes, UploadFault> {
+    /// All parts of a body of at most `most` bytes, each kept as far as `kept` says of its name. A body whose length is
+    /// announced is refused unread.
+    pub async fn parts(
+        self,
+        most: u64,
+        total: Duration,
+        kept: impl Fn(&str) -> u64,
+    ) -> Result<Vec<Part>, UploadFault> {
+        let announced = http_body::Body::size_hint(&self.body).lower();
+        if announced > most {
+            return Err(UploadFault::TooLarge(announced));
+        }
+        tokio::time::timeout(total, self.read_all(most, kept)).await.unwrap_or(Err(UploadFault::TimedOut))
+    }
+
+    async fn read_all(self, most: u64, kept: impl Fn(&str) -> u64) -> Result<Vec<Part>, UploadFault> {
+        let mut form = self.form(most)?;
+        let fault = |e: multer::Error| fault(&e, most + 1);
+        let mut parts = Vec::new();
+        while let Some(mut part) = form.next_field().await.map_err(fault)? {
+            let name = part.name().ok_or(UploadFault::Malformed)?.to_owned();
+            if parts.len() == PARTS {
+                return Err(UploadFault::Malformed);
+            }
+            // The text of the header: its words are for the use case to judge.
+            let content_type = part.headers().get(header::CONTENT_TYPE);
+            let content_type = content_type.map(|v| String::from_utf8_lossy(v.as_bytes()).into_owned());
+            let (mut size, mut bytes, limit) = (0, BytesMut::new(), kept(&name));
+            while let Some(chunk) = part.chunk().await.map_err(fault)? {
+                size += chunk.len() as u64;
+                if size <= limit {
+                    bytes.extend_from_slice(&chunk);
+                }
+            }
+            parts.push(Part { name, content_type, size, bytes: bytes.freeze() });
+        }
+        Ok(parts)
+    }
+
+    /// The form, cut off behind `most` bytes.
+    fn form(self, most: u64) -> Result<multer::Multipart<'static>, UploadFault> {
         let boundary = self.content_type.as_deref().map(multer::parse_boundary);
         let Some(Ok(boundary)) = boundary else { return Err(UploadFault::Malformed) };
-        let most = limit.saturating_mul(2).saturating_add(BESIDE);
-        let mut parts = multer::Multipart::new(counted(self.body.into_data_stream(), most), boundary);
+        Ok(multer::Multipart::new(counted(self.body.into_data_stream(), most), boundary))
+    }
+
+    async fn read(self, name: &str, limit: u64) -> Result<Bytes, UploadFault> {
+        let mut parts = self.form(limit.saturating_mul(2).saturating_add(BESIDE))?;
         let mut size: u64 = 0;
-        let fault = |e: &multer::Error, size: u64| match e {
-            multer::Error::StreamReadFailed(cut) => match cut.downcast_ref::<Cut>() {
-                Some(Cut::Stalled) => UploadFault::TimedOut,
-                Some(Cut::Endless) => UploadFault::TooLarge(size.max(limit + 1)),
-                _ => UploadFault::Malformed,
-            },
-            _ => UploadFault::Malformed,
-        };
+        let fault = |e: &multer::Error, size: u64| fault(e, size.max(limit + 1));
         while let Some(mut part) = parts.next_field().await.map_err(|e| fault(&e, 0))? {
             if part.name() != Some(name) {
                 continue;
@@ -89,6 +142,18 @@ impl Upload {
             return if size > limit { Err(UploadFault::TooLarge(size)) } else { Ok(bytes.freeze()) };
         }
         Err(UploadFault::Missing)
+    }
+}
+
+/// What has ended the reading; `size` is told of a body without end.
+fn fault(e: &multer::Error, size: u64) -> UploadFault {
+    match e {
+        multer::Error::StreamReadFailed(cut) => match cut.downcast_ref::<Cut>() {
+            Some(Cut::Stalled) => UploadFault::TimedOut,
+            Some(Cut::Endless) => UploadFault::TooLarge(size),
+            _ => UploadFault::Malformed,
+        },
+        _ => UploadFault::Malformed,
     }
 }
 

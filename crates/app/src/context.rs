@@ -16,6 +16,7 @@ use crate::{
     mail::{self, Outbox},
     metrics::Metrics,
     passwords::Passwords,
+    rebranding::Rebranding,
     retention,
     settings::Settings,
     systems::{self, Clearing},
@@ -85,6 +86,8 @@ pub struct Inner {
     pub webhooks: Webhooks,
     /// Storage of backups and what bounds its use.
     pub backups: Backups,
+    /// Known products, turns at uploads and the files systems ask for.
+    pub rebranding: Rebranding,
     /// Clears up behind systems that have moved.
     pub(crate) clearing: Clearing,
     /// Mails that wait.
@@ -150,6 +153,7 @@ impl App {
             reachability_checks: KeyedLimit::per_minute(clock.clone(), 10),
             webhooks: Webhooks::new(settings.alerting.allowed_hosts.clone()),
             backups: Backups::new(settings.assets.uploads),
+            rebranding: Rebranding::default(),
             clearing: Clearing::default(),
             outbox: Outbox::default(),
             credentials: OnceLock::new(),

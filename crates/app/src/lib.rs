@@ -30,6 +30,7 @@ pub mod metrics;
 pub mod oidc;
 pub mod organizations;
 pub mod passwords;
+pub mod rebranding;
 pub mod retention;
 pub mod roles;
 pub mod settings;

@@ -3,6 +3,7 @@
 mod alert_limits;
 mod alert_router;
 mod identity;
+mod rebranding;
 
 use bailiwick_inventory::Rules;
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
@@ -38,6 +39,7 @@ pub use bailiwick_alerting::{
 };
 pub use bailiwick_domain::net::Network;
 pub use identity::{Identity, Issuer, IssuerTimes, Logto};
+pub use rebranding::Rebranding;
 
 /// All settings.
 #[derive(Clone, Debug)]
@@ -78,6 +80,8 @@ pub struct Settings {
     pub mail: Option<Mail>,
     /// Objects beside the database.
     pub assets: Assets,
+    /// Rebranding.
+    pub rebranding: Rebranding,
 }
 
 /// Objects beside the database: backups of systems (contract 03 §11.3).
@@ -467,6 +471,7 @@ impl Settings {
             },
             mail: None,
             assets: Assets::default(),
+            rebranding: Rebranding::default(),
             public_url,
         }
     }

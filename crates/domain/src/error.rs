@@ -114,9 +114,6 @@ pub enum Error {
     /// 500; the client gets `internal server error` or the operation's own text.
     #[error("internal: {0}")]
     Internal(String),
-    /// 501: a route whose use case does not exist yet.
-    #[error("not implemented")]
-    NotImplemented,
 }
 
 impl Error {

@@ -12,6 +12,7 @@ pub mod net;
 pub mod org;
 pub mod page;
 pub mod ports;
+pub mod rebranding;
 pub mod system;
 pub mod time;
 pub mod user;

@@ -146,6 +146,8 @@ pub struct Organization {
     pub deleted: Mark,
     /// Where a promoted distributor comes from.
     pub promoted_from: Option<PromotedFrom>,
+    /// The nearest organization with rebranding, itself or above (contract 04 §6.3).
+    pub rebranding: Option<OrgId>,
 }
 
 /// What a distributor was before its promotion (contract 02 §9).

@@ -1,7 +1,7 @@
 //! Systems and the one function that computes their status.
 
 use crate::{
-    SystemId, Ts,
+    OrgId, SystemId, Ts,
     org::{Creator, Mark, OrgRef},
 };
 use serde_json::{Map, Value};
@@ -85,6 +85,8 @@ pub struct System {
     pub suspended: Mark,
     /// Effective deletion.
     pub deleted: Mark,
+    /// The nearest organization with rebranding, its own or above (contract 04 §6.3).
+    pub rebranding: Option<OrgId>,
 }
 
 impl System {

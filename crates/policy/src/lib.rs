@@ -19,6 +19,7 @@ mod effective;
 mod organization;
 mod permission;
 mod rank;
+mod rebranding;
 mod refusal;
 mod role;
 mod scope;
@@ -36,6 +37,7 @@ pub use organization::{
 };
 pub use permission::{Permission, PermissionSet, Resource, Verb};
 pub use rank::{RankGap, filter_roles, known_roles, may_grant, rank_gap, visible_roles};
+pub use rebranding::{RebrandingChange, rebranding, rebranding_gate};
 pub use refusal::Refusal;
 pub use role::{
     BUILT_IN_JSON, Catalogue, CatalogueDocument, OrgRole, OrgRoleDocument, UserRole, UserRoleDocument,

@@ -67,6 +67,11 @@ pub enum Refusal {
     UserDeletedAbove,
     /// A system of an organization above the caller's level (contract 03 §1.2).
     SystemTier,
+    /// Rebranding, which owners give (contract 04 §6.2).
+    OwnersRebrand {
+        /// What was tried.
+        verb: &'static str,
+    },
     /// 500: the action does not exist for the object. A fault of this program; it denies.
     Misapplied {
         /// The action.
@@ -122,6 +127,9 @@ impl From<Refusal> for Error {
             Refusal::Creation(org_type) => Error::forbidden(creation_text(org_type)),
             Refusal::Outranked(gap) => gap.error("insufficient privileges to manage this user"),
             Refusal::Ungrantable(gap) => gap.error("insufficient privileges to assign this role"),
+            Refusal::OwnersRebrand { verb } => {
+                Error::forbidden(format!("only owner organization can {verb} rebranding"))
+            }
             Refusal::SystemTier => Error::forbidden("access denied to system"),
             Refusal::Misapplied { action, resource } => {
                 Error::internal(format_args!("policy: {action:?} does not exist for {}", resource.as_str()))

@@ -4,8 +4,9 @@ use crate::config::{self, AlertingMode, Config, MailSecurity};
 use bailiwick_app::settings::{
     AlertLimits, Alerting, AllowedHosts, Assets, Bucket, CatalogueEntry, ContentLimits, Identity,
     Impersonation, ImpersonationScope, Issuer, Limits, Logto, Mail, Network, Owner, Place, Provider,
-    RemoteRouter, Router, RouterKind, Secret, Security, Settings, Systems, Timing, Tokens,
+    Rebranding, RemoteRouter, Router, RouterKind, Secret, Security, Settings, Systems, Timing, Tokens,
 };
+use bailiwick_domain::rebranding::Product;
 use std::sync::Arc;
 
 /// The settings of a checked configuration; `secret` is the configured one or that of the data directory.
@@ -65,6 +66,7 @@ pub fn settings(config: &Config, secret: &config::Secret) -> Settings {
         limits: limits(config),
         mail: mail(&config.smtp),
         assets: assets(config),
+        rebranding: rebranding(&config.rebranding),
         ..defaults
     }
 }
@@ -264,6 +266,16 @@ fn assets(config: &Config) -> Assets {
         _ => Place::Files(assets.directory.clone().unwrap_or_else(|| config.general.data_dir.join("assets"))),
     };
     Assets { place, download_lifetime: assets.download_lifetime, ..Assets::default() }
+}
+
+fn rebranding(rebranding: &config::Rebranding) -> Rebranding {
+    let mut products: Vec<_> = rebranding.products.iter().map(|product| product.0.clone()).collect();
+    products.sort_by_key(Product::order);
+    Rebranding {
+        products,
+        asset_base_path: rebranding.asset_base_path.as_ref().map(|base| base.before_route().to_owned()),
+        organizations_manage_assets: rebranding.organizations_manage_assets,
+    }
 }
 
 fn limits(config: &Config) -> Limits {

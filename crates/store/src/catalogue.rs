@@ -4,7 +4,8 @@
 use crate::{
     activity, alert_handling, alert_layers, alert_queue, alert_tenants, api_keys, applications, audit,
     avatars, backups, credentials, db, delivery, demo, figures, history, identities, impersonation, imports,
-    inventory, jobs, leases, legacy, links, oidc, organizations, recovery, router, sessions, systems, users,
+    inventory, jobs, leases, legacy, links, oidc, organizations, rebranding, recovery, router, sessions,
+    systems, users,
 };
 
 /// `(name, text)`.
@@ -97,6 +98,22 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("avatars::IMAGE", avatars::IMAGE),
     ("avatars::PUT", avatars::PUT),
     ("avatars::REMOVE", avatars::REMOVE),
+    ("rebranding::REGISTER", rebranding::REGISTER),
+    ("rebranding::KNOWN", rebranding::KNOWN),
+    ("rebranding::NEAREST", rebranding::NEAREST),
+    ("rebranding::IS_ENABLED", rebranding::IS_ENABLED),
+    ("rebranding::HOLD_ENABLED", rebranding::HOLD_ENABLED),
+    ("rebranding::ENABLE", rebranding::ENABLE),
+    ("rebranding::DISABLE", rebranding::DISABLE),
+    ("rebranding::ASSETS", rebranding::ASSETS),
+    ("rebranding::NAMES", rebranding::NAMES),
+    ("rebranding::FILE", rebranding::FILE),
+    ("rebranding::BYTES", rebranding::BYTES),
+    ("rebranding::PUT", rebranding::PUT),
+    ("rebranding::RENAME", rebranding::RENAME),
+    ("rebranding::REMOVE", rebranding::REMOVE),
+    ("rebranding::REMOVE_ALL", rebranding::REMOVE_ALL),
+    ("rebranding::REMOVE_NAME", rebranding::REMOVE_NAME),
     ("audit::INSERT", audit::INSERT),
     ("history::active::HAS_SYSTEM", history::active::HAS_SYSTEM),
     ("audit::IS_RECORDED", audit::IS_RECORDED),

@@ -39,6 +39,7 @@ pub mod links;
 pub mod migrate;
 pub mod oidc;
 pub mod organizations;
+pub mod rebranding;
 pub mod recovery;
 pub mod router;
 mod scope;

@@ -31,13 +31,23 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 /// Columns of [`Row`]; `o` is the organization, `c` the organization of its creator.
-pub(crate) const COLUMNS: &str = "o.id, o.type, o.parent_id, o.name, o.description, o.vat, o.custom_data, o.created_by, \
-    c.name AS creator_organization_name, o.created_at, o.updated_at, o.updated_by_org_id, \
-    o.eff_suspended_at, o.eff_suspended_by, o.eff_deleted_at, o.eff_deleted_by, o.promoted_from";
-pub(crate) const GET: &str = "SELECT o.id, o.type, o.parent_id, o.name, o.description, o.vat, o.custom_data, o.created_by, \
-    c.name AS creator_organization_name, o.created_at, o.updated_at, o.updated_by_org_id, \
-    o.eff_suspended_at, o.eff_suspended_by, o.eff_deleted_at, o.eff_deleted_by, o.promoted_from \
-    FROM organizations o LEFT JOIN organizations c ON c.id = o.creator_org_id WHERE o.id = ?";
+macro_rules! columns {
+    () => {
+        concat!(
+            "o.id, o.type, o.parent_id, o.name, o.description, o.vat, o.custom_data, o.created_by, \
+             c.name AS creator_organization_name, o.created_at, o.updated_at, o.updated_by_org_id, \
+             o.eff_suspended_at, o.eff_suspended_by, o.eff_deleted_at, o.eff_deleted_by, o.promoted_from, ",
+            $crate::rebranding::nearest!("o.id", "o.p3", "o.p2"),
+            " AS rebranding_org_id"
+        )
+    };
+}
+pub(crate) const COLUMNS: &str = columns!();
+pub(crate) const GET: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM organizations o LEFT JOIN organizations c ON c.id = o.creator_org_id WHERE o.id = ?"
+);
 const PLACES: &str = "SELECT o.id, o.type, o.p2, o.p3, o.eff_suspended_at, o.eff_deleted_at, \
     p.eff_suspended_at AS parent_suspended_at, p.eff_deleted_at AS parent_deleted_at \
     FROM organizations o LEFT JOIN organizations p ON p.id = o.parent_id WHERE o.id IN (";
@@ -81,6 +91,7 @@ pub(crate) struct Row {
     eff_deleted_at: Option<TsCodec>,
     eff_deleted_by: Option<Uuid>,
     promoted_from: Option<Value>,
+    rebranding_org_id: Option<Uuid>,
 }
 
 impl Row {
@@ -104,6 +115,7 @@ impl Row {
                 .map(serde_json::from_value)
                 .transpose()
                 .map_err(|e| StoreError::Corrupt(format!("promotion snapshot: {e}")))?,
+            rebranding: self.rebranding_org_id.map(OrgId),
         })
     }
 }

@@ -216,8 +216,6 @@ const AUTHORIZATION: [&str; 41] = [
 ];
 
 const LOGTO: &str = "the identity mode logto is not built yet";
-const REBRANDING: &str = "rebranding is not built yet";
 
 /// Document, rules, and what is missing for them.
-pub(super) const NOT_YET: &[(u8, &[u8], &str)] =
-    &[(1, &[29], LOGTO), (5, &[31], LOGTO), (4, &[31, 32, 33, 34], REBRANDING), (5, &[36], REBRANDING)];
+pub(super) const NOT_YET: &[(u8, &[u8], &str)] = &[(1, &[29], LOGTO), (5, &[31], LOGTO)];

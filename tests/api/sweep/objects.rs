@@ -13,7 +13,7 @@ fn bytes(reply: &Reply) -> (u16, String) {
 
 /// Rows with the object of a path.
 fn with_object() -> impl Iterator<Item = Route> {
-    table().into_iter().filter(|r| takes_bearer(r) && r.path.contains("{id}") && !r.is_pending())
+    table().into_iter().filter(|r| takes_bearer(r) && r.path.contains("{id}"))
 }
 
 /// One user, one system and one application of an organization.

@@ -15,6 +15,7 @@ pub mod inventory;
 pub mod me;
 pub mod organization_lists;
 pub mod organizations;
+pub mod rebranding;
 pub mod roles;
 pub mod session;
 pub mod systems;

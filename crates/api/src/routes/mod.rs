@@ -18,14 +18,12 @@ mod users;
 
 use crate::openapi::SchemaOf;
 use axum::{
-    extract::Request,
     handler::Handler,
-    response::{IntoResponse, Response},
     routing::{MethodFilter, MethodRouter, on},
 };
 use bailiwick_app::App;
-use bailiwick_domain::{Error, OrgType};
-use bailiwick_policy::Permission;
+use bailiwick_domain::OrgType;
+use bailiwick_policy::{Permission, RebrandingChange};
 use http::Method;
 use std::time::Duration;
 
@@ -78,8 +76,9 @@ pub enum Gate {
     Needs(&'static [Permission]),
     /// This permission, or the path names the caller's own organization.
     OwnOrganizationOr(Permission),
-    /// Owner organization with `manage:distributors`; else 403 `only owner organization can <verb> rebranding`.
-    RebrandingOwner(&'static str),
+    /// Owner organization with `manage:distributors`, and for assets whoever `rebranding.organizations_manage_assets`
+    /// lets; else 403 `only owner organization can <verb> rebranding`.
+    Rebranding(RebrandingChange),
 }
 
 /// Core: in the interface specification. Extra: beyond it, existing clients use it.
@@ -98,8 +97,6 @@ enum Served {
     Here(Box<MethodRouter<App>>),
     /// The alerting proxy, which has rules of its own for paths, methods and errors (contract 04 §1).
     Proxy,
-    /// Nobody yet: the gate answers, then 501.
-    Pending,
 }
 
 /// One row.
@@ -133,13 +130,16 @@ pub struct Route {
     pub gives: Option<SchemaOf>,
     /// Name of the part of a `multipart/form-data` body that is the file.
     pub takes_file: Option<&'static str>,
+    /// Parts of a `multipart/form-data` body, none of them required; whether each is a file.
+    pub takes_form: &'static [(&'static str, bool)],
     /// The body is any bytes.
     pub takes_bytes: bool,
     /// Media types of a success that is a file, without envelope; empty for JSON.
     pub gives_file: &'static [&'static str],
     /// Its series among what is counted (`crate::meters`).
     pub(crate) place: usize,
-    served: Served,
+    /// None only while a row is being put together.
+    served: Option<Served>,
 }
 
 impl std::fmt::Debug for Route {
@@ -165,10 +165,11 @@ impl Route {
             takes: None,
             gives: None,
             takes_file: None,
+            takes_form: &[],
             takes_bytes: false,
             gives_file: &[],
             place: 0,
-            served: Served::Pending,
+            served: None,
         }
     }
 
@@ -242,6 +243,12 @@ impl Route {
         Route { takes_file: Some(part), ..self }
     }
 
+    /// The body is a form with some of these parts; whether each is a file.
+    #[must_use]
+    fn takes_form(self, parts: &'static [(&'static str, bool)]) -> Route {
+        Route { takes_form: parts, ..self }
+    }
+
     /// The body is any bytes.
     #[must_use]
     fn takes_bytes(self) -> Route {
@@ -262,17 +269,22 @@ impl Route {
         T: 'static,
     {
         let filter = MethodFilter::try_from(self.method.clone()).unwrap_or(MethodFilter::GET);
-        Route { served: Served::Here(Box::new(on(filter, handler))), ..self }
+        Route { served: Some(Served::Here(Box::new(on(filter, handler)))), ..self }
     }
 
     #[must_use]
     fn by_proxy(self) -> Route {
-        Route { served: Served::Proxy, ..self }
+        Route { served: Some(Served::Proxy), ..self }
     }
 
-    /// Whether the use case does not exist yet: the gate answers, then 501.
-    pub const fn is_pending(&self) -> bool {
-        matches!(self.served, Served::Pending)
+    /// Whether somebody serves it; a test sees to it that this is so for every row.
+    pub const fn is_served(&self) -> bool {
+        self.served.is_some()
+    }
+
+    /// Whether its body is a file, or a form with files: read as it comes, and never kept for a record.
+    pub const fn is_upload(&self) -> bool {
+        self.takes_file.is_some() || !self.takes_form.is_empty() || self.takes_bytes
     }
 
     /// Whether it makes the caller act as somebody else: then it has words of its own for who does so already.
@@ -287,26 +299,20 @@ impl Route {
 
     /// Whether the alerting proxy serves it.
     pub const fn is_proxied(&self) -> bool {
-        matches!(self.served, Served::Proxy)
+        matches!(self.served, Some(Served::Proxy))
     }
 
     /// The axum handler, unless the proxy serves the row.
     pub(crate) fn handler(&self) -> Option<MethodRouter<App>> {
-        let filter = MethodFilter::try_from(self.method.clone()).unwrap_or(MethodFilter::GET);
         match &self.served {
-            Served::Here(handler) => Some(MethodRouter::clone(handler)),
-            Served::Proxy => None,
-            Served::Pending => Some(on(filter, pending)),
+            Some(Served::Here(handler)) => Some(MethodRouter::clone(handler)),
+            Some(Served::Proxy) | None => None,
         }
     }
 }
 
 /// What exports are.
 const EXPORT: &[&str] = &["text/csv", "application/pdf"];
-
-async fn pending(_: Request) -> Response {
-    crate::error::Failure::from(Error::NotImplemented).into_response()
-}
 
 fn get(path: impl Into<String>, operation: impl Into<String>) -> Route {
     Route::new(Method::GET, path, operation)
@@ -340,9 +346,4 @@ pub fn table() -> Vec<Route> {
         alert_data::rows(),
     ]
     .concat()
-}
-
-/// Operations whose use case does not exist yet. Must be empty at the end.
-pub fn not_implemented() -> Vec<String> {
-    table().iter().filter(|r| r.is_pending()).map(|r| format!("{} {}", r.method, r.path)).collect()
 }

@@ -1,19 +1,70 @@
 //! Rebranding, management side.
 
-use super::{Gate::RebrandingOwner, Route, delete, get, patch, put};
+use super::{Gate::Rebranding, Route, delete, get, patch, put};
+use crate::{
+    manage::rebranding,
+    wire::rebranding::{RebrandableProductList, RebrandingStatusOutput},
+};
+use bailiwick_policy::RebrandingChange::{Delete, Disable, Enable, Update};
+use std::time::Duration;
+
+/// What assets are served as.
+pub(super) const IMAGES: &[&str] =
+    &["image/png", "image/jpeg", "image/webp", "image/x-icon", "image/svg+xml"];
 
 pub(super) fn rows() -> Vec<Route> {
     vec![
-        get("/rebranding/products", "listRebrandableProducts"),
-        patch("/rebranding/{org_id}/enable", "enableRebranding").gate(RebrandingOwner("enable")),
-        patch("/rebranding/{org_id}/disable", "disableRebranding").gate(RebrandingOwner("disable")),
-        get("/rebranding/{org_id}/status", "getRebrandingStatus"),
-        get("/rebranding/{org_id}/products", "listRebrandingProducts"),
-        put("/rebranding/{org_id}/products/{product_id}", "updateRebranding").gate(RebrandingOwner("update")),
+        get("/rebranding/products", "listRebrandableProducts")
+            .failing("failed to retrieve rebrandable products")
+            .gives::<RebrandableProductList>()
+            .to(rebranding::products),
+        patch("/rebranding/{org_id}/enable", "enableRebranding")
+            .gate(Rebranding(Enable))
+            .failing("failed to enable rebranding")
+            .gives_null()
+            .to(rebranding::enable),
+        patch("/rebranding/{org_id}/disable", "disableRebranding")
+            .gate(Rebranding(Disable))
+            .failing("failed to disable rebranding")
+            .gives_null()
+            .to(rebranding::disable),
+        get("/rebranding/{org_id}/status", "getRebrandingStatus")
+            .failing("failed to retrieve rebranding status")
+            .gives::<RebrandingStatusOutput>()
+            .to(rebranding::status),
+        get("/rebranding/{org_id}/products", "listRebrandingProducts")
+            .failing("failed to retrieve rebranding products")
+            .gives::<RebrandingStatusOutput>()
+            .to(rebranding::organization_products),
+        put("/rebranding/{org_id}/products/{product_id}", "updateRebranding")
+            .gate(Rebranding(Update))
+            .failing("failed to upload rebranding assets")
+            // 10 s for a turn and 30 s for the body, then the commit.
+            .answers_within(Duration::from_secs(60))
+            .takes_form(&[
+                ("logo_light_rect", true),
+                ("logo_dark_rect", true),
+                ("logo_light_square", true),
+                ("logo_dark_square", true),
+                ("favicon", true),
+                ("background_image", true),
+                ("product_name", false),
+            ])
+            .gives_null()
+            .to(rebranding::upload),
         delete("/rebranding/{org_id}/products/{product_id}", "deleteRebrandingProduct")
-            .gate(RebrandingOwner("delete")),
-        get("/rebranding/{org_id}/products/{product_id}/{asset}", "getRebrandingAsset"),
+            .gate(Rebranding(Delete))
+            .failing("failed to delete rebranding product")
+            .gives_null()
+            .to(rebranding::delete_product),
+        get("/rebranding/{org_id}/products/{product_id}/{asset}", "getRebrandingAsset")
+            .failing("failed to retrieve rebranding asset")
+            .gives_file(IMAGES)
+            .to(rebranding::asset),
         delete("/rebranding/{org_id}/products/{product_id}/{asset}", "deleteRebrandingAsset")
-            .gate(RebrandingOwner("delete")),
+            .gate(Rebranding(Delete))
+            .failing("failed to delete rebranding asset")
+            .gives_null()
+            .to(rebranding::delete_asset),
     ]
 }

@@ -2,9 +2,12 @@
 
 use super::{Credential, Route, delete, get, post};
 use crate::{
-    system::{alert_history, backups, credentials, heartbeat, info, inventory, register, unregister},
+    system::{
+        alert_history, backups, credentials, heartbeat, info, inventory, rebranding, register, unregister,
+    },
     wire::{
         backups::{BackupList, BackupOutput, DeletedBackupOutput},
+        rebranding::SystemRebrandingOutput,
         system_side::{
             CredentialsOutput, HeartbeatOutput, InfoOutput, ReceiptOutput, RegistrationInput,
             RegistrationOutput,
@@ -36,8 +39,16 @@ pub(super) fn rows() -> Vec<Route> {
             .failing("failed to unregister system")
             .gives_null()
             .to(unregister::unregister),
-        get("/systems/rebranding", "getSystemRebranding").credential(System),
-        get("/systems/rebranding/{product_id}/{asset}", "getSystemRebrandingAsset").credential(System),
+        get("/systems/rebranding", "getSystemRebranding")
+            .credential(System)
+            .failing("failed to retrieve rebranding")
+            .gives::<SystemRebrandingOutput>()
+            .to(rebranding::document),
+        get("/systems/rebranding/{product_id}/{asset}", "getSystemRebrandingAsset")
+            .credential(System)
+            .failing("failed to retrieve rebranding asset")
+            .gives_file(super::rebranding::IMAGES)
+            .to(rebranding::asset),
     ]
     .into_iter()
     .chain([post("/alert_history", "saveAlertHistory")

@@ -6,6 +6,7 @@ pub mod credentials;
 pub mod heartbeat;
 pub mod info;
 pub mod inventory;
+pub mod rebranding;
 pub mod register;
 pub mod unregister;
 

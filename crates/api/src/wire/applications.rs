@@ -139,6 +139,9 @@ pub struct ApplicationOutput {
     pub organization: Option<AssigneeOutput>,
     /// Whether the system's organization or one above it has rebranding enabled.
     pub rebranding_enabled: bool,
+    /// Which one; left out unless enabled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rebranding_org_id: Option<String>,
 }
 
 impl ApplicationOutput {
@@ -170,8 +173,8 @@ impl ApplicationOutput {
             last_inventory_at: a.last_inventory_at,
             system: HostOutput { id: a.system_id.to_string(), name: a.system_name },
             organization: a.organization.map(AssigneeOutput::from),
-            // Nothing stores a rebranding yet, so none is enabled anywhere.
-            rebranding_enabled: false,
+            rebranding_enabled: a.rebranding.is_some(),
+            rebranding_org_id: a.rebranding.map(|id| id.to_string()),
         })
     }
 }
@@ -235,6 +238,9 @@ pub struct ApplicationItem {
     pub last_inventory_at: Option<Ts>,
     /// Whether the system's organization or one above it has rebranding enabled.
     pub rebranding_enabled: bool,
+    /// Which one; left out unless enabled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rebranding_org_id: Option<String>,
 }
 
 impl ApplicationItem {
@@ -263,6 +269,7 @@ impl ApplicationItem {
             created_at: all.created_at,
             last_inventory_at: all.last_inventory_at,
             rebranding_enabled: all.rebranding_enabled,
+            rebranding_org_id: all.rebranding_org_id,
         })
     }
 }

@@ -14,6 +14,7 @@ pub mod organization_figures;
 pub mod organization_lists;
 pub mod organization_state;
 pub mod organizations;
+pub mod rebranding;
 pub mod roles;
 pub mod session;
 pub mod system_figures;

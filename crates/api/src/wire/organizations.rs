@@ -187,9 +187,8 @@ impl From<Organization> for OrganizationOutput {
             deleted_by_org_id: o.deleted.by.map(|id| id.to_string()),
             suspended_at: o.suspended.at,
             suspended_by_org_id: o.suspended.by.map(|id| id.to_string()),
-            // Nothing stores a rebranding yet, so none is enabled anywhere.
-            rebranding_enabled: false,
-            rebranding_org_id: None,
+            rebranding_enabled: o.rebranding.is_some(),
+            rebranding_org_id: o.rebranding.map(|id| id.to_string()),
             counts: None,
             created_by: o.created_by.map(CreatorOutput::from),
             promoted_from: o.promoted_from.map(PromotedFromOutput::from),

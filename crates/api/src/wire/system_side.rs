@@ -144,8 +144,7 @@ impl InfoOutput {
                 suspended: info.organization_suspended_at.is_some(),
                 suspended_at: info.organization_suspended_at,
             },
-            // Nothing stores a rebranding yet, so none is enabled anywhere.
-            rebranding_enabled: false,
+            rebranding_enabled: s.rebranding.is_some(),
         }
     }
 }

@@ -147,6 +147,9 @@ pub struct SystemOutput {
     pub last_inventory: Option<Ts>,
     /// Whether its organization or one above it has rebranding enabled.
     pub rebranding_enabled: bool,
+    /// Which one; left out unless enabled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rebranding_org_id: Option<String>,
     /// Liveness alone: `unknown`, `active` or `inactive`.
     pub heartbeat_status: &'static str,
     /// Whole minutes since the last heartbeat; null = never.
@@ -182,8 +185,8 @@ impl SystemOutput {
             created_by: s.created_by.into(),
             last_heartbeat: s.last_heartbeat,
             last_inventory: s.last_inventory,
-            // Nothing stores a rebranding yet, so none is enabled anywhere.
-            rebranding_enabled: false,
+            rebranding_enabled: s.rebranding.is_some(),
+            rebranding_org_id: s.rebranding.map(|id| id.to_string()),
             heartbeat_status: SystemStatus::liveness(s.last_heartbeat, now, timeout).as_str(),
             heartbeat_minutes: s.last_heartbeat.map(|at| now.since(at).as_secs() / 60),
         }

@@ -119,7 +119,7 @@ pub async fn show(
     let user = user.ok_or_else(missing)?;
     if let Some(known) = known {
         let etag = quoted(&avatars::etag(&app.db, user).await?.ok_or_else(missing)?);
-        if names(known, &etag) {
+        if is_named(known, &etag) {
             return Ok(Shown::Unchanged(etag));
         }
     }
@@ -132,21 +132,21 @@ fn quoted(etag: &str) -> String {
 }
 
 /// Whether an `If-None-Match` names the tag (weak comparison, RFC 9110 §13.1.2).
-fn names(known: &str, etag: &str) -> bool {
+pub(crate) fn is_named(known: &str, etag: &str) -> bool {
     known.trim() == "*" || known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == etag)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::names;
+    use super::is_named;
 
     #[test]
     fn tags_are_compared_weakly() {
         for known in ["*", "\"a\"", "W/\"a\"", "\"b\", \"a\"", " \"b\",W/\"a\" "] {
-            assert!(names(known, "\"a\""), "{known}");
+            assert!(is_named(known, "\"a\""), "{known}");
         }
         for known in ["", "a", "\"b\"", "\"aa\"", "W/*"] {
-            assert!(!names(known, "\"a\""), "{known}");
+            assert!(!is_named(known, "\"a\""), "{known}");
         }
     }
 }

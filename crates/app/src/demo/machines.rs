@@ -133,6 +133,7 @@ impl<'a> Workshop<'a> {
             last_inventory: None,
             suspended: self.own_mark(15, created_at),
             deleted: self.own_mark(10, created_at),
+            rebranding: None,
         };
         let mut registered_from = None;
         if let Some(heard) = heard {

@@ -323,6 +323,7 @@ impl Tree {
             suspended: node.suspended,
             deleted: node.deleted,
             promoted_from: None,
+            rebranding: None,
         }
     }
 }

@@ -9,7 +9,7 @@ use bailiwick_domain::{
 use bailiwick_policy::{
     Action, Caller, Granted, OrgPlace, Resource, SystemHome, attribute_system, attributing, decide, gate,
 };
-use bailiwick_store::{Tx, systems};
+use bailiwick_store::{Tx, rebranding, systems};
 use serde_json::{Map, Value, json};
 
 /// A creation as sent.
@@ -65,7 +65,9 @@ pub async fn create(
     let mut fields = check_fields(&new);
     let (created_at, registered_at) = check_times(&mut fields, &new, now);
     fields.finish()?;
-    let created = build(app, new, organization, creator, (created_at, registered_at, now));
+    let rebranding = rebranding::nearest_to(&mut tx, organization.id).await?.map(|(id, _)| id);
+    let mut created = build(app, new, organization, creator, (created_at, registered_at, now));
+    created.system.rebranding = rebranding;
     store(&mut tx, &granted, &place, &created, app).await?;
     let event = audit::Event {
         action: "system.create",
@@ -177,6 +179,7 @@ fn build(
         last_inventory: None,
         suspended: Mark::default(),
         deleted: Mark::default(),
+        rebranding: None,
     };
     Created { system, secret: SystemSecret::generate(&*app.entropy) }
 }

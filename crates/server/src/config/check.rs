@@ -2,7 +2,7 @@
 
 use super::{AlertingMode, Config, IdentityMode, Problem, clients};
 use bailiwick_app::inventory::Rules;
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 /// Fewest bytes of the secret (contract 01 §2.2).
 pub(super) const SECRET_BYTES: usize = 32;
@@ -119,6 +119,11 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     let (path, life) = (["assets.download_lifetime"], assets.download_lifetime);
     refuse(life < Duration::from_secs(1), &path, "is shorter than one second");
     refuse(life > Duration::from_secs(900), &path, "is longer than 15 minutes");
+
+    let products = &config.rebranding.products;
+    let ids: HashSet<&str> = products.iter().map(|product| product.0.id.as_str()).collect();
+    refuse(ids.len() < products.len(), &["rebranding.products"], "has an id twice");
+    refuse(products.len() > 100, &["rebranding.products"], "has more than 100 products");
 
     let smtp = &config.smtp;
     let has_host = smtp.host.is_some();

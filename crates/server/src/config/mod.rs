@@ -8,6 +8,7 @@ mod check;
 mod clients;
 mod kinds;
 mod older;
+mod products;
 mod render;
 mod secret;
 mod section;
@@ -24,13 +25,14 @@ pub use kinds::{
     AlertName, AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, ImpersonationScope,
     LogFilter, LogFormat, MailSecurity, Network, Origin, RouterKind, Secret, Word,
 };
+pub use products::RebrandableProduct;
 pub use render::{effective, reference, schema};
 pub use secret::ensure_secret;
 pub use section::{SectionTable, Setting, VARIABLE_PREFIX};
 pub use sections::{
     Alerting, AlertingHistory, AlertingLimits, AlertingRemote, AlertingTelegram, AlertingWebhook, Assets,
     Database, General, Http, Identity, IdentityLogto, IdentityOidc, Impersonation, Limits, Log, Metrics,
-    Owner, Smtp, Systems, Tokens,
+    Owner, Rebranding, Smtp, Systems, Tokens,
 };
 pub use sources::FILE_VARIABLE;
 pub use value::{Choice, Form, Kind, Size, Value};
@@ -108,6 +110,8 @@ pub struct Config {
     pub systems: Systems,
     /// `assets`
     pub assets: Assets,
+    /// `rebranding`
+    pub rebranding: Rebranding,
     /// `smtp`
     pub smtp: Smtp,
     /// `limits`
@@ -139,6 +143,7 @@ pub const TABLES: [SectionTable; 21] = [
     AlertingLimits::TABLE,
     Systems::TABLE,
     Assets::TABLE,
+    Rebranding::TABLE,
     Smtp::TABLE,
     Limits::TABLE,
     Metrics::TABLE,
@@ -201,6 +206,7 @@ impl Config {
         let alerting_limits = AlertingLimits::read(found, problems);
         let systems = Systems::read(found, problems);
         let assets = Assets::read(found, problems);
+        let rebranding = Rebranding::read(found, problems);
         let smtp = Smtp::read(found, problems);
         let limits = Limits::read(found, problems);
         let metrics = Metrics::read(found, problems);
@@ -224,6 +230,7 @@ impl Config {
             alerting_limits: alerting_limits?,
             systems: systems?,
             assets: assets?,
+            rebranding: rebranding?,
             smtp: smtp?,
             limits: limits?,
             metrics: metrics?,

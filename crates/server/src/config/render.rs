@@ -27,6 +27,7 @@ pub fn effective(config: &Config) -> String {
         config.alerting_limits.shown(),
         config.systems.shown(),
         config.assets.shown(),
+        config.rebranding.shown(),
         config.smtp.shown(),
         config.limits.shown(),
         config.metrics.shown(),

@@ -6,6 +6,7 @@ use super::{
         AlertName, AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, ImpersonationScope,
         LogFilter, LogFormat, MailSecurity, Network, Origin, RouterKind, Secret, Word,
     },
+    products::RebrandableProduct,
     section::section,
     value::Size,
 };
@@ -323,6 +324,19 @@ section! {
     secret_key: Option<Secret>;
     /// How long a link to a backup can be used, at most 15 minutes.
     download_lifetime: Duration = "5m";
+}
+
+section! {
+    /// Rebranding: names and pictures that an organization gives to the products its systems run.
+    Rebranding in "rebranding", keys "rebranding.";
+    /// What can be rebranded: `<id>:<display name>:<type>`, the type being `application` or `system`. A product that is
+    /// taken away is shown no more; what is stored for it stays.
+    products: Vec<RebrandableProduct> = "nethvoice:NethVoice:application,webtop:NethService:application,ns8:NS8:system,nsec:NethSecurity:system";
+    /// Base path in the paths of assets that systems are told, `/` for none. When unset, that of their request.
+    asset_base_path: Option<BasePath>;
+    /// Whether users with `manage:systems` may upload and delete assets of organizations within their reach, their own
+    /// included. Rebranding itself is turned on and off by owners only.
+    organizations_manage_assets: bool = "false";
 }
 
 section! {

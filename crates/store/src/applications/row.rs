@@ -10,11 +10,15 @@ use uuid::Uuid;
 /// their documents and the organizations `g` they are assigned to.
 macro_rules! row_columns {
     () => {
-        "a.id, a.system_id, a.p2, a.p3, a.home_id, a.module_id, a.instance_of, a.name, a.source, a.display_name, \
+        concat!(
+            "a.id, a.system_id, a.p2, a.p3, a.home_id, a.module_id, a.instance_of, a.name, a.source, a.display_name, \
          a.node_id, a.node_label, a.version, a.is_user_facing, a.url, a.inventory_data, a.backup_data, \
          a.services_data, a.has_errors, a.status, a.notes, a.created_at, a.updated_at, a.first_seen_at, a.deleted_at, \
          s.name AS system_name, s.deleted_at AS system_deleted_at, h.eff_deleted_at, t.seen_at, \
-         g.id AS org_id, g.name AS org_name, g.type AS org_type"
+         g.id AS org_id, g.name AS org_name, g.type AS org_type, ",
+            $crate::rebranding::nearest!("a.home_id", "a.p3", "a.p2"),
+            " AS rebranding_org_id"
+        )
     };
 }
 pub(super) use row_columns;
@@ -53,6 +57,7 @@ pub(super) struct Row {
     org_id: Option<Uuid>,
     org_name: Option<String>,
     org_type: Option<String>,
+    rebranding_org_id: Option<Uuid>,
 }
 
 /// The organization an application is assigned to.
@@ -113,6 +118,8 @@ pub struct ApplicationRecord {
     pub deleted_at: Option<Ts>,
     /// To whom it is assigned.
     pub organization: Option<Assignee>,
+    /// The nearest organization with rebranding, the system's own or above (contract 04 §6.3).
+    pub rebranding: Option<OrgId>,
     standing: Standing,
 }
 
@@ -161,6 +168,7 @@ impl TryFrom<Row> for ApplicationRecord {
             last_inventory_at: row.seen_at.map(|t| t.0),
             deleted_at: row.deleted_at.map(|t| t.0),
             organization,
+            rebranding: row.rebranding_org_id.map(OrgId),
             standing: Standing::below(false, is_deleted, false, row.eff_deleted_at.is_some()),
         })
     }

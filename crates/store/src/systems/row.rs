@@ -22,7 +22,9 @@ macro_rules! row_columns {
          s.system_key, s.notes, s.created_by, s.created_at, s.updated_at, s.registered_at, s.suspended_at, \
          s.deleted_at, o.id AS org_id, o.name AS org_name, o.type AS org_type, o.p2 AS org_p2, o.p3 AS org_p3, \
          o.eff_suspended_at, o.eff_suspended_by, o.eff_deleted_at, o.eff_deleted_by, c.name AS creator_org_name, \
-         a.last_heartbeat, a.last_inventory"
+         a.last_heartbeat, a.last_inventory, ",
+            $crate::rebranding::nearest!("o.id", "o.p3", "o.p2"),
+            " AS rebranding_org_id"
         )
     };
 }
@@ -58,6 +60,7 @@ pub(super) struct Row {
     creator_org_name: Option<String>,
     last_heartbeat: Option<TsCodec>,
     last_inventory: Option<TsCodec>,
+    rebranding_org_id: Option<Uuid>,
 }
 
 impl Row {
@@ -148,6 +151,7 @@ impl TryFrom<Row> for SystemRecord {
                 last_inventory: ts(row.last_inventory),
                 suspended: Mark::effective(suspended_at, org_suspended.inherited_from(org_id)),
                 deleted: Mark::effective(deleted_at, org_deleted.inherited_from(org_id)),
+                rebranding: row.rebranding_org_id.map(OrgId),
             },
         })
     }

@@ -1,0 +1,138 @@
+//! `PUT /rebranding/{org_id}/products/{product_id}` (contract 04 §6.2): all of a form or nothing.
+
+use super::{authorize, change, judge, known, product};
+use crate::{App, context::RequestContext, turns::turn};
+use bailiwick_domain::{Error, OrgId, Result, rebranding::Asset};
+use bailiwick_policy::{Action, Caller, RebrandingChange, rebranding_gate};
+use bailiwick_store::rebranding::{self as stored, NewFile};
+use bytes::Bytes;
+use serde_json::json;
+use std::{collections::HashSet, time::Duration};
+
+/// Longest name of a product, in bytes.
+pub const MAX_NAME_BYTES: usize = 100;
+/// The field with the name.
+const NAME: &str = "product_name";
+/// How long an upload waits for its turn.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// A part of the form.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// Its name.
+    pub name: String,
+    /// Media type as declared.
+    pub content_type: Option<String>,
+    /// Bytes it has; more than `bytes` when it is too large for any use.
+    pub size: u64,
+    /// Content.
+    pub bytes: Bytes,
+}
+
+/// What a form asks for.
+struct Form {
+    files: Vec<NewFile>,
+    name: Option<String>,
+}
+
+/// Stores what `form` gives once the caller has been let in and the product may be rebranded. What is left empty in a
+/// form counts as not sent.
+///
+/// # Errors
+/// In the order of the contract: `organization not found`, `rebranding product not found`, 403 `rebranding is not
+/// enabled for this organization`, what reading the form finds, what is wrong with it; 503 when too many upload.
+pub async fn upload(
+    app: &App,
+    caller: &Caller,
+    ctx: &RequestContext,
+    (id, product_id): (Option<OrgId>, &str),
+    form: impl Future<Output = Result<Vec<Part>>>,
+) -> Result<()> {
+    let change = RebrandingChange::Update;
+    rebranding_gate(caller, change, app.settings.rebranding.organizations_manage_assets)?;
+    let target = authorize(&app.db, caller, Action::Update, id).await?;
+    let product_id = &product(app, product_id).ok_or(Error::NotFound("rebranding product"))?.id;
+    if !stored::is_enabled(&app.db, target.id()).await? {
+        return Err(not_enabled());
+    }
+    let permit = app.rebranding.places.clone().acquire_owned();
+    let place = turn(permit, LONGEST_WAIT, "too many rebranding uploads").await?;
+    let parts = form.await?;
+    let form = tokio::task::spawn_blocking(move || judged(parts)).await.map_err(Error::internal)??;
+    known(app).await?;
+
+    let mut tx = app.db.begin().await?;
+    // What was decided before may have changed while the form came.
+    let target = change::held(app, &mut tx, caller, id, change).await?;
+    if !stored::hold_enabled(&mut tx, target.id()).await? {
+        return Err(not_enabled());
+    }
+    let now = app.now();
+    let files: Vec<_> = form.files.iter().map(|file| (file.asset, file.sha256.clone())).collect();
+    let held = stored::inventory(&mut tx, target.id()).await?.take(product_id);
+    let before = change::audited(product_id, &held.assets, held.name.as_deref());
+    for file in form.files {
+        stored::put(&mut tx, &target, product_id, file, now).await?;
+    }
+    if let Some(name) = &form.name {
+        stored::rename(&mut tx, &target, product_id, name).await?;
+    }
+    let after = change::audited(product_id, &files, form.name.as_deref());
+    let states = (Some(before), Some(after));
+    change::record(&mut tx, now, (caller, ctx), "rebranding.update", &target, states).await?;
+    tx.commit().await?;
+    drop(place);
+    Ok(())
+}
+
+fn not_enabled() -> Error {
+    Error::forbidden("rebranding is not enabled for this organization")
+}
+
+fn malformed() -> Error {
+    Error::bad_request("invalid multipart form")
+}
+
+/// Each kind of mistake is looked for in the whole form before the next one is.
+fn judged(parts: Vec<Part>) -> Result<Form> {
+    let mut seen = HashSet::new();
+    let is_known = |part: &Part| part.name == NAME || Asset::parse(&part.name).is_some();
+    if !parts.iter().all(|part| is_known(part) && seen.insert(part.name.clone())) {
+        return Err(malformed());
+    }
+    let (names, files): (Vec<Part>, Vec<Part>) =
+        parts.into_iter().filter(|part| part.size > 0).partition(|part| part.name == NAME);
+    let files: Vec<(Asset, Part)> =
+        files.into_iter().filter_map(|part| Some((Asset::parse(&part.name)?, part))).collect();
+    for (asset, part) in &files {
+        let max_size = asset.max_bytes();
+        if part.size > max_size {
+            let data = json!({"field": asset.as_str(), "max_size": max_size, "actual_size": part.size});
+            return Err(refused(*asset, "exceeds maximum size", data));
+        }
+    }
+    let files = judge::files(files)?;
+    let name = names.into_iter().next().map(name).transpose()?.flatten();
+    if files.is_empty() && name.is_none() {
+        return Err(Error::bad_request("at least one asset or product_name is required"));
+    }
+    Ok(Form { files, name })
+}
+
+/// The name in a form; none when it is blank.
+fn name(part: Part) -> Result<Option<String>> {
+    if part.size > MAX_NAME_BYTES as u64 {
+        let data = json!({"max_length": MAX_NAME_BYTES});
+        return Err(Error::BadRequest { message: "product name exceeds maximum length".into(), data });
+    }
+    let text = std::str::from_utf8(&part.bytes).map_err(|_| malformed())?.trim();
+    if text.contains('\0') {
+        return Err(malformed());
+    }
+    Ok((!text.is_empty()).then(|| text.to_owned()))
+}
+
+/// 400 about one asset.
+pub(super) fn refused(asset: Asset, what: &str, data: serde_json::Value) -> Error {
+    Error::BadRequest { message: format!("{} {what}", asset.as_str()).into(), data }
+}

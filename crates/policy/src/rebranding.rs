@@ -1,0 +1,65 @@
+//! Rebranding of an organization (contract 04 §6.2, 05 §8): no permission of its own stands before it.
+
+use crate::{Action, Caller, Granted, OrgPlace, Permission, Refusal, organization::visible};
+use bailiwick_domain::{Error, OrgId, OrgType, Result};
+
+/// What of rebranding somebody wants to change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RebrandingChange {
+    /// Turn it on.
+    Enable,
+    /// Turn it off.
+    Disable,
+    /// Upload assets.
+    Update,
+    /// Delete assets.
+    Delete,
+}
+
+impl RebrandingChange {
+    /// The word of the refusal.
+    pub const fn verb(self) -> &'static str {
+        match self {
+            RebrandingChange::Enable => "enable",
+            RebrandingChange::Disable => "disable",
+            RebrandingChange::Update => "update",
+            RebrandingChange::Delete => "delete",
+        }
+    }
+
+    /// Whether it is one of assets, which organizations may be let do for themselves.
+    const fn is_of_assets(self) -> bool {
+        matches!(self, RebrandingChange::Update | RebrandingChange::Delete)
+    }
+}
+
+/// The rule that stands in for a gate, before the organization is looked up. `by_organizations`: the setting that lets
+/// whoever manages systems change the assets of organizations within his reach.
+///
+/// # Errors
+/// `only owner organization can <verb> rebranding`.
+pub fn rebranding_gate(
+    caller: &Caller,
+    change: RebrandingChange,
+    by_organizations: bool,
+) -> Result<(), Refusal> {
+    let is_owner = caller.org_type() == Some(OrgType::Owner) && caller.holds(Permission::ManageDistributors);
+    let is_entrusted = by_organizations && change.is_of_assets() && caller.holds(Permission::ManageSystems);
+    if (is_owner || is_entrusted) && !caller.is_read_only() {
+        Ok(())
+    } else {
+        Err(Refusal::OwnersRebrand { verb: change.verb() })
+    }
+}
+
+/// The organization whose rebranding is read or, after [`rebranding_gate`], changed: within reach and not deleted.
+/// Unknown (none) and foreign ones are missing alike.
+///
+/// # Errors
+/// `organization not found`.
+pub fn rebranding(caller: &Caller, action: Action, named: Option<&OrgPlace>) -> Result<Granted<OrgId>> {
+    named
+        .filter(|place| visible(caller, &place.path, place.standing, Action::Read))
+        .map(|place| Granted::new(place.path.id, action))
+        .ok_or(Error::NotFound("organization"))
+}

@@ -1,0 +1,265 @@
+//! Rebranding (contract 04 §6): who has it, and what is stored for each product. Everything goes with its organization.
+
+use crate::{
+    StoreError, Tx,
+    organizations::parse_type,
+    sql::{On, Q},
+    time::TsCodec,
+};
+use bailiwick_domain::{
+    OrgId, OrgType, Ts,
+    rebranding::{Asset, Product},
+};
+use bailiwick_policy::Granted;
+use std::collections::HashMap;
+use uuid::Uuid;
+
+/// The nearest organization with rebranding on the way up from an organization: a column of a SELECT, given the
+/// expressions of its id, `p3` and `p2` (docs/tree.md). Three looks into an index of few rows.
+macro_rules! nearest {
+    ($id:literal, $p3:literal, $p2:literal) => {
+        concat!(
+            "COALESCE((SELECT r.organization_id FROM rebranding_enabled r WHERE r.organization_id = ",
+            $id,
+            "), (SELECT r.organization_id FROM rebranding_enabled r WHERE r.organization_id = ",
+            $p3,
+            "), (SELECT r.organization_id FROM rebranding_enabled r WHERE r.organization_id = ",
+            $p2,
+            "))"
+        )
+    };
+}
+pub(crate) use nearest;
+
+pub(crate) const REGISTER: &str = "INSERT INTO rebrandable_products (id, display_name, type, created_at) VALUES (?, ?, ?, ?) \
+     ON CONFLICT (id) DO UPDATE SET display_name = excluded.display_name, type = excluded.type";
+pub(crate) const KNOWN: &str = "SELECT id, created_at FROM rebrandable_products ORDER BY id";
+pub(crate) const NEAREST: &str = concat!(
+    "SELECT e.id, e.type FROM organizations o JOIN organizations e ON e.id = ",
+    nearest!("o.id", "o.p3", "o.p2"),
+    " WHERE o.id = ?"
+);
+pub(crate) const IS_ENABLED: &str =
+    "SELECT organization_id FROM rebranding_enabled WHERE organization_id = ?";
+pub(crate) const HOLD_ENABLED: &str =
+    "SELECT organization_id FROM rebranding_enabled WHERE organization_id = ? [[FOR SHARE||]]";
+pub(crate) const ENABLE: &str = "INSERT INTO rebranding_enabled (organization_id, enabled_at) VALUES (?, ?) \
+     ON CONFLICT (organization_id) DO UPDATE SET enabled_at = excluded.enabled_at";
+pub(crate) const DISABLE: &str = "DELETE FROM rebranding_enabled WHERE organization_id = ?";
+pub(crate) const ASSETS: &str =
+    "SELECT product_id, asset, sha256 FROM rebranding_assets WHERE organization_id = ?";
+pub(crate) const NAMES: &str =
+    "SELECT product_id, product_name FROM rebranding_product_names WHERE organization_id = ?";
+pub(crate) const FILE: &str = "SELECT content_type, sha256 FROM rebranding_assets \
+     WHERE organization_id = ? AND product_id = ? AND asset = ?";
+pub(crate) const BYTES: &str = "SELECT bytes FROM rebranding_assets \
+     WHERE organization_id = ? AND product_id = ? AND asset = ? AND sha256 = ?";
+pub(crate) const PUT: &str = "INSERT INTO rebranding_assets \
+     (organization_id, product_id, asset, content_type, sha256, created_at, updated_at, bytes) \
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (organization_id, product_id, asset) DO UPDATE SET \
+     content_type = excluded.content_type, sha256 = excluded.sha256, updated_at = excluded.updated_at, \
+     bytes = excluded.bytes";
+pub(crate) const RENAME: &str = "INSERT INTO rebranding_product_names (organization_id, product_id, product_name) VALUES (?, ?, ?) \
+     ON CONFLICT (organization_id, product_id) DO UPDATE SET product_name = excluded.product_name";
+pub(crate) const REMOVE: &str = "DELETE FROM rebranding_assets WHERE organization_id = ? AND product_id = ? AND asset = ? RETURNING sha256";
+pub(crate) const REMOVE_ALL: &str =
+    "DELETE FROM rebranding_assets WHERE organization_id = ? AND product_id = ? RETURNING asset, sha256";
+pub(crate) const REMOVE_NAME: &str = "DELETE FROM rebranding_product_names WHERE organization_id = ? AND product_id = ? RETURNING product_name";
+
+/// Makes the configured products known; those that were known keep their time.
+pub async fn register(tx: &mut Tx, products: &[Product], at: Ts) -> Result<(), StoreError> {
+    for product in products {
+        Q::new(REGISTER)
+            .bind(&product.id)
+            .bind(&product.display_name)
+            .bind(product.product_type.as_str())
+            .bind(at)
+            .run(tx)
+            .await?;
+    }
+    Ok(())
+}
+
+/// Since when products are known, by id.
+pub async fn known(on: impl Into<On<'_>>) -> Result<Vec<(String, Ts)>, StoreError> {
+    let rows: Vec<(String, TsCodec)> = Q::new(KNOWN).all(on).await?;
+    Ok(rows.into_iter().map(|(id, at)| (id, at.0)).collect())
+}
+
+/// The nearest organization with rebranding, this one or above, and its type.
+pub async fn nearest_to(
+    on: impl Into<On<'_>>,
+    organization: OrgId,
+) -> Result<Option<(OrgId, OrgType)>, StoreError> {
+    let row: Option<(Uuid, String)> = Q::new(NEAREST).bind(organization).optional(on).await?;
+    row.map(|(id, word)| Ok((OrgId(id), parse_type(&word)?))).transpose()
+}
+
+/// Whether the organization itself has it.
+pub async fn is_enabled(on: impl Into<On<'_>>, organization: OrgId) -> Result<bool, StoreError> {
+    let row: Option<(Uuid,)> = Q::new(IS_ENABLED).bind(organization).optional(on).await?;
+    Ok(row.is_some())
+}
+
+/// The same, held until the transaction ends.
+pub async fn hold_enabled(tx: &mut Tx, organization: OrgId) -> Result<bool, StoreError> {
+    let row: Option<(Uuid,)> = Q::new(HOLD_ENABLED).bind(organization).optional(tx).await?;
+    Ok(row.is_some())
+}
+
+/// Turns it on, or on once more.
+pub async fn enable(tx: &mut Tx, target: &Granted<OrgId>, at: Ts) -> Result<(), StoreError> {
+    tx.people_changed();
+    Q::new(ENABLE).bind(target.id()).bind(at).run(tx).await?;
+    Ok(())
+}
+
+/// Turns it off; what is stored stays.
+pub async fn disable(tx: &mut Tx, target: &Granted<OrgId>) -> Result<(), StoreError> {
+    tx.people_changed();
+    Q::new(DISABLE).bind(target.id()).run(tx).await?;
+    Ok(())
+}
+
+/// What is stored of one product.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stored {
+    /// Assets with the SHA-256 (hex) of their bytes, in their order.
+    pub assets: Vec<(Asset, String)>,
+    /// What the organization calls the product.
+    pub name: Option<String>,
+}
+
+/// What an organization has stored, by product. Its size is bounded by what products and assets there are.
+#[derive(Clone, Debug, Default)]
+pub struct Inventory(HashMap<String, Stored>);
+
+impl Inventory {
+    /// Of one product.
+    pub fn take(&mut self, product: &str) -> Stored {
+        self.0.remove(product).unwrap_or_default()
+    }
+}
+
+fn asset(name: &str) -> Result<Asset, StoreError> {
+    Asset::parse(name).ok_or_else(|| StoreError::Corrupt(format!("rebranding asset {name:?}")))
+}
+
+/// All of an organization.
+pub async fn inventory(on: impl Into<On<'_>>, organization: OrgId) -> Result<Inventory, StoreError> {
+    let mut on = on.into();
+    let mut inventory = Inventory::default();
+    let assets: Vec<(String, String, String)> = Q::new(ASSETS).bind(organization).all(on.reborrow()).await?;
+    for (product, name, sha256) in assets {
+        inventory.0.entry(product).or_default().assets.push((asset(&name)?, sha256));
+    }
+    let names: Vec<(String, String)> = Q::new(NAMES).bind(organization).all(on).await?;
+    for (product, name) in names {
+        inventory.0.entry(product).or_default().name = Some(name);
+    }
+    for stored in inventory.0.values_mut() {
+        stored.assets.sort();
+    }
+    Ok(inventory)
+}
+
+/// One asset of an organization.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// Whose.
+    pub organization: OrgId,
+    /// Of which product.
+    pub product: &'a str,
+    /// Which.
+    pub asset: Asset,
+}
+
+/// Media type and SHA-256 (hex) of an asset.
+pub async fn file(on: impl Into<On<'_>>, place: Place<'_>) -> Result<Option<(String, String)>, StoreError> {
+    let Place { organization, product, asset } = place;
+    Q::new(FILE).bind(organization).bind(product).bind(asset.as_str()).optional(on).await
+}
+
+/// The bytes of an asset, if they are still those with this SHA-256.
+pub async fn bytes(
+    on: impl Into<On<'_>>,
+    place: Place<'_>,
+    sha256: &str,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let Place { organization, product, asset } = place;
+    let q = Q::new(BYTES).bind(organization).bind(product).bind(asset.as_str()).bind(sha256);
+    let row: Option<(Vec<u8>,)> = q.optional(on).await?;
+    Ok(row.map(|(bytes,)| bytes))
+}
+
+/// A file to be stored.
+#[derive(Clone, Debug)]
+pub struct NewFile {
+    /// As which asset.
+    pub asset: Asset,
+    /// Media type its bytes show.
+    pub content_type: &'static str,
+    /// SHA-256 of the bytes, hex.
+    pub sha256: String,
+    /// Content.
+    pub bytes: Vec<u8>,
+}
+
+/// Stores a file in the place of the one before.
+pub async fn put(
+    tx: &mut Tx,
+    target: &Granted<OrgId>,
+    product: &str,
+    file: NewFile,
+    at: Ts,
+) -> Result<(), StoreError> {
+    Q::new(PUT)
+        .bind(target.id())
+        .bind(product)
+        .bind(file.asset.as_str())
+        .bind(file.content_type)
+        .bind(file.sha256)
+        .bind(at)
+        .bind(at)
+        .bind(file.bytes)
+        .run(tx)
+        .await?;
+    Ok(())
+}
+
+/// Stores what the organization calls the product.
+pub async fn rename(
+    tx: &mut Tx,
+    target: &Granted<OrgId>,
+    product: &str,
+    name: &str,
+) -> Result<(), StoreError> {
+    Q::new(RENAME).bind(target.id()).bind(product).bind(name).run(tx).await?;
+    Ok(())
+}
+
+/// Removes an asset; the SHA-256 of what it was, none when there was none.
+pub async fn remove(
+    tx: &mut Tx,
+    target: &Granted<OrgId>,
+    product: &str,
+    asset: Asset,
+) -> Result<Option<String>, StoreError> {
+    let q = Q::new(REMOVE).bind(target.id()).bind(product).bind(asset.as_str());
+    let row: Option<(String,)> = q.optional(tx).await?;
+    Ok(row.map(|(sha256,)| sha256))
+}
+
+/// Removes all that is stored of a product; what that was.
+pub async fn remove_all(tx: &mut Tx, target: &Granted<OrgId>, product: &str) -> Result<Stored, StoreError> {
+    let rows: Vec<(String, String)> =
+        Q::new(REMOVE_ALL).bind(target.id()).bind(product).all(&mut *tx).await?;
+    let name: Option<(String,)> =
+        Q::new(REMOVE_NAME).bind(target.id()).bind(product).optional(&mut *tx).await?;
+    let mut assets = rows
+        .into_iter()
+        .map(|(name, sha)| Ok((asset(&name)?, sha)))
+        .collect::<Result<Vec<_>, StoreError>>()?;
+    assets.sort();
+    Ok(Stored { assets, name: name.map(|(name,)| name) })
+}
