@@ -27,29 +27,29 @@ use std::sync::Arc;
 
 /// Admits or refuses, then runs the handler and renders what it could not do.
 pub async fn gate(State((app, route)): State<(App, Arc<Route>)>, request: Request, next: Next) -> Response {
-    let mut response = pass(&app, &route, request, next).await;
-    response.extensions_mut().insert(Matched::Row(route.place));
-    response
-}
-
-async fn pass(app: &App, route: &Arc<Route>, request: Request, next: Next) -> Response {
     let (mut parts, mut body) = request.into_parts();
     parts.extensions.insert(route.clone());
-    let acting = match recognise(app, route, &mut parts).await {
+    let acting = match recognise(&app, &route, &mut parts).await {
         Ok(acting) => acting,
-        Err(error) => return answer(&error, route),
+        Err(error) => return of_row(&route, answer(&error, &route)),
     };
     let mut record = None;
     if let Some(acting) = acting.as_ref().filter(|acting| acting.is_recorded) {
-        match acting::open(app, route, acting.session, &mut parts, body).await {
+        match acting::open(&app, &route, acting.session, &mut parts, body).await {
             Ok((opened, read)) => (record, body) = (Some(opened), read),
-            Err(error) => return answer(&error, route),
+            Err(error) => return of_row(&route, answer(&error, &route)),
         }
     }
-    let response = serve(app, route, acting, Request::from_parts(parts, body), next).await;
+    let response = serve(&app, &route, acting, Request::from_parts(parts, body), next).await;
     if let Some(record) = record {
         record.complete(response.status()).await;
     }
+    of_row(&route, response)
+}
+
+/// Tells the outermost layer which row it was.
+fn of_row(route: &Route, mut response: Response) -> Response {
+    response.extensions_mut().insert(Matched::Row(route.place));
     response
 }
 

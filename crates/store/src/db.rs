@@ -80,11 +80,12 @@ impl Db {
     pub async fn begin(&self) -> Result<Tx, StoreError> {
         match &self.engine {
             Engine::Pg(pool) => {
-                Ok(Tx::Pg(self.pools.write(pool.begin()).await?, self.epoch.clone(), Moved::default()))
+                let begun = Box::pin(pool.begin());
+                Ok(Tx::Pg(self.pools.write(begun).await?, self.epoch.clone(), Moved::default()))
             }
             Engine::Lite { write, .. } => {
                 let begun = write.begin_with("PRAGMA synchronous = FULL; BEGIN IMMEDIATE");
-                let tx = self.pools.write(begun).await?;
+                let tx = self.pools.write(Box::pin(begun)).await?;
                 Ok(Tx::Lite(tx, self.epoch.clone(), Moved::default()))
             }
         }
@@ -96,12 +97,12 @@ impl Db {
             Engine::Pg(pool) => {
                 // One message for both.
                 let begun = pool.begin_with("BEGIN; SET LOCAL synchronous_commit = off");
-                let tx = self.pools.write(begun).await?;
+                let tx = self.pools.write(Box::pin(begun)).await?;
                 Ok(Tx::Pg(tx, self.epoch.clone(), Moved::default()))
             }
             Engine::Lite { write, .. } => {
                 let begun = write.begin_with("PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE");
-                let tx = self.pools.write(begun).await?;
+                let tx = self.pools.write(Box::pin(begun)).await?;
                 Ok(Tx::Lite(tx, self.epoch.clone(), Moved::default()))
             }
         }

@@ -5,7 +5,7 @@ use bailiwick_domain::{
     Ts,
     meter::{Counter, Histogram, Times, WAITS},
 };
-use std::{future::Future, time::Instant};
+use std::{future::Future, pin::Pin, time::Instant};
 
 /// Waits for connections, of all clones of a [`Db`].
 #[derive(Debug)]
@@ -21,33 +21,29 @@ impl Default for Pools {
     }
 }
 
+/// On the heap: every statement's future would carry its size.
+type Lent<'f, T> = Pin<Box<dyn Future<Output = Result<T, sqlx::Error>> + Send + 'f>>;
+
 impl Pools {
-    pub(crate) async fn read<T>(
-        &self,
-        lent: impl Future<Output = Result<T, sqlx::Error>>,
-    ) -> Result<T, sqlx::Error> {
-        self.wait(&self.read, lent).await
-    }
-
-    pub(crate) async fn write<T>(
-        &self,
-        begun: impl Future<Output = Result<T, sqlx::Error>>,
-    ) -> Result<T, sqlx::Error> {
-        self.wait(&self.write, begun).await
-    }
-
-    async fn wait<T>(
-        &self,
-        waits: &Histogram,
-        lent: impl Future<Output = Result<T, sqlx::Error>>,
-    ) -> Result<T, sqlx::Error> {
+    pub(crate) async fn read<T>(&self, lent: Lent<'_, T>) -> Result<T, sqlx::Error> {
         let asked = Instant::now();
         let lent = lent.await;
+        self.note(&self.read, asked, lent.is_err());
+        lent
+    }
+
+    pub(crate) async fn write<T>(&self, begun: Lent<'_, T>) -> Result<T, sqlx::Error> {
+        let asked = Instant::now();
+        let begun = begun.await;
+        self.note(&self.write, asked, begun.is_err());
+        begun
+    }
+
+    fn note(&self, waits: &Histogram, asked: Instant, has_failed: bool) {
         waits.note(asked.elapsed());
-        if lent.is_err() {
+        if has_failed {
             self.failed.one();
         }
-        lent
     }
 }
 

@@ -191,11 +191,11 @@ impl Q {
         match on.into() {
             On::Db(db) => match &db.engine {
                 Engine::Pg(pool) => {
-                    let mut lent = db.pools.read(pool.acquire()).await?;
+                    let mut lent = db.pools.read(Box::pin(pool.acquire())).await?;
                     Ok(pg(self)?.fetch_all(&mut *lent).await?)
                 }
                 Engine::Lite { read, .. } => {
-                    let mut lent = db.pools.read(read.acquire()).await?;
+                    let mut lent = db.pools.read(Box::pin(read.acquire())).await?;
                     Ok(lite(self)?.fetch_all(&mut *lent).await?)
                 }
             },
@@ -244,11 +244,11 @@ impl Q {
         match on.into() {
             On::Db(db) => match &db.engine {
                 Engine::Pg(pool) => {
-                    let mut lent = db.pools.read(pool.acquire()).await?;
+                    let mut lent = db.pools.read(Box::pin(pool.acquire())).await?;
                     Ok(pg(self)?.fetch_optional(&mut *lent).await?)
                 }
                 Engine::Lite { read, .. } => {
-                    let mut lent = db.pools.read(read.acquire()).await?;
+                    let mut lent = db.pools.read(Box::pin(read.acquire())).await?;
                     Ok(lite(self)?.fetch_optional(&mut *lent).await?)
                 }
             },
