@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the OpenID Connect provider that tests sign in at (oidc-provider from npm, in the versions of the lock file)
+# Installs what tests need of npm, in the versions of the lock file: the OpenID Connect provider that they sign in at
+# (oidc-provider) and the library that verifies webhooks (standardwebhooks),
 # below the target directory, if it is not there yet. Needs node 20 or newer and npm.
 set -euo pipefail
 cd "$(dirname "$0")/.."

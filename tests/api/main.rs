@@ -18,7 +18,7 @@ mod avatars;
 mod coverage;
 mod delivery;
 mod demo;
-
+mod events;
 mod explain;
 mod exports;
 mod external;

@@ -144,7 +144,8 @@ async fn look_at(
     match read(body, limit, BODY_TIME).await {
         Ok(bytes) if bytes.is_empty() => Ok((without_body(), None, Body::empty())),
         Ok(bytes) => {
-            let has_webhooks = route.path.ends_with("/config");
+            let has_webhooks =
+                route.path.ends_with("/config") || route.path.starts_with("/events/subscriptions");
             let data = redacted(bytes.clone(), content_type, has_webhooks).await?;
             Ok((Some(data), None, Body::from(bytes)))
         }

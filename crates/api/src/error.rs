@@ -114,6 +114,8 @@ fn not_found_text(error: &Error) -> &'static str {
         "silence" => "silence not found",
         "alert" => "alert not found",
         "api key" => "api key not found",
+        "event" => "event not found",
+        "event subscription" => "event subscription not found",
         "avatar" => "avatar not found",
         "backup" => "backup not found",
         "rebranding" => "rebranding not enabled",

@@ -7,6 +7,7 @@ use crate::{
     avatars::Pictures,
     backups::{self, Backups},
     credentials::Credentials,
+    events,
     exports::Exports,
     external::{self, External},
     ingest::Ingest,
@@ -108,6 +109,10 @@ pub struct Inner {
     pub metrics: Metrics,
     /// Start of the process.
     pub started_at: Ts,
+    /// Events on their way to subscribers.
+    pub deliveries: events::deliver::Deliveries,
+    /// Events as they happen.
+    pub streams: events::stream::Streams,
     /// Background tasks, drained at shutdown.
     pub tasks: TaskTracker,
     /// The process has been asked to end: it still answers, but nobody should come any more.
@@ -163,8 +168,10 @@ impl App {
             instance: OnceLock::new(),
             metrics: Metrics::default(),
             started_at: clock.now(),
-            tasks: TaskTracker::new(),
+            deliveries: events::deliver::Deliveries::default(),
+            streams: events::stream::Streams::default(),
             leaving: CancellationToken::new(),
+            tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
             db,
             clock,
@@ -178,6 +185,7 @@ impl App {
     pub fn start_background(&self) {
         external::start(self);
         auth::start_purging(self);
+        events::start(self);
         inventory::start_worker(self);
         links::start_monitor(self);
         retention::start(self);

@@ -15,6 +15,7 @@ pub mod bootstrap;
 pub mod context;
 pub mod credentials;
 pub mod demo;
+pub mod events;
 pub mod exports;
 pub mod external;
 pub mod impersonation;
@@ -47,4 +48,4 @@ pub use settings::Settings;
 pub mod database {
     pub use bailiwick_store::{Db, Options};
 }
-pub use bailiwick_policy::Catalogue;
+pub use bailiwick_policy::{Caller, Catalogue};

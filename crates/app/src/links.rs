@@ -7,6 +7,7 @@
 use crate::{
     App,
     alerting::{Raised as Posted, raise},
+    events::Told,
     jobs,
 };
 use bailiwick_alerting::{Identity, Intake, Nanos, PostedAlert, parse_alerts};
@@ -64,7 +65,7 @@ pub async fn check(app: &App) -> Result<Checked> {
         let over = links::over(&app.db, cutoff, after, BATCH).await?;
         let Some(last) = over.last() else { break };
         after = (last.system_id, last.organization_id);
-        checked.resolved += resolve(app, over).await?;
+        checked.resolved += resolve(app, over, cutoff).await?;
     }
     let due = app.now().minus(app.settings.systems.link_alert_refresh);
     let mut after = SystemId(Uuid::nil());
@@ -100,6 +101,8 @@ async fn fire(app: &App, silent: Vec<Silent>) -> Result<u64> {
             .unzip();
         let Some(taken) = taken(app, tenant, rows, alerts).await else { continue };
         let mut tx = app.db.begin_relaxed().await?;
+        let first = links::first(&mut tx, &taken).await?;
+        Told::write_all(first.iter().map(|raised| told("link_failed", raised)), &mut tx, now).await?;
         links::keep(&mut tx, &taken, now).await?;
         tx.commit().await?;
         posted += taken.len() as u64;
@@ -108,7 +111,7 @@ async fn fire(app: &App, silent: Vec<Silent>) -> Result<u64> {
 }
 
 /// Resolves these alerts, one batch for each tenant.
-async fn resolve(app: &App, over: Vec<Raised>) -> Result<u64> {
+async fn resolve(app: &App, over: Vec<Raised>, cutoff: Ts) -> Result<u64> {
     let mut tenants: BTreeMap<OrgId, Vec<Raised>> = BTreeMap::new();
     for raised in over {
         tenants.entry(raised.organization_id).or_default().push(raised);
@@ -128,11 +131,19 @@ async fn resolve(app: &App, over: Vec<Raised>) -> Result<u64> {
             taken
         };
         let mut tx = app.db.begin_relaxed().await?;
+        let heard = links::heard(&mut tx, &resolved, cutoff).await?;
+        let restored = resolved.iter().filter(|raised| heard.contains(&raised.system_id));
+        let restored = restored.map(|raised| told("link_restored", raised));
+        Told::write_all(restored, &mut tx, app.now()).await?;
         links::forget(&mut tx, &resolved).await?;
         tx.commit().await?;
         count += resolved.len() as u64;
     }
     Ok(count)
+}
+
+fn told(what: &str, raised: &Raised) -> Told {
+    Told::system_by_id(what, raised.system_id, &raised.system_key).of(raised.organization_id)
 }
 
 /// Posts alerts of a tenant; the rows of those it took. None when it took none at all: the next check tries again, and

@@ -2,6 +2,7 @@
 
 mod alert_limits;
 mod alert_router;
+mod events;
 mod identity;
 mod rebranding;
 
@@ -38,6 +39,7 @@ pub use bailiwick_alerting::{
     config::{AllowedHosts, Timing, Zone},
 };
 pub use bailiwick_domain::net::Network;
+pub use events::Events;
 pub use identity::{Identity, Issuer, IssuerTimes, Logto};
 pub use rebranding::Rebranding;
 
@@ -82,6 +84,8 @@ pub struct Settings {
     pub assets: Assets,
     /// Rebranding.
     pub rebranding: Rebranding,
+    /// Events for other software.
+    pub events: Events,
 }
 
 /// Objects beside the database: backups of systems (contract 03 §11.3).
@@ -470,6 +474,7 @@ impl Settings {
                 forgotten_mails_per_address: 20,
             },
             mail: None,
+            events: Events::default(),
             assets: Assets::default(),
             rebranding: Rebranding::default(),
             public_url,

@@ -32,6 +32,22 @@ const BODY: Duration = Duration::from_secs(1);
 /// What is read of an answer.
 const ANSWER_BYTES: usize = 64 * 1024;
 
+/// What a recipient has answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// Status.
+    pub status: u16,
+    /// `Retry-After`, where it is a number of seconds.
+    pub retry_after: Option<Duration>,
+}
+
+impl Answered {
+    /// 2xx.
+    pub const fn is_success(&self) -> bool {
+        self.status >= 200 && self.status < 300
+    }
+}
+
 /// Sends JSON to judged addresses.
 #[derive(Clone)]
 pub(crate) struct Poster {
@@ -61,8 +77,8 @@ impl Poster {
         allowed: &AllowedHosts,
         body: Bytes,
     ) -> Result<(), Failure> {
-        let sent = timeout(TRY, self.exchange(tenant, target, allowed, body)).await;
-        let status = sent.map_err(|_| Failure::passing("no answer in time", "timed out"))??;
+        let Answered { status, .. } = self.deliver(tenant, target, allowed, &[], body).await?;
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
         if status.is_success() {
             return Ok(());
         }
@@ -71,14 +87,32 @@ impl Poster {
         Err(if may_pass { Failure::passing(reason, "refused") } else { Failure::lasting(reason, "refused") })
     }
 
+    /// The same with headers of one's own; any answer is one.
+    ///
+    /// # Errors
+    /// There was none.
+    pub(crate) async fn deliver(
+        &self,
+        tenant: OrgId,
+        target: &Target,
+        allowed: &AllowedHosts,
+        headers: &[(&'static str, String)],
+        body: Bytes,
+    ) -> Result<Answered, Failure> {
+        let sent = timeout(TRY, self.exchange(tenant, target, allowed, headers, body)).await;
+        sent.map_err(|_| Failure::passing("no answer in time", "timed out"))?
+    }
+
     async fn exchange(
         &self,
         tenant: OrgId,
         target: &Target,
         allowed: &AllowedHosts,
+        headers: &[(&'static str, String)],
         body: Bytes,
-    ) -> Result<StatusCode, Failure> {
-        let request = request(target, body).map_err(|e| Failure::lasting("the address cannot be used", e))?;
+    ) -> Result<Answered, Failure> {
+        let request =
+            request(target, headers, body).map_err(|e| Failure::lasting("the address cannot be used", e))?;
         let addresses = self.judged(tenant, target, allowed).await?;
         let stream = connect(&addresses, target.port).await?;
         let broken = |e: &dyn std::error::Error| Failure::passing("the connection broke", with_causes(e));
@@ -149,7 +183,11 @@ fn read_tls() -> Result<TlsConnector, String> {
     Ok(TlsConnector::from(Arc::new(config)))
 }
 
-fn request(target: &Target, body: Bytes) -> Result<Request<Full<Bytes>>, http::Error> {
+fn request(
+    target: &Target,
+    headers: &[(&'static str, String)],
+    body: Bytes,
+) -> Result<Request<Full<Bytes>>, http::Error> {
     let url = &target.url;
     let path = match url.query() {
         Some(query) => format!("{}?{query}", url.path()),
@@ -159,8 +197,9 @@ fn request(target: &Target, body: Bytes) -> Result<Request<Full<Bytes>>, http::E
         (host, Some(port)) => format!("{host}:{port}"),
         (host, None) => host.to_owned(),
     };
-    Request::builder()
-        .method(Method::POST)
+    let own = Request::builder();
+    let own = headers.iter().fold(own, |request, (name, value)| request.header(*name, value));
+    own.method(Method::POST)
         .uri(path)
         .header(header::HOST, host)
         .header(header::CONTENT_TYPE, "application/json")
@@ -187,7 +226,7 @@ async fn connect(addresses: &[IpAddr], port: u16) -> Result<TcpStream, Failure> 
     Err(last)
 }
 
-async fn speak<S>(stream: S, request: Request<Full<Bytes>>) -> Result<StatusCode, hyper::Error>
+async fn speak<S>(stream: S, request: Request<Full<Bytes>>) -> Result<Answered, hyper::Error>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
@@ -197,7 +236,9 @@ where
         let (head, body) = sender.send_request(request).await?.into_parts();
         // To its end where that is near, so that the other side is not cut off; what it is does not matter.
         let _ = timeout(BODY, Limited::new(body, ANSWER_BYTES).collect()).await;
-        Ok::<_, hyper::Error>(head.status)
+        let asked = head.headers.get(header::RETRY_AFTER).and_then(|v| v.to_str().ok());
+        let retry_after = asked.and_then(|v| v.trim().parse().ok()).map(Duration::from_secs);
+        Ok::<_, hyper::Error>(Answered { status: head.status.as_u16(), retry_after })
     };
     let mut answer = std::pin::pin!(answer);
     tokio::select! {

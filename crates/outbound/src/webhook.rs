@@ -10,6 +10,8 @@ use bailiwick_alerting::config::{AllowedHosts, webhook::Target};
 use bailiwick_domain::OrgId;
 use bytes::Bytes;
 
+pub use crate::post::Answered;
+
 /// Posts to webhooks.
 #[derive(Clone)]
 pub struct Webhooks {
@@ -52,6 +54,22 @@ impl Webhooks {
     /// `dns_resolution_failed` (also after 3 s) or `host_not_publicly_routable`, as contract 04 §2.3 names them.
     pub async fn look_up(&self, tenant: OrgId, target: &Target) -> Result<(), &'static str> {
         self.poster.look_up(tenant, target, &self.allowed).await
+    }
+
+    /// One try to post a body of a tenant's with headers; whatever is answered is an answer.
+    ///
+    /// # Errors
+    /// None was had. See [`Failure`].
+    pub async fn deliver(
+        &self,
+        tenant: OrgId,
+        url: &str,
+        headers: &[(&'static str, String)],
+        body: Bytes,
+    ) -> Result<Answered, Failure> {
+        let target = Target::parse(url, &self.allowed)
+            .map_err(|code| Failure::lasting("the address is not allowed", code))?;
+        self.poster.deliver(tenant, &target, &self.allowed, headers, body).await
     }
 
     /// One try to post a body of a tenant's; 2xx is success.

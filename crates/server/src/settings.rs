@@ -2,7 +2,7 @@
 
 use crate::config::{self, AlertingMode, Config, MailSecurity};
 use bailiwick_app::settings::{
-    AlertLimits, Alerting, AllowedHosts, Assets, Bucket, CatalogueEntry, ContentLimits, Identity,
+    AlertLimits, Alerting, AllowedHosts, Assets, Bucket, CatalogueEntry, ContentLimits, Events, Identity,
     Impersonation, ImpersonationScope, Issuer, Limits, Logto, Mail, Network, Owner, Place, Provider,
     Rebranding, RemoteRouter, Router, RouterKind, Secret, Security, Settings, Systems, Timing, Tokens,
 };
@@ -63,6 +63,12 @@ pub fn settings(config: &Config, secret: &config::Secret) -> Settings {
             legacy_aliases: config.systems.legacy_aliases,
         },
         alerting: alerting(config),
+        events: Events {
+            retention: config.events.retention,
+            most: config.events.most.get().into(),
+            subscriptions: config.events.subscriptions.get().into(),
+            disable_after: config.events.disable_after,
+        },
         limits: limits(config),
         mail: mail(&config.smtp),
         assets: assets(config),

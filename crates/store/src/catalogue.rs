@@ -3,9 +3,9 @@
 
 use crate::{
     activity, alert_handling, alert_layers, alert_queue, alert_tenants, api_keys, applications, audit,
-    avatars, backups, credentials, db, delivery, demo, figures, history, identities, impersonation, imports,
-    inventory, jobs, leases, legacy, links, oidc, organizations, rebranding, recovery, router, sessions,
-    systems, users,
+    avatars, backups, credentials, db, delivery, demo, events, figures, history, identities, impersonation,
+    imports, inventory, jobs, leases, legacy, links, oidc, organizations, rebranding, recovery, router,
+    sessions, systems, users,
 };
 
 /// `(name, text)`.
@@ -322,6 +322,13 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("delivery::DUE_GROUPS", delivery::DUE_GROUPS),
     ("delivery::LOOK_AGAIN", delivery::LOOK_AGAIN),
     ("delivery::RELEASE_ALL", delivery::RELEASE_ALL),
+    ("events::WAITING", events::WAITING),
+    ("events::POSITION", events::POSITION),
+    ("events::LAST", events::LAST),
+    ("events::MOVE_ON", events::MOVE_ON),
+    ("events::TAKE", events::TAKE),
+    ("events::OLDEST", events::OLDEST),
+    ("events::PURGED", events::PURGED),
     ("delivery::PURGE_TENANTS", delivery::PURGE_TENANTS),
     ("delivery::log::PURGE", delivery::log::PURGE),
     ("delivery::log::PURGE_FAILURES", delivery::log::PURGE_FAILURES),

@@ -7,6 +7,7 @@ pub mod active;
 pub mod figures;
 pub mod keep;
 pub mod list;
+mod tell;
 mod within;
 
 pub use within::Within;
@@ -243,6 +244,7 @@ pub async fn write(tx: &mut Tx, held: &Held, rows: Vec<Write>) -> Result<(), Sto
     }
     let begun = rows.iter().filter(|row| row.stored.as_ref().is_none_or(|s| !s.is_open));
     note_names(tx, begun).await?;
+    tell::written(tx, &rows).await?;
     let mut counts = Counts::default();
     for row in &rows {
         if let Some(stored) = row.stored.as_ref().filter(|s| !s.is_open) {

@@ -25,6 +25,7 @@ pub mod delivery;
 pub mod demo;
 pub mod epoch;
 pub mod error;
+pub mod events;
 pub mod exports;
 pub mod figures;
 pub mod history;

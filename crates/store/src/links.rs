@@ -4,6 +4,7 @@
 use crate::{Db, StoreError, Tx, organizations::parse_type, sql::Q, time::TsCodec};
 use bailiwick_domain::{OrgId, SystemId, Ts, org::OrgRef};
 use sqlx::FromRow;
+use std::collections::BTreeSet;
 use uuid::Uuid;
 
 /// Walked by the key of activity, so that each batch begins where the one before it ended.
@@ -141,6 +142,33 @@ pub async fn keep(tx: &mut Tx, raised: &[(Raised, Ts)], now: Ts) -> Result<(), S
         q.run(&mut *tx).await?;
     }
     Ok(())
+}
+
+/// Which of these have not been posted before.
+pub async fn first(tx: &mut Tx, raised: &[(Raised, Ts)]) -> Result<Vec<Raised>, StoreError> {
+    let mut known: BTreeSet<(SystemId, OrgId)> = BTreeSet::new();
+    for chunk in raised.chunks(ROWS) {
+        let mut q = Q::new("SELECT l.system_id, l.organization_id FROM link_alerts l WHERE l.system_id IN (");
+        q.list(chunk.iter().map(|(alert, _)| alert.system_id)).push(")");
+        let rows: Vec<(Uuid, Uuid)> = q.all(&mut *tx).await?;
+        known.extend(rows.into_iter().map(|(system, organization)| (SystemId(system), OrgId(organization))));
+    }
+    let is_new = |alert: &&Raised| !known.contains(&(alert.system_id, alert.organization_id));
+    Ok(raised.iter().map(|(alert, _)| alert).filter(is_new).cloned().collect())
+}
+
+/// Which of these systems have been heard of after `cutoff`: of the others the alert is over for another reason.
+pub async fn heard(tx: &mut Tx, raised: &[Raised], cutoff: Ts) -> Result<BTreeSet<SystemId>, StoreError> {
+    let mut heard = BTreeSet::new();
+    for chunk in raised.chunks(ROWS) {
+        let mut q = Q::new(
+            "SELECT a.system_id FROM system_activity a WHERE a.last_heartbeat > ? AND a.system_id IN (",
+        );
+        q.arg(cutoff).list(chunk.iter().map(|alert| alert.system_id)).push(")");
+        let rows: Vec<(Uuid,)> = q.all(&mut *tx).await?;
+        heard.extend(rows.into_iter().map(|(id,)| SystemId(id)));
+    }
+    Ok(heard)
 }
 
 /// Forgets alerts that are resolved.

@@ -47,6 +47,8 @@ pub enum Arg {
     Texts(Vec<String>),
     /// bytea[]; PostgreSQL only.
     Blobs(Vec<Vec<u8>>),
+    /// uuid[] with NULLs; PostgreSQL only.
+    SomeIds(Vec<Option<Uuid>>),
     /// text[] with NULLs; PostgreSQL only.
     SomeTexts(Vec<Option<String>>),
     /// timestamptz[] with NULLs; PostgreSQL only.
@@ -316,6 +318,7 @@ fn render_pg(q: Q) -> Result<(String, PgArguments), StoreError> {
             Arg::Bytes(v) => args.add(v),
             Arg::Json(v) => args.add(v),
             Arg::Ids(v) => args.add(v),
+            Arg::SomeIds(v) => args.add(v),
             Arg::Times(v) => args.add(v.into_iter().map(TsCodec).collect::<Vec<_>>()),
             Arg::Ints(v) => args.add(v),
             Arg::Texts(v) => args.add(v),
@@ -341,6 +344,7 @@ fn render_lite(q: Q) -> Result<(String, SqliteArguments), StoreError> {
             Arg::Bytes(v) => args.add(v),
             Arg::Json(v) => args.add(v.map(|v| v.to_string())),
             Arg::Ids(_)
+            | Arg::SomeIds(_)
             | Arg::Times(_)
             | Arg::Ints(_)
             | Arg::Texts(_)

@@ -73,17 +73,27 @@ impl Call {
         self
     }
 
-    /// Sends it.
+    /// Sends it. The body of an answer that goes on and on is not waited for.
     pub async fn send(self) -> Reply {
+        let response = self.open().await;
+        let (parts, body) = response.into_parts();
+        let is_endless = parts.status == 200
+            && parts.headers.get("content-type").is_some_and(|kind| kind == "text/event-stream");
+        let body = match is_endless {
+            true => Bytes::new(),
+            false => axum::body::to_bytes(body, usize::MAX).await.expect("the body can be read"),
+        };
+        Reply { status: parts.status, headers: parts.headers, body }
+    }
+
+    /// Sends it and hands out the answer as it comes.
+    pub async fn open(self) -> axum::response::Response {
         let mut request = Request::new(self.body);
         *request.method_mut() = self.method;
         *request.uri_mut() = self.path.parse().expect("path");
         *request.headers_mut() = self.headers;
         request.extensions_mut().insert(ConnectInfo(self.peer));
-        let response = self.router.oneshot(request).await.expect("the router does not fail");
-        let (parts, body) = response.into_parts();
-        let body = axum::body::to_bytes(body, usize::MAX).await.expect("the body can be read");
-        Reply { status: parts.status, headers: parts.headers, body }
+        self.router.oneshot(request).await.expect("the router does not fail")
     }
 }
 

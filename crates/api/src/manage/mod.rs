@@ -7,6 +7,8 @@ pub mod api_keys;
 pub mod applications;
 pub mod avatars;
 pub mod backups;
+pub mod event_subscriptions;
+pub mod events;
 pub mod exports;
 pub mod health;
 pub mod impersonation;

@@ -6,6 +6,7 @@
 mod alert_config;
 mod alert_data;
 mod applications;
+mod events;
 mod impersonation;
 mod imports;
 mod inventory;
@@ -344,6 +345,7 @@ pub fn table() -> Vec<Route> {
         rebranding::rows(),
         alert_config::rows(),
         alert_data::rows(),
+        events::rows(),
     ]
     .concat()
 }

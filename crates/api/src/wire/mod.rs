@@ -6,6 +6,8 @@ pub mod alerts;
 pub mod api_keys;
 pub mod applications;
 pub mod backups;
+pub mod event_subscriptions;
+pub mod events;
 pub mod figures;
 pub mod impersonation;
 pub mod imports;

@@ -1,7 +1,11 @@
 //! Notes, deletion and assignment of an application (contract 03 §12.2).
 
 use super::{ApplicationRecord, ApplicationRef, load};
-use crate::{App, audit, context::RequestContext};
+use crate::{
+    App, audit,
+    context::RequestContext,
+    events::{Told, tell},
+};
 use bailiwick_domain::{
     ApplicationId, Error, OrgId, Result, Ts,
     validate::{Fields, free_text},
@@ -109,6 +113,9 @@ impl Step {
             after: Some(audited(&after)),
         };
         audit::record(&mut self.tx, self.now, caller, ctx, event).await?;
+        let what = tell::past(tell::verb(action));
+        let told = Told::application(what, &after).with_changes(&audited(&self.before), &audited(&after));
+        told.write(&mut self.tx, self.now).await?;
         self.tx.commit().await?;
         Ok(after)
     }

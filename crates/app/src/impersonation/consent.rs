@@ -6,6 +6,7 @@ use crate::{
     audit,
     auth::invalid,
     context::RequestContext,
+    events::Told,
 };
 use bailiwick_domain::{Error, Result, Ts, UserId};
 use bailiwick_policy::Caller;
@@ -98,6 +99,10 @@ async fn finish(
 ) -> Result<(), Stopped> {
     sessions::end(&mut tx, Which::As(user), now, Cause::Consent, None).await?;
     let event = audit::Event { action, object_type: "user", object_id: user.0, before: None, after };
+    let what = if event.after.is_some() { "consented" } else { "consent_withdrawn" };
+    let told =
+        Told::impersonation(what, user.to_string(), user).with(event.after.clone().unwrap_or_default());
     audit::record(&mut tx, now, caller, ctx, event).await?;
+    told.write(&mut tx, now).await?;
     Ok(tx.commit().await?)
 }

@@ -7,6 +7,7 @@ use crate::{
     audit,
     auth::{self, UserObject, identity_of, impersonation_token, invalid, refuse_disabled, user_object},
     context::RequestContext,
+    events::Told,
     users::{load, target},
 };
 use bailiwick_domain::{ChainId, Error, Result, Ts, UserId};
@@ -133,6 +134,9 @@ async fn attempt(
     };
     sessions::insert(&mut tx, &session, (app.fresh(), app.fresh())).await?;
     audit::record_impersonation(&mut tx, now, ctx, &session, "impersonation.start").await?;
+    let told = Told::impersonation("started", session.id.to_string(), wanted);
+    let data = json!({"session_id": session.id, "expires_at": session.expires_at});
+    told.with(data).write(&mut tx, now).await?;
     let started = started(app, session, &impersonated, &impersonator, now)?;
     tx.commit().await?;
     Ok(started)

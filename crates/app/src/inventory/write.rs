@@ -12,10 +12,12 @@ use bailiwick_domain::{SystemId, Ts};
 use bailiwick_inventory::{Change, Facts, Kind, Severity};
 use bailiwick_store::{
     Tx, activity,
+    events::{self, About, NewEvent},
     inventory::{self, Claimed, NewRecord, Sender, alerts, diffs},
     systems,
 };
-use std::collections::{HashMap, HashSet};
+use serde_json::json;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Changes stored by one statement.
 const DIFFS_AT_ONCE: usize = 1000;
@@ -65,6 +67,7 @@ pub(super) async fn write(app: &App, claimed_until: Ts, plans: Vec<Plan>) -> Res
     let facts: Vec<(SystemId, Facts)> =
         live.iter_mut().map(|plan| (plan.system, std::mem::take(&mut plan.facts))).collect();
     let made = records(&mut tx, live, now).await?;
+    tell(&mut tx, &made, now).await?;
     differences(&mut tx, made, now).await?;
     applications::take_over(app, &mut tx, heard, now).await?;
     columns(&mut tx, &senders, facts, now).await?;
@@ -154,6 +157,34 @@ async fn records(tx: &mut Tx, plans: Vec<Plan>, now: Ts) -> Result<Vec<(Option<i
     notes.sort_unstable();
     activity::note_inventory(tx, &notes).await?;
     Ok(made)
+}
+
+/// An event for each record that differs from the one before it.
+async fn tell(tx: &mut Tx, made: &[(Option<i64>, Made, Ts)], now: Ts) -> Result<(), Failure> {
+    let differing = made.iter().filter(|(previous, made, _)| previous.is_some() && !made.changes.is_empty());
+    let told: Vec<NewEvent> = differing
+        .map(|(previous, made, received_at)| {
+            let mut severities: BTreeMap<&str, u64> = BTreeMap::new();
+            let mut categories: BTreeMap<&str, u64> = BTreeMap::new();
+            for change in &made.changes {
+                *severities.entry(change.severity.word()).or_default() += 1;
+                *categories.entry(change.category.word()).or_default() += 1;
+            }
+            NewEvent {
+                at: now,
+                kind: "inventory.changed".to_owned(),
+                organization: None,
+                about: About::System(made.system),
+                object_id: made.system.to_string(),
+                subject: Some(format!("/systems/{}/inventory/diffs", made.system)),
+                data: json!({
+                    "inventory_id": made.id, "previous_inventory_id": previous, "received_at": received_at,
+                    "changes": made.changes.len(), "severities": severities, "categories": categories,
+                }),
+            }
+        })
+        .collect();
+    Ok(events::write(tx, &told).await?)
 }
 
 /// Stores what the comparisons found, and the alerts that follow.

@@ -1,7 +1,7 @@
 //! Creation (contract 02 §5.1): rule, body, attribution, fields, uniqueness, in this order.
 
 use super::{Accepted, OrganizationBody, VAT, accept, audit_action, audited};
-use crate::{App, alerting::config::provision, audit, context::RequestContext};
+use crate::{App, alerting::config::provision, audit, context::RequestContext, events::Told};
 use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result};
 use bailiwick_policy::{Action, Caller, Granted, NewOrganization as NewPlace, Parent, Refusal, decide};
 use bailiwick_store::organizations::{self, Editable, NewOrganization};
@@ -97,6 +97,8 @@ async fn write(
         after: Some(audited(&after)),
     };
     audit::record(&mut tx, new.at, caller, ctx, event).await?;
+    let told = Told::organization("created", new.org_type, new.id, &after.name);
+    told.with(serde_json::json!({"parent_id": parent.id()})).write(&mut tx, new.at).await?;
     provision::queue(app, &mut tx, new.id, new.org_type).await?;
     let created = organizations::get(&mut tx, new.id).await?;
     tx.commit().await?;

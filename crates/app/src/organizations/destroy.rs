@@ -8,6 +8,7 @@ use crate::{
     audit,
     auth::{Destroyed, end_impersonations_of_destroyed},
     context::RequestContext,
+    events::Told,
 };
 use bailiwick_domain::{Error, OrgId, OrgType, Result};
 use bailiwick_policy::{Action, Caller};
@@ -59,5 +60,8 @@ async fn attempt(
         after: None,
     };
     audit::record(&mut tx, app.now(), caller, ctx, event).await?;
+    if let Some(above) = last.parent_id {
+        Told::organization_gone("destroyed", &last, above).write(&mut tx, app.now()).await?;
+    }
     Ok(tx.commit().await?)
 }

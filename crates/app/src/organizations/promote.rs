@@ -7,6 +7,7 @@ use crate::{
     anew::{Stopped, anew},
     audit,
     context::RequestContext,
+    events::Told,
     impersonation::{Changed, end_of_changed},
 };
 use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result, org::PromotedFrom};
@@ -88,7 +89,10 @@ async fn attempt(
         after: Some(json!({ "type": OrgType::Distributor.as_str(), "parent_id": owner })),
     };
     audit::record(&mut tx, now, caller, ctx, event).await?;
+    Told::organization_gone("left", &before, detached_from).write(&mut tx, now).await?;
     let organization = organizations::get(&mut tx, seen).await?.ok_or_else(missing)?;
+    let subject = format!("/distributors/{seen}");
+    Told::organization("promoted", FAMILY, seen, &before.name).at(subject).write(&mut tx, now).await?;
     tx.commit().await?;
     Ok(Promotion { organization, detached_from, parent: owner, numbers })
 }

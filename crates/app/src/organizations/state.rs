@@ -8,6 +8,7 @@ use crate::{
     audit,
     auth::{self, Reason},
     context::RequestContext,
+    events::{Told, tell},
 };
 use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result, Ts};
 use bailiwick_policy::{Action, Caller};
@@ -149,5 +150,7 @@ async fn record(
         before: Some(mark(before)),
         after: Some(mark(after)),
     };
-    audit::record(tx, now, caller, ctx, event).await
+    audit::record(tx, now, caller, ctx, event).await?;
+    let what = tell::past(to.action().verb());
+    Ok(Told::organization(what, after.org_type, after.id, &after.name).write(tx, now).await?)
 }

@@ -1,6 +1,6 @@
 //! `POST /systems` (contract 03 §2.2).
 
-use crate::{App, audit, context::RequestContext, credentials::hash_secret};
+use crate::{App, audit, context::RequestContext, credentials::hash_secret, events::Told};
 use bailiwick_domain::{
     Error, OrgId, Result, System, SystemId, Ts,
     org::{Creator, Mark, OrgRef},
@@ -80,6 +80,7 @@ pub async fn create(
         })),
     };
     audit::record(&mut tx, now, caller, ctx, event).await?;
+    Told::system("created", &created.system).write(&mut tx, now).await?;
     tx.commit().await?;
     Ok(created)
 }

@@ -4,6 +4,7 @@ use crate::{
     App, audit,
     context::RequestContext,
     credentials::{SystemIdentity, hash_secret},
+    events::Told,
 };
 use bailiwick_domain::{Error, Result, validate::SystemSecret};
 use bailiwick_store::{legacy, systems};
@@ -41,6 +42,7 @@ pub async fn issue_credentials(app: &App, ctx: &RequestContext, identity: &Syste
         after: Some(json!({ "registered_at": registered_at.unwrap_or(now) })),
     };
     audit::record_unattended(&mut tx, now, ctx, event).await?;
+    Told::system("secret_changed", &found.system).write(&mut tx, now).await?;
     tx.bump_auth_epoch().await?;
     tx.commit().await?;
     Ok(Issued { system_key: found.system.system_key, secret })

@@ -2,7 +2,12 @@
 //! transaction, so that the very next system-facing call of any process sees it.
 
 use super::Created;
-use crate::{App, audit, backups, context::RequestContext, credentials::hash_secret};
+use crate::{
+    App, audit, backups,
+    context::RequestContext,
+    credentials::hash_secret,
+    events::{Told, tell},
+};
 use bailiwick_domain::{Error, Result, System, SystemId, Ts, validate::SystemSecret};
 use bailiwick_policy::{Action, Caller, Granted, Standing, decide};
 use bailiwick_store::{
@@ -117,9 +122,14 @@ impl Step {
             object_type: "system",
             object_id: self.target.id().0,
             before: Some(audited(&self.before)),
-            after: after.map(|found| audited(&found.system)),
+            after: after.as_ref().map(|found| audited(&found.system)),
         };
         audit::record(&mut self.tx, self.now, caller, ctx, event).await?;
+        let mut told = Told::system(tell::past(tell::verb(action)), &self.before);
+        if after.is_none() {
+            told = told.without_subject();
+        }
+        told.write(&mut self.tx, self.now).await?;
         Ok(self.tx.commit().await?)
     }
 }

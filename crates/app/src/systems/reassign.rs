@@ -14,6 +14,7 @@ use crate::{
     anew::{Stopped, anew},
     audit, backups as bytes,
     context::RequestContext,
+    events::Told,
     turns::busy,
 };
 use bailiwick_domain::{Error, OrgId, ReassignmentId, Result, System, SystemId};
@@ -211,6 +212,9 @@ impl Work {
             after: Some(audited(&after)),
         };
         audit::record(&mut tx, now, &self.caller, &self.ctx, event).await?;
+        // As it was while it could be read there.
+        Told::system("left", &self.seen).left(&self.seen.organization).write(&mut tx, now).await?;
+        Told::system("reassigned", &after).write(&mut tx, now).await?;
         tx.bump_auth_epoch().await?;
         tx.commit().await?;
         Ok(Written::Moved(Box::new(after)))

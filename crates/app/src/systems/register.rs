@@ -5,6 +5,7 @@ use crate::{
     App,
     context::RequestContext,
     credentials::{Imported, SaltedHash, Sought, is_secret, take_over},
+    events::Told,
 };
 use bailiwick_domain::{Error, Result, Ts, validate::SystemSecret};
 use bailiwick_store::credentials::{self, CredentialRecord};
@@ -37,6 +38,8 @@ pub async fn register(app: &App, ctx: &RequestContext, secret: Option<&str>) -> 
     let from = ctx.client_ip.to_string();
     let mut tx = app.db.begin().await?;
     if credentials::register(&mut tx, &found, received_at, &from).await? {
+        let told = Told::system_by_id("registered", found.id, &found.system_key);
+        told.write(&mut tx, received_at).await?;
         tx.commit().await?;
         return Ok(Registered { system_key: found.system_key, registered_at: received_at });
     }

@@ -1,6 +1,6 @@
 //! `POST /systems/unregister` (contract 03 §5.4).
 
-use crate::{App, audit, context::RequestContext, credentials::SystemIdentity};
+use crate::{App, audit, context::RequestContext, credentials::SystemIdentity, events::Told};
 use bailiwick_domain::{Error, Result};
 use bailiwick_store::credentials;
 use serde_json::json;
@@ -22,5 +22,7 @@ pub async fn unregister(app: &App, ctx: &RequestContext, identity: &SystemIdenti
         after: Some(json!({ "registered_at": null })),
     };
     audit::record_unattended(&mut tx, now, ctx, event).await?;
+    let told = Told::system_by_id("unregistered", identity.id, &identity.system_key);
+    told.write(&mut tx, now).await?;
     Ok(tx.commit().await?)
 }

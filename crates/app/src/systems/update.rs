@@ -1,7 +1,7 @@
 //! `PUT /systems/{id}` (contract 03 §2.4).
 
 use super::{create::home, reassign};
-use crate::{App, audit, context::RequestContext};
+use crate::{App, audit, context::RequestContext, events::Told};
 use bailiwick_domain::{
     Error, OrgId, Result, System, SystemId,
     validate::{Fields, Holder, client_keys, free_text, string_values, system_name},
@@ -53,10 +53,12 @@ pub async fn update(
         action: "system.update",
         object_type: "system",
         object_id: id.0,
-        before: Some(before),
+        before: Some(before.clone()),
         after: Some(editable(&system)),
     };
     audit::record(&mut tx, system.updated_at, caller, ctx, event).await?;
+    let told = Told::system("updated", &system).with_changes(&before, &editable(&system));
+    told.write(&mut tx, system.updated_at).await?;
     tx.commit().await?;
     Ok(system)
 }

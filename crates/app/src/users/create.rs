@@ -5,7 +5,7 @@ use super::{
     fields::{Accepted, Sent, accept, sent_values},
     home, shown,
 };
-use crate::{App, audit, context::RequestContext, mail, passwords};
+use crate::{App, audit, context::RequestContext, events::Told, mail, passwords};
 use bailiwick_domain::{
     Error, OrgId, Result, UserId,
     fold::fold,
@@ -131,6 +131,7 @@ async fn write(
         after: Some(audited(&placed.user)),
     };
     audit::record(&mut tx, new.at, caller, ctx, event).await?;
+    Told::user("created", &placed.user).write(&mut tx, new.at).await?;
     mail::welcome(app, &mut tx, new.id, new.at, password).await?;
     tx.commit().await?;
     Ok(placed)

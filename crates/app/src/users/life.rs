@@ -6,6 +6,7 @@ use crate::{
     App, audit,
     auth::{Destroyed, Reason, end_impersonations_of_destroyed, revoke_user},
     context::RequestContext,
+    events::{Told, tell},
 };
 use bailiwick_domain::{Error, Result, Ts, User, UserId, validate};
 use bailiwick_policy::{Action, Caller, Granted};
@@ -111,9 +112,14 @@ impl Step {
             object_type: "user",
             object_id: self.target.id().0,
             before: Some(marked(&self.before)),
-            after: after.map(|placed| marked(&placed.user)),
+            after: after.as_ref().map(|placed| marked(&placed.user)),
         };
         audit::record(&mut self.tx, self.now, caller, ctx, event).await?;
+        let mut told = Told::user(tell::past(tell::verb(action)), &self.before);
+        if after.is_none() {
+            told = told.without_subject();
+        }
+        told.write(&mut self.tx, self.now).await?;
         Ok(self.tx.commit().await?)
     }
 }

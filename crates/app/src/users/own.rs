@@ -7,6 +7,7 @@ use super::{
 use crate::{
     App, audit,
     context::RequestContext,
+    events::Told,
     mail::{self, ChangedBy},
 };
 use bailiwick_domain::{
@@ -65,6 +66,8 @@ pub async fn change_own_info(
         after: Some(audited(&after)),
     };
     audit::record(&mut tx, change.at, caller, ctx, event).await?;
+    let told = Told::user("updated", &after).with_changes(&audited(&before), &audited(&after));
+    told.write(&mut tx, change.at).await?;
     if before.email != after.email {
         keep_previous(&mut tx, &before, &after.email).await?;
         mail::check_own_changes(app, &mut tx, before.id, change.at).await?;

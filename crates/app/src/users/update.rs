@@ -8,6 +8,7 @@ use super::{
 use crate::{
     App, audit,
     context::RequestContext,
+    events::Told,
     impersonation::{Changed, end_of_changed},
     mail,
 };
@@ -133,6 +134,11 @@ impl Write {
             after: Some(audited(&after.user)),
         };
         audit::record(&mut tx, change.at, caller, ctx, event).await?;
+        let told = Told::user("updated", &after.user).with_changes(&audited(&before), &audited(&after.user));
+        if before.organization.id != after.user.organization.id {
+            Told::user("left", &before).left(&before.organization).write(&mut tx, change.at).await?;
+        }
+        told.write(&mut tx, change.at).await?;
         if before.email != after.user.email {
             // Somebody else vouches for the new address: it is no longer one of his own unconfirmed choice.
             recovery::set_previous(&mut tx, id, None).await?;

@@ -5,6 +5,7 @@ pub mod audit;
 pub mod completions;
 pub mod config;
 pub mod demo;
+pub mod events;
 pub mod inventory;
 pub mod openapi;
 pub mod owner;
@@ -95,6 +96,9 @@ pub enum Command {
     /// Look into who is told of alerts
     #[command(subcommand)]
     Alerts(AlertsCommand),
+    /// Look into events for other software and how they are delivered
+    #[command(subcommand)]
+    Events(events::EventsCommand),
     /// Look after inventory documents that could not be used
     #[command(subcommand)]
     Inventory(InventoryCommand),

@@ -1,7 +1,7 @@
 //! `bailiwick sessions …` and `bailiwick keys …`
 
 use super::{SessionsCommand, print};
-use bailiwick_app::{App, alerting::config, audit, auth, oidc::keys};
+use bailiwick_app::{App, alerting::config, audit, auth, events::subscriptions, oidc::keys};
 use bailiwick_domain::Ts;
 use serde_json::json;
 
@@ -29,11 +29,18 @@ pub async fn rotate_key(app: &App) -> Result<(), String> {
     Ok(())
 }
 
-/// Seals everything that lasts anew: the secrets of alert layers and the signing key.
+/// Seals everything that lasts anew: the secrets of alert layers and of subscriptions to events, and the signing key.
 pub async fn reseal(app: &App) -> Result<(), String> {
     let done = config::seal_all_anew(app).await.map_err(|e| e.to_string())?;
+    let lost_subscriptions = subscriptions::seal_all_anew(app).await.map_err(|e| e.to_string())?;
     keys::rotate_signing_key(app).await.map_err(|e| e.to_string())?;
     print(&format!("{} alert configuration(s) sealed anew, and a new signing key\n", done.sealed));
+    if lost_subscriptions > 0 {
+        return Err(format!(
+            "{lost_subscriptions} event subscription(s) have secrets that no configured secret opens (the log names them); \
+             they stay as they are and deliver nothing"
+        ));
+    }
     match done.lost {
         0 => Ok(()),
         lost => Err(format!(

@@ -1,8 +1,8 @@
 //! Commands that need the running parts: database, use cases, HTTP.
 
 use super::{
-    Command, KeysCommand, UserCommand, alerts, audit, demo, fail, inventory, openapi, owner, retention,
-    serve, sessions, system, token,
+    Command, KeysCommand, UserCommand, alerts, audit, demo, events, fail, inventory, openapi, owner,
+    retention, serve, sessions, system, token,
 };
 use crate::{
     config::{self, Config, DatabaseUrl},
@@ -42,6 +42,9 @@ pub fn run(command: Command, config: Config) -> ExitCode {
         Command::Audit(args) => with_app(&config, move |app| async move { audit::run(&app, args).await }),
         Command::Alerts(command) => {
             with_app(&config, move |app| async move { alerts::run(&app, command).await })
+        }
+        Command::Events(command) => {
+            with_app(&config, move |app| async move { events::run(&app, command).await })
         }
         Command::Inventory(command) => {
             with_app(&config, move |app| async move { inventory::run(&app, command).await })

@@ -63,6 +63,9 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     // The longest consent: what is recorded of a session is there as long as its token lives.
     refuse(kept < LONGEST_CONSENT, &[path], "is shorter than 8 days");
 
+    let (path, kept) = ("events.retention", config.events.retention);
+    refuse(kept < Duration::from_secs(3600), &[path], "is shorter than one hour");
+
     let remote = config.alerting.mode == AlertingMode::Remote;
     let address = config.alerting_remote.url.is_some();
     let both = ["alerting.remote.url", "alerting.mode"];

@@ -31,8 +31,8 @@ pub use secret::ensure_secret;
 pub use section::{SectionTable, Setting, VARIABLE_PREFIX};
 pub use sections::{
     Alerting, AlertingHistory, AlertingLimits, AlertingRemote, AlertingTelegram, AlertingWebhook, Assets,
-    Database, General, Http, Identity, IdentityLogto, IdentityOidc, Impersonation, Limits, Log, Metrics,
-    Owner, Rebranding, Smtp, Systems, Tokens,
+    Database, Events, General, Http, Identity, IdentityLogto, IdentityOidc, Impersonation, Limits, Log,
+    Metrics, Owner, Rebranding, Smtp, Systems, Tokens,
 };
 pub use sources::FILE_VARIABLE;
 pub use value::{Choice, Form, Kind, Size, Value};
@@ -92,6 +92,8 @@ pub struct Config {
     pub owner: Owner,
     /// `tokens`
     pub tokens: Tokens,
+    /// `events`
+    pub events: Events,
     /// `impersonation`
     pub impersonation: Impersonation,
     /// `alerting`
@@ -125,7 +127,7 @@ pub struct Config {
 }
 
 /// Every section's rows, in the order of the reference.
-pub const TABLES: [SectionTable; 21] = [
+pub const TABLES: &[SectionTable] = &[
     General::TABLE,
     Http::TABLE,
     Database::TABLE,
@@ -135,6 +137,7 @@ pub const TABLES: [SectionTable; 21] = [
     Owner::TABLE,
     Tokens::TABLE,
     Impersonation::TABLE,
+    Events::TABLE,
     Alerting::TABLE,
     AlertingRemote::TABLE,
     AlertingHistory::TABLE,
@@ -198,6 +201,7 @@ impl Config {
         let owner = Owner::read(found, problems);
         let tokens = Tokens::read(found, problems);
         let impersonation = Impersonation::read(found, problems);
+        let events = Events::read(found, problems);
         let alerting = Alerting::read(found, problems);
         let alerting_remote = AlertingRemote::read(found, problems);
         let alerting_history = AlertingHistory::read(found, problems);
@@ -222,6 +226,7 @@ impl Config {
             owner: owner?,
             tokens: tokens?,
             impersonation: impersonation?,
+            events: events?,
             alerting: alerting?,
             alerting_remote: alerting_remote?,
             alerting_history: alerting_history?,

@@ -19,6 +19,7 @@ pub fn effective(config: &Config) -> String {
         config.owner.shown(),
         config.tokens.shown(),
         config.impersonation.shown(),
+        config.events.shown(),
         config.alerting.shown(),
         config.alerting_remote.shown(),
         config.alerting_history.shown(),

@@ -285,6 +285,19 @@ section! {
 }
 
 section! {
+    /// Events for other software (docs/events.md).
+    Events in "events", keys "events.";
+    /// How long an event can be read and delivered.
+    retention: Duration = "30d";
+    /// How many events are kept at most; the oldest go first.
+    most: NonZeroU32 = "1000000";
+    /// How many subscriptions (webhooks) an organization may have.
+    subscriptions: NonZeroU32 = "10";
+    /// A subscription to which nothing could be delivered for so long is switched off.
+    disable_after: Duration = "5d";
+}
+
+section! {
     /// Systems.
     Systems in "systems", keys "systems.";
     /// Beginning of new system keys: `<key_prefix>-XXXX-…`.

@@ -11,6 +11,7 @@
 mod audit;
 mod cli;
 mod delivery;
+mod events;
 mod load;
 mod metrics;
 mod program;

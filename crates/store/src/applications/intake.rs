@@ -2,11 +2,17 @@
 //! what really changes is written. The same list again costs a part of one small statement.
 
 use super::counts::{self, Tally};
-use crate::{StoreError, Tx, sql::Q, time::TsCodec};
+use crate::{
+    StoreError, Tx,
+    events::{self, About, NewEvent},
+    sql::Q,
+    time::TsCodec,
+};
 use bailiwick_domain::{
     ApplicationId, OrgId, SystemId, Ts,
     fold::{fold, fold_start},
 };
+use serde_json::json;
 use sqlx::FromRow;
 use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
@@ -19,6 +25,8 @@ const KNOWN: &str = "SELECT system_id, module_id, instance_of, name, source, dis
 
 /// Most rows of one statement; they are cut into powers of two, so that there are few different texts.
 const ROWS: usize = 64;
+/// What is told of an application that is new or back.
+const FOUND: &str = "found";
 /// Most characters of a version: it is part of index keys.
 const VERSION_CHARS: usize = 255;
 
@@ -108,7 +116,39 @@ pub async fn take(
         write(tx, chunk).await?;
         left = rest;
     }
+    tell(tx, &changed, now).await?;
     counts::adjust(tx, before, after).await
+}
+
+/// An event for each application that is new, back, gone or no longer the same.
+async fn tell(tx: &mut Tx, changed: &[(ApplicationId, &Host, &Row)], now: Ts) -> Result<(), StoreError> {
+    let told: Vec<_> = changed.iter().filter(|(_, _, row)| row.told.is_some()).collect();
+    let mut ids: BTreeMap<(Uuid, String), Uuid> = BTreeMap::new();
+    let hosts: BTreeSet<Uuid> = told.iter().map(|(_, host, _)| host.id.0).collect();
+    let hosts: Vec<Uuid> = hosts.into_iter().collect();
+    for some in hosts.chunks(ROWS) {
+        let mut q = Q::new("SELECT id, system_id, module_id FROM applications WHERE system_id IN (");
+        q.list(some.iter().copied()).push(")");
+        let rows: Vec<(Uuid, Uuid, String)> = q.all(&mut *tx).await?;
+        ids.extend(rows.into_iter().map(|(id, system, module)| ((system, module), id)));
+    }
+    let events = told.iter().filter_map(|(_, host, row)| {
+        let id = ids.get(&(host.id.0, row.seen.module_id.clone()))?;
+        Some(NewEvent {
+            at: now,
+            kind: format!("application.{}", row.told?),
+            organization: Some(host.home),
+            about: About::System(host.id),
+            object_id: id.to_string(),
+            subject: Some(format!("/applications/{id}")),
+            data: json!({
+                "id": id, "module_id": row.seen.module_id, "instance_of": row.seen.instance_of,
+                "name": row.seen.name, "version": row.seen.version,
+            }),
+        })
+    });
+    let events: Vec<NewEvent> = events.collect();
+    events::write(tx, &events).await
 }
 
 /// When a document came and when it is worked on.
@@ -204,6 +244,8 @@ struct Row {
     deleted_at: Option<Ts>,
     is_dismissed: bool,
     is_changed: bool,
+    /// What is told of it.
+    told: Option<&'static str>,
 }
 
 impl Row {
@@ -211,6 +253,7 @@ impl Row {
         if self.is_dismissed {
             (self.is_dismissed, self.deleted_at) = (false, None);
             (self.updated_at, self.is_changed) = (now, true);
+            self.told = Some(FOUND);
         }
     }
 
@@ -234,6 +277,7 @@ impl Row {
         let like_before = Seen { inventory_data: self.seen.inventory_data.clone(), ..was };
         if is_back || like_before != self.seen {
             self.updated_at = now;
+            self.told = Some(if is_back { FOUND } else { "updated" });
         }
         (self.deleted_at, self.is_dismissed, self.is_changed) = (None, false, true);
     }
@@ -243,6 +287,7 @@ impl Row {
         if self.deleted_at.is_none() {
             (self.deleted_at, self.updated_at) = (Some(times.received_at), times.now);
             self.is_changed = true;
+            self.told = Some("gone");
         }
         if self.is_dismissed {
             (self.is_dismissed, self.is_changed) = (false, true);
@@ -267,6 +312,7 @@ fn list(rows: &mut BTreeMap<String, Row>, seen: Vec<Seen>, times: Times) {
                     deleted_at: None,
                     is_dismissed: false,
                     is_changed: true,
+                    told: Some(FOUND),
                     seen,
                 };
                 rows.insert(row.seen.module_id.clone(), row);
@@ -315,6 +361,7 @@ async fn known(tx: &mut Tx, systems: &BTreeSet<SystemId>) -> Result<Rows, StoreE
             deleted_at: k.deleted_at.map(|t| t.0),
             is_dismissed: k.is_dismissed,
             is_changed: false,
+            told: None,
             seen: Seen {
                 module_id: k.module_id,
                 instance_of: k.instance_of,

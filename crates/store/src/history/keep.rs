@@ -1,19 +1,24 @@
 //! What ends or removes rows without anybody saying so: expiry, age, and what becomes of their system.
 
-use super::{AlertKey, Counts, hold};
+use super::{
+    AlertKey, Counts, hold,
+    tell::{self, Told},
+};
 use crate::{
     Db, StoreError, Tx, alert_handling,
+    events::{self, NewEvent},
     sql::Q,
     time::{TsCodec, utc_day},
 };
 use bailiwick_domain::{OrgId, Ts};
+use sqlx::FromRow;
 use uuid::Uuid;
 
 pub(crate) const EXPIRED: &str = "SELECT h.id, h.organization_id FROM alert_history h WHERE h.status = 'firing' \
      AND h.expires_at < ? AND (h.expires_at < ? OR h.expires_at > ?) ORDER BY h.id LIMIT ?";
 pub(crate) const CLOSE_SYSTEM: &str = "UPDATE alert_history SET status = 'resolved', ends_at = ?, expires_at = NULL, \
      created_at = ? WHERE organization_id = ? AND system_key = ? AND status = 'firing' \
-     RETURNING organization_id, fingerprint";
+     RETURNING organization_id, fingerprint, system_key, alertname, severity, starts_at, ends_at";
 pub(crate) const OLD: &str = "SELECT h.id, h.organization_id FROM alert_history h WHERE h.status = 'resolved' \
      AND h.created_at < ? ORDER BY h.created_at LIMIT ?";
 pub(crate) const COUNT_OLD: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM alert_history h \
@@ -47,17 +52,46 @@ pub async fn sweep(db: &Db, now: Ts, spared: Spared, limit: i64) -> Result<u64, 
          WHERE status = 'firing' AND expires_at < ? AND id IN (",
     );
     q.arg(now).arg(now).list(found.iter().map(|(id, _)| *id));
-    q.push(") RETURNING organization_id, fingerprint");
-    let ended: Vec<(Uuid, String)> = q.all(&mut tx).await?;
+    q.push(") RETURNING organization_id, fingerprint, system_key, alertname, severity, starts_at, ends_at");
+    let ended: Vec<Ended> = q.all(&mut tx).await?;
     let count = ended.len() as u64;
     settle_ended(&mut tx, ended, now).await?;
     tx.commit().await?;
     Ok(count)
 }
 
+/// A row that has ended.
+#[derive(FromRow)]
+struct Ended {
+    organization_id: Uuid,
+    fingerprint: String,
+    system_key: String,
+    alertname: String,
+    severity: Option<String>,
+    starts_at: TsCodec,
+    ends_at: Option<TsCodec>,
+}
+
+impl Ended {
+    fn told(&self, now: Ts) -> NewEvent {
+        let told = Told {
+            key: &(OrgId(self.organization_id), self.fingerprint.clone()),
+            system_key: &self.system_key,
+            alertname: &self.alertname,
+            severity: self.severity.as_deref(),
+            starts_at: self.starts_at.0,
+            ends_at: self.ends_at.map(Ts::from),
+            at: now,
+        };
+        tell::event(false, &told)
+    }
+}
+
 /// What follows when open rows have ended now.
-async fn settle_ended(tx: &mut Tx, ended: Vec<(Uuid, String)>, now: Ts) -> Result<(), StoreError> {
-    let ended: Vec<AlertKey> = ended.into_iter().map(|(o, f)| (OrgId(o), f)).collect();
+async fn settle_ended(tx: &mut Tx, ended: Vec<Ended>, now: Ts) -> Result<(), StoreError> {
+    let told: Vec<NewEvent> = ended.iter().map(|row| row.told(now)).collect();
+    events::write(tx, &told).await?;
+    let ended: Vec<AlertKey> = ended.into_iter().map(|e| (OrgId(e.organization_id), e.fingerprint)).collect();
     alert_handling::end(tx, &ended, now).await?;
     let mut counts = Counts::default();
     ended.iter().for_each(|(organization, _)| counts.add(*organization, now, 1));
@@ -72,7 +106,7 @@ pub async fn close_system(
     now: Ts,
 ) -> Result<(), StoreError> {
     let q = Q::new(CLOSE_SYSTEM).bind(now).bind(now).bind(organization).bind(system_key);
-    let ended: Vec<(Uuid, String)> = q.all(&mut *tx).await?;
+    let ended: Vec<Ended> = q.all(&mut *tx).await?;
     settle_ended(tx, ended, now).await?;
     alert_handling::remove_of_system(tx, organization, system_key).await
 }

@@ -4,6 +4,7 @@
 use super::entries;
 use crate::{
     Db, StoreError, Tx,
+    events::{self, About, NewEvent},
     identities::{Identified, UserRow, user_columns},
     organizations::subtree_column,
     sql::{On, Q, ROWS},
@@ -11,6 +12,7 @@ use crate::{
 };
 use bailiwick_domain::{ChainId, ImpersonationId, LoginId, OrgId, OrgType, Page, PageRequest, Ts, UserId};
 use bailiwick_policy::Path;
+use serde_json::json;
 use sqlx::FromRow;
 use uuid::Uuid;
 
@@ -422,17 +424,33 @@ pub async fn end(
     .bind(now)
     .bind(reason);
     push_which(&mut q, which, now);
-    q.push(" RETURNING id");
-    let ended: Vec<(Uuid,)> = q.all(&mut *tx).await?;
+    q.push(" RETURNING id, impersonated_user_id, ended_at, end_cause");
+    let ended: Vec<(Uuid, Uuid, TsCodec, String)> = q.all(&mut *tx).await?;
+    let told: Vec<NewEvent> = ended.iter().map(told_of).collect();
+    events::write(tx, &told).await?;
     for some in ended.chunks(ROWS) {
         let mut q = Q::new(
             "INSERT INTO impersonation_entries (id, session_id, at, action_type) \
              SELECT s.end_entry_id, s.id, s.ended_at, 'session_end' FROM impersonation_sessions s WHERE s.id IN (",
         );
-        q.list(some.iter().map(|(id,)| *id)).push(")");
+        q.list(some.iter().map(|ended| ended.0)).push(")");
         q.run(tx).await?;
     }
     Ok(ended.len() as u64)
+}
+
+/// The event of a session's end, about the user who was impersonated.
+fn told_of((id, user, at, cause): &(Uuid, Uuid, TsCodec, String)) -> NewEvent {
+    let user = UserId(*user);
+    NewEvent {
+        at: at.0,
+        kind: "impersonation.ended".to_owned(),
+        organization: None,
+        about: About::User(user),
+        object_id: id.to_string(),
+        subject: Some(format!("/users/{user}")),
+        data: json!({"user_id": user, "session_id": id, "cause": cause}),
+    }
 }
 
 /// On which side of the sessions a user stands.

@@ -12,6 +12,8 @@ pub(crate) const ROWS: usize = 500;
 pub(crate) enum Column {
     /// UUIDs.
     Ids(Vec<Uuid>),
+    /// UUIDs or NULL.
+    SomeIds(Vec<Option<Uuid>>),
     /// Texts or NULL; also JSON, to be cast where it is used.
     Texts(Vec<Option<String>>),
     /// Integers.
@@ -34,6 +36,7 @@ impl Column {
     fn len(&self) -> usize {
         match self {
             Column::Ids(v) => v.len(),
+            Column::SomeIds(v) => v.len(),
             Column::Texts(v) => v.len(),
             Column::Ints(v) => v.len(),
             Column::Times(v) => v.len(),
@@ -43,6 +46,7 @@ impl Column {
     fn array(self) -> (&'static str, Arg) {
         match self {
             Column::Ids(v) => ("?::uuid[]", Arg::Ids(v)),
+            Column::SomeIds(v) => ("?::uuid[]", Arg::SomeIds(v)),
             Column::Texts(v) => ("?::text[]", Arg::SomeTexts(v)),
             Column::Ints(v) => ("?::bigint[]", Arg::Ints(v)),
             Column::Times(v) => ("?::timestamptz[]", Arg::SomeTimes(v)),
@@ -52,6 +56,7 @@ impl Column {
     fn value(&self, row: usize) -> Arg {
         match self {
             Column::Ids(v) => Arg::Id(v.get(row).copied()),
+            Column::SomeIds(v) => Arg::Id(v.get(row).copied().flatten()),
             Column::Texts(v) => Arg::Text(v.get(row).cloned().flatten()),
             Column::Ints(v) => Arg::Int(v.get(row).copied()),
             Column::Times(v) => Arg::Time(v.get(row).copied().flatten()),

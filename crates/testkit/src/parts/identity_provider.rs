@@ -163,12 +163,18 @@ pub fn package(name: &str) -> Result<PathBuf> {
 
 /// Where scripts/identity-provider.sh has put the provider: below the target directory this test was built in.
 fn modules() -> Result<PathBuf> {
+    modules_with("oidc-provider")
+}
+
+/// Where a package of npm is installed.
+pub(super) fn modules_with(package: &str) -> Result<PathBuf> {
     let program =
         std::env::current_exe().map_err(|error| PartError::io("cannot find this program", &error))?;
     let beside = program.ancestors().map(|place| place.join("identity-provider"));
-    let mut installed = beside.filter(|place| place.join("node_modules/oidc-provider/package.json").exists());
+    let mut installed =
+        beside.filter(|place| place.join("node_modules").join(package).join("package.json").exists());
     installed.next().ok_or_else(|| {
-        PartError::new("the identity provider for tests is not installed: run `make need-test`, or scripts/identity-provider.sh")
+        PartError::new("a package of npm for tests is not installed: run `make need-test`, or scripts/identity-provider.sh")
     })
 }
 

@@ -1,5 +1,5 @@
 //! Real parts for tests: PostgreSQL, Prometheus Alertmanager, Prometheus, a mail server, an OpenID Connect provider, a
-//! browser driver and a recording HTTP upstream.
+//! consumer of webhooks, a browser driver and a recording HTTP upstream.
 //!
 //! Every part is a real program on a spare loopback port with its state in a private temporary directory. A part
 //! ends when its value is dropped, and at the latest when the test process ends, however that happens (see
@@ -12,6 +12,7 @@
 pub mod alertmanager;
 pub mod chromedriver;
 pub mod configurations;
+pub mod event_consumer;
 pub mod identity_provider;
 pub mod logto;
 pub mod ports;

@@ -12,7 +12,7 @@
 mod figures;
 mod flush;
 mod judge;
-mod pace;
+pub(crate) mod pace;
 mod plans;
 mod record;
 mod round;

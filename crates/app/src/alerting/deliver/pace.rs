@@ -22,12 +22,23 @@ const WINDOW: Duration = Duration::from_secs(1);
 const MANY: usize = 1024;
 
 /// When each tenant's latest notifications went out.
-#[derive(Debug, Default)]
-pub(super) struct Paces(Mutex<HashMap<OrgId, VecDeque<Instant>>>);
+#[derive(Debug)]
+pub(crate) struct Paces(Mutex<HashMap<OrgId, VecDeque<Instant>>>, usize);
+
+impl Default for Paces {
+    fn default() -> Paces {
+        Paces::of(TURNS)
+    }
+}
 
 impl Paces {
+    /// So many within [`WINDOW`].
+    pub(crate) fn of(turns: usize) -> Paces {
+        Paces(Mutex::default(), turns)
+    }
+
     /// Takes a turn, or says when to ask again.
-    pub(super) fn take(&self, tenant: OrgId, now: Instant) -> Result<(), Instant> {
+    pub(crate) fn take(&self, tenant: OrgId, now: Instant) -> Result<(), Instant> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() > MANY {
             all.retain(|_, times| times.back().is_some_and(|at| *at + WINDOW > now));
@@ -37,7 +48,7 @@ impl Paces {
             times.pop_front();
         }
         match times.front() {
-            Some(first) if times.len() >= TURNS => Err(*first + WINDOW),
+            Some(first) if times.len() >= self.1 => Err(*first + WINDOW),
             _ => {
                 times.push_back(now);
                 Ok(())
@@ -48,25 +59,25 @@ impl Paces {
 
 /// How many tries are under way at once to a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct AtOnce {
+pub(crate) struct AtOnce {
     /// In all.
-    pub(super) place: usize,
+    pub(crate) place: usize,
     /// Of one tenant.
-    pub(super) tenant: usize,
+    pub(crate) tenant: usize,
     /// About one system.
-    pub(super) system: usize,
+    pub(crate) system: usize,
     /// About one system to one recipient.
-    pub(super) recipient: usize,
+    pub(crate) recipient: usize,
 }
 
 /// Whose try it is, and where it goes.
 #[derive(Clone, Debug)]
-pub(super) struct Way {
-    pub(super) place: Arc<str>,
-    pub(super) tenant: OrgId,
-    pub(super) system: Arc<str>,
-    pub(super) recipient: Arc<str>,
-    pub(super) at_once: AtOnce,
+pub(crate) struct Way {
+    pub(crate) place: Arc<str>,
+    pub(crate) tenant: OrgId,
+    pub(crate) system: Arc<str>,
+    pub(crate) recipient: Arc<str>,
+    pub(crate) at_once: AtOnce,
 }
 
 /// Who shares turns at a place.
@@ -84,17 +95,17 @@ type Sharing = (Arc<str>, Who);
 /// those of his system, then of his tenant, then among all: so however many there are of one of them, and however slow a
 /// recipient is, few of them are in the way of the others.
 #[derive(Debug, Default)]
-pub(super) struct Places(Mutex<HashMap<Sharing, Arc<Semaphore>>>, AtomicUsize);
+pub(crate) struct Places(Mutex<HashMap<Sharing, Arc<Semaphore>>>, AtomicUsize);
 
 /// A turn until it is dropped.
-pub(super) type Turn = Option<OwnedSemaphorePermit>;
+pub(crate) type Turn = Option<OwnedSemaphorePermit>;
 
 /// The turns of recipient, system and tenant.
-pub(super) type OwnTurns = (Turn, Turn, Turn);
+pub(crate) type OwnTurns = (Turn, Turn, Turn);
 
 impl Places {
     /// Waits for the turn of a recipient, then of the system, then of its tenant.
-    pub(super) async fn own_turn(&self, way: &Way) -> OwnTurns {
+    pub(crate) async fn own_turn(&self, way: &Way) -> OwnTurns {
         let turn = |who: Who, at_once: usize| self.one_of((way.place.clone(), who), at_once);
         let to = Who::Recipient(way.tenant, way.system.clone(), way.recipient.clone());
         let recipient = turn(to, way.at_once.recipient).await;
@@ -103,7 +114,7 @@ impl Places {
     }
 
     /// Waits for the turn among all.
-    pub(super) async fn turn(&self, way: &Way) -> Turn {
+    pub(crate) async fn turn(&self, way: &Way) -> Turn {
         self.one_of((way.place.clone(), Who::Everybody), way.at_once.place).await
     }
 

@@ -1,0 +1,375 @@
+//! Telling subscribers: at least once, in about the order of events. A process takes the subscriptions that have
+//! something due under a lease; each is a task that sends a few at a time and records what came of them before it goes
+//! on. So whoever dies loses nothing but the tries that were under way, and one slow recipient keeps only itself.
+
+use super::{
+    sign::{self, Message, headers},
+    subscriptions::sight_of,
+};
+use crate::{
+    App,
+    alerting::deliver::pace::{AtOnce, Paces, Places, Way},
+};
+use bailiwick_domain::{OrgId, Result, Ts};
+use bailiwick_outbound::{delivery::Failure, webhook::Answered};
+use bailiwick_store::{
+    Tx, audit,
+    events::{
+        deliveries::{self, Due, Outcome},
+        subscriptions::{self, Subscription},
+    },
+};
+use bytes::Bytes;
+use futures_util::future::join_all;
+use serde_json::json;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{sync::Notify, time::Instant};
+use uuid::Uuid;
+
+/// How often is looked for something due.
+const POLL: Duration = Duration::from_millis(500);
+/// Subscriptions of this process under way at once.
+const AT_ONCE: usize = 64;
+/// Longest time a subscription waits for a process that has died.
+const LEASE: Duration = Duration::from_secs(30);
+/// Tries of one subscription at once, and while it fails.
+const BATCH: i64 = 16;
+const PROBE: i64 = 1;
+/// Deliveries of one organization in a second.
+const TURNS: usize = 400;
+/// Tries at once to one host.
+const TO_ONE: AtOnce = AtOnce { place: 64, tenant: 32, system: 16, recipient: 16 };
+/// Waits after each failed try of a delivery; after the last it is given up.
+const WAITS: [u64; 9] = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400];
+/// Longest pause of a subscription that fails, and longest one that its recipient may ask for.
+const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+const LONGEST_ASKED: Duration = Duration::from_secs(3600);
+
+/// What this process keeps for deliveries.
+#[derive(Debug)]
+pub struct Deliveries {
+    paces: Paces,
+    places: Places,
+    under_way: AtomicUsize,
+    one_less: Notify,
+    /// Something may be due.
+    pub(super) hint: Notify,
+}
+
+impl Default for Deliveries {
+    fn default() -> Deliveries {
+        Deliveries {
+            paces: Paces::of(TURNS),
+            places: Places::default(),
+            under_way: AtomicUsize::new(0),
+            one_less: Notify::new(),
+            hint: Notify::new(),
+        }
+    }
+}
+
+/// Starts it on the application's tracker.
+pub(super) fn start(app: &App) {
+    let app = app.clone();
+    app.tasks.clone().spawn(async move {
+        if let Err(e) = end_old_leases(&app).await {
+            tracing::warn!(error = %e, "subscriptions of an earlier process wait for the end of their leases");
+        }
+        while !app.stop.is_cancelled() {
+            if let Err(e) = round(&app).await {
+                tracing::warn!(error = %e, "events cannot be delivered and are tried again");
+            }
+            tokio::select! {
+                () = app.stop.cancelled() => {}
+                () = app.deliveries.hint.notified() => {}
+                () = tokio::time::sleep(POLL) => {}
+            }
+        }
+    });
+}
+
+/// Where this process holds the database alone, whoever has held a subscription before is dead.
+async fn end_old_leases(app: &App) -> Result<()> {
+    if app.db.is_postgres() {
+        return Ok(());
+    }
+    let mut tx = app.db.begin_relaxed().await?;
+    subscriptions::release_all(&mut tx).await?;
+    Ok(tx.commit().await?)
+}
+
+/// Takes what is due, as far as there is room; how many subscriptions.
+async fn round(app: &App) -> Result<usize> {
+    let room = AT_ONCE.saturating_sub(app.deliveries.under_way.load(Ordering::SeqCst));
+    let now = app.now();
+    if room == 0 || !subscriptions::is_any_due(&app.db, now).await? {
+        return Ok(0);
+    }
+    let mut tx = app.db.begin_relaxed().await?;
+    let limit = i64::try_from(room).unwrap_or(1);
+    // Each a name of its own: a task that is late writes nothing over the next one's work.
+    let holder = app.fresh::<Uuid>();
+    let taken = subscriptions::claim(&mut tx, holder, (now, now.plus(LEASE)), limit).await?;
+    tx.commit().await?;
+    let count = taken.len();
+    for id in taken {
+        app.deliveries.under_way.fetch_add(1, Ordering::SeqCst);
+        let worker = app.clone();
+        app.tasks.spawn(async move {
+            if let Err(e) = work(&worker, id, holder).await {
+                tracing::warn!(subscription = %id, error = %e, "deliveries of a subscription wait for its lease");
+            }
+            worker.deliveries.under_way.fetch_sub(1, Ordering::SeqCst);
+            worker.deliveries.one_less.notify_waiters();
+        });
+    }
+    Ok(count)
+}
+
+/// Delivers everything that is due now; for tests and commands.
+pub async fn run_until_idle(app: &App) -> Result<u64> {
+    let mut count = 0;
+    loop {
+        count += super::number_all(app).await?;
+        let taken = round(app).await?;
+        loop {
+            let one_less = app.deliveries.one_less.notified();
+            if app.deliveries.under_way.load(Ordering::SeqCst) == 0 {
+                break;
+            }
+            one_less.await;
+        }
+        if taken == 0 {
+            return Ok(count);
+        }
+    }
+}
+
+/// Delivers of one subscription until nothing is due or the process stops.
+async fn work(app: &App, id: Uuid, holder: Uuid) -> Result<()> {
+    while !app.stop.is_cancelled() {
+        let Some(subscription) = subscriptions::get(&app.db, id).await? else { return Ok(()) };
+        let now = app.now();
+        if !subscription.is_enabled || subscription.next_at > now {
+            break;
+        }
+        let limit = if subscription.failing_since.is_some() { PROBE } else { BATCH };
+        let due = deliveries::due(&app.db, id, &sight_of(&subscription), now, limit).await?;
+        if due.is_empty() {
+            break;
+        }
+        let tries = try_all(app, &subscription, due);
+        let Some(tried) = while_held(app, id, holder, tries).await? else { return Ok(()) };
+        if !settle(app, id, holder, tried).await? {
+            return Ok(());
+        }
+    }
+    let mut tx = app.db.begin_relaxed().await?;
+    subscriptions::release(&mut tx, id, holder).await?;
+    Ok(tx.commit().await?)
+}
+
+/// Does something and renews the lease meanwhile; none when that is lost.
+async fn while_held<T>(
+    app: &App,
+    id: Uuid,
+    holder: Uuid,
+    work: impl Future<Output = T>,
+) -> Result<Option<T>> {
+    let mut work = std::pin::pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return Ok(Some(done)),
+            () = tokio::time::sleep(LEASE / 3) => {
+                let now = app.now();
+                let mut tx = app.db.begin_relaxed().await?;
+                let is_ours = subscriptions::renew(&mut tx, id, holder, (now, now.plus(LEASE))).await?;
+                tx.commit().await?;
+                if !is_ours {
+                    return Ok(None);
+                }
+            }
+        }
+    }
+}
+
+/// A delivery and what came of the try; none = it was withheld.
+type Tried = (Due, Option<std::result::Result<Answered, Failure>>);
+
+async fn try_all(app: &App, subscription: &Subscription, due: Vec<Due>) -> Vec<Tried> {
+    let target = match Target::of(app, subscription) {
+        Ok(target) => target,
+        Err(e) => {
+            tracing::error!(subscription = %subscription.id, error = %e, "the secret of a subscription cannot be opened");
+            let failed = || Failure::lasting("the secret cannot be read", "sealed with another key");
+            return due.into_iter().map(|due| (due, Some(Err(failed())))).collect();
+        }
+    };
+    let target = &target;
+    join_all(due.into_iter().map(|due| async move {
+        let Some(event) = due.event.clone() else { return (due, None) };
+        let sent = target.send(app, Message::of(event, &app.settings.public_url)).await;
+        (due, Some(sent))
+    }))
+    .await
+}
+
+/// Where the deliveries of a subscription go.
+pub(super) struct Target {
+    organization: OrgId,
+    url: String,
+    secrets: Vec<String>,
+    way: Way,
+}
+
+impl Target {
+    pub(super) fn of(app: &App, s: &Subscription) -> Result<Target> {
+        let url = sign::open(&app.keys, s.id, &s.url)?;
+        let place = app.webhooks.place(&url).unwrap_or_default();
+        let id: Arc<str> = s.id.to_string().into();
+        let tenant = s.path.id;
+        let way = Way { place: place.into(), tenant, system: id.clone(), recipient: id, at_once: TO_ONE };
+        Ok(Target { organization: tenant, url, secrets: sign::secrets(&app.keys, s, app.now())?, way })
+    }
+
+    /// One try, when its turn has come.
+    pub(super) async fn send(&self, app: &App, message: Message) -> std::result::Result<Answered, Failure> {
+        let body = serde_json::to_vec(&message).map_err(|e| Failure::lasting("cannot be written", e))?;
+        let deliveries = &app.deliveries;
+        let _own = deliveries.places.own_turn(&self.way).await;
+        let _turn = deliveries.places.turn(&self.way).await;
+        while let Err(at) = deliveries.paces.take(self.organization, Instant::now()) {
+            tokio::time::sleep_until(at).await;
+        }
+        // The time of the try: recipients refuse what was signed long ago.
+        let headers = headers(message.id, app.now(), &body, &self.secrets);
+        app.webhooks.deliver(self.organization, &self.url, &headers, Bytes::from(body)).await
+    }
+}
+
+/// Why it was not taken, in words of the service; the status of the answer, if there was one.
+pub(super) fn refusal(tried: &std::result::Result<Answered, Failure>) -> Option<(Option<i64>, String)> {
+    match tried {
+        Ok(answer) if answer.is_success() => None,
+        Ok(answer) => Some((Some(answer.status.into()), format!("answered with status {}", answer.status))),
+        Err(failure) => Some((None, failure.reason.clone())),
+    }
+}
+
+/// Records what came of a number of tries; false when the subscription is not ours any more or was switched off.
+async fn settle(app: &App, id: Uuid, holder: Uuid, tried: Vec<Tried>) -> Result<bool> {
+    let now = app.now();
+    let mut tx = app.db.begin().await?;
+    let Some(mut s) = subscriptions::lock(&mut tx, id).await? else { return Ok(false) };
+    if !subscriptions::renew(&mut tx, id, holder, (now, now.plus(LEASE))).await? {
+        return Ok(false);
+    }
+    let outcomes: Vec<Outcome> = tried.iter().map(|tried| outcome(tried, now)).collect();
+    deliveries::record(&mut tx, id, &outcomes, now).await?;
+    let answers: Vec<_> = tried.iter().filter_map(|(_, answer)| answer.as_ref()).collect();
+    let refusals: Vec<_> = answers.iter().filter_map(|answer| refusal(answer)).collect();
+    let has_arrived = refusals.len() < answers.len();
+    s.last_error =
+        refusals.last().map(|(_, error)| error.clone()).or(s.last_error.take().filter(|_| !has_arrived));
+    if has_arrived {
+        s.last_success_at = Some(now);
+        if s.failing_since.take().is_some() && s.failures > 1 {
+            deliveries::hurry(&mut tx, id, now).await?;
+        }
+        s.failures = 0;
+    } else if !refusals.is_empty() {
+        s.failing_since = s.failing_since.or(Some(now));
+        s.failures += 1;
+        s.next_at = now.plus(pause(s.failures));
+    }
+    let asked = answers.iter().filter_map(|a| a.as_ref().ok()?.retry_after).max();
+    if let Some(asked) = asked {
+        s.next_at = s.next_at.max(now.plus(asked.min(LONGEST_ASKED)));
+    }
+    let is_gone = answers.iter().any(|a| a.as_ref().is_ok_and(|a| a.status == 410));
+    let limit = app.settings.events.disable_after;
+    let is_hopeless = s.failing_since.is_some_and(|since| now.since(since) >= limit);
+    if is_gone {
+        disable(&mut tx, &mut s, now, "the recipient answered with status 410").await?;
+    } else if is_hopeless {
+        disable(&mut tx, &mut s, now, "nothing could be delivered for too long").await?;
+    }
+    subscriptions::keep(&mut tx, &s).await?;
+    tx.commit().await?;
+    Ok(true)
+}
+
+fn outcome((due, answer): &Tried, now: Ts) -> Outcome {
+    let done = |state, attempts, status, error| Outcome {
+        seq: due.seq,
+        state,
+        attempts,
+        next_at: now,
+        status,
+        error,
+    };
+    let Some(answer) = answer else {
+        return done("withheld", due.attempts, None, None);
+    };
+    let attempts = due.attempts + 1;
+    let Some((status, error)) = refusal(answer) else {
+        let status = answer.as_ref().ok().map(|a| i64::from(a.status));
+        return done("delivered", attempts, status, None);
+    };
+    let wait = usize::try_from(due.attempts).ok().and_then(|n| WAITS.get(n));
+    match wait {
+        None => done("dead", attempts, status, Some(error)),
+        Some(seconds) => Outcome {
+            next_at: now.plus(Duration::from_secs(*seconds)),
+            ..done("pending", attempts, status, Some(error))
+        },
+    }
+}
+
+/// How long a subscription rests after so many failures in a row: 1, 2, 4 … seconds.
+fn pause(failures: i64) -> Duration {
+    let doublings = u32::try_from(failures.saturating_sub(1).clamp(0, 16)).unwrap_or(16);
+    Duration::from_secs(1 << doublings).min(LONGEST_PAUSE)
+}
+
+async fn disable(tx: &mut Tx, s: &mut Subscription, now: Ts, reason: &str) -> Result<()> {
+    s.is_enabled = false;
+    s.disabled_at = Some(now);
+    s.disabled_reason = Some(reason.to_owned());
+    let entry = audit::Entry {
+        at: now,
+        actor_user_id: None,
+        acting_for_user_id: None,
+        actor_organization_id: None,
+        action: "event_subscription.disable",
+        object_type: "event_subscription",
+        object_id: Some(s.id),
+        before: Some(json!({"enabled": true})),
+        after: Some(json!({"enabled": false, "reason": reason, "failing_since": s.failing_since})),
+        request_id: None,
+    };
+    Ok(audit::record(tx, entry).await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ten_tries_in_about_three_days_and_pauses_that_grow_and_end() {
+        let due = |attempts| Due { seq: 1, attempts, event: None };
+        let answer = || Some(Err(Failure::passing("no connection", "x")));
+        let first = outcome(&(due(0), answer()), Ts(0));
+        assert_eq!((first.state, first.attempts, first.next_at), ("pending", 1, Ts::from_secs(5)));
+        assert_eq!(outcome(&(due(8), answer()), Ts(0)).state, "pending");
+        let last = outcome(&(due(9), answer()), Ts(0));
+        assert_eq!((last.state, last.attempts), ("dead", 10));
+        assert_eq!([1, 2, 3, 9, 10, 99].map(|n| pause(n).as_secs()), [1, 2, 4, 256, 300, 300]);
+    }
+}

@@ -1,0 +1,110 @@
+//! Events for other software (docs/events.md): what happened, listed, streamed and delivered, each to whoever may read
+//! what it is about.
+//!
+//! To add one: a type in [`kinds`], and [`tell::Told`] in the use case's transaction.
+
+pub mod deliver;
+pub mod kinds;
+mod number;
+pub mod sign;
+pub mod stream;
+pub mod subscriptions;
+pub(crate) mod tell;
+
+pub use bailiwick_store::events::{Stored, deliveries::Delivery};
+pub use number::number_all;
+
+use crate::{App, listing};
+use bailiwick_domain::{Page, PageRequest, Result, SortDirection};
+use bailiwick_policy::{Caller, hierarchy};
+use bailiwick_store::{
+    events::{self, Filter, Sight},
+    leases,
+};
+use std::time::Duration;
+
+pub(crate) use tell::Told;
+
+/// Patterns of one request.
+const PATTERNS: usize = 100;
+
+/// Rows of one step of retention.
+const PURGED_AT_ONCE: i64 = 2_000;
+const PURGE_EVERY: Duration = Duration::from_secs(300);
+const PURGE_LEASE: &str = "events purge";
+
+/// Starts the work on the application's tracker.
+pub fn start(app: &App) {
+    number::start(app);
+    deliver::start(app);
+    crate::jobs::repeat(app, PURGE_LEASE, PURGE_EVERY, |app| Box::pin(purge(app)));
+}
+
+/// The types a caller may read, of those that the patterns take; no patterns = all.
+pub(crate) fn sight(caller: &Caller, patterns: Option<&[String]>) -> Sight {
+    let is_wanted = |kind: &String| patterns.is_none_or(|all| all.iter().any(|p| kinds::takes(p, kind)));
+    let (mut types, mut own) = (Vec::new(), Vec::new());
+    for group in kinds::GROUPS {
+        let wanted = group.types().filter(is_wanted);
+        if caller.holds(group.permission) {
+            types.extend(wanted);
+        } else if group.is_family() {
+            own.extend(wanted);
+        }
+    }
+    // One's own organization can be read without any permission (contract 05 §8).
+    Sight { scope: hierarchy(caller), types, own: caller.org().map(|o| (o.id, own)) }
+}
+
+/// The query of the list as sent.
+#[derive(Clone, Debug)]
+pub struct ListQuery {
+    /// Page.
+    pub page: PageRequest,
+    /// `types`: types or patterns; none given = all.
+    pub types: Vec<String>,
+    /// `organization_id`.
+    pub organization_id: Vec<String>,
+    /// `object_id`.
+    pub object_id: Vec<String>,
+    /// `after`: a sequence number; one that is none matches nothing.
+    pub after: Option<String>,
+    /// Newest first unless ascending.
+    pub direction: SortDirection,
+}
+
+/// A page of the events the caller may read.
+pub async fn list(app: &App, caller: &Caller, query: ListQuery) -> Result<Page<Stored>> {
+    let types = (!query.types.is_empty()).then_some(query.types.as_slice());
+    listing::check_lengths([
+        types.map(|t| t.len() * (1000 / PATTERNS)),
+        Some(query.organization_id.len()),
+        Some(query.object_id.len()),
+    ])?;
+    let filter = Filter {
+        organizations: listing::ids(&query.organization_id),
+        objects: (!query.object_id.is_empty()).then_some(query.object_id),
+        after: query.after.map(|after| after.parse().ok().filter(|n| *n >= 0).unwrap_or(i64::MAX)),
+    };
+    let sight = sight(caller, types);
+    Ok(events::list(&app.db, &sight, &filter, query.direction, query.page).await?)
+}
+
+/// Removes what is too old or too much, if this process is the one to do so; how many.
+pub async fn purge(app: &App) -> Result<u64> {
+    let settings = &app.settings.events;
+    let mut gone = 0;
+    while !app.stop.is_cancelled() {
+        let now = app.now();
+        if !leases::take(&app.db, PURGE_LEASE, app.instance(), now, now.plus(PURGE_EVERY * 2)).await? {
+            break;
+        }
+        let before = now.minus(settings.retention);
+        let keep = i64::try_from(settings.most).unwrap_or(i64::MAX);
+        match events::purge(&app.db, before, keep, PURGED_AT_ONCE).await? {
+            0 => break,
+            n => gone += n,
+        }
+    }
+    Ok(gone)
+}

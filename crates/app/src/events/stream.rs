@@ -1,0 +1,273 @@
+//! Events as they happen, for one caller: read with his rights of that moment, from where he has read up to.
+
+use super::{Stored, sight};
+use crate::{
+    App,
+    auth::{self, BearerRequest},
+    impersonation,
+};
+use bailiwick_domain::{Error, Result};
+use bailiwick_policy::Caller;
+use bailiwick_store::events;
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::{sync::watch, time::Instant};
+use uuid::Uuid;
+
+/// Streams of one user, of one organization, and of this process.
+const OF_USER: usize = 5;
+const OF_ORGANIZATION: usize = 50;
+const IN_ALL: usize = 500;
+/// Events of one read.
+const AT_ONCE: u64 = 100;
+/// Time between two reads of a busy stream.
+const PACE: Duration = Duration::from_millis(200);
+/// A credential that has ended ends the stream within this time.
+const CHECK: Duration = Duration::from_secs(2);
+/// Something is sent at least so often, well within the time after which a connection without progress is closed.
+const PING: Duration = Duration::from_secs(15);
+/// When who is refused may come again.
+const COME_AGAIN: Duration = Duration::from_secs(30);
+
+/// What this process keeps for streams.
+#[derive(Debug)]
+pub struct Streams {
+    /// The newest number that is known of.
+    newest: watch::Sender<i64>,
+    open: Arc<Mutex<HashMap<Uuid, usize>>>,
+}
+
+impl Default for Streams {
+    fn default() -> Streams {
+        Streams { newest: watch::Sender::new(0), open: Arc::default() }
+    }
+}
+
+impl Streams {
+    /// Whether anybody listens.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.newest.receiver_count() > 0
+    }
+
+    /// Wakes those who listen.
+    pub(super) fn tell(&self, newest: i64) {
+        self.newest.send_if_modified(|known| {
+            let is_news = *known < newest;
+            *known = newest.max(*known);
+            is_news
+        });
+    }
+
+    /// A place among the streams of this process until it is dropped.
+    fn place(&self, user: Uuid, organization: Uuid) -> Result<Place> {
+        let whose = [(user, OF_USER), (organization, OF_ORGANIZATION), (Uuid::nil(), IN_ALL)];
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if whose.iter().any(|(id, most)| open.get(id).is_some_and(|n| n >= most)) {
+            return Err(Error::TooMany { retry_after: COME_AGAIN });
+        }
+        for (id, _) in whose {
+            *open.entry(id).or_default() += 1;
+        }
+        Ok(Place { whose: whose.map(|(id, _)| id), open: self.open.clone() })
+    }
+}
+
+#[derive(Debug)]
+struct Place {
+    whose: [Uuid; 3],
+    open: Arc<Mutex<HashMap<Uuid, usize>>>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        for id in self.whose {
+            if let Some(n) = open.get_mut(&id) {
+                *n -= 1;
+            }
+        }
+        open.retain(|_, n| *n > 0);
+    }
+}
+
+/// The credential a stream was opened with, to be shown again and again.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// `Authorization`.
+    pub authorization: String,
+    /// Where from.
+    pub client_ip: IpAddr,
+    /// For the history of API keys.
+    pub path: String,
+}
+
+/// Why a stream does not begin or go on where its reader was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gap {
+    /// Events behind his are no longer kept.
+    Expired,
+    /// The service has never given this number.
+    Unknown,
+}
+
+/// What is sent next.
+#[derive(Debug)]
+pub enum Next {
+    /// Events, in order.
+    Events(Vec<Stored>),
+    /// Some may be missing; it goes on behind this number.
+    Gap(Gap, i64),
+    /// Nothing; read up to this number.
+    Ping(i64),
+    /// The end: the process stops.
+    Leaving,
+    /// The end: the credential opens nothing any more, or cannot be checked.
+    Refused(Error),
+}
+
+/// A stream that is open.
+#[derive(Debug)]
+pub struct Stream {
+    app: App,
+    shown: Shown,
+    types: Vec<String>,
+    newest: watch::Receiver<i64>,
+    /// Read up to this number.
+    cursor: i64,
+    gap: Option<Gap>,
+    checked: Option<Instant>,
+    sent: Instant,
+    is_over: bool,
+    _place: Place,
+}
+
+/// Opens a stream behind `last`, the number its reader has read up to; none = from now on.
+///
+/// # Errors
+/// 429 when there are too many.
+pub async fn open(
+    app: &App,
+    caller: &Caller,
+    shown: Shown,
+    types: Vec<String>,
+    last: Option<String>,
+) -> Result<Stream> {
+    if types.len() > super::PATTERNS {
+        return Err(Error::bad_request("too many filter values"));
+    }
+    let (Some(user), Some(organization)) = (caller.user_id(), caller.org()) else {
+        return Err(Error::internal("a stream without a user"));
+    };
+    let place = app.streams.place(user.0, organization.id.0)?;
+    let newest = app.streams.newest.subscribe();
+    let (position, purged) = (events::position(&app.db).await?, events::purged(&app.db).await?);
+    app.streams.tell(position);
+    let (cursor, gap) = match last.map(|last| last.parse::<i64>().ok()) {
+        None => (position, None),
+        // The beginning, however much of it is gone: whoever asks for it has read nothing yet.
+        Some(Some(0)) => (purged, None),
+        Some(Some(last)) if (0..purged).contains(&last) => (purged, Some(Gap::Expired)),
+        Some(Some(last)) if (0..=position).contains(&last) => (last, None),
+        Some(_) => (position, Some(Gap::Unknown)),
+    };
+    Ok(Stream {
+        app: app.clone(),
+        shown,
+        types,
+        newest,
+        cursor,
+        gap,
+        checked: None,
+        sent: Instant::now(),
+        is_over: false,
+        _place: place,
+    })
+}
+
+impl Stream {
+    /// What is sent next; none after the end.
+    pub async fn next(&mut self) -> Option<Next> {
+        if self.is_over {
+            return None;
+        }
+        if let Some(gap) = self.gap.take() {
+            return Some(Next::Gap(gap, self.cursor));
+        }
+        loop {
+            if self.app.leaving.is_cancelled() {
+                self.is_over = true;
+                return Some(Next::Leaving);
+            }
+            match self.look().await {
+                Ok(events) if !events.is_empty() => {
+                    self.sent = Instant::now();
+                    return Some(Next::Events(events));
+                }
+                // An API key that is used for more than this: a moment later.
+                Ok(_) | Err(Error::TooMany { .. }) => {}
+                Err(e) => {
+                    self.is_over = true;
+                    return Some(Next::Refused(e));
+                }
+            }
+            if self.sent.elapsed() >= PING {
+                self.sent = Instant::now();
+                return Some(Next::Ping(self.cursor));
+            }
+            self.wait().await;
+        }
+    }
+
+    /// Waits for news, for the next check of the credential, or for the end.
+    async fn wait(&mut self) {
+        let now = Instant::now();
+        let earliest = self.checked.map_or(now, |at| at + PACE);
+        let latest = self.checked.map_or(now, |at| at + CHECK).min(self.sent + PING);
+        let leaving = self.app.leaving.clone();
+        tokio::select! {
+            () = leaving.cancelled() => {}
+            () = tokio::time::sleep_until(latest) => {}
+            _ = self.newest.changed() => tokio::time::sleep_until(earliest).await,
+        }
+    }
+
+    /// Reads on, with what the credential is worth now.
+    async fn look(&mut self) -> Result<Vec<Stored>> {
+        let up_to = *self.newest.borrow_and_update();
+        let is_due = self.checked.is_none_or(|at| at.elapsed() >= CHECK);
+        if up_to <= self.cursor && !is_due {
+            return Ok(Vec::new());
+        }
+        self.checked = Some(Instant::now());
+        let caller = self.caller().await?;
+        if up_to <= self.cursor {
+            return Ok(Vec::new());
+        }
+        let sight = sight(&caller, (!self.types.is_empty()).then_some(self.types.as_slice()));
+        let found = events::after(&self.app.db, &sight, (self.cursor, up_to), AT_ONCE).await?;
+        let is_full = found.len() as u64 == AT_ONCE;
+        self.cursor = found.last().filter(|_| is_full).map_or(up_to, |last| last.seq);
+        if is_full {
+            self.newest.mark_changed();
+        }
+        Ok(found)
+    }
+
+    async fn caller(&self) -> Result<Caller> {
+        let header = Some(self.shown.authorization.as_str());
+        if let Some(token) = impersonation::presented(&self.app, header) {
+            return impersonation::authenticate(&self.app, token).await?.caller;
+        }
+        let request = BearerRequest {
+            authorization: header,
+            client_ip: self.shown.client_ip,
+            method: "GET",
+            path: &self.shown.path,
+        };
+        auth::authenticate_bearer(&self.app, &request).await
+    }
+}

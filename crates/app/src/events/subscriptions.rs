@@ -1,0 +1,473 @@
+//! Subscriptions of an organization: who is told by webhook of which events (docs/events.md).
+
+use super::{
+    Stored,
+    deliver::{Target, refusal},
+    kinds, sign,
+    sign::Message,
+};
+use crate::{App, audit, context::RequestContext};
+use bailiwick_alerting::config::webhook::Target as Address;
+use bailiwick_domain::{
+    Error, OrgId, OrgType, Page, PageRequest, Result,
+    validate::{Fields, display_name},
+};
+use bailiwick_policy::{
+    Action, Caller, Granted, Path, Permission, Scope, SubscriptionTarget, decide, hierarchy, in_hierarchy,
+};
+use bailiwick_store::{
+    Tx,
+    events::{
+        Sight,
+        deliveries::{self, Again, Delivery},
+        subscriptions::{self, Counts, Subscription},
+    },
+    organizations,
+};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+use uuid::Uuid;
+
+/// Most patterns of a subscription.
+const TYPES: usize = 50;
+/// Most events that are delivered again at once.
+const REPLAYED: i64 = 10_000;
+/// How long the secret before the last one signs as well.
+const OVERLAP: Duration = Duration::from_secs(24 * 3600);
+const KIND: &str = "event subscription";
+
+/// The body of a creation or change; none keeps.
+#[derive(Clone, Debug, Default)]
+pub struct Input {
+    /// `name`.
+    pub name: Option<String>,
+    /// `url`.
+    pub url: Option<String>,
+    /// `types`.
+    pub types: Option<Vec<String>>,
+    /// `enabled`.
+    pub enabled: Option<bool>,
+    /// `organization_id`; of a creation only, the caller's own without it.
+    pub organization_id: Option<String>,
+}
+
+/// A subscription as people see it.
+#[derive(Clone, Debug)]
+pub struct View {
+    /// The row.
+    pub subscription: Subscription,
+    /// Its address.
+    pub url: String,
+    /// What waits and what was given up.
+    pub counts: Counts,
+    /// The secret, shown this once.
+    pub secret: Option<String>,
+}
+
+/// What an organization can read, whoever asks for it: what its people may read if they hold every permission that goes
+/// with its place.
+pub(crate) fn sight_of(s: &Subscription) -> Sight {
+    let scope = match s.org_type {
+        OrgType::Owner => Scope::Everything,
+        OrgType::Customer => Scope::Organization(s.path.id),
+        org_type => Scope::Subtree { root: s.path.id, org_type },
+    };
+    let is_wanted = |kind: &String| s.types.iter().any(|p| kinds::takes(p, kind));
+    let (mut types, mut own) = (Vec::new(), Vec::new());
+    for group in kinds::GROUPS {
+        let wanted = group.types().filter(is_wanted);
+        if group.is_below(s.org_type) { types.extend(wanted) } else { own.extend(wanted) }
+    }
+    Sight { scope, types, own: Some((s.path.id, own)) }
+}
+
+/// Whether a subscription takes an event of this type about this object, where it stands in the tree.
+pub(super) fn takes(s: &Subscription, sight: &Sight, path: &Path, kind: &str, object_id: &str) -> bool {
+    let is_own =
+        |(own, types): &(OrgId, Vec<String>)| object_id == own.to_string() && types.iter().any(|t| t == kind);
+    s.is_enabled
+        && sight.scope.contains(path)
+        && (sight.types.iter().any(|t| t == kind) || sight.own.as_ref().is_some_and(is_own))
+}
+
+/// A page of the subscriptions in the caller's hierarchy.
+pub async fn list(app: &App, caller: &Caller, page: PageRequest) -> Result<Page<View>> {
+    let found = subscriptions::list(&app.db, &hierarchy(caller), page).await?;
+    let ids: Vec<Uuid> = found.rows.iter().map(|s| s.id).collect();
+    let counts = subscriptions::counts(&app.db, &ids).await?;
+    let request = found.request;
+    let rows = found.rows.into_iter().map(|s| {
+        let counts = counts.get(&s.id).copied().unwrap_or_default();
+        view(app, s, counts, None)
+    });
+    Ok(Page { rows: rows.collect::<Result<_>>()?, total: found.total, request })
+}
+
+fn view(app: &App, subscription: Subscription, counts: Counts, secret: Option<String>) -> Result<View> {
+    let url = sign::open(&app.keys, subscription.id, &subscription.url)?;
+    Ok(View { url, subscription, counts, secret })
+}
+
+async fn load(
+    app: &App,
+    caller: &Caller,
+    action: Action,
+    id: Option<Uuid>,
+) -> Result<(Granted<Uuid>, Subscription)> {
+    let found = match id {
+        Some(id) => subscriptions::get(&app.db, id).await?,
+        None => None,
+    };
+    allowed(caller, action, found)
+}
+
+fn allowed(
+    caller: &Caller,
+    action: Action,
+    found: Option<Subscription>,
+) -> Result<(Granted<Uuid>, Subscription)> {
+    let s = found.filter(|s| !s.is_deleted).ok_or(Error::NotFound(KIND))?;
+    Ok((decide(caller, action, &SubscriptionTarget { id: s.id, path: s.path }).granted()?, s))
+}
+
+/// One of them.
+pub async fn show(app: &App, caller: &Caller, id: Option<Uuid>) -> Result<View> {
+    let (_, s) = load(app, caller, Action::Read, id).await?;
+    let counts = subscriptions::counts(&app.db, &[s.id]).await?.remove(&s.id).unwrap_or_default();
+    view(app, s, counts, None)
+}
+
+/// Makes one, with a fresh secret.
+pub async fn create(
+    app: &App,
+    caller: &Caller,
+    ctx: &RequestContext,
+    body: impl FnOnce() -> Result<Input>,
+) -> Result<View> {
+    if !caller.holds(Permission::ManageAlerts) {
+        return Err(Error::insufficient_permissions());
+    }
+    let body = body()?;
+    let own = caller.org().map(|o| o.id);
+    let named = body.organization_id.as_deref().filter(|id| !id.is_empty());
+    let organization = named.map_or(own, |id| id.parse().ok());
+    let place = match organization {
+        Some(id) => organizations::place(&app.db, id).await?,
+        None => None,
+    };
+    let home = in_hierarchy(caller, place.as_ref())?;
+    let place = place.ok_or_else(|| Error::internal("a grant without a place"))?;
+    let name = body.name.clone().unwrap_or_default();
+    let (url, types) = (body.url.clone().unwrap_or_default(), body.types.clone().unwrap_or_default());
+    readable(caller, &types)?;
+    check(app, home.id(), Some(&name), Some(&url), Some(&types)).await?;
+    let (id, secret, now) = (app.fresh::<Uuid>(), sign::generate(&*app.entropy), app.now());
+    let enabled = body.enabled.unwrap_or(true);
+    let new = Subscription {
+        id,
+        path: place.path,
+        org_type: place.org_type,
+        is_deleted: false,
+        name,
+        url: sign::seal(&app.keys, &*app.entropy, id, &url)?,
+        secret: sign::seal(&app.keys, &*app.entropy, id, &secret)?,
+        previous_secret: None,
+        previous_until: None,
+        types,
+        is_enabled: enabled,
+        disabled_at: (!enabled).then_some(now),
+        disabled_reason: None,
+        failing_since: None,
+        failures: 0,
+        last_error: None,
+        last_success_at: None,
+        next_at: now,
+        created_at: now,
+        updated_at: now,
+    };
+    let mut tx = app.db.begin().await?;
+    if !subscriptions::insert(&mut tx, &home, &new, app.settings.events.subscriptions).await? {
+        return Err(Error::conflict("too many event subscriptions"));
+    }
+    record(&mut tx, app, caller, ctx, "create", id, [None, Some(audited(&new, Some(&url)))]).await?;
+    tx.commit().await?;
+    view(app, new, Counts::default(), Some(secret))
+}
+
+/// Changes one. Enabling it begins anew: what failed before counts no more.
+pub async fn update(
+    app: &App,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<Uuid>,
+    body: impl FnOnce() -> Result<Input>,
+) -> Result<View> {
+    let (_, seen) = load(app, caller, Action::Update, id).await?;
+    let body = body()?;
+    if let Some(types) = &body.types {
+        readable(caller, types)?;
+    }
+    check(app, seen.path.id, body.name.as_deref(), body.url.as_deref(), body.types.as_deref()).await?;
+    let now = app.now();
+    let mut tx = app.db.begin().await?;
+    let (granted, mut s) = allowed(caller, Action::Update, subscriptions::lock(&mut tx, seen.id).await?)?;
+    let before = audited(&s, None);
+    s.name = body.name.unwrap_or(s.name);
+    s.types = body.types.unwrap_or(s.types);
+    if let Some(url) = &body.url {
+        s.url = sign::seal(&app.keys, &*app.entropy, s.id, url)?;
+    }
+    match body.enabled {
+        Some(true) if !s.is_enabled => {
+            (s.is_enabled, s.disabled_at, s.disabled_reason) = (true, None, None);
+            (s.failing_since, s.failures, s.last_error, s.next_at) = (None, 0, None, now);
+        }
+        Some(false) if s.is_enabled => (s.is_enabled, s.disabled_at) = (false, Some(now)),
+        _ => {}
+    }
+    if body.url.is_some() {
+        s.next_at = now;
+    }
+    s.updated_at = now;
+    subscriptions::change(&mut tx, &granted, &s).await?;
+    let after = audited(&s, body.url.as_deref());
+    record(&mut tx, app, caller, ctx, "update", s.id, [Some(before), Some(after)]).await?;
+    tx.commit().await?;
+    app.deliveries.hint.notify_one();
+    show(app, caller, Some(s.id)).await
+}
+
+/// Removes one with its deliveries.
+pub async fn remove(app: &App, caller: &Caller, ctx: &RequestContext, id: Option<Uuid>) -> Result<()> {
+    let (_, seen) = load(app, caller, Action::Delete, id).await?;
+    let mut tx = app.db.begin().await?;
+    let (granted, s) = allowed(caller, Action::Delete, subscriptions::lock(&mut tx, seen.id).await?)?;
+    subscriptions::remove(&mut tx, &granted).await?;
+    record(&mut tx, app, caller, ctx, "delete", s.id, [Some(audited(&s, None)), None]).await?;
+    Ok(tx.commit().await?)
+}
+
+/// A fresh secret; the one before it signs as well for a day.
+pub async fn rotate(app: &App, caller: &Caller, ctx: &RequestContext, id: Option<Uuid>) -> Result<View> {
+    let (_, seen) = load(app, caller, Action::Update, id).await?;
+    let now = app.now();
+    let mut tx = app.db.begin().await?;
+    let (granted, mut s) = allowed(caller, Action::Update, subscriptions::lock(&mut tx, seen.id).await?)?;
+    let secret = sign::generate(&*app.entropy);
+    let sealed = sign::seal(&app.keys, &*app.entropy, s.id, &secret)?;
+    s.previous_secret = Some(std::mem::replace(&mut s.secret, sealed));
+    s.previous_until = Some(now.plus(OVERLAP));
+    s.updated_at = now;
+    subscriptions::change(&mut tx, &granted, &s).await?;
+    let after = json!({"previous_until": s.previous_until});
+    record(&mut tx, app, caller, ctx, "rotate_secret", s.id, [None, Some(after)]).await?;
+    tx.commit().await?;
+    let counts = subscriptions::counts(&app.db, &[s.id]).await?.remove(&s.id).unwrap_or_default();
+    view(app, s, counts, Some(secret))
+}
+
+/// What came of a test.
+#[derive(Clone, Debug)]
+pub struct Tested {
+    /// Id of the message.
+    pub id: Uuid,
+    /// Whether it was taken.
+    pub delivered: bool,
+    /// Status of the answer.
+    pub status: Option<i64>,
+    /// Why it was not taken.
+    pub error: Option<String>,
+    /// How long it took.
+    pub millis: u64,
+}
+
+/// Sends one message of the type `events.test` at once, also to a subscription that is disabled. It is no event: it is
+/// in no list and not tried again.
+pub async fn test(app: &App, caller: &Caller, ctx: &RequestContext, id: Option<Uuid>) -> Result<Tested> {
+    let (_, s) = load(app, caller, Action::Update, id).await?;
+    let target = Target::of(app, &s)?;
+    let event = Stored {
+        seq: 0,
+        id: app.fresh(),
+        at: app.now(),
+        kind: "events.test".to_owned(),
+        subject: Some(format!("/events/subscriptions/{}", s.id)),
+        data: json!({"id": s.id, "name": s.name, "organization_id": s.path.id}),
+    };
+    let message = event.id;
+    let mut tx = app.db.begin().await?;
+    record(&mut tx, app, caller, ctx, "test", s.id, [None, None]).await?;
+    tx.commit().await?;
+    let started = Instant::now();
+    let sending = target.send(app, Message::of(event, &app.settings.public_url));
+    let tried = tokio::time::timeout(Duration::from_secs(20), sending).await;
+    let tried = tried.map_err(|_| crate::turns::busy("a test event had no turn"))?;
+    let refused = refusal(&tried);
+    let status = tried.as_ref().ok().map(|a| i64::from(a.status));
+    let millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    Ok(Tested { id: message, delivered: refused.is_none(), status, error: refused.map(|r| r.1), millis })
+}
+
+/// A page of deliveries, the newest event first; `states`: `status` as sent.
+pub async fn deliveries(
+    app: &App,
+    caller: &Caller,
+    id: Option<Uuid>,
+    states: Vec<String>,
+    page: PageRequest,
+) -> Result<Page<Delivery>> {
+    let (_, s) = load(app, caller, Action::Read, id).await?;
+    crate::listing::check_lengths([Some(states.len())])?;
+    let states = (!states.is_empty()).then_some(states);
+    Ok(deliveries::list(&app.db, s.id, states.as_deref(), page).await?)
+}
+
+/// Which events are to be delivered again, as sent: one of both.
+#[derive(Clone, Debug, Default)]
+pub struct Replay {
+    /// `event_id`.
+    pub event_id: Option<String>,
+    /// `since`.
+    pub since: Option<String>,
+}
+
+/// Delivers again what the organization may read of it, delivered before or not; how many events.
+pub async fn replay(
+    app: &App,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<Uuid>,
+    body: impl FnOnce() -> Result<Replay>,
+) -> Result<u64> {
+    let (_, seen) = load(app, caller, Action::Update, id).await?;
+    let body = body()?;
+    let again = match (&body.event_id, &body.since) {
+        (Some(event), None) => {
+            let event = event.parse().map_err(|_| Error::field_value("event_id", "invalid_format", event))?;
+            Again::One(event)
+        }
+        (None, Some(since)) => {
+            Again::Since(since.parse().map_err(|_| Error::field_value("since", "invalid_format", since))?)
+        }
+        _ => return Err(Error::field("event_id", "required")),
+    };
+    let mut tx = app.db.begin().await?;
+    let (granted, mut s) = allowed(caller, Action::Update, subscriptions::lock(&mut tx, seen.id).await?)?;
+    let count = deliveries::replay(&mut tx, &granted, &sight_of(&s), &again, app.now(), REPLAYED).await?;
+    if count == 0 && matches!(again, Again::One(_)) {
+        return Err(Error::NotFound("event"));
+    }
+    // Whoever asks for it knows that the recipient is back.
+    s.next_at = app.now();
+    subscriptions::change(&mut tx, &granted, &s).await?;
+    let after = json!({"event_id": body.event_id, "since": body.since, "events": count});
+    record(&mut tx, app, caller, ctx, "replay", s.id, [None, Some(after)]).await?;
+    tx.commit().await?;
+    app.deliveries.hint.notify_one();
+    Ok(count)
+}
+
+/// Seals addresses and secrets of all subscriptions anew, so that the previous secret of the service can be forgotten; how
+/// many do not open and stay as they are.
+pub async fn seal_all_anew(app: &App) -> Result<u64> {
+    const AT_ONCE: i64 = 200;
+    let (mut lost, mut after) = (0, Uuid::nil());
+    loop {
+        let page = subscriptions::after(&app.db, after, AT_ONCE).await?;
+        let Some(last) = page.last() else { return Ok(lost) };
+        after = last.id;
+        for seen in page {
+            let mut tx = app.db.begin().await?;
+            let Some(mut s) = subscriptions::lock(&mut tx, seen.id).await? else { continue };
+            if sealed_anew(app, &mut s).is_err() {
+                tracing::error!(subscription = %s.id, "a subscription cannot be opened; it stays as it is");
+                lost += 1;
+                continue;
+            }
+            subscriptions::keep(&mut tx, &s).await?;
+            tx.commit().await?;
+        }
+    }
+}
+
+fn sealed_anew(app: &App, s: &mut Subscription) -> Result<()> {
+    let anew =
+        |sealed: &[u8]| sign::seal(&app.keys, &*app.entropy, s.id, &sign::open(&app.keys, s.id, sealed)?);
+    let (url, secret) = (anew(&s.url)?, anew(&s.secret)?);
+    let previous = s.previous_secret.as_deref().map(anew).transpose()?;
+    (s.url, s.secret, s.previous_secret) = (url, secret, previous);
+    Ok(())
+}
+
+/// Who cannot read something cannot have it sent to him.
+fn readable(caller: &Caller, types: &[String]) -> Result<()> {
+    for group in kinds::GROUPS {
+        // Of organizations that are never below, and of its own, whoever manages alerts may be told.
+        let is_below = caller.org_type().is_none_or(|org_type| group.is_below(org_type));
+        let is_asked = || group.types().any(|kind| types.iter().any(|p| kinds::takes(p, &kind)));
+        if is_below && !caller.holds(group.permission) && is_asked() {
+            return Err(Error::forbidden(format!(
+                "access denied: {} events need {}",
+                group.word,
+                group.permission.as_str()
+            )));
+        }
+    }
+    Ok(())
+}
+
+async fn check(
+    app: &App,
+    organization: OrgId,
+    name: Option<&str>,
+    url: Option<&str>,
+    types: Option<&[String]>,
+) -> Result<()> {
+    let mut fields = Fields::new();
+    if let Some(name) = name {
+        fields.check("name", name, display_name(name));
+    }
+    let address = url.map(|url| Address::parse(url, app.webhooks.allowed()));
+    if let Some(Err(code)) = &address {
+        // The address may be a secret.
+        fields.push("url", *code, "");
+    }
+    if let Some(types) = types {
+        if types.is_empty() {
+            fields.push("types", "required", "");
+        } else if types.len() > TYPES {
+            fields.push("types", "too_many", "");
+        } else if let Some(unknown) = types.iter().find(|pattern| !kinds::is_known(pattern)) {
+            fields.push("types", "invalid_value", unknown);
+        }
+    }
+    fields.finish()?;
+    if let Some(Ok(target)) = address {
+        let looked_up = app.webhooks.look_up(organization, &target).await;
+        looked_up.map_err(|code| Error::field("url", code))?;
+    }
+    Ok(())
+}
+
+/// What the audit keeps: of the address no more than its host.
+fn audited(s: &Subscription, url: Option<&str>) -> Value {
+    let host = url.and_then(|url| Some(url::Url::parse(url).ok()?.host_str()?.to_owned()));
+    json!({
+        "name": s.name, "organization_id": s.path.id, "types": s.types, "enabled": s.is_enabled, "url_host": host,
+    })
+}
+
+async fn record(
+    tx: &mut Tx,
+    app: &App,
+    caller: &Caller,
+    ctx: &RequestContext,
+    verb: &str,
+    id: Uuid,
+    [before, after]: [Option<Value>; 2],
+) -> Result<()> {
+    let action = format!("event_subscription.{verb}");
+    let event =
+        audit::Event { action: &action, object_type: "event_subscription", object_id: id, before, after };
+    audit::record(tx, app.now(), caller, ctx, event).await
+}

@@ -1,0 +1,198 @@
+//! What the use cases tell: one call in the transaction of the change, beside its audit row.
+
+use bailiwick_domain::{OrgId, OrgType, Organization, System, SystemId, Ts, User, UserId, org::OrgRef};
+use bailiwick_store::{
+    StoreError, Tx,
+    applications::ApplicationRecord,
+    events::{self, About, NewEvent},
+};
+use serde_json::{Map, Value, json};
+
+/// An event without its time.
+#[derive(Clone, Debug)]
+pub(crate) struct Told(NewEvent);
+
+impl Told {
+    /// Of an organization.
+    pub(crate) fn organization(what: &str, family: OrgType, id: OrgId, name: &str) -> Told {
+        let word = family.as_str();
+        Told(NewEvent {
+            at: Ts(0),
+            kind: format!("{word}.{what}"),
+            organization: Some(id),
+            about: About::Organization,
+            object_id: id.to_string(),
+            subject: Some(format!("/{word}s/{id}")),
+            data: json!({"id": id, "name": name, "organization_id": id}),
+        })
+    }
+
+    /// Of an organization that is gone, or out of reach, for the one that was above it.
+    pub(crate) fn organization_gone(what: &str, gone: &Organization, above: OrgId) -> Told {
+        let mut told = Told::organization(what, gone.org_type, gone.id, &gone.name);
+        told.0.organization = Some(above);
+        told.without_subject()
+    }
+
+    /// Of a system.
+    pub(crate) fn system(what: &str, system: &System) -> Told {
+        let id = system.id;
+        Told(NewEvent {
+            at: Ts(0),
+            kind: format!("system.{what}"),
+            organization: Some(system.organization.id),
+            about: About::System(id),
+            object_id: id.to_string(),
+            subject: Some(format!("/systems/{id}")),
+            data: json!({
+                "id": id, "name": system.name, "system_key": system.system_key,
+                "organization_id": system.organization.id, "organization_name": system.organization.name,
+            }),
+        })
+    }
+
+    /// Of a system of which only the id and the key are at hand; the rest is filled in when it is numbered.
+    pub(crate) fn system_by_id(what: &str, id: SystemId, system_key: &str) -> Told {
+        Told(NewEvent {
+            at: Ts(0),
+            kind: format!("system.{what}"),
+            organization: None,
+            about: About::System(id),
+            object_id: id.to_string(),
+            subject: Some(format!("/systems/{id}")),
+            data: json!({"id": id, "system_key": system_key}),
+        })
+    }
+
+    /// Of a user.
+    pub(crate) fn user(what: &str, user: &User) -> Told {
+        let id = user.id;
+        Told(NewEvent {
+            at: Ts(0),
+            kind: format!("user.{what}"),
+            organization: Some(user.organization.id),
+            about: About::User(id),
+            object_id: id.to_string(),
+            subject: Some(format!("/users/{id}")),
+            data: json!({
+                "id": id, "name": user.name, "username": user.username,
+                "organization_id": user.organization.id, "organization_name": user.organization.name,
+            }),
+        })
+    }
+
+    /// Of an application; it is read by whoever reads its system.
+    pub(crate) fn application(what: &str, application: &ApplicationRecord) -> Told {
+        let ApplicationRecord { id, system_id, module_id, name, instance_of, .. } = application;
+        Told(NewEvent {
+            at: Ts(0),
+            kind: format!("application.{what}"),
+            organization: None,
+            about: About::System(*system_id),
+            object_id: id.to_string(),
+            subject: Some(format!("/applications/{id}")),
+            data: json!({"id": id, "module_id": module_id, "instance_of": instance_of, "name": name}),
+        })
+    }
+
+    /// Of an impersonation, about the user who is impersonated. Nothing of the other one: the organization of the user
+    /// could not read that either.
+    pub(crate) fn impersonation(what: &str, object_id: String, user: UserId) -> Told {
+        Told(NewEvent {
+            at: Ts(0),
+            kind: format!("impersonation.{what}"),
+            organization: None,
+            about: About::User(user),
+            object_id,
+            subject: Some(format!("/users/{user}")),
+            data: json!({"user_id": user}),
+        })
+    }
+
+    /// The same, for the organization that it or he has left; nobody there can read the object any more.
+    pub(crate) fn left(mut self, organization: &OrgRef) -> Told {
+        let word = self.0.kind.split('.').next().unwrap_or_default().to_owned();
+        self.0.kind = format!("{word}.left");
+        self.0.organization = Some(organization.id);
+        self.0.about = About::Organization;
+        self.0.subject = None;
+        self.with(json!({"organization_id": organization.id, "organization_name": organization.name}))
+    }
+
+    /// Of an organization that the writer knows.
+    pub(crate) fn of(mut self, organization: OrgId) -> Told {
+        self.0.organization = Some(organization);
+        self
+    }
+
+    /// Leads elsewhere than its type says.
+    pub(crate) fn at(mut self, subject: String) -> Told {
+        self.0.subject = Some(subject);
+        self
+    }
+
+    /// The object can be read no more.
+    pub(crate) fn without_subject(mut self) -> Told {
+        self.0.subject = None;
+        self
+    }
+
+    /// Adds to the data.
+    pub(crate) fn with(mut self, more: Value) -> Told {
+        if let (Some(data), Value::Object(more)) = (self.0.data.as_object_mut(), more) {
+            data.extend(more);
+        }
+        self
+    }
+
+    /// Adds the names of the fields that differ.
+    pub(crate) fn with_changes(self, before: &Value, after: &Value) -> Told {
+        let empty = Map::new();
+        let (before, after) = (before.as_object().unwrap_or(&empty), after.as_object().unwrap_or(&empty));
+        let mut changed: Vec<&String> = after
+            .iter()
+            .filter(|(key, value)| before.get(*key) != Some(*value))
+            .map(|(key, _)| key)
+            .collect();
+        changed.sort_unstable();
+        self.with(json!({ "changed": changed }))
+    }
+
+    /// Writes it in the transaction of the change.
+    pub(crate) async fn write(self, tx: &mut Tx, at: Ts) -> Result<(), StoreError> {
+        events::write(tx, &[NewEvent { at, ..self.0 }]).await
+    }
+}
+
+impl Told {
+    /// Writes all of them in the transaction of the change.
+    pub(crate) async fn write_all(
+        all: impl Iterator<Item = Told>,
+        tx: &mut Tx,
+        at: Ts,
+    ) -> Result<(), StoreError> {
+        let all: Vec<NewEvent> = all.map(|told| NewEvent { at, ..told.0 }).collect();
+        events::write(tx, &all).await
+    }
+}
+
+/// The past tense of a verb of the audit: `suspend` becomes `suspended`.
+pub(crate) fn past(verb: &str) -> &'static str {
+    match verb {
+        "create" => "created",
+        "suspend" => "suspended",
+        "reactivate" => "reactivated",
+        "delete" => "deleted",
+        "restore" => "restored",
+        "destroy" => "destroyed",
+        "assign" => "assigned",
+        "unassign" => "unassigned",
+        "regenerate_secret" => "secret_changed",
+        _ => "updated",
+    }
+}
+
+/// The verb of an audited action: `system.suspend`.
+pub(crate) fn verb(action: &str) -> &str {
+    action.rsplit('.').next().unwrap_or_default()
+}

@@ -1,0 +1,33 @@
+//! Rules about subscriptions to events (docs/events.md): whoever decides who is told of an organization's alerts decides
+//! who is told of its events.
+
+use crate::{
+    Action, Caller, Path, Permission, Refusal,
+    decide::{Denial, sealed::Judged},
+    hierarchy,
+};
+use uuid::Uuid;
+
+/// A subscription as the rules see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SubscriptionTarget {
+    /// Id.
+    pub id: Uuid,
+    /// Where its organization hangs; that one is not deleted.
+    pub path: Path,
+}
+
+impl Judged for SubscriptionTarget {
+    type Id = Uuid;
+
+    fn judge(&self, caller: &Caller, action: Action) -> Result<Uuid, Denial> {
+        let needed = if action == Action::Read { Permission::ReadAlerts } else { Permission::ManageAlerts };
+        if !caller.holds(needed) || (caller.is_read_only() && action != Action::Read) {
+            return Err(Refusal::Gate.into());
+        }
+        if !hierarchy(caller).contains(&self.path) {
+            return Err(Denial::Hidden("event subscription"));
+        }
+        Ok(self.id)
+    }
+}

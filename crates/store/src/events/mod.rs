@@ -1,0 +1,100 @@
+//! Events: what happened, for other software (docs/events.md).
+//!
+//! A change writes its events into `event_outbox` in its own transaction ([`write`]): no lock, no number. A moment later
+//! [`number`] moves them to `events` while it holds the one row of `event_position`. So numbers are given in the order
+//! of commits, whichever sequence or transaction was faster: who has read up to a number misses nothing that comes
+//! with a smaller one, because nothing does.
+
+pub mod deliveries;
+mod number;
+mod purge;
+mod read;
+pub mod subscriptions;
+
+pub use number::{Numbered, is_waiting, number, position};
+pub use purge::purge;
+pub use read::{Filter, Sight, Stored, after, list, purged};
+
+pub(crate) use number::{LAST, MOVE_ON, POSITION, TAKE, WAITING};
+pub(crate) use purge::{OLDEST, PURGED};
+
+use crate::{
+    StoreError, Tx,
+    sql::{Column, Q, ROWS, push_rows},
+};
+use bailiwick_domain::{OrgId, SystemId, Ts, UserId};
+use serde_json::Value;
+
+/// In the subject, stands for the id of the system that is known when the event is numbered.
+pub const SYSTEM: &str = "{system}";
+
+/// An event to write.
+#[derive(Clone, Debug)]
+pub struct NewEvent {
+    /// When.
+    pub at: Ts,
+    /// Its type: `system.created`.
+    pub kind: String,
+    /// To whom what it is about belongs; none = the organization of the system. Events of an organization that is gone
+    /// by the time they are numbered are dropped.
+    pub organization: Option<OrgId>,
+    /// Whose present place counts as well when somebody reads it.
+    pub about: About,
+    /// Id of the object.
+    pub object_id: String,
+    /// Path of the object; may contain [`SYSTEM`].
+    pub subject: Option<String>,
+    /// A JSON object: ids, names, what changed. No secrets.
+    pub data: Value,
+}
+
+/// What an event is about: who may not see this any more does not see the event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum About {
+    /// Nothing but the organization.
+    Organization,
+    /// A system or something of it.
+    System(SystemId),
+    /// The same, where only its key is known.
+    SystemKey(String),
+    /// A user.
+    User(UserId),
+}
+
+/// Writes events in the transaction of what they tell.
+pub async fn write(tx: &mut Tx, events: &[NewEvent]) -> Result<(), StoreError> {
+    for chunk in events.chunks(ROWS) {
+        let each = || chunk.iter();
+        let system = |about: &About| match about {
+            About::System(id) => Some(id.0),
+            _ => None,
+        };
+        let key = |about: &About| match about {
+            About::SystemKey(key) => Some(key.clone()),
+            _ => None,
+        };
+        let user = |about: &About| match about {
+            About::User(id) => Some(id.0),
+            _ => None,
+        };
+        let columns = vec![
+            ("at", Column::times(each().map(|e| e.at))),
+            ("type", Column::texts(each().map(|e| e.kind.as_str()))),
+            ("o", Column::SomeIds(each().map(|e| e.organization.map(|o| o.0)).collect())),
+            ("object_id", Column::texts(each().map(|e| e.object_id.as_str()))),
+            ("subject", Column::Texts(each().map(|e| e.subject.clone()).collect())),
+            ("system_id", Column::SomeIds(each().map(|e| system(&e.about)).collect())),
+            ("system_key", Column::Texts(each().map(|e| key(&e.about)).collect())),
+            ("user_id", Column::SomeIds(each().map(|e| user(&e.about)).collect())),
+            ("data", Column::Texts(each().map(|e| Some(e.data.to_string())).collect())),
+        ];
+        let mut q = Q::new(
+            "INSERT INTO event_outbox (at, type, organization_id, object_id, subject, system_id, system_key, user_id, \
+             data) SELECT v.at, v.type, v.o, v.object_id, v.subject, v.system_id, v.system_key, v.user_id, \
+             [[CAST(v.data AS jsonb)||v.data]] FROM ",
+        );
+        push_rows(&mut q, tx.is_postgres(), columns);
+        q.run(tx).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,165 @@
+//! Giving events their numbers, in the order of commits.
+
+use super::SYSTEM;
+use crate::{
+    Db, StoreError, Tx,
+    sql::{Column, On, Q, push_rows},
+    time::TsCodec,
+};
+use bailiwick_domain::{OrgId, Ts};
+use bailiwick_policy::Path;
+use serde_json::{Value, json};
+use sqlx::FromRow;
+use uuid::Uuid;
+
+pub(crate) const WAITING: &str = "SELECT id FROM event_outbox LIMIT 1";
+/// Whoever does not get the row leaves the work to the one who has it.
+pub(crate) const POSITION: &str =
+    "SELECT p.last FROM event_position p WHERE p.id = 1 [[FOR UPDATE SKIP LOCKED||]]";
+pub(crate) const LAST: &str = "SELECT p.last FROM event_position p WHERE p.id = 1";
+pub(crate) const MOVE_ON: &str = "UPDATE event_position SET last = ? WHERE id = 1";
+/// Rows of one object come in the order of its changes: who writes the second holds the object, so the first has
+/// committed, with a smaller id.
+pub(crate) const TAKE: &str = "SELECT x.id, x.at, x.type, \
+     COALESCE(x.organization_id, s.organization_id, k.organization_id, u.organization_id) AS organization_id, x.object_id, x.subject, \
+     COALESCE(x.system_id, k.id) AS system_id, COALESCE(s.name, k.name) AS system_name, x.user_id, x.data, o.p2, o.p3 \
+     FROM event_outbox x LEFT JOIN systems s ON s.id = x.system_id \
+     LEFT JOIN systems k ON k.system_key = x.system_key \
+     LEFT JOIN users u ON u.id = x.user_id LEFT JOIN organizations o \
+     ON o.id = COALESCE(x.organization_id, s.organization_id, k.organization_id, u.organization_id) \
+     ORDER BY x.id LIMIT ?";
+
+/// Rows of one step. The columns of each are values of one statement.
+const STEP: usize = 500;
+
+#[derive(FromRow)]
+struct Waiting {
+    id: i64,
+    at: TsCodec,
+    #[sqlx(rename = "type")]
+    kind: String,
+    organization_id: Option<Uuid>,
+    object_id: String,
+    subject: Option<String>,
+    system_id: Option<Uuid>,
+    system_name: Option<String>,
+    user_id: Option<Uuid>,
+    data: Value,
+    p2: Option<Uuid>,
+    p3: Option<Uuid>,
+}
+
+/// An event that has a number now.
+#[derive(Clone, Debug)]
+pub struct Numbered {
+    /// Its number.
+    pub seq: i64,
+    /// Its id.
+    pub id: Uuid,
+    /// When.
+    pub at: Ts,
+    /// Its type.
+    pub kind: String,
+    /// Place of the organization it belongs to.
+    pub path: Path,
+    /// Id of the object.
+    pub object_id: String,
+}
+
+/// Whether events wait for their numbers.
+pub async fn is_waiting(db: &Db) -> Result<bool, StoreError> {
+    let found: Option<(i64,)> = Q::new(WAITING).optional(db).await?;
+    Ok(found.is_some())
+}
+
+/// The newest number.
+pub async fn position(on: impl Into<On<'_>>) -> Result<i64, StoreError> {
+    let (last,): (i64,) = Q::new(LAST).one(on).await?;
+    Ok(last)
+}
+
+/// Numbers what waits, so much of it as one step takes. None: another process is at it, or nothing waits. Numbers are
+/// there for readers with the commit of `tx`.
+pub async fn number(
+    tx: &mut Tx,
+    mut fresh: impl FnMut() -> Uuid,
+) -> Result<Option<Vec<Numbered>>, StoreError> {
+    let held: Option<(i64,)> = Q::new(POSITION).optional(&mut *tx).await?;
+    let Some((mut seq,)) = held else { return Ok(None) };
+    let limit = i64::try_from(STEP).unwrap_or(i64::MAX);
+    // A statement of its own after the one that has taken the row: it sees whatever has been committed until then.
+    let waiting: Vec<Waiting> = Q::new(TAKE).bind(limit).all(&mut *tx).await?;
+    if waiting.is_empty() {
+        return Ok(None);
+    }
+    let ids: Vec<i64> = waiting.iter().map(|w| w.id).collect();
+    let mut rows = Vec::with_capacity(waiting.len());
+    for w in waiting {
+        // Of an organization that is gone nobody may read anything.
+        let (Some(organization), Some(p2), Some(p3)) = (w.organization_id, w.p2, w.p3) else { continue };
+        seq += 1;
+        let one = Numbered {
+            seq,
+            id: fresh(),
+            at: w.at.0,
+            kind: w.kind.clone(),
+            path: Path { id: OrgId(organization), p2: OrgId(p2), p3: OrgId(p3) },
+            object_id: w.object_id.clone(),
+        };
+        rows.push((one, complete(w)));
+    }
+    insert(tx, &rows).await?;
+    let mut q = Q::new("DELETE FROM event_outbox WHERE id IN (");
+    q.list(ids).push(")");
+    q.run(tx).await?;
+    Q::new(MOVE_ON).bind(seq).run(tx).await?;
+    Ok(Some(rows.into_iter().map(|(one, _)| one).collect()))
+}
+
+/// What the writer did not know of the system.
+fn complete(mut w: Waiting) -> Waiting {
+    if let Some(system) = w.system_id {
+        w.subject = w.subject.map(|subject| subject.replace(SYSTEM, &system.to_string()));
+        if let Some(data) = w.data.as_object_mut().filter(|_| !w.kind.starts_with("system.")) {
+            data.insert("system_id".to_owned(), json!(system));
+            data.insert("system_name".to_owned(), json!(w.system_name));
+        } else if let (Some(data), Some(name)) = (w.data.as_object_mut(), &w.system_name) {
+            data.entry("name").or_insert_with(|| json!(name));
+        }
+    }
+    // Without its system there is nothing it leads to.
+    w.subject = w.subject.filter(|subject| !subject.contains(SYSTEM));
+    if let Some((data, organization)) = w.data.as_object_mut().zip(w.organization_id) {
+        data.entry("organization_id").or_insert_with(|| json!(organization));
+    }
+    w
+}
+
+async fn insert(tx: &mut Tx, rows: &[(Numbered, Waiting)]) -> Result<(), StoreError> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let each = || rows.iter();
+    let columns = vec![
+        ("seq", Column::Ints(each().map(|(n, _)| n.seq).collect())),
+        ("id", Column::Ids(each().map(|(n, _)| n.id).collect())),
+        ("at", Column::times(each().map(|(n, _)| n.at))),
+        ("type", Column::texts(each().map(|(n, _)| n.kind.as_str()))),
+        ("o", Column::Ids(each().map(|(n, _)| n.path.id.0).collect())),
+        ("p2", Column::Ids(each().map(|(n, _)| n.path.p2.0).collect())),
+        ("p3", Column::Ids(each().map(|(n, _)| n.path.p3.0).collect())),
+        ("object_id", Column::texts(each().map(|(_, w)| w.object_id.as_str()))),
+        ("subject", Column::Texts(each().map(|(_, w)| w.subject.clone()).collect())),
+        ("system_id", Column::SomeIds(each().map(|(_, w)| w.system_id).collect())),
+        ("user_id", Column::SomeIds(each().map(|(_, w)| w.user_id).collect())),
+        ("data", Column::Texts(each().map(|(_, w)| Some(w.data.to_string())).collect())),
+    ];
+    let mut q = Q::new(
+        "INSERT INTO events (seq, id, at, type, organization_id, p2, p3, object_id, subject, system_id, user_id, data) \
+         SELECT v.seq, v.id, v.at, v.type, v.o, v.p2, v.p3, v.object_id, v.subject, v.system_id, v.user_id, \
+         [[CAST(v.data AS jsonb)||v.data]] FROM ",
+    );
+    push_rows(&mut q, tx.is_postgres(), columns);
+    q.run(tx).await?;
+    Ok(())
+}

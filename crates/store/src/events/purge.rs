@@ -1,0 +1,24 @@
+//! Retention: by age and by number.
+
+use crate::{Db, StoreError, sql::Q, time::TsCodec};
+use bailiwick_domain::Ts;
+
+pub(crate) const OLDEST: &str = "SELECT e.seq, e.at FROM events e ORDER BY e.seq LIMIT ?";
+pub(crate) const PURGED: &str = "SELECT p.purged FROM event_position p WHERE p.id = 1";
+
+/// Removes up to `limit` of the oldest events: those from before `before`, and those beyond the newest `keep`. How many.
+pub async fn purge(db: &Db, before: Ts, keep: i64, limit: i64) -> Result<u64, StoreError> {
+    let last = super::position(db).await?;
+    let oldest: Vec<(i64, TsCodec)> = Q::new(OLDEST).bind(limit).all(db).await?;
+    let is_old = |(seq, at): &&(i64, TsCodec)| at.0 < before || *seq <= last.saturating_sub(keep);
+    let Some((up_to, _)) = oldest.iter().take_while(is_old).last() else { return Ok(0) };
+    let mut tx = db.begin_relaxed().await?;
+    let gone = Q::new("DELETE FROM events WHERE seq <= ?").bind(*up_to).run(&mut tx).await?;
+    Q::new("UPDATE event_position SET purged = ? WHERE id = 1 AND purged < ?")
+        .bind(*up_to)
+        .bind(*up_to)
+        .run(&mut tx)
+        .await?;
+    tx.commit().await?;
+    Ok(gone)
+}

@@ -1,0 +1,160 @@
+//! Reading events: never one about something that the reader could not read at that moment.
+
+use crate::{
+    Db, StoreError,
+    scope::push_scope,
+    sql::{On, Q},
+    systems::push_in,
+    time::TsCodec,
+};
+use bailiwick_domain::{OrgId, Page, PageRequest, SortDirection, Ts};
+use bailiwick_policy::Scope;
+use serde_json::Value;
+use sqlx::FromRow;
+use uuid::Uuid;
+
+/// What a reader may see.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sight {
+    /// Whose events.
+    pub scope: Scope,
+    /// Types he may read.
+    pub types: Vec<String>,
+    /// Types he may read about his own organization.
+    pub own: Option<(OrgId, Vec<String>)>,
+}
+
+/// What he wants to see of it; none = not given, an empty list = given, but nothing can match.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Filter {
+    /// Organizations.
+    pub organizations: Option<Vec<Uuid>>,
+    /// Objects.
+    pub objects: Option<Vec<String>>,
+    /// Only those with a greater number.
+    pub after: Option<i64>,
+}
+
+/// An event as it is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored {
+    /// Number: the order of events.
+    pub seq: i64,
+    /// Id.
+    pub id: Uuid,
+    /// When.
+    pub at: Ts,
+    /// Type.
+    pub kind: String,
+    /// Path of the object, if there is one to read.
+    pub subject: Option<String>,
+    /// A JSON object.
+    pub data: Value,
+}
+
+#[derive(FromRow)]
+pub(crate) struct Row {
+    seq: i64,
+    id: Uuid,
+    at: TsCodec,
+    #[sqlx(rename = "type")]
+    kind: String,
+    subject: Option<String>,
+    data: Value,
+}
+
+impl From<Row> for Stored {
+    fn from(r: Row) -> Stored {
+        Stored { seq: r.seq, id: r.id, at: r.at.0, kind: r.kind, subject: r.subject, data: r.data }
+    }
+}
+
+impl Sight {
+    /// Appends ` AND …` by the columns of `e`: by the organization of the event as it stands in the tree now, and by
+    /// where the system or user is now, if there still is one.
+    pub(crate) fn push(&self, q: &mut Q) {
+        push_scope(q, "e", "organization_id", &self.scope);
+        q.push(" AND (1 = 0");
+        if !self.types.is_empty() {
+            q.push(" OR e.type IN (").list(self.types.iter()).push(")");
+        }
+        if let Some((own, types)) = self.own.as_ref().filter(|(_, types)| !types.is_empty()) {
+            q.push(" OR (e.object_id = ? AND e.type IN (").arg(own.to_string());
+            q.list(types.iter()).push("))");
+        }
+        q.push(")");
+        if self.scope == Scope::Everything {
+            return;
+        }
+        for (table, column) in [("systems", "system_id"), ("users", "user_id")] {
+            // Both tables repeat the place of the organization.
+            q.push(&format!(
+                " AND (e.{column} IS NULL OR NOT EXISTS (SELECT 1 FROM {table} t WHERE t.id = e.{column} AND NOT (1 = 1"
+            ));
+            push_scope(q, "t", "organization_id", &self.scope);
+            q.push(")))");
+        }
+    }
+}
+
+impl Filter {
+    fn push(&self, q: &mut Q) {
+        if let Some(ids) = &self.organizations {
+            q.push(" AND e.organization_id IN (").list(ids.iter().copied()).push(")");
+        }
+        if let Some(objects) = &self.objects {
+            push_in(q, "e.object_id", objects);
+        }
+        if let Some(after) = self.after {
+            q.push(" AND e.seq > ?").arg(after);
+        }
+    }
+}
+
+const COLUMNS: &str = "SELECT e.seq, e.id, e.at, e.type, e.subject, e.data FROM events e WHERE 1 = 1";
+
+/// One page with the true total.
+pub async fn list(
+    db: &Db,
+    sight: &Sight,
+    filter: &Filter,
+    direction: SortDirection,
+    request: PageRequest,
+) -> Result<Page<Stored>, StoreError> {
+    let rows = async {
+        let mut q = Q::new(COLUMNS);
+        sight.push(&mut q);
+        filter.push(&mut q);
+        q.push(&format!(" ORDER BY e.seq {} LIMIT ? OFFSET ?", direction.as_str()));
+        q.arg(request.page_size).arg(request.offset());
+        q.all::<Row>(db).await
+    };
+    let total = async {
+        let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM events e WHERE 1 = 1");
+        sight.push(&mut q);
+        filter.push(&mut q);
+        q.count(db).await
+    };
+    let (rows, total) = tokio::join!(rows, total);
+    Ok(Page { rows: rows?.into_iter().map(Stored::from).collect(), total: total?, request })
+}
+
+/// The first `limit` events behind a number and not behind another, in order.
+pub async fn after(
+    db: &Db,
+    sight: &Sight,
+    (after, up_to): (i64, i64),
+    limit: u64,
+) -> Result<Vec<Stored>, StoreError> {
+    let mut q = Q::new(COLUMNS);
+    q.push(" AND e.seq > ? AND e.seq <= ?").arg(after).arg(up_to);
+    sight.push(&mut q);
+    q.push(" ORDER BY e.seq LIMIT ?").arg(limit);
+    Ok(q.all::<Row>(db).await?.into_iter().map(Stored::from).collect())
+}
+
+/// The newest number that retention has removed.
+pub async fn purged(on: impl Into<On<'_>>) -> Result<i64, StoreError> {
+    let (purged,): (i64,) = Q::new(super::PURGED).one(on).await?;
+    Ok(purged)
+}

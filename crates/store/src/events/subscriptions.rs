@@ -1,0 +1,326 @@
+//! Subscriptions: who is told of which events, and how that goes.
+
+use crate::{
+    Db, StoreError, Tx,
+    router::lock_tenants,
+    scope::push_scope,
+    sql::{On, Q},
+    time::TsCodec,
+};
+use bailiwick_domain::{OrgId, OrgType, Page, PageRequest, Ts};
+use bailiwick_policy::{Granted, Path, Scope};
+use serde_json::Value;
+use sqlx::FromRow;
+use std::collections::HashMap;
+use uuid::Uuid;
+
+/// A subscription.
+#[derive(Clone, Debug)]
+pub struct Subscription {
+    /// Id.
+    pub id: Uuid,
+    /// Whose, with the place in the tree.
+    pub path: Path,
+    /// Type of that organization.
+    pub org_type: OrgType,
+    /// Whether that organization is deleted.
+    pub is_deleted: bool,
+    /// What people call it.
+    pub name: String,
+    /// Sealed address.
+    pub url: Vec<u8>,
+    /// Sealed secret.
+    pub secret: Vec<u8>,
+    /// The sealed secret before it.
+    pub previous_secret: Option<Vec<u8>>,
+    /// Until when that one signs as well.
+    pub previous_until: Option<Ts>,
+    /// Patterns of types.
+    pub types: Vec<String>,
+    /// Whether anything is delivered.
+    pub is_enabled: bool,
+    /// Since when not.
+    pub disabled_at: Option<Ts>,
+    /// Why not, if the service has decided so.
+    pub disabled_reason: Option<String>,
+    /// Since when nothing has arrived.
+    pub failing_since: Option<Ts>,
+    /// Tries in a row.
+    pub failures: i64,
+    /// Why, in words of the service.
+    pub last_error: Option<String>,
+    /// When something has arrived last.
+    pub last_success_at: Option<Ts>,
+    /// Nothing is tried before.
+    pub next_at: Ts,
+    /// Creation.
+    pub created_at: Ts,
+    /// Last change.
+    pub updated_at: Ts,
+}
+
+#[derive(FromRow)]
+struct Row {
+    id: Uuid,
+    organization_id: Uuid,
+    p2: Uuid,
+    p3: Uuid,
+    org_type: String,
+    eff_deleted_at: Option<TsCodec>,
+    name: String,
+    url: Vec<u8>,
+    secret: Vec<u8>,
+    previous_secret: Option<Vec<u8>>,
+    previous_until: Option<TsCodec>,
+    types: Value,
+    is_enabled: bool,
+    disabled_at: Option<TsCodec>,
+    disabled_reason: Option<String>,
+    failing_since: Option<TsCodec>,
+    failures: i64,
+    last_error: Option<String>,
+    last_success_at: Option<TsCodec>,
+    next_at: TsCodec,
+    created_at: TsCodec,
+    updated_at: TsCodec,
+}
+
+const FROM: &str = "SELECT s.id, s.organization_id, s.p2, s.p3, o.type AS org_type, o.eff_deleted_at, s.name, s.url, \
+     s.secret, s.previous_secret, s.previous_until, s.types, s.is_enabled, s.disabled_at, s.disabled_reason, \
+     s.failing_since, s.failures, s.last_error, s.last_success_at, s.next_at, s.created_at, s.updated_at \
+     FROM event_subscriptions s JOIN organizations o ON o.id = s.organization_id WHERE ";
+
+impl TryFrom<Row> for Subscription {
+    type Error = StoreError;
+    fn try_from(r: Row) -> Result<Subscription, StoreError> {
+        let org_type = OrgType::parse(&r.org_type)
+            .ok_or_else(|| StoreError::Corrupt(format!("organization type {:?}", r.org_type)))?;
+        let types: Vec<String> = serde_json::from_value(r.types)
+            .map_err(|e| StoreError::Corrupt(format!("types of subscription {}: {e}", r.id)))?;
+        Ok(Subscription {
+            id: r.id,
+            path: Path { id: OrgId(r.organization_id), p2: OrgId(r.p2), p3: OrgId(r.p3) },
+            org_type,
+            is_deleted: r.eff_deleted_at.is_some(),
+            name: r.name,
+            url: r.url,
+            secret: r.secret,
+            previous_secret: r.previous_secret,
+            previous_until: r.previous_until.map(Ts::from),
+            types,
+            is_enabled: r.is_enabled,
+            disabled_at: r.disabled_at.map(Ts::from),
+            disabled_reason: r.disabled_reason,
+            failing_since: r.failing_since.map(Ts::from),
+            failures: r.failures,
+            last_error: r.last_error,
+            last_success_at: r.last_success_at.map(Ts::from),
+            next_at: r.next_at.0,
+            created_at: r.created_at.0,
+            updated_at: r.updated_at.0,
+        })
+    }
+}
+
+fn whole(rows: Vec<Row>) -> Result<Vec<Subscription>, StoreError> {
+    rows.into_iter().map(Subscription::try_from).collect()
+}
+
+/// One page of a scope, in the order of creation.
+pub async fn list(db: &Db, scope: &Scope, request: PageRequest) -> Result<Page<Subscription>, StoreError> {
+    let mut q = Q::new(FROM);
+    q.push("o.eff_deleted_at IS NULL");
+    push_scope(&mut q, "s", "organization_id", scope);
+    q.push(" ORDER BY s.id LIMIT ? OFFSET ?").arg(request.page_size).arg(request.offset());
+    let rows = whole(q.all(db).await?)?;
+    let mut q = Q::new(
+        "SELECT CAST(COUNT(*) AS BIGINT) FROM event_subscriptions s JOIN organizations o ON o.id = s.organization_id \
+         WHERE o.eff_deleted_at IS NULL",
+    );
+    push_scope(&mut q, "s", "organization_id", scope);
+    Ok(Page { rows, total: q.count(db).await?, request })
+}
+
+/// One; the caller decides whether it may be seen.
+pub async fn get(on: impl Into<On<'_>>, id: Uuid) -> Result<Option<Subscription>, StoreError> {
+    let mut q = Q::new(FROM);
+    q.push("s.id = ?").arg(id);
+    q.optional::<Row>(on).await?.map(Subscription::try_from).transpose()
+}
+
+/// The same, held against other writers.
+pub async fn lock(tx: &mut Tx, id: Uuid) -> Result<Option<Subscription>, StoreError> {
+    let mut q = Q::new(FROM);
+    q.push("s.id = ? [[FOR UPDATE OF s||]]").arg(id);
+    q.optional::<Row>(tx).await?.map(Subscription::try_from).transpose()
+}
+
+/// Those that are enabled, of these organizations and of the one at the top, while they are neither suspended nor
+/// deleted.
+pub async fn awake(tx: &mut Tx, organizations: &[Uuid]) -> Result<Vec<Subscription>, StoreError> {
+    let mut q = Q::new(FROM);
+    q.push("s.is_enabled AND o.eff_deleted_at IS NULL AND o.eff_suspended_at IS NULL AND (o.type = 'owner' OR o.id IN (");
+    q.list(organizations.iter().copied()).push(")) ORDER BY s.id");
+    whole(q.all(tx).await?)
+}
+
+/// Adds one, unless the organization has as many as it may; false then.
+pub async fn insert(
+    tx: &mut Tx,
+    home: &Granted<OrgId>,
+    new: &Subscription,
+    most: i64,
+) -> Result<bool, StoreError> {
+    lock_tenants(tx, &[home.id()]).await?;
+    let q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM event_subscriptions WHERE organization_id = ?");
+    let count = q.bind(home.id()).count(&mut *tx).await?;
+    if count >= u64::try_from(most).unwrap_or(0) {
+        return Ok(false);
+    }
+    Q::new(
+        "INSERT INTO event_subscriptions (id, organization_id, p2, p3, name, url, secret, types, is_enabled, \
+         disabled_at, next_at, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    )
+    .bind(new.id)
+    .bind(home.id())
+    .bind(new.path.p2)
+    .bind(new.path.p3)
+    .bind(&new.name)
+    .bind(new.url.clone())
+    .bind(new.secret.clone())
+    .bind(Value::from(new.types.clone()))
+    .bind(new.is_enabled)
+    .bind(new.disabled_at)
+    .bind(new.next_at)
+    .bind(new.created_at)
+    .bind(new.updated_at)
+    .run(tx)
+    .await?;
+    Ok(true)
+}
+
+/// Writes what people can change.
+pub async fn change(tx: &mut Tx, target: &Granted<Uuid>, s: &Subscription) -> Result<(), StoreError> {
+    if target.id() != s.id {
+        return Err(StoreError::Misuse("a grant for another subscription"));
+    }
+    keep(tx, s).await
+}
+
+/// Writes how it goes, for who holds it.
+pub async fn keep(tx: &mut Tx, s: &Subscription) -> Result<(), StoreError> {
+    Q::new(
+        "UPDATE event_subscriptions SET name = ?, url = ?, secret = ?, previous_secret = ?, previous_until = ?, \
+         types = ?, is_enabled = ?, disabled_at = ?, disabled_reason = ?, failing_since = ?, failures = ?, \
+         last_error = ?, last_success_at = ?, next_at = ?, updated_at = ? WHERE id = ?",
+    )
+    .bind(&s.name)
+    .bind(s.url.clone())
+    .bind(s.secret.clone())
+    .bind(s.previous_secret.clone())
+    .bind(s.previous_until)
+    .bind(Value::from(s.types.clone()))
+    .bind(s.is_enabled)
+    .bind(s.disabled_at)
+    .bind(s.disabled_reason.clone())
+    .bind(s.failing_since)
+    .bind(s.failures)
+    .bind(s.last_error.clone())
+    .bind(s.last_success_at)
+    .bind(s.next_at)
+    .bind(s.updated_at)
+    .bind(s.id)
+    .run(tx)
+    .await?;
+    Ok(())
+}
+
+/// Removes one with its deliveries.
+pub async fn remove(tx: &mut Tx, target: &Granted<Uuid>) -> Result<(), StoreError> {
+    Q::new("DELETE FROM event_subscriptions WHERE id = ?").bind(target.id()).run(tx).await?;
+    Ok(())
+}
+
+/// How many deliveries wait and how many are given up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Waiting.
+    pub pending: u64,
+    /// Given up.
+    pub dead: u64,
+}
+
+/// Those of a page of subscriptions.
+pub async fn counts(on: impl Into<On<'_>>, ids: &[Uuid]) -> Result<HashMap<Uuid, Counts>, StoreError> {
+    let mut q = Q::new(
+        "SELECT d.subscription_id, d.state, CAST(COUNT(*) AS BIGINT) FROM event_deliveries d \
+         WHERE d.state IN ('pending', 'dead') AND d.subscription_id IN (",
+    );
+    q.list(ids.iter().copied()).push(") GROUP BY d.subscription_id, d.state");
+    let rows: Vec<(Uuid, String, i64)> = q.all(on).await?;
+    let mut counts: HashMap<Uuid, Counts> = HashMap::new();
+    for (id, state, n) in rows {
+        let of = counts.entry(id).or_default();
+        let n = u64::try_from(n).unwrap_or(0);
+        if state == "dead" { of.dead = n } else { of.pending = n }
+    }
+    Ok(counts)
+}
+
+/// Takes up to `limit` subscriptions with something due, until `until`.
+pub async fn claim(
+    tx: &mut Tx,
+    holder: Uuid,
+    (now, until): (Ts, Ts),
+    limit: i64,
+) -> Result<Vec<Uuid>, StoreError> {
+    let q = Q::new(CLAIM).bind(holder).bind(until).bind(now).bind(now).bind(now).bind(limit);
+    let rows: Vec<(Uuid,)> = q.all(tx).await?;
+    Ok(rows.into_iter().map(|(id,)| id).collect())
+}
+
+pub(crate) const CLAIM: &str = "UPDATE event_subscriptions SET holder = ?, held_until = ? WHERE id IN ( \
+     SELECT s.id FROM event_subscriptions s JOIN organizations o ON o.id = s.organization_id \
+     WHERE s.is_enabled AND s.next_at <= ? AND (s.held_until IS NULL OR s.held_until <= ?) \
+     AND o.eff_suspended_at IS NULL AND o.eff_deleted_at IS NULL AND EXISTS (SELECT 1 FROM event_deliveries d \
+     WHERE d.subscription_id = s.id AND d.state = 'pending' AND d.next_at <= ?) \
+     ORDER BY s.next_at, s.id LIMIT ? [[FOR UPDATE OF s SKIP LOCKED||]]) RETURNING id";
+pub(crate) const RENEW: &str =
+    "UPDATE event_subscriptions SET held_until = ? WHERE id = ? AND holder = ? AND held_until > ?";
+pub(crate) const RELEASE: &str =
+    "UPDATE event_subscriptions SET holder = NULL, held_until = NULL WHERE id = ? AND holder = ?";
+pub(crate) const RELEASE_ALL: &str =
+    "UPDATE event_subscriptions SET holder = NULL, held_until = NULL WHERE holder IS NOT NULL";
+pub(crate) const ANY_DUE: &str = "SELECT s.id FROM event_subscriptions s WHERE s.is_enabled AND s.next_at <= ? \
+     AND (s.held_until IS NULL OR s.held_until <= ?) AND EXISTS (SELECT 1 FROM event_deliveries d \
+     WHERE d.subscription_id = s.id AND d.state = 'pending' AND d.next_at <= ?) LIMIT 1";
+
+/// Whether there is something to claim.
+pub async fn is_any_due(db: &Db, now: Ts) -> Result<bool, StoreError> {
+    let found: Option<(Uuid,)> = Q::new(ANY_DUE).bind(now).bind(now).bind(now).optional(db).await?;
+    Ok(found.is_some())
+}
+
+/// Holds it for longer; false when somebody else may have it by now.
+pub async fn renew(tx: &mut Tx, id: Uuid, holder: Uuid, (now, until): (Ts, Ts)) -> Result<bool, StoreError> {
+    Ok(Q::new(RENEW).bind(until).bind(id).bind(holder).bind(now).run(tx).await? > 0)
+}
+
+/// Gives it back.
+pub async fn release(tx: &mut Tx, id: Uuid, holder: Uuid) -> Result<(), StoreError> {
+    Q::new(RELEASE).bind(id).bind(holder).run(tx).await?;
+    Ok(())
+}
+
+/// Ends all leases: for a process that holds the database alone and has just started.
+pub async fn release_all(tx: &mut Tx) -> Result<(), StoreError> {
+    Q::new(RELEASE_ALL).run(tx).await?;
+    Ok(())
+}
+
+/// Subscriptions behind an id, for sealing anew.
+pub async fn after(db: &Db, after: Uuid, limit: i64) -> Result<Vec<Subscription>, StoreError> {
+    let mut q = Q::new(FROM);
+    q.push("s.id > ? ORDER BY s.id LIMIT ?").arg(after).arg(limit);
+    whole(q.all(db).await?)
+}

@@ -1,0 +1,340 @@
+//! What is told, in which order, and to whom.
+
+use super::{act, read, settle, types};
+use bailiwick_app::{events, inventory, links};
+use bailiwick_domain::{OrgId, SortDirection};
+use bailiwick_policy::KeyMode;
+use bailiwick_store::{
+    events::{About, NewEvent},
+    sql::Q,
+};
+use bailiwick_testkit::{Engine, Persona, Test, api_test};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+async fn life(t: &Test, who: &Persona, path: &str) {
+    for (method, verb) in [
+        ("PATCH", "/suspend"),
+        ("PATCH", "/reactivate"),
+        ("DELETE", ""),
+        ("PATCH", "/restore"),
+        ("DELETE", "/destroy"),
+    ] {
+        act(t, who, method, &format!("{path}{verb}"), Value::Null).await;
+    }
+}
+
+const LIFE: [&str; 7] =
+    ["created", "updated", "suspended", "reactivated", "deleted", "restored", "destroyed"];
+
+api_test!(every_step_in_the_life_of_organizations_users_and_systems_is_told_in_order, |t| async move {
+    let owner = t.owner().await;
+    let customer = t.tree().await.customer;
+    for (family, path) in
+        [("distributor", "/distributors"), ("reseller", "/resellers"), ("customer", "/customers")]
+    {
+        let body = |name: &str| json!({"name": name, "custom_data": {"vat": format!("IT{family}")}});
+        let id = act(&t, &owner, "POST", path, body("New")).await["id"].as_str().unwrap().to_owned();
+        act(&t, &owner, "PUT", &format!("{path}/{id}"), body("Changed")).await;
+        life(&t, &owner, &format!("{path}/{id}")).await;
+        let told = read(&t, &owner, &format!("object_id={id}")).await;
+        // With the organization goes what was told of it; that it is gone is told to the one above.
+        assert_eq!(types(&told), [format!("{family}.destroyed")]);
+        assert_eq!(told[0]["data"]["name"], "Changed");
+        assert_eq!(told[0]["subject"], Value::Null);
+    }
+    let body = |name: &str| json!({"email": "m@example.org", "name": name, "user_role_ids": ["reader"], "organization_id": customer});
+    let user = act(&t, &owner, "POST", "/users", body("New")).await["id"].as_str().unwrap().to_owned();
+    act(&t, &owner, "PUT", &format!("/users/{user}"), body("Changed")).await;
+    life(&t, &owner, &format!("/users/{user}")).await;
+    let body = |name: &str| json!({"name": name, "organization_id": customer});
+    let system = act(&t, &owner, "POST", "/systems", body("New")).await["id"].as_str().unwrap().to_owned();
+    act(&t, &owner, "PUT", &format!("/systems/{system}"), json!({"name": "Changed"})).await;
+    life(&t, &owner, &format!("/systems/{system}")).await;
+    for (kind, id) in [("user", &user), ("system", &system)] {
+        let told = read(&t, &owner, &format!("object_id={id}")).await;
+        let expected: Vec<String> = LIFE.iter().map(|what| format!("{kind}.{what}")).collect();
+        assert_eq!(types(&told), expected);
+        assert_eq!(told[1]["data"]["changed"], json!(["name"]));
+        let numbers: Vec<u64> =
+            told.iter().map(|e| e["sequence"].as_str().unwrap().parse().unwrap()).collect();
+        assert!(numbers.is_sorted() && numbers.windows(2).all(|two| two[0] < two[1]), "{numbers:?}");
+        let event = &told[0];
+        assert_eq!(event["specversion"], "1.0");
+        assert_eq!(event["subject"], format!("/{kind}s/{id}"));
+        assert_eq!((&event["time"], &event["data"]["id"]), (&event["timestamp"], &json!(id)));
+        assert_eq!(event["data"]["organization_id"], json!(customer));
+        assert!(!event.to_string().contains("m@example.org"), "{event}");
+    }
+    let one = format!("types=system.deleted&object_id={system}");
+    assert_eq!(types(&read(&t, &owner, &one).await), ["system.deleted"]);
+});
+
+api_test!(systems_tell_of_registration_inventory_applications_links_and_alerts, |t| async move {
+    let owner = t.owner().await;
+    let tree = t.tree().await;
+    let body = json!({"name": "Gate", "organization_id": tree.customer});
+    let made = act(&t, &owner, "POST", "/systems", body).await;
+    let (id, secret) = (made["id"].as_str().unwrap(), made["system_secret"].as_str().unwrap());
+    let body = json!({"system_secret": secret});
+    let key =
+        t.post("/api/systems/register").json(body).send().await.expect(200).data()["system_key"].clone();
+    let key = key.as_str().unwrap();
+    for version in ["1", "1", "2"] {
+        let document = json!({"installation": "nethserver", "facts": {"cluster": {"fqdn": "a.example", "version": version},
+            "modules": [{"id": "mail1", "module": "mail", "name": "Mail", "version": version}]}});
+        t.post("/api/systems/inventory").basic(key, secret).json(document).send().await;
+        t.advance(Duration::from_secs(1));
+        inventory::run_until_idle(&t.app).await.unwrap();
+    }
+    let push = |end: Option<&str>| {
+        let mut alert = json!([{"labels": {"alertname": "DiskFull", "severity": "warning"}, "annotations": {"summary": "no"}}]);
+        if let Some(end) = end {
+            alert[0]["endsAt"] = json!(end);
+        }
+        t.post("/services/mimir/alertmanager/api/v2/alerts").basic(key, secret).json(alert)
+    };
+    for _ in 0..3 {
+        push(None).send().await.expect(200);
+    }
+    push(Some(&t.app.now().rfc3339(0))).send().await.expect(200);
+    t.post("/api/systems/heartbeat").basic(key, secret).send().await.expect(200);
+    t.advance(Duration::from_secs(21 * 60));
+    links::check(&t.app).await.unwrap();
+    t.advance(Duration::from_secs(6 * 60));
+    links::check(&t.app).await.unwrap();
+    t.post("/api/systems/heartbeat").basic(key, secret).send().await.expect(200);
+    links::check(&t.app).await.unwrap();
+    let told = read(&t, &owner, "types=system.*&types=inventory.*&types=alert.*&types=application.*").await;
+    let mut seen = types(&told);
+    // An alert about the link is one like any other.
+    seen.sort_unstable();
+    assert_eq!(
+        seen,
+        [
+            "alert.firing",
+            "alert.firing",
+            "alert.resolved",
+            "alert.resolved",
+            "application.found",
+            "application.updated",
+            "inventory.changed",
+            "system.created",
+            "system.link_failed",
+            "system.link_restored",
+            "system.registered",
+        ],
+        "{told:#?}"
+    );
+    let of = |kind: &str| told.iter().find(|event| event["type"] == kind).unwrap();
+    assert_eq!(of("system.registered")["data"]["name"], "Gate");
+    assert_eq!(of("inventory.changed")["data"]["system_name"], "Gate");
+    assert_eq!(of("inventory.changed")["data"]["system_id"], id);
+    assert_eq!(of("alert.firing")["data"]["alertname"], "DiskFull");
+    assert_eq!(of("alert.firing")["subject"], format!("/systems/{id}/alerts/history"));
+    assert_eq!(of("application.found")["data"]["module_id"], "mail1");
+    assert!(!json!(told).to_string().contains(secret));
+    for event in &told {
+        assert_eq!(event["data"]["organization_id"], json!(tree.customer), "{event}");
+    }
+});
+
+api_test!(impersonation_is_told_to_the_organization_of_the_user_without_who_it_was, |t| async move {
+    let tree = t.tree().await;
+    let (owner, user) = (t.owner().await, t.user(tree.customer, &["reader"]).await);
+    let admin = t.user(tree.customer, &["admin"]).await;
+    act(&t, &user, "POST", "/impersonate/consent", json!({"duration_hours": 1})).await;
+    let started = act(&t, &owner, "POST", "/impersonate", json!({"user_id": user.id})).await;
+    let token = started["token"].as_str().unwrap();
+    t.delete("/api/impersonate").bearer(token).send().await.expect(200);
+    act(&t, &user, "DELETE", "/impersonate/consent", Value::Null).await;
+    let told = read(&t, &admin, "types=impersonation.*").await;
+    let expected = [
+        "impersonation.consented",
+        "impersonation.started",
+        "impersonation.ended",
+        "impersonation.consent_withdrawn",
+    ];
+    assert_eq!(types(&told), expected);
+    assert_eq!(told[2]["data"]["cause"], "exit");
+    assert!(!json!(told).to_string().contains(&owner.id.to_string()));
+});
+
+api_test!(nobody_reads_of_what_he_could_not_read_now, |t| async move {
+    let owner = t.owner().await;
+    let tree = t.tree().await;
+    let people =
+        [tree.distributor, tree.reseller, tree.customer, tree.other_distributor, tree.other_customer];
+    let mut admins = Vec::new();
+    for organization in people {
+        admins.push(t.user(organization, &["admin"]).await);
+    }
+    let [distributor, reseller, customer, other, other_customer] = &admins[..] else { panic!() };
+    let body = json!({"name": "Gate", "organization_id": tree.customer});
+    let made = act(&t, &owner, "POST", "/systems", body).await;
+    let (id, secret) = (made["id"].as_str().unwrap(), made["system_secret"].as_str().unwrap());
+    t.post("/api/systems/register").json(json!({"system_secret": secret})).send().await.expect(200);
+    let mine = format!("object_id={id}");
+    for who in [&owner, distributor, reseller, customer] {
+        assert_eq!(types(&read(&t, who, &mine).await), ["system.created", "system.registered"]);
+    }
+    for who in [other, other_customer] {
+        assert!(read(&t, who, &mine).await.is_empty());
+    }
+    // To another branch: who had it hears that it has left and nothing else of it any more; who has it now hears
+    // nothing of the time before.
+    let body = json!({"organization_id": tree.other_customer});
+    act(&t, &owner, "PUT", &format!("/systems/{id}"), body).await;
+    let expected = ["system.created", "system.registered", "system.left", "system.reassigned"];
+    assert_eq!(types(&read(&t, &owner, &mine).await), expected);
+    for who in [distributor, reseller, customer] {
+        let told = read(&t, who, &mine).await;
+        assert_eq!(types(&told), ["system.left"]);
+        assert!(!told[0].to_string().contains(&tree.other_customer.to_string()));
+    }
+    for who in [other, other_customer] {
+        let told = read(&t, who, &mine).await;
+        assert_eq!(types(&told), ["system.reassigned"]);
+        assert!(!told[0].to_string().contains(&tree.customer.to_string()));
+    }
+});
+
+api_test!(permissions_are_those_of_the_resources, |t| async move {
+    let owner = t.owner().await;
+    let tree = t.tree().await;
+    act(&t, &owner, "PATCH", &format!("/customers/{}/suspend", tree.customer), Value::Null).await;
+    act(&t, &owner, "PATCH", &format!("/customers/{}/reactivate", tree.customer), Value::Null).await;
+    let support = t.user(tree.customer, &["support"]).await;
+    let body = json!({"email": "m@example.org", "name": "M", "user_role_ids": ["reader"], "organization_id": tree.customer});
+    act(&t, &owner, "POST", "/users", body).await;
+    act(&t, &owner, "POST", "/systems", json!({"name": "Gate", "organization_id": tree.customer})).await;
+    // Support reads systems, not users; and its own organization, without a permission.
+    let told = read(&t, &support, "").await;
+    assert_eq!(types(&told), ["customer.suspended", "customer.reactivated", "system.created"]);
+    let reader = t.user(tree.reseller, &["reader"]).await;
+    let expected = ["customer.suspended", "customer.reactivated", "user.created", "system.created"];
+    assert_eq!(types(&read(&t, &reader, "").await), expected);
+    let (_, key) = t.api_key(reader.id, KeyMode::Read).await;
+    let reply =
+        t.get("/api/events").bearer(&key).send().await.expect_message(200, "events retrieved successfully");
+    assert_eq!(reply.data()["pagination"]["total_count"], 4);
+    assert_eq!(reply.data()["events"][0]["type"], "system.created", "the newest first");
+    // Filters narrow; unknown values match nothing.
+    for (query, count) in [
+        ("types=user.created", 1),
+        ("types=user.*&types=system.created", 2),
+        ("types=nonsense", 0),
+        ("types=*", 4),
+        ("object_id=x", 0),
+        ("after=x", 0),
+        ("after=0", 4),
+        ("organization_id=x", 0),
+    ] {
+        assert_eq!(read(&t, &reader, query).await.len(), count, "{query}");
+    }
+    let all = read(&t, &reader, "").await;
+    let after = all[1]["sequence"].as_str().unwrap();
+    let page = t
+        .get(&format!("/api/events?after={after}&page_size=1"))
+        .bearer(&reader.token)
+        .send()
+        .await
+        .expect(200);
+    assert_eq!(page.data()["events"][0], all[2]);
+    assert_eq!(page.data()["pagination"]["total_count"], 2);
+});
+
+fn event(organization: OrgId, name: &str) -> NewEvent {
+    NewEvent {
+        at: bailiwick_domain::Ts(0),
+        kind: "system.updated".to_owned(),
+        organization: Some(organization),
+        about: About::Organization,
+        object_id: name.to_owned(),
+        subject: None,
+        data: json!({}),
+    }
+}
+
+/// On PostgreSQL the first to ask a sequence may be the last to commit. SQLite has one writer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_has_read_up_to_a_number_misses_nothing_that_commits_later() {
+    let t = Test::start(Engine::Postgres, |_| {}).await;
+    let owner = t.owner().await;
+    let mut early = t.app.db.begin().await.unwrap();
+    bailiwick_store::events::write(&mut early, &[event(owner.org, "early")]).await.unwrap();
+    let mut late = t.app.db.begin().await.unwrap();
+    bailiwick_store::events::write(&mut late, &[event(owner.org, "late")]).await.unwrap();
+    late.commit().await.unwrap();
+    let seen = read(&t, &owner, "").await;
+    assert_eq!(seen.len(), 1);
+    early.commit().await.unwrap();
+    let after = seen[0]["sequence"].as_str().unwrap();
+    assert_eq!(read(&t, &owner, &format!("after={after}")).await.len(), 1);
+}
+
+/// Of two processes that number at the same moment one leaves it to the other, and no event gets two numbers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn several_processes_number_together() {
+    let t = Test::start(Engine::Postgres, |_| {}).await;
+    let (other, owner) = (t.replica().await, t.owner().await);
+    let write = async |t: &Test, name: &str| {
+        for n in 0..50 {
+            let mut tx = t.app.db.begin().await.unwrap();
+            bailiwick_store::events::write(&mut tx, &[event(owner.org, &format!("{name}{n}"))])
+                .await
+                .unwrap();
+            tx.commit().await.unwrap();
+            events::number_all(&t.app).await.unwrap();
+        }
+    };
+    tokio::join!(write(&t, "a"), write(&other, "b"));
+    let told = read(&t, &owner, "").await;
+    let numbers: Vec<String> = told.iter().map(|e| e["sequence"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(numbers, (1..=100).map(|n| n.to_string()).collect::<Vec<_>>());
+}
+
+api_test!(
+    events_go_by_age_and_by_number_and_with_their_organization,
+    |settings| settings.events.most = 5,
+    |t| async move {
+        let owner = t.owner().await;
+        let tree = t.tree().await;
+        let write = async |count: usize, organization: OrgId| {
+            let now = t.app.now();
+            let all: Vec<NewEvent> =
+                (0..count).map(|n| NewEvent { at: now, ..event(organization, &n.to_string()) }).collect();
+            let mut tx = t.app.db.begin().await.unwrap();
+            bailiwick_store::events::write(&mut tx, &all).await.unwrap();
+            tx.commit().await.unwrap();
+            settle(&t).await;
+        };
+        write(8, tree.customer).await;
+        assert_eq!(events::purge(&t.app).await.unwrap(), 3);
+        assert_eq!(read(&t, &owner, "").await.len(), 5);
+        t.advance(Duration::from_secs(31 * 86_400));
+        write(2, tree.other_customer).await;
+        assert_eq!(events::purge(&t.app).await.unwrap(), 5);
+        let owner = t.owner().await;
+        assert_eq!(read(&t, &owner, "").await.len(), 2);
+        act(&t, &owner, "DELETE", &format!("/customers/{}/destroy", tree.other_customer), Value::Null).await;
+        assert_eq!(types(&read(&t, &owner, "").await), ["customer.destroyed"]);
+        // An event of an organization that is gone meanwhile is dropped.
+        write(1, tree.other_customer).await;
+        let left =
+            Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM event_outbox").count(&t.app.db).await.unwrap();
+        assert_eq!((left, read(&t, &owner, "").await.len()), (0, 1));
+        let query = events::ListQuery {
+            page: bailiwick_domain::PageRequest::parse(None, None, 20),
+            types: vec!["*".to_owned(); 101],
+            organization_id: vec![],
+            object_id: vec![],
+            after: None,
+            direction: SortDirection::Asc,
+        };
+        assert!(
+            events::list(&t.app, &bailiwick_policy::Caller::Worker, query).await.is_err(),
+            "too many patterns"
+        );
+    }
+);
