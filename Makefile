@@ -36,12 +36,15 @@ test-browser: need-build ## the tests in a real browser
 	$(CARGO) test $(LOCKED) --workspace --test browser
 
 # What `make test` does for seconds, for a minute each and with the release build.
-test-long: need-test ## a minute of documents at full load and 10,000 events, kills in the middle, on both databases
+test-long: need-test ## a minute of documents at full load and 10,000 events, kills in the middle, on both databases; a large move to PostgreSQL
 	$(CARGO) build $(LOCKED) --release --bin bailiwick
 	BAILIWICK_LOAD_SECONDS=60 BAILIWICK_PROGRAM="$${CARGO_TARGET_DIR:-$(CURDIR)/target}/release/bailiwick" \
 		$(CARGO) test $(LOCKED) -p bailiwick-server --test process -- load:: --nocapture --test-threads 1
 	BAILIWICK_EVENTS=10000 BAILIWICK_PROGRAM="$${CARGO_TARGET_DIR:-$(CURDIR)/target}/release/bailiwick" \
 		$(CARGO) test $(LOCKED) -p bailiwick-server --test process -- events:: --nocapture --test-threads 1
+	BAILIWICK_COPY_ORGANIZATIONS=1000 BAILIWICK_COPY_SYSTEMS=10000 \
+		BAILIWICK_PROGRAM="$${CARGO_TARGET_DIR:-$(CURDIR)/target}/release/bailiwick" \
+		$(CARGO) test $(LOCKED) -p bailiwick-server --test process -- moving::postgres_answers --nocapture
 
 bench: need-build ## measure the release build beside nginx; adds to benches/RESULTS.md
 	$(CARGO) bench $(LOCKED) -p bailiwick-inventory

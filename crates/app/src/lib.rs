@@ -46,6 +46,6 @@ pub use settings::Settings;
 
 /// The storage handle, for the process that opens it.
 pub mod database {
-    pub use bailiwick_store::{Db, Options};
+    pub use bailiwick_store::{Db, Options, transfer::transfer};
 }
 pub use bailiwick_policy::{Caller, Catalogue};

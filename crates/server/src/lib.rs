@@ -8,6 +8,7 @@ pub mod config;
 pub mod listen;
 pub mod ports;
 mod process;
+mod reload;
 pub mod settings;
 pub mod shutdown;
 pub mod telemetry;

@@ -23,6 +23,9 @@ pub enum StoreError {
     /// The rows asked for are more than the reader wants to hold.
     #[error("the rows weigh more than allowed")]
     TooHeavy,
+    /// A database cannot be copied into another; the text is for the operator.
+    #[error("{0}")]
+    Transfer(String),
     /// The SQLite file is in use by another process.
     #[error("{0}")]
     Locked(String),
@@ -57,6 +60,11 @@ impl StoreError {
     pub fn is_collision(&self) -> bool {
         let StoreError::Sql(sqlx::Error::Database(e)) = self else { return false };
         e.code().is_some_and(|code| matches!(&*code, "40P01" | "40001" | "23503"))
+    }
+
+    /// Whether this process has closed its connections, because it ends.
+    pub const fn is_closed(&self) -> bool {
+        matches!(self, StoreError::Sql(sqlx::Error::PoolClosed))
     }
 
     /// Whether trying again later can help: the database cannot be reached, is too busy, or has chosen this transaction

@@ -45,9 +45,11 @@ pub mod recovery;
 pub mod router;
 mod scope;
 pub mod sessions;
+mod snapshot;
 pub mod sql;
 pub mod systems;
 pub mod time;
+pub mod transfer;
 pub mod users;
 
 pub use db::{Db, ListEpochs, Options, Tx};

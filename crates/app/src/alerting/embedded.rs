@@ -92,6 +92,7 @@ pub(super) async fn push(
         Ok(Ok(Ok(Outcome { is_over_limit: false }))) => Ok(()),
         Ok(Ok(Ok(Outcome { is_over_limit: true }))) => Err(Fault::AlertLimit),
         Ok(Ok(Err(log))) => Err(Fault::Internal(log)),
+        Ok(Err(lost)) if lost.is_refused() => Err(Fault::not_ready(lost.0.to_string())),
         Ok(Err(lost)) => Err(Fault::Internal(lost.0.to_string())),
         Err(_) => Err(Fault::Internal(format!("no commit within {WAIT:?}"))),
     }

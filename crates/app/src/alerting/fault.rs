@@ -40,6 +40,10 @@ impl From<Reject> for Fault {
 
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Fault {
+        // Nothing is wrong with the database when it is this process that ends.
+        if error.is_closed() {
+            return Fault::not_ready(error.to_string());
+        }
         Fault::Internal(error.to_string())
     }
 }

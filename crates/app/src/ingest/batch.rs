@@ -10,11 +10,20 @@ const WAITING: usize = 16_384;
 
 /// Why a request has no answer; the text is for the log.
 #[derive(Clone, Debug)]
-pub struct Lost(pub Arc<str>);
+pub struct Lost(pub Arc<str>, bool);
 
 impl Lost {
     fn new(text: &str) -> Lost {
-        Lost(text.into())
+        Lost(text.into(), false)
+    }
+
+    fn refused(text: &str) -> Lost {
+        Lost(text.into(), true)
+    }
+
+    /// Whether nobody has taken it: the process ends, or too many wait. Nothing of it was done.
+    pub const fn is_refused(&self) -> bool {
+        self.1
     }
 }
 
@@ -43,8 +52,8 @@ impl<T: Send + 'static, R: Send + 'static> Batch<T, R> {
     pub async fn submit(&self, item: T) -> Result<R, Lost> {
         let (answer, answered) = oneshot::channel();
         self.sender.try_send((item, answer)).map_err(|e| match e {
-            mpsc::error::TrySendError::Full(_) => Lost::new("too many requests are waiting"),
-            mpsc::error::TrySendError::Closed(_) => Lost::new("the service is stopping"),
+            mpsc::error::TrySendError::Full(_) => Lost::refused("too many requests are waiting"),
+            mpsc::error::TrySendError::Closed(_) => Lost::refused("the service is stopping"),
         })?;
         answered.await.unwrap_or_else(|_| Err(Lost::new("the group was given up")))
     }
@@ -127,7 +136,7 @@ mod tests {
         assert_eq!(groups.load(Ordering::SeqCst), 2);
         tasks.close();
         tasks.wait().await;
-        assert!(batch.submit(1).await.is_err());
+        assert!(batch.submit(1).await.unwrap_err().is_refused());
     }
 
     #[tokio::test]
@@ -136,7 +145,8 @@ mod tests {
         let batch = Batch::start(&tasks, stop, 1, |items: Vec<u32>| async move {
             if items[0] == 13 { Err("unlucky") } else { Ok(items) }
         });
-        assert_eq!(batch.submit(13).await.unwrap_err().0.as_ref(), "unlucky");
+        let lost = batch.submit(13).await.unwrap_err();
+        assert_eq!((lost.0.as_ref(), lost.is_refused()), ("unlucky", false));
         assert_eq!(batch.submit(14).await.unwrap(), 14);
     }
 }

@@ -2,8 +2,10 @@
 
 pub mod alerts;
 pub mod audit;
+pub mod backup;
 pub mod completions;
 pub mod config;
+pub mod copy_db;
 pub mod demo;
 pub mod events;
 pub mod inventory;
@@ -72,6 +74,12 @@ pub enum Command {
     Serve,
     /// Bring the database to this version's schema and exit
     Migrate,
+    /// Copy database, secret and files into a new directory, also while the service runs (SQLite)
+    Backup(BackupArgs),
+    /// Put a backup in place where there is nothing yet (SQLite)
+    Restore(BackupArgs),
+    /// Copy the SQLite database into an empty PostgreSQL database, while no service runs
+    CopyDb(CopyDbArgs),
     /// Inspect the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -108,6 +116,25 @@ pub enum Command {
     Demo(DemoArgs),
     /// Print shell completions
     Completions(CompletionsArgs),
+}
+
+/// `bailiwick backup` and `bailiwick restore`
+#[derive(Debug, Args)]
+pub struct BackupArgs {
+    /// Directory of the backup
+    pub directory: PathBuf,
+}
+
+/// `bailiwick copy-db`
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub struct CopyDbArgs {
+    /// Address of the target: postgres://…
+    #[arg(long, value_name = "URL")]
+    pub to: Option<String>,
+    /// File that holds the address, which may contain a password
+    #[arg(long, value_name = "FILE")]
+    pub to_file: Option<PathBuf>,
 }
 
 /// `bailiwick config …`

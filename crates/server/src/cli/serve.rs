@@ -1,7 +1,7 @@
 //! `bailiwick serve`
 
 use super::{fail, print, wire};
-use crate::{config::Config, listen, process, shutdown, telemetry};
+use crate::{config::Config, listen, process, reload, shutdown, telemetry};
 use bailiwick_app::{App, bootstrap, oidc};
 use std::{num::NonZeroUsize, process::ExitCode, sync::Arc};
 use tokio::runtime;
@@ -45,11 +45,14 @@ async fn serve(config: &Config) -> Result<Listeners, String> {
         ..listen::Options::default()
     };
     let for_workers = app.clone();
-    let mut front = listen::start(config.http.listen, options, move |_| bailiwick_api::router(&for_workers))
-        .map_err(|e| format!("cannot listen on {}: {e}", config.http.listen))?;
+    let tls = tls(config)?;
+    let mut front =
+        listen::start(config.http.listen, options, tls.clone(), move |_| bailiwick_api::router(&for_workers))
+            .map_err(|e| format!("cannot listen on {}: {e}", config.http.listen))?;
     let operations = operations(config, &app)?;
     tracing::info!(address = %front.address(), version = env!("CARGO_PKG_VERSION"), "listening");
     greet(&app, first);
+    reload::on_hangup(&app, tls).map_err(|e| e.to_string())?;
     let asked = shutdown::on_signal(&app.tasks, app.stop.clone()).map_err(|e| e.to_string())?;
     asked.cancelled().await;
     app.leaving.cancel();
@@ -63,6 +66,16 @@ async fn serve(config: &Config) -> Result<Listeners, String> {
     Ok((front, operations))
 }
 
+/// The certificate, where one is configured; the configuration has been checked to have both files.
+fn tls(config: &Config) -> Result<Option<Arc<listen::Tls>>, String> {
+    let (Some(certificate), Some(key)) = (&config.http.tls_certificate, &config.http.tls_key) else {
+        return Ok(None);
+    };
+    let tls =
+        listen::Tls::open(certificate, key).map_err(|why| format!("TLS (http.tls_certificate): {why}"))?;
+    Ok(Some(Arc::new(tls)))
+}
+
 /// The listener for operators, where one is configured.
 fn operations(config: &Config, app: &App) -> Result<Option<listen::Server>, String> {
     let Some(address) = config.metrics.listen else { return Ok(None) };
@@ -72,7 +85,7 @@ fn operations(config: &Config, app: &App) -> Result<Option<listen::Server>, Stri
         let token = token.as_ref().map(|token| token.reveal());
         bailiwick_api::operations::router(&app, token, Arc::new(process::page))
     };
-    let server = listen::start(address, options, router);
+    let server = listen::start(address, options, None, router);
     let server = server.map_err(|e| format!("cannot listen on {address} (metrics.listen): {e}"))?;
     tracing::info!(address = %server.address(), "metrics");
     Ok(Some(server))

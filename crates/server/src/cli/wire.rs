@@ -1,7 +1,7 @@
 //! Commands that need the running parts: database, use cases, HTTP.
 
 use super::{
-    Command, KeysCommand, UserCommand, alerts, audit, demo, events, fail, inventory, openapi, owner,
+    Command, KeysCommand, UserCommand, alerts, audit, backup, copy_db, demo, events, fail, inventory, openapi, owner,
     retention, serve, sessions, system, token,
 };
 use crate::{
@@ -18,6 +18,9 @@ pub fn run(command: Command, config: Config) -> ExitCode {
     match command {
         Command::Serve => serve::run(&config),
         Command::Migrate => with_runtime(async { open(&config, false).await.map(drop) }),
+        Command::Backup(args) => with_runtime(backup::back_up(&config, &args.directory)),
+        Command::Restore(args) => with_runtime(async { backup::restore(&config, &args.directory) }),
+        Command::CopyDb(args) => with_runtime(copy_db::run(&config, &args)),
         Command::Openapi => openapi::run(),
         Command::Token(args) => with_app(&config, |app| async move { token::run(&app, &args).await }),
         Command::User(UserCommand::CreateOwner(args)) => {

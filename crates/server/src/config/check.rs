@@ -32,6 +32,10 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     refuse(config.http.base_paths.is_empty(), &["http.base_paths"], "names no path");
     refuse(config.http.workers > 1024, &["http.workers"], "is above 1024");
 
+    let (certificate, key) = ("http.tls_certificate", "http.tls_key");
+    let has = (config.http.tls_certificate.is_some(), config.http.tls_key.is_some());
+    refuse(has == (true, false), &[key, certificate], "must be set with http.tls_certificate");
+    refuse(has == (false, true), &[certificate, key], "must be set with http.tls_key");
     let most = Duration::from_secs(300);
     refuse(config.http.drain_delay > Some(most), &["http.drain_delay"], "is longer than 5 minutes");
     let metrics = &config.metrics;

@@ -252,10 +252,11 @@ impl Config {
     /// The address clients use, without a trailing slash: `http.public_url`, or `http://` and the listening address.
     pub fn public_url(&self) -> String {
         let listen = self.http.listen;
+        let scheme = if self.http.tls_certificate.is_some() { "https" } else { "http" };
         match &self.http.public_url {
             Some(origin) => origin.as_str().to_owned(),
-            None if listen.ip().is_unspecified() => format!("http://localhost:{}", listen.port()),
-            None => format!("http://{listen}"),
+            None if listen.ip().is_unspecified() => format!("{scheme}://localhost:{}", listen.port()),
+            None => format!("{scheme}://{listen}"),
         }
     }
 

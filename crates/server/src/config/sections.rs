@@ -31,8 +31,13 @@ section! {
     Http in "http", keys "http.";
     /// Address and port to listen on.
     listen: SocketAddr = "127.0.0.1:8080", older "LISTEN_ADDRESS";
+    /// File with the certificate (PEM) and those that lead to its authority; with it the service speaks TLS (1.2 and 1.3).
+    /// Read again at SIGHUP. None = plain HTTP, for a TLS front or this machine.
+    tls_certificate: Option<PathBuf>;
+    /// File with the certificate's private key (PEM).
+    tls_key: Option<PathBuf>;
     /// Address under which clients reach the service; the OpenID issuer is `<public_url>/oidc`. When unset, `http://`
-    /// and the listening address.
+    /// (with a certificate `https://`) and the listening address.
     public_url: Option<Origin>;
     /// Paths below which the whole API answers.
     base_paths: Vec<BasePath> = "/,/api,/backend/api,/collect/api";

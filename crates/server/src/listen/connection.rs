@@ -3,7 +3,7 @@
 //! hyper's own head timeout also runs between requests, so one limit would have to serve for both, and it makes a timer
 //! per request. Here a connection has one timer, moved only when it fires or when a nearer deadline appears.
 
-use super::Options;
+use super::{Options, Tls};
 use axum::{
     Router,
     body::{Body, Bytes, HttpBody},
@@ -32,7 +32,7 @@ use std::{
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
-    time::{Instant, sleep_until},
+    time::{Instant, sleep_until, timeout},
 };
 use tokio_util::sync::CancellationToken;
 use tower::Service;
@@ -45,17 +45,18 @@ pub(super) struct Front {
     http: http1::Builder,
     router: Router,
     options: Options,
+    tls: Option<Arc<Tls>>,
 }
 
 impl Front {
-    pub(super) fn new(router: Router, options: Options) -> Front {
+    pub(super) fn new(router: Router, options: Options, tls: Option<Arc<Tls>>) -> Front {
         let mut http = http1::Builder::new();
         http.header_read_timeout(None)
             .keep_alive(true)
             .max_header_size(options.head_bytes)
             .max_buf_size(BUFFER_BYTES.max(options.head_bytes));
         // Resolving the router's layers once instead of at every request.
-        Front { http, router: router.with_state(()), options }
+        Front { http, router: router.with_state(()), options, tls }
     }
 
     /// Serves one connection to its end.
@@ -64,6 +65,25 @@ impl Front {
             tracing::debug!("cannot switch off delays to {peer}: {why}");
         }
         let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
+        let Some(tls) = &self.tls else { return self.speak(stream, peer, stop).await };
+        // On the heap: plain connections should not carry its size.
+        let shaken = Box::pin(timeout(self.options.head_timeout, tls.acceptor().accept(stream)));
+        let shaken = tokio::select! {
+            shaken = shaken => shaken,
+            () = stop.cancelled() => return,
+        };
+        match shaken {
+            Ok(Ok(stream)) => Box::pin(self.speak(stream, peer, stop)).await,
+            Ok(Err(why)) => tracing::debug!("TLS of {peer}: {why}"),
+            Err(_) => tracing::debug!("TLS of {peer}: timed out"),
+        }
+    }
+
+    /// Serves HTTP.
+    async fn speak<S>(&self, stream: S, peer: SocketAddr, stop: CancellationToken)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
         let pace = Arc::new(Pace::new());
         let io = TokioIo::new(Watched { stream, pace: Arc::clone(&pace) });
         let service = service_fn(|request| self.answer(request, peer, &pace));
@@ -236,12 +256,12 @@ impl HttpBody for Answer {
 }
 
 /// The socket, noting when bytes come and when they do not go.
-struct Watched {
-    stream: TcpStream,
+struct Watched<S> {
+    stream: S,
     pace: Arc<Pace>,
 }
 
-impl AsyncRead for Watched {
+impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -256,7 +276,7 @@ impl AsyncRead for Watched {
     }
 }
 
-impl AsyncWrite for Watched {
+impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let wrote = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.pace.wrote(&wrote);

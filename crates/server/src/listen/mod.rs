@@ -4,6 +4,9 @@
 mod connection;
 #[cfg(test)]
 mod tests;
+mod tls;
+
+pub use tls::Tls;
 
 use axum::Router;
 use connection::Front;
@@ -70,10 +73,12 @@ pub struct Server {
 
 /// Listens on `address` (port 0 = any free one) and serves. `router` is asked once per worker, inside the worker's
 /// runtime, with the worker's number: what it makes there (connection pools to upstreams) stays on that core. Every
-/// request carries `axum::extract::ConnectInfo<SocketAddr>`, the address of the connection's other end.
+/// request carries `axum::extract::ConnectInfo<SocketAddr>`, the address of the connection's other end. With `tls`
+/// connections begin with its handshake.
 pub fn start(
     address: SocketAddr,
     options: Options,
+    tls: Option<Arc<Tls>>,
     router: impl Fn(usize) -> Router + Send + Sync + 'static,
 ) -> io::Result<Server> {
     let workers = options.workers.map_or_else(thread::available_parallelism, Ok).map_or(1, NonZeroUsize::get);
@@ -91,9 +96,9 @@ pub fn start(
         let (done, drained) = oneshot::channel();
         // Children: each worker's connections wait on a token of their own and share no lock with other cores.
         let (stop, release) = (server.stop.child_token(), server.release.clone());
-        let router = Arc::clone(&router);
+        let (router, tls) = (Arc::clone(&router), tls.clone());
         let work = async move {
-            serve(listener, Front::new(router(number), options), options.grace, stop).await;
+            serve(listener, Front::new(router(number), options, tls), options.grace, stop).await;
             let _ = done.send(());
             release.cancelled().await;
         };

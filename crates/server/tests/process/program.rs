@@ -101,6 +101,12 @@ impl Serving {
         Serving::at(directory, listen, settings).await
     }
 
+    /// Has it read its files again.
+    pub fn hang_up(&self) {
+        let id = self.child.id().to_string();
+        Command::new("kill").args(["-HUP", &id]).status().expect("kill");
+    }
+
     /// Asks it to stop and returns whether it ended well within the time.
     pub fn stop(&mut self) -> bool {
         let id = self.child.id().to_string();

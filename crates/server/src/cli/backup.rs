@@ -1,0 +1,289 @@
+//! `bailiwick backup` and `bailiwick restore`: database, secret and files of an installation on SQLite, in a directory
+//! with a list of what belongs to it (docs/backup.md).
+
+use super::print;
+use crate::config::{Config, DatabaseUrl};
+use aws_lc_rs::digest;
+use bailiwick_app::database;
+use serde::{Deserialize, Serialize};
+use std::{
+    fs,
+    io::{self, Read, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
+    path::{Component, Path, PathBuf},
+};
+
+const LIST: &str = "backup.json";
+const DATABASE: &str = "bailiwick.db";
+const SECRET: &str = "secret";
+const ASSETS: &str = "assets";
+
+/// What a backup holds.
+#[derive(Debug, Serialize, Deserialize)]
+struct List {
+    /// Of the program that made it.
+    version: String,
+    /// Every file, below the backup's directory.
+    files: Vec<Listed>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Listed {
+    path: String,
+    size: u64,
+    sha256: String,
+}
+
+/// Where the parts of an installation are.
+struct Places {
+    database: PathBuf,
+    /// None where the secret is configured.
+    secret: Option<PathBuf>,
+    /// None where files are in a bucket.
+    assets: Option<PathBuf>,
+}
+
+fn places(config: &Config) -> Result<Places, String> {
+    let DatabaseUrl::Sqlite(database) = config.database_url() else {
+        return Err("the database is PostgreSQL: use pg_dump and pg_restore (docs/backup.md)".to_owned());
+    };
+    let data = &config.general.data_dir;
+    let own = config.assets.directory.clone().unwrap_or_else(|| data.join(ASSETS));
+    Ok(Places {
+        database,
+        secret: config.general.secret.is_none().then(|| data.join(SECRET)),
+        assets: config.assets.bucket.is_none().then_some(own),
+    })
+}
+
+/// Makes a backup beside a service that may run. The directory must not exist; it is there when everything is in it.
+pub async fn back_up(config: &Config, to: &Path) -> Result<(), String> {
+    let places = places(config)?;
+    if to.exists() {
+        return Err(format!("{} exists", to.display()));
+    }
+    if !places.database.exists() {
+        return Err(format!("there is no database at {}", places.database.display()));
+    }
+    let mut name = to.as_os_str().to_owned();
+    name.push(".unfinished");
+    let draft = PathBuf::from(name);
+    remove(&draft).map_err(|e| told(&draft, &e))?;
+    directory(&draft).map_err(|e| told(&draft, &e))?;
+    let made = fill(&places, &draft).await;
+    let done = made.and_then(|list| fs::rename(&draft, to).map(|()| list).map_err(|e| told(to, &e)));
+    match done {
+        Ok(list) => {
+            let bytes: u64 = list.files.iter().map(|file| file.size).sum();
+            print(&format!("{} files, {bytes} bytes in {}\n", list.files.len(), to.display()));
+            if places.secret.is_none() {
+                print("the secret is configured and not in it: keep it with the backup\n");
+            }
+            if places.assets.is_none() {
+                print("backups of systems are in the bucket and not in it\n");
+            }
+            Ok(())
+        }
+        Err(why) => {
+            // What is left has the name of something unfinished.
+            let _ = remove(&draft);
+            Err(why)
+        }
+    }
+}
+
+async fn fill(places: &Places, draft: &Path) -> Result<List, String> {
+    let url = format!("sqlite:{}", places.database.display());
+    let options = database::Options { url, connections: 1, exclusive: false };
+    let db = database::Db::open(&options).await.map_err(|e| format!("the database cannot be opened: {e}"))?;
+    let to = draft.join(DATABASE);
+    let snapshot = db.snapshot(&to).await.map_err(|e| format!("the database cannot be copied: {e}"));
+    db.close().await;
+    snapshot?;
+    let (draft, secret, assets) = (draft.to_owned(), places.secret.clone(), places.assets.clone());
+    let rest = move || {
+        fs::set_permissions(&to, fs::Permissions::from_mode(0o600)).map_err(|e| told(&to, &e))?;
+        let mut files = vec![list_one(&draft, DATABASE)?];
+        if let Some(secret) = secret {
+            copy(&secret, &draft.join(SECRET)).map_err(|e| told(&secret, &e))?;
+            files.push(list_one(&draft, SECRET)?);
+        }
+        // After the database: whatever it names is there already, and is never changed.
+        for path in assets.as_deref().map(files_below).transpose()?.unwrap_or_default() {
+            let (from, name) = path;
+            let to = draft.join(ASSETS).join(&name);
+            match copy(&from, &to) {
+                Ok(()) => files.push(list_one(&draft, &format!("{ASSETS}/{name}"))?),
+                // Deleted meanwhile.
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+                Err(e) => return Err(told(&from, &e)),
+            }
+        }
+        let list = List { version: env!("CARGO_PKG_VERSION").to_owned(), files };
+        let text = serde_json::to_string_pretty(&list).map_err(|e| e.to_string())?;
+        let path = draft.join(LIST);
+        write(&path, text.as_bytes()).map_err(|e| told(&path, &e))?;
+        Ok(list)
+    };
+    tokio::task::spawn_blocking(rest).await.map_err(|e| e.to_string())?
+}
+
+/// Puts a backup in the places that the configuration names. Nothing that is there is overwritten.
+pub fn restore(config: &Config, from: &Path) -> Result<(), String> {
+    let places = places(config)?;
+    let list = fs::read_to_string(from.join(LIST)).map_err(|e| told(&from.join(LIST), &e))?;
+    let list: List = serde_json::from_str(&list).map_err(|e| format!("{LIST} is unreadable: {e}"))?;
+    check(from, &list)?;
+    let holds = |name: &str| list.files.iter().any(|file| file.path == name);
+    if !holds(DATABASE) {
+        return Err("there is no database in this backup".to_owned());
+    }
+    let secret = places.secret.as_deref().filter(|_| holds(SECRET));
+    if places.secret.is_some() && !holds(SECRET) {
+        return Err("the backup holds no secret: configure the one of its time".to_owned());
+    }
+    if places.secret.is_none() && holds(SECRET) {
+        same_secret(config, from)?;
+    }
+    for place in [Some(places.database.as_path()), secret].into_iter().flatten() {
+        if place.exists() {
+            return Err(format!("{} exists", place.display()));
+        }
+    }
+    let assets = list.files.iter().filter_map(|file| file.path.strip_prefix("assets/")).collect::<Vec<_>>();
+    let target = match (&places.assets, assets.is_empty()) {
+        (_, true) => None,
+        (Some(place), false) => Some(place),
+        (None, false) => return Err("the backup holds files and the configuration names a bucket".to_owned()),
+    };
+    if let Some(place) = target {
+        if !files_below(place)?.is_empty() {
+            return Err(format!("{} is not empty", place.display()));
+        }
+        for name in &assets {
+            let to = place.join(name);
+            copy(&from.join(ASSETS).join(name), &to).map_err(|e| told(&to, &e))?;
+        }
+    }
+    if let Some(place) = secret {
+        copy(&from.join(SECRET), place).map_err(|e| told(place, &e))?;
+    }
+    // Last and at once: with it the installation is there.
+    let mut draft = places.database.as_os_str().to_owned();
+    draft.push(".restoring");
+    let draft = PathBuf::from(draft);
+    remove_file(&draft).map_err(|e| told(&draft, &e))?;
+    copy(&from.join(DATABASE), &draft).map_err(|e| told(&draft, &e))?;
+    fs::rename(&draft, &places.database).map_err(|e| told(&places.database, &e))?;
+    print(&format!("restored {} files\n", list.files.len()));
+    Ok(())
+}
+
+/// A configured secret must be the backup's: what was sealed with another one is lost.
+fn same_secret(config: &Config, from: &Path) -> Result<(), String> {
+    let kept = fs::read_to_string(from.join(SECRET)).map_err(|e| told(&from.join(SECRET), &e))?;
+    match &config.general.secret {
+        Some(secret) if secret.reveal() != kept.trim_end() => {
+            Err("the configured secret is not the one of the backup".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Every file is there as it was, and below the directory.
+fn check(from: &Path, list: &List) -> Result<(), String> {
+    for file in &list.files {
+        let path = Path::new(&file.path);
+        if !path.components().all(|part| matches!(part, Component::Normal(_))) {
+            return Err(format!("{LIST} names {}, which is not below it", file.path));
+        }
+        let found = list_one(from, &file.path)?;
+        if (found.size, &found.sha256) != (file.size, &file.sha256) {
+            return Err(format!("{} is not what it was", file.path));
+        }
+    }
+    Ok(())
+}
+
+fn told(path: &Path, why: &io::Error) -> String {
+    format!("{}: {why}", path.display())
+}
+
+fn list_one(directory: &Path, name: &str) -> Result<Listed, String> {
+    let path = directory.join(name);
+    let sum = || {
+        let (mut file, mut sum) = (fs::File::open(&path)?, digest::Context::new(&digest::SHA256));
+        let (mut buffer, mut size) = (vec![0; 256 * 1024], 0);
+        loop {
+            let n = file.read(&mut buffer)?;
+            if n == 0 {
+                return Ok((size, sum.finish()));
+            }
+            sum.update(buffer.get(..n).unwrap_or_default());
+            size += n as u64;
+        }
+    };
+    let (size, sum) = sum().map_err(|e| told(&path, &e))?;
+    let sha256 = sum.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(Listed { path: name.to_owned(), size, sha256 })
+}
+
+/// Regular files below a directory with their names relative to it; none when there is no directory.
+fn files_below(directory: &Path) -> Result<Vec<(PathBuf, String)>, String> {
+    let (mut found, mut waiting) = (Vec::new(), vec![directory.to_owned()]);
+    while let Some(next) = waiting.pop() {
+        let entries = match fs::read_dir(&next) {
+            Ok(entries) => entries,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
+            Err(e) => return Err(told(&next, &e)),
+        };
+        for entry in entries {
+            let entry = entry.map_err(|e| told(&next, &e))?;
+            let (path, kind) = (entry.path(), entry.file_type().map_err(|e| told(&next, &e))?);
+            if kind.is_dir() {
+                waiting.push(path);
+            } else if kind.is_file()
+                && let Some(name) = path.strip_prefix(directory).ok().and_then(Path::to_str)
+            {
+                let name = name.to_owned();
+                found.push((path, name));
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn directory(path: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Copies into a new file that only its owner can read, and waits until it is on the disk.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let mut source = fs::File::open(from)?;
+    if let Some(parent) = to.parent() {
+        directory(parent)?;
+    }
+    let mut target = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
+    io::copy(&mut source, &mut target)?;
+    target.sync_all()
+}
+
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
+    }
+}
+
+fn remove_file(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,41 @@
+//! `bailiwick copy-db`
+
+use super::{CopyDbArgs, print, wire};
+use crate::config::{Config, DatabaseUrl};
+use bailiwick_app::database::{Db, Options, transfer};
+use std::fs;
+
+/// Copies the configured SQLite file, which nobody may use meanwhile, into an empty PostgreSQL database.
+pub async fn run(config: &Config, args: &CopyDbArgs) -> Result<(), String> {
+    if !matches!(config.database_url(), DatabaseUrl::Sqlite(_)) {
+        return Err("the configured database is PostgreSQL already".to_owned());
+    }
+    let url = match (&args.to, &args.to_file) {
+        (Some(url), _) => url.clone(),
+        (None, Some(file)) => {
+            let text = fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
+            text.trim().to_owned()
+        }
+        (None, None) => return Err("where to: --to or --to-file".to_owned()),
+    };
+    if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+        return Err("the target is not an address like postgres://…".to_owned());
+    }
+    let from = wire::open(config, true).await?;
+    let options = Options { url, connections: 2, exclusive: false };
+    let to = Db::open(&options).await.map_err(|e| format!("the target cannot be opened: {e}"))?;
+    to.migrate().await.map_err(|e| format!("the target cannot be brought to this version: {e}"))?;
+    let copied = transfer(&from, &to, |table| {
+        if table.rows > 0 {
+            print(&format!("{:>12} {}\n", table.rows, table.table));
+        }
+    })
+    .await;
+    to.close().await;
+    from.close().await;
+    let copied = copied.map_err(|e| format!("nothing was copied: {e}"))?;
+    let rows: u64 = copied.iter().map(|table| table.rows).sum();
+    print(&format!("{rows} rows of {} tables, compared\n", copied.len()));
+    print("set database.url to the target; secret and files of the data directory stay as they are\n");
+    Ok(())
+}

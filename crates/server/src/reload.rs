@@ -1,0 +1,38 @@
+//! SIGHUP: files that may have changed are read again. What cannot be read leaves everything as it was.
+
+use crate::listen::Tls;
+use bailiwick_app::App;
+use std::{io, sync::Arc};
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Waits for the signal on the application's tracker until it ends.
+pub fn on_hangup(app: &App, tls: Option<Arc<Tls>>) -> io::Result<()> {
+    let mut hangup = signal(SignalKind::hangup())?;
+    let app = app.clone();
+    app.tasks.clone().spawn(async move {
+        loop {
+            tokio::select! {
+                received = hangup.recv() => if received.is_none() { return },
+                () = app.stop.cancelled() => return,
+            }
+            let tls = tls.clone();
+            let read = tokio::task::spawn_blocking(move || read_again(tls.as_deref())).await;
+            if read.is_err() {
+                tracing::error!("SIGHUP: reading again has failed");
+            }
+        }
+    });
+    Ok(())
+}
+
+fn read_again(tls: Option<&Tls>) {
+    match tls.map(Tls::reload) {
+        None => tracing::info!("SIGHUP: there is no certificate to read again"),
+        Some(Ok(())) => {
+            tracing::info!("SIGHUP: new connections get the certificate that is in the files now")
+        }
+        Some(Err(why)) => {
+            tracing::error!(error = why, "SIGHUP: the certificate cannot be used; the one in use stays");
+        }
+    }
+}

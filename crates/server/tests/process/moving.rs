@@ -1,0 +1,297 @@
+//! Backup and restore, and the move from SQLite to PostgreSQL: what comes out answers like what went in.
+
+use crate::program::{Serving, command, repository, run, text};
+use bailiwick_testkit::parts::postgres;
+use reqwest::Client;
+use serde_json::Value;
+use std::{path::Path, process::Command};
+
+fn ok(directory: &Path, arguments: &[&str]) -> String {
+    let output = run(directory, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    text(&output)
+}
+
+fn refused(directory: &Path, arguments: &[&str]) -> String {
+    let output = run(directory, arguments);
+    assert!(!output.status.success(), "{arguments:?}: {output:?}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A size from the environment, for long runs.
+fn size(name: &str, usual: &str) -> String {
+    std::env::var(name).unwrap_or_else(|_| usual.to_owned())
+}
+
+/// What people see.
+const PATHS: [&str; 17] = [
+    "/me",
+    "/distributors?page_size=100",
+    "/resellers?page_size=100&sort_by=name",
+    "/customers?page=2&page_size=50&sort_by=name&sort_direction=desc",
+    "/customers?search=a&status=enabled",
+    "/customers/totals",
+    "/users?page_size=100",
+    "/users/totals",
+    "/systems?page_size=100",
+    "/systems?page=3&page_size=25&sort_by=name",
+    "/systems/totals",
+    "/applications?page_size=100",
+    "/applications/totals",
+    "/filters/systems",
+    "/filters/applications",
+    "/filters/users",
+    "/organizations?page=1&page_size=100",
+];
+
+/// Takes out what tells the moment of looking.
+fn without_age(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.remove("heartbeat_minutes");
+            map.values_mut().for_each(without_age);
+        }
+        Value::Array(list) => list.iter_mut().for_each(without_age),
+        _ => {}
+    }
+}
+
+/// All answers, with those about some systems; none is an error.
+async fn seen(serving: &Serving) -> Vec<(String, Value)> {
+    let (client, token) = (Client::new(), serving.owner_token());
+    let get = async |path: &str| {
+        let answer = client.get(format!("{}/api{path}", serving.url)).bearer_auth(&token).send().await;
+        let answer = answer.expect("an answer");
+        assert_eq!(answer.status(), 200, "{path}");
+        let text = answer.text().await.expect("a body");
+        let mut answer = serde_json::from_str::<Value>(&text).expect("JSON");
+        without_age(&mut answer);
+        (path.to_owned(), answer)
+    };
+    let mut all = Vec::new();
+    for path in PATHS {
+        all.push(get(path).await);
+    }
+    let systems = get("/systems?page_size=10&sort_by=name").await.1;
+    for system in systems["data"]["systems"].as_array().expect("systems") {
+        let id = system["id"].as_str().expect("an id");
+        for more in ["", "/inventory/latest", "/inventory?page_size=5", "/inventory/diffs", "/alerts"] {
+            all.push(get(&format!("/systems/{id}{more}")).await);
+        }
+    }
+    all
+}
+
+/// A system of one's own with an inventory that has changed and an alert; returns its credential.
+async fn one_more_system(serving: &Serving) -> (String, String) {
+    let (client, token) = (Client::new(), serving.owner_token());
+    let post = async |path: &str, body: String| {
+        let call = client.post(format!("{}{path}", serving.url)).bearer_auth(&token).body(body);
+        let text = call.send().await.expect("an answer").text().await.expect("a body");
+        serde_json::from_str::<Value>(&text).expect("JSON")["data"].take()
+    };
+    let customer = post(
+        "/api/customers",
+        r#"{"name":"AAA","custom_data":{"vat":"77","note":"a\tb\\c \u00fc 1.50"}}"#.into(),
+    )
+    .await;
+    let organization = customer["id"].as_str().expect("an id");
+    let system =
+        post("/api/systems", format!("{{\"name\":\"AAA system\",\"organization_id\":\"{organization}\"}}"))
+            .await;
+    let (key, secret) = (system["system_key"].as_str().unwrap(), system["system_secret"].as_str().unwrap());
+    post("/api/systems/register", format!("{{\"system_secret\":\"{secret}\"}}")).await;
+    let document =
+        std::fs::read_to_string(repository().join("crates/inventory/tests/data/inventory-ns8.json")).unwrap();
+    let send = async |path: &str, body: String| {
+        let call = client.post(format!("{}/collect/api{path}", serving.url)).basic_auth(key, Some(secret));
+        let answer =
+            call.header("content-type", "application/json").body(body).send().await.expect("an answer");
+        assert!(answer.status().is_success(), "{path}: {}", answer.status());
+    };
+    let id = system["id"].as_str().expect("an id");
+    send("/systems/inventory", document.clone()).await;
+    send("/systems/inventory", document.replace("1.9.4", "1.9.9").replace("\"ns8", "\"ns9")).await;
+    send(
+        "/services/mimir/alertmanager/api/v2/alerts",
+        r#"[{"labels":{"alertname":"Disk","severity":"warning"}}]"#.into(),
+    )
+    .await;
+    send("/systems/backups", "ciphertext".into()).await;
+    let limit = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    loop {
+        let url = format!("{}/api/systems/{id}/inventory?page_size=5", serving.url);
+        let answer: Value = client.get(url).bearer_auth(&token).send().await.unwrap().json().await.unwrap();
+        if answer["data"]["pagination"]["total_count"].as_u64() >= Some(2) {
+            break;
+        }
+        assert!(std::time::Instant::now() < limit, "{answer}");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    (key.to_owned(), secret.to_owned())
+}
+
+async fn heartbeat(serving: &Serving, (key, secret): &(String, String)) -> u16 {
+    let call = Client::new().post(format!("{}/collect/api/systems/heartbeat", serving.url));
+    call.basic_auth(key, Some(secret)).send().await.expect("an answer").status().as_u16()
+}
+
+fn assert_same(before: &[(String, Value)], after: &[(String, Value)]) {
+    assert_eq!(before.len(), after.len());
+    for ((path, one), (_, other)) in before.iter().zip(after) {
+        assert_eq!(one, other, "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_answers_as_sqlite_did_after_the_copy() {
+    let (organizations, systems) =
+        (size("BAILIWICK_COPY_ORGANIZATIONS", "60"), size("BAILIWICK_COPY_SYSTEMS", "300"));
+    let dir = tempfile::tempdir().expect("a directory");
+    let dir = dir.path();
+    ok(dir, &["demo", "--organizations", &organizations, "--systems", &systems]);
+    let mut serving = Serving::start(dir, &[]).await;
+    let credential = one_more_system(&serving).await;
+    let cluster = postgres::cluster().await.expect("PostgreSQL");
+    cluster.create_database_from(None, "moved").await.expect("a database");
+    let url = cluster.url("moved");
+    assert!(refused(dir, &["copy-db", "--to", &url]).contains("served by another process"));
+    assert!(serving.stop(), "{}", serving.log());
+    drop(serving);
+    let serving = Serving::start(dir, &[]).await;
+    let before = seen(&serving).await;
+    drop(serving);
+
+    std::fs::write(dir.join("target"), format!("{url}\n")).expect("a file");
+    let said = ok(dir, &["copy-db", "--to-file", "target"]);
+    assert!(said.contains("compared") && said.contains("inventory_records"), "{said}");
+    assert!(refused(dir, &["copy-db", "--to", &url]).contains("not empty"));
+
+    let moved = Serving::start(dir, &[("BAILIWICK_DATABASE__URL", &url)]).await;
+    assert_same(&before, &seen(&moved).await);
+    // It goes on: credentials are good, and new rows get new numbers.
+    assert_eq!(heartbeat(&moved, &credential).await, 200);
+    let document = r#"{"$schema":"x","facts":{"new":true}}"#;
+    let call = Client::new().post(format!("{}/collect/api/systems/inventory", moved.url));
+    let sent =
+        call.basic_auth(&credential.0, Some(&credential.1)).body(document).send().await.expect("an answer");
+    assert_eq!(sent.status(), 202);
+    the_dump_is_a_backup(dir, &url, cluster).await;
+}
+
+/// What docs/backup.md says of PostgreSQL: `pg_dump` and `pg_restore` into a new database.
+async fn the_dump_is_a_backup(dir: &Path, url: &str, cluster: &postgres::Cluster) {
+    cluster.create_database_from(None, "restored").await.expect("a database");
+    let restored = cluster.url("restored");
+    for (program, arguments) in [
+        ("pg_dump", vec!["--format=custom", "--file=dump", url]),
+        ("pg_restore", vec!["--no-owner", "--exit-on-error", "--dbname", restored.as_str(), "dump"]),
+    ] {
+        let output = Command::new(program).current_dir(dir).args(arguments).output().expect(program);
+        assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    let serving = Serving::start(dir, &[("BAILIWICK_DATABASE__URL", &restored)]).await;
+    assert!(seen(&serving).await.len() > PATHS.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_made_while_serving_is_restored_elsewhere() {
+    let (dir, place) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
+    let (dir, elsewhere) = (dir.path(), place.path());
+    ok(dir, &["demo", "--organizations", "60", "--systems", "50"]);
+    let serving = Serving::start(dir, &[]).await;
+    let credential = one_more_system(&serving).await;
+    ok(dir, &["backup", "kept"]);
+    assert!(refused(dir, &["backup", "kept"]).contains("exists"));
+    let before = seen(&serving).await;
+    drop(serving);
+    let kept = dir.join("kept");
+    let mode = |path: &Path| {
+        std::os::unix::fs::PermissionsExt::mode(&path.metadata().unwrap().permissions()) & 0o777
+    };
+    assert_eq!(
+        (mode(&kept), mode(&kept.join("secret")), mode(&kept.join("bailiwick.db"))),
+        (0o700, 0o600, 0o600)
+    );
+
+    let kept = kept.to_str().expect("UTF-8");
+    assert!(refused(dir, &["restore", kept]).contains("exists"), "never over something");
+    // A backup that has changed is not used.
+    let secret = std::fs::read(dir.join("kept/secret")).unwrap();
+    std::fs::write(dir.join("kept/secret"), "0".repeat(secret.len())).unwrap();
+    assert!(refused(elsewhere, &["restore", kept]).contains("secret is not what it was"));
+    assert!(!elsewhere.join("data").exists());
+    std::fs::write(dir.join("kept/secret"), secret).unwrap();
+    ok(elsewhere, &["restore", kept]);
+    assert!(refused(elsewhere, &["restore", kept]).contains("exists"));
+    let restored = Serving::start(elsewhere, &[]).await;
+    assert_same(&before, &seen(&restored).await);
+    assert_eq!(heartbeat(&restored, &credential).await, 200);
+    let list = Client::new().get(format!("{}/collect/api/systems/backups", restored.url));
+    let list: Value =
+        list.basic_auth(&credential.0, Some(&credential.1)).send().await.unwrap().json().await.unwrap();
+    let id = list["data"]["backups"][0]["id"].as_str().expect("a backup");
+    let file = Client::new().get(format!("{}/collect/api/systems/backups/{id}", restored.url));
+    let file =
+        file.basic_auth(&credential.0, Some(&credential.1)).send().await.unwrap().text().await.unwrap();
+    assert_eq!(file, "ciphertext");
+    let output =
+        command(elsewhere).env("BAILIWICK_DATABASE__URL", "postgres://x/y").args(["backup", "z"]).output();
+    assert!(String::from_utf8_lossy(&output.expect("it runs").stderr).contains("pg_dump"));
+}
+
+/// Makes the database of a release whose last migration was 36, with what the present one holds.
+const OLDER: &str = r#"
+import glob, os, sqlite3, sys
+new, old, migrations = sys.argv[1:]
+db = sqlite3.connect(old, isolation_level=None)
+# Older libraries take json_valid(NULL) for false.
+db.execute("PRAGMA ignore_check_constraints = ON")
+for file in sorted(glob.glob(migrations + "/*.sql")):
+    if int(os.path.basename(file)[:4]) <= 36:
+        db.executescript(open(file, encoding="utf-8").read())
+db.execute("ATTACH ? AS new", (new,))
+db.execute(db.execute("SELECT sql FROM new.sqlite_master WHERE name = '_sqlx_migrations'").fetchone()[0])
+db.execute("BEGIN")
+tables = [row[0] for row in db.execute("SELECT name FROM main.sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")]
+for table in tables:
+    columns = [row[1] for row in db.execute(f"PRAGMA new.table_info({table})")]
+    own = [row[1] for row in db.execute(f"PRAGMA main.table_info({table})")]
+    both = ", ".join(f'"{name}"' for name in own if name in columns)
+    db.execute(f"DELETE FROM main.{table}")
+    db.execute(f"INSERT INTO main.{table} ({both}) SELECT {both} FROM new.{table}")
+db.execute("DELETE FROM main._sqlx_migrations WHERE version > 36")
+db.execute("COMMIT")
+print(len(tables), db.execute("SELECT MAX(version) FROM main._sqlx_migrations").fetchone()[0])
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_older_release_s_database_is_taken_over() {
+    let (dir, place) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
+    let (dir, place) = (dir.path(), place.path());
+    ok(dir, &["demo", "--organizations", "60", "--systems", "50"]);
+    let mut serving = Serving::start(dir, &[]).await;
+    let credential = one_more_system(&serving).await;
+    assert!(serving.stop(), "{}", serving.log());
+    drop(serving);
+    std::fs::create_dir(place.join("data")).unwrap();
+    std::fs::copy(dir.join("data/secret"), place.join("data/secret")).unwrap();
+    let made = Command::new("python3")
+        .args(["-c", OLDER])
+        .args([dir.join("data/bailiwick.db"), place.join("data/bailiwick.db")])
+        .arg(repository().join("crates/store/migrations/sqlite"))
+        .output()
+        .expect("python3");
+    assert!(made.status.success() && text(&made).trim().ends_with(" 36"), "{made:?}");
+
+    let serving = Serving::start(dir, &[]).await;
+    let before = seen(&serving).await;
+    drop(serving);
+    let migrated = Serving::start(place, &[]).await;
+    assert_same(&before, &seen(&migrated).await);
+    assert_eq!(heartbeat(&migrated, &credential).await, 200);
+    let (client, token) = (Client::new(), migrated.owner_token());
+    let made = client.post(format!("{}/api/distributors", migrated.url)).bearer_auth(&token);
+    let made = made.body(r#"{"name":"After the upgrade","custom_data":{"vat":"99"}}"#).send().await.unwrap();
+    assert_eq!(made.status(), 201);
+}
