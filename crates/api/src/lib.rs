@@ -19,6 +19,7 @@ pub mod proxy;
 pub mod routes;
 pub mod system;
 pub mod upload;
+mod web;
 pub mod wire;
 
 use axum::{Router, middleware, routing::MethodRouter};
@@ -53,6 +54,7 @@ pub fn router(app: &App) -> Router {
         .layer(tower::util::option_layer(cors(&app.settings.cors_origins)))
         .layer(middleware::from_fn_with_state(app.clone(), oidc::cors))
         .layer(CatchPanicLayer::custom(|_| error::panicked()))
+        .layer(middleware::from_fn_with_state(web::Web::new(app), web::serve))
         .layer(middleware::from_fn_with_state((app.clone(), meters.clone()), layers::frame));
     // The alert interface stands before all of it: it has rules of its own and carries the most requests.
     Router::new().fallback_service(proxy::Front::new(app, meters, framed))

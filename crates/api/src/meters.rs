@@ -16,6 +16,8 @@ use std::{
 
 /// What fits no route.
 const OTHER: usize = 0;
+/// Files of the web interface.
+const WEB: usize = 1;
 
 /// Paths of the provider, each with the methods it has.
 const PROVIDER: &[(&str, &[&str])] = &[
@@ -50,7 +52,7 @@ pub(crate) fn names() -> Arc<[RouteName]> {
         let table = routes::table();
         let rows = table.iter().map(|row| name(row.method.as_str(), &row.path));
         let provider = PROVIDER.iter().flat_map(|(path, methods)| methods.iter().map(|m| name(m, path)));
-        std::iter::once(name("any", "other")).chain(rows).chain(provider).collect()
+        [name("any", "other"), name("GET", "web")].into_iter().chain(rows).chain(provider).collect()
     };
     NAMES.get_or_init(make).clone()
 }
@@ -60,6 +62,8 @@ pub(crate) fn names() -> Arc<[RouteName]> {
 pub(crate) enum Matched {
     /// A row of the table.
     Row(usize),
+    /// A file of the web interface.
+    Web,
     /// A path of the provider.
     Provider(Method, MatchedPath),
 }
@@ -79,6 +83,7 @@ pub(crate) async fn mark(request: Request, next: Next) -> Response {
 pub(crate) fn place(worker: &Worker, response: &mut Response) -> usize {
     let found = match response.extensions_mut().remove::<Matched>() {
         Some(Matched::Row(place)) => Some(place),
+        Some(Matched::Web) => Some(WEB),
         Some(Matched::Provider(method, path)) => {
             let method = if method == Method::HEAD { "GET" } else { method.as_str() };
             worker.place(method, path.as_str())

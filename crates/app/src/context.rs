@@ -20,6 +20,7 @@ use crate::{
     rebranding::Rebranding,
     retention,
     settings::Settings,
+    site::Site,
     systems::{self, Clearing},
 };
 use bailiwick_domain::{Clock, Entropy, Error, Result, Ts, UserId, id::uuid_v7};
@@ -103,6 +104,8 @@ pub struct Inner {
     ingest: OnceLock<Ingest>,
     /// Alert router and its limits.
     alerting: Alerting,
+    /// Files of the web interface, or why they cannot be served; read by the first that asks.
+    site: OnceLock<std::result::Result<Option<Arc<Site>>, String>>,
     /// Names this process among those that share the database.
     instance: OnceLock<uuid::Uuid>,
     /// What is counted of requests, and what was last seen of the work that waits.
@@ -165,6 +168,7 @@ impl App {
             bearers: OnceLock::new(),
             refreshes: OnceLock::new(),
             ingest: OnceLock::new(),
+            site: OnceLock::new(),
             instance: OnceLock::new(),
             metrics: Metrics::default(),
             started_at: clock.now(),
@@ -231,6 +235,16 @@ impl App {
     /// Names this process among those that share the database.
     pub fn instance(&self) -> uuid::Uuid {
         *self.instance.get_or_init(|| self.fresh())
+    }
+
+    /// Files of the web interface; `None` when none are configured.
+    ///
+    /// # Errors
+    /// A text for the operator when they cannot be read.
+    pub fn site(&self) -> std::result::Result<Option<Arc<Site>>, String> {
+        let open =
+            || self.settings.static_dir.as_deref().map(|dir| Site::open(dir).map(Arc::new)).transpose();
+        self.site.get_or_init(open).clone()
     }
 
     /// The alert router and its limits.

@@ -35,6 +35,7 @@ pub mod rebranding;
 pub mod retention;
 pub mod roles;
 pub mod settings;
+pub mod site;
 pub mod systems;
 pub mod third_party;
 pub mod trend;

@@ -54,6 +54,8 @@ pub struct Settings {
     pub api_base_url: String,
     /// Bases under which the API answers; `""` is the root.
     pub base_paths: Vec<String>,
+    /// Directory of the web interface that is served beside the API.
+    pub static_dir: Option<PathBuf>,
     /// Peers whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<Network>,
     /// Origins allowed by CORS; empty = off.
@@ -393,6 +395,7 @@ impl Settings {
         Settings {
             app_url: public_url.clone(),
             api_base_url: "/api".to_owned(),
+            static_dir: None,
             base_paths: ["", "/api", "/backend/api", "/collect/api"].map(str::to_owned).to_vec(),
             trusted_proxies: Vec::new(),
             cors_origins: Vec::new(),

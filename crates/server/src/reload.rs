@@ -1,12 +1,12 @@
 //! SIGHUP: files that may have changed are read again. What cannot be read leaves everything as it was.
 
 use crate::listen::Tls;
-use bailiwick_app::App;
+use bailiwick_app::{App, site::Site};
 use std::{io, sync::Arc};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Waits for the signal on the application's tracker until it ends.
-pub fn on_hangup(app: &App, tls: Option<Arc<Tls>>) -> io::Result<()> {
+pub fn on_hangup(app: &App, tls: Option<Arc<Tls>>, site: Option<Arc<Site>>) -> io::Result<()> {
     let mut hangup = signal(SignalKind::hangup())?;
     let app = app.clone();
     app.tasks.clone().spawn(async move {
@@ -15,8 +15,8 @@ pub fn on_hangup(app: &App, tls: Option<Arc<Tls>>) -> io::Result<()> {
                 received = hangup.recv() => if received.is_none() { return },
                 () = app.stop.cancelled() => return,
             }
-            let tls = tls.clone();
-            let read = tokio::task::spawn_blocking(move || read_again(tls.as_deref())).await;
+            let (tls, site) = (tls.clone(), site.clone());
+            let read = tokio::task::spawn_blocking(move || read_again(tls.as_deref(), site.as_deref())).await;
             if read.is_err() {
                 tracing::error!("SIGHUP: reading again has failed");
             }
@@ -25,7 +25,7 @@ pub fn on_hangup(app: &App, tls: Option<Arc<Tls>>) -> io::Result<()> {
     Ok(())
 }
 
-fn read_again(tls: Option<&Tls>) {
+fn read_again(tls: Option<&Tls>, site: Option<&Site>) {
     match tls.map(Tls::reload) {
         None => tracing::info!("SIGHUP: there is no certificate to read again"),
         Some(Ok(())) => {
@@ -33,6 +33,13 @@ fn read_again(tls: Option<&Tls>) {
         }
         Some(Err(why)) => {
             tracing::error!(error = why, "SIGHUP: the certificate cannot be used; the one in use stays");
+        }
+    }
+    match site.map(Site::reload) {
+        None => {}
+        Some(Ok(())) => tracing::info!("SIGHUP: the files of the web interface are those that are there now"),
+        Some(Err(why)) => {
+            tracing::error!(error = why, "SIGHUP: the web interface cannot be read; what is served stays");
         }
     }
 }

@@ -15,6 +15,7 @@ pub fn settings(config: &Config, secret: &config::Secret) -> Settings {
     Settings {
         app_url: config.app_url().trim_end_matches('/').to_owned(),
         base_paths: config.http.base_paths.iter().map(|base| base.before_route().to_owned()).collect(),
+        static_dir: config.http.static_dir.clone(),
         trusted_proxies: config.http.trusted_proxies.iter().map(network).collect(),
         cors_origins: config.http.cors_origins.iter().map(|origin| origin.as_str().to_owned()).collect(),
         previous_secret: config

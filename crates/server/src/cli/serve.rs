@@ -52,7 +52,8 @@ async fn serve(config: &Config) -> Result<Listeners, String> {
     let operations = operations(config, &app)?;
     tracing::info!(address = %front.address(), version = env!("CARGO_PKG_VERSION"), "listening");
     greet(&app, first);
-    reload::on_hangup(&app, tls).map_err(|e| e.to_string())?;
+    let site = app.site().map_err(|why| format!("http.static_dir: {why}"))?;
+    reload::on_hangup(&app, tls, site).map_err(|e| e.to_string())?;
     let asked = shutdown::on_signal(&app.tasks, app.stop.clone()).map_err(|e| e.to_string())?;
     asked.cancelled().await;
     app.leaving.cancel();

@@ -41,6 +41,9 @@ section! {
     public_url: Option<Origin>;
     /// Paths below which the whole API answers.
     base_paths: Vec<BasePath> = "/,/api,/backend/api,/collect/api";
+    /// Directory with the files of the web user interface (`index.html`, `assets` …), served beside the API on paths without
+    /// a base. Read at the start and at SIGHUP.
+    static_dir: Option<PathBuf>;
     /// Threads that serve connections; 0 = one per processor.
     workers: u32 = "0";
     /// Addresses of reverse proxies whose `X-Forwarded-For` is believed.

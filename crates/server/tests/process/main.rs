@@ -21,3 +21,4 @@ mod sessions;
 mod survival;
 mod tls;
 mod tour;
+mod web;
