@@ -15,6 +15,7 @@ mod events;
 mod load;
 mod metrics;
 mod moving;
+mod people_secrets;
 mod program;
 mod secrets;
 mod sessions;
