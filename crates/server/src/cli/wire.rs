@@ -1,8 +1,8 @@
 //! Commands that need the running parts: database, use cases, HTTP.
 
 use super::{
-    Command, KeysCommand, UserCommand, alerts, audit, backup, copy_db, demo, events, fail, inventory, openapi, owner,
-    retention, serve, sessions, system, token,
+    Command, KeysCommand, UserCommand, alerts, audit, backup, copy_db, demo, events, fail, inventory,
+    openapi, owner, retention, serve, sessions, system, token,
 };
 use crate::{
     config::{self, Config, DatabaseUrl},
