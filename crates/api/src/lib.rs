@@ -16,6 +16,7 @@ pub mod openapi;
 pub mod operations;
 mod portions;
 pub mod proxy;
+mod reference;
 pub mod routes;
 pub mod system;
 pub mod upload;
@@ -38,8 +39,15 @@ pub fn router(app: &App) -> Router {
     let api = management(app, &meters);
     // Where people sign in elsewhere the service is no provider.
     let mut all = if app.settings.identity.is_embedded() { oidc::router() } else { Router::new() };
+    let reference = reference::router(app);
+    // People look for the reference at the root, whatever the base paths are.
+    all = all.merge(reference.clone());
     for base in &app.settings.base_paths {
-        all = if base.is_empty() { all.merge(api.clone()) } else { all.nest(base, api.clone()) };
+        all = if base.is_empty() {
+            all.merge(api.clone())
+        } else {
+            all.nest(base, api.clone().merge(reference.clone()))
+        };
     }
     let all = all
         .fallback(async || error::no_route())

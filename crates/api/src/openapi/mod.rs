@@ -1,6 +1,13 @@
 //! The OpenAPI 3.1 document, made from the route table and the wire types. `bailiwick openapi` prints it.
 
+mod answers;
+pub mod compat;
+mod examples;
+mod query;
+mod words;
+
 use crate::routes::{Class, Credential, Gate, Route, table};
+use examples::Examples;
 use serde_json::{Map, Value, json};
 use utoipa::{
     PartialSchema, ToSchema,
@@ -52,10 +59,16 @@ impl SchemaOf {
 pub fn document() -> Value {
     let mut paths: Map<String, Value> = Map::new();
     let mut components: Map<String, Value> = Map::new();
-    for route in table() {
+    let routes = table();
+    let name = |r: &Route| (r.method.to_string(), r.path.clone(), r.operation.clone());
+    let examples = Examples::of(&routes.iter().map(name).collect::<Vec<_>>());
+    for route in routes {
         let item = paths.entry(route.path.clone()).or_insert_with(|| json!({}));
         if let Some(item) = item.as_object_mut() {
-            item.insert(route.method.as_str().to_ascii_lowercase(), operation(&route, &mut components));
+            item.insert(
+                route.method.as_str().to_ascii_lowercase(),
+                operation(&route, &mut components, &examples),
+            );
         }
     }
     components.insert("Error".to_owned(), error_schema());
@@ -72,6 +85,7 @@ pub fn document() -> Value {
         "paths": paths,
         "components": {
             "schemas": components,
+            "responses": answers::components(),
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer", "description": "Session token of POST /auth/exchange."},
                 "system": {"type": "http", "scheme": "basic", "description": "system_key and system_secret."},
@@ -81,13 +95,16 @@ pub fn document() -> Value {
     })
 }
 
-fn operation(route: &Route, components: &mut Map<String, Value>) -> Value {
+fn operation(route: &Route, components: &mut Map<String, Value>, examples: &Examples) -> Value {
     let mut out = json!({
         "operationId": route.operation,
+        "summary": words::summary(&route.operation),
+        "description": words::description(route),
+        "tags": [words::tag(route)],
         "x-class": match route.class { Class::Core => "core", Class::Extra => "extra" },
-        "parameters": path_parameters(&route.path),
+        "parameters": path_parameters(&route.path).chain(query::parameters(&route.operation)).collect::<Vec<_>>(),
         "security": security(route.credential),
-        "responses": responses(route, components),
+        "responses": responses(route, components, examples),
     });
     let Some(map) = out.as_object_mut() else { return out };
     let permissions = permissions(route.gate);
@@ -100,6 +117,10 @@ fn operation(route: &Route, components: &mut Map<String, Value>) -> Value {
             "requestBody".to_owned(),
             json!({"required": true, "content": {"application/json": {"schema": schema}}}),
         );
+        if let Some(sent) = answers::sent(route, examples) {
+            map["requestBody"]["content"]["application/json"]["examples"] =
+                json!({"tested": {"value": sent}});
+        }
     }
     if let Some(part) = route.takes_file {
         let schema = json!({
@@ -150,15 +171,14 @@ fn security(credential: Credential) -> Value {
     }
 }
 
-fn path_parameters(path: &str) -> Value {
+fn path_parameters(path: &str) -> impl Iterator<Item = Value> {
     path.split('{')
         .skip(1)
         .filter_map(|rest| rest.split_once('}'))
         .map(|(name, _)| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}))
-        .collect()
 }
 
-fn responses(route: &Route, components: &mut Map<String, Value>) -> Value {
+fn responses(route: &Route, components: &mut Map<String, Value>, examples: &Examples) -> Value {
     let mut out = Map::new();
     let data = route.gives.as_ref().map_or(json!({}), |s| s.register(components));
     let envelope = json!({
@@ -176,6 +196,7 @@ fn responses(route: &Route, components: &mut Map<String, Value>) -> Value {
         "default".to_owned(),
         json!({"description": "Refused or failed.", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}}),
     );
+    answers::complete(route, &mut out, examples);
     Value::Object(out)
 }
 

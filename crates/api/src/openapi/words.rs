@@ -1,0 +1,101 @@
+//! What the reference tells people of an operation: a line, who may call it, and where it belongs.
+
+use crate::routes::{Credential, Gate, Route};
+use bailiwick_policy::RebrandingChange;
+
+/// One line, made of the operation's name: `getSystemsTotals` is "Get systems totals".
+pub(super) fn summary(operation: &str) -> String {
+    let (operation, is_older) = match operation.find("Alias") {
+        Some(at) => (operation.get(..at).unwrap_or(operation), true),
+        None => (operation, false),
+    };
+    let mut out = String::new();
+    for c in operation.chars() {
+        match c {
+            c if out.is_empty() => out.extend(c.to_uppercase()),
+            c if c.is_uppercase() => {
+                out.push(' ');
+                out.extend(c.to_lowercase());
+            }
+            c => out.push(c),
+        }
+    }
+    for (word, spelled) in [(" vat", " VAT"), (" api ", " API "), (" me", " own account")] {
+        if word != " me" || out.ends_with(word) {
+            out = out.replace(word, spelled);
+        }
+    }
+    if is_older {
+        out.push_str(" (older spelling)");
+    }
+    out
+}
+
+/// Who may call it.
+pub(super) fn description(route: &Route) -> String {
+    let who = match route.credential {
+        Credential::Public => "Anybody.",
+        Credential::HistoryWebhook => {
+            "The remote alert router, with the secret of `alerting.history_webhook.secret`."
+        }
+        Credential::Provider => {
+            "Whoever has signed in: a token of the identity provider, or a session token."
+        }
+        Credential::User => "A user's session token; no API key, and not while impersonating.",
+        Credential::Session => "A user's session token, also while impersonating; no API key.",
+        Credential::SessionOrKey => "A user's session token or personal API key.",
+        Credential::System => "A system: `system_key` and secret.",
+        Credential::SystemOrLegacy => "A system, also with its older pair of id and secret.",
+        Credential::Legacy => "An appliance with its older pair of id and secret.",
+    };
+    let needs = match route.gate {
+        Gate::Open => String::new(),
+        Gate::Needs(list) => {
+            let names: Vec<String> = list.iter().map(|p| format!("`{}`", p.as_str())).collect();
+            format!(" Needs {}.", names.join(" and "))
+        }
+        Gate::OwnOrganizationOr(p) => format!(" Needs `{}`, except for one's own organization.", p.as_str()),
+        Gate::Rebranding(RebrandingChange::Update | RebrandingChange::Delete) => {
+            " Needs the owner organization and `manage:distributors`; with the setting \
+             `rebranding.organizations_manage_assets`, `manage:systems` for organizations within reach is enough."
+                .to_owned()
+        }
+        Gate::Rebranding(_) => " Needs the owner organization and `manage:distributors`.".to_owned(),
+    };
+    let not_self = if route.not_self { " Refused on oneself." } else { "" };
+    format!("{who}{needs}{not_self}")
+}
+
+/// Where it is shown.
+pub(super) fn tag(route: &Route) -> String {
+    let first = route.path.trim_start_matches('/').split('/').next().unwrap_or_default();
+    match first {
+        "{service}" => "alert router".to_owned(),
+        "proxy" => "older appliances".to_owned(),
+        "systems" if route.credential.is_of_system() || route.credential == Credential::Public => {
+            "appliances".to_owned()
+        }
+        "alert_history" | "alerting" => "alerts".to_owned(),
+        "downloads" => "appliances".to_owned(),
+        "public" | "user" => "users".to_owned(),
+        first => first.replace(['-', '_'], " "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::summary;
+
+    #[test]
+    fn names_become_lines() {
+        for (name, line) in [
+            ("getSystemsTotals", "Get systems totals"),
+            ("validateVat", "Validate VAT"),
+            ("listApiKeyAudit", "List API key audit"),
+            ("getMe", "Get own account"),
+            ("sendHeartbeatAlias", "Send heartbeat (older spelling)"),
+        ] {
+            assert_eq!(summary(name), line);
+        }
+    }
+}
