@@ -36,6 +36,7 @@ mod organizations;
 mod provider;
 mod proxy;
 mod rebranding;
+mod reference;
 mod rules;
 mod schema;
 mod session;
