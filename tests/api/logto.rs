@@ -2,14 +2,24 @@
 //! outside the appendix.
 
 mod client;
+mod faults;
+mod mirror;
+mod passwords;
 mod sign_in;
+mod trees;
 
 use crate::external::on_both;
 use bailiwick_app::{
     Settings,
     settings::{Identity, Logto as Tenancy},
 };
-use bailiwick_testkit::{Engine, Test, engine, parts::logto::Logto};
+use bailiwick_domain::OrgId;
+use bailiwick_testkit::{
+    Engine, Persona, Test, engine,
+    parts::logto::{Logto, Tenant},
+};
+use serde_json::{Value, json};
+use std::time::Duration;
 
 /// Settings for the tenant.
 fn settings(logto: &Logto, change: impl FnOnce(&mut Tenancy)) -> Settings {
@@ -23,6 +33,43 @@ fn settings(logto: &Logto, change: impl FnOnce(&mut Tenancy)) -> Settings {
 /// A service that uses the tenant.
 async fn service(engine: Engine, logto: &Logto) -> Test {
     Test::with(engine, settings(logto, |_| {})).await
+}
+
+/// Everything that is due is told.
+async fn tell(t: &Test) {
+    // On a stack of its own: unoptimised, that of a long test is full already.
+    let app = t.app.clone();
+    let told = tokio::task::spawn(async move { bailiwick_app::mirror::run_until_idle(&app).await });
+    told.await.unwrap().unwrap();
+}
+
+/// A user somebody makes; his id.
+async fn new_user(t: &Test, who: &Persona, name: &str, home: OrgId) -> String {
+    let email = format!("{name}@example.org");
+    let body = json!({"email": email, "name": name, "user_role_ids": ["admin"], "organization_id": home});
+    let made = t.post("/api/users").bearer(&who.token).json(body).send().await.expect(201).data();
+    made["id"].as_str().unwrap().to_owned()
+}
+
+/// A user as `GET /users/{id}` shows him.
+async fn shown(t: &Test, id: &str) -> Value {
+    let owner = t.owner().await;
+    t.get(&format!("/api/users/{id}")).bearer(&owner.token).send().await.expect(200).data()
+}
+
+/// Calls that change something, without the numbers in the ids.
+fn changes(logto: &Logto) -> Vec<String> {
+    let plain = |call: String| call.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    logto.calls().into_iter().filter(|call| !call.starts_with("GET ")).map(plain).collect()
+}
+
+/// An account.
+fn account(logto: &Logto, id: &str) -> String {
+    logto.with(|tenant| tenant.account_of(id)).unwrap_or_else(|| panic!("no account of {id}"))
+}
+
+fn is_suspended(tenant: &Tenant, account: &str) -> bool {
+    tenant.users[account]["isSuspended"] == true
 }
 
 /// `logto_test!(name, |t, l| async move { … })` becomes `name::sqlite` and `name::postgres`, each with a tenant of its own.

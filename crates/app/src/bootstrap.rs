@@ -1,7 +1,7 @@
 //! What comes before anybody can sign in: the owner organization with its first user (contract 01 §2.1), and the
 //! operator's commands that need only the database and the secret.
 
-use crate::{App, alerting::config::provision, auth, passwords, settings::Secret};
+use crate::{App, alerting::config::provision, auth, mirror, passwords, settings::Secret};
 use bailiwick_domain::{
     Error, OrgId, OrgType, Result, UserId,
     validate::{self, Email, Fields},
@@ -16,7 +16,7 @@ use bailiwick_store::{
 use serde_json::{Map, json};
 
 /// The one user name that the API never gives away (contract 05 §5.3).
-const OWNER_USERNAME: &str = "owner";
+pub(crate) const OWNER_USERNAME: &str = "owner";
 
 /// What [`ensure_owner`] has found or done.
 #[derive(Clone, Debug)]
@@ -43,8 +43,11 @@ pub async fn ensure_owner(app: &App) -> Result<FirstStart> {
     }
     let settings = &app.settings.owner;
     let (password, is_generated) = match &settings.password {
-        // Where people sign in elsewhere nobody has a password here.
-        _ if !app.settings.identity.is_embedded() => (None, false),
+        // Where people sign in elsewhere nobody has a password here, unless his account is made from here.
+        _ if !makes_accounts(app) => (None, false),
+        _ if app.settings.identity.logto().is_some_and(|logto| logto.owner_user_id.is_some()) => {
+            (None, false)
+        }
         Some(password) => (Some(password.reveal().clone()), false),
         None => (Some(validate::generate_password(&*app.entropy)), true),
     };
@@ -55,8 +58,8 @@ pub async fn ensure_owner(app: &App) -> Result<FirstStart> {
         password: password.clone().map(Secret::new),
     };
     let checked = new.check("owner.email", "owner.password")?;
-    let hash = new.hash(app).await?;
-    match create_all(app, &checked, hash).await {
+    let kept = new.password(app).await?;
+    match create_all(app, &checked, kept).await {
         Ok(()) => Ok(FirstStart::Created {
             email: checked.email.as_str().to_owned(),
             generated_password: password.filter(|_| is_generated).map(Secret::new),
@@ -67,7 +70,20 @@ pub async fn ensure_owner(app: &App) -> Result<FirstStart> {
     }
 }
 
-async fn create_all(app: &App, user: &Checked, hash: Option<String>) -> Result<()> {
+/// Whether a new user gets an account with a password: here, or at a Logto tenant.
+pub fn makes_accounts(app: &App) -> bool {
+    app.settings.identity.is_embedded() || app.mirror.is_some()
+}
+
+/// What becomes of a new user's password.
+enum NewPassword {
+    /// Kept here, hashed.
+    Here(Option<String>),
+    /// Given to the account at the tenant.
+    There(Secret<String>),
+}
+
+async fn create_all(app: &App, user: &Checked, password: NewPassword) -> Result<()> {
     let mut tx = app.db.begin().await?;
     let organization = organizations::NewOrganization {
         id: app.fresh(),
@@ -81,10 +97,12 @@ async fn create_all(app: &App, user: &Checked, hash: Option<String>) -> Result<(
     };
     organizations::insert(&mut tx, None, &organization).await?;
     provision::queue(app, &mut tx, organization.id, organization.org_type).await?;
+    mirror::organization_created(app, &mut tx, organization.id).await?;
     let created = json!({"name": organization.name, "type": "owner"});
     record(app, &mut tx, "organization", organization.id.0, created).await?;
-    insert_owner_user(app, &mut tx, organization.id, user, hash).await?;
+    insert_owner_user(app, &mut tx, organization.id, user, password).await?;
     tx.commit().await?;
+    mirror::wake(app);
     Ok(())
 }
 
@@ -124,10 +142,11 @@ impl NewOwnerUser {
         Ok(Checked { email, username: self.username.clone(), name: self.name.clone() })
     }
 
-    async fn hash(&self, app: &App) -> Result<Option<String>> {
+    async fn password(&self, app: &App) -> Result<NewPassword> {
         match &self.password {
-            Some(password) => passwords::hash(app, password.reveal()).await.map(Some),
-            None => Ok(None),
+            Some(password) if app.mirror.is_some() => Ok(NewPassword::There(password.clone())),
+            Some(password) => Ok(NewPassword::Here(Some(passwords::hash(app, password.reveal()).await?))),
+            None => Ok(NewPassword::Here(None)),
         }
     }
 }
@@ -138,11 +157,12 @@ impl NewOwnerUser {
 /// Wrong fields; an address or user name that is taken; no owner organization yet.
 pub async fn create_owner_user(app: &App, new: &NewOwnerUser) -> Result<UserId> {
     let checked = new.check("email", "password")?;
-    let hash = new.hash(app).await?;
+    let password = new.password(app).await?;
     let mut tx = app.db.begin().await?;
     let owner = organizations::owner(&mut tx).await?.ok_or(Error::NotFound("organization"))?;
-    let id = insert_owner_user(app, &mut tx, owner, &checked, hash).await?;
+    let id = insert_owner_user(app, &mut tx, owner, &checked, password).await?;
     tx.commit().await?;
+    mirror::wake(app);
     Ok(id)
 }
 
@@ -151,8 +171,12 @@ async fn insert_owner_user(
     tx: &mut Tx,
     owner: OrgId,
     user: &Checked,
-    hash: Option<String>,
+    password: NewPassword,
 ) -> Result<UserId> {
+    let (hash, theirs) = match password {
+        NewPassword::Here(hash) => (hash, None),
+        NewPassword::There(password) => (None, Some(password)),
+    };
     let place = organizations::place(&mut *tx, owner).await?;
     let home = UserHome { given: owner.to_string(), place };
     let granted = decide(&Caller::Worker, Action::Create, &home).granted()?;
@@ -176,6 +200,9 @@ async fn insert_owner_user(
             Inserted::Done => {
                 let created = json!({"username": new.username, "email": user.email.as_str()});
                 record(app, tx, "user", new.id.0, created).await?;
+                // Whoever has set it knows it: it is not mailed.
+                let theirs = theirs.as_ref().map(|password| password.reveal().as_str());
+                mirror::user_created(app, tx, new.id, theirs, None).await?;
                 return Ok(new.id);
             }
             Inserted::UsernameTaken => {}

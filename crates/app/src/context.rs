@@ -16,6 +16,7 @@ use crate::{
     links,
     mail::{self, Outbox},
     metrics::Metrics,
+    mirror::{self, Mirror},
     passwords::Passwords,
     rebranding::Rebranding,
     retention,
@@ -68,6 +69,8 @@ pub struct Inner {
     pub passwords: Passwords,
     /// External identity provider, where people sign in at one.
     pub(crate) external: Option<External>,
+    /// Users and organizations at a Logto tenant, in that mode.
+    pub(crate) mirror: Option<Mirror>,
     /// How many exports may be made and sent at once.
     pub exports: Exports,
     /// Answers made from whole trees.
@@ -146,9 +149,11 @@ impl App {
         let api_keys = ApiKeys::new(clock.clone(), limits);
         let alerting = Alerting::new(&settings, &clock)?;
         let external = External::new(&settings.identity)?;
+        let mirror = Mirror::new(&settings.identity, &clock, &entropy)?;
         Ok(App(Arc::new(Inner {
             alerting,
             external,
+            mirror,
             keys,
             passwords: Passwords::new(),
             pictures: Pictures::new(),
@@ -194,6 +199,7 @@ impl App {
         links::start_monitor(self);
         retention::start(self);
         mail::start_worker(self);
+        mirror::start(self);
         backups::start_worker(self);
         systems::start_clearing(self);
         alerting::start_background(self);

@@ -28,6 +28,7 @@ pub mod links;
 mod listing;
 pub mod mail;
 pub mod metrics;
+pub mod mirror;
 pub mod oidc;
 pub mod organizations;
 pub mod passwords;

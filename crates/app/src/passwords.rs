@@ -1,9 +1,11 @@
-//! Local passwords (contract 01 §1.8, §2.9): argon2id off the request threads, few at a time, failures limited.
+//! Passwords (contract 01 §1.8, §2.9), failures limited. Those of the service: argon2id off the request threads, few at a
+//! time. Those at a Logto tenant are asked and set there ([`crate::mirror::passwords`]).
 
 use crate::{
     App, audit,
     auth::{Failures, Reason, chain_of, revoke_user},
     context::RequestContext,
+    mirror::passwords as there,
     turns::turn,
 };
 use argon2::{
@@ -20,7 +22,7 @@ use bailiwick_store::{
     Tx, identities,
     recovery::{self, Purpose},
 };
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{future::Future, net::IpAddr, sync::Arc, time::Duration};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 const SALT_BYTES: usize = 16;
@@ -112,8 +114,17 @@ pub async fn matches_user(
     password: &str,
     hash: Option<&str>,
 ) -> Result<bool> {
+    limited(app, account, client_ip, verify(app, password, hash)).await
+}
+
+async fn limited(
+    app: &App,
+    account: &str,
+    client_ip: IpAddr,
+    check: impl Future<Output = Result<bool>>,
+) -> Result<bool> {
     let attempt = app.passwords.failures.attempt(&app.settings.limits, app.now(), account, client_ip)?;
-    let checked = verify(app, password, hash).await;
+    let checked = check.await;
     // An overload is nobody's wrong password.
     if !matches!(checked, Ok(false)) {
         app.passwords.failures.forgive(&attempt);
@@ -130,23 +141,88 @@ pub enum Origin {
     Generated,
 }
 
-/// Stores a hash and ends what the old password opened (contract 01 §2.4); `keep` is the calling chain of an own
-/// change. False when there is no such user.
+/// Stores a hash, if the password is kept here, and ends what the old one opened (contract 01 §2.4); `keep` is the calling
+/// chain of an own change. False when there is no such user.
 pub async fn set_password(
     tx: &mut Tx,
     now: Ts,
     user: UserId,
-    hash: &str,
+    hash: Option<&str>,
     origin: Origin,
     keep: Option<ChainId>,
 ) -> Result<bool> {
     let generated_at = (origin == Origin::Generated).then_some(now);
-    let changed = identities::set_password(tx, user, hash, generated_at).await?;
+    let changed = match hash {
+        Some(hash) => identities::set_password(tx, user, hash, generated_at).await?,
+        None => u64::from(identities::get_for_login(tx, user).await?.is_some()),
+    };
     // Neither a link made before nor what was mailed says anything about the new one.
     recovery::end_of_user(tx, user, Purpose::Password, now).await?;
     recovery::note_mailed(tx, user, None).await?;
     revoke_user(tx, now, user, keep, Reason::PasswordChanged).await?;
     Ok(changed > 0)
+}
+
+/// Where a user's password is.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// Here, as this hash.
+    Here(String),
+    /// At the tenant, of this account.
+    There(String),
+}
+
+/// Where the user's password is; none where he has none, at a tenant as long as he has no account.
+pub async fn place(app: &App, user: UserId) -> Result<Option<Place>> {
+    if let Some(mirror) = &app.mirror {
+        return Ok(there::find(app, mirror, user).await?.map(Place::There));
+    }
+    if !app.settings.identity.is_embedded() {
+        // A password of former times proves nothing where people sign in elsewhere.
+        return Ok(None);
+    }
+    Ok(identities::password(&app.db, user).await?.and_then(|password| password.hash).map(Place::Here))
+}
+
+/// The check behind step-up and own change, wherever the password is.
+///
+/// # Errors
+/// 429 as [`matches_user`], 502 and 504 for the provider.
+pub async fn is_right(
+    app: &App,
+    user: UserId,
+    client_ip: IpAddr,
+    password: &str,
+    place: &Place,
+) -> Result<bool> {
+    let account = user.to_string();
+    match (place, &app.mirror) {
+        (Place::There(theirs), Some(mirror)) => {
+            limited(app, &account, client_ip, there::is_password(mirror, theirs, password)).await
+        }
+        (Place::Here(hash), _) => matches_user(app, &account, client_ip, password, Some(hash)).await,
+        (Place::There(_), None) => Ok(false),
+    }
+}
+
+/// Whether what was checked outside a transaction is still the password; nobody tells of those elsewhere.
+pub async fn is_still(tx: &mut Tx, user: UserId, place: &Place) -> Result<bool> {
+    let Place::Here(hash) = place else { return Ok(true) };
+    Ok(identities::password(tx, user).await?.and_then(|p| p.hash).as_ref() == Some(hash))
+}
+
+/// A new password where it is to be: hashed for here, or set at the tenant already.
+///
+/// # Errors
+/// 400 with what the provider refuses, 502 and 504 for the provider.
+pub async fn prepare(app: &App, password: &str, place: &Place) -> Result<Option<String>> {
+    match (place, &app.mirror) {
+        (Place::There(theirs), Some(mirror)) => {
+            there::set(mirror, theirs, password).await?;
+            Ok(None)
+        }
+        _ => hash(app, password).await.map(Some),
+    }
 }
 
 /// Body of an own password change.
@@ -157,12 +233,12 @@ pub struct OwnChange {
     pub new: String,
 }
 
-/// Refuses where the service has no passwords (contract 01 §2.9).
+/// Refuses where passwords are not the service's business (contract 01 §2.9).
 ///
 /// # Errors
-/// 400 in every identity mode but `embedded`.
+/// 400 in identity mode `oidc`.
 pub fn check_mode(app: &App) -> Result<()> {
-    if app.settings.identity.is_embedded() {
+    if app.settings.identity.is_embedded() || app.mirror.is_some() {
         return Ok(());
     }
     Err(Error::bad_request("password change not available for this user"))
@@ -182,26 +258,35 @@ pub async fn change_own(
     let identity = caller.identity().ok_or_else(|| Error::unauthenticated("invalid token"))?;
     check_mode(app)?;
     let user = identity.user_id;
-    let stored = identities::password(&app.db, user).await?.and_then(|password| password.hash);
-    let stored = stored.ok_or_else(|| Error::bad_request("password change not available for this user"))?;
+    let place = place(app, user).await?;
+    let place = place.ok_or_else(|| Error::bad_request("password change not available for this user"))?;
     let body = body()?;
     check_own(&body)?;
     let wrong = || Error::field("current_password", "incorrect_password");
-    if !matches_user(app, &user.to_string(), request.client_ip, &body.current, Some(&stored)).await? {
+    if !is_right(app, user, request.client_ip, &body.current, &place).await? {
         return Err(wrong());
     }
-    let hashed = hash(app, &body.new).await?;
+    let hashed = prepare(app, &body.new, &place).await.map_err(as_new)?;
     let now = app.now();
     let mut tx = app.db.begin().await?;
     identities::get_for_login(&mut tx, user).await?;
     // What was checked must still be the password: it may have been changed while this one was hashed.
-    if identities::password(&mut tx, user).await?.and_then(|p| p.hash).as_ref() != Some(&stored) {
+    if !is_still(&mut tx, user, &place).await? {
         return Err(wrong());
     }
-    set_password(&mut tx, now, user, &hashed, Origin::Chosen, chain_of(caller)).await?;
+    set_password(&mut tx, now, user, hashed.as_deref(), Origin::Chosen, chain_of(caller)).await?;
     audit::record_own(&mut tx, now, request, user, identity.organization.id, "user.password").await?;
     tx.commit().await?;
     Ok(())
+}
+
+/// The provider calls it `password`, the form `new_password`.
+fn as_new(error: Error) -> Error {
+    let Error::Invalid(mut fields) = error else { return error };
+    for field in fields.iter_mut().filter(|field| field.key == "password") {
+        "new_password".clone_into(&mut field.key);
+    }
+    Error::Invalid(fields)
 }
 
 fn check_own(body: &OwnChange) -> Result<()> {

@@ -1,7 +1,10 @@
-//! Third-party applications people may open (contract 01 §6.4): the catalogue in the configuration.
+//! Third-party applications people may open (contract 01 §6.4): the catalogue in the configuration, and those a Logto tenant
+//! knows.
 
 use crate::{
-    App, external, oidc,
+    App, external,
+    mirror::{self, Applications},
+    oidc,
     settings::{AccessControl, Client, Settings},
 };
 use bailiwick_domain::{Entropy, fold::fold, ports::random_hex};
@@ -36,23 +39,48 @@ pub struct ThirdPartyApplication {
     pub dark_logo_url: Option<String>,
 }
 
+/// The applications that let the caller see them: those of the catalogue, and with other ids those of the tenant.
+pub async fn visible(app: &App, caller: &Caller) -> Vec<ThirdPartyApplication> {
+    let theirs = mirror::applications(app).await;
+    let (theirs, domain) = match theirs.as_deref() {
+        Some(Applications { clients, sign_in }) => (clients.as_slice(), sign_in.clone()),
+        None => (&[][..], None),
+    };
+    let sign_in = match domain {
+        Some(address) => address,
+        None => sign_in_address(app).await,
+    };
+    let ours = &app.settings.provider.clients;
+    let others = theirs.iter().filter(|client| !ours.iter().any(|own| own.id == client.id));
+    of(ours.iter().chain(others), &*app.entropy, &sign_in, caller)
+}
+
 /// Where people sign in to applications whose place is not configured: the provider's authorization endpoint.
-pub async fn sign_in_address(app: &App) -> String {
+async fn sign_in_address(app: &App) -> String {
     match &app.external {
         Some(external) => external::authorization_endpoint(app, external).await,
         None => format!("{}/auth", oidc::issuer(app)),
     }
 }
 
-/// The applications that let the caller see them, by display name, then id. `sign_in`: see [`sign_in_address`].
+/// Those of the catalogue that let the caller see them, by display name, then id. `sign_in`: where people sign in.
 pub fn list(
     settings: &Settings,
     entropy: &dyn Entropy,
     sign_in: &str,
     caller: &Caller,
 ) -> Vec<ThirdPartyApplication> {
+    of(settings.provider.clients.iter(), entropy, sign_in, caller)
+}
+
+fn of<'a>(
+    clients: impl Iterator<Item = &'a Client>,
+    entropy: &dyn Entropy,
+    sign_in: &str,
+    caller: &Caller,
+) -> Vec<ThirdPartyApplication> {
     let Some(identity) = caller.identity() else { return Vec::new() };
-    let clients = settings.provider.clients.iter().filter(|client| !client.first_party);
+    let clients = clients.filter(|client| !client.first_party);
     let mut visible: Vec<_> = clients
         .filter_map(|client| {
             let login_url = |client: &Client| login_url(sign_in, entropy, client);

@@ -148,6 +148,18 @@ pub struct Organization {
     pub promoted_from: Option<PromotedFrom>,
     /// The nearest organization with rebranding, itself or above (contract 04 §6.3).
     pub rebranding: Option<OrgId>,
+    /// How far it is mirrored.
+    pub mirrored: Mirrored,
+}
+
+/// How far a user or an organization is mirrored to a provider that keeps both (identity mode `logto`); nothing in the
+/// other modes, and unless it was asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mirrored {
+    /// When the provider last got everything.
+    pub synced_at: Option<Ts>,
+    /// What it has refused since.
+    pub error: Option<String>,
 }
 
 /// What a distributor was before its promotion (contract 02 §9).

@@ -2,7 +2,7 @@
 
 use crate::{
     Ts, UserId,
-    org::{Creator, Mark, OrgRef},
+    org::{Creator, Mark, Mirrored, OrgRef},
 };
 use serde_json::{Map, Value};
 
@@ -39,4 +39,6 @@ pub struct User {
     pub suspended: Mark,
     /// Effective deletion.
     pub deleted: Mark,
+    /// How far he is mirrored.
+    pub mirrored: Mirrored,
 }

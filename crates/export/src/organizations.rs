@@ -4,7 +4,7 @@ use crate::{
     Fault,
     report::{Card, Column, Cover, Faces, Form, Style, draw},
     table::csv,
-    text::{cut, minute, second},
+    text::{cut, minute, second, second_or_empty},
 };
 use bailiwick_domain::Ts;
 
@@ -29,6 +29,8 @@ pub struct Row {
     pub created_at: Ts,
     /// Last change.
     pub updated_at: Ts,
+    /// When it was last mirrored to an identity provider.
+    pub synced_at: Option<Ts>,
 }
 
 /// The CSV file. The last column is filled only where an identity provider is mirrored.
@@ -43,7 +45,7 @@ pub fn table(rows: impl IntoIterator<Item = Row>) -> Result<Vec<u8>, Fault> {
             row.custom_data.as_str().into(),
             second(row.created_at).into(),
             second(row.updated_at).into(),
-            "".into(),
+            second_or_empty(row.synced_at).into(),
         ]
     })
 }

@@ -12,6 +12,7 @@ fn row(name: &str) -> organizations::Row {
         custom_data: "{}".to_owned(),
         created_at: Ts(1_772_100_930_000_000),
         updated_at: Ts(1_772_100_930_000_000),
+        synced_at: None,
     }
 }
 

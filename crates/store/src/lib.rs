@@ -37,6 +37,7 @@ pub mod jobs;
 pub mod leases;
 pub mod legacy;
 pub mod links;
+pub mod logto;
 pub mod migrate;
 pub mod oidc;
 pub mod organizations;

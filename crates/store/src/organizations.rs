@@ -23,7 +23,7 @@ use crate::{
 use bailiwick_domain::{
     OrgId, OrgType, Organization, Ts,
     fold::{fold, fold_start},
-    org::{Creator, Mark},
+    org::{Creator, Mark, Mirrored},
     validate::Vat,
 };
 use bailiwick_policy::{Granted, OrgPlace, Path, Standing};
@@ -116,6 +116,7 @@ impl Row {
                 .transpose()
                 .map_err(|e| StoreError::Corrupt(format!("promotion snapshot: {e}")))?,
             rebranding: self.rebranding_org_id.map(OrgId),
+            mirrored: Mirrored::default(),
         })
     }
 }

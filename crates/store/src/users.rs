@@ -19,7 +19,7 @@ use crate::{
 use bailiwick_domain::{
     OrgId, Ts, User, UserId,
     fold::fold,
-    org::{Creator, Mark, OrgRef},
+    org::{Creator, Mark, Mirrored, OrgRef},
     validate::Email,
 };
 use bailiwick_policy::{Granted, Path, Standing};
@@ -129,6 +129,7 @@ impl Row {
             created_by: creator(self.created_by, self.creator_organization_name)?,
             suspended: Mark::effective(self.suspended_at.map(|t| t.0), suspended_above),
             deleted: Mark::effective(self.deleted_at.map(|t| t.0), deleted_above),
+            mirrored: Mirrored::default(),
             organization,
         };
         Ok(Placed {

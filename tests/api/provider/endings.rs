@@ -104,7 +104,9 @@ api_test!(a_new_password_ends_logins_and_waiting_sign_ins, |t| async move {
     script.send(t.patch("/api/interaction/identifiers").json(body)).await.expect(204);
     let hash = passwords::hash(&t.app, CHOSEN).await.unwrap();
     let mut tx = t.app.db.begin().await.unwrap();
-    passwords::set_password(&mut tx, t.app.now(), person.id, &hash, Origin::Chosen, None).await.unwrap();
+    passwords::set_password(&mut tx, t.app.now(), person.id, Some(&hash), Origin::Chosen, None)
+        .await
+        .unwrap();
     tx.commit().await.unwrap();
     exchange(&t, &access).await.expect_message(401, "invalid access token");
     refused(refresh(&t, &renew).await, 400, "invalid_grant");

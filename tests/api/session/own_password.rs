@@ -14,7 +14,9 @@ api_test!(rule_01_15_a_reset_ends_sessions_and_provider_logins, |t| async move {
     let mut tx = t.app.db.begin().await.unwrap();
     let now = t.app.now();
     assert!(
-        passwords::set_password(&mut tx, now, user, &hash, passwords::Origin::Chosen, None).await.unwrap()
+        passwords::set_password(&mut tx, now, user, Some(&hash), passwords::Origin::Chosen, None)
+            .await
+            .unwrap()
     );
     tx.commit().await.unwrap();
     let reply = t.get("/api/me").bearer(session["token"].as_str().unwrap()).send().await;

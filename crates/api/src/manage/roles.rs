@@ -27,8 +27,7 @@ pub async fn third_party_applications(
     State(app): State<App>,
     Who(caller): Who,
 ) -> Outcome<Answer<ThirdPartyApplications>> {
-    let sign_in = third_party::sign_in_address(&app).await;
-    let visible = third_party::list(&app.settings, &*app.entropy, &sign_in, &caller);
+    let visible = third_party::visible(&app, &caller).await;
     let list = ThirdPartyApplications(visible.into_iter().map(ThirdPartyApplicationOutput::from).collect());
     Ok(Answer::ok("third-party applications retrieved successfully", list))
 }

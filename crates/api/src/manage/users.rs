@@ -66,7 +66,7 @@ pub async fn show(
     PathId(id): PathId<UserId>,
 ) -> Outcome<Answer<UserOutput>> {
     let found = users::get(&app, &caller, id).await?;
-    Ok(Answer::ok("user retrieved successfully", found.into()))
+    Ok(Answer::ok("user retrieved successfully", UserOutput::alone(found)))
 }
 
 /// `PUT /users/{id}`.

@@ -117,6 +117,10 @@ pub struct UserOutput {
     /// Null outside identity mode `logto`.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub logto_synced_at: Option<Ts>,
+    /// Of one user in identity mode `logto`: what was refused there, or null.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub logto_sync_error: Option<Option<String>>,
     /// Last exchange.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub latest_login_at: Option<Ts>,
@@ -155,7 +159,8 @@ impl From<UserView> for UserOutput {
             custom_data: user.custom_data,
             created_at: user.created_at,
             updated_at: user.updated_at,
-            logto_synced_at: None,
+            logto_synced_at: user.mirrored.synced_at,
+            logto_sync_error: None,
             latest_login_at: user.latest_login_at,
             deleted_at: user.deleted.at,
             suspended_at: user.suspended.at,
@@ -164,6 +169,14 @@ impl From<UserView> for UserOutput {
             created_by: user.created_by.map(CreatorOutput::from),
             can_be_impersonated: view.can_be_impersonated,
         }
+    }
+}
+
+impl UserOutput {
+    /// As `GET /users/{id}` shows him.
+    pub fn alone(view: UserView) -> UserOutput {
+        let logto_sync_error = view.sync_error.clone();
+        UserOutput { logto_sync_error, ..view.into() }
     }
 }
 

@@ -76,15 +76,12 @@ pub async fn create(
 ) -> Result<(ApiKey, String)> {
     let owner = identity(caller)?;
     let user = owner.user_id;
-    let stored = identities::password(&app.db, user).await?.and_then(|password| password.hash);
-    // A password of former times proves nothing where people sign in elsewhere.
-    let stored = stored.filter(|_| app.settings.identity.is_embedded());
-    let stored = stored.ok_or_else(|| Error::forbidden("api keys are not available for this account"))?;
+    let place = passwords::place(app, user).await?;
+    let place = place.ok_or_else(|| Error::forbidden("api keys are not available for this account"))?;
     check_limit(api_keys::count_active(&app.db, user, app.now()).await?)?;
     let accepted = accept(body()?)?;
     let wrong = || Error::field("password", "incorrect_password");
-    let account = user.to_string();
-    if !passwords::matches_user(app, &account, ctx.client_ip, &accepted.password, Some(&stored)).await? {
+    if !passwords::is_right(app, user, ctx.client_ip, &accepted.password, &place).await? {
         return Err(wrong());
     }
     let mut tx = app.db.begin().await?;
@@ -94,7 +91,7 @@ pub async fn create(
         return Err(gone());
     }
     // What was checked must still be the password.
-    if identities::password(&mut tx, user).await?.and_then(|p| p.hash).as_ref() != Some(&stored) {
+    if !passwords::is_still(&mut tx, user, &place).await? {
         return Err(wrong());
     }
     let now = app.now();

@@ -2,7 +2,7 @@
 
 mod picture;
 
-use crate::{App, audit, context::RequestContext, users};
+use crate::{App, audit, context::RequestContext, mirror, users};
 use aws_lc_rs::digest;
 use bailiwick_domain::{Error, Result, UserId, ports::hex};
 use bailiwick_policy::Caller;
@@ -51,7 +51,9 @@ pub async fn upload(
         after: Some(json!({"avatar": etag})),
     };
     audit::record(&mut tx, now, caller, ctx, event).await?;
+    mirror::picture_changed(app, &mut tx, user).await?;
     tx.commit().await?;
+    mirror::wake(app);
     let settings = &app.settings;
     Ok(format!("{}{}/public/users/{user}/avatar", settings.app_url, settings.api_base_url))
 }
@@ -75,7 +77,10 @@ pub async fn remove(app: &App, caller: &Caller, ctx: &RequestContext, whose: Who
         after: None,
     };
     audit::record(&mut tx, app.now(), caller, ctx, event).await?;
-    Ok(tx.commit().await?)
+    mirror::picture_changed(app, &mut tx, user).await?;
+    tx.commit().await?;
+    mirror::wake(app);
+    Ok(())
 }
 
 /// The user whose picture may be changed, his row held; decided again on what it says now.

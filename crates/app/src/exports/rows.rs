@@ -34,7 +34,9 @@ pub async fn organizations(
     };
     let kind = Kind { noun, plural: family.plural() };
     let admission = app.exports.admit().await?;
-    let found = store_organizations::export::export(&app.db, family, &scope, &filter, order, BOUNDS).await?;
+    let tenant = app.settings.identity.logto().map(|logto| logto.issuer.url.as_str());
+    let found = store_organizations::export::export(&app.db, family, &scope, &filter, order, BOUNDS, tenant);
+    let found = found.await?;
     let rows = bounded(found, kind)?;
     render(
         app,
@@ -60,6 +62,7 @@ fn organization(line: store_organizations::export::Line) -> export::organization
         custom_data: Value::Object(shown).to_string(),
         created_at: line.created_at,
         updated_at: line.updated_at,
+        synced_at: line.synced_at,
     }
 }
 

@@ -5,6 +5,7 @@ use super::{External, Seen, upstream, userinfo, verified_address};
 use crate::{
     App,
     auth::{Reason, revoke_user, suspended, unreadable},
+    mirror,
 };
 use bailiwick_domain::{Error, Result, Ts, UserId};
 use bailiwick_store::{
@@ -92,7 +93,9 @@ async fn link(
         return Err(suspended(reason));
     }
     record(&mut tx, now, actor, user.id, "user.link", issuer, subject).await?;
+    mirror::user_linked(app, &mut tx, user.id).await?;
     tx.commit().await.map_err(unreadable)?;
+    mirror::wake(app);
     tracing::info!(user_id = %user.id, "linked to an account of the identity provider");
     Ok(Some(user.id))
 }

@@ -8,7 +8,7 @@ mod known;
 mod linked;
 
 use crate::{
-    App, auth,
+    App, auth, mirror,
     settings::{Identity, Issuer},
     turns::busy,
 };
@@ -150,7 +150,7 @@ fn tell_of_opaque(external: &External, description: &Discovery) {
 pub(crate) async fn user_of(app: &App, external: &External, token: &str) -> Result<Option<(UserId, Party)>> {
     let judged = async {
         let Some(seen) = identify(app, external, token).await? else { return Ok(None) };
-        let Some(party) = party(app, &external.settings, seen.client_id.as_deref()) else {
+        let Some(party) = party(app, &external.settings, seen.client_id.as_deref()).await else {
             tracing::info!(client = ?seen.client_id, "a token of a client that is not accepted was refused");
             return Ok(None);
         };
@@ -172,7 +172,7 @@ pub(crate) async fn authorization_endpoint(app: &App, external: &External) -> St
 }
 
 /// In the words of contract 01 §2.5.
-fn upstream(error: IssuerError) -> Error {
+pub(crate) fn upstream(error: IssuerError) -> Error {
     match error {
         IssuerError::Unreachable(log) => {
             Error::Upstream { message: "identity provider unreachable".into(), log }
@@ -184,7 +184,7 @@ fn upstream(error: IssuerError) -> Error {
 
 /// Whether tokens of the client are accepted at all, and as whose. A client that could be learnt and is not known is
 /// foreign as soon as any own one is named, whatever is accepted of those that cannot (contract 01 §2.1, §8 rule 7).
-fn party(app: &App, settings: &Issuer, client_id: Option<&str>) -> Option<Party> {
+async fn party(app: &App, settings: &Issuer, client_id: Option<&str>) -> Option<Party> {
     let any = settings.accept_any_client;
     let Some(id) = client_id else { return any.then_some(Party::Own) };
     if settings.client_ids.iter().any(|own| own == id) {
@@ -194,6 +194,7 @@ fn party(app: &App, settings: &Issuer, client_id: Option<&str>) -> Option<Party>
     match clients.iter().find(|client| client.id == id) {
         Some(client) if client.first_party => Some(Party::Own),
         Some(_) => Some(Party::ThirdParty),
+        None if mirror::is_third_party(app, id).await => Some(Party::ThirdParty),
         None => {
             let none_named =
                 settings.client_ids.is_empty() && !clients.iter().any(|client| client.first_party);

@@ -39,6 +39,8 @@ pub enum Kind {
     Welcome,
     /// A new account whose owner signs in at an external provider.
     WelcomeElsewhere,
+    /// The same where the account was made from here, with its password.
+    WelcomeAtProvider,
     /// The link to a new password.
     PasswordLink,
     /// The address of an account was changed.
@@ -52,6 +54,7 @@ impl Kind {
         match self {
             Kind::Welcome => "welcome",
             Kind::WelcomeElsewhere => "welcome_elsewhere",
+            Kind::WelcomeAtProvider => "welcome_at_provider",
             Kind::PasswordLink => "password_link",
             Kind::AddressChanged => "address_changed",
             Kind::AddressLink => "address_link",
@@ -169,8 +172,14 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
     use super::*;
 
-    const KINDS: [Kind; 5] =
-        [Kind::Welcome, Kind::WelcomeElsewhere, Kind::PasswordLink, Kind::AddressChanged, Kind::AddressLink];
+    const KINDS: [Kind; 6] = [
+        Kind::Welcome,
+        Kind::WelcomeElsewhere,
+        Kind::WelcomeAtProvider,
+        Kind::PasswordLink,
+        Kind::AddressChanged,
+        Kind::AddressLink,
+    ];
 
     fn values() -> Map<String, Value> {
         let names = [

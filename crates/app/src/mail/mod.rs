@@ -78,6 +78,8 @@ enum Task {
     Welcome { user: UserId, generated_at: Ts, sealed: String },
     /// A new account whose owner signs in at an external provider.
     WelcomeElsewhere { user: UserId },
+    /// A new account at a Logto tenant with its generated password.
+    WelcomeAtProvider { user: UserId, sealed: String },
     /// Somebody has asked for a new password and called himself so. Looked up by the worker: so the answer takes the
     /// same time whether or not there is such a user.
     Forgotten { name: String },
@@ -95,6 +97,7 @@ impl Task {
         let sealed = String::new();
         match self {
             Task::Welcome { user, generated_at, .. } => Task::Welcome { user, generated_at, sealed },
+            Task::WelcomeAtProvider { user, .. } => Task::WelcomeAtProvider { user, sealed },
             Task::PasswordLink { user, to, .. } => Task::PasswordLink { user, to, sealed },
             Task::AddressLink { user, old, new, .. } => Task::AddressLink { user, old, new, sealed },
             other => other,
@@ -128,6 +131,15 @@ pub(crate) async fn welcome(
         return enqueue(app, tx, &Task::WelcomeElsewhere { user }).await;
     };
     enqueue(app, tx, &Task::Welcome { user, generated_at, sealed: seal(app, password)? }).await
+}
+
+/// The mail of a new account at the tenant, in the transaction that learns of it.
+pub(crate) async fn welcome_at_provider(app: &App, tx: &mut Tx, user: UserId, password: &str) -> Result<()> {
+    if !is_on(app) {
+        tracing::info!(user_id = %user, "mail is not configured: the new user is not told of his account");
+        return Ok(());
+    }
+    enqueue(app, tx, &Task::WelcomeAtProvider { user, sealed: seal(app, password)? }).await
 }
 
 /// Who changed an address.

@@ -198,8 +198,13 @@ async fn compose(app: &App, job: &Job, task: &Task) -> Result<Result<Letter, &'s
             tracing::debug!(user_id = %user, "a mail of the time when people signed in here");
             return Ok(Err("people sign in elsewhere now"));
         }
+        Task::WelcomeAtProvider { user, .. } if app.settings.identity.logto().is_none() => {
+            tracing::debug!(user_id = %user, "a mail of the time when accounts were made at a Logto tenant");
+            return Ok(Err("people sign in elsewhere now"));
+        }
         Task::Welcome { user, .. }
         | Task::WelcomeElsewhere { user }
+        | Task::WelcomeAtProvider { user, .. }
         | Task::PasswordLink { user, .. }
         | Task::AddressChanged { user, .. }
         | Task::AddressLink { user, .. } => *user,
@@ -261,6 +266,13 @@ async fn say(
             set("roles", roles(app, user));
             let link = format!("{}/account?changePassword=true", app.settings.app_url);
             Said { kind: Kind::Welcome, to: user.email.clone(), link: Some(link) }
+        }
+        Task::WelcomeAtProvider { sealed, .. } => {
+            set("password", open(app, sealed)?);
+            set("type", language.word_of(user.organization.org_type.as_str()).to_owned());
+            set("roles", roles(app, user));
+            let link = format!("{}/account?changePassword=true", app.settings.app_url);
+            Said { kind: Kind::WelcomeAtProvider, to: user.email.clone(), link: Some(link) }
         }
         Task::WelcomeElsewhere { .. } => {
             set("type", language.word_of(user.organization.org_type.as_str()).to_owned());

@@ -111,7 +111,7 @@ pub async fn reset(
     if !is_there || !recovery::take(&mut tx, &link, now).await? {
         return Err(Denied::Gone);
     }
-    passwords::set_password(&mut tx, now, person.id, &hash, Origin::Chosen, None).await?;
+    passwords::set_password(&mut tx, now, person.id, Some(&hash), Origin::Chosen, None).await?;
     if fold(&addresses.email) == fold(&link.address) {
         recovery::verify(&mut tx, person.id).await?;
     }

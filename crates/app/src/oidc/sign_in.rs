@@ -230,7 +230,7 @@ pub async fn replace_password(
     if mailed_to.is_some_and(|address| address == fold(&person.email)) {
         recovery::verify(&mut tx, user).await?;
     }
-    passwords::set_password(&mut tx, now, user, &hash, Origin::Chosen, None).await?;
+    passwords::set_password(&mut tx, now, user, Some(&hash), Origin::Chosen, None).await?;
     let action = "user.replace_generated_password";
     audit::record_own(&mut tx, now, context, person.id, person.organization.id, action).await?;
     let done = answer(app, &mut tx, &interaction, user, browser).await?;

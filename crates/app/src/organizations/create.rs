@@ -1,7 +1,7 @@
 //! Creation (contract 02 §5.1): rule, body, attribution, fields, uniqueness, in this order.
 
 use super::{Accepted, OrganizationBody, VAT, accept, audit_action, audited};
-use crate::{App, alerting::config::provision, audit, context::RequestContext, events::Told};
+use crate::{App, alerting::config::provision, audit, context::RequestContext, events::Told, mirror};
 use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result};
 use bailiwick_policy::{Action, Caller, Granted, NewOrganization as NewPlace, Parent, Refusal, decide};
 use bailiwick_store::organizations::{self, Editable, NewOrganization};
@@ -100,7 +100,9 @@ async fn write(
     let told = Told::organization("created", new.org_type, new.id, &after.name);
     told.with(serde_json::json!({"parent_id": parent.id()})).write(&mut tx, new.at).await?;
     provision::queue(app, &mut tx, new.id, new.org_type).await?;
+    mirror::organization_created(app, &mut tx, new.id).await?;
     let created = organizations::get(&mut tx, new.id).await?;
     tx.commit().await?;
+    mirror::wake(app);
     created.ok_or_else(|| Error::internal("a new organization cannot be read back"))
 }

@@ -9,6 +9,7 @@ use crate::{
     auth::{Destroyed, end_impersonations_of_destroyed},
     context::RequestContext,
     events::Told,
+    mirror,
 };
 use bailiwick_domain::{Error, OrgId, OrgType, Result};
 use bailiwick_policy::{Action, Caller};
@@ -29,6 +30,7 @@ pub async fn destroy(
     let seen = authorize(&app.db, caller, Action::Destroy, family, id).await?.id();
     anew("a destruction", || attempt(app, caller, ctx, family, seen)).await?;
     app.backups.wake();
+    mirror::wake(app);
     Ok(())
 }
 
@@ -48,6 +50,7 @@ async fn attempt(
     let objects = backups::objects_below(&mut tx, id, family).await?;
     backups::bury(&mut tx, &objects, app.now(), || app.fresh()).await?;
     provision::queue_removal(app, &mut tx, id, family).await?;
+    mirror::organization_destroyed(app, &mut tx, id, family).await?;
     end_impersonations_of_destroyed(&mut tx, app.now(), Destroyed::Below(id, family)).await?;
     stored::destroy(&mut tx, &target, family, app.now()).await?;
     // Cached credentials of its systems are looked up again and not found.

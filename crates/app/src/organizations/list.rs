@@ -3,7 +3,7 @@
 use crate::{
     App,
     kept::{self, Shows, Written},
-    listing,
+    listing, mirror,
 };
 use bailiwick_domain::{OrgId, OrgType, Organization, Page, PageRequest, Result, SortDirection};
 use bailiwick_policy::{Caller, Refusal, Scope, list_scope, resource_of};
@@ -56,9 +56,13 @@ pub async fn list(
         let page =
             organizations::list::page_of(&app.db, family, &scope, &filter, order, query.page, total).await?;
         let mut stats = organizations::stats_of(&app.db, family, page.rows.iter().map(|o| o.id)).await?;
+        let mut marks = mirror::marks_of_organizations(app, page.rows.iter().map(|o| o.id)).await?;
         write(page.map(|organization| Listed {
             counts: stats.remove(&organization.id).unwrap_or_default().into(),
-            organization,
+            organization: Organization {
+                mirrored: marks.remove(&organization.id.0).unwrap_or_default(),
+                ..organization
+            },
         }))
     };
     kept::answer(app, Shows::Figures, "list of organizations", scope, other, make).await

@@ -27,7 +27,7 @@ pub use promote::{Promotion, promote};
 pub use state::{Move, Moved, change_state};
 pub use update::update;
 
-use crate::App;
+use crate::{App, mirror};
 use bailiwick_domain::{
     Error, OrgId, OrgType, Organization, Result,
     validate::{Fields, Vat, display_name, free_text, organization_custom_data},
@@ -76,7 +76,8 @@ pub(crate) fn accept(body: OrganizationBody) -> Result<Accepted> {
 /// One organization of a family. `id`: none = malformed, which is as good as missing.
 pub async fn get(app: &App, caller: &Caller, family: OrgType, id: Option<OrgId>) -> Result<Organization> {
     let granted = authorize(&app.db, caller, Action::Read, family, id).await?;
-    organizations::get(&app.db, granted.id()).await?.ok_or(Error::NotFound(family.as_str()))
+    let found = organizations::get(&app.db, granted.id()).await?;
+    mirror::marked(app, found.ok_or(Error::NotFound(family.as_str()))?).await
 }
 
 /// Loads the place of an organization and decides; missing and unreadable give the same answer.

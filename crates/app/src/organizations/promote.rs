@@ -9,6 +9,7 @@ use crate::{
     context::RequestContext,
     events::Told,
     impersonation::{Changed, end_of_changed},
+    mirror,
 };
 use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result, org::PromotedFrom};
 use bailiwick_policy::{Action, Caller};
@@ -40,7 +41,8 @@ pub async fn promote(
     id: Option<OrgId>,
 ) -> Result<Promotion> {
     let seen = authorize(&app.db, caller, Action::Promote, FAMILY, id).await?.id();
-    anew("a promotion", || attempt(app, caller, ctx, seen)).await
+    let done = anew("a promotion", || attempt(app, caller, ctx, seen)).await?;
+    Ok(Promotion { organization: mirror::marked(app, done.organization).await?, ..done })
 }
 
 async fn attempt(
@@ -79,6 +81,7 @@ async fn attempt(
     })?;
     // It is a distributor by now.
     provision::queue(app, &mut tx, seen, OrgType::Distributor).await?;
+    mirror::organization_promoted(app, &mut tx, seen).await?;
     tx.bump_auth_epoch().await?;
     end_of_changed(app, &mut tx, now, Changed::Promoted(seen)).await?;
     let event = audit::Event {
@@ -94,6 +97,7 @@ async fn attempt(
     let subject = format!("/distributors/{seen}");
     Told::organization("promoted", FAMILY, seen, &before.name).at(subject).write(&mut tx, now).await?;
     tx.commit().await?;
+    mirror::wake(app);
     Ok(Promotion { organization, detached_from, parent: owner, numbers })
 }
 

@@ -9,6 +9,7 @@ use crate::{
     auth::{self, Reason},
     context::RequestContext,
     events::{Told, tell},
+    mirror,
 };
 use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result, Ts};
 use bailiwick_policy::{Action, Caller};
@@ -121,12 +122,14 @@ pub async fn change_state(
         auth::revoke_organization(&mut tx, now, (seen, family), reason).await?;
     }
     provision::queue(app, &mut tx, seen, family).await?;
+    mirror::organization_moved(app, &mut tx, seen).await?;
     // Systems below are refused, or heard again, from the commit on.
     tx.bump_auth_epoch().await?;
     let after = organizations::get(&mut tx, seen).await?.ok_or(Error::NotFound(family.as_str()))?;
     record(&mut tx, now, caller, ctx, to, &before, &after).await?;
     tx.commit().await?;
-    Ok(Moved { organization: after, affected })
+    mirror::wake(app);
+    Ok(Moved { organization: mirror::marked(app, after).await?, affected })
 }
 
 async fn record(

@@ -1,7 +1,7 @@
 //! PUT (contract 02 §5.2): what is absent stays, `custom_data` is laid over the stored keys.
 
 use super::{OrganizationBody, VAT, audit_action, audited, authorize};
-use crate::{App, audit, context::RequestContext, events::Told};
+use crate::{App, audit, context::RequestContext, events::Told, mirror};
 use bailiwick_domain::{
     Error, OrgId, OrgType, Organization, Result,
     validate::{Fields, display_name, free_text, organization_custom_data},
@@ -52,8 +52,10 @@ pub async fn update(
     let told = Told::organization("updated", family, target.id(), &after.name);
     told.with_changes(&audited(&before), &audited(&after)).write(&mut tx, change.at).await?;
     let updated = organizations::get(&mut tx, target.id()).await?;
+    mirror::organization_changed(app, &mut tx, target.id()).await?;
     tx.commit().await?;
-    updated.ok_or(Error::NotFound(family.as_str()))
+    mirror::wake(app);
+    mirror::marked(app, updated.ok_or(Error::NotFound(family.as_str()))?).await
 }
 
 fn changed(app: &App, caller: &Caller, before: &Editable, body: OrganizationBody) -> Result<Change> {

@@ -1,11 +1,13 @@
-//! POST (contract 01 §5.5). Where people sign in elsewhere the new user has no password and his mail says so.
+//! POST (contract 01 §5.5). At a Logto tenant the new user's account gets his generated password; where people sign in
+//! elsewhere otherwise he has none and his mail says so.
 
 use super::{
     UserBody, UserView, audited, distinct,
     fields::{Accepted, Sent, accept, sent_values},
     home, shown,
 };
-use crate::{App, audit, context::RequestContext, events::Told, mail, passwords};
+use crate::bootstrap::makes_accounts;
+use crate::{App, audit, context::RequestContext, events::Told, mail, mirror, passwords};
 use bailiwick_domain::{
     Error, OrgId, Result, UserId,
     fold::fold,
@@ -23,7 +25,8 @@ use bailiwick_store::{
 /// User names looked up at once while one is derived.
 const NAMES_AT_ONCE: usize = 100;
 
-/// Creates a user; in embedded mode with a generated password, which he must replace at his first sign-in.
+/// Creates a user; with a generated password unless people have theirs elsewhere. In embedded mode he must replace it at
+/// his first sign-in.
 pub async fn create(
     app: &App,
     caller: &Caller,
@@ -58,6 +61,7 @@ pub async fn create(
     let placed =
         written.map_err(|e| e.with_values(&sent_values(&body.email, &body.username, &body.phone)))?;
     mail::wake(app);
+    mirror::wake(app);
     shown(app, caller, placed).await
 }
 
@@ -82,10 +86,10 @@ async fn prepare(
     accepted: Accepted,
 ) -> Result<(NewUser, Option<String>)> {
     let now = app.now();
-    let password = app.settings.identity.is_embedded().then(|| generate_password(&*app.entropy));
+    let password = makes_accounts(app).then(|| generate_password(&*app.entropy));
     let password_hash = match &password {
-        Some(password) => Some(passwords::hash(app, password).await?),
-        None => None,
+        Some(password) if app.mirror.is_none() => Some(passwords::hash(app, password).await?),
+        _ => None,
     };
     let new = NewUser {
         id,
@@ -132,7 +136,11 @@ async fn write(
     };
     audit::record(&mut tx, new.at, caller, ctx, event).await?;
     Told::user("created", &placed.user).write(&mut tx, new.at).await?;
-    mail::welcome(app, &mut tx, new.id, new.at, password).await?;
+    match &app.mirror {
+        // Told of it when his account is there.
+        Some(_) => mirror::user_created(app, &mut tx, new.id, password, Some(new.at)).await?,
+        None => mail::welcome(app, &mut tx, new.id, new.at, password).await?,
+    }
     tx.commit().await?;
     Ok(placed)
 }

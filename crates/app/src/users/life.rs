@@ -7,6 +7,7 @@ use crate::{
     auth::{Destroyed, Reason, end_impersonations_of_destroyed, revoke_user},
     context::RequestContext,
     events::{Told, tell},
+    mirror,
 };
 use bailiwick_domain::{Error, Result, Ts, User, UserId, validate};
 use bailiwick_policy::{Action, Caller, Granted};
@@ -24,7 +25,7 @@ pub async fn suspend(app: &App, caller: &Caller, ctx: &RequestContext, id: Optio
     }
     life::set_suspended(&mut step.tx, &step.target, Some(step.now), step.now).await?;
     revoke_user(&mut step.tx, step.now, step.target.id(), None, Reason::Suspended).await?;
-    step.finish(caller, ctx, "user.suspend").await
+    step.finish(app, caller, ctx, "user.suspend").await
 }
 
 /// PATCH `/users/{id}/reactivate`: clears the own mark; earlier sessions stay dead.
@@ -34,7 +35,7 @@ pub async fn reactivate(app: &App, caller: &Caller, ctx: &RequestContext, id: Op
         return Err(Error::bad_request("user not found or not suspended"));
     }
     life::set_suspended(&mut step.tx, &step.target, None, step.now).await?;
-    step.finish(caller, ctx, "user.reactivate").await
+    step.finish(app, caller, ctx, "user.reactivate").await
 }
 
 /// DELETE `/users/{id}`: soft.
@@ -43,7 +44,7 @@ pub async fn delete(app: &App, caller: &Caller, ctx: &RequestContext, id: Option
     let home = step.before.organization.id;
     life::set_deleted(&mut step.tx, &step.target, home, Some(step.now), step.now).await?;
     revoke_user(&mut step.tx, step.now, step.target.id(), None, Reason::Deleted).await?;
-    step.finish(caller, ctx, "user.delete").await
+    step.finish(app, caller, ctx, "user.delete").await
 }
 
 /// PATCH `/users/{id}/restore`: clears the own deletion, if nobody has his address or phone meanwhile. His own
@@ -60,7 +61,7 @@ pub async fn restore(app: &App, caller: &Caller, ctx: &RequestContext, id: Optio
     let phone = step.before.phone.as_deref().unwrap_or_default();
     let values = [("email", step.before.email.as_str()), ("phone", phone)];
     written.map_err(|e| Error::from(e).with_values(&values))?;
-    step.finish(caller, ctx, "user.restore").await
+    step.finish(app, caller, ctx, "user.restore").await
 }
 
 /// DELETE `/users/{id}/destroy`: for good, live or deleted.
@@ -68,8 +69,9 @@ pub async fn destroy(app: &App, caller: &Caller, ctx: &RequestContext, id: Optio
     let mut step = Step::begin(app, caller, Action::Destroy, id).await?;
     let (home, is_counted) = (step.before.organization.id, step.own().deleted.is_none());
     end_impersonations_of_destroyed(&mut step.tx, step.now, Destroyed::User(step.target.id())).await?;
+    mirror::user_destroyed(app, &mut step.tx, step.target.id()).await?;
     life::destroy(&mut step.tx, &step.target, home, is_counted).await?;
-    step.finish(caller, ctx, "user.destroy").await
+    step.finish(app, caller, ctx, "user.destroy").await
 }
 
 /// The user's own marks.
@@ -105,8 +107,17 @@ impl Step {
         }
     }
 
-    async fn finish(mut self, caller: &Caller, ctx: &RequestContext, action: &'static str) -> Result<()> {
+    async fn finish(
+        mut self,
+        app: &App,
+        caller: &Caller,
+        ctx: &RequestContext,
+        action: &'static str,
+    ) -> Result<()> {
         let after = users::get(&mut self.tx, self.target.id()).await?;
+        if after.is_some() {
+            mirror::user_moved(app, &mut self.tx, self.target.id()).await?;
+        }
         let event = audit::Event {
             action,
             object_type: "user",
@@ -120,7 +131,9 @@ impl Step {
             told = told.without_subject();
         }
         told.write(&mut self.tx, self.now).await?;
-        Ok(self.tx.commit().await?)
+        self.tx.commit().await?;
+        mirror::wake(app);
+        Ok(())
     }
 }
 

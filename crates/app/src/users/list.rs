@@ -4,7 +4,7 @@ use super::{UserView, distinct, view};
 use crate::{
     App,
     kept::{self, Shows, Written},
-    listing,
+    listing, mirror,
 };
 use bailiwick_domain::{OrgId, Page, PageRequest, Result, SortDirection};
 use bailiwick_policy::{Caller, Permission, Resource, Scope, list_scope};
@@ -68,7 +68,11 @@ pub async fn list(
         .await?;
         let page = users::list::page_of(&app.db, &scope, &filter, order, page, total).await?;
         let agreed = super::consents(app, caller, page.rows.iter().map(|placed| placed.user.id)).await?;
-        write(page.map(|placed| view(app, caller, agreed.as_ref(), placed)))
+        let mut marks = mirror::marks_of_users(app, page.rows.iter().map(|placed| placed.user.id)).await?;
+        write(page.map(|mut placed| {
+            placed.user.mirrored = marks.remove(&placed.user.id.0).unwrap_or_default();
+            view(app, caller, agreed.as_ref(), placed)
+        }))
     };
     kept::answer_of(app, epochs, "list of users", scope, other, make).await
 }

@@ -23,7 +23,7 @@ pub use own::{OwnInfo, change_own_info};
 pub use password::set_password;
 pub use update::update;
 
-use crate::{App, impersonation};
+use crate::{App, impersonation, mirror};
 use bailiwick_domain::{Error, OrgId, Result, User, UserId};
 use bailiwick_policy::{
     Action, Caller, Consent, Granted, OrgPlace, Permission, Resource, UserHome, UserTarget, decide, gate,
@@ -64,6 +64,8 @@ pub struct UserView {
     pub roles: Vec<(String, String)>,
     /// Set only for callers who hold `impersonate:users`.
     pub can_be_impersonated: Option<bool>,
+    /// What the mirror was refused about him; set only in identity mode `logto`.
+    pub sync_error: Option<Option<String>>,
 }
 
 /// One user. `id`: none = malformed, which is as good as missing.
@@ -113,8 +115,10 @@ pub(crate) fn target(app: &App, placed: &Placed) -> UserTarget {
 }
 
 /// A user as this caller sees him.
-async fn shown(app: &App, caller: &Caller, placed: Placed) -> Result<UserView> {
+async fn shown(app: &App, caller: &Caller, mut placed: Placed) -> Result<UserView> {
     let agreed = consents(app, caller, std::iter::once(placed.user.id)).await?;
+    let mut marks = mirror::marks_of_users(app, std::iter::once(placed.user.id)).await?;
+    placed.user.mirrored = marks.remove(&placed.user.id.0).unwrap_or_default();
     Ok(view(app, caller, agreed.as_ref(), placed))
 }
 
@@ -138,7 +142,8 @@ fn view(app: &App, caller: &Caller, agreed: Option<&HashSet<UserId>>, placed: Pl
     });
     let known = placed.user.role_ids.iter().filter_map(|id| app.catalogue.user_role(id));
     let roles = known.map(|role| (role.key.clone(), role.name.clone())).collect();
-    UserView { roles, can_be_impersonated, user: placed.user }
+    let sync_error = app.mirror.as_ref().map(|_| placed.user.mirrored.error.clone());
+    UserView { roles, can_be_impersonated, sync_error, user: placed.user }
 }
 
 /// The organization a body names, if the caller may put users there (contract 01 §5.1).

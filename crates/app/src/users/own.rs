@@ -9,6 +9,7 @@ use crate::{
     context::RequestContext,
     events::Told,
     mail::{self, ChangedBy},
+    mirror,
 };
 use bailiwick_domain::{
     Error, Result, User,
@@ -73,8 +74,10 @@ pub async fn change_own_info(
         mail::check_own_changes(app, &mut tx, before.id, change.at).await?;
         mail::address_changed(app, &mut tx, &before, &after.email, ChangedBy::Himself).await?;
     }
+    mirror::user_changed(app, &mut tx, &before, &after).await?;
     tx.commit().await?;
     mail::wake(app);
+    mirror::wake(app);
     Ok(updated)
 }
 

@@ -4,7 +4,8 @@ use super::{authorize, load};
 use crate::{
     App, audit,
     context::RequestContext,
-    passwords::{self, Origin},
+    mirror::passwords as there,
+    passwords::{self, Origin, Place},
 };
 use bailiwick_domain::{
     Error, Result, UserId,
@@ -28,12 +29,17 @@ pub async fn set_password(
     let mut fields = Fields::new();
     fields.check_secret("password", validate::password(&password));
     fields.finish()?;
-    let hash = passwords::hash(app, &password).await?;
+    // At the tenant it is set now, outside every transaction.
+    let place = match &app.mirror {
+        Some(mirror) => Place::There(there::account(app, mirror, granted.id()).await?),
+        None => Place::Here(String::new()),
+    };
+    let hash = passwords::prepare(app, &password, &place).await?;
     let mut tx = app.db.begin().await?;
     let held = users::lock(&mut tx, granted.id()).await?;
     let (target, _) = authorize(app, caller, Action::SetPassword, held)?;
     let now = app.now();
-    if !passwords::set_password(&mut tx, now, target.id(), &hash, Origin::Chosen, None).await? {
+    if !passwords::set_password(&mut tx, now, target.id(), hash.as_deref(), Origin::Chosen, None).await? {
         return Err(Error::NotFound("user"));
     }
     let event = audit::Event {

@@ -10,7 +10,7 @@ use crate::{
     context::RequestContext,
     events::Told,
     impersonation::{Changed, end_of_changed},
-    mail,
+    mail, mirror,
 };
 use bailiwick_domain::{Error, OrgId, OrgType, Result, User, UserId, validate};
 use bailiwick_policy::{
@@ -144,8 +144,10 @@ impl Write {
             recovery::set_previous(&mut tx, id, None).await?;
             mail::address_changed(app, &mut tx, &before, &after.user.email, mail::ChangedBy::Another).await?;
         }
+        mirror::user_changed(app, &mut tx, &before, &after.user).await?;
         tx.commit().await?;
         mail::wake(app);
+        mirror::wake(app);
         Ok(after)
     }
 

@@ -9,6 +9,7 @@ pub mod copy_db;
 pub mod demo;
 pub mod events;
 pub mod inventory;
+pub mod logto;
 pub mod openapi;
 pub mod owner;
 pub mod retention;
@@ -96,6 +97,9 @@ pub enum Command {
     /// Look after the keys by which the service signs and seals
     #[command(subcommand)]
     Keys(KeysCommand),
+    /// Look after users and organizations at a Logto tenant (identity.mode `logto`)
+    #[command(subcommand)]
+    Logto(LogtoCommand),
     /// Print who changed what, the newest first
     Audit(AuditArgs),
     /// Take over credentials that systems have from an earlier installation
@@ -224,6 +228,21 @@ pub enum KeysCommand {
     Rotate,
     /// Seal what is kept sealed with the present secret, so that `previous_secret` can be forgotten
     Reseal,
+}
+
+/// `bailiwick logto …`
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub enum LogtoCommand {
+    /// Tell what is otherwise there than here, and make it as it is here
+    Sync(LogtoSyncArgs),
+}
+
+/// `bailiwick logto sync`
+#[derive(Clone, Copy, Debug, Args)]
+pub struct LogtoSyncArgs {
+    /// Only tell
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// `bailiwick audit`

@@ -8,12 +8,12 @@ use std::fs;
 /// Adds a Super Admin to the owner organization; a generated password is printed once.
 pub async fn run(app: &App, args: CreateOwnerArgs) -> Result<(), String> {
     bootstrap::ensure_owner(app).await.map_err(|e| e.to_string())?;
-    let is_embedded = app.settings.identity.is_embedded();
-    if args.password_file.is_some() && !is_embedded {
+    let has_password = bootstrap::makes_accounts(app);
+    if args.password_file.is_some() && !has_password {
         return Err("--password-file is of no use: people sign in at the identity provider".to_owned());
     }
     let (password, generated) = match &args.password_file {
-        None if !is_embedded => (None, false),
+        None if !has_password => (None, false),
         None => (Some(validate::generate_password(&*app.entropy)), true),
         Some(path) => {
             let text =

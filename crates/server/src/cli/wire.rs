@@ -1,7 +1,7 @@
 //! Commands that need the running parts: database, use cases, HTTP.
 
 use super::{
-    Command, KeysCommand, UserCommand, alerts, audit, backup, copy_db, demo, events, fail, inventory,
+    Command, KeysCommand, UserCommand, alerts, audit, backup, copy_db, demo, events, fail, inventory, logto,
     openapi, owner, retention, serve, sessions, system, token,
 };
 use crate::{
@@ -43,6 +43,9 @@ pub fn run(command: Command, config: Config) -> ExitCode {
             with_app_alone(&config, move |app| async move { system::run(&app, command).await })
         }
         Command::Audit(args) => with_app(&config, move |app| async move { audit::run(&app, args).await }),
+        Command::Logto(command) => {
+            with_app(&config, move |app| async move { logto::run(&app, command).await })
+        }
         Command::Alerts(command) => {
             with_app(&config, move |app| async move { alerts::run(&app, command).await })
         }

@@ -36,6 +36,8 @@ pub struct Line {
     pub updated_at: Ts,
     /// Organization of the last updater.
     pub updated_by_org_id: Option<OrgId>,
+    /// When it was last mirrored.
+    pub synced_at: Option<Ts>,
 }
 
 #[derive(sqlx::FromRow)]
@@ -49,6 +51,7 @@ struct Row {
     created_at: TsCodec,
     updated_at: TsCodec,
     updated_by_org_id: Option<Uuid>,
+    synced_at: Option<TsCodec>,
 }
 
 impl Row {
@@ -71,11 +74,12 @@ impl TryFrom<Row> for Line {
             created_at: row.created_at.0,
             updated_at: row.updated_at.0,
             updated_by_org_id: row.updated_by_org_id.map(OrgId),
+            synced_at: row.synced_at.map(|at| at.0),
         })
     }
 }
 
-/// All rows of a family inside the scope that match, as the list has them.
+/// All rows of a family inside the scope that match, as the list has them. `mirror`: the tenant they are mirrored to.
 pub async fn export(
     db: &Db,
     family: OrgType,
@@ -83,6 +87,7 @@ pub async fn export(
     filter: &Filter,
     order: Order,
     bounds: Bounds,
+    mirror: Option<&str>,
 ) -> Result<Found<Line>, StoreError> {
     let total = count(db, family, scope, filter).await?;
     if total > bounds.rows {
@@ -90,8 +95,10 @@ pub async fn export(
     }
     let mut q = Q::new(
         "SELECT o.name, o.description, o.vat, CAST(o.custom_data AS TEXT) AS custom_data, o.type, o.parent_id, \
-         o.created_at, o.updated_at, o.updated_by_org_id FROM organizations o",
-    );
+         o.created_at, o.updated_at, o.updated_by_org_id, (SELECT l.synced_at FROM logto_organizations l \
+         WHERE l.organization_id = o.id AND l.issuer = ?) AS synced_at FROM organizations o",
+    )
+    .bind(mirror);
     push_where(&mut q, family, scope, filter);
     order.push(&mut q);
     q.push(" LIMIT ?").arg(bounds.rows + 1);

@@ -130,11 +130,15 @@ fn answer(shared: &Shared, request: &Recorded) -> Answer {
         }
     }
     let faults = Arc::clone(&*locked(&shared.faults));
-    match faults(request) {
-        None => tenant.answer(request),
-        Some(Fault::Answer(answer)) => answer,
-        Some(Fault::DoneBut(answer)) => {
-            tenant.has_lost_an_answer = true;
+    let Some(fault) = faults(request) else { return tenant.answer(request) };
+    // Whoever has asked for a creation, or for the token to it, cannot know what came of it.
+    let creations = ["/api/users", "/api/organizations", "/oidc/token"];
+    if request.method == "POST" && creations.contains(&request.path.as_str()) {
+        tenant.has_lost_an_answer = true;
+    }
+    match fault {
+        Fault::Answer(answer) => answer,
+        Fault::DoneBut(answer) => {
             let _done = tenant.answer(request);
             answer
         }

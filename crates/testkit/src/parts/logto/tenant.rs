@@ -44,7 +44,7 @@ pub struct Tenant {
     pub sessions: BTreeMap<String, (String, String)>,
     /// Discovery names an introspection endpoint.
     pub introspects: bool,
-    /// An answer to something that was done was not sent; searching is allowed from then on.
+    /// A creation was not answered as it should be; searching is allowed from then on.
     pub has_lost_an_answer: bool,
     made: u32,
 }

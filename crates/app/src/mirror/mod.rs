@@ -1,0 +1,292 @@
+//! Users and organizations at a Logto tenant (identity mode `logto`, contract 01 §2.1, Appendix A).
+//!
+//! What changes here is noted in the transaction of the change: which object, and what of it. [`worker`] tells the tenant
+//! afterwards, as things are then, so whatever is told twice or late is right all the same. In the other modes nothing is
+//! noted. [`check`] finds what is otherwise there. Passwords are asked and set directly ([`passwords`]), outside every
+//! transaction; [`applications`] reads those of third parties.
+//!
+//! To mirror something more: a bit in [`aspect`], a function here that use cases call, and its calls in [`user`] or
+//! [`organization`].
+
+mod applications;
+mod check;
+mod names;
+mod organization;
+pub(crate) mod passwords;
+mod user;
+mod worker;
+
+pub(crate) use applications::{Applications, applications, is_third_party};
+pub use check::{Difference, Figures, reconcile};
+pub use worker::{run_until_idle, start};
+
+use crate::{
+    App,
+    settings::{Identity, Logto},
+};
+use bailiwick_domain::{
+    Clock, Entropy, Error, OrgId, OrgType, Organization, Result, Ts, User, UserId, org::Mirrored,
+};
+use bailiwick_outbound::logto::{Access, LogtoClient};
+use bailiwick_store::{
+    Tx,
+    audit::{self, Entry},
+    identities::{self, linked},
+    logto::{
+        self,
+        outbox::{self, Kind},
+    },
+    organizations,
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::json;
+use std::{collections::HashMap, sync::Arc};
+use tokio::sync::{Mutex, Notify};
+use uuid::Uuid;
+
+/// What of an object is to be told, as bits.
+mod aspect {
+    /// Whether he may sign in.
+    pub(super) const STATE: i64 = 1;
+    /// Names, addresses, custom data.
+    pub(super) const PROFILE: i64 = 2;
+    /// Picture.
+    pub(super) const PICTURE: i64 = 4;
+    /// User roles.
+    pub(super) const ROLES: i64 = 8;
+    /// Organization and the role there.
+    pub(super) const MEMBERSHIP: i64 = 16;
+    /// Type of an organization.
+    pub(super) const TYPE: i64 = 32;
+    /// Everything about a user.
+    pub(super) const USER: i64 = STATE | PROFILE | ROLES | MEMBERSHIP;
+    /// Everything about an organization.
+    pub(super) const ORGANIZATION: i64 = PROFILE | TYPE;
+}
+
+/// What sealed passwords are sealed for.
+const SEAL: &str = "logto";
+
+/// What this process keeps for the tenant.
+pub(crate) struct Mirror {
+    settings: Logto,
+    client: LogtoClient,
+    /// Something was noted.
+    arrived: Notify,
+    /// One delivery round of this process at a time.
+    turn: Mutex<()>,
+    names: names::Memory,
+    applications: applications::Memory,
+}
+
+impl Mirror {
+    /// Connects when it is first needed; none in the other modes.
+    ///
+    /// # Errors
+    /// The system's root certificates cannot be read.
+    pub(crate) fn new(
+        identity: &Identity,
+        clock: &Arc<dyn Clock>,
+        entropy: &Arc<dyn Entropy>,
+    ) -> Result<Option<Mirror>> {
+        let Some(settings) = identity.logto() else { return Ok(None) };
+        let access = Access {
+            base: settings.management_url.clone(),
+            token_url: format!("{}/token", settings.issuer.url),
+            resource: settings.resource.clone(),
+            id: settings.app_id.clone(),
+            secret: settings.app_secret.reveal().clone(),
+            pace: settings.pace,
+            timeout: settings.timeout,
+        };
+        let client = LogtoClient::new(access, clock.clone(), entropy.clone()).map_err(Error::internal)?;
+        Ok(Some(Mirror {
+            settings: settings.clone(),
+            client,
+            arrived: Notify::new(),
+            turn: Mutex::new(()),
+            names: names::Memory::default(),
+            applications: applications::Memory::default(),
+        }))
+    }
+
+    fn issuer(&self) -> &str {
+        &self.settings.issuer.url
+    }
+}
+
+/// Tells the worker, after the commit, that there is something; it would find it by itself a little later.
+pub(crate) fn wake(app: &App) {
+    if let Some(mirror) = &app.mirror {
+        mirror.arrived.notify_one();
+    }
+}
+
+async fn note(app: &App, tx: &mut Tx, kind: Kind, object: Uuid, aspects: i64) -> Result<()> {
+    let Some(mirror) = &app.mirror else { return Ok(()) };
+    Ok(outbox::put(tx, mirror.issuer(), kind, object, aspects, app.now()).await?)
+}
+
+/// A new user; `password` is for his account. With `generated_at` it is mailed to him when he has one.
+pub(crate) async fn user_created(
+    app: &App,
+    tx: &mut Tx,
+    user: UserId,
+    password: Option<&str>,
+    generated_at: Option<Ts>,
+) -> Result<()> {
+    let Some(mirror) = &app.mirror else { return Ok(()) };
+    if let Some(password) = password {
+        let sealed = seal(app, password)?;
+        logto::keep_password(tx, mirror.issuer(), user, &sealed, generated_at).await?;
+    }
+    note(app, tx, Kind::User, user.0, aspect::USER).await
+}
+
+/// A changed user.
+pub(crate) async fn user_changed(app: &App, tx: &mut Tx, before: &User, after: &User) -> Result<()> {
+    let mut aspects = aspect::PROFILE;
+    if before.role_ids != after.role_ids {
+        aspects |= aspect::ROLES;
+    }
+    if before.organization.id != after.organization.id {
+        aspects |= aspect::MEMBERSHIP | aspect::STATE;
+    }
+    note(app, tx, Kind::User, after.id.0, aspects).await
+}
+
+/// A user with another state of his own.
+pub(crate) async fn user_moved(app: &App, tx: &mut Tx, user: UserId) -> Result<()> {
+    note(app, tx, Kind::User, user.0, aspect::STATE).await
+}
+
+/// A user with another picture.
+pub(crate) async fn picture_changed(app: &App, tx: &mut Tx, user: UserId) -> Result<()> {
+    note(app, tx, Kind::User, user.0, aspect::PICTURE).await
+}
+
+/// A user who is about to be destroyed.
+pub(crate) async fn user_destroyed(app: &App, tx: &mut Tx, user: UserId) -> Result<()> {
+    let Some(mirror) = &app.mirror else { return Ok(()) };
+    Ok(outbox::put_gone_user(tx, mirror.issuer(), user, app.now()).await?)
+}
+
+/// A user who was found by his address: his account has a password of its own, and what was refused before may do now.
+pub(crate) async fn user_linked(app: &App, tx: &mut Tx, user: UserId) -> Result<()> {
+    let Some(mirror) = &app.mirror else { return Ok(()) };
+    logto::user_created(tx, mirror.issuer(), user).await?;
+    note(app, tx, Kind::User, user.0, aspect::USER).await
+}
+
+/// A new organization.
+pub(crate) async fn organization_created(app: &App, tx: &mut Tx, id: OrgId) -> Result<()> {
+    note(app, tx, Kind::Organization, id.0, aspect::ORGANIZATION).await
+}
+
+/// A changed organization.
+pub(crate) async fn organization_changed(app: &App, tx: &mut Tx, id: OrgId) -> Result<()> {
+    note(app, tx, Kind::Organization, id.0, aspect::PROFILE).await
+}
+
+/// A promoted organization: its type, and with it the role of its members.
+pub(crate) async fn organization_promoted(app: &App, tx: &mut Tx, id: OrgId) -> Result<()> {
+    note(app, tx, Kind::Organization, id.0, aspect::ORGANIZATION).await?;
+    note(app, tx, Kind::Members, id.0, aspect::MEMBERSHIP).await
+}
+
+/// An organization with another state, which its users and those below inherit.
+pub(crate) async fn organization_moved(app: &App, tx: &mut Tx, id: OrgId) -> Result<()> {
+    note(app, tx, Kind::Tree, id.0, aspect::STATE).await
+}
+
+/// An organization that is about to be destroyed with all below it.
+pub(crate) async fn organization_destroyed(
+    app: &App,
+    tx: &mut Tx,
+    id: OrgId,
+    org_type: OrgType,
+) -> Result<()> {
+    let Some(mirror) = &app.mirror else { return Ok(()) };
+    Ok(outbox::put_gone_tree(tx, mirror.issuer(), id, org_type, app.now()).await?)
+}
+
+/// How far users are mirrored; nothing in the other modes.
+pub(crate) async fn marks_of_users(
+    app: &App,
+    users: impl Iterator<Item = UserId>,
+) -> Result<HashMap<Uuid, Mirrored>> {
+    let Some(mirror) = &app.mirror else { return Ok(HashMap::new()) };
+    Ok(logto::user_marks(&app.db, mirror.issuer(), users).await?)
+}
+
+/// The same of organizations.
+pub(crate) async fn marks_of_organizations(
+    app: &App,
+    organizations: impl Iterator<Item = OrgId>,
+) -> Result<HashMap<Uuid, Mirrored>> {
+    let Some(mirror) = &app.mirror else { return Ok(HashMap::new()) };
+    Ok(logto::organization_marks(&app.db, mirror.issuer(), organizations).await?)
+}
+
+/// An organization with how far it is mirrored.
+pub(crate) async fn marked(app: &App, organization: Organization) -> Result<Organization> {
+    let mut marks = marks_of_organizations(app, std::iter::once(organization.id)).await?;
+    Ok(Organization { mirrored: marks.remove(&organization.id.0).unwrap_or_default(), ..organization })
+}
+
+fn seal(app: &App, password: &str) -> Result<String> {
+    app.keys.seal(SEAL, password.as_bytes(), &*app.entropy).map(|sealed| STANDARD.encode(sealed))
+}
+
+fn open(app: &App, sealed: &str) -> Result<String> {
+    let bytes = STANDARD.decode(sealed).map_err(Error::internal)?;
+    String::from_utf8(app.keys.open(SEAL, &bytes)?).map_err(Error::internal)
+}
+
+/// Links the owner organization and the first user to what the configuration names (contract 01 Appendix A: found by
+/// configured or linked id, never by name).
+async fn link_configured(app: &App, mirror: &Mirror) -> Result<()> {
+    let (issuer, settings) = (mirror.issuer(), &mirror.settings);
+    let owner = organizations::owner(&app.db).await?;
+    if let (Some(owner), Some(theirs)) = (owner, &settings.owner_organization_id) {
+        let (linked, _) = logto::organization(&app.db, issuer, owner).await?;
+        if linked.is_none() {
+            let mut tx = app.db.begin().await?;
+            logto::link_organization(&mut tx, issuer, owner, theirs).await?;
+            organization_created(app, &mut tx, owner).await?;
+            tx.commit().await?;
+        }
+    }
+    let Some(theirs) = &settings.owner_user_id else { return Ok(()) };
+    let Some((first, _)) = identities::by_username(&app.db, crate::bootstrap::OWNER_USERNAME).await? else {
+        return Ok(());
+    };
+    if logto::subject(&app.db, issuer, first.id).await?.is_some() {
+        return Ok(());
+    }
+    let mut tx = app.db.begin().await?;
+    if linked::insert(&mut tx, issuer, theirs, first.id, app.now()).await? {
+        record_link(app, &mut tx, first.id, theirs).await?;
+        user_linked(app, &mut tx, first.id).await?;
+        tx.commit().await?;
+    }
+    Ok(())
+}
+
+/// A link the service has made by itself.
+async fn record_link(app: &App, tx: &mut Tx, user: UserId, subject: &str) -> Result<()> {
+    let issuer = app.mirror.as_ref().map(Mirror::issuer);
+    let entry = Entry {
+        at: app.now(),
+        actor_user_id: None,
+        acting_for_user_id: None,
+        actor_organization_id: None,
+        action: "user.link",
+        object_type: "user",
+        object_id: Some(user.0),
+        before: None,
+        after: Some(json!({"issuer": issuer, "subject": subject})),
+        request_id: None,
+    };
+    Ok(audit::record(tx, entry).await?)
+}

@@ -1,0 +1,62 @@
+//! Passwords at the tenant (contract 01 §2.9): asked and set directly, outside every transaction, and kept nowhere.
+
+use super::Mirror;
+use crate::App;
+use bailiwick_domain::{Error, FieldError, Result, UserId};
+use bailiwick_outbound::{
+    issuer::IssuerError,
+    logto::{LogtoError, Refusal},
+};
+use bailiwick_store::logto;
+use std::future::Future;
+
+/// The account of a user, if he has one.
+pub(crate) async fn find(app: &App, mirror: &Mirror, user: UserId) -> Result<Option<String>> {
+    Ok(logto::subject(&app.db, mirror.issuer(), user).await?)
+}
+
+/// The account of a user.
+///
+/// # Errors
+/// 400 `user not synced to Logto` while he has none.
+pub(crate) async fn account(app: &App, mirror: &Mirror, user: UserId) -> Result<String> {
+    find(app, mirror, user).await?.ok_or_else(|| Error::bad_request("user not synced to Logto"))
+}
+
+/// Whether it is the account's password: only an explicit refusal says no.
+///
+/// # Errors
+/// 502 and 504 for the provider.
+pub(crate) async fn is_password(mirror: &Mirror, account: &str, password: &str) -> Result<bool> {
+    within(mirror, mirror.client.is_password(account, password)).await
+}
+
+/// Sets the account's password.
+///
+/// # Errors
+/// 400 with what the provider refuses, 502 and 504 for the provider.
+pub(crate) async fn set(mirror: &Mirror, account: &str, password: &str) -> Result<()> {
+    within(mirror, mirror.client.set_password(account, password)).await
+}
+
+async fn within<T>(mirror: &Mirror, asked: impl Future<Output = Result<T, LogtoError>>) -> Result<T> {
+    match tokio::time::timeout(mirror.settings.issuer.patience, asked).await {
+        Ok(told) => told.map_err(told_client),
+        Err(_) => Err(told_client(LogtoError::Away(IssuerError::TimedOut))),
+    }
+}
+
+/// In the words of contract 01 §2.9 and the last table of Appendix A.
+fn told_client(error: LogtoError) -> Error {
+    match error {
+        LogtoError::Away(error) => crate::external::upstream(error),
+        LogtoError::Missing => {
+            let log = "there is no such account at the identity provider".to_owned();
+            Error::Upstream { message: "identity provider unreachable".into(), log }
+        }
+        LogtoError::Refused(Refusal { fields, .. }) => {
+            let error = |(key, code): (String, String)| FieldError::new(key, code);
+            Error::Invalid(fields.into_iter().map(error).collect())
+        }
+    }
+}

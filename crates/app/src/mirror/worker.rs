@@ -1,0 +1,227 @@
+//! Tells the tenant what is noted. Rows are leased, so that several processes share them; each object has one row, so
+//! nobody tells of the same one at the same time, and what is told is the state at that moment.
+
+use super::{Mirror, link_configured, organization, user};
+use crate::{App, jobs};
+use bailiwick_domain::{Error, OrgId, Result, UserId};
+use bailiwick_outbound::logto::LogtoError;
+use bailiwick_store::{
+    identities,
+    logto::{
+        self,
+        outbox::{self, Due, Kind},
+    },
+    organizations,
+};
+use futures_util::future::join_all;
+use std::time::Duration;
+use uuid::Uuid;
+
+/// Name of the work, for the log.
+const KIND: &str = "logto";
+/// Rows leased and told of at once.
+const CLAIMS: i64 = 8;
+/// Longest time a leased row waits for a worker that has died; longer than [`RUN`].
+const LEASE: Duration = Duration::from_secs(600);
+/// Longest time for telling of one object.
+const RUN: Duration = Duration::from_secs(300);
+/// How often the rows are looked at when nothing says that there is something.
+const POLL: Duration = Duration::from_secs(10);
+/// Users of a tree that are noted in one transaction.
+const TREE_USERS: i64 = 500;
+
+/// Starts the worker on the application's tracker, in mode `logto`.
+pub fn start(app: &App) {
+    if app.mirror.is_none() {
+        return;
+    }
+    let worker = app.clone();
+    app.tasks.spawn(async move {
+        let Some(mirror) = &worker.mirror else { return };
+        if let Err(e) = prepare(&worker, mirror).await {
+            tracing::warn!(error = %e, "the mirror cannot be prepared; changes are told nevertheless");
+        }
+        jobs::work(&worker, KIND, &mirror.arrived, POLL, |app| Box::pin(round(app))).await;
+    });
+}
+
+/// Tells everything that is due now; for tests and commands. Answers how many objects were told of.
+pub async fn run_until_idle(app: &App) -> Result<u64> {
+    jobs::until_idle(app, |app| Box::pin(round(app))).await
+}
+
+async fn prepare(app: &App, mirror: &Mirror) -> Result<()> {
+    if !app.db.is_postgres() {
+        // Whoever has leased anything before is dead.
+        let mut tx = app.db.begin_relaxed().await?;
+        outbox::release_all(&mut tx).await?;
+        tx.commit().await?;
+    }
+    link_configured(app, mirror).await
+}
+
+/// What became of a row.
+pub(super) enum Outcome {
+    /// Told, or there is nothing to tell.
+    Done,
+    /// Told, but these were refused.
+    Refused(Vec<String>),
+    /// Not before something else is: at once, or later.
+    Wait { at_once: bool },
+    /// The next users of a tree are noted.
+    OnTo(Uuid),
+}
+
+/// Why nothing became of it.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// The database.
+    Store(Error),
+    /// The tenant.
+    Logto(LogtoError),
+}
+
+impl<E: Into<Error>> From<E> for Stop {
+    fn from(error: E) -> Stop {
+        Stop::Store(error.into())
+    }
+}
+
+/// Leases once and tells of what was leased. None when the tenant is away, so that not everybody tries.
+async fn round(app: &App) -> Result<u64> {
+    let Some(mirror) = &app.mirror else { return Ok(0) };
+    let _turn = mirror.turn.lock().await;
+    let now = app.now();
+    let due = outbox::claim(&app.db, mirror.issuer(), now, now.plus(LEASE), CLAIMS).await?;
+    // Users need their organizations.
+    let (first, then): (Vec<&Due>, Vec<&Due>) = due.iter().partition(|due| due.kind == Kind::Organization);
+    let mut is_away = false;
+    for group in [first, then] {
+        for told in join_all(group.into_iter().map(|due| handle(app, mirror, due))).await {
+            is_away |= told?;
+        }
+    }
+    Ok(if is_away { 0 } else { due.len() as u64 })
+}
+
+/// Tells of one object and settles its row; whether the tenant is away.
+async fn handle(app: &App, mirror: &Mirror, due: &Due) -> Result<bool> {
+    // Deep and large: kept off the stack.
+    let told = tokio::time::timeout(RUN, Box::pin(deliver(app, mirror, due))).await;
+    let now = app.now();
+    let mut is_away = false;
+    let (outcome, problem) = match told {
+        Ok(Ok(outcome)) => (Some(outcome), String::new()),
+        // The database is away: the lease ends by itself, the object is not to blame.
+        Ok(Err(Stop::Store(error @ Error::Unavailable { .. }))) => return Err(error),
+        Ok(Err(Stop::Store(error))) => (None, error.to_string()),
+        Ok(Err(Stop::Logto(LogtoError::Refused(refusal)))) => {
+            (Some(Outcome::Refused(vec![refusal.to_string()])), String::new())
+        }
+        Ok(Err(Stop::Logto(LogtoError::Missing))) => {
+            (Some(Outcome::Refused(vec!["account: not_found".to_owned()])), String::new())
+        }
+        Ok(Err(Stop::Logto(LogtoError::Away(error)))) => {
+            is_away = true;
+            (None, error.to_string())
+        }
+        Err(_) => (None, "it takes too long".to_owned()),
+    };
+    let issuer = mirror.issuer();
+    let mut tx = app.db.begin().await?;
+    match outcome {
+        Some(Outcome::Done) => {
+            settle(&mut tx, issuer, due, None, now).await?;
+            outbox::finish(&mut tx, issuer, due).await?;
+        }
+        Some(Outcome::Refused(why)) => {
+            let why = jobs::reason(&why.join("; "));
+            tracing::warn!(kind = ?due.kind, object = %due.object, why, "refused by the identity provider");
+            settle(&mut tx, issuer, due, Some(&why), now).await?;
+            match due.kind {
+                // What is gone here waits for no change.
+                Kind::GoneUser | Kind::GoneOrganization => outbox::finish(&mut tx, issuer, due).await?,
+                _ => outbox::postpone(&mut tx, issuer, due, None, &why).await?,
+            }
+        }
+        Some(Outcome::OnTo(after)) => outbox::go_on(&mut tx, issuer, due, after).await?,
+        Some(Outcome::Wait { at_once }) => {
+            let at = if at_once { now } else { jobs::next_try(now, due.attempts) };
+            outbox::postpone(&mut tx, issuer, due, Some(at), "its organization is not there yet").await?;
+        }
+        None => {
+            let why = jobs::reason(&problem);
+            tracing::warn!(kind = ?due.kind, object = %due.object, attempt = due.attempts, error = why,
+                "the identity provider is told later");
+            let at = jobs::next_try(now, due.attempts);
+            outbox::postpone(&mut tx, issuer, due, Some(at), &why).await?;
+        }
+    }
+    tx.commit().await?;
+    Ok(is_away)
+}
+
+/// Notes how far the object is mirrored, if it is still there.
+async fn settle(
+    tx: &mut bailiwick_store::Tx,
+    issuer: &str,
+    due: &Due,
+    refused: Option<&str>,
+    now: bailiwick_domain::Ts,
+) -> Result<()> {
+    match due.kind {
+        Kind::User => {
+            let user = UserId(due.object);
+            if identities::get_steady(tx, user).await?.is_none() {
+                return Ok(());
+            }
+            match refused {
+                None => logto::user_synced(tx, issuer, user, now).await?,
+                Some(why) => logto::user_failed(tx, issuer, user, why).await?,
+            }
+        }
+        Kind::Organization => {
+            let organization = OrgId(due.object);
+            if organizations::hold(tx, organization).await?.is_none() {
+                return Ok(());
+            }
+            match refused {
+                None => logto::organization_synced(tx, issuer, organization, now).await?,
+                Some(why) => logto::organization_failed(tx, issuer, organization, why).await?,
+            }
+        }
+        Kind::Members | Kind::Tree | Kind::GoneUser | Kind::GoneOrganization => {}
+    }
+    Ok(())
+}
+
+async fn deliver(app: &App, mirror: &Mirror, due: &Due) -> std::result::Result<Outcome, Stop> {
+    let gone = due.provider_id.as_deref();
+    match (due.kind, gone) {
+        (Kind::User, _) => Box::pin(user::deliver(app, mirror, UserId(due.object), due.aspects)).await,
+        (Kind::Organization, _) => {
+            Box::pin(organization::deliver(app, mirror, OrgId(due.object), due.aspects)).await
+        }
+        (Kind::Members | Kind::Tree, _) => next_users(app, mirror, due).await,
+        (Kind::GoneUser, Some(id)) => {
+            mirror.client.delete_user(id).await.map(|()| Outcome::Done).map_err(Stop::Logto)
+        }
+        (Kind::GoneOrganization, Some(id)) => {
+            mirror.client.delete_organization(id).await.map(|()| Outcome::Done).map_err(Stop::Logto)
+        }
+        (Kind::GoneUser | Kind::GoneOrganization, None) => Ok(Outcome::Done),
+    }
+}
+
+/// Notes the next users of an organization, or of its tree.
+async fn next_users(app: &App, mirror: &Mirror, due: &Due) -> std::result::Result<Outcome, Stop> {
+    let id = OrgId(due.object);
+    let Some(place) = organizations::place(&app.db, id).await? else { return Ok(Outcome::Done) };
+    let below = (due.kind == Kind::Tree).then_some(place.org_type);
+    let mut tx = app.db.begin().await?;
+    let (issuer, now) = (mirror.issuer(), app.now());
+    let last =
+        outbox::put_next_users(&mut tx, issuer, (id, below), due.aspects, due.after, TREE_USERS, now).await?;
+    tx.commit().await?;
+    Ok(last.map_or(Outcome::Done, Outcome::OnTo))
+}

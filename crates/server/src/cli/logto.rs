@@ -1,0 +1,31 @@
+//! `bailiwick logto …`
+
+use super::{LogtoCommand, LogtoSyncArgs, print};
+use bailiwick_app::{App, mirror};
+
+/// Prints what differs, one line for each object, and tells the tenant unless it is asked not to.
+pub async fn run(app: &App, command: LogtoCommand) -> Result<(), String> {
+    let LogtoCommand::Sync(LogtoSyncArgs { dry_run }) = command;
+    let each = |difference: &mirror::Difference| {
+        let _ = print(&line(difference));
+    };
+    let figures = mirror::reconcile(app, dry_run, each).await.map_err(|e| e.to_string())?;
+    let done = if dry_run { "" } else { " and told" };
+    let waiting = match figures.waiting {
+        0 => String::new(),
+        n => format!(", {n} change(s) still to be told or refused"),
+    };
+    print(&format!(
+        "{} looked at, {} otherwise at Logto{done}{waiting}\n",
+        figures.looked_at, figures.different
+    ));
+    Ok(())
+}
+
+fn line(difference: &mirror::Difference) -> String {
+    let mirror::Difference { kind, id, name, what, .. } = difference;
+    let line = format!("{kind:<12}  {id}  {name}: {}", what.join("; "));
+    // What a terminal would obey is not printed.
+    let line: String = line.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    format!("{line}\n")
+}

@@ -1,0 +1,270 @@
+//! Users and organizations at a Logto tenant (contract 01 Appendix A): links of organizations, how far each object is
+//! mirrored, and in [`outbox`] what is still to be told. Everything is kept by the issuer's address: another tenant knows
+//! nothing of it. Links of users are in [`crate::identities::linked`].
+
+pub mod outbox;
+
+use crate::{
+    StoreError, Tx,
+    sql::{On, Q},
+    time::TsCodec,
+};
+use bailiwick_domain::{OrgId, OrgType, Ts, UserId, org::Mirrored};
+use sqlx::FromRow;
+use std::collections::HashMap;
+use uuid::Uuid;
+
+pub(crate) const SUBJECT: &str = "SELECT subject FROM user_identities WHERE user_id = ? AND issuer = ?";
+pub(crate) const USER: &str = "SELECT creating_at, sealed_password, password_generated_at FROM logto_users \
+    WHERE user_id = ? AND issuer = ?";
+pub(crate) const NEW_USER: &str = "INSERT INTO logto_users (issuer, user_id, sealed_password, password_generated_at) \
+    VALUES (?, ?, ?, ?) ON CONFLICT (user_id, issuer) DO UPDATE SET sealed_password = excluded.sealed_password, \
+    password_generated_at = excluded.password_generated_at";
+pub(crate) const USER_CREATING: &str = "INSERT INTO logto_users (issuer, user_id, creating_at) VALUES (?, ?, ?) \
+    ON CONFLICT (user_id, issuer) DO UPDATE SET creating_at = excluded.creating_at";
+pub(crate) const USER_CREATED: &str = "UPDATE logto_users SET creating_at = NULL, sealed_password = NULL \
+    WHERE user_id = ? AND issuer = ?";
+pub(crate) const USER_SYNCED: &str = "INSERT INTO logto_users (issuer, user_id, synced_at) VALUES (?, ?, ?) \
+    ON CONFLICT (user_id, issuer) DO UPDATE SET synced_at = excluded.synced_at, sync_error = NULL";
+pub(crate) const USER_FAILED: &str = "INSERT INTO logto_users (issuer, user_id, sync_error) VALUES (?, ?, ?) \
+    ON CONFLICT (user_id, issuer) DO UPDATE SET sync_error = excluded.sync_error";
+pub(crate) const ORGANIZATION: &str =
+    "SELECT provider_id, creating_at FROM logto_organizations WHERE organization_id = ? AND issuer = ?";
+pub(crate) const ORGANIZATION_CREATING: &str = "INSERT INTO logto_organizations (issuer, organization_id, creating_at) \
+    VALUES (?, ?, ?) ON CONFLICT (organization_id, issuer) DO UPDATE SET creating_at = excluded.creating_at";
+pub(crate) const LINK_ORGANIZATION: &str = "INSERT INTO logto_organizations (issuer, organization_id, provider_id) \
+    VALUES (?, ?, ?) ON CONFLICT (organization_id, issuer) DO UPDATE SET creating_at = NULL, \
+    provider_id = excluded.provider_id";
+pub(crate) const UNLINK_ORGANIZATION: &str = "UPDATE logto_organizations SET provider_id = NULL, synced_at = NULL \
+    WHERE organization_id = ? AND issuer = ? AND provider_id = ?";
+pub(crate) const ORGANIZATION_SYNCED: &str = "INSERT INTO logto_organizations (issuer, organization_id, synced_at) \
+    VALUES (?, ?, ?) ON CONFLICT (organization_id, issuer) DO UPDATE SET synced_at = excluded.synced_at, \
+    sync_error = NULL";
+pub(crate) const ORGANIZATION_FAILED: &str = "INSERT INTO logto_organizations (issuer, organization_id, sync_error) \
+    VALUES (?, ?, ?) ON CONFLICT (organization_id, issuer) DO UPDATE SET sync_error = excluded.sync_error";
+pub(crate) const USERS_AFTER: &str = "SELECT id FROM users WHERE id > ? ORDER BY id LIMIT ?";
+pub(crate) const ORGANIZATIONS_AFTER: &str = "SELECT id FROM organizations WHERE id > ? ORDER BY id LIMIT ?";
+
+/// What is kept of a user besides his link.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pending {
+    /// A creation was begun, and nobody knows what came of it.
+    pub creating_at: Option<Ts>,
+    /// The password his account is to have.
+    pub sealed_password: Option<String>,
+    /// When it was generated for him; none when somebody has chosen it.
+    pub generated_at: Option<Ts>,
+}
+
+#[derive(FromRow)]
+struct PendingRow {
+    creating_at: Option<TsCodec>,
+    sealed_password: Option<String>,
+    password_generated_at: Option<TsCodec>,
+}
+
+/// The account of a user.
+pub async fn subject(
+    on: impl Into<On<'_>>,
+    issuer: &str,
+    user: UserId,
+) -> Result<Option<String>, StoreError> {
+    let row: Option<(String,)> = Q::new(SUBJECT).bind(user).bind(issuer).optional(on).await?;
+    Ok(row.map(|(subject,)| subject))
+}
+
+/// What is kept of a user besides his link.
+pub async fn pending(on: impl Into<On<'_>>, issuer: &str, user: UserId) -> Result<Pending, StoreError> {
+    let row: Option<PendingRow> = Q::new(USER).bind(user).bind(issuer).optional(on).await?;
+    let Some(row) = row else { return Ok(Pending::default()) };
+    Ok(Pending {
+        creating_at: row.creating_at.map(|at| at.0),
+        sealed_password: row.sealed_password,
+        generated_at: row.password_generated_at.map(|at| at.0),
+    })
+}
+
+/// Keeps the password of a user until his account has it; `generated_at`: it is mailed to him then.
+pub async fn keep_password(
+    tx: &mut Tx,
+    issuer: &str,
+    user: UserId,
+    sealed: &str,
+    generated_at: Option<Ts>,
+) -> Result<(), StoreError> {
+    Q::new(NEW_USER).bind(issuer).bind(user).bind(sealed).bind(generated_at).run(tx).await?;
+    Ok(())
+}
+
+/// A creation of his account begins.
+pub async fn user_creating(tx: &mut Tx, issuer: &str, user: UserId, at: Ts) -> Result<(), StoreError> {
+    Q::new(USER_CREATING).bind(issuer).bind(user).bind(at).run(tx).await?;
+    Ok(())
+}
+
+/// He has an account: no creation is under way, and the password is forgotten.
+pub async fn user_created(tx: &mut Tx, issuer: &str, user: UserId) -> Result<(), StoreError> {
+    Q::new(USER_CREATED).bind(user).bind(issuer).run(tx).await?;
+    Ok(())
+}
+
+/// Everything about him was told.
+pub async fn user_synced(tx: &mut Tx, issuer: &str, user: UserId, at: Ts) -> Result<(), StoreError> {
+    tx.logins_changed();
+    Q::new(USER_SYNCED).bind(issuer).bind(user).bind(at).run(tx).await?;
+    Ok(())
+}
+
+/// Something about him was refused.
+pub async fn user_failed(tx: &mut Tx, issuer: &str, user: UserId, why: &str) -> Result<(), StoreError> {
+    tx.logins_changed();
+    Q::new(USER_FAILED).bind(issuer).bind(user).bind(why).run(tx).await?;
+    Ok(())
+}
+
+/// The organization's id there, and since when a creation is under way.
+pub async fn organization(
+    on: impl Into<On<'_>>,
+    issuer: &str,
+    organization: OrgId,
+) -> Result<(Option<String>, Option<Ts>), StoreError> {
+    let row: Option<(Option<String>, Option<TsCodec>)> =
+        Q::new(ORGANIZATION).bind(organization).bind(issuer).optional(on).await?;
+    Ok(row.map(|(id, at)| (id, at.map(|at| at.0))).unwrap_or_default())
+}
+
+/// A creation there begins.
+pub async fn organization_creating(
+    tx: &mut Tx,
+    issuer: &str,
+    organization: OrgId,
+    at: Ts,
+) -> Result<(), StoreError> {
+    Q::new(ORGANIZATION_CREATING).bind(issuer).bind(organization).bind(at).run(tx).await?;
+    Ok(())
+}
+
+/// The organization is this one there.
+pub async fn link_organization(
+    tx: &mut Tx,
+    issuer: &str,
+    organization: OrgId,
+    provider_id: &str,
+) -> Result<(), StoreError> {
+    Q::new(LINK_ORGANIZATION).bind(issuer).bind(organization).bind(provider_id).run(tx).await?;
+    Ok(())
+}
+
+/// The organization is no longer this one there.
+pub async fn unlink_organization(
+    tx: &mut Tx,
+    issuer: &str,
+    organization: OrgId,
+    provider_id: &str,
+) -> Result<(), StoreError> {
+    tx.figures_changed();
+    Q::new(UNLINK_ORGANIZATION).bind(organization).bind(issuer).bind(provider_id).run(tx).await?;
+    Ok(())
+}
+
+/// Everything about it was told.
+pub async fn organization_synced(
+    tx: &mut Tx,
+    issuer: &str,
+    organization: OrgId,
+    at: Ts,
+) -> Result<(), StoreError> {
+    tx.figures_changed();
+    Q::new(ORGANIZATION_SYNCED).bind(issuer).bind(organization).bind(at).run(tx).await?;
+    Ok(())
+}
+
+/// Something about it was refused.
+pub async fn organization_failed(
+    tx: &mut Tx,
+    issuer: &str,
+    organization: OrgId,
+    why: &str,
+) -> Result<(), StoreError> {
+    tx.figures_changed();
+    Q::new(ORGANIZATION_FAILED).bind(issuer).bind(organization).bind(why).run(tx).await?;
+    Ok(())
+}
+
+#[derive(FromRow)]
+struct MarkRow {
+    id: Uuid,
+    synced_at: Option<TsCodec>,
+    sync_error: Option<String>,
+}
+
+async fn marks(
+    on: impl Into<On<'_>>,
+    (table, column): (&str, &str),
+    issuer: &str,
+    ids: impl Iterator<Item = Uuid>,
+) -> Result<HashMap<Uuid, Mirrored>, StoreError> {
+    let mut q = Q::new(&format!(
+        "SELECT {column} AS id, synced_at, sync_error FROM {table} WHERE issuer = ? AND {column} IN ("
+    ))
+    .bind(issuer);
+    q.list(ids).push(")");
+    let rows: Vec<MarkRow> = q.all(on).await?;
+    let mark =
+        |row: MarkRow| (row.id, Mirrored { synced_at: row.synced_at.map(|at| at.0), error: row.sync_error });
+    Ok(rows.into_iter().map(mark).collect())
+}
+
+/// How far these users are mirrored; those of whom nothing is known are left out.
+pub async fn user_marks(
+    on: impl Into<On<'_>>,
+    issuer: &str,
+    users: impl Iterator<Item = UserId>,
+) -> Result<HashMap<Uuid, Mirrored>, StoreError> {
+    marks(on, ("logto_users", "user_id"), issuer, users.map(|id| id.0)).await
+}
+
+/// The same of organizations.
+pub async fn organization_marks(
+    on: impl Into<On<'_>>,
+    issuer: &str,
+    organizations: impl Iterator<Item = OrgId>,
+) -> Result<HashMap<Uuid, Mirrored>, StoreError> {
+    marks(on, ("logto_organizations", "organization_id"), issuer, organizations.map(|id| id.0)).await
+}
+
+/// Which organizations here these ids of the tenant are.
+pub async fn organizations_of(
+    on: impl Into<On<'_>>,
+    issuer: &str,
+    provider_ids: &[String],
+) -> Result<HashMap<String, OrgId>, StoreError> {
+    let mut q = Q::new(
+        "SELECT provider_id, organization_id FROM logto_organizations WHERE issuer = ? AND provider_id IN (",
+    )
+    .bind(issuer);
+    q.list(provider_ids).push(")");
+    let rows: Vec<(String, Uuid)> = q.all(on).await?;
+    Ok(rows.into_iter().map(|(theirs, ours)| (theirs, OrgId(ours))).collect())
+}
+
+/// The next users after one, by id, for a walk through all.
+pub async fn users_after(on: impl Into<On<'_>>, after: Uuid, limit: i64) -> Result<Vec<UserId>, StoreError> {
+    let rows: Vec<(Uuid,)> = Q::new(USERS_AFTER).bind(after).bind(limit).all(on).await?;
+    Ok(rows.into_iter().map(|(id,)| UserId(id)).collect())
+}
+
+/// The same of organizations.
+pub async fn organizations_after(
+    on: impl Into<On<'_>>,
+    after: Uuid,
+    limit: i64,
+) -> Result<Vec<OrgId>, StoreError> {
+    let rows: Vec<(Uuid,)> = Q::new(ORGANIZATIONS_AFTER).bind(after).bind(limit).all(on).await?;
+    Ok(rows.into_iter().map(|(id,)| OrgId(id)).collect())
+}
+
+/// The column by which an organization's subtree is found among users.
+pub(crate) const fn below(org_type: OrgType) -> &'static str {
+    crate::organizations::subtree_column(org_type, "organization_id")
+}

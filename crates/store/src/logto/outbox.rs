@@ -1,0 +1,348 @@
+//! What is still to be told to the tenant. One row for each object, whatever has happened to it: a delivery tells the
+//! state as it is then, so nothing can come in the wrong order. A row that is wanted again during its delivery stays.
+
+use crate::{
+    Db, StoreError, Tx,
+    logto::below,
+    organizations::subtree_column,
+    sql::{On, Q},
+    time::TsCodec,
+};
+use bailiwick_domain::{OrgId, OrgType, Ts, UserId};
+use sqlx::FromRow;
+use uuid::Uuid;
+
+pub(crate) const PUT: &str = "INSERT INTO logto_outbox (issuer, kind, object_id, provider_id, aspects, wanted, position, \
+    batch, attempts, next_at) VALUES (?, ?, ?, ?, ?, 1, ?, NULL, 0, ?) \
+    ON CONFLICT (issuer, kind, object_id) DO UPDATE SET aspects = logto_outbox.aspects | excluded.aspects, \
+    wanted = logto_outbox.wanted + 1, attempts = 0, next_at = excluded.next_at, after_id = NULL, problem = NULL";
+pub(crate) const PUT_NEW: &str = "INSERT INTO logto_outbox (issuer, kind, object_id, aspects, wanted, position, attempts, \
+    next_at) VALUES (?, ?, ?, ?, 1, ?, 0, ?) ON CONFLICT (issuer, kind, object_id) DO NOTHING";
+pub(crate) const CLAIM: &str = "UPDATE logto_outbox SET claimed_until = ?, attempts = attempts + 1 \
+    WHERE issuer = ? AND (kind, object_id) IN (SELECT q.kind, q.object_id FROM logto_outbox q \
+    WHERE q.issuer = ? AND q.next_at <= ? AND (q.claimed_until IS NULL OR q.claimed_until <= ?) \
+    AND NOT EXISTS (SELECT 1 FROM logto_outbox e WHERE e.batch = q.batch AND e.position < q.position) \
+    ORDER BY q.position, q.next_at, q.object_id LIMIT ? [[FOR UPDATE OF q SKIP LOCKED||]]) \
+    RETURNING kind, object_id, provider_id, aspects, wanted, after_id, attempts, claimed_until";
+pub(crate) const REMOVE: &str = "DELETE FROM logto_outbox \
+    WHERE issuer = ? AND kind = ? AND object_id = ? AND claimed_until = ? AND wanted = ?";
+pub(crate) const GIVE_BACK: &str = "UPDATE logto_outbox SET claimed_until = NULL, attempts = 0 \
+    WHERE issuer = ? AND kind = ? AND object_id = ? AND claimed_until = ?";
+pub(crate) const POSTPONE: &str = "UPDATE logto_outbox SET claimed_until = NULL, problem = ?, \
+    next_at = CASE WHEN wanted = ? THEN ? ELSE next_at END \
+    WHERE issuer = ? AND kind = ? AND object_id = ? AND claimed_until = ?";
+pub(crate) const GO_ON: &str = "UPDATE logto_outbox SET claimed_until = NULL, attempts = 0, after_id = ? \
+    WHERE issuer = ? AND kind = ? AND object_id = ? AND claimed_until = ? AND wanted = ?";
+pub(crate) const RELEASE_ALL: &str =
+    "UPDATE logto_outbox SET claimed_until = NULL WHERE claimed_until IS NOT NULL";
+pub(crate) const GONE_USER: &str = "INSERT INTO logto_outbox (issuer, kind, object_id, provider_id, aspects, wanted, \
+    position, attempts, next_at) SELECT i.issuer, 'gone_user', i.user_id, i.subject, 0, 1, ?, 0, ? \
+    FROM user_identities i WHERE i.user_id = ? AND i.issuer = ? \
+    ON CONFLICT (issuer, kind, object_id) DO UPDATE SET provider_id = excluded.provider_id, next_at = excluded.next_at";
+pub(crate) const FORGET_USER: &str =
+    "DELETE FROM logto_outbox WHERE issuer = ? AND kind = 'user' AND object_id = ?";
+pub(crate) const WAITING: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM logto_outbox WHERE issuer = ?";
+
+/// What a row is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// An organization.
+    Organization,
+    /// The users of an organization.
+    Members,
+    /// The users of an organization and of all below it.
+    Tree,
+    /// A user.
+    User,
+    /// The account of a user who is no more.
+    GoneUser,
+    /// An organization that is no more.
+    GoneOrganization,
+}
+
+impl Kind {
+    const ALL: [Kind; 6] =
+        [Kind::Organization, Kind::Members, Kind::Tree, Kind::User, Kind::GoneUser, Kind::GoneOrganization];
+
+    const fn word(self) -> &'static str {
+        match self {
+            Kind::Organization => "organization",
+            Kind::Members => "members",
+            Kind::Tree => "tree",
+            Kind::User => "user",
+            Kind::GoneUser => "gone_user",
+            Kind::GoneOrganization => "gone_organization",
+        }
+    }
+
+    /// Organizations before their users; of a destroyed tree users first, then organizations bottom-up.
+    const fn position(self) -> i64 {
+        match self {
+            Kind::Organization => 0,
+            Kind::Members | Kind::Tree => 1,
+            Kind::User => 2,
+            Kind::GoneUser => 3,
+            Kind::GoneOrganization => 4,
+        }
+    }
+}
+
+/// A leased row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// About what.
+    pub kind: Kind,
+    /// Local id, also of what is gone.
+    pub object: Uuid,
+    /// Id at the tenant of what is gone.
+    pub provider_id: Option<String>,
+    /// What of it.
+    pub aspects: i64,
+    /// How far a tree has been gone through.
+    pub after: Option<Uuid>,
+    /// Tries so far, this one included.
+    pub attempts: i64,
+    wanted: i64,
+    claimed_until: Ts,
+}
+
+#[derive(FromRow)]
+struct Row {
+    kind: String,
+    object_id: Uuid,
+    provider_id: Option<String>,
+    aspects: i64,
+    wanted: i64,
+    after_id: Option<Uuid>,
+    attempts: i64,
+    claimed_until: TsCodec,
+}
+
+/// Wants something told of an object, besides what is wanted already.
+pub async fn put(
+    tx: &mut Tx,
+    issuer: &str,
+    kind: Kind,
+    object: Uuid,
+    aspects: i64,
+    at: Ts,
+) -> Result<(), StoreError> {
+    put_one(tx, issuer, (kind, object, None), aspects, at).await
+}
+
+/// Wants an account removed that is nobody's here; `id`: a fresh one.
+pub async fn put_gone_account(
+    tx: &mut Tx,
+    issuer: &str,
+    id: Uuid,
+    subject: &str,
+    at: Ts,
+) -> Result<(), StoreError> {
+    put_one(tx, issuer, (Kind::GoneUser, id, Some(subject)), 0, at).await
+}
+
+/// Wants an organization removed that is none here; `id`: a fresh one.
+pub async fn put_gone_organization(
+    tx: &mut Tx,
+    issuer: &str,
+    id: Uuid,
+    provider_id: &str,
+    at: Ts,
+) -> Result<(), StoreError> {
+    put_one(tx, issuer, (Kind::GoneOrganization, id, Some(provider_id)), 0, at).await
+}
+
+async fn put_one(
+    tx: &mut Tx,
+    issuer: &str,
+    (kind, object, provider_id): (Kind, Uuid, Option<&str>),
+    aspects: i64,
+    at: Ts,
+) -> Result<(), StoreError> {
+    Q::new(PUT)
+        .bind(issuer)
+        .bind(kind.word())
+        .bind(object)
+        .bind(provider_id)
+        .bind(aspects)
+        .bind(kind.position())
+        .bind(at)
+        .run(tx)
+        .await?;
+    Ok(())
+}
+
+/// The same unless it waits already; whether it did not.
+pub async fn put_new(
+    tx: &mut Tx,
+    issuer: &str,
+    kind: Kind,
+    object: Uuid,
+    aspects: i64,
+    at: Ts,
+) -> Result<bool, StoreError> {
+    let q = Q::new(PUT_NEW).bind(issuer).bind(kind.word()).bind(object).bind(aspects);
+    Ok(q.bind(kind.position()).bind(at).run(tx).await? > 0)
+}
+
+/// Wants the account of a user removed who is about to be destroyed.
+pub async fn put_gone_user(tx: &mut Tx, issuer: &str, user: UserId, at: Ts) -> Result<(), StoreError> {
+    let q = Q::new(GONE_USER).bind(Kind::GoneUser.position()).bind(at).bind(user).bind(issuer);
+    q.run(&mut *tx).await?;
+    Q::new(FORGET_USER).bind(issuer).bind(user).run(tx).await?;
+    Ok(())
+}
+
+/// Wants everything removed of a subtree that is about to be destroyed: users first, then organizations bottom-up.
+pub async fn put_gone_tree(
+    tx: &mut Tx,
+    issuer: &str,
+    top: OrgId,
+    org_type: OrgType,
+    at: Ts,
+) -> Result<(), StoreError> {
+    let users = format!(
+        "INSERT INTO logto_outbox (issuer, kind, object_id, provider_id, aspects, wanted, position, batch, attempts, \
+         next_at) SELECT i.issuer, 'gone_user', u.id, i.subject, 0, 1, ?, ?, 0, ? FROM users u \
+         JOIN user_identities i ON i.user_id = u.id AND i.issuer = ? WHERE u.{} = ? \
+         ON CONFLICT (issuer, kind, object_id) DO NOTHING",
+        below(org_type)
+    );
+    let q = Q::new(&users).bind(Kind::GoneUser.position()).bind(top).bind(at).bind(issuer).bind(top);
+    q.run(&mut *tx).await?;
+    let organizations = format!(
+        "INSERT INTO logto_outbox (issuer, kind, object_id, provider_id, aspects, wanted, position, batch, attempts, \
+         next_at) SELECT l.issuer, 'gone_organization', o.id, l.provider_id, 0, 1, \
+         ? + CASE o.type WHEN 'customer' THEN 0 WHEN 'reseller' THEN 1 ELSE 2 END, ?, 0, ? FROM organizations o \
+         JOIN logto_organizations l ON l.organization_id = o.id AND l.issuer = ? \
+         WHERE l.provider_id IS NOT NULL AND o.{} = ? ON CONFLICT (issuer, kind, object_id) DO NOTHING",
+        subtree_column(org_type, "id")
+    );
+    let q = Q::new(&organizations).bind(Kind::GoneOrganization.position()).bind(top).bind(at);
+    q.bind(issuer).bind(top).run(&mut *tx).await?;
+    for (kinds, table, column) in [
+        ("'user'", "users", below(org_type)),
+        ("'organization', 'members', 'tree'", "organizations", subtree_column(org_type, "id")),
+    ] {
+        let forget = format!(
+            "DELETE FROM logto_outbox WHERE issuer = ? AND kind IN ({kinds}) \
+             AND object_id IN (SELECT id FROM {table} WHERE {column} = ?)"
+        );
+        Q::new(&forget).bind(issuer).bind(top).run(&mut *tx).await?;
+    }
+    Ok(())
+}
+
+/// Wants something told of the next users of an organization, or of all below it too, who have an account or are to get
+/// one. The last of them; none when there was nobody left.
+pub async fn put_next_users(
+    tx: &mut Tx,
+    issuer: &str,
+    (organization, org_type): (OrgId, Option<OrgType>),
+    aspects: i64,
+    after: Option<Uuid>,
+    limit: i64,
+    at: Ts,
+) -> Result<Option<Uuid>, StoreError> {
+    let column = org_type.map_or("organization_id", below);
+    let next = format!("SELECT id FROM users WHERE {column} = ? AND id > ? ORDER BY id LIMIT ?");
+    let q = Q::new(&next).bind(organization).bind(after.unwrap_or(Uuid::nil())).bind(limit);
+    let ids: Vec<(Uuid,)> = q.all(&mut *tx).await?;
+    let Some((last,)) = ids.last().copied() else { return Ok(None) };
+    let mut q = Q::new(
+        "INSERT INTO logto_outbox (issuer, kind, object_id, aspects, wanted, position, attempts, next_at) \
+         SELECT ?, 'user', u.id, ?, 1, ?, 0, ? FROM users u WHERE \
+         (EXISTS (SELECT 1 FROM user_identities i WHERE i.user_id = u.id AND i.issuer = ?) \
+         OR EXISTS (SELECT 1 FROM logto_users l WHERE l.user_id = u.id AND l.issuer = ?)) AND u.id IN (",
+    )
+    .bind(issuer)
+    .bind(aspects)
+    .bind(Kind::User.position())
+    .bind(at)
+    .bind(issuer)
+    .bind(issuer);
+    q.list(ids.into_iter().map(|(id,)| id)).push(
+        ") ORDER BY u.id ON CONFLICT (issuer, kind, object_id) DO UPDATE SET \
+         aspects = logto_outbox.aspects | excluded.aspects, wanted = logto_outbox.wanted + 1, attempts = 0, \
+         next_at = excluded.next_at, problem = NULL",
+    );
+    q.run(tx).await?;
+    Ok(Some(last))
+}
+
+/// Leases up to `limit` due rows until `until`.
+pub async fn claim(db: &Db, issuer: &str, now: Ts, until: Ts, limit: i64) -> Result<Vec<Due>, StoreError> {
+    let mut tx = db.begin().await?;
+    let q = Q::new(CLAIM).bind(until).bind(issuer).bind(issuer).bind(now).bind(now).bind(limit);
+    let rows: Vec<Row> = q.all(&mut tx).await?;
+    tx.commit().await?;
+    rows.into_iter()
+        .map(|row| {
+            let kind = Kind::ALL.into_iter().find(|kind| kind.word() == row.kind);
+            Ok(Due {
+                kind: kind.ok_or_else(|| StoreError::Corrupt(format!("outbox kind {:?}", row.kind)))?,
+                object: row.object_id,
+                provider_id: row.provider_id,
+                aspects: row.aspects,
+                after: row.after_id,
+                attempts: row.attempts,
+                wanted: row.wanted,
+                claimed_until: row.claimed_until.0,
+            })
+        })
+        .collect()
+}
+
+/// Removes a row that was delivered, unless it is wanted again.
+pub async fn finish(tx: &mut Tx, issuer: &str, due: &Due) -> Result<(), StoreError> {
+    let word = due.kind.word();
+    let q = Q::new(REMOVE).bind(issuer).bind(word).bind(due.object).bind(due.claimed_until);
+    if q.bind(due.wanted).run(&mut *tx).await? == 0 {
+        let q = Q::new(GIVE_BACK).bind(issuer).bind(word).bind(due.object).bind(due.claimed_until);
+        q.run(tx).await?;
+    }
+    Ok(())
+}
+
+/// Gives a row back to be tried again at `next_at`; none = refused, it waits for the next change.
+pub async fn postpone(
+    tx: &mut Tx,
+    issuer: &str,
+    due: &Due,
+    next_at: Option<Ts>,
+    problem: &str,
+) -> Result<(), StoreError> {
+    Q::new(POSTPONE)
+        .bind(problem)
+        .bind(due.wanted)
+        .bind(next_at)
+        .bind(issuer)
+        .bind(due.kind.word())
+        .bind(due.object)
+        .bind(due.claimed_until)
+        .run(tx)
+        .await?;
+    Ok(())
+}
+
+/// Gives a tree back that was gone through up to `after`; one that is wanted again begins anew.
+pub async fn go_on(tx: &mut Tx, issuer: &str, due: &Due, after: Uuid) -> Result<(), StoreError> {
+    let word = due.kind.word();
+    let q = Q::new(GO_ON).bind(after).bind(issuer).bind(word).bind(due.object);
+    if q.bind(due.claimed_until).bind(due.wanted).run(&mut *tx).await? == 0 {
+        let q = Q::new(GIVE_BACK).bind(issuer).bind(word).bind(due.object).bind(due.claimed_until);
+        q.run(tx).await?;
+    }
+    Ok(())
+}
+
+/// Ends every lease: for a process that holds the database alone and has just started.
+pub async fn release_all(tx: &mut Tx) -> Result<(), StoreError> {
+    Q::new(RELEASE_ALL).run(tx).await?;
+    Ok(())
+}
+
+/// How many rows wait, refused ones included.
+pub async fn waiting(on: impl Into<On<'_>>, issuer: &str) -> Result<u64, StoreError> {
+    Q::new(WAITING).bind(issuer).count(on).await
+}

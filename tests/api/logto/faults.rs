@@ -1,0 +1,212 @@
+//! A tenant that is gone, slow, refuses or forgets to answer (contract 01 §8 rules 27, 29, 36, 37).
+
+use super::*;
+use bailiwick_testkit::parts::{logto::Fault, recorder::Answer};
+
+const A_DAY: Duration = Duration::from_secs(86_400);
+
+logto_test!(rule_01_29_an_outage_fails_nothing_and_is_made_good, |t, l| async move {
+    l.always(Answer::dropped());
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    let body = json!({"name": "Delta", "custom_data": {"vat": "IT00000000017"}});
+    let made = t.post("/api/distributors").bearer(&owner.token).json(body).send().await.expect(201).data();
+    let home = made["id"].as_str().unwrap().to_owned();
+    let id = new_user(&t, &owner, "anna", home.parse().unwrap()).await;
+    let path = format!("/api/users/{id}");
+    for body in [json!({"name": "B"}), json!({"name": "C"}), json!({"organization_id": tree.customer})] {
+        t.put(&path).bearer(&owner.token).json(body).send().await.expect(200);
+        tell(&t).await;
+    }
+    t.patch(&format!("{path}/suspend")).bearer(&owner.token).send().await.expect(200);
+    t.patch(&format!("/api/distributors/{home}/suspend")).bearer(&owner.token).send().await.expect(200);
+    assert_eq!(shown(&t, &id).await["logto_sync_error"], Value::Null);
+    tell(&t).await;
+    l.recover();
+    t.advance(A_DAY);
+    tell(&t).await;
+    let account = account(&l, &id);
+    l.with(|tenant| {
+        assert_eq!(tenant.users.len(), 1);
+        assert_eq!(tenant.users[&account]["name"], "C");
+        assert!(is_suspended(tenant, &account));
+        assert_eq!(tenant.memberships(&account)[0].1, ["Customer"]);
+        assert!(tenant.organization_of(&home).is_some());
+    });
+    assert_eq!(shown(&t, &id).await["logto_synced_at"], json!(t.app.now()));
+});
+
+logto_test!(rule_01_27_rule_01_28_a_change_and_what_is_to_be_told_are_one, |t, l| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    let id = new_user(&t, &owner, "anna", tree.customer).await;
+    new_user(&t, &owner, "taken", tree.customer).await;
+    tell(&t).await;
+    let _ = l.calls();
+    // A change that fails changes nothing anywhere: neither name nor roles, and there is nothing to tell.
+    let body = json!({"name": "B", "user_role_ids": ["reader"], "email": "taken@example.org"});
+    t.put(&format!("/api/users/{id}")).bearer(&owner.token).json(body).send().await.expect(400);
+    let seen = shown(&t, &id).await;
+    assert_eq!((&seen["name"], &seen["roles"][0]["id"]), (&json!("anna"), &json!("admin")));
+    tell(&t).await;
+    assert_eq!(l.calls(), [""; 0]);
+    // No request of management waits for the provider.
+    l.always(Answer::status(200).after(Duration::from_secs(600)));
+    t.put(&format!("/api/users/{id}"))
+        .bearer(&owner.token)
+        .json(json!({"name": "C"}))
+        .send()
+        .await
+        .expect(200);
+});
+
+logto_test!(creations_whose_answer_was_lost_are_found_again, |t, l| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    // Somebody else there with the same name is nobody of ours.
+    l.with(|tenant| drop(tenant.add_organization("Alfa Customer")));
+    l.fail_by(|request| {
+        let is_creation =
+            request.method == "POST" && matches!(request.path.as_str(), "/api/users" | "/api/organizations");
+        is_creation.then(|| Fault::DoneBut(Answer::dropped()))
+    });
+    let id = new_user(&t, &owner, "anna", tree.customer).await;
+    for _ in 0..3 {
+        tell(&t).await;
+        t.advance(A_DAY);
+    }
+    l.fail_by(|request| {
+        let is_user = request.method == "POST" && request.path == "/api/users";
+        is_user.then(|| Fault::DoneBut(Answer::raw("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"id\"")))
+    });
+    tell(&t).await;
+    t.advance(A_DAY);
+    l.recover();
+    tell(&t).await;
+    l.with(|tenant| {
+        assert_eq!((tenant.users.len(), tenant.organizations.len()), (1, 2));
+        let account = tenant.account_of(&id).unwrap();
+        assert_eq!(tenant.memberships(&account)[0].1, ["Customer"]);
+    });
+    assert_eq!(shown(&t, &id).await["logto_synced_at"], json!(t.app.now()));
+});
+
+logto_test!(every_step_can_be_repeated, |t, l| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    let id = new_user(&t, &owner, "anna", tree.customer).await;
+    // Each call that changes something is done, and its answer lost, once.
+    let seen = std::sync::Mutex::new(std::collections::HashSet::new());
+    l.fail_by(move |request| {
+        let is_change = request.path.starts_with("/api/") && request.method != "GET";
+        let is_new = is_change && seen.lock().unwrap().insert((request.method.clone(), request.path.clone()));
+        is_new.then(|| Fault::DoneBut(Answer::status(502)))
+    });
+    for _ in 0..20 {
+        tell(&t).await;
+        t.advance(A_DAY);
+    }
+    let account = account(&l, &id);
+    l.with(|tenant| {
+        assert_eq!((tenant.users.len(), tenant.organizations.len()), (1, 1));
+        assert_eq!(tenant.role_names(&account), ["Admin"]);
+        assert_eq!(tenant.memberships(&account)[0].1, ["Customer"]);
+    });
+    let seen = shown(&t, &id).await;
+    assert!(seen["logto_synced_at"].is_string() && seen["logto_sync_error"].is_null(), "{seen}");
+});
+
+logto_test!(a_refusal_is_shown_and_tried_again_after_the_next_change, |t, l| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    let id = new_user(&t, &owner, "anna", tree.customer).await;
+    tell(&t).await;
+    l.with(|tenant| drop(tenant.add_user("b@example.org", "b")));
+    let path = format!("/api/users/{id}");
+    let body = json!({"email": "b@example.org"});
+    t.put(&path).bearer(&owner.token).json(body).send().await.expect(200);
+    t.patch(&format!("{path}/suspend")).bearer(&owner.token).send().await.expect(200);
+    tell(&t).await;
+    let seen = shown(&t, &id).await;
+    assert_eq!(seen["logto_sync_error"], "email: already_exists");
+    // What was not refused is told.
+    let account = account(&l, &id);
+    assert!(l.with(|tenant| is_suspended(tenant, &account)));
+    let _ = l.calls();
+    t.advance(A_DAY);
+    tell(&t).await;
+    assert_eq!(l.calls(), [""; 0]);
+    l.with(|tenant| tenant.users.retain(|_, user| user["username"] != "b"));
+    let owner = t.owner().await;
+    t.patch(&format!("{path}/reactivate")).bearer(&owner.token).send().await.expect(200);
+    tell(&t).await;
+    assert_eq!(shown(&t, &id).await["logto_sync_error"], Value::Null);
+    assert_eq!(l.with(|tenant| tenant.users[&account]["primaryEmail"].clone()), "b@example.org");
+});
+
+logto_test!(an_account_that_is_gone_there_is_told, |t, l| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    let id = new_user(&t, &owner, "anna", tree.customer).await;
+    tell(&t).await;
+    l.with(|tenant| tenant.users.clear());
+    t.patch(&format!("/api/users/{id}/suspend")).bearer(&owner.token).send().await.expect(200);
+    tell(&t).await;
+    assert_eq!(shown(&t, &id).await["logto_sync_error"], "account: not_found");
+    // To be destroyed it need not be there.
+    t.delete(&format!("/api/users/{id}/destroy")).bearer(&owner.token).send().await.expect(200);
+    tell(&t).await;
+    let waiting = bailiwick_store::logto::outbox::waiting(&t.app.db, &l.settings().issuer.url).await.unwrap();
+    assert_eq!(waiting, 0);
+});
+
+logto_test!(roles_the_tenant_does_not_have_are_told, |t, l| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    l.with(|tenant| tenant.roles.clear());
+    let id = new_user(&t, &owner, "anna", tree.customer).await;
+    tell(&t).await;
+    assert_eq!(shown(&t, &id).await["logto_sync_error"], "user_role_ids: not_found");
+    l.with(|tenant| tenant.roles.push(("r".to_owned(), "ADMIN".to_owned())));
+    t.advance(Duration::from_secs(10));
+    t.put(&format!("/api/users/{id}"))
+        .bearer(&owner.token)
+        .json(json!({"name": "B"}))
+        .send()
+        .await
+        .expect(200);
+    tell(&t).await;
+    assert_eq!(shown(&t, &id).await["logto_sync_error"], Value::Null);
+});
+
+logto_test!(rule_01_36_rule_01_37_nothing_the_tenant_says_is_shown, |t, l| async move {
+    l.always(Answer::json(
+        422,
+        &json!({"code": "secret text", "message": "secret", "data": {"issues": [
+        {"path": ["secret key"], "code": "secret code"}]}}),
+    ));
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    let id = new_user(&t, &owner, "anna", tree.customer).await;
+    for _ in 0..2 {
+        tell(&t).await;
+        t.advance(A_DAY);
+    }
+    assert!(!shown(&t, &id).await.to_string().contains("secret"));
+    // The tenant says it instead of giving a token: it is away, and everything else works.
+    t.get("/api/health").send().await.expect(200);
+    let owner = t.owner().await;
+    let roles = t.get("/api/roles").bearer(&owner.token).send().await.expect(200).data();
+    assert_eq!(roles["roles"].as_array().unwrap().len(), 5);
+});
+
+/// Two processes on one database tell of each user once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_processes_share_the_work() {
+    let l = Logto::start().await.unwrap();
+    let t = service(Engine::Postgres, &l).await;
+    let other = t.replica().await;
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    for n in 0..6 {
+        new_user(&t, &owner, &format!("u{n}"), tree.customer).await;
+    }
+    let deadline = std::time::Instant::now() + Duration::from_secs(60);
+    while l.with(|tenant| tenant.members.len()) < 6 {
+        assert!(std::time::Instant::now() < deadline);
+        tokio::join!(tell(&t), tell(&other));
+        t.advance(Duration::from_secs(30));
+    }
+    l.with(|tenant| assert_eq!((tenant.users.len(), tenant.organizations.len()), (6, 1)));
+}

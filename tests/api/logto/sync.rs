@@ -1,0 +1,99 @@
+//! `bailiwick logto sync`: what is otherwise at the tenant (contract 01 Appendix A).
+
+use super::*;
+use bailiwick_app::mirror::{Figures, reconcile};
+
+/// What is told, without ids, sorted.
+async fn differences(t: &Test, is_dry: bool) -> (Vec<String>, Figures) {
+    let mut told = Vec::new();
+    let figures = reconcile(&t.app, is_dry, |difference| {
+        told.push(format!("{} {}: {}", difference.kind, difference.name, difference.what.join("; ")));
+    })
+    .await
+    .unwrap();
+    told.sort();
+    (told, figures)
+}
+
+logto_test!(what_is_missing_different_or_too_much, |t, l| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    // Somebody and something of the same name are left alone.
+    let namesake = l.with(|tenant| {
+        tenant.add_organization("Alfa Customer");
+        tenant.add_user("somebody@example.org", "somebody")
+    });
+    let (told, figures) = differences(&t, true).await;
+    assert_eq!(told.len(), 8, "{told:#?}");
+    assert!(told.iter().all(|line| line.ends_with(": missing")), "{told:#?}");
+    assert_eq!((figures.looked_at, figures.different, figures.waiting), (8, 8, 0));
+    assert!(changes(&l).is_empty());
+
+    let (_, figures) = differences(&t, false).await;
+    assert_eq!(figures.waiting, 0);
+    let again = differences(&t, true).await;
+    assert_eq!(again.0, [""; 0]);
+    l.with(|tenant| assert_eq!((tenant.users.len(), tenant.organizations.len()), (2, 8)));
+
+    let id = new_user(&t, &owner, "anna", tree.customer).await;
+    tell(&t).await;
+    let account = account(&l, &id);
+    let _ = l.calls();
+    let (customer, reseller) = l.with(|tenant| {
+        let theirs = |id: OrgId| tenant.organization_of(&id.to_string()).unwrap();
+        (theirs(tree.customer), theirs(tree.reseller))
+    });
+    l.with(|tenant| {
+        let user = tenant.users.get_mut(&account).unwrap();
+        user["name"] = json!("Another");
+        user["isSuspended"] = json!(true);
+        let roles = tenant.user_roles.get_mut(&account).unwrap();
+        roles.clear();
+        roles.extend(["role4".to_owned(), "role5".to_owned()]);
+        tenant.members.entry((reseller, account.clone())).or_default();
+        let ids = tenant.members.get_mut(&(customer.clone(), account.clone())).unwrap();
+        ids.insert("orgrole0".to_owned());
+        tenant.organizations.get_mut(&customer).unwrap()["description"] = json!("Another");
+    });
+    let expected = [
+        "organization Alfa Customer: different: description".to_owned(),
+        format!(
+            "user anna@example.org: different: name; different: state; missing: role Admin; superfluous: role Reader; \
+             superfluous: organization {}; superfluous: organization role Owner",
+            tree.reseller
+        ),
+    ];
+    assert_eq!(differences(&t, true).await.0, expected);
+    assert!(changes(&l).is_empty());
+    differences(&t, false).await;
+    assert_eq!(differences(&t, true).await.0, [""; 0]);
+    l.with(|tenant| {
+        assert_eq!(tenant.role_names(&account), ["Admin", "Management API"]);
+        assert_eq!(tenant.memberships(&account), [(customer.clone(), vec!["Customer".to_owned()])]);
+        assert!(!is_suspended(tenant, &account));
+    });
+
+    // What was removed there is made anew.
+    l.with(|tenant| {
+        tenant.users.remove(&account);
+        tenant.organizations.remove(&customer);
+    });
+    let expected = ["organization Alfa Customer: missing", "user anna@example.org: missing"];
+    assert_eq!(differences(&t, false).await.0, expected);
+    assert_eq!(differences(&t, true).await.0, [""; 0]);
+    assert!(l.with(|tenant| tenant.users.contains_key(&namesake)));
+    assert_eq!(shown(&t, &id).await["logto_sync_error"], Value::Null);
+});
+
+logto_test!(a_tenant_that_is_away_is_told_to_the_operator, |t, l| async move {
+    new_user(&t, &t.owner().await, "anna", t.tree().await.customer).await;
+    tell(&t).await;
+    l.always(bailiwick_testkit::parts::recorder::Answer::status(500));
+    let done = reconcile(&t.app, true, |_| {}).await;
+    assert!(done.is_err_and(|e| !e.to_string().contains("secret")));
+});
+
+#[tokio::test]
+async fn it_needs_the_mode() {
+    let t = Test::start(Engine::Sqlite, |_| {}).await;
+    assert!(reconcile(&t.app, true, |_| {}).await.is_err());
+}
