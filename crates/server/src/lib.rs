@@ -12,3 +12,7 @@ mod reload;
 pub mod settings;
 pub mod shutdown;
 pub mod telemetry;
+
+/// Bytes of stack of a thread that runs requests or background work; only what is used is ever taken. Built without
+/// optimisation, the futures of a request lie in it one in another.
+pub(crate) const STACK: usize = 8 * 1024 * 1024;

@@ -1,7 +1,7 @@
 //! `bailiwick serve`
 
 use super::{fail, print, wire};
-use crate::{config::Config, listen, process, reload, shutdown, telemetry};
+use crate::{STACK, config::Config, listen, process, reload, shutdown, telemetry};
 use bailiwick_app::{App, bootstrap, oidc};
 use std::{num::NonZeroUsize, process::ExitCode, sync::Arc};
 use tokio::runtime;
@@ -12,7 +12,12 @@ pub fn run(config: &Config) -> ExitCode {
         return fail(&problem);
     }
     // Background work has a runtime of its own beside the workers of the HTTP front, which it outlives.
-    let runtime = match runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+    let runtime = match runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_stack_size(STACK)
+        .enable_all()
+        .build()
+    {
         Ok(runtime) => runtime,
         Err(e) => return fail(&e.to_string()),
     };

@@ -5,6 +5,7 @@ use super::{
     openapi, owner, retention, serve, sessions, system, token,
 };
 use crate::{
+    STACK,
     config::{self, Config, DatabaseUrl},
     ports::{SystemClock, SystemEntropy},
     settings::settings,
@@ -66,7 +67,8 @@ pub fn run(command: Command, config: Config) -> ExitCode {
 
 /// Runs to the end on a runtime of its own; an error is a text for the operator.
 fn with_runtime(work: impl Future<Output = Result<(), String>>) -> ExitCode {
-    let built = runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let built =
+        runtime::Builder::new_multi_thread().worker_threads(2).thread_stack_size(STACK).enable_all().build();
     let outcome = built.map_err(|e| e.to_string()).and_then(|runtime| runtime.block_on(work));
     outcome.map_or_else(|problem| fail(&problem), |()| ExitCode::SUCCESS)
 }

@@ -101,7 +101,7 @@ pub fn schema() -> Json {
             }
         }
         for setting in table.settings {
-            let key = key_of(&table, setting);
+            let key = key_of(table, setting);
             place["properties"][key] = setting_schema(setting);
             if setting.kind.secret {
                 let about = format!("File that holds `{}`.", setting.path);

@@ -8,6 +8,7 @@ mod tls;
 
 pub use tls::Tls;
 
+use crate::STACK;
 use axum::Router;
 use connection::Front;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -102,10 +103,11 @@ pub fn start(
             let _ = done.send(());
             release.cancelled().await;
         };
-        let thread = thread::Builder::new().name(format!("http-{number}")).spawn(move || {
-            runtime.block_on(work);
-            runtime.shutdown_background();
-        })?;
+        let thread =
+            thread::Builder::new().name(format!("http-{number}")).stack_size(STACK).spawn(move || {
+                runtime.block_on(work);
+                runtime.shutdown_background();
+            })?;
         server.drained.push(drained);
         server.threads.push(thread);
     }

@@ -3,4 +3,5 @@
 
 pub mod consents;
 pub mod entries;
+mod session;
 pub mod sessions;

@@ -1,6 +1,8 @@
 //! Sessions: one person acts as another with his consent. What of a session counts is judged from what [`look`] reads
 //! for each request; what ends it is written as well, so that it stays ended.
 
+pub use super::session::{Cause, End, Party, Session};
+
 use super::entries;
 use crate::{
     Db, StoreError, Tx,
@@ -15,87 +17,6 @@ use bailiwick_policy::Path;
 use serde_json::json;
 use sqlx::FromRow;
 use uuid::Uuid;
-
-/// Why a session is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// The impersonator went back.
-    Exit,
-    /// He may not go on: suspended, deleted, signed out, without the permission, outranked.
-    Impersonator,
-    /// The consent was withdrawn or replaced.
-    Consent,
-    /// Its time is over.
-    Expiry,
-    /// The impersonated user was suspended or deleted.
-    Target,
-}
-
-impl Cause {
-    /// Word of the row.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Cause::Exit => "exit",
-            Cause::Impersonator => "impersonator",
-            Cause::Consent => "consent",
-            Cause::Expiry => "expiry",
-            Cause::Target => "target",
-        }
-    }
-
-    fn parse(word: &str) -> Option<Cause> {
-        [Cause::Exit, Cause::Impersonator, Cause::Consent, Cause::Expiry, Cause::Target]
-            .into_iter()
-            .find(|cause| cause.as_str() == word)
-    }
-}
-
-/// One of the two people as he was called when the session began.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Party {
-    /// Id.
-    pub id: UserId,
-    /// User name.
-    pub username: String,
-    /// Display name.
-    pub name: String,
-}
-
-/// How a session ended.
-#[derive(Clone, Debug, PartialEq)]
-pub struct End {
-    /// When.
-    pub at: Ts,
-    /// Why.
-    pub cause: Cause,
-    /// What became of the impersonated user, when that was the cause.
-    pub reason: Option<String>,
-}
-
-/// A session.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Session {
-    /// Id.
-    pub id: ImpersonationId,
-    /// Who acts.
-    pub impersonator: Party,
-    /// As whom.
-    pub impersonated: Party,
-    /// The consent it is based on.
-    pub consent_id: Uuid,
-    /// The impersonator's chain it is bound to.
-    pub chain_id: ChainId,
-    /// The browser login that chain came from.
-    pub login_id: Option<LoginId>,
-    /// Start.
-    pub started_at: Ts,
-    /// Expiry of the consent.
-    pub expires_at: Ts,
-    /// Its end, once it is recorded.
-    pub end: Option<End>,
-    /// All audit entries.
-    pub action_count: i64,
-}
 
 #[derive(FromRow)]
 struct SessionRow {
