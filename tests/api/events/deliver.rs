@@ -62,6 +62,8 @@ api_test!(events_arrive_signed_as_they_are_listed_at_who_may_read_them, |s| sett
         }
         let arrived = arrived(hook);
         assert_eq!(types(&arrived), expected);
+        // Whoever was suspended has to sign in again.
+        let admin = &t.session(admin.id).await;
         let mut listed = act(
             &t,
             admin,
