@@ -34,7 +34,7 @@ impl IntoResponse for Failure {
     }
 }
 
-/// Seconds told to a client that should come back after an overload.
+/// Told to a client that should come back after a fault or an overload.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// Renders an error of a route.
@@ -63,13 +63,21 @@ pub fn no_route() -> Response {
 
 /// After a panic, contained by the outermost layer.
 pub fn panicked() -> Response {
-    render(StatusCode::INTERNAL_SERVER_ERROR, "internal server error", &Value::Null)
+    let mut response = render(StatusCode::INTERNAL_SERVER_ERROR, "internal server error", &Value::Null);
+    let after = HeaderValue::from(whole_seconds(RETRY_AFTER));
+    response.headers_mut().insert(header::RETRY_AFTER, after);
+    response
 }
 
 fn retry_after(error: &Error) -> Option<Duration> {
     match error {
         Error::TooMany { retry_after } => Some(*retry_after),
-        Error::Unavailable { .. } => Some(RETRY_AFTER),
+        // What passes by itself (contract 06 §1 row 14).
+        Error::SlowBody
+        | Error::Upstream { .. }
+        | Error::UpstreamTimeout(_)
+        | Error::Unavailable { .. }
+        | Error::Internal(_) => Some(RETRY_AFTER),
         _ => None,
     }
 }
@@ -89,6 +97,7 @@ fn parts<'a>(error: &'a Error, form: bool, failed: Option<&'a str>) -> (StatusCo
         Error::Forbidden { message, data } => (StatusCode::FORBIDDEN, message, data.clone()),
         Error::NotFound(_) => (StatusCode::NOT_FOUND, not_found_text(error), Value::Null),
         Error::TooLarge { message, data } => (StatusCode::PAYLOAD_TOO_LARGE, message, data.clone()),
+        Error::SlowBody => (StatusCode::REQUEST_TIMEOUT, "request body timed out", Value::Null),
         Error::Unsupported(message) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, message, Value::Null),
         Error::TooMany { .. } => (StatusCode::TOO_MANY_REQUESTS, "rate limit exceeded", Value::Null),
         Error::Upstream { message, .. } => (StatusCode::BAD_GATEWAY, message, Value::Null),

@@ -240,7 +240,7 @@ fn short(e: &serde_json::Error) -> String {
     }
 }
 
-/// Reads a body of at most `limit` bytes: 15 s without progress or `total` in all is a 400, more bytes a 413.
+/// Reads a body of at most `limit` bytes: 15 s without progress or `total` in all is a 408, more bytes a 413.
 pub async fn read(body: Body, limit: usize, total: Duration) -> Result<Bytes, Error> {
     let too_large =
         || Error::TooLarge { message: "request body too large".into(), data: serde_json::Value::Null };
@@ -252,7 +252,7 @@ pub async fn read(body: Body, limit: usize, total: Duration) -> Result<Bytes, Er
         let mut bytes = BytesMut::new();
         loop {
             let frame = tokio::time::timeout(Duration::from_secs(15), body.frame()).await;
-            match frame.map_err(|_| Error::bad_request("request body timed out"))? {
+            match frame.map_err(|_| Error::SlowBody)? {
                 None => return Ok(bytes.freeze()),
                 Some(Err(_)) => return Err(Error::bad_request("request body could not be read")),
                 Some(Ok(frame)) => {
@@ -268,7 +268,23 @@ pub async fn read(body: Body, limit: usize, total: Duration) -> Result<Bytes, Er
             }
         }
     };
-    tokio::time::timeout(total, whole)
-        .await
-        .unwrap_or_else(|_| Err(Error::bad_request("request body timed out")))
+    tokio::time::timeout(total, whole).await.unwrap_or(Err(Error::SlowBody))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{error::answer, routes};
+    use http::StatusCode;
+
+    // A line that breaks off is no mistake of who sends: he comes back.
+    #[tokio::test]
+    async fn clients_14_a_body_that_does_not_come_passes() {
+        let stalled = Body::from_stream(futures_util::stream::pending::<Result<Bytes, Infallible>>());
+        let error = read(stalled, 10, Duration::from_millis(1)).await.unwrap_err();
+        let row = routes::table().into_iter().find(|r| r.operation == "sendInventory");
+        let refused = answer(&error, &row.expect("the row"));
+        assert_eq!(refused.status(), StatusCode::REQUEST_TIMEOUT);
+        assert_eq!(refused.headers()[header::RETRY_AFTER], "5");
+    }
 }

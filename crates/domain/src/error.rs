@@ -83,6 +83,9 @@ pub enum Error {
         /// Details or null.
         data: Value,
     },
+    /// 408 `request body timed out`, with `Retry-After`: the request came too slowly, not a wrong one.
+    #[error("request body timed out")]
+    SlowBody,
     /// 415.
     #[error("unsupported media: {0}")]
     Unsupported(Text),

@@ -26,7 +26,7 @@ async fn file(upload: Upload) -> Result<Bytes> {
     upload.part("avatar", MAX_BYTES, BODY).await.map_err(|fault| match fault {
         UploadFault::Malformed => Error::bad_request("invalid multipart form"),
         UploadFault::Missing => Error::bad_request("avatar file is required"),
-        UploadFault::TimedOut => Error::bad_request("request body timed out"),
+        UploadFault::TimedOut => Error::SlowBody,
         UploadFault::TooLarge(size) => Error::TooLarge {
             message: "avatar exceeds maximum size of 500KB".into(),
             data: json!({"max_size": MAX_BYTES, "actual_size": size}),

@@ -46,7 +46,7 @@ pub async fn validate(
 fn refused(fault: UploadFault) -> Failure {
     let error = match fault {
         UploadFault::Malformed | UploadFault::Missing => Error::bad_request("file parameter required"),
-        UploadFault::TimedOut => Error::bad_request("request body timed out"),
+        UploadFault::TimedOut => Error::SlowBody,
         UploadFault::TooLarge(size) => Error::TooLarge {
             message: format!("file too large ({size} bytes). maximum allowed: {MAX_FILE_BYTES} bytes").into(),
             data: Value::Null,

@@ -126,7 +126,7 @@ async fn form(upload: Upload) -> Result<Vec<Part>> {
         UploadFault::TooLarge(_) => {
             Error::TooLarge { message: "request body too large".into(), data: Value::Null }
         }
-        UploadFault::TimedOut => Error::bad_request("request body timed out"),
+        UploadFault::TimedOut => Error::SlowBody,
         UploadFault::Malformed | UploadFault::Missing => Error::bad_request("invalid multipart form"),
     })?;
     let part = |part: crate::upload::Part| Part {

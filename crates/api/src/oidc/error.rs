@@ -60,6 +60,7 @@ fn fault(error: &Error) -> Response {
         Error::TooLarge { message, .. } | Error::BadRequest { message, .. } => {
             shapes(status, "invalid_request", message)
         }
+        Error::SlowBody => shapes(status, "invalid_request", "request body timed out"),
         Error::Unavailable { .. } => {
             shapes(status, "temporarily_unavailable", "service temporarily unavailable")
         }
@@ -77,6 +78,7 @@ pub fn status_of(error: &Error) -> (StatusCode, Option<u64>) {
         Error::TooMany { retry_after } => (StatusCode::TOO_MANY_REQUESTS, Some(whole_seconds(*retry_after))),
         Error::TooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, None),
         Error::BadRequest { .. } => (StatusCode::BAD_REQUEST, None),
+        Error::SlowBody => (StatusCode::REQUEST_TIMEOUT, Some(RETRY_AFTER_SECONDS)),
         Error::Unavailable { .. } => (StatusCode::SERVICE_UNAVAILABLE, Some(RETRY_AFTER_SECONDS)),
         _ => (StatusCode::INTERNAL_SERVER_ERROR, None),
     }

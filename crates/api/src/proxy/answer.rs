@@ -116,21 +116,25 @@ fn envelope(status: StatusCode, message: &str, retry_after_secs: Option<u64>) ->
 /// Seconds after which a system that has too much should come back: alerts and silences end by and by.
 const WHEN_FULL: u64 = 60;
 
+/// Seconds after which a fault that passes by itself may be over (contract 06 §1 row 14).
+const WHEN_BACK: u64 = 5;
+
 /// Why a use case has no result.
 pub(super) fn of_fault(fault: Fault) -> Response {
     let too_many = StatusCode::TOO_MANY_REQUESTS;
     match fault {
         Fault::Rejected(reject) => of_reject(&reject),
+        Fault::SlowBody => envelope(StatusCode::REQUEST_TIMEOUT, "request body timed out", Some(WHEN_BACK)),
         Fault::RateLimited => envelope(too_many, "rate limit exceeded", Some(1)),
         Fault::AlertLimit => envelope(too_many, "alert limit exceeded", Some(WHEN_FULL)),
         Fault::SilenceLimit => envelope(too_many, "silence limit exceeded", Some(WHEN_FULL)),
         Fault::Unavailable(log) => {
             tracing::warn!(log, "the alert router cannot be used");
-            envelope(StatusCode::BAD_GATEWAY, "alerting backend is unavailable", None)
+            envelope(StatusCode::BAD_GATEWAY, "alerting backend is unavailable", Some(WHEN_BACK))
         }
         Fault::TimedOut => {
             tracing::warn!("the alert router does not answer in time");
-            envelope(StatusCode::GATEWAY_TIMEOUT, "alerting backend timed out", None)
+            envelope(StatusCode::GATEWAY_TIMEOUT, "alerting backend timed out", Some(WHEN_BACK))
         }
         Fault::NotReady { retry_after_secs, log } => {
             tracing::warn!(log, "the alert router is not ready");
@@ -143,7 +147,7 @@ pub(super) fn of_fault(fault: Fault) -> Response {
         }
         Fault::Internal(log) => {
             tracing::error!(log, "an alerting request failed");
-            envelope(StatusCode::INTERNAL_SERVER_ERROR, "internal server error", None)
+            envelope(StatusCode::INTERNAL_SERVER_ERROR, "internal server error", Some(WHEN_BACK))
         }
     }
 }
@@ -163,11 +167,11 @@ pub(super) fn of_error(error: &Error) -> Response {
         }
         Error::Unavailable { message, .. } => {
             tracing::warn!(%error, "a system cannot be authenticated");
-            envelope(StatusCode::SERVICE_UNAVAILABLE, message, Some(5))
+            envelope(StatusCode::SERVICE_UNAVAILABLE, message, Some(WHEN_BACK))
         }
         _ => {
             tracing::error!(%error, "a system cannot be authenticated");
-            envelope(StatusCode::INTERNAL_SERVER_ERROR, "internal server error", None)
+            envelope(StatusCode::INTERNAL_SERVER_ERROR, "internal server error", Some(WHEN_BACK))
         }
     }
 }

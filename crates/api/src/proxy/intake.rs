@@ -78,11 +78,12 @@ pub(super) async fn read(
     let unreadable =
         |reason: &str| coded(400, format!("parsing {what} body from \"\" failed, because {reason}"));
     let bytes = crate::extract::read(body, limit, BODY_TIMEOUT).await.map_err(|error| match error {
-        Error::TooLarge { .. } => Reject::TOO_LARGE,
-        other => unreadable(match &other {
+        Error::TooLarge { .. } => Fault::from(Reject::TOO_LARGE),
+        Error::SlowBody => Fault::SlowBody,
+        other => Fault::from(unreadable(match &other {
             Error::BadRequest { message, .. } => message,
             _ => "the request body could not be read",
-        }),
+        })),
     })?;
     if !is_gzip {
         return Ok(bytes);

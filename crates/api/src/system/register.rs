@@ -21,7 +21,9 @@ pub async fn register(
 ) -> Outcome<Answer<RegistrationOutput>> {
     // Whatever is no such body lacks the secret.
     let secret = match body.parse::<RegistrationInput>() {
-        Err(e @ (Error::TooLarge { .. } | Error::BadRequest { .. })) => return Err(e.into()),
+        Err(e @ (Error::TooLarge { .. } | Error::BadRequest { .. } | Error::SlowBody)) => {
+            return Err(e.into());
+        }
         parsed => parsed.ok().and_then(|body| body.system_secret),
     };
     let done = systems::register(&app, &request, secret.as_deref()).await?;

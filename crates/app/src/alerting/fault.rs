@@ -9,6 +9,8 @@ use bailiwick_store::StoreError;
 pub enum Fault {
     /// The request itself is wrong, or the router says so: the exact answer.
     Rejected(Reject),
+    /// 408 `request body timed out`.
+    SlowBody,
     /// 429 `rate limit exceeded`.
     RateLimited,
     /// 429 `alert limit exceeded`; everything else of the push is stored.

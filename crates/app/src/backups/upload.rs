@@ -143,7 +143,7 @@ impl Draft {
     ) -> Result<Backup> {
         let mut upload = assets.begin(&self.object_key).await.map_err(fault)?;
         let copied = tokio::time::timeout(LONGEST, copy(&mut upload, self.length, body)).await;
-        let sha256 = match copied.unwrap_or_else(|_| Err(timed_out())) {
+        let sha256 = match copied.unwrap_or_else(|_| Err(Error::SlowBody)) {
             Ok(sha256) => sha256,
             Err(e) => {
                 upload.abandon().await;
@@ -224,10 +224,6 @@ impl Draft {
     }
 }
 
-fn timed_out() -> Error {
-    Error::bad_request("request body timed out")
-}
-
 /// Writes exactly `length` bytes; their digest.
 async fn copy(
     upload: &mut Upload,
@@ -240,7 +236,7 @@ async fn copy(
     let mut seen: u64 = 0;
     while let Some(chunk) = body.next().await {
         let chunk = chunk.map_err(|cut| match cut {
-            Cut::Stalled => timed_out(),
+            Cut::Stalled => Error::SlowBody,
             Cut::Broken => mismatch(),
         })?;
         seen += chunk.len() as u64;

@@ -141,6 +141,7 @@ fn told(fault: Fault) -> Error {
             message: "alerting backend is unavailable".into(),
             log: format!("refused with {}: {}", reject.status, reject.render().trim_end()),
         },
+        Fault::SlowBody => Error::SlowBody,
         Fault::SilenceLimit => Error::conflict("silence limit exceeded"),
         Fault::RateLimited | Fault::AlertLimit => {
             Error::internal("a limit of systems does not hold for management")
