@@ -45,7 +45,7 @@ async fn pdf(t: &Test, who: &Persona, kind: &str, query: &str) -> String {
     pages(&reply.body)
 }
 
-fn pages(pdf: &[u8]) -> String {
+pub fn pages(pdf: &[u8]) -> String {
     let reader = programs::find(&["pdftotext"], "poppler-utils", &[]).expect("pdftotext");
     run(Command::new(reader).args(["-enc", "UTF-8", "-", "-"]), pdf)
 }

@@ -15,6 +15,7 @@ mod api_keys;
 mod applications;
 mod audit;
 mod avatars;
+mod clients;
 mod coverage;
 mod delivery;
 mod demo;

@@ -143,7 +143,7 @@ api_test!(rule_02_10_all_field_errors_come_together, |t| async move {
     send(json!({"name": growing, "description": growing, "custom_data": {"vat": growing}})).await.expect(201);
 });
 
-api_test!(rule_02_11_rule_02_12_vat_numbers_are_unique_in_their_level, |t| async move {
+api_test!(scenario_14_rule_02_11_rule_02_12_vat_numbers_are_unique_in_their_level, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let body = |vat: &str| json!({"name": "N", "custom_data": {"vat": vat}});
@@ -219,7 +219,7 @@ api_test!(attribution, |t| async move {
     send(&owner, "customers", json!(tree.other_reseller)).await.expect_message(403, reach);
 });
 
-api_test!(rule_01_04_rule_02_03_what_is_out_of_reach_is_not_found, |t| async move {
+api_test!(scenario_10_rule_01_04_rule_02_03_what_is_out_of_reach_is_not_found, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let d = t.user(tree.distributor, &["admin"]).await;

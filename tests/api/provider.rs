@@ -3,7 +3,7 @@
 mod attacks;
 pub mod client;
 mod endings;
-mod flow;
+pub mod flow;
 mod input;
 mod login;
 mod revoked;

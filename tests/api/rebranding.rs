@@ -121,7 +121,7 @@ api_test!(a_product_keeps_its_time_when_its_name_changes, |t| async move {
     assert_eq!(second["products"][0]["created_at"], first["products"][1]["created_at"]);
 });
 
-api_test!(rebranding_is_turned_on_filled_and_turned_off, |t| async move {
+api_test!(scenario_36_rebranding_is_turned_on_filled_and_turned_off, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let early = put(&t, &owner, tree.distributor, "ns8", &[("product_name", None, b"Cloud")]).await;

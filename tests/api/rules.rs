@@ -1,5 +1,6 @@
-//! The "rules that must hold" of contracts 01 (§8), 02 (§14), 03 (§14), 04 (§8) and 05 (§11): the test of rule NN of document D carries
-//! `rule_0D_NN` in its name, wherever it stands. Those that belong to no single area stand here.
+//! The "rules that must hold" of contracts 01 (§8), 02 (§14), 03 (§14), 04 (§8), 05 (§11) and 06 (§7): the test of rule NN
+//! of document D carries `rule_0D_NN` in its name, wherever it stands; likewise `clients_NN` for a row of the checklist of
+//! contract 06 (§1) and `scenario_NN` for an acceptance scenario (§6). Those that belong to no single area stand here.
 
 mod faults;
 mod gates;
@@ -10,14 +11,14 @@ mod queries;
 mod races;
 mod scope;
 
-use list::{NOT_YET, RULES};
+use list::{LISTS, NOT_YET};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
-/// A document and a number in it.
-type Rule = (u8, u8);
+/// A list by its word, and a number in it: `("rule_01", 17)`, `("scenario", 4)`.
+type Row = (String, u8);
 
 fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(dir).unwrap() {
@@ -33,41 +34,52 @@ fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Names of tests in a source: `fn name` and `api_test!(name`, whatever the macro is called.
+/// Names of tests in a source: `fn name`, `api_test!(name`, whatever the macro is called, and `mod name` of both engines.
 fn names(text: &str) -> impl Iterator<Item = &str> {
-    let starts = ["fn ", "!("].into_iter().flat_map(|start| text.match_indices(start));
+    let starts = ["fn ", "mod ", "!("].into_iter().flat_map(|start| text.match_indices(start));
     starts.map(|(at, start)| {
         let rest = text[at + start.len()..].trim_start();
         &rest[..rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())]
     })
 }
 
-/// `rule_01_17_rule_05_18_…` proves two; none when a part has another form.
-fn proven(name: &str) -> Option<Vec<Rule>> {
-    let number = |text: &str| text.parse().ok();
-    name.match_indices("rule_")
-        .map(|(at, _)| {
-            let digits = name.get(at + 5..at + 11)?;
-            let (document, rule) = digits.strip_suffix('_')?.split_once('_')?;
-            (document.len() == 2 && rule.len() == 2).then(|| Some((number(document)?, number(rule)?)))?
-        })
-        .collect()
+/// Words before a number.
+const WORDS: [&str; 3] = ["rule_", "clients_", "scenario_"];
+
+/// `NN_` at the beginning.
+fn number(text: &str) -> Option<u8> {
+    let digits = text.get(..3)?.strip_suffix('_')?;
+    digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?
 }
 
-/// The tests of each rule.
-fn tests() -> BTreeMap<Rule, Vec<String>> {
+/// `rule_01_17_scenario_18_…` proves two; none when a part has another form.
+fn proven(name: &str) -> Option<Vec<Row>> {
+    let mut rows = Vec::new();
+    for (at, word) in WORDS.iter().flat_map(|word| name.match_indices(word)) {
+        let rest = &name[at + word.len()..];
+        if word == "rule_" {
+            rows.push((format!("rule_{:02}", number(rest)?), number(&rest[3..])?));
+        } else if rest.starts_with(|c: char| c.is_ascii_digit()) {
+            rows.push((word.trim_end_matches('_').to_owned(), number(rest)?));
+        }
+    }
+    Some(rows)
+}
+
+/// The tests of each row.
+fn tests() -> BTreeMap<Row, Vec<String>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files = Vec::new();
     for dir in ["crates", "tests"] {
         sources(&root.join(dir), &mut files);
     }
-    let mut tests: BTreeMap<Rule, Vec<String>> = BTreeMap::new();
+    let mut tests: BTreeMap<Row, Vec<String>> = BTreeMap::new();
     for file in files {
         let text = std::fs::read_to_string(&file).unwrap();
-        for name in names(&text).filter(|name| name.starts_with("rule_")) {
-            let rules = proven(name).unwrap_or_else(|| panic!("{}: {name}", file.display()));
-            for rule in rules {
-                tests.entry(rule).or_default().push(name.to_owned());
+        for name in names(&text).filter(|name| WORDS.iter().any(|word| name.starts_with(word))) {
+            let rows = proven(name).unwrap_or_else(|| panic!("{}: {name}", file.display()));
+            for row in rows {
+                tests.entry(row).or_default().push(name.to_owned());
             }
         }
     }
@@ -77,37 +89,40 @@ fn tests() -> BTreeMap<Rule, Vec<String>> {
 #[test]
 fn each_rule_has_a_test_named_after_its_number() {
     let tests = tests();
-    let known: BTreeSet<Rule> = RULES
-        .iter()
-        .flat_map(|(document, rules)| (1..=rules.len()).map(|n| (*document, u8::try_from(n).unwrap())))
-        .collect();
-    let not_yet: BTreeSet<Rule> =
-        NOT_YET.iter().flat_map(|(document, rules, _)| rules.iter().map(|n| (*document, *n))).collect();
-    let word = |rule: &Rule| {
-        let list = RULES.iter().find(|(document, _)| *document == rule.0).map_or(&[][..], |(_, list)| list);
-        format!(
-            "{:02}-{:02} ({})",
-            rule.0,
-            rule.1,
-            list.get(usize::from(rule.1) - 1).unwrap_or(&"no such rule")
-        )
+    let rows = |list: &str, numbers: &mut dyn Iterator<Item = u8>| -> Vec<Row> {
+        numbers.map(|n| (list.to_owned(), n)).collect()
     };
-    let told = |rules: Vec<&Rule>| rules.into_iter().map(word).collect::<Vec<_>>();
+    let known: BTreeSet<Row> = LISTS
+        .iter()
+        .flat_map(|(list, words)| rows(list, &mut (1..=words.len()).map(|n| u8::try_from(n).unwrap())))
+        .collect();
+    let not_yet: BTreeSet<Row> =
+        NOT_YET.iter().flat_map(|(list, numbers, _)| rows(list, &mut numbers.iter().copied())).collect();
+    let word = |(name, number): &Row| {
+        let list = LISTS.iter().find(|(list, _)| list == name).map_or(&[][..], |(_, list)| list);
+        let words = usize::from(*number).checked_sub(1).and_then(|at| list.get(at));
+        format!("{name}_{number:02} ({})", words.unwrap_or(&"no such row"))
+    };
+    let told = |rows: Vec<&Row>| rows.into_iter().map(word).collect::<Vec<_>>();
     let unproven = known.iter().filter(|r| !tests.contains_key(r) && !not_yet.contains(r)).collect();
-    assert_eq!(told(unproven), [""; 0], "rules without a test");
+    assert_eq!(told(unproven), [""; 0], "rows without a test");
     let proven = not_yet.iter().filter(|r| tests.contains_key(r)).collect();
     assert_eq!(told(proven), [""; 0], "have a test by now: take them out of NOT_YET");
-    // The other documents have lists of their own.
-    let is_listed = |rule: &&Rule| RULES.iter().any(|(document, _)| *document == rule.0);
-    let unknown = tests.keys().chain(&not_yet).filter(is_listed).filter(|r| !known.contains(r)).collect();
-    assert_eq!(told(unknown), [""; 0], "are no rules");
+    let unknown = tests.keys().chain(&not_yet).filter(|r| !known.contains(r)).collect();
+    assert_eq!(told(unknown), [""; 0], "are no rows of any list");
 }
 
 #[test]
 fn names_are_read_as_they_are_meant() {
     let text = "api_test!(\n    rule_01_17_a_rule_05_18_b,\n fn rule_02_03() { // rule_01_01_nothing\n";
     assert_eq!(names(text).collect::<Vec<_>>(), ["rule_02_03", "rule_01_17_a_rule_05_18_b"]);
-    assert_eq!(proven("rule_01_17_a_rule_05_18_b"), Some(vec![(1, 17), (5, 18)]));
-    assert_eq!(proven("rule_9_is_no_number"), None);
-    assert_eq!(proven("rule_1_17_is_short"), None);
+    let row = |list: &str, n: u8| (list.to_owned(), n);
+    assert_eq!(proven("rule_01_17_a_rule_05_18_b"), Some(vec![row("rule_01", 17), row("rule_05", 18)]));
+    let mixed = "clients_04_rule_06_12_scenario_31_what_clients_call_a_scenario";
+    assert_eq!(proven(mixed), Some(vec![row("rule_06", 12), row("clients", 4), row("scenario", 31)]));
+    assert_eq!(proven("clients_are_not_numbered"), Some(vec![]));
+    for wrong in ["rule_9_is_no_number", "rule_1_17_is_short", "scenario_1_is_short", "clients_+1_is_a_sign"]
+    {
+        assert_eq!(proven(wrong), if wrong.contains('+') { Some(vec![]) } else { None }, "{wrong}");
+    }
 }

@@ -212,7 +212,7 @@ api_test!(rule_01_04_rule_03_08_rule_05_26_foreign_and_absent_are_the_same_bytes
     put(&t, &reader, text(&foreign, "id"), json!({})).await.expect_message(403, "insufficient permissions");
 });
 
-api_test!(rule_03_06_a_change_keeps_what_it_does_not_name, |t| async move {
+api_test!(scenario_24_rule_03_06_a_change_keeps_what_it_does_not_name, |t| async move {
     let tree = t.tree().await;
     let c = t.user(tree.customer, &["support"]).await;
     let sent =

@@ -89,7 +89,7 @@ async fn users_row(t: &Test, id: UserId) -> (String, String, String) {
     (user.username, user.name, user.email)
 }
 
-api_test!(rule_01_03_rule_01_33_checks_of_a_creation_come_in_order, |t| async move {
+api_test!(scenario_16_rule_01_03_rule_01_33_checks_of_a_creation_come_in_order, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let support = t.user(tree.distributor, &["support"]).await;
@@ -207,7 +207,7 @@ api_test!(rule_01_33_unique_values_are_reported_together, |t| async move {
     assert_eq!(derived, ["same", "same_1", "same_2"]);
 });
 
-api_test!(rule_01_02_rule_05_02_rule_05_03_nobody_grants_or_manages_beyond_himself, |t| async move {
+api_test!(scenario_16_rule_01_02_rule_05_02_rule_05_03_nobody_goes_beyond_himself, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let admin = t.user(tree.distributor, &["admin"]).await;
@@ -243,7 +243,7 @@ api_test!(rule_01_02_rule_05_02_rule_05_03_nobody_grants_or_manages_beyond_himse
         .expect_message(403, manage);
 });
 
-api_test!(nobody_manages_himself, |t| async move {
+api_test!(scenario_17_nobody_manages_himself, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let text = "cannot perform administrative actions on yourself";
@@ -390,7 +390,7 @@ api_test!(rule_01_18_the_owners_users_have_ordinary_rows, |t| async move {
     get(&t, &t.session(owner.id).await, "/api/me").await.expect(200);
 });
 
-api_test!(rule_01_15_rule_05_18_a_password_reset_ends_all_sessions, |t| async move {
+api_test!(scenario_17_rule_01_15_rule_05_18_a_password_reset_ends_all_sessions, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let user = t.user(tree.customer, &["reader"]).await;

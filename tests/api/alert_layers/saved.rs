@@ -55,7 +55,7 @@ api_test!(who_is_not_the_owner_only_adds, |t| async move {
     assert_eq!(shown["enabled"], json!({"email": null, "webhook": true, "telegram": null}));
 });
 
-api_test!(both_spellings_are_one_removal_is_idempotent_and_the_audit_has_no_secret, |t| async move {
+api_test!(scenario_34_both_spellings_are_one_and_the_audit_has_no_secret, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let query = format!("?organization_id={}", tree.customer);

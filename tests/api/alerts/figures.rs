@@ -69,7 +69,7 @@ api_test!(rule_04_15_figures_and_history_have_the_scope_of_the_list, |t| async m
 
 const HISTORY: &str = "alerts history retrieved successfully";
 
-api_test!(history_is_filtered_sorted_and_paged, |t| async move {
+api_test!(scenario_33_history_is_filtered_sorted_and_paged, |t| async move {
     let tree = t.tree().await;
     let reader = t.user(tree.distributor, &["reader"]).await;
     let (c, d) = (client(&t, tree.customer).await, client(&t, tree.reseller).await);

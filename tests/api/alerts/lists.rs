@@ -71,7 +71,7 @@ async fn forest(t: &Test) -> Tree {
     tree
 }
 
-in_both_modes!(alerts_are_listed_over_the_hierarchy_or_what_is_named_of_it, |t| async {
+in_both_modes!(scenario_33_alerts_are_listed_over_the_hierarchy_or_what_is_named_of_it, |t| async {
     let tree = forest(t).await;
     let owner = t.owner().await;
     let distributor = t.user(tree.distributor, &["reader"]).await;
@@ -159,7 +159,7 @@ in_both_modes!(an_alert_has_its_fields_and_present_names, |t| async {
     assert_eq!(data["alerts"][0]["fingerprint"], own["fingerprint"]);
 });
 
-in_both_modes!(alerts_are_filtered_sorted_and_paged, |t| async {
+in_both_modes!(scenario_33_alerts_are_filtered_sorted_and_paged, |t| async {
     let tree = t.tree().await;
     let reader = t.user(tree.distributor, &["reader"]).await;
     let (c, d) = (client(t, tree.customer).await, client(t, tree.reseller).await);

@@ -37,7 +37,7 @@ pub(super) async fn audited(t: &Test) -> Vec<String> {
     rows.into_iter().map(|(action,)| action).collect()
 }
 
-in_both_modes!(an_alert_is_silenced_seen_changed_and_heard_again, |t| async {
+in_both_modes!(scenario_33_an_alert_is_silenced_seen_changed_and_heard_again, |t| async {
     let tree = t.tree().await;
     let support = t.user(tree.distributor, &["admin"]).await;
     // Systems of every type of organization (rule 13).

@@ -4,7 +4,7 @@ use super::*;
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-api_test!(a_summary_counts_types, |t| async move {
+api_test!(scenario_30_a_summary_counts_types, |t| async move {
     let tree = t.tree().await;
     let (d, s) = (t.user(tree.distributor, &["admin"]).await, t.system(tree.customer).await);
     send(&t, &s, NS8).await;

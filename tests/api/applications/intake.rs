@@ -2,7 +2,7 @@
 
 use super::*;
 
-api_test!(the_sample_yields_what_the_contract_says, |t| async move {
+api_test!(scenario_30_the_sample_yields_what_the_contract_says, |t| async move {
     let tree = t.tree().await;
     let (c, s) = (t.user(tree.customer, &["admin"]).await, t.system(tree.customer).await);
     let receipt = t.app.now();

@@ -101,7 +101,7 @@ on_both!(a_slow_recipient_keeps_nobody_waiting, |engine| async {
     eventually("the webhooks", 20 * SECOND, async || told.counted("webhook") == [2, 0, 0]).await;
 });
 
-on_both!(rule_04_20_a_private_address_is_not_contacted, |engine| async {
+on_both!(scenario_34_rule_04_20_a_private_address_is_not_contacted, |engine| async {
     let told = Told::with(engine, |settings| settings.alerting.allowed_hosts = AllowedHosts::default()).await;
     told.push(&["a"], None).await;
     told.after(30 * SECOND).await;

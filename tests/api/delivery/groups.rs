@@ -3,7 +3,7 @@
 use super::*;
 use bailiwick_app::alerting;
 
-on_both!(one_mail_and_one_webhook_for_each_news, |engine| async {
+on_both!(scenario_34_one_mail_and_one_webhook_for_each_news, |engine| async {
     let told = Told::start(engine).await;
     told.push(&["a"], None).await;
     told.after(29 * SECOND).await;
@@ -197,7 +197,7 @@ on_both!(rows_stay_until_the_end_is_told_and_not_for_ever, |engine| async {
     told.after(10 * MINUTE).await;
 });
 
-on_both!(telegram_is_told_in_the_language_of_the_recipient, |engine| async {
+on_both!(scenario_34_telegram_is_told_in_the_language_of_the_recipient, |engine| async {
     let bots = Recorder::start(|_| Answer::json(200, &json!({"ok": true}))).await.unwrap();
     let api = bots.url();
     let told = Told::with(engine, move |settings| {

@@ -137,7 +137,7 @@ api_test!(an_empty_export_is_a_header, |t| async move {
     assert_eq!((head.status.as_u16(), head.body.len()), (200, 0));
 });
 
-api_test!(the_rows_are_those_of_the_list, |t| async move {
+api_test!(scenario_13_the_rows_are_those_of_the_list, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let d = t.user(tree.distributor, &["admin"]).await;

@@ -50,7 +50,7 @@ api_test!(the_files_of_systems, |t| async move {
     assert!(none.contains("No systems found with the applied filters."), "{none}");
 });
 
-api_test!(the_rows_are_those_of_the_list, |t| async move {
+api_test!(scenario_27_the_rows_are_those_of_the_list, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let d = t.user(tree.distributor, &["admin"]).await;

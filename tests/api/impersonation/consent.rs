@@ -7,7 +7,7 @@ use std::time::Duration;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-api_test!(consent_is_given_for_some_hours, |t| async move {
+api_test!(scenario_18_consent_is_given_for_some_hours, |t| async move {
     let user = t.owner().await;
     let call = || t.post("/api/impersonate/consent").bearer(&user.token);
     for (body, hours) in [
@@ -68,7 +68,7 @@ api_test!(rule_05_23_owner_users_give_and_withdraw_consent_like_everybody, |t| a
     assert_eq!(reply.data()["role_id"], "super");
 });
 
-api_test!(rule_01_22_rule_01_23_rule_05_19_a_withdrawal_ends_the_session_for_good, |t| async move {
+api_test!(scenario_20_rule_01_22_rule_01_23_rule_05_19_a_withdrawal_ends_the_session, |t| async move {
     let a = acting(&t).await;
     withdraw(&t, &a.target).await;
     is_withdrawn(me(&t, &a.token).await);

@@ -64,7 +64,7 @@ api_test!(rule_05_21_rule_05_16_the_impersonators_suspension_or_deletion_ends_it
     is_over(me(&t, &again).await);
 });
 
-api_test!(rule_05_16_the_targets_suspension_or_deletion_ends_it_for_good, |t| async move {
+api_test!(scenario_20_rule_05_16_the_targets_suspension_or_deletion_ends_it_for_good, |t| async move {
     let a = acting(&t).await;
     t.suspend_user(a.target.id).await;
     target_is_out(me(&t, &a.token).await, "user suspended by administrator");
@@ -239,7 +239,7 @@ api_test!(rule_01_38_a_promoted_organization_of_the_target_ends_it_for_good, |t|
     me(&t, &bystander).await.expect(200);
 });
 
-api_test!(an_expired_consent_ends_it, |t| async move {
+api_test!(scenario_20_an_expired_consent_ends_it, |t| async move {
     let a = acting(&t).await;
     t.advance(Duration::from_secs(7200 - 1));
     me(&t, &a.token).await.expect(200);

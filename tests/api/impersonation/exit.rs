@@ -40,7 +40,7 @@ api_test!(rule_01_24_rule_05_24_either_token_ends_it_once, |t| async move {
     exit(&t, &a.target.token).await.expect_message(400, "not currently impersonating a user");
 });
 
-api_test!(rule_01_21_rule_05_20_the_way_back_is_built_from_live_data, |t| async move {
+api_test!(scenario_20_rule_01_21_rule_05_20_the_way_back_is_built_from_live_data, |t| async move {
     let a = acting(&t).await;
     let owner = t.owner().await;
     // Moved down: he comes back with what is left.

@@ -92,7 +92,7 @@ async fn last_data(t: &Test, a: &super::Acting) -> Value {
     entries(t, &a.target, &a.session).await.last().unwrap()["request_data"].clone()
 }
 
-api_test!(rule_01_26_what_is_kept_of_a_request_has_no_secret, |t| async move {
+api_test!(scenario_21_rule_01_26_what_is_kept_of_a_request_has_no_secret, |t| async move {
     let a = acting(&t).await;
     let user = format!("/api/users/{UNKNOWN}");
     let sent = json!({"name": "Ada", "password": "hunter2-A", "nested": [{"API_Key": {"a": "hunter2-B"}},

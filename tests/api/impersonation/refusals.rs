@@ -10,7 +10,7 @@ use std::time::Duration;
 
 const UNKNOWN: &str = "0195fada-0000-7000-8000-00000000dead";
 
-api_test!(whoever_has_not_agreed_is_nobody, |t| async move {
+api_test!(scenario_19_whoever_has_not_agreed_is_nobody, |t| async move {
     let tree = t.tree().await;
     let by = t.user(tree.distributor, &["super"]).await;
     let mut asked: Vec<(&str, UserId)> = Vec::new();
@@ -57,7 +57,7 @@ api_test!(whoever_has_not_agreed_is_nobody, |t| async move {
     }
 });
 
-api_test!(a_start_is_checked_in_its_order, |t| async move {
+api_test!(scenario_19_a_start_is_checked_in_its_order, |t| async move {
     let tree = t.tree().await;
     let by = t.user(tree.distributor, &["super"]).await;
     let admin = t.user(tree.distributor, &["admin"]).await;
@@ -88,7 +88,7 @@ api_test!(a_start_is_checked_in_its_order, |t| async move {
     starting(&t, &by.token, &by).send().await.expect(409);
 });
 
-api_test!(rule_05_02_nobody_acts_as_somebody_who_has_more, |t| async move {
+api_test!(scenario_19_rule_05_02_nobody_acts_as_somebody_who_has_more, |t| async move {
     let tree = t.tree().await;
     let by = t.user(tree.reseller, &["super"]).await;
     let higher = t.user(tree.distributor, &["admin"]).await;

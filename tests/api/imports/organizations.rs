@@ -43,7 +43,7 @@ api_test!(the_answers_of_an_import, |t| async move {
     assert_eq!(actions, ["customer.create", "customer.update", "customer.create"]);
 });
 
-api_test!(every_issue_of_a_row_in_every_family, |t| async move {
+api_test!(scenario_15_every_issue_of_a_row_in_every_family, |t| async move {
     let owner = t.owner().await;
     let long = |n: usize| "x".repeat(n);
     for family in FAMILIES {
@@ -108,7 +108,7 @@ api_test!(rule_02_10_an_import_and_the_json_operations_agree_about_name_and_vat,
     }
 });
 
-api_test!(numbers_that_exist_are_warned_of_and_overridden_only_on_demand, |t| async move {
+api_test!(scenario_15_numbers_that_exist_are_warned_of_and_overridden_only_on_demand, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     for family in ["distributors", "resellers"] {

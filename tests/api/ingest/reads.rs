@@ -69,7 +69,7 @@ fn paths(list: &Value) -> Vec<&str> {
     list.as_array().unwrap().iter().map(|row| row["field_path"].as_str().unwrap()).collect()
 }
 
-api_test!(without_any_inventory, |t| async move {
+api_test!(clients_18_without_any_inventory, |t| async move {
     let tree = t.tree().await;
     let (owner, s) = (t.owner().await, t.system(tree.customer).await);
     for path in ["/latest", "/changes", "/changes/latest"] {
@@ -93,7 +93,7 @@ api_test!(without_any_inventory, |t| async move {
     assert_eq!(timeline, json!({"summary": summary, "groups": [], "pagination": pagination}));
 });
 
-api_test!(the_history_newest_first, |t| async move {
+api_test!(scenario_28_the_history_newest_first, |t| async move {
     let tree = t.tree().await;
     let (owner, s) = (t.owner().await, t.system(tree.customer).await);
     let start = t.app.now();
@@ -181,7 +181,7 @@ api_test!(rule_03_08_who_may_not_read_the_system_sees_nothing_of_its_inventory, 
     get(&t, &stranger, s.id, &format!("/{number}")).await.expect_message(404, "system not found");
 });
 
-api_test!(rule_03_31_differences_as_native_values, |t| async move {
+api_test!(scenario_28_rule_03_31_differences_as_native_values, |t| async move {
     let tree = t.tree().await;
     let (owner, s) = (t.owner().await, t.system(tree.customer).await);
     three_records(&t, &s).await;
@@ -235,7 +235,7 @@ api_test!(rule_03_30_large_integers_over_the_wire, |t| async move {
     assert!(text.contains("\"data\":{\"n\":12345678901234567890123}"), "{text}");
 });
 
-api_test!(filters_of_differences, |t| async move {
+api_test!(scenario_28_filters_of_differences, |t| async move {
     let tree = t.tree().await;
     let (owner, s) = (t.owner().await, t.system(tree.customer).await);
     let start = t.app.now();

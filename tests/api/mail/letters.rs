@@ -51,7 +51,7 @@ mail_test!(other_languages_are_english_and_what_people_call_themselves_is_text, 
     insta::assert_snapshot!("welcome_en", mail.body().replace(&password_in(&mail), "[password]"));
 });
 
-mail_test!(rule_01_35_a_mailed_password_must_be_replaced_at_the_first_sign_in, |t, sink| async move {
+mail_test!(scenario_01_rule_01_35_a_mailed_password_is_replaced_at_the_first_sign_in, |t, sink| async move {
     let owner = t.owner().await;
     let home = t.tree().await.customer;
     let user = create(&t, &owner, "m@example.org", home).await;

@@ -82,7 +82,7 @@ api_test!(
     }
 );
 
-api_test!(stats_and_totals_follow_the_tree, |t| async move {
+api_test!(scenario_10_stats_and_totals_follow_the_tree, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let d = t.user(tree.distributor, &["admin"]).await;

@@ -5,7 +5,7 @@ use bailiwick_domain::OrgType;
 use bailiwick_testkit::{Persona, Test, api_test, seed::Tree};
 use serde_json::{Value, json};
 
-api_test!(lists_stay_in_scope_and_count_right, |t| async move {
+api_test!(scenario_10_lists_stay_in_scope_and_count_right, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let direct = t.organization(tree.owner, OrgType::Customer, "Direct").await;
@@ -40,7 +40,7 @@ api_test!(lists_stay_in_scope_and_count_right, |t| async move {
     assert_eq!(row("customers", 2).await, [Some(1), None, None, Some(0)]);
 });
 
-api_test!(rule_01_31_rule_02_06_rule_02_15_filters_search_and_order, |t| async move {
+api_test!(scenario_10_rule_01_31_rule_02_06_rule_02_15_filters_search_and_order, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let d = t.user(tree.distributor, &["admin"]).await;

@@ -13,7 +13,7 @@ async fn places(t: &Test, table: &str, column: &str, id: OrgId) -> Vec<(uuid::Uu
     q.bind(id).all(&t.app.db).await.unwrap()
 }
 
-api_test!(a_reseller_becomes_a_distributor_with_all_it_has, |t| async move {
+api_test!(scenario_15_a_reseller_becomes_a_distributor_with_all_it_has, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["super"]).await;
     let r = t.user(tree.reseller, &["admin"]).await;

@@ -26,7 +26,7 @@ async fn tokens_of(t: &Test, browser: &Browser<'_>, email: &str, password: &str)
     (of("access_token"), of("refresh_token"))
 }
 
-api_test!(rule_01_10_a_suspended_user_is_refused_everywhere, |t| async move {
+api_test!(scenario_05_rule_01_10_a_suspended_user_is_refused_everywhere, |t| async move {
     let (person, email) = person(&t).await;
     let browser = Browser::new(&t);
     let (access, renew) = tokens_of(&t, &browser, &email, GIVEN).await;
@@ -59,7 +59,7 @@ api_test!(rule_01_10_a_suspended_user_is_refused_everywhere, |t| async move {
     tokens_of(&t, &browser, &email, GIVEN).await;
 });
 
-api_test!(rule_02_21_rule_05_17_users_of_a_suspended_or_deleted_organization_are_refused, |t| async move {
+api_test!(scenario_05_rule_02_21_rule_05_17_users_of_a_closed_organization_are_refused, |t| async move {
     let tree = t.tree().await;
     for (organization, above) in
         [(tree.customer, tree.distributor), (tree.other_customer, tree.other_reseller)]

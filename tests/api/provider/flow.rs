@@ -27,7 +27,7 @@ pub async fn verified(t: &Test, id_token: &str, client: &str) -> Value {
     claims
 }
 
-api_test!(discovery_names_what_clients_read, |t| async move {
+api_test!(clients_03_discovery_names_what_clients_read, |t| async move {
     let reply = t.get("/oidc/.well-known/openid-configuration").send().await.expect(200);
     let found = reply.json();
     let at = |path: &str| json!(format!("{BASE}/oidc{path}"));
@@ -58,7 +58,7 @@ api_test!(discovery_names_what_clients_read, |t| async move {
     assert!(reply.header("api-version").is_none(), "not under a base path");
 });
 
-api_test!(a_browser_signs_in_and_out, |t| async move {
+api_test!(clients_03_a_browser_signs_in_and_out, |t| async move {
     let browser = Browser::new(&t);
     let (page, token) = browser.open_page(&[]).await;
     let done = browser.submit(&page, &token, OWNER, PASSWORD).await.expect(303);

@@ -165,7 +165,7 @@ api_test!(an_alert_is_listed_with_exactly_the_fields_of_the_interface, |t| async
     assert_eq!(by_name("A5")["startsAt"], "2026-03-04T10:00:00.500Z");
 });
 
-api_test!(rule_05_13_names_of_the_service_are_neither_taken_from_nor_left_to_the_client, |t| async move {
+api_test!(scenario_31_rule_05_13_names_of_the_service_are_not_the_clients, |t| async move {
     let system = Client::new(&t).await;
     let spoofed = r#"[{"labels":{"alertname":"A","system_key":"VICTIM","organization_id":"x","system_name":"n","system_id":""},
         "annotations":{"system_key":"VICTIM","system_name":"n","text":"{{ .system_key }}/{{.alertname}}/{{ .nope }}/{{ .system_name }}{{ printf }}"}}]"#;

@@ -29,7 +29,7 @@ async fn everything(system: &Client<'_>) -> (String, String) {
     )
 }
 
-api_test!(rule_04_01_bodies_that_are_read_in_two_ways_are_not_read_at_all, |s| generous(s), |t| async move {
+api_test!(rule_06_03_rule_04_01_bodies_read_in_two_ways_are_not_read, |s| generous(s), |t| async move {
     let (victim, attacker) = pair(&t).await;
     let key = &victim.system.key;
     let before = everything(&victim).await;
@@ -100,7 +100,7 @@ api_test!(rule_04_02_keys_are_compared_exactly, |s| generous(s), |t| async move 
     assert_eq!(everything(&victim).await, before);
 });
 
-api_test!(filters_cannot_widen_what_is_seen, |s| generous(s), |t| async move {
+api_test!(rule_06_05_scenario_31_filters_cannot_widen_what_is_seen, |s| generous(s), |t| async move {
     let (victim, attacker) = pair(&t).await;
     let key = &victim.system.key;
     for query in [

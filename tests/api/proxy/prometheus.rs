@@ -29,7 +29,7 @@ async fn until<T>(t: &Test, part: &Prometheus, what: &str, is_so: impl AsyncFn()
     panic!("{what}: not within half a minute\n{}", part.log());
 }
 
-api_test!(what_a_prometheus_sends_is_its_own_organizations_only, |s| generous(s), |t| async move {
+api_test!(scenario_35_what_a_prometheus_sends_is_its_own, |s| generous(s), |t| async move {
     t.clock.set(wall_clock());
     let tree = t.tree().await;
     let own = Client { test: &t, system: t.system(tree.customer).await };

@@ -226,7 +226,7 @@ api_test!(rule_04_08_what_a_router_says_of_others_is_not_passed_on, |t| async mo
     assert_eq!(list.as_array().unwrap().iter().map(|s| &s["id"]).collect::<Vec<_>>(), [ID]);
 });
 
-api_test!(rule_04_03_rule_04_04_a_foreign_silence_is_left_alone, |t| async move {
+api_test!(rule_06_01_rule_06_02_rule_04_03_rule_04_04_a_foreign_silence_is_left_alone, |t| async move {
     let upstream = Recorder::start(|r| works(r, "SYS-OTHER")).await.unwrap();
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
     let system = Client::new(&p).await;

@@ -120,7 +120,7 @@ api_test!(refusals_have_the_exact_bodies_and_create_nothing, |s| generous(s), |t
     assert_eq!(ids(&system, "").await, [""; 0]);
 });
 
-api_test!(a_silence_is_put_on_the_own_system_and_shown_with_exactly_its_fields, |t| async move {
+api_test!(scenario_31_a_silence_is_put_on_the_own_system_and_shown_with_its_fields, |t| async move {
     let system = Client::new(&t).await;
     let list = r#"[{"name":"system_key","value":"VICTIM","isRegex":true},{"name":"b","value":"x|y","isRegex":true,"isEqual":false},
         {"name":"alertname","value":"A","isRegex":false},{"name":"system_key","value":"x","isRegex":false,"isEqual":false}]"#;
@@ -156,7 +156,7 @@ api_test!(a_silence_is_put_on_the_own_system_and_shown_with_exactly_its_fields, 
     assert_eq!(system.get(&format!("/api/v2/silence/{id}")).await.json()["matchers"], own);
 });
 
-api_test!(rule_04_03_rule_04_04_unknown_foreign_and_malformed_ids, |t| async move {
+api_test!(rule_06_01_rule_06_02_clients_10_scenario_31_rule_04_03_rule_04_04_foreign_ids, |t| async move {
     let tree = t.tree().await;
     let mine = Client { test: &t, system: t.system(tree.customer).await };
     let same_tenant = Client { test: &t, system: t.system(tree.customer).await };

@@ -39,7 +39,7 @@ api_test!(rule_01_15_an_own_change_keeps_the_login_it_came_from, |t| async move 
     exchange(&t, &elsewhere).await.expect_message(401, "invalid access token");
 });
 
-api_test!(an_own_password_change_is_checked_in_order, |t| async move {
+api_test!(scenario_01_an_own_password_change_is_checked_in_order, |t| async move {
     let user = user(&t).await;
     let session = session(&t, user).await;
     let change = |body: Value| t.post("/api/me/change-password").bearer(&session.token).json(body).send();
@@ -55,7 +55,7 @@ api_test!(an_own_password_change_is_checked_in_order, |t| async move {
     assert!(malformed.message().starts_with("invalid request body: "));
 });
 
-api_test!(rule_01_15_rule_05_18_an_own_password_change_ends_the_other_chains, |t| async move {
+api_test!(scenario_01_rule_01_15_rule_05_18_an_own_password_change_ends_the_other_chains, |t| async move {
     let user = user(&t).await;
     let (here, elsewhere) = (session(&t, user).await, session(&t, user).await);
     let new = "Other-Window-93-Rivers";

@@ -186,7 +186,7 @@ api_test!(uploads_at_once_are_bounded, |t| async move {
     stored(&t, &system, "x").await;
 });
 
-api_test!(management_lists_links_and_deletes, |t| async move {
+api_test!(scenario_28_management_lists_links_and_deletes, |t| async move {
     let tree = t.tree().await;
     let system = t.system(tree.customer).await;
     let admin = t.user(tree.customer, &["admin"]).await;

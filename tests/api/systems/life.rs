@@ -68,7 +68,7 @@ async fn processes(t: &Test) -> Option<Test> {
     }
 }
 
-api_test!(rule_03_17_rule_05_16_the_very_next_system_call_is_refused_in_every_process, |t| async move {
+api_test!(scenario_27_rule_03_17_rule_05_16_the_very_next_system_call_is_refused, |t| async move {
     let tree = t.tree().await;
     let other = processes(&t).await;
     let other = other.as_ref();
@@ -94,7 +94,7 @@ api_test!(rule_03_17_rule_05_16_the_very_next_system_call_is_refused_in_every_pr
     counters_are_true(&t).await;
 });
 
-api_test!(states_of_a_system, |t| async move {
+api_test!(scenario_27_states_of_a_system, |t| async move {
     let tree = t.tree().await;
     let c = t.user(tree.customer, &["admin"]).await;
     let system = t.system(tree.customer).await;
@@ -270,7 +270,7 @@ api_test!(reach_and_gate_hold_for_every_change_of_state, |t| async move {
     counters_are_true(&t).await;
 });
 
-api_test!(a_new_secret_waits_to_be_registered, |t| async move {
+api_test!(scenario_26_a_new_secret_waits_to_be_registered, |t| async move {
     let tree = t.tree().await;
     let c = t.user(tree.customer, &["admin"]).await;
     let first = made(&t, &c, tree.customer, "S").await;
@@ -299,7 +299,7 @@ api_test!(a_new_secret_waits_to_be_registered, |t| async move {
     assert!(rows.iter().all(|r| !r.0.as_ref().unwrap().to_string().contains("my_")));
 });
 
-api_test!(after_destroy_nothing_of_the_system_is_left, |t| async move {
+api_test!(scenario_27_after_destroy_nothing_of_the_system_is_left, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let (live, gone, kept) =

@@ -165,7 +165,7 @@ api_test!(lists_stay_inside_the_scope, |t| async move {
     }
 });
 
-api_test!(filters_and_searches, |t| async move {
+api_test!(scenario_24_filters_and_searches, |t| async move {
     let tree = t.tree().await;
     let (d, r) = (t.user(tree.distributor, &["admin"]).await, t.user(tree.reseller, &["admin"]).await);
     for (who, name, kind, version, fqdn, v4) in [

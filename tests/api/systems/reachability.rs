@@ -85,7 +85,7 @@ async fn check(t: &Test, id: &str) -> Reply {
     get(t, &t.owner().await, &format!("/{id}/reachability")).await
 }
 
-api_test!(any_answer_counts_whatever_the_certificate, |settings| laboratory(settings), |t| async move {
+api_test!(scenario_28_any_answer_counts, |settings| laboratory(settings), |t| async move {
     let (address, listener) = appliance_address().await;
     let asked = serve(listener);
     let id = system_at(&t, "nsec", &address.to_string()).await;

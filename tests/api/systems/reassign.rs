@@ -57,7 +57,7 @@ async fn assign(t: &Test, who: &Persona, system: &Seeded, module: &str, to: OrgI
     t.patch(&path).bearer(&who.token).json(json!({"organization_id": to})).send().await.expect(200);
 }
 
-api_test!(a_move_is_checked_in_order, |t| async move {
+api_test!(scenario_25_a_move_is_checked_in_order, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let gone = t.organization(tree.reseller, OrgType::Customer, "Gone").await;
@@ -193,7 +193,7 @@ async fn furnished(t: &Test, tree: &Tree) -> Seeded {
     system
 }
 
-api_test!(rule_05_28_everything_of_a_system_goes_along_and_nothing_is_left_behind, |t| async move {
+api_test!(scenario_25_rule_05_28_everything_of_a_system_goes_along_with_it, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     // Before: what the old side sees without the system, and the new side with it.

@@ -2,7 +2,7 @@
 
 use super::*;
 
-api_test!(rule_03_14_rule_03_16_registration_in_the_order_of_the_contract, |t| async move {
+api_test!(scenario_29_rule_03_14_rule_03_16_registration_in_the_order_of_the_contract, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     for body in [
@@ -51,7 +51,7 @@ api_test!(rule_03_14_rule_03_16_registration_in_the_order_of_the_contract, |t| a
     assert_eq!(registered, None);
 });
 
-api_test!(a_lost_answer_may_be_asked_for_again, |t| async move {
+api_test!(rule_06_10_scenario_29_a_lost_answer_may_be_asked_for_again, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let conflict = |reply: Reply| {
@@ -84,7 +84,7 @@ api_test!(a_lost_answer_may_be_asked_for_again, |t| async move {
     conflict(register(&t, secret).await);
 });
 
-api_test!(rule_03_15_of_parallel_registrations_one_succeeds, |t| async move {
+api_test!(rule_06_10_rule_03_15_of_parallel_registrations_one_succeeds, |t| async move {
     let tree = t.tree().await;
     let made = made(&t, &t.owner().await, tree.customer, "S").await;
     let secret = text(&made, "system_secret");

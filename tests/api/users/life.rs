@@ -69,7 +69,7 @@ async fn refused(t: &Test, other: Option<&Test>, user: &Persona, message: &str, 
 }
 
 api_test!(
-    rule_01_10_rule_01_14_rule_05_16_a_suspended_users_very_next_call_is_refused_everywhere,
+    scenario_17_rule_01_10_rule_01_14_rule_05_16_a_suspended_users_very_next_call_is_refused_everywhere,
     |t| async move {
         let tree = t.tree().await;
         let other = processes(&t).await;
@@ -106,7 +106,7 @@ api_test!(
     }
 );
 
-api_test!(rule_01_10_rule_05_17_a_deleted_users_very_next_call_is_refused_everywhere, |t| async move {
+api_test!(scenario_17_rule_01_10_rule_05_17_a_deleted_users_next_call_is_refused, |t| async move {
     let tree = t.tree().await;
     let other = processes(&t).await;
     let d = t.user(tree.distributor, &["admin"]).await;
@@ -142,7 +142,7 @@ api_test!(rule_01_10_rule_05_17_a_deleted_users_very_next_call_is_refused_everyw
     counters_are_true(&t).await;
 });
 
-api_test!(a_destroyed_user_is_gone_for_good, |t| async move {
+api_test!(scenario_17_a_destroyed_user_is_gone_for_good, |t| async move {
     let tree = t.tree().await;
     let other = processes(&t).await;
     let owner = t.owner().await;

@@ -82,7 +82,7 @@ async fn ids(t: &Test, who: &Persona) -> Vec<String> {
 }
 
 api_test!(
-    rule_01_08_rule_05_32_an_application_is_seen_by_those_it_names,
+    scenario_36_rule_01_08_rule_05_32_an_application_is_seen_by_those_it_names,
     |settings| catalogue(settings),
     |t| async move {
         let tree = t.tree().await;

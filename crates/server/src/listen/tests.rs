@@ -151,7 +151,7 @@ fn a_request_is_never_cut_in_two_ways() {
 }
 
 #[test]
-fn heads_have_a_size_and_bodies_may_wait_for_leave() {
+fn clients_16_heads_have_a_size_and_bodies_may_wait_for_leave() {
     let server = serving(options(), hello());
     let long = "x".repeat(options().head_bytes);
     let text = ask(&server, &format!("GET / HTTP/1.1\r\nhost: x\r\nlong: {long}\r\n\r\n"));

@@ -23,7 +23,7 @@ fn head(answer: &Response, name: header::HeaderName) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pages_for_browsers_and_answers_for_programs() {
+async fn clients_02_pages_for_browsers_and_answers_for_programs() {
     let dir = tempfile::tempdir().expect("a directory");
     let root = dir.path().join("site");
     let refused = run(dir.path(), &["--set", "http.static_dir=nowhere", "--listen", "127.0.0.1:0", "serve"]);

@@ -194,7 +194,7 @@ fn deleted(upstream: &Recorder) -> Vec<String> {
     upstream.take().iter().filter(|r| r.method == "POST").flat_map(keys).collect()
 }
 
-api_test!(rule_03_42_of_two_parallel_moves_one_proceeds_and_the_other_gets_409, |t| async move {
+api_test!(scenario_25_rule_03_42_of_two_parallel_moves_one_proceeds_and_the_other_gets_409, |t| async move {
     let tree = t.tree().await;
     let slow = Duration::from_millis(300);
     let upstream = Recorder::start(move |r| match r.method.as_str() {

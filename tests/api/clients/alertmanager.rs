@@ -1,0 +1,262 @@
+//! Tools that speak to an Alertmanager, with a system's credentials (contract 06 §5; scenarios 32 and 35, rules 4, 6, 7).
+
+use super::*;
+use crate::proxy::{Client, P, generous, remote};
+use bailiwick_app::settings::RouterKind;
+use bailiwick_domain::OrgType;
+use bailiwick_testkit::{
+    api_test,
+    parts::recorder::{Answer, Recorder},
+};
+use std::time::Duration;
+
+/// What typed clients decode: every field must be there, and of this type.
+#[track_caller]
+fn is_alert(alert: &Value) {
+    for field in ["fingerprint", "startsAt", "updatedAt", "endsAt"] {
+        assert!(alert[field].is_string(), "{field}: {alert}");
+    }
+    assert!(alert["annotations"].is_object() && alert["labels"].is_object(), "{alert}");
+    assert!(
+        alert["receivers"].as_array().is_some_and(|r| r.iter().all(|r| r["name"].is_string())),
+        "{alert}"
+    );
+    let status = &alert["status"];
+    assert!(matches!(status["state"].as_str(), Some("active" | "suppressed" | "unprocessed")), "{alert}");
+    assert!(status["silencedBy"].is_array() && status["inhibitedBy"].is_array(), "{alert}");
+}
+
+#[track_caller]
+fn is_silence(silence: &Value) {
+    for field in ["id", "updatedAt", "startsAt", "endsAt", "createdBy", "comment"] {
+        assert!(silence[field].is_string(), "{field}: {silence}");
+    }
+    assert!(
+        matches!(silence["status"]["state"].as_str(), Some("pending" | "active" | "expired")),
+        "{silence}"
+    );
+    let matchers = silence["matchers"].as_array().expect("matchers");
+    assert!(!matchers.is_empty());
+    for matcher in matchers {
+        assert!(matcher["name"].is_string() && matcher["value"].is_string(), "{silence}");
+        assert!(matcher["isRegex"].is_boolean() && matcher["isEqual"].is_boolean(), "{silence}");
+    }
+}
+
+#[track_caller]
+fn is_status(status: &Value) {
+    assert!(
+        matches!(status["cluster"]["status"].as_str(), Some("ready" | "settling" | "disabled")),
+        "{status}"
+    );
+    for field in ["version", "revision", "branch", "buildUser", "buildDate", "goVersion"] {
+        assert!(status["versionInfo"][field].is_string(), "{field}: {status}");
+    }
+    assert!(status["config"]["original"].is_string() && status["uptime"].is_string(), "{status}");
+    assert!(!status.to_string().contains('@') && !status.to_string().contains("http"), "redacted: {status}");
+}
+
+#[track_caller]
+fn is_group(group: &Value) {
+    assert!(group["labels"].is_object() && group["receiver"]["name"].is_string(), "{group}");
+    group["alerts"].as_array().expect("alerts").iter().for_each(is_alert);
+}
+
+/// A list of which each passes.
+#[track_caller]
+fn each(reply: Reply, is: fn(&Value)) -> Vec<Value> {
+    let list = reply.expect(200).json();
+    let list = list.as_array().unwrap_or_else(|| panic!("{list}")).clone();
+    list.iter().for_each(is);
+    list
+}
+
+const FIRING: &str = r#"[{"labels":{"alertname":"DiskSpaceLow","severity":"warning","device":"sda1","mountpoint":"/"},
+    "annotations":{"summary_en":"low","summary_it":"poco spazio"},"startsAt":"2026-03-04T09:59:00.000000001Z",
+    "endsAt":"2026-03-04T10:04:00Z","generatorURL":"http://cluster:9090/graph?g0.expr=x"}]"#;
+
+/// The expected silence of scripts: no `isEqual`.
+const SILENCE: &str = r#"{"matchers":[{"name":"alertname","value":"DiskSpaceLow","isRegex":false}],
+    "startsAt":"2026-03-04T10:00:00Z","endsAt":"2026-03-04T12:00:00Z","createdBy":"script","comment":"at work"}"#;
+
+api_test!(scenario_35_scripts_and_senders_push_silence_and_look, |s| generous(s), |t| async move {
+    let c = Client::new(&t).await;
+    // Prometheus and vmalert send it again and again, at the end several times as resolved.
+    for _ in 0..3 {
+        c.push(FIRING).await.expect(200);
+        t.advance(Duration::from_secs(60));
+    }
+    let alerts = each(
+        c.get("/api/v2/alerts?active=true&silenced=true&inhibited=true&unprocessed=true").await,
+        is_alert,
+    );
+    assert_eq!(alerts.len(), 1);
+    let id = c.silence(SILENCE).await.expect(200).json()["silenceID"].as_str().unwrap().to_owned();
+    let silences = each(c.get("/api/v2/silences").await, is_silence);
+    assert_eq!(silences[0]["id"], id.as_str());
+    let alerts = each(c.get("/api/v2/alerts").await, is_alert);
+    assert_eq!(alerts[0]["status"]["silencedBy"], json!([id]));
+    // Without the base below the router's own name, as scripts build it from `…/{backend}`.
+    let (key, secret) = (&c.system.key, &c.system.secret);
+    let below = t.get("/collect/api/services/mimir/alertmanager/api/v2/alerts").basic(key, secret);
+    assert_eq!(each(below.send().await, is_alert).len(), 1);
+    c.delete(&format!("/api/v2/silence/{id}")).await.expect(200);
+    let resolved = FIRING.replace("10:04:00Z", "10:02:00Z");
+    for _ in 0..3 {
+        c.push(&resolved).await.expect(200);
+    }
+    t.advance(Duration::from_secs(120));
+    assert!(each(c.get("/api/v2/alerts").await, is_alert).is_empty());
+});
+
+api_test!(scenario_35_dashboards_read_what_they_decode, |s| generous(s), |t| async move {
+    let c = Client::new(&t).await;
+    c.push(FIRING).await.expect(200);
+    c.silence(SILENCE).await.expect(200);
+    // Grafana knows a plain router from one of many tenants by where a status is and where none is.
+    for (path, is_there) in [
+        (format!("{P}/api/v2/status"), true),
+        (format!("{P}/alertmanager/api/v2/status"), false),
+        ("/api/services/mimir/api/v2/status".to_owned(), false),
+        ("/collect/api/services/mimir/alertmanager/api/v2/status".to_owned(), true),
+        (format!("{P}/api/v1/status/buildinfo"), false),
+        ("/api/services/mimir/api/v1/alerts".to_owned(), false),
+    ] {
+        let reply = t.get(&path).basic(&c.system.key, &c.system.secret).send().await;
+        assert_eq!(reply.status == 200, is_there, "{path}: {}", reply.status);
+        assert!(!reply.status.is_server_error(), "{path}");
+    }
+    is_status(&c.get("/api/v2/status").await.expect(200).json());
+    // karma, which asks for no more than these three.
+    assert!(c.get("/metrics").await.expect(200).text().contains("alertmanager_build_info"));
+    assert_eq!(each(c.get("/api/v2/silences").await, is_silence).len(), 1);
+    assert_eq!(each(c.get("/api/v2/alerts/groups").await, is_group).len(), 1);
+    // Both write by the same calls.
+    let id = c.silence(SILENCE).await.expect(200).json()["silenceID"].as_str().unwrap().to_owned();
+    is_silence(&c.get(&format!("/api/v2/silence/{id}")).await.expect(200).json());
+    assert!(c.delete(&format!("/api/v2/silence/{id}")).await.expect(200).body.is_empty());
+    for probe in ["/-/ready", "/-/healthy"] {
+        let reply = t.get(&format!("{P}{probe}")).send().await.expect(200);
+        assert!(reply.header("content-type").is_some_and(|kind| kind.starts_with("text/plain")));
+    }
+});
+
+api_test!(scenario_32_one_name_in_two_organizations_is_two_alerts, |s| generous(s), |t| async move {
+    let tree = t.tree().await;
+    let sibling = t.organization(tree.reseller, OrgType::Customer, "Sibling").await;
+    let clients = [
+        Client { test: &t, system: t.system(tree.customer).await },
+        Client { test: &t, system: t.system(sibling).await },
+        Client { test: &t, system: t.system(tree.other_customer).await },
+    ];
+    for c in &clients {
+        c.push(FIRING).await.expect(200);
+        c.silence(SILENCE).await.expect(200);
+    }
+    for c in &clients {
+        for alert in each(c.get("/api/v2/alerts").await, is_alert) {
+            assert_eq!(alert["labels"]["system_key"], c.system.key.as_str());
+        }
+        assert_eq!(each(c.get("/api/v2/alerts").await, is_alert).len(), 1);
+        let silences = each(c.get("/api/v2/silences").await, is_silence);
+        assert_eq!(silences.len(), 1);
+        let own = json!({"name": "system_key", "value": c.system.key, "isRegex": false, "isEqual": true});
+        assert!(silences[0]["matchers"].as_array().unwrap().contains(&own));
+        let groups = each(c.get("/api/v2/alerts/groups").await, is_group);
+        assert_eq!(groups.len(), 1);
+    }
+});
+
+api_test!(rule_06_04_customers_of_one_reseller_are_tenants_of_their_own, |t| async move {
+    let upstream = Recorder::start(|request| {
+        if request.method == "GET" { Answer::json(200, &json!([])) } else { Answer::status(200) }
+    })
+    .await
+    .unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
+    let tree = p.tree().await;
+    let sibling = p.organization(tree.reseller, OrgType::Customer, "Sibling").await;
+    for org in [tree.customer, sibling, tree.reseller] {
+        for (base, path) in BASES.into_iter().zip(["alerts", "silences", "alerts", "silences"]) {
+            let c = Client { test: &p, system: p.system(org).await };
+            let url = format!("{base}/services/mimir/alertmanager/api/v2/{path}");
+            let other = tree.other_customer.to_string();
+            let call = p.get(&url).basic(&c.system.key, &c.system.secret).header("x-scope-orgid", &other);
+            call.send().await.expect(200);
+            c.push(FIRING).await.expect(200);
+            let asked = upstream.take();
+            assert!(!asked.is_empty());
+            for request in asked {
+                assert_eq!(request.values("x-scope-orgid"), [org.to_string().as_str()]);
+            }
+        }
+    }
+});
+
+/// The three ways to say nothing of an end.
+const ENDLESS: [&str; 3] = [
+    r#"[{"labels":{"alertname":"NodeOffline"}}]"#,
+    r#"[{"labels":{"alertname":"NodeOffline"},"endsAt":"0001-01-01T00:00:00Z"}]"#,
+    r#"[{"labels":{"alertname":"NodeOffline"},"endsAt":"0001-01-01T00:00:00.000Z"}]"#,
+];
+
+async fn stays_until(t: &Test, horizon: Duration) {
+    let c = Client::new(t).await;
+    for push in ENDLESS {
+        c.push(push).await.expect(200);
+        t.advance(horizon - Duration::from_secs(1));
+        assert_eq!(c.alert_names("").await, ["NodeOffline"], "{push}");
+        t.advance(Duration::from_secs(2));
+        assert_eq!(c.alert_names("").await, [""; 0], "{push}");
+        // And until it is resolved.
+        c.push(push).await.expect(200);
+        t.advance(Duration::from_secs(60));
+        assert_eq!(c.alert_names("").await, ["NodeOffline"], "{push}");
+        let end =
+            format!(r#"[{{"labels":{{"alertname":"NodeOffline"}},"endsAt":"{}"}}]"#, t.app.now().rfc3339(0));
+        c.push(&end).await.expect(200);
+        t.advance(Duration::from_secs(1));
+        assert_eq!(c.alert_names("").await, [""; 0], "{push}");
+    }
+}
+
+api_test!(rule_06_06_an_alert_without_end_stays_six_hours, |s| generous(s), |t| async move {
+    stays_until(&t, Duration::from_secs(6 * 3600)).await;
+});
+
+api_test!(
+    rule_06_06_an_alert_without_end_stays_as_long_as_is_set,
+    |s| {
+        generous(s);
+        s.alerting.resolve_timeout = Duration::from_secs(2 * 3600);
+    },
+    |t| async move { stays_until(&t, Duration::from_secs(2 * 3600)).await }
+);
+
+api_test!(rule_06_07_what_is_sent_again_and_resolved_again_is_one_alert, |s| generous(s), |t| async move {
+    let c = Client::new(&t).await;
+    let owner = t.owner().await;
+    let history = async |status: &str| {
+        let path = format!(
+            "/api/systems/{}/alerts/history?page=1&page_size=10&sort_by=&status={status}",
+            c.system.id
+        );
+        shown(&t, &owner, &path).await["alerts"].as_array().unwrap().len()
+    };
+    for _ in 0..4 {
+        c.push(FIRING).await.expect(200);
+        assert_eq!(each(c.get("/api/v2/alerts").await, is_alert).len(), 1);
+        t.advance(Duration::from_secs(30));
+    }
+    let resolved = FIRING.replace("10:04:00Z", "10:02:00Z");
+    for _ in 0..4 {
+        c.push(&resolved).await.expect(200);
+        t.advance(Duration::from_secs(300));
+        assert!(each(c.get("/api/v2/alerts").await, is_alert).is_empty());
+        assert_eq!(history("resolved").await, 1);
+    }
+    // Of what never fired nothing is told either.
+    let unknown = r#"[{"labels":{"alertname":"Never"},"startsAt":"2026-03-04T09:00:00Z","endsAt":"2026-03-04T09:30:00Z"}]"#;
+    c.push(unknown).await.expect(200);
+    assert!(each(c.get("/api/v2/alerts").await, is_alert).is_empty());
+});

@@ -1,0 +1,333 @@
+//! What every answer is made of (contract 06 §2.2, §3.7; checklist 8, 9, 13; rules 13 to 18).
+
+use super::{entities::Entity, *};
+use crate::provider::client::set_password;
+use bailiwick_api::{
+    openapi,
+    routes::{Credential, Route, table},
+};
+use bailiwick_domain::OrgType;
+use bailiwick_policy::Catalogue;
+use bailiwick_testkit::{Call, api_test, seed::Seeded};
+use std::collections::BTreeSet;
+
+/// Whether a person's browser may call it.
+fn is_a_persons(route: &Route) -> bool {
+    matches!(route.credential, Credential::User | Credential::Session | Credential::SessionOrKey)
+}
+
+/// A value against the schema that the service publishes of it: the arrays that are none.
+fn no_arrays(document: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<String>) {
+    if let Some(name) = schema["$ref"].as_str() {
+        let target = document.pointer(name.trim_start_matches('#')).unwrap_or(&Value::Null);
+        return no_arrays(document, target, value, at, found);
+    }
+    if schema["type"] == "array" {
+        let Some(items) = value.as_array() else { return found.push(format!("{at}: {value}")) };
+        for item in items {
+            no_arrays(document, &schema["items"], item, &format!("{at}[]"), found);
+        }
+    }
+    let Some(object) = value.as_object() else { return };
+    for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
+        match object.get(name) {
+            Some(value) => no_arrays(document, schema, value, &format!("{at}.{name}"), found),
+            None if is_required(document, schema) => found.push(format!("{at}.{name} is missing")),
+            None => {}
+        }
+    }
+    // Of several shapes the one that is an object is meant; null has nothing in it.
+    for one in ["oneOf", "anyOf", "allOf"] {
+        for schema in schema[one].as_array().into_iter().flatten() {
+            no_arrays(document, schema, value, at, found);
+        }
+    }
+}
+
+fn is_required(document: &Value, schema: &Value) -> bool {
+    match schema["$ref"].as_str() {
+        Some(name) => is_required(document, document.pointer(&name[1..]).unwrap_or(&Value::Null)),
+        None => schema["type"] == "array",
+    }
+}
+
+/// Every list, filter and single thing that can be read, and the arrays in it that are none.
+async fn arrays_that_are_none(t: &Test, who: &Persona, system: &Seeded, organization: &str) -> Vec<String> {
+    let document = openapi::document();
+    let mut found = Vec::new();
+    let reads = table().into_iter().filter(|r| r.method == "GET" && is_a_persons(r));
+    for route in reads.filter(|r| r.gives_file.is_empty()) {
+        let of_organization = ["/distributors", "/resellers", "/customers"];
+        let id = match &route.path {
+            path if of_organization.iter().any(|p| path.starts_with(p)) => organization.to_owned(),
+            path if path.starts_with("/systems") => system.id.to_string(),
+            _ => who.id.to_string(),
+        };
+        let path = route.path.replace("{id}", &id).replace("{entity_type}", "customers");
+        let path = filled(&path.replace("{fingerprint}", "00f1f1f1f1f1f1f1"));
+        let more = if path.ends_with("/summary") { "?system_id=x" } else { "" };
+        let more = if path.contains("/alerts/activity") {
+            "?organization_id=".to_owned() + organization
+        } else {
+            more.to_owned()
+        };
+        let reply = t.get(&format!("/api{path}{more}")).bearer(&who.token).send().await;
+        if reply.status == 200 {
+            let schema = &document["paths"][&route.path]["get"]["responses"]["200"]["content"]["application/json"]
+                ["schema"];
+            no_arrays(&document, schema, &reply.json(), &route.path, &mut found);
+        }
+    }
+    found
+}
+
+api_test!(clients_09_rule_06_17_every_array_is_one_when_it_is_empty_and_when_it_is_not, |t| async move {
+    let owner = t.owner().await;
+    let tree = t.tree().await;
+    let system = t.system(tree.customer).await;
+    let customer = tree.customer.to_string();
+    let nobody = t.user(tree.other_customer, &["reader"]).await;
+    assert_eq!(arrays_that_are_none(&t, &nobody, &system, &customer).await, [""; 0]);
+    assert_eq!(arrays_that_are_none(&t, &owner, &system, &customer).await, [""; 0]);
+    t.application(&system).await;
+    let push = t.post("/api/services/mimir/alertmanager/api/v2/alerts").basic(&system.key, &system.secret);
+    push.json(json!([{"labels": {"alertname": "A"}}])).send().await.expect(200);
+    assert_eq!(arrays_that_are_none(&t, &owner, &system, &customer).await, [""; 0]);
+    // What breaks a page when it is not there (§3.7).
+    for (path, list, fields) in [
+        ("/api/systems", "systems", &["organization", "created_by"][..]),
+        ("/api/applications", "applications", &["system", "inventory_data"]),
+        ("/api/customers", "customers", &["custom_data", "created_by"]),
+        ("/api/resellers", "resellers", &["custom_data", "created_by"]),
+        ("/api/distributors", "distributors", &["custom_data", "created_by"]),
+        ("/api/users", "users", &["organization"]),
+    ] {
+        let data = shown(&t, &owner, path).await;
+        assert!(data["pagination"].is_object(), "{path}");
+        for row in data[list].as_array().unwrap() {
+            for field in fields {
+                assert!(row[field].is_object(), "{path} {field}: {row}");
+            }
+            assert!(row.get("organization").is_none_or(|o| o["type"].is_string()), "{path}: {row}");
+        }
+    }
+    let filters = shown(&t, &owner, "/api/filters/systems").await;
+    assert!(filters["versions"].as_array().unwrap().iter().all(|v| v["versions"].is_array()), "{filters}");
+});
+
+/// A row's call with a body that is none, and with an empty one.
+fn form_calls<'t>(t: &'t Test, route: &Route, id: &str) -> impl Iterator<Item = Call> + 't {
+    let path = filled(&format!("/api{}", route.path.replace("{id}", id)));
+    let method = route.method.clone();
+    ["{}", "{", r#"{"name":7,"email":{},"duration_hours":"x"}"#].into_iter().map(move |body| {
+        let call = t.call(method.clone(), &path).header("content-type", "application/json");
+        call.body(body)
+    })
+}
+
+api_test!(clients_08_rule_06_18_a_good_session_is_never_401_and_forms_name_their_errors, |t| async move {
+    let tree = t.tree().await;
+    let mut refusals = 0;
+    for route in table().into_iter().filter(|r| is_a_persons(r)) {
+        let who = t.user(tree.owner, &["super"]).await;
+        let one = match route.path.split('/').nth(1) {
+            // One of its own: some of these calls end it.
+            Some("distributors" | "resellers" | "customers") => {
+                t.organization(tree.owner, route.family.unwrap_or(OrgType::Reseller), "One").await.to_string()
+            }
+            Some("systems") => t.system(tree.customer).await.id.to_string(),
+            Some("users") => t.user(tree.customer, &["reader"]).await.id.to_string(),
+            _ => "0195fada-0000-7000-8000-00000000dead".to_owned(),
+        };
+        if route.operation == "logout" {
+            continue;
+        }
+        if route.path == "/me/api-keys" {
+            set_password(&t, who.id, "Other-Window-93-Rivers", None).await;
+        }
+        for call in form_calls(&t, &route, &one) {
+            let reply = call.bearer(&who.token).send().await;
+            let what = format!("{route:?}: {} {}", reply.status, reply.text());
+            assert_ne!(reply.status, 401, "{what}");
+            // Whoever holds every permission is offered everything but what is an impersonator's.
+            assert!(reply.status != 403 || route.operation.contains("mpersonat"), "{what}");
+            let is_form = route.method != "GET" && route.method != "DELETE" && route.takes_file.is_none();
+            if is_form && matches!(reply.status.as_u16(), 400 | 409 | 422) {
+                refusals += 1;
+                let json = reply.json();
+                assert_eq!(json["code"], reply.status.as_u16(), "{what}");
+                assert_eq!(json["data"]["type"], "validation_error", "{what}");
+                for error in json["data"]["errors"].as_array().unwrap_or_else(|| panic!("{what}")) {
+                    assert!(error["key"].is_string() && error["message"].is_string(), "{what}");
+                }
+            }
+        }
+    }
+    assert!(refusals > 40, "{refusals}");
+    // What somebody can correct is not taken for the end of his session.
+    let owner = t.owner().await;
+    let wrong =
+        json!({"current_password": "Wrong-Horse-7-Battery", "new_password": "Other-Window-93-Rivers"});
+    let reply = t.post("/api/me/change-password").bearer(&owner.token).json(wrong).send().await;
+    reply.expect_fields(&[("current_password", "incorrect_password")]);
+    let key =
+        json!({"name": "n", "mode": "read", "expires_in_days": 90, "password": "Wrong-Horse-7-Battery"});
+    let reply = t.post("/api/me/api-keys").bearer(&owner.token).json(key).send().await.expect(400);
+    assert_eq!(reply.data()["errors"][0]["key"], "password", "{}", reply.text());
+    t.get("/api/me").bearer(&owner.token).send().await.expect(200);
+});
+
+api_test!(clients_13_rule_06_13_scenario_13_an_export_survives_being_read_as_text, |t| async move {
+    let tree = t.tree().await;
+    let running = t.serve().await;
+    let spa = Spa::new(&running, "/api", &t.owner().await.token);
+    for entity in Entity::all(&tree, 0) {
+        entity.whole_life(&spa).await;
+    }
+    let foreign =
+        json!({"name": "Ελληνική «Ромашка» ñ 日本 😀", "organization_id": tree.customer, "notes": "ü"});
+    spa.post("/systems", foreign).await.expect(201);
+    for kind in ["distributors", "resellers", "customers", "users", "systems"] {
+        let pdf = spa.get(&format!("/{kind}/export?format=pdf&search=&status=")).await.expect(200);
+        assert_eq!(pdf.header("content-type"), Some("application/pdf"));
+        assert!(pdf.body.is_ascii(), "{kind}: a byte of eight bits");
+        // What `response.text()` makes of it, and what a file saved of that holds.
+        let saved = String::from_utf8(pdf.body.to_vec()).expect("text").into_bytes();
+        assert_eq!(saved, pdf.body, "{kind}");
+        assert!(crate::exports::pages(&saved).contains("Page 1 of"), "{kind}: opens");
+        let csv = spa.get(&format!("/{kind}/export?format=csv")).await.expect(200);
+        assert_eq!(csv.header("content-type"), Some("text/csv"));
+        String::from_utf8(csv.body.to_vec()).expect("UTF-8");
+    }
+});
+
+api_test!(rule_06_15_a_derived_field_is_of_one_type_and_the_document_stays_as_it_came, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let mut kinds: Vec<BTreeSet<(String, String)>> = Vec::new();
+    for document in [NS8, NSEC] {
+        let system = t.system(tree.customer).await;
+        let call = t.post("/collect/api/systems/inventory").basic(&system.key, &system.secret);
+        call.header("content-type", "application/json").body(document).send().await.expect(202);
+        settle(&t).await;
+        let row = shown(&t, &owner, &format!("/api/systems/{}", system.id)).await;
+        let kind = |value: &Value| {
+            let text = match value {
+                Value::Null => "null",
+                Value::Bool(_) => "bool",
+                Value::Number(_) => "number",
+                Value::String(_) => "string",
+                Value::Array(_) => "array",
+                Value::Object(_) => "object",
+            };
+            text.to_owned()
+        };
+        kinds
+            .push(row.as_object().unwrap().iter().map(|(name, value)| (name.clone(), kind(value))).collect());
+        assert!(row["type"].is_string() && row["version"].is_string() && row["fqdn"].is_string(), "{row}");
+        let latest = shown(&t, &owner, &format!("/api/systems/{}/inventory/latest", system.id)).await;
+        assert_eq!(latest["data"], serde_json::from_slice::<Value>(document).unwrap());
+    }
+    assert_eq!(kinds[0], kinds[1]);
+});
+
+/// What a page asks for, and the permission in the user object that offers it; none is offered to everybody.
+const PAGES: [(&str, &[&str]); 10] = [
+    (
+        "",
+        &[
+            "/me",
+            "/roles",
+            "/organizations",
+            "/third-party-applications",
+            "/impersonate/consent",
+            "/impersonate/sessions",
+        ],
+    ),
+    (
+        "read:distributors",
+        &[
+            "/distributors",
+            "/distributors/totals",
+            "/filters/distributors",
+            "/distributors/export?format=csv",
+            "/distributors/import/template",
+        ],
+    ),
+    (
+        "read:resellers",
+        &[
+            "/resellers",
+            "/resellers/totals",
+            "/filters/resellers",
+            "/resellers/export?format=csv",
+            "/resellers/import/template",
+        ],
+    ),
+    (
+        "read:customers",
+        &[
+            "/customers",
+            "/customers/totals",
+            "/filters/customers",
+            "/customers/export?format=csv",
+            "/customers/import/template",
+        ],
+    ),
+    (
+        "read:users",
+        &["/users", "/users/totals", "/filters/users", "/users/export?format=csv", "/users/import/template"],
+    ),
+    (
+        "read:systems",
+        &[
+            "/systems",
+            "/systems/totals",
+            "/filters/systems",
+            "/systems/export?format=csv",
+            "/alerts",
+            "/alerts/totals",
+            "/filters/alerts",
+        ],
+    ),
+    ("read:applications", &["/applications", "/applications/totals", "/filters/applications"]),
+    ("read:alerts", &["/alerts/config"]),
+    ("impersonate:users", &["/impersonate/status"]),
+    ("config:alerts", &["/alerts/config/effective"]),
+];
+
+api_test!(rule_06_16_no_page_asks_for_what_its_user_is_refused, |t| async move {
+    let tree = t.tree().await;
+    for org in [tree.owner, tree.distributor, tree.reseller, tree.customer] {
+        for role in Catalogue::built_in().user_roles().iter().map(|role| role.key.clone()) {
+            let who = t.user(org, &[&role]).await;
+            let me = shown(&t, &who, "/api/me").await;
+            let list = |name: &str| me[name].as_array().unwrap().clone();
+            let held = [list("org_permissions"), list("user_permissions")].concat();
+            for (permission, calls) in PAGES {
+                if permission.is_empty() || held.contains(&json!(permission)) {
+                    for path in calls {
+                        let reply = t.get(&format!("/api{path}")).bearer(&who.token).send().await;
+                        assert!(
+                            reply.status != 403 && reply.status != 401,
+                            "{role}: {path}: {}",
+                            reply.text()
+                        );
+                        assert!(
+                            reply.status.is_success() || reply.status == 400,
+                            "{role}: {path}: {}",
+                            reply.text()
+                        );
+                    }
+                }
+            }
+            // The page of the own organization, whatever else one may read.
+            let family = me["org_role"].as_str().unwrap().to_lowercase();
+            if family != "owner" {
+                for tail in ["", "/stats"] {
+                    shown(&t, &who, &format!("/api/{family}s/{org}{tail}")).await;
+                }
+            }
+        }
+    }
+});

@@ -1,0 +1,143 @@
+//! Which refusals an appliance comes back after (contract 06 §4; checklist 14; rule 11).
+
+use super::*;
+use crate::proxy::{P, remote};
+use bailiwick_app::settings::RouterKind;
+use bailiwick_testkit::{
+    Call, api_test,
+    parts::recorder::{Answer, Recorder},
+    seed::Seeded,
+};
+use std::time::Duration;
+
+/// What curl's `--retry` repeats.
+const TRANSIENT: [u16; 6] = [408, 429, 500, 502, 503, 504];
+
+/// Everything an appliance does by itself.
+fn calls(t: &Test, system: &Seeded) -> Vec<(&'static str, Call)> {
+    let collect = |method: &str, path: &str| {
+        let call = t.call(method.parse().unwrap(), &format!("/collect/api/systems{path}"));
+        call.basic(&system.key, &system.secret)
+    };
+    let push = t.post(&format!("{P}/api/v2/alerts")).basic(&system.key, &system.secret);
+    vec![
+        ("register", t.post("/backend/api/systems/register").json(json!({"system_secret": system.secret}))),
+        ("heartbeat", collect("POST", "/heartbeat")),
+        ("inventory", collect("POST", "/inventory").header("content-type", "application/json").body(NSEC)),
+        ("info", collect("GET", "/info")),
+        ("alerts", push.json(json!([{"labels": {"alertname": "A"}}]))),
+        ("backup", collect("POST", "/backups").header("content-length", "1").body("x")),
+        ("unregister", collect("POST", "/unregister")),
+    ]
+}
+
+#[track_caller]
+fn comes_back(what: &str, reply: &Reply) {
+    assert!(TRANSIENT.contains(&reply.status.as_u16()), "{what}: {} {}", reply.status, reply.text());
+    let after = reply.header("retry-after").and_then(|s| s.parse::<u64>().ok());
+    assert!(after.is_some_and(|s| (1..=900).contains(&s)), "{what}: {} {:?}", reply.status, reply.headers);
+    assert_eq!(reply.json()["code"], reply.status.as_u16(), "{what}");
+}
+
+api_test!(clients_14_what_passes_says_when_to_come_back, |t| async move {
+    let tree = t.tree().await;
+    let system = t.system(tree.customer).await;
+    // Once it has been seen, so that what follows does not fail at the first look only.
+    for (what, call) in calls(&t, &system).into_iter().filter(|(what, _)| *what != "unregister") {
+        let reply = call.send().await;
+        assert!(reply.status.is_success() || what == "register", "{what}: {}", reply.text());
+    }
+    let gone = Recorder::start(|_| Answer::status(200)).await.unwrap();
+    let url = gone.url();
+    drop(gone);
+    let hanging = Recorder::start(|_| Answer::status(200).after(Duration::from_secs(600))).await.unwrap();
+    let starting = Recorder::start(|_| Answer::status(503)).await.unwrap();
+    for url in [url, hanging.url(), starting.url()] {
+        let p = remote(&t, &url, RouterKind::Mimir, |s| {
+            s.alerting.limits.read_timeout = Duration::from_millis(100);
+            s.alerting.limits.write_timeout = Duration::from_millis(100);
+        })
+        .await;
+        let tree = p.tree().await;
+        let system = p.system(tree.customer).await;
+        for method in ["GET", "POST"] {
+            let call = p.call(method.parse().unwrap(), &format!("{P}/api/v2/alerts"));
+            let call = call.basic(&system.key, &system.secret);
+            let call =
+                if method == "GET" { call } else { call.json(json!([{"labels": {"alertname": "A"}}])) };
+            comes_back(method, &call.send().await);
+        }
+    }
+    t.app.db.close().await;
+    for (what, call) in calls(&t, &system) {
+        comes_back(what, &call.send().await);
+    }
+});
+
+api_test!(clients_14_what_does_not_pass_is_another_4xx, |t| async move {
+    let tree = t.tree().await;
+    let system = t.system(tree.customer).await;
+    let stranger = Seeded { secret: format!("my_{}.{}", "0".repeat(20), "0".repeat(40)), ..system.clone() };
+    for (what, call) in calls(&t, &stranger) {
+        let reply = call.send().await;
+        assert!(reply.status.is_client_error(), "{what}: {}", reply.text());
+        assert!(!TRANSIENT.contains(&reply.status.as_u16()), "{what}: {}", reply.text());
+        assert_eq!(reply.header("retry-after"), None, "{what}");
+    }
+    let own =
+        |method: &str, path: &str| t.call(method.parse().unwrap(), path).basic(&system.key, &system.secret);
+    let large = "x".repeat(t.app.settings.systems.inventory_max_bytes + 1);
+    for (what, call) in [
+        ("no document", own("POST", "/collect/api/systems/inventory").body("{")),
+        ("too large", own("POST", "/collect/api/systems/inventory").body(large)),
+        ("no length", own("POST", "/collect/api/systems/backups").body("x")),
+        ("no alerts", own("POST", &format!("{P}/api/v2/alerts")).json(json!({"a": 1}))),
+        ("no backup", own("GET", "/collect/api/systems/backups/019c9fa6-4540-7a3b-8c5d-1f2e3a4b5c6d.bin")),
+    ] {
+        let reply = call.send().await;
+        assert!(reply.status.is_client_error(), "{what}: {}", reply.text());
+        assert!(!TRANSIENT.contains(&reply.status.as_u16()), "{what}: {}", reply.text());
+    }
+});
+
+api_test!(rule_06_11_every_refusal_of_a_registration_is_an_envelope, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let made = json!({"name": "S", "organization_id": tree.customer});
+    let made = t.post("/api/systems").bearer(&owner.token).json(made).send().await.expect(201).data();
+    let secret = text(&made, "system_secret");
+    let register = async |body: String| {
+        let call = t.post("/backend/api/systems/register").header("content-type", "application/json");
+        let reply = call.header("accept", "application/json").body(body).send().await;
+        assert_eq!(reply.header("content-type"), Some("application/json"), "{}", reply.text());
+        let json = reply.json();
+        let keys: Vec<&String> = json.as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["code", "message", "data"], "{json}");
+        assert_eq!(json["code"], reply.status.as_u16());
+        assert!(json["message"].as_str().is_some_and(|m| !m.is_empty()), "{json}");
+        let waits = matches!(reply.status.as_u16(), 429 | 503);
+        assert_eq!(reply.header("retry-after").is_some(), waits, "{json}");
+        reply.status.as_u16()
+    };
+    let of = |secret: &str| json!({"system_secret": secret}).to_string();
+    let lookup = secret.split('.').next().unwrap();
+    let wrong = format!("{lookup}.{}", "0".repeat(40));
+    for (body, status) in [(String::new(), 400), ("{".to_owned(), 400), (of("x"), 400), (of(&wrong), 401)] {
+        assert_eq!(register(body).await, status);
+    }
+    assert_eq!(register("x".repeat(2 << 20)).await, 413);
+    t.suspend_organization(tree.customer).await;
+    assert_eq!(register(of(&secret)).await, 403);
+    let path = format!("/api/customers/{}/reactivate", tree.customer);
+    t.patch(&path).bearer(&owner.token).send().await.expect(200);
+    assert_eq!(register(of(&secret)).await, 200);
+    t.advance(Duration::from_secs(121));
+    assert_eq!(register(of(&secret)).await, 409);
+    for _ in 0..20 {
+        register(of(&wrong)).await;
+    }
+    assert_eq!(register(of(&wrong)).await, 429);
+    t.advance(Duration::from_secs(61));
+    t.app.db.close().await;
+    assert_eq!(register(of(&secret)).await, 503);
+});
