@@ -128,7 +128,7 @@ fn form_calls<'t>(t: &'t Test, route: &Route, id: &str) -> impl Iterator<Item = 
 api_test!(clients_08_rule_06_18_a_good_session_is_never_401_and_forms_name_their_errors, |t| async move {
     let tree = t.tree().await;
     let mut refusals = 0;
-    for route in table().into_iter().filter(|r| is_a_persons(r)) {
+    for route in table().into_iter().filter(is_a_persons) {
         let who = t.user(tree.owner, &["super"]).await;
         let one = match route.path.split('/').nth(1) {
             // One of its own: some of these calls end it.

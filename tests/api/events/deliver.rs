@@ -233,7 +233,7 @@ api_test!(what_waits_is_withheld_from_who_can_read_it_no_more, |s| settings(s), 
     hook.sink.answer_by(|_| Answer::status(200));
     act(&t, &owner, "PUT", &format!("/systems/{system}"), json!({"organization_id": tree.other_customer}))
         .await;
-    t.advance(Duration::from_secs(400));
+    t.advance(Duration::from_secs(1_200));
     run(&t).await;
     assert_eq!(types(&arrived(&hook)), ["system.left"]);
     let withheld = deliveries(&t, &admin, &id, "&status=withheld").await;

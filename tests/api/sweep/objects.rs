@@ -16,16 +16,21 @@ fn with_object() -> impl Iterator<Item = Route> {
     table().into_iter().filter(|r| takes_bearer(r) && r.path.contains("{id}"))
 }
 
-/// One user, one system and one application of an organization.
+/// One user, one system, one application and one subscription of events of an organization.
 struct Rows {
     user: String,
     system: String,
     application: String,
+    subscription: String,
 }
 
 async fn rows(t: &Test, org: OrgId) -> Rows {
     let system = t.system(org).await;
+    let body = json!({"name": "Hook", "url": "https://9.9.9.9/hook", "types": ["system.*"]});
+    let call = t.post("/api/events/subscriptions").bearer(&t.user(org, &["admin"]).await.token);
+    let made = call.json(body).send().await.expect(201).data();
     Rows {
+        subscription: made["subscription"]["id"].as_str().unwrap().to_owned(),
         user: t.user(org, &["reader"]).await.id.to_string(),
         application: t.application(&system).await.to_string(),
         system: system.id.to_string(),
@@ -40,6 +45,9 @@ fn objects(route: &Route, organizations: &[(OrgType, OrgId)], rows: &[&Rows]) ->
         None if route.path.starts_with("/users") => rows.iter().map(|r| r.user.clone()).collect(),
         None if route.path.starts_with("/applications") => {
             rows.iter().map(|r| r.application.clone()).collect()
+        }
+        None if route.path.starts_with("/events/subscriptions") => {
+            rows.iter().map(|r| r.subscription.clone()).collect()
         }
         None => rows.iter().map(|r| r.system.clone()).collect(),
     }
@@ -181,7 +189,7 @@ fn expected(route: &Route, set: PermissionSet, org: (OrgType, OrgId), tree: &Tre
         _ => {
             let branch = [tree.owner, tree.distributor, tree.reseller, tree.customer];
             let depth = |id: &str| branch.iter().position(|o| o.to_string() == id);
-            // Users, systems and applications of the sweep are in the customer, which all four reach.
+            // Users, systems, applications and subscriptions of the sweep are in the customer, which all four reach.
             if depth(id).is_none_or(|d| d >= usize::from(org.0.level()) - 1) { 200 } else { 404 }
         }
     }

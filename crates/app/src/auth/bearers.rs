@@ -31,6 +31,8 @@ pub(crate) struct Bearer {
 #[derive(Debug)]
 pub struct Bearers {
     rows: Batch<ChainId, Option<Arc<Bearer>>>,
+    db: Db,
+    catalogue: Arc<Catalogue>,
 }
 
 impl Bearers {
@@ -41,9 +43,13 @@ impl Bearers {
         tasks: &TaskTracker,
         stop: &CancellationToken,
     ) -> Bearers {
-        let (db, catalogue) = (db.clone(), catalogue.clone());
-        let read = move |group| read(db.clone(), catalogue.clone(), group);
-        Bearers { rows: Batch::start(tasks, stop.clone(), ROWS, read) }
+        let (own_db, own_catalogue) = (db.clone(), catalogue.clone());
+        let read = move |group| read(own_db.clone(), own_catalogue.clone(), group);
+        Bearers {
+            rows: Batch::start(tasks, stop.clone(), ROWS, read),
+            db: db.clone(),
+            catalogue: catalogue.clone(),
+        }
     }
 
     /// The chain with its user, from a read that starts after this call; none = no such chain.
@@ -51,6 +57,11 @@ impl Bearers {
     /// # Errors
     /// 503 when it cannot be told.
     pub(crate) async fn of(&self, chain: ChainId) -> Result<Option<Arc<Bearer>>> {
+        if self.rows.is_stopped() {
+            // The last requests of a process that ends wait for nobody.
+            let read = read(self.db.clone(), self.catalogue.clone(), vec![chain]).await;
+            return Ok(read.map_err(unreadable)?.pop().flatten());
+        }
         match tokio::time::timeout(WAIT, self.rows.submit(chain)).await {
             Ok(read) => read.map_err(|lost| unreadable(lost.0)),
             Err(_) => Err(unreadable(format!("no session within {WAIT:?}"))),

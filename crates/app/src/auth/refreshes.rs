@@ -60,6 +60,9 @@ impl Refreshes {
     /// # Errors
     /// 503 when it cannot be told; the turn may have been made all the same, and is then within its grace.
     pub(crate) async fn of(&self, turn: Turn) -> Result<Option<(Chain, Identified)>> {
+        if self.turns.is_stopped() {
+            return Ok(None);
+        }
         match tokio::time::timeout(WAIT, self.turns.submit(turn)).await {
             Ok(made) => made.map_err(|lost| unreadable(lost.0)),
             Err(_) => Err(unreadable(format!("no turn within {WAIT:?}"))),

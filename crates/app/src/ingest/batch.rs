@@ -58,6 +58,11 @@ impl<T: Send + 'static, R: Send + 'static> Batch<T, R> {
         answered.await.unwrap_or_else(|_| Err(Lost::new("the group was given up")))
     }
 
+    /// Whether nothing is accepted any more, because the application stops.
+    pub fn is_stopped(&self) -> bool {
+        self.sender.is_closed()
+    }
+
     /// Has this item done with the next group, unless too many wait. Nobody hears of it.
     pub fn hint(&self, item: T) {
         let _ = self.sender.try_send((item, oneshot::channel().0));
