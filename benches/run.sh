@@ -74,7 +74,7 @@ for engine in ${BENCH_ENGINES:-sqlite postgres}; do
             row "nginx proxy_pass, $connections connections" '-' "$reference" 'reference'
             measured=$(load proxy "$connections")
             row "POST one alert through the proxy, $connections connections" "$engine" \
-                "$measured; $(ratio "$measured" "$reference")" '≥ 0.6 × nginx, p99 ≤ 2 ×'
+                "$measured; $(ratio "$measured" "$reference")" '≥ 0.8 × nginx, p99 ≤ 1.5 ×'
         done
     fi
     if wants sessions; then
