@@ -58,7 +58,9 @@ impl Run<'_> {
         assert_eq!(row.acting_for_user_id, None, "{operation}");
         assert_eq!(row.at, self.t.app.now(), "{operation}");
         let data = reply.data();
-        if let Some(id) = data["id"].as_str() {
+        // What a test message answers with is the id of the message.
+        let own_id = data["id"].as_str().filter(|_| operation != "testEventSubscription");
+        if let Some(id) = own_id {
             assert_eq!(row.object_id.map(|id| id.to_string()).as_deref(), Some(id), "{operation}");
         }
         self.done.insert(operation.to_owned());
