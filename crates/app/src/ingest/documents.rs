@@ -1,5 +1,6 @@
 //! Inventory documents: decoded, checked, compressed, queued durably (contract 03 §5.2, §6.1).
 
+use super::ATTEMPTS;
 use crate::{App, credentials::SystemIdentity};
 use bailiwick_domain::{Error, Result, Ts};
 use bailiwick_inventory::{Rejected, canonical};
@@ -132,7 +133,18 @@ pub(super) async fn write(db: Db, group: Vec<inventory::Document>) -> Result<Vec
     Ok(vec![(); waiting])
 }
 
+/// What the database gave up because others were in its way is written again.
 async fn commit(db: &Db, chunk: Vec<inventory::Document>) -> Result<(), StoreError> {
+    for _ in 1..ATTEMPTS {
+        match commit_once(db, chunk.clone()).await {
+            Err(e) if e.is_collision() => {}
+            done => return done,
+        }
+    }
+    commit_once(db, chunk).await
+}
+
+async fn commit_once(db: &Db, chunk: Vec<inventory::Document>) -> Result<(), StoreError> {
     let mut tx = db.begin().await?;
     inventory::enqueue(&mut tx, chunk).await?;
     tx.commit().await

@@ -63,7 +63,7 @@ impl Ingest {
     }
 }
 
-/// How often a group is written again because some of its systems are being removed.
+/// How often a group is written because others are in its way or some of its systems are being removed.
 const ATTEMPTS: usize = 3;
 
 /// One statement and one commit for the whole group. A crash of the host may lose it, half of it never.

@@ -263,9 +263,11 @@ async fn alert(tx: &mut Tx, made: &Made, first_diff: i64, now: Ts) -> Result<(),
 async fn columns(
     tx: &mut Tx,
     senders: &HashMap<SystemId, Sender>,
-    facts: Vec<(SystemId, Facts)>,
+    mut facts: Vec<(SystemId, Facts)>,
     now: Ts,
 ) -> Result<(), Failure> {
+    // In the order in which documents that come in hold their systems, so that neither waits for the other in a circle.
+    facts.sort_by_key(|(id, _)| *id);
     let mut has_changed = false;
     for (id, facts) in facts {
         if !senders.get(&id).is_some_and(|sender| says_something_new(sender, &facts)) {
