@@ -56,6 +56,7 @@ const LONGEST_ASKED: Duration = Duration::from_secs(3600);
 pub struct Deliveries {
     paces: Paces,
     places: Places,
+    taking: tokio::sync::Mutex<()>,
     under_way: AtomicUsize,
     one_less: Notify,
     /// Something may be due.
@@ -67,6 +68,7 @@ impl Default for Deliveries {
         Deliveries {
             paces: Paces::of(TURNS),
             places: Places::default(),
+            taking: tokio::sync::Mutex::default(),
             under_way: AtomicUsize::new(0),
             one_less: Notify::new(),
             hint: Notify::new(),
@@ -106,6 +108,8 @@ async fn end_old_leases(app: &App) -> Result<()> {
 
 /// Takes what is due, as far as there is room; how many subscriptions.
 async fn round(app: &App) -> Result<usize> {
+    // What is taken is counted before anybody else of this process looks for more.
+    let _taking = app.deliveries.taking.lock().await;
     let room = AT_ONCE.saturating_sub(app.deliveries.under_way.load(Ordering::SeqCst));
     let now = app.now();
     if room == 0 || !subscriptions::is_any_due(&app.db, now).await? {
@@ -149,7 +153,7 @@ pub async fn run_until_idle(app: &App) -> Result<u64> {
             }
             one_less.await;
         }
-        // What is due and cannot be taken may be held by a transaction that is just ending.
+        // What is due and cannot be taken may be held by another process that is just ending it.
         if taken > 0 {
             idle = 0;
         } else if idle == IDLE || !subscriptions::is_any_due(&app.db, app.now()).await? {
