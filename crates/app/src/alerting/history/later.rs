@@ -114,12 +114,12 @@ pub(in super::super) fn note<'a>(
 
 /// Whether everything that was noted in this process is written.
 pub fn is_written(app: &App) -> bool {
-    waiting(app) == 0
+    app.alerting().writer.0.get().is_none_or(|queue| queue.waiting.load(Ordering::Relaxed) == 0)
 }
 
-/// How many events wait to be written by this process.
+/// How many events wait for their turn to be written by this process.
 pub fn waiting(app: &App) -> usize {
-    app.alerting().writer.0.get().map_or(0, |queue| queue.waiting.load(Ordering::Relaxed))
+    app.alerting().writer.0.get().map_or(0, |queue| queue.gathered().notes.len())
 }
 
 fn start(app: &App) -> Arc<Queue> {
