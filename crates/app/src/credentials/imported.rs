@@ -46,32 +46,26 @@ impl Default for Turns {
     }
 }
 
-/// If the secret part is the one behind the hash, stores and answers its own form. None: it is not, or another hash has
-/// taken the place of this one meanwhile.
+/// Whether the secret part is the one behind the hash. If so its own form is stored, unless another hash has taken the
+/// place of this one meanwhile.
 ///
 /// # Errors
 /// 503 when too many wait for their turn, or when it cannot be stored.
-pub(crate) async fn take_over(
-    app: &App,
-    id: SystemId,
-    imported: &Imported,
-    secret: &str,
-) -> Result<Option<String>> {
+pub(crate) async fn take_over(app: &App, id: SystemId, imported: &Imported, secret: &str) -> Result<bool> {
     let waiting = app.credentials().imported.0.clone().acquire_owned();
     let turn = turn(waiting, LONGEST_WAIT, "too many imported secrets wait to be checked").await?;
     if !passwords::is_behind(secret, &imported.0, turn).await? {
-        return Ok(None);
+        return Ok(false);
     }
     let own = hash_secret(secret, &*app.entropy);
     let unavailable = |e: StoreError| Error::security_unavailable(e.to_string());
     let mut tx = app.db.begin().await.map_err(unavailable)?;
-    if !legacy::replace_hash(&mut tx, id, &imported.0, &own).await.map_err(unavailable)? {
-        return Ok(None);
+    if legacy::replace_hash(&mut tx, id, &imported.0, &own).await.map_err(unavailable)? {
+        // From here on the imported one is worth nothing, in no process.
+        tx.note_auth_epoch().await.map_err(unavailable)?;
+        tx.commit().await.map_err(unavailable)?;
     }
-    // From here on the imported one is worth nothing, in no process.
-    tx.note_auth_epoch().await.map_err(unavailable)?;
-    tx.commit().await.map_err(unavailable)?;
-    Ok(Some(own))
+    Ok(true)
 }
 
 #[cfg(test)]

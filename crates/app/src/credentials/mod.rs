@@ -196,11 +196,14 @@ async fn by_key(app: &App, basic: &Basic, client_ip: IpAddr) -> Result<Arc<Syste
 /// afterwards decides.
 async fn first_use(app: &App, entry: Arc<Entry>, secret: &SystemSecret) -> Result<Option<Arc<Entry>>> {
     let Some(hash) = &entry.imported else { return Ok(None) };
-    let (id, credentials) = (entry.identity.id, app.credentials());
-    take_over(app, id, hash, secret.secret.expose()).await?;
-    let epoch = credentials.epoch(app).await?;
-    let again = credentials.entry(app, &entry.identity.system_key, epoch).await?;
-    Ok(again.filter(|e| {
+    if !take_over(app, entry.identity.id, hash, secret.secret.expose()).await? {
+        return Ok(None);
+    }
+    // Not what is remembered: another process may have stored the own form within the time an epoch counts for.
+    let wanted = (entry.identity.system_key.clone(), entry.epoch);
+    let unavailable = |e: StoreError| Error::security_unavailable(e.to_string());
+    let again = read_rows(app.db.clone(), vec![wanted]).await.map_err(unavailable)?;
+    Ok(again.into_iter().flatten().next().filter(|e| {
         (secret.public == e.public) & e.is_allowed & is_secret(Some(&e.hash), secret.secret.expose())
     }))
 }

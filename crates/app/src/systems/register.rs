@@ -68,21 +68,15 @@ async fn find(app: &App, secret: &SystemSecret, now: Ts) -> Result<Option<Creden
     if is_right(found.as_ref(), secret) {
         return Ok(found);
     }
-    let Some(mut found) = found else { return Ok(None) };
+    let Some(found) = found else { return Ok(None) };
     // The first use of a secret whose hash was imported.
     let Some(imported) = Imported::parse(&found.secret_hash) else { return Ok(None) };
-    match take_over(app, found.id, &imported, secret.secret.expose()).await? {
-        Some(own) => {
-            found.secret_hash = own;
-            Ok(Some(found))
-        }
-        // Another call may have been faster.
-        None => {
-            let again = credentials::by_public(&app.db, &secret.public).await?;
-            let right = is_right(again.as_ref(), secret);
-            Ok(again.filter(|_| right))
-        }
+    if !take_over(app, found.id, &imported, secret.secret.expose()).await? {
+        return Ok(None);
     }
+    let again = credentials::by_public(&app.db, &secret.public).await?;
+    let right = is_right(again.as_ref(), secret);
+    Ok(again.filter(|_| right))
 }
 
 fn is_right(found: Option<&CredentialRecord>, secret: &SystemSecret) -> bool {
