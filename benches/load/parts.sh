@@ -101,12 +101,34 @@ start_upstream() {
     reference_port=$(port)
     upstream=http://127.0.0.1:$up
     reference_url=http://127.0.0.1:$reference_port
-    sed -e "s|@WORK@|$work|g; s|@UP@|$up|g; s|@REFERENCE@|$reference_port|g" benches/load/nginx.conf >"$work/nginx.conf"
-    local nginx
+    cat >"$work/upstream.server" <<EOF
+server {
+    listen 127.0.0.1:$up;
+    location = /alertmanager/api/v2/alerts { return 200; }
+    location / { return 200 "OK"; }
+}
+EOF
+    cat >"$work/reference.server" <<EOF
+upstream router { server 127.0.0.1:$up; keepalive 256; keepalive_requests 1000000; }
+server {
+    listen 127.0.0.1:$reference_port;
+    location / {
+        proxy_pass http://router;
+        proxy_http_version 1.1;
+        proxy_set_header Connection "";
+        proxy_set_header X-Scope-OrgID fixed;
+        proxy_set_header Authorization "";
+    }
+}
+EOF
+    local nginx part
     nginx=$(command -v nginx || echo /usr/sbin/nginx)
-    "$nginx" -p "$work" -c "$work/nginx.conf" &
-    pids+=($!)
-    until curl -s -o /dev/null "$upstream/"; do sleep 0.1; done
+    for part in upstream reference; do
+        sed -e "s|@WORK@|$work|g; s|@PART@|$part|g" benches/load/nginx.conf >"$work/$part.conf"
+        "$nginx" -p "$work" -c "$work/$part.conf" &
+        pids+=($!)
+    done
+    until curl -s -o /dev/null "$upstream/" && curl -s -o /dev/null "$reference_url/"; do sleep 0.1; done
 }
 
 # load KIND CONNECTIONS: "N req/s, p50 x, p99 y"; fails when an answer was not 2xx.

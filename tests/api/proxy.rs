@@ -10,6 +10,7 @@ mod prometheus;
 mod recorder;
 mod routes;
 mod silences;
+mod together;
 mod tools;
 
 use bailiwick_app::settings::{RemoteRouter, Router, RouterKind};

@@ -232,6 +232,7 @@ fn alert_limits(limits: &config::AlertingLimits) -> AlertLimits {
         silences_per_tenant: limits.silences_per_tenant.get().into(),
         in_flight_per_system: limits.in_flight_per_system.get() as usize,
         in_flight: limits.in_flight_to_router.get() as usize,
+        pushes_together: limits.pushes_together.get() as usize,
         read_timeout: limits.read_timeout,
         write_timeout: limits.write_timeout,
     }

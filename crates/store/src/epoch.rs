@@ -15,7 +15,7 @@ use std::{
 /// How long an epoch counts from the start of its read.
 pub const COUNTS: Duration = Duration::from_millis(40);
 /// From this age on it is time to read anew.
-const AGES: Duration = Duration::from_millis(20);
+const AGES: Duration = Duration::from_millis(10);
 /// How long after its commit a move is known to every process. The rest is for clocks that run at different speeds.
 pub const SETTLES: Duration = Duration::from_millis(45);
 

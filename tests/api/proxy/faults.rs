@@ -221,7 +221,7 @@ api_test!(rule_04_24_requests_in_flight_are_bounded, |t| async move {
 
 api_test!(rule_02_35_a_router_that_hangs_holds_no_connection_of_the_database, |t| async move {
     let upstream = Recorder::start(|_| Answer::status(200).after(Duration::from_secs(600))).await.unwrap();
-    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |s| s.alerting.limits.pushes_together = 1).await;
     let system = Client::new(&p).await;
     let owner = p.owner().await;
     let _ = upstream.take();

@@ -94,6 +94,7 @@ impl Alerting {
                         Kind::Plain => RouterKind::Plain,
                     },
                     in_flight: limits.in_flight,
+                    pushes_together: limits.pushes_together,
                     read_timeout: limits.read_timeout,
                     write_timeout: limits.write_timeout,
                 };

@@ -26,7 +26,7 @@ pub(super) async fn push(
     alerts: Vec<PostedAlert>,
 ) -> Result<(), Fault> {
     let body = write_alerts(&alerts);
-    match client.put_alerts(who.caller(), body.into()).await.map_err(Fault::from) {
+    match client.push_alerts(who.caller(), body.into()).await.map_err(Fault::from) {
         Ok(()) => queue::supersede(app, who.tenant, &alerts).await?,
         Err(Fault::UnknownTenant) => queue::keep(app, who.tenant, now, alerts.clone()).await?,
         Err(fault) => return Err(fault),

@@ -26,6 +26,8 @@ pub struct AlertLimits {
     pub in_flight_per_system: usize,
     /// Requests in flight to a remote router.
     pub in_flight: usize,
+    /// Pushes of one tenant in one request to a remote router; 1 = each by itself.
+    pub pushes_together: usize,
     /// Time for one GET or DELETE to the router, all tries together.
     pub read_timeout: Duration,
     /// Time for one POST.
@@ -45,6 +47,7 @@ impl Default for AlertLimits {
             silences_per_tenant: 5000,
             in_flight_per_system: 8,
             in_flight: 256,
+            pushes_together: 64,
             read_timeout: Duration::from_secs(10),
             write_timeout: Duration::from_secs(25),
         }

@@ -5,6 +5,7 @@
 
 mod breaker;
 mod health;
+mod together;
 mod wire;
 
 use bailiwick_alerting::{Reject, answer::passable_refusal};
@@ -15,6 +16,7 @@ pub use health::Health;
 use health::Meters;
 use http::{Method, StatusCode, Uri};
 use std::{fmt, sync::Arc, time::Duration};
+use together::Pushing;
 use tokio::{
     sync::{Mutex, Semaphore},
     time::{Instant, sleep, timeout},
@@ -66,6 +68,8 @@ pub struct RouterConfig {
     pub kind: RouterKind,
     /// Requests in flight; more are refused.
     pub in_flight: usize,
+    /// Pushes of one tenant that may travel in one request; 1 = each by itself.
+    pub pushes_together: usize,
     /// Time for a GET or DELETE, all tries together.
     pub read_timeout: Duration,
     /// Time for a POST, all tries together.
@@ -122,6 +126,7 @@ pub struct Caller<'a> {
 #[derive(Clone)]
 pub struct RouterClient {
     pool: Pool,
+    pushing: Arc<Pushing>,
     shared: Arc<Shared>,
 }
 
@@ -172,7 +177,7 @@ impl RouterClient {
             clock,
             config,
         };
-        Ok(RouterClient { pool, shared: Arc::new(shared) })
+        Ok(RouterClient { pool, pushing: Arc::default(), shared: Arc::new(shared) })
     }
 
     /// The same client for another runtime: connections of its own, limits and breaker shared.
@@ -180,7 +185,8 @@ impl RouterClient {
     /// # Errors
     /// As [`RouterClient::new`].
     pub fn with_own_connections(&self) -> Result<RouterClient, RouterError> {
-        Ok(RouterClient { pool: Pool::new(&self.shared.config)?, shared: self.shared.clone() })
+        let pool = Pool::new(&self.shared.config)?;
+        Ok(RouterClient { pool, pushing: Arc::default(), shared: self.shared.clone() })
     }
 
     /// The body of the list of alerts; `query` without `?`, rebuilt and encoded.
@@ -189,10 +195,11 @@ impl RouterClient {
         expect_ok(self.read(Method::GET, uri, caller).await?)
     }
 
-    /// Pushes alerts; `body` is what `alerting::alert::write_alerts` made.
+    /// Pushes alerts in a request of their own; `body` is what `alerting::alert::write_alerts` made.
     pub async fn put_alerts(&self, caller: Caller<'_>, body: Bytes) -> Result<(), RouterError> {
         let uri = self.shared.targets.alerts.clone();
-        self.write(uri, caller, body, Repeat::Always).await.map(drop)
+        let limit = self.shared.config.write_timeout;
+        self.write(uri, caller, body, Repeat::Always, limit).await.map(drop)
     }
 
     /// The body of the list of silences.
@@ -210,7 +217,8 @@ impl RouterClient {
     /// Creates or updates a silence; the answer's body.
     pub async fn set_silence(&self, caller: Caller<'_>, body: Bytes) -> Result<Bytes, RouterError> {
         let uri = self.shared.targets.silences.clone();
-        self.write(uri, caller, body, Repeat::IfNotSent).await
+        let limit = self.shared.config.write_timeout;
+        self.write(uri, caller, body, Repeat::IfNotSent, limit).await
     }
 
     /// Expires a silence; false when there is none with this id.
@@ -284,9 +292,10 @@ impl RouterClient {
         caller: Caller<'_>,
         body: Bytes,
         repeat: Repeat,
+        limit: Duration,
     ) -> Result<Bytes, RouterError> {
         let outgoing = self.outgoing(Method::POST, uri, caller, body);
-        let answered = self.send(&outgoing, repeat, self.shared.config.write_timeout).await?;
+        let answered = self.send(&outgoing, repeat, limit).await?;
         match passable_refusal(answered.status.as_u16(), &answered.body) {
             Some(reject) => Err(RouterError::Refused(reject)),
             None => expect_ok(answered),

@@ -286,6 +286,9 @@ section! {
     in_flight_per_system: NonZeroU32 = "8";
     /// Requests to a remote router in flight.
     in_flight_to_router: NonZeroU32 = "256";
+    /// Pushes of one organization that are there at the same moment and travel to a remote router in one request, under the
+    /// request id of the first; 1 = each in its own.
+    pushes_together: NonZeroU32 = "64";
     /// Time for a GET or DELETE to the router, all tries together.
     read_timeout: Duration = "10s";
     /// Time for a POST to the router, all tries together.

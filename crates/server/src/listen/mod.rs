@@ -2,6 +2,7 @@
 //! port, so that a connection lives and is served on one core from accept to close.
 
 mod connection;
+mod cores;
 #[cfg(test)]
 mod tests;
 mod tls;
@@ -11,6 +12,7 @@ pub use tls::Tls;
 use crate::STACK;
 use axum::Router;
 use connection::Front;
+use cores::Cores;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::{
     io, mem,
@@ -88,11 +90,13 @@ pub fn start(
     let router = Arc::new(router);
     let (stop, release) = (CancellationToken::new(), CancellationToken::new());
     let mut server = Server { address, stop, release, drained: Vec::new(), threads: Vec::new() };
+    let cores = Cores::of(workers);
     for (number, listener) in listeners.into_iter().enumerate() {
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()
             .max_blocking_threads(BLOCKING_THREADS)
             .thread_name(format!("http-{number}-blocking"))
+            .on_thread_start(move || cores.anywhere())
             .build()?;
         let (done, drained) = oneshot::channel();
         // Children: each worker's connections wait on a token of their own and share no lock with other cores.
@@ -105,6 +109,7 @@ pub fn start(
         };
         let thread =
             thread::Builder::new().name(format!("http-{number}")).stack_size(STACK).spawn(move || {
+                cores.keep_to(number);
                 runtime.block_on(work);
                 runtime.shutdown_background();
             })?;

@@ -164,6 +164,8 @@ impl World {
         let p = remote(t, &upstream.url(), RouterKind::Mimir, |s| {
             s.alerting.limits.body_bytes = 64 * 1024;
             s.alerting.limits.alerts_per_system = 1_000_000;
+            // So that each request is one of the service's; `together` is about those of several.
+            s.alerting.limits.pushes_together = 1;
         })
         .await;
         let tree = p.tree().await;

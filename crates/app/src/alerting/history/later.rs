@@ -17,7 +17,7 @@ use std::{
 use tokio::sync::Notify;
 
 /// How long the first note of a group waits for others: well below the second that rows may be behind.
-const GATHER: Duration = Duration::from_millis(250);
+const GATHER: Duration = Duration::from_millis(500);
 /// Notes of one transaction.
 const NOTES: usize = 1000;
 /// Bytes that may wait; what comes beyond is dropped.

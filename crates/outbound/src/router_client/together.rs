@@ -1,0 +1,210 @@
+//! Pushes of one tenant share requests: those that are there at the same moment, and those that come while
+//! [`UNDER_WAY`] requests of this tenant have no answer yet, travel together. A push that meets no other waits for
+//! nobody, and no timer runs.
+
+use super::{Answered, Caller, Repeat, RouterClient, RouterError, expect_ok};
+use bytes::Bytes;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::{
+    sync::{Semaphore, oneshot},
+    task::yield_now,
+    time::{Instant, timeout_at},
+};
+
+/// Bytes of a request with several pushes; more go by themselves.
+const BYTES: usize = 256 * 1024;
+/// Requests with pushes of one tenant that may have no answer yet before others wait for them. One that hangs must not
+/// hold up the rest.
+const UNDER_WAY: usize = 2;
+
+/// Tenants that push at this moment.
+#[derive(Debug, Default)]
+pub(super) struct Pushing(Mutex<HashMap<Box<str>, Tenant>>);
+
+#[derive(Debug)]
+struct Tenant {
+    /// Pushes in this module's care; the tenant is forgotten with the last one.
+    present: usize,
+    under_way: Arc<Semaphore>,
+    /// Those who have come after the first; none while there is no first that waits.
+    gathering: Option<Others>,
+}
+
+#[derive(Debug, Default)]
+struct Others {
+    bytes: usize,
+    pushes: Vec<(Bytes, oneshot::Sender<Told>)>,
+}
+
+/// What became of the request that took a push along. None: it must be sent by itself, because the router finds fault
+/// with something in the request, and only that way it tells with whose push.
+type Told = Option<Result<(), RouterError>>;
+
+/// How a push travels.
+enum Place<'a> {
+    Alone,
+    First(First<'a>),
+    Other(oneshot::Receiver<Told>),
+}
+
+/// Takes the others along, or, when it is given up before, has them go by themselves.
+struct First<'a> {
+    pushing: &'a Pushing,
+    tenant: &'a str,
+    under_way: Arc<Semaphore>,
+    has_taken: bool,
+}
+
+impl First<'_> {
+    fn take(&mut self) -> Others {
+        self.has_taken = true;
+        let mut tenants = self.pushing.tenants();
+        tenants.get_mut(self.tenant).and_then(|tenant| tenant.gathering.take()).unwrap_or_default()
+    }
+}
+
+impl Drop for First<'_> {
+    fn drop(&mut self) {
+        if !self.has_taken {
+            self.take();
+        }
+        let mut tenants = self.pushing.tenants();
+        if let Some(tenant) = tenants.get_mut(self.tenant) {
+            tenant.present -= 1;
+            if tenant.present == 0 {
+                tenants.remove(self.tenant);
+            }
+        }
+    }
+}
+
+impl Pushing {
+    fn tenants(&self) -> MutexGuard<'_, HashMap<Box<str>, Tenant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn place<'a>(&'a self, name: &'a str, body: &Bytes, most: usize) -> Place<'a> {
+        if most < 2 || body.len() > BYTES {
+            return Place::Alone;
+        }
+        let mut tenants = self.tenants();
+        if !tenants.contains_key(name) {
+            let under_way = Arc::new(Semaphore::new(UNDER_WAY));
+            tenants.insert(name.into(), Tenant { present: 0, under_way, gathering: None });
+        }
+        let Some(tenant) = tenants.get_mut(name) else { return Place::Alone };
+        let Some(others) = &mut tenant.gathering else {
+            tenant.gathering = Some(Others { bytes: body.len(), pushes: Vec::new() });
+            tenant.present += 1;
+            let under_way = tenant.under_way.clone();
+            return Place::First(First { pushing: self, tenant: name, under_way, has_taken: false });
+        };
+        // The first counts too.
+        if others.pushes.len() + 1 >= most || others.bytes + body.len() > BYTES {
+            return Place::Alone;
+        }
+        let (tell, told) = oneshot::channel();
+        others.bytes += body.len();
+        others.pushes.push((body.clone(), tell));
+        Place::Other(told)
+    }
+}
+
+impl RouterClient {
+    /// Pushes alerts, together with other pushes of the same tenant where there are any; `body` is what
+    /// `alerting::alert::write_alerts` made of at least one.
+    pub async fn push_alerts(&self, caller: Caller<'_>, body: Bytes) -> Result<(), RouterError> {
+        let deadline = Instant::now() + self.shared.config.write_timeout;
+        match self.pushing.place(caller.tenant, &body, self.shared.config.pushes_together) {
+            Place::Alone => self.put_alerts_until(caller, body, deadline).await,
+            Place::Other(told) => match told.await {
+                Ok(Some(result)) => result,
+                Ok(None) | Err(_) => self.put_alerts_until(caller, body, deadline).await,
+            },
+            Place::First(first) => self.push_first(caller, body, first, deadline).await,
+        }
+    }
+
+    async fn push_first(
+        &self,
+        caller: Caller<'_>,
+        body: Bytes,
+        mut first: First<'_>,
+        deadline: Instant,
+    ) -> Result<(), RouterError> {
+        yield_now().await;
+        let under_way = first.under_way.clone();
+        let turn = timeout_at(deadline, under_way.acquire()).await;
+        let others = first.take().pushes;
+        if others.is_empty() && turn.is_ok() {
+            return self.put_alerts_until(caller, body, deadline).await;
+        }
+        let told = match turn {
+            Ok(_turn) => self.put_together(caller, &body, &others, deadline).await,
+            Err(_) => Some(Err(RouterError::TimedOut)),
+        };
+        for (_, tell) in others {
+            // Who has left needs no answer.
+            let _ = tell.send(told.clone());
+        }
+        match told {
+            Some(result) => result,
+            None => self.put_alerts_until(caller, body, deadline).await,
+        }
+    }
+
+    async fn put_alerts_until(
+        &self,
+        caller: Caller<'_>,
+        body: Bytes,
+        deadline: Instant,
+    ) -> Result<(), RouterError> {
+        let uri = self.shared.targets.alerts.clone();
+        self.write(uri, caller, body, Repeat::Always, left(deadline)).await.map(drop)
+    }
+
+    /// One request with all of them, under the first one's id.
+    async fn put_together(
+        &self,
+        caller: Caller<'_>,
+        first: &Bytes,
+        others: &[(Bytes, oneshot::Sender<Told>)],
+        deadline: Instant,
+    ) -> Told {
+        let mut all =
+            Vec::with_capacity(first.len() + others.iter().map(|(body, _)| body.len()).sum::<usize>());
+        all.push(b'[');
+        for body in std::iter::once(first).chain(others.iter().map(|(body, _)| body)) {
+            if all.len() > 1 {
+                all.push(b',');
+            }
+            all.extend_from_slice(elements(body));
+        }
+        all.push(b']');
+        let uri = self.shared.targets.alerts.clone();
+        let outgoing = self.outgoing(http::Method::POST, uri, caller, all.into());
+        match self.send(&outgoing, Repeat::Always, left(deadline)).await {
+            Ok(answered) if finds_fault(&answered) => None,
+            Ok(answered) => Some(expect_ok(answered).map(drop)),
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
+
+fn left(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now())
+}
+
+/// What is between the brackets of an array.
+fn elements(array: &[u8]) -> &[u8] {
+    array.strip_prefix(b"[").and_then(|rest| rest.strip_suffix(b"]")).unwrap_or(array)
+}
+
+/// With what is in the request, not with who asks or how often.
+fn finds_fault(answered: &Answered) -> bool {
+    answered.status.is_client_error() && !matches!(answered.status.as_u16(), 401 | 403 | 429)
+}
