@@ -29,7 +29,7 @@ until grep -q 'password ' "$work/log"; do sleep 0.05; done
 
 # The README's blocks, each followed by a line that names it, so that its output can be told from the others'.
 python3 scripts/tour.py extract README.md >"$work/tour.sh"
-REPOSITORY=$PWD TOUR_BASE=http://127.0.0.1:$port \
+TOUR_BASE=http://127.0.0.1:$port \
     TOUR_PASSWORD=$(sed -n 's/^ *password *\([^ ]*\) .*/\1/p' "$work/log") \
     bash -euo pipefail "$work/tour.sh" >"$work/output"
 if [[ $mode == write ]]; then

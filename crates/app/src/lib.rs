@@ -48,6 +48,9 @@ pub use settings::Settings;
 
 /// The storage handle, for the process that opens it.
 pub mod database {
-    pub use bailiwick_store::{Db, Options, transfer::transfer};
+    pub use bailiwick_store::{
+        Db, Options, lock_file,
+        transfer::{analyze, transfer},
+    };
 }
 pub use bailiwick_policy::{Caller, Catalogue};

@@ -11,7 +11,7 @@ use object_store::{
     path::Path as Key,
     signer::Signer,
 };
-use std::{fmt, future::Future, path::Path, sync::Arc, time::Duration};
+use std::{fmt, future::Future, os::unix::fs::DirBuilderExt as _, path::Path, sync::Arc, time::Duration};
 use tokio::time::timeout;
 
 /// Part of an upload held in memory; S3 wants at least 5 MiB.
@@ -93,7 +93,9 @@ impl AssetStore {
     pub fn files(directory: &Path) -> Result<AssetStore, AssetError> {
         let unusable =
             |e: &dyn fmt::Display| AssetError::Unreachable(format!("{}: {e}", directory.display()));
-        std::fs::create_dir_all(directory).map_err(|e| unusable(&e))?;
+        // Backups of systems are for nobody else on this machine.
+        let private = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
+        private.map_err(|e| unusable(&e))?;
         let objects = LocalFileSystem::new_with_prefix(directory).map_err(|e| unusable(&e))?;
         let objects = objects.with_automatic_cleanup(true).with_fsync(true);
         Ok(AssetStore { objects: Arc::new(objects), directory: Some(directory.into()), bucket: None })

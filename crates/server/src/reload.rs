@@ -3,11 +3,15 @@
 use crate::listen::Tls;
 use bailiwick_app::{App, site::Site};
 use std::{io, sync::Arc};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// The signal from now on. It ends a process that has not asked for it.
+pub fn hangups() -> io::Result<Signal> {
+    signal(SignalKind::hangup())
+}
 
 /// Waits for the signal on the application's tracker until it ends.
-pub fn on_hangup(app: &App, tls: Option<Arc<Tls>>, site: Option<Arc<Site>>) -> io::Result<()> {
-    let mut hangup = signal(SignalKind::hangup())?;
+pub fn on_hangup(app: &App, mut hangup: Signal, tls: Option<Arc<Tls>>, site: Option<Arc<Site>>) {
     let app = app.clone();
     app.tasks.clone().spawn(async move {
         loop {
@@ -22,7 +26,6 @@ pub fn on_hangup(app: &App, tls: Option<Arc<Tls>>, site: Option<Arc<Site>>) -> i
             }
         }
     });
-    Ok(())
 }
 
 fn read_again(tls: Option<&Tls>, site: Option<&Site>) {

@@ -10,19 +10,18 @@ pub const GRACE: Duration = Duration::from_secs(30);
 /// Exit status after a second signal, as a shell reports an interrupted command.
 const INTERRUPTED: i32 = 130;
 
-/// A token that is cancelled by the first SIGTERM or SIGINT. The watching task runs on `tasks` until that token or
-/// `done` is cancelled.
-pub fn on_signal(tasks: &TaskTracker, done: CancellationToken) -> io::Result<CancellationToken> {
+/// A token that is cancelled by the first SIGTERM or SIGINT. The watching task runs as long as the process, so that a
+/// second one is heard whatever the end waits for.
+pub fn on_signal() -> io::Result<CancellationToken> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let token = CancellationToken::new();
     let asked = token.clone();
-    tasks.spawn(async move {
+    TaskTracker::new().spawn(async move {
         loop {
             let name = tokio::select! {
                 _ = terminate.recv() => "SIGTERM",
                 _ = interrupt.recv() => "SIGINT",
-                () = done.cancelled() => return,
             };
             if asked.is_cancelled() {
                 tracing::warn!("{name} again: ending at once");

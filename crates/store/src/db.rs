@@ -14,6 +14,7 @@ use sqlx::{
 };
 use std::{
     fs::File,
+    os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
     str::FromStr,
     sync::Arc,
@@ -303,7 +304,8 @@ async fn open_postgres(options: &Options) -> Result<PgPool, StoreError> {
 async fn open_sqlite(options: &Options) -> Result<Engine, StoreError> {
     let path = PathBuf::from(options.url.trim_start_matches("sqlite:").trim_start_matches("//"));
     if let Some(dir) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
-        std::fs::create_dir_all(dir).map_err(sqlx::Error::Io)?;
+        // What is in the database is for nobody else on this machine.
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(sqlx::Error::Io)?;
     }
     let lock = if options.exclusive { Some(Arc::new(lock_file(&path)?)) } else { None };
     let connect = SqliteConnectOptions::new()
@@ -328,6 +330,10 @@ async fn open_sqlite(options: &Options) -> Result<Engine, StoreError> {
         .await?;
     let read = SqlitePoolOptions::new()
         .max_connections(options.connections.clamp(1, 4))
+        // Each has a thread, which would keep to the core of the worker that started it; so they are there from the start.
+        .min_connections(options.connections.clamp(1, 4))
+        .idle_timeout(None)
+        .max_lifetime(None)
         .acquire_timeout(Duration::from_secs(5))
         .test_before_acquire(false)
         .connect_with(connect.pragma("cache_size", "-4096").read_only(true).create_if_missing(false))
@@ -335,8 +341,11 @@ async fn open_sqlite(options: &Options) -> Result<Engine, StoreError> {
     Ok(Engine::Lite { write, read, _lock: lock })
 }
 
-/// Takes the lock that lets one process trust its memory (see [`Db::auth_epoch`]).
-fn lock_file(database: &Path) -> Result<File, StoreError> {
+/// Takes the lock that lets one process trust its memory (see [`Db::auth_epoch`]); it is held as long as the file.
+///
+/// # Errors
+/// [`StoreError::Locked`] while another process serves this database.
+pub fn lock_file(database: &Path) -> Result<File, StoreError> {
     let mut path = database.as_os_str().to_owned();
     path.push(".lock");
     let file =

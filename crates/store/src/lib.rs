@@ -53,5 +53,5 @@ pub mod time;
 pub mod transfer;
 pub mod users;
 
-pub use db::{Db, ListEpochs, Options, Tx};
+pub use db::{Db, ListEpochs, Options, Tx, lock_file};
 pub use error::StoreError;

@@ -59,15 +59,15 @@ fn places(config: &Config) -> Result<Places, String> {
 /// Makes a backup beside a service that may run. The directory must not exist; it is there when everything is in it.
 pub async fn back_up(config: &Config, to: &Path) -> Result<(), String> {
     let places = places(config)?;
+    // Without a slash at the end, so that the draft is beside it.
+    let to = &to.components().collect::<PathBuf>();
     if to.exists() {
         return Err(format!("{} exists", to.display()));
     }
     if !places.database.exists() {
         return Err(format!("there is no database at {}", places.database.display()));
     }
-    let mut name = to.as_os_str().to_owned();
-    name.push(".unfinished");
-    let draft = PathBuf::from(name);
+    let draft = suffixed(to, ".unfinished");
     remove(&draft).map_err(|e| told(&draft, &e))?;
     directory(&draft).map_err(|e| told(&draft, &e))?;
     let made = fill(&places, &draft).await;
@@ -145,11 +145,17 @@ pub fn restore(config: &Config, from: &Path) -> Result<(), String> {
     if places.secret.is_none() && holds(SECRET) {
         same_secret(config, from)?;
     }
-    for place in [Some(places.database.as_path()), secret].into_iter().flatten() {
+    // What a process that was killed has left beside its database would be played into the restored one.
+    let beside = ["", "-wal", "-shm", "-journal"].map(|end| suffixed(&places.database, end));
+    for place in beside.iter().map(PathBuf::as_path).chain(secret) {
         if place.exists() {
             return Err(format!("{} exists", place.display()));
         }
     }
+    if let Some(parent) = places.database.parent() {
+        directory(parent).map_err(|e| told(parent, &e))?;
+    }
+    let _lock = database::lock_file(&places.database).map_err(|e| e.to_string())?;
     let assets = list.files.iter().filter_map(|file| file.path.strip_prefix("assets/")).collect::<Vec<_>>();
     let target = match (&places.assets, assets.is_empty()) {
         (_, true) => None,
@@ -169,9 +175,7 @@ pub fn restore(config: &Config, from: &Path) -> Result<(), String> {
         copy(&from.join(SECRET), place).map_err(|e| told(place, &e))?;
     }
     // Last and at once: with it the installation is there.
-    let mut draft = places.database.as_os_str().to_owned();
-    draft.push(".restoring");
-    let draft = PathBuf::from(draft);
+    let draft = suffixed(&places.database, ".restoring");
     remove_file(&draft).map_err(|e| told(&draft, &e))?;
     copy(&from.join(DATABASE), &draft).map_err(|e| told(&draft, &e))?;
     fs::rename(&draft, &places.database).map_err(|e| told(&places.database, &e))?;
@@ -205,6 +209,13 @@ fn check(from: &Path, list: &List) -> Result<(), String> {
     Ok(())
 }
 
+/// The path with something at its end.
+fn suffixed(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}
+
 fn told(path: &Path, why: &io::Error) -> String {
     format!("{}: {why}", path.display())
 }
@@ -229,6 +240,9 @@ fn list_one(directory: &Path, name: &str) -> Result<Listed, String> {
 }
 
 /// Regular files below a directory with their names relative to it; none when there is no directory.
+///
+/// # Errors
+/// When it cannot be read, and when a part of it is elsewhere: what a link leads to would be missing.
 fn files_below(directory: &Path) -> Result<Vec<(PathBuf, String)>, String> {
     let (mut found, mut waiting) = (Vec::new(), vec![directory.to_owned()]);
     while let Some(next) = waiting.pop() {
@@ -240,6 +254,9 @@ fn files_below(directory: &Path) -> Result<Vec<(PathBuf, String)>, String> {
         for entry in entries {
             let entry = entry.map_err(|e| told(&next, &e))?;
             let (path, kind) = (entry.path(), entry.file_type().map_err(|e| told(&next, &e))?);
+            if kind.is_symlink() {
+                return Err(format!("{} is a link", path.display()));
+            }
             if kind.is_dir() {
                 waiting.push(path);
             } else if kind.is_file()

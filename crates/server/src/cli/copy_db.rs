@@ -1,14 +1,17 @@
 //! `bailiwick copy-db`
 
-use super::{CopyDbArgs, print, wire};
+use super::{CopyDbArgs, fail, print, wire};
 use crate::config::{Config, DatabaseUrl};
-use bailiwick_app::database::{Db, Options, transfer};
+use bailiwick_app::database::{Db, Options, analyze, transfer};
 use std::fs;
 
 /// Copies the configured SQLite file, which nobody may use meanwhile, into an empty PostgreSQL database.
 pub async fn run(config: &Config, args: &CopyDbArgs) -> Result<(), String> {
-    if !matches!(config.database_url(), DatabaseUrl::Sqlite(_)) {
+    let DatabaseUrl::Sqlite(file) = config.database_url() else {
         return Err("the configured database is PostgreSQL already".to_owned());
+    };
+    if !file.exists() {
+        return Err(format!("there is no database at {}", file.display()));
     }
     let url = match (&args.to, &args.to_file) {
         (Some(url), _) => url.clone(),
@@ -31,9 +34,12 @@ pub async fn run(config: &Config, args: &CopyDbArgs) -> Result<(), String> {
         }
     })
     .await;
-    to.close().await;
     from.close().await;
     let copied = copied.map_err(|e| format!("nothing was copied: {e}"))?;
+    if let Err(e) = analyze(&to).await {
+        fail(&format!("copied, but ANALYZE failed: {e}"));
+    }
+    to.close().await;
     let rows: u64 = copied.iter().map(|table| table.rows).sum();
     print(&format!("{rows} rows of {} tables, compared\n", copied.len()));
     print("set database.url to the target; secret and files of the data directory stay as they are\n");

@@ -1,13 +1,13 @@
 //! `bailiwick demo`
 
-use super::{DemoArgs, print};
+use super::{DemoArgs, first_start, print};
 use bailiwick_app::{App, bootstrap, demo};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fmt::Write;
 
 /// Fills the database and prints what is there to play with.
 pub async fn run(app: &App, args: DemoArgs) -> Result<(), String> {
-    bootstrap::ensure_owner(app).await.map_err(|e| e.to_string())?;
+    first_start::greet(app, bootstrap::ensure_owner(app).await.map_err(|e| e.to_string())?);
     let plan = demo::Plan {
         organizations: args.organizations.into(),
         systems: args.systems.into(),

@@ -8,6 +8,7 @@ pub mod config;
 pub mod copy_db;
 pub mod demo;
 pub mod events;
+mod first_start;
 pub mod inventory;
 pub mod logto;
 pub mod openapi;

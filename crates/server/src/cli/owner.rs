@@ -1,13 +1,13 @@
 //! `bailiwick user …`
 
-use super::{CreateOwnerArgs, UnlinkArgs, print};
+use super::{CreateOwnerArgs, UnlinkArgs, first_start, print};
 use bailiwick_app::{App, bootstrap, external, settings::Secret};
 use bailiwick_domain::validate;
 use std::fs;
 
 /// Adds a Super Admin to the owner organization; a generated password is printed once.
 pub async fn run(app: &App, args: CreateOwnerArgs) -> Result<(), String> {
-    bootstrap::ensure_owner(app).await.map_err(|e| e.to_string())?;
+    first_start::greet(app, bootstrap::ensure_owner(app).await.map_err(|e| e.to_string())?);
     let has_password = bootstrap::makes_accounts(app);
     if args.password_file.is_some() && !has_password {
         return Err("--password-file is of no use: people sign in at the identity provider".to_owned());

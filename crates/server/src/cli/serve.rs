@@ -1,6 +1,6 @@
 //! `bailiwick serve`
 
-use super::{fail, print, wire};
+use super::{fail, first_start, wire};
 use crate::{STACK, config::Config, listen, process, reload, shutdown, telemetry};
 use bailiwick_app::{App, bootstrap, oidc};
 use std::{num::NonZeroUsize, process::ExitCode, sync::Arc};
@@ -38,28 +38,22 @@ pub fn run(config: &Config) -> ExitCode {
 type Listeners = (listen::Server, Option<listen::Server>);
 
 async fn serve(config: &Config) -> Result<Listeners, String> {
+    // At once: a certificate may be replaced while migrations run.
+    let hangups = reload::hangups().map_err(|e| e.to_string())?;
+    let asked = shutdown::on_signal().map_err(|e| e.to_string())?;
+    let tls = tls(config)?;
     let db = wire::open(config, true).await?;
     let app = wire::application(config, db)?;
     let first = bootstrap::ensure_owner(&app).await.map_err(|e| e.to_string())?;
     if app.settings.identity.is_embedded() {
         oidc::keys::ensure_signing_key(&app).await.map_err(|e| e.to_string())?;
     }
-    app.start_background();
-    let options = listen::Options {
-        workers: NonZeroUsize::new(config.http.workers as usize),
-        ..listen::Options::default()
-    };
-    let for_workers = app.clone();
-    let tls = tls(config)?;
-    let mut front =
-        listen::start(config.http.listen, options, tls.clone(), move |_| bailiwick_api::router(&for_workers))
-            .map_err(|e| format!("cannot listen on {}: {e}", config.http.listen))?;
-    let operations = operations(config, &app)?;
-    tracing::info!(address = %front.address(), version = env!("CARGO_PKG_VERSION"), "listening");
-    greet(&app, first);
+    let listeners = listeners(config, &app, tls.clone());
+    // Whether or not it can listen: a password that was made is told this once.
+    first_start::greet(&app, first);
+    let (mut front, operations) = listeners?;
     let site = app.site().map_err(|why| format!("http.static_dir: {why}"))?;
-    reload::on_hangup(&app, tls, site).map_err(|e| e.to_string())?;
-    let asked = shutdown::on_signal(&app.tasks, app.stop.clone()).map_err(|e| e.to_string())?;
+    reload::on_hangup(&app, hangups, tls, site);
     asked.cancelled().await;
     app.leaving.cancel();
     tokio::time::sleep(config.http.drain_delay.unwrap_or_default()).await;
@@ -67,8 +61,23 @@ async fn serve(config: &Config) -> Result<Listeners, String> {
     app.stop.cancel();
     app.tasks.close();
     shutdown::within(shutdown::GRACE, "background work", app.tasks.wait()).await;
-    app.db.close().await;
+    // A query that hangs must not keep the process.
+    shutdown::within(shutdown::GRACE, "the database", app.db.close()).await;
     tracing::info!("stopped");
+    Ok((front, operations))
+}
+
+fn listeners(config: &Config, app: &App, tls: Option<Arc<listen::Tls>>) -> Result<Listeners, String> {
+    let options = listen::Options {
+        workers: NonZeroUsize::new(config.http.workers as usize),
+        ..listen::Options::default()
+    };
+    let for_workers = app.clone();
+    app.start_background();
+    let front = listen::start(config.http.listen, options, tls, move |_| bailiwick_api::router(&for_workers))
+        .map_err(|e| format!("cannot listen on {}: {e}", config.http.listen))?;
+    let operations = operations(config, app)?;
+    tracing::info!(address = %front.address(), version = env!("CARGO_PKG_VERSION"), "listening");
     Ok((front, operations))
 }
 
@@ -95,24 +104,4 @@ fn operations(config: &Config, app: &App) -> Result<Option<listen::Server>, Stri
     let server = server.map_err(|e| format!("cannot listen on {address} (metrics.listen): {e}"))?;
     tracing::info!(address = %server.address(), "metrics");
     Ok(Some(server))
-}
-
-/// The first start says where to sign in and with what; a generated password is shown this once.
-fn greet(app: &App, first: bootstrap::FirstStart) {
-    let bootstrap::FirstStart::Created { email, generated_password } = first else { return };
-    if let Some(issuer) = app.settings.identity.issuer() {
-        print(&format!(
-            "\nBailiwick is ready.\n\n  sign in at  {}\n  as          whoever has the verified e-mail address {email} at {}\n\n",
-            app.settings.app_url, issuer.url,
-        ));
-        return;
-    }
-    let password = generated_password.map_or_else(
-        || "the one you have configured".to_owned(),
-        |password| format!("{}   (shown only now; keep it)", password.reveal()),
-    );
-    print(&format!(
-        "\nBailiwick is ready.\n\n  sign in at  {url}/oidc/login\n  e-mail      {email}\n  password    {password}\n\n",
-        url = app.settings.public_url,
-    ));
 }

@@ -44,6 +44,8 @@ fn migrate_and_demo_work_on_an_empty_directory() {
     let output = run(dir.path(), &demo);
     assert!(output.status.success(), "{output:?}");
     assert!(text(&output).contains("40 systems"), "{}", text(&output));
+    let password = "password    ";
+    assert!(text(&output).contains(password), "the first command tells the password: {}", text(&output));
     let again = run(dir.path(), &demo);
     assert_eq!(again.status.code(), Some(1), "the same data is refused");
 }

@@ -149,6 +149,7 @@ async fn postgres_answers_as_sqlite_did_after_the_copy() {
         (size("BAILIWICK_COPY_ORGANIZATIONS", "60"), size("BAILIWICK_COPY_SYSTEMS", "300"));
     let dir = tempfile::tempdir().expect("a directory");
     let dir = dir.path();
+    assert!(refused(dir, &["copy-db", "--to", "postgres://nowhere"]).contains("there is no database"));
     ok(dir, &["demo", "--organizations", &organizations, "--systems", &systems]);
     let mut serving = Serving::start(dir, &[]).await;
     let credential = one_more_system(&serving).await;
@@ -201,7 +202,7 @@ async fn a_backup_made_while_serving_is_restored_elsewhere() {
     ok(dir, &["demo", "--organizations", "60", "--systems", "50"]);
     let serving = Serving::start(dir, &[]).await;
     let credential = one_more_system(&serving).await;
-    ok(dir, &["backup", "kept"]);
+    ok(dir, &["backup", "kept/"]);
     assert!(refused(dir, &["backup", "kept"]).contains("exists"));
     let before = seen(&serving).await;
     drop(serving);
@@ -209,6 +210,7 @@ async fn a_backup_made_while_serving_is_restored_elsewhere() {
     let mode = |path: &Path| {
         std::os::unix::fs::PermissionsExt::mode(&path.metadata().unwrap().permissions()) & 0o777
     };
+    assert_eq!((mode(&dir.join("data")), mode(&dir.join("data/assets"))), (0o700, 0o700));
     assert_eq!(
         (mode(&kept), mode(&kept.join("secret")), mode(&kept.join("bailiwick.db"))),
         (0o700, 0o600, 0o600)
@@ -222,6 +224,12 @@ async fn a_backup_made_while_serving_is_restored_elsewhere() {
     assert!(refused(elsewhere, &["restore", kept]).contains("secret is not what it was"));
     assert!(!elsewhere.join("data").exists());
     std::fs::write(dir.join("kept/secret"), secret).unwrap();
+    // What a killed process has left beside its database would be played into another one.
+    std::fs::create_dir(elsewhere.join("data")).unwrap();
+    let log = elsewhere.join("data/bailiwick.db-wal");
+    std::fs::write(&log, "of another database").unwrap();
+    assert!(refused(elsewhere, &["restore", kept]).contains("bailiwick.db-wal exists"));
+    std::fs::remove_file(log).unwrap();
     ok(elsewhere, &["restore", kept]);
     assert!(refused(elsewhere, &["restore", kept]).contains("exists"));
     let restored = Serving::start(elsewhere, &[]).await;

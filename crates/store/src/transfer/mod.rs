@@ -58,7 +58,6 @@ pub async fn transfer(from: &Db, to: &Db, mut told: impl FnMut(&Copied)) -> Resu
     number_on(&mut read, &mut write, &tables).await?;
     write.commit().await?;
     read.rollback().await?;
-    sqlx::query("ANALYZE").execute(target).await?;
     Ok(all)
 }
 
@@ -76,6 +75,17 @@ async fn empty(target: &mut PgConnection, tables: &[Table]) -> Result<(), StoreE
         }
     }
     Ok(())
+}
+
+/// Gives a PostgreSQL database that has just been filled its statistics, however long it takes.
+///
+/// # Errors
+/// The database's own; statistics come by themselves then, only later.
+pub async fn analyze(target: &Db) -> Result<(), StoreError> {
+    let Engine::Pg(target) = &target.engine else { return Ok(()) };
+    let mut connection = target.acquire().await?.detach();
+    run(&mut connection, "SET statement_timeout = 0".to_owned()).await?;
+    run(&mut connection, "ANALYZE".to_owned()).await
 }
 
 async fn run(target: &mut PgConnection, sql: String) -> Result<(), StoreError> {

@@ -171,10 +171,10 @@ fn sorted(value: &Value, into: &mut String) {
             into.push(']');
         }
         Value::Number(number) => {
-            // 1.50 and 1.5, 1e2 and 100 are the same.
+            // 1.50 and 1.5, 1e2 and 100, -0.0 and 0 are the same.
             let _ = match number.as_f64() {
                 Some(float) if number.as_i64().is_none() && number.as_u64().is_none() => {
-                    write!(into, "{float}")
+                    write!(into, "{}", float + 0.0)
                 }
                 _ => write!(into, "{number}"),
             };
