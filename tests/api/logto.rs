@@ -1,11 +1,13 @@
 //! Identity mode `logto` (contract 01 §2.1, §2.9, Appendix A), against a stand-in that fails the test on any request
 //! outside the appendix.
 
+mod applications;
 mod client;
 mod faults;
 mod mirror;
 mod passwords;
 mod sign_in;
+mod sync;
 mod trees;
 
 use crate::external::on_both;

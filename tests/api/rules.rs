@@ -9,6 +9,7 @@ mod output;
 mod owned;
 mod queries;
 mod races;
+mod reached;
 mod scope;
 
 use list::{LISTS, NOT_YET};
