@@ -152,6 +152,7 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("jobs::FORGET", jobs::FORGET),
     ("jobs::PURGE_ENDED", jobs::PURGE_ENDED),
     ("db::LIST_EPOCHS", db::LIST_EPOCHS),
+    ("db::MOVE_AUTH", db::MOVE_AUTH),
     ("db::MOVE_LISTS", db::MOVE_LISTS),
     ("recovery::ADDRESSES", recovery::ADDRESSES),
     ("recovery::SET_PREVIOUS", recovery::SET_PREVIOUS),

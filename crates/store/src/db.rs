@@ -164,6 +164,12 @@ pub enum Tx {
 }
 
 pub(crate) const LIST_EPOCHS: &str = "SELECT people, figures, logins FROM list_epochs WHERE id = 1";
+/// A number is never given out twice, not even when the database has gone back to an earlier state by a crash or a
+/// failover: what processes keep under a number that they have read meanwhile would count again. On SQLite whoever has
+/// read it goes down with the database.
+pub(crate) const MOVE_AUTH: &str = "UPDATE auth_epoch SET n = \
+     [[GREATEST(n + 1, CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT))||n + 1]] \
+     WHERE id = 1 RETURNING n";
 pub(crate) const MOVE_LISTS: &str = "UPDATE list_epochs SET people = people + ?, figures = figures + ?, \
      logins = logins + ? WHERE id = 1";
 
@@ -247,8 +253,11 @@ impl Tx {
     /// The same for what takes nothing away from anybody: other processes find it out within
     /// [`COUNTS`](crate::epoch::COUNTS), and nobody waits for that.
     pub async fn note_auth_epoch(&mut self) -> Result<(), StoreError> {
-        let (n,): (i64,) =
-            Q::new("UPDATE auth_epoch SET n = n + 1 WHERE id = 1 RETURNING n").one(&mut *self).await?;
+        if self.is_postgres() {
+            // Also where the commit could be lost: somebody may have read the number by then.
+            Q::new("SET LOCAL synchronous_commit = on").run(&mut *self).await?;
+        }
+        let (n,): (i64,) = Q::new(MOVE_AUTH).one(&mut *self).await?;
         self.moved().auth = Some(n);
         Ok(())
     }

@@ -324,3 +324,29 @@ api_test!(scenario_27_after_destroy_nothing_of_the_system_is_left, |t| async mov
     assert_eq!(count(&t, &owner, "").await, 1);
     counters_are_true(&t).await;
 });
+
+/// A commit that raised the auth epoch may be lost with the database's last moments, and a standby may not have it: the
+/// next revocation must not get a number that a process already keeps credentials under.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_revocation_counts_after_the_database_has_gone_back() {
+    let t = Test::start(Engine::Postgres, |_| {}).await;
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    let system = t.system(tree.customer).await;
+    let number = async |tx: &mut bailiwick_store::Tx| {
+        let (n,): (i64,) = Q::new("SELECT n FROM auth_epoch").one(&mut *tx).await.unwrap();
+        n
+    };
+    let mut tx = t.app.db.begin_relaxed().await.unwrap();
+    let before = number(&mut tx).await;
+    tx.note_auth_epoch().await.unwrap();
+    // Even where others may be lost: nobody reads a number that is not on the disk.
+    let (commits,): (String,) = Q::new("SHOW synchronous_commit").one(&mut tx).await.unwrap();
+    assert_eq!(commits, "on");
+    tx.commit().await.unwrap();
+    answers(&t, None, &system, true).await;
+    let mut tx = t.app.db.begin().await.unwrap();
+    Q::new("UPDATE auth_epoch SET n = ?").bind(before).run(&mut tx).await.unwrap();
+    tx.commit().await.unwrap();
+    done(&t, &owner, "suspend", system.id).await;
+    answers(&t, None, &system, false).await;
+}
