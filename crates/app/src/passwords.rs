@@ -211,18 +211,48 @@ pub async fn is_still(tx: &mut Tx, user: UserId, place: &Place) -> Result<bool> 
     Ok(identities::password(tx, user).await?.and_then(|p| p.hash).as_ref() == Some(hash))
 }
 
-/// A new password where it is to be: hashed for here, or set at the tenant already.
+/// A new password where it is to be.
+pub struct Prepared {
+    /// Its hash for here; none where it is set at the tenant.
+    pub hash: Option<String>,
+    /// It was sent to the tenant and nobody knows whether it is set. Everything that follows from a new password is to be
+    /// done, and then this is told.
+    pub unknown: Option<Error>,
+}
+
+impl Prepared {
+    /// What is told when all the rest is done.
+    ///
+    /// # Errors
+    /// 502 and 504 when nobody knows whether the tenant has it.
+    pub fn told(self) -> Result<()> {
+        self.unknown.map_or(Ok(()), Err)
+    }
+}
+
+/// Hashes a new password for here, or sets it at the tenant already: then what follows must not be given up because
+/// whoever has asked leaves ([`to_its_end`]).
 ///
 /// # Errors
-/// 400 with what the provider refuses, 502 and 504 for the provider.
-pub async fn prepare(app: &App, password: &str, place: &Place) -> Result<Option<String>> {
+/// 400 with what the provider refuses, 502 and 504 for the provider where it is not set.
+pub async fn prepare(app: &App, password: &str, place: &Place) -> Result<Prepared> {
     match (place, &app.mirror) {
         (Place::There(theirs), Some(mirror)) => {
-            there::set(mirror, theirs, password).await?;
-            Ok(None)
+            Ok(Prepared { hash: None, unknown: there::set(mirror, theirs, password).await? })
         }
-        _ => hash(app, password).await.map(Some),
+        _ => Ok(Prepared { hash: Some(hash(app, password).await?), unknown: None }),
     }
+}
+
+/// Runs something to its end, whoever leaves meanwhile: a password that was set and the sessions it ends are one.
+///
+/// # Errors
+/// As the work's.
+pub async fn to_its_end<T: Send + 'static>(
+    app: &App,
+    work: impl Future<Output = Result<T>> + Send + 'static,
+) -> Result<T> {
+    app.tasks.spawn(work).await.map_err(Error::internal)?
 }
 
 /// Body of an own password change.
@@ -266,18 +296,24 @@ pub async fn change_own(
     if !is_right(app, user, request.client_ip, &body.current, &place).await? {
         return Err(wrong());
     }
-    let hashed = prepare(app, &body.new, &place).await.map_err(as_new)?;
-    let now = app.now();
-    let mut tx = app.db.begin().await?;
-    identities::get_for_login(&mut tx, user).await?;
-    // What was checked must still be the password: it may have been changed while this one was hashed.
-    if !is_still(&mut tx, user, &place).await? {
-        return Err(wrong());
-    }
-    set_password(&mut tx, now, user, hashed.as_deref(), Origin::Chosen, chain_of(caller)).await?;
-    audit::record_own(&mut tx, now, request, user, identity.organization.id, "user.password").await?;
-    tx.commit().await?;
-    Ok(())
+    let (kept, organization) = (chain_of(caller), identity.organization.id);
+    let (whole, request) = (app.clone(), request.clone());
+    let changing = async move {
+        let app = &whole;
+        let prepared = prepare(app, &body.new, &place).await.map_err(as_new)?;
+        let now = app.now();
+        let mut tx = app.db.begin().await?;
+        identities::get_for_login(&mut tx, user).await?;
+        // What was checked must still be the password: it may have been changed while this one was hashed.
+        if !is_still(&mut tx, user, &place).await? {
+            return Err(wrong());
+        }
+        set_password(&mut tx, now, user, prepared.hash.as_deref(), Origin::Chosen, kept).await?;
+        audit::record_own(&mut tx, now, &request, user, organization, "user.password").await?;
+        tx.commit().await?;
+        prepared.told()
+    };
+    to_its_end(app, changing).await
 }
 
 /// The provider calls it `password`, the form `new_password`.

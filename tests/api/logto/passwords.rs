@@ -1,7 +1,7 @@
 //! Passwords at the tenant (contract 01 §2.9, §3.2, §3.5, §5.4).
 
 use super::*;
-use bailiwick_testkit::parts::recorder::Answer;
+use bailiwick_testkit::parts::{logto::Fault, recorder::Answer};
 
 const NEW: &str = "Correct-Horse-9-Staple";
 
@@ -114,7 +114,7 @@ logto_test!(what_the_tenant_refuses_names_the_field, |t, l| async move {
         let is_set = request.method == "PATCH" && request.path.ends_with("/password");
         let issue = json!({"path": ["password"], "code": "custom", "message": "secret"});
         let body = json!({"code": "password.rejected", "message": "secret", "data": {"issues": [issue]}});
-        is_set.then(|| bailiwick_testkit::parts::logto::Fault::Answer(Answer::json(422, &body)))
+        is_set.then(|| Fault::Answer(Answer::json(422, &body)))
     });
     let body = json!({"current_password": password, "new_password": NEW});
     let reply =
@@ -127,4 +127,75 @@ logto_test!(what_the_tenant_refuses_names_the_field, |t, l| async move {
         t.patch(&path).bearer(&owner.token).json(json!({"password": NEW})).send().await.expect(400).data();
     assert_eq!(reply["errors"], json!([{"key": "password", "message": "custom"}]));
     t.get("/api/me").bearer(&person.token).send().await.expect(200);
+});
+
+// Whether it was set nobody knows; so everything that a new password ends is ended, and whoever has asked is told.
+logto_test!(an_unknown_outcome_ends_sessions_too, |t, l| async move {
+    let owner = t.owner().await;
+    let (person, account, password) = person(&t, &l, &owner).await;
+    let other = t.session(person.id).await;
+    let fail = |fault: fn(Answer) -> Fault, answer: Answer| {
+        l.fail_by(move |request| {
+            let is_set = request.method == "PATCH" && request.path.ends_with("/password");
+            is_set.then(|| fault(answer.clone()))
+        });
+    };
+    let own = json!({"current_password": password, "new_password": NEW});
+    // Not set: everything stays.
+    fail(Fault::Answer, Answer::json(403, &json!({})));
+    let reply = t.post("/api/me/change-password").bearer(&person.token).json(own.clone()).send().await;
+    reply.expect_message(502, "identity provider unreachable");
+    t.get("/api/me").bearer(&other.token).send().await.expect(200);
+    assert_eq!(changed(&t).await, 0);
+
+    fail(Fault::DoneBut, Answer::status(502));
+    let reply = t.post("/api/me/change-password").bearer(&person.token).json(own).send().await;
+    reply.expect_message(502, "identity provider unreachable");
+    assert_eq!(l.with(|tenant| tenant.passwords[&account].clone()), NEW);
+    t.get("/api/me").bearer(&other.token).send().await.expect(401);
+    t.get("/api/me").bearer(&person.token).send().await.expect(200);
+    assert_eq!(changed(&t).await, 1);
+
+    fail(Fault::DoneBut, Answer::dropped());
+    let path = format!("/api/users/{}/password", person.id);
+    let reply = t.patch(&path).bearer(&owner.token).json(json!({"password": NEW})).send().await;
+    reply.expect_message(502, "identity provider unreachable");
+    t.get("/api/me").bearer(&person.token).send().await.expect(401);
+    assert_eq!(changed(&t).await, 2);
+});
+
+async fn changed(t: &Test) -> u64 {
+    let rows = "SELECT CAST(COUNT(*) AS BIGINT) FROM audit_log WHERE action = 'user.password'";
+    bailiwick_store::sql::Q::new(rows).count(&t.app.db).await.unwrap()
+}
+
+// Whoever asks may leave as soon as it is sent.
+logto_test!(a_reset_ends_sessions_though_nobody_waits, |t, l| async move {
+    let owner = t.owner().await;
+    let (person, account, _) = person(&t, &l, &owner).await;
+    l.fail_by(|request| {
+        let is_set = request.method == "PATCH" && request.path.ends_with("/password");
+        is_set.then(|| Fault::DoneBut(Answer::json(200, &json!({})).after(Duration::from_millis(500))))
+    });
+    let path = format!("/api/users/{}/password", person.id);
+    let call = t.patch(&path).bearer(&owner.token).json(json!({"password": NEW}));
+    let asked = async {
+        call.send().await;
+    };
+    let is_set = async {
+        let deadline = std::time::Instant::now() + Duration::from_secs(20);
+        while l.with(|tenant| tenant.passwords[&account] != NEW) {
+            assert!(std::time::Instant::now() < deadline);
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        () = asked => panic!("it was to be given up"),
+        () = is_set => {}
+    }
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    while t.get("/api/me").bearer(&person.token).send().await.status != 401 {
+        assert!(std::time::Instant::now() < deadline);
+    }
+    assert_eq!(changed(&t).await, 1);
 });

@@ -174,7 +174,7 @@ pub(crate) async fn authorization_endpoint(app: &App, external: &External) -> St
 /// In the words of contract 01 §2.5.
 pub(crate) fn upstream(error: IssuerError) -> Error {
     match error {
-        IssuerError::Unreachable(log) => {
+        IssuerError::Unreachable(log) | IssuerError::NotConnected(log) => {
             Error::Upstream { message: "identity provider unreachable".into(), log }
         }
         IssuerError::TimedOut => Error::UpstreamTimeout("identity provider timeout".into()),

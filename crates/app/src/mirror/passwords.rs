@@ -8,7 +8,10 @@ use bailiwick_outbound::{
     logto::{LogtoError, Refusal},
 };
 use bailiwick_store::logto;
-use std::future::Future;
+use std::{
+    future::Future,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 /// The account of a user, if he has one.
 pub(crate) async fn find(app: &App, mirror: &Mirror, user: UserId) -> Result<Option<String>> {
@@ -31,12 +34,17 @@ pub(crate) async fn is_password(mirror: &Mirror, account: &str, password: &str) 
     within(mirror, mirror.client.is_password(account, password)).await
 }
 
-/// Sets the account's password.
+/// Sets the account's password. With `Some` nobody knows whether it was set: it was sent, and no answer says so.
 ///
 /// # Errors
-/// 400 with what the provider refuses, 502 and 504 for the provider.
-pub(crate) async fn set(mirror: &Mirror, account: &str, password: &str) -> Result<()> {
-    within(mirror, mirror.client.set_password(account, password)).await
+/// 400 with what the provider refuses, 502 and 504 for the provider where it was not set.
+pub(crate) async fn set(mirror: &Mirror, account: &str, password: &str) -> Result<Option<Error>> {
+    let is_unknown = AtomicBool::new(false);
+    match within(mirror, mirror.client.set_password(account, password, &is_unknown)).await {
+        Ok(()) => Ok(None),
+        Err(error) if is_unknown.load(Ordering::SeqCst) => Ok(Some(error)),
+        Err(error) => Err(error),
+    }
 }
 
 async fn within<T>(mirror: &Mirror, asked: impl Future<Output = Result<T, LogtoError>>) -> Result<T> {
@@ -50,9 +58,8 @@ async fn within<T>(mirror: &Mirror, asked: impl Future<Output = Result<T, LogtoE
 fn told_client(error: LogtoError) -> Error {
     match error {
         LogtoError::Away(error) => crate::external::upstream(error),
-        LogtoError::Missing => {
-            let log = "there is no such account at the identity provider".to_owned();
-            Error::Upstream { message: "identity provider unreachable".into(), log }
+        error @ LogtoError::Missing => {
+            Error::Upstream { message: "identity provider unreachable".into(), log: error.to_string() }
         }
         LogtoError::Refused(Refusal { fields, .. }) => {
             let error = |(key, code): (String, String)| FieldError::new(key, code);

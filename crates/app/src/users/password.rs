@@ -34,21 +34,32 @@ pub async fn set_password(
         Some(mirror) => Place::There(there::account(app, mirror, granted.id()).await?),
         None => Place::Here(String::new()),
     };
-    let hash = passwords::prepare(app, &password, &place).await?;
-    let mut tx = app.db.begin().await?;
-    let held = users::lock(&mut tx, granted.id()).await?;
-    let (target, _) = authorize(app, caller, Action::SetPassword, held)?;
-    let now = app.now();
-    if !passwords::set_password(&mut tx, now, target.id(), hash.as_deref(), Origin::Chosen, None).await? {
-        return Err(Error::NotFound("user"));
-    }
-    let event = audit::Event {
-        action: "user.password",
-        object_type: "user",
-        object_id: target.id().0,
-        before: None,
-        after: None,
+    let id = granted.id();
+    let (whole, caller, ctx) = (app.clone(), caller.clone(), ctx.clone());
+    let setting = async move {
+        let app = &whole;
+        let prepared = passwords::prepare(app, &password, &place).await?;
+        let mut tx = app.db.begin().await?;
+        let held = users::lock(&mut tx, id).await?;
+        // What is set at the tenant is set, whatever has become of the caller's rights meanwhile.
+        match place {
+            Place::There(_) => drop(held.ok_or(Error::NotFound("user"))?),
+            Place::Here(_) => drop(authorize(app, &caller, Action::SetPassword, held)?),
+        }
+        let (now, hash) = (app.now(), prepared.hash.as_deref());
+        if !passwords::set_password(&mut tx, now, id, hash, Origin::Chosen, None).await? {
+            return Err(Error::NotFound("user"));
+        }
+        let event = audit::Event {
+            action: "user.password",
+            object_type: "user",
+            object_id: id.0,
+            before: None,
+            after: None,
+        };
+        audit::record(&mut tx, now, &caller, &ctx, event).await?;
+        tx.commit().await?;
+        prepared.told()
     };
-    audit::record(&mut tx, now, caller, ctx, event).await?;
-    Ok(tx.commit().await?)
+    passwords::to_its_end(app, setting).await
 }

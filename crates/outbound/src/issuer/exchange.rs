@@ -110,9 +110,10 @@ impl Connections {
         let _turn = turn.ok().and_then(Result::ok).ok_or(IssuerError::Busy)?;
         let whole = async {
             let head = timeout(self.times.head, self.client.request(request)).await;
-            let response = head
-                .map_err(|_| IssuerError::TimedOut)?
-                .map_err(|e| IssuerError::Unreachable(with_causes(&e)))?;
+            let response = head.map_err(|_| IssuerError::TimedOut)?.map_err(|e| match e.is_connect() {
+                true => IssuerError::NotConnected(with_causes(&e)),
+                false => IssuerError::Unreachable(with_causes(&e)),
+            })?;
             let (head, body) = response.into_parts();
             Ok(Answered { status: head.status, headers: head.headers, body: read(body, most).await? })
         };

@@ -25,6 +25,8 @@ const ANSWER_BYTES: usize = 256 * 1024;
 pub enum IssuerError {
     /// Not reached, or an answer that is none: 502.
     Unreachable(String),
+    /// No connection, so nothing was sent: 502.
+    NotConnected(String),
     /// No answer in time: 504.
     TimedOut,
     /// Too many requests to the issuer are on their way: 503.
@@ -34,7 +36,9 @@ pub enum IssuerError {
 impl fmt::Display for IssuerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            IssuerError::Unreachable(log) => write!(f, "identity provider unreachable: {log}"),
+            IssuerError::Unreachable(log) | IssuerError::NotConnected(log) => {
+                write!(f, "identity provider unreachable: {log}")
+            }
             IssuerError::TimedOut => f.write_str("identity provider timed out"),
             IssuerError::Busy => f.write_str("too many requests to the identity provider"),
         }

@@ -13,6 +13,7 @@ use crate::issuer::IssuerError;
 use http::Method;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
+use std::sync::atomic::AtomicBool;
 
 type Done<T> = Result<T, LogtoError>;
 
@@ -97,11 +98,12 @@ impl LogtoClient {
         self.send(Method::PATCH, &format!("/users/{id}/is-suspended"), &body).await
     }
 
-    /// Sets a password, while somebody waits.
-    pub async fn set_password(&self, id: &str, password: &str) -> Done<()> {
+    /// Sets a password, while somebody waits. `is_unknown` is true from the moment it is sent until an answer says what
+    /// came of it, so also when this is dropped meanwhile.
+    pub async fn set_password(&self, id: &str, password: &str, is_unknown: &AtomicBool) -> Done<()> {
         let body = json!({"password": password});
         let path = format!("/users/{id}/password");
-        self.call(Pace::Direct, Method::PATCH, &path, Some(&body)).await.map(drop)
+        self.call_noting(Pace::Direct, Method::PATCH, &path, Some(&body), is_unknown).await.map(drop)
     }
 
     /// Whether it is the account's password, while somebody waits.

@@ -10,7 +10,13 @@ use bytes::Bytes;
 use http::{HeaderValue, Method, StatusCode, header};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 use tokio::sync::Mutex;
 
 /// Largest answer.
@@ -66,6 +72,18 @@ impl LogtoClient {
         path: &str,
         body: Option<&Value>,
     ) -> Result<Answered, LogtoError> {
+        self.call_noting(pace, method, path, body, &AtomicBool::new(false)).await
+    }
+
+    /// The same; `is_unknown`: it was sent and nobody knows what came of it.
+    pub(super) async fn call_noting(
+        &self,
+        pace: Pace,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+        is_unknown: &AtomicBool,
+    ) -> Result<Answered, LogtoError> {
         let Inner { access, connections, .. } = &*self.0;
         let url = format!("{}{path}", access.base);
         let (mut renewed, mut waits) = (false, 0);
@@ -78,7 +96,16 @@ impl LogtoClient {
             if body.is_some() {
                 headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
             }
-            let answered = connections.send(request, About::Token, access.timeout, ANSWER_BYTES).await?;
+            is_unknown.store(true, Ordering::SeqCst);
+            let sent = connections.send(request, About::Token, access.timeout, ANSWER_BYTES).await;
+            if matches!(sent, Err(IssuerError::NotConnected(_) | IssuerError::Busy)) {
+                is_unknown.store(false, Ordering::SeqCst);
+            }
+            let answered = sent?;
+            let (status, timeout) = (answered.status, StatusCode::REQUEST_TIMEOUT);
+            if status.is_success() || (status.is_client_error() && status != timeout) {
+                is_unknown.store(false, Ordering::SeqCst);
+            }
             match answered.status {
                 StatusCode::UNAUTHORIZED if !renewed => {
                     renewed = true;
