@@ -3,6 +3,7 @@
 
 mod applications;
 mod client;
+mod creations;
 mod faults;
 mod mirror;
 mod passwords;
@@ -57,6 +58,11 @@ async fn new_user(t: &Test, who: &Persona, name: &str, home: OrgId) -> String {
 async fn shown(t: &Test, id: &str) -> Value {
     let owner = t.owner().await;
     t.get(&format!("/api/users/{id}")).bearer(&owner.token).send().await.expect(200).data()
+}
+
+/// What is still to be told, refused things included.
+async fn waiting(t: &Test, l: &Logto) -> u64 {
+    bailiwick_store::logto::outbox::waiting(&t.app.db, &l.settings().issuer.url).await.unwrap()
 }
 
 /// Calls that change something, without the numbers in the ids.

@@ -140,6 +140,41 @@ async fn who_asks_too_often_waits() {
 }
 
 #[tokio::test]
+async fn who_is_to_wait_long_does_not_stay() {
+    let (logto, client, clock) = start().await;
+    client.roles().await.unwrap();
+    let at = clock.now().plus(Duration::from_secs(3600));
+    // A date has whole seconds.
+    let date = jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&at.to_jiff()).unwrap();
+    let whole = bailiwick_domain::Ts::from_secs(at.secs());
+    let far = clock.now().plus(Duration::from_secs(4 * 3600));
+    for (said, until) in [("3600", at), (date.as_str(), whole), ("99999999", far)] {
+        let _ = logto.calls();
+        logto.always(Answer::status(429).header("retry-after", said));
+        assert_eq!(client.roles().await, Err(LogtoError::Later(until)), "{said}");
+        assert_eq!(logto.calls().len(), 1);
+    }
+    let past = "Sun, 06 Nov 1994 08:49:37 GMT";
+    let left = AtomicU32::new(3);
+    logto.fail_by(move |_| {
+        let is_busy = left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok();
+        is_busy.then(|| Fault::Answer(Answer::status(429).header("retry-after", past)))
+    });
+    client.roles().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_call_that_is_not_there_says_nothing_of_the_object() {
+    let (logto, client, _) = start().await;
+    client.roles().await.unwrap();
+    logto.always(Answer::json(405, &json!({})));
+    assert_eq!(client.user("x").await, Err(LogtoError::Unsupported));
+    assert_eq!(client.delete_user("x").await, Err(LogtoError::Unsupported));
+    assert!(client.sign_in_experience("x").await.unwrap().is_none());
+    assert!(client.consent_scopes("x").await.unwrap().is_none());
+}
+
+#[tokio::test]
 async fn what_is_no_answer_is_none() {
     let (logto, client, _) = start().await;
     client.roles().await.unwrap();

@@ -150,8 +150,7 @@ logto_test!(an_account_that_is_gone_there_is_told, |t, l| async move {
     // To be destroyed it need not be there.
     t.delete(&format!("/api/users/{id}/destroy")).bearer(&owner.token).send().await.expect(200);
     tell(&t).await;
-    let waiting = bailiwick_store::logto::outbox::waiting(&t.app.db, &l.settings().issuer.url).await.unwrap();
-    assert_eq!(waiting, 0);
+    assert_eq!(waiting(&t, &l).await, 0);
 });
 
 logto_test!(roles_the_tenant_does_not_have_are_told, |t, l| async move {
@@ -173,23 +172,169 @@ logto_test!(roles_the_tenant_does_not_have_are_told, |t, l| async move {
 });
 
 logto_test!(rule_01_36_rule_01_37_nothing_the_tenant_says_is_shown, |t, l| async move {
-    l.always(Answer::json(
-        422,
-        &json!({"code": "secret text", "message": "secret", "data": {"issues": [
-        {"path": ["secret key"], "code": "secret code"}]}}),
-    ));
+    let refuse = |beginning: &'static str| {
+        let issue = json!({"path": ["secret key"], "code": "secret code"});
+        let body = json!({"code": "secret text", "message": "secret", "data": {"issues": [issue]}});
+        l.fail_by(move |request| {
+            let is_refused = request.path.starts_with(beginning);
+            is_refused.then(|| Fault::Answer(Answer::json(422, &body)))
+        });
+    };
+    refuse("/api/");
     let (owner, tree) = (t.owner().await, t.tree().await);
     let id = new_user(&t, &owner, "anna", tree.customer).await;
-    for _ in 0..2 {
-        tell(&t).await;
-        t.advance(A_DAY);
-    }
-    assert!(!shown(&t, &id).await.to_string().contains("secret"));
+    tell(&t).await;
+    let home = format!("/api/customers/{}", tree.customer);
+    let seen = t.get(&home).bearer(&owner.token).send().await.expect(200).data();
+    assert_eq!(seen["logto_sync_error"], "unknown: error");
+    refuse("/api/users");
+    t.put(&home).bearer(&owner.token).json(json!({"name": "Alfa Two"})).send().await.expect(200);
+    t.advance(A_DAY);
+    tell(&t).await;
+    let owner = t.owner().await;
+    assert_eq!(shown(&t, &id).await["logto_sync_error"], "unknown: error");
+    let rows: Vec<(Option<String>,)> =
+        bailiwick_store::sql::Q::new("SELECT problem FROM logto_outbox").all(&t.app.db).await.unwrap();
+    assert!(rows.iter().all(|(problem,)| !problem.as_deref().unwrap_or_default().contains("secret")));
+    let seen = t.get(&home).bearer(&owner.token).send().await.expect(200);
+    assert!(!seen.text().contains("secret"));
     // The tenant says it instead of giving a token: it is away, and everything else works.
+    refuse("/");
+    l.with(Tenant::expire_tokens);
+    let other = new_user(&t, &owner, "bruno", tree.customer).await;
+    tell(&t).await;
+    assert!(!shown(&t, &other).await.to_string().contains("secret"));
     t.get("/api/health").send().await.expect(200);
     let owner = t.owner().await;
     let roles = t.get("/api/roles").bearer(&owner.token).send().await.expect(200).data();
     assert_eq!(roles["roles"].as_array().unwrap().len(), 5);
+});
+
+logto_test!(no_organization_keeps_a_suspension_back, |t, l| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    let id = new_user(&t, &owner, "anna", tree.customer).await;
+    tell(&t).await;
+    l.fail_by(|request| {
+        let is_creation = request.method == "POST" && request.path == "/api/organizations";
+        is_creation.then(|| Fault::Answer(Answer::status(503)))
+    });
+    let path = format!("/api/users/{id}");
+    let body = json!({"organization_id": tree.reseller, "name": "Anna B", "user_role_ids": ["support"]});
+    t.put(&path).bearer(&owner.token).json(body).send().await.expect(200);
+    t.patch(&format!("{path}/suspend")).bearer(&owner.token).send().await.expect(200);
+    // Organizations come first, and one that fails ends the round.
+    for _ in 0..2 {
+        tell(&t).await;
+    }
+    let account = account(&l, &id);
+    l.with(|tenant| {
+        assert!(is_suspended(tenant, &account));
+        assert_eq!(tenant.users[&account]["name"], "Anna B");
+        assert_eq!(tenant.role_names(&account), ["Support"]);
+        assert_eq!(tenant.memberships(&account)[0].1, ["Customer"]);
+    });
+    l.recover();
+    t.advance(A_DAY);
+    tell(&t).await;
+    l.with(|tenant| {
+        assert_eq!(tenant.memberships(&account).len(), 1);
+        assert_eq!(tenant.memberships(&account)[0].1, ["Reseller"]);
+    });
+});
+
+logto_test!(a_role_that_was_made_anew_there_is_found, |t, l| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    let id = new_user(&t, &owner, "anna", tree.customer).await;
+    tell(&t).await;
+    let account = account(&l, &id);
+    let path = format!("/api/users/{id}");
+    let mut told = Vec::new();
+    for body in [json!({"user_role_ids": ["support"]}), json!({"organization_id": tree.reseller})] {
+        l.with(|tenant| {
+            for (id, _) in tenant.roles.iter_mut().chain(&mut tenant.organization_roles) {
+                id.push_str("new");
+            }
+        });
+        t.put(&path).bearer(&owner.token).json(body).send().await.expect(200);
+        tell(&t).await;
+        assert_eq!(shown(&t, &id).await["logto_sync_error"], Value::Null);
+        told.push(l.with(|tenant| (tenant.role_names(&account), tenant.memberships(&account)[0].1.clone())));
+    }
+    assert_eq!(told[0].0, ["Support"]);
+    assert_eq!(told[1].1, ["Reseller"]);
+});
+
+logto_test!(an_organization_that_is_gone_there_is_told, |t, l| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    let id = new_user(&t, &owner, "anna", tree.customer).await;
+    new_user(&t, &owner, "rita", tree.reseller).await;
+    tell(&t).await;
+    l.with(|tenant| {
+        let theirs = tenant.organization_of(&tree.reseller.to_string()).unwrap();
+        tenant.organizations.remove(&theirs);
+    });
+    let path = format!("/api/users/{id}");
+    let body = json!({"organization_id": tree.reseller});
+    t.put(&path).bearer(&owner.token).json(body).send().await.expect(200);
+    tell(&t).await;
+    assert_eq!(shown(&t, &id).await["logto_sync_error"], "organization: not_found");
+    let promoted = t.patch(&format!("/api/resellers/{}/promote", tree.reseller)).bearer(&owner.token);
+    promoted.send().await.expect(200);
+    tell(&t).await;
+    let home = t.get(&format!("/api/distributors/{}", tree.reseller)).bearer(&owner.token).send().await;
+    assert_eq!(home.expect(200).data()["logto_sync_error"], "organization: not_found");
+});
+
+logto_test!(an_account_that_cannot_be_removed_is_suspended_and_not_forgotten, |t, l| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    let refused = new_user(&t, &owner, "anna", tree.customer).await;
+    let unsupported = new_user(&t, &owner, "bruno", tree.customer).await;
+    tell(&t).await;
+    let destroy = async |id: &str| {
+        t.delete(&format!("/api/users/{id}/destroy")).bearer(&owner.token).send().await.expect(200);
+        tell(&t).await;
+    };
+    let (kept, account) = (account(&l, &refused), account(&l, &unsupported));
+    let answer_deletions = |answer: Answer| {
+        l.fail_by(move |request| (request.method == "DELETE").then(|| Fault::Answer(answer.clone())));
+    };
+    answer_deletions(Answer::json(422, &json!({"code": "user.cannot_delete"})));
+    destroy(&refused).await;
+    assert!(l.with(|tenant| is_suspended(tenant, &kept)));
+    // Another version of Logto, or something else that answers: it says nothing of the account.
+    answer_deletions(Answer::json(405, &json!({})));
+    destroy(&unsupported).await;
+    assert_eq!(waiting(&t, &l).await, 2);
+    l.recover();
+    t.advance(A_DAY);
+    tell(&t).await;
+    l.with(|tenant| assert!(!tenant.users.contains_key(&account) && tenant.users.contains_key(&kept)));
+    let app = t.app.clone();
+    let held = tokio::task::spawn(async move { bailiwick_app::mirror::reconcile(&app, false, |_| {}).await });
+    held.await.unwrap().unwrap();
+    assert!(!l.with(|tenant| tenant.users.contains_key(&kept)));
+    assert_eq!(waiting(&t, &l).await, 0);
+});
+
+logto_test!(who_is_to_come_back_later_does, |t, l| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    let id = new_user(&t, &owner, "anna", tree.customer).await;
+    tell(&t).await;
+    l.fail_by(|request| {
+        let is_api = request.path.starts_with("/api/");
+        is_api.then(|| Fault::Answer(Answer::status(429).header("retry-after", "3600")))
+    });
+    let _ = l.calls();
+    t.patch(&format!("/api/users/{id}/suspend")).bearer(&owner.token).send().await.expect(200);
+    tell(&t).await;
+    assert_eq!(l.calls().len(), 1);
+    l.recover();
+    t.advance(Duration::from_secs(3599));
+    tell(&t).await;
+    assert_eq!(l.calls(), [""; 0]);
+    t.advance(Duration::from_secs(1));
+    tell(&t).await;
+    assert_eq!(changes(&l), ["PATCH /users/account/is-suspended"]);
 });
 
 /// Two processes on one database tell of each user once.

@@ -54,6 +54,11 @@ pub struct Figures {
 pub async fn reconcile(app: &App, is_dry: bool, mut each: impl FnMut(&Difference)) -> Result<Figures> {
     let mirror = app.mirror.as_ref().ok_or_else(|| Error::bad_request("identity.mode is not `logto`"))?;
     super::link_configured(app, mirror).await?;
+    if !is_dry {
+        let mut tx = app.db.begin().await?;
+        outbox::retry_gone(&mut tx, mirror.issuer(), app.now()).await?;
+        tx.commit().await?;
+    }
     let mut figures = Figures::default();
     let mut after = Uuid::nil();
     loop {
@@ -126,7 +131,7 @@ fn away(error: LogtoError) -> Error {
 
 async fn organization_of(app: &App, mirror: &Mirror, id: OrgId) -> Result<Option<Difference>> {
     let Some(found) = organizations::get(&app.db, id).await? else { return Ok(None) };
-    let (linked, _) = logto::organization(&app.db, mirror.issuer(), id).await?;
+    let linked = logto::organization(&app.db, mirror.issuer(), id).await?.id;
     let difference = |what: String, aspects, dead_link| {
         let (kind, name) = ("organization", found.name.clone());
         Some(Difference { kind, id: id.0, name, what: vec![what], aspects, dead_link })
@@ -174,7 +179,7 @@ async fn user_of(app: &App, mirror: &Mirror, id: UserId) -> Result<Option<Differ
         ..difference
     };
     let Some(subject) = logto::subject(&app.db, mirror.issuer(), id).await? else {
-        return Ok((!found.deleted.is_set()).then(|| missing(difference, None)));
+        return Ok((!user::is_deleted(&placed)).then(|| missing(difference, None)));
     };
     let Some(there) = client.user(&subject).await.map_err(away)? else {
         return Ok(Some(missing(difference, Some(subject))));
@@ -250,7 +255,7 @@ async fn membership(
     subject: &str,
     difference: &mut Difference,
 ) -> Result<()> {
-    let (home, _) = logto::organization(&app.db, mirror.issuer(), user.organization.id).await?;
+    let home = logto::organization(&app.db, mirror.issuer(), user.organization.id).await?.id;
     let member_of = mirror.client.organizations_of_user(subject).await.map_err(away)?;
     let home = home.filter(|home| member_of.iter().any(|organization| organization.id == *home));
     let Some(home) = home else {

@@ -8,6 +8,7 @@
 //! To mirror something more: a bit in [`aspect`], a function here that use cases call, and its calls in [`user`] or
 //! [`organization`].
 
+mod account;
 mod applications;
 mod check;
 mod names;
@@ -27,7 +28,7 @@ use crate::{
 use bailiwick_domain::{
     Clock, Entropy, Error, OrgId, OrgType, Organization, Result, Ts, User, UserId, org::Mirrored,
 };
-use bailiwick_outbound::logto::{Access, LogtoClient};
+use bailiwick_outbound::logto::{Access, LogtoClient, LogtoError, Refusal};
 use bailiwick_store::{
     Tx,
     audit::{self, Entry},
@@ -59,7 +60,7 @@ mod aspect {
     /// Type of an organization.
     pub(super) const TYPE: i64 = 32;
     /// Everything about a user.
-    pub(super) const USER: i64 = STATE | PROFILE | ROLES | MEMBERSHIP;
+    pub(super) const USER: i64 = STATE | PROFILE | PICTURE | ROLES | MEMBERSHIP;
     /// Everything about an organization.
     pub(super) const ORGANIZATION: i64 = PROFILE | TYPE;
 }
@@ -196,6 +197,8 @@ pub(crate) async fn organization_promoted(app: &App, tx: &mut Tx, id: OrgId) -> 
 
 /// An organization with another state, which its users and those below inherit.
 pub(crate) async fn organization_moved(app: &App, tx: &mut Tx, id: OrgId) -> Result<()> {
+    // Nothing of itself; but while it was deleted it was not made, and now it may be wanted.
+    note(app, tx, Kind::Organization, id.0, 0).await?;
     note(app, tx, Kind::Tree, id.0, aspect::STATE).await
 }
 
@@ -234,6 +237,12 @@ pub(crate) async fn marked(app: &App, organization: Organization) -> Result<Orga
     Ok(Organization { mirrored: marks.remove(&organization.id.0).unwrap_or_default(), ..organization })
 }
 
+/// What the tenant does not have, or has as somebody else's, in the words of a refusal.
+fn refused(status: u16, key: &str, code: &str) -> worker::Stop {
+    let fields = vec![(key.to_owned(), code.to_owned())];
+    worker::Stop::Logto(LogtoError::Refused(Refusal { status, fields, code: None }))
+}
+
 fn seal(app: &App, password: &str) -> Result<String> {
     app.keys.seal(SEAL, password.as_bytes(), &*app.entropy).map(|sealed| STANDARD.encode(sealed))
 }
@@ -249,8 +258,7 @@ async fn link_configured(app: &App, mirror: &Mirror) -> Result<()> {
     let (issuer, settings) = (mirror.issuer(), &mirror.settings);
     let owner = organizations::owner(&app.db).await?;
     if let (Some(owner), Some(theirs)) = (owner, &settings.owner_organization_id) {
-        let (linked, _) = logto::organization(&app.db, issuer, owner).await?;
-        if linked.is_none() {
+        if logto::organization(&app.db, issuer, owner).await?.id.is_none() {
             let mut tx = app.db.begin().await?;
             logto::link_organization(&mut tx, issuer, owner, theirs).await?;
             organization_created(app, &mut tx, owner).await?;

@@ -13,7 +13,7 @@ const LIFE: Duration = Duration::from_secs(300);
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// Ids by folded name.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Names {
     /// User roles.
     pub(super) user: HashMap<String, String>,
@@ -61,4 +61,21 @@ pub(super) async fn known(
     let names = Arc::new(Names { user, organization });
     *held = Some((now, names.clone()));
     Ok(names)
+}
+
+/// The names after one of the known ones was not to be had (`error`): a role that was removed there and made anew has
+/// another id. The error itself where the names still are what they were.
+pub(super) async fn anew(
+    app: &App,
+    mirror: &Mirror,
+    used: &Arc<Names>,
+    error: LogtoError,
+) -> Result<Arc<Names>, LogtoError> {
+    if !matches!(error, LogtoError::Missing | LogtoError::Refused(_)) {
+        return Err(error);
+    }
+    // Unless somebody else has asked anew meanwhile.
+    mirror.names.0.lock().await.take_if(|(_, names)| Arc::ptr_eq(names, used));
+    let names = known(app, mirror, |_| true).await?;
+    if *names == **used { Err(error) } else { Ok(names) }
 }

@@ -1,14 +1,17 @@
 //! An organization at the tenant: made once, then changed.
 
 use super::{
-    Mirror, aspect, names,
+    Mirror, aspect, names, refused,
     worker::{Outcome, Stop},
 };
 use crate::App;
 use bailiwick_domain::{OrgId, OrgType, Organization, org::shown_custom_data};
 use bailiwick_outbound::logto::{LogtoError, MirroredOrganization};
 use bailiwick_store::{
-    logto::{self, outbox},
+    logto::{
+        self,
+        outbox::{self, Kind},
+    },
     organizations,
 };
 use serde_json::json;
@@ -28,14 +31,24 @@ pub(super) async fn deliver(app: &App, mirror: &Mirror, id: OrgId, aspects: i64)
     let Some(organization) = organizations::get(&app.db, id).await? else { return Ok(Outcome::Done) };
     let (org_type, from) =
         (organization.org_type, organization.promoted_from.as_ref().map(|from| from.level));
-    let (linked, creating_at) = logto::organization(&app.db, mirror.issuer(), id).await?;
-    let Some(theirs) = linked else {
-        let Some(theirs) = create(app, mirror, organization, creating_at.is_some()).await? else {
-            return Ok(Outcome::Done);
-        };
-        give_jit_role(app, mirror, &theirs, org_type, None).await?;
-        return Ok(Outcome::Done);
+    let there = logto::organization(&app.db, mirror.issuer(), id).await?;
+    let (theirs, aspects, from) = match there.id.clone() {
+        Some(theirs) => (theirs, aspects, from),
+        None => {
+            // Which is deleted is not made; one whose creation was lost may be there.
+            if organization.deleted.is_set() && !there.is_creating {
+                return Ok(Outcome::Nothing);
+            }
+            match create(app, mirror, organization.clone(), there).await? {
+                None => return Ok(Outcome::Nothing),
+                Some(Made { theirs, is_found: true }) => (theirs, aspect::ORGANIZATION, from),
+                Some(Made { theirs, is_found: false }) => (theirs, aspect::TYPE, None),
+            }
+        }
     };
+    if aspects == 0 {
+        return Ok(Outcome::Nothing);
+    }
     if aspects & aspect::PROFILE != 0 {
         let body = mirrored(organization);
         mirror.client.update_organization(&theirs, &body).await.map_err(|error| match error {
@@ -51,29 +64,57 @@ pub(super) async fn deliver(app: &App, mirror: &Mirror, id: OrgId, aspects: i64)
 
 /// The organization was removed there; a reconciliation makes it anew.
 fn gone() -> Stop {
-    let fields = vec![("organization".to_owned(), "not_found".to_owned())];
-    Stop::Logto(LogtoError::Refused(bailiwick_outbound::logto::Refusal { status: 404, fields, code: None }))
+    refused(404, "organization", "not_found")
 }
 
-/// Makes it there, unless an earlier try has; its id there. None when it is gone here meanwhile.
+/// One that was made there, or found again.
+struct Made {
+    /// Its id there.
+    theirs: String,
+    /// An earlier creation has made it, so it may be otherwise than it is here now.
+    is_found: bool,
+}
+
+/// Makes it there, unless an earlier try has. None when there is none: it is deleted or gone here.
 async fn create(
     app: &App,
     mirror: &Mirror,
     organization: Organization,
-    is_repeated: bool,
-) -> Result<Option<String>, Stop> {
-    let (id, issuer, name) = (organization.id, mirror.issuer(), organization.name.clone());
+    there: logto::There,
+) -> Result<Option<Made>, Stop> {
+    let (id, name, is_deleted) = (organization.id, organization.name.clone(), organization.deleted.is_set());
+    if there.is_creating {
+        let searched = there.creating_name.as_deref().unwrap_or(&name);
+        if let Some(theirs) = find(mirror, id, searched).await? {
+            let theirs = link(app, mirror, id, theirs).await?;
+            return Ok(theirs.map(|theirs| Made { theirs, is_found: true }));
+        }
+    }
+    if is_deleted {
+        forget(app, mirror, id).await?;
+        return Ok(None);
+    }
     let body = mirrored(organization);
-    let earlier = if is_repeated { find(mirror, id, &name).await? } else { None };
-    let theirs = match earlier {
-        Some(theirs) => theirs,
-        None => {
-            if !begin(app, mirror, id).await? {
-                return Ok(None);
+    if !begin(app, mirror, id, &name).await? {
+        return Ok(None);
+    }
+    let theirs = match mirror.client.create_organization(&body).await {
+        Ok(theirs) => theirs,
+        Err(error) => {
+            match error {
+                LogtoError::Refused(_) => forget(app, mirror, id).await?,
+                _ => leave(app, mirror, id, &name).await?,
             }
-            mirror.client.create_organization(&body).await.map_err(Stop::Logto)?
+            return Err(Stop::Logto(error));
         }
     };
+    let theirs = link(app, mirror, id, theirs).await?;
+    Ok(theirs.map(|theirs| Made { theirs, is_found: false }))
+}
+
+/// Remembers its id there; none when it is gone here meanwhile.
+async fn link(app: &App, mirror: &Mirror, id: OrgId, theirs: String) -> Result<Option<String>, Stop> {
+    let issuer = mirror.issuer();
     let mut tx = app.db.begin().await?;
     let is_there = organizations::hold(&mut tx, id).await?.is_some();
     if is_there {
@@ -86,23 +127,37 @@ async fn create(
 }
 
 /// Remembers that a creation is under way; false when the organization is gone.
-async fn begin(app: &App, mirror: &Mirror, id: OrgId) -> Result<bool, Stop> {
+async fn begin(app: &App, mirror: &Mirror, id: OrgId, name: &str) -> Result<bool, Stop> {
     let mut tx = app.db.begin().await?;
     if organizations::hold(&mut tx, id).await?.is_none() {
         return Ok(false);
     }
-    logto::organization_creating(&mut tx, mirror.issuer(), id, app.now()).await?;
+    logto::organization_creating(&mut tx, mirror.issuer(), id, app.now(), name).await?;
     tx.commit().await?;
     Ok(true)
 }
 
+/// Nothing was made, so nothing is to be found.
+async fn forget(app: &App, mirror: &Mirror, id: OrgId) -> Result<(), Stop> {
+    let mut tx = app.db.begin().await?;
+    logto::organization_not_created(&mut tx, mirror.issuer(), id).await?;
+    Ok(tx.commit().await?)
+}
+
+/// Nobody knows what came of it. What was destroyed meanwhile leaves nobody behind who would search for it.
+async fn leave(app: &App, mirror: &Mirror, id: OrgId, name: &str) -> Result<(), Stop> {
+    let mut tx = app.db.begin().await?;
+    if organizations::hold(&mut tx, id).await?.is_none() {
+        let gone = (Kind::GoneOrganization, id.0);
+        outbox::put_gone_unknown(&mut tx, mirror.issuer(), gone, name, app.now()).await?;
+        tx.commit().await?;
+    }
+    Ok(())
+}
+
 /// What an earlier creation has made. Only our own id tells: never the name.
-async fn find(mirror: &Mirror, id: OrgId, name: &str) -> Result<Option<String>, Stop> {
-    let found = match mirror.client.find_organization(name).await {
-        Ok(found) => found,
-        Err(LogtoError::Missing) => return Ok(None),
-        Err(error) => return Err(Stop::Logto(error)),
-    };
+pub(super) async fn find(mirror: &Mirror, id: OrgId, name: &str) -> Result<Option<String>, Stop> {
+    let found = mirror.client.find_organization(name).await.map_err(Stop::Logto)?;
     let ours = id.to_string();
     let own = found.into_iter().find(|o| o.custom_data[LOCAL_ID].as_str() == Some(&ours));
     Ok(own.map(|o| o.id))
@@ -118,9 +173,22 @@ async fn give_jit_role(
 ) -> Result<(), Stop> {
     let name = org_type.role_name();
     let known = names::known(app, mirror, |names| names.organization_role(name).is_some()).await;
-    let known = known.map_err(Stop::Logto)?;
-    let Some(role) = known.organization_role(name) else { return Err(no_role()) };
-    mirror.client.add_jit_role(theirs, role).await.map_err(Stop::Logto)?;
+    let mut known = known.map_err(Stop::Logto)?;
+    loop {
+        let Some(role) = known.organization_role(name) else { return Err(no_role()) };
+        match mirror.client.add_jit_role(theirs, role).await {
+            Ok(()) => break,
+            Err(error) => match names::anew(app, mirror, &known, error).await {
+                Ok(names) => known = names,
+                // Either is not there: the organization, or the role.
+                Err(LogtoError::Missing) => {
+                    let there = mirror.client.organization(theirs).await.map_err(Stop::Logto)?;
+                    return Err(if there.is_none() { gone() } else { no_role() });
+                }
+                Err(error) => return Err(Stop::Logto(error)),
+            },
+        }
+    }
     if let Some(old) = from.and_then(|from| known.organization_role(from.role_name())) {
         mirror.client.remove_jit_role(theirs, old).await.map_err(Stop::Logto)?;
     }
@@ -129,6 +197,5 @@ async fn give_jit_role(
 
 /// The tenant has no role of that name.
 pub(super) fn no_role() -> Stop {
-    let fields = vec![("organization_role".to_owned(), "not_found".to_owned())];
-    Stop::Logto(LogtoError::Refused(bailiwick_outbound::logto::Refusal { status: 422, fields, code: None }))
+    refused(422, "organization_role", "not_found")
 }

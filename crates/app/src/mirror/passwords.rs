@@ -58,7 +58,7 @@ async fn within<T>(mirror: &Mirror, asked: impl Future<Output = Result<T, LogtoE
 fn told_client(error: LogtoError) -> Error {
     match error {
         LogtoError::Away(error) => crate::external::upstream(error),
-        error @ LogtoError::Missing => {
+        error @ (LogtoError::Missing | LogtoError::Unsupported | LogtoError::Later(_)) => {
             Error::Upstream { message: "identity provider unreachable".into(), log: error.to_string() }
         }
         LogtoError::Refused(Refusal { fields, .. }) => {

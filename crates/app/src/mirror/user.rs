@@ -1,17 +1,18 @@
 //! A user at the tenant: an account made once, then changed. Steps look at what is there first, so each can be repeated.
 
 use super::{
-    Mirror, aspect, names, open,
+    Mirror,
+    account::{self, Account},
+    aspect, names,
     organization::{LOCAL_ID, no_role},
-    record_link, seal,
+    refused,
     worker::{Outcome, Stop},
 };
-use crate::{App, mail};
-use bailiwick_domain::{OrgId, OrgType, User, UserId, fold::fold, validate::generate_password};
+use crate::App;
+use bailiwick_domain::{OrgId, OrgType, User, UserId, fold::fold};
 use bailiwick_outbound::logto::{LogtoError, MirroredUser, Named};
 use bailiwick_store::{
-    avatars,
-    identities::linked,
+    StoreError, avatars,
     logto::{
         self,
         outbox::{self, Kind},
@@ -44,31 +45,45 @@ pub(super) fn mirrored(user: &User) -> MirroredUser {
 
 pub(super) fn is_enabled(placed: &Placed) -> bool {
     let standing = placed.standing;
-    !(standing.suspended || standing.suspended_above || standing.deleted || standing.deleted_above)
+    !(standing.suspended || standing.suspended_above || is_deleted(placed))
 }
 
-/// Tells of a user as he is now. Whether he may come in is told first, and a refusal of one thing keeps none of the
-/// others back.
+/// Himself or through an organization.
+pub(super) fn is_deleted(placed: &Placed) -> bool {
+    placed.standing.deleted || placed.standing.deleted_above
+}
+
+/// Tells of a user as he is now. Whether he may come in is told first, and neither a refusal of one thing nor an
+/// organization that is not there yet keeps the others back.
 pub(super) async fn deliver(app: &App, mirror: &Mirror, id: UserId, aspects: i64) -> Result<Outcome, Stop> {
     let Some(placed) = users::get(&app.db, id).await? else { return Ok(Outcome::Done) };
-    let organization = placed.user.organization.id;
-    let linked = logto::subject(&app.db, mirror.issuer(), id).await?;
-    // Made last: who has an account already is told of without it where it is not needed.
-    let needs_home = linked.is_none() || aspects & aspect::MEMBERSHIP != 0;
-    let home = logto::organization(&app.db, mirror.issuer(), organization).await?.0;
-    if needs_home && home.is_none() {
-        return wait_for(app, mirror, organization).await;
-    }
-    let (subject, aspects) = match linked {
+    let (issuer, organization) = (mirror.issuer(), placed.user.organization.id);
+    let linked = logto::subject(&app.db, issuer, id).await?;
+    let home = logto::organization(&app.db, issuer, organization).await?.id;
+    let is_deleted = is_deleted(&placed);
+    let (subject, mut aspects) = match linked {
         Some(subject) => (subject, aspects),
-        None => match create(app, mirror, &placed).await? {
-            Some(subject) => {
-                let state = if is_enabled(&placed) { 0 } else { aspect::STATE };
-                (subject, state | aspect::ROLES | aspect::MEMBERSHIP | (aspects & aspect::PICTURE))
+        None => {
+            // Who is deleted gets nothing made; one whose creation was lost may be there and come in.
+            if is_deleted && logto::pending(&app.db, issuer, id).await?.creating_at.is_none() {
+                return Ok(Outcome::Nothing);
             }
-            None => return Ok(Outcome::Done),
-        },
+            if !is_deleted && home.is_none() {
+                return wait_for(app, mirror, organization, Vec::new()).await;
+            }
+            let made = account::create(app, mirror, &placed.user, !is_deleted).await?;
+            let Some(Account { subject, is_found }) = made else { return Ok(Outcome::Nothing) };
+            (subject, if is_found { aspect::USER } else { after_creation(app, &placed).await? })
+        }
     };
+    if home.is_none() {
+        // None is made for who is deleted. Who comes back needs one; it may not have been made because of that.
+        aspects = match is_deleted {
+            true => aspects & !aspect::MEMBERSHIP,
+            false if aspects & aspect::STATE != 0 => aspects | aspect::MEMBERSHIP,
+            false => aspects,
+        };
+    }
     let mut refused = Vec::new();
     for one in [aspect::STATE, aspect::PROFILE, aspect::PICTURE, aspect::ROLES, aspect::MEMBERSHIP] {
         if aspects & one == 0 {
@@ -77,20 +92,54 @@ pub(super) async fn deliver(app: &App, mirror: &Mirror, id: UserId, aspects: i64
         match tell(app, mirror, &placed, &subject, home.as_deref(), one).await {
             Ok(()) => {}
             Err(Stop::Logto(LogtoError::Refused(refusal))) => refused.push(refusal.to_string()),
+            // Something is not there: the account itself, or what it was to be given.
+            Err(Stop::Logto(LogtoError::Missing)) => {
+                if mirror.client.user(&subject).await.map_err(Stop::Logto)?.is_none() {
+                    return Ok(Outcome::Refused(vec!["account: not_found".to_owned()]));
+                }
+                refused.push(match one {
+                    aspect::ROLES => "user_role_ids: not_found".to_owned(),
+                    aspect::MEMBERSHIP => "organization: not_found".to_owned(),
+                    _ => return Err(Stop::Logto(LogtoError::Missing)),
+                });
+            }
             Err(stop) => return Err(stop),
         }
+    }
+    if home.is_none() && aspects & aspect::MEMBERSHIP != 0 {
+        return wait_for(app, mirror, organization, refused).await;
     }
     Ok(if refused.is_empty() { Outcome::Done } else { Outcome::Refused(refused) })
 }
 
+/// What a new account does not say yet.
+async fn after_creation(app: &App, placed: &Placed) -> Result<i64, Stop> {
+    let state = if is_enabled(placed) { 0 } else { aspect::STATE };
+    let picture = if picture(app, placed.user.id).await?.is_empty() { 0 } else { aspect::PICTURE };
+    Ok(state | picture | aspect::ROLES | aspect::MEMBERSHIP)
+}
+
+/// The address of his picture; `""` = he has none.
+pub(super) async fn picture(app: &App, user: UserId) -> Result<String, StoreError> {
+    let has_one = avatars::etag(&app.db, user).await?.is_some();
+    let settings = &app.settings;
+    let url = || format!("{}{}/public/users/{user}/avatar", settings.app_url, settings.api_base_url);
+    Ok(if has_one { url() } else { String::new() })
+}
+
 /// His organization must be there first: it is noted unless it is, then the user's turn comes again.
-async fn wait_for(app: &App, mirror: &Mirror, organization: OrgId) -> Result<Outcome, Stop> {
+async fn wait_for(
+    app: &App,
+    mirror: &Mirror,
+    organization: OrgId,
+    refused: Vec<String>,
+) -> Result<Outcome, Stop> {
     let (issuer, now) = (mirror.issuer(), app.now());
     let mut tx = app.db.begin().await?;
     let (kind, all) = (Kind::Organization, aspect::ORGANIZATION);
     let is_new = outbox::put_new(&mut tx, issuer, kind, organization.0, all, now).await?;
     tx.commit().await?;
-    Ok(Outcome::Wait { at_once: is_new })
+    Ok(Outcome::Wait { at_once: is_new, refused })
 }
 
 async fn tell(
@@ -105,13 +154,7 @@ async fn tell(
     let told = match what {
         aspect::STATE => client.set_suspended(subject, !is_enabled(placed)).await,
         aspect::PROFILE => client.update_user(subject, &mirrored(user)).await,
-        aspect::PICTURE => {
-            let has_one = avatars::etag(&app.db, user.id).await?.is_some();
-            let settings = &app.settings;
-            let url =
-                format!("{}{}/public/users/{}/avatar", settings.app_url, settings.api_base_url, user.id);
-            client.set_avatar(subject, if has_one { &url } else { "" }).await
-        }
+        aspect::PICTURE => client.set_avatar(subject, &picture(app, user.id).await?).await,
         aspect::ROLES => return tell_roles(app, mirror, user, subject).await,
         _ => match home {
             Some(home) => return tell_membership(app, mirror, user, subject, home).await,
@@ -130,24 +173,29 @@ async fn tell_roles(app: &App, mirror: &Mirror, user: &User, subject: &str) -> R
         .map(|role| role.name.as_str())
         .collect();
     let has_all = |names: &names::Names| wanted.iter().all(|name| names.user_role(name).is_some());
-    let known = names::known(app, mirror, has_all).await.map_err(Stop::Logto)?;
     let held = mirror.client.roles_of_user(subject).await.map_err(Stop::Logto)?;
-    let wanted_ids: Vec<&String> = wanted.iter().filter_map(|name| known.user_role(name)).collect();
     let holds = |id: &String| held.iter().any(|role| role.id == *id);
-    let missing: Vec<String> = wanted_ids.iter().filter(|id| !holds(id)).map(|id| (*id).clone()).collect();
-    if !missing.is_empty() {
-        mirror.client.add_roles(subject, &missing).await.map_err(Stop::Logto)?;
-    }
+    let mut known = names::known(app, mirror, has_all).await.map_err(Stop::Logto)?;
+    let wanted_ids = loop {
+        let wanted_ids: Vec<String> =
+            wanted.iter().filter_map(|name| known.user_role(name)).cloned().collect();
+        let missing: Vec<String> = wanted_ids.iter().filter(|id| !holds(id)).cloned().collect();
+        if missing.is_empty() {
+            break wanted_ids;
+        }
+        match mirror.client.add_roles(subject, &missing).await {
+            Ok(()) => break wanted_ids,
+            Err(error) => known = names::anew(app, mirror, &known, error).await.map_err(Stop::Logto)?,
+        }
+    };
     let ours: Vec<String> = app.catalogue.user_roles().iter().map(|role| fold(&role.name)).collect();
     for role in &held {
-        if ours.contains(&fold(&role.name)) && !wanted_ids.contains(&&role.id) {
+        if ours.contains(&fold(&role.name)) && !wanted_ids.contains(&role.id) {
             mirror.client.remove_role(subject, &role.id).await.map_err(Stop::Logto)?;
         }
     }
     if wanted_ids.len() < wanted.len() {
-        let fields = vec![("user_role_ids".to_owned(), "not_found".to_owned())];
-        let refusal = bailiwick_outbound::logto::Refusal { status: 422, fields, code: None };
-        return Err(Stop::Logto(LogtoError::Refused(refusal)));
+        return Err(refused(422, "user_role_ids", "not_found"));
     }
     Ok(())
 }
@@ -162,9 +210,6 @@ async fn tell_membership(
 ) -> Result<(), Stop> {
     let client = &mirror.client;
     let name = user.organization.org_type.role_name();
-    let known = names::known(app, mirror, |names| names.organization_role(name).is_some()).await;
-    let known = known.map_err(Stop::Logto)?;
-    let role = known.organization_role(name);
     let member_of = client.organizations_of_user(subject).await.map_err(Stop::Logto)?;
     let is_member = member_of.iter().any(|organization| organization.id == home);
     if !is_member {
@@ -174,11 +219,21 @@ async fn tell_membership(
         true => client.roles_of_member(home, subject).await.map_err(Stop::Logto)?,
         false => Vec::new(),
     };
-    if let Some(role) = role.filter(|role| !held.iter().any(|held| held.id == **role)) {
-        client.add_member_role(home, subject, role).await.map_err(Stop::Logto)?;
-    }
+    let known = names::known(app, mirror, |names| names.organization_role(name).is_some()).await;
+    let mut known = known.map_err(Stop::Logto)?;
+    let role = loop {
+        let role = known.organization_role(name).cloned();
+        match role.as_ref().filter(|role| !held.iter().any(|held| held.id == **role)) {
+            None => break role,
+            Some(missing) => match client.add_member_role(home, subject, missing).await {
+                Ok(()) => break role,
+                Err(error) => known = names::anew(app, mirror, &known, error).await.map_err(Stop::Logto)?,
+            },
+        }
+    };
     let ours = OrgType::ALL.map(|org_type| fold(org_type.role_name()));
-    for other in held.iter().filter(|held| Some(&held.id) != role && ours.contains(&fold(&held.name))) {
+    let is_other = |held: &&Named| Some(&held.id) != role.as_ref() && ours.contains(&fold(&held.name));
+    for other in held.iter().filter(is_other) {
         client.remove_member_role(home, subject, &other.id).await.map_err(Stop::Logto)?;
     }
     let others: Vec<String> = member_of.into_iter().map(|o| o.id).filter(|id| id != home).collect();
@@ -188,76 +243,16 @@ async fn tell_membership(
     if role.is_none() { Err(no_role()) } else { Ok(()) }
 }
 
-/// Makes his account; its id. None when he is gone here meanwhile, or somebody else has linked him.
-async fn create(app: &App, mirror: &Mirror, placed: &Placed) -> Result<Option<String>, Stop> {
-    let (user, issuer) = (&placed.user, mirror.issuer());
-    let body = mirrored(user);
-    let Some((password, is_repeated)) = begin(app, mirror, user.id).await? else { return Ok(None) };
-    let subject = match mirror.client.create_user(&body, &password).await {
-        Ok(subject) => subject,
-        Err(LogtoError::Refused(refusal)) => {
-            let earlier = match is_repeated && refusal.is_taken() {
-                true => find(mirror, user).await?,
-                false => None,
-            };
-            match earlier {
-                Some(subject) => subject,
-                None => return Err(Stop::Logto(LogtoError::Refused(refusal))),
-            }
-        }
+/// Removes an account whose user is no more. Where that is refused he does not come in any more, at least.
+pub(super) async fn remove(mirror: &Mirror, account: &str) -> Result<Outcome, Stop> {
+    let refusal = match mirror.client.delete_user(account).await {
+        Ok(()) => return Ok(Outcome::Done),
+        Err(LogtoError::Refused(refusal)) => refusal,
         Err(error) => return Err(Stop::Logto(error)),
     };
-    let mut tx = app.db.begin().await?;
-    let (now, is_there) = (app.now(), users::lock(&mut tx, user.id).await?.is_some());
-    if !is_there || !linked::insert(&mut tx, issuer, &subject, user.id, now).await? {
-        // Destroyed meanwhile, or he has come in with another account: this one is nobody's.
-        outbox::put_gone_account(&mut tx, issuer, app.fresh(), &subject, now).await?;
-        tx.commit().await?;
-        return Ok(None);
+    match mirror.client.set_suspended(account, true).await {
+        Ok(()) | Err(LogtoError::Refused(_)) => Ok(Outcome::Refused(vec![refusal.to_string()])),
+        Err(LogtoError::Missing) => Ok(Outcome::Done),
+        Err(error) => Err(Stop::Logto(error)),
     }
-    let pending = logto::pending(&mut tx, issuer, user.id).await?;
-    record_link(app, &mut tx, user.id, &subject).await?;
-    if pending.generated_at.is_some() {
-        mail::welcome_at_provider(app, &mut tx, user.id, &password).await?;
-    }
-    logto::user_created(&mut tx, issuer, user.id).await?;
-    tx.commit().await?;
-    mail::wake(app);
-    tracing::info!(user_id = %user.id, "account made at the identity provider");
-    Ok(Some(subject))
-}
-
-/// Remembers that a creation is under way; the password for it, and whether there was an earlier one. None when he is
-/// gone.
-async fn begin(app: &App, mirror: &Mirror, id: UserId) -> Result<Option<(String, bool)>, Stop> {
-    let (issuer, now) = (mirror.issuer(), app.now());
-    let mut tx = app.db.begin().await?;
-    if users::lock(&mut tx, id).await?.is_none() {
-        return Ok(None);
-    }
-    let pending = logto::pending(&mut tx, issuer, id).await?;
-    // One that no present secret opens is replaced like none.
-    let password = match pending.sealed_password.as_ref().and_then(|sealed| open(app, sealed).ok()) {
-        Some(password) => password,
-        None => {
-            let password = generate_password(&*app.entropy);
-            logto::keep_password(&mut tx, issuer, id, &seal(app, &password)?, Some(now)).await?;
-            password
-        }
-    };
-    logto::user_creating(&mut tx, issuer, id, now).await?;
-    tx.commit().await?;
-    Ok(Some((password, pending.creating_at.is_some())))
-}
-
-/// What an earlier creation has made. Only our own id tells: never a name or an address.
-async fn find(mirror: &Mirror, user: &User) -> Result<Option<String>, Stop> {
-    let found = match mirror.client.find_user(&user.username).await {
-        Ok(found) => found,
-        Err(LogtoError::Missing) => return Ok(None),
-        Err(error) => return Err(Stop::Logto(error)),
-    };
-    let ours = user.id.to_string();
-    let own = found.into_iter().find(|account| account.custom_data[LOCAL_ID].as_str() == Some(&ours));
-    Ok(own.map(|account| account.id))
 }

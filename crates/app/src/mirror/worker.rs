@@ -1,7 +1,7 @@
 //! Tells the tenant what is noted. Rows are leased, so that several processes share them; each object has one row, so
 //! nobody tells of the same one at the same time, and what is told is the state at that moment.
 
-use super::{Mirror, link_configured, organization, user};
+use super::{Mirror, account, link_configured, organization, user};
 use crate::{App, jobs};
 use bailiwick_domain::{Error, OrgId, Result, UserId};
 use bailiwick_outbound::logto::LogtoError;
@@ -21,10 +21,12 @@ use uuid::Uuid;
 const KIND: &str = "logto";
 /// Rows leased and told of at once.
 const CLAIMS: i64 = 8;
-/// Longest time a leased row waits for a worker that has died; longer than [`RUN`].
+/// Longest time a leased row waits for a worker that has died; longer than [`RUN`] twice, as organizations are told of
+/// before users under one lease, and what the database may take for both.
 const LEASE: Duration = Duration::from_secs(600);
 /// Longest time for telling of one object.
-const RUN: Duration = Duration::from_secs(300);
+const RUN: Duration = Duration::from_secs(240);
+const _: () = assert!(LEASE.as_secs() >= 2 * RUN.as_secs() + 120);
 /// How often the rows are looked at when nothing says that there is something.
 const POLL: Duration = Duration::from_secs(10);
 /// Users of a tree that are noted in one transaction.
@@ -62,12 +64,14 @@ async fn prepare(app: &App, mirror: &Mirror) -> Result<()> {
 
 /// What became of a row.
 pub(super) enum Outcome {
-    /// Told, or there is nothing to tell.
+    /// Told.
     Done,
+    /// There is nothing to tell.
+    Nothing,
     /// Told, but these were refused.
     Refused(Vec<String>),
-    /// Not before something else is: at once, or later.
-    Wait { at_once: bool },
+    /// Not all of it before something else is: at once, or later. What has been told was refused as far as it says.
+    Wait { at_once: bool, refused: Vec<String> },
     /// The next users of a tree are noted.
     OnTo(Uuid),
 }
@@ -109,7 +113,7 @@ async fn handle(app: &App, mirror: &Mirror, due: &Due) -> Result<bool> {
     // Deep and large: kept off the stack.
     let told = tokio::time::timeout(RUN, Box::pin(deliver(app, mirror, due))).await;
     let now = app.now();
-    let mut is_away = false;
+    let (mut is_away, mut not_before) = (false, now);
     let (outcome, problem) = match told {
         Ok(Ok(outcome)) => (Some(outcome), String::new()),
         // The database is away: the lease ends by itself, the object is not to blame.
@@ -118,10 +122,10 @@ async fn handle(app: &App, mirror: &Mirror, due: &Due) -> Result<bool> {
         Ok(Err(Stop::Logto(LogtoError::Refused(refusal)))) => {
             (Some(Outcome::Refused(vec![refusal.to_string()])), String::new())
         }
-        Ok(Err(Stop::Logto(LogtoError::Missing))) => {
-            (Some(Outcome::Refused(vec!["account: not_found".to_owned()])), String::new())
-        }
-        Ok(Err(Stop::Logto(LogtoError::Away(error)))) => {
+        Ok(Err(Stop::Logto(error))) => {
+            if let LogtoError::Later(at) = error {
+                not_before = at;
+            }
             is_away = true;
             (None, error.to_string())
         }
@@ -134,18 +138,18 @@ async fn handle(app: &App, mirror: &Mirror, due: &Due) -> Result<bool> {
             settle(&mut tx, issuer, due, None, now).await?;
             outbox::finish(&mut tx, issuer, due).await?;
         }
+        Some(Outcome::Nothing) => outbox::finish(&mut tx, issuer, due).await?,
         Some(Outcome::Refused(why)) => {
             let why = jobs::reason(&why.join("; "));
             tracing::warn!(kind = ?due.kind, object = %due.object, why, "refused by the identity provider");
             settle(&mut tx, issuer, due, Some(&why), now).await?;
-            match due.kind {
-                // What is gone here waits for no change.
-                Kind::GoneUser | Kind::GoneOrganization => outbox::finish(&mut tx, issuer, due).await?,
-                _ => outbox::postpone(&mut tx, issuer, due, None, &why).await?,
-            }
+            outbox::postpone(&mut tx, issuer, due, None, &why).await?;
         }
         Some(Outcome::OnTo(after)) => outbox::go_on(&mut tx, issuer, due, after).await?,
-        Some(Outcome::Wait { at_once }) => {
+        Some(Outcome::Wait { at_once, refused }) => {
+            if !refused.is_empty() {
+                settle(&mut tx, issuer, due, Some(&jobs::reason(&refused.join("; "))), now).await?;
+            }
             let at = if at_once { now } else { jobs::next_try(now, due.attempts) };
             outbox::postpone(&mut tx, issuer, due, Some(at), "its organization is not there yet").await?;
         }
@@ -153,7 +157,7 @@ async fn handle(app: &App, mirror: &Mirror, due: &Due) -> Result<bool> {
             let why = jobs::reason(&problem);
             tracing::warn!(kind = ?due.kind, object = %due.object, attempt = due.attempts, error = why,
                 "the identity provider is told later");
-            let at = jobs::next_try(now, due.attempts);
+            let at = jobs::next_try(now, due.attempts).max(not_before);
             outbox::postpone(&mut tx, issuer, due, Some(at), &why).await?;
         }
     }
@@ -203,14 +207,28 @@ async fn deliver(app: &App, mirror: &Mirror, due: &Due) -> std::result::Result<O
             Box::pin(organization::deliver(app, mirror, OrgId(due.object), due.aspects)).await
         }
         (Kind::Members | Kind::Tree, _) => next_users(app, mirror, due).await,
-        (Kind::GoneUser, Some(id)) => {
-            mirror.client.delete_user(id).await.map(|()| Outcome::Done).map_err(Stop::Logto)
+        (Kind::GoneUser, Some(id)) => user::remove(mirror, id).await,
+        (Kind::GoneOrganization, Some(id)) => remove_organization(mirror, id).await,
+        // What a creation has made whose answer was lost.
+        (Kind::GoneUser, None) => {
+            let Some(name) = &due.search_name else { return Ok(Outcome::Done) };
+            match account::find(mirror, UserId(due.object), name).await? {
+                Some(id) => user::remove(mirror, &id).await,
+                None => Ok(Outcome::Done),
+            }
         }
-        (Kind::GoneOrganization, Some(id)) => {
-            mirror.client.delete_organization(id).await.map(|()| Outcome::Done).map_err(Stop::Logto)
+        (Kind::GoneOrganization, None) => {
+            let Some(name) = &due.search_name else { return Ok(Outcome::Done) };
+            match organization::find(mirror, OrgId(due.object), name).await? {
+                Some(id) => remove_organization(mirror, &id).await,
+                None => Ok(Outcome::Done),
+            }
         }
-        (Kind::GoneUser | Kind::GoneOrganization, None) => Ok(Outcome::Done),
     }
+}
+
+async fn remove_organization(mirror: &Mirror, id: &str) -> std::result::Result<Outcome, Stop> {
+    mirror.client.delete_organization(id).await.map(|()| Outcome::Done).map_err(Stop::Logto)
 }
 
 /// Notes the next users of an organization, or of its tree.

@@ -33,6 +33,14 @@ fn found<T>(done: Done<T>) -> Done<Option<T>> {
     }
 }
 
+/// Of what not every version of Logto has (contract 01 Appendix A: 404 and 405 tolerated).
+fn tolerated<T>(done: Done<T>) -> Done<Option<T>> {
+    match done {
+        Err(LogtoError::Unsupported) => Ok(None),
+        done => found(done),
+    }
+}
+
 fn value(object: &impl Serialize) -> Done<Value> {
     serde_json::to_value(object).map_err(|e| IssuerError::Unreachable(e.to_string()).into())
 }
@@ -216,12 +224,12 @@ impl LogtoClient {
 
     /// How an application shows itself; none when it says nothing.
     pub async fn sign_in_experience(&self, application: &str) -> Done<Option<SignInExperience>> {
-        found(self.get(&format!("/applications/{application}/sign-in-experience")).await)
+        tolerated(self.get(&format!("/applications/{application}/sign-in-experience")).await)
     }
 
     /// What an application may learn; none when it says nothing.
     pub async fn consent_scopes(&self, application: &str) -> Done<Option<ConsentScopes>> {
-        found(self.get(&format!("/applications/{application}/user-consent-scopes")).await)
+        tolerated(self.get(&format!("/applications/{application}/user-consent-scopes")).await)
     }
 
     /// Custom domains.

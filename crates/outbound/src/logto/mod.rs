@@ -48,8 +48,12 @@ impl fmt::Debug for Access {
 pub enum LogtoError {
     /// Not reached, overloaded, or an answer that is none; later again.
     Away(IssuerError),
-    /// There is no such object (404, 405).
+    /// It is asked too often and has said when not to be any more, which is too long to wait for.
+    Later(Ts),
+    /// There is no such object (404).
     Missing,
+    /// There is no such call (405): something else answers there, or another version of it. Says nothing of the object.
+    Unsupported,
     /// It does not do that; asking again does not help.
     Refused(Refusal),
 }
@@ -64,6 +68,8 @@ impl fmt::Display for LogtoError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LogtoError::Away(error) => error.fmt(f),
+            LogtoError::Later(_) => f.write_str("the identity provider is asked too often"),
+            LogtoError::Unsupported => f.write_str("the identity provider does not know the call"),
             LogtoError::Missing => f.write_str("there is no such object at the identity provider"),
             LogtoError::Refused(refusal) => refusal.fmt(f),
         }

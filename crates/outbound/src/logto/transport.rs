@@ -5,7 +5,7 @@ use crate::issuer::{
     IssuerError, Times,
     exchange::{self, About, Answered, Connections},
 };
-use bailiwick_domain::{Clock, Entropy, ports::random};
+use bailiwick_domain::{Clock, Entropy, Ts, ports::random};
 use bytes::Bytes;
 use http::{HeaderValue, Method, StatusCode, header};
 use serde::{Deserialize, de::DeserializeOwned};
@@ -27,7 +27,11 @@ const TOKEN_MARGIN: Duration = Duration::from_secs(30);
 const TOKEN_LIFE: Duration = Duration::from_secs(86_400);
 /// Tries after 429.
 const AGAIN: u32 = 5;
-/// Longest wait between two of them.
+/// Longest wait that Logto may ask for; for more nobody stays.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Longest time after which it is tried again, whatever Logto asks for.
+const LATEST: Duration = Duration::from_secs(4 * 3600);
+/// Longest wait between two tries of our own choice.
 const LONGEST_WAIT: Duration = Duration::from_secs(8);
 /// Rows of one page.
 const PAGE: usize = 100;
@@ -113,6 +117,9 @@ impl LogtoClient {
                 }
                 StatusCode::TOO_MANY_REQUESTS if pace == Pace::Worker && waits < AGAIN => {
                     let wait = self.wait(&answered, waits);
+                    if wait > PATIENCE {
+                        return Err(LogtoError::Later(self.0.clock.now().plus(wait.min(LATEST))));
+                    }
                     waits += 1;
                     tokio::time::sleep(wait).await;
                 }
@@ -124,8 +131,8 @@ impl LogtoClient {
     /// How long to wait: what the answer says, else twice as long as before, and a little by chance.
     fn wait(&self, answered: &Answered, waits: u32) -> Duration {
         let said = answered.headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
-        if let Some(seconds) = said.and_then(|text| text.trim().parse::<u64>().ok()) {
-            return Duration::from_secs(seconds.min(60));
+        if let Some(wait) = said.and_then(|text| asked(text.trim(), self.0.clock.now())) {
+            return wait;
         }
         let pace = self.0.access.pace;
         let [chance] = random::<1>(&*self.0.entropy);
@@ -195,6 +202,15 @@ impl LogtoClient {
     }
 }
 
+/// What `Retry-After` asks for: seconds or a date (RFC 9110 §10.2.3).
+fn asked(text: &str, now: Ts) -> Option<Duration> {
+    if let Ok(seconds) = text.parse::<u64>() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let at = jiff::fmt::rfc2822::parse(text).ok()?.timestamp();
+    Some(Ts(at.as_microsecond()).since(now))
+}
+
 /// The answer, or what it says is wrong.
 fn sorted(answered: Answered, method: &Method, path: &str) -> Result<Answered, LogtoError> {
     let status = answered.status;
@@ -204,7 +220,8 @@ fn sorted(answered: Answered, method: &Method, path: &str) -> Result<Answered, L
     // Ids are in the path, and nothing secret.
     let what = || format!("{method} {}", path.split('?').next().unwrap_or_default());
     match status.as_u16() {
-        404 | 405 => Err(LogtoError::Missing),
+        404 => Err(LogtoError::Missing),
+        405 => Err(LogtoError::Unsupported),
         408 => Err(IssuerError::TimedOut.into()),
         // Of these the request is not to blame but the application, or nobody.
         401 | 403 | 429 => Err(unexpected(&answered, &what()).into()),

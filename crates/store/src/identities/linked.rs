@@ -16,6 +16,9 @@ pub(crate) const INSERT: &str = "INSERT INTO user_identities (issuer, subject, u
 pub(crate) const REMOVE: &str =
     "DELETE FROM user_identities WHERE user_id = ? AND issuer = ? RETURNING subject";
 
+pub(crate) const REMOVE_SUBJECT: &str =
+    "DELETE FROM user_identities WHERE user_id = ? AND issuer = ? AND subject = ?";
+
 /// The user a subject of an issuer is linked to.
 pub async fn user(on: impl Into<On<'_>>, issuer: &str, subject: &str) -> Result<Option<UserId>, StoreError> {
     let row: Option<(Uuid,)> = Q::new(USER).bind(issuer).bind(subject).optional(on).await?;
@@ -47,4 +50,14 @@ pub async fn insert(
 pub async fn remove(tx: &mut Tx, issuer: &str, user: UserId) -> Result<Option<String>, StoreError> {
     let row: Option<(String,)> = Q::new(REMOVE).bind(user).bind(issuer).optional(tx).await?;
     Ok(row.map(|(subject,)| subject))
+}
+
+/// Ends the user's link to this very account; false when he has another one by now, or none.
+pub async fn remove_subject(
+    tx: &mut Tx,
+    issuer: &str,
+    user: UserId,
+    subject: &str,
+) -> Result<bool, StoreError> {
+    Ok(Q::new(REMOVE_SUBJECT).bind(user).bind(issuer).bind(subject).run(tx).await? > 0)
 }

@@ -15,26 +15,33 @@ use std::collections::HashMap;
 use uuid::Uuid;
 
 pub(crate) const SUBJECT: &str = "SELECT subject FROM user_identities WHERE user_id = ? AND issuer = ?";
-pub(crate) const USER: &str = "SELECT creating_at, sealed_password, password_generated_at FROM logto_users \
+pub(crate) const USER: &str = "SELECT creating_at, creating_name, sealed_password, password_generated_at \
+    FROM logto_users \
     WHERE user_id = ? AND issuer = ?";
 pub(crate) const NEW_USER: &str = "INSERT INTO logto_users (issuer, user_id, sealed_password, password_generated_at) \
     VALUES (?, ?, ?, ?) ON CONFLICT (user_id, issuer) DO UPDATE SET sealed_password = excluded.sealed_password, \
     password_generated_at = excluded.password_generated_at";
-pub(crate) const USER_CREATING: &str = "INSERT INTO logto_users (issuer, user_id, creating_at) VALUES (?, ?, ?) \
-    ON CONFLICT (user_id, issuer) DO UPDATE SET creating_at = excluded.creating_at";
-pub(crate) const USER_CREATED: &str = "UPDATE logto_users SET creating_at = NULL, sealed_password = NULL \
+pub(crate) const USER_CREATING: &str = "INSERT INTO logto_users (issuer, user_id, creating_at, creating_name) \
+    VALUES (?, ?, ?, ?) ON CONFLICT (user_id, issuer) DO UPDATE SET creating_at = excluded.creating_at, \
+    creating_name = excluded.creating_name";
+pub(crate) const USER_NOT_CREATED: &str = "UPDATE logto_users SET creating_at = NULL, creating_name = NULL \
     WHERE user_id = ? AND issuer = ?";
+pub(crate) const USER_CREATED: &str = "UPDATE logto_users SET creating_at = NULL, creating_name = NULL, \
+    sealed_password = NULL WHERE user_id = ? AND issuer = ?";
 pub(crate) const USER_SYNCED: &str = "INSERT INTO logto_users (issuer, user_id, synced_at) VALUES (?, ?, ?) \
     ON CONFLICT (user_id, issuer) DO UPDATE SET synced_at = excluded.synced_at, sync_error = NULL";
 pub(crate) const USER_FAILED: &str = "INSERT INTO logto_users (issuer, user_id, sync_error) VALUES (?, ?, ?) \
     ON CONFLICT (user_id, issuer) DO UPDATE SET sync_error = excluded.sync_error";
-pub(crate) const ORGANIZATION: &str =
-    "SELECT provider_id, creating_at FROM logto_organizations WHERE organization_id = ? AND issuer = ?";
-pub(crate) const ORGANIZATION_CREATING: &str = "INSERT INTO logto_organizations (issuer, organization_id, creating_at) \
-    VALUES (?, ?, ?) ON CONFLICT (organization_id, issuer) DO UPDATE SET creating_at = excluded.creating_at";
+pub(crate) const ORGANIZATION: &str = "SELECT provider_id, creating_at, creating_name FROM logto_organizations \
+    WHERE organization_id = ? AND issuer = ?";
+pub(crate) const ORGANIZATION_CREATING: &str = "INSERT INTO logto_organizations (issuer, organization_id, creating_at, \
+    creating_name) VALUES (?, ?, ?, ?) ON CONFLICT (organization_id, issuer) DO UPDATE \
+    SET creating_at = excluded.creating_at, creating_name = excluded.creating_name";
+pub(crate) const ORGANIZATION_NOT_CREATED: &str = "UPDATE logto_organizations \
+    SET creating_at = NULL, creating_name = NULL WHERE organization_id = ? AND issuer = ?";
 pub(crate) const LINK_ORGANIZATION: &str = "INSERT INTO logto_organizations (issuer, organization_id, provider_id) \
     VALUES (?, ?, ?) ON CONFLICT (organization_id, issuer) DO UPDATE SET creating_at = NULL, \
-    provider_id = excluded.provider_id";
+    creating_name = NULL, provider_id = excluded.provider_id";
 pub(crate) const UNLINK_ORGANIZATION: &str = "UPDATE logto_organizations SET provider_id = NULL, synced_at = NULL \
     WHERE organization_id = ? AND issuer = ? AND provider_id = ?";
 pub(crate) const ORGANIZATION_SYNCED: &str = "INSERT INTO logto_organizations (issuer, organization_id, synced_at) \
@@ -50,6 +57,8 @@ pub(crate) const ORGANIZATIONS_AFTER: &str = "SELECT id FROM organizations WHERE
 pub struct Pending {
     /// A creation was begun, and nobody knows what came of it.
     pub creating_at: Option<Ts>,
+    /// The name it was begun with.
+    pub creating_name: Option<String>,
     /// The password his account is to have.
     pub sealed_password: Option<String>,
     /// When it was generated for him; none when somebody has chosen it.
@@ -59,6 +68,7 @@ pub struct Pending {
 #[derive(FromRow)]
 struct PendingRow {
     creating_at: Option<TsCodec>,
+    creating_name: Option<String>,
     sealed_password: Option<String>,
     password_generated_at: Option<TsCodec>,
 }
@@ -79,6 +89,7 @@ pub async fn pending(on: impl Into<On<'_>>, issuer: &str, user: UserId) -> Resul
     let Some(row) = row else { return Ok(Pending::default()) };
     Ok(Pending {
         creating_at: row.creating_at.map(|at| at.0),
+        creating_name: row.creating_name,
         sealed_password: row.sealed_password,
         generated_at: row.password_generated_at.map(|at| at.0),
     })
@@ -96,9 +107,21 @@ pub async fn keep_password(
     Ok(())
 }
 
-/// A creation of his account begins.
-pub async fn user_creating(tx: &mut Tx, issuer: &str, user: UserId, at: Ts) -> Result<(), StoreError> {
-    Q::new(USER_CREATING).bind(issuer).bind(user).bind(at).run(tx).await?;
+/// A creation of his account begins, by this user name.
+pub async fn user_creating(
+    tx: &mut Tx,
+    issuer: &str,
+    user: UserId,
+    at: Ts,
+    name: &str,
+) -> Result<(), StoreError> {
+    Q::new(USER_CREATING).bind(issuer).bind(user).bind(at).bind(name).run(tx).await?;
+    Ok(())
+}
+
+/// Nothing came of it: there is nothing to be found.
+pub async fn user_not_created(tx: &mut Tx, issuer: &str, user: UserId) -> Result<(), StoreError> {
+    Q::new(USER_NOT_CREATED).bind(user).bind(issuer).run(tx).await?;
     Ok(())
 }
 
@@ -122,25 +145,52 @@ pub async fn user_failed(tx: &mut Tx, issuer: &str, user: UserId, why: &str) -> 
     Ok(())
 }
 
-/// The organization's id there, and since when a creation is under way.
+/// What is known of an organization there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct There {
+    /// Its id there.
+    pub id: Option<String>,
+    /// A creation was begun, and nobody knows what came of it.
+    pub is_creating: bool,
+    /// The name it was begun with.
+    pub creating_name: Option<String>,
+}
+
+/// What is known of an organization there.
 pub async fn organization(
     on: impl Into<On<'_>>,
     issuer: &str,
     organization: OrgId,
-) -> Result<(Option<String>, Option<Ts>), StoreError> {
-    let row: Option<(Option<String>, Option<TsCodec>)> =
+) -> Result<There, StoreError> {
+    let row: Option<(Option<String>, Option<TsCodec>, Option<String>)> =
         Q::new(ORGANIZATION).bind(organization).bind(issuer).optional(on).await?;
-    Ok(row.map(|(id, at)| (id, at.map(|at| at.0))).unwrap_or_default())
+    let there = |(id, at, creating_name): (_, Option<TsCodec>, _)| There {
+        id,
+        is_creating: at.is_some(),
+        creating_name,
+    };
+    Ok(row.map(there).unwrap_or_default())
 }
 
-/// A creation there begins.
+/// A creation there begins, by this name.
 pub async fn organization_creating(
     tx: &mut Tx,
     issuer: &str,
     organization: OrgId,
     at: Ts,
+    name: &str,
 ) -> Result<(), StoreError> {
-    Q::new(ORGANIZATION_CREATING).bind(issuer).bind(organization).bind(at).run(tx).await?;
+    Q::new(ORGANIZATION_CREATING).bind(issuer).bind(organization).bind(at).bind(name).run(tx).await?;
+    Ok(())
+}
+
+/// Nothing came of it.
+pub async fn organization_not_created(
+    tx: &mut Tx,
+    issuer: &str,
+    organization: OrgId,
+) -> Result<(), StoreError> {
+    Q::new(ORGANIZATION_NOT_CREATED).bind(organization).bind(issuer).run(tx).await?;
     Ok(())
 }
 

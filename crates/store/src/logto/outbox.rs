@@ -21,9 +21,10 @@ pub(crate) const PUT_NEW: &str = "INSERT INTO logto_outbox (issuer, kind, object
 pub(crate) const CLAIM: &str = "UPDATE logto_outbox SET claimed_until = ?, attempts = attempts + 1 \
     WHERE issuer = ? AND (kind, object_id) IN (SELECT q.kind, q.object_id FROM logto_outbox q \
     WHERE q.issuer = ? AND q.next_at <= ? AND (q.claimed_until IS NULL OR q.claimed_until <= ?) \
-    AND NOT EXISTS (SELECT 1 FROM logto_outbox e WHERE e.batch = q.batch AND e.position < q.position) \
+    AND NOT EXISTS (SELECT 1 FROM logto_outbox e WHERE e.batch = q.batch AND e.position < q.position \
+    AND e.next_at IS NOT NULL) \
     ORDER BY q.position, q.next_at, q.object_id LIMIT ? [[FOR UPDATE OF q SKIP LOCKED||]]) \
-    RETURNING kind, object_id, provider_id, aspects, wanted, after_id, attempts, claimed_until";
+    RETURNING kind, object_id, provider_id, search_name, aspects, wanted, after_id, attempts, claimed_until";
 pub(crate) const REMOVE: &str = "DELETE FROM logto_outbox \
     WHERE issuer = ? AND kind = ? AND object_id = ? AND claimed_until = ? AND wanted = ?";
 pub(crate) const GIVE_BACK: &str = "UPDATE logto_outbox SET claimed_until = NULL, attempts = 0 \
@@ -35,10 +36,20 @@ pub(crate) const GO_ON: &str = "UPDATE logto_outbox SET claimed_until = NULL, at
     WHERE issuer = ? AND kind = ? AND object_id = ? AND claimed_until = ? AND wanted = ?";
 pub(crate) const RELEASE_ALL: &str =
     "UPDATE logto_outbox SET claimed_until = NULL WHERE claimed_until IS NOT NULL";
-pub(crate) const GONE_USER: &str = "INSERT INTO logto_outbox (issuer, kind, object_id, provider_id, aspects, wanted, \
-    position, attempts, next_at) SELECT i.issuer, 'gone_user', i.user_id, i.subject, 0, 1, ?, 0, ? \
-    FROM user_identities i WHERE i.user_id = ? AND i.issuer = ? \
-    ON CONFLICT (issuer, kind, object_id) DO UPDATE SET provider_id = excluded.provider_id, next_at = excluded.next_at";
+pub(crate) const GONE_USER: &str = "INSERT INTO logto_outbox (issuer, kind, object_id, provider_id, search_name, aspects, \
+    wanted, position, attempts, next_at) SELECT ?, 'gone_user', u.id, i.subject, \
+    CASE WHEN i.subject IS NULL THEN COALESCE(l.creating_name, u.username) END, 0, 1, ?, 0, ? FROM users u \
+    LEFT JOIN user_identities i ON i.user_id = u.id AND i.issuer = ? \
+    LEFT JOIN logto_users l ON l.user_id = u.id AND l.issuer = ? \
+    WHERE u.id = ? AND (i.subject IS NOT NULL OR l.creating_at IS NOT NULL) \
+    ON CONFLICT (issuer, kind, object_id) DO UPDATE SET provider_id = excluded.provider_id, \
+    search_name = excluded.search_name, next_at = excluded.next_at";
+pub(crate) const GONE_UNKNOWN: &str = "INSERT INTO logto_outbox (issuer, kind, object_id, search_name, aspects, wanted, \
+    position, attempts, next_at) VALUES (?, ?, ?, ?, 0, 1, ?, 0, ?) ON CONFLICT (issuer, kind, object_id) DO UPDATE SET \
+    search_name = COALESCE(logto_outbox.search_name, excluded.search_name), wanted = logto_outbox.wanted + 1, \
+    attempts = 0, next_at = excluded.next_at";
+pub(crate) const GONE_AGAIN: &str = "UPDATE logto_outbox SET attempts = 0, next_at = ? WHERE issuer = ? \
+    AND kind IN ('gone_user', 'gone_organization') AND next_at IS NULL";
 pub(crate) const FORGET_USER: &str =
     "DELETE FROM logto_outbox WHERE issuer = ? AND kind = 'user' AND object_id = ?";
 pub(crate) const WAITING: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM logto_outbox WHERE issuer = ?";
@@ -96,6 +107,8 @@ pub struct Due {
     pub object: Uuid,
     /// Id at the tenant of what is gone.
     pub provider_id: Option<String>,
+    /// What is gone had no known id there: by this name it is to be searched for.
+    pub search_name: Option<String>,
     /// What of it.
     pub aspects: i64,
     /// How far a tree has been gone through.
@@ -111,6 +124,7 @@ struct Row {
     kind: String,
     object_id: Uuid,
     provider_id: Option<String>,
+    search_name: Option<String>,
     aspects: i64,
     wanted: i64,
     after_id: Option<Uuid>,
@@ -185,10 +199,29 @@ pub async fn put_new(
     Ok(q.bind(kind.position()).bind(at).run(tx).await? > 0)
 }
 
+/// Wants removed whatever a creation has made there of an object that was destroyed meanwhile; `name`: as it was begun.
+pub async fn put_gone_unknown(
+    tx: &mut Tx,
+    issuer: &str,
+    (kind, object): (Kind, Uuid),
+    name: &str,
+    at: Ts,
+) -> Result<(), StoreError> {
+    let q = Q::new(GONE_UNKNOWN).bind(issuer).bind(kind.word()).bind(object).bind(name);
+    q.bind(kind.position()).bind(at).run(tx).await?;
+    Ok(())
+}
+
+/// Removals that were refused are tried again.
+pub async fn retry_gone(tx: &mut Tx, issuer: &str, at: Ts) -> Result<(), StoreError> {
+    Q::new(GONE_AGAIN).bind(at).bind(issuer).run(tx).await?;
+    Ok(())
+}
+
 /// Wants the account of a user removed who is about to be destroyed.
 pub async fn put_gone_user(tx: &mut Tx, issuer: &str, user: UserId, at: Ts) -> Result<(), StoreError> {
-    let q = Q::new(GONE_USER).bind(Kind::GoneUser.position()).bind(at).bind(user).bind(issuer);
-    q.run(&mut *tx).await?;
+    let q = Q::new(GONE_USER).bind(issuer).bind(Kind::GoneUser.position()).bind(at);
+    q.bind(issuer).bind(issuer).bind(user).run(&mut *tx).await?;
     Q::new(FORGET_USER).bind(issuer).bind(user).run(tx).await?;
     Ok(())
 }
@@ -202,20 +235,24 @@ pub async fn put_gone_tree(
     at: Ts,
 ) -> Result<(), StoreError> {
     let users = format!(
-        "INSERT INTO logto_outbox (issuer, kind, object_id, provider_id, aspects, wanted, position, batch, attempts, \
-         next_at) SELECT i.issuer, 'gone_user', u.id, i.subject, 0, 1, ?, ?, 0, ? FROM users u \
-         JOIN user_identities i ON i.user_id = u.id AND i.issuer = ? WHERE u.{} = ? \
+        "INSERT INTO logto_outbox (issuer, kind, object_id, provider_id, search_name, aspects, wanted, position, batch, \
+         attempts, next_at) SELECT ?, 'gone_user', u.id, i.subject, \
+         CASE WHEN i.subject IS NULL THEN COALESCE(l.creating_name, u.username) END, 0, 1, ?, ?, 0, ? FROM users u \
+         LEFT JOIN user_identities i ON i.user_id = u.id AND i.issuer = ? \
+         LEFT JOIN logto_users l ON l.user_id = u.id AND l.issuer = ? \
+         WHERE u.{} = ? AND (i.subject IS NOT NULL OR l.creating_at IS NOT NULL) \
          ON CONFLICT (issuer, kind, object_id) DO NOTHING",
         below(org_type)
     );
-    let q = Q::new(&users).bind(Kind::GoneUser.position()).bind(top).bind(at).bind(issuer).bind(top);
-    q.run(&mut *tx).await?;
+    let q = Q::new(&users).bind(issuer).bind(Kind::GoneUser.position()).bind(top).bind(at);
+    q.bind(issuer).bind(issuer).bind(top).run(&mut *tx).await?;
     let organizations = format!(
-        "INSERT INTO logto_outbox (issuer, kind, object_id, provider_id, aspects, wanted, position, batch, attempts, \
-         next_at) SELECT l.issuer, 'gone_organization', o.id, l.provider_id, 0, 1, \
+        "INSERT INTO logto_outbox (issuer, kind, object_id, provider_id, search_name, aspects, wanted, position, batch, \
+         attempts, next_at) SELECT l.issuer, 'gone_organization', o.id, l.provider_id, \
+         CASE WHEN l.provider_id IS NULL THEN COALESCE(l.creating_name, o.name) END, 0, 1, \
          ? + CASE o.type WHEN 'customer' THEN 0 WHEN 'reseller' THEN 1 ELSE 2 END, ?, 0, ? FROM organizations o \
          JOIN logto_organizations l ON l.organization_id = o.id AND l.issuer = ? \
-         WHERE l.provider_id IS NOT NULL AND o.{} = ? ON CONFLICT (issuer, kind, object_id) DO NOTHING",
+         WHERE (l.provider_id IS NOT NULL OR l.creating_at IS NOT NULL) AND o.{} = ? ON CONFLICT (issuer, kind, object_id) DO NOTHING",
         subtree_column(org_type, "id")
     );
     let q = Q::new(&organizations).bind(Kind::GoneOrganization.position()).bind(top).bind(at);
@@ -283,6 +320,7 @@ pub async fn claim(db: &Db, issuer: &str, now: Ts, until: Ts, limit: i64) -> Res
                 kind: kind.ok_or_else(|| StoreError::Corrupt(format!("outbox kind {:?}", row.kind)))?,
                 object: row.object_id,
                 provider_id: row.provider_id,
+                search_name: row.search_name,
                 aspects: row.aspects,
                 after: row.after_id,
                 attempts: row.attempts,

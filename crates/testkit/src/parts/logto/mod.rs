@@ -131,9 +131,10 @@ fn answer(shared: &Shared, request: &Recorded) -> Answer {
     }
     let faults = Arc::clone(&*locked(&shared.faults));
     let Some(fault) = faults(request) else { return tenant.answer(request) };
-    // Whoever has asked for a creation, or for the token to it, cannot know what came of it.
+    // Whoever has asked for a creation, or for the token to it, cannot know what came of it, unless it was refused.
     let creations = ["/api/users", "/api/organizations", "/oidc/token"];
-    if request.method == "POST" && creations.contains(&request.path.as_str()) {
+    let is_refused = matches!(&fault, Fault::Answer(answer) if answer.is_refusal());
+    if request.method == "POST" && creations.contains(&request.path.as_str()) && !is_refused {
         tenant.has_lost_an_answer = true;
     }
     match fault {

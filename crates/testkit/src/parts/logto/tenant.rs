@@ -290,6 +290,9 @@ impl Tenant {
             ("POST", ["roles"]) => {
                 let held = self.user_roles.entry(id).or_default();
                 let wanted = strings(body, "roleIds");
+                if !wanted.iter().all(|wanted| self.roles.iter().any(|(id, _)| id == wanted)) {
+                    return missing();
+                }
                 if wanted.iter().any(|role| held.contains(role)) {
                     return refused("user.role_exists");
                 }
@@ -373,6 +376,9 @@ impl Tenant {
                 }
                 Answer::status(201)
             }
+            ("POST", ["jit", "roles"]) if !self.are_organization_roles(body) => {
+                refused("entity.relation_foreign_key_not_found")
+            }
             ("POST", ["jit", "roles"]) => {
                 self.jit.entry(id).or_default().extend(strings(body, "organizationRoleIds"));
                 Answer::status(201)
@@ -388,6 +394,11 @@ impl Tenant {
         }
     }
 
+    fn are_organization_roles(&self, body: &Value) -> bool {
+        let is_one = |wanted: &String| self.organization_roles.iter().any(|(id, _)| id == wanted);
+        strings(body, "organizationRoleIds").iter().all(is_one)
+    }
+
     fn member(
         &mut self,
         method: &str,
@@ -396,6 +407,7 @@ impl Tenant {
         body: &Value,
         request: &Recorded,
     ) -> Answer {
+        let are_roles = self.are_organization_roles(body);
         let Some(held) = self.members.get_mut(&member) else {
             return if method == "DELETE" { missing() } else { refused("organization.require_membership") };
         };
@@ -405,6 +417,7 @@ impl Tenant {
                 Answer::status(204)
             }
             ("GET", ["roles"]) => page(request, &named(&self.organization_roles, Some(held))),
+            ("POST", ["roles"]) if !are_roles => refused("entity.relation_foreign_key_not_found"),
             ("POST", ["roles"]) => {
                 held.extend(strings(body, "organizationRoleIds"));
                 Answer::status(201)

@@ -82,6 +82,16 @@ impl Answer {
         Self { delay: Duration::ZERO, kind: Kind::Reply { status, headers: Vec::new(), body: Vec::new() } }
     }
 
+    /// Whether it says that a request was understood and not done: a 4xx with a JSON body, and none of those that blame
+    /// the caller or nobody.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        let Kind::Reply { status, body, .. } = &self.kind else { return false };
+        (400..500).contains(status)
+            && ![401, 403, 404, 405, 408, 429].contains(status)
+            && serde_json::from_slice::<serde_json::Value>(body).is_ok()
+    }
+
     /// An answer with a JSON body.
     #[must_use]
     pub fn json(status: u16, value: &serde_json::Value) -> Self {

@@ -1,0 +1,230 @@
+//! Creations that were refused, whose answer was lost, and that nobody wants any more (contract 01 Appendix A).
+
+use super::*;
+use crate::{avatars, mail};
+use bailiwick_domain::UserId;
+use bailiwick_store::{identities::linked, sql::Q};
+use bailiwick_testkit::parts::{logto::Fault, recorder::Answer, smtp::SmtpSink};
+
+const A_DAY: Duration = Duration::from_secs(86_400);
+
+/// Creations of accounts and organizations are done, and nobody hears of it; nor can they be searched for yet.
+fn lose_answers(l: &Logto) {
+    l.fail_by(|request| {
+        let is_about_all = matches!(request.path.as_str(), "/api/users" | "/api/organizations");
+        let answer = match request.method.as_str() {
+            "POST" => Fault::DoneBut(Answer::dropped()),
+            _ => Fault::Answer(Answer::status(503)),
+        };
+        is_about_all.then_some(answer)
+    });
+}
+
+/// A distributor somebody makes; its id.
+async fn new_distributor(t: &Test) -> String {
+    let body = json!({"name": "Delta", "custom_data": {"vat": "IT00000000017"}});
+    let call = t.post("/api/distributors").bearer(&t.owner().await.token).json(body);
+    call.send().await.expect(201).data()["id"].as_str().unwrap().to_owned()
+}
+
+async fn change(t: &Test, path: &str, body: Value) {
+    t.put(path).bearer(&t.owner().await.token).json(body).send().await.expect(200);
+}
+
+logto_test!(what_was_refused_is_not_searched_for, |t, l| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    l.with(|tenant| drop(tenant.add_user("anna@example.org", "somebody")));
+    l.fail_by(|request| {
+        let is_refused = request.method == "POST" && request.path == "/api/organizations";
+        is_refused.then(|| Fault::Answer(Answer::json(422, &json!({"code": "something.wrong"}))))
+    });
+    let id = new_user(&t, &owner, "anna", tree.customer).await;
+    tell(&t).await;
+    l.recover();
+    change(&t, &format!("/api/customers/{}", tree.customer), json!({"name": "Alfa Two"})).await;
+    t.advance(A_DAY);
+    tell(&t).await;
+    assert_eq!(shown(&t, &id).await["logto_sync_error"], "email: already_exists");
+    // The stand-in fails the test on a search.
+    change(&t, &format!("/api/users/{id}"), json!({"name": "Anna B"})).await;
+    tell(&t).await;
+    assert_eq!(shown(&t, &id).await["logto_sync_error"], "email: already_exists");
+    assert_eq!(l.with(|tenant| (tenant.users.len(), tenant.organizations.len())), (1, 1));
+});
+
+logto_test!(what_is_found_again_is_brought_up_to_date, |t, l| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    new_user(&t, &owner, "first", tree.customer).await;
+    tell(&t).await;
+    lose_answers(&l);
+    let id = new_user(&t, &owner, "anna", tree.customer).await;
+    let distributor = new_distributor(&t).await;
+    tell(&t).await;
+    assert_eq!(l.with(|tenant| (tenant.users.len(), tenant.organizations.len())), (2, 2));
+    // Both are called otherwise by the time they are searched for.
+    change(&t, &format!("/api/users/{id}"), json!({"username": "another", "name": "Anna B"})).await;
+    let body = json!({"name": "Omega", "description": "South"});
+    change(&t, &format!("/api/distributors/{distributor}"), body).await;
+    l.recover();
+    t.advance(A_DAY);
+    tell(&t).await;
+    let account = account(&l, &id);
+    l.with(|tenant| {
+        assert_eq!((tenant.users.len(), tenant.organizations.len()), (2, 2));
+        let user = &tenant.users[&account];
+        assert_eq!((&user["username"], &user["name"]), (&json!("another"), &json!("Anna B")));
+        assert_eq!(tenant.memberships(&account)[0].1, ["Customer"]);
+        let theirs = tenant.organization_of(&distributor).unwrap();
+        let organization = &tenant.organizations[&theirs];
+        assert_eq!((&organization["name"], &organization["description"]), (&json!("Omega"), &json!("South")));
+        assert_eq!(tenant.jit_names(&theirs), ["Distributor"]);
+    });
+    assert_eq!(shown(&t, &id).await["logto_sync_error"], Value::Null);
+});
+
+logto_test!(what_is_destroyed_while_nobody_knows_of_it_is_removed, |t, l| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    new_user(&t, &owner, "first", tree.customer).await;
+    tell(&t).await;
+    lose_answers(&l);
+    let own = new_user(&t, &owner, "anna", tree.customer).await;
+    let below = new_user(&t, &owner, "bruno", tree.customer).await;
+    let distributor = new_distributor(&t).await;
+    tell(&t).await;
+    assert_eq!(l.with(|tenant| (tenant.users.len(), tenant.organizations.len())), (3, 2));
+    for path in [
+        format!("/api/users/{own}/destroy"),
+        format!("/api/customers/{}/destroy", tree.customer),
+        format!("/api/distributors/{distributor}/destroy"),
+    ] {
+        t.delete(&path).bearer(&owner.token).send().await.expect(200);
+    }
+    l.recover();
+    t.advance(A_DAY);
+    tell(&t).await;
+    l.with(|tenant| assert_eq!((&tenant.users.len(), &tenant.organizations.len()), (&0, &0), "{below}"));
+    assert_eq!(waiting(&t, &l).await, 0);
+});
+
+logto_test!(who_is_deleted_before_he_is_told_of_is_made_when_he_comes_back, |t, l| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    l.always(Answer::status(503));
+    let id = new_user(&t, &owner, "anna", tree.customer).await;
+    let distributor = new_distributor(&t).await;
+    let home = format!("/api/distributors/{distributor}");
+    let other = new_user(&t, &owner, "bruno", distributor.parse().unwrap()).await;
+    for path in [format!("/api/users/{id}"), home.clone()] {
+        t.delete(&path).bearer(&owner.token).send().await.expect(200);
+    }
+    l.recover();
+    t.advance(A_DAY);
+    tell(&t).await;
+    l.with(|tenant| {
+        assert!(tenant.users.is_empty() && tenant.organization_of(&distributor).is_none());
+    });
+    assert_eq!(shown(&t, &id).await["logto_synced_at"], Value::Null);
+    let owner = t.owner().await;
+    for path in [format!("/api/users/{id}/restore"), format!("{home}/restore")] {
+        t.patch(&path).bearer(&owner.token).send().await.expect(200);
+    }
+    tell(&t).await;
+    for id in [&id, &other] {
+        let account = account(&l, id);
+        l.with(|tenant| {
+            assert!(!is_suspended(tenant, &account));
+            assert_eq!(tenant.memberships(&account).len(), 1);
+        });
+    }
+});
+
+// A deleted user whose creation was lost may be there, and then he must not come in.
+logto_test!(who_is_deleted_while_nobody_knows_of_his_account_is_suspended, |t, l| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    new_user(&t, &owner, "first", tree.customer).await;
+    tell(&t).await;
+    lose_answers(&l);
+    let id = new_user(&t, &owner, "anna", tree.customer).await;
+    tell(&t).await;
+    t.delete(&format!("/api/users/{id}")).bearer(&owner.token).send().await.expect(200);
+    l.recover();
+    t.advance(A_DAY);
+    tell(&t).await;
+    let account = account(&l, &id);
+    assert!(l.with(|tenant| is_suspended(tenant, &account)));
+});
+
+logto_test!(an_account_somebody_else_holds_is_left_to_him, |t, l| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    let holder = new_user(&t, &owner, "first", tree.customer).await;
+    tell(&t).await;
+    // The id the next account will have.
+    let next = l.with(|tenant| {
+        let last = tenant.add_user("last@example.org", "last");
+        tenant.users.remove(&last);
+        format!("account{}", last.trim_start_matches("account").parse::<u32>().unwrap() + 1)
+    });
+    let issuer = l.settings().issuer.url;
+    let mut tx = t.app.db.begin().await.unwrap();
+    let of: UserId = holder.parse().unwrap();
+    linked::remove(&mut tx, &issuer, of).await.unwrap();
+    assert!(linked::insert(&mut tx, &issuer, &next, of, t.app.now()).await.unwrap());
+    tx.commit().await.unwrap();
+    let id = new_user(&t, &owner, "anna", tree.customer).await;
+    tell(&t).await;
+    t.advance(A_DAY);
+    tell(&t).await;
+    assert_eq!(account(&l, &id), next);
+    assert_eq!(shown(&t, &id).await["logto_sync_error"], "account: already_exists");
+});
+
+logto_test!(a_new_account_has_the_picture, |t, l| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    l.always(Answer::status(503));
+    let id = new_user(&t, &owner, "anna", tree.customer).await;
+    let call = t.put(&format!("/api/users/{id}/avatar")).bearer(&owner.token);
+    let call = avatars::with_file(call, "avatar", &avatars::own_picture());
+    let sent = call.send().await.expect(200).data();
+    // Only that it is a new account matters, not that a picture was noted.
+    let mut tx = t.app.db.begin().await.unwrap();
+    Q::new("UPDATE logto_outbox SET aspects = 2").run(&mut tx).await.unwrap();
+    tx.commit().await.unwrap();
+    l.recover();
+    t.advance(A_DAY);
+    tell(&t).await;
+    let account = account(&l, &id);
+    assert_eq!(l.with(|tenant| tenant.users[&account]["avatar"].clone()), sent["avatar_url"]);
+});
+
+/// Which password an account has is known only while the one is kept that it was made with.
+async fn unknown_password(engine: Engine) {
+    let logto = Logto::start().await.unwrap();
+    let sink = SmtpSink::start().await.unwrap();
+    let mut all = mail::settings(sink.port());
+    all.identity = settings(&logto, |_| {}).identity;
+    let t = Test::with(engine, all).await;
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    new_user(&t, &owner, "first", tree.customer).await;
+    tell(&t).await;
+    assert_eq!(mail::deliver(&t, &sink).await.len(), 1);
+    lose_answers(&logto);
+    for name in ["anna", "bruno"] {
+        new_user(&t, &owner, name, tree.customer).await;
+    }
+    tell(&t).await;
+    assert_eq!(logto.with(|tenant| tenant.users.len()), 3);
+    // The secret is another one by now.
+    let mut tx = t.app.db.begin().await.unwrap();
+    let lost = "UPDATE logto_users SET sealed_password = 'AAAA' WHERE user_id IN \
+        (SELECT id FROM users WHERE username = 'anna')";
+    assert_eq!(Q::new(lost).run(&mut tx).await.unwrap(), 1);
+    tx.commit().await.unwrap();
+    logto.recover();
+    t.advance(A_DAY);
+    tell(&t).await;
+    let messages = mail::deliver(&t, &sink).await;
+    assert_eq!(messages.len(), 1, "only of an account whose password is known");
+    let passwords: Vec<String> = logto.with(|tenant| tenant.passwords.values().cloned().collect());
+    assert!(passwords.iter().any(|password| messages[0].body().contains(password)));
+    assert_eq!(logto.with(|tenant| tenant.users.len()), 3);
+}
+on_both!(only_the_password_of_the_account_is_mailed, unknown_password);
