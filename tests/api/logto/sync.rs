@@ -1,7 +1,9 @@
 //! `bailiwick logto sync`: what is otherwise at the tenant (contract 01 Appendix A).
 
 use super::*;
+use crate::avatars;
 use bailiwick_app::mirror::{Figures, reconcile};
+use bailiwick_testkit::parts::{logto::Fault, recorder::Answer};
 
 /// What is told, without ids, sorted.
 async fn differences(t: &Test, is_dry: bool) -> (Vec<String>, Figures) {
@@ -87,9 +89,45 @@ logto_test!(what_is_missing_different_or_too_much, |t, l| async move {
 logto_test!(a_tenant_that_is_away_is_told_to_the_operator, |t, l| async move {
     new_user(&t, &t.owner().await, "anna", t.tree().await.customer).await;
     tell(&t).await;
-    l.always(bailiwick_testkit::parts::recorder::Answer::status(500));
+    l.always(Answer::status(500));
     let done = reconcile(&t.app, true, |_| {}).await;
     assert!(done.is_err_and(|e| !e.to_string().contains("secret")));
+});
+
+logto_test!(a_tenant_that_is_none_ends_no_links, |t, l| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    let id = new_user(&t, &owner, "anna", tree.customer).await;
+    differences(&t, false).await;
+    let account = account(&l, &id);
+    for (status, what) in [(404, "/api/"), (405, "/api/"), (405, "/api/users/"), (405, "/api/organizations/")]
+    {
+        l.fail_by(move |request| {
+            let fails = request.path.starts_with(what);
+            fails.then(|| Fault::Answer(Answer::json(status, &json!({"code": "entity.not_found"}))))
+        });
+        assert!(reconcile(&t.app, false, |_| {}).await.is_err());
+    }
+    l.recover();
+    assert_eq!(differences(&t, true).await.0, [""; 0]);
+    // A link that was made anew meanwhile is none that leads nowhere.
+    l.with(|tenant| drop(tenant.users.remove(&account)));
+    assert_eq!(differences(&t, false).await.0, ["user anna@example.org: missing"]);
+    assert_eq!(differences(&t, true).await.0, [""; 0]);
+});
+
+logto_test!(pictures_are_compared, |t, l| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    let id = new_user(&t, &owner, "anna", tree.customer).await;
+    let call = t.put(&format!("/api/users/{id}/avatar")).bearer(&owner.token);
+    let sent = avatars::with_file(call, "avatar", &avatars::own_picture()).send().await.expect(200).data();
+    differences(&t, false).await;
+    let account = account(&l, &id);
+    let seen = || l.with(|tenant| tenant.users[&account]["avatar"].clone());
+    assert_eq!(seen(), sent["avatar_url"]);
+    l.with(|tenant| tenant.users.get_mut(&account).unwrap()["avatar"] = json!("https://x.example/y.png"));
+    assert_eq!(differences(&t, false).await.0, ["user anna@example.org: different: picture"]);
+    assert_eq!(seen(), sent["avatar_url"]);
+    assert_eq!(differences(&t, true).await.0, [""; 0]);
 });
 
 #[tokio::test]

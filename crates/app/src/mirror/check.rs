@@ -53,6 +53,8 @@ pub struct Figures {
 /// Another identity mode; the provider or the database does not answer.
 pub async fn reconcile(app: &App, is_dry: bool, mut each: impl FnMut(&Difference)) -> Result<Figures> {
     let mirror = app.mirror.as_ref().ok_or_else(|| Error::bad_request("identity.mode is not `logto`"))?;
+    // Where this fails there is no tenant, and a 404 says nothing of what is asked for.
+    mirror.client.roles().await.map_err(away)?;
     super::link_configured(app, mirror).await?;
     if !is_dry {
         let mut tx = app.db.begin().await?;
@@ -113,8 +115,8 @@ async fn note(app: &App, mirror: &Mirror, difference: &Difference) -> Result<()>
     let mut tx = app.db.begin().await?;
     let kind = if difference.kind == "user" { Kind::User } else { Kind::Organization };
     match (&difference.dead_link, kind) {
-        (Some(_), Kind::User) => {
-            linked::remove(&mut tx, issuer, UserId(difference.id)).await?;
+        (Some(theirs), Kind::User) => {
+            linked::remove_subject(&mut tx, issuer, UserId(difference.id), theirs).await?;
         }
         (Some(theirs), _) => {
             logto::unlink_organization(&mut tx, issuer, OrgId(difference.id), theirs).await?;
@@ -199,6 +201,10 @@ async fn user_of(app: &App, mirror: &Mirror, id: UserId) -> Result<Option<Differ
     if !fields.is_empty() {
         difference.aspects |= aspect::PROFILE;
         difference.what.push(format!("different: {}", fields.join(", ")));
+    }
+    if text(there.avatar) != user::picture(app, id).await? {
+        difference.aspects |= aspect::PICTURE;
+        difference.what.push("different: picture".to_owned());
     }
     if there.is_suspended == user::is_enabled(&placed) {
         difference.aspects |= aspect::STATE;

@@ -53,6 +53,8 @@ pub struct Account {
     pub primary_phone: Option<String>,
     /// Display name.
     pub name: Option<String>,
+    /// Address of its picture.
+    pub avatar: Option<String>,
     /// Whether it may not sign in.
     #[serde(default)]
     pub is_suspended: bool,
