@@ -49,6 +49,8 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("logto::UNLINK_ORGANIZATION", logto::UNLINK_ORGANIZATION),
     ("logto::ORGANIZATION_SYNCED", logto::ORGANIZATION_SYNCED),
     ("logto::ORGANIZATION_FAILED", logto::ORGANIZATION_FAILED),
+    ("logto::PURGE_USERS", logto::PURGE_USERS),
+    ("logto::PURGE_OUTBOX", logto::PURGE_OUTBOX),
     ("logto::USERS_AFTER", logto::USERS_AFTER),
     ("logto::ORGANIZATIONS_AFTER", logto::ORGANIZATIONS_AFTER),
     ("logto::outbox::PUT", logto::outbox::PUT),

@@ -337,6 +337,29 @@ logto_test!(who_is_to_come_back_later_does, |t, l| async move {
     assert_eq!(changes(&l), ["PATCH /users/account/is-suspended"]);
 });
 
+// What was to be told to a tenant that is not the service's any more is not kept for ever, nor are passwords for it.
+logto_test!(what_another_tenant_was_to_be_told_goes_after_30_days, |t, l| async move {
+    use bailiwick_store::logto as kept;
+    const OTHER: &str = "https://other.example/oidc";
+    l.always(Answer::status(503));
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    let id: bailiwick_domain::UserId = new_user(&t, &owner, "anna", tree.customer).await.parse().unwrap();
+    let mut tx = t.app.db.begin().await.unwrap();
+    kept::keep_password(&mut tx, OTHER, id, "sealed", Some(t.app.now())).await.unwrap();
+    kept::outbox::put(&mut tx, OTHER, kept::outbox::Kind::User, id.0, 1, t.app.now()).await.unwrap();
+    tx.commit().await.unwrap();
+    let own = l.settings().issuer.url;
+    for (days, is_there) in [(29, true), (2, false)] {
+        t.advance(days * A_DAY);
+        bailiwick_app::retention::run(&t.app).await.unwrap().unwrap();
+        let left = kept::pending(&t.app.db, OTHER, id).await.unwrap().sealed_password.is_some();
+        assert_eq!((left, kept::outbox::waiting(&t.app.db, OTHER).await.unwrap() > 0), (is_there, is_there));
+        // The own tenant's wait as long as it is away.
+        assert!(kept::pending(&t.app.db, &own, id).await.unwrap().sealed_password.is_some());
+        assert!(waiting(&t, &l).await > 0);
+    }
+});
+
 /// Two processes on one database tell of each user once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_processes_share_the_work() {

@@ -213,6 +213,13 @@ pub(crate) async fn organization_destroyed(
     Ok(outbox::put_gone_tree(tx, mirror.issuer(), id, org_type, app.now()).await?)
 }
 
+/// Removes what was to be told to tenants that are not this service's any more, with the passwords that were kept for
+/// accounts there; in the other modes that is every one. How many rows.
+pub(crate) async fn purge_others(app: &App, tx: &mut Tx, before: Ts, limit: i64) -> Result<u64> {
+    let issuer = app.mirror.as_ref().map_or("", Mirror::issuer);
+    Ok(logto::purge_others(tx, issuer, before, limit).await?)
+}
+
 /// How far users are mirrored; nothing in the other modes.
 pub(crate) async fn marks_of_users(
     app: &App,

@@ -4,7 +4,7 @@ use super::{
     Figures,
     tiers::{Thinning, Tiers},
 };
-use crate::App;
+use crate::{App, mirror};
 use bailiwick_domain::{Result, SystemId, Ts};
 use bailiwick_store::{alert_handling, history::keep, inventory::retention};
 use std::{collections::BTreeSet, time::Duration};
@@ -154,11 +154,12 @@ impl<'a> Pass<'a> {
             let ended = retention::end_alerts(&mut tx, limit, now, ROWS).await?;
             let removed = retention::remove_alerts(&mut tx, limit, ROWS).await?;
             let quarantined = retention::remove_quarantined(&mut tx, limit, ROWS).await?;
+            let others = mirror::purge_others(self.app, &mut tx, limit, ROWS).await?;
             tx.commit().await?;
             self.figures.alerts_ended += ended;
             self.figures.alerts_removed += removed;
             self.figures.quarantined += quarantined;
-            if ended + removed + quarantined == 0 {
+            if ended + removed + quarantined + others == 0 {
                 return Ok(true);
             }
         }

@@ -51,6 +51,12 @@ pub(crate) const ORGANIZATION_FAILED: &str = "INSERT INTO logto_organizations (i
     VALUES (?, ?, ?) ON CONFLICT (organization_id, issuer) DO UPDATE SET sync_error = excluded.sync_error";
 pub(crate) const USERS_AFTER: &str = "SELECT id FROM users WHERE id > ? ORDER BY id LIMIT ?";
 pub(crate) const ORGANIZATIONS_AFTER: &str = "SELECT id FROM organizations WHERE id > ? ORDER BY id LIMIT ?";
+pub(crate) const PURGE_USERS: &str = "DELETE FROM logto_users WHERE (user_id, issuer) IN (SELECT user_id, issuer \
+    FROM logto_users WHERE issuer <> ? AND (synced_at IS NULL OR synced_at < ?) \
+    AND (password_generated_at IS NULL OR password_generated_at < ?) \
+    AND (creating_at IS NULL OR creating_at < ?) LIMIT ?)";
+pub(crate) const PURGE_OUTBOX: &str = "DELETE FROM logto_outbox WHERE (issuer, kind, object_id) IN (SELECT issuer, kind, \
+    object_id FROM logto_outbox WHERE issuer <> ? AND (next_at IS NULL OR next_at < ?) LIMIT ?)";
 
 /// What is kept of a user besides his link.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -296,6 +302,15 @@ pub async fn organizations_of(
     q.list(provider_ids).push(")");
     let rows: Vec<(String, Uuid)> = q.all(on).await?;
     Ok(rows.into_iter().map(|(theirs, ours)| (theirs, OrgId(ours))).collect())
+}
+
+/// Removes up to `limit` rows each of what was to be told to other tenants than this (`""` = than any) and is from before
+/// a time, and what is kept of their users, passwords included; how many. Links stay: the tenant may come back.
+pub async fn purge_others(tx: &mut Tx, issuer: &str, before: Ts, limit: i64) -> Result<u64, StoreError> {
+    let q = Q::new(PURGE_USERS).bind(issuer).bind(before).bind(before).bind(before).bind(limit);
+    let users = q.run(&mut *tx).await?;
+    let q = Q::new(PURGE_OUTBOX).bind(issuer).bind(before).bind(limit);
+    Ok(users + q.run(tx).await?)
 }
 
 /// The next users after one, by id, for a walk through all.
