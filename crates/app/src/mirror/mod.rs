@@ -265,7 +265,8 @@ async fn link_configured(app: &App, mirror: &Mirror) -> Result<()> {
     let (issuer, settings) = (mirror.issuer(), &mirror.settings);
     let owner = organizations::owner(&app.db).await?;
     if let (Some(owner), Some(theirs)) = (owner, &settings.owner_organization_id) {
-        if logto::organization(&app.db, issuer, owner).await?.id.is_none() {
+        let is_linked = logto::organization(&app.db, issuer, owner).await?.id.is_some();
+        if !is_linked {
             let mut tx = app.db.begin().await?;
             logto::link_organization(&mut tx, issuer, owner, theirs).await?;
             organization_created(app, &mut tx, owner).await?;
