@@ -61,6 +61,7 @@ api_test!(rule_04_32_pictures_that_run_or_load_are_refused, |t| async move {
         svg("<a xmlns:q='http://www.w3.org/1999/xlink' q:href='&#106;avascript:alert(1)'/>"),
         svg("<style>@im&#112;ort 'https://example.org/x.css';</style>"),
         svg("<rect style='fill:\\75rl(https://example.org/x)'/>"),
+        svg("<rect style='fill:\\75&#13;&#10;rl(https://example.org/x)'/>"),
         svg("<image xlink:href='data:image/svg+xml;base64,PHN2Zy8+'/>"),
         svg("<a><set attributeName='xlink:href' to='javascript:alert(1)'/></a>"),
         format!("<!DOCTYPE svg [<!ENTITY x SYSTEM 'file:///etc/passwd'>]>{}", svg("<text>&x;</text>")),

@@ -48,6 +48,9 @@ fn unescaped(text: &str) -> Cow<'_, str> {
     if !text.contains('\\') {
         return Cow::Borrowed(text);
     }
+    // As a browser reads it: each of these is one line break before anything else is looked at, so that the two
+    // characters of one are one blank behind an escape.
+    let text = text.replace("\r\n", "\n").replace(['\r', '\u{c}'], "\n");
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
@@ -139,6 +142,15 @@ mod tests {
             "behavior: expression(1)",
             "url(\\68ttp://x)",
             "ur\\\nl(x)",
+            "\\75\r\nrl(http://x)",
+            "\\75\rrl(x)",
+            "\\75\u{c}rl(x)",
+            "\\000075\r\nrl(x)",
+            "@\\69\r\nmport 'x'",
+            "ur\\\r\nl(x)",
+            "ur\\\rl(x)",
+            "url(\\68\r\nttp://x)",
+            "java\\73\r\ncript:x",
         ] {
             assert!(is_active(text), "{text:?}");
         }
