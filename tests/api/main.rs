@@ -23,6 +23,7 @@ mod events;
 mod explain;
 mod exports;
 mod external;
+mod filters;
 mod http;
 mod impersonation;
 mod imports;

@@ -62,6 +62,13 @@ impl StoreError {
         e.code().is_some_and(|code| matches!(&*code, "40P01" | "40001" | "23503"))
     }
 
+    /// Whether a text was sent that PostgreSQL cannot keep, by itself or in JSON: one with U+0000. Whoever takes texts
+    /// looks for that himself; this is for whatever is forgotten.
+    fn is_no_text(&self) -> bool {
+        let StoreError::Sql(sqlx::Error::Database(e)) = self else { return false };
+        e.code().is_some_and(|code| matches!(&*code, "22021" | "22P05"))
+    }
+
     /// Whether this process has closed its connections, because it ends.
     pub const fn is_closed(&self) -> bool {
         matches!(self, StoreError::Sql(sqlx::Error::PoolClosed))
@@ -99,6 +106,9 @@ impl From<StoreError> for Error {
     fn from(e: StoreError) -> Error {
         if let Some(field) = e.unique_field() {
             return Error::Invalid(vec![field]);
+        }
+        if e.is_no_text() {
+            return Error::bad_request("texts cannot contain the character U+0000");
         }
         if e.is_unreachable() {
             return Error::Unavailable {

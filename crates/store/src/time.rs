@@ -23,6 +23,9 @@ impl From<TsCodec> for Ts {
     }
 }
 
+/// The earliest time that PostgreSQL keeps: day 0 of the Julian calendar. Whatever is earlier is as early.
+const EARLIEST: Ts = Ts::from_secs(-210_866_803_200);
+
 impl Type<Postgres> for TsCodec {
     fn type_info() -> PgTypeInfo {
         <jiff_sqlx::Timestamp as Type<Postgres>>::type_info()
@@ -40,7 +43,7 @@ impl<'q> Encode<'q, Postgres> for TsCodec {
         &self,
         buf: &mut <Postgres as sqlx::Database>::ArgumentBuffer,
     ) -> Result<IsNull, BoxDynError> {
-        <jiff_sqlx::Timestamp as Encode<'q, Postgres>>::encode(self.0.to_jiff().into(), buf)
+        <jiff_sqlx::Timestamp as Encode<'q, Postgres>>::encode(self.0.max(EARLIEST).to_jiff().into(), buf)
     }
 }
 
@@ -65,7 +68,7 @@ impl<'q> Encode<'q, Sqlite> for TsCodec {
         &self,
         buf: &mut <Sqlite as sqlx::Database>::ArgumentBuffer,
     ) -> Result<IsNull, BoxDynError> {
-        <i64 as Encode<'q, Sqlite>>::encode(self.0.0, buf)
+        <i64 as Encode<'q, Sqlite>>::encode(self.0.max(EARLIEST).0, buf)
     }
 }
 

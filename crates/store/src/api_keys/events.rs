@@ -1,7 +1,7 @@
 //! What happened to API keys. Rows outlive key and user; refusals are bounded to one row for each key, reason and
 //! minute, so that whoever knows a lookup part can neither fill the table nor slow the database.
 
-use crate::{Db, StoreError, Tx, sql::Q, time::TsCodec};
+use crate::{Db, StoreError, Tx, sql::Q, systems::push_in, time::TsCodec};
 use bailiwick_domain::{ApiKeyId, OrgId, Page, PageRequest, Ts, UserId};
 use bailiwick_policy::KeyMode;
 use sqlx::FromRow;
@@ -201,7 +201,7 @@ pub struct Filter {
 fn push_where(q: &mut Q, user: UserId, filter: &Filter) {
     q.push(" FROM api_key_events WHERE user_id = ?").arg(user);
     if let Some(events) = &filter.events {
-        q.push(" AND event IN (").list(events.iter().cloned()).push(")");
+        push_in(q, "event", events);
     }
     if let Some(keys) = &filter.keys {
         q.push(" AND api_key_id IN (").list(keys.iter().copied()).push(")");

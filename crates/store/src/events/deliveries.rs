@@ -4,6 +4,7 @@ use super::{Sight, Stored, read::Row as EventRow};
 use crate::{
     Db, StoreError, Tx,
     sql::{Column, On, Q, ROWS, push_rows},
+    systems::push_in,
     time::TsCodec,
 };
 use bailiwick_domain::{Page, PageRequest, Ts};
@@ -195,7 +196,7 @@ pub async fn list(
     let narrow = |q: &mut Q| {
         q.push(" WHERE d.subscription_id = ?").arg(id);
         if let Some(states) = states {
-            q.push(" AND d.state IN (").list(states.iter()).push(")");
+            push_in(q, "d.state", states);
         }
     };
     let mut q = Q::new(

@@ -5,6 +5,7 @@ use super::records::{Record, RecordRow, record_columns};
 use crate::{
     Db, StoreError,
     sql::{On, Q},
+    systems::push_in,
     time::TsCodec,
 };
 use bailiwick_domain::{Page, PageRequest, SystemId, Ts, fold::contains_pattern};
@@ -74,7 +75,7 @@ impl DiffFilter {
             q.push(" AND d.severity IN (").list(values.iter().copied()).push(")");
         }
         if let Some(values) = &self.categories {
-            q.push(" AND d.category IN (").list(values.iter()).push(")");
+            push_in(q, "d.category", values);
         }
         if let Some(values) = &self.kinds {
             q.push(" AND d.kind IN (").list(values.iter().copied()).push(")");
