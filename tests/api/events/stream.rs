@@ -132,6 +132,27 @@ api_test!(
     }
 );
 
+// Retention was faster than the reader.
+api_test!(an_open_stream_tells_of_what_it_has_missed, |settings| settings.events.most = 1, |t| async move {
+    let owner = t.owner().await;
+    let system = t.system(t.tree().await.customer).await.id.to_string();
+    settle(&t).await;
+    let mut reader = Reader::open(t.get("/api/events/stream").bearer(&owner.token)).await;
+    for name in ["A", "B", "C"] {
+        rename(&t, &owner, &system, name).await;
+    }
+    settle(&t).await;
+    bailiwick_app::events::purge(&t.app).await.unwrap();
+    let gap = reader.event().await;
+    assert_eq!(gap.event.as_deref(), Some("events.gap"));
+    let after = gap.data.unwrap();
+    assert_eq!(after["reason"], "expired");
+    let next = reader.event().await;
+    assert_eq!(next.data.unwrap()["data"]["name"], "C");
+    let next: u64 = next.id.unwrap().parse().unwrap();
+    assert_eq!(after["resumed_after"], (next - 1).to_string());
+});
+
 api_test!(a_stream_ends_with_the_right_to_it, |t| async move {
     let tree = t.tree().await;
     let (admin, other) = (t.user(tree.customer, &["admin"]).await, t.user(tree.customer, &["admin"]).await);

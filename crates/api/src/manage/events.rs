@@ -37,11 +37,14 @@ pub async fn list(State(app): State<App>, Who(caller): Who, params: Params) -> O
         after,
         direction: SortDirection::parse(direction),
     };
-    let page = events::list(&app, &caller, query).await?;
+    let events::Listed { page, removed_up_to } = events::list(&app, &caller, query).await?;
     let pagination = Pagination::of(&page, params.one("sort_by"), Some(direction));
     let source = &app.settings.public_url;
     let events = page.rows.into_iter().map(|event| Event::of(event, source)).collect();
-    Ok(Answer::ok("events retrieved successfully", EventList { events, pagination }))
+    Ok(Answer::ok(
+        "events retrieved successfully",
+        EventList { events, removed_up_to: removed_up_to.to_string(), pagination },
+    ))
 }
 
 /// `GET /events/stream`.

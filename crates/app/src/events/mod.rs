@@ -73,8 +73,17 @@ pub struct ListQuery {
     pub direction: SortDirection,
 }
 
+/// A page of events.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// The page.
+    pub page: Page<Stored>,
+    /// The newest number that retention has removed: who has read less far may have missed something.
+    pub removed_up_to: i64,
+}
+
 /// A page of the events the caller may read.
-pub async fn list(app: &App, caller: &Caller, query: ListQuery) -> Result<Page<Stored>> {
+pub async fn list(app: &App, caller: &Caller, query: ListQuery) -> Result<Listed> {
     let types = (!query.types.is_empty()).then_some(query.types.as_slice());
     listing::check_lengths([
         types.map(|t| t.len() * (1000 / PATTERNS)),
@@ -87,7 +96,10 @@ pub async fn list(app: &App, caller: &Caller, query: ListQuery) -> Result<Page<S
         after: query.after.map(|after| after.parse().ok().filter(|n| *n >= 0).unwrap_or(i64::MAX)),
     };
     let sight = sight(caller, types);
-    Ok(events::list(&app.db, &sight, &filter, query.direction, query.page).await?)
+    let page = events::list(&app.db, &sight, &filter, query.direction, query.page).await?;
+    // After the page: what was removed before it was read is told of.
+    let removed_up_to = events::purged(&app.db).await?;
+    Ok(Listed { page, removed_up_to })
 }
 
 /// Removes what is too old or too much, if this process is the one to do so; how many.

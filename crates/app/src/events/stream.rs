@@ -207,6 +207,10 @@ impl Stream {
                     self.sent = Instant::now();
                     return Some(Next::Events(events));
                 }
+                Ok(_) if self.gap.is_some() => {
+                    self.sent = Instant::now();
+                    return self.gap.take().map(|gap| Next::Gap(gap, self.cursor));
+                }
                 // An API key that is used for more than this: a moment later.
                 Ok(_) | Err(Error::TooMany { .. }) => {}
                 Err(e) => {
@@ -249,6 +253,13 @@ impl Stream {
         }
         let sight = sight(&caller, (!self.types.is_empty()).then_some(self.types.as_slice()));
         let found = events::after(&self.app.db, &sight, (self.cursor, up_to), AT_ONCE).await?;
+        // Read after the events: what was removed before they were read is told of, whatever was removed since was read.
+        let purged = events::purged(&self.app.db).await?;
+        if purged > self.cursor {
+            (self.cursor, self.gap) = (purged, Some(Gap::Expired));
+            self.newest.mark_changed();
+            return Ok(Vec::new());
+        }
         let is_full = found.len() as u64 == AT_ONCE;
         self.cursor = found.last().filter(|_| is_full).map_or(up_to, |last| last.seq);
         if is_full {

@@ -88,7 +88,7 @@ async fn list(app: &App, args: ListArgs) -> bailiwick_domain::Result<()> {
             after: Some(after.to_string()),
             direction: SortDirection::Asc,
         };
-        let found = events::list(app, &Caller::Worker, query).await?;
+        let found = events::list(app, &Caller::Worker, query).await?.page;
         let Some(last) = found.rows.last() else { break };
         after = u64::try_from(last.seq).unwrap_or(u64::MAX);
         let take = usize::try_from(left).unwrap_or(usize::MAX);
