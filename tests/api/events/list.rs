@@ -294,6 +294,51 @@ async fn several_processes_number_together() {
     assert_eq!(numbers, (1..=100).map(|n| n.to_string()).collect::<Vec<_>>());
 }
 
+// Whom an event belongs to is decided when it happens, not when it gets its number.
+api_test!(what_is_destroyed_or_moved_before_it_has_a_number_is_told_as_it_was, |t| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    let admin = t.user(tree.customer, &["admin"]).await;
+    let other = t.user(tree.other_customer, &["admin"]).await;
+    let gone = t.user(tree.customer, &["admin"]).await;
+    let system = t.system(tree.customer).await;
+    let application = t.application(&system).await;
+    settle(&t).await;
+    let body = json!({"duration_hours": 2});
+    let consent = t.post("/api/impersonate/consent").bearer(&gone.token).json(body);
+    consent.send().await.expect(200);
+    act(&t, &owner, "PUT", &format!("/applications/{application}"), json!({"notes": "of the first owner"}))
+        .await;
+    act(
+        &t,
+        &owner,
+        "PUT",
+        &format!("/systems/{}", system.id),
+        json!({"organization_id": tree.other_customer}),
+    )
+    .await;
+    act(&t, &owner, "DELETE", &format!("/users/{}", gone.id), Value::Null).await;
+    act(&t, &owner, "DELETE", &format!("/users/{}/destroy", gone.id), Value::Null).await;
+    let told = read(&t, &admin, "types=impersonation.*").await;
+    assert_eq!(types(&told), ["impersonation.consented"]);
+    let of_applications = read(&t, &other, "types=application.*").await;
+    assert!(of_applications.is_empty(), "{of_applications:?}");
+});
+
+api_test!(who_reads_on_is_told_what_was_removed, |settings| settings.events.most = 1, |t| async move {
+    let owner = t.owner().await;
+    let system = t.system(t.tree().await.customer).await.id.to_string();
+    for name in ["A", "B", "C"] {
+        act(&t, &owner, "PUT", &format!("/systems/{system}"), json!({"name": name})).await;
+    }
+    settle(&t).await;
+    let page = async || act(&t, &owner, "GET", "/events?after=0", Value::Null).await;
+    assert_eq!(page().await["removed_up_to"], "0");
+    events::purge(&t.app).await.unwrap();
+    let page = page().await;
+    let first: u64 = page["events"][0]["sequence"].as_str().unwrap().parse().unwrap();
+    assert_eq!(page["removed_up_to"], (first - 1).to_string());
+});
+
 api_test!(
     events_go_by_age_and_by_number_and_with_their_organization,
     |settings| settings.events.most = 5,

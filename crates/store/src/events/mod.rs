@@ -35,8 +35,8 @@ pub struct NewEvent {
     pub at: Ts,
     /// Its type: `system.created`.
     pub kind: String,
-    /// To whom what it is about belongs; none = the organization of the system. Events of an organization that is gone
-    /// by the time they are numbered are dropped.
+    /// To whom what it is about belongs; none = the organization of the system or user at this moment. Events of an
+    /// organization that is gone by the time they are numbered are dropped.
     pub organization: Option<OrgId>,
     /// Whose present place counts as well when somebody reads it.
     pub about: About,
@@ -61,7 +61,8 @@ pub enum About {
     User(UserId),
 }
 
-/// Writes events in the transaction of what they tell.
+/// Writes events in the transaction of what they tell, before an object they are about is removed or moved: whom they
+/// belong to is found now and stays so, whatever happens until they are numbered.
 pub async fn write(tx: &mut Tx, events: &[NewEvent]) -> Result<(), StoreError> {
     for chunk in events.chunks(ROWS) {
         let each = || chunk.iter();
@@ -90,8 +91,12 @@ pub async fn write(tx: &mut Tx, events: &[NewEvent]) -> Result<(), StoreError> {
         ];
         let mut q = Q::new(
             "INSERT INTO event_outbox (at, type, organization_id, object_id, subject, system_id, system_key, user_id, \
-             data) SELECT v.at, v.type, v.o, v.object_id, v.subject, v.system_id, v.system_key, v.user_id, \
-             [[CAST(v.data AS jsonb)||v.data]] FROM ",
+             data) SELECT v.at, v.type, COALESCE(v.o, \
+             (SELECT s.organization_id FROM systems s WHERE s.id = v.system_id), \
+             (SELECT s.organization_id FROM systems s WHERE s.system_key = v.system_key), \
+             (SELECT u.organization_id FROM users u WHERE u.id = v.user_id)), v.object_id, v.subject, \
+             COALESCE(v.system_id, (SELECT s.id FROM systems s WHERE s.system_key = v.system_key)), v.system_key, \
+             v.user_id, [[CAST(v.data AS jsonb)||v.data]] FROM ",
         );
         push_rows(&mut q, tx.is_postgres(), columns);
         q.run(tx).await?;
