@@ -35,9 +35,25 @@ pub async fn record(
     ctx: &RequestContext,
     event: Event<'_>,
 ) -> Result<()> {
+    Ok(audit::record(tx, entry(now, caller, ctx, event)).await?)
+}
+
+/// The same row for each of a number of objects, in place of the one that the event names.
+pub async fn record_of_all(
+    tx: &mut Tx,
+    now: Ts,
+    caller: &Caller,
+    ctx: &RequestContext,
+    event: Event<'_>,
+    objects: &[Uuid],
+) -> Result<(), StoreError> {
+    audit::record_of_all(tx, entry(now, caller, ctx, event), objects).await
+}
+
+fn entry<'a>(now: Ts, caller: &Caller, ctx: &'a RequestContext, event: Event<'a>) -> audit::Entry<'a> {
     // While impersonating, the person is the impersonator and the rights are those of the caller's user.
     let impersonator = caller.acting_for();
-    let entry = audit::Entry {
+    audit::Entry {
         at: now,
         actor_user_id: impersonator.or(caller.user_id()),
         acting_for_user_id: impersonator.and(caller.user_id()),
@@ -48,8 +64,7 @@ pub async fn record(
         before: event.before,
         after: event.after,
         request_id: Some(&ctx.request_id),
-    };
-    Ok(audit::record(tx, entry).await?)
+    }
 }
 
 /// The same for what a user does with his own account; nothing of a password or link is kept.

@@ -1,6 +1,10 @@
 //! The audit log: who did what. Rows are written in the transaction of the change and never touched again.
 
-use crate::{Db, StoreError, Tx, sql::Q, time::TsCodec};
+use crate::{
+    Db, StoreError, Tx,
+    sql::{Column, Q, ROWS, push_rows},
+    time::TsCodec,
+};
 use bailiwick_domain::{OrgId, Ts, UserId};
 use serde_json::Value;
 use sqlx::FromRow;
@@ -50,6 +54,28 @@ pub async fn record(tx: &mut Tx, entry: Entry<'_>) -> Result<(), StoreError> {
         .bind(entry.request_id)
         .run(tx)
         .await?;
+    Ok(())
+}
+
+/// Appends the same row for each of these objects.
+pub async fn record_of_all(tx: &mut Tx, entry: Entry<'_>, objects: &[Uuid]) -> Result<(), StoreError> {
+    for chunk in objects.chunks(ROWS) {
+        let mut q = Q::new(
+            "INSERT INTO audit_log (at, actor_user_id, acting_for_user_id, actor_organization_id, action, object_type, \
+             object_id, before, after, request_id) SELECT ?, ?, ?, ?, ?, ?, v.id, ?, ?, ? FROM ",
+        )
+        .bind(entry.at)
+        .bind(entry.actor_user_id)
+        .bind(entry.acting_for_user_id)
+        .bind(entry.actor_organization_id)
+        .bind(entry.action)
+        .bind(entry.object_type)
+        .bind(entry.before.clone())
+        .bind(entry.after.clone())
+        .bind(entry.request_id);
+        push_rows(&mut q, tx.is_postgres(), vec![("id", Column::Ids(chunk.to_vec()))]);
+        q.run(tx).await?;
+    }
     Ok(())
 }
 

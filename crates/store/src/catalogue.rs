@@ -365,6 +365,7 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("events::PURGED", events::PURGED),
     ("events::subscriptions::CLAIM", events::subscriptions::CLAIM),
     ("events::subscriptions::ANY_DUE", events::subscriptions::ANY_DUE),
+    ("events::subscriptions::DISABLE_OUTSIDE", events::subscriptions::DISABLE_OUTSIDE),
     ("events::subscriptions::RENEW", events::subscriptions::RENEW),
     ("events::subscriptions::RELEASE", events::subscriptions::RELEASE),
     ("events::subscriptions::RELEASE_ALL", events::subscriptions::RELEASE_ALL),

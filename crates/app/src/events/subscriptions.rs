@@ -170,6 +170,7 @@ pub async fn create(
         is_deleted: false,
         name,
         url: sign::seal(&app.keys, &*app.entropy, id, &url)?,
+        named_by: names(caller),
         secret: sign::seal(&app.keys, &*app.entropy, id, &secret)?,
         previous_secret: None,
         previous_until: None,
@@ -216,6 +217,7 @@ pub async fn update(
     s.types = body.types.unwrap_or(s.types);
     if let Some(url) = &body.url {
         s.url = sign::seal(&app.keys, &*app.entropy, s.id, url)?;
+        s.named_by = names(caller);
     }
     match body.enabled {
         Some(true) if !s.is_enabled => {
@@ -397,6 +399,11 @@ fn sealed_anew(app: &App, s: &mut Subscription) -> Result<()> {
     let previous = s.previous_secret.as_deref().map(anew).transpose()?;
     (s.url, s.secret, s.previous_secret) = (url, secret, previous);
     Ok(())
+}
+
+/// Whose people name an address; none while impersonating, when it may be somebody's above them.
+fn names(caller: &Caller) -> Option<OrgId> {
+    caller.org().filter(|_| caller.acting_for().is_none()).map(|o| o.id)
 }
 
 /// Who cannot read something cannot have it sent to him.

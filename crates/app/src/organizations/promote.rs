@@ -11,9 +11,13 @@ use crate::{
     impersonation::{Changed, end_of_changed},
     mirror,
 };
-use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result, org::PromotedFrom};
-use bailiwick_policy::{Action, Caller};
-use bailiwick_store::organizations::{self, destroy::hold_rows, marks, promote as stored};
+use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result, Ts, org::PromotedFrom};
+use bailiwick_policy::{Action, Caller, Granted};
+use bailiwick_store::{
+    StoreError, Tx,
+    events::subscriptions,
+    organizations::{self, destroy::hold_rows, marks, promote as stored},
+};
 use serde_json::json;
 
 const FAMILY: OrgType = OrgType::Reseller;
@@ -82,6 +86,7 @@ async fn attempt(
     // It is a distributor by now.
     provision::queue(app, &mut tx, seen, OrgType::Distributor).await?;
     mirror::organization_promoted(app, &mut tx, seen).await?;
+    disable_subscriptions(&mut tx, &target, now, caller, ctx).await?;
     tx.bump_auth_epoch().await?;
     end_of_changed(app, &mut tx, now, Changed::Promoted(seen)).await?;
     let event = audit::Event {
@@ -99,6 +104,26 @@ async fn attempt(
     tx.commit().await?;
     mirror::wake(app);
     Ok(Promotion { organization, detached_from, parent: owner, numbers })
+}
+
+/// Whoever was above it is not sent its events any more either, by an address that was named there.
+async fn disable_subscriptions(
+    tx: &mut Tx,
+    target: &Granted<OrgId>,
+    now: Ts,
+    caller: &Caller,
+    ctx: &RequestContext,
+) -> Result<(), StoreError> {
+    const REASON: &str = "the organization that named the address is not above any more";
+    let disabled = subscriptions::disable_named_from_outside(tx, target, now, REASON).await?;
+    let event = audit::Event {
+        action: "event_subscription.disable",
+        object_type: "event_subscription",
+        object_id: target.id().0,
+        before: Some(json!({"enabled": true})),
+        after: Some(json!({"enabled": false, "reason": REASON})),
+    };
+    audit::record_of_all(tx, now, caller, ctx, event, &disabled).await
 }
 
 fn suspended() -> Error {

@@ -29,6 +29,8 @@ pub struct Subscription {
     pub name: String,
     /// Sealed address.
     pub url: Vec<u8>,
+    /// Whose people have named it; none = not known, or while impersonating.
+    pub named_by: Option<OrgId>,
     /// Sealed secret.
     pub secret: Vec<u8>,
     /// The sealed secret before it.
@@ -69,6 +71,7 @@ struct Row {
     eff_deleted_at: Option<TsCodec>,
     name: String,
     url: Vec<u8>,
+    named_by_org_id: Option<Uuid>,
     secret: Vec<u8>,
     previous_secret: Option<Vec<u8>>,
     previous_until: Option<TsCodec>,
@@ -85,8 +88,9 @@ struct Row {
     updated_at: TsCodec,
 }
 
-const FROM: &str = "SELECT s.id, s.organization_id, s.p2, s.p3, o.type AS org_type, o.eff_deleted_at, s.name, s.url, \
-     s.secret, s.previous_secret, s.previous_until, s.types, s.is_enabled, s.disabled_at, s.disabled_reason, \
+const FROM: &str = "SELECT s.id, s.organization_id, s.p2, s.p3, o.type AS org_type, o.eff_deleted_at, \
+     o.eff_suspended_at, s.name, s.url, s.named_by_org_id, s.secret, s.previous_secret, s.previous_until, s.types, \
+     s.is_enabled, s.disabled_at, s.disabled_reason, \
      s.failing_since, s.failures, s.last_error, s.last_success_at, s.next_at, s.created_at, s.updated_at \
      FROM event_subscriptions s JOIN organizations o ON o.id = s.organization_id WHERE ";
 
@@ -104,6 +108,7 @@ impl TryFrom<Row> for Subscription {
             is_deleted: r.eff_deleted_at.is_some(),
             name: r.name,
             url: r.url,
+            named_by: r.named_by_org_id.map(OrgId),
             secret: r.secret,
             previous_secret: r.previous_secret,
             previous_until: r.previous_until.map(Ts::from),
@@ -178,8 +183,8 @@ pub async fn insert(
         return Ok(false);
     }
     Q::new(
-        "INSERT INTO event_subscriptions (id, organization_id, p2, p3, name, url, secret, types, is_enabled, \
-         disabled_at, next_at, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO event_subscriptions (id, organization_id, p2, p3, name, url, named_by_org_id, secret, types, \
+         is_enabled, disabled_at, next_at, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )
     .bind(new.id)
     .bind(home.id())
@@ -187,6 +192,7 @@ pub async fn insert(
     .bind(new.path.p3)
     .bind(&new.name)
     .bind(new.url.clone())
+    .bind(new.named_by)
     .bind(new.secret.clone())
     .bind(Value::from(new.types.clone()))
     .bind(new.is_enabled)
@@ -210,12 +216,14 @@ pub async fn change(tx: &mut Tx, target: &Granted<Uuid>, s: &Subscription) -> Re
 /// Writes how it goes, for who holds it.
 pub async fn keep(tx: &mut Tx, s: &Subscription) -> Result<(), StoreError> {
     Q::new(
-        "UPDATE event_subscriptions SET name = ?, url = ?, secret = ?, previous_secret = ?, previous_until = ?, \
-         types = ?, is_enabled = ?, disabled_at = ?, disabled_reason = ?, failing_since = ?, failures = ?, \
+        "UPDATE event_subscriptions SET name = ?, url = ?, named_by_org_id = ?, secret = ?, previous_secret = ?, \
+         previous_until = ?, types = ?, is_enabled = ?, disabled_at = ?, disabled_reason = ?, failing_since = ?, \
+         failures = ?, \
          last_error = ?, last_success_at = ?, next_at = ?, updated_at = ? WHERE id = ?",
     )
     .bind(&s.name)
     .bind(s.url.clone())
+    .bind(s.named_by)
     .bind(s.secret.clone())
     .bind(s.previous_secret.clone())
     .bind(s.previous_until)
@@ -234,6 +242,29 @@ pub async fn keep(tx: &mut Tx, s: &Subscription) -> Result<(), StoreError> {
     .await?;
     Ok(())
 }
+
+/// Disables those of a promoted organization, and of everything below it, whose addresses were not named by people of
+/// theirs or of the owner, and returns them: whoever was above it until now reads nothing more of it.
+pub async fn disable_named_from_outside(
+    tx: &mut Tx,
+    promoted: &Granted<OrgId>,
+    now: Ts,
+    reason: &str,
+) -> Result<Vec<Uuid>, StoreError> {
+    let rows: Vec<(Uuid,)> = Q::new(DISABLE_OUTSIDE)
+        .bind(false)
+        .bind(now)
+        .bind(reason)
+        .bind(promoted.id())
+        .bind(promoted.id())
+        .all(tx)
+        .await?;
+    Ok(rows.into_iter().map(|(id,)| id).collect())
+}
+
+pub(crate) const DISABLE_OUTSIDE: &str = "UPDATE event_subscriptions SET is_enabled = ?, disabled_at = ?, \
+     disabled_reason = ? WHERE is_enabled AND p3 = ? AND NOT EXISTS (SELECT 1 FROM organizations o \
+     WHERE o.id = event_subscriptions.named_by_org_id AND (o.p3 = ? OR o.type = 'owner')) RETURNING id";
 
 /// Removes one with its deliveries.
 pub async fn remove(tx: &mut Tx, target: &Granted<Uuid>) -> Result<(), StoreError> {
