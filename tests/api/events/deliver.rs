@@ -2,6 +2,7 @@
 
 use super::{Hook, act, create, settings, subscriptions::shown, types};
 use bailiwick_app::events::deliver;
+use bailiwick_store::{events::subscriptions::lock, sql::Q, time::TsCodec};
 use bailiwick_testkit::{Engine, Persona, Test, api_test, parts::recorder::Answer};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -188,9 +189,8 @@ api_test!(days_of_failure_switch_a_subscription_off, |s| settings(s), |t| async 
     let off = shown(&t, &owner, &id).await;
     assert_eq!(off["disabled_reason"], "nothing could be delivered for too long");
     assert_eq!(off["last_error"], "the connection broke");
-    let q = bailiwick_store::sql::Q::new(
-        "SELECT CAST(COUNT(*) AS BIGINT) FROM audit_log WHERE action = 'event_subscription.disable'",
-    );
+    let q =
+        Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM audit_log WHERE action = 'event_subscription.disable'");
     assert_eq!(q.count(&t.app.db).await.unwrap(), 1);
 });
 
@@ -239,17 +239,127 @@ api_test!(what_waits_is_withheld_from_who_can_read_it_no_more, |s| settings(s), 
     let withheld = deliveries(&t, &admin, &id, "&status=withheld").await;
     assert_eq!(withheld.len(), 2);
     // While it is suspended nothing is sent; with it goes everything.
+    hook.sink.answer_by(|_| Answer::status(500));
     rename(&t, &owner, &t.system(tree.customer).await.id.to_string(), "Own").await;
-    bailiwick_app::events::number_all(&t.app).await.unwrap();
-    act(&t, &owner, "PATCH", &format!("/customers/{}/suspend", tree.customer), Value::Null).await;
     run(&t).await;
+    assert!(!hook.sink.take().is_empty());
+    act(&t, &owner, "PATCH", &format!("/customers/{}/suspend", tree.customer), Value::Null).await;
+    hook.sink.answer_by(|_| Answer::status(200));
+    t.advance(Duration::from_secs(400));
+    run(&t).await;
+    assert!(hook.sink.requests().is_empty(), "it is suspended");
+    assert!(!deliveries(&t, &owner, &id, "&status=pending").await.is_empty());
     let count = async |table: &str| {
-        let q = bailiwick_store::sql::Q::new(&format!("SELECT CAST(COUNT(*) AS BIGINT) FROM {table}"));
+        let q = Q::new(&format!("SELECT CAST(COUNT(*) AS BIGINT) FROM {table}"));
         q.count(&t.app.db).await.unwrap()
     };
     act(&t, &owner, "DELETE", &format!("/customers/{}/destroy", tree.customer), Value::Null).await;
     assert_eq!((count("event_subscriptions").await, count("event_deliveries").await), (0, 0));
 });
+
+// One tenant has more recipients that never answer than there are places; all of them began to wait earlier.
+api_test!(
+    slow_recipients_of_one_tenant_keep_nobody_else_waiting,
+    |s| {
+        settings(s);
+        s.events.subscriptions = 100;
+    },
+    |t| async move {
+        let owner = t.owner().await;
+        let tree = t.tree().await;
+        let (slow, fast) = (Hook::start().await, Hook::start().await);
+        slow.sink.answer_by(|_| Answer::status(200).after(Duration::from_secs(3600)));
+        for organization in [tree.distributor, tree.reseller, tree.customer] {
+            let admin = t.user(organization, &["admin"]).await;
+            for _ in 0..25 {
+                create(&t, &admin, &slow, &["system.updated"]).await;
+            }
+        }
+        t.advance(Duration::from_secs(1));
+        let other = t.user(tree.other_customer, &["admin"]).await;
+        create(&t, &other, &fast, &["system.updated"]).await;
+        for customer in [tree.customer, tree.other_customer] {
+            rename(&t, &owner, &t.system(customer).await.id.to_string(), "Gate").await;
+        }
+        tokio::select! {
+            done = deliver::run_until_idle(&t.app) => panic!("{done:?}"),
+            arrived = fast.sink.wait_for(1, Duration::from_secs(8)) => drop(arrived.unwrap()),
+        }
+        assert!(slow.sink.requests().len() < 64);
+    }
+);
+
+api_test!(who_was_served_is_behind_those_who_wait, |s| settings(s), |t| async move {
+    let owner = t.owner().await;
+    let hook = Hook::start().await;
+    create(&t, &owner, &hook, &["system.updated"]).await;
+    rename(&t, &owner, &t.system(t.tree().await.customer).await.id.to_string(), "Gate").await;
+    t.advance(Duration::from_secs(7));
+    run(&t).await;
+    let q = Q::new("SELECT next_at FROM event_subscriptions");
+    let (next_at,): (TsCodec,) = q.one(&t.app.db).await.unwrap();
+    assert_eq!(next_at.0, t.app.now());
+});
+
+api_test!(a_suspension_stops_what_is_being_delivered, |s| settings(s), |t| async move {
+    let owner = t.owner().await;
+    let tree = t.tree().await;
+    let admin = t.user(tree.customer, &["admin"]).await;
+    let hook = Hook::start().await;
+    create(&t, &admin, &hook, &["system.updated"]).await;
+    let system = t.system(tree.customer).await.id.to_string();
+    // A batch is under way when it is suspended, and more wait.
+    hook.sink.answer_by(|_| Answer::status(200).after(Duration::from_millis(1500)));
+    for n in 0..60 {
+        rename(&t, &owner, &system, &format!("n{n}")).await;
+    }
+    bailiwick_app::events::number_all(&t.app).await.unwrap();
+    hook.sink.wait_for(1, Duration::from_secs(30)).await.unwrap();
+    act(&t, &owner, "PATCH", &format!("/customers/{}/suspend", tree.customer), Value::Null).await;
+    let sent = hook.sink.requests().len();
+    assert!(sent < 60, "{sent}");
+    run(&t).await;
+    assert_eq!(hook.sink.requests().len(), sent);
+    hook.sink.answer_by(|_| Answer::status(200));
+    act(&t, &owner, "PATCH", &format!("/customers/{}/reactivate", tree.customer), Value::Null).await;
+    run(&t).await;
+    assert_eq!(hook.sink.take().len(), 60);
+});
+
+/// Whoever holds a subscription, or its deliveries, keeps no events from being numbered.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn numbers_are_given_while_a_subscription_is_held() {
+    let t = Test::start(Engine::Postgres, settings).await;
+    let (owner, hook) = (t.owner().await, Hook::start().await);
+    let made = create(&t, &owner, &hook, &["system.updated"]).await;
+    let system = t.system(t.tree().await.customer).await.id.to_string();
+    let mut tx = t.app.db.begin().await.unwrap();
+    let id = made["id"].as_str().unwrap().parse().unwrap();
+    lock(&mut tx, id).await.unwrap().unwrap();
+    rename(&t, &owner, &system, "Gate").await;
+    let numbered = bailiwick_app::events::number_all(&t.app);
+    tokio::time::timeout(Duration::from_secs(10), numbered).await.expect("nobody waits").unwrap();
+    assert_eq!(deliveries(&t, &owner, made["id"].as_str().unwrap(), "").await.len(), 1);
+    tx.commit().await.unwrap();
+}
+
+/// Retention waits for whoever gives numbers before it takes any event, so that the two are never in a ring.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn retention_takes_the_position_before_the_events() {
+    let t = Test::start(Engine::Postgres, |s| s.events.most = 1).await;
+    let owner = t.owner().await;
+    let system = t.system(t.tree().await.customer).await.id.to_string();
+    for name in ["A", "B", "C"] {
+        rename(&t, &owner, &system, name).await;
+    }
+    bailiwick_app::events::number_all(&t.app).await.unwrap();
+    let mut tx = t.app.db.begin().await.unwrap();
+    let held = Q::new("UPDATE event_position SET last = last");
+    assert_eq!(held.run(&mut tx).await.unwrap(), 1);
+    let event = Q::new("UPDATE events SET data = data WHERE seq = (SELECT MIN(seq) FROM events)");
+    let purged = crate::impersonation::let_wait(tx, event, bailiwick_app::events::purge(&t.app)).await;
+    assert!(purged.unwrap() > 0);
+}
 
 /// Two processes on one database deliver everything once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

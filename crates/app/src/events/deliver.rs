@@ -1,16 +1,18 @@
 //! Telling subscribers: at least once, in about the order of events. A process takes the subscriptions that have
-//! something due under a lease; each is a task that sends a few at a time and records what came of them before it goes
-//! on. So whoever dies loses nothing but the tries that were under way, and one slow recipient keeps only itself.
+//! something due under a lease; each is a task that sends a few at a time, records what came of them before it goes on,
+//! and soon gives its place to the next one. So whoever dies loses nothing but the tries that were under way, and slow
+//! recipients, however many there are, keep the others waiting for a moment only.
 
 use super::{
     sign::{self, Message, headers},
+    slots::{self, Slot, Slots},
     subscriptions::sight_of,
 };
 use crate::{
     App,
-    alerting::deliver::pace::{AtOnce, Paces, Places, Way},
+    alerting::deliver::pace::{AtOnce, OwnTurns, Paces, Places, Turn, Way},
 };
-use bailiwick_domain::{OrgId, Result, Ts};
+use bailiwick_domain::{Error, OrgId, Result, Ts};
 use bailiwick_outbound::{delivery::Failure, webhook::Answered};
 use bailiwick_store::{
     Tx, audit,
@@ -22,20 +24,19 @@ use bailiwick_store::{
 use bytes::Bytes;
 use futures_util::future::join_all;
 use serde_json::json;
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
+use std::{collections::HashMap, sync::Arc, time::Duration};
+use tokio::{
+    sync::Notify,
+    time::{Instant, timeout},
 };
-use tokio::{sync::Notify, time::Instant};
 use uuid::Uuid;
 
 /// How often is looked for something due.
 const POLL: Duration = Duration::from_millis(500);
-/// Subscriptions of this process under way at once.
-const AT_ONCE: usize = 64;
+/// How long a subscription goes on sending while others may wait. What is under way then is waited for.
+const SPELL: Duration = Duration::from_secs(2);
+/// How long a try waits for its turn at a host, or of its organization, before it is left for another time.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// Longest time a subscription waits for a process that has died.
 const LEASE: Duration = Duration::from_secs(30);
 /// Tries of one subscription at once, and while it fails.
@@ -57,8 +58,7 @@ pub struct Deliveries {
     paces: Paces,
     places: Places,
     taking: tokio::sync::Mutex<()>,
-    under_way: AtomicUsize,
-    one_less: Notify,
+    slots: Arc<Slots>,
     /// Something may be due.
     pub(super) hint: Notify,
 }
@@ -69,8 +69,7 @@ impl Default for Deliveries {
             paces: Paces::of(TURNS),
             places: Places::default(),
             taking: tokio::sync::Mutex::default(),
-            under_way: AtomicUsize::new(0),
-            one_less: Notify::new(),
+            slots: Arc::default(),
             hint: Notify::new(),
         }
     }
@@ -110,27 +109,35 @@ async fn end_old_leases(app: &App) -> Result<()> {
 async fn round(app: &App) -> Result<usize> {
     // What is taken is counted before anybody else of this process looks for more.
     let _taking = app.deliveries.taking.lock().await;
-    let room = AT_ONCE.saturating_sub(app.deliveries.under_way.load(Ordering::SeqCst));
+    let slots = &app.deliveries.slots;
     let now = app.now();
-    if room == 0 || !subscriptions::is_any_due(&app.db, now).await? {
+    if slots.are_taken() || !subscriptions::is_any_due(&app.db, now).await? {
+        return Ok(0);
+    }
+    let found =
+        subscriptions::candidates(&app.db, &slots.full(), now, slots::SHARES, slots::LOOKED_AT).await?;
+    let mut places: HashMap<Uuid, Slot> =
+        found.into_iter().filter_map(|(id, path)| Some((id, slots.take(&path)?))).collect();
+    if places.is_empty() {
         return Ok(0);
     }
     let mut tx = app.db.begin_relaxed().await?;
-    let limit = i64::try_from(room).unwrap_or(1);
     // Each a name of its own: a task that is late writes nothing over the next one's work.
     let holder = app.fresh::<Uuid>();
-    let taken = subscriptions::claim(&mut tx, holder, (now, now.plus(LEASE)), limit).await?;
+    let ids: Vec<Uuid> = places.keys().copied().collect();
+    let taken = subscriptions::claim(&mut tx, &ids, holder, (now, now.plus(LEASE))).await?;
     tx.commit().await?;
     let count = taken.len();
     for id in taken {
-        app.deliveries.under_way.fetch_add(1, Ordering::SeqCst);
+        let Some(slot) = places.remove(&id) else { continue };
         let worker = app.clone();
         app.tasks.spawn(async move {
             if let Err(e) = work(&worker, id, holder).await {
                 tracing::warn!(subscription = %id, error = %e, "deliveries of a subscription wait for its lease");
             }
-            worker.deliveries.under_way.fetch_sub(1, Ordering::SeqCst);
-            worker.deliveries.one_less.notify_waiters();
+            drop(slot);
+            // Somebody may have waited for it.
+            worker.deliveries.hint.notify_one();
         });
     }
     Ok(count)
@@ -146,13 +153,7 @@ pub async fn run_until_idle(app: &App) -> Result<u64> {
     loop {
         count += super::number_all(app).await?;
         let taken = round(app).await?;
-        loop {
-            let one_less = app.deliveries.one_less.notified();
-            if app.deliveries.under_way.load(Ordering::SeqCst) == 0 {
-                break;
-            }
-            one_less.await;
-        }
+        app.deliveries.slots.all_free().await;
         // What is due and cannot be taken may be held by another process that is just ending it.
         if taken > 0 {
             idle = 0;
@@ -165,12 +166,14 @@ pub async fn run_until_idle(app: &App) -> Result<u64> {
     }
 }
 
-/// Delivers of one subscription until nothing is due or the process stops.
+/// Delivers of one subscription until nothing is due, its spell is over or the process stops.
 async fn work(app: &App, id: Uuid, holder: Uuid) -> Result<()> {
+    let started = Instant::now();
     while !app.stop.is_cancelled() {
         let Some(subscription) = subscriptions::get(&app.db, id).await? else { return Ok(()) };
         let now = app.now();
-        if !subscription.is_enabled || subscription.next_at > now {
+        let is_awake = subscription.is_enabled && !subscription.is_suspended && !subscription.is_deleted;
+        if !is_awake || subscription.next_at > now {
             break;
         }
         let limit = if subscription.failing_since.is_some() { PROBE } else { BATCH };
@@ -182,6 +185,9 @@ async fn work(app: &App, id: Uuid, holder: Uuid) -> Result<()> {
         let Some(tried) = while_held(app, id, holder, tries).await? else { return Ok(()) };
         if !settle(app, id, holder, tried).await? {
             return Ok(());
+        }
+        if started.elapsed() >= SPELL {
+            break;
         }
     }
     let mut tx = app.db.begin_relaxed().await?;
@@ -220,18 +226,26 @@ async fn try_all(app: &App, subscription: &Subscription, due: Vec<Due>) -> Vec<T
     let target = match Target::of(app, subscription) {
         Ok(target) => target,
         Err(e) => {
-            tracing::error!(subscription = %subscription.id, error = %e, "the secret of a subscription cannot be opened");
-            let failed = || Failure::lasting("the secret cannot be read", "sealed with another key");
-            return due.into_iter().map(|due| (due, Some(Err(failed())))).collect();
+            return due.into_iter().map(|due| (due, Some(Err(unreadable(subscription.id, &e))))).collect();
         }
     };
     let target = &target;
-    join_all(due.into_iter().map(|due| async move {
-        let Some(event) = due.event.clone() else { return (due, None) };
-        let sent = target.send(app, Message::of(event, &app.settings.public_url)).await;
-        (due, Some(sent))
-    }))
-    .await
+    let tried = join_all(due.into_iter().map(|due| async move {
+        let Some(event) = due.event.clone() else { return Some((due, None)) };
+        // Whose turn does not come is no failure: it stays due, and its place goes to others meanwhile.
+        let _turn = timeout(PATIENCE, target.turn(app)).await.ok()?;
+        let sent = target.post(app, Message::of(event, &app.settings.public_url)).await;
+        Some((due, Some(sent)))
+    }));
+    tried.await.into_iter().flatten().collect()
+}
+
+const UNREADABLE: &str = "the secret cannot be read";
+
+/// What a try fails with when the address or secret of a subscription was sealed with another key.
+pub(super) fn unreadable(id: Uuid, error: &Error) -> Failure {
+    tracing::error!(subscription = %id, error = %error, "{UNREADABLE}");
+    Failure::lasting(UNREADABLE, "sealed with another key")
 }
 
 /// Where the deliveries of a subscription go.
@@ -254,13 +268,23 @@ impl Target {
 
     /// One try, when its turn has come.
     pub(super) async fn send(&self, app: &App, message: Message) -> std::result::Result<Answered, Failure> {
-        let body = serde_json::to_vec(&message).map_err(|e| Failure::lasting("cannot be written", e))?;
+        let _turn = self.turn(app).await;
+        self.post(app, message).await
+    }
+
+    /// Waits for the turn, which lasts until it is dropped.
+    async fn turn(&self, app: &App) -> (OwnTurns, Turn) {
         let deliveries = &app.deliveries;
-        let _own = deliveries.places.own_turn(&self.way).await;
-        let _turn = deliveries.places.turn(&self.way).await;
+        let own = deliveries.places.own_turn(&self.way).await;
+        let turn = deliveries.places.turn(&self.way).await;
         while let Err(at) = deliveries.paces.take(self.organization, Instant::now()) {
             tokio::time::sleep_until(at).await;
         }
+        (own, turn)
+    }
+
+    async fn post(&self, app: &App, message: Message) -> std::result::Result<Answered, Failure> {
+        let body = serde_json::to_vec(&message).map_err(|e| Failure::lasting("cannot be written", e))?;
         // The time of the try: recipients refuse what was signed long ago.
         let headers = headers(message.id, app.now(), &body, &self.secrets);
         app.webhooks.deliver(self.organization, &self.url, &headers, Bytes::from(body)).await
@@ -300,8 +324,9 @@ async fn settle(app: &App, id: Uuid, holder: Uuid, tried: Vec<Tried>) -> Result<
     } else if !refusals.is_empty() {
         s.failing_since = s.failing_since.or(Some(now));
         s.failures += 1;
-        s.next_at = now.plus(pause(s.failures));
     }
+    // Also of success: those that have waited longer come first.
+    s.next_at = if has_arrived || refusals.is_empty() { now } else { now.plus(pause(s.failures)) };
     let asked = answers.iter().filter_map(|a| a.as_ref().ok()?.retry_after).max();
     if let Some(asked) = asked {
         s.next_at = s.next_at.max(now.plus(asked.min(LONGEST_ASKED)));

@@ -7,6 +7,7 @@ pub mod deliver;
 pub mod kinds;
 mod number;
 pub mod sign;
+mod slots;
 pub mod stream;
 pub mod subscriptions;
 pub(crate) mod tell;

@@ -168,6 +168,7 @@ pub async fn create(
         path: place.path,
         org_type: place.org_type,
         is_deleted: false,
+        is_suspended: false,
         name,
         url: sign::seal(&app.keys, &*app.entropy, id, &url)?,
         named_by: names(caller),

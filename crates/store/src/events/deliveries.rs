@@ -137,7 +137,8 @@ pub async fn replay(
         Again::Since(at) => q.push(" AND e.at >= ?").arg(*at),
     };
     sight.push(&mut q);
-    q.push(" ORDER BY e.seq LIMIT ?").arg(limit);
+    // Events before their deliveries, in the order of numbers, as retention takes them.
+    q.push(" ORDER BY e.seq LIMIT ? [[FOR KEY SHARE OF e||]]").arg(limit);
     q.push(
         " ON CONFLICT (subscription_id, event_seq) DO UPDATE SET state = 'pending', attempts = 0, next_at = ?, \
          finished_at = NULL, last_status = NULL, last_error = NULL",

@@ -16,7 +16,7 @@ pub use purge::purge;
 pub use read::{Filter, Sight, Stored, after, list, purged};
 
 pub(crate) use number::{LAST, MOVE_ON, POSITION, TAKE, WAITING};
-pub(crate) use purge::{OLDEST, PURGED};
+pub(crate) use purge::{HOLD, OLDEST, PURGED};
 
 use crate::{
     StoreError, Tx,

@@ -4,6 +4,8 @@ use crate::{Db, StoreError, sql::Q, time::TsCodec};
 use bailiwick_domain::Ts;
 
 pub(crate) const OLDEST: &str = "SELECT e.seq, e.at FROM events e ORDER BY e.seq LIMIT ?";
+/// Before any event, as whoever numbers them does: two who take the same rows in one order do not wait for each other.
+pub(crate) const HOLD: &str = "SELECT p.last FROM event_position p WHERE p.id = 1 [[FOR UPDATE||]]";
 pub(crate) const PURGED: &str = "SELECT p.purged FROM event_position p WHERE p.id = 1";
 
 /// Removes up to `limit` of the oldest events: those from before `before`, and those beyond the newest `keep`. How many.
@@ -13,6 +15,7 @@ pub async fn purge(db: &Db, before: Ts, keep: i64, limit: i64) -> Result<u64, St
     let is_old = |(seq, at): &&(i64, TsCodec)| at.0 < before || *seq <= last.saturating_sub(keep);
     let Some((up_to, _)) = oldest.iter().take_while(is_old).last() else { return Ok(0) };
     let mut tx = db.begin_relaxed().await?;
+    let (_,): (i64,) = Q::new(HOLD).one(&mut tx).await?;
     let gone = Q::new("DELETE FROM events WHERE seq <= ?").bind(*up_to).run(&mut tx).await?;
     Q::new("UPDATE event_position SET purged = ? WHERE id = 1 AND purged < ?")
         .bind(*up_to)

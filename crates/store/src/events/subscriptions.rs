@@ -25,6 +25,8 @@ pub struct Subscription {
     pub org_type: OrgType,
     /// Whether that organization is deleted.
     pub is_deleted: bool,
+    /// Whether it is suspended.
+    pub is_suspended: bool,
     /// What people call it.
     pub name: String,
     /// Sealed address.
@@ -69,6 +71,7 @@ struct Row {
     p3: Uuid,
     org_type: String,
     eff_deleted_at: Option<TsCodec>,
+    eff_suspended_at: Option<TsCodec>,
     name: String,
     url: Vec<u8>,
     named_by_org_id: Option<Uuid>,
@@ -106,6 +109,7 @@ impl TryFrom<Row> for Subscription {
             path: Path { id: OrgId(r.organization_id), p2: OrgId(r.p2), p3: OrgId(r.p3) },
             org_type,
             is_deleted: r.eff_deleted_at.is_some(),
+            is_suspended: r.eff_suspended_at.is_some(),
             name: r.name,
             url: r.url,
             named_by: r.named_by_org_id.map(OrgId),
@@ -153,10 +157,11 @@ pub async fn get(on: impl Into<On<'_>>, id: Uuid) -> Result<Option<Subscription>
     q.optional::<Row>(on).await?.map(Subscription::try_from).transpose()
 }
 
-/// The same, held against other writers.
+/// The same, held against other writers. Its key stays free: whoever numbers events refers to it and must not wait for
+/// what somebody does with a subscription.
 pub async fn lock(tx: &mut Tx, id: Uuid) -> Result<Option<Subscription>, StoreError> {
     let mut q = Q::new(FROM);
-    q.push("s.id = ? [[FOR UPDATE OF s||]]").arg(id);
+    q.push("s.id = ? [[FOR NO KEY UPDATE OF s||]]").arg(id);
     q.optional::<Row>(tx).await?.map(Subscription::try_from).transpose()
 }
 
@@ -298,37 +303,90 @@ pub async fn counts(on: impl Into<On<'_>>, ids: &[Uuid]) -> Result<HashMap<Uuid,
     Ok(counts)
 }
 
-/// Takes up to `limit` subscriptions with something due, until `until`.
+/// How many subscriptions of one organization, and of a distributor with everything below it, are found at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Shares {
+    /// Of one organization.
+    pub organization: i64,
+    /// Of a distributor's subtree.
+    pub subtree: i64,
+}
+
+/// Whose subscriptions are not looked for.
+#[derive(Clone, Debug, Default)]
+pub struct Full {
+    /// Organizations.
+    pub organizations: Vec<OrgId>,
+    /// Distributors with everything below them.
+    pub subtrees: Vec<OrgId>,
+}
+
+/// Up to `limit` subscriptions with something due that nobody holds, with the places of their organizations: those
+/// first that have waited longest, and of nobody more than its share.
+pub async fn candidates(
+    db: &Db,
+    full: &Full,
+    now: Ts,
+    shares: Shares,
+    limit: i64,
+) -> Result<Vec<(Uuid, Path)>, StoreError> {
+    let mut q = Q::new(
+        "SELECT c.id, c.organization_id, c.p2, c.p3 FROM (SELECT s.id, s.organization_id, s.p2, s.p3, s.next_at, \
+         ROW_NUMBER() OVER (PARTITION BY s.organization_id ORDER BY s.next_at, s.id) AS of_one, \
+         ROW_NUMBER() OVER (PARTITION BY s.p2 ORDER BY s.next_at, s.id) AS of_subtree ",
+    );
+    q.push(WAITING).arg(now).arg(now).arg(now);
+    for (column, ids) in [("organization_id", &full.organizations), ("p2", &full.subtrees)] {
+        if !ids.is_empty() {
+            q.push(&format!(" AND s.{column} NOT IN (")).list(ids.iter().copied()).push(")");
+        }
+    }
+    q.push(") c WHERE c.of_one <= ? AND c.of_subtree <= ? ORDER BY c.next_at, c.id LIMIT ?");
+    q.arg(shares.organization).arg(shares.subtree).arg(limit);
+    let rows: Vec<(Uuid, Uuid, Uuid, Uuid)> = q.all(db).await?;
+    let place =
+        |(id, organization, p2, p3)| (id, Path { id: OrgId(organization), p2: OrgId(p2), p3: OrgId(p3) });
+    Ok(rows.into_iter().map(place).collect())
+}
+
+/// Takes those of these subscriptions that nobody has taken meanwhile, until `until`.
 pub async fn claim(
     tx: &mut Tx,
+    ids: &[Uuid],
     holder: Uuid,
     (now, until): (Ts, Ts),
-    limit: i64,
 ) -> Result<Vec<Uuid>, StoreError> {
-    let q = Q::new(CLAIM).bind(holder).bind(until).bind(now).bind(now).bind(now).bind(limit);
+    let mut q = Q::new(
+        "UPDATE event_subscriptions SET holder = ?, held_until = ? WHERE id IN (SELECT s.id FROM event_subscriptions s \
+         WHERE s.is_enabled AND s.next_at <= ? AND (s.held_until IS NULL OR s.held_until <= ?) AND s.id IN (",
+    )
+    .bind(holder)
+    .bind(until)
+    .bind(now)
+    .bind(now);
+    q.list(ids.iter().copied()).push(") [[FOR NO KEY UPDATE OF s SKIP LOCKED||]]) RETURNING id");
     let rows: Vec<(Uuid,)> = q.all(tx).await?;
     Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 
-pub(crate) const CLAIM: &str = "UPDATE event_subscriptions SET holder = ?, held_until = ? WHERE id IN ( \
-     SELECT s.id FROM event_subscriptions s JOIN organizations o ON o.id = s.organization_id \
-     WHERE s.is_enabled AND s.next_at <= ? AND (s.held_until IS NULL OR s.held_until <= ?) \
-     AND o.eff_suspended_at IS NULL AND o.eff_deleted_at IS NULL AND EXISTS (SELECT 1 FROM event_deliveries d \
-     WHERE d.subscription_id = s.id AND d.state = 'pending' AND d.next_at <= ?) \
-     ORDER BY s.next_at, s.id LIMIT ? [[FOR UPDATE OF s SKIP LOCKED||]]) RETURNING id";
+/// Those with something due that nobody holds, while their organizations are neither suspended nor deleted.
+const WAITING: &str = "FROM event_subscriptions s JOIN organizations o ON o.id = s.organization_id WHERE s.is_enabled \
+     AND s.next_at <= ? AND (s.held_until IS NULL OR s.held_until <= ?) AND o.eff_suspended_at IS NULL \
+     AND o.eff_deleted_at IS NULL AND EXISTS (SELECT 1 FROM event_deliveries d WHERE d.subscription_id = s.id \
+     AND d.state = 'pending' AND d.next_at <= ?)";
+
 pub(crate) const RENEW: &str =
     "UPDATE event_subscriptions SET held_until = ? WHERE id = ? AND holder = ? AND held_until > ?";
 pub(crate) const RELEASE: &str =
     "UPDATE event_subscriptions SET holder = NULL, held_until = NULL WHERE id = ? AND holder = ?";
 pub(crate) const RELEASE_ALL: &str =
     "UPDATE event_subscriptions SET holder = NULL, held_until = NULL WHERE holder IS NOT NULL";
-pub(crate) const ANY_DUE: &str = "SELECT s.id FROM event_subscriptions s WHERE s.is_enabled AND s.next_at <= ? \
-     AND (s.held_until IS NULL OR s.held_until <= ?) AND EXISTS (SELECT 1 FROM event_deliveries d \
-     WHERE d.subscription_id = s.id AND d.state = 'pending' AND d.next_at <= ?) LIMIT 1";
-
 /// Whether there is something to claim.
 pub async fn is_any_due(db: &Db, now: Ts) -> Result<bool, StoreError> {
-    let found: Option<(Uuid,)> = Q::new(ANY_DUE).bind(now).bind(now).bind(now).optional(db).await?;
+    let mut q = Q::new("SELECT s.id ");
+    q.push(WAITING).arg(now).arg(now).arg(now);
+    q.push(" LIMIT 1");
+    let found: Option<(Uuid,)> = q.optional(db).await?;
     Ok(found.is_some())
 }
 
