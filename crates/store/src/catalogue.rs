@@ -368,6 +368,8 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("events::subscriptions::RENEW", events::subscriptions::RENEW),
     ("events::subscriptions::RELEASE", events::subscriptions::RELEASE),
     ("events::subscriptions::RELEASE_ALL", events::subscriptions::RELEASE_ALL),
+    ("events::FIRST_AT", events::FIRST_AT),
+    ("events::FIRST_SINCE", events::FIRST_SINCE),
     ("events::deliveries::DUE", events::deliveries::DUE),
     ("events::deliveries::RECORD", events::deliveries::RECORD),
     ("events::deliveries::HURRY", events::deliveries::HURRY),

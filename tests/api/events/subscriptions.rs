@@ -1,9 +1,17 @@
 //! Subscriptions: who may have them, what they take, what their secrets are.
 
 use super::{Hook, act, create, settings};
-use bailiwick_policy::KeyMode;
-use bailiwick_testkit::{Test, api_test};
+use bailiwick_app::{
+    context::RequestContext,
+    events::subscriptions::{self, Input},
+};
+use bailiwick_domain::{Error, OrgId, OrgType, org::OrgRef};
+use bailiwick_policy::{BUILT_IN_JSON, Caller, Catalogue, Identity, KeyMode, Permission};
+use bailiwick_store::sql::Q;
+use bailiwick_testkit::{Persona, Test, api_test};
 use serde_json::{Value, json};
+use std::sync::Arc;
+use uuid::Uuid;
 
 api_test!(a_subscription_is_made_shown_changed_and_removed, |s| settings(s), |t| async move {
     let tree = t.tree().await;
@@ -49,7 +57,7 @@ api_test!(a_subscription_is_made_shown_changed_and_removed, |s| settings(s), |t|
     }
     act(&t, &admin, "DELETE", &path, Value::Null).await;
     t.get(&format!("/api{path}")).bearer(&admin.token).send().await.expect(404);
-    let rows: Vec<(String, Option<Value>, Option<Value>)> = bailiwick_store::sql::Q::new(
+    let rows: Vec<(String, Option<Value>, Option<Value>)> = Q::new(
         "SELECT action, before, after FROM audit_log WHERE object_type = 'event_subscription' ORDER BY id",
     )
     .all(&t.app.db)
@@ -61,10 +69,7 @@ api_test!(a_subscription_is_made_shown_changed_and_removed, |s| settings(s), |t|
     let text = format!("{rows:?}");
     assert!(!text.contains(secret) && !text.contains("/hook"), "{text}");
     let sealed: Vec<(Vec<u8>, Vec<u8>)> =
-        bailiwick_store::sql::Q::new("SELECT url, secret FROM event_subscriptions")
-            .all(&t.app.db)
-            .await
-            .unwrap();
+        Q::new("SELECT url, secret FROM event_subscriptions").all(&t.app.db).await.unwrap();
     assert!(sealed.iter().all(|(url, _)| !String::from_utf8_lossy(url).contains("127.0.0.1")));
 });
 
@@ -128,7 +133,159 @@ api_test!(a_test_says_what_came_of_it, |s| settings(s), |t| async move {
     assert_eq!(list["events"], json!([]), "a test is no event");
 });
 
+// Contract 04 §2: addresses of webhooks are shown "never to an API key or under impersonation".
+api_test!(addresses_and_secrets_are_shown_to_people_in_person, |s| settings(s), |t| async move {
+    let tree = t.tree().await;
+    let admin = t.user(tree.customer, &["admin"]).await;
+    let hook = Hook::start().await;
+    let made = create(&t, &admin, &hook, &["system.*"]).await;
+    let path = format!("/events/subscriptions/{}", made["id"].as_str().unwrap());
+    let hidden = format!("{}/[REDACTED]", hook.sink.url());
+    let (_, key) = t.api_key(admin.id, KeyMode::Write).await;
+    let body = json!({"duration_hours": 2});
+    t.post("/api/impersonate/consent").bearer(&admin.token).json(body).send().await.expect(200);
+    let above = t.user(tree.distributor, &["super"]).await;
+    let body = json!({"user_id": admin.id});
+    let started = act(&t, &above, "POST", "/impersonate", body).await;
+    let acting = started["token"].as_str().unwrap().to_owned();
+    for token in [&key, &acting] {
+        let call = async |method: &str, path: &str, body: Value| {
+            let call = t.call(method.parse().unwrap(), &format!("/api{path}")).bearer(token);
+            if body.is_null() { call.send().await } else { call.json(body).send().await }
+        };
+        let one = async |method: &str, path: &str, body: Value| {
+            let reply = call(method, path, body).await;
+            assert!(reply.status.is_success(), "{method} {path}: {}", reply.text());
+            reply.data()["subscription"].clone()
+        };
+        let list = call("GET", "/events/subscriptions", Value::Null).await.expect(200).data();
+        assert_eq!(list["subscriptions"][0]["url"], hidden.as_str());
+        assert_eq!(one("GET", &path, Value::Null).await["url"], hidden.as_str());
+        // As it was shown it is sent back: what is stored stays.
+        let whole = json!({"name": "Renamed", "url": hidden, "types": ["system.*"]});
+        assert_eq!(one("PUT", &path, whole).await["url"], hidden.as_str());
+        assert_eq!(shown(&t, &admin, made["id"].as_str().unwrap()).await["url"], json!(hook.url()));
+        let reply = call("POST", &format!("{path}/rotate-secret"), Value::Null).await;
+        reply.expect_message(403, "access denied: secrets are shown to people in person only");
+        let other = json!({"name": "Other", "url": hook.url(), "types": ["system.*"]});
+        let other = one("POST", "/events/subscriptions", other).await;
+        assert_eq!(other["url"], hidden.as_str());
+        assert!(other["secret"].as_str().unwrap().starts_with("whsec_"), "of an address of its own");
+    }
+    for (method, path, body) in [
+        ("PUT", path.as_str(), json!({"url": "https://other.example.org/[REDACTED]"})),
+        ("POST", "/events/subscriptions", json!({"name": "n", "url": hidden, "types": ["*"]})),
+    ] {
+        let call = t.call(method.parse().unwrap(), &format!("/api{path}")).bearer(&admin.token);
+        call.json(body).send().await.expect_fields(&[("url", "invalid_value")]);
+    }
+});
+
+api_test!(another_address_needs_the_permissions_of_what_it_is_told, |s| settings(s), |t| async move {
+    let tree = t.tree().await;
+    let admin = t.user(tree.reseller, &["admin"]).await;
+    let hook = Hook::start().await;
+    let made = create(&t, &admin, &hook, &["user.*"]).await;
+    // Whoever decides about alerts, but reads no users; no built-in role is so.
+    let document = BUILT_IN_JSON.replace("\"read:users\", ", "");
+    let effective = Catalogue::parse(&document).unwrap().effective(OrgType::Reseller, &["admin".to_owned()]);
+    assert!(effective.set().contains(Permission::ManageAlerts));
+    assert!(!effective.set().contains(Permission::ReadUsers));
+    let caller = Caller::user(
+        Arc::new(Identity {
+            user_id: admin.id,
+            username: "other".to_owned(),
+            name: "Other".to_owned(),
+            email: "other@example.org".to_owned(),
+            phone: None,
+            organization: OrgRef { id: tree.reseller, name: "R".to_owned(), org_type: OrgType::Reseller },
+            effective,
+        }),
+        None,
+    );
+    let ctx =
+        RequestContext { request_id: "r".to_owned(), client_ip: [127, 0, 0, 1].into(), user_agent: None };
+    let id = made["id"].as_str().unwrap().parse().ok();
+    let put = |input: Input| subscriptions::update(&t.app, &caller, &ctx, id, || Ok(input));
+    put(Input { name: Some("Fine".to_owned()), ..Input::default() }).await.unwrap();
+    let url = Some(format!("{}/elsewhere", hook.sink.url()));
+    let refused = put(Input { url, ..Input::default() }).await.unwrap_err();
+    let Error::Forbidden { message, .. } = refused else { panic!("{refused:?}") };
+    assert_eq!(message, "access denied: user events need read:users");
+});
+
+api_test!(one_that_cannot_be_opened_hides_no_other, |s| settings(s), |t| async move {
+    let admin = t.user(t.tree().await.customer, &["admin"]).await;
+    let hook = Hook::start().await;
+    let (lost, fine) = (create(&t, &admin, &hook, &["*"]).await, create(&t, &admin, &hook, &["*"]).await);
+    let id = lost["id"].as_str().unwrap();
+    let mut tx = t.app.db.begin().await.unwrap();
+    let q = Q::new("UPDATE event_subscriptions SET url = ?, secret = ? WHERE id = ?");
+    let q = q.bind(vec![1_u8; 60]).bind(vec![1_u8; 60]).bind(id.parse::<Uuid>().unwrap());
+    assert_eq!(q.run(&mut tx).await.unwrap(), 1);
+    tx.commit().await.unwrap();
+    let list = act(&t, &admin, "GET", "/events/subscriptions", Value::Null).await;
+    let urls: Vec<&str> =
+        list["subscriptions"].as_array().unwrap().iter().map(|s| s["url"].as_str().unwrap()).collect();
+    assert_eq!(urls, ["[REDACTED]", fine["url"].as_str().unwrap()]);
+    assert_eq!(shown(&t, &admin, id).await["url"], "[REDACTED]");
+    let path = format!("/events/subscriptions/{id}");
+    let tested = act(&t, &admin, "POST", &format!("{path}/test"), Value::Null).await;
+    assert_eq!(
+        (&tested["delivered"], &tested["error"]),
+        (&json!(false), &json!("the secret cannot be read"))
+    );
+    // Given a new address and a new secret it works again.
+    act(&t, &admin, "PUT", &path, json!({"name": "Kept", "url": "[REDACTED]"})).await;
+    act(&t, &admin, "PUT", &path, json!({"url": hook.url()})).await;
+    act(&t, &admin, "POST", &format!("{path}/rotate-secret"), Value::Null).await;
+    assert_eq!(act(&t, &admin, "POST", &format!("{path}/test"), Value::Null).await["delivered"], true);
+});
+
+api_test!(a_promotion_ends_what_was_named_above, |s| settings(s), |t| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    let above = t.user(tree.distributor, &["admin"]).await;
+    let own = t.user(tree.reseller, &["admin"]).await;
+    let hook = Hook::start().await;
+    let make = async |who: &Persona, organization: OrgId| {
+        let body = json!({"name": "n", "url": hook.url(), "types": ["*"], "organization_id": organization});
+        let made = act(&t, who, "POST", "/events/subscriptions", body).await;
+        made["subscription"]["id"].as_str().unwrap().to_owned()
+    };
+    let of_above = [make(&above, tree.reseller).await, make(&above, tree.customer).await];
+    let not_of_it = make(&above, tree.distributor).await;
+    let kept =
+        [make(&own, tree.reseller).await, make(&own, tree.customer).await, make(&owner, tree.customer).await];
+    // An address of theirs in the place of one from above, and the other way round.
+    let (taken, given) = (make(&above, tree.customer).await, make(&own, tree.customer).await);
+    let other = json!({"url": format!("{}/other", hook.sink.url())});
+    act(&t, &own, "PUT", &format!("/events/subscriptions/{taken}"), other.clone()).await;
+    act(&t, &above, "PUT", &format!("/events/subscriptions/{given}"), other).await;
+    act(&t, &above, "PUT", &format!("/events/subscriptions/{}", kept[0]), json!({"name": "Renamed"})).await;
+    act(&t, &owner, "PATCH", &format!("/resellers/{}/promote", tree.reseller), Value::Null).await;
+    let reason = "the organization that named the address is not above any more";
+    for id in [&of_above[0], &of_above[1], &given] {
+        let one = shown(&t, &owner, id).await;
+        assert_eq!((&one["enabled"], &one["disabled_reason"]), (&json!(false), &json!(reason)));
+        assert!(one["disabled_at"].is_string());
+    }
+    for id in kept.iter().chain([&not_of_it, &taken]) {
+        assert_eq!(shown(&t, &owner, id).await["enabled"], true);
+    }
+    let rows: Vec<(Uuid, Option<Value>)> = Q::new(
+        "SELECT object_id, after FROM audit_log WHERE action = 'event_subscription.disable' ORDER BY object_id",
+    )
+    .all(&t.app.db)
+    .await
+    .unwrap();
+    assert_eq!(rows.len(), 3);
+    assert_eq!(rows[0].1, Some(json!({"enabled": false, "reason": reason})));
+    // Their own people may say that it is to go on.
+    let path = format!("/events/subscriptions/{}", of_above[0]);
+    assert_eq!(act(&t, &own, "PUT", &path, json!({"enabled": true})).await["subscription"]["enabled"], true);
+});
+
 /// So that the module is used by both.
-pub(super) async fn shown(t: &Test, who: &bailiwick_testkit::Persona, id: &str) -> Value {
+pub(super) async fn shown(t: &Test, who: &Persona, id: &str) -> Value {
     act(t, who, "GET", &format!("/events/subscriptions/{id}"), Value::Null).await["subscription"].clone()
 }

@@ -1,13 +1,13 @@
 //! Subscriptions of an organization: who is told by webhook of which events (docs/events.md).
 
-use super::{
-    Stored,
-    deliver::{Target, refusal},
-    kinds, sign,
-    sign::Message,
+pub use super::attempts::{Replay, Tested, deliveries, replay, test};
+
+use super::{kinds, sign};
+use crate::{App, alerting::config::may_see_secrets, audit, context::RequestContext};
+use bailiwick_alerting::config::{
+    REDACTED,
+    webhook::{self, Target as Address},
 };
-use crate::{App, audit, context::RequestContext};
-use bailiwick_alerting::config::webhook::Target as Address;
 use bailiwick_domain::{
     Error, OrgId, OrgType, Page, PageRequest, Result,
     validate::{Fields, display_name},
@@ -19,19 +19,16 @@ use bailiwick_store::{
     Tx,
     events::{
         Sight,
-        deliveries::{self, Again, Delivery},
         subscriptions::{self, Counts, Subscription},
     },
     organizations,
 };
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use uuid::Uuid;
 
 /// Most patterns of a subscription.
 const TYPES: usize = 50;
-/// Most events that are delivered again at once.
-const REPLAYED: i64 = 10_000;
 /// How long the secret before the last one signs as well.
 const OVERLAP: Duration = Duration::from_secs(24 * 3600);
 const KIND: &str = "event subscription";
@@ -98,17 +95,48 @@ pub async fn list(app: &App, caller: &Caller, page: PageRequest) -> Result<Page<
     let request = found.request;
     let rows = found.rows.into_iter().map(|s| {
         let counts = counts.get(&s.id).copied().unwrap_or_default();
-        view(app, s, counts, None)
+        view(app, caller, s, counts, None)
     });
-    Ok(Page { rows: rows.collect::<Result<_>>()?, total: found.total, request })
+    Ok(Page { rows: rows.collect(), total: found.total, request })
 }
 
-fn view(app: &App, subscription: Subscription, counts: Counts, secret: Option<String>) -> Result<View> {
-    let url = sign::open(&app.keys, subscription.id, &subscription.url)?;
-    Ok(View { url, subscription, counts, secret })
+fn view(
+    app: &App,
+    caller: &Caller,
+    subscription: Subscription,
+    counts: Counts,
+    secret: Option<String>,
+) -> View {
+    let url = address(app, &subscription);
+    let url = if may_see_secrets(caller) { url } else { webhook::redacted(&url) };
+    View { url, subscription, counts, secret }
 }
 
-async fn load(
+/// Its address. One that was sealed with another key is shown as none that can be read: everything else of the
+/// subscription can be seen and changed, the address too.
+fn address(app: &App, s: &Subscription) -> String {
+    sign::open(&app.keys, s.id, &s.url).unwrap_or_else(|e| {
+        tracing::error!(subscription = %s.id, error = %e, "the address of a subscription cannot be opened");
+        webhook::redacted("")
+    })
+}
+
+/// An address as sent: none keeps the stored one, as does that one without its secrets (contract 04 §2).
+///
+/// # Errors
+/// `invalid_value` for another one without its secrets.
+fn sent_address(url: Option<String>, stored: Option<&str>) -> Result<Option<String>> {
+    let Some(url) = url else { return Ok(None) };
+    let is_redacted = url.contains(REDACTED) && url.eq_ignore_ascii_case(&webhook::redacted(&url));
+    if !is_redacted {
+        return Ok(Some(url));
+    }
+    let is_kept = stored.is_some_and(|stored| webhook::redacted(stored).eq_ignore_ascii_case(&url));
+    // What was sent names no more than a host.
+    if is_kept { Ok(None) } else { Err(Error::field_value("url", "invalid_value", &url)) }
+}
+
+pub(super) async fn load(
     app: &App,
     caller: &Caller,
     action: Action,
@@ -121,7 +149,7 @@ async fn load(
     allowed(caller, action, found)
 }
 
-fn allowed(
+pub(super) fn allowed(
     caller: &Caller,
     action: Action,
     found: Option<Subscription>,
@@ -134,7 +162,7 @@ fn allowed(
 pub async fn show(app: &App, caller: &Caller, id: Option<Uuid>) -> Result<View> {
     let (_, s) = load(app, caller, Action::Read, id).await?;
     let counts = subscriptions::counts(&app.db, &[s.id]).await?.remove(&s.id).unwrap_or_default();
-    view(app, s, counts, None)
+    Ok(view(app, caller, s, counts, None))
 }
 
 /// Makes one, with a fresh secret.
@@ -158,8 +186,9 @@ pub async fn create(
     let home = in_hierarchy(caller, place.as_ref())?;
     let place = place.ok_or_else(|| Error::internal("a grant without a place"))?;
     let name = body.name.clone().unwrap_or_default();
-    let (url, types) = (body.url.clone().unwrap_or_default(), body.types.clone().unwrap_or_default());
+    let types = body.types.unwrap_or_default();
     readable(caller, &types)?;
+    let url = sent_address(body.url, None)?.unwrap_or_default();
     check(app, home.id(), Some(&name), Some(&url), Some(&types)).await?;
     let (id, secret, now) = (app.fresh::<Uuid>(), sign::generate(&*app.entropy), app.now());
     let enabled = body.enabled.unwrap_or(true);
@@ -193,7 +222,7 @@ pub async fn create(
     }
     record(&mut tx, app, caller, ctx, "create", id, [None, Some(audited(&new, Some(&url)))]).await?;
     tx.commit().await?;
-    view(app, new, Counts::default(), Some(secret))
+    Ok(view(app, caller, new, Counts::default(), Some(secret)))
 }
 
 /// Changes one. Enabling it begins anew: what failed before counts no more.
@@ -205,9 +234,12 @@ pub async fn update(
     body: impl FnOnce() -> Result<Input>,
 ) -> Result<View> {
     let (_, seen) = load(app, caller, Action::Update, id).await?;
-    let body = body()?;
-    if let Some(types) = &body.types {
-        readable(caller, types)?;
+    let mut body = body()?;
+    body.url = sent_address(body.url, Some(&address(app, &seen)))?;
+    // Another address is told of what the one before was told of.
+    let leads_elsewhere = body.types.is_some() || body.url.is_some();
+    if leads_elsewhere {
+        readable(caller, body.types.as_ref().unwrap_or(&seen.types))?;
     }
     check(app, seen.path.id, body.name.as_deref(), body.url.as_deref(), body.types.as_deref()).await?;
     let now = app.now();
@@ -216,6 +248,9 @@ pub async fn update(
     let before = audited(&s, None);
     s.name = body.name.unwrap_or(s.name);
     s.types = body.types.unwrap_or(s.types);
+    if leads_elsewhere {
+        readable(caller, &s.types)?;
+    }
     if let Some(url) = &body.url {
         s.url = sign::seal(&app.keys, &*app.entropy, s.id, url)?;
         s.named_by = names(caller);
@@ -251,8 +286,14 @@ pub async fn remove(app: &App, caller: &Caller, ctx: &RequestContext, id: Option
 }
 
 /// A fresh secret; the one before it signs as well for a day.
+///
+/// # Errors
+/// 403 for an API key and under impersonation, which are shown no secrets: whoever knows it can speak for the service.
 pub async fn rotate(app: &App, caller: &Caller, ctx: &RequestContext, id: Option<Uuid>) -> Result<View> {
     let (_, seen) = load(app, caller, Action::Update, id).await?;
+    if !may_see_secrets(caller) {
+        return Err(Error::forbidden("access denied: secrets are shown to people in person only"));
+    }
     let now = app.now();
     let mut tx = app.db.begin().await?;
     let (granted, mut s) = allowed(caller, Action::Update, subscriptions::lock(&mut tx, seen.id).await?)?;
@@ -266,108 +307,7 @@ pub async fn rotate(app: &App, caller: &Caller, ctx: &RequestContext, id: Option
     record(&mut tx, app, caller, ctx, "rotate_secret", s.id, [None, Some(after)]).await?;
     tx.commit().await?;
     let counts = subscriptions::counts(&app.db, &[s.id]).await?.remove(&s.id).unwrap_or_default();
-    view(app, s, counts, Some(secret))
-}
-
-/// What came of a test.
-#[derive(Clone, Debug)]
-pub struct Tested {
-    /// Id of the message.
-    pub id: Uuid,
-    /// Whether it was taken.
-    pub delivered: bool,
-    /// Status of the answer.
-    pub status: Option<i64>,
-    /// Why it was not taken.
-    pub error: Option<String>,
-    /// How long it took.
-    pub millis: u64,
-}
-
-/// Sends one message of the type `events.test` at once, also to a subscription that is disabled. It is no event: it is
-/// in no list and not tried again.
-pub async fn test(app: &App, caller: &Caller, ctx: &RequestContext, id: Option<Uuid>) -> Result<Tested> {
-    let (_, s) = load(app, caller, Action::Update, id).await?;
-    let target = Target::of(app, &s)?;
-    let event = Stored {
-        seq: 0,
-        id: app.fresh(),
-        at: app.now(),
-        kind: "events.test".to_owned(),
-        subject: Some(format!("/events/subscriptions/{}", s.id)),
-        data: json!({"id": s.id, "name": s.name, "organization_id": s.path.id}),
-    };
-    let message = event.id;
-    let mut tx = app.db.begin().await?;
-    record(&mut tx, app, caller, ctx, "test", s.id, [None, None]).await?;
-    tx.commit().await?;
-    let started = Instant::now();
-    let sending = target.send(app, Message::of(event, &app.settings.public_url));
-    let tried = tokio::time::timeout(Duration::from_secs(20), sending).await;
-    let tried = tried.map_err(|_| crate::turns::busy("a test event had no turn"))?;
-    let refused = refusal(&tried);
-    let status = tried.as_ref().ok().map(|a| i64::from(a.status));
-    let millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Ok(Tested { id: message, delivered: refused.is_none(), status, error: refused.map(|r| r.1), millis })
-}
-
-/// A page of deliveries, the newest event first; `states`: `status` as sent.
-pub async fn deliveries(
-    app: &App,
-    caller: &Caller,
-    id: Option<Uuid>,
-    states: Vec<String>,
-    page: PageRequest,
-) -> Result<Page<Delivery>> {
-    let (_, s) = load(app, caller, Action::Read, id).await?;
-    crate::listing::check_lengths([Some(states.len())])?;
-    let states = (!states.is_empty()).then_some(states);
-    Ok(deliveries::list(&app.db, s.id, states.as_deref(), page).await?)
-}
-
-/// Which events are to be delivered again, as sent: one of both.
-#[derive(Clone, Debug, Default)]
-pub struct Replay {
-    /// `event_id`.
-    pub event_id: Option<String>,
-    /// `since`.
-    pub since: Option<String>,
-}
-
-/// Delivers again what the organization may read of it, delivered before or not; how many events.
-pub async fn replay(
-    app: &App,
-    caller: &Caller,
-    ctx: &RequestContext,
-    id: Option<Uuid>,
-    body: impl FnOnce() -> Result<Replay>,
-) -> Result<u64> {
-    let (_, seen) = load(app, caller, Action::Update, id).await?;
-    let body = body()?;
-    let again = match (&body.event_id, &body.since) {
-        (Some(event), None) => {
-            let event = event.parse().map_err(|_| Error::field_value("event_id", "invalid_format", event))?;
-            Again::One(event)
-        }
-        (None, Some(since)) => {
-            Again::Since(since.parse().map_err(|_| Error::field_value("since", "invalid_format", since))?)
-        }
-        _ => return Err(Error::field("event_id", "required")),
-    };
-    let mut tx = app.db.begin().await?;
-    let (granted, mut s) = allowed(caller, Action::Update, subscriptions::lock(&mut tx, seen.id).await?)?;
-    let count = deliveries::replay(&mut tx, &granted, &sight_of(&s), &again, app.now(), REPLAYED).await?;
-    if count == 0 && matches!(again, Again::One(_)) {
-        return Err(Error::NotFound("event"));
-    }
-    // Whoever asks for it knows that the recipient is back.
-    s.next_at = app.now();
-    subscriptions::change(&mut tx, &granted, &s).await?;
-    let after = json!({"event_id": body.event_id, "since": body.since, "events": count});
-    record(&mut tx, app, caller, ctx, "replay", s.id, [None, Some(after)]).await?;
-    tx.commit().await?;
-    app.deliveries.hint.notify_one();
-    Ok(count)
+    Ok(view(app, caller, s, counts, Some(secret)))
 }
 
 /// Seals addresses and secrets of all subscriptions anew, so that the previous secret of the service can be forgotten; how
@@ -465,7 +405,7 @@ fn audited(s: &Subscription, url: Option<&str>) -> Value {
     })
 }
 
-async fn record(
+pub(super) async fn record(
     tx: &mut Tx,
     app: &App,
     caller: &Caller,

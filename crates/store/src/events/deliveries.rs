@@ -112,8 +112,8 @@ pub async fn hurry(tx: &mut Tx, id: Uuid, now: Ts) -> Result<(), StoreError> {
 pub enum Again {
     /// This one.
     One(Uuid),
-    /// Those of this time or later.
-    Since(Ts),
+    /// Those of this time or later; none of them has a smaller number than this ([`super::first_since`]).
+    Since(Ts, i64),
 }
 
 /// Delivers again what the organization may read, delivered before or not, `limit` at most; how many.
@@ -134,7 +134,7 @@ pub async fn replay(
     .bind(target.id());
     match again {
         Again::One(event) => q.push(" AND e.id = ?").arg(*event),
-        Again::Since(at) => q.push(" AND e.at >= ?").arg(*at),
+        Again::Since(at, first) => q.push(" AND e.seq >= ? AND e.at >= ?").arg(*first).arg(*at),
     };
     sight.push(&mut q);
     // Events before their deliveries, in the order of numbers, as retention takes them.

@@ -13,10 +13,11 @@ pub mod subscriptions;
 
 pub use number::{Numbered, is_waiting, number, position};
 pub use purge::purge;
-pub use read::{Filter, Sight, Stored, after, list, purged};
+pub use read::{Filter, Sight, Stored, after, first_since, list, purged};
 
 pub(crate) use number::{LAST, MOVE_ON, POSITION, TAKE, WAITING};
 pub(crate) use purge::{HOLD, OLDEST, PURGED};
+pub(crate) use read::{FIRST_AT, FIRST_SINCE};
 
 use crate::{
     StoreError, Tx,

@@ -11,6 +11,7 @@ use bailiwick_domain::{OrgId, Page, PageRequest, SortDirection, Ts};
 use bailiwick_policy::Scope;
 use serde_json::Value;
 use sqlx::FromRow;
+use std::time::Duration;
 use uuid::Uuid;
 
 /// What a reader may see.
@@ -151,6 +152,21 @@ pub async fn after(
     sight.push(&mut q);
     q.push(" ORDER BY e.seq LIMIT ?").arg(limit);
     Ok(q.all::<Row>(db).await?.into_iter().map(Stored::from).collect())
+}
+
+pub(crate) const FIRST_AT: &str = "SELECT e.at FROM events e WHERE e.at >= ? ORDER BY e.at LIMIT 1";
+/// A sum, so that it is looked for among these times and not among all numbers from the first one on.
+pub(crate) const FIRST_SINCE: &str = "SELECT MIN(e.seq + 0) FROM events e WHERE e.at >= ? AND e.at <= ?";
+/// An event is numbered after its transaction, so one of a later time may have a smaller number; not of more than this.
+const OUT_OF_ORDER: Duration = Duration::from_secs(180);
+
+/// The smallest number of an event of this time or later; none when there is no such event.
+pub async fn first_since(db: &Db, since: Ts) -> Result<Option<i64>, StoreError> {
+    let first: Option<(TsCodec,)> = Q::new(FIRST_AT).bind(since).optional(db).await?;
+    let Some((first,)) = first else { return Ok(None) };
+    let (seq,): (Option<i64>,) =
+        Q::new(FIRST_SINCE).bind(first.0).bind(first.0.plus(OUT_OF_ORDER)).one(db).await?;
+    Ok(seq)
 }
 
 /// The newest number that retention has removed.

@@ -16,6 +16,7 @@ pub use explain::{Channel, Explanation, explain};
 pub use provision::work_off;
 pub use save::{Saved, remove, set};
 pub use sealed::{Anew, seal_all_anew};
+pub(crate) use show::may_see_secrets;
 pub use show::{EffectiveView, LinkView, Shown, get, view, yaml};
 
 use crate::{App, settings::Alerting as Settings};
