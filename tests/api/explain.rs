@@ -29,6 +29,7 @@ use uuid::Uuid;
 
 mod alerts;
 mod applications;
+mod events;
 mod impersonation;
 mod suspension;
 

@@ -88,12 +88,13 @@ impl Sight {
             return;
         }
         for (table, column) in [("systems", "system_id"), ("users", "user_id")] {
-            // Both tables repeat the place of the organization.
+            // Both tables repeat the place of the organization. Without a word of NULL, which is no id anyway, so that a
+            // total looks for all of them at once and not for each.
             q.push(&format!(
-                " AND (e.{column} IS NULL OR NOT EXISTS (SELECT 1 FROM {table} t WHERE t.id = e.{column} AND NOT (1 = 1"
+                " AND NOT EXISTS (SELECT 1 FROM {table} t WHERE t.id = e.{column} AND NOT (1 = 1"
             ));
             push_scope(q, "t", "organization_id", &self.scope);
-            q.push(")))");
+            q.push("))");
         }
     }
 }
