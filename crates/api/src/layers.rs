@@ -12,7 +12,7 @@ use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
     sync::Arc,
 };
-use tracing::Instrument;
+use tracing::{Instrument, Span, field::Empty};
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 static API_VERSION: HeaderName = HeaderName::from_static("api-version");
@@ -26,14 +26,49 @@ pub async fn frame(
     let watch = worker.begin();
     let context = context(&app, &request);
     let is_provider = is_provider_path(request.uri().path());
-    let span = tracing::debug_span!("request", id = %context.request_id, method = %request.method(), path = loggable(request.uri().path()));
+    let span = span(&context, &request);
     request.extensions_mut().insert(context.clone());
     let asked = Asked(request.uri().clone());
     request.extensions_mut().insert(asked);
-    let mut response = next.run(request).instrument(span).await;
+    let mut response = next.run(request).instrument(span.clone()).await;
     complete(&app, response.headers_mut(), &context.request_id, is_provider);
-    watch.answered(meters::place(&worker, &mut response), response.status().as_u16());
+    let place = meters::place(&worker, &mut response);
+    told(&span, &worker, place, &response);
+    watch.answered(place, response.status().as_u16());
     response
+}
+
+/// What lines about a request are in, and what traces tell of it.
+pub(crate) fn span(context: &RequestContext, request: &Request) -> Span {
+    tracing::debug_span!(
+        "request",
+        id = %context.request_id,
+        method = %request.method(),
+        path = loggable(request.uri().path()),
+        traceparent = traceparent(request.headers()),
+        http.route = Empty,
+        http.response.status_code = Empty,
+    )
+}
+
+/// How the request ended.
+pub(crate) fn told(span: &Span, worker: &Worker, place: usize, response: &Response) {
+    if span.is_disabled() {
+        return;
+    }
+    if let Some(route) = meters::route(worker, place) {
+        span.record("http.route", route);
+    }
+    span.record("http.response.status_code", response.status().as_u16());
+}
+
+/// The caller's place in a trace; of several nobody knows which counts.
+fn traceparent(headers: &HeaderMap) -> Option<&str> {
+    /// Of the one version there is it has 55.
+    const LONGEST: usize = 128;
+    let mut all = headers.get_all("traceparent").iter();
+    let (first, second) = (all.next()?, all.next());
+    first.to_str().ok().filter(|text| second.is_none() && text.len() <= LONGEST)
 }
 
 /// A path for the log: what follows the name of a page that a mailed link leads to is a secret.

@@ -93,6 +93,11 @@ pub(crate) fn place(worker: &Worker, response: &mut Response) -> usize {
     found.unwrap_or(OTHER)
 }
 
+/// The route of a series; none for what fits no route.
+pub(crate) fn route(worker: &Worker, place: usize) -> Option<&str> {
+    worker.name(place).filter(|_| place != OTHER).map(|name| name.route.as_str())
+}
+
 /// The series of operations by their ids.
 #[derive(Debug)]
 pub(crate) struct Places(HashMap<String, usize>);

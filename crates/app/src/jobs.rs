@@ -7,6 +7,7 @@ use bailiwick_store::{jobs, leases};
 use futures_util::future::BoxFuture;
 use std::time::Duration;
 use tokio::sync::Notify;
+use tracing::Span;
 
 /// Wait after the first failure; it doubles up to [`LONGEST_DELAY`].
 const FIRST_DELAY: Duration = Duration::from_secs(30);
@@ -64,6 +65,11 @@ async fn end_old_leases(app: &App, kind: &str) -> Result<()> {
     let mut tx = app.db.begin_relaxed().await?;
     jobs::release_all(&mut tx, kind).await?;
     Ok(tx.commit().await?)
+}
+
+/// A job in traces: the trace of what is done within it.
+pub(crate) fn span(kind: &'static str) -> Span {
+    tracing::trace_span!("job", job.kind = kind)
 }
 
 /// Handles everything that is due now; for tests and commands. Answers how many jobs were handled.

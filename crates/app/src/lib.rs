@@ -53,4 +53,8 @@ pub mod database {
         transfer::{analyze, transfer},
     };
 }
+/// Traces, for the process that starts them.
+pub mod traces {
+    pub use bailiwick_outbound::traces::{TraceConfig, TraceLayer, Traces, Wanted};
+}
 pub use bailiwick_policy::{Caller, Catalogue};

@@ -3,7 +3,7 @@
 //! [`router_client`] speaks to a remote alert router (contract 04 §4), [`mail`] to a mail server, [`webhook`] and
 //! [`telegram`] to those who are told of alerts (contract 04 §5.11, §5.12), [`reach`] asks whether an appliance answers
 //! (contract 03 §11.1), [`issuer`] asks an identity provider about tokens (contract 01 §2.1), [`logto`] has Logto keep what is
-//! here (contract 01 Appendix A). To add another upstream: a module with the fixed list of requests it makes, its own
+//! here (contract 01 Appendix A), [`traces`] tells a collector what took how long. To add another upstream: a module with the fixed list of requests it makes, its own
 //! error type, time limits and size limits on every answer.
 
 pub mod assets;
@@ -16,6 +16,7 @@ mod post;
 pub mod reach;
 pub mod router_client;
 pub mod telegram;
+pub mod traces;
 pub mod webhook;
 
 pub use router_client::{RouterClient, RouterConfig, RouterError, RouterKind};

@@ -22,6 +22,7 @@ use tokio::{
     time::timeout,
 };
 use tokio_rustls::TlsConnector;
+use tracing::{Instrument, field::Empty};
 
 /// Time for a whole try.
 pub(crate) const TRY: Duration = Duration::from_secs(10);
@@ -99,8 +100,23 @@ impl Poster {
         headers: &[(&'static str, String)],
         body: Bytes,
     ) -> Result<Answered, Failure> {
-        let sent = timeout(TRY, self.exchange(tenant, target, allowed, headers, body)).await;
-        sent.map_err(|_| Failure::passing("no answer in time", "timed out"))?
+        let span = tracing::trace_span!(
+            "call",
+            call = "notification",
+            method = "POST",
+            http.response.status_code = Empty,
+            error.type = Empty,
+        );
+        let sent = self.exchange(tenant, target, allowed, headers, body).instrument(span.clone());
+        let answered = match timeout(TRY, sent).await {
+            Ok(answered) => answered,
+            Err(_) => Err(Failure::passing("no answer in time", "timed out")),
+        };
+        match &answered {
+            Ok(answered) => span.record("http.response.status_code", answered.status),
+            Err(_) => span.record("error.type", "not_delivered"),
+        };
+        answered
     }
 
     async fn exchange(

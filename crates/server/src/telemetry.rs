@@ -1,28 +1,67 @@
-//! Logging to the standard error: for people, or as JSON lines for collectors.
+//! Logging to the standard error: for people, or as JSON lines for collectors. Traces, where they are wanted.
 
-use crate::config::{Log, LogFormat};
+use crate::{
+    config::{Log, LogFormat, Telemetry},
+    ports::{SystemClock, SystemEntropy},
+};
+use bailiwick_app::traces::{TraceConfig, Traces};
 use std::{
     io::{self, IsTerminal},
     panic,
+    sync::Arc,
 };
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::{EnvFilter, Layer, layer::SubscriberExt, util::SubscriberInitExt};
 
-/// Starts logging for the whole process. Panics are logged too, with their place, instead of being written raw.
-/// The error is a text for the operator: logging was started before.
-pub fn start(log: &Log) -> Result<(), String> {
+/// Starts logging for the whole process, and traces where a collector is configured; they are sent once whoever calls
+/// has a runtime to start them on. Panics are logged too, with their place, instead of being written raw.
+/// The error is a text for the operator: logging was started before, or the collector cannot be used.
+pub fn start(log: &Log, telemetry: &Telemetry) -> Result<Option<Traces>, String> {
     let filter = EnvFilter::builder().parse(log.level.as_str()).map_err(|why| why.to_string())?;
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
-    let started = match log.format {
-        LogFormat::Text => lines.with_ansi(io::stderr().is_terminal()).try_init(),
-        LogFormat::Json => {
-            lines.json().flatten_event(true).with_current_span(true).with_span_list(false).try_init()
+    let traces = traces(telemetry)?;
+    match &traces {
+        None => {
+            let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+            match log.format {
+                LogFormat::Text => lines.with_ansi(io::stderr().is_terminal()).try_init(),
+                LogFormat::Json => {
+                    lines.json().flatten_event(true).with_current_span(true).with_span_list(false).try_init()
+                }
+            }
+            .map_err(|why| why.to_string())?;
         }
-    };
-    started.map_err(|why| why.to_string())?;
+        // Each has a filter of its own: what is traced does not change what is logged.
+        Some(traces) => {
+            let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr);
+            let lines = match log.format {
+                LogFormat::Text => lines.with_ansi(io::stderr().is_terminal()).boxed(),
+                LogFormat::Json => {
+                    lines.json().flatten_event(true).with_current_span(true).with_span_list(false).boxed()
+                }
+            };
+            let layer = traces.layer();
+            let filtered = layer.filter();
+            tracing_subscriber::registry()
+                .with(lines.with_filter(filter))
+                .with(layer.with_filter(filtered))
+                .try_init()
+                .map_err(|why| why.to_string())?;
+        }
+    }
     panic::set_hook(Box::new(|panicked| {
         let place = panicked.location().map(ToString::to_string).unwrap_or_default();
         let text = panicked.payload_as_str().unwrap_or("no text");
         tracing::error!(place, "panic: {text}");
     }));
-    Ok(())
+    Ok(traces)
+}
+
+fn traces(telemetry: &Telemetry) -> Result<Option<Traces>, String> {
+    let Some(endpoint) = &telemetry.otlp_endpoint else { return Ok(None) };
+    let config = TraceConfig {
+        endpoint: endpoint.as_str().to_owned(),
+        authorization: telemetry.otlp_authorization.as_ref().map(|secret| secret.reveal().to_owned()),
+        ratio: telemetry.sample_ratio.0,
+        service: telemetry.service_name.clone(),
+    };
+    Traces::new(&config, Arc::new(SystemClock), Arc::new(SystemEntropy)).map(Some)
 }

@@ -20,6 +20,7 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
+use tracing::{Span, field::Empty};
 
 /// A database: SQLite file or PostgreSQL. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -77,34 +78,46 @@ impl Db {
         matches!(self.engine, Engine::Pg(_))
     }
 
+    /// As OpenTelemetry calls it.
+    const fn engine_name(&self) -> &'static str {
+        if self.is_postgres() { "postgresql" } else { "sqlite" }
+    }
+
+    /// A statement outside of transactions, in a trace, until it is dropped.
+    pub(crate) fn query_span(&self) -> Span {
+        tracing::trace_span!("query", db.system.name = self.engine_name())
+    }
+
     /// Starts a write transaction. Dropping it rolls back; [`Tx::commit`] is the only way to keep anything.
     pub async fn begin(&self) -> Result<Tx, StoreError> {
+        let moved = Moved::traced(self);
         match &self.engine {
             Engine::Pg(pool) => {
                 let begun = Box::pin(pool.begin());
-                Ok(Tx::Pg(self.pools.write(begun).await?, self.epoch.clone(), Moved::default()))
+                Ok(Tx::Pg(self.pools.write(begun).await?, self.epoch.clone(), moved))
             }
             Engine::Lite { write, .. } => {
                 let begun = write.begin_with("PRAGMA synchronous = FULL; BEGIN IMMEDIATE");
                 let tx = self.pools.write(Box::pin(begun)).await?;
-                Ok(Tx::Lite(tx, self.epoch.clone(), Moved::default()))
+                Ok(Tx::Lite(tx, self.epoch.clone(), moved))
             }
         }
     }
 
     /// A transaction whose commit may be lost by a crash of the host (never half of it): heartbeats, derived rows.
     pub async fn begin_relaxed(&self) -> Result<Tx, StoreError> {
+        let moved = Moved::traced(self);
         match &self.engine {
             Engine::Pg(pool) => {
                 // One message for both.
                 let begun = pool.begin_with("BEGIN; SET LOCAL synchronous_commit = off");
                 let tx = self.pools.write(Box::pin(begun)).await?;
-                Ok(Tx::Pg(tx, self.epoch.clone(), Moved::default()))
+                Ok(Tx::Pg(tx, self.epoch.clone(), moved))
             }
             Engine::Lite { write, .. } => {
                 let begun = write.begin_with("PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE");
                 let tx = self.pools.write(Box::pin(begun)).await?;
-                Ok(Tx::Lite(tx, self.epoch.clone(), Moved::default()))
+                Ok(Tx::Lite(tx, self.epoch.clone(), moved))
             }
         }
     }
@@ -185,7 +198,7 @@ pub struct ListEpochs {
 }
 
 /// What must be read again after a transaction.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug)]
 pub struct Moved {
     /// The auth epoch that it has set.
     auth: Option<i64>,
@@ -195,6 +208,16 @@ pub struct Moved {
     lists: ListEpochs,
     /// Whether the epoch of alert configuration does.
     alert_config: bool,
+    /// The transaction in a trace, from the wait for it to its end.
+    span: Span,
+}
+
+impl Moved {
+    fn traced(db: &Db) -> Moved {
+        let name = db.engine_name();
+        let span = tracing::trace_span!("transaction", db.system.name = name, db.operation.name = Empty);
+        Moved { auth: None, revokes: false, lists: ListEpochs::default(), alert_config: false, span }
+    }
 }
 
 impl Tx {
@@ -212,6 +235,7 @@ impl Tx {
         if self.moved().alert_config {
             Q::new(alert_layers::RAISE).run(&mut self).await?;
         }
+        self.moved().span.record("db.operation.name", "COMMIT");
         match self {
             Tx::Pg(tx, epoch, moved) => {
                 tx.commit().await?;

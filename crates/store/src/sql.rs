@@ -191,16 +191,19 @@ impl Q {
     /// All rows.
     pub async fn all<T: Row>(self, on: impl Into<On<'_>>) -> Result<Vec<T>, StoreError> {
         match on.into() {
-            On::Db(db) => match &db.engine {
-                Engine::Pg(pool) => {
-                    let mut lent = db.pools.read(Box::pin(pool.acquire())).await?;
-                    Ok(pg(self)?.fetch_all(&mut *lent).await?)
+            On::Db(db) => {
+                let _traced = db.query_span();
+                match &db.engine {
+                    Engine::Pg(pool) => {
+                        let mut lent = db.pools.read(Box::pin(pool.acquire())).await?;
+                        Ok(pg(self)?.fetch_all(&mut *lent).await?)
+                    }
+                    Engine::Lite { read, .. } => {
+                        let mut lent = db.pools.read(Box::pin(read.acquire())).await?;
+                        Ok(lite(self)?.fetch_all(&mut *lent).await?)
+                    }
                 }
-                Engine::Lite { read, .. } => {
-                    let mut lent = db.pools.read(Box::pin(read.acquire())).await?;
-                    Ok(lite(self)?.fetch_all(&mut *lent).await?)
-                }
-            },
+            }
             On::Tx(tx) => match tx {
                 Tx::Pg(tx, ..) => Ok(pg(self)?.fetch_all(&mut **tx).await?),
                 Tx::Lite(tx, ..) => Ok(lite(self)?.fetch_all(&mut **tx).await?),
@@ -219,6 +222,7 @@ impl Q {
         budget: usize,
         weight: impl Fn(&T) -> usize,
     ) -> Result<Vec<T>, StoreError> {
+        let _traced = db.query_span();
         let (pg_query, lite_query);
         let mut rows = match &db.engine {
             Engine::Pg(pool) => {
@@ -244,16 +248,19 @@ impl Q {
     /// The row, if there is one.
     pub async fn optional<T: Row>(self, on: impl Into<On<'_>>) -> Result<Option<T>, StoreError> {
         match on.into() {
-            On::Db(db) => match &db.engine {
-                Engine::Pg(pool) => {
-                    let mut lent = db.pools.read(Box::pin(pool.acquire())).await?;
-                    Ok(pg(self)?.fetch_optional(&mut *lent).await?)
+            On::Db(db) => {
+                let _traced = db.query_span();
+                match &db.engine {
+                    Engine::Pg(pool) => {
+                        let mut lent = db.pools.read(Box::pin(pool.acquire())).await?;
+                        Ok(pg(self)?.fetch_optional(&mut *lent).await?)
+                    }
+                    Engine::Lite { read, .. } => {
+                        let mut lent = db.pools.read(Box::pin(read.acquire())).await?;
+                        Ok(lite(self)?.fetch_optional(&mut *lent).await?)
+                    }
                 }
-                Engine::Lite { read, .. } => {
-                    let mut lent = db.pools.read(Box::pin(read.acquire())).await?;
-                    Ok(lite(self)?.fetch_optional(&mut *lent).await?)
-                }
-            },
+            }
             On::Tx(tx) => match tx {
                 Tx::Pg(tx, ..) => Ok(pg(self)?.fetch_optional(&mut **tx).await?),
                 Tx::Lite(tx, ..) => Ok(lite(self)?.fetch_optional(&mut **tx).await?),

@@ -39,6 +39,7 @@ use std::{
 };
 use target::{Mounts, NoRoute, Target, V2, v2_route};
 use tower::Service;
+use tracing::Instrument;
 
 /// What every worker keeps for the proxy.
 #[derive(Debug)]
@@ -110,9 +111,12 @@ impl Proxy {
         let place = self.places.get(target.operation(request.method()));
         let context = crate::layers::context(&self.app, &request);
         let is_head = request.method() == Method::HEAD;
-        let answer = AssertUnwindSafe(self.answer(target, request, &context)).catch_unwind().await;
+        let span = crate::layers::span(&context, &request);
+        let answering = AssertUnwindSafe(self.answer(target, request, &context)).catch_unwind();
+        let answer = answering.instrument(span.clone()).await;
         let mut response = finished(answer.unwrap_or_else(|_| crate::error::panicked()), is_head);
         crate::layers::complete(&self.app, response.headers_mut(), &context.request_id, false);
+        crate::layers::told(&span, &self.worker, place, &response);
         watch.answered(place, response.status().as_u16());
         response
     }

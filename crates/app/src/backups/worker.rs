@@ -9,6 +9,7 @@ use bailiwick_store::{
 };
 use serde::Deserialize;
 use std::time::Duration;
+use tracing::Instrument;
 
 /// Jobs leased at one time.
 const CLAIMS: i64 = 8;
@@ -44,7 +45,7 @@ async fn work_off(app: &App) -> Result<u64> {
     let now = app.now();
     let leased = leased_jobs::claim(&app.db, DELETION, now, now.plus(LEASE), CLAIMS).await?;
     for job in &leased {
-        let outcome = delete(app, job).await;
+        let outcome = delete(app, job).instrument(jobs::span(DELETION)).await;
         let now = app.now();
         let mut tx = app.db.begin_relaxed().await?;
         match outcome {

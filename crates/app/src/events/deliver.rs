@@ -11,6 +11,7 @@ use super::{
 use crate::{
     App,
     alerting::deliver::pace::{AtOnce, OwnTurns, Paces, Places, Turn, Way},
+    jobs,
 };
 use bailiwick_domain::{Error, OrgId, Result, Ts};
 use bailiwick_outbound::{delivery::Failure, webhook::Answered};
@@ -29,6 +30,7 @@ use tokio::{
     sync::Notify,
     time::{Instant, timeout},
 };
+use tracing::Instrument;
 use uuid::Uuid;
 
 /// How often is looked for something due.
@@ -132,7 +134,7 @@ async fn round(app: &App) -> Result<usize> {
         let Some(slot) = places.remove(&id) else { continue };
         let worker = app.clone();
         app.tasks.spawn(async move {
-            if let Err(e) = work(&worker, id, holder).await {
+            if let Err(e) = work(&worker, id, holder).instrument(jobs::span("events")).await {
                 tracing::warn!(subscription = %id, error = %e, "deliveries of a subscription wait for its lease");
             }
             drop(slot);

@@ -8,7 +8,7 @@ use super::{
     plan::{self, Entry, Work},
     write,
 };
-use crate::App;
+use crate::{App, jobs};
 use bailiwick_domain::{Result, SystemId};
 use bailiwick_inventory::Rules;
 use bailiwick_store::{
@@ -20,6 +20,7 @@ use std::{
     collections::HashMap,
     time::{Duration, Instant},
 };
+use tracing::Instrument;
 
 /// Entries claimed at one time.
 const CLAIMS: i64 = 128;
@@ -101,7 +102,8 @@ async fn work_off(app: &App) -> Result<u64> {
     tx.commit().await?;
     let count = claimed.len() as u64;
     let (batches, surplus) = batches(claimed);
-    let mut outcomes = stream::iter(batches).map(|batch| handle(app, batch)).buffer_unordered(LANES);
+    let handled = |batch| handle(app, batch).instrument(jobs::span("inventory"));
+    let mut outcomes = stream::iter(batches).map(handled).buffer_unordered(LANES);
     let mut first_error = Ok(());
     while let Some(outcome) = outcomes.next().await {
         first_error = first_error.and(outcome);

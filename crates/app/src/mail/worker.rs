@@ -18,6 +18,7 @@ use bailiwick_store::{
 };
 use serde_json::{Map, Value, json};
 use std::time::Duration;
+use tracing::{Instrument, Span};
 
 /// Jobs leased at one time, and messages on their way at once.
 const CLAIMS: i64 = 4;
@@ -67,7 +68,11 @@ async fn work_off(app: &App) -> Result<u64> {
     }
     let now = app.now();
     let leased = leased_jobs::claim(&app.db, KIND, now, now.plus(LEASE), CLAIMS).await?;
-    let at = |n: usize| handle(app, leased.get(n));
+    let at = |n: usize| {
+        let job = leased.get(n);
+        let span = job.map_or_else(Span::none, |_| jobs::span(KIND));
+        handle(app, job).instrument(span)
+    };
     let (a, b, c, d) = tokio::join!(at(0), at(1), at(2), at(3));
     a.and(b).and(c).and(d)?;
     Ok(leased.len() as u64)

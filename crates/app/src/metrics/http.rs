@@ -102,6 +102,11 @@ impl Worker {
         self.names.iter().position(|name| name.method == method && name.route == route)
     }
 
+    /// What a place is called.
+    pub fn name(&self, place: usize) -> Option<&RouteName> {
+        self.names.get(place)
+    }
+
     /// Begins a request.
     pub fn begin(&self) -> Watch<'_> {
         self.in_flight.raise();

@@ -15,6 +15,7 @@ use bailiwick_store::{
 };
 use futures_util::future::join_all;
 use std::time::Duration;
+use tracing::Instrument;
 use uuid::Uuid;
 
 /// Name of the work, for the log.
@@ -101,7 +102,9 @@ async fn round(app: &App) -> Result<u64> {
     let (first, then): (Vec<&Due>, Vec<&Due>) = due.iter().partition(|due| due.kind == Kind::Organization);
     let mut is_away = false;
     for group in [first, then] {
-        for told in join_all(group.into_iter().map(|due| handle(app, mirror, due))).await {
+        for told in
+            join_all(group.into_iter().map(|due| handle(app, mirror, due).instrument(jobs::span(KIND)))).await
+        {
             is_away |= told?;
         }
     }

@@ -5,12 +5,13 @@
 mod pass;
 mod tiers;
 
-use crate::App;
+use crate::{App, jobs};
 use bailiwick_domain::{Result, Ts};
 use bailiwick_store::{inventory::retention, leases};
 use pass::{Pass, Way};
 use std::time::{Duration, Instant};
 use tiers::Tiers;
+use tracing::Instrument;
 
 const LEASE: &str = "retention";
 /// Longest time the work of a process that has died waits for another one. A run renews it again and again.
@@ -99,7 +100,7 @@ async fn under_lease(app: &App, since: Option<Ts>) -> Result<Option<Figures>> {
         return Ok(None);
     }
     let started = Instant::now();
-    let outcome = work(app, since).await;
+    let outcome = work(app, since).instrument(jobs::span("retention")).await;
     // Whatever has happened, nobody need wait for the end of the lease.
     leases::release(&app.db, LEASE, app.instance()).await?;
     let figures = outcome?;

@@ -14,6 +14,7 @@ use bailiwick_store::{
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use tokio::sync::{Mutex, Notify};
+use tracing::Instrument;
 
 /// Kind of the jobs; keyed by the move.
 const KIND: &str = "system.moved";
@@ -97,7 +98,7 @@ async fn work_off(app: &App) -> Result<u64> {
     let now = app.now();
     let leased = leased_jobs::claim(&app.db, KIND, now, now.plus(LEASE), 1).await?;
     for job in &leased {
-        let outcome = handle(app, job).await;
+        let outcome = handle(app, job).instrument(jobs::span(KIND)).await;
         let now = app.now();
         let mut tx = app.db.begin_relaxed().await?;
         match outcome {

@@ -13,6 +13,7 @@ use hyper_util::{
 };
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::Semaphore, time::timeout};
+use tracing::field::Empty;
 
 /// How long an idle connection is kept.
 const IDLE: Duration = Duration::from_secs(90);
@@ -102,6 +103,13 @@ impl Connections {
         within: Duration,
         most: usize,
     ) -> Result<Answered, IssuerError> {
+        let span = tracing::trace_span!(
+            "call",
+            call = "identity provider",
+            method = request.method().as_str(),
+            http.response.status_code = Empty,
+            error.type = Empty,
+        );
         let turns = match about {
             About::Issuer => &self.documents,
             About::Token => &self.about_tokens,
@@ -117,7 +125,12 @@ impl Connections {
             let (head, body) = response.into_parts();
             Ok(Answered { status: head.status, headers: head.headers, body: read(body, most).await? })
         };
-        timeout(within, whole).await.unwrap_or(Err(IssuerError::TimedOut))
+        let answered = timeout(within, whole).await.unwrap_or(Err(IssuerError::TimedOut));
+        match &answered {
+            Ok(answered) => span.record("http.response.status_code", answered.status.as_u16()),
+            Err(_) => span.record("error.type", "no_answer"),
+        };
+        answered
     }
 }
 

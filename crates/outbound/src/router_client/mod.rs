@@ -8,6 +8,7 @@ mod health;
 mod together;
 mod wire;
 
+use crate::traces::traceparent;
 use bailiwick_alerting::{Reject, answer::passable_refusal};
 use bailiwick_domain::{Clock, Ts};
 use breaker::Breaker;
@@ -21,6 +22,7 @@ use tokio::{
     sync::{Mutex, Semaphore},
     time::{Instant, sleep, timeout},
 };
+use tracing::{Instrument, field::Empty};
 use uuid::Uuid;
 use wire::{Answered, Fault, Outgoing, Pool, Targets, with_query};
 
@@ -107,6 +109,21 @@ impl fmt::Display for RouterError {
             RouterError::Refused(reject) => {
                 write!(f, "alert router refused with {}: {}", reject.status, reject.render().trim_end())
             }
+        }
+    }
+}
+
+impl RouterError {
+    /// One word for traces.
+    const fn word(&self) -> &'static str {
+        match self {
+            RouterError::Config(_) => "config",
+            RouterError::Unavailable(_) => "unavailable",
+            RouterError::TimedOut => "timed_out",
+            RouterError::NotReady(_) => "not_ready",
+            RouterError::UnknownTenant => "unknown_tenant",
+            RouterError::Rejected(_) => "rejected",
+            RouterError::Refused(_) => "refused",
         }
     }
 }
@@ -237,7 +254,7 @@ impl RouterClient {
     pub async fn put_configuration(&self, caller: Caller<'_>, body: Bytes) -> Result<(), RouterError> {
         let uri = self.shared.targets.configuration.clone();
         let outgoing = Outgoing { is_yaml: true, ..self.outgoing(Method::POST, uri, caller, body) };
-        let answered = self.send(&outgoing, Repeat::Always, self.shared.config.write_timeout).await?;
+        let answered = self.send(outgoing, Repeat::Always, self.shared.config.write_timeout).await?;
         match answered.status.as_u16() {
             200..=299 => Ok(()),
             400 => Err(RouterError::Rejected(describe(&answered))),
@@ -272,6 +289,7 @@ impl RouterClient {
             uri: self.shared.targets.ready.clone(),
             tenant: "",
             request_id: "",
+            traceparent: None,
             is_yaml: false,
             body: Bytes::new(),
         };
@@ -283,7 +301,7 @@ impl RouterClient {
 
     async fn read(&self, method: Method, uri: Uri, caller: Caller<'_>) -> Result<Answered, RouterError> {
         let outgoing = self.outgoing(method, uri, caller, Bytes::new());
-        self.send(&outgoing, Repeat::Always, self.shared.config.read_timeout).await
+        self.send(outgoing, Repeat::Always, self.shared.config.read_timeout).await
     }
 
     async fn write(
@@ -295,7 +313,7 @@ impl RouterClient {
         limit: Duration,
     ) -> Result<Bytes, RouterError> {
         let outgoing = self.outgoing(Method::POST, uri, caller, body);
-        let answered = self.send(&outgoing, repeat, limit).await?;
+        let answered = self.send(outgoing, repeat, limit).await?;
         match passable_refusal(answered.status.as_u16(), &answered.body) {
             Some(reject) => Err(RouterError::Refused(reject)),
             None => expect_ok(answered),
@@ -303,18 +321,31 @@ impl RouterClient {
     }
 
     fn outgoing<'a>(&self, method: Method, uri: Uri, caller: Caller<'a>, body: Bytes) -> Outgoing<'a> {
-        Outgoing { method, uri, tenant: caller.tenant, request_id: caller.request_id, is_yaml: false, body }
+        let Caller { tenant, request_id } = caller;
+        Outgoing { method, uri, tenant, request_id, traceparent: None, is_yaml: false, body }
     }
 
     /// One request, counted.
     async fn send(
         &self,
-        outgoing: &Outgoing<'_>,
+        mut outgoing: Outgoing<'_>,
         repeat: Repeat,
         limit: Duration,
     ) -> Result<Answered, RouterError> {
         let began = Instant::now();
-        let answered = self.ask(outgoing, repeat, limit).await;
+        let span = tracing::trace_span!(
+            "call",
+            call = "alert router",
+            method = outgoing.method.as_str(),
+            http.response.status_code = Empty,
+            error.type = Empty,
+        );
+        outgoing.traceparent = traceparent(&span);
+        let answered = self.ask(&outgoing, repeat, limit).instrument(span.clone()).await;
+        match &answered {
+            Ok(answered) => span.record("http.response.status_code", answered.status.as_u16()),
+            Err(error) => span.record("error.type", error.word()),
+        };
         self.shared.meters.note(answered.as_ref().err(), began.elapsed());
         answered
     }

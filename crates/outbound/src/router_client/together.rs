@@ -187,7 +187,7 @@ impl RouterClient {
         all.push(b']');
         let uri = self.shared.targets.alerts.clone();
         let outgoing = self.outgoing(http::Method::POST, uri, caller, all.into());
-        match self.send(&outgoing, Repeat::Always, left(deadline)).await {
+        match self.send(outgoing, Repeat::Always, left(deadline)).await {
             Ok(answered) if finds_fault(&answered) => None,
             Ok(answered) => Some(expect_ok(answered).map(drop)),
             Err(error) => Some(Err(error)),

@@ -20,6 +20,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 
 static TENANT: HeaderName = HeaderName::from_static("x-scope-orgid");
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+static TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// A pool of connections. It belongs to the runtime that uses it.
 #[derive(Clone)]
@@ -46,6 +47,8 @@ pub(super) struct Outgoing<'a> {
     /// Empty for the readiness question, which concerns no tenant.
     pub(super) tenant: &'a str,
     pub(super) request_id: &'a str,
+    /// Where in a trace it is; never the client's own header. None while there are no traces.
+    pub(super) traceparent: Option<HeaderValue>,
     /// The body is YAML, not JSON.
     pub(super) is_yaml: bool,
     pub(super) body: Bytes,
@@ -121,6 +124,9 @@ impl Outgoing<'_> {
         headers.insert(header::USER_AGENT, HeaderValue::from_static(crate::USER_AGENT));
         if !self.request_id.is_empty() {
             headers.insert(REQUEST_ID.clone(), HeaderValue::from_str(self.request_id)?);
+        }
+        if let Some(traceparent) = &self.traceparent {
+            headers.insert(TRACEPARENT.clone(), traceparent.clone());
         }
         let mut request = Request::new(Full::new(self.body.clone()));
         *request.method_mut() = self.method.clone();

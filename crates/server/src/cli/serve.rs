@@ -2,15 +2,16 @@
 
 use super::{fail, first_start, wire};
 use crate::{STACK, config::Config, listen, process, reload, shutdown, telemetry};
-use bailiwick_app::{App, bootstrap, oidc};
+use bailiwick_app::{App, bootstrap, oidc, traces::Traces};
 use std::{num::NonZeroUsize, process::ExitCode, sync::Arc};
 use tokio::runtime;
 
 /// Serves until told to stop.
 pub fn run(config: &Config) -> ExitCode {
-    if let Err(problem) = telemetry::start(&config.log) {
-        return fail(&problem);
-    }
+    let traces = match telemetry::start(&config.log, &config.telemetry) {
+        Ok(traces) => traces,
+        Err(problem) => return fail(&problem),
+    };
     // Background work has a runtime of its own beside the workers of the HTTP front, which it outlives.
     let runtime = match runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -21,7 +22,7 @@ pub fn run(config: &Config) -> ExitCode {
         Ok(runtime) => runtime,
         Err(e) => return fail(&e.to_string()),
     };
-    let served = runtime.block_on(serve(config));
+    let served = runtime.block_on(serve(config, traces));
     match served {
         Ok((front, operations)) => {
             front.close();
@@ -37,18 +38,21 @@ pub fn run(config: &Config) -> ExitCode {
 /// The front and the listener for operators, which answers until the end.
 type Listeners = (listen::Server, Option<listen::Server>);
 
-async fn serve(config: &Config) -> Result<Listeners, String> {
+async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, String> {
     // At once: a certificate may be replaced while migrations run.
     let hangups = reload::hangups().map_err(|e| e.to_string())?;
     let asked = shutdown::on_signal().map_err(|e| e.to_string())?;
     let tls = tls(config)?;
+    if let Some(traces) = &traces {
+        traces.start();
+    }
     let db = wire::open(config, true).await?;
     let app = wire::application(config, db)?;
     let first = bootstrap::ensure_owner(&app).await.map_err(|e| e.to_string())?;
     if app.settings.identity.is_embedded() {
         oidc::keys::ensure_signing_key(&app).await.map_err(|e| e.to_string())?;
     }
-    let listeners = listeners(config, &app, tls.clone());
+    let listeners = listeners(config, &app, tls.clone(), traces.clone());
     // Whether or not it can listen: a password that was made is told this once.
     first_start::greet(&app, first);
     let (mut front, operations) = listeners?;
@@ -61,13 +65,21 @@ async fn serve(config: &Config) -> Result<Listeners, String> {
     app.stop.cancel();
     app.tasks.close();
     shutdown::within(shutdown::GRACE, "background work", app.tasks.wait()).await;
+    if let Some(traces) = &traces {
+        traces.finish().await;
+    }
     // A query that hangs must not keep the process.
     shutdown::within(shutdown::GRACE, "the database", app.db.close()).await;
     tracing::info!("stopped");
     Ok((front, operations))
 }
 
-fn listeners(config: &Config, app: &App, tls: Option<Arc<listen::Tls>>) -> Result<Listeners, String> {
+fn listeners(
+    config: &Config,
+    app: &App,
+    tls: Option<Arc<listen::Tls>>,
+    traces: Option<Traces>,
+) -> Result<Listeners, String> {
     let options = listen::Options {
         workers: NonZeroUsize::new(config.http.workers as usize),
         ..listen::Options::default()
@@ -76,7 +88,7 @@ fn listeners(config: &Config, app: &App, tls: Option<Arc<listen::Tls>>) -> Resul
     app.start_background();
     let front = listen::start(config.http.listen, options, tls, move |_| bailiwick_api::router(&for_workers))
         .map_err(|e| format!("cannot listen on {}: {e}", config.http.listen))?;
-    let operations = operations(config, app)?;
+    let operations = operations(config, app, traces)?;
     tracing::info!(address = %front.address(), version = env!("CARGO_PKG_VERSION"), "listening");
     Ok((front, operations))
 }
@@ -92,13 +104,15 @@ fn tls(config: &Config) -> Result<Option<Arc<listen::Tls>>, String> {
 }
 
 /// The listener for operators, where one is configured.
-fn operations(config: &Config, app: &App) -> Result<Option<listen::Server>, String> {
+fn operations(config: &Config, app: &App, traces: Option<Traces>) -> Result<Option<listen::Server>, String> {
     let Some(address) = config.metrics.listen else { return Ok(None) };
     let options = listen::Options { workers: NonZeroUsize::new(1), ..listen::Options::default() };
     let (app, token) = (app.clone(), config.metrics.token.clone());
     let router = move |_| {
         let token = token.as_ref().map(|token| token.reveal());
-        bailiwick_api::operations::router(&app, token, Arc::new(process::page))
+        let traces = traces.clone();
+        let page = move || process::page() + &traces.as_ref().map(Traces::page).unwrap_or_default();
+        bailiwick_api::operations::router(&app, token, Arc::new(page))
     };
     let server = listen::start(address, options, None, router);
     let server = server.map_err(|e| format!("cannot listen on {address} (metrics.listen): {e}"))?;

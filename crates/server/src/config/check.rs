@@ -48,6 +48,18 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     );
     let is_short = metrics.token.as_ref().is_some_and(|token| token.reveal().len() < 16);
     refuse(is_short, &["metrics.token"], "is shorter than 16 characters");
+    let telemetry = &config.telemetry;
+    let path = "telemetry.otlp_authorization";
+    let authorization = telemetry.otlp_authorization.as_ref();
+    let both = [path, "telemetry.otlp_endpoint"];
+    refuse(
+        authorization.is_some() && telemetry.otlp_endpoint.is_none(),
+        &both,
+        "needs telemetry.otlp_endpoint",
+    );
+    let is_plain = |secret: &super::Secret| secret.reveal().bytes().all(|b| (b' '..=b'~').contains(&b));
+    refuse(!authorization.is_none_or(is_plain), &[path], "has characters that a header cannot have");
+    refuse(telemetry.service_name.len() > 255, &["telemetry.service_name"], "is longer than 255 bytes");
 
     refuse(!is_address(&config.owner.email), &["owner.email"], "is not an address like owner@portal.example");
 

@@ -415,6 +415,21 @@ impl Choice for LogFormat {
     const VALUES: &'static [Self] = &[LogFormat::Text, LogFormat::Json];
 }
 
+/// A part of the whole, from 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ratio(pub f64);
+
+impl Value for Ratio {
+    const KIND: Kind = Kind { form: Form::Number, ..Kind::text("number from 0 to 1") };
+    fn parse(text: &str) -> Result<Self, String> {
+        let ratio = text.parse().ok().filter(|ratio| (0.0..=1.0).contains(ratio));
+        ratio.map(Ratio).ok_or_else(|| "is not a number from 0 to 1".into())
+    }
+    fn show(&self) -> Option<String> {
+        Some(self.0.to_string())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -23,7 +23,7 @@ pub use alerting::{AllowedHost, TimeZone};
 pub(crate) use check::inventory_rules;
 pub use kinds::{
     AlertName, AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, ImpersonationScope,
-    LogFilter, LogFormat, MailSecurity, Network, Origin, RouterKind, Secret, Word,
+    LogFilter, LogFormat, MailSecurity, Network, Origin, Ratio, RouterKind, Secret, Word,
 };
 pub use products::RebrandableProduct;
 pub use render::{effective, reference, schema};
@@ -32,7 +32,7 @@ pub use section::{SectionTable, Setting, VARIABLE_PREFIX};
 pub use sections::{
     Alerting, AlertingHistory, AlertingLimits, AlertingRemote, AlertingTelegram, AlertingWebhook, Assets,
     Database, Events, General, Http, Identity, IdentityLogto, IdentityOidc, Impersonation, Limits, Log,
-    Metrics, Owner, Rebranding, Smtp, Systems, Tokens,
+    Metrics, Owner, Rebranding, Smtp, Systems, Telemetry, Tokens,
 };
 pub use sources::FILE_VARIABLE;
 pub use value::{Choice, Form, Kind, Size, Value};
@@ -120,6 +120,8 @@ pub struct Config {
     pub limits: Limits,
     /// `metrics`
     pub metrics: Metrics,
+    /// `telemetry`
+    pub telemetry: Telemetry,
     /// `log`
     pub log: Log,
     /// Where each setting that is not a default was given.
@@ -150,6 +152,7 @@ pub const TABLES: &[SectionTable] = &[
     Smtp::TABLE,
     Limits::TABLE,
     Metrics::TABLE,
+    Telemetry::TABLE,
     Log::TABLE,
 ];
 
@@ -214,6 +217,7 @@ impl Config {
         let smtp = Smtp::read(found, problems);
         let limits = Limits::read(found, problems);
         let metrics = Metrics::read(found, problems);
+        let telemetry = Telemetry::read(found, problems);
         let log = Log::read(found, problems);
         Some(Config {
             general: general?,
@@ -239,6 +243,7 @@ impl Config {
             smtp: smtp?,
             limits: limits?,
             metrics: metrics?,
+            telemetry: telemetry?,
             log: log?,
             origins: found.iter().map(|(path, given)| (*path, given.origin.clone())).collect(),
         })

@@ -32,6 +32,7 @@ pub fn effective(config: &Config) -> String {
         config.smtp.shown(),
         config.limits.shown(),
         config.metrics.shown(),
+        config.telemetry.shown(),
         config.log.shown(),
     ];
     let mut out = String::new();
@@ -80,7 +81,7 @@ fn key_of(table: &SectionTable, setting: &Setting) -> &'static str {
 /// A shown value as TOML.
 fn toml_value(text: &str, form: Form) -> String {
     match form {
-        Form::Integer | Form::Boolean => text.to_owned(),
+        Form::Integer | Form::Number | Form::Boolean => text.to_owned(),
         Form::Text | Form::Size => toml::Value::from(text).to_string(),
         Form::List => {
             toml::Value::from(text.split(',').filter(|item| !item.is_empty()).collect::<Vec<_>>()).to_string()
@@ -125,6 +126,7 @@ fn setting_schema(setting: &Setting) -> Json {
     let mut schema = match kind.form {
         Form::Text => text_schema(kind),
         Form::Integer => json!({ "type": "integer", "minimum": 0 }),
+        Form::Number => json!({ "type": "number", "minimum": 0 }),
         Form::Boolean => json!({ "type": "boolean" }),
         Form::Size => json!({ "type": ["integer", "string"], "minimum": 1, "pattern": kind.pattern }),
         Form::List => json!({ "type": "array", "items": text_schema(kind) }),
@@ -134,6 +136,7 @@ fn setting_schema(setting: &Setting) -> Json {
         schema["default"] = match kind.form {
             Form::Text | Form::Size => default.into(),
             Form::Integer => default.parse::<u64>().map_or(Json::Null, Json::from),
+            Form::Number => default.parse::<f64>().map_or(Json::Null, Json::from),
             Form::Boolean => default.parse::<bool>().map_or(Json::Null, Json::from),
             Form::List => default.split(',').collect::<Vec<_>>().into(),
         };

@@ -4,7 +4,7 @@ use super::{
     alerting::{AllowedHost, TimeZone},
     kinds::{
         AlertName, AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, ImpersonationScope,
-        LogFilter, LogFormat, MailSecurity, Network, Origin, RouterKind, Secret, Word,
+        LogFilter, LogFormat, MailSecurity, Network, Origin, Ratio, RouterKind, Secret, Word,
     },
     products::RebrandableProduct,
     section::section,
@@ -428,6 +428,20 @@ section! {
     /// Token that `/metrics` wants to be shown (`Authorization: Bearer`), at least 16 characters. Must be set unless the
     /// listener's address is a loopback one.
     token: Option<Secret>;
+}
+
+section! {
+    /// Traces for an OpenTelemetry collector (docs/observability.md).
+    Telemetry in "telemetry", keys "telemetry.";
+    /// Base address of its OTLP receiver for HTTP, such as `http://127.0.0.1:4318`; `/v1/traces` is added. None = there are no
+    /// traces.
+    otlp_endpoint: Option<HttpUrl>;
+    /// What it is sent as `Authorization`, such as `Bearer …`.
+    otlp_authorization: Option<Secret>;
+    /// Which part of the traces is kept, 0 to 1. Also of those that a caller keeps (`traceparent`).
+    sample_ratio: Ratio = "1";
+    /// What the service calls itself there (`service.name`).
+    service_name: String = "bailiwick";
 }
 
 section! {

@@ -112,6 +112,8 @@ fn toml_text(value: &toml::Value, form: Form) -> Option<String> {
     match (value, form) {
         (toml::Value::String(text), Form::Text | Form::Size) => Some(text.clone()),
         (toml::Value::Integer(number), Form::Integer | Form::Size) => Some(number.to_string()),
+        (toml::Value::Integer(number), Form::Number) => Some(number.to_string()),
+        (toml::Value::Float(number), Form::Number) => Some(number.to_string()),
         (toml::Value::Boolean(is_true), Form::Boolean) => Some(is_true.to_string()),
         (toml::Value::Array(items), Form::List) => {
             let texts: Option<Vec<&str>> = items.iter().map(toml::Value::as_str).collect();
@@ -126,6 +128,7 @@ fn wrong_form(form: Form) -> &'static str {
     match form {
         Form::Text => "must be a string",
         Form::Integer => "must be a whole number",
+        Form::Number => "must be a number",
         Form::Boolean => "must be true or false",
         Form::Size => "must be a whole number of bytes or a string like \"10 MiB\"",
         Form::List => "must be a list of strings without commas",

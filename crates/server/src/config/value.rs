@@ -9,6 +9,8 @@ pub enum Form {
     Text,
     /// A whole number.
     Integer,
+    /// A number, whole or not.
+    Number,
     /// True or false.
     Boolean,
     /// A whole number of bytes, or a string with a unit.

@@ -22,4 +22,5 @@ mod sessions;
 mod survival;
 mod tls;
 mod tour;
+mod traces;
 mod web;

@@ -7,7 +7,7 @@ use super::{
     plans::{Plans, RETRY, Routing, short_digest},
     record::LEASE,
 };
-use crate::{App, alerting::config};
+use crate::{App, alerting::config, jobs};
 use bailiwick_alerting::{Nanos, StoredAlert, config::Destination, notify::first_flush};
 use bailiwick_domain::{Error, OrgId, Result, Ts};
 use bailiwick_store::delivery::{self, Alert, Due, Finished, GroupKey, NOBODY, Tenant, UNKNOWN};
@@ -20,6 +20,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 /// Tenants taken in one round.
 const TENANTS: i64 = 256;
@@ -312,7 +313,7 @@ async fn begin(app: &App, state: &mut Round, version: i64) -> Result<u64> {
             let (runner, flush) = (app.clone(), Arc::new(flush));
             app.tasks.spawn(async move {
                 if is_begun {
-                    flush::run(&runner, &flush, &held.lost).await;
+                    flush::run(&runner, &flush, &held.lost).instrument(jobs::span("notification")).await;
                 } else {
                     // Nobody knows whether that was written; if it was, it is undone.
                     flush.end(&runner, Vec::new(), Some(now)).await;
