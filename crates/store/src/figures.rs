@@ -137,7 +137,42 @@ pub struct Work {
     pub silences: u64,
     /// Recipients whose last notification failed.
     pub unreached: u64,
+    /// Events that have no number yet.
+    pub events: Waiting,
+    /// Deliveries of events to subscriptions that are on; at most [`MOST`].
+    pub deliveries: Waiting,
+    /// Deliveries that were given up; at most [`MOST`].
+    pub dead_deliveries: u64,
+    /// Subscriptions of events.
+    pub subscriptions: Subscriptions,
+    /// Objects that a Logto tenant is still to be told of.
+    pub mirror: Mirror,
 }
+
+/// Subscriptions of events by how they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Subscriptions {
+    /// On, and reached when something was last delivered.
+    pub working: u64,
+    /// On, and nothing has been delivered for a while although it was tried.
+    pub failing: u64,
+    /// Switched off, by somebody or because nothing could be delivered.
+    pub off: u64,
+}
+
+/// What a Logto tenant is to be told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mirror {
+    /// Objects that wait, tried already or not.
+    pub waiting: Waiting,
+    /// Of those, the ones that were tried in vain.
+    pub retried: u64,
+    /// Refused: they wait for the next change.
+    pub refused: u64,
+}
+
+/// Rows of one kind that are counted where there may be millions.
+pub const MOST: i64 = 100_000;
 
 pub(crate) const JOBS: &str = "SELECT kind, \
     SUM(CASE WHEN ended_at IS NULL AND next_at <= ? THEN CAST(1 AS BIGINT) ELSE 0 END)[[::bigint||]], \
@@ -154,9 +189,25 @@ pub(crate) const GROUPS: &str =
     "SELECT COUNT(*), MIN(due_at) FROM router_groups WHERE started_at IS NULL AND due_at <= ?";
 pub(crate) const ALERTS: &str = "SELECT COUNT(*) FROM router_alerts WHERE ends_at > ?";
 pub(crate) const SILENCES: &str = "SELECT COUNT(*) FROM router_silences WHERE ends_at > ?";
+pub(crate) const EVENTS: &str = "SELECT COUNT(*), MIN(e.at) FROM (SELECT x.at FROM event_outbox x LIMIT ?) e";
+pub(crate) const DELIVERIES: &str = "SELECT COUNT(*), MIN(w.created_at) FROM (SELECT d.created_at \
+    FROM event_subscriptions s JOIN event_deliveries d ON d.subscription_id = s.id AND d.state = 'pending' \
+    WHERE s.is_enabled LIMIT ?) w";
+pub(crate) const DEAD_DELIVERIES: &str = "SELECT COUNT(*) FROM (SELECT d.event_seq FROM event_deliveries d \
+    WHERE d.state = 'dead' LIMIT ?) w";
+pub(crate) const SUBSCRIPTIONS: &str = "SELECT \
+    SUM(CASE WHEN is_enabled AND failing_since IS NULL THEN CAST(1 AS BIGINT) ELSE 0 END)[[::bigint||]], \
+    SUM(CASE WHEN is_enabled AND failing_since IS NOT NULL THEN CAST(1 AS BIGINT) ELSE 0 END)[[::bigint||]], \
+    SUM(CASE WHEN is_enabled THEN 0 ELSE CAST(1 AS BIGINT) END)[[::bigint||]] FROM event_subscriptions";
+pub(crate) const MIRROR: &str = "SELECT SUM(CASE WHEN next_at IS NULL THEN 0 ELSE CAST(1 AS BIGINT) END)[[::bigint||]], \
+    MIN(CASE WHEN next_at IS NULL THEN NULL ELSE COALESCE(queued_at, next_at) END), \
+    SUM(CASE WHEN next_at IS NOT NULL AND problem IS NOT NULL THEN CAST(1 AS BIGINT) ELSE 0 END)[[::bigint||]], \
+    SUM(CASE WHEN next_at IS NULL THEN CAST(1 AS BIGINT) ELSE 0 END)[[::bigint||]] FROM logto_outbox";
 pub(crate) const UNREACHED: &str = "SELECT COUNT(*) FROM router_failures";
 
 type Counted = (i64, Option<TsCodec>);
+type CountedSubscriptions = (Option<i64>, Option<i64>, Option<i64>);
+type CountedMirror = (Option<i64>, Option<TsCodec>, Option<i64>, Option<i64>);
 type CountedJobs = (String, i64, i64, i64, Option<TsCodec>);
 
 /// Looks at everything once.
@@ -168,6 +219,8 @@ pub async fn work(db: &Db, now: Ts) -> Result<Work, StoreError> {
         all: positive(all),
         ended: positive(ended),
     });
+    let (working, failing, off): CountedSubscriptions = Q::new(SUBSCRIPTIONS).one(db).await?;
+    let (mirrored, oldest, retried, refused): CountedMirror = Q::new(MIRROR).one(db).await?;
     // The router keeps its times as numbers on both engines.
     let number = now.0;
     Ok(Work {
@@ -180,6 +233,19 @@ pub async fn work(db: &Db, now: Ts) -> Result<Work, StoreError> {
         alerts: Q::new(ALERTS).bind(number).count(db).await?,
         silences: Q::new(SILENCES).bind(number).count(db).await?,
         unreached: Q::new(UNREACHED).count(db).await?,
+        events: waiting(Q::new(EVENTS).bind(MOST).one(db).await?),
+        deliveries: waiting(Q::new(DELIVERIES).bind(MOST).one(db).await?),
+        dead_deliveries: Q::new(DEAD_DELIVERIES).bind(MOST).count(db).await?,
+        subscriptions: Subscriptions {
+            working: positive(working.unwrap_or(0)),
+            failing: positive(failing.unwrap_or(0)),
+            off: positive(off.unwrap_or(0)),
+        },
+        mirror: Mirror {
+            waiting: waiting((mirrored.unwrap_or(0), oldest)),
+            retried: positive(retried.unwrap_or(0)),
+            refused: positive(refused.unwrap_or(0)),
+        },
     })
 }
 

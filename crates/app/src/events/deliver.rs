@@ -13,7 +13,7 @@ use crate::{
     alerting::deliver::pace::{AtOnce, OwnTurns, Paces, Places, Turn, Way},
     jobs,
 };
-use bailiwick_domain::{Error, OrgId, Result, Ts};
+use bailiwick_domain::{Error, OrgId, Result, Ts, meter::Counter};
 use bailiwick_outbound::{delivery::Failure, webhook::Answered};
 use bailiwick_store::{
     Tx, audit,
@@ -61,6 +61,8 @@ pub struct Deliveries {
     places: Places,
     taking: tokio::sync::Mutex<()>,
     slots: Arc<Slots>,
+    /// What has become of tries.
+    pub(crate) figures: Figures,
     /// Something may be due.
     pub(super) hint: Notify,
 }
@@ -72,8 +74,31 @@ impl Default for Deliveries {
             places: Places::default(),
             taking: tokio::sync::Mutex::default(),
             slots: Arc::default(),
+            figures: Figures::default(),
             hint: Notify::new(),
         }
+    }
+}
+
+/// Tries by outcome since the process began.
+#[derive(Debug, Default)]
+pub(crate) struct Figures([Counter; OUTCOMES.len()]);
+
+/// States of a delivery after a try, and what the metrics page calls them.
+const OUTCOMES: [(&str, &str); 4] =
+    [("delivered", "sent"), ("pending", "retried"), ("dead", "failed"), ("withheld", "withheld")];
+
+impl Figures {
+    fn note(&self, state: &str) {
+        let mut all = OUTCOMES.iter().zip(&self.0);
+        if let Some((_, counter)) = all.find(|((known, _), _)| *known == state) {
+            counter.one();
+        }
+    }
+
+    /// All counters.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        OUTCOMES.iter().zip(&self.0).map(|((_, outcome), counter)| (*outcome, counter.get()))
     }
 }
 
@@ -343,6 +368,9 @@ async fn settle(app: &App, id: Uuid, holder: Uuid, tried: Vec<Tried>) -> Result<
     }
     subscriptions::keep(&mut tx, &s).await?;
     tx.commit().await?;
+    for outcome in &outcomes {
+        app.deliveries.figures.note(outcome.state);
+    }
     Ok(true)
 }
 

@@ -6,7 +6,7 @@ use bailiwick_domain::{
     Ts,
     meter::{Kind, Page},
 };
-use bailiwick_store::figures::{Connections, Waiting, Work};
+use bailiwick_store::figures::{Connections, Subscriptions, Waiting, Work};
 
 /// Everything. `build` are the labels of the build.
 pub async fn page(app: &App, build: &[(&str, &str)]) -> String {
@@ -31,6 +31,7 @@ pub async fn page(app: &App, build: &[(&str, &str)]) -> String {
     connections(&app.db.connections(), &mut page);
     routers(app, &mut page);
     told(app, &mut page);
+    deliveries(app, &mut page);
     let seen = work(app).await;
     let up = u8::from(seen.is_some());
     page.single("bailiwick_database_up", Kind::Gauge, "Whether the database answered last time.", up);
@@ -154,6 +155,31 @@ fn told(app: &App, page: &mut Page) {
     }
 }
 
+fn deliveries(app: &App, page: &mut Page) {
+    let help = "Events for subscribers by outcome of a try; withheld ones could not be read by the subscriber any more.";
+    let mut family = page.family("bailiwick_event_deliveries_total", Kind::Counter, help);
+    for (outcome, n) in app.deliveries.figures.counts() {
+        family.value(&[("outcome", outcome)], n);
+    }
+}
+
+/// Events for subscribers, and what a Logto tenant is told.
+fn others(work: &Work, page: &mut Page) {
+    let help = "Deliveries of events that were given up and are kept to be seen; counted up to 100000.";
+    page.single("bailiwick_event_deliveries_dead", Kind::Gauge, help, work.dead_deliveries);
+    let Subscriptions { working, failing, off } = work.subscriptions;
+    let help = "Subscriptions of events; failing ones have not been reached since something was last tried.";
+    let mut family = page.family("bailiwick_event_subscriptions", Kind::Gauge, help);
+    for (state, count) in [("working", working), ("failing", failing), ("off", off)] {
+        family.value(&[("state", state)], count);
+    }
+    let help = "Users and organizations of which the Logto tenant could not be told when it was last tried.";
+    let mut family = page.family("bailiwick_logto_failures", Kind::Gauge, help);
+    for (outcome, count) in [("retried", work.mirror.retried), ("refused", work.mirror.refused)] {
+        family.value(&[("outcome", outcome)], count);
+    }
+}
+
 fn waiting(app: &App, work: &Work, page: &mut Page) {
     let now = app.now();
     let help = "Jobs to be done, by kind; also those not due yet.";
@@ -180,9 +206,13 @@ fn waiting(app: &App, work: &Work, page: &mut Page) {
         ("held_pushes", work.held_pushes),
         ("router_configurations", work.configurations),
         ("notifications", work.groups),
+        ("events", work.events),
+        ("event_deliveries", work.deliveries),
+        ("logto", work.mirror.waiting),
     ];
     let help = "What waits in a queue: accepted inventories, pushes held for tenants a remote router does not run yet, \
-        configurations to be given to it, groups of alerts to be told of.";
+        configurations to be given to it, groups of alerts to be told of, events without a number, deliveries of events, what \
+        a Logto tenant is to be told.";
     let mut family = page.family("bailiwick_queue_waiting", Kind::Gauge, help);
     for (queue, waiting) in queues {
         family.value(&[("queue", queue)], waiting.count);
@@ -194,6 +224,7 @@ fn waiting(app: &App, work: &Work, page: &mut Page) {
     }
     let help = "Inventories that could not be worked on.";
     page.single("bailiwick_inventory_quarantined", Kind::Gauge, help, work.quarantined);
+    others(work, page);
     if app.alerting().is_embedded() {
         alerts(work, page);
     }

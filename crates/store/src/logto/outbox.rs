@@ -13,11 +13,12 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 pub(crate) const PUT: &str = "INSERT INTO logto_outbox (issuer, kind, object_id, provider_id, aspects, wanted, position, \
-    batch, attempts, next_at) VALUES (?, ?, ?, ?, ?, 1, ?, NULL, 0, ?) \
+    batch, attempts, next_at, queued_at) VALUES (?, ?, ?, ?, ?, 1, ?, NULL, 0, ?, ?) \
     ON CONFLICT (issuer, kind, object_id) DO UPDATE SET aspects = logto_outbox.aspects | excluded.aspects, \
-    wanted = logto_outbox.wanted + 1, attempts = 0, next_at = excluded.next_at, after_id = NULL, problem = NULL";
+    wanted = logto_outbox.wanted + 1, attempts = 0, next_at = excluded.next_at, after_id = NULL, problem = NULL, \
+    queued_at = CASE WHEN logto_outbox.next_at IS NULL THEN excluded.queued_at ELSE logto_outbox.queued_at END";
 pub(crate) const PUT_NEW: &str = "INSERT INTO logto_outbox (issuer, kind, object_id, aspects, wanted, position, attempts, \
-    next_at) VALUES (?, ?, ?, ?, 1, ?, 0, ?) ON CONFLICT (issuer, kind, object_id) DO NOTHING";
+    next_at, queued_at) VALUES (?, ?, ?, ?, 1, ?, 0, ?, ?) ON CONFLICT (issuer, kind, object_id) DO NOTHING";
 pub(crate) const CLAIM: &str = "UPDATE logto_outbox SET claimed_until = ?, attempts = attempts + 1 \
     WHERE issuer = ? AND (kind, object_id) IN (SELECT q.kind, q.object_id FROM logto_outbox q \
     WHERE q.issuer = ? AND q.next_at <= ? AND (q.claimed_until IS NULL OR q.claimed_until <= ?) \
@@ -37,18 +38,20 @@ pub(crate) const GO_ON: &str = "UPDATE logto_outbox SET claimed_until = NULL, at
 pub(crate) const RELEASE_ALL: &str =
     "UPDATE logto_outbox SET claimed_until = NULL WHERE claimed_until IS NOT NULL";
 pub(crate) const GONE_USER: &str = "INSERT INTO logto_outbox (issuer, kind, object_id, provider_id, search_name, aspects, \
-    wanted, position, attempts, next_at) SELECT ?, 'gone_user', u.id, i.subject, \
-    CASE WHEN i.subject IS NULL THEN COALESCE(l.creating_name, u.username) END, 0, 1, ?, 0, ? FROM users u \
+    wanted, position, attempts, next_at, queued_at) SELECT ?, 'gone_user', u.id, i.subject, \
+    CASE WHEN i.subject IS NULL THEN COALESCE(l.creating_name, u.username) END, 0, 1, ?, 0, ?, ? FROM users u \
     LEFT JOIN user_identities i ON i.user_id = u.id AND i.issuer = ? \
     LEFT JOIN logto_users l ON l.user_id = u.id AND l.issuer = ? \
     WHERE u.id = ? AND (i.subject IS NOT NULL OR l.creating_at IS NOT NULL) \
     ON CONFLICT (issuer, kind, object_id) DO UPDATE SET provider_id = excluded.provider_id, \
-    search_name = excluded.search_name, next_at = excluded.next_at";
+    search_name = excluded.search_name, next_at = excluded.next_at, \
+    queued_at = CASE WHEN logto_outbox.next_at IS NULL THEN excluded.queued_at ELSE logto_outbox.queued_at END";
 pub(crate) const GONE_UNKNOWN: &str = "INSERT INTO logto_outbox (issuer, kind, object_id, search_name, aspects, wanted, \
-    position, attempts, next_at) VALUES (?, ?, ?, ?, 0, 1, ?, 0, ?) ON CONFLICT (issuer, kind, object_id) DO UPDATE SET \
+    position, attempts, next_at, queued_at) VALUES (?, ?, ?, ?, 0, 1, ?, 0, ?, ?) ON CONFLICT (issuer, kind, object_id) DO UPDATE SET \
     search_name = COALESCE(logto_outbox.search_name, excluded.search_name), wanted = logto_outbox.wanted + 1, \
-    attempts = 0, next_at = excluded.next_at";
-pub(crate) const GONE_AGAIN: &str = "UPDATE logto_outbox SET attempts = 0, next_at = ? WHERE issuer = ? \
+    attempts = 0, next_at = excluded.next_at, \
+    queued_at = CASE WHEN logto_outbox.next_at IS NULL THEN excluded.queued_at ELSE logto_outbox.queued_at END";
+pub(crate) const GONE_AGAIN: &str = "UPDATE logto_outbox SET attempts = 0, next_at = ?, queued_at = ? WHERE issuer = ? \
     AND kind IN ('gone_user', 'gone_organization') AND next_at IS NULL";
 pub(crate) const FORGET_USER: &str =
     "DELETE FROM logto_outbox WHERE issuer = ? AND kind = 'user' AND object_id = ?";
@@ -181,6 +184,7 @@ async fn put_one(
         .bind(aspects)
         .bind(kind.position())
         .bind(at)
+        .bind(at)
         .run(tx)
         .await?;
     Ok(())
@@ -196,7 +200,7 @@ pub async fn put_new(
     at: Ts,
 ) -> Result<bool, StoreError> {
     let q = Q::new(PUT_NEW).bind(issuer).bind(kind.word()).bind(object).bind(aspects);
-    Ok(q.bind(kind.position()).bind(at).run(tx).await? > 0)
+    Ok(q.bind(kind.position()).bind(at).bind(at).run(tx).await? > 0)
 }
 
 /// Wants removed whatever a creation has made there of an object that was destroyed meanwhile; `name`: as it was begun.
@@ -208,19 +212,19 @@ pub async fn put_gone_unknown(
     at: Ts,
 ) -> Result<(), StoreError> {
     let q = Q::new(GONE_UNKNOWN).bind(issuer).bind(kind.word()).bind(object).bind(name);
-    q.bind(kind.position()).bind(at).run(tx).await?;
+    q.bind(kind.position()).bind(at).bind(at).run(tx).await?;
     Ok(())
 }
 
 /// Removals that were refused are tried again.
 pub async fn retry_gone(tx: &mut Tx, issuer: &str, at: Ts) -> Result<(), StoreError> {
-    Q::new(GONE_AGAIN).bind(at).bind(issuer).run(tx).await?;
+    Q::new(GONE_AGAIN).bind(at).bind(at).bind(issuer).run(tx).await?;
     Ok(())
 }
 
 /// Wants the account of a user removed who is about to be destroyed.
 pub async fn put_gone_user(tx: &mut Tx, issuer: &str, user: UserId, at: Ts) -> Result<(), StoreError> {
-    let q = Q::new(GONE_USER).bind(issuer).bind(Kind::GoneUser.position()).bind(at);
+    let q = Q::new(GONE_USER).bind(issuer).bind(Kind::GoneUser.position()).bind(at).bind(at);
     q.bind(issuer).bind(issuer).bind(user).run(&mut *tx).await?;
     Q::new(FORGET_USER).bind(issuer).bind(user).run(tx).await?;
     Ok(())
@@ -236,26 +240,26 @@ pub async fn put_gone_tree(
 ) -> Result<(), StoreError> {
     let users = format!(
         "INSERT INTO logto_outbox (issuer, kind, object_id, provider_id, search_name, aspects, wanted, position, batch, \
-         attempts, next_at) SELECT ?, 'gone_user', u.id, i.subject, \
-         CASE WHEN i.subject IS NULL THEN COALESCE(l.creating_name, u.username) END, 0, 1, ?, ?, 0, ? FROM users u \
+         attempts, next_at, queued_at) SELECT ?, 'gone_user', u.id, i.subject, \
+         CASE WHEN i.subject IS NULL THEN COALESCE(l.creating_name, u.username) END, 0, 1, ?, ?, 0, ?, ? FROM users u \
          LEFT JOIN user_identities i ON i.user_id = u.id AND i.issuer = ? \
          LEFT JOIN logto_users l ON l.user_id = u.id AND l.issuer = ? \
          WHERE u.{} = ? AND (i.subject IS NOT NULL OR l.creating_at IS NOT NULL) \
          ON CONFLICT (issuer, kind, object_id) DO NOTHING",
         below(org_type)
     );
-    let q = Q::new(&users).bind(issuer).bind(Kind::GoneUser.position()).bind(top).bind(at);
+    let q = Q::new(&users).bind(issuer).bind(Kind::GoneUser.position()).bind(top).bind(at).bind(at);
     q.bind(issuer).bind(issuer).bind(top).run(&mut *tx).await?;
     let organizations = format!(
         "INSERT INTO logto_outbox (issuer, kind, object_id, provider_id, search_name, aspects, wanted, position, batch, \
-         attempts, next_at) SELECT l.issuer, 'gone_organization', o.id, l.provider_id, \
+         attempts, next_at, queued_at) SELECT l.issuer, 'gone_organization', o.id, l.provider_id, \
          CASE WHEN l.provider_id IS NULL THEN COALESCE(l.creating_name, o.name) END, 0, 1, \
-         ? + CASE o.type WHEN 'customer' THEN 0 WHEN 'reseller' THEN 1 ELSE 2 END, ?, 0, ? FROM organizations o \
+         ? + CASE o.type WHEN 'customer' THEN 0 WHEN 'reseller' THEN 1 ELSE 2 END, ?, 0, ?, ? FROM organizations o \
          JOIN logto_organizations l ON l.organization_id = o.id AND l.issuer = ? \
          WHERE (l.provider_id IS NOT NULL OR l.creating_at IS NOT NULL) AND o.{} = ? ON CONFLICT (issuer, kind, object_id) DO NOTHING",
         subtree_column(org_type, "id")
     );
-    let q = Q::new(&organizations).bind(Kind::GoneOrganization.position()).bind(top).bind(at);
+    let q = Q::new(&organizations).bind(Kind::GoneOrganization.position()).bind(top).bind(at).bind(at);
     q.bind(issuer).bind(top).run(&mut *tx).await?;
     for (kinds, table, column) in [
         ("'user'", "users", below(org_type)),
@@ -287,8 +291,8 @@ pub async fn put_next_users(
     let ids: Vec<(Uuid,)> = q.all(&mut *tx).await?;
     let Some((last,)) = ids.last().copied() else { return Ok(None) };
     let mut q = Q::new(
-        "INSERT INTO logto_outbox (issuer, kind, object_id, aspects, wanted, position, attempts, next_at) \
-         SELECT ?, 'user', u.id, ?, 1, ?, 0, ? FROM users u WHERE \
+        "INSERT INTO logto_outbox (issuer, kind, object_id, aspects, wanted, position, attempts, next_at, queued_at) \
+         SELECT ?, 'user', u.id, ?, 1, ?, 0, ?, ? FROM users u WHERE \
          (EXISTS (SELECT 1 FROM user_identities i WHERE i.user_id = u.id AND i.issuer = ?) \
          OR EXISTS (SELECT 1 FROM logto_users l WHERE l.user_id = u.id AND l.issuer = ?)) AND u.id IN (",
     )
@@ -296,12 +300,14 @@ pub async fn put_next_users(
     .bind(aspects)
     .bind(Kind::User.position())
     .bind(at)
+    .bind(at)
     .bind(issuer)
     .bind(issuer);
     q.list(ids.into_iter().map(|(id,)| id)).push(
         ") ORDER BY u.id ON CONFLICT (issuer, kind, object_id) DO UPDATE SET \
          aspects = logto_outbox.aspects | excluded.aspects, wanted = logto_outbox.wanted + 1, attempts = 0, \
-         next_at = excluded.next_at, problem = NULL",
+         next_at = excluded.next_at, problem = NULL, \
+         queued_at = CASE WHEN logto_outbox.next_at IS NULL THEN excluded.queued_at ELSE logto_outbox.queued_at END",
     );
     q.run(tx).await?;
     Ok(Some(last))
