@@ -6,7 +6,7 @@ use crate::{
     extract::{Params, PathId, Who},
     portions::Frame,
     wire::inventory::{
-        BatchRest, DiffOutput, PageRest, RecordOutput, SummaryOutput, TimelineOutput, diff_line,
+        BatchRest, DiffOutput, InventoryRecordOutput, PageRest, SummaryOutput, TimelineOutput, diff_line,
     },
 };
 use axum::{
@@ -88,7 +88,7 @@ pub async fn history(
     if params.one("fields") == Some("meta") {
         // Without the texts all rows of a page are small.
         let rows: Result<Vec<String>, Error> =
-            page.rows.iter().map(|record| RecordOutput::line(system, record, None)).collect();
+            page.rows.iter().map(|record| InventoryRecordOutput::line(system, record, None)).collect();
         let rows = rows?;
         return frame.fill(vec![Vec::new()], move |_| std::future::ready(Ok(rows.clone()))).await;
     }
@@ -102,7 +102,9 @@ pub async fn history(
                 let named = records.iter().filter(|record| ids.contains(&record.id));
                 // One thinned out since it was chosen is left out.
                 let with_text = named.filter_map(|record| Some((record, texts.remove(&record.id)?)));
-                with_text.map(|(record, text)| RecordOutput::line(system, record, Some(text))).collect()
+                with_text
+                    .map(|(record, text)| InventoryRecordOutput::line(system, record, Some(text)))
+                    .collect()
             }
         })
         .await
@@ -118,7 +120,7 @@ pub async fn latest(
     let (Some(id), Some(latest)) = (id, found) else {
         return Ok(Answer::ok(NOTHING, ()).into_response());
     };
-    let record = RecordOutput::of(id, latest)?;
+    let record = InventoryRecordOutput::of(id, latest)?;
     Ok(Answer::ok("latest inventory retrieved successfully", record).into_response())
 }
 
@@ -127,9 +129,9 @@ pub async fn show(
     State(app): State<App>,
     Who(caller): Who,
     path: RecordPath,
-) -> Outcome<Answer<RecordOutput>> {
+) -> Outcome<Answer<InventoryRecordOutput>> {
     let (system, found) = inventory::record(&app, &caller, path.system, &path.entry).await?;
-    Ok(Answer::ok("inventory record retrieved successfully", RecordOutput::of(system, found)?))
+    Ok(Answer::ok("inventory record retrieved successfully", InventoryRecordOutput::of(system, found)?))
 }
 
 /// `GET /systems/{id}/inventory/changes`.

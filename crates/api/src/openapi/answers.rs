@@ -5,7 +5,7 @@ use crate::routes::{Credential, Gate, Route};
 use serde_json::{Map, Value, json};
 
 /// Refusals that many operations share.
-const SHARED: [(u16, &str, &str); 9] = [
+const SHARED: [(u16, &str, &str); 12] = [
     (
         400,
         "BadRequest",
@@ -23,6 +23,9 @@ const SHARED: [(u16, &str, &str); 9] = [
         "Overload, start-up, or state that cannot be read; `Retry-After` says when to come again.",
     ),
     (409, "Conflict", "It does not go with what is there."),
+    (411, "LengthRequired", "The length of the body is not said."),
+    (502, "BadGateway", "What the service relies on for it cannot be reached."),
+    (504, "GatewayTimeout", "What the service relies on for it does not answer in time."),
 ];
 
 /// The shared answers of the document.
@@ -43,8 +46,10 @@ fn refusal(about: &str, examples: &Map<String, Value>) -> Value {
 fn possible(route: &Route) -> Vec<u16> {
     let is_a_persons = !route.credential.is_of_system()
         && !matches!(route.credential, Credential::Public | Credential::HistoryWebhook);
-    let has_body = route.takes.is_some() || route.is_upload();
+    let has_body =
+        route.takes.is_some() || route.is_upload() || super::bodies::of(&route.operation).is_some();
     let mut statuses = vec![400, 500, 503];
+    statuses.extend(route.may_answer);
     if route.credential != Credential::Public {
         statuses.push(401);
     }
@@ -57,19 +62,19 @@ fn possible(route: &Route) -> Vec<u16> {
     if has_body {
         statuses.push(413);
     }
-    if route.credential == Credential::SessionOrKey {
+    // Requests with an API key or for a token, and failed sign-ins of systems, are counted.
+    if matches!(route.credential, Credential::SessionOrKey | Credential::Provider)
+        || route.credential.is_of_system()
+    {
         statuses.push(429);
     }
     statuses.sort_unstable();
+    statuses.dedup();
     statuses
 }
 
 /// Adds the refusals, and the examples to all.
 pub(super) fn complete(route: &Route, responses: &mut Map<String, Value>, examples: &Examples) {
-    // The alerting proxy answers in words of its own.
-    if route.is_proxied() {
-        return;
-    }
     for status in possible(route) {
         if let Some((_, name, _)) = SHARED.iter().find(|(of, ..)| *of == status) {
             let shared = json!({"$ref": format!("#/components/responses/{name}")});
@@ -86,6 +91,47 @@ pub(super) fn complete(route: &Route, responses: &mut Map<String, Value>, exampl
         }
     }
     responses.sort_keys();
+}
+
+/// Answers of the alert interface: those of an Alertmanager, and the envelope where it is the service that refuses
+/// (contract 04 §1.7 to §1.12).
+pub(super) fn of_router(route: &Route, responses: &mut Map<String, Value>) {
+    let array = json!({"type": "array", "items": {"type": "object"}});
+    let object = json!({"type": "object"});
+    let typed = |media_type: &str, schema: Value| json!({"description": "Done.", "content": {media_type: {"schema": schema}}});
+    let done = match route.operation.as_str() {
+        "listOwnAlerts" | "listOwnSilences" | "listOwnAlertGroups" | "listReceivers" => {
+            typed("application/json", array)
+        }
+        "isRouterReady" | "isRouterHealthy" | "getRouterMetrics" => {
+            typed("text/plain", json!({"type": "string"}))
+        }
+        "setSilence" => {
+            let id = json!({"type": "object", "required": ["silenceID"], "properties": {"silenceID": {"type": "string"}}});
+            typed("application/json", id)
+        }
+        "getSilence" | "getSilenceSingular" | "getRouterStatus" => typed("application/json", object),
+        _ => json!({"description": "Done; no body."}),
+    };
+    responses.insert(route.success.to_string(), done);
+    if route.path.contains("{silence_id}") {
+        responses.insert(
+            "404".to_owned(),
+            json!({"description": "No such silence, or not the system's own; no body."}),
+        );
+    }
+    let coded = json!({
+        "type": "object", "required": ["code", "message"],
+        "properties": {"code": {"type": "integer"}, "message": {"type": "string"}},
+    });
+    let refused = json!({"anyOf": [{"$ref": "#/components/schemas/Error"}, coded, {"type": "string"}]});
+    responses.insert(
+        "default".to_owned(),
+        json!({
+            "description": "Refused or failed, in the words of an Alertmanager or of the service.",
+            "content": {"application/json": {"schema": refused}},
+        }),
+    );
 }
 
 /// What has been sent for the success.

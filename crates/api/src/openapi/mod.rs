@@ -1,6 +1,7 @@
 //! The OpenAPI 3.1 document, made from the route table and the wire types. `bailiwick openapi` prints it.
 
 mod answers;
+mod bodies;
 pub mod compat;
 mod examples;
 mod query;
@@ -44,14 +45,30 @@ impl SchemaOf {
         }
     }
 
+    /// The schema and those it refers to, each with its name.
+    fn named(&self) -> impl Iterator<Item = (String, Value)> {
+        let mut all = Vec::new();
+        (self.others)(&mut all);
+        all.push(((self.name)(), (self.schema)()));
+        all.into_iter().map(|(name, schema)| {
+            let mut schema = serde_json::to_value(schema).unwrap_or(Value::Null);
+            without_null_defaults(&mut schema);
+            (name, schema)
+        })
+    }
+
     fn register(&self, components: &mut Map<String, Value>) -> Value {
-        let mut others = Vec::new();
-        (self.others)(&mut others);
-        others.push(((self.name)(), (self.schema)()));
-        for (name, schema) in others {
-            components.insert(name, serde_json::to_value(schema).unwrap_or(Value::Null));
-        }
+        components.extend(self.named());
         json!({"$ref": format!("#/components/schemas/{}", (self.name)())})
+    }
+}
+
+/// A field that is missing is no field that is null: without this, bodies would say that null is what texts and numbers
+/// are when nobody says otherwise.
+fn without_null_defaults(schema: &mut Value) {
+    let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else { return };
+    for property in properties.values_mut().filter_map(Value::as_object_mut) {
+        property.retain(|key, value| key != "default" || !value.is_null());
     }
 }
 
@@ -115,7 +132,7 @@ fn operation(route: &Route, components: &mut Map<String, Value>, examples: &Exam
         let schema = schema.register(components);
         map.insert(
             "requestBody".to_owned(),
-            json!({"required": true, "content": {"application/json": {"schema": schema}}}),
+            json!({"required": !route.takes_nothing_too, "content": {"application/json": {"schema": schema}}}),
         );
         if let Some(sent) = answers::sent(route, examples) {
             map["requestBody"]["content"]["application/json"]["examples"] =
@@ -146,9 +163,16 @@ fn operation(route: &Route, components: &mut Map<String, Value>, examples: &Exam
         );
     }
     if route.takes_bytes {
+        // No bytes at all are bytes too.
         map.insert(
             "requestBody".to_owned(),
-            json!({"required": true, "content": {"application/octet-stream": {}}}),
+            json!({"required": false, "content": {"application/octet-stream": {}}}),
+        );
+    }
+    if let Some(schema) = bodies::of(&route.operation) {
+        map.insert(
+            "requestBody".to_owned(),
+            json!({"required": true, "content": {"application/json": {"schema": schema}}}),
         );
     }
     out
@@ -180,18 +204,28 @@ fn path_parameters(path: &str) -> impl Iterator<Item = Value> {
 
 fn responses(route: &Route, components: &mut Map<String, Value>, examples: &Examples) -> Value {
     let mut out = Map::new();
-    let data = route.gives.as_ref().map_or(json!({}), |s| s.register(components));
+    if route.is_proxied() {
+        answers::of_router(route, &mut out);
+        return Value::Object(out);
+    }
+    let mut data = route.gives.as_ref().map_or(json!({}), |s| s.register(components));
+    if route.gives_null_too {
+        data = json!({"oneOf": [data, {"type": "null"}]});
+    }
     let envelope = json!({
         "type": "object",
         "required": ["code", "message", "data"],
         "properties": {"code": {"type": "integer"}, "message": {"type": "string"}, "data": data},
     });
-    let success = if route.is_proxied() { json!({}) } else { envelope };
     let content: Map<String, Value> = match route.gives_file {
-        [] => [("application/json".to_owned(), json!({"schema": success}))].into_iter().collect(),
+        [] => [("application/json".to_owned(), json!({"schema": envelope}))].into_iter().collect(),
         files => files.iter().map(|media_type| ((*media_type).to_owned(), json!({}))).collect(),
     };
-    out.insert(route.success.to_string(), json!({"description": "Done.", "content": content}));
+    let done = match route.success {
+        204 => json!({"description": "Done."}),
+        _ => json!({"description": "Done.", "content": content}),
+    };
+    out.insert(route.success.to_string(), done);
     out.insert(
         "default".to_owned(),
         json!({"description": "Refused or failed.", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}}),
@@ -220,4 +254,83 @@ fn error_schema() -> Value {
             }
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    // The last one would describe all.
+    #[test]
+    fn no_two_types_have_one_name() {
+        let mut known: BTreeMap<String, Value> = BTreeMap::new();
+        let routes = table();
+        for schema in routes.iter().flat_map(|route| [route.takes, route.gives]).flatten() {
+            for (name, schema) in schema.named() {
+                let before = known.entry(name.clone()).or_insert_with(|| schema.clone());
+                assert_eq!(*before, schema, "{name} is two types");
+            }
+        }
+        assert!(known.len() > 100);
+    }
+
+    #[test]
+    fn null_is_a_default_of_nothing() {
+        let text = document()["components"]["schemas"].to_string();
+        for wrong in ["\"default\":null", "\"properties\":null"] {
+            assert!(!text.contains(wrong), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_null_or_left_out_is_said() {
+        let document = document();
+        let answer = |path: &str| {
+            document["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]["properties"]
+                ["data"]
+                .clone()
+        };
+        for path in ["inventory/latest", "inventory/changes", "inventory/changes/latest"] {
+            let data = answer(&format!("/systems/{{id}}/{path}"));
+            assert_eq!(data["oneOf"][1], json!({"type": "null"}), "{path}");
+        }
+        let change = &document["components"]["schemas"]["DiffOutput"];
+        assert!(change["properties"]["previous_value"]["type"].is_null(), "a value of any type: {change}");
+        let body =
+            |method: &str, path: &str| document["paths"][path][method]["requestBody"]["required"].clone();
+        assert_eq!(body("put", "/applications/{id}"), false);
+        assert_eq!(body("post", "/systems/{id}/regenerate-secret"), false);
+        assert_eq!(body("post", "/systems/inventory"), true);
+    }
+
+    // An answer that is no JSON, or has no body, is not described as JSON.
+    #[test]
+    fn answers_of_the_router_have_the_types_they_are_sent_with() {
+        let document = document();
+        let content = |method: &str, path: &str, status: &str| {
+            document["paths"][path][method]["responses"][status]["content"].clone()
+        };
+        for path in ["-/ready", "-/healthy", "metrics"] {
+            assert!(
+                content("get", &format!("/{{service}}/{path}"), "200")["text/plain"].is_object(),
+                "{path}"
+            );
+        }
+        assert!(content("post", "/{service}/api/v2/alerts", "200").is_null());
+        let silence = "/{service}/api/v2/silence/{silence_id}";
+        assert!(content("delete", silence, "200").is_null() && content("get", silence, "404").is_null());
+        assert!(content("post", "/alert_history", "204").is_null());
+    }
+
+    // One that is laid over another and may be missing would be asked for by validators.
+    #[test]
+    fn no_part_of_an_object_may_be_missing() {
+        let document = document();
+        for (name, schema) in document["components"]["schemas"].as_object().into_iter().flatten() {
+            for part in schema["allOf"].as_array().into_iter().flatten() {
+                assert!(part["oneOf"].is_null(), "{name}: {part}");
+            }
+        }
+    }
 }

@@ -67,12 +67,14 @@ pub(super) fn rows() -> Vec<Route> {
             .extra()
             .needs(MANAGE)
             .takes::<NoteInput>()
+            .may_answer(&[404])
             .gives_null()
             .to(handling::add_note),
         post("/alerts/assignment", "assignAlert")
             .extra()
             .needs(MANAGE)
             .takes::<AssignmentInput>()
+            .may_answer(&[404])
             .gives::<OneAssignment>()
             .to(handling::assign),
     ];
@@ -89,6 +91,7 @@ fn silences(path: &str, of: &str) -> [Route; 4] {
             .extra()
             .needs(MANAGE)
             .takes::<SilenceInput>()
+            .may_answer(&[404])
             .gives::<SilenceIdOutput>()
             .to(handling::create),
         get(&one, format!("get{of}SilenceById")).extra().needs(READ).gives::<OneSilence>().to(handling::show),

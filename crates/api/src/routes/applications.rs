@@ -39,7 +39,7 @@ pub(super) fn rows() -> Vec<Route> {
             .to(applications::show),
         put("/applications/{id}", "updateApplication")
             .needs(MANAGE)
-            .takes::<ApplicationInput>()
+            .takes_if_any::<ApplicationInput>()
             .gives::<ApplicationOutput>()
             .to(applications::update),
         delete("/applications/{id}", "deleteApplication").needs(MANAGE).gives_null().to(applications::delete),

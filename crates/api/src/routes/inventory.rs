@@ -3,7 +3,9 @@
 use super::{Route, get};
 use crate::{
     manage::inventory,
-    wire::inventory::{DiffBatch, DiffList, HistoryOutput, RecordOutput, SummaryOutput, TimelineOutput},
+    wire::inventory::{
+        DiffBatch, DiffList, HistoryOutput, InventoryRecordOutput, SummaryOutput, TimelineOutput,
+    },
 };
 use bailiwick_policy::{Permission, Permission::ReadSystems};
 
@@ -18,17 +20,17 @@ pub(super) fn rows() -> Vec<Route> {
         get("/systems/{id}/inventory/latest", "getLatestInventory")
             .needs(READ)
             .failing("failed to retrieve latest inventory")
-            .gives::<RecordOutput>()
+            .gives_or_null::<InventoryRecordOutput>()
             .to(inventory::latest),
         get("/systems/{id}/inventory/changes", "getInventoryChanges")
             .needs(READ)
             .failing("failed to retrieve changes summary")
-            .gives::<SummaryOutput>()
+            .gives_or_null::<SummaryOutput>()
             .to(inventory::changes),
         get("/systems/{id}/inventory/changes/latest", "getLatestInventoryChanges")
             .needs(READ)
             .failing("failed to retrieve changes summary")
-            .gives::<SummaryOutput>()
+            .gives_or_null::<SummaryOutput>()
             .to(inventory::latest_changes),
         get("/systems/{id}/inventory/diffs", "listInventoryDiffs")
             .needs(READ)
@@ -50,7 +52,7 @@ pub(super) fn rows() -> Vec<Route> {
             .extra()
             .needs(READ)
             .failing("failed to retrieve inventory record")
-            .gives::<RecordOutput>()
+            .gives::<InventoryRecordOutput>()
             .to(inventory::show),
     ]
 }

@@ -127,8 +127,14 @@ pub struct Route {
     pub success: u16,
     /// Schema of the request body.
     pub takes: Option<SchemaOf>,
+    /// Whether that body may be left out.
+    pub takes_nothing_too: bool,
     /// Schema of `data`.
     pub gives: Option<SchemaOf>,
+    /// Whether `data` is null where there is nothing to show.
+    pub gives_null_too: bool,
+    /// Refusals that do not follow from credential, path and body, for OpenAPI.
+    pub may_answer: &'static [u16],
     /// Name of the part of a `multipart/form-data` body that is the file.
     pub takes_file: Option<&'static str>,
     /// Parts of a `multipart/form-data` body, none of them required; whether each is a file.
@@ -164,7 +170,10 @@ impl Route {
             family: None,
             success: 200,
             takes: None,
+            takes_nothing_too: false,
             gives: None,
+            gives_null_too: false,
+            may_answer: &[],
             takes_file: None,
             takes_form: &[],
             takes_bytes: false,
@@ -224,6 +233,24 @@ impl Route {
     #[must_use]
     fn takes<T: utoipa::ToSchema>(self) -> Route {
         Route { takes: Some(SchemaOf::of::<T>()), ..self }
+    }
+
+    /// Schema of a JSON body that may be left out.
+    #[must_use]
+    fn takes_if_any<T: utoipa::ToSchema>(self) -> Route {
+        Route { takes_nothing_too: true, ..self.takes::<T>() }
+    }
+
+    /// Refusals beside those that every such route can give.
+    #[must_use]
+    fn may_answer(self, statuses: &'static [u16]) -> Route {
+        Route { may_answer: statuses, ..self }
+    }
+
+    /// Schema of `data`, which is null where there is nothing to show.
+    #[must_use]
+    fn gives_or_null<T: utoipa::ToSchema>(self) -> Route {
+        Route { gives_null_too: true, ..self.gives::<T>() }
     }
 
     /// Schema of `data`.

@@ -99,6 +99,7 @@ pub(super) fn rows() -> Vec<Route> {
         patch("/resellers/{id}/promote", "promoteReseller")
             .extra()
             .failing("failed to promote reseller")
+            .may_answer(&[409])
             .answers_within(Duration::from_secs(180))
             .gives::<PromotedOutput>()
             .to(organization_lists::promote),

@@ -18,11 +18,13 @@ pub(super) fn rows() -> Vec<Route> {
             .credential(Public)
             .to(manage::session::exchange)
             .takes::<wire::Exchange>()
+            .may_answer(&[401, 403, 429])
             .gives::<wire::SessionTokens>(),
         post("/auth/refresh", "refreshToken")
             .credential(Public)
             .to(manage::session::refresh)
             .takes::<wire::Refresh>()
+            .may_answer(&[401, 403, 429])
             .gives::<wire::SessionTokens>(),
         post("/auth/logout", "logout")
             .credential(User)
@@ -33,11 +35,13 @@ pub(super) fn rows() -> Vec<Route> {
             .credential(User)
             .to(manage::me::change_password)
             .takes::<wire::PasswordChange>()
+            .may_answer(&[429])
             .gives_null(),
         post("/me/change-info", "changeInfo")
             .credential(User)
             .to(manage::me::change_info)
             .takes::<wire::InfoChange>()
+            .may_answer(&[429])
             .gives::<wire::InfoChanged>(),
         put("/me/avatar", "putOwnAvatar")
             .extra()
@@ -52,6 +56,7 @@ pub(super) fn rows() -> Vec<Route> {
             .extra()
             .credential(Public)
             .gives_file(&["image/png"])
+            .may_answer(&[429])
             .to(avatars::show),
         get("/me/api-keys", "listApiKeys")
             .extra()
@@ -63,6 +68,7 @@ pub(super) fn rows() -> Vec<Route> {
             .credential(User)
             .answers(201)
             .takes::<keys::ApiKeyInput>()
+            .may_answer(&[409, 429])
             .gives::<keys::NewApiKeyOutput>()
             .to(api_keys::create),
         get("/me/api-keys/audit", "listApiKeyAudit")

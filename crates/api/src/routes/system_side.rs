@@ -28,6 +28,7 @@ pub(super) fn rows() -> Vec<Route> {
         post("/systems/register", "registerSystem")
             .credential(Public)
             .takes::<RegistrationInput>()
+            .may_answer(&[401, 403, 409, 429])
             .gives::<RegistrationOutput>()
             .to(register::register),
         get("/systems/info", "getSystemInfo").credential(System).gives::<InfoOutput>().to(info::show),
@@ -88,6 +89,7 @@ fn upload_row(path: &str, operation: &str) -> Route {
         // 900 s for the body, then the storage and the commit.
         .answers_within(Duration::from_secs(1020))
         .takes_bytes()
+        .may_answer(&[411, 502, 504])
         .gives::<BackupOutput>()
         .to(backups::store)
 }

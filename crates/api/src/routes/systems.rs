@@ -77,7 +77,8 @@ pub(super) fn rows() -> Vec<Route> {
         post("/systems/{id}/regenerate-secret", "regenerateSystemSecret")
             .needs(MANAGE)
             .failing(FAILED)
-            .takes::<RegenerateInput>()
+            .takes_if_any::<RegenerateInput>()
+            .may_answer(&[409])
             .gives::<SystemOutput>()
             .to(systems::regenerate_secret),
         get("/systems/{id}/reachability", "checkSystemReachability")

@@ -37,7 +37,7 @@ pub struct HostOutput {
 
 /// The organization an application is assigned to.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct AssigneeOutput {
+pub struct AssignedOrganizationOutput {
     /// Id.
     pub id: String,
     /// The same.
@@ -50,10 +50,10 @@ pub struct AssigneeOutput {
     pub r#type: &'static str,
 }
 
-impl From<OrgRef> for AssigneeOutput {
-    fn from(organization: OrgRef) -> AssigneeOutput {
+impl From<OrgRef> for AssignedOrganizationOutput {
+    fn from(organization: OrgRef) -> AssignedOrganizationOutput {
         let OrganizationRefOutput { id, logto_id, name, r#type } = organization.into();
-        AssigneeOutput { id, logto_id, name, description: "", r#type }
+        AssignedOrganizationOutput { id, logto_id, name, description: "", r#type }
     }
 }
 
@@ -136,7 +136,7 @@ pub struct ApplicationOutput {
     pub system: HostOutput,
     /// To whom it is assigned; absent when to nobody.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub organization: Option<AssigneeOutput>,
+    pub organization: Option<AssignedOrganizationOutput>,
     /// Whether the system's organization or one above it has rebranding enabled.
     pub rebranding_enabled: bool,
     /// Which one; left out unless enabled.
@@ -172,7 +172,7 @@ impl ApplicationOutput {
             first_seen_at: a.first_seen_at,
             last_inventory_at: a.last_inventory_at,
             system: HostOutput { id: a.system_id.to_string(), name: a.system_name },
-            organization: a.organization.map(AssigneeOutput::from),
+            organization: a.organization.map(AssignedOrganizationOutput::from),
             rebranding_enabled: a.rebranding.is_some(),
             rebranding_org_id: a.rebranding.map(|id| id.to_string()),
         })
@@ -229,7 +229,7 @@ pub struct ApplicationItem {
     pub system: HostOutput,
     /// To whom it is assigned; absent when to nobody.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub organization: Option<AssigneeOutput>,
+    pub organization: Option<AssignedOrganizationOutput>,
     /// Creation.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Ts,
@@ -399,13 +399,13 @@ pub struct ApplicationFilters {
     /// Systems by name, at most 10,000.
     pub systems: Vec<HostOutput>,
     /// Organizations by name, after `no_org` where one is assigned to nobody.
-    pub organizations: Vec<AssigneeOutput>,
+    pub organizations: Vec<AssignedOrganizationOutput>,
 }
 
 impl From<Choices> for ApplicationFilters {
     fn from(choices: Choices) -> ApplicationFilters {
         const NONE: &str = "no_org";
-        let nobody = choices.has_unassigned.then(|| AssigneeOutput {
+        let nobody = choices.has_unassigned.then(|| AssignedOrganizationOutput {
             id: NONE.to_owned(),
             logto_id: NONE.to_owned(),
             name: "No organization".to_owned(),
@@ -419,7 +419,7 @@ impl From<Choices> for ApplicationFilters {
             systems: choices.systems.into_iter().map(host).collect(),
             organizations: nobody
                 .into_iter()
-                .chain(choices.organizations.into_iter().map(AssigneeOutput::from))
+                .chain(choices.organizations.into_iter().map(AssignedOrganizationOutput::from))
                 .collect(),
         }
     }

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 /// A record with its document.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct RecordOutput {
+pub struct InventoryRecordOutput {
     /// Ascending in order of creation.
     pub id: i64,
     /// Whose.
@@ -42,11 +42,11 @@ pub struct RecordOutput {
     pub updated_at: Ts,
 }
 
-impl RecordOutput {
+impl InventoryRecordOutput {
     /// Of a system's record.
-    pub fn of(system: SystemId, latest: Latest) -> Result<RecordOutput, Error> {
+    pub fn of(system: SystemId, latest: Latest) -> Result<InventoryRecordOutput, Error> {
         let r = latest.record;
-        Ok(RecordOutput {
+        Ok(InventoryRecordOutput {
             id: r.id,
             system_id: system.to_string(),
             timestamp: r.timestamp,
@@ -63,7 +63,7 @@ impl RecordOutput {
 
     /// A record of the history as JSON, with its text or without.
     pub fn line(system: SystemId, r: &RecordMeta, text: Option<String>) -> Result<String, Error> {
-        let record = RecordOutput {
+        let record = InventoryRecordOutput {
             id: r.id,
             system_id: system.to_string(),
             timestamp: r.timestamp,
@@ -95,7 +95,7 @@ pub struct PageRest {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct HistoryOutput {
     /// Newest first.
-    pub records: Vec<RecordOutput>,
+    pub records: Vec<InventoryRecordOutput>,
     /// Of the list.
     pub pagination: Pagination,
 }
@@ -117,10 +117,10 @@ pub struct DiffOutput {
     /// The path to show.
     pub field_path: String,
     /// The value before; null on the absent side.
-    #[schema(required = true, value_type = Option<Object>)]
+    #[schema(required = true, value_type = serde_json::Value)]
     pub previous_value: Option<Box<RawValue>>,
     /// The value now; null on the absent side.
-    #[schema(required = true, value_type = Option<Object>)]
+    #[schema(required = true, value_type = serde_json::Value)]
     pub current_value: Option<Box<RawValue>>,
     /// `critical`, `high`, `medium`, `low`.
     pub severity: &'static str,

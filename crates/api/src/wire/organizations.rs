@@ -139,30 +139,24 @@ pub struct OrganizationOutput {
     /// Which one; left out unless enabled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rebranding_org_id: Option<String>,
-    /// Lists only.
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    pub counts: Option<CountsOutput>,
+    /// Lists only: systems of the organization and what is below it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub systems_count: Option<u64>,
+    /// Lists only, of distributors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resellers_count: Option<u64>,
+    /// Lists only, of distributors and resellers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub customers_count: Option<u64>,
+    /// Lists only: assigned applications.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub applications_count: Option<u64>,
     /// Left out without a snapshot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_by: Option<CreatorOutput>,
     /// Of a distributor that was a reseller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub promoted_from: Option<PromotedFromOutput>,
-}
-
-/// What a list shows beside an organization.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct CountsOutput {
-    /// Systems of the organization and what is below it.
-    pub systems_count: u64,
-    /// Distributors only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub resellers_count: Option<u64>,
-    /// Distributors and resellers only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub customers_count: Option<u64>,
-    /// Assigned applications.
-    pub applications_count: u64,
 }
 
 impl From<Organization> for OrganizationOutput {
@@ -189,7 +183,10 @@ impl From<Organization> for OrganizationOutput {
             suspended_by_org_id: o.suspended.by.map(|id| id.to_string()),
             rebranding_enabled: o.rebranding.is_some(),
             rebranding_org_id: o.rebranding.map(|id| id.to_string()),
-            counts: None,
+            systems_count: None,
+            resellers_count: None,
+            customers_count: None,
+            applications_count: None,
             created_by: o.created_by.map(CreatorOutput::from),
             promoted_from: o.promoted_from.map(PromotedFromOutput::from),
         }
@@ -199,13 +196,13 @@ impl From<Organization> for OrganizationOutput {
 impl From<Listed> for OrganizationOutput {
     fn from(listed: Listed) -> OrganizationOutput {
         let (family, n) = (listed.organization.org_type, listed.counts);
-        let counts = CountsOutput {
-            systems_count: n.systems,
+        OrganizationOutput {
+            systems_count: Some(n.systems),
             resellers_count: (family == OrgType::Distributor).then_some(n.resellers),
             customers_count: (family != OrgType::Customer).then_some(n.customers),
-            applications_count: n.applications,
-        };
-        OrganizationOutput { counts: Some(counts), ..listed.organization.into() }
+            applications_count: Some(n.applications),
+            ..listed.organization.into()
+        }
     }
 }
 
