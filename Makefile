@@ -6,7 +6,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 # The steps of a target follow each other; cargo uses the cores by itself.
 .NOTPARALLEL:
-.PHONY: help run test test-browser test-long bench fmt lint generate \
+.PHONY: help run test test-browser test-long test-schema bench fmt lint generate \
 	need-build need-test format-check deny direction unit generated-check
 
 CARGO ?= cargo
@@ -45,6 +45,12 @@ test-long: need-test ## a minute of documents at full load and 10,000 events, ki
 	BAILIWICK_COPY_ORGANIZATIONS=1000 BAILIWICK_COPY_SYSTEMS=10000 \
 		BAILIWICK_PROGRAM="$${CARGO_TARGET_DIR:-$(CURDIR)/target}/release/bailiwick" \
 		$(CARGO) test $(LOCKED) -p bailiwick-server --test process -- moving::postgres_answers --nocapture
+
+# Generated requests against a running service; the figures are printed. Needs the Python package registry once.
+test-schema: need-build ## requests made from the interface document, valid and not, to every operation, on both databases
+	scripts/need.sh postgresql curl python3
+	$(CARGO) build $(LOCKED) --bin bailiwick
+	scripts/schemathesis.sh
 
 bench: need-build ## measure the release build beside nginx; adds to benches/RESULTS.md
 	$(CARGO) bench $(LOCKED) -p bailiwick-inventory
