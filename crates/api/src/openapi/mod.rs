@@ -53,6 +53,7 @@ impl SchemaOf {
         all.into_iter().map(|(name, schema)| {
             let mut schema = serde_json::to_value(schema).unwrap_or(Value::Null);
             without_null_defaults(&mut schema);
+            any_of_its_forms(&mut schema);
             (name, schema)
         })
     }
@@ -69,6 +70,15 @@ fn without_null_defaults(schema: &mut Value) {
     let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else { return };
     for property in properties.values_mut().filter_map(Value::as_object_mut) {
         property.retain(|key, value| key != "default" || !value.is_null());
+    }
+}
+
+/// Forms are told apart by what they have, and fields that a form does not name are ignored: a value may be of two of
+/// them, which `oneOf` would forbid.
+fn any_of_its_forms(schema: &mut Value) {
+    let Some(schema) = schema.as_object_mut() else { return };
+    if let Some(forms) = schema.remove("oneOf") {
+        schema.insert("anyOf".to_owned(), forms);
     }
 }
 
@@ -302,6 +312,18 @@ mod tests {
         assert_eq!(body("put", "/applications/{id}"), false);
         assert_eq!(body("post", "/systems/{id}/regenerate-secret"), false);
         assert_eq!(body("post", "/systems/inventory"), true);
+    }
+
+    #[test]
+    fn a_value_may_have_several_of_the_forms_of_its_type() {
+        let schemas = document()["components"]["schemas"].clone();
+        assert!(
+            schemas["AlertConfigOutput"]["anyOf"].is_array()
+                && schemas["AlertConfigInput"]["anyOf"].is_array()
+        );
+        for (name, schema) in schemas.as_object().into_iter().flatten() {
+            assert!(schema["oneOf"].is_null(), "{name}");
+        }
     }
 
     // An answer that is no JSON, or has no body, is not described as JSON.
