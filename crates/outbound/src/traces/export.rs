@@ -199,7 +199,7 @@ impl Exporter {
             headers.insert(header::AUTHORIZATION, authorization.clone());
         }
         match self.connections.send(request, About::Issuer, TIME, ANSWER_BYTES).await {
-            Err(IssuerError::Unreachable(why)) => Tried::Later(why),
+            Err(IssuerError::Unreachable(why) | IssuerError::NotConnected(why)) => Tried::Later(why),
             Err(IssuerError::TimedOut | IssuerError::Busy) => Tried::Later("no answer in time".to_owned()),
             Ok(answered) if answered.status.is_success() => Tried::Taken(refused(&answered.body)),
             Ok(answered) => {
