@@ -84,9 +84,10 @@ deny:
 direction:
 	scripts/direction.sh
 
-# Everything but the browser tests, whose target is not among the default ones (tests/api/Cargo.toml).
+# Everything but the browser tests, whose target is not among the default ones (tests/api/Cargo.toml). Tests wait for
+# databases, mail and timers half of their time: two for each core.
 unit:
-	$(CARGO) test $(LOCKED) --workspace --no-fail-fast
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((2 * $$(nproc)))} $(CARGO) test $(LOCKED) --workspace --no-fail-fast
 
 generated-check:
 	scripts/generated.sh check

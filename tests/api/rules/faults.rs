@@ -6,13 +6,14 @@ use bailiwick_store::sql::Q;
 use bailiwick_testkit::{Call, Persona, Reply, Test, api_test, seed::Tree};
 use serde_json::{Value, json};
 
-/// Changes the schema under the running service.
+/// Changes the schema under the running service: one table after the other, so that none is held while background work
+/// has another one.
 async fn alter(t: &Test, statements: &[&str]) {
-    let mut tx = t.app.db.begin().await.unwrap();
     for statement in statements {
+        let mut tx = t.app.db.begin().await.unwrap();
         Q::new(statement).run(&mut tx).await.unwrap();
+        tx.commit().await.unwrap();
     }
-    tx.commit().await.unwrap();
 }
 
 /// Words that only an engine, the driver or the schema would say.
