@@ -57,7 +57,7 @@ async fn rows(t: &Test) -> Vec<String> {
 }
 
 /// Waits for what is written after the answer.
-async fn written(t: &Test) {
+pub(crate) async fn written(t: &Test) {
     for _ in 0..200 {
         if alerting::is_history_written(&t.app) {
             return;

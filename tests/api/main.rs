@@ -20,6 +20,7 @@ mod coverage;
 mod delivery;
 mod demo;
 mod events;
+mod examples;
 mod explain;
 mod exports;
 mod external;

@@ -1,9 +1,14 @@
 //! The API reference at `/docs`, and what its document says.
 
-use bailiwick_api::{openapi::document, routes::table};
+use bailiwick_api::{
+    openapi::document,
+    routes::{Credential, Gate, table},
+};
 use bailiwick_testkit::{Reply, Test, api_test};
 use serde_json::Value;
 use std::io::Read;
+
+mod matching;
 
 async fn get(t: &Test, path: &str) -> Reply {
     t.get(path).send().await
@@ -71,7 +76,9 @@ api_test!(
         for base in ["", "/portal"] {
             let served = get(&t, &format!("{base}/docs/openapi.json")).await.expect(200).json();
             assert_eq!(served["servers"], serde_json::json!([{"url": "/portal"}]));
-            assert_eq!(served["paths"], document()["paths"]);
+            let router = &served["paths"]["/{service}/api/v2/alerts"]["get"]["servers"];
+            assert_eq!(*router, serde_json::json!([{"url": "/portal/services/mimir"}]));
+            assert_eq!(served["components"], document()["components"]);
         }
         get(&t, "/api/docs").await.expect_message(404, "api not found");
     }
@@ -89,49 +96,106 @@ fn operations() -> Vec<(String, Value)> {
     paths.iter().flat_map(of_path).collect()
 }
 
+/// Whether an answer of the alerting proxy, which has refusals of its own.
+fn is_proxied(what: &str) -> bool {
+    what.contains("/{service}/") || what.contains(" /proxy/alerts")
+}
+
 #[test]
 fn every_operation_is_described() {
     let operations = operations();
     assert_eq!(operations.len(), table().len());
+    let routes = table();
     for (what, operation) in &operations {
-        for key in ["summary", "description"] {
-            assert!(operation[key].as_str().is_some_and(|text| text.len() > 3), "{what} has no {key}");
-        }
+        let summary = operation["summary"].as_str().unwrap();
+        assert!((8..80).contains(&summary.len()), "{what} has no summary: {summary:?}");
+        let description = operation["description"].as_str().unwrap();
+        let route = routes.iter().find(|r| operation["operationId"] == r.operation.as_str()).unwrap();
+        let says_what_is_needed = description.contains(" Needs ")
+            || route.credential != Credential::SessionOrKey && route.gate == Gate::Open;
+        assert!(description.len() >= 8 && says_what_is_needed, "{what}: {description}");
         assert_eq!(operation["tags"].as_array().unwrap().len(), 1, "{what}");
         for permission in operation["x-permissions"].as_array().into_iter().flatten() {
             let named = format!("`{}`", permission.as_str().unwrap());
-            assert!(operation["description"].as_str().unwrap().contains(&named), "{what}: {named}");
+            assert!(description.contains(&named), "{what}: {named}");
         }
         for parameter in operation["parameters"].as_array().unwrap() {
             assert!(parameter["name"].is_string() && parameter["schema"].is_object(), "{what}: {parameter}");
         }
         let answers = operation["responses"].as_object().unwrap();
-        assert!(answers.keys().any(|status| status.starts_with('2')), "{what}");
-        let is_proxied = what.contains("/{service}/") || what.contains(" /proxy/alerts");
-        assert!(is_proxied || answers.contains_key("500"), "{what} has no error answers");
+        assert!(answers.contains_key("default"), "{what}");
+        let wanted = if is_proxied(what) { vec![] } else { vec!["400", "500", "503"] };
+        for status in wanted {
+            assert!(answers.contains_key(status), "{what} does not say when it answers {status}");
+        }
+        if !is_proxied(what) && operation["security"] != serde_json::json!([]) {
+            assert!(answers.contains_key("401"), "{what}");
+        }
     }
-    let with_example = |(_, operation): &&(String, Value)| {
-        let answers = operation["responses"].as_object().unwrap();
-        answers.iter().any(|(status, answer)| {
-            status.starts_with('2') && answer["content"]["application/json"]["examples"].is_object()
-        })
-    };
-    let shown = operations.iter().filter(with_example).count();
-    assert!(shown >= 40, "only {shown} operations have examples");
 }
 
-/// An example is an answer of the operation that it stands at.
+/// Bytes that no example can show.
+fn is_text(media_type: &str) -> bool {
+    media_type == "application/json" || media_type.starts_with("text/")
+}
+
+/// Every media type of a body or answer with its schema and its examples.
+fn contents(of: &Value) -> Vec<(&str, &Value, Vec<&Value>)> {
+    of["content"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(media_type, content)| {
+            let examples = content["examples"].as_object();
+            let values = examples.into_iter().flat_map(|all| all.values()).map(|example| &example["value"]);
+            (media_type.as_str(), &content["schema"], values.collect())
+        })
+        .collect()
+}
+
 #[test]
-fn examples_have_the_status_they_stand_at() {
-    let mut seen = 0;
+fn every_operation_has_an_example_of_what_is_sent_and_answered() {
     for (what, operation) in operations() {
-        for (status, answer) in operation["responses"].as_object().unwrap() {
-            let examples = answer["content"]["application/json"]["examples"].as_object();
-            for example in examples.into_iter().flat_map(|all| all.values()) {
+        let (_, success) = operation["responses"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .find(|(status, _)| status.starts_with('2'))
+            .unwrap_or_else(|| panic!("{what} has no success"));
+        let shown = contents(success);
+        let needs_one = shown.iter().any(|(media_type, ..)| is_text(media_type));
+        assert!(!needs_one || shown.iter().any(|(.., examples)| !examples.is_empty()), "{what}: no answer");
+        for (media_type, _, examples) in contents(&operation["requestBody"]) {
+            assert!(media_type != "application/json" || !examples.is_empty(), "{what}: nothing that is sent");
+        }
+    }
+}
+
+#[test]
+fn examples_are_what_the_operation_says_of_them() {
+    let (document, mut seen) = (document(), 0);
+    let mut check = |what: &str, of: &Value| {
+        for (media_type, schema, examples) in contents(of) {
+            for example in examples {
                 seen += 1;
-                assert_eq!(example["value"]["code"].to_string(), *status, "{what}");
+                assert!(example.to_string().len() <= 8192, "{what}: too long");
+                if media_type == "application/json" || media_type == "multipart/form-data" {
+                    let wrong = matching::differences(&document, schema, example);
+                    assert!(wrong.is_empty(), "{what}: {wrong:#?}\n{example:#}");
+                }
+            }
+        }
+    };
+    for (what, operation) in operations() {
+        check(&format!("{what} body"), &operation["requestBody"]);
+        for (status, answer) in operation["responses"].as_object().unwrap() {
+            check(&format!("{what} {status}"), answer);
+            for (.., examples) in contents(answer) {
+                let is_of_status =
+                    |example: &&Value| !example["code"].is_number() || example["code"].to_string() == *status;
+                assert!(examples.iter().all(is_of_status), "{what} {status}");
             }
         }
     }
-    assert!(seen > 100, "{seen}");
+    assert!(seen > 300, "{seen}");
 }

@@ -12,7 +12,6 @@ use bailiwick_app::App;
 use bytes::Bytes;
 use flate2::{Compression, read::GzDecoder, write::GzEncoder};
 use http::{HeaderValue, StatusCode, header};
-use serde_json::{Value, json};
 use std::{
     io::{Read, Write},
     sync::{Arc, OnceLock},
@@ -54,7 +53,7 @@ async fn page(Extension(Asked(uri)): Extension<Asked>) -> Response {
 
 /// The document with the base paths of this service, made once.
 struct Document {
-    servers: Vec<Value>,
+    bases: Vec<String>,
     written: OnceLock<Result<Packed, String>>,
 }
 
@@ -66,15 +65,11 @@ struct Packed {
 
 impl Document {
     fn new(app: &App) -> Document {
-        let bases = app.settings.base_paths.iter();
-        let servers = bases.map(|base| json!({"url": if base.is_empty() { "/" } else { base.as_str() }}));
-        Document { servers: servers.collect(), written: OnceLock::new() }
+        Document { bases: app.settings.base_paths.clone(), written: OnceLock::new() }
     }
 
     fn write(&self) -> Result<Packed, String> {
-        let mut document = openapi::document();
-        document["servers"] = json!(self.servers);
-        let plain = document.to_string();
+        let plain = openapi::document_at(&self.bases).to_string();
         let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
         let packed = gzip.write_all(plain.as_bytes()).and_then(|()| gzip.finish());
         Ok(Packed { plain: plain.into(), gzip: packed.map_err(|e| e.to_string())?.into() })

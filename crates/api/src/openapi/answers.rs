@@ -46,8 +46,7 @@ fn refusal(about: &str, examples: &Map<String, Value>) -> Value {
 fn possible(route: &Route) -> Vec<u16> {
     let is_a_persons = !route.credential.is_of_system()
         && !matches!(route.credential, Credential::Public | Credential::HistoryWebhook);
-    let has_body =
-        route.takes.is_some() || route.is_upload() || super::bodies::of(&route.operation).is_some();
+    let has_body = route.takes.is_some() || route.is_upload();
     let mut statuses = vec![400, 500, 503];
     statuses.extend(route.may_answer);
     if route.credential != Credential::Public {
@@ -75,43 +74,40 @@ fn possible(route: &Route) -> Vec<u16> {
 
 /// Adds the refusals, and the examples to all.
 pub(super) fn complete(route: &Route, responses: &mut Map<String, Value>, examples: &Examples) {
-    for status in possible(route) {
-        if let Some((_, name, _)) = SHARED.iter().find(|(of, ..)| *of == status) {
-            let shared = json!({"$ref": format!("#/components/responses/{name}")});
-            responses.insert(status.to_string(), shared);
+    // The alerting proxy refuses in words of its own.
+    if !route.is_proxied() {
+        for status in possible(route) {
+            if let Some((_, name, _)) = SHARED.iter().find(|(of, ..)| *of == status) {
+                let shared = json!({"$ref": format!("#/components/responses/{name}")});
+                responses.insert(status.to_string(), shared);
+            }
         }
     }
-    for (status, example) in examples.of_operation(&route.operation) {
-        let shown: Map<String, Value> =
-            [("tested".to_owned(), json!({"value": example.answer}))].into_iter().collect();
-        if status == route.success {
-            responses[&status.to_string()]["content"]["application/json"]["examples"] = Value::Object(shown);
-        } else if let Some((_, _, about)) = SHARED.iter().find(|(of, ..)| *of == status) {
-            responses.insert(status.to_string(), refusal(about, &shown));
+    for (status, answer) in examples.refusals(&route.operation) {
+        if let Some((_, _, about)) = SHARED.iter().find(|(of, ..)| *of == status) {
+            responses.insert(status.to_string(), refusal(about, &named(None, answer)));
         }
+    }
+    let success = responses.get_mut(&route.success.to_string());
+    if let (Some(success), Some(Example { request, media_type, answer: Some(answer), .. })) =
+        (success, examples.success(&route.operation))
+        && let Some(content) = success.pointer_mut(&format!("/content/{}", media_type.replace('/', "~1")))
+    {
+        content["examples"] = Value::Object(named(Some(request), answer));
     }
     responses.sort_keys();
 }
 
 /// Answers of the alert interface: those of an Alertmanager, and the envelope where it is the service that refuses
-/// (contract 04 §1.7 to §1.12).
-pub(super) fn of_router(route: &Route, responses: &mut Map<String, Value>) {
-    let array = json!({"type": "array", "items": {"type": "object"}});
-    let object = json!({"type": "object"});
+/// (contract 04 §1.7 to §1.12). The schema is that of the row, none where it is no JSON.
+pub(super) fn of_router(route: &Route, answer: Option<Value>, responses: &mut Map<String, Value>) {
     let typed = |media_type: &str, schema: Value| json!({"description": "Done.", "content": {media_type: {"schema": schema}}});
-    let done = match route.operation.as_str() {
-        "listOwnAlerts" | "listOwnSilences" | "listOwnAlertGroups" | "listReceivers" => {
-            typed("application/json", array)
-        }
-        "isRouterReady" | "isRouterHealthy" | "getRouterMetrics" => {
+    let done = match (answer, route.operation.as_str()) {
+        (Some(schema), _) => typed("application/json", schema),
+        (None, "isRouterReady" | "isRouterHealthy" | "getRouterMetrics") => {
             typed("text/plain", json!({"type": "string"}))
         }
-        "setSilence" => {
-            let id = json!({"type": "object", "required": ["silenceID"], "properties": {"silenceID": {"type": "string"}}});
-            typed("application/json", id)
-        }
-        "getSilence" | "getSilenceSingular" | "getRouterStatus" => typed("application/json", object),
-        _ => json!({"description": "Done; no body."}),
+        (None, _) => json!({"description": "Done; no body."}),
     };
     responses.insert(route.success.to_string(), done);
     if route.path.contains("{silence_id}") {
@@ -134,8 +130,16 @@ pub(super) fn of_router(route: &Route, responses: &mut Map<String, Value>) {
     );
 }
 
+fn named(request: Option<&str>, value: &Value) -> Map<String, Value> {
+    let mut example = json!({"value": value});
+    if let Some(request) = request {
+        example["summary"] = json!(request);
+    }
+    [("tested".to_owned(), example)].into_iter().collect()
+}
+
 /// What has been sent for the success.
-pub(super) fn sent<'a>(route: &Route, examples: &'a Examples) -> Option<&'a Value> {
-    let success = examples.of_operation(&route.operation).find(|(status, _)| *status == route.success);
-    success.map(|(_, Example { sent, .. })| sent).filter(|sent| !sent.is_null())
+pub(super) fn sent(route: &Route, examples: &Examples) -> Option<Value> {
+    let Example { request, sent, .. } = examples.success(&route.operation)?;
+    Some(Value::Object(named(Some(request), sent.as_ref()?)))
 }

@@ -1,8 +1,13 @@
-//! Examples: what the tests have really sent and got. Their transcripts are snapshots that the tests compare on both
-//! engines, so no example can say what the service does not.
+//! Examples: what the tests have really sent and got, so none can say what the service does not. Those of successes are
+//! written by `tests/api/examples.rs`; those of refusals are in the transcripts of `tests/api/operations.rs`. The tests
+//! compare both on both engines.
 
+use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
+
+/// One success of each operation, by its name.
+const SUCCESSES: &str = include_str!("examples.json");
 
 /// Conversations: a line with method, path and body, below it the answer. Ids are numbers there.
 const TRANSCRIPTS: [&str; 4] = [
@@ -21,58 +26,71 @@ const TRANSCRIPTS: [&str; 4] = [
 const MOST_BYTES: usize = 4096;
 
 /// A request with its answer.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
 pub(super) struct Example {
-    /// Body; null without one.
-    pub sent: Value,
-    /// The whole answer.
-    pub answer: Value,
+    /// Method, path and query.
+    pub request: String,
+    /// Body; none for no body and for files that are no text.
+    pub sent: Option<Value>,
+    /// What the answer is, or empty.
+    #[serde(default, rename = "type")]
+    pub media_type: String,
+    /// The whole answer, with long lists cut; none where it is empty or no text.
+    pub answer: Option<Value>,
 }
 
-/// The first example of each answer, by operation and status.
-pub(super) struct Examples(BTreeMap<(String, u16), Example>);
+/// The examples of all operations.
+pub(super) struct Examples {
+    successes: BTreeMap<String, Example>,
+    /// The first of each status.
+    refusals: BTreeMap<(String, u16), Value>,
+}
 
 impl Examples {
     /// Of these operations: method, path template and name.
     pub(super) fn of(operations: &[(String, String, String)]) -> Examples {
-        let mut all = BTreeMap::new();
+        let mut refusals = BTreeMap::new();
         for transcript in TRANSCRIPTS {
             let mut lines = transcript.lines().peekable();
             while let Some(line) = lines.next() {
                 let Some(answer) = lines.next_if(|next| next.starts_with("    {")) else { continue };
-                let Some(found) = read(line, answer, operations) else { continue };
-                let ((name, status), example) = found;
-                // A success that has been asked for with something says more than one without.
-                all.entry((name, status)).or_insert(example);
+                if let Some((of, answer)) = read(line, answer, operations) {
+                    refusals.entry(of).or_insert(answer);
+                }
             }
         }
-        Examples(all)
+        // A file that cannot be read leaves every operation without its example, which a test refuses.
+        Examples { successes: serde_json::from_str(SUCCESSES).unwrap_or_default(), refusals }
     }
 
-    /// Of an operation, by status.
-    pub(super) fn of_operation(&self, name: &str) -> impl Iterator<Item = (u16, &Example)> {
-        let range = (name.to_owned(), 0)..=(name.to_owned(), u16::MAX);
-        self.0.range(range).map(|((_, status), example)| (*status, example))
+    /// Of an operation's success.
+    pub(super) fn success(&self, name: &str) -> Option<&Example> {
+        self.successes.get(name)
+    }
+
+    /// Of what an operation refuses, by status.
+    pub(super) fn refusals(&self, name: &str) -> impl Iterator<Item = (u16, &Value)> {
+        let range = (name.to_owned(), 400)..=(name.to_owned(), u16::MAX);
+        self.refusals.range(range).map(|((_, status), answer)| (*status, answer))
     }
 }
 
-type Found = ((String, u16), Example);
+type Found = ((String, u16), Value);
 
 fn read(line: &str, answer: &str, operations: &[(String, String, String)]) -> Option<Found> {
     if line.len().max(answer.len()) > MOST_BYTES {
         return None;
     }
     let (method, rest) = line.split_once(' ')?;
-    let (path, body) = rest.split_once(' ').unwrap_or((rest, "null"));
+    let path = rest.split(' ').next().unwrap_or(rest);
     let path = path.split('?').next().unwrap_or(path);
     let fits = |(m, template, _): &&(String, String, String)| m == method && is_of(template, path);
     // Literal segments win over parameters.
     let (_, _, name) =
         operations.iter().filter(fits).min_by_key(|(_, template, _)| template.matches('{').count())?;
     let answer: Value = serde_json::from_str(&numbered(answer.trim())).ok()?;
-    let sent = serde_json::from_str(&numbered(body)).ok()?;
     let status = u16::try_from(answer["code"].as_u64()?).ok()?;
-    Some(((name.clone(), status), Example { sent, answer }))
+    Some(((name.clone(), status), answer))
 }
 
 fn is_of(template: &str, path: &str) -> bool {

@@ -1,10 +1,10 @@
 //! The OpenAPI 3.1 document, made from the route table and the wire types. `bailiwick openapi` prints it.
 
 mod answers;
-mod bodies;
 pub mod compat;
 mod examples;
 mod query;
+mod summaries;
 mod words;
 
 use crate::routes::{Class, Credential, Gate, Route, table};
@@ -17,6 +17,14 @@ use utoipa::{
         schema::{Object, Schema, Type},
     },
 };
+
+/// The base paths that are there without being configured.
+const BASES: [&str; 4] = ["/api", "", "/backend/api", "/collect/api"];
+/// Where the alert router is found by programs that do not take slashes in a parameter.
+const SERVICE: &str =
+    "`services/<name>/<router>`; with the base path ended by `/services/<name>`, the router alone.";
+/// What servers of those operations end with.
+const MOUNT: &str = "/services/mimir";
 
 /// A wire type's schema, with those it refers to.
 #[derive(Clone, Copy)]
@@ -52,7 +60,7 @@ impl SchemaOf {
         all.push(((self.name)(), (self.schema)()));
         all.into_iter().map(|(name, schema)| {
             let mut schema = serde_json::to_value(schema).unwrap_or(Value::Null);
-            without_null_defaults(&mut schema);
+            spell_out(&mut schema);
             any_of_its_forms(&mut schema);
             (name, schema)
         })
@@ -64,13 +72,46 @@ impl SchemaOf {
     }
 }
 
-/// A field that is missing is no field that is null: without this, bodies would say that null is what texts and numbers
-/// are when nobody says otherwise.
-fn without_null_defaults(schema: &mut Value) {
-    let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else { return };
-    for property in properties.values_mut().filter_map(Value::as_object_mut) {
-        property.retain(|key, value| key != "default" || !value.is_null());
+/// Says to generators of clients what goes without saying: an object without properties has any, and a default of null is
+/// none: a field that is missing is no field that is null.
+fn spell_out(schema: &mut Value) {
+    let parts: Vec<&mut Value> = match schema {
+        Value::Array(parts) => parts.iter_mut().collect(),
+        Value::Object(words) => {
+            let is_object = words.get("type").is_some_and(|kind| {
+                kind == "object" || kind.as_array().is_some_and(|kinds| kinds.contains(&json!("object")))
+            });
+            if is_object && !words.contains_key("properties") && !words.contains_key("additionalProperties") {
+                words.insert("additionalProperties".to_owned(), json!(true));
+            }
+            if words.get("default").is_some_and(Value::is_null) {
+                words.remove("default");
+            }
+            words.values_mut().collect()
+        }
+        _ => return,
+    };
+    parts.into_iter().for_each(spell_out);
+}
+
+/// The document of a service with these base paths.
+pub fn document_at(bases: &[String]) -> Value {
+    let mut document = document();
+    let at = |end: &str| -> Value {
+        let url = |base: &String| format!("{base}{end}");
+        bases
+            .iter()
+            .map(|base| json!({"url": if url(base).is_empty() { "/".to_owned() } else { url(base) }}))
+            .collect()
+    };
+    document["servers"] = at("");
+    let operations = document["paths"].as_object_mut().into_iter().flat_map(Map::values_mut);
+    for operation in operations.filter_map(Value::as_object_mut).flat_map(Map::values_mut) {
+        if let Some(servers) = operation.get_mut("servers") {
+            *servers = at(MOUNT);
+        }
     }
+    document
 }
 
 /// Forms are told apart by what they have, and fields that a form does not name are ignored: a value may be of two of
@@ -108,7 +149,7 @@ pub fn document() -> Value {
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
             "description": "Organizations, users, systems and the tenant-isolating alerting proxy. All paths exist under every configured base path."
         },
-        "servers": [{"url": "/api"}, {"url": "/"}, {"url": "/backend/api"}, {"url": "/collect/api"}],
+        "servers": BASES.map(|base| json!({"url": if base.is_empty() { "/" } else { base }})),
         "paths": paths,
         "components": {
             "schemas": components,
@@ -125,7 +166,7 @@ pub fn document() -> Value {
 fn operation(route: &Route, components: &mut Map<String, Value>, examples: &Examples) -> Value {
     let mut out = json!({
         "operationId": route.operation,
-        "summary": words::summary(&route.operation),
+        "summary": summaries::summary(&route.operation),
         "description": words::description(route),
         "tags": [words::tag(route)],
         "x-class": match route.class { Class::Core => "core", Class::Extra => "extra" },
@@ -134,6 +175,10 @@ fn operation(route: &Route, components: &mut Map<String, Value>, examples: &Exam
         "responses": responses(route, components, examples),
     });
     let Some(map) = out.as_object_mut() else { return out };
+    if route.path.starts_with("/{service}") {
+        let servers: Vec<Value> = BASES.iter().map(|base| json!({"url": format!("{base}{MOUNT}")})).collect();
+        map.insert("servers".to_owned(), json!(servers));
+    }
     let permissions = permissions(route.gate);
     if !permissions.is_empty() {
         map.insert("x-permissions".to_owned(), json!(permissions));
@@ -144,10 +189,6 @@ fn operation(route: &Route, components: &mut Map<String, Value>, examples: &Exam
             "requestBody".to_owned(),
             json!({"required": !route.takes_nothing_too, "content": {"application/json": {"schema": schema}}}),
         );
-        if let Some(sent) = answers::sent(route, examples) {
-            map["requestBody"]["content"]["application/json"]["examples"] =
-                json!({"tested": {"value": sent}});
-        }
     }
     if let Some(part) = route.takes_file {
         let schema = json!({
@@ -179,11 +220,10 @@ fn operation(route: &Route, components: &mut Map<String, Value>, examples: &Exam
             json!({"required": false, "content": {"application/octet-stream": {}}}),
         );
     }
-    if let Some(schema) = bodies::of(&route.operation) {
-        map.insert(
-            "requestBody".to_owned(),
-            json!({"required": true, "content": {"application/json": {"schema": schema}}}),
-        );
+    if let (Some(body), Some(sent)) = (map.get_mut("requestBody"), answers::sent(route, examples)) {
+        for content in body["content"].as_object_mut().into_iter().flat_map(Map::values_mut) {
+            content["examples"] = sent.clone();
+        }
     }
     out
 }
@@ -206,19 +246,26 @@ fn security(credential: Credential) -> Value {
 }
 
 fn path_parameters(path: &str) -> impl Iterator<Item = Value> {
-    path.split('{')
-        .skip(1)
-        .filter_map(|rest| rest.split_once('}'))
-        .map(|(name, _)| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}))
+    path.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| {
+        let mut parameter =
+            json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}});
+        if name == "service" {
+            parameter["description"] = json!(SERVICE);
+            parameter["example"] = json!("alertmanager");
+        }
+        parameter
+    })
 }
 
 fn responses(route: &Route, components: &mut Map<String, Value>, examples: &Examples) -> Value {
     let mut out = Map::new();
+    let data = route.gives.as_ref().map(|s| s.register(components));
     if route.is_proxied() {
-        answers::of_router(route, &mut out);
+        answers::of_router(route, data, &mut out);
+        answers::complete(route, &mut out, examples);
         return Value::Object(out);
     }
-    let mut data = route.gives.as_ref().map_or(json!({}), |s| s.register(components));
+    let mut data = data.unwrap_or_else(|| json!({}));
     if route.gives_null_too {
         data = json!({"oneOf": [data, {"type": "null"}]});
     }

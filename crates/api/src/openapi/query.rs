@@ -54,6 +54,10 @@ fn keys(operation: &str) -> Vec<&'static str> {
         "addAlertNote" | "assignAlert" => &[&["organization_id"]],
         "getAlertConfig" | "setAlertConfig" | "disableAlerts" => &[&["organization_id"]],
         "getEffectiveAlertConfig" => &[&["organization_id", "format"]],
+        "listEvents" => &[PAGE, &["sort_direction", "types*", "organization_id*", "object_id*", "after"]],
+        "streamEvents" => &[&["types*", "organization_id*", "object_id*", "last_event_id"]],
+        "listEventSubscriptions" => &[PAGE],
+        "listEventDeliveries" => &[PAGE, &["status*"]],
         _ => &[],
     };
     groups.concat()
@@ -103,6 +107,10 @@ fn meaning(name: &str) -> (Value, &'static str) {
         "as" => ("string", "`target` or `impersonator`."),
         "vat" => ("string", "VAT number to look for."),
         "exclude_id" => ("string", "Organization that is left out."),
+        "types" => ("string", "Type of event, `<what>.*`, or `*`; repeat for several."),
+        "object_id" => ("string", "Id of what events are about; repeat for several."),
+        "after" => ("string", "Only events behind this sequence number."),
+        "last_event_id" => ("string", "Sequence number to go on behind, like the header `Last-Event-ID`."),
         "limit" | "top" => ("integer", "Most rows."),
         _ => ("string", "Exact value."),
     };

@@ -1,35 +1,7 @@
-//! What the reference tells people of an operation: a line, who may call it, and where it belongs.
+//! What the reference tells people of an operation: who may call it, and where it belongs.
 
 use crate::routes::{Credential, Gate, Route};
 use bailiwick_policy::RebrandingChange;
-
-/// One line, made of the operation's name: `getSystemsTotals` is "Get systems totals".
-pub(super) fn summary(operation: &str) -> String {
-    let (operation, is_older) = match operation.find("Alias") {
-        Some(at) => (operation.get(..at).unwrap_or(operation), true),
-        None => (operation, false),
-    };
-    let mut out = String::new();
-    for c in operation.chars() {
-        match c {
-            c if out.is_empty() => out.extend(c.to_uppercase()),
-            c if c.is_uppercase() => {
-                out.push(' ');
-                out.extend(c.to_lowercase());
-            }
-            c => out.push(c),
-        }
-    }
-    for (word, spelled) in [(" vat", " VAT"), (" api ", " API "), (" me", " own account")] {
-        if word != " me" || out.ends_with(word) {
-            out = out.replace(word, spelled);
-        }
-    }
-    if is_older {
-        out.push_str(" (older spelling)");
-    }
-    out
-}
 
 /// Who may call it.
 pub(super) fn description(route: &Route) -> String {
@@ -49,6 +21,10 @@ pub(super) fn description(route: &Route) -> String {
         Credential::Legacy => "An appliance with its older pair of id and secret.",
     };
     let needs = match route.gate {
+        Gate::Open if route.operation == "promoteReseller" => {
+            " Needs `manage:distributors`, or a role that only the owner organization can give.".to_owned()
+        }
+        Gate::Open if route.credential == Credential::SessionOrKey => " Needs no permission.".to_owned(),
         Gate::Open => String::new(),
         Gate::Needs(list) => {
             let names: Vec<String> = list.iter().map(|p| format!("`{}`", p.as_str())).collect();
@@ -79,23 +55,5 @@ pub(super) fn tag(route: &Route) -> String {
         "downloads" => "appliances".to_owned(),
         "public" | "user" => "users".to_owned(),
         first => first.replace(['-', '_'], " "),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::summary;
-
-    #[test]
-    fn names_become_lines() {
-        for (name, line) in [
-            ("getSystemsTotals", "Get systems totals"),
-            ("validateVat", "Validate VAT"),
-            ("listApiKeyAudit", "List API key audit"),
-            ("getMe", "Get own account"),
-            ("sendHeartbeatAlias", "Send heartbeat (older spelling)"),
-        ] {
-            assert_eq!(summary(name), line);
-        }
     }
 }

@@ -129,7 +129,7 @@ pub struct Route {
     pub takes: Option<SchemaOf>,
     /// Whether that body may be left out.
     pub takes_nothing_too: bool,
-    /// Schema of `data`.
+    /// Schema of `data`; of the whole answer where the alerting proxy serves the row.
     pub gives: Option<SchemaOf>,
     /// Whether `data` is null where there is nothing to show.
     pub gives_null_too: bool,
@@ -253,7 +253,7 @@ impl Route {
         Route { gives_null_too: true, ..self.gives::<T>() }
     }
 
-    /// Schema of `data`.
+    /// Schema of `data`, or of the whole answer where the alerting proxy serves the row.
     #[must_use]
     fn gives<T: utoipa::ToSchema>(self) -> Route {
         Route { gives: Some(SchemaOf::of::<T>()), ..self }

@@ -6,11 +6,15 @@ use crate::{
         alert_history, backups, credentials, heartbeat, info, inventory, rebranding, register, unregister,
     },
     wire::{
+        alertmanager::{
+            PushedAlerts, RouterReceivers, RouterStatus, ShownAlertGroups, ShownAlerts, ShownSilence,
+            ShownSilences, SilenceSet, SilenceToSet, WebhookMessage,
+        },
         backups::{BackupList, BackupOutput, DeletedBackupOutput},
         rebranding::SystemRebrandingOutput,
         system_side::{
-            CredentialsOutput, HeartbeatOutput, InfoOutput, ReceiptOutput, RegistrationInput,
-            RegistrationOutput,
+            CredentialsOutput, HeartbeatOutput, InfoOutput, InventoryDocument, ReceiptOutput,
+            RegistrationInput, RegistrationOutput,
         },
     },
 };
@@ -56,6 +60,7 @@ pub(super) fn rows() -> Vec<Route> {
         .extra()
         .credential(Credential::HistoryWebhook)
         .answers(204)
+        .takes::<WebhookMessage>()
         .failing("failed to save alert history")
         .to(alert_history::save)])
     .chain(backup_rows())
@@ -77,6 +82,7 @@ fn inventory_row(path: &str, operation: &str) -> Route {
         .failing("failed to process inventory")
         // 180 s for the body, then the commit.
         .answers_within(Duration::from_secs(190))
+        .takes::<InventoryDocument>()
         .gives::<ReceiptOutput<'static>>()
         .to(inventory::accept)
 }
@@ -101,10 +107,15 @@ fn aliases() -> Vec<Route> {
         heartbeat_row("/proxy/heartbeat", "sendHeartbeatAlias").credential(SystemOrLegacy).extra(),
         inventory_row("/proxy/inventory", "sendInventoryAlias").credential(SystemOrLegacy).extra(),
         upload_row("/proxy/backup", "storeBackupAlias").credential(SystemOrLegacy),
-        post("/proxy/alerts", "pushAlertsAlias").credential(SystemOrLegacy).extra().by_proxy(),
+        post("/proxy/alerts", "pushAlertsAlias")
+            .credential(SystemOrLegacy)
+            .extra()
+            .takes::<PushedAlerts>()
+            .by_proxy(),
         post("/proxy/alerts/api/v2/alerts", "pushAlertsAliasLong")
             .credential(SystemOrLegacy)
             .extra()
+            .takes::<PushedAlerts>()
             .by_proxy(),
         get("/proxy/credentials", "issueCredentials")
             .credential(Legacy)
@@ -152,17 +163,17 @@ fn backup_rows() -> Vec<Route> {
 /// `{service}` stands for `services/{backend}/{alert_router}`, also below `api/` (contract 04 §1.1).
 fn proxy() -> Vec<Route> {
     [
-        get("/{service}/api/v2/alerts", "listOwnAlerts"),
-        post("/{service}/api/v2/alerts", "pushAlerts"),
-        get("/{service}/api/v2/silences", "listOwnSilences"),
-        post("/{service}/api/v2/silences", "setSilence"),
-        get("/{service}/api/v2/silences/{silence_id}", "getSilence"),
+        get("/{service}/api/v2/alerts", "listOwnAlerts").gives::<ShownAlerts>(),
+        post("/{service}/api/v2/alerts", "pushAlerts").takes::<PushedAlerts>(),
+        get("/{service}/api/v2/silences", "listOwnSilences").gives::<ShownSilences>(),
+        post("/{service}/api/v2/silences", "setSilence").takes::<SilenceToSet>().gives::<SilenceSet>(),
+        get("/{service}/api/v2/silences/{silence_id}", "getSilence").gives::<ShownSilence>(),
         delete("/{service}/api/v2/silences/{silence_id}", "expireSilence"),
-        get("/{service}/api/v2/silence/{silence_id}", "getSilenceSingular").extra(),
+        get("/{service}/api/v2/silence/{silence_id}", "getSilenceSingular").extra().gives::<ShownSilence>(),
         delete("/{service}/api/v2/silence/{silence_id}", "expireSilenceSingular").extra(),
-        get("/{service}/api/v2/alerts/groups", "listOwnAlertGroups").extra(),
-        get("/{service}/api/v2/status", "getRouterStatus").extra(),
-        get("/{service}/api/v2/receivers", "listReceivers").extra(),
+        get("/{service}/api/v2/alerts/groups", "listOwnAlertGroups").extra().gives::<ShownAlertGroups>(),
+        get("/{service}/api/v2/status", "getRouterStatus").extra().gives::<RouterStatus>(),
+        get("/{service}/api/v2/receivers", "listReceivers").extra().gives::<RouterReceivers>(),
         get("/{service}/-/ready", "isRouterReady").extra().credential(Credential::Public),
         get("/{service}/-/healthy", "isRouterHealthy").extra().credential(Credential::Public),
         get("/{service}/metrics", "getRouterMetrics").extra(),

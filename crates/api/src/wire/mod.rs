@@ -2,6 +2,7 @@
 
 pub mod alert_config;
 pub mod alert_handling;
+pub mod alertmanager;
 pub mod alerts;
 pub mod api_keys;
 pub mod applications;

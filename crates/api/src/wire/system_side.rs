@@ -148,3 +148,8 @@ impl InfoOutput {
         }
     }
 }
+
+/// What is on a system: any object, kept as it came. Facts, applications and changes are read out of those of known
+/// products.
+#[derive(Debug, ToSchema)]
+pub struct InventoryDocument(pub std::collections::BTreeMap<String, serde_json::Value>);

@@ -1,0 +1,72 @@
+//! The examples of the API reference: one walk through every operation, on both engines. What it sends and gets is
+//! `crates/api/src/openapi/examples.json`, from which the document takes them; `make examples` writes the file anew.
+
+mod alerts;
+mod appliance;
+mod book;
+mod people;
+mod systems;
+mod tree;
+
+use bailiwick_app::{
+    Settings,
+    settings::{AccessControl, AllowedHosts, Application, Client, Network, Secret},
+};
+use bailiwick_testkit::{Persona, api_test, seed::Seeded};
+use book::{Book, Sent, Who};
+use serde_json::{Value, json};
+use std::{fs, path::Path};
+
+/// For the router elsewhere that tells what has ended.
+const HISTORY_SECRET: &str = "0123456789abcdef0123456789abcdef";
+
+fn settings(settings: &mut Settings) {
+    settings.systems.legacy_aliases = true;
+    settings.alerting.history_secret = Some(Secret::new(HISTORY_SECRET.to_owned()));
+    settings.alerting.allowed_hosts =
+        AllowedHosts::new([], vec![Network { address: [127, 0, 0, 0].into(), bits: 8 }]);
+    settings.provider.clients.push(Client {
+        id: "wiki".to_owned(),
+        secret_sha256: None,
+        redirect_uris: vec!["https://wiki.example.org/callback".to_owned()],
+        post_logout_redirect_uris: vec![],
+        first_party: false,
+        application: Application {
+            name: Some("Wiki".to_owned()),
+            display_name: Some("Wiki".to_owned()),
+            description: "How things are done here".to_owned(),
+            login_url: Some("https://wiki.example.org/".to_owned()),
+            access_control: Some(AccessControl {
+                organization_roles: vec!["owner".to_owned()],
+                ..AccessControl::default()
+            }),
+            ..Application::default()
+        },
+    });
+}
+
+#[track_caller]
+fn text(value: &Value, key: &str) -> String {
+    value[key].as_str().unwrap_or_else(|| panic!("{key} in {value}")).to_owned()
+}
+
+api_test!(every_operation_as_the_reference_shows_it, |s| settings(s), |t| async move {
+    let mut book = Book::new(&t);
+    let places = tree::walk(&mut book).await;
+    people::walk(&mut book, &places).await;
+    let owner = t.owner().await;
+    let system = appliance::walk(&mut book, &owner, &places).await;
+    systems::walk(&mut book, &owner, &places, &system).await;
+    alerts::walk(&mut book, &owner, &places).await;
+    let written = book.finish();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/api/src/openapi/examples.json");
+    if std::env::var_os("BAILIWICK_WRITE_EXAMPLES").is_some() {
+        fs::write(&file, &written).unwrap();
+    }
+    let kept = fs::read_to_string(&file).unwrap();
+    let differing = written.lines().zip(kept.lines()).find(|(now, before)| now != before);
+    assert!(
+        written == kept,
+        "answers are not those that the reference shows (`make examples` takes them over): {differing:#?}"
+    );
+});

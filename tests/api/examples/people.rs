@@ -1,0 +1,110 @@
+//! People: users, one's own account, keys, sessions, roles, impersonation.
+
+use super::{tree::Places, *};
+use bailiwick_domain::UserId;
+use bailiwick_testkit::engine::OWNER_PASSWORD;
+use std::time::Duration;
+
+const GIVEN: &str = "Quiet-Harbour-58-Lamps";
+const CHOSEN: &str = "Brisk-Meadow-31-Kites";
+
+fn person(name: &str, email: &str, organization: &str) -> Value {
+    json!({
+        "email": email, "name": name, "phone": "+39 011 5550100", "user_role_ids": ["admin"],
+        "organization_id": organization,
+    })
+}
+
+/// One user from birth to end; another one stays.
+async fn users(b: &mut Book<'_>, owner: &Persona, places: &Places) -> UserId {
+    let body = person("Mario Rossi", "mario.rossi@gamma.example.org", &places.customer);
+    let made = b.say(owner, "createUser", "/users", body).await;
+    let id = text(&made, "id");
+    let at = format!("/users/{id}");
+    b.ask(owner, "listUsers", "/users?page=1&page_size=20&search=rossi").await;
+    b.ask(owner, "getUsersTotals", "/users/totals").await;
+    b.ask(owner, "getUsersTrend", "/users/trend?period=7").await;
+    b.ask(owner, "getUserFilters", "/filters/users").await;
+    b.ask(owner, "exportUsers", "/users/export?format=csv").await;
+    b.ask(owner, "getUser", &at).await;
+    let change = json!({"name": "Mario Bianchi", "phone": "", "user_role_ids": ["admin", "support"]});
+    b.say(owner, "updateUser", &at, change).await;
+    b.say(owner, "resetUserPassword", &format!("{at}/password"), json!({"password": GIVEN})).await;
+    let picture = crate::avatars::own_picture();
+    let part = [("avatar", Some("image/png"), picture.as_slice())];
+    b.say(owner, "putUserAvatar", &format!("{at}/avatar"), Sent::Form(&part)).await;
+    b.ask(owner, "deleteUserAvatar", &format!("{at}/avatar")).await;
+    b.ask(owner, "suspendUser", &format!("{at}/suspend")).await;
+    b.ask(owner, "reactivateUser", &format!("{at}/reactivate")).await;
+    b.ask(owner, "deleteUser", &at).await;
+    b.ask(owner, "restoreUser", &format!("{at}/restore")).await;
+    b.ask(owner, "getUsersImportTemplate", "/users/import/template").await;
+    let file =
+        "email,name,phone,company_name,roles\nanna.neri@gamma.example.org,Anna Neri,,Gamma Srl,Reader\n";
+    let part = [("file", Some("text/csv"), file.as_bytes())];
+    let seen = b.say(owner, "validateUsersImport", "/users/import/validate", Sent::Form(&part)).await;
+    let body = json!({"import_id": seen["import_id"], "override": false});
+    let done = b.say(owner, "confirmUsersImport", "/users/import/confirm", body).await;
+    b.ask(owner, "destroyUser", &format!("/users/{}/destroy", text(&done["results"][0], "id"))).await;
+    id.parse().unwrap()
+}
+
+async fn account(b: &mut Book<'_>, mario: UserId) {
+    let user = b.test.session(mario).await;
+    b.ask(&user, "getMe", "/me").await;
+    b.say(&user, "changeInfo", "/me/change-info", json!({"phone": "+39 011 5550111"})).await;
+    let picture = crate::avatars::own_picture();
+    let part = [("avatar", Some("image/png"), picture.as_slice())];
+    b.say(&user, "putOwnAvatar", "/me/avatar", Sent::Form(&part)).await;
+    b.ask(Who::Nobody, "getAvatar", &format!("/public/users/{mario}/avatar")).await;
+    b.ask(&user, "deleteOwnAvatar", "/me/avatar").await;
+    b.ask(&user, "getUserPermissions", "/user/permissions").await;
+    b.ask(&user, "getUserProfile", "/user/profile").await;
+    let change = json!({"current_password": GIVEN, "new_password": CHOSEN});
+    b.say(&user, "changePassword", "/me/change-password", change).await;
+}
+
+async fn keys(b: &mut Book<'_>, owner: &Persona) {
+    let body =
+        json!({"name": "Nightly export", "mode": "read", "expires_in_days": 90, "password": OWNER_PASSWORD});
+    let made = b.say(owner, "createApiKey", "/me/api-keys", body).await;
+    b.ask(owner, "listApiKeys", "/me/api-keys").await;
+    b.ask(owner, "revokeApiKey", &format!("/me/api-keys/{}", text(&made, "id"))).await;
+    b.ask(owner, "listApiKeyAudit", "/me/api-keys/audit?page=1&page_size=20").await;
+}
+
+async fn sessions(b: &mut Book<'_>, mario: UserId) {
+    let (access, _) = crate::session::provider_token(b.test, mario, "bailiwick").await;
+    b.hide(&access, "qk3v0Xb6w1sT5nE8cR2yU7hJ4mZ9pL0a");
+    let tokens = b.say(Who::Nobody, "exchangeToken", "/auth/exchange", json!({"access_token": access})).await;
+    let refresh = json!({"refresh_token": tokens["refresh_token"]});
+    let tokens = b.say(Who::Nobody, "refreshToken", "/auth/refresh", refresh).await;
+    b.ask(Who::Bearer(&text(&tokens, "token")), "logout", "/auth/logout").await;
+}
+
+async fn impersonation(b: &mut Book<'_>, owner: &Persona, mario: UserId) {
+    let user = b.test.session(mario).await;
+    b.say(&user, "giveConsent", "/impersonate/consent", json!({"duration_hours": 2})).await;
+    b.ask(&user, "getConsent", "/impersonate/consent").await;
+    let started = b.say(owner, "startImpersonation", "/impersonate", json!({"user_id": mario})).await;
+    let (token, session) = (text(&started, "token"), text(&started, "session_id"));
+    b.ask(Who::Bearer(&token), "getImpersonationStatus", "/impersonate/status").await;
+    b.test.advance(Duration::from_secs(60));
+    b.ask(Who::Bearer(&token), "endImpersonation", "/impersonate").await;
+    b.ask(&user, "listImpersonationSessions", "/impersonate/sessions?as=target").await;
+    b.ask(&user, "getImpersonationSession", &format!("/impersonate/sessions/{session}")).await;
+    b.ask(&user, "listImpersonationAudit", &format!("/impersonate/sessions/{session}/audit")).await;
+    b.ask(&user, "withdrawConsent", "/impersonate/consent").await;
+}
+
+pub async fn walk(b: &mut Book<'_>, places: &Places) {
+    let owner = b.test.owner().await;
+    b.ask(&owner, "listRoles", "/roles").await;
+    b.ask(&owner, "listOrganizationRoles", "/organization-roles").await;
+    b.ask(&owner, "listThirdPartyApplications", "/third-party-applications").await;
+    let mario = users(b, &owner, places).await;
+    account(b, mario).await;
+    keys(b, &owner).await;
+    sessions(b, mario).await;
+    impersonation(b, &owner, mario).await;
+}
