@@ -6,7 +6,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 # The steps of a target follow each other; cargo uses the cores by itself.
 .NOTPARALLEL:
-.PHONY: help run test test-browser test-long test-schema bench fmt lint generate \
+.PHONY: help run test test-browser test-clients test-long test-schema bench fmt lint generate examples \
 	need-build need-test format-check deny direction unit generated-check
 
 CARGO ?= cargo
@@ -34,6 +34,12 @@ test-browser: need-build ## the tests in a real browser
 	scripts/identity-provider.sh
 	$(CARGO) test $(LOCKED) --workspace --lib -- --ignored chromedriver
 	$(CARGO) test $(LOCKED) --workspace --test browser
+
+# A build of its own for the Rust client and 50 MB of npm, so it is not part of `make test`.
+test-clients: need-build ## generate clients from the interface document (TypeScript, Rust) and run the README's tour with them
+	scripts/need.sh curl jq openssl python3 nodejs npm
+	$(CARGO) build $(LOCKED) --bin bailiwick
+	scripts/clients.sh
 
 # What `make test` does for seconds, for a minute each and with the release build.
 test-long: need-test ## a minute of documents at full load and 10,000 events, kills in the middle, on both databases; a large move to PostgreSQL
@@ -65,6 +71,11 @@ lint: ## what the compiler and clippy have to say, as errors
 	$(CARGO) clippy $(LOCKED) --workspace --test browser -- -D warnings
 
 generate: ## renew openapi.json and docs/configuration.md
+	scripts/generated.sh write
+
+examples: need-build ## take over what the operations answer now as the examples of the reference; then as `make generate`
+	BAILIWICK_WRITE_EXAMPLES=1 $(CARGO) test $(LOCKED) --workspace --test api -- \
+		--exact examples::every_operation_as_the_reference_shows_it::sqlite
 	scripts/generated.sh write
 
 need-build:

@@ -4,6 +4,8 @@
 #   scripts/tour.sh embedded                    SQLite, everything embedded: the newcomer's way
 #   scripts/tour.sh postgres URL ALERTMANAGER   PostgreSQL and a real Alertmanager (kind plain)
 #   scripts/tour.sh write                       embedded; puts the output into the README
+#   scripts/tour.sh signed-in COMMAND…          embedded; signs in as the README does and runs a command with the
+#                                               address (TOUR_BASE) and the provider's token (TOUR_ACCESS)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,6 +28,20 @@ until curl -sf -o "$work/health" "http://127.0.0.1:$port/health"; do
     sleep 0.05
 done
 until grep -q 'password ' "$work/log"; do sleep 0.05; done
+
+if [[ $mode == signed-in ]]; then
+    shift
+    # The first two blocks: what a reader sets, and the sign-in.
+    {
+        echo '{'
+        python3 scripts/tour.py extract README.md | sed "/^echo '=== 2'/,\$d"
+        echo '} >/dev/null'
+        echo 'export TOUR_ACCESS=$ACCESS; cd "$REPOSITORY"; "$@"'
+    } >"$work/tour.sh"
+    export REPOSITORY=$PWD TOUR_BASE=http://127.0.0.1:$port
+    TOUR_PASSWORD=$(sed -n 's/^ *password *\([^ ]*\) .*/\1/p' "$work/log") bash -euo pipefail "$work/tour.sh" "$@"
+    exit
+fi
 
 # The README's blocks, each followed by a line that names it, so that its output can be told from the others'.
 python3 scripts/tour.py extract README.md >"$work/tour.sh"

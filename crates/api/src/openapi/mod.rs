@@ -3,9 +3,12 @@
 mod answers;
 pub mod compat;
 mod examples;
+mod older;
 mod query;
 mod summaries;
 mod words;
+
+pub use older::as_3_0;
 
 use crate::routes::{Class, Credential, Gate, Route, table};
 use examples::Examples;

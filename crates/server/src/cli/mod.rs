@@ -86,7 +86,7 @@ pub enum Command {
     #[command(subcommand)]
     Config(ConfigCommand),
     /// Print the OpenAPI document
-    Openapi,
+    Openapi(openapi::OpenapiArgs),
     /// Print a short-lived access token of a user, for scripts
     Token(TokenArgs),
     /// Manage users of the owner organization

@@ -22,7 +22,7 @@ pub fn run(command: Command, config: Config) -> ExitCode {
         Command::Backup(args) => with_runtime(backup::back_up(&config, &args.directory)),
         Command::Restore(args) => with_runtime(async { backup::restore(&config, &args.directory) }),
         Command::CopyDb(args) => with_runtime(copy_db::run(&config, &args)),
-        Command::Openapi => openapi::run(),
+        Command::Openapi(args) => openapi::run(&args),
         Command::Token(args) => with_app(&config, |app| async move { token::run(&app, &args).await }),
         Command::User(UserCommand::CreateOwner(args)) => {
             with_app(&config, |app| async move { owner::run(&app, args).await })

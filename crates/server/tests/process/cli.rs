@@ -14,6 +14,9 @@ fn openapi_is_a_document_of_version_3_1() {
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(document["openapi"], "3.1.0");
     assert_eq!(document["info"]["version"], "2026-03-04");
+    let older = run(dir.path(), &["openapi", "--openapi", "3.0"]);
+    let older: Value = serde_json::from_slice(&older.stdout).expect("JSON");
+    assert_eq!(older["openapi"], "3.0.3");
 }
 
 #[test]
