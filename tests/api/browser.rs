@@ -1,4 +1,4 @@
-//! The sign-in pages in Debian's chromium; run by `make test-browser`. Screenshots go to `target/tmp/`.
+//! The sign-in pages and the API reference in Debian's chromium; run by `make test-browser`. Screenshots go to `target/tmp/`.
 
 #![allow(
     clippy::unwrap_used,
@@ -28,6 +28,8 @@ use url::Url;
 mod consent;
 #[path = "browser/library.rs"]
 mod library;
+#[path = "browser/reference.rs"]
+mod reference;
 
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
