@@ -89,7 +89,9 @@ format-check:
 	$(CARGO) fmt --all --check
 
 deny:
-	@if command -v cargo-deny >/dev/null; then $(CARGO) deny check; \
+	@if command -v cargo-deny >/dev/null; then $(CARGO) deny check bans licenses sources; \
+		if $(CARGO) deny fetch db >/dev/null 2>&1; then $(CARGO) deny check advisories; \
+		else echo 'the advisories cannot be fetched: they are not checked'; fi; \
 	else echo 'cargo-deny is not installed: licences and advisories are not checked'; fi
 
 direction:
