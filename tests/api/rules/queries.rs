@@ -30,7 +30,7 @@ impl Subscriber for Statements {
 /// Rows and statements of a list, at its cheapest: what the service does in the background is counted as well.
 async fn cost(t: &Test, who: &Persona, path: &str, sent: &AtomicU64) -> (usize, u64) {
     let mut cheapest = (0, u64::MAX);
-    for _ in 0..5 {
+    for _ in 0..15 {
         let before = sent.load(Ordering::SeqCst);
         let data = t.get(path).bearer(&who.token).send().await.expect(200).data();
         let rows = data.as_object().unwrap().values().find_map(|v| v.as_array()).unwrap().len();
