@@ -113,7 +113,8 @@ impl SmtpSink {
         };
         let read =
             |line: &str| serde_json::from_str(line).map_err(|e| PartError::new(format!("{e}: {line}")));
-        lines.lines().map(read).collect()
+        // What has no end yet is still being written.
+        lines.split_inclusive('\n').filter(|line| line.ends_with('\n')).map(read).collect()
     }
 
     /// What it says to every recipient from now on, such as `451 later`; none = it takes them.
