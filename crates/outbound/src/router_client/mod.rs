@@ -214,9 +214,7 @@ impl RouterClient {
 
     /// Pushes alerts in a request of their own; `body` is what `alerting::alert::write_alerts` made.
     pub async fn put_alerts(&self, caller: Caller<'_>, body: Bytes) -> Result<(), RouterError> {
-        let uri = self.shared.targets.alerts.clone();
-        let limit = self.shared.config.write_timeout;
-        self.write(uri, caller, body, Repeat::Always, limit).await.map(drop)
+        self.put_alerts_until(caller, body, Instant::now() + self.shared.config.write_timeout).await
     }
 
     /// The body of the list of silences.

@@ -157,7 +157,7 @@ impl RouterClient {
         }
     }
 
-    async fn put_alerts_until(
+    pub(super) async fn put_alerts_until(
         &self,
         caller: Caller<'_>,
         body: Bytes,
