@@ -3,12 +3,19 @@
 use super::{acting, agree, is_over, me, start, text, withdraw};
 use bailiwick_app::auth;
 use bailiwick_store::{Tx, sql::Q};
-use bailiwick_testkit::{Engine, Persona, Test, api_test};
+use bailiwick_testkit::{Engine, Persona, Reply, Test, api_test};
 use serde_json::json;
 use std::time::Duration;
 
 /// Runs the call, which waits for what this transaction holds, and lets go as soon as it does.
-pub async fn let_wait<T>(mut tx: Tx, what: Q, call: impl Future<Output = T>) -> T {
+pub async fn let_wait<T>(tx: Tx, what: Q, call: impl Future<Output = T>) -> T {
+    let_wait_at(tx, what, call).await.0
+}
+
+/// The same; and the statement that waited.
+pub async fn let_wait_at<T>(mut tx: Tx, what: Q, call: impl Future<Output = T>) -> (T, String) {
+    const STATEMENT: &str = "SELECT a.query FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid \
+         WHERE NOT l.granted AND pg_backend_pid() = ANY (pg_blocking_pids(l.pid)) LIMIT 1";
     const WAITING: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM pg_locks \
          WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))";
     let holding = async {
@@ -18,10 +25,30 @@ pub async fn let_wait<T>(mut tx: Tx, what: Q, call: impl Future<Output = T>) -> 
             }
         };
         tokio::time::timeout(Duration::from_secs(20), waits).await.expect("nobody waits");
+        let (at,): (String,) = Q::new(STATEMENT).one(&mut tx).await.unwrap();
         assert!(what.run(&mut tx).await.unwrap() > 0);
         tx.commit().await.unwrap();
+        at
     };
-    tokio::join!(call, holding).0
+    tokio::join!(call, holding)
+}
+
+/// Holds what a statement selects until both calls wait, for it or for each other.
+async fn let_both_wait(t: &Test, what: Q, calls: impl Future<Output = (Reply, Reply)>) -> (Reply, Reply) {
+    const WAITING: &str = "SELECT COUNT(DISTINCT l.pid) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid \
+         WHERE NOT l.granted AND a.datname = current_database()";
+    let mut tx = t.app.db.begin().await.unwrap();
+    assert!(!what.all::<(uuid::Uuid,)>(&mut tx).await.unwrap().is_empty());
+    let holding = async {
+        let waits = async {
+            while Q::new(WAITING).count(&mut tx).await.unwrap() < 2 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), waits).await.expect("nobody waits");
+        tx.commit().await.unwrap();
+    };
+    tokio::join!(calls, holding).0
 }
 
 async fn exit(t: &Test, token: &str) -> bailiwick_testkit::Reply {
@@ -120,3 +147,50 @@ api_test!(
         }
     }
 );
+
+const LIVE: &str = "SELECT id FROM impersonation_sessions WHERE ended_at IS NULL FOR NO KEY UPDATE";
+
+api_test!(two_who_act_as_each_other_may_be_suspended_at_the_same_moment, |t| async move {
+    let tree = t.tree().await;
+    let root = t.owner().await;
+    let one = t.user(tree.owner, &["super"]).await;
+    let two = t.user(tree.owner, &["super"]).await;
+    agree(&t, &one, 1).await;
+    agree(&t, &two, 1).await;
+    let tokens = [start(&t, &one, &two).await, start(&t, &two, &one).await].map(|s| text(&s["token"]));
+    let suspend =
+        |who: &Persona| t.patch(&format!("/api/users/{}/suspend", who.id)).bearer(&root.token).send();
+    let both = async { tokio::join!(suspend(&one), suspend(&two)) };
+    let (first, second) = match t.engine {
+        Engine::Postgres => let_both_wait(&t, Q::new(LIVE), both).await,
+        Engine::Sqlite => both.await,
+    };
+    first.expect(200);
+    second.expect(200);
+    for token in tokens {
+        me(&t, &token).await.expect(401);
+    }
+});
+
+api_test!(organizations_whose_people_act_as_each_other_may_be_suspended_at_the_same_moment, |t| async move {
+    let tree = t.tree().await;
+    let root = t.owner().await;
+    let one = t.user(tree.distributor, &["super"]).await;
+    let two = t.user(tree.other_distributor, &["super"]).await;
+    agree(&t, &one, 1).await;
+    agree(&t, &two, 1).await;
+    let tokens = [start(&t, &one, &two).await, start(&t, &two, &one).await].map(|s| text(&s["token"]));
+    let suspend = |id: bailiwick_domain::OrgId| {
+        t.patch(&format!("/api/distributors/{id}/suspend")).bearer(&root.token).send()
+    };
+    let both = async { tokio::join!(suspend(tree.distributor), suspend(tree.other_distributor)) };
+    let (first, second) = match t.engine {
+        Engine::Postgres => let_both_wait(&t, Q::new(LIVE), both).await,
+        Engine::Sqlite => both.await,
+    };
+    first.expect(200);
+    second.expect(200);
+    for token in tokens {
+        me(&t, &token).await.expect(401);
+    }
+});

@@ -4,7 +4,7 @@
 use bailiwick_domain::{ChainId, LoginId, OrgId, OrgType, Result, Ts, UserId};
 use bailiwick_store::{
     StoreError, Tx,
-    impersonation::sessions::{Cause, Which, end},
+    impersonation::sessions::{Cause, Which, end, hold_all},
     oidc::{interactions, logins},
     sessions,
 };
@@ -70,10 +70,19 @@ pub async fn revoke_user(
     logins::end_of_user(tx, user, keep_login, now).await?;
     interactions::forget_user(tx, user).await?;
     sessions::revoke_of_user(tx, user, keep, now, reason.as_str()).await?;
-    end_impersonations(tx, Which::By(user, keep), now).await?;
-    if let Some(told) = reason.told_of(false) {
-        end(tx, Which::As(user), now, Cause::Target, Some(told)).await?;
+    let (by, of) = (Which::By(user, keep), Which::As(user));
+    match reason.told_of(false) {
+        Some(told) => end_both(tx, now, by, of, Some(told)).await?,
+        None => end_impersonations(tx, by, now).await?,
     }
+    Ok(())
+}
+
+/// Ends the impersonations that some people have opened, and those in which they are impersonated.
+async fn end_both(tx: &mut Tx, now: Ts, by: Which, of: Which, told: Option<&str>) -> Result<(), StoreError> {
+    hold_all(tx, &[by, of], now).await?;
+    end_impersonations(tx, by, now).await?;
+    end(tx, of, now, Cause::Target, told).await?;
     Ok(())
 }
 
@@ -87,9 +96,7 @@ pub(crate) async fn end_impersonations_of_destroyed(
         Destroyed::User(user) => (Which::By(user, None), Which::As(user)),
         Destroyed::Below(id, org_type) => (Which::ByBelow(id, org_type), Which::AsBelow(id, org_type)),
     };
-    end_impersonations(tx, by, now).await?;
-    end(tx, of, now, Cause::Target, Reason::Deleted.told_of(false)).await?;
-    Ok(())
+    end_both(tx, now, by, of, Reason::Deleted.told_of(false)).await
 }
 
 /// Whose rows are removed for good.
@@ -111,10 +118,11 @@ pub async fn revoke_organization(
 ) -> Result<()> {
     logins::end_below(tx, organization, now).await?;
     sessions::revoke_below(tx, organization, now, reason.as_str()).await?;
-    end_impersonations(tx, Which::ByBelow(organization.0, organization.1), now).await?;
-    if let Some(told) = reason.told_of(true) {
-        let which = Which::AsBelow(organization.0, organization.1);
-        end(tx, which, now, Cause::Target, Some(told)).await?;
+    let (id, org_type) = organization;
+    let (by, of) = (Which::ByBelow(id, org_type), Which::AsBelow(id, org_type));
+    match reason.told_of(true) {
+        Some(told) => end_both(tx, now, by, of, Some(told)).await?,
+        None => end_impersonations(tx, by, now).await?,
     }
     Ok(())
 }

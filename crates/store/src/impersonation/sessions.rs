@@ -315,12 +315,30 @@ fn push_which(q: &mut Q, which: Which, now: Ts) {
         Which::Expired(limit) => {
             q.push(
                 " AND t.id IN (SELECT x.id FROM impersonation_sessions x WHERE x.ended_at IS NULL \
-                 AND x.expires_at <= ? ORDER BY x.expires_at LIMIT ?)",
+                 AND x.expires_at <= ? ORDER BY x.expires_at LIMIT ? [[FOR NO KEY UPDATE SKIP LOCKED||]])",
             )
             .arg(now)
             .arg(limit);
         }
     }
+}
+
+/// Holds live sessions in one order for all, before more than one statement ends some of them: people who act as each
+/// other stand on both sides of each other's, and may be suspended at the same moment.
+pub async fn hold_all(tx: &mut Tx, of: &[Which], now: Ts) -> Result<(), StoreError> {
+    if !tx.is_postgres() {
+        // Its one writer holds everything.
+        return Ok(());
+    }
+    let mut q = Q::new("SELECT s.id FROM impersonation_sessions s WHERE s.ended_at IS NULL AND s.id IN (");
+    for (n, which) in of.iter().enumerate() {
+        let union = if n > 0 { " UNION " } else { "" };
+        q.push(union).push("SELECT t.id FROM impersonation_sessions t WHERE t.ended_at IS NULL");
+        push_which(&mut q, *which, now);
+    }
+    q.push(") ORDER BY s.id FOR NO KEY UPDATE OF s");
+    let _held: Vec<(Uuid,)> = q.all(tx).await?;
+    Ok(())
 }
 
 /// Ends live sessions and records that; returns how many. One whose time was over before has ended then, by itself.
