@@ -1,7 +1,7 @@
 //! The application: everything a use case reaches, passed as `&App`.
 
 use crate::{
-    alerting::{self, Alerting},
+    alerting::{self, Alerting, deliver::connections::Connections},
     api_keys::ApiKeys,
     auth::{self, AddressLimit, Bearers, KeyedLimit, Keys, Lives, Refreshes},
     avatars::Pictures,
@@ -89,6 +89,8 @@ pub struct Inner {
     pub reachability_checks: KeyedLimit<UserId>,
     /// Looks webhooks up and calls them.
     pub webhooks: Webhooks,
+    /// How many calls there are at once.
+    pub(crate) connections: Connections,
     /// Storage of backups and what bounds its use.
     pub backups: Backups,
     /// Known products, turns at uploads and the files systems ask for.
@@ -165,6 +167,7 @@ impl App {
             reach: Reach::new(settings.systems.reachability_networks.clone()).map_err(Error::internal)?,
             reachability_checks: KeyedLimit::per_minute(clock.clone(), 10),
             webhooks: Webhooks::new(settings.alerting.allowed_hosts.clone()),
+            connections: Connections::default(),
             backups: Backups::new(settings.assets.uploads),
             rebranding: Rebranding::default(),
             clearing: Clearing::default(),

@@ -312,6 +312,7 @@ impl Target {
 
     async fn post(&self, app: &App, message: Message) -> std::result::Result<Answered, Failure> {
         let body = serde_json::to_vec(&message).map_err(|e| Failure::lasting("cannot be written", e))?;
+        let _connection = app.connections.turn(self.organization).await;
         // The time of the try: recipients refuse what was signed long ago.
         let headers = headers(message.id, app.now(), &body, &self.secrets);
         app.webhooks.deliver(self.organization, &self.url, &headers, Bytes::from(body)).await

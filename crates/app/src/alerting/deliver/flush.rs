@@ -102,10 +102,14 @@ async fn tell(
                 // What the tenant may send in a second is not spent on waiting for the place, nor a turn of the place on
                 // waiting for the tenant's next second.
                 let turn = delivery.places.turn(&way).await;
+                let connection = match to.connects() {
+                    true => Some(app.connections.turn(flush.key.0).await),
+                    false => None,
+                };
                 match delivery.paces.take(flush.key.0, Instant::now()) {
-                    Ok(()) => return (own, turn),
+                    Ok(()) => return (own, turn, connection),
                     Err(at) => {
-                        drop(turn);
+                        drop((turn, connection));
                         sleep_until(at).await;
                     }
                 }

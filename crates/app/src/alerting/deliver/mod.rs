@@ -9,6 +9,7 @@
 //!
 //! To add a channel: a way to send in `bailiwick_outbound`, a variant of [`send::To`].
 
+pub(crate) mod connections;
 mod figures;
 mod flush;
 mod judge;

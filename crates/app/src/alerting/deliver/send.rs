@@ -45,6 +45,11 @@ impl To {
         }
     }
 
+    /// Whether each try opens a connection. Mails share those to the mail server.
+    pub(super) const fn connects(&self) -> bool {
+        !matches!(self, To::Email(_))
+    }
+
     /// What the recipient is known by in the database and in the log.
     pub(super) fn digest(&self) -> String {
         match self {

@@ -1,0 +1,238 @@
+//! How many connections to webhooks and chats there are at once, over all hosts: of all tenants, alerts and events.
+
+use bailiwick_domain::OrgId;
+use std::{
+    collections::{BTreeSet, HashMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio::sync::oneshot;
+
+/// Of the process. Each is a file of the 1024 that a process may have open where nobody has raised that; the other half is
+/// for those who call and for the database.
+const ALL: usize = 512;
+/// Of one tenant, whatever hosts it names: eight have to do their worst before anybody waits.
+const OF_TENANT: usize = 64;
+
+/// Connections that are open. Whoever wants one while there is none waits behind those of his own tenant; the next one goes to
+/// the tenant that has fewest of those that wait. So many that do not answer keep others waiting for one answer at most.
+#[derive(Clone, Debug)]
+pub(crate) struct Connections(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    free: usize,
+    of_tenant: usize,
+    tenants: HashMap<OrgId, Tenant>,
+    /// Tenants that wait and may have more: how many each has, since when it has waited, and which it is.
+    waiting: BTreeSet<(usize, u64, OrgId)>,
+    /// Numbers those who begin to wait.
+    turn: u64,
+}
+
+#[derive(Debug, Default)]
+struct Tenant {
+    open: usize,
+    line: VecDeque<oneshot::Sender<Connection>>,
+    /// Its place among those that wait.
+    since: Option<u64>,
+}
+
+/// The right to one connection, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    all: Connections,
+    tenant: OrgId,
+}
+
+impl Default for Connections {
+    fn default() -> Connections {
+        Connections::of(ALL, OF_TENANT)
+    }
+}
+
+impl Connections {
+    fn of(all: usize, of_tenant: usize) -> Connections {
+        let state =
+            State { free: all, of_tenant, tenants: HashMap::new(), waiting: BTreeSet::new(), turn: 0 };
+        Connections(Arc::new(Mutex::new(state)))
+    }
+
+    /// Waits for a connection of a tenant.
+    pub(crate) async fn turn(&self, tenant: OrgId) -> Connection {
+        let turn = {
+            let mut state = self.lock();
+            let (sender, turn) = oneshot::channel();
+            state.tenants.entry(tenant).or_default().line.push_back(sender);
+            state.note(tenant);
+            turn
+        };
+        self.give();
+        match turn.await {
+            Ok(connection) => connection,
+            // Nobody drops a sender that is waited for.
+            Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// Gives away what is free.
+    fn give(&self) {
+        loop {
+            let (sender, connection) = {
+                let mut state = self.lock();
+                let Some((tenant, sender)) = state.next() else { return };
+                (sender, Connection { all: self.clone(), tenant })
+            };
+            // Whoever waits no more gives it back by dropping it, outside of the lock.
+            drop(sender.send(connection));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        {
+            let mut state = self.all.lock();
+            state.free += 1;
+            state.leave(self.tenant);
+        }
+        self.all.give();
+    }
+}
+
+impl State {
+    /// Takes the next in turn off his line, with a connection.
+    fn next(&mut self) -> Option<(OrgId, oneshot::Sender<Connection>)> {
+        while self.free > 0 {
+            let (_, _, id) = self.waiting.pop_first()?;
+            let Some(tenant) = self.tenants.get_mut(&id) else { continue };
+            tenant.since = None;
+            let sender = loop {
+                match tenant.line.pop_front() {
+                    Some(sender) if sender.is_closed() => {}
+                    sender => break sender,
+                }
+            };
+            let found = sender.inspect(|_| {
+                tenant.open += 1;
+                self.free -= 1;
+            });
+            self.note(id);
+            if let Some(sender) = found {
+                return Some((id, sender));
+            }
+        }
+        None
+    }
+
+    /// One connection of a tenant less.
+    fn leave(&mut self, id: OrgId) {
+        let Some(tenant) = self.tenants.get_mut(&id) else { return };
+        if let Some(since) = tenant.since {
+            self.waiting.remove(&(tenant.open, since, id));
+            self.waiting.insert((tenant.open - 1, since, id));
+        }
+        tenant.open -= 1;
+        self.note(id);
+    }
+
+    /// Puts a tenant among those that wait if it does and may have more, and forgets one of whom there is nothing to know.
+    fn note(&mut self, id: OrgId) {
+        let Some(tenant) = self.tenants.get_mut(&id) else { return };
+        if tenant.line.is_empty() {
+            if let Some(since) = tenant.since.take() {
+                self.waiting.remove(&(tenant.open, since, id));
+            }
+            if tenant.open == 0 {
+                self.tenants.remove(&id);
+            }
+        } else if tenant.since.is_none() && tenant.open < self.of_tenant {
+            self.turn += 1;
+            tenant.since = Some(self.turn);
+            self.waiting.insert((tenant.open, self.turn, id));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt;
+    use std::{future::Future, pin::Pin};
+
+    type Waiting<'c> = Pin<Box<dyn Future<Output = Connection> + 'c>>;
+
+    fn tenant(n: u128) -> OrgId {
+        OrgId(uuid::Uuid::from_u128(n))
+    }
+
+    fn ask(connections: &Connections, n: u128) -> Waiting<'_> {
+        Box::pin(connections.turn(tenant(n)))
+    }
+
+    /// What is there at once.
+    fn now(waiting: &mut Waiting<'_>) -> Option<Connection> {
+        waiting.as_mut().now_or_never()
+    }
+
+    #[test]
+    fn so_many_in_all_and_so_many_of_a_tenant() {
+        let connections = Connections::of(3, 2);
+        let mut one: Vec<_> = (0..3).map(|_| ask(&connections, 1)).collect();
+        let mut open: Vec<_> = one.iter_mut().filter_map(now).collect();
+        assert_eq!(open.len(), 2);
+        let other = now(&mut ask(&connections, 2)).expect("there is one left");
+        let mut late = ask(&connections, 3);
+        assert!(now(&mut late).is_none());
+        // The first tenant has as many as it may have: what becomes free is not its.
+        drop(other);
+        assert!(now(&mut one[2]).is_none());
+        let third = now(&mut late).expect("its turn");
+        drop(open.pop());
+        assert!(now(&mut one[2]).is_some());
+        drop((third, open, one, late));
+        assert!(connections.lock().tenants.is_empty() && connections.lock().free == 3);
+    }
+
+    #[test]
+    fn who_has_fewest_comes_first_however_many_wait_before_him() {
+        let connections = Connections::of(4, 4);
+        let mut greedy: Vec<_> = (0..100).map(|_| ask(&connections, 1)).collect();
+        let mut open: Vec<_> = greedy.iter_mut().filter_map(now).collect();
+        assert_eq!(open.len(), 4);
+        let mut modest: Vec<_> = (2..5).map(|n| ask(&connections, n)).collect();
+        assert!(modest.iter_mut().all(|one| now(one).is_none()));
+        let mut theirs = Vec::new();
+        for one in &mut modest {
+            drop(open.pop());
+            theirs.push(now(one).expect("before the hundred"));
+        }
+        // The greedy one has one left, as everybody; its turn is in its line's order.
+        drop(theirs.pop());
+        let got: Vec<_> = greedy.iter_mut().skip(4).filter_map(|one| now(one)).collect();
+        assert_eq!(got.len(), 1);
+    }
+
+    #[test]
+    fn who_waits_no_more_takes_nothing() {
+        let connections = Connections::of(1, 1);
+        let held = now(&mut ask(&connections, 1)).expect("free");
+        let mut left = ask(&connections, 2);
+        assert!(now(&mut left).is_none());
+        drop(left);
+        let mut given = ask(&connections, 3);
+        assert!(now(&mut given).is_none());
+        drop(held);
+        let third = now(&mut given).expect("the one before has left");
+        // Given, and dropped before it was looked at.
+        let mut late = ask(&connections, 4);
+        assert!(now(&mut late).is_none());
+        drop(third);
+        drop(late);
+        assert!(now(&mut ask(&connections, 5)).is_some());
+        assert!(connections.lock().tenants.is_empty());
+    }
+}
