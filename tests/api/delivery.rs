@@ -4,6 +4,7 @@
 mod changes;
 mod conformance;
 mod day;
+mod destroyed;
 mod fairness;
 mod faults;
 mod groups;

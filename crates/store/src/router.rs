@@ -21,7 +21,7 @@ pub(crate) const ALERTS_OF_SYSTEM: &str = "SELECT CAST(payload AS TEXT) AS paylo
      WHERE organization_id = ? AND system_key = ? AND ends_at >= ?";
 pub(crate) const PURGE_ALERTS: &str = "DELETE FROM router_alerts WHERE (organization_id, fingerprint) IN \
      (SELECT organization_id, fingerprint FROM router_alerts WHERE ends_at < ? \
-     AND (group_id IN ('left', 'nobody') OR ends_at < ?) ORDER BY ends_at LIMIT ?)";
+     AND (group_id IN ('left', 'nobody') OR ends_at < ?) ORDER BY ends_at LIMIT ? [[FOR UPDATE SKIP LOCKED||]])";
 pub(crate) const SILENCE: &str = "SELECT CAST(payload AS TEXT) AS payload FROM router_silences \
      WHERE organization_id = ? AND id = ?";
 pub(crate) const SILENCES_OF_SYSTEM: &str = "SELECT CAST(payload AS TEXT) AS payload FROM router_silences \
@@ -35,7 +35,8 @@ pub(crate) const PUT_SILENCE: &str = "INSERT INTO router_silences (organization_
      VALUES (?, ?, ?, ?, [[CAST(? AS jsonb)||?]]) ON CONFLICT (organization_id, id) DO UPDATE SET \
      system_key = excluded.system_key, ends_at = excluded.ends_at, payload = excluded.payload";
 pub(crate) const PURGE_SILENCES: &str = "DELETE FROM router_silences WHERE (organization_id, id) IN \
-     (SELECT organization_id, id FROM router_silences WHERE ends_at < ? ORDER BY ends_at LIMIT ?)";
+     (SELECT organization_id, id FROM router_silences WHERE ends_at < ? ORDER BY ends_at LIMIT ? \
+     [[FOR UPDATE SKIP LOCKED||]])";
 pub(crate) const LIFE: &str =
     "SELECT alive_at, down_since, up_since FROM router_life WHERE id = 1 [[FOR UPDATE||]]";
 pub(crate) const NOTE_START: &str = "INSERT INTO router_life (id, alive_at, down_since, up_since) \

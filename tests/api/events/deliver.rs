@@ -380,3 +380,69 @@ async fn several_processes_share_the_deliveries() {
     let arrived = hook.sink.wait_for(40, Duration::from_secs(30)).await.unwrap();
     assert_eq!(arrived.len(), 40);
 }
+
+const DELIVERIES: &str = "SELECT d.event_seq FROM event_deliveries d JOIN events e ON e.seq = d.event_seq \
+     WHERE e.organization_id = ? ORDER BY d.event_seq";
+
+api_test!(
+    an_organization_is_destroyed_while_its_events_are_delivered_above_it,
+    |s| settings(s),
+    |t| async move {
+        let owner = t.owner().await;
+        let tree = t.tree().await;
+        let hook = Hook::start().await;
+        create(&t, &owner, &hook, &["system.updated"]).await;
+        let system = t.system(tree.customer).await.id.to_string();
+        for n in 0..3 {
+            rename(&t, &owner, &system, &format!("n{n}")).await;
+        }
+        bailiwick_app::events::number_all(&t.app).await.unwrap();
+        let path = format!("/customers/{}/destroy", tree.customer);
+        let destroyed = act(&t, &owner, "DELETE", &path, Value::Null);
+        if t.engine == Engine::Postgres {
+            // As what became of tries is written, the later one first.
+            let mut tx = t.app.db.begin().await.unwrap();
+            let held = Q::new("SELECT id FROM event_subscriptions FOR UPDATE").all::<(uuid::Uuid,)>(&mut tx);
+            assert_eq!(held.await.unwrap().len(), 1);
+            let all: Vec<(i64,)> = Q::new(DELIVERIES).bind(tree.customer).all(&t.app.db).await.unwrap();
+            assert_eq!(all.len(), 3);
+            let tried = |(seq,): (i64,)| {
+                Q::new("UPDATE event_deliveries SET attempts = attempts + 1 WHERE event_seq = ?").bind(seq)
+            };
+            assert_eq!(tried(all[2]).run(&mut tx).await.unwrap(), 1);
+            let (_, at) = crate::impersonation::let_wait_at(tx, tried(all[0]), destroyed).await;
+            assert!(at.starts_with("SELECT s.id FROM event_subscriptions"), "{at}");
+        } else {
+            let (_, done) = tokio::join!(destroyed, deliver::run_until_idle(&t.app));
+            done.unwrap();
+        }
+        assert!(Q::new(DELIVERIES).bind(tree.customer).all::<(i64,)>(&t.app.db).await.unwrap().is_empty());
+    }
+);
+
+api_test!(
+    organizations_are_destroyed_while_events_get_numbers_and_are_delivered,
+    |s| settings(s),
+    |t| async move {
+        let owner = t.owner().await;
+        let tree = t.tree().await;
+        let hook = Hook::start().await;
+        create(&t, &owner, &hook, &["*"]).await;
+        for round in 0..5 {
+            let body = json!({"name": format!("Gone {round}"), "custom_data": {"vat": format!("G{round}")}});
+            let made = act(&t, &owner, "POST", "/distributors", body).await;
+            let id = made["id"].as_str().unwrap();
+            let theirs = t.user(bailiwick_domain::OrgId(id.parse().unwrap()), &["admin"]).await;
+            for n in 0..4 {
+                let name = format!("R{round}{n}");
+                let body = json!({"name": name, "custom_data": {"vat": name}});
+                act(&t, &theirs, "POST", "/resellers", body).await;
+            }
+            let path = format!("/distributors/{id}/destroy");
+            let (done, _) =
+                tokio::join!(deliver::run_until_idle(&t.app), act(&t, &owner, "DELETE", &path, Value::Null));
+            done.unwrap();
+        }
+        run(&t).await;
+    }
+);

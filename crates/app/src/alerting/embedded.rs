@@ -354,7 +354,7 @@ pub(super) async fn set_silence(
     posted: PostedSilence,
 ) -> Result<Uuid, Fault> {
     let mut tx = app.db.begin().await?;
-    rows::lock_tenants(&mut tx, &[who.tenant]).await?;
+    hold(&mut tx, [who.tenant]).await?;
     let id = set_silence_in(&mut tx, app, who, now, posted).await?;
     tx.commit().await?;
     Ok(id)
@@ -394,7 +394,7 @@ pub(super) async fn set_silence_in(
 /// Expires the system's own silence.
 pub(super) async fn expire_silence(app: &App, who: &Sender<'_>, id: Uuid) -> Result<bool, Fault> {
     let mut tx = app.db.begin().await?;
-    rows::lock_tenants(&mut tx, &[who.tenant]).await?;
+    hold(&mut tx, [who.tenant]).await?;
     let is_known = expire_silence_in(&mut tx, app, who, id).await?;
     tx.commit().await?;
     Ok(is_known)

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 pub(crate) const PURGE: &str = "DELETE FROM router_notices WHERE (organization_id, group_id, receiver, integration) IN \
      (SELECT organization_id, group_id, receiver, integration FROM router_notices WHERE told_at < ? \
-     ORDER BY told_at LIMIT ?)";
+     ORDER BY told_at LIMIT ? [[FOR UPDATE SKIP LOCKED||]])";
 pub(crate) const PURGE_FAILURES: &str = "DELETE FROM router_failures WHERE failed_at < ?";
 
 /// What an integration was told of a group at its last success.

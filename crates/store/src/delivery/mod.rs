@@ -40,8 +40,9 @@ pub(crate) const DUE_GROUPS: &str = "SELECT g.organization_id, g.id, g.due_at, (
      WHERE g.due_at <= ? AND g.started_at IS NULL AND t.holder = ?";
 pub(crate) const LOOK_AGAIN: &str = "UPDATE router_tenants SET version = 0 WHERE plan = 'unreadable'";
 pub(crate) const RELEASE_ALL: &str = "UPDATE router_tenants SET held_until = ? WHERE holder IS NOT NULL";
-pub(crate) const PURGE_TENANTS: &str = "DELETE FROM router_tenants WHERE holder IS NULL AND NOT EXISTS \
-     (SELECT 1 FROM router_alerts a WHERE a.organization_id = router_tenants.organization_id)";
+pub(crate) const PURGE_TENANTS: &str = "DELETE FROM router_tenants WHERE organization_id IN \
+     (SELECT t.organization_id FROM router_tenants t WHERE t.holder IS NULL AND NOT EXISTS \
+     (SELECT 1 FROM router_alerts a WHERE a.organization_id = t.organization_id) [[FOR UPDATE SKIP LOCKED||]])";
 
 /// A group: its tenant and its id within the tenant.
 pub type GroupKey = (OrgId, String);
@@ -87,7 +88,9 @@ pub async fn take(
     tenants: &[OrgId],
 ) -> Result<Vec<Tenant>, StoreError> {
     let mut taken: Vec<TenantRow> = Vec::new();
-    for chunk in sorted(tenants).chunks(ROWS) {
+    let tenants = sorted(tenants);
+    keep(tx, &tenants).await?;
+    for chunk in tenants.chunks(ROWS) {
         let mut q = Q::new(
             "INSERT INTO router_tenants (organization_id, holder, held_until, version, plan) \
              SELECT o.id, ?, ?, 0, '' FROM organizations o WHERE o.id IN (",
@@ -104,6 +107,20 @@ pub async fn take(
     Ok(taken.into_iter().map(tenant).collect())
 }
 
+/// Keeps these tenants from being destroyed until the transaction ends, before any row of theirs is held: whoever destroys
+/// them holds them first too, and takes their rows then.
+async fn keep(tx: &mut Tx, tenants: &[OrgId]) -> Result<(), StoreError> {
+    if !tx.is_postgres() {
+        return Ok(());
+    }
+    for chunk in tenants.chunks(ROWS) {
+        let mut q = Q::new("SELECT o.id FROM organizations o WHERE o.id IN (");
+        q.list(chunk.iter().copied()).push(") ORDER BY o.id FOR KEY SHARE");
+        let _kept: Vec<(Uuid,)> = q.all(&mut *tx).await?;
+    }
+    Ok(())
+}
+
 fn sorted(tenants: &[OrgId]) -> Vec<OrgId> {
     tenants.iter().copied().collect::<BTreeSet<_>>().into_iter().collect()
 }
@@ -112,10 +129,16 @@ fn sorted(tenants: &[OrgId]) -> Vec<OrgId> {
 /// whoever would destroy one of them. To be called once and before anything is written.
 pub async fn hold(tx: &mut Tx, me: Uuid, until: Ts, tenants: &[OrgId]) -> Result<HashSet<OrgId>, StoreError> {
     let mut held = HashSet::new();
-    for chunk in sorted(tenants).chunks(ROWS) {
-        let mut q =
-            Q::new("UPDATE router_tenants SET held_until = ? WHERE holder = ? AND organization_id IN (");
-        q.arg(until).arg(me).list(chunk.iter().copied()).push(") RETURNING organization_id");
+    let tenants = sorted(tenants);
+    keep(tx, &tenants).await?;
+    for chunk in tenants.chunks(ROWS) {
+        let mut q = Q::new(
+            "UPDATE router_tenants SET held_until = ? WHERE organization_id IN (SELECT t.organization_id \
+             FROM router_tenants t WHERE t.holder = ? AND t.organization_id IN (",
+        );
+        // In one order, as those are taken whose holder has not come back.
+        q.arg(until).arg(me).list(chunk.iter().copied());
+        q.push(") ORDER BY t.organization_id [[FOR NO KEY UPDATE||]]) RETURNING organization_id");
         let rows: Vec<(Uuid,)> = q.all(&mut *tx).await?;
         held.extend(rows.into_iter().map(|(id,)| OrgId(id)));
     }

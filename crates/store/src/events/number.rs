@@ -10,6 +10,7 @@ use bailiwick_domain::{OrgId, Ts};
 use bailiwick_policy::Path;
 use serde_json::{Value, json};
 use sqlx::FromRow;
+use std::collections::{BTreeSet, HashMap};
 use uuid::Uuid;
 
 pub(crate) const WAITING: &str = "SELECT id FROM event_outbox LIMIT 1";
@@ -22,11 +23,10 @@ pub(crate) const MOVE_ON: &str = "UPDATE event_position SET last = ? WHERE id = 
 /// committed, with a smaller id.
 pub(crate) const TAKE: &str = "SELECT x.id, x.at, x.type, \
      COALESCE(x.organization_id, s.organization_id, k.organization_id, u.organization_id) AS organization_id, x.object_id, x.subject, \
-     COALESCE(x.system_id, k.id) AS system_id, COALESCE(s.name, k.name) AS system_name, x.user_id, x.data, o.p2, o.p3 \
+     COALESCE(x.system_id, k.id) AS system_id, COALESCE(s.name, k.name) AS system_name, x.user_id, x.data \
      FROM event_outbox x LEFT JOIN systems s ON s.id = x.system_id \
      LEFT JOIN systems k ON k.system_key = x.system_key \
-     LEFT JOIN users u ON u.id = x.user_id LEFT JOIN organizations o \
-     ON o.id = COALESCE(x.organization_id, s.organization_id, k.organization_id, u.organization_id) \
+     LEFT JOIN users u ON u.id = x.user_id \
      ORDER BY x.id LIMIT ?";
 
 /// Rows of one step. The columns of each are values of one statement.
@@ -45,8 +45,6 @@ struct Waiting {
     system_name: Option<String>,
     user_id: Option<Uuid>,
     data: Value,
-    p2: Option<Uuid>,
-    p3: Option<Uuid>,
 }
 
 /// An event that has a number now.
@@ -93,17 +91,18 @@ pub async fn number(
         return Ok(None);
     }
     let ids: Vec<i64> = waiting.iter().map(|w| w.id).collect();
+    let kept = keep(tx, &waiting).await?;
     let mut rows = Vec::with_capacity(waiting.len());
     for w in waiting {
         // Of an organization that is gone nobody may read anything.
-        let (Some(organization), Some(p2), Some(p3)) = (w.organization_id, w.p2, w.p3) else { continue };
+        let Some(path) = w.organization_id.and_then(|id| kept.get(&id)).copied() else { continue };
         seq += 1;
         let one = Numbered {
             seq,
             id: fresh(),
             at: w.at.0,
             kind: w.kind.clone(),
-            path: Path { id: OrgId(organization), p2: OrgId(p2), p3: OrgId(p3) },
+            path,
             object_id: w.object_id.clone(),
         };
         rows.push((one, complete(w)));
@@ -114,6 +113,17 @@ pub async fn number(
     q.run(tx).await?;
     Q::new(MOVE_ON).bind(seq).run(tx).await?;
     Ok(Some(rows.into_iter().map(|(one, _)| one).collect()))
+}
+
+/// Keeps the organizations of events where they are until these have their numbers, in the order in which whoever
+/// destroys them holds them; those that are there, with their places.
+async fn keep(tx: &mut Tx, waiting: &[Waiting]) -> Result<HashMap<Uuid, Path>, StoreError> {
+    let all: BTreeSet<Uuid> = waiting.iter().filter_map(|w| w.organization_id).collect();
+    let mut q = Q::new("SELECT o.id, o.p2, o.p3 FROM organizations o WHERE o.id IN (");
+    q.list(all).push(") ORDER BY o.id [[FOR KEY SHARE||]]");
+    let rows: Vec<(Uuid, Uuid, Uuid)> = q.all(tx).await?;
+    let path = |(id, p2, p3)| (id, Path { id: OrgId(id), p2: OrgId(p2), p3: OrgId(p3) });
+    Ok(rows.into_iter().map(path).collect())
 }
 
 /// What the writer did not know of the system.

@@ -6,6 +6,8 @@ use bailiwick_domain::Ts;
 pub(crate) const OLDEST: &str = "SELECT e.seq, e.at FROM events e ORDER BY e.seq LIMIT ?";
 /// Before any event, as whoever numbers them does: two who take the same rows in one order do not wait for each other.
 pub(crate) const HOLD: &str = "SELECT p.last FROM event_position p WHERE p.id = 1 [[FOR UPDATE||]]";
+const DELIVERED: &str = "SELECT s.id FROM event_subscriptions s WHERE s.id IN (SELECT d.subscription_id \
+     FROM event_deliveries d WHERE d.event_seq <= ?) ORDER BY s.id FOR NO KEY UPDATE";
 pub(crate) const PURGED: &str = "SELECT p.purged FROM event_position p WHERE p.id = 1";
 
 /// Removes up to `limit` of the oldest events: those from before `before`, and those beyond the newest `keep`. How many.
@@ -16,6 +18,10 @@ pub async fn purge(db: &Db, before: Ts, keep: i64, limit: i64) -> Result<u64, St
     let Some((up_to, _)) = oldest.iter().take_while(is_old).last() else { return Ok(0) };
     let mut tx = db.begin_relaxed().await?;
     let (_,): (i64,) = Q::new(HOLD).one(&mut tx).await?;
+    if tx.is_postgres() {
+        // Whoever delivers holds the subscription before its deliveries, which go with their events.
+        let _: Vec<(uuid::Uuid,)> = Q::new(DELIVERED).bind(*up_to).all(&mut tx).await?;
+    }
     let gone = Q::new("DELETE FROM events WHERE seq <= ?").bind(*up_to).run(&mut tx).await?;
     Q::new("UPDATE event_position SET purged = ? WHERE id = 1 AND purged < ?")
         .bind(*up_to)

@@ -27,6 +27,25 @@ pub async fn hold_rows(tx: &mut Tx, id: OrgId, org_type: OrgType) -> Result<(), 
 const ASSIGNED_BELOW: &str = " OR id IN (SELECT a.system_id FROM applications a JOIN organizations o \
      ON o.id = a.organization_id WHERE o.{column} = ?)";
 
+/// Waits for whoever writes rows that go with the subtree, before any of them is taken: first for those who keep its
+/// organizations (deliveries, history, the numbers of events), in the order in which they do, then for those who deliver
+/// its events, here or above. They hold nothing by then that they would wait for.
+async fn hold_what_goes(tx: &mut Tx, id: OrgId, org_type: OrgType) -> Result<(), StoreError> {
+    if !tx.is_postgres() {
+        return Ok(());
+    }
+    let column = subtree_column(org_type, "id");
+    let organizations = format!("SELECT id FROM organizations WHERE {column} = ? ORDER BY id FOR UPDATE");
+    let _: Vec<(uuid::Uuid,)> = Q::new(&organizations).bind(id).all(&mut *tx).await?;
+    let subscriptions = format!(
+        "SELECT s.id FROM event_subscriptions s WHERE s.id IN (SELECT d.subscription_id FROM events e \
+         JOIN event_deliveries d ON d.event_seq = e.seq JOIN organizations o ON o.id = e.organization_id \
+         WHERE o.{column} = ?) ORDER BY s.id FOR NO KEY UPDATE"
+    );
+    let _: Vec<(uuid::Uuid,)> = Q::new(&subscriptions).bind(id).all(tx).await?;
+    Ok(())
+}
+
 /// Removes the subtree, which is held ([`super::marks::hold_subtree`]). What hangs on users (sessions, logins, grants)
 /// and systems (heartbeats, inventory) goes with them, alerts and silences with their organization. Applications of
 /// other systems that are assigned to it are assigned to nobody. Creation snapshots elsewhere keep the last known names.
@@ -39,6 +58,7 @@ pub async fn destroy(
     let id = target.id();
     tx.people_changed();
     tx.alert_config_changed();
+    hold_what_goes(tx, id, org_type).await?;
     unassign_below(tx, id, org_type, now).await?;
     let column = subtree_column(org_type, "organization_id");
     for table in ["systems", "users"] {

@@ -22,7 +22,11 @@ use bailiwick_alerting::{
 use bailiwick_domain::{Error, FieldError, OrgId, Result, Ts};
 use bailiwick_outbound::RouterClient;
 use bailiwick_policy::{Action, Caller};
-use bailiwick_store::{Tx, alert_handling, audit, history::active, router as rows};
+use bailiwick_store::{
+    Tx, alert_handling, audit,
+    history::{self, active},
+    router as rows,
+};
 use serde_json::{Value, json};
 use std::{future::Future, time::Duration};
 use tokio::time::{Instant, timeout_at};
@@ -168,7 +172,7 @@ pub async fn create_silence(
     match app.alerting().router() {
         AlertRouter::Embedded => {
             let mut tx = app.db.begin().await?;
-            rows::lock_tenants(&mut tx, &[found.tenant]).await?;
+            history::hold(&mut tx, [found.tenant]).await?;
             let (key, labels) = stored_alert(&mut tx, app, &found, &new.fingerprint).await?;
             let order = Order::new(app, by.caller, &new, &labels)?;
             let who = sender(found.tenant, &key, &by.ctx.request_id);
@@ -389,7 +393,7 @@ pub async fn change_silence(
         AlertRouter::Embedded => {
             let who = sender(found.tenant, &key, &by.ctx.request_id);
             let mut tx = app.db.begin().await?;
-            rows::lock_tenants(&mut tx, &[found.tenant]).await?;
+            history::hold(&mut tx, [found.tenant]).await?;
             let now = Nanos::from_ts(app.now());
             let set = embedded::set_silence_in(&mut tx, app, &who, now, posted).await.map_err(gone)?;
             edit.recorded(tx, app, by, found.tenant, set).await
@@ -447,7 +451,7 @@ pub async fn end_silence(app: &App, by: By<'_>, place: &Place, id: &str) -> Resu
         AlertRouter::Embedded => {
             let who = sender(found.tenant, &key, &by.ctx.request_id);
             let mut tx = app.db.begin().await?;
-            rows::lock_tenants(&mut tx, &[found.tenant]).await?;
+            history::hold(&mut tx, [found.tenant]).await?;
             if !embedded::expire_silence_in(&mut tx, app, &who, stored.id).await.map_err(told)? {
                 return Err(Error::NotFound("silence"));
             }
@@ -461,7 +465,7 @@ pub async fn end_silence(app: &App, by: By<'_>, place: &Place, id: &str) -> Resu
                         return Err(Error::NotFound("silence"));
                     }
                     let mut tx = errand.app.db.begin().await?;
-                    rows::lock_tenants(&mut tx, &[errand.tenant]).await?;
+                    history::hold(&mut tx, [errand.tenant]).await?;
                     ended(tx, &errand.app, errand.by(), errand.tenant, &stored).await
                 })
                 .await

@@ -1,0 +1,61 @@
+//! Notifications and the destruction of the organization they are about, at the same moment.
+
+use super::*;
+use crate::impersonation::let_wait_at;
+use bailiwick_domain::OrgId;
+use bailiwick_store::delivery;
+use bailiwick_testkit::Persona;
+
+async fn destroy(t: &Test, owner: &Persona, customer: OrgId) {
+    t.delete(&format!("/api/customers/{customer}/destroy")).bearer(&owner.token).send().await.expect(200);
+}
+
+on_both!(
+    whoever_destroys_a_tenant_waits_for_what_is_written_about_it_and_holds_nothing_of_it,
+    |engine| async {
+        let told = Told::start(engine).await;
+        told.push(&["/a"], None).await;
+        told.after(MINUTE).await;
+        let (t, tenant) = (&told.t, told.system_organization().await);
+        let owner = t.owner().await;
+        // As a process does that has something to tell.
+        let later = t.app.now().plus(MINUTE * 60);
+        let mut tx = t.app.db.begin().await.unwrap();
+        let taken = delivery::take(&mut tx, t.app.fresh(), later, later, &[tenant]).await.unwrap();
+        assert_eq!(taken.len(), 1);
+        let group = Q::new("INSERT INTO router_groups (organization_id, id, due_at) VALUES (?, 'x', ?)");
+        let group = group.bind(tenant).bind(later);
+        if engine == Engine::Postgres {
+            let ((), at) = let_wait_at(tx, group, destroy(t, &owner, tenant)).await;
+            // Not with its rows in hand.
+            assert!(at.starts_with("SELECT id FROM organizations"), "{at}");
+        } else {
+            let writing = async {
+                group.run(&mut tx).await.unwrap();
+                tx.commit().await.unwrap();
+            };
+            tokio::join!(destroy(t, &owner, tenant), writing);
+        }
+        let rest =
+            Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM router_tenants").count(&t.app.db).await.unwrap();
+        assert_eq!(rest, 0);
+    }
+);
+
+on_both!(tenants_are_destroyed_while_they_are_told_of_their_alerts, |engine| async {
+    let told = Told::start(engine).await;
+    let (t, owner) = (&told.t, told.t.owner().await);
+    for round in 0..5 {
+        let body = json!({"name": format!("Gone {round}"), "custom_data": {"vat": format!("G{round}")}});
+        let made = t.post("/api/customers").bearer(&owner.token).json(body).send().await.expect(201).data();
+        let tenant = OrgId(made["id"].as_str().unwrap().parse().unwrap());
+        let system = t.system(tenant).await;
+        t.alert_layer(tenant, told.layer()).await;
+        let client = Client { test: t, system };
+        let alerts: Vec<Value> = (0..20).map(|n| told.alert(&format!("/{n}"), None)).collect();
+        client.push(&json!(alerts).to_string()).await.expect(200);
+        t.advance(MINUTE);
+        let (done, ()) = tokio::join!(deliver::run_until_idle(&t.app), destroy(t, &owner, tenant));
+        done.unwrap();
+    }
+});
