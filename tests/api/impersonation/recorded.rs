@@ -3,7 +3,10 @@
 use super::{acting, agree, entries, is_withdrawn, me, start, status, text, told, withdraw};
 use axum::body::{Body, Bytes};
 use bailiwick_api::routes::{Credential, table};
-use bailiwick_app::impersonation::{self, Call, Opened};
+use bailiwick_app::{
+    impersonation::{self, Call, Opened},
+    retention,
+};
 use bailiwick_store::sql::Q;
 use bailiwick_testkit::{Test, api_test};
 use futures_util::{FutureExt, stream};
@@ -319,4 +322,22 @@ api_test!(a_handler_that_panics_is_recorded_with_its_answer, |t| async move {
     let ended = AssertUnwindSafe(handler).catch_unwind().await;
     assert!(ended.is_err());
     assert_eq!(last_end(&t, &a).await, (json!(500), json!("Internal Server Error")));
+});
+
+api_test!(retention_counts_and_removes_what_is_old_of_sessions, |t| async move {
+    let a = acting(&t).await;
+    me(&t, &a.token).await.expect(200);
+    // Over by itself, which nobody has recorded yet.
+    let kept = t.app.settings.impersonation.audit_retention;
+    let figures = async || {
+        let counted = retention::dry_run(&t.app).await.unwrap();
+        (counted.impersonations, counted.impersonation_entries)
+    };
+    assert_eq!(figures().await, (0, 0));
+    t.advance(kept + Duration::from_secs(3 * 3600));
+    // Its start, the call and its end.
+    assert_eq!(figures().await, (1, 3));
+    let done = retention::run(&t.app).await.unwrap().unwrap();
+    assert_eq!((done.impersonations, done.impersonation_entries), (1, 3));
+    assert_eq!(figures().await, (0, 0));
 });

@@ -8,8 +8,16 @@ use std::collections::BTreeMap;
 
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
-const NOTHING: Figures =
-    Figures { records: 0, alerts_ended: 0, alerts_removed: 0, quarantined: 0, history: 0, activity: 0 };
+const NOTHING: Figures = Figures {
+    records: 0,
+    alerts_ended: 0,
+    alerts_removed: 0,
+    quarantined: 0,
+    history: 0,
+    activity: 0,
+    impersonations: 0,
+    impersonation_entries: 0,
+};
 
 async fn process(t: &Test, s: &Seeded, body: impl Into<Vec<u8>>) {
     send(t, s, body).await.expect(202);

@@ -235,7 +235,10 @@ pub fn start_purging(app: &App) {
                 ("provider", oidc::purge_expired(&app).await),
                 ("imports", imports::purge_expired(&app).await),
                 ("mail", mail::purge(&app).await),
-                ("impersonation", impersonation::purge(&app).await),
+                (
+                    "impersonation",
+                    impersonation::purge(&app).await.map(|p| p.sessions + p.entries + p.consents),
+                ),
             ] {
                 match outcome {
                     Ok(purged) => tracing::debug!(what, purged, "expired rows removed"),

@@ -49,15 +49,34 @@ pub async fn audit(
     Ok((session, entries))
 }
 
+/// What [`purge`] has removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Purged {
+    /// Sessions.
+    pub sessions: u64,
+    /// What was done in them.
+    pub entries: u64,
+    /// Expired consents.
+    pub consents: u64,
+}
+
+/// What [`purge`] would remove of sessions and of what was done in them.
+pub(crate) async fn count_old(app: &App) -> Result<Purged> {
+    let limit = app.now().minus(app.settings.impersonation.audit_retention);
+    let (sessions, entries) =
+        (sessions::count_old(&app.db, limit).await?, entries::count_old(&app.db, limit).await?);
+    Ok(Purged { sessions, entries, consents: 0 })
+}
+
 /// Rows of one statement.
 const CHUNK: i64 = 500;
 
 /// Records the end of sessions whose time is over, and removes what has been kept long enough: sessions that ended
-/// before the retention, their entries first, and expired consents. In small transactions; returns the rows removed.
-pub async fn purge(app: &App) -> Result<u64> {
+/// before the retention, their entries first, and expired consents. In small transactions.
+pub async fn purge(app: &App) -> Result<Purged> {
     let now = app.now();
     let limit = now.minus(app.settings.impersonation.audit_retention);
-    let mut removed = 0;
+    let mut removed = Purged::default();
     while !app.stop.is_cancelled() {
         let mut tx = app.db.begin_relaxed().await?;
         let ended = sessions::end(&mut tx, Which::Expired(CHUNK), now, Cause::Expiry, None).await?;
@@ -66,7 +85,9 @@ pub async fn purge(app: &App) -> Result<u64> {
         let sessions = sessions::purge(&mut tx, limit, CHUNK).await?;
         let consents = consents::purge(&mut tx, now, CHUNK).await?;
         tx.commit().await?;
-        removed += entries + sessions + consents;
+        removed.entries += entries;
+        removed.sessions += sessions;
+        removed.consents += consents;
         if ended + entries + sessions + consents == 0 {
             break;
         }

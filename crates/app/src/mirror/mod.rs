@@ -254,6 +254,35 @@ fn seal(app: &App, password: &str) -> Result<String> {
     app.keys.seal(SEAL, password.as_bytes(), &*app.entropy).map(|sealed| STANDARD.encode(sealed))
 }
 
+/// Seals the passwords anew that wait for accounts, at whichever tenant; how many no configured secret opens. These people get
+/// generated ones when their accounts are made.
+///
+/// # Errors
+/// The database's.
+pub async fn seal_all_anew(app: &App) -> Result<u64> {
+    const AT_ONCE: i64 = 200;
+    let (mut lost, mut after) = (0, (String::new(), UserId(Uuid::nil())));
+    loop {
+        let page = logto::passwords_after(&app.db, (&after.0, after.1), AT_ONCE).await?;
+        let Some((issuer, user, _)) = page.last() else { return Ok(lost) };
+        after = (issuer.clone(), *user);
+        let mut tx = app.db.begin().await?;
+        for (issuer, user, sealed) in page {
+            match open(app, &sealed) {
+                Ok(password) => {
+                    let anew = seal(app, &password)?;
+                    logto::reseal_password(&mut tx, &issuer, user, (&sealed, &anew)).await?;
+                }
+                Err(_) => {
+                    tracing::warn!(%user, "a password that waits for an account cannot be opened; another one is made");
+                    lost += 1;
+                }
+            }
+        }
+        tx.commit().await?;
+    }
+}
+
 fn open(app: &App, sealed: &str) -> Result<String> {
     let bytes = STANDARD.decode(sealed).map_err(Error::internal)?;
     String::from_utf8(app.keys.open(SEAL, &bytes)?).map_err(Error::internal)

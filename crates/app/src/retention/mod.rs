@@ -38,6 +38,10 @@ pub struct Figures {
     pub history: u64,
     /// Records of what people did about alerts removed.
     pub activity: u64,
+    /// Sessions of people who acted as others removed.
+    pub impersonations: u64,
+    /// Records of what was done in them removed.
+    pub impersonation_entries: u64,
 }
 
 /// Starts the runs on the application's tracker.
@@ -65,6 +69,7 @@ pub async fn dry_run(app: &App) -> Result<Figures> {
     pass.thin_all().await?;
     pass.sweep().await?;
     pass.purge_history().await?;
+    pass.purge_impersonations().await?;
     Ok(pass.figures)
 }
 
@@ -105,7 +110,8 @@ async fn under_lease(app: &App, since: Option<Ts>) -> Result<Option<Figures>> {
     leases::release(&app.db, LEASE, app.instance()).await?;
     let figures = outcome?;
     if let Some(figures) = &figures {
-        let Figures { records, alerts_ended, alerts_removed, quarantined, history, activity } = *figures;
+        let Figures { records, alerts_ended, alerts_removed, quarantined, history, activity, .. } = *figures;
+        let Figures { impersonations, impersonation_entries, .. } = *figures;
         let millis = started.elapsed().as_millis();
         tracing::info!(
             records,
@@ -114,6 +120,8 @@ async fn under_lease(app: &App, since: Option<Ts>) -> Result<Option<Figures>> {
             quarantined,
             history,
             activity,
+            impersonations,
+            impersonation_entries,
             millis,
             "retention"
         );
@@ -128,7 +136,11 @@ async fn work(app: &App, since: Option<Ts>) -> Result<Option<Figures>> {
         Some(since) => pass.thin_since(Tiers::at(since)?).await?,
         None => pass.thin_all().await?,
     };
-    if !is_whole || !pass.sweep().await? || !pass.purge_history().await? {
+    if !is_whole
+        || !pass.sweep().await?
+        || !pass.purge_history().await?
+        || !pass.purge_impersonations().await?
+    {
         return Ok(None);
     }
     let mut tx = app.db.begin_relaxed().await?;

@@ -4,7 +4,7 @@ use super::{
     Figures,
     tiers::{Thinning, Tiers},
 };
-use crate::{App, mirror};
+use crate::{App, impersonation, mirror};
 use bailiwick_domain::{Result, SystemId, Ts};
 use bailiwick_store::{alert_handling, history::keep, inventory::retention};
 use std::{collections::BTreeSet, time::Duration};
@@ -190,5 +190,17 @@ impl<'a> Pass<'a> {
             }
         }
         Ok(false)
+    }
+
+    /// Sessions of people who acted as others, and what they did; false when cut off. Whoever does this all the time
+    /// ([`impersonation::purge`]) may have been faster.
+    pub(super) async fn purge_impersonations(&mut self) -> Result<bool> {
+        let gone = match self.way {
+            Way::Count => impersonation::count_old(self.app).await?,
+            Way::Remove if self.goes_on().await? => impersonation::purge(self.app).await?,
+            Way::Remove => return Ok(false),
+        };
+        (self.figures.impersonations, self.figures.impersonation_entries) = (gone.sessions, gone.entries);
+        Ok(!self.app.stop.is_cancelled())
     }
 }

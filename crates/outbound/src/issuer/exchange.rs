@@ -170,3 +170,35 @@ async fn read(mut body: Incoming, most: usize) -> Result<Bytes, IssuerError> {
     }
     Ok(all.freeze())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::future::join_all;
+    use tokio::net::TcpListener;
+
+    #[tokio::test]
+    async fn fifty_tokens_are_asked_about_at_once_and_keys_have_turns_of_their_own() {
+        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/introspect", silent.local_addr().unwrap());
+        let times = Times { head: TURN * 3, total: TURN * 3 };
+        let connections = Connections::new(times).unwrap();
+        let ask = async |about: About| {
+            let request = request(Method::POST, &url, Bytes::new()).unwrap();
+            connections.send(request, about, times.total, 1024).await.map(|_| ()).unwrap_err()
+        };
+        // Taken and never answered.
+        let taking = async {
+            let mut taken = Vec::new();
+            while let Ok(Ok((stream, _))) = timeout(times.total, silent.accept()).await {
+                taken.push(stream);
+            }
+            taken.len()
+        };
+        let about_tokens = join_all((0..ABOUT_TOKENS + 7).map(|_| ask(About::Token)));
+        let (ends, keys, taken) = tokio::join!(about_tokens, ask(About::Issuer), taking);
+        let busy = ends.iter().filter(|end| matches!(end, IssuerError::Busy)).count();
+        assert_eq!((busy, taken), (7, ABOUT_TOKENS + 1));
+        assert!(matches!(keys, IssuerError::TimedOut), "{keys}");
+    }
+}

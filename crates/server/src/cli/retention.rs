@@ -19,6 +19,8 @@ pub async fn run(app: &App, args: RetentionArgs) -> Result<(), String> {
         (figures.quarantined, "documents put aside", "removed"),
         (figures.history, "resolved alerts", "removed"),
         (figures.activity, "records of what people did about alerts", "removed"),
+        (figures.impersonations, "sessions of people who acted as others", "removed"),
+        (figures.impersonation_entries, "records of what was done in them", "removed"),
     ] {
         print(&format!("{count} {what} {would}{done}\n"));
     }

@@ -1,7 +1,7 @@
 //! `bailiwick sessions …` and `bailiwick keys …`
 
 use super::{SessionsCommand, print};
-use bailiwick_app::{App, alerting::config, audit, auth, events::subscriptions, oidc::keys};
+use bailiwick_app::{App, alerting::config, audit, auth, events::subscriptions, mirror, oidc::keys};
 use bailiwick_domain::Ts;
 use serde_json::json;
 
@@ -33,6 +33,8 @@ pub async fn rotate_key(app: &App) -> Result<(), String> {
 pub async fn reseal(app: &App) -> Result<(), String> {
     let done = config::seal_all_anew(app).await.map_err(|e| e.to_string())?;
     let lost_subscriptions = subscriptions::seal_all_anew(app).await.map_err(|e| e.to_string())?;
+    // Whoever loses his gets another one, so that is no error.
+    mirror::seal_all_anew(app).await.map_err(|e| e.to_string())?;
     keys::rotate_signing_key(app).await.map_err(|e| e.to_string())?;
     print(&format!("{} alert configuration(s) sealed anew, and a new signing key\n", done.sealed));
     if lost_subscriptions > 0 {

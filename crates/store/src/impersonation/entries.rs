@@ -89,6 +89,11 @@ pub(crate) const PURGE: &str = "DELETE FROM impersonation_entries WHERE seq IN (
      FROM impersonation_sessions s JOIN impersonation_entries e ON e.session_id = s.id \
      WHERE s.ended_at IS NOT NULL AND s.ended_at < ? LIMIT ?)";
 
+pub(crate) const COUNT_OLD: &str = "SELECT (SELECT COUNT(*) FROM impersonation_entries e \
+     JOIN impersonation_sessions s ON s.id = e.session_id WHERE s.ended_at < ? \
+     OR (s.ended_at IS NULL AND s.expires_at < ?)) \
+     + (SELECT COUNT(*) FROM impersonation_sessions s WHERE s.ended_at IS NULL AND s.expires_at < ?)";
+
 /// Records that a call begins and returns its number, by which it is completed.
 pub async fn open(tx: &mut Tx, call: &NewCall<'_>) -> Result<i64, StoreError> {
     Q::new(COUNT_ONE).bind(call.session).run(tx).await?;
@@ -133,6 +138,11 @@ pub async fn of_session(
         rows = Q::new(PAGE).bind(session).bind(page.page_size).bind(page.offset()).all::<Row>(db).await?;
     }
     Ok(Page { rows: rows.into_iter().map(Entry::from).collect(), total, request: page })
+}
+
+/// How many entries there are of sessions that ended before `before`, with those that their ends are still to have.
+pub async fn count_old(db: &Db, before: Ts) -> Result<u64, StoreError> {
+    Q::new(COUNT_OLD).bind(before).bind(before).bind(before).count(db).await
 }
 
 /// Removes some entries of sessions that ended before `before`.

@@ -120,6 +120,8 @@ pub(crate) const BIND_TO: &str = "UPDATE impersonation_sessions SET chain_id = ?
      WHERE id = ? AND ended_at IS NULL";
 pub(crate) const RETURNED: &str = "UPDATE impersonation_sessions SET end_cause = 'exit' WHERE id = ? \
      AND end_cause IN ('consent', 'target')";
+pub(crate) const COUNT_OLD: &str = "SELECT COUNT(*) FROM impersonation_sessions WHERE ended_at < ? \
+     OR (ended_at IS NULL AND expires_at < ?)";
 pub(crate) const PURGE: &str = "DELETE FROM impersonation_sessions WHERE id IN (SELECT s.id \
      FROM impersonation_sessions s WHERE s.ended_at IS NOT NULL AND s.ended_at < ? \
      AND NOT EXISTS (SELECT 1 FROM impersonation_entries e WHERE e.session_id = s.id) LIMIT ?)";
@@ -431,6 +433,11 @@ pub async fn of_user(
     }
     let rows = rows.into_iter().map(SessionRow::into_session).collect::<Result<_, _>>()?;
     Ok(Page { rows, total, request: page })
+}
+
+/// How many sessions were over before `before`, whether that is recorded yet or not.
+pub async fn count_old(db: &Db, before: Ts) -> Result<u64, StoreError> {
+    Q::new(COUNT_OLD).bind(before).bind(before).count(db).await
 }
 
 /// Removes some of the sessions that ended before `before` and have no entries any more.

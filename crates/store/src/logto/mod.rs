@@ -5,7 +5,7 @@
 pub mod outbox;
 
 use crate::{
-    StoreError, Tx,
+    Db, StoreError, Tx,
     sql::{On, Q},
     time::TsCodec,
 };
@@ -21,6 +21,11 @@ pub(crate) const USER: &str = "SELECT creating_at, creating_name, sealed_passwor
 pub(crate) const NEW_USER: &str = "INSERT INTO logto_users (issuer, user_id, sealed_password, password_generated_at) \
     VALUES (?, ?, ?, ?) ON CONFLICT (user_id, issuer) DO UPDATE SET sealed_password = excluded.sealed_password, \
     password_generated_at = excluded.password_generated_at";
+pub(crate) const PASSWORDS_AFTER: &str = "SELECT issuer, user_id, sealed_password FROM logto_users \
+    WHERE sealed_password IS NOT NULL AND (issuer > ? OR (issuer = ? AND user_id > ?)) \
+    ORDER BY issuer, user_id LIMIT ?";
+pub(crate) const RESEAL: &str = "UPDATE logto_users SET sealed_password = ? \
+    WHERE issuer = ? AND user_id = ? AND sealed_password = ?";
 pub(crate) const USER_CREATING: &str = "INSERT INTO logto_users (issuer, user_id, creating_at, creating_name) \
     VALUES (?, ?, ?, ?) ON CONFLICT (user_id, issuer) DO UPDATE SET creating_at = excluded.creating_at, \
     creating_name = excluded.creating_name";
@@ -111,6 +116,28 @@ pub async fn keep_password(
 ) -> Result<(), StoreError> {
     Q::new(NEW_USER).bind(issuer).bind(user).bind(sealed).bind(generated_at).run(tx).await?;
     Ok(())
+}
+
+/// Up to `limit` users after this one whose password waits, at whichever tenant: issuer, user, sealed password.
+pub async fn passwords_after(
+    db: &Db,
+    after: (&str, UserId),
+    limit: i64,
+) -> Result<Vec<(String, UserId, String)>, StoreError> {
+    let (issuer, user) = after;
+    let q = Q::new(PASSWORDS_AFTER).bind(issuer).bind(issuer).bind(user).bind(limit);
+    let rows: Vec<(String, Uuid, String)> = q.all(db).await?;
+    Ok(rows.into_iter().map(|(issuer, user, sealed)| (issuer, UserId(user), sealed)).collect())
+}
+
+/// Puts a password in the place of the same one otherwise sealed; false when it is another, or none, by now.
+pub async fn reseal_password(
+    tx: &mut Tx,
+    issuer: &str,
+    user: UserId,
+    (before, sealed): (&str, &str),
+) -> Result<bool, StoreError> {
+    Ok(Q::new(RESEAL).bind(sealed).bind(issuer).bind(user).bind(before).run(tx).await? > 0)
 }
 
 /// A creation of his account begins, by this user name.
