@@ -425,7 +425,6 @@ api_test!(
     |s| settings(s),
     |t| async move {
         let owner = t.owner().await;
-        let tree = t.tree().await;
         let hook = Hook::start().await;
         create(&t, &owner, &hook, &["*"]).await;
         for round in 0..5 {

@@ -51,7 +51,7 @@ async fn let_both_wait(t: &Test, what: Q, calls: impl Future<Output = (Reply, Re
     tokio::join!(calls, holding).0
 }
 
-async fn exit(t: &Test, token: &str) -> bailiwick_testkit::Reply {
+async fn exit(t: &Test, token: &str) -> Reply {
     t.delete("/api/impersonate").bearer(token).send().await
 }
 

@@ -4,7 +4,7 @@ use super::{acting, agree, entries, is_withdrawn, me, start, status, text, told,
 use axum::body::{Body, Bytes};
 use bailiwick_api::routes::{Credential, table};
 use bailiwick_app::{
-    impersonation::{self, Call, Opened},
+    impersonation::{self, Call, Opened, Purged},
     retention,
 };
 use bailiwick_store::sql::Q;
@@ -269,7 +269,8 @@ api_test!(records_go_when_they_have_been_kept_long_enough, |t| async move {
     // The session of which nobody has come back is over by then, and says so.
     t.advance(Duration::from_secs(3601));
     let removed = impersonation::purge(&t.app).await.unwrap();
-    assert_eq!(removed, 6 + 1 + 1, "entries, session, expired consent");
+    let Purged { entries, sessions, consents } = removed;
+    assert_eq!((entries, sessions, consents), (6, 1, 1));
     let target = t.session(a.target.id).await;
     let path = format!("/api/impersonate/sessions/{}", a.session);
     t.get(&path).bearer(&target.token).send().await.expect_message(404, "session not found");
