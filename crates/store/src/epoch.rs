@@ -24,7 +24,8 @@ pub const SETTLES: Duration = Duration::from_millis(45);
 pub enum Known {
     /// The epoch.
     Fresh(i64),
-    /// The epoch, not for long: it should be read again, but nobody needs to wait for that.
+    /// The epoch, not for long: whoever gets this has it read again, without waiting for that. Others get the epoch as
+    /// fresh meanwhile, so that a thousand requests ask for one read.
     Ageing(i64),
     /// It must be read.
     Unknown,
@@ -36,12 +37,14 @@ pub struct Epoch {
     n: AtomicI64,
     /// Start of the newest read, in nanoseconds since `base`.
     read_at: AtomicU64,
+    /// When somebody was last told to have it read again, likewise.
+    asked_at: AtomicU64,
     base: Instant,
 }
 
 impl Epoch {
     pub(crate) fn new() -> Epoch {
-        Epoch { n: AtomicI64::new(0), read_at: AtomicU64::new(0), base: Instant::now() }
+        Epoch { n: AtomicI64::new(0), read_at: AtomicU64::new(0), asked_at: AtomicU64::new(0), base: Instant::now() }
     }
 
     /// The highest number heard of.
@@ -67,12 +70,20 @@ impl Epoch {
         if read_at == 0 {
             return Known::Unknown;
         }
-        let n = self.number();
-        match Duration::from_nanos(self.since_base(now).saturating_sub(read_at)) {
+        let (n, now) = (self.number(), self.since_base(now));
+        match Duration::from_nanos(now.saturating_sub(read_at)) {
             age if age < AGES => Known::Fresh(n),
-            age if age < COUNTS => Known::Ageing(n),
+            age if age < COUNTS && self.is_first_to_ask(now) => Known::Ageing(n),
+            age if age < COUNTS => Known::Fresh(n),
             _ => Known::Unknown,
         }
+    }
+
+    /// Whether nobody else was for as long as it takes to age.
+    fn is_first_to_ask(&self, now: u64) -> bool {
+        let asked_at = self.asked_at.load(Ordering::Relaxed);
+        let is_time = asked_at == 0 || Duration::from_nanos(now.saturating_sub(asked_at)) >= AGES;
+        is_time && self.asked_at.compare_exchange(asked_at, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
     /// At least 1: 0 is for no read at all.
@@ -95,6 +106,9 @@ mod tests {
         epoch.read(began, 7);
         assert_eq!(epoch.known(began), Known::Fresh(7));
         assert_eq!(epoch.known(began + AGES), Known::Ageing(7));
+        // One is told, and another one if nothing came of it.
+        assert_eq!(epoch.known(began + AGES), Known::Fresh(7));
+        assert_eq!(epoch.known(began + 2 * AGES), Known::Ageing(7));
         assert_eq!(epoch.known(began + COUNTS), Known::Unknown);
     }
 

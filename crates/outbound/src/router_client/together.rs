@@ -1,6 +1,6 @@
-//! Pushes of one tenant share requests: those that are there at the same moment, and those that come while
-//! [`UNDER_WAY`] requests of this tenant have no answer yet, travel together. A push that meets no other waits for
-//! nobody, and no timer runs.
+//! Pushes of one tenant share requests: those that are there at the same moment, and those that come while a request of
+//! this tenant has no answer yet, travel together. A push that meets no other waits for nobody; one that meets another
+//! waits for [`PATIENCE`] at most, so a request that hangs does not hold up the rest.
 
 use super::{Answered, Caller, Repeat, RouterClient, RouterError, expect_ok};
 use bytes::Bytes;
@@ -12,14 +12,13 @@ use std::{
 use tokio::{
     sync::{Semaphore, oneshot},
     task::yield_now,
-    time::{Instant, timeout_at},
+    time::{Instant, timeout},
 };
 
 /// Bytes of a request with several pushes; more go by themselves.
 const BYTES: usize = 256 * 1024;
-/// Requests with pushes of one tenant that may have no answer yet before others wait for them. One that hangs must not
-/// hold up the rest.
-const UNDER_WAY: usize = 2;
+/// How long pushes wait for the answer to the request before them. A router nearby answers sooner.
+const PATIENCE: Duration = Duration::from_millis(10);
 
 /// Tenants that push at this moment.
 #[derive(Debug, Default)]
@@ -29,7 +28,8 @@ pub(super) struct Pushing(Mutex<HashMap<Box<str>, Tenant>>);
 struct Tenant {
     /// Pushes in this module's care; the tenant is forgotten with the last one.
     present: usize,
-    under_way: Arc<Semaphore>,
+    /// Whose request has no answer yet.
+    turn: Arc<Semaphore>,
     /// Those who have come after the first; none while there is no first that waits.
     gathering: Option<Others>,
 }
@@ -55,7 +55,7 @@ enum Place<'a> {
 struct First<'a> {
     pushing: &'a Pushing,
     tenant: &'a str,
-    under_way: Arc<Semaphore>,
+    turn: Arc<Semaphore>,
     has_taken: bool,
 }
 
@@ -93,15 +93,15 @@ impl Pushing {
         }
         let mut tenants = self.tenants();
         if !tenants.contains_key(name) {
-            let under_way = Arc::new(Semaphore::new(UNDER_WAY));
-            tenants.insert(name.into(), Tenant { present: 0, under_way, gathering: None });
+            let turn = Arc::new(Semaphore::new(1));
+            tenants.insert(name.into(), Tenant { present: 0, turn, gathering: None });
         }
         let Some(tenant) = tenants.get_mut(name) else { return Place::Alone };
         let Some(others) = &mut tenant.gathering else {
             tenant.gathering = Some(Others { bytes: body.len(), pushes: Vec::new() });
             tenant.present += 1;
-            let under_way = tenant.under_way.clone();
-            return Place::First(First { pushing: self, tenant: name, under_way, has_taken: false });
+            let turn = tenant.turn.clone();
+            return Place::First(First { pushing: self, tenant: name, turn, has_taken: false });
         };
         // The first counts too.
         if others.pushes.len() + 1 >= most || others.bytes + body.len() > BYTES {
@@ -137,16 +137,13 @@ impl RouterClient {
         deadline: Instant,
     ) -> Result<(), RouterError> {
         yield_now().await;
-        let under_way = first.under_way.clone();
-        let turn = timeout_at(deadline, under_way.acquire()).await;
+        let turn = first.turn.clone();
+        let _turn = timeout(PATIENCE, turn.acquire()).await;
         let others = first.take().pushes;
-        if others.is_empty() && turn.is_ok() {
+        if others.is_empty() {
             return self.put_alerts_until(caller, body, deadline).await;
         }
-        let told = match turn {
-            Ok(_turn) => self.put_together(caller, &body, &others, deadline).await,
-            Err(_) => Some(Err(RouterError::TimedOut)),
-        };
+        let told = self.put_together(caller, &body, &others, deadline).await;
         for (_, tell) in others {
             // Who has left needs no answer.
             let _ = tell.send(told.clone());
