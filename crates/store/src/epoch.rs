@@ -44,7 +44,12 @@ pub struct Epoch {
 
 impl Epoch {
     pub(crate) fn new() -> Epoch {
-        Epoch { n: AtomicI64::new(0), read_at: AtomicU64::new(0), asked_at: AtomicU64::new(0), base: Instant::now() }
+        Epoch {
+            n: AtomicI64::new(0),
+            read_at: AtomicU64::new(0),
+            asked_at: AtomicU64::new(0),
+            base: Instant::now(),
+        }
     }
 
     /// The highest number heard of.

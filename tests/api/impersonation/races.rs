@@ -175,11 +175,14 @@ api_test!(two_who_act_as_each_other_may_be_suspended_at_the_same_moment, |t| asy
 api_test!(organizations_whose_people_act_as_each_other_may_be_suspended_at_the_same_moment, |t| async move {
     let tree = t.tree().await;
     let root = t.owner().await;
-    let one = t.user(tree.distributor, &["super"]).await;
-    let two = t.user(tree.other_distributor, &["super"]).await;
-    agree(&t, &one, 1).await;
-    agree(&t, &two, 1).await;
-    let tokens = [start(&t, &one, &two).await, start(&t, &two, &one).await].map(|s| text(&s["token"]));
+    let mut tokens = Vec::new();
+    for (by, target) in
+        [(tree.distributor, tree.other_distributor), (tree.other_distributor, tree.distributor)]
+    {
+        let (by, target) = (t.user(by, &["super"]).await, t.user(target, &["admin"]).await);
+        agree(&t, &target, 1).await;
+        tokens.push(text(&start(&t, &by, &target).await["token"]));
+    }
     let suspend = |id: bailiwick_domain::OrgId| {
         t.patch(&format!("/api/distributors/{id}/suspend")).bearer(&root.token).send()
     };
