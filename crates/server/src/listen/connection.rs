@@ -3,7 +3,10 @@
 //! hyper's own head timeout also runs between requests, so one limit would have to serve for both, and it makes a timer
 //! per request. Here a connection has one timer, moved only when it fires or when a nearer deadline appears.
 
-use super::{Options, Tls};
+use super::{
+    Options, Tls,
+    unread::{LINGER_BYTES, LINGER_TIME, Left, Sent},
+};
 use axum::{
     Router,
     body::{Body, Bytes, HttpBody},
@@ -12,6 +15,7 @@ use axum::{
 };
 use hyper::{
     body::{Frame, Incoming, SizeHint},
+    header::{CONNECTION, EXPECT, HeaderValue},
     server::conn::http1,
     service::service_fn,
 };
@@ -24,9 +28,9 @@ use std::{
     pin::{Pin, pin},
     sync::{
         Arc,
-        atomic::{AtomicU8, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed},
     },
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 use tokio::{
@@ -85,7 +89,7 @@ impl Front {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let pace = Arc::new(Pace::new());
-        let io = TokioIo::new(Watched { stream, pace: Arc::clone(&pace) });
+        let io = TokioIo::new(Watched { stream, pace: Arc::clone(&pace), taken: 0 });
         let service = service_fn(|request| self.answer(request, peer, &pace));
         let mut connection = pin!(self.http.serve_connection(io, service));
         let mut timer = Timer::new(&pace, self.options);
@@ -118,8 +122,19 @@ impl Front {
     ) -> impl Future<Output = Result<Response<Answer>, Infallible>> + use<> {
         let busy = Busy::begin(pace);
         request.extensions_mut().insert(ConnectInfo(peer));
-        let answer = self.router.clone().call(request);
-        async move { answer.await.map(|response| response.map(|body| Answer { body, _busy: busy })) }
+        let left = (!request.body().is_end_stream()).then(Left::default);
+        let is_awaited = left.is_some() && request.headers().contains_key(EXPECT);
+        let answer = self.router.clone().call(request.map(|body| Sent::new(body, left.clone())));
+        async move {
+            let mut response = answer.await?;
+            if let Some(left) = left
+                && !left.is_over(is_awaited).await
+            {
+                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                busy.0.is_unread.store(true, Relaxed);
+            }
+            Ok(response.map(|body| Answer { body, _busy: busy }))
+        }
     }
 }
 
@@ -130,6 +145,9 @@ const HEAD: u8 = 1;
 /// A request is being worked on or answered.
 const BUSY: u8 = 2;
 
+/// The last answer is sent, and what comes of a body that nobody has read is taken.
+const LINGER: u8 = 3;
+
 /// What a connection is doing and since when, in milliseconds from its start. Only its own task writes, so relaxed
 /// order suffices; atomics because hyper wants the parts to be `Send`.
 struct Pace {
@@ -138,6 +156,8 @@ struct Pace {
     since: AtomicU64,
     /// Since when the client has taken no byte, plus one; 0 = it takes them.
     blocked: AtomicU64,
+    /// The client is still sending a body that nobody reads.
+    is_unread: AtomicBool,
 }
 
 impl Pace {
@@ -147,6 +167,7 @@ impl Pace {
             phase: AtomicU8::new(HEAD),
             since: AtomicU64::new(0),
             blocked: AtomicU64::new(0),
+            is_unread: AtomicBool::new(false),
         }
     }
 
@@ -173,6 +194,7 @@ impl Pace {
         let since = self.since.load(Relaxed);
         match (self.phase.load(Relaxed), self.blocked.load(Relaxed)) {
             (HEAD, _) => Some(after(since, options.head_timeout)),
+            (LINGER, _) => Some(after(since, LINGER_TIME)),
             (_, blocked @ 1..) => Some(after(blocked - 1, options.write_timeout)),
             (IDLE, 0) => Some(after(since, options.idle_timeout)),
             _ => None,
@@ -259,6 +281,24 @@ impl HttpBody for Answer {
 struct Watched<S> {
     stream: S,
     pace: Arc<Pace>,
+    /// Bytes taken after the last answer.
+    taken: usize,
+}
+
+impl<S: AsyncRead + Unpin> Watched<S> {
+    /// Takes what comes until the client has no more, or too much; the connection's timer ends it, too.
+    fn linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut bytes = [0; 8 * 1024];
+        while self.taken < LINGER_BYTES {
+            let mut buffer = ReadBuf::new(&mut bytes);
+            match Pin::new(&mut self.stream).poll_read(cx, &mut buffer) {
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => self.taken += buffer.filled().len(),
+                Poll::Ready(_) => break,
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+        Poll::Ready(())
+    }
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
@@ -276,7 +316,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Watched<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let wrote = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.pace.wrote(&wrote);
@@ -302,6 +342,13 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+        if self.pace.phase.load(Relaxed) != LINGER {
+            ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
+            if !self.pace.is_unread.load(Relaxed) {
+                return Poll::Ready(Ok(()));
+            }
+            self.pace.enter(LINGER);
+        }
+        self.linger(cx).map(Ok)
     }
 }

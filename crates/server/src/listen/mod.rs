@@ -6,6 +6,7 @@ mod cores;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod unread;
 
 pub use tls::Tls;
 

@@ -4,6 +4,7 @@ use super::*;
 use axum::{
     body::{Body, Bytes},
     extract::ConnectInfo,
+    http::StatusCode,
     routing::{get, post},
 };
 use std::{
@@ -286,4 +287,77 @@ fn draining_finishes_requests_in_flight_and_closes_idle_connections() {
     assert!(text.ends_with("finished") && text.contains("connection: close"), "{text:?}");
     assert_eq!(rest(&idle), "");
     server.close();
+}
+
+/// Refuses whatever is sent to it by its head.
+fn refusing() -> Router {
+    Router::new().route("/", post(|| async { (StatusCode::UNAUTHORIZED, "no") }))
+}
+
+#[test]
+fn a_connection_goes_on_after_a_body_that_nobody_has_read() {
+    let server = serving(options(), refusing());
+    let mut stream = connect(&server);
+    let body = vec![b'x'; 200 * 1024];
+    for _ in 0..20 {
+        let head = format!("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n", body.len());
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(&body).unwrap();
+        let text = answer_ending(&stream, "no");
+        assert!(text.starts_with("HTTP/1.1 401") && !text.contains("connection: close"), "{text:?}");
+        stream
+            .write_all(b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n")
+            .unwrap();
+        stream.write_all(b"0\r\n\r\n").unwrap();
+        let text = answer_ending(&stream, "no");
+        assert!(text.starts_with("HTTP/1.1 401") && !text.contains("connection: close"), "{text:?}");
+    }
+    finish(server);
+}
+
+#[test]
+fn the_answer_to_a_large_body_that_nobody_reads_arrives_and_says_that_it_was_the_last() {
+    let server = serving(options(), refusing());
+    let body = vec![b'x'; 4 * 1024 * 1024];
+    let length = format!("content-length: {}", body.len());
+    for framing in [length.as_str(), "transfer-encoding: chunked"] {
+        let mut stream = connect(&server);
+        let head = format!("POST / HTTP/1.1\r\nhost: x\r\n{framing}\r\n\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        if framing != length {
+            stream.write_all(format!("{:x}\r\n", body.len()).as_bytes()).unwrap();
+        }
+        // All of it is taken although the answer is long there.
+        stream.write_all(&body).unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        assert!(text.starts_with("HTTP/1.1 401") && text.contains("connection: close"), "{text:?}");
+        assert!(text.ends_with("no"), "{text:?}");
+    }
+    finish(server);
+}
+
+#[test]
+fn a_body_that_is_not_wanted_is_not_asked_for() {
+    let server = serving(options(), refusing());
+    let head = "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\nexpect: 100-continue\r\n\r\n";
+    let text = ask(&server, head);
+    assert!(text.starts_with("HTTP/1.1 401") && text.contains("connection: close"), "{text:?}");
+    finish(server);
+}
+
+#[test]
+fn whoever_sends_without_end_after_the_answer_is_left() {
+    let server = serving(options(), refusing());
+    let mut stream = connect(&server);
+    stream.write_all(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 900000000\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("connection: close"), "{answer:?}");
+    let (block, mut sent) = ([b'x'; 64 * 1024], 0);
+    while stream.write_all(&block).is_ok() {
+        sent += block.len();
+        assert!(sent < 64 * 1024 * 1024, "still taken");
+    }
+    finish(server);
 }
