@@ -12,6 +12,7 @@ use reqwest::Client;
 use serde_json::json;
 use std::{
     collections::BTreeSet,
+    io::Write as _,
     path::Path,
     time::{Duration, Instant},
 };
@@ -55,6 +56,7 @@ async fn nothing_is_missing(database: Option<String>) {
     let mut consumer = EventConsumer::start(port, &file, &[&secret]).await.expect("the consumer");
 
     let (count, mut acknowledged) = (count(), 0);
+    let started = Instant::now();
     let change = async |n: usize, url: String| {
         let body = json!({"name": format!("n{n}")});
         let sent = client.put(format!("{url}/api/systems/{id}")).bearer_auth(&token).json(&body).send().await;
@@ -92,6 +94,9 @@ async fn nothing_is_missing(database: Option<String>) {
     let (duplicates, refused) = consumer.figures().await.expect("figures");
     assert_eq!(refused, 0);
     assert!(duplicates <= 64, "{duplicates} came twice");
+    let seconds = started.elapsed().as_secs();
+    writeln!(std::io::stderr(), "{} events in {seconds} s, {duplicates} came twice", told.len())
+        .expect("standard error");
     check_the_command_line(dir.path(), &settings, told.len());
 }
 

@@ -12,6 +12,7 @@ mod audit;
 mod cli;
 mod delivery;
 mod events;
+mod fleet;
 mod identity;
 mod load;
 mod metrics;
