@@ -6,7 +6,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 # The steps of a target follow each other; cargo uses the cores by itself.
 .NOTPARALLEL:
-.PHONY: help run test test-browser test-clients test-long test-schema bench fmt lint generate examples \
+.PHONY: help run test test-browser test-clients test-long test-schema fuzz bench fmt lint generate examples \
 	need-build need-test format-check deny direction unit generated-check
 
 CARGO ?= cargo
@@ -57,6 +57,9 @@ test-schema: need-build ## requests made from the interface document, valid and 
 	scripts/need.sh postgresql curl python3
 	$(CARGO) build $(LOCKED) --bin bailiwick
 	scripts/schemathesis.sh
+
+fuzz: need-build ## search for inputs that break parsing, ten minutes a target; needs a nightly compiler and cargo-fuzz
+	scripts/fuzz.sh
 
 bench: need-build ## measure the release build beside nginx; adds to benches/RESULTS.md
 	$(CARGO) bench $(LOCKED) -p bailiwick-inventory

@@ -22,7 +22,7 @@ alerts_part() {
 
 # A tenant with 50 systems of 100 alerts each; a system lists its own.
 alertlist_part() {
-    local path=/collect/api/services/mimir/alertmanager/api/v2/alerts credential n connections
+    local path=/collect/api/services/mimir/alertmanager/api/v2/alerts credential n connections run
     launch_alerts "$1" alertlist
     make_systems 50
     while read -r credential; do
@@ -34,10 +34,11 @@ alertlist_part() {
     n=$(curl -sf -H "Authorization: Basic $credential" "$service$path" | jq length)
     [[ $n == 100 ]] || { echo "alertlist: $n alerts" >&2; exit 1; }
     for connections in 1 8; do
-        wrk -t 1 -c "$connections" -d "${seconds}s" --latency -H "Authorization: Basic $credential" "$service$path" >"$work/wrk.out"
-        ! grep -q 'Non-2xx' "$work/wrk.out" || { echo 'alertlist: refused' >&2; exit 1; }
-        row "a system lists its 100 of 5,000 alerts, connections: $connections" "$1" \
-            "$(awk '/Requests\/sec/ { r = $2 } /50%/ { a = $2 } /99%/ { b = $2 } END { printf "%d req/s, p50 %s, p99 %s", r, a, b }' "$work/wrk.out")" \
+        # As in `load`, the first two seconds are not measured.
+        for run in 2 "$seconds"; do
+            wrk -t 1 -c "$connections" -d "${run}s" --latency -H "Authorization: Basic $credential" "$service$path" >"$work/wrk.out"
+        done
+        row "a system lists its 100 of 5,000 alerts, connections: $connections" "$1" "$(rates alertlist)" \
             'p99 ≤ 10 ms'
     done
     unset BAILIWICK_ALERTING__WEBHOOK__ALLOWED_HOSTS BAILIWICK_ALERTING__GROUP_WAIT

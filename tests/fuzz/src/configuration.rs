@@ -1,0 +1,52 @@
+//! A configuration of alerts as a client sends it: what is accepted can be published, and the document tells exactly those
+//! who are to be told (the check is part of publishing), after a layer above has been merged as well. The body comes first;
+//! the layer above, if any, follows a zero byte.
+
+use bailiwick_alerting::config::{
+    AllowedHosts, History, Layer, Posted, Publishing, Smtp, Surroundings, Timing, Upload, Zone, merge,
+    shown_yaml,
+};
+use std::time::Duration;
+
+fn publishing() -> Publishing {
+    let text = str::to_owned;
+    Publishing {
+        resolve_timeout: Duration::from_secs(6 * 3600),
+        timing: Timing::default(),
+        smtp: Some(Smtp {
+            smarthost: text("mail.example.org:587"),
+            from: text("alerts@example.org"),
+            username: Some(text("alerts")),
+            password: Some(text("p: #'\"\\")),
+            requires_tls: true,
+        }),
+        omits_email: false,
+        history: Some(History {
+            url: text("https://portal.example.org/api/alert_history"),
+            secret: text("thirty-two characters of a secret"),
+        }),
+        surroundings: Surroundings { app_url: text("https://portal.example.org"), zone: Zone::utc() },
+    }
+}
+
+fn layer(body: &[u8]) -> Option<Layer> {
+    let posted = Posted::read(body).ok()?;
+    let checked = posted.check(None, false, &AllowedHosts::default()).ok()?;
+    Some(checked.layer)
+}
+
+/// See the top of the file.
+pub fn configuration(data: &[u8]) {
+    let middle = data.iter().position(|byte| *byte == 0).unwrap_or(data.len());
+    let Some(own) = layer(&data[..middle]) else { return };
+    let above = layer(data.get(middle + 1..).unwrap_or_default());
+    let publishing = publishing();
+    let tenant = "01990000-0000-7000-8000-000000000002";
+    for effective in [merge(None, Some(&own)), merge(above.as_ref(), Some(&own))] {
+        let upload = Upload::new(tenant, &effective, &publishing).expect("what is accepted can be published");
+        let again =
+            Upload::from_yaml(&upload.to_yaml().expect("written")).expect("what is written can be read");
+        assert!(again == upload);
+        shown_yaml(tenant, &effective, &publishing).expect("what is accepted can be shown");
+    }
+}
