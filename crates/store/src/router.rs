@@ -17,14 +17,14 @@ pub(crate) const COUNT_ALERTS: &str = "SELECT \
      CAST(COALESCE(SUM(CASE WHEN ends_at > ? AND system_key = ? THEN 1 ELSE 0 END), 0) AS BIGINT) AS of_system, \
      CAST(COALESCE(SUM(CASE WHEN system_key = ? THEN 1 ELSE 0 END), 0) AS BIGINT) AS rows_of_system \
      FROM router_alerts WHERE organization_id = ?";
-pub(crate) const ALERTS_OF_SYSTEM: &str = "SELECT CAST(payload AS TEXT) AS payload FROM router_alerts \
+pub(crate) const ALERTS_OF_SYSTEM: &str = "SELECT payload FROM router_alerts \
      WHERE organization_id = ? AND system_key = ? AND ends_at >= ?";
 pub(crate) const PURGE_ALERTS: &str = "DELETE FROM router_alerts WHERE (organization_id, fingerprint) IN \
      (SELECT organization_id, fingerprint FROM router_alerts WHERE ends_at < ? \
      AND (group_id IN ('left', 'nobody') OR ends_at < ?) ORDER BY ends_at LIMIT ? [[FOR UPDATE SKIP LOCKED||]])";
-pub(crate) const SILENCE: &str = "SELECT CAST(payload AS TEXT) AS payload FROM router_silences \
+pub(crate) const SILENCE: &str = "SELECT payload FROM router_silences \
      WHERE organization_id = ? AND id = ?";
-pub(crate) const SILENCES_OF_SYSTEM: &str = "SELECT CAST(payload AS TEXT) AS payload FROM router_silences \
+pub(crate) const SILENCES_OF_SYSTEM: &str = "SELECT payload FROM router_silences \
      WHERE organization_id = ? AND system_key = ? AND ends_at >= ?";
 pub(crate) const COUNT_SILENCES: &str = "SELECT \
      CAST(COALESCE(SUM(CASE WHEN ends_at > ? THEN 1 ELSE 0 END), 0) AS BIGINT) AS of_tenant, \
@@ -32,7 +32,7 @@ pub(crate) const COUNT_SILENCES: &str = "SELECT \
      CAST(COALESCE(SUM(CASE WHEN system_key = ? THEN 1 ELSE 0 END), 0) AS BIGINT) AS rows_of_system \
      FROM router_silences WHERE organization_id = ?";
 pub(crate) const PUT_SILENCE: &str = "INSERT INTO router_silences (organization_id, id, system_key, ends_at, payload) \
-     VALUES (?, ?, ?, ?, [[CAST(? AS jsonb)||?]]) ON CONFLICT (organization_id, id) DO UPDATE SET \
+     VALUES (?, ?, ?, ?, ?) ON CONFLICT (organization_id, id) DO UPDATE SET \
      system_key = excluded.system_key, ends_at = excluded.ends_at, payload = excluded.payload";
 pub(crate) const PURGE_SILENCES: &str = "DELETE FROM router_silences WHERE (organization_id, id) IN \
      (SELECT organization_id, id FROM router_silences WHERE ends_at < ? ORDER BY ends_at LIMIT ? \
@@ -127,7 +127,7 @@ pub async fn alerts_by_key(
         fingerprint: String,
         payload: String,
     }
-    const COLUMNS: &str = "SELECT a.organization_id, a.fingerprint, CAST(a.payload AS TEXT) AS payload FROM ";
+    const COLUMNS: &str = "SELECT a.organization_id, a.fingerprint, a.payload FROM ";
     let mut found: Vec<Row> = Vec::new();
     if tx.is_postgres() {
         let (tenants, fingerprints) = keys.iter().map(|(o, f)| (o.0, f.clone())).unzip();
@@ -185,7 +185,7 @@ pub async fn put_alerts(tx: &mut Tx, rows: &[AlertRow]) -> Result<(), StoreError
     if tx.is_postgres() {
         let mut q = Q::new(INTO);
         q.push(
-            "SELECT o, f, s, e, CAST(p AS jsonb) FROM \
+            "SELECT o, f, s, e, p FROM \
              unnest(?::uuid[], ?::text[], ?::text[], ?::bigint[], ?::text[]) AS v (o, f, s, e, p)",
         );
         q.push(UPSERT);

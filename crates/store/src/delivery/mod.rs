@@ -259,7 +259,7 @@ struct AlertRow {
 }
 
 const ALERT: &str = "SELECT a.organization_id, a.group_id, a.fingerprint, a.system_key, a.revision, \
-     CAST(a.payload AS TEXT) AS payload FROM ";
+     a.payload FROM ";
 
 impl From<AlertRow> for Alert {
     fn from(r: AlertRow) -> Alert {
@@ -373,8 +373,7 @@ pub async fn silences(
 ) -> Result<Vec<(OrgId, String, String)>, StoreError> {
     let mut found: Vec<(Uuid, String, String)> = Vec::new();
     for chunk in systems.chunks(ROWS) {
-        let mut q =
-            Q::new("SELECT s.organization_id, s.system_key, CAST(s.payload AS TEXT) AS payload FROM ");
+        let mut q = Q::new("SELECT s.organization_id, s.system_key, s.payload FROM ");
         push_rows(&mut q, db.is_postgres(), group_columns(chunk.iter()));
         q.push(
             " [[JOIN||CROSS JOIN]] router_silences s ON s.organization_id = v.o AND s.system_key = v.g \

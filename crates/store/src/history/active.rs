@@ -136,9 +136,8 @@ impl ActiveQuery {
     ) -> Result<(Vec<ActiveRow>, u64), StoreError> {
         let mut count = Q::new("SELECT CAST(COUNT(*) AS BIGINT)");
         self.push_rows(&mut count, db, suppressed);
-        let mut page = Q::new(
-            "SELECT h.organization_id, h.fingerprint, h.system_key, CAST(r.payload AS TEXT) AS payload FROM (SELECT h.id",
-        );
+        let mut page =
+            Q::new("SELECT h.organization_id, h.fingerprint, h.system_key, r.payload FROM (SELECT h.id");
         self.push_rows(&mut page, db, suppressed);
         self.push_order(&mut page, db, suppressed);
         page.push(" LIMIT ? OFFSET ?").arg(request.page_size).arg(request.offset());
@@ -390,7 +389,7 @@ pub async fn silences(
     limit: u64,
 ) -> Result<Vec<(OrgId, String, String)>, StoreError> {
     let mut q = Q::new(
-        "SELECT r.organization_id, r.system_key, CAST(r.payload AS TEXT) FROM router_silences r \
+        "SELECT r.organization_id, r.system_key, r.payload FROM router_silences r \
          JOIN organizations o ON o.id = r.organization_id \
          JOIN systems s ON s.system_key = r.system_key AND s.organization_id = r.organization_id \
          AND s.deleted_at IS NULL WHERE r.ends_at > ?",
@@ -414,7 +413,7 @@ pub async fn silences_of(
     systems: &[(OrgId, String)],
     now: Ts,
 ) -> Result<Vec<(OrgId, String, String)>, StoreError> {
-    let mut q = Q::new("SELECT r.organization_id, r.system_key, CAST(r.payload AS TEXT) AS payload FROM ");
+    let mut q = Q::new("SELECT r.organization_id, r.system_key, r.payload FROM ");
     push_rows(&mut q, db.is_postgres(), key_columns(systems.iter()));
     q.push(
         " [[JOIN||CROSS JOIN]] router_silences r ON r.organization_id = v.o AND r.system_key = v.f \
