@@ -26,6 +26,7 @@ mod exports;
 mod external;
 mod filters;
 mod http;
+mod images;
 mod impersonation;
 mod imports;
 mod ingest;

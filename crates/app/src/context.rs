@@ -10,6 +10,7 @@ use crate::{
     events,
     exports::Exports,
     external::{self, External},
+    images::Images,
     ingest::Ingest,
     inventory,
     kept::Kept,
@@ -93,7 +94,9 @@ pub struct Inner {
     pub(crate) connections: Connections,
     /// Storage of backups and what bounds its use.
     pub backups: Backups,
-    /// Known products, turns at uploads and the files systems ask for.
+    /// Images read of a bucket or often.
+    pub images: Images,
+    /// Known products and turns at uploads.
     pub rebranding: Rebranding,
     /// Clears up behind systems that have moved.
     pub(crate) clearing: Clearing,
@@ -169,6 +172,7 @@ impl App {
             webhooks: Webhooks::new(settings.alerting.allowed_hosts.clone()),
             connections: Connections::default(),
             backups: Backups::new(settings.assets.uploads),
+            images: Images::default(),
             rebranding: Rebranding::default(),
             clearing: Clearing::default(),
             outbox: Outbox::default(),

@@ -18,6 +18,7 @@ pub mod demo;
 pub mod events;
 pub mod exports;
 pub mod external;
+pub mod images;
 pub mod impersonation;
 pub mod imports;
 pub mod ingest;

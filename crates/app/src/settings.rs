@@ -90,11 +90,17 @@ pub struct Settings {
     pub events: Events,
 }
 
-/// Objects beside the database: backups of systems (contract 03 §11.3).
+/// Objects beside the database: backups of systems (contract 03 §11.3), images if so wished.
 #[derive(Clone, Debug)]
 pub struct Assets {
     /// Where they are.
     pub place: Place,
+    /// Where new images (files of rebranding, pictures of users) go; in the bucket only if `place` is one.
+    pub images: ImageHome,
+    /// Time for reading one from the bucket.
+    pub image_read: Duration,
+    /// Time for writing all of one upload into the bucket.
+    pub image_write: Duration,
     /// Life of a link to one.
     pub download_lifetime: Duration,
     /// Largest backup.
@@ -133,13 +139,22 @@ pub struct Bucket {
     pub access_key: String,
     /// Its secret.
     pub secret_key: Secret<String>,
+    /// What all keys in it begin with, without a slash at its end; empty = nothing.
+    pub prefix: String,
+    /// Whether requests name it in their paths; else in the name of the host.
+    pub path_style: bool,
 }
+
+pub use bailiwick_store::images::Home as ImageHome;
 
 impl Default for Assets {
     fn default() -> Assets {
         const GIB: u64 = 1024 * 1024 * 1024;
         Assets {
             place: Place::Nowhere,
+            images: ImageHome::Database,
+            image_read: Duration::from_secs(10),
+            image_write: Duration::from_secs(15),
             download_lifetime: Duration::from_secs(300),
             upload_bytes: 2 * GIB,
             uploads: 16,

@@ -1,5 +1,6 @@
-//! Objects the service keeps outside the database: backups of systems (contract 03 §11.3). Files below a directory, or
-//! a bucket that speaks the S3 protocol. Objects appear whole or not at all; keys are made by the service alone.
+//! Objects the service keeps outside the database: backups of systems (contract 03 §11.3), images where the settings say
+//! so. Files below a directory, or a bucket that speaks the S3 protocol. Objects appear whole or not at all; keys are
+//! made by the service alone.
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, stream::BoxStream};
@@ -13,6 +14,7 @@ use object_store::{
 };
 use std::{fmt, future::Future, os::unix::fs::DirBuilderExt as _, path::Path, sync::Arc, time::Duration};
 use tokio::time::timeout;
+use url::Url;
 
 /// Part of an upload held in memory; S3 wants at least 5 MiB.
 const PART: usize = 8 * 1024 * 1024;
@@ -20,6 +22,8 @@ const PART: usize = 8 * 1024 * 1024;
 const TIME: Duration = Duration::from_secs(60);
 /// How often a request to a bucket is tried again.
 const RETRIES: usize = 3;
+/// What is written to see whether a bucket can be used.
+const TRIAL: &str = "bailiwick-was-here";
 
 /// The bytes of an object as they are read.
 pub type Content = BoxStream<'static, Result<Bytes, AssetError>>;
@@ -37,6 +41,25 @@ pub struct Bucket {
     pub access_key: String,
     /// Its secret.
     pub secret_key: String,
+    /// What all keys begin with, without a slash at its end; empty = nothing.
+    pub prefix: String,
+    /// Whether requests name the bucket in their paths; else in the name of the host.
+    pub path_style: bool,
+}
+
+impl Bucket {
+    /// Where requests go, as the client wants it: with the bucket's name where the host has it.
+    fn address(&self) -> Result<Option<String>, AssetError> {
+        let Some(endpoint) = &self.endpoint else { return Ok(None) };
+        if self.path_style {
+            return Ok(Some(endpoint.clone()));
+        }
+        let unusable = || AssetError::Unreachable("the endpoint has no host".to_owned());
+        let mut url = Url::parse(endpoint).map_err(|_| unusable())?;
+        let host = format!("{}.{}", self.name, url.host_str().ok_or_else(unusable)?);
+        url.set_host(Some(&host)).map_err(|_| unusable())?;
+        Ok(Some(url.as_str().trim_end_matches('/').to_owned()))
+    }
 }
 
 /// Why an object cannot be had or kept. The texts are for the log.
@@ -48,6 +71,8 @@ pub enum AssetError {
     Unreachable(String),
     /// It does not answer in time.
     TimedOut,
+    /// It has something else under this key than what was written.
+    Damaged(String),
 }
 
 impl fmt::Display for AssetError {
@@ -55,6 +80,7 @@ impl fmt::Display for AssetError {
         match self {
             AssetError::NotFound => f.write_str("no such object"),
             AssetError::Unreachable(log) => write!(f, "object storage: {log}"),
+            AssetError::Damaged(log) => write!(f, "object storage: damaged: {log}"),
             AssetError::TimedOut => f.write_str("the object storage does not answer in time"),
         }
     }
@@ -83,6 +109,8 @@ pub struct AssetStore {
     directory: Option<Arc<Path>>,
     /// Only a bucket can sign an address for somebody else.
     bucket: Option<Arc<AmazonS3>>,
+    /// What all keys begin with in the storage.
+    prefix: Arc<str>,
 }
 
 impl AssetStore {
@@ -98,7 +126,8 @@ impl AssetStore {
         private.map_err(|e| unusable(&e))?;
         let objects = LocalFileSystem::new_with_prefix(directory).map_err(|e| unusable(&e))?;
         let objects = objects.with_automatic_cleanup(true).with_fsync(true);
-        Ok(AssetStore { objects: Arc::new(objects), directory: Some(directory.into()), bucket: None })
+        let objects = Arc::new(objects);
+        Ok(AssetStore { objects, directory: Some(directory.into()), bucket: None, prefix: "".into() })
     }
 
     /// A bucket. Nothing is asked of it yet.
@@ -106,17 +135,68 @@ impl AssetStore {
     /// # Errors
     /// Settings that cannot be used.
     pub fn bucket(bucket: &Bucket) -> Result<AssetStore, AssetError> {
+        let prefix = bucket.prefix.as_str().into();
         let mut builder = AmazonS3Builder::new()
             .with_bucket_name(&bucket.name)
             .with_region(&bucket.region)
             .with_access_key_id(&bucket.access_key)
             .with_secret_access_key(&bucket.secret_key)
+            .with_virtual_hosted_style_request(!bucket.path_style)
             .with_retry(RetryConfig { max_retries: RETRIES, retry_timeout: TIME, ..RetryConfig::default() });
-        if let Some(endpoint) = &bucket.endpoint {
-            builder = builder.with_endpoint(endpoint).with_allow_http(endpoint.starts_with("http://"));
+        if let Some(address) = bucket.address()? {
+            let is_plain = address.starts_with("http://");
+            builder = builder.with_endpoint(address).with_allow_http(is_plain);
         }
         let bucket = Arc::new(builder.build()?);
-        Ok(AssetStore { objects: bucket.clone(), directory: None, bucket: Some(bucket) })
+        Ok(AssetStore { objects: bucket.clone(), directory: None, bucket: Some(bucket), prefix })
+    }
+
+    /// Where an object is in the storage.
+    fn place(&self, key: &str) -> Key {
+        if self.prefix.is_empty() { Key::from(key) } else { Key::from(format!("{}/{key}", self.prefix)) }
+    }
+
+    /// Writes a small object, to see whether the storage is there and lets the service in.
+    ///
+    /// # Errors
+    /// The storage.
+    pub async fn look(&self, longest: Duration) -> Result<(), AssetError> {
+        self.put(TRIAL, Bytes::from_static(b"bailiwick\n"), longest).await
+    }
+
+    /// Keeps a small object, in the place of one that is there, within this time.
+    ///
+    /// # Errors
+    /// The storage; whether the object is there is not known then.
+    pub async fn put(&self, key: &str, content: Bytes, longest: Duration) -> Result<(), AssetError> {
+        let place = self.place(key);
+        let put = self.objects.put(&place, content.into());
+        timeout(longest, put).await.map_err(|_| AssetError::TimedOut)??;
+        Ok(())
+    }
+
+    /// The bytes of an object of this size, all of them within this time.
+    ///
+    /// # Errors
+    /// No such object, one of another size, or the storage.
+    pub async fn get(&self, key: &str, size: u64, longest: Duration) -> Result<Bytes, AssetError> {
+        let place = self.place(key);
+        let other = |found: u64| AssetError::Damaged(format!("{key} of {size} bytes has {found} bytes"));
+        let whole = async {
+            let found = self.objects.get(&place).await?;
+            if found.meta.size != size {
+                return Err(other(found.meta.size));
+            }
+            let (mut bytes, mut stream) = (BytesMut::new(), found.into_stream());
+            while let Some(chunk) = stream.next().await {
+                bytes.extend_from_slice(&chunk?);
+                if bytes.len() as u64 > size {
+                    return Err(other(bytes.len() as u64));
+                }
+            }
+            if bytes.len() as u64 == size { Ok(bytes.freeze()) } else { Err(other(bytes.len() as u64)) }
+        };
+        timeout(longest, whole).await.map_err(|_| AssetError::TimedOut)?
     }
 
     /// Starts an object; nobody sees it before [`Upload::finish`].
@@ -124,7 +204,7 @@ impl AssetStore {
     /// # Errors
     /// The storage.
     pub async fn begin(&self, key: &str) -> Result<Upload, AssetError> {
-        let parts = in_time(self.objects.put_multipart(&Key::from(key))).await?;
+        let parts = in_time(self.objects.put_multipart(&self.place(key))).await?;
         Ok(Upload { parts, waiting: BytesMut::new(), is_open: true })
     }
 
@@ -133,7 +213,7 @@ impl AssetStore {
     /// # Errors
     /// No such object, or the storage.
     pub async fn read(&self, key: &str) -> Result<Content, AssetError> {
-        let found = in_time(self.objects.get(&Key::from(key))).await?;
+        let found = in_time(self.objects.get(&self.place(key))).await?;
         Ok(found.into_stream().map(|chunk| chunk.map_err(AssetError::from)).boxed())
     }
 
@@ -144,7 +224,7 @@ impl AssetStore {
     /// The storage.
     pub async fn delete(&self, key: &str) -> Result<(), AssetError> {
         self.delete_staged(key).await?;
-        match in_time(self.objects.delete(&Key::from(key))).await {
+        match in_time(self.objects.delete(&self.place(key))).await {
             Err(AssetError::NotFound) => Ok(()),
             other => other,
         }
@@ -155,7 +235,7 @@ impl AssetStore {
     /// # Errors
     /// No such object, or the storage.
     pub async fn copy(&self, from: &str, to: &str) -> Result<(), AssetError> {
-        in_time(self.objects.copy(&Key::from(from), &Key::from(to))).await?;
+        in_time(self.objects.copy(&self.place(from), &self.place(to))).await?;
         // Files are copied as links, and a link that takes the place of another one to the same file stays beside it.
         self.delete_staged(to).await
     }
@@ -180,7 +260,7 @@ impl AssetStore {
     /// # Errors
     /// No such object, or the storage.
     pub async fn size(&self, key: &str) -> Result<u64, AssetError> {
-        Ok(in_time(self.objects.head(&Key::from(key))).await?.size)
+        Ok(in_time(self.objects.head(&self.place(key))).await?.size)
     }
 
     /// An address under which anybody can read the object for this time; none = this storage has no such thing.
@@ -189,7 +269,7 @@ impl AssetStore {
     /// The storage.
     pub async fn signed_url(&self, key: &str, life: Duration) -> Result<Option<String>, AssetError> {
         let Some(bucket) = &self.bucket else { return Ok(None) };
-        let url = in_time(bucket.signed_url(Method::GET, &Key::from(key), life)).await?;
+        let url = in_time(bucket.signed_url(Method::GET, &self.place(key), life)).await?;
         Ok(Some(url.into()))
     }
 }
@@ -284,5 +364,27 @@ mod tests {
         store.delete("y/z").await.unwrap();
         assert!(!left.exists());
         assert_eq!(store.signed_url("d/b/c.bin", TIME).await, Ok(None));
+    }
+
+    #[tokio::test]
+    async fn a_bucket_is_named_where_its_storage_wants_it() {
+        let url = async |endpoint: Option<&str>, path_style: bool| {
+            let bucket = Bucket {
+                endpoint: endpoint.map(str::to_owned),
+                region: "eu-south-1".into(),
+                name: "fleet".into(),
+                access_key: "key".into(),
+                secret_key: "secret".into(),
+                prefix: "a/b".into(),
+                path_style,
+            };
+            let url = AssetStore::bucket(&bucket).unwrap().signed_url("c", TIME).await.unwrap().unwrap();
+            url.split('?').next().unwrap().to_owned()
+        };
+        let own = Some("https://s3.example.org:9000");
+        assert_eq!(url(own, true).await, "https://s3.example.org:9000/fleet/a/b/c");
+        assert_eq!(url(own, false).await, "https://fleet.s3.example.org:9000/a/b/c");
+        assert_eq!(url(None, true).await, "https://s3.eu-south-1.amazonaws.com/fleet/a/b/c");
+        assert_eq!(url(None, false).await, "https://fleet.s3.eu-south-1.amazonaws.com/a/b/c");
     }
 }

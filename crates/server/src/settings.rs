@@ -3,8 +3,9 @@
 use crate::config::{self, AlertingMode, Config, MailSecurity};
 use bailiwick_app::settings::{
     AlertLimits, Alerting, AllowedHosts, Assets, Bucket, CatalogueEntry, ContentLimits, Events, Identity,
-    Impersonation, ImpersonationScope, Issuer, Limits, Logto, Mail, Network, Owner, Place, Provider,
-    Rebranding, RemoteRouter, Router, RouterKind, Secret, Security, Settings, Systems, Timing, Tokens,
+    ImageHome, Impersonation, ImpersonationScope, Issuer, Limits, Logto, Mail, Network, Owner, Place,
+    Provider, Rebranding, RemoteRouter, Router, RouterKind, Secret, Security, Settings, Systems, Timing,
+    Tokens,
 };
 use bailiwick_domain::rebranding::Product;
 use std::sync::Arc;
@@ -270,10 +271,16 @@ fn assets(config: &Config) -> Assets {
             name,
             access_key,
             secret_key: Secret::new(secret_key.reveal().to_owned()),
+            prefix: assets.prefix.as_ref().map(|prefix| prefix.as_str().to_owned()).unwrap_or_default(),
+            path_style: assets.path_style,
         }),
         _ => Place::Files(assets.directory.clone().unwrap_or_else(|| config.general.data_dir.join("assets"))),
     };
-    Assets { place, download_lifetime: assets.download_lifetime, ..Assets::default() }
+    let images = match assets.images {
+        config::ImageStore::Database => ImageHome::Database,
+        config::ImageStore::Bucket => ImageHome::Bucket,
+    };
+    Assets { place, images, download_lifetime: assets.download_lifetime, ..Assets::default() }
 }
 
 fn rebranding(rebranding: &config::Rebranding) -> Rebranding {

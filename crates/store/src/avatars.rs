@@ -2,6 +2,7 @@
 
 use crate::{
     StoreError, Tx,
+    images::{Content, Object},
     sql::{On, Q},
 };
 use bailiwick_domain::{Ts, UserId};
@@ -15,10 +16,12 @@ macro_rules! of_living {
 }
 
 pub(crate) const ETAG: &str = concat!("SELECT a.etag", of_living!());
-pub(crate) const IMAGE: &str = concat!("SELECT a.image, a.etag", of_living!());
-pub(crate) const PUT: &str = "INSERT INTO avatars (user_id, image, etag, updated_at) VALUES (?, ?, ?, ?) \
-     ON CONFLICT (user_id) DO UPDATE SET image = excluded.image, etag = excluded.etag, updated_at = excluded.updated_at";
-pub(crate) const REMOVE: &str = "DELETE FROM avatars WHERE user_id = ?";
+pub(crate) const IMAGE: &str = concat!("SELECT a.image, a.etag, a.object_key, a.object_size", of_living!());
+pub(crate) const HOLD_OBJECT: &str = "SELECT object_key FROM avatars WHERE user_id = ? [[FOR UPDATE||]]";
+pub(crate) const PUT: &str = "INSERT INTO avatars (user_id, image, object_key, object_size, etag, updated_at) \
+     VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (user_id) DO UPDATE SET image = excluded.image, \
+     object_key = excluded.object_key, object_size = excluded.object_size, etag = excluded.etag, \
+     updated_at = excluded.updated_at";
 
 /// What a picture is known by, without reading it.
 pub async fn etag(on: impl Into<On<'_>>, user: UserId) -> Result<Option<String>, StoreError> {
@@ -26,17 +29,29 @@ pub async fn etag(on: impl Into<On<'_>>, user: UserId) -> Result<Option<String>,
     Ok(row.map(|(etag,)| etag))
 }
 
+/// Image, digest, key and size of the object.
+type Row = (Vec<u8>, String, Option<String>, Option<i64>);
+
 /// The picture (PNG) with what it is known by.
-pub async fn image(on: impl Into<On<'_>>, user: UserId) -> Result<Option<(Vec<u8>, String)>, StoreError> {
-    Q::new(IMAGE).bind(user).optional(on).await
+pub async fn image(on: impl Into<On<'_>>, user: UserId) -> Result<Option<(Content, String)>, StoreError> {
+    let row: Option<Row> = Q::new(IMAGE).bind(user).optional(on).await?;
+    Ok(row.map(|(image, etag, key, size)| {
+        let object = Object::from_row(key, size);
+        (object.map_or(Content::Bytes(image), Content::Object), etag)
+    }))
 }
 
-/// Stores a picture in the place of the one before.
-pub async fn put(tx: &mut Tx, user: UserId, image: Vec<u8>, etag: &str, at: Ts) -> Result<(), StoreError> {
-    Q::new(PUT).bind(user).bind(image).bind(etag).bind(at).run(tx).await.map(|_| ())
-}
-
-/// Removes it; false when there was none.
-pub async fn remove(tx: &mut Tx, user: UserId) -> Result<bool, StoreError> {
-    Ok(Q::new(REMOVE).bind(user).run(tx).await? > 0)
+/// Stores a picture in the place of the one before, whose row the caller holds by his user's; the key of the object it was
+/// in, where it had one, is the caller's to bury.
+pub async fn put(
+    tx: &mut Tx,
+    user: UserId,
+    image: Content,
+    etag: &str,
+    at: Ts,
+) -> Result<Option<String>, StoreError> {
+    let before: Option<(Option<String>,)> = Q::new(HOLD_OBJECT).bind(user).optional(&mut *tx).await?;
+    let (image, key, size) = image.into_columns();
+    Q::new(PUT).bind(user).bind(image).bind(key).bind(size).bind(etag).bind(at).run(tx).await?;
+    Ok(before.and_then(|(key,)| key))
 }

@@ -30,6 +30,7 @@ pub mod exports;
 pub mod figures;
 pub mod history;
 pub mod identities;
+pub mod images;
 pub mod impersonation;
 pub mod imports;
 pub mod inventory;

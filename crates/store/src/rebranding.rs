@@ -2,6 +2,7 @@
 
 use crate::{
     StoreError, Tx,
+    images::{Content, Object},
     organizations::parse_type,
     sql::{On, Q},
     time::TsCodec,
@@ -50,20 +51,21 @@ pub(crate) const ASSETS: &str =
     "SELECT product_id, asset, sha256 FROM rebranding_assets WHERE organization_id = ?";
 pub(crate) const NAMES: &str =
     "SELECT product_id, product_name FROM rebranding_product_names WHERE organization_id = ?";
-pub(crate) const FILE: &str = "SELECT content_type, sha256 FROM rebranding_assets \
+pub(crate) const FILE: &str = "SELECT content_type, sha256, object_key, object_size FROM rebranding_assets \
      WHERE organization_id = ? AND product_id = ? AND asset = ?";
 pub(crate) const BYTES: &str = "SELECT bytes FROM rebranding_assets \
-     WHERE organization_id = ? AND product_id = ? AND asset = ? AND sha256 = ?";
+     WHERE organization_id = ? AND product_id = ? AND asset = ? AND sha256 = ? AND object_key IS NULL";
+pub(crate) const OBJECTS: &str = "SELECT asset, object_key FROM rebranding_assets \
+     WHERE organization_id = ? AND product_id = ? [[FOR UPDATE||]]";
 pub(crate) const PUT: &str = "INSERT INTO rebranding_assets \
-     (organization_id, product_id, asset, content_type, sha256, created_at, updated_at, bytes) \
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (organization_id, product_id, asset) DO UPDATE SET \
+     (organization_id, product_id, asset, content_type, sha256, created_at, updated_at, bytes, object_key, object_size) \
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (organization_id, product_id, asset) DO UPDATE SET \
      content_type = excluded.content_type, sha256 = excluded.sha256, updated_at = excluded.updated_at, \
-     bytes = excluded.bytes";
+     bytes = excluded.bytes, object_key = excluded.object_key, object_size = excluded.object_size";
 pub(crate) const RENAME: &str = "INSERT INTO rebranding_product_names (organization_id, product_id, product_name) VALUES (?, ?, ?) \
      ON CONFLICT (organization_id, product_id) DO UPDATE SET product_name = excluded.product_name";
-pub(crate) const REMOVE: &str = "DELETE FROM rebranding_assets WHERE organization_id = ? AND product_id = ? AND asset = ? RETURNING sha256";
-pub(crate) const REMOVE_ALL: &str =
-    "DELETE FROM rebranding_assets WHERE organization_id = ? AND product_id = ? RETURNING asset, sha256";
+pub(crate) const REMOVE: &str = "DELETE FROM rebranding_assets WHERE organization_id = ? AND product_id = ? AND asset = ? RETURNING sha256, object_key";
+pub(crate) const REMOVE_ALL: &str = "DELETE FROM rebranding_assets WHERE organization_id = ? AND product_id = ? RETURNING asset, sha256, object_key";
 pub(crate) const REMOVE_NAME: &str = "DELETE FROM rebranding_product_names WHERE organization_id = ? AND product_id = ? RETURNING product_name";
 
 /// Makes the configured products known; those that were known keep their time.
@@ -174,13 +176,32 @@ pub struct Place<'a> {
     pub asset: Asset,
 }
 
-/// Media type and SHA-256 (hex) of an asset.
-pub async fn file(on: impl Into<On<'_>>, place: Place<'_>) -> Result<Option<(String, String)>, StoreError> {
-    let Place { organization, product, asset } = place;
-    Q::new(FILE).bind(organization).bind(product).bind(asset.as_str()).optional(on).await
+/// What a row says of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// Media type.
+    pub content_type: String,
+    /// SHA-256 (hex) of its bytes.
+    pub sha256: String,
+    /// Where they are; none = in the row.
+    pub object: Option<Object>,
 }
 
-/// The bytes of an asset, if they are still those with this SHA-256.
+type FileRow = (String, String, Option<String>, Option<i64>);
+
+/// What is known of an asset without its bytes.
+pub async fn file(on: impl Into<On<'_>>, place: Place<'_>) -> Result<Option<File>, StoreError> {
+    let Place { organization, product, asset } = place;
+    let q = Q::new(FILE).bind(organization).bind(product).bind(asset.as_str());
+    let row: Option<FileRow> = q.optional(on).await?;
+    Ok(row.map(|(content_type, sha256, key, size)| File {
+        content_type,
+        sha256,
+        object: Object::from_row(key, size),
+    }))
+}
+
+/// The bytes of an asset, if its row still has those with this SHA-256.
 pub async fn bytes(
     on: impl Into<On<'_>>,
     place: Place<'_>,
@@ -201,11 +222,22 @@ pub struct NewFile {
     pub content_type: &'static str,
     /// SHA-256 of the bytes, hex.
     pub sha256: String,
-    /// Content.
-    pub bytes: Vec<u8>,
+    /// The bytes, or where they are.
+    pub content: Content,
 }
 
-/// Stores a file in the place of the one before.
+/// The keys of the objects that files of a product are in; all its rows are held until the transaction ends.
+pub async fn objects(
+    tx: &mut Tx,
+    target: &Granted<OrgId>,
+    product: &str,
+) -> Result<Vec<(Asset, String)>, StoreError> {
+    let rows: Vec<(String, Option<String>)> = Q::new(OBJECTS).bind(target.id()).bind(product).all(tx).await?;
+    let rows = rows.into_iter().filter_map(|(name, key)| Some((name, key?)));
+    rows.map(|(name, key)| Ok((asset(&name)?, key))).collect()
+}
+
+/// Stores a file in the place of the one before. What that was in is the caller's to bury ([`objects`]).
 pub async fn put(
     tx: &mut Tx,
     target: &Granted<OrgId>,
@@ -213,6 +245,7 @@ pub async fn put(
     file: NewFile,
     at: Ts,
 ) -> Result<(), StoreError> {
+    let (bytes, key, size) = file.content.into_columns();
     Q::new(PUT)
         .bind(target.id())
         .bind(product)
@@ -221,7 +254,9 @@ pub async fn put(
         .bind(file.sha256)
         .bind(at)
         .bind(at)
-        .bind(file.bytes)
+        .bind(bytes)
+        .bind(key)
+        .bind(size)
         .run(tx)
         .await?;
     Ok(())
@@ -238,28 +273,31 @@ pub async fn rename(
     Ok(())
 }
 
-/// Removes an asset; the SHA-256 of what it was, none when there was none.
+/// Removes an asset; the SHA-256 of what it was, none when there was none, and the key of the object it was in.
 pub async fn remove(
     tx: &mut Tx,
     target: &Granted<OrgId>,
     product: &str,
     asset: Asset,
-) -> Result<Option<String>, StoreError> {
-    let q = Q::new(REMOVE).bind(target.id()).bind(product).bind(asset.as_str());
-    let row: Option<(String,)> = q.optional(tx).await?;
-    Ok(row.map(|(sha256,)| sha256))
+) -> Result<Option<(String, Option<String>)>, StoreError> {
+    Q::new(REMOVE).bind(target.id()).bind(product).bind(asset.as_str()).optional(tx).await
 }
 
-/// Removes all that is stored of a product; what that was.
-pub async fn remove_all(tx: &mut Tx, target: &Granted<OrgId>, product: &str) -> Result<Stored, StoreError> {
-    let rows: Vec<(String, String)> =
+/// Removes all that is stored of a product; what that was, and the keys of the objects it was in.
+pub async fn remove_all(
+    tx: &mut Tx,
+    target: &Granted<OrgId>,
+    product: &str,
+) -> Result<(Stored, Vec<String>), StoreError> {
+    let rows: Vec<(String, String, Option<String>)> =
         Q::new(REMOVE_ALL).bind(target.id()).bind(product).all(&mut *tx).await?;
     let name: Option<(String,)> =
         Q::new(REMOVE_NAME).bind(target.id()).bind(product).optional(&mut *tx).await?;
-    let mut assets = rows
-        .into_iter()
-        .map(|(name, sha)| Ok((asset(&name)?, sha)))
-        .collect::<Result<Vec<_>, StoreError>>()?;
+    let (mut assets, mut keys) = (Vec::new(), Vec::new());
+    for (name, sha256, key) in rows {
+        assets.push((asset(&name)?, sha256));
+        keys.extend(key);
+    }
     assets.sort();
-    Ok(Stored { assets, name: name.map(|(name,)| name) })
+    Ok((Stored { assets, name: name.map(|(name,)| name) }, keys))
 }

@@ -313,6 +313,8 @@ api_test!(a_storage_that_is_away_has_its_answers, |t| async move {
                 name: "fleet".to_owned(),
                 access_key: "key".to_owned(),
                 secret_key: Secret::new("hidden".to_owned()),
+                prefix: String::new(),
+                path_style: true,
             });
         })
         .await;

@@ -12,6 +12,9 @@ use std::time::Duration;
 pub(super) const IMAGES: &[&str] =
     &["image/png", "image/jpeg", "image/webp", "image/x-icon", "image/svg+xml"];
 
+/// What is answered where images are in a bucket that cannot be reached.
+pub(super) const STORAGE: &[u16] = &[502, 504];
+
 pub(super) fn rows() -> Vec<Route> {
     vec![
         get("/rebranding/products", "listRebrandableProducts")
@@ -39,8 +42,9 @@ pub(super) fn rows() -> Vec<Route> {
         put("/rebranding/{org_id}/products/{product_id}", "updateRebranding")
             .gate(Rebranding(Update))
             .failing("failed to upload rebranding assets")
-            // 10 s for a turn and 30 s for the body, then the commit.
-            .answers_within(Duration::from_secs(60))
+            // 10 s for a turn and 30 s for the body, 15 s for the bucket, then the commit.
+            .answers_within(Duration::from_secs(75))
+            .may_answer(STORAGE)
             .takes_form(&[
                 ("logo_light_rect", true),
                 ("logo_dark_rect", true),
@@ -60,6 +64,7 @@ pub(super) fn rows() -> Vec<Route> {
         get("/rebranding/{org_id}/products/{product_id}/{asset}", "getRebrandingAsset")
             .failing("failed to retrieve rebranding asset")
             .gives_file(IMAGES)
+            .may_answer(STORAGE)
             .to(rebranding::asset),
         delete("/rebranding/{org_id}/products/{product_id}/{asset}", "deleteRebrandingAsset")
             .gate(Rebranding(Delete))

@@ -1,5 +1,6 @@
 //! Health, sessions, the caller himself, role lists.
 
+use super::rebranding::STORAGE;
 use super::{Credential, Route, delete, get, post, put};
 use crate::{
     manage::{self, api_keys, avatars},
@@ -45,8 +46,9 @@ pub(super) fn rows() -> Vec<Route> {
             .gives::<wire::InfoChanged>(),
         put("/me/avatar", "putOwnAvatar")
             .extra()
-            // 30 s for the body, then the decoder.
-            .answers_within(Duration::from_secs(60))
+            // 30 s for the body, then the decoder, 15 s for the bucket.
+            .answers_within(Duration::from_secs(75))
+            .may_answer(STORAGE)
             .credential(User)
             .takes_file("avatar")
             .gives::<wire::AvatarOutput>()
@@ -56,7 +58,7 @@ pub(super) fn rows() -> Vec<Route> {
             .extra()
             .credential(Public)
             .gives_file(&["image/png"])
-            .may_answer(&[429])
+            .may_answer(&[429, 502, 504])
             .to(avatars::show),
         get("/me/api-keys", "listApiKeys")
             .extra()

@@ -53,6 +53,7 @@ pub(super) fn rows() -> Vec<Route> {
             .credential(System)
             .failing("failed to retrieve rebranding asset")
             .gives_file(super::rebranding::IMAGES)
+            .may_answer(super::rebranding::STORAGE)
             .to(rebranding::asset),
     ]
     .into_iter()

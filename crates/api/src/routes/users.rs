@@ -1,5 +1,6 @@
 //! Users.
 
+use super::rebranding::STORAGE;
 use super::{Credential::Session, EXPORT, Route, delete, get, imports, patch, post, put};
 use crate::{
     manage::{avatars, exports, users},
@@ -69,8 +70,9 @@ pub(super) fn rows() -> Vec<Route> {
             .to(users::filters),
         put("/users/{id}/avatar", "putUserAvatar")
             .extra()
-            // 30 s for the body, then the decoder.
-            .answers_within(Duration::from_secs(60))
+            // 30 s for the body, then the decoder, 15 s for the bucket.
+            .answers_within(Duration::from_secs(75))
+            .may_answer(STORAGE)
             .needs(&[ManageUsers])
             .not_self()
             .takes_file("avatar")

@@ -2,16 +2,22 @@
 
 mod picture;
 
-use crate::{App, audit, context::RequestContext, mirror, users};
+use crate::{App, audit, context::RequestContext, images, mirror, users};
 use aws_lc_rs::digest;
 use bailiwick_domain::{Error, Result, UserId, ports::hex};
 use bailiwick_policy::Caller;
-use bailiwick_store::{Tx, avatars, identities};
+use bailiwick_store::{
+    Tx, avatars, identities,
+    images::{self as stored, Content},
+};
 use bytes::Bytes;
 use serde_json::json;
 
 pub use picture::MAX_BYTES;
 pub(crate) use picture::Pictures;
+
+/// How often a picture is looked up again when it was replaced in between.
+const TRIES: usize = 4;
 
 /// Whose picture is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +31,7 @@ pub enum Whose {
 /// Stores the picture that `file` gives once the caller has been let in; the address it can be seen at.
 ///
 /// # Errors
-/// `user not found` and the refusals of the rank rule; what is wrong with the file.
+/// `user not found` and the refusals of the rank rule; what is wrong with the file; 502 and 504 of the bucket.
 pub async fn upload(
     app: &App,
     caller: &Caller,
@@ -38,11 +44,43 @@ pub async fn upload(
     }
     let image = picture::normal_form(app, file.await?).await?;
     let etag = hex(digest::digest(&digest::SHA256, &image).as_ref());
+    let mut content = Content::Bytes(image);
+    // Whoever it is by now is looked at again below.
+    let id = match whose {
+        Whose::Own => caller.user_id().ok_or_else(gone)?,
+        Whose::Of(id) => id.ok_or(Error::NotFound("user"))?,
+    };
+    let staged = images::stage(app, images::Owner::User(id), vec![(&etag, &mut content)]).await?;
+    let (tx, user) = match written_down(app, caller, ctx, whose, (content, &etag), &staged).await {
+        Ok(written) => written,
+        Err(e) => {
+            staged.give_up(app).await;
+            return Err(e);
+        }
+    };
+    tx.commit().await?;
+    app.backups.wake();
+    mirror::wake(app);
+    let settings = &app.settings;
+    Ok(format!("{}{}/public/users/{user}/avatar", settings.app_url, settings.api_base_url))
+}
+
+/// A transaction with the picture in it, not committed yet, and whose it is.
+async fn written_down(
+    app: &App,
+    caller: &Caller,
+    ctx: &RequestContext,
+    whose: Whose,
+    (image, etag): (Content, &str),
+    staged: &images::Staged,
+) -> Result<(Tx, UserId)> {
     let mut tx = app.db.begin().await?;
     let user = held(app, &mut tx, caller, whose).await?;
     let before = avatars::etag(&mut tx, user).await?;
     let now = app.now();
-    avatars::put(&mut tx, user, image, &etag, now).await?;
+    let replaced = avatars::put(&mut tx, user, image, etag, now).await?;
+    images::bury(app, &mut tx, replaced.as_slice()).await?;
+    staged.keep(&mut tx).await?;
     let event = audit::Event {
         action: "user.avatar",
         object_type: "user",
@@ -52,10 +90,11 @@ pub async fn upload(
     };
     audit::record(&mut tx, now, caller, ctx, event).await?;
     mirror::picture_changed(app, &mut tx, user).await?;
-    tx.commit().await?;
-    mirror::wake(app);
-    let settings = &app.settings;
-    Ok(format!("{}{}/public/users/{user}/avatar", settings.app_url, settings.api_base_url))
+    Ok((tx, user))
+}
+
+fn gone() -> Error {
+    Error::unauthenticated("invalid token")
 }
 
 /// Removes the picture; where there is none nothing happens.
@@ -66,9 +105,11 @@ pub async fn remove(app: &App, caller: &Caller, ctx: &RequestContext, whose: Who
     let mut tx = app.db.begin().await?;
     let user = held(app, &mut tx, caller, whose).await?;
     let before = avatars::etag(&mut tx, user).await?;
-    if !avatars::remove(&mut tx, user).await? {
+    if before.is_none() {
         return Ok(());
     }
+    let object = stored::take_of_user(&mut tx, user).await?;
+    images::bury(app, &mut tx, object.as_slice()).await?;
     let event = audit::Event {
         action: "user.avatar_delete",
         object_type: "user",
@@ -79,6 +120,7 @@ pub async fn remove(app: &App, caller: &Caller, ctx: &RequestContext, whose: Who
     audit::record(&mut tx, app.now(), caller, ctx, event).await?;
     mirror::picture_changed(app, &mut tx, user).await?;
     tx.commit().await?;
+    app.backups.wake();
     mirror::wake(app);
     Ok(())
 }
@@ -87,7 +129,6 @@ pub async fn remove(app: &App, caller: &Caller, ctx: &RequestContext, whose: Who
 async fn held(app: &App, tx: &mut Tx, caller: &Caller, whose: Whose) -> Result<UserId> {
     match whose {
         Whose::Own => {
-            let gone = || Error::unauthenticated("invalid token");
             let id = caller.user_id().ok_or_else(gone)?;
             let user = identities::get_for_login(tx, id).await?.ok_or_else(gone)?;
             if user.standing.is_enabled() { Ok(id) } else { Err(gone()) }
@@ -104,7 +145,7 @@ async fn held(app: &App, tx: &mut Tx, caller: &Caller, whose: Whose) -> Result<U
 #[derive(Clone, Debug)]
 pub enum Shown {
     /// PNG with its entity tag, quoted.
-    Image(Vec<u8>, String),
+    Image(Bytes, String),
     /// The client has it already.
     Unchanged(String),
 }
@@ -112,7 +153,7 @@ pub enum Shown {
 /// The picture of a user who is not deleted. `known`: the `If-None-Match` header.
 ///
 /// # Errors
-/// 429 for an address that asks too often; 404 without a picture.
+/// 429 for an address that asks too often; 404 without a picture; 502, 504 and 503 of a bucket that it is in.
 pub async fn show(
     app: &App,
     ctx: &RequestContext,
@@ -128,8 +169,26 @@ pub async fn show(
             return Ok(Shown::Unchanged(etag));
         }
     }
-    let (image, etag) = avatars::image(&app.db, user).await?.ok_or_else(missing)?;
-    Ok(Shown::Image(image, quoted(&etag)))
+    for _ in 0..TRIES {
+        let (image, etag) = avatars::image(&app.db, user).await?.ok_or_else(missing)?;
+        let object = match image {
+            Content::Bytes(image) => return Ok(Shown::Image(image.into(), quoted(&etag))),
+            Content::Object(object) => object,
+        };
+        let again = async {
+            Ok(match avatars::image(&app.db, user).await? {
+                Some((Content::Object(object), _)) => Some(object),
+                _ => None,
+            })
+        };
+        match images::of_object(app, &object, &etag, missing(), again).await {
+            Ok(image) => return Ok(Shown::Image(image, quoted(&etag))),
+            // Replaced, moved or removed since.
+            Err(Error::NotFound(_)) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Err(missing())
 }
 
 fn quoted(etag: &str) -> String {

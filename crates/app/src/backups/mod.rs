@@ -59,7 +59,7 @@ impl Backups {
     }
 
     /// The storage; made at its first use, so that a service whose storage is away starts.
-    fn assets(&self, settings: &settings::Assets) -> Result<&AssetStore> {
+    pub(crate) fn assets(&self, settings: &settings::Assets) -> Result<&AssetStore> {
         if let Some(assets) = self.assets.get() {
             return Ok(assets);
         }
@@ -75,20 +75,28 @@ impl Backups {
                 name: bucket.name.clone(),
                 access_key: bucket.access_key.clone(),
                 secret_key: bucket.secret_key.reveal().clone(),
+                prefix: bucket.prefix.clone(),
+                path_style: bucket.path_style,
             }),
         };
         let made = made.map_err(fault)?;
         Ok(self.assets.get_or_init(|| made))
     }
 
-    /// Says that there is something to delete.
     /// How many uploads were refused for their rate.
     pub fn refused(&self) -> u64 {
         self.rate.refused.get()
     }
 
+    /// Says that there is something to delete.
     pub(crate) fn wake(&self) {
         self.arrived.notify_one();
+    }
+
+    /// Lets nothing be deleted until it is dropped.
+    #[doc(hidden)]
+    pub async fn hold(&self) -> impl Sized + use<'_> {
+        self.turn.lock().await
     }
 
     /// Takes all places, as that many slow uploads would.
@@ -102,7 +110,7 @@ impl Backups {
 fn fault(e: AssetError) -> Error {
     match e {
         AssetError::NotFound => Error::NotFound("backup"),
-        AssetError::Unreachable(log) => {
+        AssetError::Unreachable(log) | AssetError::Damaged(log) => {
             Error::Upstream { message: "backup storage is unavailable".into(), log }
         }
         AssetError::TimedOut => Error::UpstreamTimeout("backup storage timed out".into()),

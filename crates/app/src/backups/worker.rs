@@ -1,7 +1,7 @@
 //! Deletes the objects nobody refers to any more. A job is tried again until it is done: the objects of what was
 //! destroyed must go, however long the storage is away.
 
-use crate::{App, jobs, settings::Place};
+use crate::{App, images, jobs, settings::Place};
 use bailiwick_domain::{Error, Result};
 use bailiwick_store::{
     backups::DELETION,
@@ -67,7 +67,11 @@ async fn delete(app: &App, job: &Job) -> Result<()> {
     let task: Task = serde_json::from_value(job.payload.clone()).map_err(Error::internal)?;
     for key in task.keys {
         // An upload whose end was not known here may have been listed after all.
-        super::delete_unlisted(app, &key).await?;
+        if images::is_image(&key) {
+            images::delete_unlisted(app, &key).await?;
+        } else {
+            super::delete_unlisted(app, &key).await?;
+        }
     }
     Ok(())
 }

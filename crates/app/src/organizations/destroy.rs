@@ -14,7 +14,7 @@ use crate::{
 use bailiwick_domain::{Error, OrgId, OrgType, Result};
 use bailiwick_policy::{Action, Caller};
 use bailiwick_store::{
-    backups,
+    backups, images,
     organizations::{self, destroy as stored, marks},
 };
 use serde_json::json;
@@ -47,7 +47,8 @@ async fn attempt(
     // What was decided before may have changed until the rows were held.
     let target = authorize(&mut tx, caller, Action::Destroy, family, Some(id)).await?;
     let last = organizations::get(&mut tx, id).await?.ok_or(Error::NotFound(family.as_str()))?;
-    let objects = backups::objects_below(&mut tx, id, family).await?;
+    let mut objects = backups::objects_below(&mut tx, id, family).await?;
+    objects.extend(images::take_below(&mut tx, id, family).await?);
     backups::bury(&mut tx, &objects, app.now(), || app.fresh()).await?;
     provision::queue_removal(app, &mut tx, id, family).await?;
     mirror::organization_destroyed(app, &mut tx, id, family).await?;

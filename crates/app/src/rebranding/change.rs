@@ -1,7 +1,7 @@
 //! Turning rebranding on and off, and deleting what is stored (contract 04 §6.2). The gate has been passed before.
 
 use super::authorize;
-use crate::{App, audit, context::RequestContext};
+use crate::{App, audit, context::RequestContext, images};
 use bailiwick_domain::{Error, OrgId, Result, Ts, rebranding::Asset};
 use bailiwick_policy::{Action, Caller, Granted, RebrandingChange, rebranding_gate};
 use bailiwick_store::{Tx, organizations, rebranding as stored};
@@ -85,13 +85,16 @@ pub async fn delete_product(
     let target = held(app, &mut tx, caller, id, RebrandingChange::Delete).await?;
     let missing = || Error::NotFound("rebranding product");
     check_id(product).ok_or_else(missing)?;
-    let removed = stored::remove_all(&mut tx, &target, product).await?;
+    let (removed, objects) = stored::remove_all(&mut tx, &target, product).await?;
     if removed == stored::Stored::default() {
         return Err(missing());
     }
     let before = audited(product, &removed.assets, removed.name.as_deref());
     record(&mut tx, app.now(), (caller, ctx), "rebranding.delete", &target, (Some(before), None)).await?;
-    Ok(tx.commit().await?)
+    images::bury(app, &mut tx, &objects).await?;
+    tx.commit().await?;
+    app.backups.wake();
+    Ok(())
 }
 
 /// Removes one asset.
@@ -110,11 +113,14 @@ pub async fn delete_asset(
     let asset = named(asset)?;
     let missing = || Error::NotFound("asset");
     check_id(product).ok_or_else(missing)?;
-    let removed = stored::remove(&mut tx, &target, product, asset).await?.ok_or_else(missing)?;
+    let (removed, object) = stored::remove(&mut tx, &target, product, asset).await?.ok_or_else(missing)?;
     let before = audited(product, &[(asset, removed)], None);
     record(&mut tx, app.now(), (caller, ctx), "rebranding.delete_asset", &target, (Some(before), None))
         .await?;
-    Ok(tx.commit().await?)
+    images::bury(app, &mut tx, object.as_slice()).await?;
+    tx.commit().await?;
+    app.backups.wake();
+    Ok(())
 }
 
 /// Whether a product can have this id at all, be it configured or not: what is stored of one that is so no more can

@@ -11,7 +11,7 @@ use bailiwick_domain::{
     ports::hex,
     rebranding::{Asset, Media},
 };
-use bailiwick_store::rebranding::NewFile;
+use bailiwick_store::{images::Content, rebranding::NewFile};
 use serde_json::json;
 
 /// Largest width and height, in pixels.
@@ -61,7 +61,7 @@ pub(super) fn files(sent: Vec<(Asset, Part)>) -> Result<Vec<NewFile>> {
                 asset,
                 content_type: media.content_type(),
                 sha256: hex(digest::digest(&digest::SHA256, &part.bytes).as_ref()),
-                bytes: part.bytes.to_vec(),
+                content: Content::Bytes(part.bytes.into()),
             }),
             Found::Active | Found::Nothing => {
                 Err(refused(asset, "contains active content", json!({"field": asset.as_str()})))

@@ -1,8 +1,8 @@
 //! Rebranding (contract 04 §6): an organization's own names and pictures for the products its systems run, shown by its
 //! systems and by those of the organizations below it.
 //!
-//! Files are kept in the database beside the row that names them: an upload is one transaction, every process sees the
-//! same, and a destroyed organization takes them along.
+//! Files are kept in their rows, so that an upload is one transaction, every process sees the same, and a destroyed
+//! organization takes them along; or in a bucket ([`crate::images`]).
 
 mod change;
 mod css;
@@ -22,15 +22,11 @@ use bailiwick_domain::{
 };
 use bailiwick_policy::{Action, Caller, Granted, rebranding};
 use bailiwick_store::{organizations, rebranding as stored, sql::On};
-use bytes::Bytes;
-use moka::future::Cache;
 use std::{collections::HashMap, sync::Arc};
 use tokio::sync::{OnceCell, Semaphore};
 
 /// Uploads read and judged at once: each may hold as many bytes as a form may have.
 const UPLOADS: usize = 6;
-/// Bytes of files kept in memory: all systems below an organization ask for the same few.
-const KEPT_BYTES: u64 = 32 * 1024 * 1024;
 
 /// What the use cases keep in memory.
 #[derive(Debug)]
@@ -38,19 +34,11 @@ pub struct Rebranding {
     /// Since when the configured products are known.
     known: OnceCell<HashMap<String, Ts>>,
     places: Arc<Semaphore>,
-    /// Files by their digest, so that what is kept is never another file.
-    files: Cache<String, Bytes>,
 }
 
 impl Default for Rebranding {
     fn default() -> Rebranding {
-        let weight =
-            |digest: &String, bytes: &Bytes| u32::try_from(digest.len() + bytes.len()).unwrap_or(u32::MAX);
-        Rebranding {
-            known: OnceCell::new(),
-            places: Arc::new(Semaphore::new(UPLOADS)),
-            files: Cache::builder().max_capacity(KEPT_BYTES).weigher(weight).build(),
-        }
+        Rebranding { known: OnceCell::new(), places: Arc::new(Semaphore::new(UPLOADS)) }
     }
 }
 

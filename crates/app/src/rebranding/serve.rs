@@ -1,7 +1,7 @@
 //! What is shown: files to management and to systems, and the document of a system (contract 04 §6.3, §6.4).
 
 use super::{authorize, change::named};
-use crate::{App, avatars::is_named, credentials::SystemIdentity};
+use crate::{App, avatars::is_named, credentials::SystemIdentity, images};
 use bailiwick_domain::{
     Error, OrgId, OrgType, Result,
     rebranding::{Asset, Media, Product, ProductType},
@@ -9,7 +9,6 @@ use bailiwick_domain::{
 use bailiwick_policy::{Action, Caller};
 use bailiwick_store::rebranding::{self as stored, Place};
 use bytes::Bytes;
-use std::sync::Arc;
 
 /// Hexadecimal digits of the digest that make an entity tag.
 const TAG_DIGITS: usize = 32;
@@ -72,7 +71,8 @@ async fn shown(app: &App, place: Place<'_>, known: Option<&str>) -> Result<Shown
     // What is not configured any more is not there.
     super::product(app, place.product).ok_or_else(missing)?;
     for _ in 0..TRIES {
-        let (content_type, sha256) = stored::file(&app.db, place).await?.ok_or_else(missing)?;
+        let stored::File { content_type, sha256, object } =
+            stored::file(&app.db, place).await?.ok_or_else(missing)?;
         let media = Media::parse(&content_type)
             .ok_or_else(|| Error::internal(format_args!("a file of type {content_type:?}")))?;
         let tag = sha256.get(..TAG_DIGITS).unwrap_or(&sha256);
@@ -80,19 +80,22 @@ async fn shown(app: &App, place: Place<'_>, known: Option<&str>) -> Result<Shown
         if known.is_some_and(|known| is_named(known, &file.etag)) {
             return Ok(Shown::Unchanged(file));
         }
-        let read = async {
-            let bytes = stored::bytes(&app.db, place, &sha256).await?;
-            bytes.map(Bytes::from).ok_or_else(missing)
+        let read = match &object {
+            Some(object) => {
+                let again = async { Ok(stored::file(&app.db, place).await?.and_then(|file| file.object)) };
+                images::of_object(app, object, &sha256, missing(), again).await
+            }
+            None => {
+                let read = async {
+                    let bytes = stored::bytes(&app.db, place, &sha256).await?;
+                    bytes.map(Bytes::from).ok_or_else(missing)
+                };
+                app.images.get(&sha256, read).await
+            }
         };
-        match app
-            .rebranding
-            .files
-            .try_get_with(sha256.clone(), read)
-            .await
-            .map_err(|e: Arc<Error>| (*e).clone())
-        {
+        match read {
             Ok(bytes) => return Ok(Shown::Content(file, bytes)),
-            // Replaced or removed since.
+            // Replaced, moved or removed since.
             Err(Error::NotFound(_)) => {}
             Err(e) => return Err(e),
         }

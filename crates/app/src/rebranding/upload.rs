@@ -1,10 +1,13 @@
 //! `PUT /rebranding/{org_id}/products/{product_id}` (contract 04 §6.2): all of a form or nothing.
 
 use super::{authorize, change, judge, known, product};
-use crate::{App, context::RequestContext, turns::turn};
+use crate::{App, context::RequestContext, images, turns::turn};
 use bailiwick_domain::{Error, OrgId, Result, rebranding::Asset};
 use bailiwick_policy::{Action, Caller, RebrandingChange, rebranding_gate};
-use bailiwick_store::rebranding::{self as stored, NewFile};
+use bailiwick_store::{
+    Tx,
+    rebranding::{self as stored, NewFile},
+};
 use bytes::Bytes;
 use serde_json::json;
 use std::{collections::HashSet, time::Duration};
@@ -40,7 +43,7 @@ struct Form {
 ///
 /// # Errors
 /// In the order of the contract: `organization not found`, `rebranding product not found`, 403 `rebranding is not
-/// enabled for this organization`, what reading the form finds, what is wrong with it; 503 when too many upload.
+/// enabled for this organization`, what reading the form finds, what is wrong with it; 503 when too many upload, 502 and 504 of the bucket.
 pub async fn upload(
     app: &App,
     caller: &Caller,
@@ -61,9 +64,33 @@ pub async fn upload(
     let form = tokio::task::spawn_blocking(move || judged(parts)).await.map_err(Error::internal)??;
     known(app).await?;
 
+    let mut form = form;
+    let written = form.files.iter_mut().map(|file| (file.sha256.as_str(), &mut file.content)).collect();
+    let staged = images::stage(app, images::Owner::Organization(target.id()), written).await?;
+    match written_down(app, caller, ctx, (id, product_id), form, &staged).await {
+        Ok(tx) => tx.commit().await?,
+        Err(e) => {
+            staged.give_up(app).await;
+            return Err(e);
+        }
+    }
+    app.backups.wake();
+    drop(place);
+    Ok(())
+}
+
+/// A transaction with all that a form asks for, not committed yet.
+async fn written_down(
+    app: &App,
+    caller: &Caller,
+    ctx: &RequestContext,
+    (id, product_id): (Option<OrgId>, &str),
+    form: Form,
+    staged: &images::Staged,
+) -> Result<Tx> {
     let mut tx = app.db.begin().await?;
     // What was decided before may have changed while the form came.
-    let target = change::held(app, &mut tx, caller, id, change).await?;
+    let target = change::held(app, &mut tx, caller, id, RebrandingChange::Update).await?;
     if !stored::hold_enabled(&mut tx, target.id()).await? {
         return Err(not_enabled());
     }
@@ -71,18 +98,21 @@ pub async fn upload(
     let files: Vec<_> = form.files.iter().map(|file| (file.asset, file.sha256.clone())).collect();
     let held = stored::inventory(&mut tx, target.id()).await?.take(product_id);
     let before = change::audited(product_id, &held.assets, held.name.as_deref());
+    let replaced = stored::objects(&mut tx, &target, product_id).await?;
+    let replaced = replaced.into_iter().filter(|(asset, _)| files.iter().any(|(sent, _)| sent == asset));
+    let replaced: Vec<String> = replaced.map(|(_, key)| key).collect();
     for file in form.files {
         stored::put(&mut tx, &target, product_id, file, now).await?;
     }
+    images::bury(app, &mut tx, &replaced).await?;
+    staged.keep(&mut tx).await?;
     if let Some(name) = &form.name {
         stored::rename(&mut tx, &target, product_id, name).await?;
     }
     let after = change::audited(product_id, &files, form.name.as_deref());
     let states = (Some(before), Some(after));
     change::record(&mut tx, now, (caller, ctx), "rebranding.update", &target, states).await?;
-    tx.commit().await?;
-    drop(place);
-    Ok(())
+    Ok(tx)
 }
 
 fn not_enabled() -> Error {

@@ -7,12 +7,12 @@ use crate::{
     auth::{Destroyed, Reason, end_impersonations_of_destroyed, revoke_user},
     context::RequestContext,
     events::{Told, tell},
-    mirror,
+    images, mirror,
 };
 use bailiwick_domain::{Error, Result, Ts, User, UserId, validate};
 use bailiwick_policy::{Action, Caller, Granted};
 use bailiwick_store::{
-    Tx,
+    Tx, images as stored,
     users::{self, Placed, life},
 };
 use serde_json::{Value, json};
@@ -70,8 +70,12 @@ pub async fn destroy(app: &App, caller: &Caller, ctx: &RequestContext, id: Optio
     let (home, is_counted) = (step.before.organization.id, step.own().deleted.is_none());
     end_impersonations_of_destroyed(&mut step.tx, step.now, Destroyed::User(step.target.id())).await?;
     mirror::user_destroyed(app, &mut step.tx, step.target.id()).await?;
+    let picture = stored::take_of_user(&mut step.tx, step.target.id()).await?;
+    images::bury(app, &mut step.tx, picture.as_slice()).await?;
     life::destroy(&mut step.tx, &step.target, home, is_counted).await?;
-    step.finish(app, caller, ctx, "user.destroy").await
+    step.finish(app, caller, ctx, "user.destroy").await?;
+    app.backups.wake();
+    Ok(())
 }
 
 /// The user's own marks.

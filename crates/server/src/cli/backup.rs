@@ -80,7 +80,9 @@ pub async fn back_up(config: &Config, to: &Path) -> Result<(), String> {
                 print("the secret is configured and not in it: keep it with the backup\n");
             }
             if places.assets.is_none() {
-                print("backups of systems are in the bucket and not in it\n");
+                print(
+                    "what is in the bucket is not in it: backups of systems, and images if assets.images says so\n",
+                );
             }
             Ok(())
         }

@@ -1,6 +1,7 @@
 //! The command line. One file per command; the commands that need the running parts are called from [`wire`].
 
 pub mod alerts;
+pub mod assets;
 pub mod audit;
 pub mod backup;
 pub mod completions;
@@ -106,6 +107,9 @@ pub enum Command {
     /// Take over credentials that systems have from an earlier installation
     #[command(subcommand)]
     System(SystemCommand),
+    /// Look after files of rebranding and pictures of users
+    #[command(subcommand)]
+    Assets(AssetsCommand),
     /// Look into who is told of alerts
     #[command(subcommand)]
     Alerts(AlertsCommand),
@@ -304,6 +308,21 @@ pub struct ForgetLegacyArgs {
     /// Those of all systems
     #[arg(long)]
     pub all: bool,
+}
+
+/// `bailiwick assets …`
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub enum AssetsCommand {
+    /// Move those that are elsewhere to where assets.images says, also while the service runs
+    Move(AssetsMoveArgs),
+}
+
+/// `bailiwick assets move`
+#[derive(Clone, Copy, Debug, Args)]
+pub struct AssetsMoveArgs {
+    /// Only count them
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// `bailiwick alerts …`

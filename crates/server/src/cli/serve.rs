@@ -2,7 +2,7 @@
 
 use super::{fail, first_start, wire};
 use crate::{STACK, config::Config, listen, process, reload, shutdown, telemetry};
-use bailiwick_app::{App, bootstrap, oidc, traces::Traces};
+use bailiwick_app::{App, bootstrap, images, oidc, traces::Traces};
 use std::{num::NonZeroUsize, process::ExitCode, sync::Arc};
 use tokio::runtime;
 
@@ -53,6 +53,7 @@ async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, Str
         oidc::keys::ensure_signing_key(&app).await.map_err(|e| e.to_string())?;
     }
     let listeners = listeners(config, &app, tls.clone(), traces.clone());
+    app.tasks.spawn(look_at_images(app.clone()));
     // Whether or not it can listen: a password that was made is told this once.
     first_start::greet(&app, first);
     let (mut front, operations) = listeners?;
@@ -72,6 +73,14 @@ async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, Str
     shutdown::within(shutdown::GRACE, "the database", app.db.close()).await;
     tracing::info!("stopped");
     Ok((front, operations))
+}
+
+/// Tells what is wrong with where images are; the service runs all the same.
+async fn look_at_images(app: App) {
+    match images::complaints(&app).await {
+        Ok(complaints) => complaints.iter().for_each(|complaint| tracing::warn!("{complaint}")),
+        Err(e) => tracing::warn!(error = %e, "it cannot be read where images are"),
+    }
 }
 
 fn listeners(

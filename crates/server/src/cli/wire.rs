@@ -1,8 +1,8 @@
 //! Commands that need the running parts: database, use cases, HTTP.
 
 use super::{
-    Command, KeysCommand, UserCommand, alerts, audit, backup, copy_db, demo, events, fail, inventory, logto,
-    openapi, owner, retention, serve, sessions, system, token,
+    Command, KeysCommand, UserCommand, alerts, assets, audit, backup, copy_db, demo, events, fail, inventory,
+    logto, openapi, owner, retention, serve, sessions, system, token,
 };
 use crate::{
     STACK,
@@ -46,6 +46,9 @@ pub fn run(command: Command, config: Config) -> ExitCode {
         Command::Audit(args) => with_app(&config, move |app| async move { audit::run(&app, args).await }),
         Command::Logto(command) => {
             with_app(&config, move |app| async move { logto::run(&app, command).await })
+        }
+        Command::Assets(command) => {
+            with_app(&config, move |app| async move { assets::run(&app, command).await })
         }
         Command::Alerts(command) => {
             with_app(&config, move |app| async move { alerts::run(&app, command).await })

@@ -1,8 +1,9 @@
 //! Rules over values that are each well formed.
 
-use super::{AlertingMode, Config, IdentityMode, Problem, clients};
+use super::{AlertingMode, Config, HttpUrl, IdentityMode, ImageStore, Problem, clients};
 use bailiwick_app::inventory::Rules;
 use std::{collections::HashSet, time::Duration};
+use url::Host;
 
 /// Fewest bytes of the secret (contract 01 §2.2).
 pub(super) const SECRET_BYTES: usize = 32;
@@ -131,6 +132,14 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     ] {
         refuse(has_bucket != is_set, &[path, "assets.bucket"], "must be set together with assets.bucket");
     }
+    let in_bucket = assets.images == ImageStore::Bucket;
+    refuse(in_bucket && !has_bucket, &["assets.images", "assets.bucket"], "needs assets.bucket");
+    let prefix = assets.prefix.is_some();
+    refuse(prefix && !has_bucket, &["assets.prefix", "assets.bucket"], "needs assets.bucket");
+    let is_numeric = |url: &HttpUrl| url.url().host().is_some_and(|host| !matches!(host, Host::Domain(_)));
+    let nameless = !assets.path_style && assets.endpoint.as_ref().is_some_and(is_numeric);
+    let named = ["assets.path_style", "assets.endpoint"];
+    refuse(nameless, &named, "cannot be false where assets.endpoint has an address in the place of a name");
     let address = assets.endpoint.is_some();
     refuse(address && !has_bucket, &["assets.endpoint", "assets.bucket"], "needs assets.bucket");
     let both = assets.directory.is_some() && has_bucket;
@@ -223,7 +232,7 @@ fn logto(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
         refuse(wrong, &[path], "is not made of at most 64 letters, digits, `-` and `_`");
     }
     let is_host = |text: &String| {
-        text.contains('.') && matches!(url::Host::parse(text), Ok(url::Host::Domain(host)) if host == *text)
+        text.contains('.') && matches!(Host::parse(text), Ok(Host::Domain(host)) if host == *text)
     };
     let wrong = logto.tenant_domain.as_ref().is_some_and(|domain| !is_host(domain));
     refuse(wrong, &["identity.logto.tenant_domain"], "is not a host name like login.example.org");

@@ -4,6 +4,7 @@
 //! clients by id, is in `clients`.
 
 mod alerting;
+mod assets;
 mod check;
 mod clients;
 mod kinds;
@@ -20,6 +21,7 @@ mod value;
 mod tests;
 
 pub use alerting::{AllowedHost, TimeZone};
+pub use assets::{ImageStore, KeyPrefix};
 pub(crate) use check::inventory_rules;
 pub use kinds::{
     AlertName, AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, ImpersonationScope,

@@ -2,6 +2,7 @@
 
 use super::{
     alerting::{AllowedHost, TimeZone},
+    assets::{ImageStore, KeyPrefix},
     kinds::{
         AlertName, AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, ImpersonationScope,
         LogFilter, LogFormat, MailSecurity, Network, Origin, Ratio, RouterKind, Secret, Word,
@@ -332,8 +333,11 @@ section! {
 }
 
 section! {
-    /// Where backups of systems are kept: files, or a bucket that speaks the S3 protocol.
+    /// Where backups of systems are kept: files, or a bucket that speaks the S3 protocol. Images too, if so wished.
     Assets in "assets", keys "assets.";
+    /// Where files of rebranding and pictures of users are kept that are uploaded from now on: `database`, or `bucket`,
+    /// that of `assets.bucket`. What is there already stays where it is until `bailiwick assets move` (docs/rebranding.md).
+    images: ImageStore = "database";
     /// Directory of the files. When unset, `<data_dir>/assets`; several processes on one database need the same.
     directory: Option<PathBuf>;
     /// Name of a bucket to use in the place of files. Its owner should have unfinished uploads removed after a day.
@@ -342,6 +346,12 @@ section! {
     endpoint: Option<HttpUrl>;
     /// Region of the bucket.
     region: Word = "us-east-1";
+    /// What the keys of all objects in the bucket begin with, as `fleet` or `fleet/production`. What is there already is
+    /// not looked for elsewhere after a change.
+    prefix: Option<KeyPrefix>;
+    /// Whether requests name the bucket in their paths (`<endpoint>/<bucket>`); `false` for a storage that wants
+    /// it in the name of the host (`<bucket>.<endpoint>`).
+    path_style: bool = "true";
     /// Key id for the bucket.
     access_key: Option<String>;
     /// Secret key for the bucket.

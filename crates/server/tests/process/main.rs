@@ -14,6 +14,7 @@ mod delivery;
 mod events;
 mod fleet;
 mod identity;
+mod images;
 mod load;
 mod metrics;
 mod moving;

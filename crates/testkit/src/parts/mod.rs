@@ -1,5 +1,5 @@
 //! Real parts for tests: PostgreSQL, Prometheus Alertmanager, Prometheus, a mail server, an OpenID Connect provider, a
-//! consumer of webhooks, a browser driver and a recording HTTP upstream.
+//! consumer of webhooks, an object storage, a browser driver and a recording HTTP upstream.
 //!
 //! Every part is a real program on a spare loopback port with its state in a private temporary directory. A part
 //! ends when its value is dropped, and at the latest when the test process ends, however that happens (see
@@ -21,6 +21,7 @@ pub mod process;
 pub mod programs;
 pub mod prometheus;
 pub mod recorder;
+pub mod s3;
 pub mod scratch;
 pub mod smtp;
 

@@ -147,6 +147,8 @@ async fn in_bucket(t: &Test, upstream: &Recorder, tree: &Tree) -> (Test, Seeded,
                 name: "fleet".to_owned(),
                 access_key: "key".to_owned(),
                 secret_key: Secret::new("hidden".to_owned()),
+                prefix: String::new(),
+                path_style: true,
             });
         })
         .await;

@@ -1,0 +1,35 @@
+//! `bailiwick assets …`
+
+use super::{AssetsCommand, AssetsMoveArgs, print};
+use bailiwick_app::{App, backups, images, settings::ImageHome};
+
+/// Moves images to where new ones go, or counts those that are elsewhere.
+pub async fn run(app: &App, command: AssetsCommand) -> Result<(), String> {
+    let AssetsCommand::Move(AssetsMoveArgs { dry_run }) = command;
+    let to = match app.settings.assets.images {
+        ImageHome::Database => "the database",
+        ImageHome::Bucket => "the bucket",
+    };
+    let left = images::left_to_move(app).await.map_err(|e| e.to_string())?;
+    if dry_run {
+        print(&format!("{left} images would be moved to {to}\n"));
+        return Ok(());
+    }
+    let mut done = 0;
+    let progress = |moved: u64| {
+        done = moved;
+        let _ = print(&format!("{moved} of {left}\n"));
+    };
+    let moved = images::move_all(app, progress).await;
+    let moved = moved.map_err(|e| format!("{done} images were moved, then: {e}; run it again to go on"))?;
+    // A service that runs does so too; what cannot be deleted now is deleted later.
+    if let Err(e) = backups::run_until_idle(app).await {
+        print(&format!("objects that are of no use any more are deleted later: {e}\n"));
+    }
+    print(&format!("{} images, {} bytes moved to {to}\n", moved.images, moved.bytes));
+    if moved.unreadable.is_empty() {
+        return Ok(());
+    }
+    let list = moved.unreadable.join("\n  ");
+    Err(format!("these are not what they were where they are, and stay there:\n  {list}"))
+}

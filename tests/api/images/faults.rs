@@ -1,0 +1,198 @@
+//! The storage is away, refuses or is slow; processes die; the same content comes back.
+
+use super::*;
+use bailiwick_store::images as stored;
+
+const SOON: Duration = Duration::from_millis(300);
+/// When what was begun has been given up. Sessions are over by then.
+const LATER: Duration = Duration::from_secs(2 * 3600);
+
+bucket_test!(while_the_storage_is_away_nothing_is_half_written, |t, bucket| async move {
+    let (tree, owner) = (t.tree().await, t.owner().await);
+    enable(&t, &owner, tree.customer).await;
+    let (old, new) = (png(16, 16), png(17, 17));
+    put(&t, &owner, tree.customer, &[("favicon", &old)]).await;
+    put_picture(&t, &owner, &old).await.expect(200);
+    let shown = picture(&t, &owner).send().await.expect(200);
+    let etag = asset(&t, &owner, tree.customer, "favicon").send().await.expect(200);
+    let etag = etag.header("etag").unwrap().to_owned();
+    let audited = async || Q::new("SELECT COUNT(*) FROM audit_log").count(&t.app.db).await.unwrap();
+    let (before, objects) = (audited().await, bucket.keys().await);
+
+    bucket.answers(Answers::Not).await;
+    let refused = upload(&t, &owner, tree.customer, &[("favicon", &new), ("logo_dark_rect", &new)]);
+    let refused = refused.send().await.expect_message(502, AWAY);
+    assert_eq!(refused.data(), Value::Null);
+    assert!(refused.header("retry-after").is_some());
+    put_picture(&t, &owner, &new).await.expect_message(502, AWAY);
+    assert_eq!(audited().await, before);
+
+    // What is in memory is shown, and so is what the client has; the rest is not.
+    assert_eq!(asset(&t, &owner, tree.customer, "favicon").send().await.expect(200).body, old);
+    t.app.images.forget();
+    asset(&t, &owner, tree.customer, "favicon").send().await.expect_message(502, AWAY);
+    asset(&t, &owner, tree.customer, "favicon").header("if-none-match", &etag).send().await.expect(304);
+    asset(&t, &owner, tree.customer, "logo_dark_rect").send().await.expect_message(404, "asset not found");
+    picture(&t, &owner).send().await.expect_message(502, AWAY);
+    let status = t.get(&format!("/api/rebranding/{}/status", tree.customer)).bearer(&owner.token);
+    let status = status.send().await.expect(200).data();
+    let ns8 = status["products"].as_array().unwrap().iter().find(|p| p["product_id"] == "ns8");
+    assert_eq!(ns8.unwrap()["assets"], json!(["favicon"]));
+    t.get("/api/health").send().await.expect(200);
+    // It can be deleted all the same.
+    let path = format!("/api/rebranding/{}/products/ns8/favicon", tree.customer);
+    delete(&t, &owner, &path).await.expect(200);
+
+    bucket.answers(Answers::Well).await;
+    t.advance(LATER);
+    tidied(&t).await;
+    assert_eq!(waiting(&t).await, 0);
+    let avatars = objects.into_iter().filter(|key| key.contains("/avatars/")).collect::<Vec<_>>();
+    assert_eq!(bucket.keys().await, avatars);
+    assert_eq!(picture(&t, &owner).send().await.expect(200).body, shown.body);
+});
+
+/// The same service with another secret for the bucket, or with less time.
+async fn other(t: &Test, change: impl FnOnce(&mut Settings)) -> Test {
+    t.replica_with(change).await
+}
+
+bucket_test!(a_storage_that_does_not_answer_is_not_waited_for, |t, bucket| async move {
+    let (tree, owner) = (t.tree().await, t.owner().await);
+    enable(&t, &owner, tree.customer).await;
+    put(&t, &owner, tree.customer, &[("favicon", &png(16, 16))]).await;
+    let t = other(&t, |settings| {
+        settings.assets.image_read = SOON;
+        settings.assets.image_write = SOON;
+    })
+    .await;
+    bucket.answers(Answers::Later).await;
+    let reply = asset(&t, &owner, tree.customer, "favicon").send().await;
+    reply.expect_message(504, "asset storage timed out");
+    let reply = upload(&t, &owner, tree.customer, &[("favicon", &png(17, 17))]).send().await;
+    reply.expect_message(504, "asset storage timed out");
+    let reply = put_picture(&t, &owner, &png(17, 17)).await;
+    reply.expect_message(504, "asset storage timed out");
+    // What it writes all the same, later, is removed.
+    bucket.answers(Answers::Well).await;
+    until(async || bucket.keys().await.len() == 3).await;
+    t.advance(LATER);
+    tidied(&t).await;
+    assert_eq!((bucket.keys().await.len(), waiting(&t).await), (1, 0));
+    let owner = t.owner().await;
+    assert_eq!(asset(&t, &owner, tree.customer, "favicon").send().await.expect(200).body, png(16, 16));
+});
+
+bucket_test!(wrong_credentials_are_told_without_the_secret, |t, bucket| async move {
+    let (tree, owner) = (t.tree().await, t.owner().await);
+    enable(&t, &owner, tree.customer).await;
+    assert_eq!(images::complaints(&t.app).await.unwrap(), [""; 0]);
+    let wrong = bucket.place("not the secret");
+    let stranger = other(&t, |settings| settings.assets.place = wrong).await;
+    let reply = upload(&stranger, &owner, tree.customer, &[("favicon", &png(16, 16))]).send().await;
+    let reply = reply.expect_message(502, AWAY);
+    assert!(!reply.text().contains("secret") && !reply.text().contains(s3::CREDENTIALS.0));
+    let complaints = images::complaints(&stranger.app).await.unwrap();
+    assert!(complaints[0].starts_with("the bucket (assets.bucket) cannot be used now"), "{complaints:?}");
+    assert!(!complaints[0].contains("not the secret"), "{complaints:?}");
+    let missing = Own { storage: bucket.storage, name: format!("{}-missing", bucket.name) };
+    let nowhere = missing.place(s3::CREDENTIALS.1);
+    let nowhere = other(&t, |settings| settings.assets.place = nowhere).await;
+    assert_eq!(images::complaints(&nowhere.app).await.unwrap().len(), 1);
+    upload(&nowhere, &owner, tree.customer, &[("favicon", &png(16, 16))]).send().await.expect(502);
+    assert_eq!(bucket.keys().await, [""; 0]);
+});
+
+bucket_test!(content_that_comes_back_is_not_deleted, |t, bucket| async move {
+    let (tree, owner) = (t.tree().await, t.owner().await);
+    enable(&t, &owner, tree.customer).await;
+    let (one, two) = (png(16, 16), png(17, 17));
+    put(&t, &owner, tree.customer, &[("favicon", &one)]).await;
+    // Deletions have to wait; uploads by another process find the storage well.
+    let gone = t.app.backups.hold().await;
+    put(&t, &owner, tree.customer, &[("favicon", &two)]).await;
+    put(&t, &owner, tree.customer, &[("favicon", &one)]).await;
+    put(&t, &owner, tree.customer, &[("favicon", &one), ("logo_dark_rect", &one)]).await;
+    assert_eq!((bucket.keys().await.len(), waiting(&t).await), (5, 3));
+    drop(gone);
+    tidied(&t).await;
+    assert_eq!((bucket.keys().await.len(), waiting(&t).await), (2, 0));
+    t.app.images.forget();
+    for name in ["favicon", "logo_dark_rect"] {
+        assert_eq!(asset(&t, &owner, tree.customer, name).send().await.expect(200).body, one);
+        t.app.images.forget();
+    }
+    // Nor is it when a job that should not be there names it.
+    let listed: Vec<(String,)> =
+        Q::new("SELECT object_key FROM rebranding_assets").all(&t.app.db).await.unwrap();
+    let listed: Vec<String> = listed.into_iter().map(|(key,)| key).collect();
+    let mut tx = t.app.db.begin().await.unwrap();
+    let now = t.app.now();
+    stored::intend(&mut tx, &listed, now, now, || t.app.fresh()).await.unwrap();
+    tx.commit().await.unwrap();
+    tidied(&t).await;
+    assert_eq!((bucket.keys().await.len(), waiting(&t).await), (2, 0));
+});
+
+bucket_test!(what_a_killed_process_has_written_is_removed_two_hours_later, |t, bucket| async move {
+    let (tree, owner) = (t.tree().await, t.owner().await);
+    enable(&t, &owner, tree.customer).await;
+    put(&t, &owner, tree.customer, &[("favicon", &png(16, 16))]).await;
+    // As between the writing of the object and the commit.
+    let (key,): (String,) = Q::new("SELECT object_key FROM rebranding_assets").one(&t.app.db).await.unwrap();
+    let now = t.app.now();
+    let mut tx = t.app.db.begin().await.unwrap();
+    Q::new("DELETE FROM rebranding_assets").run(&mut tx).await.unwrap();
+    let later = now.plus(LATER);
+    stored::intend(&mut tx, &[key], later, now, || t.app.fresh()).await.unwrap();
+    tx.commit().await.unwrap();
+    tidied(&t).await;
+    assert_eq!((bucket.keys().await.len(), waiting(&t).await), (1, 1));
+    t.advance(LATER);
+    tidied(&t).await;
+    assert_eq!((bucket.keys().await.len(), waiting(&t).await), (0, 0));
+});
+
+bucket_test!(an_upload_that_was_given_up_meanwhile_is_refused, |t, bucket| async move {
+    let (tree, owner) = (t.tree().await, t.owner().await);
+    enable(&t, &owner, tree.customer).await;
+    bucket.answers(Answers::Later).await;
+    let call = upload(&t, &owner, tree.customer, &[("favicon", &png(16, 16))]);
+    let uploading = tokio::spawn(async move { call.send().await });
+    until(async || bucket.held().await == 1).await;
+    // So long that somebody begins to delete what it is writing.
+    t.advance(LATER);
+    let app = t.app.clone();
+    let deleting = tokio::spawn(async move { backups::run_until_idle(&app).await });
+    until(async || {
+        let leased = "SELECT COUNT(*) FROM jobs WHERE kind = 'asset.delete' AND attempts > 0";
+        Q::new(leased).count(&t.app.db).await.unwrap() == 1
+    })
+    .await;
+    bucket.answers(Answers::Well).await;
+    uploading.await.unwrap().expect_message(503, "service temporarily unavailable");
+    deleting.await.unwrap().unwrap();
+    tidied(&t).await;
+    assert_eq!((bucket.keys().await.len(), waiting(&t).await), (0, 0));
+    let owner = t.owner().await;
+    asset(&t, &owner, tree.customer, "favicon").send().await.expect_message(404, "asset not found");
+});
+
+bucket_test!(an_upload_whose_client_has_left_leaves_nothing, |t, bucket| async move {
+    let (tree, owner) = (t.tree().await, t.owner().await);
+    enable(&t, &owner, tree.customer).await;
+    bucket.answers(Answers::Later).await;
+    let call = upload(&t, &owner, tree.customer, &[("favicon", &png(16, 16))]);
+    let uploading = tokio::spawn(async move { call.send().await });
+    until(async || bucket.held().await == 1).await;
+    uploading.abort();
+    uploading.await.unwrap_err();
+    bucket.answers(Answers::Well).await;
+    until(async || bucket.keys().await.len() == 1).await;
+    assert_eq!(waiting(&t).await, 1);
+    t.advance(LATER);
+    tidied(&t).await;
+    assert_eq!((bucket.keys().await.len(), waiting(&t).await), (0, 0));
+    let owner = t.owner().await;
+    asset(&t, &owner, tree.customer, "favicon").send().await.expect_message(404, "asset not found");
+});
