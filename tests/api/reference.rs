@@ -134,6 +134,38 @@ fn every_operation_is_described() {
     }
 }
 
+/// What happens at few operations, or seldom, is named like the rest: no client should find it under `default` only.
+#[test]
+fn operations_name_conflicts_slow_bodies_and_what_they_rely_on() {
+    let named = |what: &Value, status: &str| what["responses"].get(status).is_some();
+    let operations = operations();
+    for (what, operation) in operations.iter().filter(|(what, _)| !is_proxied(what)) {
+        if operation["requestBody"].is_object() {
+            assert!(named(operation, "408") && named(operation, "413"), "{what}");
+        }
+    }
+    let one = |id: &str| {
+        let found = operations.iter().find(|(_, operation)| operation["operationId"] == id);
+        found.map(|(_, operation)| operation).unwrap()
+    };
+    for id in
+        ["createEventSubscription", "startImpersonation", "updateSystem", "createSilence", "createApiKey"]
+    {
+        assert!(named(one(id), "409"), "{id}");
+    }
+    for id in [
+        "listActiveAlerts",
+        "listSilences",
+        "createSystemSilence",
+        "getBackup",
+        "updateSystem",
+        "exchangeToken",
+    ] {
+        assert!(named(one(id), "502") && named(one(id), "504"), "{id}");
+    }
+    assert!(named(one("sendInventory"), "415"));
+}
+
 /// Bytes that no example can show.
 fn is_text(media_type: &str) -> bool {
     media_type == "application/json" || media_type.starts_with("text/")

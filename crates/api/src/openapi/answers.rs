@@ -5,7 +5,7 @@ use crate::routes::{Credential, Gate, Route};
 use serde_json::{Map, Value, json};
 
 /// Refusals that many operations share.
-const SHARED: [(u16, &str, &str); 12] = [
+const SHARED: [(u16, &str, &str); 14] = [
     (
         400,
         "BadRequest",
@@ -14,7 +14,9 @@ const SHARED: [(u16, &str, &str); 12] = [
     (401, "Unauthorized", "The credential is missing, wrong, expired or revoked."),
     (403, "Forbidden", "A permission is missing, or the object may be read but not changed so."),
     (404, "NotFound", "Missing, or not to be seen by the caller."),
+    (408, "TooSlow", "The body comes too slowly."),
     (413, "TooLarge", "The body is too large."),
+    (415, "Unsupported", "The body is encoded in a way that is not understood."),
     (429, "TooMany", "Too many requests; `Retry-After` says when to come again."),
     (500, "Failed", "A fault of the service."),
     (
@@ -59,7 +61,7 @@ fn possible(route: &Route) -> Vec<u16> {
         statuses.push(404);
     }
     if has_body {
-        statuses.push(413);
+        statuses.extend([408, 413]);
     }
     // Requests with an API key or for a token, and failed sign-ins of systems, are counted.
     if matches!(route.credential, Credential::SessionOrKey | Credential::Provider)

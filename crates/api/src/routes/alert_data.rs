@@ -16,10 +16,21 @@ use bailiwick_policy::Permission::{self, ManageSystems, ReadSystems};
 const READ: &[Permission] = &[ReadSystems];
 const MANAGE: &[Permission] = &[ManageSystems];
 
+/// A remote router is asked for it.
+const REMOTE: &[u16] = &[502, 504];
+
 pub(super) fn rows() -> Vec<Route> {
     let mut rows = vec![
-        get("/alerts", "listActiveAlerts").needs(READ).gives::<AlertList>().to(alerts::list),
-        get("/alerting/alerts", "listActiveAlertsAlias").needs(READ).gives::<AlertList>().to(alerts::list),
+        get("/alerts", "listActiveAlerts")
+            .needs(READ)
+            .may_answer(REMOTE)
+            .gives::<AlertList>()
+            .to(alerts::list),
+        get("/alerting/alerts", "listActiveAlertsAlias")
+            .needs(READ)
+            .may_answer(REMOTE)
+            .gives::<AlertList>()
+            .to(alerts::list),
         get("/alerts/totals", "getAlertsTotals")
             .extra()
             .needs(READ)
@@ -45,6 +56,7 @@ pub(super) fn rows() -> Vec<Route> {
         get("/systems/{id}/alerts", "listSystemAlerts")
             .extra()
             .needs(READ)
+            .may_answer(REMOTE)
             .gives::<AlertList>()
             .to(alerts::list_of_system),
         get("/systems/{id}/alerts/history", "listSystemAlertsHistory")
@@ -52,10 +64,16 @@ pub(super) fn rows() -> Vec<Route> {
             .needs(READ)
             .gives::<HistoryList>()
             .to(alerts::history_of_system),
-        get("/alerts/silences", "listSilences").gives::<SilenceList>().to(handling::list).extra().needs(READ),
+        get("/alerts/silences", "listSilences")
+            .extra()
+            .needs(READ)
+            .may_answer(REMOTE)
+            .gives::<SilenceList>()
+            .to(handling::list),
         get("/systems/{id}/alerts/silences", "listSystemSilences")
             .extra()
             .needs(READ)
+            .may_answer(REMOTE)
             .gives::<SystemSilenceList>()
             .to(handling::list_of_system),
         get("/alerts/activity/{fingerprint}", "listAlertActivity")
@@ -91,16 +109,27 @@ fn silences(path: &str, of: &str) -> [Route; 4] {
             .extra()
             .needs(MANAGE)
             .takes::<SilenceInput>()
-            .may_answer(&[404])
+            .may_answer(&[404, 409, 502, 504])
             .gives::<SilenceIdOutput>()
             .to(handling::create),
-        get(&one, format!("get{of}SilenceById")).extra().needs(READ).gives::<OneSilence>().to(handling::show),
+        get(&one, format!("get{of}SilenceById"))
+            .extra()
+            .needs(READ)
+            .may_answer(REMOTE)
+            .gives::<OneSilence>()
+            .to(handling::show),
         put(&one, format!("update{of}Silence"))
             .extra()
             .needs(MANAGE)
             .takes::<SilenceChangeInput>()
+            .may_answer(&[409, 502, 504])
             .gives::<SilenceIdOutput>()
             .to(handling::change),
-        delete(&one, format!("delete{of}Silence")).extra().needs(MANAGE).gives_null().to(handling::end),
+        delete(&one, format!("delete{of}Silence"))
+            .extra()
+            .needs(MANAGE)
+            .may_answer(REMOTE)
+            .gives_null()
+            .to(handling::end),
     ]
 }

@@ -33,6 +33,7 @@ pub(super) fn rows() -> Vec<Route> {
             .needs(MANAGE)
             .answers(201)
             .takes::<SubscriptionInput>()
+            .may_answer(&[409])
             .gives::<OneSubscription>()
             .to(subscriptions::create),
         get(one, "getEventSubscription")

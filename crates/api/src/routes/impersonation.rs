@@ -32,6 +32,7 @@ pub(super) fn rows() -> Vec<Route> {
             .credential(User)
             .needs(&[ImpersonateUsers])
             .takes::<wire::StartInput>()
+            .may_answer(&[409])
             .gives::<wire::StartOutput>()
             .to(manage::start),
         delete("/impersonate", END).credential(Session).gives::<SessionTokens>().to(manage::end),

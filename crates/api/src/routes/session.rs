@@ -19,7 +19,7 @@ pub(super) fn rows() -> Vec<Route> {
             .credential(Public)
             .to(manage::session::exchange)
             .takes::<wire::Exchange>()
-            .may_answer(&[401, 403, 429])
+            .may_answer(&[401, 403, 429, 502, 504])
             .gives::<wire::SessionTokens>(),
         post("/auth/refresh", "refreshToken")
             .credential(Public)
@@ -36,7 +36,7 @@ pub(super) fn rows() -> Vec<Route> {
             .credential(User)
             .to(manage::me::change_password)
             .takes::<wire::PasswordChange>()
-            .may_answer(&[429])
+            .may_answer(&[429, 502, 504])
             .gives_null(),
         post("/me/change-info", "changeInfo")
             .credential(User)

@@ -84,6 +84,7 @@ fn inventory_row(path: &str, operation: &str) -> Route {
         // 180 s for the body, then the commit.
         .answers_within(Duration::from_secs(190))
         .takes::<InventoryDocument>()
+        .may_answer(&[415])
         .gives::<ReceiptOutput<'static>>()
         .to(inventory::accept)
 }
@@ -143,12 +144,14 @@ fn backup_rows() -> Vec<Route> {
             .credential(System)
             .failing(BACKUP_FAILED)
             .answers_within(STORAGE)
+            .may_answer(&[502, 504])
             .gives_file(ANY)
             .to(backups::read),
         delete("/systems/backups/{backup_id}", "deleteBackup")
             .extra()
             .credential(System)
             .failing(BACKUP_FAILED)
+            .may_answer(&[502, 504])
             .gives::<DeletedBackupOutput>()
             .to(backups::delete),
         get("/downloads/{token}", "downloadBackup")
@@ -156,6 +159,7 @@ fn backup_rows() -> Vec<Route> {
             .credential(Public)
             .failing(BACKUP_FAILED)
             .answers_within(STORAGE)
+            .may_answer(&[502, 504])
             .gives_file(ANY)
             .to(backups::read_by_token),
     ]

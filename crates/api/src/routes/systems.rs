@@ -46,6 +46,7 @@ pub(super) fn rows() -> Vec<Route> {
             .failing(FAILED)
             .answers_within(MOVE)
             .takes::<SystemInput>()
+            .may_answer(&[409, 502, 504])
             .gives::<SystemOutput>()
             .to(systems::update),
         delete("/systems/{id}", "deleteSystem")
@@ -97,12 +98,14 @@ pub(super) fn rows() -> Vec<Route> {
             .extra()
             .needs(READ)
             .failing(FAILED)
+            .may_answer(&[502, 504])
             .gives::<DownloadOutput>()
             .to(backups::link),
         delete("/systems/{id}/backups/{backup_id}", "deleteSystemBackup")
             .extra()
             .needs(MANAGE)
             .failing(FAILED)
+            .may_answer(&[502, 504])
             .gives::<DeletedSystemBackupOutput>()
             .to(backups::delete),
         get("/filters/systems", "getSystemFilters")

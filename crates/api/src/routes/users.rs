@@ -61,6 +61,7 @@ pub(super) fn rows() -> Vec<Route> {
             .needs(&[ManageUsers])
             .not_self()
             .takes::<PasswordInput>()
+            .may_answer(&[502, 504])
             .gives_null()
             .to(users::set_password),
         get("/filters/users", "getUserFilters")
