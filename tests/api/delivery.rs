@@ -9,6 +9,7 @@ mod fairness;
 mod faults;
 mod groups;
 mod many;
+mod outages;
 mod shared;
 
 use crate::{mail, proxy::Client, proxy::generous};

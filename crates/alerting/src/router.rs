@@ -58,7 +58,7 @@ impl StoredAlert {
     }
 
     /// The end that counts: after an outage, senders get time to refresh what ended meanwhile.
-    pub fn effective_end(&self, outage: Option<&Outage>) -> Nanos {
+    pub fn effective_end(&self, outage: Option<Outage>) -> Nanos {
         match outage {
             Some(o) if o.down_since <= self.ends_at && self.ends_at <= o.started => {
                 o.started.plus(REFRESH_AFTER_OUTAGE)
@@ -68,12 +68,12 @@ impl StoredAlert {
     }
 
     /// Is it in the lists?
-    pub fn is_listed(&self, now: Nanos, outage: Option<&Outage>) -> bool {
+    pub fn is_listed(&self, now: Nanos, outage: Option<Outage>) -> bool {
         self.effective_end(outage) >= now
     }
 
     /// May its row be removed? `delivered`: every group has told its receivers that the alert is over.
-    pub fn is_removable(&self, delivered: bool, now: Nanos, outage: Option<&Outage>) -> bool {
+    pub fn is_removable(&self, delivered: bool, now: Nanos, outage: Option<Outage>) -> bool {
         let kept = if delivered { KEEP_AT_LEAST } else { KEEP_AT_MOST };
         self.effective_end(outage).plus(kept) < now
     }
@@ -81,10 +81,12 @@ impl StoredAlert {
 
 const KEEP_AT_LEAST: Duration = Duration::from_secs(15 * 60);
 const KEEP_AT_MOST: Duration = Duration::from_secs(45 * 60);
-const REFRESH_AFTER_OUTAGE: Duration = Duration::from_secs(5 * 60);
-const SHORT_OUTAGE: Duration = Duration::from_secs(60);
+/// How long senders have after an outage to refresh what ended meanwhile.
+pub const REFRESH_AFTER_OUTAGE: Duration = Duration::from_secs(5 * 60);
+/// An outage of at most this does not count (contract 04 §5.3).
+pub const SHORT_OUTAGE: Duration = Duration::from_secs(60);
 
-/// A time in which the service was down and could not take refreshes.
+/// A time in which the service could not take refreshes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outage {
     down_since: Nanos,
@@ -92,9 +94,14 @@ pub struct Outage {
 }
 
 impl Outage {
-    /// From the last sign of life and the start after it; an outage of at most a minute does not count.
+    /// From the last sign of life before it and the first one after it; an outage of at most a minute does not count.
     pub fn new(last_alive: Nanos, started: Nanos) -> Option<Outage> {
         started.exceeds(last_alive, SHORT_OUTAGE).then_some(Outage { down_since: last_alive, started })
+    }
+
+    /// When refreshes could be taken again.
+    pub const fn ended_at(&self) -> Nanos {
+        self.started
     }
 
     /// Between which ends, both included, alerts still count as firing at `now`.
@@ -168,7 +175,7 @@ pub fn list_alerts<'a>(
     alerts: impl IntoIterator<Item = &'a StoredAlert>,
     silences: &[ActiveSilence],
     now: Nanos,
-    outage: Option<&Outage>,
+    outage: Option<Outage>,
     receivers: impl Fn(&Labels) -> Vec<String>,
 ) -> Vec<ListedAlert> {
     let listed = alerts.into_iter().filter(|a| a.is_listed(now, outage));

@@ -37,6 +37,7 @@ pub use alert_router::{RemoteRouter, Router, RouterKind};
 pub use bailiwick_alerting::{
     Limits as ContentLimits,
     config::{AllowedHosts, Timing, Zone},
+    router::SHORT_OUTAGE,
 };
 pub use bailiwick_domain::net::Network;
 pub use events::Events;
@@ -343,6 +344,9 @@ pub struct Alerting {
     pub resolve_timeout: Duration,
     /// Times of all groups of messages.
     pub timing: Timing,
+    /// For how long at most nobody may give a sign of life without that being an outage, after which senders have time to
+    /// refresh their alerts; a minute, but where a test moves the clock.
+    pub short_outage: Duration,
     /// How long an ended silence can be read.
     pub silence_retention: Duration,
     /// How long resolved alerts, and what people did about alerts, are kept.
@@ -461,6 +465,7 @@ impl Settings {
                 router_segment: "alertmanager".to_owned(),
                 resolve_timeout: Duration::from_secs(6 * 3600),
                 timing: Timing::default(),
+                short_outage: SHORT_OUTAGE,
                 silence_retention: Duration::from_secs(120 * 3600),
                 // Six months at their longest.
                 history_retention: Duration::from_secs(184 * 86_400),

@@ -4,8 +4,8 @@ use crate::config::{self, AlertingMode, Config, MailSecurity};
 use bailiwick_app::settings::{
     AlertLimits, Alerting, AllowedHosts, Assets, Bucket, CatalogueEntry, ContentLimits, Events, Identity,
     ImageHome, Impersonation, ImpersonationScope, Issuer, Limits, Logto, Mail, Network, Owner, Place,
-    Provider, Rebranding, RemoteRouter, Router, RouterKind, Secret, Security, Settings, Systems, Timing,
-    Tokens,
+    Provider, Rebranding, RemoteRouter, Router, RouterKind, SHORT_OUTAGE, Secret, Security, Settings,
+    Systems, Timing, Tokens,
 };
 use bailiwick_domain::rebranding::Product;
 use std::sync::Arc;
@@ -171,6 +171,7 @@ fn alerting(config: &Config) -> Alerting {
             group_interval: alerting.group_interval,
             repeat_interval: alerting.repeat_interval,
         },
+        short_outage: SHORT_OUTAGE,
         silence_retention: alerting.silence_retention,
         history_retention: alerting.history_retention,
         managed_by: alerting.managed_by.as_str().to_owned(),

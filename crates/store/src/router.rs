@@ -6,8 +6,9 @@ use crate::{
     sql::{Arg, On, Q},
     time::TsCodec,
 };
-use bailiwick_domain::{OrgId, Ts};
+use bailiwick_domain::{Clock, OrgId, Ts};
 use sqlx::FromRow;
+use std::time::Duration;
 use uuid::Uuid;
 
 pub(crate) const LOCK_TENANTS: &str = "SELECT CAST(count([[pg_advisory_xact_lock(k)||k]]) AS BIGINT) FROM \
@@ -34,15 +35,17 @@ pub(crate) const COUNT_SILENCES: &str = "SELECT \
 pub(crate) const PUT_SILENCE: &str = "INSERT INTO router_silences (organization_id, id, system_key, ends_at, payload) \
      VALUES (?, ?, ?, ?, ?) ON CONFLICT (organization_id, id) DO UPDATE SET \
      system_key = excluded.system_key, ends_at = excluded.ends_at, payload = excluded.payload";
+pub(crate) const PURGE_SILENCES_OF_SYSTEM: &str = "DELETE FROM router_silences WHERE (organization_id, id) IN \
+     (SELECT organization_id, id FROM router_silences WHERE organization_id = ? AND system_key = ? AND ends_at <= ? \
+     ORDER BY ends_at LIMIT ?)";
 pub(crate) const PURGE_SILENCES: &str = "DELETE FROM router_silences WHERE (organization_id, id) IN \
      (SELECT organization_id, id FROM router_silences WHERE ends_at < ? ORDER BY ends_at LIMIT ? \
      [[FOR UPDATE SKIP LOCKED||]])";
 pub(crate) const LIFE: &str =
     "SELECT alive_at, down_since, up_since FROM router_life WHERE id = 1 [[FOR UPDATE||]]";
-pub(crate) const NOTE_START: &str = "INSERT INTO router_life (id, alive_at, down_since, up_since) \
+pub(crate) const NOTE_ALIVE: &str = "INSERT INTO router_life (id, alive_at, down_since, up_since) \
      VALUES (1, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET \
      alive_at = excluded.alive_at, down_since = excluded.down_since, up_since = excluded.up_since";
-pub(crate) const NOTE_ALIVE: &str = "UPDATE router_life SET alive_at = ? WHERE id = 1";
 
 /// Rows written or read by one statement at most on SQLite.
 const ROWS: usize = 128;
@@ -281,6 +284,18 @@ pub async fn put_silence(tx: &mut Tx, row: SilenceRow) -> Result<(), StoreError>
     Ok(())
 }
 
+/// Removes up to `limit` silences of a system that are over at `now`, those that ended first.
+pub async fn purge_silences_of_system(
+    tx: &mut Tx,
+    tenant: OrgId,
+    system_key: &str,
+    now: Ts,
+    limit: u64,
+) -> Result<u64, StoreError> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    Q::new(PURGE_SILENCES_OF_SYSTEM).bind(tenant).bind(system_key).bind(now.0).bind(limit).run(tx).await
+}
+
 /// Removes up to `limit` silences that ended before `before`; how many.
 pub async fn purge_silences(tx: &mut Tx, before: Ts, limit: i64) -> Result<u64, StoreError> {
     Q::new(PURGE_SILENCES).bind(before.0).bind(limit).run(tx).await
@@ -291,7 +306,7 @@ pub async fn purge_silences(tx: &mut Tx, before: Ts, limit: i64) -> Result<u64, 
 pub struct Outage {
     /// Last sign of life before it.
     pub down_since: Ts,
-    /// First start after it.
+    /// First sign of life after it.
     pub up_since: Ts,
 }
 
@@ -302,30 +317,32 @@ struct Life {
     up_since: Option<TsCodec>,
 }
 
-/// Notes that a process starts to serve at `now`. If none has for longer than `short`, that was an outage, which every
-/// process that starts after this one learns of too.
-pub async fn note_start(db: &Db, now: Ts, short: std::time::Duration) -> Result<Option<Outage>, StoreError> {
-    let mut tx = db.begin().await?;
+/// Notes that a process serves now; when that is, and the last outage. If no process has served for longer than `short`,
+/// that was one, which every other process learns of when it notes the same. One that begins while senders still have
+/// `grace` after another is the same outage: they cannot have made up for that yet.
+pub async fn note_alive(
+    db: &Db,
+    clock: &dyn Clock,
+    short: Duration,
+    grace: Duration,
+) -> Result<(Ts, Option<Outage>), StoreError> {
+    let mut tx = db.begin_relaxed().await?;
     let life: Option<Life> = Q::new(LIFE).optional(&mut tx).await?;
+    // Whatever was waited for until here is part of the outage.
+    let now = clock.now();
+    let known = life.as_ref().and_then(|life| {
+        let (down_since, up_since) = life.down_since.zip(life.up_since)?;
+        Some(Outage { down_since: down_since.0, up_since: up_since.0 })
+    });
     let outage = match &life {
-        Some(life) if now.since(life.alive_at.0) > short => {
-            Some(Outage { down_since: life.alive_at.0, up_since: now })
+        Some(Life { alive_at, .. }) if now.since(alive_at.0) > short => {
+            let same = known.filter(|last| alive_at.0.since(last.up_since) <= grace);
+            Some(Outage { down_since: same.map_or(alive_at.0, |last| last.down_since), up_since: now })
         }
-        Some(life) => {
-            let known = life.down_since.zip(life.up_since);
-            known.map(|(down, up)| Outage { down_since: down.0, up_since: up.0 })
-        }
-        None => None,
+        _ => known,
     };
     let (down, up) = (outage.map(|o| o.down_since), outage.map(|o| o.up_since));
-    Q::new(NOTE_START).bind(now).bind(down).bind(up).run(&mut tx).await?;
+    Q::new(NOTE_ALIVE).bind(now).bind(down).bind(up).run(&mut tx).await?;
     tx.commit().await?;
-    Ok(outage)
-}
-
-/// Notes that a process serves at `now`.
-pub async fn note_alive(db: &Db, now: Ts) -> Result<(), StoreError> {
-    let mut tx = db.begin_relaxed().await?;
-    Q::new(NOTE_ALIVE).bind(now).run(&mut tx).await?;
-    tx.commit().await
+    Ok((now, outage))
 }

@@ -7,6 +7,7 @@ use std::{
     path::PathBuf,
     sync::Arc,
     sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
 };
 use tokio::sync::OnceCell;
 
@@ -32,6 +33,8 @@ pub fn settings() -> Settings {
         Settings::defaults("http://127.0.0.1:8080", b"a secret of thirty-two bytes or so".to_vec());
     settings.owner.email = "owner@example.org".to_owned();
     settings.owner.password = Some(bailiwick_app::settings::Secret::new(OWNER_PASSWORD.to_owned()));
+    // Time that a test lets pass is no outage unless it says so.
+    settings.alerting.short_outage = Duration::MAX;
     settings
 }
 

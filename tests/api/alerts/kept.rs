@@ -64,36 +64,49 @@ async fn one_of_several_processes_sweeps() {
     assert_eq!(sweep(waiting).await, Some(0));
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn after_an_outage_senders_have_time_to_refresh() {
-    let t = Test::start(Engine::Postgres, |_| {}).await;
-    let c = Client::new(&t).await;
-    let end =
-        |name: &str, end: i64| json!({"labels": {"alertname": name}, "startsAt": at(0), "endsAt": at(end)});
-    c.push(&json!([end("A", 600), end("B", 600), end("C", 60)]).to_string()).await.expect(200);
-    // As a process leaves it that was seen last a minute and a half later.
-    t.advance(Duration::from_secs(90));
-    bailiwick_store::router::note_start(&t.app.db, t.app.now(), MINUTE).await.unwrap();
-    t.advance(20 * MINUTE);
-    let again = t.replica().await;
-    for _ in 0..200 {
-        if again.get("/api/services/mimir/alertmanager/-/ready").send().await.status == 200 {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+api_test!(
+    after_an_outage_senders_have_time_to_refresh,
+    |settings| settings.alerting.short_outage = MINUTE,
+    |t| async move {
+        let c = Client::new(&t).await;
+        let end = |name: &str, end: i64| json!({"labels": {"alertname": name}, "startsAt": at(0), "endsAt": at(end)});
+        c.push(&json!([end("A", 600), end("B", 600), end("C", 20)]).to_string()).await.expect(200);
+        t.advance(MINUTE / 2);
+        // The last sign of life.
+        assert_eq!(purge(&t).await, 0);
+        t.app.stop.cancel();
+        t.app.tasks.close();
+        t.app.tasks.wait().await;
+        t.advance(20 * MINUTE);
+        let again = t.replica().await;
+        assert_eq!(sweep(&again).await, Some(1), "C had ended before");
+        let wait = async |minutes: u32| {
+            for _ in 0..minutes {
+                again.advance(MINUTE);
+                assert_eq!(purge(&again).await, 0);
+            }
+        };
+        wait(2).await;
+        Client { test: &again, system: c.system }
+            .push(&json!([end("A", 3600)]).to_string())
+            .await
+            .expect(200);
+        wait(4).await;
+        assert_eq!(sweep(&again).await, Some(1));
+        let expected = [
+            "A - firing from 0 to - until 3600 at 0",
+            "B - resolved from 0 to 600 until - at 1590",
+            "C - resolved from 0 to 20 until - at 1230",
+        ];
+        let mut found = rows(&t).await;
+        found.sort();
+        assert_eq!(found, expected);
     }
-    assert_eq!(sweep(&again).await, Some(1), "C had ended before");
-    t.advance(2 * MINUTE);
-    c.push(&json!([end("A", 3600)]).to_string()).await.expect(200);
-    t.advance(4 * MINUTE);
-    assert_eq!(sweep(&again).await, Some(1));
-    let expected = [
-        "A - firing from 0 to - until 3600 at 0",
-        "B - resolved from 0 to 600 until - at 1650",
-        "C - resolved from 0 to 60 until - at 1290",
-    ];
-    let mut found = rows(&t).await;
-    found.sort();
-    assert_eq!(found, expected);
+);
+
+/// A look for what may be removed; how much that was.
+async fn purge(t: &Test) -> u64 {
+    alerting::purge_ended(&t.app).await.unwrap()
 }
 
 /// An alert that fired and was over at once.
@@ -314,7 +327,7 @@ fn taking_over(engine: Engine) -> &'static str {
 
 api_test!(what_fires_when_the_history_begins_is_taken_over, |t| async move {
     let c = Client::new(&t).await;
-    bailiwick_store::router::note_start(&t.app.db, t.app.now(), MINUTE).await.unwrap();
+    bailiwick_store::router::note_alive(&t.app.db, &*t.clock, MINUTE, MINUTE).await.unwrap();
     let texts = json!({"summary": "", "summary_en": "text"});
     let alerts = json!([
         {"labels": {"alertname": "A", "severity": "critical"}, "startsAt": at(-60), "annotations": texts},

@@ -1,7 +1,6 @@
 //! Two processes on one database, and processes that come back.
 
 use super::*;
-use bailiwick_store::time::TsCodec;
 use std::collections::BTreeSet;
 
 on_both!(rule_04_27_a_restart_repeats_nothing_and_forgets_nothing, |engine| async {
@@ -65,35 +64,6 @@ on_both!(what_a_dead_process_had_begun_is_done_after_the_end_of_its_lease, |engi
     assert_eq!(told.heard(), ["first notification firing: a firing"]);
     let q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM router_tenants WHERE holder = ?").bind(dead);
     assert_eq!(q.count(&told.t.app.db).await.unwrap(), 0);
-});
-
-on_both!(what_ended_while_nobody_served_may_still_be_refreshed, |engine| async {
-    let told = Told::start(engine).await;
-    told.push(&["a"], Some(60)).await;
-    told.after(30 * SECOND).await;
-    assert_eq!(told.heard(), ["first notification firing: a firing"]);
-    told.t.app.stop.cancel();
-    told.t.app.tasks.close();
-    told.t.app.tasks.wait().await;
-    // Down for ten minutes, in which the alert has ended.
-    told.t.advance(10 * MINUTE);
-    let again = told.t.replica().await;
-    let outage = async || {
-        let known: Option<(Option<TsCodec>,)> =
-            Q::new("SELECT down_since FROM router_life").optional(&again.app.db).await.unwrap();
-        known.is_some_and(|(since,)| since.is_some())
-    };
-    eventually("the outage", 20 * SECOND, outage).await;
-    eventually("a look", 20 * SECOND, async || {
-        deliver::run_until_idle(&again.app).await.unwrap();
-        let q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM router_groups WHERE due_at > ?");
-        q.bind(again.app.now()).count(&again.app.db).await.unwrap() == 1
-    })
-    .await;
-    assert_eq!(told.heard(), [""; 0]);
-    again.advance(5 * MINUTE);
-    deliver::run_until_idle(&again.app).await.unwrap();
-    assert_eq!(told.heard(), ["all alerts resolved resolved: a resolved"]);
 });
 
 /// Both processes look for what is due all the time.

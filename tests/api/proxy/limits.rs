@@ -163,6 +163,43 @@ api_test!(
     }
 );
 
+api_test!(
+    a_silence_may_be_changed_however_often_it_was,
+    |s| {
+        generous(s);
+        s.alerting.limits.silences_per_system = 1;
+    },
+    |t| async move {
+        let system = Client::new(&t).await;
+        let id = |reply: bailiwick_testkit::Reply| {
+            reply.expect(200).json()["silenceID"].as_str().unwrap().to_owned()
+        };
+        let first = id(system.silence(&silence("0")).await);
+        let mut last = first.clone();
+        // Each makes a new one of it, as the values differ; twenty of a system are kept.
+        for n in 1..25 {
+            t.advance(Duration::from_secs(1));
+            let update = silence(&n.to_string()).replacen('{', &format!("{{\"id\":\"{last}\","), 1);
+            last = id(system.silence(&update).await);
+        }
+        let listed = system.get("/api/v2/silences").await.expect(200).json();
+        let (all, in_force) =
+            (listed.as_array().unwrap(), |s: &&serde_json::Value| s["status"]["state"] == "active");
+        assert_eq!((all.len(), all.iter().filter(in_force).count()), (20, 1));
+        system.get(&format!("/api/v2/silence/{first}")).await.expect(404);
+        assert_eq!(
+            system.get(&format!("/api/v2/silence/{last}")).await.expect(200).json()["status"]["state"],
+            "active"
+        );
+        // One that is over and has been removed is replaced by none.
+        system.silence(&silence("x")).await.expect_message(429, "silence limit exceeded");
+        system.delete(&format!("/api/v2/silence/{last}")).await.expect(200);
+        system.silence(&silence("x")).await.expect(200);
+        let listed = system.get("/api/v2/silences").await.expect(200).json();
+        assert_eq!(listed.as_array().unwrap().len(), 20);
+    }
+);
+
 api_test!(silences_and_expressions_have_a_size, |s| generous(s), |t| async move {
     let system = Client::new(&t).await;
     let with = |matchers: String| {

@@ -32,7 +32,7 @@ impl Snapshot {
         alerts: impl IntoIterator<Item = StoredAlert>,
         silences: &[ActiveSilence],
         now: Nanos,
-        outage: Option<&Outage>,
+        outage: Option<Outage>,
     ) -> Snapshot {
         let mut snapshot = Snapshot::default();
         for alert in alerts {

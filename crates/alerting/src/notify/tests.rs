@@ -137,7 +137,7 @@ fn a_snapshot_leaves_out_the_silenced_but_lets_them_leave() {
 #[test]
 fn what_ended_while_the_service_was_down_fires_for_a_while() {
     let outage = Outage::new(NOW.minus(seconds(180)), NOW.minus(seconds(30)));
-    let at = |now: Nanos| Snapshot::take([resolved("a")], &[], now, outage.as_ref()).is_firing();
+    let at = |now: Nanos| Snapshot::take([resolved("a")], &[], now, outage).is_firing();
     assert!(at(NOW) && at(NOW.plus(seconds(269))));
     assert!(!at(NOW.plus(seconds(270))));
 }

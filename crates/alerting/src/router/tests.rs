@@ -78,10 +78,10 @@ fn after_an_outage_senders_can_refresh() {
     assert_eq!(Outage::new(at(0), at(60)), None, "a short one");
     let outage = Outage::new(at(50), at(200));
     let ended = alert(Some(0), Some(100), 0);
-    assert!(ended.is_listed(at(500), outage.as_ref()) && !ended.is_listed(at(501), outage.as_ref()));
-    assert!(!ended.is_removable(false, at(500 + 2700), outage.as_ref()));
+    assert!(ended.is_listed(at(500), outage) && !ended.is_listed(at(501), outage));
+    assert!(!ended.is_removable(false, at(500 + 2700), outage));
     for (end, listed) in [(49, false), (50, true), (200, true), (201, false)] {
-        assert_eq!(alert(Some(0), Some(end), 0).is_listed(at(300), outage.as_ref()), listed, "{end}");
+        assert_eq!(alert(Some(0), Some(end), 0).is_listed(at(300), outage), listed, "{end}");
     }
 }
 

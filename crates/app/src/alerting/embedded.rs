@@ -10,10 +10,10 @@ use bailiwick_alerting::{
     Fingerprint, Labels, ListedAlert, ListedSilence, Nanos, PostedAlert, PostedSilence, StoredAlert,
     StoredSilence,
     listing::NEUTRAL_RECEIVER,
-    router::{self, Outage, active_silences, put_silence},
+    router::{self, active_silences, put_silence},
     silence::is_owned,
 };
-use bailiwick_domain::{OrgId, Ts, ports::random};
+use bailiwick_domain::{OrgId, ports::random};
 use bailiwick_store::{
     Db, StoreError, Tx,
     history::{Held, hold},
@@ -22,7 +22,6 @@ use bailiwick_store::{
 use serde::{Serialize, de::DeserializeOwned};
 use std::{
     collections::{BTreeSet, HashMap},
-    sync::OnceLock,
     time::Duration,
 };
 use uuid::Uuid;
@@ -36,22 +35,6 @@ const WAIT: Duration = Duration::from_secs(20);
 
 /// Group commit of pushes.
 pub(super) type Pushes = Batch<Push, Result<Outcome, String>>;
-
-/// The last outage, once it is known.
-#[derive(Debug, Default)]
-pub(super) struct KnownOutage(OnceLock<Option<Outage>>);
-
-impl KnownOutage {
-    pub(super) fn set(&self, outage: Option<rows::Outage>) {
-        let ends = outage.map(|o| (Nanos::from_ts(o.down_since), Nanos::from_ts(o.up_since)));
-        // Told once for each process.
-        let _ = self.0.set(ends.and_then(|(down, up)| Outage::new(down, up)));
-    }
-
-    pub(super) fn get(&self) -> Option<&Outage> {
-        self.0.get().and_then(Option::as_ref)
-    }
-}
 
 /// One system's push.
 #[derive(Clone, Debug)]
@@ -109,8 +92,8 @@ impl Rules {
     }
 }
 
-/// Stores alerts about several systems of a tenant; the positions of those that were not taken: beyond a limit, or
-/// refused by the database.
+/// Stores alerts about several systems of a tenant, whatever its limits; the positions of those that the database has
+/// refused.
 pub(super) async fn raise(
     app: &App,
     tenant: OrgId,
@@ -127,7 +110,7 @@ pub(super) async fn raise(
     for (n, group) in pushes.chunks(PUSHES).enumerate() {
         let Ok(outcomes) = store_group(app.db.clone(), rules, group.to_vec()).await;
         let failed = outcomes.into_iter().enumerate().filter(|(_, outcome)| match outcome {
-            Ok(outcome) => outcome.is_over_limit,
+            Ok(_) => false,
             Err(error) => {
                 tracing::warn!(%tenant, error, "an alert of the service could not be stored");
                 true
@@ -231,11 +214,13 @@ impl State {
         let was_active = old.is_some_and(|old| !old.is_resolved(push.now));
         let alert = router::store(old, new, push.now);
         let is_active = !alert.is_resolved(push.now);
-        if !is_known && !self.has_rows_left(push).await? {
+        // What the service has to say of a system is not the system's to use up.
+        let has_limits = push.origin != Origin::Service;
+        if has_limits && !is_known && !self.has_rows_left(push).await? {
             // Over before it was known: nobody has seen it. One that fires is refused instead of lost.
             return Ok(!is_active);
         }
-        if is_active && !was_active && !self.make_room(push).await? {
+        if has_limits && is_active && !was_active && !self.make_room(push).await? {
             return Ok(false);
         }
         let whose = (push.tenant, push.system_key.as_str());
@@ -317,7 +302,7 @@ pub(super) async fn alerts(
     let now = Nanos::from_ts(at);
     let outage = app.alerting().outage.get();
     // After an outage, alerts that ended in it are still shown for a while.
-    let from = if outage.is_some() { Ts(i64::MIN) } else { at };
+    let from = outage.and_then(|o| o.spares(now)).map_or(at, |(from, _)| from.to_ts());
     let stored = rows::alerts_of_system(&app.db, who.tenant, who.key(), from).await?;
     let stored: Vec<StoredAlert> = stored.iter().filter_map(|p| read(p)).collect();
     let silences = rows::silences_of_system(&app.db, who.tenant, who.key(), at).await?;
@@ -380,9 +365,14 @@ pub(super) async fn set_silence_in(
         let is_more = decided.replaced.is_none();
         let is_full =
             counts.of_system >= limits.silences_per_system || counts.of_tenant >= limits.silences_per_tenant;
-        let has_rows_left = counts.rows_of_system < limits.silences_per_system.saturating_mul(ROWS_PER_LIMIT);
-        if (is_more && is_full) || !has_rows_left {
+        if is_more && is_full {
             return Err(Fault::SilenceLimit);
+        }
+        // Those that are over are kept for a while, and count for nothing: the oldest make room.
+        let most = limits.silences_per_system.saturating_mul(ROWS_PER_LIMIT);
+        let beyond = (counts.rows_of_system + 1).saturating_sub(most);
+        if beyond > 0 {
+            rows::purge_silences_of_system(tx, who.tenant, who.key(), now.to_ts(), beyond).await?;
         }
     }
     for silence in decided.replaced.iter().chain([&decided.put]) {

@@ -10,6 +10,7 @@ mod embedded;
 mod fault;
 mod history;
 mod leave;
+mod life;
 pub mod manage;
 mod queue;
 mod raise;
@@ -55,7 +56,7 @@ pub struct Alerting {
     pub limits: Limits,
     /// Group commit of pushes to the embedded router; started by the first push.
     pushes: OnceLock<embedded::Pushes>,
-    outage: embedded::KnownOutage,
+    outage: life::KnownOutage,
     waiting: queue::Waiting,
     /// Pushes the configurations of tenants to a remote router.
     provisioning: config::provision::Provisioning,
@@ -109,7 +110,7 @@ impl Alerting {
             throttle: Throttle::new(clock.clone(), rate, burst, limits.in_flight_per_system),
             limits: limits.content.clone(),
             pushes: OnceLock::new(),
-            outage: embedded::KnownOutage::default(),
+            outage: life::KnownOutage::default(),
             waiting: queue::Waiting::default(),
             provisioning: config::provision::Provisioning::new(provisioning),
             writer: history::later::Writer::default(),

@@ -1,6 +1,6 @@
 //! What goes on beside the requests: signs of life, removal of what is over, delivery of queued pushes.
 
-use super::{config::provision, deliver, history::sweep, manage, queue};
+use super::{config::provision, deliver, history::sweep, life, manage, queue};
 use crate::App;
 use bailiwick_alerting::notify;
 use bailiwick_domain::Ts;
@@ -11,10 +11,6 @@ use bailiwick_store::{
 };
 use std::{future::Future, time::Duration};
 
-/// An outage of at most this does not count (contract 04 §5.3).
-const SHORT_OUTAGE: Duration = Duration::from_secs(60);
-/// Between two signs of life.
-const ALIVE_EVERY: Duration = Duration::from_secs(15);
 /// Between two looks for rows to remove.
 const PURGE_EVERY: Duration = Duration::from_secs(60);
 /// Between two looks into the queue.
@@ -35,17 +31,9 @@ pub fn start_background(app: &App) {
     let settings = &app.settings.alerting;
     match settings.router {
         crate::settings::Router::Embedded => {
-            let life = app.clone();
-            app.tasks.spawn(async move {
-                let known = router::note_start(&life.db, life.now(), SHORT_OUTAGE).await;
-                match known {
-                    Ok(outage) => life.alerting().outage.set(outage),
-                    Err(e) => tracing::error!(error = %e, "cannot find out since when alerts were not taken"),
-                }
-                // Not before: what ended while the service was down is not over yet.
-                deliver::start(&life);
-                every(&life, ALIVE_EVERY, note_alive).await;
-            });
+            deliver::start(app);
+            let life_app = app.clone();
+            app.tasks.spawn(async move { every(&life_app, life::EVERY, keep_alive).await });
             let purge_app = app.clone();
             app.tasks.spawn(async move { every(&purge_app, PURGE_EVERY, purge).await });
         }
@@ -74,8 +62,8 @@ async fn every<F: Future<Output = Result<(), StoreError>>>(
     }
 }
 
-async fn note_alive(app: App) -> Result<(), StoreError> {
-    router::note_alive(&app.db, app.now()).await
+async fn keep_alive(app: App) -> Result<(), StoreError> {
+    life::keep(&app).await
 }
 
 async fn deliver(app: App) -> Result<(), StoreError> {
@@ -99,9 +87,11 @@ async fn purge(app: App) -> Result<(), StoreError> {
 /// # Errors
 /// The database's.
 pub async fn purge_ended(app: &App) -> Result<u64, StoreError> {
+    life::keep(app).await?;
     let now = app.now();
-    // What ended while the service was down may still be refreshed right after a start, and is still to be told of.
-    let before = |kept| if now >= app.started_at.plus(kept) { now.minus(kept) } else { Ts(i64::MIN) };
+    // What ended in an outage may still be refreshed right after it, and is still to be told of.
+    let up_since = app.alerting().outage.ended_at().map_or(app.started_at, |at| at.max(app.started_at));
+    let before = |kept| if now >= up_since.plus(kept) { now.minus(kept) } else { Ts(i64::MIN) };
     let (told, untold) = (before(KEEP_TOLD), before(KEEP_UNTOLD));
     let settings = &app.settings.alerting;
     let silences_before = now.minus(settings.silence_retention);

@@ -3,8 +3,9 @@
 //! A process takes the lease of tenants that have something due ([`take`]), looks at what is [`fresh`], keeps the timers
 //! ([`open_groups`], [`start`], [`finish`]) and gives the tenants back ([`release`]). Whatever it writes about a tenant
 //! comes after [`hold`] in the same transaction, so a process that has lost a lease writes nothing any more. What was said
-//! is in [`log`].
+//! is in [`log`]; what to do about a clock that was set back, in [`ahead`].
 
+pub mod ahead;
 pub mod log;
 
 use crate::{

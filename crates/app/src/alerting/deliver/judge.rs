@@ -52,7 +52,7 @@ pub(super) async fn see(app: &App, due: Vec<Due>, routings: Routings, now: Ts) -
 struct Facts<'a> {
     routings: &'a Routings,
     ways: &'a Ways,
-    outage: Option<&'a Outage>,
+    outage: Option<Outage>,
     expressions: &'a Expressions,
     now: Ts,
 }

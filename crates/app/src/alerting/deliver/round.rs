@@ -7,10 +7,14 @@ use super::{
     plans::{Plans, RETRY, Routing, short_digest},
     record::LEASE,
 };
-use crate::{App, alerting::config, jobs};
+use crate::{
+    App,
+    alerting::{config, life},
+    jobs,
+};
 use bailiwick_alerting::{Nanos, StoredAlert, config::Destination, notify::first_flush};
 use bailiwick_domain::{Error, OrgId, Result, Ts};
-use bailiwick_store::delivery::{self, Alert, Due, Finished, GroupKey, NOBODY, Tenant, UNKNOWN};
+use bailiwick_store::delivery::{self, Alert, Due, Finished, GroupKey, NOBODY, Tenant, UNKNOWN, ahead};
 use std::{
     collections::{HashMap, HashSet},
     sync::{
@@ -39,6 +43,11 @@ const FLUSHES_OF_ONE: usize = 4_000;
 /// Between two renewals of the leases.
 const RENEW: Duration = Duration::from_secs(10);
 
+/// How far clocks of processes may differ before one takes it that another was set back.
+const SKEW: Duration = Duration::from_secs(30);
+/// Rows of a kind that one transaction makes good after that.
+const SET_BACK: i64 = 5_000;
+
 /// What is known from one round to the next.
 #[derive(Default)]
 pub(super) struct Round {
@@ -61,6 +70,7 @@ pub(super) type Routings = HashMap<OrgId, Arc<Routing>>;
 
 /// One round; how much was done.
 pub(super) async fn round(app: &App, state: &mut Round) -> Result<u64> {
+    life::keep(app).await?;
     let version = config::version(app).await?;
     state.renew(app).await?;
     state.look_again(app).await?;
@@ -81,6 +91,26 @@ pub(super) async fn round(app: &App, state: &mut Round) -> Result<u64> {
     Ok(done)
 }
 
+/// Makes now of times further ahead than any is ever written, which the clock would not reach before long.
+async fn set_back(app: &App, now: Ts) -> Result<()> {
+    let timing = &app.settings.alerting.timing;
+    let latest = ahead::Latest {
+        due_at: now.plus(timing.group_wait.max(timing.group_interval)).plus(SKEW),
+        held_until: now.plus(LEASE).plus(SKEW),
+        told_at: now.plus(SKEW),
+    };
+    loop {
+        let _writing = of(app).writing.lock().await;
+        let mut tx = app.db.begin_relaxed().await?;
+        let found = ahead::set_back(&mut tx, now, latest, SET_BACK).await?;
+        tx.commit().await?;
+        if found == 0 {
+            return Ok(());
+        }
+        tracing::warn!(found, "the clock was set back; what it had put off is done now");
+    }
+}
+
 /// Where this process holds the database alone, whoever has taken tenants before is dead.
 pub(super) async fn end_old_leases(app: &App) -> Result<()> {
     if app.db.is_postgres() {
@@ -94,9 +124,9 @@ pub(super) async fn end_old_leases(app: &App) -> Result<()> {
 impl Round {
     /// Takes tenants, those that this process has already included.
     async fn take(&mut self, app: &App, due: &[OrgId]) -> Result<Vec<Tenant>> {
-        let now = app.now();
         let _writing = of(app).writing.lock().await;
         let mut tx = app.db.begin().await?;
+        let now = app.now();
         let taken = delivery::take(&mut tx, app.instance(), now, now.plus(LEASE), due).await?;
         let new: Vec<OrgId> = taken.iter().map(|t| t.id).filter(|id| !self.held.contains_key(id)).collect();
         delivery::recover(&mut tx, &new, now).await?;
@@ -128,12 +158,14 @@ impl Round {
         Ok(())
     }
 
-    /// Has tenants looked at again, now and then, whose configuration could not be read.
+    /// Has tenants looked at again, now and then, whose configuration could not be read, and what was put off by a clock
+    /// that has been set back since.
     async fn look_again(&mut self, app: &App) -> Result<()> {
         let now = app.now();
-        if self.looked_again.is_some_and(|at| at.plus(RETRY) > now) {
+        if self.looked_again.is_some_and(|at| at <= now && now < at.plus(RETRY)) {
             return Ok(());
         }
+        set_back(app, now).await?;
         let _writing = of(app).writing.lock().await;
         let mut tx = app.db.begin_relaxed().await?;
         delivery::look_again(&mut tx).await?;
@@ -292,6 +324,7 @@ async fn begin(app: &App, state: &mut Round, version: i64) -> Result<u64> {
             tracing::warn!("too many notifications are under way; others wait");
             return Ok(done);
         }
+        life::keep(app).await?;
         let now = app.now();
         let busy: Vec<OrgId> = state.held.iter().filter(|(_, h)| h.is_busy()).map(|(id, _)| *id).collect();
         let due = delivery::due_groups(&app.db, app.instance(), now, &busy, GROUPS).await?;
@@ -354,7 +387,7 @@ async fn write_begun(
     let ids: HashSet<OrgId> =
         quiet.iter().map(|f| f.key.0).chain(loud.iter().map(|(f, _)| f.key.0)).collect();
     let ids: Vec<OrgId> = ids.into_iter().collect();
-    let held = delivery::hold(&mut tx, app.instance(), now.plus(LEASE), &ids).await?;
+    let held = delivery::hold(&mut tx, app.instance(), app.now().plus(LEASE), &ids).await?;
     quiet.retain(|f| held.contains(&f.key.0));
     loud.retain(|(f, _)| held.contains(&f.key.0));
     delivery::finish(&mut tx, &quiet).await?;

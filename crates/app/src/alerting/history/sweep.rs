@@ -1,5 +1,6 @@
 //! Alerts that nobody refreshes end by themselves: looked for every minute by one process of all (contract 04 §3).
 
+use super::super::life;
 use crate::{App, jobs};
 use bailiwick_alerting::Nanos;
 use bailiwick_store::{
@@ -30,6 +31,9 @@ pub(in super::super) fn start(app: &App) {
 pub async fn sweep(app: &App) -> Result<Option<u64>, StoreError> {
     let mut ended = 0;
     loop {
+        if app.alerting().is_embedded() {
+            life::keep(app).await?;
+        }
         let now = app.now();
         if !leases::take(&app.db, LEASE, app.instance(), now, now.plus(LEASE_TIME)).await? {
             return Ok(None);
