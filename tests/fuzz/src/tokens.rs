@@ -38,6 +38,8 @@ pub fn tokens(data: &[u8]) {
         }
     }
     if let Ok(Some(number)) = phone(&text) {
-        assert_eq!(phone(&number), Ok(Some(number.clone())));
+        assert!(number.bytes().all(|digit| digit.is_ascii_digit()), "{text:?}");
+        // Signs count for the least length, so what is left of a short one may be too short.
+        assert!(number.len() < 7 || phone(&number) == Ok(Some(number.clone())), "{text:?}");
     }
 }
