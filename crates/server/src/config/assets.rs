@@ -54,7 +54,6 @@ impl Value for KeyPrefix {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::config::load;
 
     fn problems(flags: &[(&str, &str)]) -> Vec<String> {

@@ -1,0 +1,79 @@
+//! Objects and images (contract 03 §11.3, 04 §6).
+
+use super::Secret;
+use std::{path::PathBuf, time::Duration};
+
+/// Objects beside the database: backups of systems (contract 03 §11.3), images if so wished.
+#[derive(Clone, Debug)]
+pub struct Assets {
+    /// Where they are.
+    pub place: Place,
+    /// Where new images (files of rebranding, pictures of users) go; in the bucket only if `place` is one.
+    pub images: ImageHome,
+    /// Time for reading one from the bucket.
+    pub image_read: Duration,
+    /// Time for writing all of one upload into the bucket.
+    pub image_write: Duration,
+    /// Life of a link to one.
+    pub download_lifetime: Duration,
+    /// Largest backup.
+    pub upload_bytes: u64,
+    /// Uploads at once.
+    pub uploads: usize,
+    /// Backups kept of one system.
+    pub system_backups: usize,
+    /// Bytes of them.
+    pub system_bytes: u64,
+    /// Bytes of all backups of one organization.
+    pub organization_bytes: u64,
+}
+
+/// Where objects are kept.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// Not at all: backups are refused.
+    Nowhere,
+    /// Files below this directory.
+    Files(PathBuf),
+    /// A bucket that speaks the S3 protocol.
+    Bucket(Bucket),
+}
+
+/// A bucket.
+#[derive(Clone, Debug)]
+pub struct Bucket {
+    /// Address of the storage; none = that of the region at AWS.
+    pub endpoint: Option<String>,
+    /// Region.
+    pub region: String,
+    /// Name.
+    pub name: String,
+    /// Key id.
+    pub access_key: String,
+    /// Its secret.
+    pub secret_key: Secret<String>,
+    /// What all keys in it begin with, without a slash at its end; empty = nothing.
+    pub prefix: String,
+    /// Whether requests name it in their paths; else in the name of the host.
+    pub path_style: bool,
+}
+
+pub use bailiwick_store::images::Home as ImageHome;
+
+impl Default for Assets {
+    fn default() -> Assets {
+        const GIB: u64 = 1024 * 1024 * 1024;
+        Assets {
+            place: Place::Nowhere,
+            images: ImageHome::Database,
+            image_read: Duration::from_secs(10),
+            image_write: Duration::from_secs(15),
+            download_lifetime: Duration::from_secs(300),
+            upload_bytes: 2 * GIB,
+            uploads: 16,
+            system_backups: 10,
+            system_bytes: 500 * 1024 * 1024,
+            organization_bytes: 100 * GIB,
+        }
+    }
+}
