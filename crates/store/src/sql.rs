@@ -18,6 +18,7 @@ use sqlx::{
     postgres::{PgArguments, PgRow},
     sqlite::{SqliteArguments, SqliteRow},
 };
+use std::pin::Pin;
 use uuid::Uuid;
 
 /// One bound value. `None` is NULL of that type (PostgreSQL wants to know it).
@@ -190,25 +191,13 @@ impl Q {
 
     /// All rows.
     pub async fn all<T: Row>(self, on: impl Into<On<'_>>) -> Result<Vec<T>, StoreError> {
-        match on.into() {
-            On::Db(db) => {
-                let _traced = db.query_span();
-                match &db.engine {
-                    Engine::Pg(pool) => {
-                        let mut lent = db.pools.read(Box::pin(pool.acquire())).await?;
-                        Ok(pg(self)?.fetch_all(&mut *lent).await?)
-                    }
-                    Engine::Lite { read, .. } => {
-                        let mut lent = db.pools.read(Box::pin(read.acquire())).await?;
-                        Ok(lite(self)?.fetch_all(&mut *lent).await?)
-                    }
-                }
-            }
-            On::Tx(tx) => match tx {
-                Tx::Pg(tx, ..) => Ok(pg(self)?.fetch_all(&mut **tx).await?),
-                Tx::Lite(tx, ..) => Ok(lite(self)?.fetch_all(&mut **tx).await?),
-            },
-        }
+        let mut all = Vec::new();
+        self.each(on.into(), &mut |row| {
+            all.push(row.decode()?);
+            Ok(())
+        })
+        .await?;
+        Ok(all)
     }
 
     /// All rows, as long as they weigh no more than `budget` together. They are weighed as they arrive, so no more than
@@ -220,52 +209,26 @@ impl Q {
         self,
         db: &Db,
         budget: usize,
-        weight: impl Fn(&T) -> usize,
+        weight: impl Fn(&T) -> usize + Send + Sync,
     ) -> Result<Vec<T>, StoreError> {
-        let _traced = db.query_span();
-        let (pg_query, lite_query);
-        let mut rows = match &db.engine {
-            Engine::Pg(pool) => {
-                pg_query = pg(self)?;
-                pg_query.fetch(pool)
-            }
-            Engine::Lite { read, .. } => {
-                lite_query = lite(self)?;
-                lite_query.fetch(read)
-            }
-        };
         let (mut all, mut sum) = (Vec::new(), 0_usize);
-        while let Some(row) = rows.try_next().await? {
+        self.each(On::Db(db), &mut |row| {
+            let row = row.decode()?;
             sum = sum.saturating_add(weight(&row));
             if sum > budget {
                 return Err(StoreError::TooHeavy);
             }
             all.push(row);
-        }
+            Ok(())
+        })
+        .await?;
         Ok(all)
     }
 
     /// The row, if there is one.
     pub async fn optional<T: Row>(self, on: impl Into<On<'_>>) -> Result<Option<T>, StoreError> {
-        match on.into() {
-            On::Db(db) => {
-                let _traced = db.query_span();
-                match &db.engine {
-                    Engine::Pg(pool) => {
-                        let mut lent = db.pools.read(Box::pin(pool.acquire())).await?;
-                        Ok(pg(self)?.fetch_optional(&mut *lent).await?)
-                    }
-                    Engine::Lite { read, .. } => {
-                        let mut lent = db.pools.read(Box::pin(read.acquire())).await?;
-                        Ok(lite(self)?.fetch_optional(&mut *lent).await?)
-                    }
-                }
-            }
-            On::Tx(tx) => match tx {
-                Tx::Pg(tx, ..) => Ok(pg(self)?.fetch_optional(&mut **tx).await?),
-                Tx::Lite(tx, ..) => Ok(lite(self)?.fetch_optional(&mut **tx).await?),
-            },
-        }
+        let row = self.first(on.into()).await?;
+        Ok(row.map(|row| row.decode()).transpose()?)
     }
 
     /// The one row; missing is an error.
@@ -282,15 +245,80 @@ impl Q {
     /// Runs a write and tells how many rows it touched.
     pub async fn run(self, tx: &mut Tx) -> Result<u64, StoreError> {
         match tx {
-            Tx::Pg(tx, ..) => {
-                let (sql, args) = render_pg(self)?;
-                Ok(sqlx::query_with(AssertSqlSafe(sql), args).execute(&mut **tx).await?.rows_affected())
-            }
-            Tx::Lite(tx, ..) => {
-                let (sql, args) = render_lite(self)?;
-                Ok(sqlx::query_with(AssertSqlSafe(sql), args).execute(&mut **tx).await?.rows_affected())
-            }
+            Tx::Pg(tx, ..) => Ok(pg(self)?.execute(&mut **tx).await?.rows_affected()),
+            Tx::Lite(tx, ..) => Ok(lite(self)?.execute(&mut **tx).await?.rows_affected()),
         }
+    }
+
+    /// Reads all rows, each to `take` as it arrives. One compiled body for every type of row, behind a pointer: each of the
+    /// hundreds of types would bring the machinery of both engines along otherwise.
+    fn each<'a>(
+        self,
+        on: On<'a>,
+        take: &'a mut (dyn FnMut(Fetched) -> Result<(), StoreError> + Send),
+    ) -> Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send + 'a>> {
+        Box::pin(async move {
+            match on {
+                On::Db(db) => {
+                    let _traced = db.query_span();
+                    match &db.engine {
+                        Engine::Pg(pool) => {
+                            let mut lent = db.pools.read(Box::pin(pool.acquire())).await?;
+                            let mut rows = pg(self)?.fetch(&mut *lent);
+                            while let Some(row) = rows.try_next().await? {
+                                take(Fetched::Pg(row))?;
+                            }
+                        }
+                        Engine::Lite { read, .. } => {
+                            let mut lent = db.pools.read(Box::pin(read.acquire())).await?;
+                            let mut rows = lite(self)?.fetch(&mut *lent);
+                            while let Some(row) = rows.try_next().await? {
+                                take(Fetched::Lite(row))?;
+                            }
+                        }
+                    }
+                }
+                On::Tx(Tx::Pg(tx, ..)) => {
+                    let mut rows = pg(self)?.fetch(&mut **tx);
+                    while let Some(row) = rows.try_next().await? {
+                        take(Fetched::Pg(row))?;
+                    }
+                }
+                On::Tx(Tx::Lite(tx, ..)) => {
+                    let mut rows = lite(self)?.fetch(&mut **tx);
+                    while let Some(row) = rows.try_next().await? {
+                        take(Fetched::Lite(row))?;
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Reads the first row; compiled once, as [`Q::each`] is.
+    fn first<'a>(
+        self,
+        on: On<'a>,
+    ) -> Pin<Box<dyn Future<Output = Result<Option<Fetched>, StoreError>> + Send + 'a>> {
+        Box::pin(async move {
+            Ok(match on {
+                On::Db(db) => {
+                    let _traced = db.query_span();
+                    match &db.engine {
+                        Engine::Pg(pool) => {
+                            let mut lent = db.pools.read(Box::pin(pool.acquire())).await?;
+                            pg(self)?.fetch_optional(&mut *lent).await?.map(Fetched::Pg)
+                        }
+                        Engine::Lite { read, .. } => {
+                            let mut lent = db.pools.read(Box::pin(read.acquire())).await?;
+                            lite(self)?.fetch_optional(&mut *lent).await?.map(Fetched::Lite)
+                        }
+                    }
+                }
+                On::Tx(Tx::Pg(tx, ..)) => pg(self)?.fetch_optional(&mut **tx).await?.map(Fetched::Pg),
+                On::Tx(Tx::Lite(tx, ..)) => lite(self)?.fetch_optional(&mut **tx).await?.map(Fetched::Lite),
+            })
+        })
     }
 
     /// The text as the engine gets it; for EXPLAIN and the catalogue test.
@@ -299,17 +327,29 @@ impl Q {
     }
 }
 
-type PgQuery<T> = sqlx::query::QueryAs<'static, sqlx::Postgres, T, PgArguments>;
-type LiteQuery<T> = sqlx::query::QueryAs<'static, sqlx::Sqlite, T, SqliteArguments>;
-
-fn pg<T: Row>(q: Q) -> Result<PgQuery<T>, StoreError> {
-    let (sql, args) = render_pg(q)?;
-    Ok(sqlx::query_as_with(AssertSqlSafe(sql), args))
+/// A row as it comes.
+enum Fetched {
+    Pg(PgRow),
+    Lite(SqliteRow),
 }
 
-fn lite<T: Row>(q: Q) -> Result<LiteQuery<T>, StoreError> {
+impl Fetched {
+    fn decode<T: Row>(&self) -> Result<T, sqlx::Error> {
+        match self {
+            Fetched::Pg(row) => T::from_row(row),
+            Fetched::Lite(row) => T::from_row(row),
+        }
+    }
+}
+
+fn pg(q: Q) -> Result<sqlx::query::Query<'static, sqlx::Postgres, PgArguments>, StoreError> {
+    let (sql, args) = render_pg(q)?;
+    Ok(sqlx::query_with(AssertSqlSafe(sql), args))
+}
+
+fn lite(q: Q) -> Result<sqlx::query::Query<'static, sqlx::Sqlite, SqliteArguments>, StoreError> {
     let (sql, args) = render_lite(q)?;
-    Ok(sqlx::query_as_with(AssertSqlSafe(sql), args))
+    Ok(sqlx::query_with(AssertSqlSafe(sql), args))
 }
 
 fn render_pg(q: Q) -> Result<(String, PgArguments), StoreError> {
