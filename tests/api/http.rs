@@ -1,6 +1,6 @@
 //! What holds for every answer (contract 01 §1).
 
-use bailiwick_testkit::api_test;
+use bailiwick_testkit::{Reply, Test, api_test};
 use serde_json::json;
 use std::time::Duration;
 
@@ -12,6 +12,105 @@ api_test!(health_answers_under_every_base_path, |t| async move {
         assert_eq!(reply.header("x-content-type-options"), Some("nosniff"));
         t.get(&format!("{base}/health/")).send().await.expect(200);
     }
+});
+
+fn is_guarded(reply: &Reply) {
+    assert_eq!(reply.header("x-content-type-options"), Some("nosniff"));
+    assert_eq!(reply.header("referrer-policy"), Some("strict-origin-when-cross-origin"));
+    assert_eq!(reply.header("x-frame-options"), Some("SAMEORIGIN"));
+    assert_eq!(reply.header("strict-transport-security"), None);
+}
+
+api_test!(answers_say_what_browsers_may_do_with_them, |t| async move {
+    let owner = t.owner().await;
+    for (path, status) in [
+        ("/health", 200),
+        ("/api/me", 401),
+        ("/api/nope", 404),
+        ("/collect/api/systems/info", 401),
+        ("/services/mimir/alertmanager/api/v2/alerts", 401),
+    ] {
+        let reply = t.get(path).send().await.expect(status);
+        is_guarded(&reply);
+        let policy = reply.header("content-security-policy");
+        assert_eq!(policy, Some("default-src 'none'; frame-ancestors 'none'"), "{path}");
+    }
+    is_guarded(&t.get("/api/systems").bearer(&owner.token).send().await.expect(200));
+    // Where it is reached by https, browsers are to stay there.
+    let mut settings = t.app.settings.clone();
+    settings.public_url = "https://portal.example.org".to_owned();
+    let reply = Test::with(t.engine, settings).await.get("/health").send().await.expect(200);
+    assert_eq!(reply.header("strict-transport-security"), Some("max-age=31536000"));
+});
+
+api_test!(clients_02_files_of_the_interface_whoever_asks, |t| async move {
+    let site = tempfile::tempdir().unwrap();
+    let root = site.path().join("site");
+    std::fs::create_dir_all(root.join("assets")).unwrap();
+    for (name, text) in [
+        ("site/index.html", "page"),
+        ("site/favicon.ico", "icon"),
+        ("site/assets/app-1.js", "script"),
+        ("site/assets/a b.js", "blank"),
+        ("site/assets/caffè.svg", "coffee"),
+        ("site/assets/50%.css", "half"),
+        ("secret", "secret"),
+    ] {
+        std::fs::write(site.path().join(name), text).unwrap();
+    }
+    let mut settings = t.app.settings.clone();
+    settings.static_dir = Some(root);
+    let t = Test::with(t.engine, settings).await;
+    let owner = t.owner().await;
+    let credentials = [None, Some(format!("Bearer {}", owner.token)), Some("Basic eDp5".to_owned())];
+    let ask = |path: &str, accept: &str, credential: &Option<String>| {
+        let call = t.get(path).header("accept", accept);
+        match credential {
+            Some(credential) => call.header("authorization", credential).send(),
+            None => call.send(),
+        }
+    };
+    for credential in &credentials {
+        for (path, text) in [
+            ("/favicon.ico", "icon"),
+            ("/assets/app-1.js", "script"),
+            ("/assets/%61pp-1.js", "script"),
+            ("/assets/a%20b.js", "blank"),
+            ("/assets/caff%C3%A8.svg", "coffee"),
+            ("/assets/caff%c3%a8.svg", "coffee"),
+            ("/assets/50%25.css", "half"),
+        ] {
+            let reply = ask(path, "*/*", credential).await.expect(200);
+            assert_eq!(reply.text(), text, "{path}");
+            is_guarded(&reply);
+            let policy = reply.header("content-security-policy").unwrap();
+            assert!(policy.starts_with("default-src 'self'; "), "{policy}");
+        }
+        // Nothing outside, and nothing by another name.
+        for path in [
+            "/%2e%2e/secret",
+            "/..%2fsecret",
+            "/%2e%2e%2fsecret",
+            "/assets%2fapp-1.js",
+            "/assets/..%2Findex.html",
+            "/assets/app-1.js%00",
+            "/%00",
+            "/assets/%ff.js",
+            "/assets/a%2520b.js",
+            "/%61pi/systems",
+        ] {
+            let reply = ask(path, "*/*", credential).await.expect(404);
+            assert!(!reply.text().contains("secret"), "{path}: {}", reply.text());
+        }
+    }
+    // Pages are for those without a credential; with one it is the API that is asked.
+    let page = ask("/systems", "text/html", &credentials[0]).await.expect(200);
+    assert_eq!((page.text().as_str(), page.header("cache-control")), ("page", Some("no-store")));
+    is_guarded(&page);
+    assert!(ask("/systems", "text/html", &credentials[1]).await.expect(200).data()["systems"].is_array());
+    ask("/no/such", "text/html", &credentials[1]).await.expect(404);
+    ask("/caff%C3%A8", "text/html", &credentials[0]).await.expect(200);
+    ask("/api/systems", "text/html", &credentials[0]).await.expect(401);
 });
 
 api_test!(a_pinned_version_must_be_ours, |t| async move {

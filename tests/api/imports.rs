@@ -33,7 +33,7 @@ async fn upload(t: &Test, who: &Persona, family: &str, file: impl AsRef<[u8]>) -
 }
 
 /// `data` of a validation of a file with this header and these lines.
-async fn validated(t: &Test, who: &Persona, family: &str, lines: &[&str]) -> Value {
+pub(crate) async fn validated(t: &Test, who: &Persona, family: &str, lines: &[&str]) -> Value {
     let header = if family == "users" { USER_HEADER } else { ORGANIZATION_HEADER };
     let reply = upload(t, who, family, format!("{header}\n{}\n", lines.join("\n"))).await;
     reply.expect_message(200, &format!("{family} import validated")).data()

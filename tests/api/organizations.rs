@@ -308,8 +308,19 @@ api_test!(a_creator_shows_the_present_name_of_his_organization, |t| async move {
         get(&t, &d, &format!("/api/customers/{}", made["id"].as_str().unwrap())).await.expect(200).data();
     assert_eq!(read["created_by"]["organization_name"], "Renamed");
     assert_eq!(read["updated_at"], made["updated_at"]);
-    let names = names(get(&t, &d, "/api/customers?sort_by=creator_name").await, "customers");
-    assert_eq!(names.len(), 2);
+    // Who was made by nobody of whom is known comes where his empty name belongs.
+    let alfa = t.user(tree.distributor, &["admin"]).await;
+    for (who, name) in [(&d, "beta"), (&alfa, "Alfa")] {
+        t.post("/api/me/change-info").bearer(&who.token).json(json!({"name": name})).send().await.expect(200);
+    }
+    post(&t, &alfa, "/api/customers", json!({"name": "M", "custom_data": {"vat": "2"}})).await.expect(201);
+    for (direction, expected) in [("asc", ["M", "N"]), ("desc", ["N", "M"])] {
+        let path = format!("/api/customers?sort_by=creator_name&sort_direction={direction}");
+        let mut names = names(get(&t, &d, &path).await, "customers");
+        assert_eq!(names.len(), 3);
+        names.retain(|name| expected.contains(&name.as_str()));
+        assert_eq!(names, expected);
+    }
 });
 
 api_test!(changes_are_audited_and_refusals_are_not, |t| async move {

@@ -134,6 +134,13 @@ impl Params {
         self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
     }
 
+    /// The direction of a list that begins with the latest or most: down unless it is told otherwise. An empty `sort_by`
+    /// asks for the usual order, whatever direction stands beside it (contract 01 §1.7).
+    pub fn falling(&self) -> &'static str {
+        let is_usual = self.one("sort_by") == Some("");
+        if !is_usual && self.one("sort_direction") == Some("asc") { "asc" } else { "desc" }
+    }
+
     /// The first value of a key that is not blank.
     pub fn text(&self, key: &str) -> Option<&str> {
         self.one(key).filter(|v| !v.trim().is_empty())

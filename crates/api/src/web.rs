@@ -1,8 +1,8 @@
 //! The web user interface beside the API (`http.static_dir`, contract 06 §1.1).
 //!
-//! Below a prefixed base the API always answers. Else a file that exists is sent to whoever shows no credential, and a
-//! browser that opens a page (`Accept` names `text/html`) gets `index.html`, whatever the path: the interface has pages at
-//! `/systems`, `/users` … too. What anybody may call without a credential stays with the API.
+//! Below a prefixed base the API always answers. Else a file that exists is sent to everybody, and a browser that opens a
+//! page (`Accept` names `text/html`) and shows no credential gets `index.html`, whatever the path: the interface has pages
+//! at `/systems`, `/users` … too. What anybody may call without a credential stays with the API.
 
 use crate::{
     meters::Matched,
@@ -19,7 +19,8 @@ use bailiwick_app::{
     site::{File, Site},
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use std::sync::Arc;
+use percent_encoding::percent_decode_str;
+use std::{borrow::Cow, sync::Arc};
 
 /// What the layer needs to know.
 #[derive(Clone, Debug)]
@@ -87,15 +88,15 @@ impl Inner {
     fn answer(&self, request: &Request) -> Option<Response> {
         let (path, headers) = (request.uri().path(), request.headers());
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-        if !is_read || headers.contains_key(header::AUTHORIZATION) || self.is_api(path) {
+        if !is_read || self.is_api(path) {
             return None;
         }
         let files = self.site.files();
-        let file = match files.get(path) {
+        let named = decoded(path).filter(|name| !self.is_api(name)).and_then(|name| files.get(&*name));
+        let is_page = path == "/" || (opens_a_page(headers) && !self.is_open(path));
+        let file = match named {
             Some(file) => file,
-            None if path == "/" || (opens_a_page(headers) && !self.is_open(path)) => {
-                files.get("/index.html")?
-            }
+            None if is_page && !headers.contains_key(header::AUTHORIZATION) => files.get("/index.html")?,
             None => return None,
         };
         Some(self.send(file, request.method() == Method::HEAD, headers))
@@ -154,6 +155,16 @@ impl Inner {
     }
 }
 
+/// The path of a file as it was written in a URL; none if no file can have it. What is a slash only once it is decoded
+/// separates nothing.
+fn decoded(path: &str) -> Option<Cow<'_, str>> {
+    let is_slash = |encoded: &[u8]| encoded.eq_ignore_ascii_case(b"%2f");
+    if path.as_bytes().windows(3).any(is_slash) {
+        return None;
+    }
+    percent_decode_str(path).decode_utf8().ok()
+}
+
 /// Whether a browser is about to show what it gets as a page.
 fn opens_a_page(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
@@ -174,6 +185,22 @@ fn accepts(headers: &HeaderMap, encoding: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_files_are_decoded_once() {
+        for (path, name) in [
+            ("/assets/a%20b.js", Some("/assets/a b.js")),
+            ("/caff%C3%A8.svg", Some("/caffè.svg")),
+            ("/%2e%2e/secret", Some("/../secret")),
+            ("/a%2520b", Some("/a%20b")),
+            ("/100%", Some("/100%")),
+            ("/a%2fb", None),
+            ("/a%2Fb", None),
+            ("/%ff", None),
+        ] {
+            assert_eq!(decoded(path).as_deref(), name, "{path}");
+        }
+    }
 
     #[test]
     fn origins_and_encodings() {

@@ -91,6 +91,31 @@ api_test!(scenario_34_both_spellings_are_one_and_the_audit_has_no_secret, |t| as
     assert!(kept.contains("noc@example.org") && !kept.contains("secret"), "{kept}");
 });
 
+api_test!(scenario_34_removing_clears_the_own_layer_only, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let of = |organization| format!("?organization_id={organization}");
+    let others = [of(tree.owner), of(tree.distributor), of(tree.customer), of(tree.other_reseller)];
+    let mut before = Vec::new();
+    for (n, query) in others.iter().chain([&of(tree.reseller)]).enumerate() {
+        let body = json!({"email_recipients": [{"address": format!("n{n}@example.org")}]});
+        post(&t, &owner, query, body).await.expect(200);
+    }
+    for query in &others {
+        before.push(get(&t, &owner, query).await);
+    }
+    t.delete(&format!("{PATH}{}", of(tree.reseller))).bearer(&owner.token).send().await.expect(200);
+    assert_eq!(get(&t, &owner, &of(tree.reseller)).await["config"], Value::Null);
+    for (query, before) in others.iter().zip(before) {
+        let after = get(&t, &owner, query).await;
+        assert_eq!(
+            (&after, after["email_recipients"].as_array().map(Vec::len)),
+            (&before, Some(1)),
+            "{query}"
+        );
+    }
+});
+
 // Each save keeps the webhook of the one before by its hidden form; with one of them lost it would be refused.
 api_test!(saves_to_one_organization_follow_each_other, |t| async move {
     let owner = t.owner().await;

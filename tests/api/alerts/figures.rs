@@ -84,6 +84,7 @@ api_test!(scenario_33_history_is_filtered_sorted_and_paged, |t| async move {
     for (query, expected) in [
         ("", "CBA"),
         ("?sort_direction=asc", "ABC"),
+        ("?sort_by=&sort_direction=asc", "CBA"),
         ("?sort_by=id&sort_direction=asc", "ABC"),
         ("?sort_by=alertname", "CBA"),
         ("?sort_by=severity&sort_direction=asc", "CAB"),
@@ -103,6 +104,15 @@ api_test!(scenario_33_history_is_filtered_sorted_and_paged, |t| async move {
         ("?alertname=%00", ""),
     ] {
         let found = data(&t, &reader, &format!("/alerts/history{query}"), HISTORY).await;
+        let rows = found["alerts"].as_array().unwrap().iter();
+        let names: String = rows.map(|r| r["alertname"].as_str().unwrap().to_owned()).collect();
+        assert_eq!(names, expected, "{query}");
+    }
+    let own = format!("/systems/{}/alerts/history", c.system.id);
+    for (query, expected) in
+        [("", "CA"), ("?sort_direction=asc", "AC"), ("?sort_by=&sort_direction=asc", "CA")]
+    {
+        let found = data(&t, &reader, &format!("{own}{query}"), HISTORY).await;
         let rows = found["alerts"].as_array().unwrap().iter();
         let names: String = rows.map(|r| r["alertname"].as_str().unwrap().to_owned()).collect();
         assert_eq!(names, expected, "{query}");

@@ -38,6 +38,10 @@ in_both_modes!(scenario_33_who_takes_charge_and_what_he_does_is_on_record, |t| a
         (&shown["user_id"], &shown["assigned_at"]),
         (&taken["assigned_user_id"], &taken["assigned_at"])
     );
+    for field in ["user_name", "user_org_id", "user_org_name"] {
+        assert_eq!(shown[field], taken[&format!("assigned_{field}")], "{field}: {taken}");
+        assert!(shown[field].as_str().is_some_and(|text| !text.is_empty()), "{shown}");
+    }
     assert_eq!(names(t, &ada, "/alerts?assigned_user_id=none").await, [""; 0]);
     assert_eq!(
         names(t, &ada, &format!("/alerts?assigned_user_id=none&assigned_user_id={}", ada.id)).await,
@@ -82,6 +86,23 @@ in_both_modes!(scenario_33_who_takes_charge_and_what_he_does_is_on_record, |t| a
     post(t, &ada, "/alerts/assignment", json!({"fingerprint": alert}))
         .await
         .expect_message(404, "alert not found");
+});
+
+in_both_modes!(alerts_go_by_who_takes_care_of_them, |t| async {
+    let tree = t.tree().await;
+    let c = client(t, tree.customer).await;
+    fire(&c, &["A", "B", "C"].map(|name| json!({"alertname": name}))).await;
+    let (ada, bob) = (t.user(tree.customer, &["admin"]).await, t.user(tree.customer, &["admin"]).await);
+    for (who, name, alert) in [(&ada, "ada", "C"), (&bob, "Bob", "A")] {
+        t.post("/api/me/change-info").bearer(&who.token).json(json!({"name": name})).send().await.expect(200);
+        let body = json!({"fingerprint": fingerprint(&c, alert).await});
+        post(t, who, "/alerts/assignment", body).await.expect(200);
+    }
+    // Nobody comes first, and case does not count.
+    for (direction, expected) in [("asc", "BCA"), ("desc", "ACB")] {
+        let path = format!("/alerts?sort_by=assigned_user_name&sort_direction={direction}");
+        assert_eq!(names(t, &ada, &path).await.concat(), expected, "{direction}");
+    }
 });
 
 api_test!(records_are_those_of_the_organization_and_bounded, |t| async move {

@@ -118,6 +118,9 @@ in_both_modes!(an_alert_has_its_fields_and_present_names, |t| async {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let c = client(t, tree.customer).await;
+    let mut tx = t.app.db.begin().await.unwrap();
+    Q::new("UPDATE systems SET type = 'ns8' WHERE id = ?").bind(c.system.id).run(&mut tx).await.unwrap();
+    tx.commit().await.unwrap();
     let alert = json!([{
         "labels": {"alertname": "Full", "severity": "critical", "service": "storage"},
         "annotations": {"summary_en": "full"}, "generatorURL": "javascript:alert(1)",
@@ -138,6 +141,7 @@ in_both_modes!(an_alert_has_its_fields_and_present_names, |t| async {
         ("system_key", c.system.key.as_str()),
         ("organization_name", "Alfa Customer"),
         ("organization_type", "customer"),
+        ("system_type", "ns8"),
         ("system_id", &c.system.id.to_string()),
         ("organization_id", &tree.customer.to_string()),
     ] {
@@ -180,6 +184,9 @@ in_both_modes!(scenario_33_alerts_are_filtered_sorted_and_paged, |t| async {
         ("", "EACDB"),
         ("?sort_by=starts_at&sort_direction=asc", "BDCAE"),
         ("?sort_by=nonsense&sort_direction=upward", "EACDB"),
+        ("?sort_direction=asc", "BDCAE"),
+        // An empty order is the usual one, whatever stands beside it.
+        ("?sort_by=&sort_direction=asc", "EACDB"),
         ("?sort_by=alertname", "EDCBA"),
         ("?sort_by=alertname&sort_direction=asc&page_size=2&page=2", "CD"),
         ("?sort_by=alertname&sort_direction=asc&page_size=2&page=9", ""),

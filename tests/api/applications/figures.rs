@@ -18,6 +18,7 @@ api_test!(scenario_30_a_summary_counts_types, |t| async move {
             "has_prev": false, "next_page": 2, "sort_by": "count", "sort_direction": "desc"}});
     assert_eq!(page, expected);
     let all = summary("").await;
+    assert_eq!(summary("?sort_by=&sort_direction=asc").await["by_type"], all["by_type"]);
     assert_eq!((all.get("pagination"), all["by_type"].as_array().unwrap().len()), (None, 11));
     let types = |data: &Value| -> Vec<String> {
         let rows = data["by_type"].as_array().unwrap();

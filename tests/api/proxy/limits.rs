@@ -171,9 +171,7 @@ api_test!(
     },
     |t| async move {
         let system = Client::new(&t).await;
-        let id = |reply: bailiwick_testkit::Reply| {
-            reply.expect(200).json()["silenceID"].as_str().unwrap().to_owned()
-        };
+        let id = |reply: Reply| reply.expect(200).json()["silenceID"].as_str().unwrap().to_owned();
         let first = id(system.silence(&silence("0")).await);
         let mut last = first.clone();
         // Each makes a new one of it, as the values differ; twenty of a system are kept.

@@ -84,6 +84,21 @@ api_test!(rule_06_10_scenario_29_a_lost_answer_may_be_asked_for_again, |t| async
     conflict(register(&t, secret).await);
 });
 
+api_test!(
+    rule_06_10_the_window_of_a_repeat_is_a_setting,
+    |settings| settings.systems.registration_repeat = Duration::from_secs(10),
+    |t| async move {
+        let tree = t.tree().await;
+        let made = made(&t, &t.owner().await, tree.customer, "S").await;
+        let secret = text(&made, "system_secret");
+        register(&t, secret).await.expect(200);
+        t.advance(Duration::from_secs(10));
+        register(&t, secret).await.expect(200);
+        t.advance(Duration::from_micros(1));
+        register(&t, secret).await.expect_message(409, "system is already registered");
+    }
+);
+
 api_test!(rule_06_10_rule_03_15_of_parallel_registrations_one_succeeds, |t| async move {
     let tree = t.tree().await;
     let made = made(&t, &t.owner().await, tree.customer, "S").await;

@@ -31,11 +31,6 @@ pub(super) fn named(params: &Params) -> Named {
     }
 }
 
-/// Lists of alerts begin with the latest.
-fn direction(params: &Params) -> &'static str {
-    if params.one("sort_direction") == Some("asc") { "asc" } else { "desc" }
-}
-
 fn query(params: &Params) -> AlertQuery {
     let words = |key| values(params, key, Some);
     let statuses = match (words("status"), words("state")) {
@@ -52,7 +47,7 @@ fn query(params: &Params) -> AlertQuery {
             or_unassigned: params.many("assigned_user_id").iter().any(|v| v == NOBODY),
         },
         order: ActiveOrder::parse(params.one("sort_by").unwrap_or_default()),
-        direction: SortDirection::parse(direction(params)),
+        direction: SortDirection::parse(params.falling()),
         page: params.page(PAGE_SIZE),
     }
 }
@@ -60,7 +55,7 @@ fn query(params: &Params) -> AlertQuery {
 /// `GET /alerts`.
 pub async fn list(State(app): State<App>, Who(caller): Who, params: Params) -> Outcome<Answer<AlertList>> {
     let found = manage::active(&app, &caller, &named(&params), query(&params)).await?;
-    let list = AlertList::of(found.page, found.warnings, (params.one("sort_by"), direction(&params)));
+    let list = AlertList::of(found.page, found.warnings, (params.one("sort_by"), params.falling()));
     Ok(Answer::ok("alerts retrieved successfully", list))
 }
 
@@ -72,7 +67,7 @@ pub async fn list_of_system(
     params: Params,
 ) -> Outcome<Answer<AlertList>> {
     let page = manage::active_of_system(&app, &caller, system, query(&params)).await?;
-    let list = AlertList::of(page, Vec::new(), (params.one("sort_by"), direction(&params)));
+    let list = AlertList::of(page, Vec::new(), (params.one("sort_by"), params.falling()));
     Ok(Answer::ok("alerts retrieved successfully", list))
 }
 
@@ -120,7 +115,7 @@ fn history_query(params: &Params) -> Result<HistoryQuery> {
         before: manage::time("to_date", params.one("to_date"))?,
     };
     let order = HistoryOrder::parse(params.one("sort_by").unwrap_or_default());
-    let order = (order, SortDirection::parse(direction(params)));
+    let order = (order, SortDirection::parse(params.falling()));
     Ok(HistoryQuery { filter, order, page: params.page(HISTORY_PAGE_SIZE) })
 }
 
@@ -132,7 +127,7 @@ pub async fn history(
 ) -> Outcome<Answer<HistoryList>> {
     let query = || history_query(&params);
     let page = manage::history(&app, &caller, &named(&params), query).await?;
-    let list = HistoryList::of(page, (params.one("sort_by"), direction(&params)))?;
+    let list = HistoryList::of(page, (params.one("sort_by"), params.falling()))?;
     Ok(Answer::ok("alerts history retrieved successfully", list))
 }
 
@@ -145,7 +140,7 @@ pub async fn history_of_system(
 ) -> Outcome<Answer<HistoryList>> {
     let query = || history_query(&params);
     let page = manage::history_of_system(&app, &caller, system, query).await?;
-    let list = HistoryList::of(page, (params.one("sort_by"), direction(&params)))?;
+    let list = HistoryList::of(page, (params.one("sort_by"), params.falling()))?;
     Ok(Answer::ok("alerts history retrieved successfully", list))
 }
 

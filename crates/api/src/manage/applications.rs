@@ -133,7 +133,7 @@ pub async fn summary(
     Who(caller): Who,
     params: Params,
 ) -> Outcome<Answer<ApplicationSummary>> {
-    let direction = params.one("sort_direction").filter(|d| *d == "asc").unwrap_or("desc");
+    let direction = params.falling();
     let sort_by = params.one("sort_by");
     let query = SummaryQuery {
         organization_id: params.one("organization_id").map(str::to_owned),

@@ -93,11 +93,9 @@ pub struct RowOutput {
     /// Cells by column.
     #[schema(value_type = Object)]
     pub data: Map<String, Value>,
-    /// Left out when there are none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// What keeps it from being imported.
     pub errors: Vec<IssueOutput>,
-    /// Left out when there are none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// What to look at before it is.
     pub warnings: Vec<IssueOutput>,
 }
 
