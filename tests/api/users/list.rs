@@ -44,6 +44,25 @@ api_test!(scenario_16_lists_of_users, |t| async move {
             );
         }
     }
+    // By what is shown of each, without regard to case.
+    let found = get(&t, &d, "/api/users?search=z1").await.expect(200).data();
+    let path = format!("/api/users/{}", found["users"][0]["id"].as_str().unwrap());
+    t.advance(Duration::from_secs(1));
+    t.put(&path).bearer(&d.token).json(json!({"name": "anna"})).send().await.expect(200);
+    type Pick = fn(&Value) -> String;
+    let of: [(&str, Pick); 3] = [
+        ("username", |u| u["username"].as_str().unwrap().to_lowercase()),
+        ("updated_at", |u| u["updated_at"].as_str().unwrap().to_owned()),
+        // Who was made by nobody of whom is known comes last.
+        ("creator_name", |u| {
+            u["created_by"]["name"].as_str().map_or("\u{10ffff}".to_owned(), str::to_lowercase)
+        }),
+    ];
+    for (column, pick) in of {
+        let rows = get(&t, &d, &format!("/api/users?sort_by={column}")).await.expect(200).data();
+        let shown: Vec<String> = rows["users"].as_array().unwrap().iter().map(pick).collect();
+        assert!(shown.is_sorted() && shown.first() != shown.last(), "{column}: {shown:?}");
+    }
     assert_eq!(list("search=BERTA_").await, ["z2@example.org"]);
     assert_eq!(list("search=%C3%A9L").await, ["z3@example.org"]);
     assert_eq!(list("search=Z1%40EX").await, ["z1@example.org"]);
