@@ -79,6 +79,68 @@ api_test!(clients_11_rule_06_19_unknown_and_read_only_fields_are_no_error, |t| a
     own.post("/systems/register", secret).await.expect(200);
 });
 
+api_test!(clients_11_rule_06_19_nor_where_passwords_keys_files_and_alerts_are_handled, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let running = t.serve().await;
+    let spa = Spa::new(&running, "/backend/api", &owner.token);
+    // Import: the whole preview comes back.
+    let preview = crate::imports::validated(&t, &owner, "customers", &["Nuova,,IT77,,,,,,,"]).await;
+    let mut whole = with_more(preview);
+    whole["override"] = json!(true);
+    let done = spa.post("/customers/import/confirm", whole).await.expect(200).data();
+    assert_eq!(done["created"], 1, "{done}");
+    let made =
+        spa.post("/systems", json!({"name": "S", "organization_id": tree.customer})).await.expect(201).data();
+    let path = format!("/systems/{}/regenerate-secret", text(&made, "id"));
+    spa.post(&path, with_more(json!({}))).await.expect(200);
+
+    // Alerts.
+    let client = crate::proxy::Client { test: &t, system: t.system(tree.customer).await };
+    client.push(r#"[{"labels":{"alertname":"A"}}]"#).await.expect(200);
+    let listed = client.get("/api/v2/alerts").await.expect(200).json();
+    let alert = json!({"fingerprint": listed[0]["fingerprint"]});
+    let of = format!("?organization_id={}", tree.customer);
+    let merged = |more: Value| {
+        let mut body = with_more(alert.clone());
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body
+    };
+    spa.post(&format!("/alerts/assignment{of}"), merged(json!({"note": "n"}))).await.expect(200);
+    spa.post(&format!("/alerts/notes{of}"), merged(json!({"text": "n"}))).await.expect(200);
+    let silence = merged(json!({"comment": "c", "duration_minutes": 5}));
+    for (path, one) in [
+        (format!("/systems/{}/alerts/silences", client.system.id), String::new()),
+        ("/alerts/silences".to_owned(), of.clone()),
+    ] {
+        let made = spa.post(&format!("{path}{one}"), silence.clone()).await.expect(200).data();
+        let id = text(&made, "silence_id");
+        let update = with_more(json!({"comment": "d", "end_at": t.app.now().plus(HOUR).rfc3339(0)}));
+        let changed = spa.put(&format!("{path}/{id}{one}"), update).await.expect(200).data();
+        spa.delete(&format!("{path}/{}{one}", text(&changed, "silence_id"))).await.expect(200);
+    }
+
+    // Events.
+    let hook = with_more(json!({"name": "H", "url": "https://9.9.9.9/hook", "types": ["*"]}));
+    let made = spa.post("/events/subscriptions", hook).await.expect(201).data();
+    let path = format!("/events/subscriptions/{}", text(&made["subscription"], "id"));
+    let mut shown = with_more(spa.get(&path).await.expect(200).data()["subscription"].clone());
+    shown["name"] = json!("Other");
+    let shown = spa.put(&path, shown).await.expect(200).data();
+    assert_eq!(shown["subscription"]["name"], "Other");
+
+    // A person's own.
+    let key = json!({"name": "CI", "mode": "read", "password": bailiwick_testkit::engine::OWNER_PASSWORD});
+    spa.post("/me/api-keys", with_more(key)).await.expect(201);
+    let password = bailiwick_testkit::engine::OWNER_PASSWORD;
+    let new = json!({"current_password": password, "new_password": "Other-Window-93-Rivers"});
+    spa.post("/me/change-password", with_more(new)).await.expect(200);
+    let unknown = with_more(json!({"access_token": "no such token"}));
+    t.post("/api/auth/exchange").json(unknown).send().await.expect_message(401, "invalid access token");
+});
+
+const HOUR: std::time::Duration = std::time::Duration::from_secs(3600);
+
 /// Acts as the user and comes back; the new refresh token.
 async fn own_and_back(t: &Test, tree: &bailiwick_testkit::seed::Tree, user: &str) -> String {
     let by = t.user(tree.distributor, &["super"]).await;

@@ -168,11 +168,15 @@ api_test!(lists_stay_inside_the_scope, |t| async move {
 api_test!(scenario_24_filters_and_searches, |t| async move {
     let tree = t.tree().await;
     let (d, r) = (t.user(tree.distributor, &["admin"]).await, t.user(tree.reseller, &["admin"]).await);
+    for (who, name) in [(&d, "beta"), (&r, "Alfa")] {
+        t.post("/api/me/change-info").bearer(&who.token).json(json!({"name": name})).send().await.expect(200);
+    }
     for (who, name, kind, version, fqdn, v4) in [
         (&d, "Milan_1", "ns8", "3.19.2", "milan.example", "203.0.113.21"),
         (&d, "Milan%2", "ns8", "3.20", "MILAN2.example", ""),
         (&r, "Róma", "nsec", "8.7.1", "", "203.0.113.99"),
     ] {
+        t.advance(Duration::from_secs(1));
         let made = made(&t, who, tree.customer, name).await;
         let id: bailiwick_domain::SystemId = text(&made, "id").parse().unwrap();
         let mut tx = t.app.db.begin().await.unwrap();
@@ -218,6 +222,21 @@ api_test!(scenario_24_filters_and_searches, |t| async move {
         assert_eq!(names(&reply), expected, "{query}");
         assert_eq!(reply.data()["pagination"]["total_count"], expected.len(), "{query}");
     }
+    for (order, expected) in [
+        // Text without regard to case, but versions as they are.
+        ("fqdn", ["Róma", "Milan_1", "Milan%2"]),
+        ("type", ["Milan_1", "Milan%2", "Róma"]),
+        ("version", ["Milan_1", "Milan%2", "Róma"]),
+    ] {
+        let mut found = names(&get(&t, &d, &format!("?sort_by={order}")).await);
+        assert_eq!(found, expected, "{order}");
+        found.reverse();
+        assert_eq!(names(&get(&t, &d, &format!("?sort_by={order}&sort_direction=desc")).await), found);
+    }
+    let by_creator = get(&t, &d, "?sort_by=creator_name").await.expect(200).data();
+    let creators: Vec<&str> =
+        by_creator["systems"].as_array().unwrap().iter().map(|s| text(&s["created_by"], "name")).collect();
+    assert_eq!(creators, ["Alfa", "beta", "beta"]);
     let long = format!("?search={}", "x".repeat(60_000));
     assert_eq!(count(&t, &d, &long).await, 0);
     let many = format!("?{}", "type=a&".repeat(1001));
