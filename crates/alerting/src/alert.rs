@@ -35,10 +35,20 @@ impl PostedAlert {
         Fingerprint::of(&self.labels)
     }
 
+    /// The key of its system, which every alert names that a system or the service itself has sent.
+    pub fn system_key(&self) -> &str {
+        self.labels.value("system_key")
+    }
+
+    /// Start with the default for one that was not given (contract 04 §5.2).
+    pub fn start(&self, now: Nanos) -> Nanos {
+        self.starts_at.or(self.ends_at).unwrap_or(now)
+    }
+
     /// Start and end with the defaults for what was not given, and whether the end is one of them
     /// (contract 04 §5.2).
     pub fn span(&self, now: Nanos, resolve_timeout: Duration) -> (Nanos, Nanos, bool) {
-        let start = self.starts_at.or(self.ends_at).unwrap_or(now);
+        let start = self.start(now);
         match self.ends_at {
             Some(end) => (start, end, false),
             None => (start, now.plus(resolve_timeout), true),
@@ -288,6 +298,16 @@ fn identify(alert: &mut PostedAlert, intake: &Intake<'_>) -> bool {
 
 /// The body that a remote router gets: written from what was read, nothing else.
 pub fn write_alerts(alerts: &[PostedAlert]) -> String {
+    write_with(alerts, |alert| alert.starts_at)
+}
+
+/// The same with a start for every alert: the one that a router which gets none at `now` takes itself. So what it tells
+/// of an alert later on has the start that is kept here, however long the request was under way.
+pub fn write_started_alerts(alerts: &[PostedAlert], now: Nanos) -> String {
+    write_with(alerts, |alert| Some(alert.start(now)))
+}
+
+fn write_with(alerts: &[PostedAlert], start: impl Fn(&PostedAlert) -> Option<Nanos>) -> String {
     let mut out = String::with_capacity(alerts.iter().map(|a| size(a) + 160).sum());
     out.push('[');
     for (i, alert) in alerts.iter().enumerate() {
@@ -298,7 +318,7 @@ pub fn write_alerts(alerts: &[PostedAlert]) -> String {
         alert.labels.write(&mut out);
         out.push_str(",\"annotations\":");
         alert.annotations.write(&mut out);
-        for (key, time) in [(",\"startsAt\":\"", alert.starts_at), (",\"endsAt\":\"", alert.ends_at)] {
+        for (key, time) in [(",\"startsAt\":\"", start(alert)), (",\"endsAt\":\"", alert.ends_at)] {
             if let Some(time) = time {
                 out.push_str(key);
                 time.write_exact(&mut out);

@@ -107,8 +107,18 @@ impl What {
     pub const fn began_by(&self) -> Option<Ts> {
         match self {
             What::Resolved { start: Some(_), end } => Some(*end),
+            What::Delivered { start, end: Some(end), .. } if says_no_start(*start, *end) => Some(*end),
             _ => None,
         }
+    }
+}
+
+/// A router that was given an end and no start takes the end for the start, each time anew: what it tells of such an
+/// alert does not say when it began.
+const fn says_no_start(start: Option<Ts>, end: Ts) -> bool {
+    match start {
+        Some(start) => start.0 == end.0,
+        None => true,
     }
 }
 
@@ -179,7 +189,11 @@ impl Occurrences {
                 let told_until = end.unwrap_or(at);
                 // What began after the end that is told is another occurrence.
                 let open = open.filter(|open| self.0[*open].row.starts_at <= told_until);
-                let place = started.or(open).unwrap_or_else(|| {
+                let same = || {
+                    let end = end.filter(|end| says_no_start(start, *end))?;
+                    self.during((end, end))
+                };
+                let place = started.or(open).or_else(same).unwrap_or_else(|| {
                     let start = start.unwrap_or(told_until);
                     self.add(Status::Resolved, (start, end), None, at, annotations);
                     self.0.len() - 1

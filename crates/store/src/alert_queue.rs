@@ -1,119 +1,169 @@
 //! Alerts that wait for a remote router to run their tenant (contract 04 §1.13). One row for each alert: a newer push
-//! takes the place of the one that waits. A delivery leases its rows; a row pushed again meanwhile is no longer leased.
+//! takes the place of the one that waits. A delivery leases rows of one tenant. A push meanwhile takes the place of the
+//! row and leaves it leased, so that it is not sent before the older one has its answer; it has no tries yet, and by that
+//! the delivery finds that there is more to do.
 
 use crate::{
     Db, StoreError, Tx,
-    sql::{Arg, On, Q},
-    time::TsCodec,
+    sql::{Arg, On, Q, ROWS},
 };
 use bailiwick_domain::{OrgId, Ts};
 use sqlx::FromRow;
+use std::collections::HashSet;
 use uuid::Uuid;
 
 pub(crate) const PUT: &str = "INSERT INTO alert_queue \
-     (organization_id, fingerprint, payload, attempts, next_attempt_at, queued_at, claimed_until) \
-     VALUES (?, ?, [[CAST(? AS jsonb)||?]], 0, ?, ?, NULL) ON CONFLICT (organization_id, fingerprint) DO UPDATE SET \
-     payload = excluded.payload, attempts = 0, next_attempt_at = excluded.next_attempt_at, \
-     queued_at = excluded.queued_at, claimed_until = NULL";
+     (organization_id, fingerprint, system_key, payload, attempts, next_attempt_at, queued_at, claimed_until) \
+     VALUES (?, ?, ?, [[CAST(? AS jsonb)||?]], 0, ?, ?, NULL) ON CONFLICT (organization_id, fingerprint) DO UPDATE SET \
+     payload = excluded.payload, system_key = excluded.system_key, attempts = 0, \
+     next_attempt_at = [[LEAST||MIN]](alert_queue.next_attempt_at, excluded.next_attempt_at), \
+     queued_at = excluded.queued_at";
+pub(crate) const DUE: &str = "SELECT organization_id FROM alert_queue WHERE next_attempt_at <= ? \
+     AND (claimed_until IS NULL OR claimed_until <= ?) GROUP BY organization_id ORDER BY MIN(next_attempt_at)";
 pub(crate) const CLAIM: &str = "UPDATE alert_queue SET claimed_until = ?, attempts = attempts + 1 \
-     WHERE (organization_id, fingerprint) IN (SELECT organization_id, fingerprint FROM alert_queue \
-     WHERE next_attempt_at <= ? AND (claimed_until IS NULL OR claimed_until <= ?) \
-     ORDER BY next_attempt_at LIMIT ? [[FOR UPDATE SKIP LOCKED||]]) \
-     RETURNING organization_id, fingerprint, CAST(payload AS TEXT) AS payload, attempts, claimed_until";
-pub(crate) const FINISH: &str =
-    "DELETE FROM alert_queue WHERE organization_id = ? AND fingerprint = ? AND claimed_until = ?";
-pub(crate) const POSTPONE: &str = "UPDATE alert_queue SET claimed_until = NULL, next_attempt_at = ? \
-     WHERE organization_id = ? AND fingerprint = ? AND claimed_until = ?";
-pub(crate) const SUPERSEDE: &str =
-    "DELETE FROM alert_queue WHERE organization_id = ? AND fingerprint = ? AND queued_at <= ?";
+     WHERE organization_id = ? AND fingerprint IN (SELECT fingerprint FROM alert_queue \
+     WHERE organization_id = ? AND next_attempt_at <= ? AND (claimed_until IS NULL OR claimed_until <= ?) \
+     ORDER BY next_attempt_at, fingerprint LIMIT ? [[FOR UPDATE SKIP LOCKED||]]) \
+     RETURNING fingerprint, CAST(payload AS TEXT) AS payload, attempts";
 pub(crate) const EXPIRE: &str = "DELETE FROM alert_queue WHERE queued_at < ?";
-pub(crate) const REMOVE_OF_SYSTEM: &str = "DELETE FROM alert_queue WHERE organization_id = ? AND \
-     [[payload->'labels'->>'system_key'||json_extract(payload, '$.labels.system_key')]] = ?";
-pub(crate) const COUNT: &str = "SELECT CAST(count(*) AS BIGINT) FROM alert_queue WHERE organization_id = ?";
+pub(crate) const REMOVE_OF_SYSTEM: &str =
+    "DELETE FROM alert_queue WHERE organization_id = ? AND system_key = ?";
+pub(crate) const COUNTS: &str = "SELECT (SELECT CAST(COUNT(*) AS BIGINT) FROM alert_queue \
+     WHERE organization_id = ? AND system_key = ?), (SELECT CAST(COUNT(*) AS BIGINT) FROM alert_queue \
+     WHERE organization_id = ?)";
 pub(crate) const TENANTS: &str = "SELECT DISTINCT organization_id FROM alert_queue";
 
-/// An alert that waits.
+/// An alert to be kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewQueued {
+    /// Identity within the tenant.
+    pub fingerprint: String,
+    /// Whose alert.
+    pub system_key: String,
+    /// The alert as the router gets it: one JSON object.
+    pub payload: String,
+}
+
+/// An alert that waits and is leased.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queued {
-    /// Tenant.
-    pub organization_id: OrgId,
     /// Identity within the tenant.
     pub fingerprint: String,
     /// The alert as the router gets it: one JSON object.
     pub payload: String,
     /// Tries so far, the leased one included.
     pub attempts: i64,
+}
+
+/// Leased alerts of one tenant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claimed {
+    /// The tenant.
+    pub tenant: OrgId,
     /// End of the lease.
-    pub claimed_until: Ts,
+    pub until: Ts,
+    /// By fingerprint.
+    pub alerts: Vec<Queued>,
 }
 
 #[derive(FromRow)]
 struct Row {
-    organization_id: Uuid,
     fingerprint: String,
     payload: String,
     attempts: i64,
-    claimed_until: TsCodec,
 }
 
-/// Adds alerts of a tenant, `(fingerprint, payload)`, each in place of one that waits.
+/// Adds alerts of a tenant, in the order of their fingerprints, each in place of one that waits.
 pub async fn put(
     tx: &mut Tx,
     tenant: OrgId,
-    alerts: &[(String, String)],
+    alerts: &[NewQueued],
     now: Ts,
     first_try: Ts,
 ) -> Result<(), StoreError> {
-    for (fingerprint, payload) in alerts {
-        let q = Q::new(PUT).bind(tenant).bind(fingerprint).bind(payload).bind(first_try).bind(now);
+    for new in alerts {
+        let q = Q::new(PUT).bind(tenant).bind(&new.fingerprint).bind(&new.system_key).bind(&new.payload);
+        q.bind(first_try).bind(now).run(&mut *tx).await?;
+    }
+    Ok(())
+}
+
+/// The tenants with something due, the longest waiting first.
+pub async fn due(on: impl Into<On<'_>>, now: Ts) -> Result<Vec<OrgId>, StoreError> {
+    let rows: Vec<(Uuid,)> = Q::new(DUE).bind(now).bind(now).all(on).await?;
+    Ok(rows.into_iter().map(|r| OrgId(r.0)).collect())
+}
+
+/// Leases up to `limit` due alerts of a tenant until `until`.
+pub async fn claim(db: &Db, tenant: OrgId, now: Ts, until: Ts, limit: i64) -> Result<Claimed, StoreError> {
+    let mut tx = db.begin().await?;
+    let q = Q::new(CLAIM).bind(until).bind(tenant).bind(tenant).bind(now).bind(now);
+    let rows: Vec<Row> = q.bind(Arg::Int(Some(limit))).all(&mut tx).await?;
+    tx.commit().await?;
+    let each = |r: Row| Queued { fingerprint: r.fingerprint, payload: r.payload, attempts: r.attempts };
+    let mut alerts: Vec<Queued> = rows.into_iter().map(each).collect();
+    // Whoever writes several of these rows does it in this order.
+    alerts.sort_by(|a, b| a.fingerprint.cmp(&b.fingerprint));
+    Ok(Claimed { tenant, until, alerts })
+}
+
+/// Ends a lease: what was delivered or refused for good goes. What was pushed meanwhile stays, and is due.
+pub async fn finish(tx: &mut Tx, claimed: &Claimed) -> Result<(), StoreError> {
+    for chunk in claimed.alerts.chunks(ROWS) {
+        let mut q = Q::new("DELETE FROM alert_queue WHERE attempts > 0");
+        of_claim(&mut q, claimed, chunk);
+        q.run(&mut *tx).await?;
+    }
+    release(tx, claimed).await
+}
+
+/// Ends a lease: each alert is tried again at `next` of its tries. What was pushed meanwhile keeps its own time.
+pub async fn postpone(tx: &mut Tx, claimed: &Claimed, next: impl Fn(i64) -> Ts) -> Result<(), StoreError> {
+    let tries: std::collections::BTreeSet<i64> = claimed.alerts.iter().map(|alert| alert.attempts).collect();
+    for attempts in tries {
+        let same: Vec<Queued> = claimed.alerts.iter().filter(|a| a.attempts == attempts).cloned().collect();
+        for chunk in same.chunks(ROWS) {
+            let mut q =
+                Q::new("UPDATE alert_queue SET claimed_until = NULL, next_attempt_at = ? WHERE attempts > 0")
+                    .bind(next(attempts));
+            of_claim(&mut q, claimed, chunk);
+            q.run(&mut *tx).await?;
+        }
+    }
+    release(tx, claimed).await
+}
+
+async fn release(tx: &mut Tx, claimed: &Claimed) -> Result<(), StoreError> {
+    for chunk in claimed.alerts.chunks(ROWS) {
+        let mut q = Q::new("UPDATE alert_queue SET claimed_until = NULL WHERE 1 = 1");
+        of_claim(&mut q, claimed, chunk);
         q.run(&mut *tx).await?;
     }
     Ok(())
 }
 
-/// Leases up to `limit` due alerts until `until`.
-pub async fn claim(db: &Db, now: Ts, until: Ts, limit: i64) -> Result<Vec<Queued>, StoreError> {
-    let mut tx = db.begin().await?;
-    let rows: Vec<Row> =
-        Q::new(CLAIM).bind(until).bind(now).bind(now).bind(Arg::Int(Some(limit))).all(&mut tx).await?;
-    tx.commit().await?;
-    Ok(rows
-        .into_iter()
-        .map(|r| Queued {
-            organization_id: OrgId(r.organization_id),
-            fingerprint: r.fingerprint,
-            payload: r.payload,
-            attempts: r.attempts,
-            claimed_until: r.claimed_until.0,
-        })
-        .collect())
+/// Appends ` AND …`: these alerts while they are leased by this delivery.
+fn of_claim(q: &mut Q, claimed: &Claimed, alerts: &[Queued]) {
+    q.push(" AND organization_id = ? AND claimed_until = ? AND fingerprint IN (");
+    q.arg(claimed.tenant).arg(claimed.until);
+    q.list(alerts.iter().map(|alert| &alert.fingerprint)).push(")");
 }
 
-/// Removes a delivered or refused alert, unless it was pushed again meanwhile.
-pub async fn finish(tx: &mut Tx, queued: &Queued) -> Result<(), StoreError> {
-    let q = Q::new(FINISH).bind(queued.organization_id).bind(&queued.fingerprint).bind(queued.claimed_until);
-    q.run(tx).await?;
-    Ok(())
-}
-
-/// Gives an alert back to be tried again at `next`.
-pub async fn postpone(tx: &mut Tx, queued: &Queued, next: Ts) -> Result<(), StoreError> {
-    let q = Q::new(POSTPONE).bind(next).bind(queued.organization_id).bind(&queued.fingerprint);
-    q.bind(queued.claimed_until).run(tx).await?;
-    Ok(())
-}
-
-/// Removes what waits of these alerts since `until` or longer: the router has had a newer push.
-pub async fn supersede(
-    tx: &mut Tx,
+/// Which of these alerts of a tenant wait.
+pub async fn waiting<'a>(
+    on: impl Into<On<'a>>,
     tenant: OrgId,
     fingerprints: &[String],
-    until: Ts,
-) -> Result<(), StoreError> {
-    for fingerprint in fingerprints {
-        Q::new(SUPERSEDE).bind(tenant).bind(fingerprint).bind(until).run(&mut *tx).await?;
+) -> Result<HashSet<String>, StoreError> {
+    let mut on = on.into();
+    let mut found = HashSet::new();
+    for chunk in fingerprints.chunks(ROWS) {
+        let mut q = Q::new("SELECT fingerprint FROM alert_queue WHERE organization_id = ?").bind(tenant);
+        q.push(" AND fingerprint IN (").list(chunk.iter()).push(")");
+        let rows: Vec<(String,)> = q.all(on.reborrow()).await?;
+        found.extend(rows.into_iter().map(|r| r.0));
     }
-    Ok(())
+    Ok(found)
 }
 
 /// Removes what waits about a system in a tenant it has left.
@@ -133,7 +183,9 @@ pub async fn tenants(on: impl Into<On<'_>>) -> Result<Vec<OrgId>, StoreError> {
     Ok(rows.into_iter().map(|r| OrgId(r.0)).collect())
 }
 
-/// How many alerts of the tenant wait.
-pub async fn count(tx: &mut Tx, tenant: OrgId) -> Result<u64, StoreError> {
-    Q::new(COUNT).bind(tenant).count(tx).await
+/// How many alerts of the system and of its tenant wait.
+pub async fn counts(tx: &mut Tx, tenant: OrgId, system_key: &str) -> Result<(u64, u64), StoreError> {
+    let q = Q::new(COUNTS).bind(tenant).bind(system_key).bind(tenant);
+    let (system, all): (i64, i64) = q.one(tx).await?;
+    Ok((u64::try_from(system).unwrap_or(0), u64::try_from(all).unwrap_or(0)))
 }

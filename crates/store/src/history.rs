@@ -7,6 +7,7 @@ pub mod active;
 pub mod figures;
 pub mod keep;
 pub mod list;
+pub mod open;
 mod tell;
 mod within;
 

@@ -134,3 +134,41 @@ api_test!(
         tell(&t, delivery(told)).await.expect_message(500, "failed to save alert history");
     }
 );
+
+// The router has the start that the history has, so what it tells later on is about the same occurrence.
+api_test!(rule_04_21_an_alert_without_a_start_is_kept_once, |t| async move {
+    let upstream = obliging().await;
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, with_secret).await;
+    let c = client(&p, p.tree().await.customer).await;
+    let sent = || upstream.take().pop().unwrap().json().unwrap()[0].clone();
+    fire(&c, &[json!({"alertname": "A"})]).await;
+    let first = sent();
+    assert_eq!(first["startsAt"], at(0));
+    p.advance(MINUTE);
+    fire(&c, &[json!({"alertname": "A"})]).await;
+    // A router keeps the earlier start while an alert goes on.
+    assert_eq!(sent()["startsAt"], at(60));
+    p.advance(MINUTE);
+    let over = json!([{"labels": {"alertname": "A"}, "endsAt": at(120)}]);
+    c.push(&over.to_string()).await.expect(200);
+    written(&p).await;
+    let told = |alert: &Value, start: i64, end: i64| json!([{"status": "resolved", "labels": alert["labels"], "startsAt": at(start), "endsAt": at(end)}]);
+    tell(&p, delivery(told(&first, 0, 120))).await.expect(204);
+    assert_eq!(rows(&p).await, ["A - resolved from 0 to 120 until - at 120, team"]);
+    // Of one that only says when it ends a router takes that for the start, too.
+    let ends = json!([{"labels": {"alertname": "B"}, "endsAt": at(300)}]);
+    c.push(&ends.to_string()).await.expect(200);
+    written(&p).await;
+    let second = upstream.take().pop().unwrap().json().unwrap()[0].clone();
+    assert_eq!((&second["startsAt"], &second["endsAt"]), (&json!(at(300)), &json!(at(300))));
+    p.advance(10 * MINUTE);
+    alerting::sweep_history(&p.app).await.unwrap();
+    tell(&p, delivery(told(&second, 300, 300))).await.expect(204);
+    let mut found = rows(&p).await;
+    found.sort();
+    let expected = [
+        "A - resolved from 0 to 120 until - at 120, team",
+        "B - resolved from 120 to 300 until - at 720, team",
+    ];
+    assert_eq!(found, expected);
+});

@@ -242,3 +242,68 @@ api_test!(rule_02_35_a_router_that_hangs_holds_no_connection_of_the_database, |t
         () = meanwhile => {}
     }
 });
+
+/// The silence of that id as the router tells it.
+fn silence_of(key: &str, state: &str) -> serde_json::Value {
+    json!({
+        "id": ID, "status": {"state": state}, "updatedAt": "2026-03-04T09:00:00.000Z", "comment": "c",
+        "createdBy": "t", "startsAt": "2026-03-04T09:00:00.000Z", "endsAt": "2026-03-04T12:00:00.000Z",
+        "matchers": [{"name": "system_key", "value": key, "isRegex": false, "isEqual": true}],
+    })
+}
+
+api_test!(rule_04_22_the_requests_of_one_request_share_its_time, |t| async move {
+    let upstream = Recorder::start(|_| Answer::status(200)).await.unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |s| {
+        s.alerting.limits.read_timeout = Duration::from_millis(700);
+        s.alerting.limits.write_timeout = Duration::from_millis(700);
+    })
+    .await;
+    let tree = p.tree().await;
+    let system = Client { test: &p, system: p.system(tree.customer).await };
+    let (key, org) = (system.system.key.clone(), tree.customer.to_string());
+    upstream.answer_by(move |request| {
+        let unprocessed = json!([{
+            "labels": {"alertname": "A", "system_key": key, "organization_id": org}, "annotations": {},
+            "startsAt": "2026-03-04T09:00:00Z", "endsAt": "2026-03-04T12:00:00Z", "receivers": [],
+            "updatedAt": "2026-03-04T09:00:00Z", "fingerprint": "9822ee52b31ac950",
+            "status": {"state": "unprocessed", "silencedBy": [], "inhibitedBy": [], "mutedBy": []},
+        }]);
+        let answer = match (request.method.as_str(), request.path.as_str()) {
+            ("GET", path) if path.ends_with("/alerts") => Answer::json(200, &unprocessed),
+            ("GET", path) if path.contains("/silence/") => Answer::json(200, &silence_of(&key, "active")),
+            ("GET", _) => Answer::json(200, &json!([])),
+            ("POST", _) => Answer::json(200, &json!({"silenceID": ID})),
+            _ => Answer::status(200),
+        };
+        answer.after(Duration::from_millis(450))
+    });
+    // Each asks the router twice, and either would be in time.
+    system.get("/api/v2/alerts").await.expect_message(504, "alerting backend timed out");
+    system.silence(SILENCE).await.expect_message(504, "alerting backend timed out");
+    system.delete(&format!("/api/v2/silence/{ID}")).await.expect_message(504, "alerting backend timed out");
+    assert_eq!(upstream.take().len(), 6);
+});
+
+api_test!(a_silence_that_a_lost_answer_has_ended_is_ended, |t| async move {
+    let upstream = Recorder::start(|_| Answer::status(200)).await.unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
+    let system = Client::new(&p).await;
+    for is_ended in [true, false] {
+        let (key, count) = (system.system.key.clone(), Arc::new(AtomicUsize::new(0)));
+        upstream.answer_by(move |request| match request.method.as_str() {
+            "DELETE" if count.fetch_add(1, Ordering::SeqCst) == 0 => Answer::dropped(),
+            "DELETE" => Answer::status(500).body("\"silence already expired\"\n"),
+            _ => {
+                let is_over = is_ended && count.load(Ordering::SeqCst) > 0;
+                Answer::json(200, &silence_of(&key, if is_over { "expired" } else { "active" }))
+            }
+        });
+        let reply = system.delete(&format!("/api/v2/silence/{ID}")).await;
+        if is_ended {
+            assert!(reply.expect(200).body.is_empty());
+        } else {
+            reply.expect_message(UNAVAILABLE.0, UNAVAILABLE.1);
+        }
+    }
+});

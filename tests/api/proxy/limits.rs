@@ -90,7 +90,8 @@ api_test!(alerts_have_a_size, |s| generous(s), |t| async move {
     }
 });
 
-fn batch(names: std::ops::Range<usize>, more: &str) -> String {
+/// Alerts with these numbers, all with `more`.
+pub(super) fn batch(names: std::ops::Range<usize>, more: &str) -> String {
     let alerts = names.map(|n| format!(r#"{{"labels":{{"alertname":"A{n:03}"}}{more}}}"#));
     format!("[{}]", alerts.collect::<Vec<_>>().join(","))
 }
@@ -129,7 +130,8 @@ api_test!(
     }
 );
 
-fn silence(value: &str) -> String {
+/// A silence of its own with this value.
+pub(super) fn silence(value: &str) -> String {
     format!(
         r#"{{"matchers":[{{"name":"a","value":"{value}","isRegex":false}}],"startsAt":"2026-03-04T10:00:00Z",
         "endsAt":"2026-03-04T12:00:00Z","createdBy":"me","comment":"c"}}"#

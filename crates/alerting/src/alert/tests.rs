@@ -227,6 +227,20 @@ fn the_forwarded_body_is_written_anew() {
     assert_eq!(write_alerts(&[]), "[]");
 }
 
+#[test]
+fn the_forwarded_body_can_say_when_each_alert_began() {
+    let written = |times: &str| {
+        let alert = one(&format!(r#"[{{"labels":{{"alertname":"A"}}{times}}}]"#));
+        let text = write_started_alerts(&[alert], Nanos::parse("2026-11-20T10:00:00Z").unwrap());
+        text[text.find(",\"startsAt\"").unwrap()..].to_owned()
+    };
+    assert_eq!(written(""), r#","startsAt":"2026-11-20T10:00:00Z"}]"#);
+    let given = r#","startsAt":"2026-11-20T09:00:00Z","endsAt":"2026-11-20T11:00:00Z""#;
+    assert_eq!(written(given), format!("{given}}}]"));
+    let ends = r#","endsAt":"2026-11-20T11:00:00Z""#;
+    assert_eq!(written(ends), r#","startsAt":"2026-11-20T11:00:00Z","endsAt":"2026-11-20T11:00:00Z"}]"#);
+}
+
 fn any_alert() -> impl Strategy<Value = serde_json::Value> {
     let texts =
         || prop::collection::btree_map("[a-z_]{1,6}|system_key|organization_id|system_name", ".{0,12}", 0..5);

@@ -15,6 +15,7 @@ pub mod manage;
 mod queue;
 mod raise;
 mod remote;
+mod room;
 mod throttle;
 mod upkeep;
 mod zone;
@@ -44,12 +45,21 @@ use bailiwick_alerting::{
 use bailiwick_domain::{Clock, Error, OrgId, Result as DomainResult};
 use bailiwick_outbound::{RouterClient, RouterConfig, RouterKind, router_client};
 use std::sync::{Arc, OnceLock};
+use tokio::sync::Semaphore;
 use uuid::Uuid;
+
+/// Requests of people in flight to a remote router, and how many of these are left to what is about one tenant.
+const FOR_PEOPLE: usize = 64;
+const SPARED: usize = 16;
 
 /// What the service keeps of alerting between requests.
 #[derive(Debug)]
 pub struct Alerting {
     router: AlertRouter,
+    /// The same for people: what they ask takes no place from systems, and its faults close nobody's way.
+    for_people: AlertRouter,
+    /// How many tenants all of people's lists together ask at the same time.
+    asked: Semaphore,
     /// Limits of each system.
     pub throttle: Throttle,
     /// Sizes that can be judged without storage.
@@ -58,6 +68,8 @@ pub struct Alerting {
     pushes: OnceLock<embedded::Pushes>,
     outage: life::KnownOutage,
     waiting: queue::Waiting,
+    /// How many alerts are active at a remote router.
+    room: room::Room,
     /// Pushes the configurations of tenants to a remote router.
     provisioning: config::provision::Provisioning,
     /// Writes history after the answer; started by the first push to a remote router.
@@ -82,7 +94,7 @@ impl Alerting {
     /// A router address that cannot be used.
     pub fn new(settings: &Settings, clock: &Arc<dyn Clock>) -> DomainResult<Alerting> {
         let (alerting, limits) = (&settings.alerting, &settings.alerting.limits);
-        let mut provisioning = None;
+        let (mut provisioning, mut for_people) = (None, AlertRouter::Embedded);
         let router = match &alerting.router {
             Router::Embedded => AlertRouter::Embedded,
             Router::Remote(remote) => {
@@ -100,6 +112,9 @@ impl Alerting {
                     write_timeout: limits.write_timeout,
                 };
                 let client = RouterClient::new(config.clone(), clock.clone()).map_err(Error::internal)?;
+                let people = RouterConfig { in_flight: limits.in_flight.min(FOR_PEOPLE), ..config.clone() };
+                let people = RouterClient::new(people, clock.clone()).map_err(Error::internal)?;
+                for_people = AlertRouter::Remote(Box::new(people));
                 provisioning = Some(RouterClient::new(config, clock.clone()).map_err(Error::internal)?);
                 AlertRouter::Remote(Box::new(client))
             }
@@ -107,11 +122,14 @@ impl Alerting {
         let (rate, burst) = (limits.requests_per_second, limits.request_burst);
         Ok(Alerting {
             router,
+            for_people,
+            asked: Semaphore::new(limits.in_flight.min(FOR_PEOPLE).saturating_sub(SPARED).max(1)),
             throttle: Throttle::new(clock.clone(), rate, burst, limits.in_flight_per_system),
             limits: limits.content.clone(),
             pushes: OnceLock::new(),
             outage: life::KnownOutage::default(),
             waiting: queue::Waiting::default(),
+            room: room::Room::default(),
             provisioning: config::provision::Provisioning::new(provisioning),
             writer: history::later::Writer::default(),
             delivery: deliver::Delivery::default(),
@@ -123,20 +141,21 @@ impl Alerting {
         matches!(self.router, AlertRouter::Embedded)
     }
 
-    /// The router for what is asked for now and then; its connections live with the runtime that opened them, so a
+    /// The router for what people ask; its connections live with the runtime that opened them, so a
     /// request that another one makes when that ends is tried again like any broken one.
     pub(crate) const fn router(&self) -> &AlertRouter {
-        &self.router
+        &self.for_people
     }
 
     /// How a remote router does, for each client of it by name; none for the embedded one.
     pub fn router_health(&self) -> Vec<(&'static str, router_client::Health)> {
-        let proxy = match &self.router {
+        let health = |name, router: &AlertRouter| match router {
             AlertRouter::Embedded => None,
-            AlertRouter::Remote(client) => Some(("requests", client.health())),
+            AlertRouter::Remote(client) => Some((name, client.health())),
         };
+        let proxy = health("requests", &self.router).into_iter().chain(health("people", &self.for_people));
         let configurations = self.provisioning.client().map(|client| ("configurations", client.health()));
-        proxy.into_iter().chain(configurations).collect()
+        proxy.chain(configurations).collect()
     }
 
     /// The router for one worker: connections to a remote one belong to the runtime that uses them.
@@ -248,7 +267,7 @@ pub async fn list_alerts(
 ) -> Result<Vec<ListedAlert>, Fault> {
     let read = match router {
         AlertRouter::Embedded => embedded::alerts(app, who).await,
-        AlertRouter::Remote(client) => remote::alerts(client, who, query).await,
+        AlertRouter::Remote(client) => remote::alerts(app, client, who, query).await,
     };
     let (alerts, silences) = match read {
         Err(Fault::UnknownTenant) => {
@@ -335,7 +354,7 @@ pub async fn expire_silence(
 ) -> Result<bool, Fault> {
     let expired = match router {
         AlertRouter::Embedded => embedded::expire_silence(app, who, id).await,
-        AlertRouter::Remote(client) => remote::expire_silence(client, who, id).await,
+        AlertRouter::Remote(client) => remote::expire_silence(app, client, who, id).await,
     };
     match expired {
         Err(Fault::UnknownTenant) => {

@@ -1,87 +1,190 @@
 //! Pushes for tenants that a remote router does not run yet: kept in the database, delivered when it does
-//! (contract 04 §1.13).
+//! (contract 04 §1.13). While an alert waits or is on its way, whatever else is pushed of it takes its place in the
+//! queue, so that nothing overtakes it and an older state never comes after a newer one.
 
-use super::{AlertRouter, Fault};
+use super::{AlertRouter, Fault, room};
 use crate::App;
-use bailiwick_alerting::{Fingerprint, Nanos, PostedAlert, alert::write_alerts};
+use bailiwick_alerting::{Fingerprint, Nanos, PostedAlert, alert::write_started_alerts};
 use bailiwick_domain::{OrgId, Ts};
 use bailiwick_outbound::{RouterClient, RouterError, router_client::Caller};
 use bailiwick_store::{
-    StoreError,
-    alert_queue::{self, Queued},
+    StoreError, Tx,
+    alert_queue::{self, Claimed, NewQueued},
 };
+use futures_util::{StreamExt, stream};
 use std::{
-    collections::{BTreeMap, HashSet},
-    sync::{PoisonError, RwLock},
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
     time::Duration,
 };
 
 /// Time between the first tries; it doubles up to [`LONGEST`].
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(60);
-/// How long a delivery may take before another process takes over: longer than one request to the router.
-const LEASE: Duration = Duration::from_secs(60);
-/// Alerts leased at once.
-const ALERTS: i64 = 1000;
+/// How much longer than one request to the router a delivery may take before another process takes over.
+const SPARE: Duration = Duration::from_secs(35);
+/// Alerts of one request: of the largest ones, less than any router's limit of 16 MiB.
+const ALERTS: i64 = 200;
+/// Tenants that are delivered to at the same time.
+const SIDE_BY_SIDE: usize = 8;
 
 /// The tenants with something in the queue, as far as this process knows: so that a push of any other tenant costs no
 /// look into the database.
 #[derive(Debug, Default)]
-pub(super) struct Waiting(RwLock<HashSet<OrgId>>);
+pub(super) struct Waiting(RwLock<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// How often the queue was read.
+    reads: u64,
+    /// Each with the number of the last read before it was added.
+    tenants: HashMap<OrgId, u64>,
+}
 
 impl Waiting {
+    fn known(&self) -> RwLockReadGuard<'_, Known> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self) -> RwLockWriteGuard<'_, Known> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn has(&self, tenant: OrgId) -> bool {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).contains(&tenant)
+        self.known().tenants.contains_key(&tenant)
     }
 
     fn add(&self, tenant: OrgId) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(tenant);
+        let mut known = self.change();
+        let reads = known.reads;
+        known.tenants.insert(tenant, reads);
     }
 
-    fn set(&self, tenants: HashSet<OrgId>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = tenants;
+    /// The number of a read that begins now.
+    fn begin(&self) -> u64 {
+        let mut known = self.change();
+        known.reads += 1;
+        known.reads
+    }
+
+    /// What this read found, and what was added since it began.
+    fn set(&self, tenants: &[OrgId], read: u64) {
+        let mut known = self.change();
+        known.tenants.retain(|_, added| *added >= read);
+        for tenant in tenants {
+            known.tenants.entry(*tenant).or_insert(0);
+        }
     }
 }
 
-/// Keeps a push until the tenant runs.
+/// Splits a push into what has to queue behind something that waits, and what can be sent.
+pub(super) async fn behind(
+    app: &App,
+    tenant: OrgId,
+    alerts: Vec<PostedAlert>,
+) -> Result<(Vec<PostedAlert>, Vec<PostedAlert>), Fault> {
+    if !app.alerting().waiting.has(tenant) {
+        return Ok((Vec::new(), alerts));
+    }
+    let fingerprints: Vec<String> = alerts.iter().map(|a| a.fingerprint().to_string()).collect();
+    let waiting = alert_queue::waiting(&app.db, tenant, &fingerprints).await?;
+    Ok(alerts.into_iter().partition(|a| waiting.contains(&a.fingerprint().to_string())))
+}
+
+/// What became of a push that was to be kept.
+#[derive(Debug)]
+pub(super) struct Kept {
+    /// What was taken in.
+    pub(super) alerts: Vec<PostedAlert>,
+    /// Others were not, because too much waits.
+    pub(super) is_cut: bool,
+}
+
+/// Keeps a push until the tenant runs. `share`: the system whose share of the queue it counts towards; none for what the
+/// service itself says. What takes the place of something that waits, and what ends something, always is kept.
 pub(super) async fn keep(
     app: &App,
     tenant: OrgId,
     now: Nanos,
     mut alerts: Vec<PostedAlert>,
-) -> Result<(), Fault> {
-    let mut rows: BTreeMap<Fingerprint, String> = BTreeMap::new();
-    for alert in &mut alerts {
-        // The router would take the time of the delivery for the start.
-        let (start, _, _) = alert.span(now, app.settings.alerting.resolve_timeout);
-        alert.starts_at = Some(start);
-        let list = write_alerts(std::slice::from_ref(alert));
-        rows.insert(alert.fingerprint(), list[1..list.len() - 1].to_owned());
-    }
-    let rows: Vec<(String, String)> = rows.into_iter().map(|(f, p)| (f.to_string(), p)).collect();
-    let at = now.to_ts();
-    app.alerting().waiting.add(tenant);
-    super::config::provision::lost(app, tenant).await;
+    share: Option<&str>,
+) -> Result<Kept, Fault> {
+    let waiting = &app.alerting().waiting;
+    waiting.add(tenant);
     let mut tx = app.db.begin().await?;
-    let waiting = alert_queue::count(&mut tx, tenant).await?;
-    if waiting.saturating_add(rows.len() as u64) > app.settings.alerting.limits.alerts_per_tenant {
-        return Err(Fault::AlertLimit);
+    let left_out = match share {
+        Some(system_key) => left_out(app, &mut tx, (tenant, system_key), now, &alerts).await?,
+        None => LeftOut::default(),
+    };
+    let mut rows: BTreeMap<Fingerprint, NewQueued> = BTreeMap::new();
+    for alert in &alerts {
+        let fingerprint = alert.fingerprint();
+        if left_out.refused.contains(&fingerprint) || left_out.needless.contains(&fingerprint) {
+            continue;
+        }
+        // The router would take the time of the delivery for the start.
+        let list = write_started_alerts(std::slice::from_ref(alert), now);
+        let new = NewQueued {
+            fingerprint: fingerprint.to_string(),
+            system_key: alert.system_key().to_owned(),
+            payload: list[1..list.len() - 1].to_owned(),
+        };
+        rows.insert(fingerprint, new);
     }
+    let rows: Vec<NewQueued> = rows.into_values().collect();
+    let at = now.to_ts();
     alert_queue::put(&mut tx, tenant, &rows, at, at.plus(FIRST)).await?;
     tx.commit().await?;
-    Ok(())
+    // Who read the queue before the commit has not seen it.
+    waiting.add(tenant);
+    alerts.retain(|alert| !left_out.refused.contains(&alert.fingerprint()));
+    Ok(Kept { alerts, is_cut: !left_out.refused.is_empty() })
 }
 
-/// What waits of these alerts is older than what the router has just been given.
-pub(super) async fn supersede(app: &App, tenant: OrgId, alerts: &[PostedAlert]) -> Result<(), Fault> {
-    if !app.alerting().waiting.has(tenant) {
-        return Ok(());
-    }
+/// What is not kept of a push.
+#[derive(Debug, Default)]
+struct LeftOut {
+    /// New alerts beyond the share of their system or the tenant's.
+    refused: HashSet<Fingerprint>,
+    /// What ends an alert that nobody knows, when there is no room for it.
+    needless: HashSet<Fingerprint>,
+}
+
+async fn left_out(
+    app: &App,
+    tx: &mut Tx,
+    (tenant, system_key): (OrgId, &str),
+    now: Nanos,
+    alerts: &[PostedAlert],
+) -> Result<LeftOut, Fault> {
     let fingerprints: Vec<String> = alerts.iter().map(|a| a.fingerprint().to_string()).collect();
-    let mut tx = app.db.begin().await?;
-    alert_queue::supersede(&mut tx, tenant, &fingerprints, app.now()).await?;
-    tx.commit().await?;
-    Ok(())
+    let waiting = alert_queue::waiting(&mut *tx, tenant, &fingerprints).await?;
+    let mut out = LeftOut::default();
+    if fingerprints.iter().all(|fingerprint| waiting.contains(fingerprint)) {
+        return Ok(out);
+    }
+    let limits = &app.settings.alerting.limits;
+    let (mut of_system, mut of_tenant) = alert_queue::counts(tx, tenant, system_key).await?;
+    let (mut seen, mut endings) = (HashSet::new(), Vec::new());
+    for (alert, text) in alerts.iter().zip(&fingerprints) {
+        let fingerprint = alert.fingerprint();
+        if waiting.contains(text) || !seen.insert(fingerprint) {
+            continue;
+        }
+        if of_system < limits.alerts_per_system && of_tenant < limits.alerts_per_tenant {
+            of_system += 1;
+            of_tenant += 1;
+        } else if room::is_over(alert, now) {
+            endings.push(fingerprint);
+        } else {
+            out.refused.insert(fingerprint);
+        }
+    }
+    if !endings.is_empty() {
+        let active = room::active(app, &mut *tx, tenant, &endings).await?;
+        out.needless.extend(endings.into_iter().filter(|fingerprint| !active.contains_key(fingerprint)));
+    }
+    Ok(out)
 }
 
 /// Drops what waits about a system in a tenant it has left.
@@ -94,34 +197,28 @@ pub(super) async fn withdraw(app: &App, tenant: OrgId, system_key: &str) -> Resu
 /// Delivers what is due; how many alerts were leased.
 pub(super) async fn deliver(app: &App) -> Result<usize, StoreError> {
     let AlertRouter::Remote(client) = &app.alerting().router else { return Ok(0) };
-    let now = app.now();
+    let waiting = &app.alerting().waiting;
+    let read = waiting.begin();
     let tenants = alert_queue::tenants(&app.db).await?;
-    app.alerting().waiting.set(tenants.iter().copied().collect());
+    waiting.set(&tenants, read);
     if tenants.is_empty() {
         return Ok(0);
     }
     let mut tx = app.db.begin().await?;
-    alert_queue::expire(&mut tx, now.minus(app.settings.alerting.resolve_timeout)).await?;
+    alert_queue::expire(&mut tx, app.now().minus(app.settings.alerting.resolve_timeout)).await?;
     tx.commit().await?;
-    let due = alert_queue::claim(&app.db, now, now.plus(LEASE), ALERTS).await?;
-    let leased = due.len();
-    let mut by_tenant: BTreeMap<OrgId, Vec<Queued>> = BTreeMap::new();
-    for queued in due {
-        by_tenant.entry(queued.organization_id).or_default().push(queued);
+    let due = alert_queue::due(&app.db, app.now()).await?;
+    let mut each =
+        stream::iter(due).map(|tenant| deliver_to(app, client, tenant)).buffer_unordered(SIDE_BY_SIDE);
+    // What fails for one tenant leaves nobody else's alerts leased.
+    let mut all = Ok(0);
+    while let Some(one) = each.next().await {
+        all = match (all, one) {
+            (Ok(sum), Ok(leased)) => Ok(sum + leased),
+            (Err(e), _) | (Ok(_), Err(e)) => Err(e),
+        };
     }
-    for (tenant, queued) in by_tenant {
-        let is_done = deliver_to(app, client, tenant, &queued).await;
-        let mut tx = app.db.begin().await?;
-        for alert in &queued {
-            if is_done {
-                alert_queue::finish(&mut tx, alert).await?;
-            } else {
-                alert_queue::postpone(&mut tx, alert, next_try(app.now(), alert.attempts)).await?;
-            }
-        }
-        tx.commit().await?;
-    }
-    Ok(leased)
+    all
 }
 
 /// After 1, 2, 4 … 60 s.
@@ -130,10 +227,37 @@ fn next_try(now: Ts, attempts: i64) -> Ts {
     now.plus(FIRST.saturating_mul(1 << doublings).min(LONGEST))
 }
 
+/// Delivers what is due of a tenant, each part right after it was leased.
+async fn deliver_to(app: &App, client: &RouterClient, tenant: OrgId) -> Result<usize, StoreError> {
+    let lease = app.settings.alerting.limits.write_timeout + SPARE;
+    let mut leased = 0;
+    loop {
+        let now = app.now();
+        let claimed = alert_queue::claim(&app.db, tenant, now, now.plus(lease), ALERTS).await?;
+        if claimed.alerts.is_empty() {
+            return Ok(leased);
+        }
+        leased += claimed.alerts.len();
+        let is_done = send(app, client, &claimed).await;
+        let mut tx = app.db.begin().await?;
+        if is_done {
+            alert_queue::finish(&mut tx, &claimed).await?;
+        } else {
+            let now = app.now();
+            alert_queue::postpone(&mut tx, &claimed, |attempts| next_try(now, attempts)).await?;
+        }
+        tx.commit().await?;
+        if !is_done {
+            return Ok(leased);
+        }
+    }
+}
+
 /// True when there is nothing left to try: delivered, or refused for good.
-async fn deliver_to(app: &App, client: &RouterClient, tenant: OrgId, queued: &[Queued]) -> bool {
-    let body = format!("[{}]", queued.iter().map(|q| q.payload.as_str()).collect::<Vec<_>>().join(","));
-    let (tenant, request_id) = (tenant.to_string(), app.fresh::<uuid::Uuid>().to_string());
+async fn send(app: &App, client: &RouterClient, claimed: &Claimed) -> bool {
+    let payloads: Vec<&str> = claimed.alerts.iter().map(|alert| alert.payload.as_str()).collect();
+    let body = format!("[{}]", payloads.join(","));
+    let (tenant, request_id) = (claimed.tenant.to_string(), app.fresh::<uuid::Uuid>().to_string());
     match client.put_alerts(Caller { tenant: &tenant, request_id: &request_id }, body.into()).await {
         Ok(()) => true,
         Err(RouterError::Refused(reject)) => {
@@ -149,5 +273,28 @@ async fn deliver_to(app: &App, client: &RouterClient, tenant: OrgId, queued: &[Q
             tracing::debug!(tenant, error = %e, "queued alerts wait");
             false
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use uuid::Uuid;
+
+    #[test]
+    fn a_tenant_added_while_the_queue_is_read_is_not_forgotten() {
+        let [before, during, read] = [1, 2, 3].map(|n| OrgId(Uuid::from_u128(n)));
+        let waiting = Waiting::default();
+        waiting.add(before);
+        let number = waiting.begin();
+        waiting.add(during);
+        waiting.set(&[read], number);
+        assert_eq!([before, during, read].map(|tenant| waiting.has(tenant)), [false, true, true]);
+        // Of two reads at the same time the first must not take away what was added during either.
+        let (first, second) = (waiting.begin(), waiting.begin());
+        waiting.add(before);
+        waiting.set(&[], second);
+        waiting.set(&[], first);
+        assert!(waiting.has(before));
     }
 }

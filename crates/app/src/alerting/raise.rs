@@ -2,11 +2,10 @@
 
 use super::{
     AlertRouter, Fault, embedded,
-    history::{Origin, later},
-    queue,
+    remote::{Addressed, hand_over},
 };
 use crate::App;
-use bailiwick_alerting::{Nanos, PostedAlert, alert::write_alerts};
+use bailiwick_alerting::{Nanos, PostedAlert};
 use bailiwick_domain::OrgId;
 use bailiwick_outbound::router_client::Caller;
 
@@ -28,22 +27,12 @@ pub(crate) async fn raise(app: &App, tenant: OrgId, alerts: Vec<Raised>) -> Resu
         AlertRouter::Remote(client) => client,
     };
     let id = tenant.to_string();
-    for raised in alerts.chunks(ALERTS) {
-        let chunk: Vec<PostedAlert> = raised.iter().map(|(_, alert)| alert.clone()).collect();
+    let mut alerts = alerts.into_iter().map(|(_, alert)| alert).peekable();
+    while alerts.peek().is_some() {
+        let some = alerts.by_ref().take(ALERTS).collect();
         let request_id = app.fresh::<uuid::Uuid>().to_string();
         let caller = Caller { tenant: &id, request_id: &request_id };
-        match client.put_alerts(caller, write_alerts(&chunk).into()).await.map_err(Fault::from) {
-            Ok(()) => queue::supersede(app, tenant, &chunk).await?,
-            Err(Fault::UnknownTenant) => queue::keep(app, tenant, now, chunk).await?,
-            Err(fault) => return Err(fault),
-        }
-        later::note(
-            app,
-            tenant,
-            now,
-            Origin::Service,
-            raised.iter().map(|(key, alert)| (key.as_str(), alert)),
-        );
+        hand_over(app, &client, Addressed { caller, tenant, system_key: None }, now, some).await?;
     }
     Ok(Vec::new())
 }

@@ -5,6 +5,7 @@
 
 mod breaker;
 mod health;
+mod share;
 mod together;
 mod wire;
 
@@ -16,6 +17,7 @@ use bytes::Bytes;
 pub use health::Health;
 use health::Meters;
 use http::{Method, StatusCode, Uri};
+use share::Shares;
 use std::{fmt, sync::Arc, time::Duration};
 use together::Pushing;
 use tokio::{
@@ -68,7 +70,7 @@ pub struct RouterConfig {
     pub prefix: String,
     /// What it is.
     pub kind: RouterKind,
-    /// Requests in flight; more are refused.
+    /// Requests in flight; more are refused. One tenant has a quarter of them, but eight in any case.
     pub in_flight: usize,
     /// Pushes of one tenant that may travel in one request; 1 = each by itself.
     pub pushes_together: usize,
@@ -145,6 +147,8 @@ pub struct RouterClient {
     pool: Pool,
     pushing: Arc<Pushing>,
     shared: Arc<Shared>,
+    /// Nothing is asked or waited for after that.
+    until: Option<Instant>,
 }
 
 struct Shared {
@@ -152,6 +156,7 @@ struct Shared {
     targets: Targets,
     breaker: Breaker,
     in_flight: Semaphore,
+    shares: Shares,
     clock: Arc<dyn Clock>,
     meters: Meters,
     /// When the router was last asked whether it is ready, and its answer; when it last was.
@@ -189,12 +194,13 @@ impl RouterClient {
             targets: Targets::new(&config)?,
             breaker: Breaker::new(clock.clone()),
             in_flight: Semaphore::new(config.in_flight.clamp(1, Semaphore::MAX_PERMITS)),
+            shares: Shares::new(config.in_flight),
             readiness: Mutex::default(),
             meters: Meters::default(),
             clock,
             config,
         };
-        Ok(RouterClient { pool, pushing: Arc::default(), shared: Arc::new(shared) })
+        Ok(RouterClient { pool, pushing: Arc::default(), shared: Arc::new(shared), until: None })
     }
 
     /// The same client for another runtime: connections of its own, limits and breaker shared.
@@ -203,7 +209,14 @@ impl RouterClient {
     /// As [`RouterClient::new`].
     pub fn with_own_connections(&self) -> Result<RouterClient, RouterError> {
         let pool = Pool::new(&self.shared.config)?;
-        Ok(RouterClient { pool, pushing: Arc::default(), shared: self.shared.clone() })
+        Ok(RouterClient { pool, pushing: Arc::default(), shared: self.shared.clone(), until: None })
+    }
+
+    /// The same client for several requests that have so much time together (contract 04 §1.14).
+    #[must_use]
+    pub fn within(&self, time: Duration) -> RouterClient {
+        let until = Instant::now() + time;
+        RouterClient { until: Some(self.until.map_or(until, |before| before.min(until))), ..self.clone() }
     }
 
     /// The body of the list of alerts; `query` without `?`, rebuilt and encoded.
@@ -331,6 +344,11 @@ impl RouterClient {
         limit: Duration,
     ) -> Result<Answered, RouterError> {
         let began = Instant::now();
+        let limit = self.until.map_or(limit, |until| limit.min(until.saturating_duration_since(began)));
+        if limit.is_zero() {
+            // Whoever has used up the time, it is not the router that is asked now.
+            return Err(RouterError::TimedOut);
+        }
         let span = tracing::trace_span!(
             "call",
             call = "alert router",
@@ -357,6 +375,9 @@ impl RouterClient {
     ) -> Result<Answered, RouterError> {
         let Ok(_permit) = self.shared.in_flight.try_acquire() else {
             return Err(RouterError::NotReady("too many requests in flight".to_owned()));
+        };
+        let Some(_share) = self.shared.shares.take(outgoing.tenant) else {
+            return Err(RouterError::NotReady("too many requests of one tenant in flight".to_owned()));
         };
         let Some(pass) = self.shared.breaker.admit() else {
             return Err(RouterError::NotReady("not asked after too many faults".to_owned()));

@@ -43,6 +43,8 @@ struct Gathered {
     notes: Vec<Note>,
     /// Where the last note of each alert is.
     last: HashMap<(OrgId, Fingerprint), usize>,
+    /// What is being written, and the same of it.
+    writing: (Arc<Vec<Note>>, HashMap<(OrgId, Fingerprint), usize>),
     is_closed: bool,
 }
 
@@ -117,6 +119,22 @@ pub fn is_written(app: &App) -> bool {
     app.alerting().writer.0.get().is_none_or(|queue| queue.waiting.load(Ordering::Relaxed) == 0)
 }
 
+/// What was noted last of a tenant's alerts and is not known to be written: the key of the system of those that fire,
+/// none for those that are over.
+pub(in super::super) fn noted(app: &App, tenant: OrgId) -> HashMap<Fingerprint, Option<Box<str>>> {
+    let Some(queue) = app.alerting().writer.0.get() else { return HashMap::new() };
+    let gathered = queue.gathered();
+    let (writing, written) = (&gathered.writing, &mut HashMap::new());
+    for (notes, last) in [(&*writing.0, &writing.1), (&gathered.notes, &gathered.last)] {
+        for ((_, fingerprint), place) in last.iter().filter(|((whose, _), _)| *whose == tenant) {
+            let Some(note) = notes.get(*place) else { continue };
+            let fires = matches!(note.heard.what, What::Firing { .. });
+            written.insert(*fingerprint, fires.then(|| note.system_key.as_str().into()));
+        }
+    }
+    std::mem::take(written)
+}
+
 /// How many events wait for their turn to be written by this process.
 pub fn waiting(app: &App) -> usize {
     app.alerting().writer.0.get().map_or(0, |queue| queue.gathered().notes.len())
@@ -141,14 +159,16 @@ async fn run(app: App, queue: Arc<Queue>) {
         let taken = {
             let mut gathered = queue.gathered();
             gathered.is_closed = is_stopping;
-            gathered.last.clear();
-            std::mem::take(&mut gathered.notes)
+            let taken = Arc::new(std::mem::take(&mut gathered.notes));
+            gathered.writing = (taken.clone(), std::mem::take(&mut gathered.last));
+            taken
         };
         for notes in taken.chunks(NOTES) {
             let weight = notes.iter().map(Note::weight).sum();
             group(&app, notes.to_vec()).await;
             queue.waiting.fetch_sub(weight, Ordering::Relaxed);
         }
+        queue.gathered().writing = Default::default();
     }
 }
 
@@ -202,7 +222,7 @@ mod tests {
         let (tenant, ends) = (OrgId(uuid::Uuid::nil()), now.plus(Duration::from_secs(60)));
         let note = Note::of((tenant, "NETH-1"), alert, now, ends, Origin::System);
         let key = (tenant, alert.fingerprint());
-        (Gathered { notes: vec![note], last: HashMap::from([(key, 0)]), is_closed: false }, key)
+        (Gathered { notes: vec![note], last: HashMap::from([(key, 0)]), ..Gathered::default() }, key)
     }
 
     #[test]

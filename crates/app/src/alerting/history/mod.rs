@@ -121,7 +121,8 @@ async fn related(tx: &mut Tx, alerts: &BTreeMap<AlertKey, Known>) -> Result<Vec<
     for (key, (open, notes)) in alerts.iter().filter(|(_, (open, notes))| !only_refreshes(open, notes)) {
         let ranges = notes.iter().filter_map(|note| note.heard.start_range());
         started.extend(ranges.map(|(from, before)| (key.clone(), from, before)));
-        if open.is_empty() || notes.len() > 1 {
+        let is_told = |note: &Note| matches!(note.heard.what, What::Delivered { .. });
+        if open.is_empty() || notes.len() > 1 || notes.iter().any(is_told) {
             begun.extend(notes.iter().filter_map(|note| Some((key.clone(), note.heard.what.began_by()?))));
         }
     }

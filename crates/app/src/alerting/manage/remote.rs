@@ -44,7 +44,7 @@ pub(super) async fn alerts(
     let tenants = active::tenants(&app.db, within, filter, TENANTS).await?;
     let key = only(filter.system_keys.as_deref());
     let weight = |a: &ListedAlert| a.labels.size() + a.annotations.size() + 256;
-    ask(tenants, weight, "failed to fetch alerts", |tenant| alerts_of(app, client, tenant, key)).await
+    ask(app, tenants, weight, "failed to fetch alerts", |tenant| alerts_of(app, client, tenant, key)).await
 }
 
 /// Silences of all tenants with systems; `system_keys`: with one of these.
@@ -57,8 +57,10 @@ pub(super) async fn silences(
     let tenants = active::tenants_with_systems(&app.db, within, system_keys, TENANTS).await?;
     let key = only(system_keys);
     let weight = |s: &ListedSilence| s.comment.len() + s.annotations.size() + s.matchers.len() * 64 + 256;
-    ask(tenants, weight, "alerting backend is unavailable", |tenant| silences_of(app, client, tenant, key))
-        .await
+    ask(app, tenants, weight, "alerting backend is unavailable", |tenant| {
+        silences_of(app, client, tenant, key)
+    })
+    .await
 }
 
 /// The one system that is asked about: the router need not tell of others.
@@ -71,6 +73,7 @@ fn only(system_keys: Option<&[String]>) -> Option<&str> {
 
 /// Asks each tenant; who fails becomes a warning, unless all do.
 async fn ask<T, F: Future<Output = std::result::Result<Vec<T>, Fault>>>(
+    app: &App,
     tenants: Vec<OrgId>,
     weight: impl Fn(&T) -> usize,
     failed: &'static str,
@@ -80,6 +83,11 @@ async fn ask<T, F: Future<Output = std::result::Result<Vec<T>, Fault>>>(
     let asked = tenants.len();
     let answers = stream::iter(tenants).map(|tenant| {
         let answer = each(tenant);
+        // Lists that are asked for at the same time wait for each other.
+        let answer = async move {
+            let _place = app.alerting().asked.acquire().await;
+            answer.await
+        };
         async move { (tenant, timeout_at(until, answer).await.unwrap_or(Err(Fault::TimedOut))) }
     });
     let mut answers = std::pin::pin!(answers.buffer_unordered(SIDE_BY_SIDE));

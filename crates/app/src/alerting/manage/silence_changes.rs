@@ -137,7 +137,7 @@ impl Errand {
 
     async fn expire(&self, id: Uuid) -> std::result::Result<bool, Fault> {
         let who = sender(self.tenant, &self.system_key, &self.ctx.request_id);
-        in_time(self.until, at_remote::expire_silence(&self.client, &who, id)).await
+        in_time(self.until, at_remote::expire_silence(&self.app, &self.client, &who, id)).await
     }
 
     fn by(&self) -> By<'_> {

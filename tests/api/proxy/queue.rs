@@ -1,0 +1,128 @@
+//! What waits for a remote router to run its tenant: in which order it arrives, and how much may wait
+//! (contract 04 §1.13, §1.14).
+
+use super::{limits::batch, *};
+use bailiwick_testkit::{
+    api_test,
+    parts::recorder::{Answer, Recorder},
+};
+use serde_json::Value;
+use std::time::Duration;
+
+const SOON: Duration = Duration::from_secs(10);
+const OVER: &str = r#","startsAt":"2026-03-04T09:00:00Z","endsAt":"2026-03-04T10:00:00Z""#;
+
+/// Every alert the router was sent since the last time: its name, and whether it was over.
+fn sent(upstream: &Recorder) -> Vec<(String, bool)> {
+    let each = |alert: &Value| {
+        (alert["labels"]["alertname"].as_str().unwrap().to_owned(), alert.get("endsAt").is_some())
+    };
+    let requests = upstream.take();
+    let all = |json: Value| json.as_array().unwrap().iter().map(each).collect::<Vec<_>>();
+    let mut sent: Vec<_> = requests.iter().flat_map(|request| all(request.json().unwrap())).collect();
+    sent.sort();
+    sent
+}
+
+async fn deliver(p: &Test) -> usize {
+    bailiwick_app::alerting::deliver_queued(&p.app).await.unwrap()
+}
+
+api_test!(a_resolve_does_not_overtake_what_waits, |t| async move {
+    let upstream = Recorder::start(|_| Answer::status(412)).await.unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
+    let system = Client::new(&p).await;
+    system.push(&batch(0..1, "")).await.expect(200);
+    // The tenant runs by now, but what waits comes first: the end takes its place, whatever is new goes directly.
+    upstream.answer_by(|_| Answer::status(200));
+    let _ = upstream.take();
+    let both =
+        format!("{},{}", batch(0..1, OVER).trim_end_matches(']'), batch(1..2, "").trim_start_matches('['));
+    system.push(&both).await.expect(200);
+    assert_eq!(sent(&upstream), [("A001".to_owned(), false)]);
+    p.advance(Duration::from_secs(1));
+    deliver(&p).await;
+    upstream.wait_for(1, SOON).await.unwrap();
+    assert_eq!(sent(&upstream), [("A000".to_owned(), true)]);
+    assert_eq!(deliver(&p).await, 0, "the firing one is not sent after it");
+});
+
+api_test!(a_resolve_comes_after_what_is_on_its_way, |t| async move {
+    let upstream = Recorder::start(|_| Answer::status(412)).await.unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
+    let system = Client::new(&p).await;
+    system.push(&batch(0..1, "")).await.expect(200);
+    let _ = upstream.take();
+    upstream.answer_by(|_| Answer::status(200).after(Duration::from_secs(3)));
+    p.advance(Duration::from_secs(1));
+    let pushing = async {
+        upstream.wait_for(1, SOON).await.unwrap();
+        system.push(&batch(0..1, OVER)).await.expect(200);
+        // Kept, not sent beside the other: the answer came before the router's.
+        assert_eq!(sent(&upstream), [("A000".to_owned(), false)]);
+    };
+    tokio::join!(deliver(&p), pushing);
+    while deliver(&p).await > 0 {}
+    upstream.wait_for(1, SOON).await.unwrap();
+    assert_eq!(sent(&upstream), [("A000".to_owned(), true)]);
+});
+
+api_test!(a_tenant_whose_router_hangs_holds_up_no_other_in_the_queue, |t| async move {
+    let upstream = Recorder::start(|_| Answer::status(412)).await.unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
+    let tree = p.tree().await;
+    let system = Client { test: &p, system: p.system(tree.customer).await };
+    let other = Client { test: &p, system: p.system(tree.other_customer).await };
+    system.push(&batch(0..1, "")).await.expect(200);
+    p.advance(Duration::from_millis(1));
+    other.push(&batch(1..2, "")).await.expect(200);
+    let _ = upstream.take();
+    let hangs = tree.customer.to_string();
+    upstream.answer_by(move |request| {
+        let is_stuck = request.value("x-scope-orgid") == Some(hangs.as_str());
+        Answer::status(200).after(if is_stuck { Duration::from_secs(600) } else { Duration::ZERO })
+    });
+    p.advance(Duration::from_secs(1));
+    // The service's own task may have begun already, and then hangs instead of this one.
+    let delivering = async {
+        deliver(&p).await;
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        () = delivering => {}
+        both = upstream.wait_for(2, SOON) => { both.unwrap(); }
+    }
+    assert_eq!(sent(&upstream), [("A000".to_owned(), false), ("A001".to_owned(), false)]);
+});
+
+api_test!(rule_04_24_each_system_has_a_share_of_the_queue, |t| async move {
+    let upstream = Recorder::start(|_| Answer::status(412)).await.unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |s| {
+        s.alerting.limits.alerts_per_system = 3;
+        s.alerting.limits.alerts_per_tenant = 5;
+    })
+    .await;
+    let tree = p.tree().await;
+    let system = Client { test: &p, system: p.system(tree.customer).await };
+    let other = Client { test: &p, system: p.system(tree.customer).await };
+    system.push(&batch(0..3, "")).await.expect(200);
+    // What waits may be said again and ended; one that is new is refused after that.
+    system.push(&batch(1..4, "")).await.expect_message(429, "alert limit exceeded");
+    system.push(&batch(0..3, OVER)).await.expect(200);
+    // Nothing is active, but three wait.
+    system.push(&batch(3..5, "")).await.expect_message(429, "alert limit exceeded");
+    system.push(&batch(0..1, "")).await.expect(200);
+    // The end of what nobody knows need not be kept.
+    system.push(&batch(7..9, OVER)).await.expect(200);
+    // The other system has its share, as far as the tenant's goes.
+    other.push(&batch(0..3, "")).await.expect_message(429, "alert limit exceeded");
+    let _ = upstream.take();
+    upstream.answer_by(|_| Answer::status(200));
+    p.advance(Duration::from_secs(1));
+    while deliver(&p).await > 0 {}
+    let arrived = ["A000", "A000", "A001", "A001", "A002"].map(str::to_owned);
+    let is_over = [false, false, false, true, true];
+    upstream.wait_for(1, SOON).await.unwrap();
+    assert_eq!(sent(&upstream), arrived.into_iter().zip(is_over).collect::<Vec<_>>());
+    system.push(&batch(3..5, "")).await.expect(200);
+});

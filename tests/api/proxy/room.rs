@@ -1,0 +1,186 @@
+//! How many active alerts and silences systems may have at a remote router (contract 04 §1.14), and how much of its time.
+
+use super::{
+    limits::{batch, silence},
+    *,
+};
+use crate::alerts::written;
+use bailiwick_store::sql::Q;
+use bailiwick_testkit::{
+    api_test,
+    parts::recorder::{Answer, Recorder},
+};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// A router that takes everything and has nothing.
+async fn obliging() -> Recorder {
+    let answer = |method: &str| match method {
+        "GET" => Answer::json(200, &json!([])),
+        _ => Answer::status(200),
+    };
+    Recorder::start(move |request| answer(request.method.as_str())).await.unwrap()
+}
+
+fn tight(settings: &mut Settings) {
+    settings.alerting.limits.alerts_per_system = 10;
+    settings.alerting.limits.alerts_per_tenant = 15;
+}
+
+/// The names of what the router was sent since the last time.
+fn sent(upstream: &Recorder) -> Vec<String> {
+    let name = |alert: &Value| alert["labels"]["alertname"].as_str().unwrap().to_owned();
+    let requests = upstream.take();
+    let each = |json: Value| json.as_array().unwrap().iter().map(name).collect::<Vec<_>>();
+    requests.iter().flat_map(|request| each(request.json().unwrap())).collect()
+}
+
+fn names(numbers: std::ops::Range<usize>) -> Vec<String> {
+    numbers.map(|n| format!("A{n:03}")).collect()
+}
+
+const OVER: &str = r#","endsAt":"2026-03-04T10:00:00Z""#;
+
+api_test!(rule_04_24_new_alerts_at_a_remote_router_are_bounded, |t| async move {
+    let upstream = obliging().await;
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, tight).await;
+    let tree = p.tree().await;
+    let system = Client { test: &p, system: p.system(tree.customer).await };
+    let other = Client { test: &p, system: p.system(tree.customer).await };
+    let elsewhere = Client { test: &p, system: p.system(tree.other_customer).await };
+    system.push(&batch(0..8, "")).await.expect(200);
+    assert_eq!(sent(&upstream), names(0..8));
+    // Two of these are new and still fit; the others of the batch are sent all the same, long before a row is written.
+    let reply = system.push(&batch(4..12, "")).await.expect_message(429, "alert limit exceeded");
+    assert!(reply.header("retry-after").is_some());
+    assert_eq!(sent(&upstream), names(4..10));
+    system.push(&batch(0..10, "")).await.expect(200);
+    system.push(&batch(10..11, OVER)).await.expect(200);
+    assert_eq!(sent(&upstream).len(), 11);
+    let both = batch(10..11, "").replace(']', r#",{"labels":{}}]"#);
+    assert_eq!(system.push(&both).await.expect(400).text(), "\"at least one label pair required\"\n");
+    other.push(&batch(0..5, "")).await.expect(200);
+    other.push(&batch(5..6, "")).await.expect_message(429, "alert limit exceeded");
+    elsewhere.push(&batch(0..10, "")).await.expect(200);
+    // The same by the rows, for a process that knows nothing yet.
+    written(&p).await;
+    let fresh = p.replica().await;
+    let there = |c: &Client<'_>| Client { test: &fresh, system: c.system.clone() };
+    let _ = upstream.take();
+    there(&system).push(&batch(9..11, "")).await.expect_message(429, "alert limit exceeded");
+    assert_eq!(sent(&upstream), names(9..10));
+    there(&system).push(&batch(0..10, "")).await.expect(200);
+    there(&other).push(&batch(4..6, "")).await.expect_message(429, "alert limit exceeded");
+    // A resolve makes room, also before it is written.
+    system.push(&batch(0..1, OVER)).await.expect(200);
+    other.push(&batch(5..6, "")).await.expect(200);
+    other.push(&batch(6..7, "")).await.expect_message(429, "alert limit exceeded");
+    // So does time.
+    written(&p).await;
+    p.advance(Duration::from_secs(7 * 3600));
+    bailiwick_app::alerting::sweep_history(&p.app).await.unwrap();
+    system.push(&batch(20..30, "")).await.expect(200);
+});
+
+api_test!(what_the_router_has_not_taken_takes_no_place, |t| async move {
+    let upstream = Recorder::start(|_| Answer::status(400).body("\"no\"\n")).await.unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, tight).await;
+    let system = Client::new(&p).await;
+    for from in [0, 10, 20] {
+        system.push(&batch(from..from + 10, "")).await.expect(400);
+    }
+    upstream.answer_by(|_| Answer::status(200));
+    system.push(&batch(30..40, "")).await.expect(200);
+    system.push(&batch(0..1, "")).await.expect_message(429, "alert limit exceeded");
+});
+
+api_test!(alerts_that_are_known_are_pushed_without_a_question, |t| async move {
+    let upstream = obliging().await;
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
+    let system = Client::new(&p).await;
+    system.push(&batch(0..5, "")).await.expect(200);
+    written(&p).await;
+    let rename = async |from: &str, to: &str| {
+        let mut tx = p.app.db.begin().await.unwrap();
+        Q::new(&format!("ALTER TABLE {from} RENAME TO {to}")).run(&mut tx).await.unwrap();
+        tx.commit().await.unwrap();
+    };
+    rename("alert_history", "gone").await;
+    p.advance(Duration::from_secs(60));
+    system.push(&batch(0..5, "")).await.expect(200);
+    system.push(&batch(0..2, OVER)).await.expect(200);
+    system.push(&batch(5..6, "")).await.expect(500);
+    rename("gone", "alert_history").await;
+    system.push(&batch(5..6, "")).await.expect(200);
+});
+
+api_test!(rule_04_24_one_tenant_leaves_room_in_flight_for_others, |t| async move {
+    let upstream = Recorder::start(|_| Answer::status(200).after(Duration::from_secs(600))).await.unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |s| {
+        s.alerting.limits.in_flight = 32;
+        s.alerting.limits.pushes_together = 1;
+    })
+    .await;
+    let tree = p.tree().await;
+    let system = Client { test: &p, system: p.system(tree.customer).await };
+    let other = Client { test: &p, system: p.system(tree.customer).await };
+    let elsewhere = Client { test: &p, system: p.system(tree.other_customer).await };
+    let push = batch(0..1, "");
+    let _ = upstream.take();
+    let hanging = futures_util::future::join_all((0..8).map(|_| system.push(&push)));
+    let meanwhile = async {
+        upstream.wait_for(8, Duration::from_secs(10)).await.unwrap();
+        upstream.answer_by(|_| Answer::status(200));
+        other.push(&push).await.expect_message(503, "alerting backend is not ready");
+        elsewhere.push(&push).await.expect(200);
+    };
+    tokio::select! {
+        _ = hanging => panic!("the router does not answer"),
+        () = meanwhile => {}
+    }
+});
+
+api_test!(rule_04_24_silences_of_a_tenant_of_a_remote_router_are_bounded, |t| async move {
+    let upstream = obliging().await;
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |s| {
+        s.alerting.limits.silences_per_system = 2;
+        s.alerting.limits.silences_per_tenant = 3;
+    })
+    .await;
+    let tree = p.tree().await;
+    let system = Client { test: &p, system: p.system(tree.customer).await };
+    let key = system.system.key.clone();
+    let id = |n: usize| format!("00000000-0000-4000-8000-{n:012}");
+    let stored = move |n: usize, state: &str, key: &str| {
+        json!({"id": id(n), "status": {"state": state}, "updatedAt": "2026-03-04T09:00:00.000Z", "comment": "c",
+            "createdBy": "t", "startsAt": "2026-03-04T09:00:00.000Z", "endsAt": "2026-03-04T12:00:00.000Z",
+            "matchers": [{"name": "system_key", "value": key, "isRegex": false, "isEqual": true}]})
+    };
+    // What others of the tenant have; the router filters as it is asked to.
+    let mut all =
+        vec![stored(1, "active", "SYS-1"), stored(2, "pending", "SYS-1"), stored(3, "expired", "SYS-2")];
+    all.push(stored(4, "active", "SYS-2"));
+    let answer = move |all: Vec<Value>, own: Value| {
+        move |request: &bailiwick_testkit::parts::recorder::Recorded| {
+            let is_filtered = request.query.as_ref().is_some_and(|query| query.contains("filter"));
+            match request.method.as_str() {
+                "GET" if request.path.contains("/silence/") => Answer::json(200, &own),
+                "GET" if is_filtered => Answer::json(200, &json!([own])),
+                "GET" => Answer::json(200, &json!(all)),
+                _ => Answer::json(200, &json!({"silenceID": "00000000-0000-4000-8000-000000000009"})),
+            }
+        }
+    };
+    let own = stored(7, "active", &key);
+    upstream.answer_by(answer(all.clone(), own.clone()));
+    system.silence(&silence("1")).await.expect_message(429, "silence limit exceeded");
+    assert!(upstream.take().iter().all(|request| request.method == "GET"));
+    // Replacing one is not one more.
+    let id = "00000000-0000-4000-8000-000000000007";
+    system.silence(&silence("1").replacen('{', &format!("{{\"id\":\"{id}\","), 1)).await.expect(200);
+    // One of them is over.
+    all.pop();
+    upstream.answer_by(answer(all, own));
+    p.advance(Duration::from_secs(60));
+    system.silence(&silence("1")).await.expect(200);
+});
