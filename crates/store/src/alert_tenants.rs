@@ -26,6 +26,11 @@ pub(crate) const LOST: &str = "INSERT INTO alert_tenants (organization_id, wante
      next_attempt_at = excluded.next_attempt_at \
      WHERE alert_tenants.next_attempt_at IS NULL AND (alert_tenants.pushed_at IS NULL OR alert_tenants.pushed_at <= ?)";
 
+pub(crate) const READ_BACK: &str = "UPDATE alert_tenants SET checked_at = ? WHERE organization_id IN \
+     (SELECT t.organization_id FROM alert_tenants t WHERE t.next_attempt_at IS NULL AND t.is_gone = FALSE \
+     AND t.pushed_at <= ? AND (t.checked_at IS NULL OR t.checked_at <= ?) \
+     ORDER BY t.checked_at NULLS FIRST LIMIT ? [[FOR UPDATE SKIP LOCKED||]]) RETURNING organization_id";
+
 /// Which tenants.
 #[derive(Clone, Copy, Debug)]
 pub enum Whose {
@@ -142,6 +147,16 @@ pub async fn postpone(tx: &mut Tx, due: &Due, problem: &str, next: Ts) -> Result
     let q = Q::new(POSTPONE).bind(problem).bind(due.wanted).bind(next).bind(due.organization_id);
     q.bind(due.claimed_until).run(tx).await?;
     Ok(())
+}
+
+/// Up to `limit` tenants that the router has been given what was wanted, and whom nobody has asked it about since
+/// `before`: those that were not for longest. They count as asked about from now on.
+pub async fn to_read_back(db: &Db, now: Ts, before: Ts, limit: i64) -> Result<Vec<OrgId>, StoreError> {
+    let mut tx = db.begin_relaxed().await?;
+    let q = Q::new(READ_BACK).bind(now).bind(before).bind(before).bind(limit);
+    let rows: Vec<(Uuid,)> = q.all(&mut tx).await?;
+    tx.commit().await?;
+    Ok(rows.into_iter().map(|r| OrgId(r.0)).collect())
 }
 
 /// Tenants that wait.

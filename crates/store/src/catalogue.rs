@@ -27,6 +27,7 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("figures::MIRROR", figures::MIRROR),
     ("alert_layers::GET", alert_layers::GET),
     ("alert_layers::CHAIN", alert_layers::CHAIN),
+    ("alert_tenants::READ_BACK", alert_tenants::READ_BACK),
     ("alert_tenants::FINISH", alert_tenants::FINISH),
     ("alert_tenants::POSTPONE", alert_tenants::POSTPONE),
     ("alert_tenants::FORGET", alert_tenants::FORGET),

@@ -178,6 +178,37 @@ api_test!(what_the_router_has_lost_is_pushed_again, |t| async move {
     }
 });
 
+api_test!(what_the_router_has_lost_without_a_sign_is_noticed, |t| async move {
+    let router = Configurations::start().await.unwrap();
+    let t = with_router(t.engine, &t.app.settings, &router).await;
+    let (tree, owner) = (t.tree().await, t.owner().await);
+    post(&t, &owner, "", hook("all")).await.expect(200);
+    let read_back = async || config::read_back(&t.app).await.unwrap();
+    assert_eq!(read_back().await, Some(0), "all were pushed a moment ago");
+    t.advance(Duration::from_secs(600));
+    assert_eq!(read_back().await, Some(0), "all are as they were pushed");
+    let (lost, other) = (tree.customer, tree.reseller);
+    let own = router.of(other).unwrap();
+    router.lose();
+    router.change(other, own.clone());
+    assert_eq!(read_back().await, Some(0), "they were asked about a moment ago");
+    t.advance(Duration::from_secs(600));
+    assert_eq!(read_back().await, Some(6));
+    push(&t).await;
+    router.wait_until("they are pushed", |r| r.count() == 7 && names(r, lost, "8.8.8.8/all")).await.unwrap();
+    // One that has something else has lost it, too; one that cannot be asked has not.
+    let mut stale = own;
+    stale.alertmanager_config.push_str("# old\n");
+    router.change(other, stale);
+    t.advance(Duration::from_secs(600));
+    assert_eq!(read_back().await, Some(1));
+    push(&t).await;
+    router
+        .wait_until("it is pushed", |r| !r.of(other).unwrap().alertmanager_config.contains("# old"))
+        .await
+        .unwrap();
+});
+
 api_test!(a_router_without_configuration_interface_is_said_to_be_one, |t| async move {
     let mut settings = t.app.settings.clone();
     settings.alerting.router = Router::Remote(RemoteRouter {

@@ -140,6 +140,22 @@ api_test!(rule_04_24_one_tenant_leaves_room_in_flight_for_others, |t| async move
     }
 });
 
+api_test!(faults_that_people_meet_at_the_router_keep_no_system_from_it, |t| async move {
+    let upstream = obliging().await;
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
+    let (system, owner) = (Client::new(&p).await, p.owner().await);
+    system.push(&batch(0..1, "")).await.expect(200);
+    written(&p).await;
+    upstream.answer_by(|request| match request.method.as_str() {
+        "GET" => Answer::status(500),
+        _ => Answer::status(200),
+    });
+    for _ in 0..12 {
+        p.get("/api/alerts").bearer(&owner.token).send().await.expect_message(502, "failed to fetch alerts");
+    }
+    system.push(&batch(0..1, "")).await.expect(200);
+});
+
 api_test!(rule_04_24_silences_of_a_tenant_of_a_remote_router_are_bounded, |t| async move {
     let upstream = obliging().await;
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, |s| {

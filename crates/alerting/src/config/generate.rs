@@ -134,6 +134,28 @@ impl Upload {
         serde_saphyr::from_str_with_options(text, options).map_err(fault)
     }
 
+    /// Whether a router that is asked for the configuration tells this one. Routers write the envelope in their own way
+    /// and may say more.
+    pub fn is_what_is_told(&self, told: &[u8]) -> bool {
+        #[derive(Deserialize)]
+        struct Told {
+            #[serde(default)]
+            template_files: Option<BTreeMap<String, String>>,
+            #[serde(default)]
+            alertmanager_config: String,
+        }
+        let Ok(text) = std::str::from_utf8(told) else { return false };
+        let options = serde_saphyr::options! { with_snippet: false };
+        let Ok(told) = serde_saphyr::from_str_with_options::<Told>(text, options) else { return false };
+        let templates = told.template_files.unwrap_or_default();
+        let is_same = |(name, text): (&String, &String)| {
+            templates.get(name).is_some_and(|told| told.trim_end() == text.trim_end())
+        };
+        told.alertmanager_config.trim_end() == self.alertmanager_config.trim_end()
+            && templates.len() == self.template_files.len()
+            && self.template_files.iter().all(is_same)
+    }
+
     /// The body of the upload.
     ///
     /// # Errors

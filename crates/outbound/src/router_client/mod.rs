@@ -273,6 +273,12 @@ impl RouterClient {
         }
     }
 
+    /// What the router has as a tenant's configuration, as it writes it; `None` when it has none.
+    pub async fn configuration(&self, caller: Caller<'_>) -> Result<Option<Bytes>, RouterError> {
+        let answered = self.read(Method::GET, self.shared.targets.configuration.clone(), caller).await?;
+        if answered.status == StatusCode::NOT_FOUND { Ok(None) } else { expect_ok(answered).map(Some) }
+    }
+
     /// Has the router forget a tenant's configuration; none is as good as one.
     ///
     /// # Errors

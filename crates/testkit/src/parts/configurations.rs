@@ -69,6 +69,11 @@ impl Configurations {
         self.locked().kept.clear();
     }
 
+    /// Has something else for a tenant, as a router does that was restored from a copy.
+    pub fn change(&self, tenant: impl std::fmt::Display, upload: Upload) {
+        self.locked().kept.insert(tenant.to_string(), upload);
+    }
+
     /// Uploads and deletions for which this gives an answer get that one and are not done.
     pub fn fail_by(&self, fault: impl Fn(&str) -> Option<Answer> + Send + Sync + 'static) {
         self.locked().fault = Some(Arc::new(fault));
@@ -120,6 +125,10 @@ fn answer(state: &Mutex<State>, request: &Recorded) -> Answer {
                 Answer::status(201)
             }
             Err(why) => Answer::status(400).body(format!("error validating Alertmanager config: {why}")),
+        },
+        ("GET", "/api/v1/alerts") => match locked().kept.get(tenant).map(Upload::to_yaml) {
+            Some(Ok(text)) => Answer::status(200).header("content-type", "application/yaml").body(text),
+            _ => Answer::status(404).body("alertmanager storage object not found"),
         },
         ("DELETE", "/api/v1/alerts") => {
             locked().kept.remove(tenant);

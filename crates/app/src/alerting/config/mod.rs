@@ -11,6 +11,7 @@ mod publishing;
 mod save;
 mod sealed;
 mod show;
+mod watch;
 
 pub use explain::{Channel, Explanation, explain};
 pub use provision::work_off;
@@ -18,6 +19,7 @@ pub use save::{Saved, remove, set};
 pub use sealed::{Anew, seal_all_anew};
 pub(crate) use show::may_see_secrets;
 pub use show::{EffectiveView, LinkView, Shown, get, view, yaml};
+pub use watch::read_back;
 
 use crate::{App, settings::Alerting as Settings};
 use bailiwick_alerting::config::{Layer, Plan, merge};

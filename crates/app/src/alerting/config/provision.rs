@@ -4,7 +4,7 @@
 //! Nothing here happens with the embedded router, which reads what is stored, nor with a router of kind `plain`, which
 //! has no tenants and takes no configuration.
 
-use super::{effective, forget::forget, publishing::publishing};
+use super::{effective, forget::forget, publishing::publishing, watch};
 use crate::{App, settings::Router};
 use bailiwick_alerting::config::{Layer, Publishing, Upload};
 use bailiwick_domain::{Error, OrgId, OrgType, Result, Ts};
@@ -63,7 +63,7 @@ impl Provisioning {
 }
 
 /// Whether tenants are pushed anywhere.
-fn is_on(app: &App) -> bool {
+pub(super) fn is_on(app: &App) -> bool {
     match &app.settings.alerting.router {
         Router::Remote(remote) => remote.is_provisioned,
         Router::Embedded => false,
@@ -101,17 +101,19 @@ pub(in crate::alerting) async fn lost(app: &App, tenant: OrgId) {
             return;
         }
     }
-    let queued = async {
-        let mut tx = app.db.begin().await?;
-        alert_tenants::queue_lost(&mut tx, tenant, now, since).await?;
-        tx.commit().await
-    };
-    match queued.await {
-        Ok(()) => app.alerting().provisioning.arrived.notify_one(),
-        Err(e) => {
-            tracing::warn!(%tenant, error = %e, "a tenant the router does not know could not be queued")
-        }
+    if let Err(e) = queue_lost(app, tenant).await {
+        tracing::warn!(%tenant, error = %e, "a tenant the router does not know could not be queued");
     }
+}
+
+/// Queues a tenant that the router has lost, unless it was pushed a moment ago.
+pub(super) async fn queue_lost(app: &App, tenant: OrgId) -> Result<()> {
+    let now = app.now();
+    let mut tx = app.db.begin().await?;
+    alert_tenants::queue_lost(&mut tx, tenant, now, now.minus(SETTLES)).await?;
+    tx.commit().await?;
+    app.alerting().provisioning.arrived.notify_one();
+    Ok(())
 }
 
 /// Queues every tenant once, as the router or the settings may have changed while the service was down, then pushes what
@@ -120,6 +122,7 @@ pub(in crate::alerting) fn start(app: &App) {
     if !is_on(app) {
         return;
     }
+    watch::start(app);
     let worker = app.clone();
     app.tasks.spawn(async move {
         let mut is_first = true;
@@ -208,7 +211,7 @@ enum Wanted {
 }
 
 /// What is in force for these tenants; none for one that cannot be read, which must not keep the others waiting.
-async fn layers_of(app: &App, tenants: &[OrgId]) -> Result<HashMap<OrgId, Option<Layer>>> {
+pub(super) async fn layers_of(app: &App, tenants: &[OrgId]) -> Result<HashMap<OrgId, Option<Layer>>> {
     match effective(app, &app.db, tenants).await {
         Err(Error::Internal(_)) => {}
         layers => return Ok(layers?.into_iter().map(|(id, layer)| (id, Some(layer))).collect()),

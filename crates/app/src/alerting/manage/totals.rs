@@ -104,7 +104,7 @@ pub(in crate::alerting) fn start(app: &App) {
 /// # Errors
 /// The database's.
 pub async fn refresh_totals(app: &App) -> Result<Option<u64>, StoreError> {
-    let AlertRouter::Remote(client) = app.alerting().router_for_worker() else { return Ok(None) };
+    let AlertRouter::Remote(client) = app.alerting().router() else { return Ok(None) };
     let began = app.now();
     let mut answered = 0;
     let mut asked_after = None;
@@ -116,7 +116,7 @@ pub async fn refresh_totals(app: &App) -> Result<Option<u64>, StoreError> {
         let tenants = figures::tenants_to_ask(&app.db, began, asked_after, TENANTS).await?;
         let Some(last) = tenants.last() else { return Ok(Some(answered)) };
         asked_after = Some(*last);
-        let told = of_their_systems(app, ask(app, &client, tenants).await).await?;
+        let told = of_their_systems(app, ask(app, client, tenants).await).await?;
         answered += told.len() as u64;
         keep(app, &told, now).await?;
         if app.stop.is_cancelled() {
@@ -153,7 +153,10 @@ async fn of_their_systems(app: &App, told: Vec<(OrgId, BySystem)>) -> Result<Vec
 }
 
 async fn ask(app: &App, client: &RouterClient, tenants: Vec<OrgId>) -> Vec<(OrgId, BySystem)> {
-    let each = |tenant: OrgId| async move { (tenant, remote::alerts_of(app, client, tenant, None).await) };
+    let each = |tenant: OrgId| async move {
+        let _place = app.alerting().asked.acquire().await;
+        (tenant, remote::alerts_of(app, client, tenant, None).await)
+    };
     let mut answers = std::pin::pin!(stream::iter(tenants).map(each).buffer_unordered(SIDE_BY_SIDE));
     let mut told = Vec::new();
     while let Some((tenant, answer)) = answers.next().await {
