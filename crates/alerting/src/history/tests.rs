@@ -186,14 +186,14 @@ fn a_told_occurrence_without_a_start_is_the_one_that_ended_then() {
     // The router was given ends and no starts, so it takes the last end for both.
     let stored = Occurrence {
         id: Some(1),
-        status: Status::Resolved,
+        status: Resolved,
         starts_at: Ts(1_000_000),
         ends_at: Some(Ts(9_000_000)),
         expires_at: None,
         receiver: None,
         created_at: Ts(9_500_000),
     };
-    let kept = vec![(Status::Resolved, 1_000_000, Some(9_000_000), None, 9_500_000)];
+    let kept = vec![(Resolved, 1_000_000, Some(9_000_000), None, 9_500_000)];
     let told = |end: i64| delivered(10_000_000, end, Some(end));
     assert_eq!(rows(std::slice::from_ref(&stored), vec![told(9_000_000)]), kept);
     assert_eq!(rows(std::slice::from_ref(&stored), vec![told(5_000_000)]), kept, "the later end counts");

@@ -143,7 +143,7 @@ impl Alerting {
 
     /// The router for what people ask; its connections live with the runtime that opened them, so a
     /// request that another one makes when that ends is tried again like any broken one.
-    pub(crate) const fn router(&self) -> &AlertRouter {
+    pub(crate) const fn for_people(&self) -> &AlertRouter {
         &self.for_people
     }
 

@@ -37,14 +37,17 @@ struct Queue {
     arrived: Notify,
 }
 
+/// Where in a list the last note of each alert is.
+type Places = HashMap<(OrgId, Fingerprint), usize>;
+
 /// What waits, in order.
 #[derive(Debug, Default)]
 struct Gathered {
     notes: Vec<Note>,
     /// Where the last note of each alert is.
-    last: HashMap<(OrgId, Fingerprint), usize>,
+    last: Places,
     /// What is being written, and the same of it.
-    writing: (Arc<Vec<Note>>, HashMap<(OrgId, Fingerprint), usize>),
+    writing: (Arc<Vec<Note>>, Places),
     is_closed: bool,
 }
 

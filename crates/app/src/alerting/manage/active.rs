@@ -99,7 +99,7 @@ pub struct ActiveAlerts {
 pub async fn active(app: &App, caller: &Caller, named: &Named, query: AlertQuery) -> Result<ActiveAlerts> {
     let within = within(app, caller, named).await?;
     query.check()?;
-    match app.alerting().router() {
+    match app.alerting().for_people() {
         AlertRouter::Embedded => {
             let page = list_embedded(app, within, query).await?;
             Ok(ActiveAlerts { page, warnings: Vec::new() })
@@ -131,7 +131,7 @@ pub async fn active_of_system(
     query.check()?;
     let (tenant, key) = (found.system.organization.id, found.system.system_key);
     query.filter.system_keys = None;
-    match app.alerting().router() {
+    match app.alerting().for_people() {
         AlertRouter::Embedded => {
             query.filter.system_keys = Some(vec![key]);
             list_embedded(app, Within::all(Scope::Organization(tenant)), query).await

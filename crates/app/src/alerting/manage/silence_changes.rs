@@ -169,7 +169,7 @@ pub async fn create_silence(
     };
     check_all([fingerprint(&new.fingerprint), comment(app, &new.comment), duration])?;
     let alert = (found.tenant, new.fingerprint.clone());
-    match app.alerting().router() {
+    match app.alerting().for_people() {
         AlertRouter::Embedded => {
             let mut tx = app.db.begin().await?;
             history::hold(&mut tx, [found.tenant]).await?;
@@ -389,7 +389,7 @@ pub async fn change_silence(
         comment: words,
         annotations: stored.annotations,
     };
-    match app.alerting().router() {
+    match app.alerting().for_people() {
         AlertRouter::Embedded => {
             let who = sender(found.tenant, &key, &by.ctx.request_id);
             let mut tx = app.db.begin().await?;
@@ -447,7 +447,7 @@ pub async fn end_silence(app: &App, by: By<'_>, place: &Place, id: &str) -> Resu
     if stored.status.state == SilenceState::Expired {
         return Ok(());
     }
-    match app.alerting().router() {
+    match app.alerting().for_people() {
         AlertRouter::Embedded => {
             let who = sender(found.tenant, &key, &by.ctx.request_id);
             let mut tx = app.db.begin().await?;

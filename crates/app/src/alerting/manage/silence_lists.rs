@@ -46,7 +46,7 @@ pub async fn silences_of_system(
 ) -> Result<Vec<ListedSilence>> {
     let system = systems::load(app, caller, id).await?.system;
     let (tenant, key) = (system.organization.id, system.system_key);
-    let mut listed: Vec<ListedSilence> = match app.alerting().router() {
+    let mut listed: Vec<ListedSilence> = match app.alerting().for_people() {
         AlertRouter::Embedded => {
             let at = app.now();
             let stored = rows::silences_of_system(&app.db, tenant, &key, at).await?;
@@ -74,7 +74,7 @@ pub async fn silences(
 ) -> Result<FoundSilences> {
     let within = within(app, caller, named).await?;
     listing::check_lengths([system_keys.as_ref().map(Vec::len)])?;
-    let (mut found, mut warnings) = match app.alerting().router() {
+    let (mut found, mut warnings) = match app.alerting().for_people() {
         AlertRouter::Embedded => {
             let at = app.now();
             let mut limit = SHOWN as u64 + 1;

@@ -81,7 +81,7 @@ pub(super) async fn look_up(
     let missing = || Error::NotFound("silence");
     let id = Uuid::try_parse(id).ok().filter(|_| id.len() == 36).ok_or_else(missing)?;
     let who = sender(found.tenant, found.system_key.as_deref().unwrap_or_default(), &ctx.request_id);
-    let silence = match app.alerting().router() {
+    let silence = match app.alerting().for_people() {
         AlertRouter::Embedded => embedded::silence(app, &who, id).await,
         AlertRouter::Remote(client) => at_remote::silence(client, &who, id).await,
     };

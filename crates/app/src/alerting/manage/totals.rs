@@ -104,7 +104,7 @@ pub(in crate::alerting) fn start(app: &App) {
 /// # Errors
 /// The database's.
 pub async fn refresh_totals(app: &App) -> Result<Option<u64>, StoreError> {
-    let AlertRouter::Remote(client) = app.alerting().router() else { return Ok(None) };
+    let AlertRouter::Remote(client) = app.alerting().for_people() else { return Ok(None) };
     let began = app.now();
     let mut answered = 0;
     let mut asked_after = None;
