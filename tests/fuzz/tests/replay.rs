@@ -1,5 +1,7 @@
 //! What the search has kept goes through its target again, as it was and with a few bytes changed.
 
+#![allow(clippy::unwrap_used)]
+
 use bailiwick_fuzz_targets::{TARGETS, corpus};
 
 /// Changed inputs for each target, at most.

@@ -66,6 +66,12 @@ impl Judge<'_> {
         }
     }
 
+    /// A request that is of the tenant and says nothing else.
+    pub(super) fn check_count(&self, request: &Recorded) {
+        self.check_headers(request, self.who(request));
+        assert!(request.body.is_empty(), "{request:?}");
+    }
+
     fn check_headers(&self, request: &Recorded, who: &Who) {
         let mut expected = self.headers.clone();
         // The length of a request without a body goes without saying.

@@ -212,7 +212,7 @@ mod tests {
         }
         // The greedy one has one left, as everybody; its turn is in its line's order.
         drop(theirs.pop());
-        let got: Vec<_> = greedy.iter_mut().skip(4).filter_map(|one| now(one)).collect();
+        let got: Vec<_> = greedy.iter_mut().skip(4).filter_map(now).collect();
         assert_eq!(got.len(), 1);
     }
 
