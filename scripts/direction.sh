@@ -38,7 +38,7 @@ declare -A belongs_to=(
     [tokio-util]='store outbound app api server'
 )
 # For tests only.
-free='testkit tests'
+free='testkit tests fuzz-targets'
 
 contains() { [[ " $1 " == *" $2 "* ]]; }
 
