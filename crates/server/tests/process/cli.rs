@@ -88,7 +88,7 @@ fn retention_counts_or_removes_and_says_how_much() {
     assert!(counted.status.success(), "{counted:?}");
     let said = text(&counted);
     assert!(
-        said.starts_with("0 inventory records would be thinned out\n") && said.lines().count() == 6,
+        said.starts_with("0 inventory records would be thinned out\n") && said.lines().count() == 8,
         "{said}"
     );
     let done = run(dir.path(), &["retention"]);
