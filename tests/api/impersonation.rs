@@ -9,7 +9,7 @@ mod races;
 mod recorded;
 mod refusals;
 
-pub use races::{let_wait, let_wait_at};
+pub use races::{let_wait, let_wait_in};
 
 use bailiwick_testkit::{Call, Persona, Reply, Test};
 use serde_json::{Value, json};

@@ -396,6 +396,10 @@ api_test!(
         for n in 0..3 {
             rename(&t, &owner, &system, &format!("n{n}")).await;
         }
+        if t.engine == Engine::Postgres {
+            // So that all of them stay there.
+            hook.sink.answer_by(|_| Answer::status(500));
+        }
         bailiwick_app::events::number_all(&t.app).await.unwrap();
         let path = format!("/customers/{}/destroy", tree.customer);
         let destroyed = act(&t, &owner, "DELETE", &path, Value::Null);
@@ -410,8 +414,8 @@ api_test!(
                 Q::new("UPDATE event_deliveries SET attempts = attempts + 1 WHERE event_seq = ?").bind(seq)
             };
             assert_eq!(tried(all[2]).run(&mut tx).await.unwrap(), 1);
-            let (_, at) = crate::impersonation::let_wait_at(tx, tried(all[0]), destroyed).await;
-            assert!(at.starts_with("SELECT s.id FROM event_subscriptions"), "{at}");
+            let waits = "SELECT s.id FROM event_subscriptions";
+            crate::impersonation::let_wait_in(tx, waits, tried(all[0]), destroyed).await;
         } else {
             let (_, done) = tokio::join!(destroyed, deliver::run_until_idle(&t.app));
             done.unwrap();

@@ -9,28 +9,24 @@ use std::time::Duration;
 
 /// Runs the call, which waits for what this transaction holds, and lets go as soon as it does.
 pub async fn let_wait<T>(tx: Tx, what: Q, call: impl Future<Output = T>) -> T {
-    let_wait_at(tx, what, call).await.0
+    let_wait_in(tx, "", what, call).await
 }
 
-/// The same; and the statement that waited.
-pub async fn let_wait_at<T>(mut tx: Tx, what: Q, call: impl Future<Output = T>) -> (T, String) {
-    const STATEMENT: &str = "SELECT a.query FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid \
-         WHERE NOT l.granted AND pg_backend_pid() = ANY (pg_blocking_pids(l.pid)) LIMIT 1";
-    const WAITING: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM pg_locks \
-         WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))";
+/// The same; it waits in a statement that begins like this. Others may wait before it does.
+pub async fn let_wait_in<T>(mut tx: Tx, statement: &str, what: Q, call: impl Future<Output = T>) -> T {
+    const WAITING: &str = "SELECT COUNT(*) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid \
+         WHERE NOT l.granted AND pg_backend_pid() = ANY (pg_blocking_pids(l.pid)) AND starts_with(a.query, ?)";
     let holding = async {
         let waits = async {
-            while Q::new(WAITING).count(&mut tx).await.unwrap() == 0 {
+            while Q::new(WAITING).bind(statement).count(&mut tx).await.unwrap() == 0 {
                 tokio::task::yield_now().await;
             }
         };
         tokio::time::timeout(Duration::from_secs(20), waits).await.expect("nobody waits");
-        let (at,): (String,) = Q::new(STATEMENT).one(&mut tx).await.unwrap();
         assert!(what.run(&mut tx).await.unwrap() > 0);
         tx.commit().await.unwrap();
-        at
     };
-    tokio::join!(call, holding)
+    tokio::join!(call, holding).0
 }
 
 /// Holds what a statement selects until both calls wait, for it or for each other.
