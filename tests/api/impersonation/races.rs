@@ -16,10 +16,13 @@ pub async fn let_wait<T>(tx: Tx, what: Q, call: impl Future<Output = T>) -> T {
 pub async fn let_wait_in<T>(mut tx: Tx, statement: &str, what: Q, call: impl Future<Output = T>) -> T {
     const WAITING: &str = "SELECT COUNT(*) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid \
          WHERE NOT l.granted AND pg_backend_pid() = ANY (pg_blocking_pids(l.pid)) AND starts_with(a.query, ?)";
+    // What others do is read once in a transaction otherwise.
+    const ANEW: &str = "SELECT COUNT(*) FROM (SELECT pg_stat_clear_snapshot()) AS done";
     let holding = async {
         let waits = async {
             while Q::new(WAITING).bind(statement).count(&mut tx).await.unwrap() == 0 {
                 tokio::task::yield_now().await;
+                Q::new(ANEW).count(&mut tx).await.unwrap();
             }
         };
         tokio::time::timeout(Duration::from_secs(20), waits).await.expect("nobody waits");
