@@ -5,6 +5,7 @@
 alert_wait=15
 launch_alerts() {
     stop_service
+    unset BAILIWICK_ALERTING__MODE BAILIWICK_ALERTING__REMOTE__URL BAILIWICK_ALERTING__REMOTE__KIND
     export BAILIWICK_ALERTING__WEBHOOK__ALLOWED_HOSTS=127.0.0.0/8 BAILIWICK_ALERTING__GROUP_WAIT=${alert_wait}s
     database_of_its_own "$1" "$2"
     launch
