@@ -7,6 +7,9 @@ use bailiwick_testkit::{Engine, Persona, Reply, Test, api_test};
 use serde_json::json;
 use std::time::Duration;
 
+/// What others do is read once in a transaction otherwise.
+const ANEW: &str = "SELECT COUNT(*) FROM (SELECT pg_stat_clear_snapshot()) AS done";
+
 /// Runs the call, which waits for what this transaction holds, and lets go as soon as it does.
 pub async fn let_wait<T>(tx: Tx, what: Q, call: impl Future<Output = T>) -> T {
     let_wait_in(tx, "", what, call).await
@@ -16,8 +19,6 @@ pub async fn let_wait<T>(tx: Tx, what: Q, call: impl Future<Output = T>) -> T {
 pub async fn let_wait_in<T>(mut tx: Tx, statement: &str, what: Q, call: impl Future<Output = T>) -> T {
     const WAITING: &str = "SELECT COUNT(*) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid \
          WHERE NOT l.granted AND pg_backend_pid() = ANY (pg_blocking_pids(l.pid)) AND starts_with(a.query, ?)";
-    // What others do is read once in a transaction otherwise.
-    const ANEW: &str = "SELECT COUNT(*) FROM (SELECT pg_stat_clear_snapshot()) AS done";
     let holding = async {
         let waits = async {
             while Q::new(WAITING).bind(statement).count(&mut tx).await.unwrap() == 0 {
@@ -42,6 +43,7 @@ async fn let_both_wait(t: &Test, what: Q, calls: impl Future<Output = (Reply, Re
         let waits = async {
             while Q::new(WAITING).count(&mut tx).await.unwrap() < 2 {
                 tokio::task::yield_now().await;
+                Q::new(ANEW).count(&mut tx).await.unwrap();
             }
         };
         tokio::time::timeout(Duration::from_secs(20), waits).await.expect("nobody waits");
