@@ -1,17 +1,29 @@
 //! What documents cost in the database, measured on a series as a cluster sends it.
 
 use super::*;
+use bailiwick_testkit::parts::postgres::cluster;
 
-/// Bytes of everything that documents and what follows from them take for good. The queue is empty by then; PostgreSQL
-/// uses its room again when it has cleaned up, SQLite at once.
+/// What documents and what follows from them are kept in on PostgreSQL.
+const TABLES: [&str; 5] =
+    ["inventory_records", "inventory_bases", "inventory_diffs", "inventory_alerts", "system_activity"];
+
+/// Bytes of everything that documents and what follows from them take for good. The queue is empty by then; SQLite uses
+/// its room again at once, PostgreSQL when it has cleaned up, which is not left to chance here.
 async fn stored_bytes(t: &Test) -> i64 {
     assert_eq!(count(t, "inventory_queue").await, 0);
-    let text = "[[SELECT CAST(SUM(pg_total_relation_size(c.oid)) AS bigint) FROM pg_class c WHERE c.relkind = 'r' \
-        AND c.relname IN ('inventory_records', 'inventory_bases', 'inventory_diffs', \
-        'inventory_alerts', 'system_activity')\
-        ||SELECT (p.page_count - f.freelist_count) * s.page_size FROM pragma_page_count p, pragma_freelist_count f, \
-        pragma_page_size s]]";
-    Q::new(text).one::<(i64,)>(&t.app.db).await.unwrap().0
+    if t.engine == Engine::Postgres {
+        let (_, database) = t.database_url.rsplit_once('/').unwrap();
+        let clean_up = format!("VACUUM FULL {}", TABLES.join(", "));
+        cluster().await.unwrap().query(database, &clean_up).await.unwrap();
+    }
+    let text = format!(
+        "[[SELECT CAST(SUM(pg_total_relation_size(c.oid)) AS bigint) FROM pg_class c WHERE c.relkind = 'r' \
+         AND c.relname IN ('{}')\
+         ||SELECT (p.page_count - f.freelist_count) * s.page_size FROM pragma_page_count p, pragma_freelist_count f, \
+         pragma_page_size s]]",
+        TABLES.join("', '")
+    );
+    Q::new(&text).one::<(i64,)>(&t.app.db).await.unwrap().0
 }
 
 /// The sample after that many reports: counters move with every one, versions and users now and then.
