@@ -187,6 +187,10 @@ async fn ask(t: &Test, tree: &Tree, root: Option<usize>, who: &Persona, dice: &m
                 ));
             }
         }
+        // Each time the plain one and some of the others; over all who ask it is every one many times.
+        while queries.len() > 4 {
+            queries.remove(1 + dice.next(queries.len() - 1));
+        }
         for query in queries {
             let path = format!("/api{}{query}", route.path);
             let reply = get(t, who, &path).await;
