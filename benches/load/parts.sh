@@ -154,7 +154,7 @@ rates() {
         tail -n 5 "$work/service.log" >&2
         exit 1
     fi
-    awk '/Requests\/sec/ { r = $2 } /50%/ { a = $2 } /99%/ { b = $2 } END { printf "%d req/s, p50 %s, p99 %s", r, a, b }' "$work/wrk.out"
+    awk '/Requests\/sec/ { r = $2 } /50%/ { a = $2 } /99%/ { b = $2 } END { printf "%d req/s, p50 %s, p99 %s\n", r, a, b }' "$work/wrk.out"
 }
 
 # pipeline RATE: documents from the wire to the difference, for 15 s.
@@ -170,16 +170,26 @@ storage() {
     python3 benches/load/storage.py "$service" "$work/credentials" crates/inventory/tests/data/inventory-ns8.json "$database"
 }
 
-# ratio MEASURED REFERENCE: throughput and p99 relative to the reference.
-ratio() {
-    python3 - "$1" "$2" <<'PY'
+# beside ROUNDS: of rounds of two lines, the reference and what is measured beside it, those of the round with the middle
+# throughput, relative to the reference; and the middle p99.
+beside() {
+    python3 - "$1" <<'PY'
 import re, sys
 def read(text):
     rate = float(re.search(r"(\d+) req/s", text)[1])
     number, unit = re.search(r"p99 ([\d.]+)(us|ms|s)", text).groups()
     return rate, float(number) * {"us": 1e-6, "ms": 1e-3, "s": 1}[unit]
-(rate, p99), (other_rate, other_p99) = map(read, sys.argv[1:3])
-print(f"{rate / other_rate:.2f} × nginx, p99 {p99 / other_p99:.2f} ×")
+lines = open(sys.argv[1], encoding="utf-8").read().splitlines()
+rounds = []
+for reference, measured in zip(lines[::2], lines[1::2]):
+    (rate, p99), (reference_rate, reference_p99) = read(measured), read(reference)
+    rounds.append((rate / reference_rate, p99 / reference_p99, reference, measured))
+rounds.sort()
+share, _, reference, measured = rounds[len(rounds) // 2]
+late = sorted(round[1] for round in rounds)
+others = ", ".join(f"{round[0]:.2f}" for round in rounds)
+print(reference)
+print(f"{measured}; {share:.2f} × nginx ({others}), p99 {late[len(late) // 2]:.2f} × ({late[0]:.2f} to {late[-1]:.2f})")
 PY
 }
 
