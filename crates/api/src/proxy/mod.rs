@@ -112,8 +112,11 @@ impl Proxy {
         let context = crate::layers::context(&self.app, &request);
         let is_head = request.method() == Method::HEAD;
         let span = crate::layers::span(&context, &request);
-        let answering = AssertUnwindSafe(self.answer(target, request, &context)).catch_unwind();
-        let answer = answering.instrument(span.clone()).await;
+        // In one expression: a future that is moved from one variable to the next takes its room twice.
+        let answer = AssertUnwindSafe(self.answer(target, request, &context))
+            .catch_unwind()
+            .instrument(span.clone())
+            .await;
         let mut response = finished(answer.unwrap_or_else(|_| crate::error::panicked()), is_head);
         crate::layers::complete(&self.app, response.headers_mut(), &context.request_id, false);
         crate::layers::told(&span, &self.worker, place, &response);
