@@ -17,8 +17,10 @@ pub const BODY_DEPTH: usize = 16;
 /// One alert that passed all checks. Times are as the sender gave them; the router fills in the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostedAlert {
-    /// Without empty values; with the stable labels of the sender.
-    pub labels: Labels,
+    /// Without empty values; with the stable labels of the sender. They never change, so that `fingerprint` is theirs: it
+    /// is asked for several times on the way of every push.
+    labels: Labels,
+    fingerprint: Fingerprint,
     /// With the display values of the sender, placeholders replaced.
     pub annotations: Labels,
     /// Start, if given.
@@ -30,9 +32,31 @@ pub struct PostedAlert {
 }
 
 impl PostedAlert {
+    /// Starts with these labels; without annotations, times and address.
+    pub fn of(labels: Labels) -> PostedAlert {
+        PostedAlert {
+            fingerprint: Fingerprint::of(&labels),
+            labels,
+            annotations: Labels::default(),
+            starts_at: None,
+            ends_at: None,
+            generator_url: String::new(),
+        }
+    }
+
+    /// Without empty values; with the stable labels of the sender.
+    pub const fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
+    /// The labels, for whoever needs nothing but them.
+    pub fn into_labels(self) -> Labels {
+        self.labels
+    }
+
     /// Its identity within the tenant.
-    pub fn fingerprint(&self) -> Fingerprint {
-        Fingerprint::of(&self.labels)
+    pub const fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
     }
 
     /// The key of its system, which every alert names that a system or the service itself has sent.
@@ -179,6 +203,7 @@ impl<'a> Raw<'a> {
         labels.retain(|_, value| !value.is_empty());
         let mut alert = PostedAlert {
             labels,
+            fingerprint: Fingerprint(0),
             annotations: own(self.annotations),
             starts_at: self.starts_at,
             ends_at: self.ends_at,
@@ -196,6 +221,8 @@ impl<'a> Raw<'a> {
         if !fits(&alert, intake.limits) || !identify(&mut alert, intake) {
             return Err("alert exceeds the size limit".to_owned());
         }
+        // Now that all labels are there.
+        alert.fingerprint = Fingerprint::of(&alert.labels);
         Ok(alert)
     }
 }

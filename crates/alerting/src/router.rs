@@ -34,17 +34,12 @@ pub struct StoredAlert {
 
 impl StoredAlert {
     /// An alert as it comes in, with the defaults for missing times.
-    pub fn new(posted: PostedAlert, now: Nanos, resolve_timeout: Duration) -> StoredAlert {
+    pub fn new(mut posted: PostedAlert, now: Nanos, resolve_timeout: Duration) -> StoredAlert {
         let (starts_at, ends_at, timeout) = posted.span(now, resolve_timeout);
-        StoredAlert {
-            labels: posted.labels,
-            annotations: posted.annotations,
-            starts_at,
-            ends_at,
-            updated_at: now,
-            generator_url: posted.generator_url,
-            timeout,
-        }
+        let annotations = std::mem::take(&mut posted.annotations);
+        let generator_url = std::mem::take(&mut posted.generator_url);
+        let labels = posted.into_labels();
+        StoredAlert { labels, annotations, starts_at, ends_at, updated_at: now, generator_url, timeout }
     }
 
     /// Its identity within the tenant.

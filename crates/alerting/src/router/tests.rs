@@ -9,13 +9,10 @@ fn at(secs: i64) -> Nanos {
 const TIMEOUT: Duration = Duration::from_secs(3600);
 
 fn posted(start: Option<i64>, end: Option<i64>) -> PostedAlert {
-    PostedAlert {
-        labels: [("alertname", "A")].into_iter().collect(),
-        annotations: Labels::new(),
-        starts_at: start.map(at),
-        ends_at: end.map(at),
-        generator_url: String::new(),
-    }
+    let labels = [("alertname", "A")].into_iter().collect();
+    let mut posted = PostedAlert::of(labels);
+    (posted.starts_at, posted.ends_at) = (start.map(at), end.map(at));
+    posted
 }
 
 fn alert(start: Option<i64>, end: Option<i64>, now: i64) -> StoredAlert {

@@ -3,7 +3,7 @@
 use super::{Fault, Raised, Sender, expire_silence, list_alerts, list_silences, queue, raise::raise};
 use crate::App;
 use bailiwick_alerting::{
-    AlertsQuery, Identity, Labels, ListedAlert, ListedSilence, Nanos, PostedAlert, SilencesQuery,
+    AlertsQuery, Identity, ListedAlert, ListedSilence, Nanos, PostedAlert, SilencesQuery,
 };
 use bailiwick_domain::{OrgId, SystemId};
 
@@ -54,11 +54,8 @@ fn is_whole(silence: &ListedSilence) -> bool {
 
 /// The push that ends a listed alert now.
 pub(super) fn over(alert: ListedAlert, now: Nanos) -> PostedAlert {
-    PostedAlert {
-        labels: alert.labels,
-        annotations: Labels::default(),
-        starts_at: Some(alert.starts_at.min(now)),
-        ends_at: Some(now),
-        generator_url: String::new(),
-    }
+    let starts_at = Some(alert.starts_at.min(now));
+    let mut over = PostedAlert::of(alert.labels);
+    (over.starts_at, over.ends_at) = (starts_at, Some(now));
+    over
 }

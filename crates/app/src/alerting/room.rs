@@ -14,7 +14,7 @@ use bailiwick_domain::{OrgId, Ts};
 use bailiwick_outbound::RouterClient;
 use bailiwick_store::{history::open, sql::On};
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{HashMap, HashSet, hash_map::Entry},
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -88,11 +88,13 @@ impl Room {
 impl Memory {
     fn system(&mut self, tenant: OrgId, system_key: &str) -> (&mut Count, &mut System) {
         let tenant = self.tenants.entry(tenant).or_default();
-        if !tenant.systems.contains_key(system_key) {
-            self.remembered += 1;
-            tenant.systems.insert(system_key.into(), System::default());
-        }
-        let system = tenant.systems.entry(system_key.into()).or_default();
+        let system = match tenant.systems.entry(system_key.into()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                self.remembered += 1;
+                place.insert(System::default())
+            }
+        };
         (&mut tenant.count, system)
     }
 

@@ -61,7 +61,7 @@ impl Gathered {
         let What::Firing { start, until } = &mut note.heard.what else { return false };
         let is_same = alert.ends_at.is_none_or(|end| end > now)
             && *start == alert.starts_at.map(Nanos::to_ts)
-            && note.labels == alert.labels
+            && note.labels == *alert.labels()
             && note.heard.annotations == alert.annotations;
         if is_same {
             *until = ends.to_ts();
@@ -212,13 +212,10 @@ mod tests {
     use bailiwick_alerting::Labels;
 
     fn alert(summary: &str, starts_at: Option<Nanos>) -> PostedAlert {
-        PostedAlert {
-            labels: Labels::from_iter([("alertname", "A")]),
-            annotations: Labels::from_iter([("summary", summary)]),
-            starts_at,
-            ends_at: None,
-            generator_url: String::new(),
-        }
+        let annotations = Labels::from_iter([("summary", summary)]);
+        let mut alert = PostedAlert::of(Labels::from_iter([("alertname", "A")]));
+        (alert.annotations, alert.starts_at) = (annotations, starts_at);
+        alert
     }
 
     fn gathered(alert: &PostedAlert, now: Nanos) -> (Gathered, (OrgId, Fingerprint)) {
@@ -246,7 +243,8 @@ mod tests {
     fn whatever_says_something_else_is_noted() {
         let now = Nanos::from_ts(bailiwick_domain::Ts::from_secs(1_000));
         let (firing, ends) = (alert("full", None), now.plus(Duration::from_secs(60)));
-        let over = PostedAlert { ends_at: Some(now), ..firing.clone() };
+        let mut over = firing.clone();
+        over.ends_at = Some(now);
         for other in [alert("fuller", None), alert("full", Some(now)), over.clone()] {
             let (mut waiting, key) = gathered(&firing, now);
             assert!(!waiting.refresh(key, &other, now, ends), "{other:?}");

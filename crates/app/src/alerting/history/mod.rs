@@ -57,7 +57,7 @@ impl Note {
             tenant,
             system_key: system_key.to_owned(),
             fingerprint: alert.fingerprint().to_string(),
-            labels: alert.labels.clone(),
+            labels: alert.labels().clone(),
             heard: Heard { at: now.to_ts(), what, annotations: alert.annotations.clone() },
         }
     }
