@@ -3,7 +3,7 @@
 
 use crate::{
     Db, StoreError, Tx,
-    sql::{Arg, On, Q},
+    sql::{Arg, Column, On, Q, ROWS, push_rows},
     time::TsCodec,
 };
 use bailiwick_domain::{Clock, OrgId, Ts};
@@ -13,12 +13,9 @@ use uuid::Uuid;
 
 pub(crate) const LOCK_TENANTS: &str = "SELECT CAST(count([[pg_advisory_xact_lock(k)||k]]) AS BIGINT) FROM \
      [[(SELECT k FROM unnest(?::bigint[]) AS u (k) ORDER BY k) AS keys||(SELECT ? AS k) AS keys]]";
-pub(crate) const COUNT_ALERTS: &str = "SELECT \
-     CAST(COALESCE(SUM(CASE WHEN ends_at > ? THEN 1 ELSE 0 END), 0) AS BIGINT) AS of_tenant, \
-     CAST(COALESCE(SUM(CASE WHEN ends_at > ? AND system_key = ? THEN 1 ELSE 0 END), 0) AS BIGINT) AS of_system, \
-     CAST(COALESCE(SUM(CASE WHEN system_key = ? THEN 1 ELSE 0 END), 0) AS BIGINT) AS rows_of_system \
-     FROM router_alerts WHERE organization_id = ?";
-pub(crate) const ALERTS_OF_SYSTEM: &str = "SELECT payload FROM router_alerts \
+pub(crate) const ALERTS_AND_SILENCES_OF_SYSTEM: &str = "SELECT CAST(0 AS BIGINT) AS is_silence, payload FROM router_alerts \
+     WHERE organization_id = ? AND system_key = ? AND ends_at >= ? UNION ALL \
+     SELECT CAST(1 AS BIGINT) AS is_silence, payload FROM router_silences \
      WHERE organization_id = ? AND system_key = ? AND ends_at >= ?";
 pub(crate) const PURGE_ALERTS: &str = "DELETE FROM router_alerts WHERE (organization_id, fingerprint) IN \
      (SELECT organization_id, fingerprint FROM router_alerts WHERE ends_at < ? \
@@ -47,8 +44,8 @@ pub(crate) const NOTE_ALIVE: &str = "INSERT INTO router_life (id, alive_at, down
      VALUES (1, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET \
      alive_at = excluded.alive_at, down_since = excluded.down_since, up_since = excluded.up_since";
 
-/// Rows written or read by one statement at most on SQLite.
-const ROWS: usize = 128;
+/// Alerts written or read by one statement at most on SQLite.
+const ALERTS: usize = 128;
 
 /// One alert's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +77,7 @@ pub struct SilenceRow {
     pub payload: String,
 }
 
-/// How much a tenant and one of its systems have.
+/// How many silences a tenant and one of its systems have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// In force in the tenant.
@@ -91,6 +88,15 @@ pub struct Counts {
     pub rows_of_system: u64,
 }
 
+/// How many alerts a system has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AlertCounts {
+    /// In force.
+    pub in_force: u64,
+    /// Rows, ended ones included.
+    pub rows: u64,
+}
+
 #[derive(FromRow)]
 struct CountsRow {
     of_tenant: i64,
@@ -98,9 +104,12 @@ struct CountsRow {
     rows_of_system: i64,
 }
 
+fn count(n: i64) -> u64 {
+    u64::try_from(n).unwrap_or(0)
+}
+
 impl From<CountsRow> for Counts {
     fn from(row: CountsRow) -> Counts {
-        let count = |n: i64| u64::try_from(n).unwrap_or(0);
         Counts {
             of_tenant: count(row.of_tenant),
             of_system: count(row.of_system),
@@ -141,7 +150,7 @@ pub async fn alerts_by_key(
         );
         found = q.bind(Arg::Ids(tenants)).bind(Arg::Texts(fingerprints)).all(&mut *tx).await?;
     } else {
-        for chunk in keys.chunks(ROWS) {
+        for chunk in keys.chunks(ALERTS) {
             let mut q = Q::new(COLUMNS);
             q.push("(VALUES ").push(&values("(?, ?)", chunk.len()));
             q.push(
@@ -200,7 +209,7 @@ pub async fn put_alerts(tx: &mut Tx, rows: &[AlertRow]) -> Result<(), StoreError
         q.run(tx).await?;
         return Ok(());
     }
-    for chunk in rows.chunks(ROWS) {
+    for chunk in rows.chunks(ALERTS) {
         let mut q = Q::new(INTO);
         q.push("VALUES ").push(&values("(?, ?, ?, ?, ?)", chunk.len())).push(UPSERT);
         for row in padded(chunk) {
@@ -212,15 +221,52 @@ pub async fn put_alerts(tx: &mut Tx, rows: &[AlertRow]) -> Result<(), StoreError
     Ok(())
 }
 
-/// How many alerts have not ended at `now`.
-pub async fn count_alerts(
+/// How many alerts each of these tenants has that have not ended at `now`.
+pub async fn count_alerts_of_tenants(
     tx: &mut Tx,
-    tenant: OrgId,
-    system_key: &str,
+    tenants: &[OrgId],
     now: Ts,
-) -> Result<Counts, StoreError> {
-    let q = Q::new(COUNT_ALERTS).bind(now.0).bind(now.0).bind(system_key).bind(system_key).bind(tenant);
-    q.one::<CountsRow>(tx).await.map(Counts::from)
+) -> Result<Vec<(OrgId, u64)>, StoreError> {
+    let mut found = Vec::with_capacity(tenants.len());
+    for chunk in tenants.chunks(ROWS) {
+        let mut q = Q::new(
+            "SELECT v.o, (SELECT CAST(COUNT(*) AS BIGINT) FROM router_alerts a \
+             WHERE a.organization_id = v.o AND a.ends_at > ?) FROM ",
+        )
+        .bind(now.0);
+        push_rows(&mut q, tx.is_postgres(), vec![("o", Column::Ids(chunk.iter().map(|t| t.0).collect()))]);
+        let rows: Vec<(Uuid, i64)> = q.all(&mut *tx).await?;
+        found.extend(rows.into_iter().map(|(tenant, n)| (OrgId(tenant), count(n))));
+    }
+    Ok(found)
+}
+
+/// The same of systems, and how many rows they have.
+pub async fn count_alerts_of_systems(
+    tx: &mut Tx,
+    systems: &[(OrgId, &str)],
+    now: Ts,
+) -> Result<Vec<((OrgId, String), AlertCounts)>, StoreError> {
+    let mut found = Vec::with_capacity(systems.len());
+    for chunk in systems.chunks(ROWS) {
+        let mut q = Q::new(
+            "SELECT v.o, v.s, (SELECT CAST(COUNT(*) AS BIGINT) FROM router_alerts a \
+             WHERE a.organization_id = v.o AND a.system_key = v.s AND a.ends_at > ?), \
+             (SELECT CAST(COUNT(*) AS BIGINT) FROM router_alerts a \
+             WHERE a.organization_id = v.o AND a.system_key = v.s) FROM ",
+        )
+        .bind(now.0);
+        let columns = vec![
+            ("o", Column::Ids(chunk.iter().map(|(tenant, _)| tenant.0).collect())),
+            ("s", Column::texts(chunk.iter().map(|(_, key)| *key))),
+        ];
+        push_rows(&mut q, tx.is_postgres(), columns);
+        let rows: Vec<(Uuid, String, i64, i64)> = q.all(&mut *tx).await?;
+        found.extend(rows.into_iter().map(|(tenant, key, in_force, rows)| {
+            ((OrgId(tenant), key), AlertCounts { in_force: count(in_force), rows: count(rows) })
+        }));
+    }
+    Ok(found)
 }
 
 #[derive(FromRow)]
@@ -232,15 +278,21 @@ fn payloads(rows: Vec<Payload>) -> Vec<String> {
     rows.into_iter().map(|r| r.payload).collect()
 }
 
-/// Records of the system's alerts that end at `from` or later.
-pub async fn alerts_of_system(
+/// Records of the system's alerts that end at `alerts_from` or later, and of its silences that end at `silences_from` or
+/// later, as of one moment.
+pub async fn alerts_and_silences_of_system(
     on: impl Into<On<'_>>,
     tenant: OrgId,
     system_key: &str,
-    from: Ts,
-) -> Result<Vec<String>, StoreError> {
-    let q = Q::new(ALERTS_OF_SYSTEM).bind(tenant).bind(system_key).bind(from.0);
-    q.all(on).await.map(payloads)
+    alerts_from: Ts,
+    silences_from: Ts,
+) -> Result<(Vec<String>, Vec<String>), StoreError> {
+    let q = Q::new(ALERTS_AND_SILENCES_OF_SYSTEM).bind(tenant).bind(system_key).bind(alerts_from.0);
+    let q = q.bind(tenant).bind(system_key).bind(silences_from.0);
+    let rows: Vec<(i64, String)> = q.all(on).await?;
+    let (silences, alerts): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(is_silence, _)| *is_silence == 1);
+    let payloads = |rows: Vec<(i64, String)>| rows.into_iter().map(|(_, payload)| payload).collect();
+    Ok((payloads(alerts), payloads(silences)))
 }
 
 /// Removes up to `limit` alerts that ended before `told` and of which nobody is to be told any more, or that ended

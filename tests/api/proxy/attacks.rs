@@ -217,8 +217,9 @@ api_test!(a_made_up_fingerprint_does_not_take_anothers_alert, |s| generous(s), |
     let fingerprint = listed[0]["fingerprint"].as_str().unwrap().to_owned();
     // The hash is not made against collisions: this is the state in which the victim's alert has the same one.
     let now = t.app.now();
-    let mut stored =
-        router::alerts_of_system(&t.app.db, tree.customer, &victim.system.key, now).await.unwrap();
+    let key = &victim.system.key;
+    let (mut stored, _) =
+        router::alerts_and_silences_of_system(&t.app.db, tree.customer, key, now, now).await.unwrap();
     let mut tx = t.app.db.begin().await.unwrap();
     let row = router::AlertRow {
         organization_id: tree.customer,

@@ -4,6 +4,7 @@
 use super::{
     Fault, Sender,
     history::{self, Note, Origin},
+    room::is_over,
 };
 use crate::{App, ingest::batch::Batch};
 use bailiwick_alerting::{
@@ -13,11 +14,11 @@ use bailiwick_alerting::{
     router::{self, active_silences, put_silence},
     silence::is_owned,
 };
-use bailiwick_domain::{OrgId, ports::random};
+use bailiwick_domain::{OrgId, Ts, ports::random};
 use bailiwick_store::{
     Db, StoreError, Tx,
     history::{Held, hold},
-    router::{self as rows, AlertRow, Counts, SilenceRow},
+    router::{self as rows, AlertCounts, AlertRow, SilenceRow},
 };
 use serde::{Serialize, de::DeserializeOwned};
 use std::{
@@ -168,6 +169,7 @@ async fn store(db: &Db, rules: Rules, group: &[Push]) -> Result<Vec<Outcome>, St
             state.alerts.insert((tenant, fingerprint), Kept { alert: stored, is_changed: false });
         }
     }
+    state.read_counts(group).await?;
     let mut outcomes = Vec::with_capacity(group.len());
     for push in group {
         let mut outcome = Outcome::default();
@@ -186,7 +188,7 @@ struct State {
     held: Held,
     rules: Rules,
     alerts: HashMap<(OrgId, Fingerprint), Kept>,
-    counts: HashMap<(OrgId, String), Counts>,
+    counts: HashMap<(OrgId, String), AlertCounts>,
     tenants: HashMap<OrgId, u64>,
     /// For the history.
     notes: Vec<Note>,
@@ -229,13 +231,36 @@ impl State {
         Ok(true)
     }
 
-    async fn counts(&mut self, push: &Push) -> Result<&mut Counts, StoreError> {
+    /// Reads what the systems of these pushes have, and their tenants, unless all that they push is active already.
+    async fn read_counts(&mut self, pushes: &[Push]) -> Result<(), StoreError> {
+        let is_refresh = |push: &Push, alert: &PostedAlert| {
+            let kept = self.alerts.get(&(push.tenant, alert.fingerprint()));
+            !is_over(alert, push.now) && kept.is_some_and(|kept| !kept.alert.is_resolved(push.now))
+        };
+        let has_news = |push: &&Push| !push.alerts.iter().all(|alert| is_refresh(push, alert));
+        let with_news = pushes.iter().filter(|push| push.origin == Origin::System).filter(has_news);
+        let systems: BTreeSet<_> = with_news.map(|push| (push.tenant, push.system_key.as_str())).collect();
+        let Some(now) = pushes.iter().map(|push| push.now.to_ts()).max().filter(|_| !systems.is_empty())
+        else {
+            return Ok(());
+        };
+        self.count(&systems.into_iter().collect::<Vec<_>>(), now).await
+    }
+
+    async fn count(&mut self, systems: &[(OrgId, &str)], now: Ts) -> Result<(), StoreError> {
+        let tenants: BTreeSet<OrgId> = systems.iter().map(|(tenant, _)| *tenant).collect();
+        let tenants: Vec<OrgId> = tenants.into_iter().collect();
+        self.counts.extend(rows::count_alerts_of_systems(&mut self.tx, systems, now).await?);
+        for (tenant, in_force) in rows::count_alerts_of_tenants(&mut self.tx, &tenants, now).await? {
+            self.tenants.entry(tenant).or_insert(in_force);
+        }
+        Ok(())
+    }
+
+    async fn counts(&mut self, push: &Push) -> Result<&mut AlertCounts, StoreError> {
         let key = (push.tenant, push.system_key.clone());
         if !self.counts.contains_key(&key) {
-            let counts =
-                rows::count_alerts(&mut self.tx, push.tenant, &push.system_key, push.now.to_ts()).await?;
-            self.tenants.entry(push.tenant).or_insert(counts.of_tenant);
-            self.counts.insert(key.clone(), counts);
+            self.count(&[(push.tenant, push.system_key.as_str())], push.now.to_ts()).await?;
         }
         Ok(self.counts.entry(key).or_default())
     }
@@ -243,12 +268,12 @@ impl State {
     /// Counts one more active alert, if the limits allow it.
     async fn make_room(&mut self, push: &Push) -> Result<bool, StoreError> {
         let Rules { alerts_per_system, alerts_per_tenant, .. } = self.rules;
-        let of_system = self.counts(push).await?.of_system;
+        let of_system = self.counts(push).await?.in_force;
         let of_tenant = self.tenants.get(&push.tenant).copied().unwrap_or_default();
         if of_system >= alerts_per_system || of_tenant >= alerts_per_tenant {
             return Ok(false);
         }
-        self.counts(push).await?.of_system += 1;
+        self.counts(push).await?.in_force += 1;
         self.tenants.insert(push.tenant, of_tenant + 1);
         Ok(true)
     }
@@ -257,8 +282,8 @@ impl State {
     async fn has_rows_left(&mut self, push: &Push) -> Result<bool, StoreError> {
         let most = self.rules.alerts_per_system.saturating_mul(ROWS_PER_LIMIT);
         let counts = self.counts(push).await?;
-        counts.rows_of_system += 1;
-        Ok(counts.rows_of_system <= most)
+        counts.rows += 1;
+        Ok(counts.rows <= most)
     }
 
     async fn write(mut self) -> Result<(), StoreError> {
@@ -303,9 +328,9 @@ pub(super) async fn alerts(
     let outage = app.alerting().outage.get();
     // After an outage, alerts that ended in it are still shown for a while.
     let from = outage.and_then(|o| o.spares(now)).map_or(at, |(from, _)| from.to_ts());
-    let stored = rows::alerts_of_system(&app.db, who.tenant, who.key(), from).await?;
+    let (stored, silences) =
+        rows::alerts_and_silences_of_system(&app.db, who.tenant, who.key(), from, at).await?;
     let stored: Vec<StoredAlert> = stored.iter().filter_map(|p| read(p)).collect();
-    let silences = rows::silences_of_system(&app.db, who.tenant, who.key(), at).await?;
     let silences: Vec<ListedSilence> =
         silences.iter().filter_map(|p| read::<StoredSilence>(p)).map(|s| s.listed(now)).collect();
     let receivers = |_: &Labels| vec![NEUTRAL_RECEIVER.to_owned()];
