@@ -58,7 +58,8 @@ def authenticate(server, session, envelope, mechanism, data):
         return AuthResult(success=False, handled=False)
     given = data.login + b":" + data.password
     good = given.decode() == text_of("account")
-    return AuthResult(success=good, auth_data=data.login)
+    # What is not handled here is refused by the server, with 535.
+    return AuthResult(success=good, handled=good, auth_data=data.login)
 
 
 def protocol():
