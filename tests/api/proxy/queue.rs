@@ -4,10 +4,16 @@
 use super::{limits::batch, *};
 use bailiwick_testkit::{
     api_test,
-    parts::recorder::{Answer, Recorder},
+    parts::recorder::{Answer, Recorded, Recorder},
 };
-use serde_json::Value;
-use std::time::Duration;
+use serde_json::{Value, json};
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 const SOON: Duration = Duration::from_secs(10);
 const OVER: &str = r#","startsAt":"2026-03-04T09:00:00Z","endsAt":"2026-03-04T10:00:00Z""#;
@@ -125,4 +131,65 @@ api_test!(rule_04_24_each_system_has_a_share_of_the_queue, |t| async move {
     upstream.wait_for(1, SOON).await.unwrap();
     assert_eq!(sent(&upstream), arrived.into_iter().zip(is_over).collect::<Vec<_>>());
     system.push(&batch(3..5, "")).await.expect(200);
+});
+
+/// A router that refuses whatever has an alert with such a name.
+fn refuses(request: &Recorded, is_bad: impl Fn(&str) -> bool) -> Answer {
+    let alerts = request.json().unwrap();
+    let mut names = alerts.as_array().unwrap().iter().map(|a| a["labels"]["alertname"].as_str().unwrap());
+    if names.any(is_bad) { Answer::json(400, &json!("bad alert")) } else { Answer::status(200) }
+}
+
+fn dropped(p: &Test) -> u64 {
+    p.app.alerting().dropped()[0].1
+}
+
+api_test!(only_the_alerts_that_the_router_refuses_are_dropped, |t| async move {
+    let upstream = Recorder::start(|_| Answer::status(412)).await.unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
+    let system = Client::new(&p).await;
+    system.push(&batch(0..20, "")).await.expect(200);
+    let is_bad = |name: &str| ["A007", "A013"].contains(&name);
+    let (taken, seen) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicU64::new(0)));
+    let (into, count) = (taken.clone(), seen.clone());
+    upstream.answer_by(move |request| {
+        let answer = refuses(request, is_bad);
+        count.fetch_add(1, Ordering::SeqCst);
+        if !answer.is_refusal() {
+            let alerts = request.json().unwrap();
+            let names = alerts.as_array().unwrap().iter().map(|a| a["labels"]["alertname"].to_string());
+            into.lock().unwrap().extend(names.map(|name| name.replace('"', "")));
+        }
+        answer
+    });
+    p.app.stop.cancel();
+    p.advance(Duration::from_secs(1));
+    assert_eq!(deliver(&p).await, 20);
+    let mut taken = taken.lock().unwrap().clone();
+    taken.sort();
+    let good: Vec<String> = (0..20).map(|n| format!("A{n:03}")).filter(|name| !is_bad(name)).collect();
+    assert_eq!(taken, good);
+    assert_eq!(dropped(&p), 2);
+    assert!(seen.load(Ordering::SeqCst) < 20, "in halves, not one by one");
+    p.advance(Duration::from_secs(120));
+    assert_eq!(deliver(&p).await, 0, "what is refused by itself is given up");
+});
+
+api_test!(a_router_that_refuses_everything_is_not_asked_without_end, |s| generous(s), |t| async move {
+    let upstream = Recorder::start(|_| Answer::status(412)).await.unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
+    let system = Client::new(&p).await;
+    system.push(&batch(0..120, "")).await.expect(200);
+    upstream.answer_by(|request| refuses(request, |_| true));
+    p.app.stop.cancel();
+    let (mut rounds, mut tried) = (0, usize::MAX);
+    while tried > 0 {
+        let _ = upstream.take();
+        p.advance(Duration::from_secs(60));
+        tried = deliver(&p).await;
+        rounds += 1;
+        assert!(upstream.take().len() <= 64);
+        assert!(rounds < 20);
+    }
+    assert_eq!(dropped(&p), 120);
 });

@@ -68,6 +68,7 @@ pub struct Alerting {
     pushes: OnceLock<embedded::Pushes>,
     outage: life::KnownOutage,
     waiting: queue::Waiting,
+    dropped: queue::Dropped,
     /// How many alerts are active at a remote router.
     room: room::Room,
     /// Pushes the configurations of tenants to a remote router.
@@ -129,6 +130,7 @@ impl Alerting {
             pushes: OnceLock::new(),
             outage: life::KnownOutage::default(),
             waiting: queue::Waiting::default(),
+            dropped: queue::Dropped::default(),
             room: room::Room::default(),
             provisioning: config::provision::Provisioning::new(provisioning),
             writer: history::later::Writer::default(),
@@ -156,6 +158,11 @@ impl Alerting {
         let proxy = health("requests", &self.router).into_iter().chain(health("people", &self.for_people));
         let configurations = self.provisioning.client().map(|client| ("configurations", client.health()));
         proxy.chain(configurations).collect()
+    }
+
+    /// Alerts held for a remote router that were dropped since the process began, by reason.
+    pub fn dropped(&self) -> [(&'static str, u64); 2] {
+        [("refused", self.dropped.refused.get()), ("expired", self.dropped.expired.get())]
     }
 
     /// The router for one worker: connections to a remote one belong to the runtime that uses them.

@@ -5,11 +5,11 @@
 use super::{AlertRouter, Fault, room};
 use crate::App;
 use bailiwick_alerting::{Fingerprint, Nanos, PostedAlert, alert::write_started_alerts};
-use bailiwick_domain::{OrgId, Ts};
+use bailiwick_domain::{OrgId, Ts, meter::Counter};
 use bailiwick_outbound::{RouterClient, RouterError, router_client::Caller};
 use bailiwick_store::{
     StoreError, Tx,
-    alert_queue::{self, Claimed, NewQueued},
+    alert_queue::{self, Claimed, NewQueued, Queued},
 };
 use futures_util::{StreamExt, stream};
 use std::{
@@ -25,6 +25,10 @@ const LONGEST: Duration = Duration::from_secs(60);
 const SPARE: Duration = Duration::from_secs(35);
 /// Alerts of one request: of the largest ones, less than any router's limit of 16 MiB.
 const ALERTS: i64 = 200;
+/// Requests of one delivery, in which what the router refuses is looked for.
+const REQUESTS: usize = 64;
+/// Fingerprints of dropped alerts that a line of the log names.
+const NAMED: usize = 10;
 /// Tenants that are delivered to at the same time.
 const SIDE_BY_SIDE: usize = 8;
 
@@ -75,6 +79,15 @@ impl Waiting {
             known.tenants.entry(*tenant).or_insert(0);
         }
     }
+}
+
+/// Alerts that left the queue without having been delivered, since the process began.
+#[derive(Debug, Default)]
+pub(super) struct Dropped {
+    /// The router refuses them.
+    pub(super) refused: Counter,
+    /// They had waited for as long as they count.
+    pub(super) expired: Counter,
 }
 
 /// Splits a push into what has to queue behind something that waits, and what can be sent.
@@ -205,8 +218,13 @@ pub(super) async fn deliver(app: &App) -> Result<usize, StoreError> {
         return Ok(0);
     }
     let mut tx = app.db.begin().await?;
-    alert_queue::expire(&mut tx, app.now().minus(app.settings.alerting.resolve_timeout)).await?;
+    let expired =
+        alert_queue::expire(&mut tx, app.now().minus(app.settings.alerting.resolve_timeout)).await?;
     tx.commit().await?;
+    if expired > 0 {
+        app.alerting().dropped.expired.add(expired);
+        tracing::warn!(alerts = expired, "queued alerts were dropped: too old to be delivered");
+    }
     let due = alert_queue::due(&app.db, app.now()).await?;
     let mut each =
         stream::iter(due).map(|tenant| deliver_to(app, client, tenant)).buffer_unordered(SIDE_BY_SIDE);
@@ -238,42 +256,82 @@ async fn deliver_to(app: &App, client: &RouterClient, tenant: OrgId) -> Result<u
             return Ok(leased);
         }
         leased += claimed.alerts.len();
-        let is_done = send(app, client, &claimed).await;
-        let mut tx = app.db.begin().await?;
-        if is_done {
-            alert_queue::finish(&mut tx, &claimed).await?;
-        } else {
-            let now = app.now();
-            alert_queue::postpone(&mut tx, &claimed, |attempts| next_try(now, attempts)).await?;
+        let Sent { settled, left } = send(app, client, &claimed).await;
+        let part = |alerts| Claimed { tenant, until: claimed.until, alerts };
+        let is_done = left.is_empty();
+        // Two transactions: whoever puts alerts into the queue takes their rows in one order.
+        if !settled.is_empty() {
+            let mut tx = app.db.begin().await?;
+            alert_queue::finish(&mut tx, &part(settled)).await?;
+            tx.commit().await?;
         }
-        tx.commit().await?;
         if !is_done {
+            let now = app.now();
+            let mut tx = app.db.begin().await?;
+            alert_queue::postpone(&mut tx, &part(left), |attempts| next_try(now, attempts)).await?;
+            tx.commit().await?;
             return Ok(leased);
         }
     }
 }
 
-/// True when there is nothing left to try: delivered, or refused for good.
-async fn send(app: &App, client: &RouterClient, claimed: &Claimed) -> bool {
-    let payloads: Vec<&str> = claimed.alerts.iter().map(|alert| alert.payload.as_str()).collect();
-    let body = format!("[{}]", payloads.join(","));
-    let (tenant, request_id) = (claimed.tenant.to_string(), app.fresh::<uuid::Uuid>().to_string());
-    match client.put_alerts(Caller { tenant: &tenant, request_id: &request_id }, body.into()).await {
-        Ok(()) => true,
-        Err(RouterError::Refused(reject)) => {
-            tracing::warn!(
-                tenant,
-                status = reject.status,
-                answer = reject.render().trim_end(),
-                "queued alerts were refused"
-            );
-            true
-        }
-        Err(e) => {
-            tracing::debug!(tenant, error = %e, "queued alerts wait");
-            false
+/// What became of leased alerts.
+#[derive(Default)]
+struct Sent {
+    /// Nothing is left to try: delivered, or refused for good.
+    settled: Vec<Queued>,
+    /// To be tried again.
+    left: Vec<Queued>,
+}
+
+/// Sends all in one request. What the router refuses is sent again in halves, so that only those alerts are dropped that
+/// it refuses by themselves, as far as [`REQUESTS`] and the time of one request go.
+async fn send(app: &App, client: &RouterClient, claimed: &Claimed) -> Sent {
+    let client = client.within(app.settings.alerting.limits.write_timeout);
+    let mut sent = Sent::default();
+    let mut refused = Vec::new();
+    let mut parts = vec![claimed.alerts.as_slice()];
+    for _ in 0..REQUESTS {
+        let Some(part) = parts.pop() else { break };
+        match put(app, &client, claimed.tenant, part).await {
+            Ok(()) => sent.settled.extend_from_slice(part),
+            Err(RouterError::Refused(reject)) => match part {
+                [alert] => refused.push((alert, reject)),
+                _ => {
+                    let (first, second) = part.split_at(part.len() / 2);
+                    parts.extend([second, first]);
+                }
+            },
+            Err(e) => {
+                tracing::debug!(tenant = %claimed.tenant, error = %e, "queued alerts wait");
+                parts.push(part);
+                break;
+            }
         }
     }
+    sent.left = parts.concat();
+    if let Some((_, reject)) = refused.first() {
+        app.alerting().dropped.refused.add(refused.len() as u64);
+        let named: Vec<&str> =
+            refused.iter().take(NAMED).map(|(alert, _)| alert.fingerprint.as_str()).collect();
+        tracing::warn!(
+            tenant = %claimed.tenant,
+            alerts = refused.len(),
+            fingerprints = named.join(" "),
+            status = reject.status,
+            answer = reject.render().trim_end(),
+            "queued alerts were dropped: the router refuses them"
+        );
+    }
+    sent.settled.extend(refused.into_iter().map(|(alert, _)| alert.clone()));
+    sent
+}
+
+async fn put(app: &App, client: &RouterClient, tenant: OrgId, alerts: &[Queued]) -> Result<(), RouterError> {
+    let payloads: Vec<&str> = alerts.iter().map(|alert| alert.payload.as_str()).collect();
+    let body = format!("[{}]", payloads.join(","));
+    let (tenant, request_id) = (tenant.to_string(), app.fresh::<uuid::Uuid>().to_string());
+    client.put_alerts(Caller { tenant: &tenant, request_id: &request_id }, body.into()).await
 }
 
 #[cfg(test)]

@@ -132,6 +132,11 @@ fn routers(app: &App, page: &mut Page) {
     for (client, health) in &health {
         family.times(&[("client", client)], &health.times);
     }
+    let help = "Alerts held for tenants a remote router does not run yet that were dropped, by reason.";
+    let mut family = page.family("bailiwick_held_alerts_dropped_total", Kind::Counter, help);
+    for (reason, count) in app.alerting().dropped() {
+        family.value(&[("reason", reason)], count);
+    }
 }
 
 fn told(app: &App, page: &mut Page) {
