@@ -193,8 +193,14 @@ pub async fn bury(
 }
 
 /// Enqueues the deletion of one object for later: of an upload that may never end. Again for the same object replaces
-/// it, [`jobs::forget`] drops it.
+/// it, [`keep`] takes it back.
 pub async fn bury_later(tx: &mut Tx, id: JobId, key: &str, next_at: Ts, at: Ts) -> Result<(), StoreError> {
     let payload = json!({"keys": [key]});
     jobs::enqueue(tx, NewJob { id, kind: DELETION, key: Some(key.to_owned()), payload, next_at, at }).await
+}
+
+/// Takes back that the object is to be deleted, in the transaction that begins to refer to it. False when somebody may
+/// be deleting it already: then nothing may refer to it any more.
+pub async fn keep(tx: &mut Tx, key: &str) -> Result<bool, StoreError> {
+    jobs::take_back(tx, DELETION, key).await
 }

@@ -11,8 +11,6 @@ use uuid::Uuid;
 
 pub(crate) const REFERS: &str = "SELECT 1 AS one FROM rebranding_assets WHERE object_key = ? \
      UNION ALL SELECT 1 FROM avatars WHERE object_key = ?";
-pub(crate) const TAKE_INTENT: &str =
-    "DELETE FROM jobs WHERE kind = ? AND key = ? AND attempts = 0 AND claimed_until IS NULL";
 pub(crate) const TAKE_OF_USER: &str = "DELETE FROM avatars WHERE user_id = ? RETURNING object_key";
 pub(crate) const ANY_OBJECT: &str = "SELECT 1 AS one WHERE \
      EXISTS (SELECT 1 FROM rebranding_assets WHERE object_key IS NOT NULL) \
@@ -101,12 +99,6 @@ impl Content {
 pub async fn refers(on: impl Into<On<'_>>, key: &str) -> Result<bool, StoreError> {
     let row: Option<(i32,)> = Q::new(REFERS).bind(key).bind(key).optional(on).await?;
     Ok(row.is_some())
-}
-
-/// Takes back that the object is to be deleted, in the transaction that begins to refer to it. False when somebody may
-/// be deleting it already: then nothing may refer to it any more.
-pub async fn keep(tx: &mut Tx, key: &str) -> Result<bool, StoreError> {
-    Ok(Q::new(TAKE_INTENT).bind(backups::DELETION).bind(key).run(tx).await? > 0)
 }
 
 /// Removes all images of a subtree; the keys of their objects are the caller's to [`backups::bury`]. Users and
@@ -253,8 +245,8 @@ pub async fn relocate(tx: &mut Tx, image: &Image, content: Content) -> Result<bo
     Ok(q.bind(&image.sha256).bind(image.key()).run(tx).await? > 0)
 }
 
-/// Enqueues the deletion of objects that are being written, for the case that nothing comes to refer to them: [`keep`]
-/// takes it back.
+/// Enqueues the deletion of objects that are being written, for the case that nothing comes to refer to them:
+/// [`backups::keep`] takes it back.
 pub async fn intend(
     tx: &mut Tx,
     keys: &[String],

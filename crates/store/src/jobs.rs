@@ -25,7 +25,8 @@ pub(crate) const END: &str = "UPDATE jobs SET claimed_until = NULL, ended_at = ?
     WHERE id = ? AND claimed_until = ?";
 pub(crate) const RELEASE_ALL: &str =
     "UPDATE jobs SET claimed_until = NULL WHERE kind = ? AND claimed_until IS NOT NULL";
-pub(crate) const FORGET: &str = "DELETE FROM jobs WHERE kind = ? AND key = ?";
+pub(crate) const TAKE_BACK: &str =
+    "DELETE FROM jobs WHERE kind = ? AND key = ? AND attempts = 0 AND claimed_until IS NULL";
 pub(crate) const PURGE_ENDED: &str = "DELETE FROM jobs WHERE ended_at < ?";
 
 /// A job to enqueue.
@@ -124,10 +125,10 @@ pub async fn end(tx: &mut Tx, job: &Job, now: Ts, error: &str, payload: Value) -
     Ok(q.run(tx).await? > 0)
 }
 
-/// Drops a waiting job by its key: what it was for has come about otherwise.
-pub async fn forget(tx: &mut Tx, kind: &str, key: &str) -> Result<(), StoreError> {
-    Q::new(FORGET).bind(kind).bind(key).run(tx).await?;
-    Ok(())
+/// Drops a waiting job by its key: what it was for has come about otherwise. False when somebody has begun with it, or
+/// has done it.
+pub async fn take_back(tx: &mut Tx, kind: &str, key: &str) -> Result<bool, StoreError> {
+    Ok(Q::new(TAKE_BACK).bind(kind).bind(key).run(tx).await? > 0)
 }
 
 /// Ends every lease on jobs of a kind: for a process that holds the database alone and has just started.

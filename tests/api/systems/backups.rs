@@ -5,7 +5,11 @@ use bailiwick_app::{
     backups,
     settings::{Bucket, Place, Secret, Settings},
 };
+use bailiwick_store::jobs;
 use bailiwick_testkit::{Call, seed::Seeded};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use std::time::Instant;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// SHA-256 of `ciphertext`.
 pub(super) const SUM: &str = "305531dcc50ebca31cf1d5b31e9fc76ed51f66b3b6dd5a030c6539ae6532f979";
@@ -325,4 +329,38 @@ api_test!(a_storage_that_is_away_has_its_answers, |t| async move {
     assert!(text(&issued, "download_url").contains("X-Amz-Expires=300"), "{issued}");
     upload(&bucket, &system, "x").send().await.expect_message(502, "backup storage is unavailable");
     assert_eq!(listed(&t, &system).await.len(), 1);
+});
+
+api_test!(an_upload_whose_object_may_be_gone_is_not_listed, |t| async move {
+    let tree = t.tree().await;
+    let system = t.system(tree.customer).await;
+    let service = t.serve().await;
+    let deleting = t.app.backups.hold().await;
+    let mut stream = tokio::net::TcpStream::connect(service.url.trim_start_matches("http://")).await.unwrap();
+    let pair = BASE64_STANDARD.encode(format!("{}:{}", system.key, system.secret));
+    let head = format!(
+        "POST /api/systems/backups HTTP/1.1\r\nHost: x\r\nAuthorization: Basic {pair}\r\nContent-Length: 10\r\n\
+         Connection: close\r\n\r\ncipher"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while waiting(&t).await == 0 {
+        assert!(Instant::now() < deadline, "the upload has not begun");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    // Another process, whose clock is ahead, has begun to delete what the upload may leave.
+    let late = t.app.now().plus(Duration::from_secs(3 * 3600));
+    let until = late.plus(Duration::from_secs(600));
+    let begun = jobs::claim(&t.app.db, "asset.delete", late, until, 1).await.unwrap();
+    assert_eq!(begun.len(), 1);
+    stream.write_all(b"text").await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+    assert!(answer.to_ascii_lowercase().contains("retry-after:"), "{answer}");
+    assert_eq!(listed(&t, &system).await, [Value::Null; 0]);
+    drop(deleting);
+    backups::run_until_idle(&t.app).await.unwrap();
+    assert_eq!((files(&t).len(), waiting(&t).await), (0, 0));
+    stored(&t, &system, "ciphertext").await;
 });

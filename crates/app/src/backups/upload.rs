@@ -5,7 +5,7 @@ use crate::{App, context::RequestContext, credentials::SystemIdentity};
 use aws_lc_rs::digest;
 use bailiwick_domain::{Error, OrgId, Result, SystemId, ports::hex};
 use bailiwick_outbound::assets::{AssetStore, Upload};
-use bailiwick_store::{Tx, backups, jobs, systems};
+use bailiwick_store::{Tx, backups, systems};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use serde_json::json;
@@ -181,7 +181,10 @@ impl Draft {
             uploaded_from: self.from.clone(),
         };
         backups::insert(&mut tx, &backup).await?;
-        jobs::forget(&mut tx, backups::DELETION, &self.object_key).await?;
+        if !backups::keep(&mut tx, &self.object_key).await? {
+            let log = "a backup took so long to be stored that its object was given up".into();
+            return Err(Error::Unavailable { message: "service temporarily unavailable".into(), log });
+        }
         let pruned = self.prune(app, &mut tx).await?;
         tx.commit().await?;
         if pruned {

@@ -178,7 +178,7 @@ impl Staged {
     /// 503 when it took so long that they may be gone.
     pub async fn keep(&self, tx: &mut Tx) -> Result<()> {
         for key in &self.keys {
-            if !stored::keep(tx, key).await? {
+            if !backups::keep(tx, key).await? {
                 let log = "an image took so long to be stored that its object was given up".to_owned();
                 return Err(Error::Unavailable { message: "service temporarily unavailable".into(), log });
             }
