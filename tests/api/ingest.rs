@@ -10,7 +10,7 @@ use flate2::{Compression, write::GzEncoder};
 use serde_json::{Value, json};
 use std::{io::Write, time::Duration};
 
-mod changes;
+pub(crate) mod changes;
 mod documents;
 mod reads;
 mod retention;

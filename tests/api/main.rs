@@ -32,6 +32,7 @@ mod imports;
 mod ingest;
 mod kept;
 mod leaks;
+mod leases;
 mod links;
 mod logto;
 mod mail;

@@ -5,6 +5,7 @@
 
 use crate::{
     Db, StoreError, Tx,
+    leases::latest,
     sql::{Arg, On, Q, ROWS},
 };
 use bailiwick_domain::{OrgId, Ts};
@@ -19,11 +20,11 @@ pub(crate) const PUT: &str = "INSERT INTO alert_queue \
      next_attempt_at = [[LEAST||MIN]](alert_queue.next_attempt_at, excluded.next_attempt_at), \
      queued_at = excluded.queued_at";
 pub(crate) const DUE: &str = "SELECT organization_id FROM alert_queue WHERE next_attempt_at <= ? \
-     AND (claimed_until IS NULL OR claimed_until <= ?) GROUP BY organization_id ORDER BY MIN(next_attempt_at)";
+     AND (claimed_until IS NULL OR claimed_until <= ? OR claimed_until > ?) GROUP BY organization_id ORDER BY MIN(next_attempt_at)";
 pub(crate) const CLAIM: &str = "UPDATE alert_queue SET claimed_until = ?, attempts = attempts + 1 \
      WHERE organization_id = ? AND fingerprint IN (SELECT fingerprint FROM alert_queue \
-     WHERE organization_id = ? AND next_attempt_at <= ? AND (claimed_until IS NULL OR claimed_until <= ?) \
-     ORDER BY next_attempt_at, fingerprint LIMIT ? [[FOR UPDATE SKIP LOCKED||]]) \
+     WHERE organization_id = ? AND next_attempt_at <= ? \
+     AND (claimed_until IS NULL OR claimed_until <= ? OR claimed_until > ?) ORDER BY next_attempt_at, fingerprint LIMIT ? [[FOR UPDATE SKIP LOCKED||]]) \
      RETURNING fingerprint, CAST(payload AS TEXT) AS payload, attempts";
 pub(crate) const EXPIRE: &str = "DELETE FROM alert_queue WHERE queued_at < ?";
 pub(crate) const REMOVE_OF_SYSTEM: &str =
@@ -88,9 +89,10 @@ pub async fn put(
     Ok(())
 }
 
-/// The tenants with something due, the longest waiting first.
-pub async fn due(on: impl Into<On<'_>>, now: Ts) -> Result<Vec<OrgId>, StoreError> {
-    let rows: Vec<(Uuid,)> = Q::new(DUE).bind(now).bind(now).all(on).await?;
+/// The tenants with something to claim, the longest waiting first; a claim would last until `until`.
+pub async fn due(on: impl Into<On<'_>>, now: Ts, until: Ts) -> Result<Vec<OrgId>, StoreError> {
+    let q = Q::new(DUE).bind(now).bind(now).bind(latest(now, until));
+    let rows: Vec<(Uuid,)> = q.all(on).await?;
     Ok(rows.into_iter().map(|r| OrgId(r.0)).collect())
 }
 
@@ -98,7 +100,7 @@ pub async fn due(on: impl Into<On<'_>>, now: Ts) -> Result<Vec<OrgId>, StoreErro
 pub async fn claim(db: &Db, tenant: OrgId, now: Ts, until: Ts, limit: i64) -> Result<Claimed, StoreError> {
     let mut tx = db.begin().await?;
     let q = Q::new(CLAIM).bind(until).bind(tenant).bind(tenant).bind(now).bind(now);
-    let rows: Vec<Row> = q.bind(Arg::Int(Some(limit))).all(&mut tx).await?;
+    let rows: Vec<Row> = q.bind(latest(now, until)).bind(Arg::Int(Some(limit))).all(&mut tx).await?;
     tx.commit().await?;
     let each = |r: Row| Queued { fingerprint: r.fingerprint, payload: r.payload, attempts: r.attempts };
     let mut alerts: Vec<Queued> = rows.into_iter().map(each).collect();

@@ -3,6 +3,7 @@
 
 use crate::{
     Db, StoreError, Tx,
+    leases::latest,
     organizations::subtree_column,
     sql::{On, Q},
     time::TsCodec,
@@ -103,11 +104,12 @@ pub async fn claim(db: &Db, whose: Whose, now: Ts, until: Ts, limit: i64) -> Res
     let mut q = Q::new(
         "UPDATE alert_tenants SET claimed_until = ?, attempts = attempts + 1 WHERE organization_id IN \
          (SELECT t.organization_id FROM alert_tenants t WHERE t.next_attempt_at <= ? \
-         AND (t.claimed_until IS NULL OR t.claimed_until <= ?)",
+         AND (t.claimed_until IS NULL OR t.claimed_until <= ? OR t.claimed_until > ?)",
     )
     .bind(until)
     .bind(now)
-    .bind(now);
+    .bind(now)
+    .bind(latest(now, until));
     if !matches!(whose, Whose::All) {
         q.push(" AND EXISTS (SELECT 1 FROM organizations o WHERE o.id = t.organization_id");
         whose.push(&mut q);

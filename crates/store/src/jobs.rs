@@ -3,7 +3,7 @@
 //! A lease is known by the time it ends: finishing or postponing a job that somebody else has leased since, or that
 //! was enqueued again meanwhile, changes nothing. A job that cannot be done stays, ended, with the reason.
 
-use crate::{Db, StoreError, Tx, sql::Q, time::TsCodec};
+use crate::{Db, StoreError, Tx, leases::latest, sql::Q, time::TsCodec};
 use bailiwick_domain::{JobId, Ts};
 use serde_json::Value;
 use uuid::Uuid;
@@ -14,8 +14,8 @@ pub(crate) const ENQUEUE: &str = "INSERT INTO jobs (id, kind, key, payload, atte
     payload = excluded.payload, attempts = 0, next_at = excluded.next_at, claimed_until = NULL, last_error = NULL, \
     ended_at = NULL";
 pub(crate) const CLAIM: &str = "UPDATE jobs SET claimed_until = ?, attempts = attempts + 1 WHERE id IN ( \
-    SELECT id FROM jobs WHERE kind = ? AND ended_at IS NULL AND next_at <= ? AND (claimed_until IS NULL OR claimed_until <= ?) \
-    ORDER BY next_at, id LIMIT ? [[FOR UPDATE SKIP LOCKED||]]) \
+    SELECT id FROM jobs WHERE kind = ? AND ended_at IS NULL AND next_at <= ? \
+    AND (claimed_until IS NULL OR claimed_until <= ? OR claimed_until > ?) ORDER BY next_at, id LIMIT ? [[FOR UPDATE SKIP LOCKED||]]) \
     RETURNING id, kind, key, payload, attempts, claimed_until";
 pub(crate) const FINISH: &str = "DELETE FROM jobs WHERE id = ? AND claimed_until = ?";
 pub(crate) const POSTPONE: &str =
@@ -90,8 +90,8 @@ pub async fn enqueue(tx: &mut Tx, job: NewJob<'_>) -> Result<(), StoreError> {
 /// Leases up to `limit` due jobs of a kind until `until`; several processes may do so at the same time.
 pub async fn claim(db: &Db, kind: &str, now: Ts, until: Ts, limit: i64) -> Result<Vec<Job>, StoreError> {
     let mut tx = db.begin().await?;
-    let rows: Vec<Row> =
-        Q::new(CLAIM).bind(until).bind(kind).bind(now).bind(now).bind(limit).all(&mut tx).await?;
+    let q = Q::new(CLAIM).bind(until).bind(kind).bind(now).bind(now).bind(latest(now, until));
+    let rows: Vec<Row> = q.bind(limit).all(&mut tx).await?;
     tx.commit().await?;
     Ok(rows
         .into_iter()

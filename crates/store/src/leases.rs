@@ -2,18 +2,29 @@
 
 use crate::{Db, StoreError, Tx, sql::Q};
 use bailiwick_domain::Ts;
+use std::time::Duration;
 use uuid::Uuid;
+
+/// How far the clocks of two processes may be apart.
+const SKEW: Duration = Duration::from_secs(30);
+
+/// The latest end of a lease that is one, where one that is taken `now` ends at `until`. What ends later was written by a
+/// clock that has been set back since, and nobody waits for it. Twice the time: another process may have other settings.
+pub(crate) fn latest(now: Ts, until: Ts) -> Ts {
+    until.plus(until.since(now)).plus(SKEW)
+}
 
 pub(crate) const TAKE: &str = "INSERT INTO leases (name, holder, until) VALUES (?, ?, ?) \
      ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until \
-     WHERE leases.until <= ? OR leases.holder = excluded.holder";
+     WHERE leases.until <= ? OR leases.until > ? OR leases.holder = excluded.holder";
 pub(crate) const RELEASE: &str = "DELETE FROM leases WHERE name = ? AND holder = ?";
 pub(crate) const GIVE_BACK: &str = "DELETE FROM leases WHERE name = ? AND holder = ? AND until > ?";
 
 /// Takes or renews a lease until `until`; false when somebody else holds it.
 pub async fn take(db: &Db, name: &str, holder: Uuid, now: Ts, until: Ts) -> Result<bool, StoreError> {
     let mut tx = db.begin_relaxed().await?;
-    let taken = Q::new(TAKE).bind(name).bind(holder).bind(until).bind(now).run(&mut tx).await? > 0;
+    let q = Q::new(TAKE).bind(name).bind(holder).bind(until).bind(now).bind(latest(now, until));
+    let taken = q.run(&mut tx).await? > 0;
     tx.commit().await?;
     Ok(taken)
 }

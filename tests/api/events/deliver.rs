@@ -449,3 +449,19 @@ api_test!(
         run(&t).await;
     }
 );
+
+api_test!(a_lease_of_a_clock_that_was_set_back_holds_no_events_up, |s| settings(s), |t| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    let system = t.system(tree.customer).await.id.to_string();
+    run(&t).await;
+    let hook = Hook::start().await;
+    create(&t, &owner, &hook, &["system.*"]).await;
+    let mut tx = t.app.db.begin().await.unwrap();
+    let until = t.app.now().plus(Duration::from_secs(24 * 3600));
+    let q = Q::new("UPDATE event_subscriptions SET holder = ?, held_until = ?");
+    q.bind(uuid::Uuid::from_u128(1)).bind(until).run(&mut tx).await.unwrap();
+    tx.commit().await.unwrap();
+    rename(&t, &owner, &system, "Gate").await;
+    run(&t).await;
+    assert_eq!(types(&arrived(&hook)), ["system.updated"]);
+});

@@ -3,7 +3,7 @@
 use super::*;
 
 /// A document of a firewall with a version and servers of a VPN.
-pub(super) fn firewall(version: &str, servers: &[&str]) -> String {
+pub(crate) fn firewall(version: &str, servers: &[&str]) -> String {
     let servers: serde_json::Map<String, Value> =
         servers.iter().map(|name| ((*name).to_owned(), json!({"peers": 1}))).collect();
     json!({"installation": "nethsecurity", "facts": {"distro": {"version": version},

@@ -364,3 +364,26 @@ api_test!(an_upload_whose_object_may_be_gone_is_not_listed, |t| async move {
     assert_eq!((files(&t).len(), waiting(&t).await), (0, 0));
     stored(&t, &system, "ciphertext").await;
 });
+
+api_test!(a_lease_of_a_clock_that_was_set_back_keeps_no_deletion_waiting, |t| async move {
+    let tree = t.tree().await;
+    let system = t.system(tree.customer).await;
+    let id = text(&stored(&t, &system, "ciphertext").await, "id").to_owned();
+    let deleting = t.app.backups.hold().await;
+    let call = t.delete(&format!("/systems/backups/{id}")).basic(&system.key, &system.secret);
+    call.send().await.expect(200);
+    let lease = async |ahead: u64| {
+        let mut tx = t.app.db.begin().await.unwrap();
+        let until = t.app.now().plus(Duration::from_secs(ahead));
+        Q::new("UPDATE jobs SET claimed_until = ?").bind(until).run(&mut tx).await.unwrap();
+        tx.commit().await.unwrap();
+    };
+    // As the workers' leases are, and as none can be.
+    lease(600).await;
+    drop(deleting);
+    backups::run_until_idle(&t.app).await.unwrap();
+    assert_eq!(waiting(&t).await, 1);
+    lease(24 * 3600).await;
+    backups::run_until_idle(&t.app).await.unwrap();
+    assert_eq!((files(&t).len(), waiting(&t).await), (0, 0));
+});

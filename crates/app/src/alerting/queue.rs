@@ -225,7 +225,8 @@ pub(super) async fn deliver(app: &App) -> Result<usize, StoreError> {
         app.alerting().dropped.expired.add(expired);
         tracing::warn!(alerts = expired, "queued alerts were dropped: too old to be delivered");
     }
-    let due = alert_queue::due(&app.db, app.now()).await?;
+    let now = app.now();
+    let due = alert_queue::due(&app.db, now, now.plus(lease(app))).await?;
     let mut each =
         stream::iter(due).map(|tenant| deliver_to(app, client, tenant)).buffer_unordered(SIDE_BY_SIDE);
     // What fails for one tenant leaves nobody else's alerts leased.
@@ -245,13 +246,17 @@ fn next_try(now: Ts, attempts: i64) -> Ts {
     now.plus(FIRST.saturating_mul(1 << doublings).min(LONGEST))
 }
 
+/// How long a delivery may take before another process takes over.
+fn lease(app: &App) -> Duration {
+    app.settings.alerting.limits.write_timeout + SPARE
+}
+
 /// Delivers what is due of a tenant, each part right after it was leased.
 async fn deliver_to(app: &App, client: &RouterClient, tenant: OrgId) -> Result<usize, StoreError> {
-    let lease = app.settings.alerting.limits.write_timeout + SPARE;
     let mut leased = 0;
     loop {
         let now = app.now();
-        let claimed = alert_queue::claim(&app.db, tenant, now, now.plus(lease), ALERTS).await?;
+        let claimed = alert_queue::claim(&app.db, tenant, now, now.plus(lease(app)), ALERTS).await?;
         if claimed.alerts.is_empty() {
             return Ok(leased);
         }

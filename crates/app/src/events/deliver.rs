@@ -132,17 +132,23 @@ async fn end_old_leases(app: &App) -> Result<()> {
     Ok(tx.commit().await?)
 }
 
+async fn is_any_due(app: &App, now: Ts) -> Result<bool> {
+    Ok(subscriptions::is_any_due(&app.db, (now, now.plus(LEASE))).await?)
+}
+
 /// Takes what is due, as far as there is room; how many subscriptions.
 async fn round(app: &App) -> Result<usize> {
     // What is taken is counted before anybody else of this process looks for more.
     let _taking = app.deliveries.taking.lock().await;
     let slots = &app.deliveries.slots;
     let now = app.now();
-    if slots.are_taken() || !subscriptions::is_any_due(&app.db, now).await? {
+    let until = now.plus(LEASE);
+    if slots.are_taken() || !is_any_due(app, now).await? {
         return Ok(0);
     }
     let found =
-        subscriptions::candidates(&app.db, &slots.full(), now, slots::SHARES, slots::LOOKED_AT).await?;
+        subscriptions::candidates(&app.db, &slots.full(), (now, until), slots::SHARES, slots::LOOKED_AT)
+            .await?;
     let mut places: HashMap<Uuid, Slot> =
         found.into_iter().filter_map(|(id, path)| Some((id, slots.take(&path)?))).collect();
     if places.is_empty() {
@@ -152,7 +158,7 @@ async fn round(app: &App) -> Result<usize> {
     // Each a name of its own: a task that is late writes nothing over the next one's work.
     let holder = app.fresh::<Uuid>();
     let ids: Vec<Uuid> = places.keys().copied().collect();
-    let taken = subscriptions::claim(&mut tx, &ids, holder, (now, now.plus(LEASE))).await?;
+    let taken = subscriptions::claim(&mut tx, &ids, holder, (now, until)).await?;
     tx.commit().await?;
     let count = taken.len();
     for id in taken {
@@ -184,7 +190,7 @@ pub async fn run_until_idle(app: &App) -> Result<u64> {
         // What is due and cannot be taken may be held by another process that is just ending it.
         if taken > 0 {
             idle = 0;
-        } else if idle == IDLE || !subscriptions::is_any_due(&app.db, app.now()).await? {
+        } else if idle == IDLE || !is_any_due(app, app.now()).await? {
             return Ok(count);
         } else {
             idle += 1;

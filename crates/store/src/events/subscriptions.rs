@@ -2,6 +2,7 @@
 
 use crate::{
     Db, StoreError, Tx,
+    leases::latest,
     router::lock_tenants,
     scope::push_scope,
     sql::{On, Q},
@@ -326,7 +327,7 @@ pub struct Full {
 pub async fn candidates(
     db: &Db,
     full: &Full,
-    now: Ts,
+    (now, until): (Ts, Ts),
     shares: Shares,
     limit: i64,
 ) -> Result<Vec<(Uuid, Path)>, StoreError> {
@@ -335,7 +336,7 @@ pub async fn candidates(
          ROW_NUMBER() OVER (PARTITION BY s.organization_id ORDER BY s.next_at, s.id) AS of_one, \
          ROW_NUMBER() OVER (PARTITION BY s.p2 ORDER BY s.next_at, s.id) AS of_subtree ",
     );
-    q.push(WAITING).arg(now).arg(now).arg(now);
+    q.push(WAITING).arg(now).arg(now).arg(latest(now, until)).arg(now);
     for (column, ids) in [("organization_id", &full.organizations), ("p2", &full.subtrees)] {
         if !ids.is_empty() {
             q.push(&format!(" AND s.{column} NOT IN (")).list(ids.iter().copied()).push(")");
@@ -358,12 +359,14 @@ pub async fn claim(
 ) -> Result<Vec<Uuid>, StoreError> {
     let mut q = Q::new(
         "UPDATE event_subscriptions SET holder = ?, held_until = ? WHERE id IN (SELECT s.id FROM event_subscriptions s \
-         WHERE s.is_enabled AND s.next_at <= ? AND (s.held_until IS NULL OR s.held_until <= ?) AND s.id IN (",
+         WHERE s.is_enabled AND s.next_at <= ? AND (s.held_until IS NULL OR s.held_until <= ? OR s.held_until > ?) \
+         AND s.id IN (",
     )
     .bind(holder)
     .bind(until)
     .bind(now)
-    .bind(now);
+    .bind(now)
+    .bind(latest(now, until));
     q.list(ids.iter().copied()).push(") [[FOR NO KEY UPDATE OF s SKIP LOCKED||]]) RETURNING id");
     let rows: Vec<(Uuid,)> = q.all(tx).await?;
     Ok(rows.into_iter().map(|(id,)| id).collect())
@@ -371,7 +374,7 @@ pub async fn claim(
 
 /// Those with something due that nobody holds, while their organizations are neither suspended nor deleted.
 const WAITING: &str = "FROM event_subscriptions s JOIN organizations o ON o.id = s.organization_id WHERE s.is_enabled \
-     AND s.next_at <= ? AND (s.held_until IS NULL OR s.held_until <= ?) AND o.eff_suspended_at IS NULL \
+     AND s.next_at <= ? AND (s.held_until IS NULL OR s.held_until <= ? OR s.held_until > ?) AND o.eff_suspended_at IS NULL \
      AND o.eff_deleted_at IS NULL AND EXISTS (SELECT 1 FROM event_deliveries d WHERE d.subscription_id = s.id \
      AND d.state = 'pending' AND d.next_at <= ?)";
 
@@ -381,10 +384,10 @@ pub(crate) const RELEASE: &str =
     "UPDATE event_subscriptions SET holder = NULL, held_until = NULL WHERE id = ? AND holder = ?";
 pub(crate) const RELEASE_ALL: &str =
     "UPDATE event_subscriptions SET holder = NULL, held_until = NULL WHERE holder IS NOT NULL";
-/// Whether there is something to claim.
-pub async fn is_any_due(db: &Db, now: Ts) -> Result<bool, StoreError> {
+/// Whether there is something to claim; a claim would last until `until`.
+pub async fn is_any_due(db: &Db, (now, until): (Ts, Ts)) -> Result<bool, StoreError> {
     let mut q = Q::new("SELECT s.id ");
-    q.push(WAITING).arg(now).arg(now).arg(now);
+    q.push(WAITING).arg(now).arg(now).arg(latest(now, until)).arg(now);
     q.push(" LIMIT 1");
     let found: Option<(Uuid,)> = q.optional(db).await?;
     Ok(found.is_some())

@@ -2,6 +2,7 @@
 
 use crate::{
     StoreError, Tx,
+    leases::latest,
     sql::{Arg, On, Q},
     time::TsCodec,
 };
@@ -39,9 +40,9 @@ const TAKE_TURN: &str = "SELECT pg_advisory_xact_lock(7263001)";
 /// on or that waits for its next try.
 pub(crate) const CLAIM: &str = "UPDATE inventory_queue SET claimed_until = ? WHERE id IN (\
      SELECT q.id FROM inventory_queue q WHERE q.quarantined_at IS NULL AND q.next_at <= ? \
-     AND (q.claimed_until IS NULL OR q.claimed_until <= ?) AND NOT EXISTS (\
+     AND (q.claimed_until IS NULL OR q.claimed_until <= ? OR q.claimed_until > ?) AND NOT EXISTS (\
      SELECT 1 FROM inventory_queue e WHERE e.system_id = q.system_id AND e.id < q.id \
-     AND e.quarantined_at IS NULL AND (e.next_at > ? OR e.claimed_until > ?)) \
+     AND e.quarantined_at IS NULL AND (e.next_at > ? OR (e.claimed_until > ? AND e.claimed_until <= ?))) \
      ORDER BY q.id LIMIT ? [[FOR UPDATE||]]) \
      RETURNING id, system_id, received_at, data_hash, data_size, same_as, attempts, claimed_until";
 pub(crate) const RELEASE: &str =
@@ -161,7 +162,10 @@ pub async fn claim(tx: &mut Tx, now: Ts, lease: Duration, limit: i64) -> Result<
     if tx.is_postgres() {
         Q::new(TAKE_TURN).run(tx).await?;
     }
-    let q = Q::new(CLAIM).bind(now.plus(lease)).bind(now).bind(now).bind(now).bind(now).bind(limit);
+    let until = now.plus(lease);
+    let latest = latest(now, until);
+    let q = Q::new(CLAIM).bind(until).bind(now).bind(now).bind(latest).bind(now).bind(now).bind(latest);
+    let q = q.bind(limit);
     let mut rows: Vec<ClaimedRow> = q.all(tx).await?;
     rows.sort_by_key(|r| r.id);
     Ok(rows

@@ -3,6 +3,7 @@
 
 use crate::{
     Db, StoreError, Tx,
+    leases::latest,
     logto::below,
     organizations::subtree_column,
     sql::{On, Q},
@@ -21,7 +22,8 @@ pub(crate) const PUT_NEW: &str = "INSERT INTO logto_outbox (issuer, kind, object
     next_at, queued_at) VALUES (?, ?, ?, ?, 1, ?, 0, ?, ?) ON CONFLICT (issuer, kind, object_id) DO NOTHING";
 pub(crate) const CLAIM: &str = "UPDATE logto_outbox SET claimed_until = ?, attempts = attempts + 1 \
     WHERE issuer = ? AND (kind, object_id) IN (SELECT q.kind, q.object_id FROM logto_outbox q \
-    WHERE q.issuer = ? AND q.next_at <= ? AND (q.claimed_until IS NULL OR q.claimed_until <= ?) \
+    WHERE q.issuer = ? AND q.next_at <= ? AND (q.claimed_until IS NULL OR q.claimed_until <= ? \
+    OR q.claimed_until > ?) \
     AND NOT EXISTS (SELECT 1 FROM logto_outbox e WHERE e.batch = q.batch AND e.position < q.position \
     AND e.next_at IS NOT NULL) \
     ORDER BY q.position, q.next_at, q.object_id LIMIT ? [[FOR UPDATE OF q SKIP LOCKED||]]) \
@@ -316,7 +318,8 @@ pub async fn put_next_users(
 /// Leases up to `limit` due rows until `until`.
 pub async fn claim(db: &Db, issuer: &str, now: Ts, until: Ts, limit: i64) -> Result<Vec<Due>, StoreError> {
     let mut tx = db.begin().await?;
-    let q = Q::new(CLAIM).bind(until).bind(issuer).bind(issuer).bind(now).bind(now).bind(limit);
+    let q = Q::new(CLAIM).bind(until).bind(issuer).bind(issuer).bind(now).bind(now);
+    let q = q.bind(latest(now, until)).bind(limit);
     let rows: Vec<Row> = q.all(&mut tx).await?;
     tx.commit().await?;
     rows.into_iter()
