@@ -2,30 +2,29 @@
 //!
 //! An answer needs `Content-Length`, so a file is made whole before it is sent. What that may take is bounded three
 //! times: rows and bytes that are read ([`BOUNDS`]), bytes that are written, and how many files exist at once, those
-//! included that wait to be made and those still on their way to a client ([`Exports`]). Rendering runs off the request
+//! included that wait to be made and those still on their way to a client ([`Exports`]); a quarter of these for one
+//! organization. Rendering runs off the request
 //! threads; a row is dropped as soon as it is written.
 
+mod places;
 mod rows;
 
+pub use places::Place;
 pub use rows::{organizations, systems, users};
 
-use crate::{
-    App,
-    turns::{busy, turn},
-};
-use bailiwick_domain::{Error, Result, Ts};
+use crate::{App, turns::turn};
+use bailiwick_domain::{Error, OrgId, Result, Ts};
 use bailiwick_export::{Cover, Faces, Fault, MAX_BYTES};
 use bailiwick_policy::Caller;
 use bailiwick_store::exports::{Bounds, Found};
 use bytes::Bytes;
+use places::Places;
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Most rows of an export (contract 02 §7), and most bytes of text in them.
 const BOUNDS: Bounds = Bounds { rows: 10_000, bytes: MAX_BYTES / 2 };
-/// Files that exist at once: waiting, being made, being sent. More are refused.
-const PLACES: usize = 16;
 /// Files being made at once.
 const TURNS: usize = 2;
 /// How long a request waits for its turn.
@@ -34,25 +33,26 @@ const LONGEST_WAIT: Duration = Duration::from_secs(15);
 /// Places and turns.
 #[derive(Debug)]
 pub struct Exports {
-    places: Arc<Semaphore>,
+    places: Places,
     turns: Arc<Semaphore>,
 }
 
 impl Default for Exports {
     fn default() -> Exports {
-        Exports { places: Arc::new(Semaphore::new(PLACES)), turns: Arc::new(Semaphore::new(TURNS)) }
+        Exports { places: Places::default(), turns: Arc::new(Semaphore::new(TURNS)) }
     }
 }
 
 /// A place, and the turn of whoever holds it.
 struct Admission {
-    place: OwnedSemaphorePermit,
+    place: Place,
     turn: OwnedSemaphorePermit,
 }
 
 impl Exports {
-    async fn admit(&self) -> Result<Admission> {
-        let place = self.places.clone().try_acquire_owned().map_err(|_| busy("too many exports at once"))?;
+    async fn admit(&self, caller: &Caller) -> Result<Admission> {
+        let organization = caller.org().ok_or_else(|| Error::unauthenticated("authentication required"))?;
+        let place = self.places.take(organization.id)?;
         let permit = self.turns.clone().acquire_owned();
         let turn = turn(permit, LONGEST_WAIT, "exports before this one take too long").await?;
         Ok(Admission { place, turn })
@@ -61,7 +61,13 @@ impl Exports {
     /// Takes all places, as that many slow clients would.
     #[doc(hidden)]
     pub fn occupy(&self) -> Vec<OwnedSemaphorePermit> {
-        std::iter::from_fn(|| self.places.clone().try_acquire_owned().ok()).collect()
+        std::iter::from_fn(|| self.places.permit()).collect()
+    }
+
+    /// Takes the places of one organization.
+    #[doc(hidden)]
+    pub fn occupy_of(&self, organization: OrgId) -> Vec<Place> {
+        std::iter::from_fn(|| self.places.take(organization).ok()).collect()
     }
 }
 
@@ -123,7 +129,7 @@ pub struct File {
 }
 
 /// Bytes that hold a place.
-struct Placed(Vec<u8>, #[expect(dead_code, reason = "held, never looked at")] OwnedSemaphorePermit);
+struct Placed(Vec<u8>, #[expect(dead_code, reason = "held, never looked at")] Place);
 
 impl AsRef<[u8]> for Placed {
     fn as_ref(&self) -> &[u8] {
@@ -212,19 +218,19 @@ mod tests {
         assert!(Format::parse("").is_err() && Format::parse("xlsx").is_err());
     }
 
-    #[tokio::test]
-    async fn a_place_is_free_again_when_the_file_is_gone() {
+    #[test]
+    fn a_place_is_free_again_when_the_file_is_gone() {
         let exports = Exports::default();
-        let Admission { place, turn } = exports.admit().await.unwrap();
-        drop(turn);
+        let organization = OrgId(uuid::Uuid::from_u128(1));
+        let place = exports.places.take(organization).unwrap();
         let all = exports.occupy();
-        assert_eq!(all.len(), PLACES - 1);
-        assert!(matches!(exports.admit().await, Err(Error::Unavailable { .. })));
+        assert_eq!(all.len(), places::PLACES - 1);
+        assert!(matches!(exports.places.take(organization), Err(Error::Unavailable { .. })));
         let bytes = Bytes::from_owner(Placed(vec![1, 2], place));
         let copy = bytes.slice(..1);
         drop(bytes);
-        assert_eq!(exports.places.available_permits(), 0);
+        assert!(exports.places.permit().is_none());
         drop(copy);
-        assert_eq!(exports.places.available_permits(), 1);
+        assert!(exports.places.permit().is_some());
     }
 }

@@ -33,7 +33,7 @@ pub async fn organizations(
         OrgType::Customer => "Customers",
     };
     let kind = Kind { noun, plural: family.plural() };
-    let admission = app.exports.admit().await?;
+    let admission = app.exports.admit(caller).await?;
     let tenant = app.settings.identity.logto().map(|logto| logto.issuer.url.as_str());
     let found = store_organizations::export::export(&app.db, family, &scope, &filter, order, BOUNDS, tenant);
     let found = found.await?;
@@ -74,7 +74,7 @@ pub async fn users(app: &App, caller: &Caller, query: people::ListQuery, asked: 
     let (scope, filter, order) = people::prepare(app, caller, query)?;
     let format = Format::parse(&asked.format)?;
     let kind = Kind { noun: "Users", plural: "users" };
-    let admission = app.exports.admit().await?;
+    let admission = app.exports.admit(caller).await?;
     let found = store_users::export::export(&app.db, &scope, &filter, order, BOUNDS).await?;
     let rows = bounded(found, kind)?;
     let (app_too, app_again) = (app.clone(), app.clone());
@@ -117,7 +117,7 @@ pub async fn systems(app: &App, caller: &Caller, query: SystemQuery, asked: Aske
     let (scope, order, cutoff) = fleet::prepare(app, caller, &query)?;
     let format = Format::parse(&asked.format)?;
     let kind = Kind { noun: "Systems", plural: "systems" };
-    let admission = app.exports.admit().await?;
+    let admission = app.exports.admit(caller).await?;
     let found = store_systems::export(&app.db, &scope, &query.filter, order, BOUNDS, cutoff).await?;
     let rows = bounded(found, kind)?;
     let (now, timeout) = (app.now(), app.settings.systems.liveness_timeout);
