@@ -302,7 +302,7 @@ api_test!(a_suspended_organization_takes_nobody_and_keeps_who_is_there, |t| asyn
     let lines = ["new@example.org,N,,Alfa Customer,Reader", "in@example.org,Dopo,,Alfa Customer,Reader"];
     let preview = validated(&t, &d, "users", &lines).await;
     let done = confirmed(&t, &d, "users", &preview, true).await;
-    assert_eq!(outcomes(&done), ["failed organization_id: organization is not active", "updated"]);
+    assert_eq!(outcomes(&done), ["skipped error", "updated"]);
     assert_eq!(by_email(&t, &d, "in@example.org").await["name"], "Dopo");
 });
 
@@ -334,4 +334,42 @@ api_test!(users_change_between_the_two_looks, |t| async move {
     for id in [&risen, &moved] {
         assert_eq!(name_of(&t, &owner, format!("/api/users/{id}")).await, "Prima");
     }
+});
+
+api_test!(a_suspended_organization_is_named_before_anything_is_confirmed, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let body = json!({"email": "old@example.org", "name": "Prima", "user_role_ids": ["reader"],
+        "organization_id": tree.customer});
+    post(&t, &owner, "/api/users", body).await;
+    let elsewhere = json!({"email": "other@example.org", "name": "Prima", "user_role_ids": ["reader"],
+        "organization_id": tree.other_customer});
+    post(&t, &owner, "/api/users", elsewhere).await;
+    let lines = [
+        "new@example.org,A,,Alfa Customer,Reader",
+        "old@example.org,B,,Alfa Customer,Reader",
+        "other@example.org,C,,Alfa Customer,Reader",
+        ",D,,Alfa Customer,Reader",
+    ];
+    let before = validated(&t, &owner, "users", &lines[..1]).await;
+    assert_eq!(told(&before), ["valid:"]);
+    let path = format!("/api/customers/{}/suspend", tree.customer);
+    t.patch(&path).bearer(&owner.token).send().await.expect(200);
+    let preview = validated(&t, &owner, "users", &lines).await;
+    let expected = [
+        "error: company_name organization is not active",
+        // Who is there already may be changed, as by PUT.
+        "warning: email already_exists [old@example.org]",
+        "error: company_name organization is not active; email already_exists [other@example.org]",
+        "error: email required; company_name organization is not active",
+    ];
+    assert_eq!(told(&preview), expected);
+    let done = confirmed(&t, &owner, "users", &preview, true).await;
+    assert_eq!(outcomes(&done), ["skipped error", "updated", "skipped error", "skipped error"]);
+    // What has changed since the validation is found by the confirmation.
+    assert_eq!(outcomes(&confirmed(&t, &owner, "users", &before, true).await), ["skipped error"]);
+    let path = format!("/api/distributors/{}", tree.distributor);
+    t.delete(&path).bearer(&owner.token).send().await.expect(200);
+    let gone = validated(&t, &owner, "users", &lines[..1]).await;
+    assert_eq!(told(&gone), ["error: company_name not_found"]);
 });

@@ -33,6 +33,8 @@ const NAME: &str = "name";
 const PHONE: &str = "phone";
 const COMPANY: &str = "company_name";
 const ROLES: &str = "roles";
+/// What POST and PUT say of a suspended organization (contract 01 §5.5).
+const NOT_ACTIVE: &str = "organization is not active";
 /// Organizations of one name that are shown to choose from.
 const CANDIDATES: i64 = 50;
 /// Longest list of roles, in characters.
@@ -58,7 +60,7 @@ struct Cells<'a> {
 
 /// What the service knows about all rows together.
 struct Known {
-    companies: HashMap<String, Vec<OrgRef>>,
+    companies: HashMap<String, Vec<Named>>,
     chosen: HashMap<OrgId, Named>,
     users: HashMap<String, Placed>,
     deleted: HashSet<String>,
@@ -89,7 +91,14 @@ pub(super) async fn examine(
         if let Err(issue) = &company {
             errors.extend(issue.clone());
         }
-        let home = company.as_ref().ok();
+        let named = company.as_ref().ok();
+        // As by PUT: who is there already may stay.
+        let is_moving =
+            |to: &Named| present.is_none_or(|placed| placed.user.organization.id != to.organization.id);
+        if named.is_some_and(|named| named.is_suspended && is_moving(named)) {
+            errors.push(Issue::new(COMPANY, NOT_ACTIVE));
+        }
+        let home = named.map(|named| &named.organization);
         errors.extend(home.and_then(|home| row.ungrantable(app, caller, home.org_type)));
         errors.sort_by_key(|issue| COLUMNS.iter().position(|column| *column == issue.field));
         let exists = Issue { value: Some(row.email.to_owned()), ..Issue::new(EMAIL, "already_exists") };
@@ -111,9 +120,9 @@ impl Known {
     ) -> Result<Known> {
         let db = &app.db;
         let emails = emails.values();
-        let mut named: HashMap<String, Vec<OrgRef>> = HashMap::new();
+        let mut named: HashMap<String, Vec<Named>> = HashMap::new();
         for found in organizations::by_names(db, scope, &companies.values(), CANDIDATES).await? {
-            named.entry(found.key).or_default().push(found.organization);
+            named.entry(found.key.clone()).or_default().push(found);
         }
         let ids: HashSet<OrgId> = resolutions.values().copied().collect();
         let ids: Vec<OrgId> = ids.into_iter().take(super::csv::MAX_ROWS).collect();
@@ -170,7 +179,7 @@ impl<'a> Cells<'a> {
     }
 
     /// The organization, or why there is none; no issue when the cell itself is wrong.
-    fn company(&self, known: &Known, chosen: Option<&Named>) -> Result<OrgRef, Option<Issue>> {
+    fn company(&self, known: &Known, chosen: Option<&Named>) -> Result<Named, Option<Issue>> {
         if self.company_key.is_empty() {
             return Err(None);
         }
@@ -179,8 +188,11 @@ impl<'a> Cells<'a> {
             [only] => Ok(only.clone()),
             // A choice among those of this name; any other resolves nothing.
             several => match chosen.filter(|named| named.key == self.company_key) {
-                Some(named) => Ok(named.organization.clone()),
-                None => Err(Some(Issue { candidates: several.to_vec(), ..Issue::new(COMPANY, AMBIGUOUS) })),
+                Some(named) => Ok(named.clone()),
+                None => {
+                    let candidates = several.iter().map(|named| named.organization.clone()).collect();
+                    Err(Some(Issue { candidates, ..Issue::new(COMPANY, AMBIGUOUS) }))
+                }
             },
         }
     }

@@ -55,15 +55,17 @@ pub struct Named {
     pub key: String,
     /// The organization.
     pub organization: OrgRef,
+    /// Whether it is suspended, itself or through an organization above.
+    pub is_suspended: bool,
 }
 
-type NamedRow = (Uuid, String, String, String);
+type NamedRow = (Uuid, String, String, String, bool);
 
 fn named(rows: Vec<NamedRow>) -> Result<Vec<Named>, StoreError> {
     rows.into_iter()
-        .map(|(id, name, org_type, key)| {
+        .map(|(id, name, org_type, key, is_suspended)| {
             let organization = OrgRef { id: OrgId(id), name, org_type: parse_type(&org_type)? };
-            Ok(Named { key, organization })
+            Ok(Named { key, organization, is_suspended })
         })
         .collect()
 }
@@ -80,7 +82,8 @@ pub async fn by_names(
         return Ok(Vec::new());
     }
     let mut q = Q::new(
-        "SELECT id, name, type, name_key FROM (SELECT o.id, o.name, o.type, o.name_key, \
+        "SELECT id, name, type, name_key, is_suspended FROM (SELECT o.id, o.name, o.type, o.name_key, \
+         o.eff_suspended_at IS NOT NULL AS is_suspended, \
          ROW_NUMBER() OVER (PARTITION BY o.name_key ORDER BY o.created_at, o.id) AS n \
          FROM organizations o WHERE o.type <> 'owner' AND o.eff_deleted_at IS NULL AND o.name_key IN (",
     );
@@ -96,7 +99,7 @@ pub async fn by_ids(on: impl Into<On<'_>>, scope: &Scope, ids: &[OrgId]) -> Resu
         return Ok(Vec::new());
     }
     let mut q = Q::new(
-        "SELECT o.id, o.name, o.type, o.name_key FROM organizations o \
+        "SELECT o.id, o.name, o.type, o.name_key, o.eff_suspended_at IS NOT NULL AS is_suspended FROM organizations o \
          WHERE o.type <> 'owner' AND o.eff_deleted_at IS NULL AND o.id IN (",
     );
     q.list(ids.iter().copied()).push(")");
