@@ -137,6 +137,8 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("api_keys::REVOKE", api_keys::REVOKE),
     ("api_keys::NOTE_USE", api_keys::NOTE_USE),
     ("api_keys::events::RECORD", api_keys::events::RECORD),
+    ("api_keys::events::PURGE", api_keys::events::PURGE),
+    ("api_keys::events::COUNT_OLD", api_keys::events::COUNT_OLD),
     ("avatars::ETAG", avatars::ETAG),
     ("avatars::IMAGE", avatars::IMAGE),
     ("avatars::HOLD_OBJECT", avatars::HOLD_OBJECT),

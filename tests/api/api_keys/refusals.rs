@@ -1,6 +1,9 @@
 //! What ends a key, what limits it, and what is kept of refusals.
 
 use super::*;
+use bailiwick_app::retention;
+
+const DAY: Duration = Duration::from_secs(86_400);
 
 /// The part of a token behind the dot replaced by another of its length.
 fn with_wrong_secret(token: &str) -> String {
@@ -196,4 +199,34 @@ api_test!(rule_01_11_rule_05_22_unreadable_keys_give_503, |t| async move {
     let reply = roles(&t, &token).send().await;
     let reply = reply.expect_message(503, "security service temporarily unavailable");
     assert!(reply.header("retry-after").is_some());
+});
+
+api_test!(refusals_of_dead_keys_go_after_ninety_days, |t| async move {
+    let owner = t.owner().await;
+    let body = json!({"expires_in_days": 365, "name": "Long", "mode": "read", "password": OWNER_PASSWORD});
+    let living = create(&t, &owner, body).await.expect(201).data()["token"].as_str().unwrap().to_owned();
+    let (revoked_id, revoked) = made(&t, &owner, "read").await;
+    let (_, expired) = made(&t, &owner, "read").await;
+    for token in [&living, &revoked, &expired] {
+        roles(&t, &with_wrong_secret(token)).send().await.expect(401);
+    }
+    revoke(&t, &owner, &revoked_id).await.expect(200);
+    let refusals = async || {
+        let text = "SELECT COUNT(*) FROM api_key_events WHERE event = 'auth_failed'";
+        Q::new(text).count(&t.app.db).await.unwrap()
+    };
+    let run = async || retention::run(&t.app).await.unwrap().unwrap().key_refusals;
+    let before = t.app.now();
+    t.clock.set(before.plus(90 * DAY));
+    assert_eq!((run().await, refusals().await), (0, 3));
+    t.advance(Duration::from_micros(1));
+    assert_eq!(retention::dry_run(&t.app).await.unwrap().key_refusals, 2);
+    assert_eq!((run().await, refusals().await), (2, 1));
+    // What was done with the keys stays, and so does what befell one that works.
+    let owner = t.owner().await;
+    let mut kept = events(&t, &owner).await;
+    kept.sort();
+    assert_eq!(kept, ["auth_failed invalid_secret", "created", "created", "created", "revoked"]);
+    t.clock.set(before.plus(366 * DAY));
+    assert_eq!((run().await, refusals().await), (1, 0));
 });

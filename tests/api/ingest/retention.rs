@@ -17,6 +17,7 @@ const NOTHING: Figures = Figures {
     activity: 0,
     impersonations: 0,
     impersonation_entries: 0,
+    key_refusals: 0,
 };
 
 async fn process(t: &Test, s: &Seeded, body: impl Into<Vec<u8>>) {

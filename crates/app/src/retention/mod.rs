@@ -42,6 +42,8 @@ pub struct Figures {
     pub impersonations: u64,
     /// Records of what was done in them removed.
     pub impersonation_entries: u64,
+    /// Refusals of API keys that do not work any more removed.
+    pub key_refusals: u64,
 }
 
 /// Starts the runs on the application's tracker.
@@ -70,6 +72,7 @@ pub async fn dry_run(app: &App) -> Result<Figures> {
     pass.sweep().await?;
     pass.purge_history().await?;
     pass.purge_impersonations().await?;
+    pass.purge_refusals().await?;
     Ok(pass.figures)
 }
 
@@ -111,7 +114,7 @@ async fn under_lease(app: &App, since: Option<Ts>) -> Result<Option<Figures>> {
     let figures = outcome?;
     if let Some(figures) = &figures {
         let Figures { records, alerts_ended, alerts_removed, quarantined, history, activity, .. } = *figures;
-        let Figures { impersonations, impersonation_entries, .. } = *figures;
+        let Figures { impersonations, impersonation_entries, key_refusals, .. } = *figures;
         let millis = started.elapsed().as_millis();
         tracing::info!(
             records,
@@ -122,6 +125,7 @@ async fn under_lease(app: &App, since: Option<Ts>) -> Result<Option<Figures>> {
             activity,
             impersonations,
             impersonation_entries,
+            key_refusals,
             millis,
             "retention"
         );
@@ -140,6 +144,7 @@ async fn work(app: &App, since: Option<Ts>) -> Result<Option<Figures>> {
         || !pass.sweep().await?
         || !pass.purge_history().await?
         || !pass.purge_impersonations().await?
+        || !pass.purge_refusals().await?
     {
         return Ok(None);
     }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{App, impersonation, mirror};
 use bailiwick_domain::{Result, SystemId, Ts};
-use bailiwick_store::{alert_handling, history::keep, inventory::retention};
+use bailiwick_store::{alert_handling, api_keys::events, history::keep, inventory::retention};
 use std::{collections::BTreeSet, time::Duration};
 use uuid::Uuid;
 
@@ -22,6 +22,9 @@ const ROWS: i64 = 500;
 const HISTORY_ROWS: i64 = 1000;
 /// Alerts end at that age, are forgotten that long after their end, and so are documents put aside.
 const THIRTY_DAYS: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// Refusals of API keys that do not work any more go at that age.
+const REFUSALS: Duration = Duration::from_secs(90 * 24 * 3600);
 
 /// What to do with what is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,5 +205,24 @@ impl<'a> Pass<'a> {
         };
         (self.figures.impersonations, self.figures.impersonation_entries) = (gone.sessions, gone.entries);
         Ok(!self.app.stop.is_cancelled())
+    }
+
+    /// Refusals of API keys that nobody can use any more: some go on asking with theirs. False when cut off.
+    pub(super) async fn purge_refusals(&mut self) -> Result<bool> {
+        let (db, limit) = (&self.app.db, self.now.minus(REFUSALS));
+        if self.way == Way::Count {
+            self.figures.key_refusals = events::count_old(db, self.now, limit).await?;
+            return Ok(true);
+        }
+        while self.goes_on().await? {
+            let mut tx = db.begin_relaxed().await?;
+            let removed = events::purge(&mut tx, self.now, limit, ROWS).await?;
+            tx.commit().await?;
+            self.figures.key_refusals += removed;
+            if removed == 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }

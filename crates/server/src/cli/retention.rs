@@ -21,6 +21,7 @@ pub async fn run(app: &App, args: RetentionArgs) -> Result<(), String> {
         (figures.activity, "records of what people did about alerts", "removed"),
         (figures.impersonations, "sessions of people who acted as others", "removed"),
         (figures.impersonation_entries, "records of what was done in them", "removed"),
+        (figures.key_refusals, "refusals of API keys that do not work any more", "removed"),
     ] {
         print(&format!("{count} {what} {would}{done}\n"));
     }

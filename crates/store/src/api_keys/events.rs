@@ -168,6 +168,27 @@ pub(crate) const RECORD: &str = "INSERT INTO api_key_events (id, api_key_id, use
      minute, key_name, key_mode, ip, method, path, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
      ON CONFLICT (api_key_id, minute, event, reason) DO NOTHING";
 
+macro_rules! old_refusals {
+    () => {
+        "FROM api_key_events e WHERE e.minute IS NOT NULL AND e.created_at < ? AND NOT EXISTS (SELECT 1 FROM api_keys k \
+         WHERE k.id = e.api_key_id AND k.revoked_at IS NULL AND k.expires_at > ?)"
+    };
+}
+pub(crate) const PURGE: &str =
+    concat!("DELETE FROM api_key_events WHERE id IN (SELECT e.id ", old_refusals!(), " LIMIT ?)");
+pub(crate) const COUNT_OLD: &str = concat!("SELECT CAST(COUNT(*) AS BIGINT) ", old_refusals!());
+
+/// Removes up to `limit` refusals before `before` of keys that were revoked, are over at `now` or gone with their
+/// owner; how many. That such a key was made and revoked stays.
+pub async fn purge(tx: &mut Tx, now: Ts, before: Ts, limit: i64) -> Result<u64, StoreError> {
+    Q::new(PURGE).bind(before).bind(now).bind(limit).run(tx).await
+}
+
+/// How many [`purge`] would remove, without a limit.
+pub async fn count_old(db: &Db, now: Ts, before: Ts) -> Result<u64, StoreError> {
+    Q::new(COUNT_OLD).bind(before).bind(now).count(db).await
+}
+
 /// Records an event; of refusals the first of each key, reason and minute.
 pub async fn record(tx: &mut Tx, new: &NewEvent<'_>) -> Result<(), StoreError> {
     Q::new(RECORD)
