@@ -1,6 +1,6 @@
 //! What an export may take: rows, bytes, and how many at once.
 
-use super::{csv, get};
+use super::{csv, get, pdf};
 use bailiwick_app::demo::{self, Plan};
 use bailiwick_store::sql::Q;
 use bailiwick_testkit::api_test;
@@ -54,6 +54,20 @@ api_test!(rows_of_many_bytes_are_refused, |t| async move {
         assert_eq!(data, json!({"max_bytes": 64 * 1024 * 1024}));
     }
     csv(&t, &owner, "customers", "search=beta").await;
+});
+
+api_test!(a_report_reads_no_more_than_it_shows, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let mut tx = t.app.db.begin().await.unwrap();
+    let data = json!({"vat": "IT1", "notes": "x".repeat(40 * 1024 * 1024)});
+    let q = Q::new("UPDATE organizations SET custom_data = ? WHERE id = ?");
+    q.bind(data).bind(tree.customer).run(&mut tx).await.unwrap();
+    tx.commit().await.unwrap();
+    let table = get(&t, &owner, "/api/customers/export?format=csv").await;
+    table.expect_message(400, "customers too large to export. please apply more filters");
+    let report = pdf(&t, &owner, "customers", "").await;
+    assert!(report.contains("Alfa Customer"), "{report}");
 });
 
 api_test!(too_many_at_once_are_told_to_come_back, |t| async move {

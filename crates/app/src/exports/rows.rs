@@ -10,7 +10,10 @@ use crate::{
 use bailiwick_domain::{OrgType, Result, org::shown_custom_data};
 use bailiwick_export as export;
 use bailiwick_policy::Caller;
-use bailiwick_store::{organizations as store_organizations, systems as store_systems, users as store_users};
+use bailiwick_store::{
+    organizations::export::{Extra, Line, export as lines},
+    systems as store_systems, users as store_users,
+};
 use serde_json::{Map, Value};
 
 /// `GET /{p}/export`.
@@ -34,9 +37,12 @@ pub async fn organizations(
     };
     let kind = Kind { noun, plural: family.plural() };
     let admission = app.exports.admit(caller).await?;
-    let tenant = app.settings.identity.logto().map(|logto| logto.issuer.url.as_str());
-    let found = store_organizations::export::export(&app.db, family, &scope, &filter, order, BOUNDS, tenant);
-    let found = found.await?;
+    let extra = Extra {
+        // A card of the report has no place for them.
+        custom_data: format == Format::Csv,
+        mirror: app.settings.identity.logto().map(|logto| logto.issuer.url.as_str()),
+    };
+    let found = lines(&app.db, family, &scope, &filter, order, BOUNDS, extra).await?;
     let rows = bounded(found, kind)?;
     render(
         app,
@@ -50,16 +56,19 @@ pub async fn organizations(
     .await
 }
 
-fn organization(line: store_organizations::export::Line) -> export::organizations::Row {
-    // What the column holds is an object; anything else would show as none.
-    let client: Map<String, Value> = serde_json::from_str(&line.custom_data).unwrap_or_default();
+fn organization(line: Line) -> export::organizations::Row {
     let updated = line.updated_by_org_id.map(|id| (id, line.updated_at));
-    let shown = shown_custom_data(client, line.org_type, line.parent_id, line.created_at, updated);
+    let shown = line.custom_data.map(|text| {
+        // What the column holds is an object; anything else would show as none.
+        let client: Map<String, Value> = serde_json::from_str(&text).unwrap_or_default();
+        let shown = shown_custom_data(client, line.org_type, line.parent_id, line.created_at, updated);
+        Value::Object(shown).to_string()
+    });
     export::organizations::Row {
         name: line.name,
         description: line.description,
         vat: line.vat,
-        custom_data: Value::Object(shown).to_string(),
+        custom_data: shown.unwrap_or_default(),
         created_at: line.created_at,
         updated_at: line.updated_at,
         synced_at: line.synced_at,

@@ -24,8 +24,8 @@ pub struct Line {
     pub description: String,
     /// As sent.
     pub vat: Option<String>,
-    /// Client keys, as JSON text: read only when the line is written.
-    pub custom_data: String,
+    /// Client keys, as JSON text: taken apart only when the line is written. None unless [`Extra::custom_data`].
+    pub custom_data: Option<String>,
     /// Level.
     pub org_type: OrgType,
     /// None only for the owner.
@@ -45,7 +45,7 @@ struct Row {
     name: String,
     description: String,
     vat: Option<String>,
-    custom_data: String,
+    custom_data: Option<String>,
     r#type: String,
     parent_id: Option<Uuid>,
     created_at: TsCodec,
@@ -56,7 +56,7 @@ struct Row {
 
 impl Row {
     fn weight(&self) -> usize {
-        self.name.len() + self.description.len() + self.custom_data.len()
+        self.name.len() + self.description.len() + self.custom_data.as_ref().map_or(0, String::len)
     }
 }
 
@@ -79,7 +79,16 @@ impl TryFrom<Row> for Line {
     }
 }
 
-/// All rows of a family inside the scope that match, as the list has them. `mirror`: the tenant they are mirrored to.
+/// What is read of a row beside what every file shows.
+#[derive(Clone, Copy, Debug)]
+pub struct Extra<'a> {
+    /// Client keys, by far the most of a row.
+    pub custom_data: bool,
+    /// The tenant of which is told when rows were mirrored to it.
+    pub mirror: Option<&'a str>,
+}
+
+/// All rows of a family inside the scope that match, as the list has them.
 pub async fn export(
     db: &Db,
     family: OrgType,
@@ -87,18 +96,20 @@ pub async fn export(
     filter: &Filter,
     order: Order,
     bounds: Bounds,
-    mirror: Option<&str>,
+    extra: Extra<'_>,
 ) -> Result<Found<Line>, StoreError> {
     let total = count(db, family, scope, filter).await?;
     if total > bounds.rows {
         return Ok(Found::TooMany(total));
     }
-    let mut q = Q::new(
-        "SELECT o.name, o.description, o.vat, CAST(o.custom_data AS TEXT) AS custom_data, o.type, o.parent_id, \
-         o.created_at, o.updated_at, o.updated_by_org_id, (SELECT l.synced_at FROM logto_organizations l \
-         WHERE l.organization_id = o.id AND l.issuer = ?) AS synced_at FROM organizations o",
+    let mut q = Q::new("SELECT o.name, o.description, o.vat, CAST(");
+    q.push(if extra.custom_data { "o.custom_data" } else { "NULL" });
+    q.push(
+        " AS TEXT) AS custom_data, o.type, o.parent_id, o.created_at, o.updated_at, o.updated_by_org_id, \
+         (SELECT l.synced_at FROM logto_organizations l WHERE l.organization_id = o.id AND l.issuer = ?) AS synced_at \
+         FROM organizations o",
     )
-    .bind(mirror);
+    .arg(extra.mirror);
     push_where(&mut q, family, scope, filter);
     order.push(&mut q);
     q.push(" LIMIT ?").arg(bounds.rows + 1);
