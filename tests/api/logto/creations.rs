@@ -3,7 +3,7 @@
 use super::*;
 use crate::{avatars, mail};
 use bailiwick_domain::UserId;
-use bailiwick_store::{identities::linked, sql::Q};
+use bailiwick_store::{identities::linked, logto, sql::Q};
 use bailiwick_testkit::parts::{logto::Fault, recorder::Answer, smtp::SmtpSink};
 
 const A_DAY: Duration = Duration::from_secs(86_400);
@@ -227,3 +227,42 @@ async fn unknown_password(engine: Engine) {
     assert_eq!(logto.with(|tenant| tenant.users.len()), 3);
 }
 on_both!(only_the_password_of_the_account_is_mailed, unknown_password);
+
+logto_test!(an_organization_somebody_else_holds_is_left_to_him, |t, l| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    new_user(&t, &owner, "first", tree.customer).await;
+    tell(&t).await;
+    // The id the next organization will have.
+    let next = l.with(|tenant| {
+        let last = tenant.add_organization("last");
+        tenant.organizations.remove(&last);
+        format!("organization{}", last.trim_start_matches("organization").parse::<u32>().unwrap() + 1)
+    });
+    let issuer = l.settings().issuer.url;
+    let hold = async |id: &str| {
+        let mut tx = t.app.db.begin().await.unwrap();
+        let linked = logto::link_organization(&mut tx, &issuer, tree.customer, id).await.unwrap();
+        tx.commit().await.unwrap();
+        linked
+    };
+    assert!(hold(&next).await);
+    let id = new_distributor(&t).await;
+    tell(&t).await;
+    let shown = async || {
+        let call = t.get(&format!("/api/distributors/{id}")).bearer(&t.owner().await.token);
+        call.send().await.expect(200).data()
+    };
+    assert_eq!(shown().await["logto_sync_error"], "organization: already_exists");
+    // It is told once, not again and again; the next change makes another one.
+    drop(l.calls());
+    t.advance(A_DAY);
+    tell(&t).await;
+    assert_eq!(l.calls(), [""; 0]);
+    change(&t, &format!("/api/distributors/{id}"), json!({"name": "Delta Two"})).await;
+    tell(&t).await;
+    assert_eq!(shown().await["logto_sync_error"], Value::Null);
+    // A link of one organization is no other's, and is its own again.
+    assert!(hold(&next).await);
+    let mine = logto::organization(&t.app.db, &issuer, id.parse().unwrap()).await.unwrap().id.unwrap();
+    assert!(!hold(&mine).await);
+});

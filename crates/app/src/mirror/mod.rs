@@ -297,9 +297,15 @@ async fn link_configured(app: &App, mirror: &Mirror) -> Result<()> {
         let is_linked = logto::organization(&app.db, issuer, owner).await?.id.is_some();
         if !is_linked {
             let mut tx = app.db.begin().await?;
-            logto::link_organization(&mut tx, issuer, owner, theirs).await?;
-            organization_created(app, &mut tx, owner).await?;
-            tx.commit().await?;
+            if logto::link_organization(&mut tx, issuer, owner, theirs).await? {
+                organization_created(app, &mut tx, owner).await?;
+                tx.commit().await?;
+            } else {
+                tracing::warn!(
+                    organization = theirs,
+                    "the configured owner organization of the tenant is linked with another organization here"
+                );
+            }
         }
     }
     let Some(theirs) = &settings.owner_user_id else { return Ok(()) };

@@ -112,13 +112,18 @@ async fn create(
     Ok(theirs.map(|theirs| Made { theirs, is_found: false }))
 }
 
-/// Remembers its id there; none when it is gone here meanwhile.
+/// Remembers its id there; none when it is gone here meanwhile. Refused when another organization here has that id:
+/// repeated, that would come out the same.
 async fn link(app: &App, mirror: &Mirror, id: OrgId, theirs: String) -> Result<Option<String>, Stop> {
     let issuer = mirror.issuer();
     let mut tx = app.db.begin().await?;
     let is_there = organizations::hold(&mut tx, id).await?.is_some();
     if is_there {
-        logto::link_organization(&mut tx, issuer, id, &theirs).await?;
+        if !logto::link_organization(&mut tx, issuer, id, &theirs).await? {
+            logto::organization_not_created(&mut tx, issuer, id).await?;
+            tx.commit().await?;
+            return Err(refused(422, "organization", "already_exists"));
+        }
     } else {
         outbox::put_gone_organization(&mut tx, issuer, app.fresh(), &theirs, app.now()).await?;
     }

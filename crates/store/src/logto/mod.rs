@@ -45,7 +45,8 @@ pub(crate) const ORGANIZATION_CREATING: &str = "INSERT INTO logto_organizations 
 pub(crate) const ORGANIZATION_NOT_CREATED: &str = "UPDATE logto_organizations \
     SET creating_at = NULL, creating_name = NULL WHERE organization_id = ? AND issuer = ?";
 pub(crate) const LINK_ORGANIZATION: &str = "INSERT INTO logto_organizations (issuer, organization_id, provider_id) \
-    VALUES (?, ?, ?) ON CONFLICT (organization_id, issuer) DO UPDATE SET creating_at = NULL, \
+    SELECT CAST(? AS TEXT), o.id, CAST(? AS TEXT) FROM organizations o WHERE o.id = ? AND NOT EXISTS (\
+    SELECT 1 FROM logto_organizations l WHERE l.issuer = ? AND l.provider_id = ? AND l.organization_id <> o.id) ON CONFLICT (organization_id, issuer) DO UPDATE SET creating_at = NULL, \
     creating_name = NULL, provider_id = excluded.provider_id";
 pub(crate) const UNLINK_ORGANIZATION: &str = "UPDATE logto_organizations SET provider_id = NULL, synced_at = NULL \
     WHERE organization_id = ? AND issuer = ? AND provider_id = ?";
@@ -227,15 +228,15 @@ pub async fn organization_not_created(
     Ok(())
 }
 
-/// The organization is this one there.
+/// The organization is this one there. False, and nothing is written, when another organization is, or this one is gone.
 pub async fn link_organization(
     tx: &mut Tx,
     issuer: &str,
     organization: OrgId,
     provider_id: &str,
-) -> Result<(), StoreError> {
-    Q::new(LINK_ORGANIZATION).bind(issuer).bind(organization).bind(provider_id).run(tx).await?;
-    Ok(())
+) -> Result<bool, StoreError> {
+    let q = Q::new(LINK_ORGANIZATION).bind(issuer).bind(provider_id).bind(organization);
+    Ok(q.bind(issuer).bind(provider_id).run(tx).await? > 0)
 }
 
 /// The organization is no longer this one there.
