@@ -280,3 +280,15 @@ async fn totals_of_a_remote_router_are_kept_and_told_to_be_old() {
         assert_eq!(totals().await, expected(json!([stale])));
     }
 }
+
+api_test!(statistics_take_turns, |t| async move {
+    let owner = t.owner().await;
+    let turns = t.app.alerting().hold_statistics().await;
+    let mut asked = std::pin::pin!(data(&t, &owner, "/alerts/stats", "alerts stats retrieved successfully"));
+    let early = tokio::time::timeout(Duration::from_millis(200), &mut asked).await;
+    assert!(early.is_err(), "somebody else's are being made");
+    // Nobody waits for what is kept.
+    get(&t, &owner, "/alerts/totals").await.expect(200);
+    drop(turns);
+    assert_eq!(asked.await["total"], 0);
+});

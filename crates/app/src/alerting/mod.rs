@@ -51,6 +51,8 @@ use uuid::Uuid;
 /// Requests of people in flight to a remote router, and how many of these are left to what is about one tenant.
 const FOR_PEOPLE: usize = 64;
 const SPARED: usize = 16;
+/// Statistics over the history that are made at once.
+const STATISTICS: usize = 2;
 
 /// What the service keeps of alerting between requests.
 #[derive(Debug)]
@@ -60,6 +62,8 @@ pub struct Alerting {
     for_people: AlertRouter,
     /// How many tenants all of people's lists together ask at the same time.
     asked: Semaphore,
+    /// Whose statistics are made now; each reads all rows of its scope.
+    statistics: Semaphore,
     /// Limits of each system.
     pub throttle: Throttle,
     /// Sizes that can be judged without storage.
@@ -125,6 +129,7 @@ impl Alerting {
             router,
             for_people,
             asked: Semaphore::new(limits.in_flight.min(FOR_PEOPLE).saturating_sub(SPARED).max(1)),
+            statistics: Semaphore::new(STATISTICS),
             throttle: Throttle::new(clock.clone(), rate, burst, limits.in_flight_per_system),
             limits: limits.content.clone(),
             pushes: OnceLock::new(),
@@ -163,6 +168,12 @@ impl Alerting {
     /// Alerts held for a remote router that were dropped since the process began, by reason.
     pub fn dropped(&self) -> [(&'static str, u64); 2] {
         [("refused", self.dropped.refused.get()), ("expired", self.dropped.expired.get())]
+    }
+
+    /// Takes all turns at statistics, as that many large ones would.
+    #[doc(hidden)]
+    pub async fn hold_statistics(&self) -> impl Sized + use<'_> {
+        self.statistics.acquire_many(STATISTICS as u32).await
     }
 
     /// The router for one worker: connections to a remote one belong to the runtime that uses them.

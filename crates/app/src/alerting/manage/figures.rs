@@ -1,19 +1,21 @@
 //! History, trend, statistics and the catalogue of names (contract 04 §2.7).
 
 use super::{CatalogueEntry, Named, within};
-use crate::{App, listing, systems, trend::parse_period};
+use crate::{App, listing, systems, trend::parse_period, turns::turn};
 use bailiwick_domain::{Error, Page, PageRequest, Result, SortDirection, SystemId, Ts};
 use bailiwick_policy::{Caller, Resource, Scope, list_scope};
 use bailiwick_store::history::{
     Within, figures,
     list::{self, HistoryFilter, HistoryOrder, Record},
 };
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 const DAY_SECS: i64 = 86_400;
 /// Names that the list of statistics shows unless asked otherwise, and at most.
 const TOP: u64 = 10;
 const TOP_MOST: u64 = 50;
+/// How long a request for statistics waits for its turn.
+const LONGEST_WAIT: Duration = Duration::from_secs(15);
 
 /// A list of the history as asked for.
 #[derive(Clone, Debug)]
@@ -140,7 +142,7 @@ pub struct Statistics {
 /// `GET /alerts/stats`.
 ///
 /// # Errors
-/// 403 for an organization out of reach, 400 for times that cannot be read or are turned.
+/// 403 for an organization out of reach, 400 for times that cannot be read or are turned, 503 while too many are made.
 pub async fn statistics(
     app: &App,
     caller: &Caller,
@@ -154,6 +156,8 @@ pub async fn statistics(
     }
     let top = query.top.map_or(TOP, |top| u64::try_from(top).unwrap_or(0).clamp(1, TOP_MOST));
     let filter = HistoryFilter { from: query.from, before: query.before, ..HistoryFilter::default() };
+    let permit = app.alerting().statistics.acquire();
+    let _turn = turn(permit, LONGEST_WAIT, "statistics before these take too long").await?;
     let figures = figures::statistics(&app.db, &within, &filter, top).await?;
     let seconds = |from: Ts, to: Ts| to.since(from).as_secs_f64();
     let between_seconds = match (query.from.zip(query.before), figures.starts) {
