@@ -26,7 +26,7 @@ help: ## show this list
 run: need-build ## build and start the service with everything built in: http://127.0.0.1:8080, data in ./data
 	$(CARGO) run $(LOCKED) --profile $(PROFILE) --bin bailiwick -- $(ARGS)
 
-test: need-test format-check lint deny direction unit generated-check ## all checks and tests, both databases, a real Alertmanager, Prometheus, mail server, identity provider and object storage
+test: need-test format-check lint deny direction unit generated-check ## all checks and tests, both databases, a real Alertmanager, Prometheus, vmalert, mail server, identity provider and object storage
 
 # The chromium part itself is tested here too: its test is left out of `make test`, which needs no browser.
 test-browser: need-build ## the tests in a real browser
@@ -85,7 +85,7 @@ need-build:
 	@scripts/need.sh rust build-essential
 
 need-test: need-build
-	@scripts/need.sh postgresql prometheus-alertmanager prometheus curl jq openssl python3 python3-aiosmtpd poppler-utils nodejs npm
+	@scripts/need.sh postgresql prometheus-alertmanager prometheus victoria-metrics curl jq openssl python3 python3-aiosmtpd poppler-utils nodejs npm
 	@scripts/identity-provider.sh
 
 format-check:

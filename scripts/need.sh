@@ -20,6 +20,7 @@ is_present() {
         /usr/bin/python3 -c 'import aiosmtpd.smtp' 2>/dev/null || python3 -c 'import aiosmtpd.smtp' 2>/dev/null
         ;;
     poppler-utils) has pdftotext ;;
+    victoria-metrics) has vmalert ;;
     *) has "$1" ;;
     esac
 }

@@ -14,6 +14,7 @@ mod routes;
 mod silences;
 mod together;
 mod tools;
+mod vmalert;
 
 use bailiwick_app::settings::{RemoteRouter, Router, RouterKind};
 use bailiwick_domain::Ts;

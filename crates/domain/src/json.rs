@@ -164,6 +164,9 @@ pub fn write_str(out: &mut String, s: &str) {
 pub enum Duplicates {
     /// The document is refused.
     Reject,
+    /// The same string once more is nothing; else the document is refused. Releases of vmalert that are in the field write
+    /// the label `alertname` twice.
+    SameString,
     /// The later value takes the place of the earlier one.
     LastWins,
 }

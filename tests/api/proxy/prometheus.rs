@@ -16,17 +16,22 @@ const RULES: &str = "groups:\n  - name: all\n    rules:\n      - alert: Watchdog
      labels: {severity: warning}\n        annotations: {summary: 'of {{ $value }} \"quoted\"', seen_by: '{{ .system_name }}'}\n      \
      - alert: Short\n        expr: wanted == 1\n        labels: {severity: critical, system_key: SYS-OTHER, organization_id: other}\n";
 
-/// Asks until it is so; Prometheus looks at its rules every second.
-async fn until<T>(t: &Test, part: &Prometheus, what: &str, is_so: impl AsyncFn() -> Option<T>) -> T {
+/// Asks until it is so; such programs look at their rules every second.
+pub(super) async fn until<T>(
+    t: &Test,
+    log: impl Fn() -> String,
+    what: &str,
+    is_so: impl AsyncFn() -> Option<T>,
+) -> T {
     for _ in 0..1500 {
-        // A real Prometheus has no clock of ours.
+        // A real program has no clock of ours.
         t.clock.set(wall_clock());
         if let Some(found) = is_so().await {
             return found;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("{what}: not within half a minute\n{}", part.log());
+    panic!("{what}: not within half a minute\n{}", log());
 }
 
 api_test!(scenario_35_what_a_prometheus_sends_is_its_own, |s| generous(s), |t| async move {
@@ -43,13 +48,14 @@ api_test!(scenario_35_what_a_prometheus_sends_is_its_own, |s| generous(s), |t| a
     let rules = RULES.replace("'{{ .system_name }}'", "'{{ \"{{ .system_name }}\" }}'");
     let configuration = format!(
         "{}scrape_configs: [{{job_name: m, scrape_interval: 1s, static_configs: [{{targets: ['{}']}}]}}]\n",
-        sending_configuration(address, P, credentials),
+        // As a cluster's module has it: below the collect address.
+        sending_configuration(address, "/collect/api/services/mimir/alertmanager", credentials),
         measured.url().trim_start_matches("http://")
     );
     let part = Prometheus::start(&configuration, &rules).await.unwrap();
 
     let both = async || (own.alert_names("").await == ["Short", "Watchdog"]).then_some(());
-    until(&t, &part, "both alerts", both).await;
+    until(&t, || part.log(), "both alerts", both).await;
     let listed = own.get("/api/v2/alerts?filter=alertname%3DWatchdog").await.expect(200).json();
     let alert = &listed[0];
     assert_eq!(alert["labels"]["severity"], "warning");
@@ -86,12 +92,12 @@ api_test!(scenario_35_what_a_prometheus_sends_is_its_own, |s| generous(s), |t| a
     // Prometheus tells the end of what no longer holds, and goes on telling of the rest.
     measured.answer_by(|_| Answer::status(200).body("wanted 0\n"));
     let one = async || (own.alert_names("").await == ["Watchdog"]).then_some(());
-    until(&t, &part, "the end of one", one).await;
+    until(&t, || part.log(), "the end of one", one).await;
     let history = async || {
         let rows = seen(&t.session(owner.id).await.token, "/alerts/history").await;
         rows.into_iter().find(|row| row["alertname"] == "Short")
     };
-    let row = until(&t, &part, "its record", history).await;
+    let row = until(&t, || part.log(), "its record", history).await;
     assert_eq!((&row["system_key"], &row["status"]), (&own.system.key.into(), &"resolved".into()));
     assert_eq!(row["organization_id"], tree.customer.to_string());
 });

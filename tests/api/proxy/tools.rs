@@ -98,9 +98,9 @@ async fn a_day(tool: &Tool<'_>, key: &str) {
     assert!(tool.run(&["cluster", "show"]).await.contains("ready"));
 }
 
-fn address(service: &str, system: &Seeded) -> String {
+fn address(service: &str, at: &str, system: &Seeded) -> String {
     let host = service.trim_start_matches("http://");
-    format!("http://{}:{}@{host}{P}", system.key, system.secret)
+    format!("http://{}:{}@{host}{at}", system.key, system.secret)
 }
 
 api_test!(scenario_35_amtool_works_for_a_day, |s| generous(s), |t| async move {
@@ -115,9 +115,9 @@ api_test!(scenario_35_amtool_works_for_a_day, |s| generous(s), |t| async move {
             s.alerting.router = Router::Remote(remote);
         })
         .await;
-    for test in [&t, &p] {
+    for (test, at) in [(&t, "/collect/api/services/mimir/alertmanager"), (&p, P)] {
         let service = test.serve().await;
-        let tool = Tool { test, url: address(&service.url, &system) };
+        let tool = Tool { test, url: address(&service.url, at, &system) };
         a_day(&tool, &system.key).await;
     }
 });
@@ -127,7 +127,7 @@ api_test!(scenario_32_another_organizations_system_sees_none_of_it, |s| generous
     let tree = t.tree().await;
     let (one, other) = (t.system(tree.customer).await, t.system(tree.other_customer).await);
     let service = t.serve().await;
-    let tool = |system: &Seeded| Tool { test: &t, url: address(&service.url, system) };
+    let tool = |system: &Seeded| Tool { test: &t, url: address(&service.url, P, system) };
     tool(&one).run(&["alert", "add", "alertname=DiskFull"]).await;
     let id = tool(&one).run(&["silence", "add", "alertname=DiskFull", "--comment=x", "--duration=1h"]).await;
     let theirs = tool(&other);

@@ -64,6 +64,7 @@ fn unreadable_bodies() {
         (r#"[{"labels":{"alertname":"Trail","system_key":"VICTIM"}}] x"#, "data after the value at byte 57"),
         (r#"[{"labels":{"a":"b"},"labels":{"a":"c"}}]"#, "duplicate key \"labels\" at byte 39"),
         (r#"[{"labels":{"a":"b","a":"c"}}]"#, "duplicate key \"a\" at byte 27"),
+        (r#"[{"labels":{"a":"b"},"labels":{"a":"b"}}]"#, "duplicate key \"labels\" at byte 39"),
         (r#"[{"labels":{"a":"\ud800"}}]"#, "incomplete surrogate pair at byte 17"),
         (&"[".repeat(17), "nesting is too deep at byte 16"),
         (r#"[{"labels":null},{"labels":{"a":1}}]"#, "1.labels: expected strings, found number"),

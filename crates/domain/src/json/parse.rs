@@ -153,7 +153,18 @@ impl<'a> Parser<'a> {
     /// Applies the rule for duplicate keys to a complete object.
     fn unique(&self, mut pairs: Vec<Pair<'a>>) -> Parsed<Vec<Pair<'a>>> {
         let Some(doubled) = duplicate(&pairs) else { return Ok(pairs) };
-        if self.duplicates == Duplicates::Reject {
+        let refused = match self.duplicates {
+            Duplicates::Reject => Some(doubled),
+            Duplicates::SameString => {
+                let doubled = drop_same(&mut pairs);
+                if doubled.is_none() {
+                    return Ok(pairs);
+                }
+                doubled
+            }
+            Duplicates::LastWins => None,
+        };
+        if let Some(doubled) = refused {
             let key: String = pairs[doubled].0.chars().take(64).collect();
             return Err(Box::new(JsonError { reason: Reason::DuplicateKey(key), at: self.at - 1 }));
         }
@@ -308,6 +319,23 @@ fn duplicate(pairs: &[Pair<'_>]) -> Option<usize> {
     let mut order: Vec<usize> = (0..pairs.len()).collect();
     order.sort_unstable_by(|&a, &b| pairs[a].0.cmp(&pairs[b].0));
     order.windows(2).find(|w| pairs[w[0]].0 == pairs[w[1]].0).map(|w| w[1])
+}
+
+/// Takes out pairs that say the same string as one before them. The index of a pair whose key stands twice otherwise; then
+/// nothing is taken out.
+fn drop_same(pairs: &mut Vec<Pair<'_>>) -> Option<usize> {
+    let mut order: Vec<usize> = (0..pairs.len()).collect();
+    order.sort_by(|&a, &b| pairs[a].0.cmp(&pairs[b].0).then(a.cmp(&b)));
+    let mut keep = vec![true; pairs.len()];
+    for of in order.windows(2).filter(|of| pairs[of[0]].0 == pairs[of[1]].0) {
+        if !matches!((&pairs[of[0]].1, &pairs[of[1]].1), (Json::Str(one), Json::Str(other)) if one == other) {
+            return Some(of[1]);
+        }
+        keep[of[1]] = false;
+    }
+    let mut kept = keep.into_iter();
+    pairs.retain(|_| kept.next().unwrap_or(true));
+    None
 }
 
 /// Where the run of ordinary string bytes from `at` on ends: at a quote, a backslash, a control character or the end.

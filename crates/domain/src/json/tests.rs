@@ -104,6 +104,28 @@ fn duplicates() {
 }
 
 #[test]
+fn the_same_string_again_is_nothing() {
+    let limits = Limits { duplicates: Duplicates::SameString, ..Limits::strict(4) };
+    let keys = |text: &str| {
+        let value = parse(text.as_bytes(), &limits).map_err(|e| e.reason);
+        value.map(|v| v.as_obj().unwrap().iter().map(|(k, _)| k.to_string()).collect::<Vec<_>>())
+    };
+    assert_eq!(keys(r#"{"a":"x","b":"y","\u0061":"x","a":"\u0078"}"#).unwrap(), ["a", "b"]);
+    for other in [r#"{"a":"x","a":"y"}"#, r#"{"a":"x","b":"y","a":"x","a":"z"}"#, r#"{"a":1,"a":1}"#] {
+        assert_eq!(keys(other), Err(Reason::DuplicateKey("a".into())), "{other}");
+    }
+    for other in [r#"{"a":null,"a":null}"#, r#"{"a":{},"a":{}}"#, r#"{"a":"x","a":["x"]}"#] {
+        assert_eq!(keys(other), Err(Reason::DuplicateKey("a".into())), "{other}");
+    }
+    let mut many = String::from("{");
+    for i in (0..40).rev() {
+        many.push_str(&format!("\"k{}\":\"v{}\",", i % 20, i % 20));
+    }
+    assert_eq!(keys(&format!("{many}\"z\":0}}")).unwrap().len(), 21);
+    assert_eq!(keys(&format!("{many}\"k7\":\"v8\"}}")), Err(Reason::DuplicateKey("k7".into())));
+}
+
+#[test]
 fn depth_and_size() {
     let nested = |n: usize| "[".repeat(n) + &"]".repeat(n);
     assert!(strict(&nested(16)).is_ok());

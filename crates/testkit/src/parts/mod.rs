@@ -1,4 +1,4 @@
-//! Real parts for tests: PostgreSQL, Prometheus Alertmanager, Prometheus, a mail server, an OpenID Connect provider, a
+//! Real parts for tests: PostgreSQL, Prometheus Alertmanager, Prometheus, vmalert, a mail server, an OpenID Connect provider, a
 //! consumer of webhooks, an object storage, a browser driver and a recording HTTP upstream.
 //!
 //! Every part is a real program on a spare loopback port with its state in a private temporary directory. A part
@@ -24,6 +24,7 @@ pub mod recorder;
 pub mod s3;
 pub mod scratch;
 pub mod smtp;
+pub mod vmalert;
 
 /// Why a part could not be started or did not do what it was asked; the text is for the person who runs the tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
