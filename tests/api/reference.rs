@@ -2,13 +2,11 @@
 
 use bailiwick_api::{
     openapi::document,
-    routes::{Credential, Gate, table},
+    routes::{Credential, table},
 };
-use bailiwick_testkit::{Reply, Test, api_test};
+use bailiwick_testkit::{Reply, Test, api_test, published::matching};
 use serde_json::Value;
 use std::io::Read;
-
-mod matching;
 
 async fn get(t: &Test, path: &str) -> Reply {
     t.get(path).send().await
@@ -101,6 +99,10 @@ fn is_proxied(what: &str) -> bool {
     what.contains("/{service}/") || what.contains(" /proxy/alerts")
 }
 
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap()
+}
+
 #[test]
 fn every_operation_is_described() {
     let operations = operations();
@@ -111,12 +113,19 @@ fn every_operation_is_described() {
         assert!((8..80).contains(&summary.len()), "{what} has no summary: {summary:?}");
         let description = operation["description"].as_str().unwrap();
         let route = routes.iter().find(|r| operation["operationId"] == r.operation.as_str()).unwrap();
-        let says_what_is_needed = description.contains(" Needs ")
-            || route.credential != Credential::SessionOrKey && route.gate == Gate::Open;
-        assert!(description.len() >= 8 && says_what_is_needed, "{what}: {description}");
+        // Who calls with a credential of his own kind only is told by its name; people hold permissions.
+        let is_a_persons = !matches!(route.credential, Credential::Public | Credential::HistoryWebhook)
+            && !route.credential.is_of_system();
+        assert!(description.len() >= 8, "{what}: {description}");
+        assert_eq!(description.contains(" Needs "), is_a_persons, "{what}: {description}");
+        let words = ["x-permissions", "x-permissions-one-of"];
+        let permissions = words.iter().flat_map(|word| operation[*word].as_array().into_iter().flatten());
+        let permissions: Vec<&str> = permissions.map(text).collect();
+        let needs_none = !is_a_persons || description.contains("Needs no permission.");
+        assert_eq!(permissions.is_empty(), needs_none, "{what}: {description}");
         assert_eq!(operation["tags"].as_array().unwrap().len(), 1, "{what}");
-        for permission in operation["x-permissions"].as_array().into_iter().flatten() {
-            let named = format!("`{}`", permission.as_str().unwrap());
+        for permission in permissions {
+            let named = format!("`{permission}`");
             assert!(description.contains(&named), "{what}: {named}");
         }
         for parameter in operation["parameters"].as_array().unwrap() {
@@ -132,6 +141,32 @@ fn every_operation_is_described() {
             assert!(answers.contains_key("401"), "{what}");
         }
     }
+}
+
+/// Contract 06 §7 rule 14: whoever may choose an order or turn pages is told of the one that he gets without. The order
+/// itself is looked at in each answer that any test gets.
+#[test]
+fn rule_06_14_every_list_tells_its_usual_order() {
+    let mut told = 0;
+    for (what, operation) in operations() {
+        let has = |name: &str| {
+            operation["parameters"].as_array().unwrap().iter().any(|parameter| parameter["name"] == name)
+        };
+        let id = operation["operationId"].as_str().unwrap();
+        let is_list = has("page") || has("sort_by") || (id.starts_with("list") && !is_proxied(&what));
+        let description = operation["description"].as_str().unwrap();
+        let says = description.contains("Order of ")
+            || description.contains("rder unless")
+            || description.contains("The order is");
+        assert!(!is_list || says, "{what}: {description}");
+        for (rows, keys) in operation["x-order"].as_object().into_iter().flatten() {
+            assert!(rows.is_empty() || description.contains(&format!("Order of `{rows}` ")), "{what}");
+            let keys = keys.as_array().unwrap().iter().map(|key| text(key).trim_start_matches('-'));
+            assert!(keys.into_iter().all(|key| description.contains(&format!("`{key}` "))), "{what}");
+            told += 1;
+        }
+    }
+    assert!(told > 35, "{told}");
 }
 
 /// What happens at few operations, or seldom, is named like the rest: no client should find it under `default` only.

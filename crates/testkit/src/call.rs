@@ -1,5 +1,6 @@
 //! A client that speaks to the service in process.
 
+use crate::published;
 use axum::{Router, body::Body, extract::ConnectInfo};
 use base64::Engine as _;
 use bytes::Bytes;
@@ -73,8 +74,10 @@ impl Call {
         self
     }
 
-    /// Sends it. The body of an answer that goes on and on is not waited for.
+    /// Sends it. The body of an answer that goes on and on is not waited for. An answer that is not what the interface
+    /// document says of it fails the test.
     pub async fn send(self) -> Reply {
+        let (method, path) = (self.method.clone(), self.path.clone());
         let response = self.open().await;
         let (parts, body) = response.into_parts();
         let is_endless = parts.status == 200
@@ -83,7 +86,9 @@ impl Call {
             true => Bytes::new(),
             false => axum::body::to_bytes(body, usize::MAX).await.expect("the body can be read"),
         };
-        Reply { status: parts.status, headers: parts.headers, body }
+        let reply = Reply { status: parts.status, headers: parts.headers, body };
+        published::check(&method, &path, &reply);
+        reply
     }
 
     /// Sends it and hands out the answer as it comes.

@@ -2,6 +2,7 @@
 //!
 //! * [`api_test!`] runs one body on SQLite and on PostgreSQL; [`Test`] is the service under test.
 //! * [`call`] is the client that speaks to it in process; [`Test::serve`] opens a real port for outside programs.
+//! * [`published`] holds every answer to the interface document.
 //! * [`seed`] makes organizations, users and sessions; time stands still until [`Test::advance`].
 //! * Real programs that tests run against are in [`parts`].
 
@@ -17,6 +18,7 @@ pub mod call;
 pub mod engine;
 pub mod parts;
 pub mod ports;
+pub mod published;
 pub mod seed;
 mod service;
 

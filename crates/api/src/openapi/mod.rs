@@ -4,13 +4,14 @@ mod answers;
 pub mod compat;
 mod examples;
 mod older;
+mod order;
 mod query;
 mod summaries;
 mod words;
 
 pub use older::as_3_0;
 
-use crate::routes::{Class, Credential, Gate, Route, table};
+use crate::routes::{Class, Credential, Route, table};
 use examples::Examples;
 use serde_json::{Map, Value, json};
 use utoipa::{
@@ -178,13 +179,19 @@ fn operation(route: &Route, components: &mut Map<String, Value>, examples: &Exam
         "responses": responses(route, components, examples),
     });
     let Some(map) = out.as_object_mut() else { return out };
+    if let Some(order) = order::extension(&route.operation) {
+        map.insert("x-order".to_owned(), order);
+    }
     if route.path.starts_with("/{service}") {
         let servers: Vec<Value> = BASES.iter().map(|base| json!({"url": format!("{base}{MOUNT}")})).collect();
         map.insert("servers".to_owned(), json!(servers));
     }
-    let permissions = permissions(route.gate);
-    if !permissions.is_empty() {
-        map.insert("x-permissions".to_owned(), json!(permissions));
+    for (word, permissions) in
+        [("x-permissions", words::permissions(route)), ("x-permissions-one-of", words::one_of(route))]
+    {
+        if !permissions.is_empty() {
+            map.insert(word.to_owned(), json!(permissions));
+        }
     }
     if let Some(schema) = &route.takes {
         let schema = schema.register(components);
@@ -229,14 +236,6 @@ fn operation(route: &Route, components: &mut Map<String, Value>, examples: &Exam
         }
     }
     out
-}
-
-fn permissions(gate: Gate) -> Vec<&'static str> {
-    match gate {
-        Gate::Needs(list) => list.iter().map(|p| p.as_str()).collect(),
-        Gate::OwnOrganizationOr(p) => vec![p.as_str()],
-        Gate::Open | Gate::Rebranding(_) => Vec::new(),
-    }
 }
 
 fn security(credential: Credential) -> Value {
@@ -304,7 +303,10 @@ fn error_schema() -> Value {
             "data": {
                 "type": ["object", "null"],
                 "properties": {
-                    "type": {"const": "validation_error"},
+                    "type": {
+                        "enum": ["validation_error", "conflict"],
+                        "description": "`conflict`: there is an impersonation already."
+                    },
                     "errors": {"type": "array", "items": {
                         "type": "object",
                         "required": ["key", "message"],

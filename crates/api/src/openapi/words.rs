@@ -1,9 +1,39 @@
-//! What the reference tells people of an operation: who may call it, and where it belongs.
+//! What the reference tells people of an operation: who may call it, in which order lists are, and where it belongs.
 
+use super::order;
 use crate::routes::{Credential, Gate, Route};
 use bailiwick_policy::RebrandingChange;
 
-/// Who may call it.
+/// Whether it is people who call with it, and permissions are a question at all.
+const fn is_of_a_person(credential: Credential) -> bool {
+    matches!(
+        credential,
+        Credential::Provider | Credential::User | Credential::Session | Credential::SessionOrKey
+    )
+}
+
+/// Permissions of which the caller needs each.
+pub(super) fn permissions(route: &Route) -> Vec<&'static str> {
+    match route.gate {
+        Gate::Needs(list) => list.iter().map(|p| p.as_str()).collect(),
+        Gate::OwnOrganizationOr(p) => vec![p.as_str()],
+        Gate::Open | Gate::Rebranding(_) => Vec::new(),
+    }
+}
+
+/// Permissions of which one is enough, for some callers or with some settings: the description says when.
+pub(super) fn one_of(route: &Route) -> Vec<&'static str> {
+    match route.gate {
+        Gate::Rebranding(RebrandingChange::Update | RebrandingChange::Delete) => {
+            vec!["manage:distributors", "manage:systems"]
+        }
+        Gate::Rebranding(_) => vec!["manage:distributors"],
+        Gate::Open if route.operation == "promoteReseller" => vec!["manage:distributors"],
+        Gate::Open | Gate::Needs(_) | Gate::OwnOrganizationOr(_) => Vec::new(),
+    }
+}
+
+/// Who may call it, and the order of a list.
 pub(super) fn description(route: &Route) -> String {
     let who = match route.credential {
         Credential::Public => "Anybody.",
@@ -24,7 +54,7 @@ pub(super) fn description(route: &Route) -> String {
         Gate::Open if route.operation == "promoteReseller" => {
             " Needs `manage:distributors`, or a role that only the owner organization can give.".to_owned()
         }
-        Gate::Open if route.credential == Credential::SessionOrKey => " Needs no permission.".to_owned(),
+        Gate::Open if is_of_a_person(route.credential) => " Needs no permission.".to_owned(),
         Gate::Open => String::new(),
         Gate::Needs(list) => {
             let names: Vec<String> = list.iter().map(|p| format!("`{}`", p.as_str())).collect();
@@ -39,7 +69,7 @@ pub(super) fn description(route: &Route) -> String {
         Gate::Rebranding(_) => " Needs the owner organization and `manage:distributors`.".to_owned(),
     };
     let not_self = if route.not_self { " Refused on oneself." } else { "" };
-    format!("{who}{needs}{not_self}")
+    format!("{who}{needs}{not_self}{}", order::sentences(&route.operation))
 }
 
 /// Where it is shown.

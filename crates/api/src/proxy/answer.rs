@@ -97,7 +97,11 @@ pub(super) fn probe(method: &Method, is_good: bool) -> Response {
     } else {
         (StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable")
     };
-    typed(status, "text/plain; charset=utf-8", text.into())
+    let mut response = typed(status, "text/plain; charset=utf-8", text.into());
+    if !is_good {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(WHEN_BACK));
+    }
+    response
 }
 
 /// The one metric.

@@ -64,10 +64,8 @@ pub struct IssueOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     /// Of an error.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<String>,
     /// Of an ambiguous organization.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<CandidateOutput>,
 }
 

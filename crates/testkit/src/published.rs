@@ -1,0 +1,267 @@
+//! Holds every answer that a test gets to what the interface document says of it.
+
+pub mod matching;
+
+use crate::Reply;
+use bailiwick_domain::fold::fold;
+use http::Method;
+use serde_json::Value;
+use std::{cmp::Ordering, sync::LazyLock};
+
+/// Arrays that an answer may lack although the document knows them; all others are there, empty or not (contract 06 §7
+/// rule 17).
+const MAY_BE_LEFT_OUT: [(&str, &str); 1] = [
+    // Refusals that are none of a form have no `data`, or one of another kind.
+    ("Error", "errors"),
+];
+
+/// What is published, with every array required.
+struct Published {
+    document: Value,
+    /// Method, segments of the path (`None` for a parameter), and where the operation is in the document.
+    operations: Vec<(Method, Vec<Option<String>>, [String; 2])>,
+}
+
+static PUBLISHED: LazyLock<Published> = LazyLock::new(|| {
+    let mut document = bailiwick_api::openapi::document();
+    let names = arrays(&document);
+    if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
+        for (name, schema) in schemas {
+            require_arrays(name, schema, &names);
+        }
+    }
+    let mut operations = Vec::new();
+    for (path, item) in document["paths"].as_object_mut().into_iter().flatten() {
+        for (method, operation) in item.as_object_mut().into_iter().flatten() {
+            require_arrays(path, &mut operation["responses"], &names);
+            let method: Method = method.to_ascii_uppercase().parse().expect("a method");
+            operations.push((method.clone(), segments(path), [path.clone(), method.as_str().to_lowercase()]));
+        }
+    }
+    Published { document, operations }
+});
+
+/// Named schemas that are arrays themselves.
+fn arrays(document: &Value) -> Vec<String> {
+    let schemas = document["components"]["schemas"].as_object().into_iter().flatten();
+    let arrays = schemas.filter(|(_, schema)| schema["type"] == "array");
+    arrays.map(|(name, _)| format!("#/components/schemas/{name}")).collect()
+}
+
+fn require_arrays(name: &str, schema: &mut Value, arrays: &[String]) {
+    let is_array = |part: &Value| {
+        part["type"] == "array"
+            || part["$ref"].as_str().is_some_and(|to| arrays.iter().any(|name| name == to))
+    };
+    if let Some(properties) = schema["properties"].as_object() {
+        let is_free = |property: &str| MAY_BE_LEFT_OUT.contains(&(name, property));
+        let of_arrays = properties.iter().filter(|(property, part)| is_array(part) && !is_free(property));
+        let of_arrays: Vec<Value> = of_arrays.map(|(property, _)| property.as_str().into()).collect();
+        let required = schema.as_object_mut().expect("a schema").entry("required");
+        let required = required.or_insert_with(|| Value::Array(Vec::new())).as_array_mut().expect("names");
+        required.retain(|name| !of_arrays.contains(name));
+        required.extend(of_arrays);
+    }
+    match schema {
+        Value::Array(parts) => parts.iter_mut().for_each(|part| require_arrays(name, part, arrays)),
+        Value::Object(words) => words.values_mut().for_each(|part| require_arrays(name, part, arrays)),
+        _ => {}
+    }
+}
+
+fn segments(path: &str) -> Vec<Option<String>> {
+    // Two, and what is before them is fixed: `services/<name>/<router>`.
+    let path = path.replace("/{service}", "/services/{name}/{router}");
+    let part = |part: &str| (!part.starts_with('{')).then(|| part.to_owned());
+    path.trim_matches('/').split('/').map(part).collect()
+}
+
+impl Published {
+    /// The operation at this path, whatever the base before it is.
+    fn operation(&self, method: &Method, path: &str) -> Option<&Value> {
+        let path = path.split('?').next().unwrap_or(path);
+        let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+        let is_providers =
+            parts.contains(&"oidc") || parts.contains(&"interaction") || parts.contains(&"docs");
+        let fits = |row: &[Option<String>], parts: &[&str]| {
+            row.len() == parts.len()
+                && row.iter().zip(parts).all(|(want, have)| want.as_deref().is_none_or(|want| want == *have))
+        };
+        // Below an alert router there is nothing of management, whatever it is called.
+        let last = parts.iter().position(|part| *part == "services").map_or(parts.len(), |at| at + 1);
+        let from = 0..if is_providers { 0 } else { last };
+        // Of two that fit the one with fewer parameters is meant.
+        let best = |parts: &[&str]| {
+            let fitting = self.operations.iter().filter(|(of, row, _)| of == method && fits(row, parts));
+            fitting.min_by_key(|(_, row, _)| row.iter().filter(|part| part.is_none()).count())
+        };
+        let (.., [path, method]) = from.into_iter().find_map(|from| best(parts.get(from..)?))?;
+        self.document["paths"][path].get(method)
+    }
+
+    fn answer<'a>(&'a self, operation: &'a Value, status: &str) -> Option<&'a Value> {
+        let responses = &operation["responses"];
+        let answer = responses.get(status).or_else(|| responses.get("default"))?;
+        match answer["$ref"].as_str() {
+            Some(name) => self.document.pointer(name.trim_start_matches('#')),
+            None => Some(answer),
+        }
+    }
+}
+
+/// What is wrong with an answer by the document; nothing where the document does not speak of it.
+pub fn differences(method: &Method, path: &str, reply: &Reply) -> Vec<String> {
+    let published = &*PUBLISHED;
+    let Some(operation) = published.operation(method, path) else { return Vec::new() };
+    let is_json = reply.header("content-type").is_some_and(|kind| kind.starts_with("application/json"));
+    if !is_json || reply.body.is_empty() || reply.headers.contains_key("content-encoding") {
+        return Vec::new();
+    }
+    let body = match serde_json::from_slice::<Value>(&reply.body) {
+        Ok(body) => body,
+        // A number of a document that no f64 holds: it comes back as it was sent.
+        Err(e) if e.to_string().starts_with("number out of range") => return Vec::new(),
+        Err(e) => return vec![format!("no JSON: {e}")],
+    };
+    if reply.status.is_success() && operation["responses"].get(reply.status.as_str()).is_none() {
+        return vec![format!("{} is no success of this operation", reply.status)];
+    }
+    let mut wrong = misplaced(operation, path, &body);
+    let content = published.answer(operation, reply.status.as_str()).and_then(|answer| answer.get("content"));
+    match content.and_then(|content| content.get("application/json")).and_then(|json| json.get("schema")) {
+        Some(schema) => wrong.extend(matching::differences(&published.document, schema, &body)),
+        None => wrong.push(format!("no JSON is published for {}", reply.status)),
+    }
+    wrong
+}
+
+/// Rows that do not stand where `x-order` says, in the answer to somebody who has not asked for another order.
+fn misplaced(operation: &Value, path: &str, body: &Value) -> Vec<String> {
+    let query = path.split_once('?').map_or("", |(_, query)| query);
+    let asked: Vec<(String, String)> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+    let one = |key: &str| asked.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
+    let is_usual =
+        one("sort_by") == Some("") || (one("sort_by").is_none() && one("sort_direction").is_none());
+    if !is_usual || one("after").is_some() {
+        return Vec::new();
+    }
+    let mut wrong = Vec::new();
+    for (rows, keys) in operation["x-order"].as_object().into_iter().flatten() {
+        let data = &body["data"];
+        let rows = if rows.is_empty() { data } else { &data[rows.as_str()] };
+        let keys: Vec<&str> = keys.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        for pair in rows.as_array().map_or(&[][..], Vec::as_slice).windows(2) {
+            let by = keys.iter().map(|key| compared(key, &pair[0], &pair[1]));
+            if by.into_iter().find(|by| by.is_ne()) == Some(Ordering::Greater) {
+                wrong.push(format!("by {keys:?} this stands wrongly: {} {}", pair[0], pair[1]));
+            }
+        }
+    }
+    wrong
+}
+
+/// By one field; a minus before its name turns it round.
+fn compared(key: &str, one: &Value, other: &Value) -> Ordering {
+    let name = key.trim_start_matches('-');
+    let of = |row: &Value| name.split('.').fold(row.clone(), |value, part| value[part].clone());
+    let (one, other) = (of(one), of(other));
+    let by = match (&one, &other) {
+        (Value::String(one), Value::String(other)) => {
+            match (one.parse::<jiff::Timestamp>(), other.parse::<jiff::Timestamp>()) {
+                (Ok(one), Ok(other)) => one.cmp(&other),
+                _ if name.ends_with("name") => fold(one).cmp(&fold(other)),
+                // Numbers that are too large for some readers.
+                _ if one.bytes().chain(other.bytes()).all(|b| b.is_ascii_digit()) => {
+                    one.len().cmp(&other.len()).then_with(|| one.cmp(other))
+                }
+                _ => one.cmp(other),
+            }
+        }
+        _ => one.as_f64().partial_cmp(&other.as_f64()).unwrap_or(Ordering::Equal),
+    };
+    if key.starts_with('-') { by.reverse() } else { by }
+}
+
+/// What passes by itself (contract 06 §1 row 14).
+const TRANSIENT: [u16; 6] = [408, 429, 500, 502, 503, 504];
+
+/// What is wrong with the seconds after which to come back: all answers have them that pass by themselves, and no others.
+fn seconds(reply: &Reply) -> Option<String> {
+    let after = reply.header("retry-after");
+    let is_good = match TRANSIENT.contains(&reply.status.as_u16()) {
+        true => after.and_then(|s| s.parse::<u64>().ok()).is_some_and(|s| (1..=3600).contains(&s)),
+        false => after.is_none(),
+    };
+    (!is_good).then(|| format!("Retry-After of {}: {after:?}", reply.status))
+}
+
+/// Fails where an answer is not what the document says, a null or nothing for an array above all, and where it does not
+/// say rightly whether to come back.
+pub fn check(method: &Method, path: &str, reply: &Reply) {
+    let mut wrong = differences(method, path, reply);
+    wrong.extend(seconds(reply));
+    assert!(wrong.is_empty(), "{method} {path} answers {}: {wrong:#?}\n{}", reply.status, reply.text());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn wrong(method: Method, path: &str, status: u16, body: &Value) -> Vec<String> {
+        let headers =
+            [(http::header::CONTENT_TYPE, "application/json".parse().unwrap())].into_iter().collect();
+        let status = http::StatusCode::from_u16(status).unwrap();
+        differences(&method, path, &Reply { status, headers, body: body.to_string().into() })
+    }
+
+    #[test]
+    fn an_array_that_is_null_or_left_out_is_found_below_any_base() {
+        let answer = |data: Value| json!({"code": 200, "message": "m", "data": data});
+        let page = json!({"page": 1, "page_size": 1, "total_count": 0, "total_pages": 0, "has_next": false, "has_prev": false});
+        for base in ["", "/api", "/portal/of/mine"] {
+            let of = |data: Value| wrong(Method::GET, &format!("{base}/systems?page=1"), 200, &answer(data));
+            assert_eq!(of(json!({"systems": [], "pagination": page})).len(), 0, "{base}");
+            assert_eq!(of(json!({"pagination": page})), [".data: systems is missing"]);
+            let null = of(json!({"systems": null, "pagination": page}));
+            assert_eq!(null, [".data.systems: null is no \"array\""]);
+            let router = format!("{base}/services/x/y/api/v2/alerts");
+            assert_eq!(wrong(Method::GET, &router, 200, &json!([])).len(), 0);
+            assert_ne!(wrong(Method::GET, &router, 200, &json!([{"labels": {}}])).len(), 0);
+        }
+        assert_ne!(wrong(Method::GET, "/me", 202, &answer(json!({}))).len(), 0);
+        assert_eq!(wrong(Method::GET, "/oidc/me", 200, &json!({})).len(), 0);
+        assert_eq!(wrong(Method::GET, "/api/nope", 200, &json!({})).len(), 0);
+        assert_eq!(wrong(Method::GET, "/api/services/x/y/api/v1/alerts", 410, &json!("gone")).len(), 0);
+    }
+
+    #[test]
+    fn rows_that_stand_wrongly_are_found_unless_somebody_asked_for_it() {
+        let row = |at: &str, id: &str| json!({"created_at": at, "id": id});
+        let of = |query: &str, rows: Value| {
+            let published = PUBLISHED.operation(&Method::GET, "/api/users").unwrap();
+            misplaced(published, &format!("/api/users{query}"), &json!({"data": {"users": rows}})).len()
+        };
+        let (old, new) = ("2026-03-04T10:00:00Z", "2026-03-04T10:00:00.5Z");
+        assert_eq!(of("", json!([row(new, "a"), row(old, "c"), row(old, "b")])), 0);
+        for wrong in [json!([row(old, "a"), row(new, "b")]), json!([row(old, "b"), row(old, "c")])] {
+            for query in ["", "?page=1", "?sort_by=&sort_direction=asc"] {
+                assert_eq!(of(query, wrong.clone()), 1, "{query} {wrong}");
+            }
+            for query in ["?sort_by=name", "?sort_direction=asc"] {
+                assert_eq!(of(query, wrong.clone()), 0, "{query}");
+            }
+        }
+        let name = |one: &str, other: &str| compared("name", &json!({"name": one}), &json!({"name": other}));
+        assert_eq!((name("b", "A"), name("É", "é")), (Ordering::Greater, Ordering::Equal));
+    }
+
+    /// `totals` is no id.
+    #[test]
+    fn a_fixed_path_goes_before_one_with_an_id() {
+        let published = &*PUBLISHED;
+        let name = |path: &str| published.operation(&Method::GET, path).unwrap()["operationId"].clone();
+        assert_eq!(name("/api/users/totals"), "getUsersTotals");
+        assert_eq!(name("/api/users/0195fada"), "getUser");
+    }
+}
