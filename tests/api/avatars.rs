@@ -20,7 +20,7 @@ fn encoded(image: &RgbImage, format: ImageFormat) -> Vec<u8> {
     out.into_inner()
 }
 
-fn png(width: u32, height: u32) -> Vec<u8> {
+pub(crate) fn png(width: u32, height: u32) -> Vec<u8> {
     encoded(&picture(width, height), ImageFormat::Png)
 }
 
@@ -39,7 +39,7 @@ pub fn with_file(call: Call, field: &str, bytes: &[u8]) -> Call {
     call.header("content-type", "multipart/form-data; boundary=frontier").body(body)
 }
 
-async fn put(t: &Test, who: &Persona, bytes: &[u8]) -> Reply {
+pub(crate) async fn put(t: &Test, who: &Persona, bytes: &[u8]) -> Reply {
     with_file(t.put("/api/me/avatar").bearer(&who.token), "avatar", bytes).send().await
 }
 

@@ -16,12 +16,17 @@ mod queries;
 mod systems;
 
 use bailiwick_app::inventory;
-use bailiwick_testkit::{Persona, Reply, Running, Test, parts::programs};
+use bailiwick_testkit::{Persona, Reply, Running, Settings, Test, parts::programs, published};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-/// The base paths that are there without being configured.
-const BASES: [&str; 4] = ["", "/api", "/backend/api", "/collect/api"];
+/// The base paths that are there without being configured, and one of an operator's own ([`portal`]).
+const BASES: [&str; 5] = ["", "/api", "/backend/api", "/collect/api", "/portal"];
+
+/// The operator adds a base path.
+fn portal(settings: &mut Settings) {
+    settings.base_paths.push("/portal".to_owned());
+}
 
 const NS8: &[u8] = include_bytes!("../../crates/inventory/tests/data/inventory-ns8.json");
 const NSEC: &[u8] = include_bytes!("../../crates/inventory/tests/data/inventory-nsec.json");
@@ -43,7 +48,7 @@ impl Spa {
     }
 
     async fn send(&self, method: Method, path: &str, body: Option<Value>) -> Reply {
-        let request = self.http.request(method, format!("{}{path}", self.url));
+        let request = self.http.request(method.clone(), format!("{}{path}", self.url));
         let request = request
             .header("accept", "application/json, text/plain, */*")
             .header("accept-language", "it-IT,it;q=0.9,en;q=0.8")
@@ -53,7 +58,9 @@ impl Spa {
             Some(body) => request.header("content-type", "application/json").body(body.to_string()),
             None => request,
         };
-        reply(request.send().await.expect("an answer")).await
+        let reply = reply(request.send().await.expect("an answer")).await;
+        published::check(&method, path, &reply);
+        reply
     }
 
     async fn get(&self, path: &str) -> Reply {
@@ -151,6 +158,18 @@ fn text(value: &Value, key: &str) -> String {
 /// Every waiting document is worked on.
 async fn settle(t: &Test) {
     inventory::run_until_idle(&t.app).await.expect("a worker");
+}
+
+/// Asks until there is an answer, as a page does that somebody looks at.
+async fn soon<T>(what: &str, asked: impl AsyncFn() -> Option<T>) -> T {
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    loop {
+        if let Some(found) = asked().await {
+            return found;
+        }
+        assert!(std::time::Instant::now() < end, "{what} has not come");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
 }
 
 /// What management reads of one thing.

@@ -1,5 +1,6 @@
 //! What holds for every answer (contract 01 §1).
 
+use bailiwick_app::settings::{Identity, Issuer, Logto};
 use bailiwick_testkit::{Reply, Test, api_test};
 use serde_json::json;
 use std::time::Duration;
@@ -13,6 +14,12 @@ api_test!(health_answers_under_every_base_path, |t| async move {
         t.get(&format!("{base}/health/")).send().await.expect(200);
     }
 });
+
+fn is_guarded_by_https(reply: &Reply) {
+    assert_eq!(reply.header("strict-transport-security"), Some("max-age=31536000"));
+    assert_eq!(reply.header("x-content-type-options"), Some("nosniff"));
+    assert_eq!(reply.header("x-frame-options"), Some("SAMEORIGIN"));
+}
 
 fn is_guarded(reply: &Reply) {
     assert_eq!(reply.header("x-content-type-options"), Some("nosniff"));
@@ -113,6 +120,33 @@ api_test!(clients_02_files_of_the_interface_whoever_asks, |t| async move {
     ask("/api/systems", "text/html", &credentials[0]).await.expect(401);
 });
 
+// Where people sign in is where the interface may send forms, ask for keys and load pictures from (contract 01 §1.9).
+api_test!(clients_02_the_policy_of_pages_names_the_origin_of_the_issuer, |t| async move {
+    let site = tempfile::tempdir().unwrap();
+    std::fs::write(site.path().join("index.html"), "page").unwrap();
+    let issuer = |path: &str| Issuer::new(&format!("http://127.0.0.1:1{path}"), "bailiwick");
+    for (identity, origin) in [
+        (Identity::Embedded, "https://portal.example.org"),
+        (Identity::Oidc(Box::new(issuer("/realms/one"))), "http://127.0.0.1:1"),
+        (Identity::Logto(Box::new(Logto::new(issuer("/oidc"), "id", "secret"))), "http://127.0.0.1:1"),
+    ] {
+        let mut settings = t.app.settings.clone();
+        settings.public_url = "https://portal.example.org/ui".to_owned();
+        settings.static_dir = Some(site.path().to_owned());
+        settings.identity = identity;
+        let page = Test::with(t.engine, settings).await.get("/account").header("accept", "text/html");
+        let page = page.send().await.expect(200);
+        is_guarded_by_https(&page);
+        let policy = format!(
+            "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+             img-src 'self' data: blob: {origin}; font-src 'self' data:; connect-src 'self' {origin}; \
+             worker-src 'self' blob:; object-src 'none'; base-uri 'self'; frame-ancestors 'self'; \
+             form-action 'self' {origin}"
+        );
+        assert_eq!(page.header("content-security-policy"), Some(policy.as_str()));
+    }
+});
+
 api_test!(a_pinned_version_must_be_ours, |t| async move {
     t.get("/api/health").header("api-version", "2026-03-04").send().await.expect(200);
     let reply = t.get("/api/me").header("api-version", "2020-01-01").send().await;
@@ -202,15 +236,23 @@ api_test!(
     pages_of_configured_origins_may_call,
     |settings| settings.cors_origins = vec!["https://ui.example.org".into()],
     |t| async move {
-        let ask = async |method: &str, origin: &str| {
-            let call = t.call(method.parse().unwrap(), "/api/me").header("origin", origin);
-            call.header("access-control-request-method", "PUT").send().await
+        let at = async |path: &str, method: &str, origin: &str, asked: &str| {
+            let call = t.call(method.parse().unwrap(), path).header("origin", origin);
+            call.header("access-control-request-method", asked).send().await
         };
+        let ask = async |method: &str, origin: &str| at("/api/me", method, origin, "PUT").await;
+        for path in ["/api/customers/x", "/systems/x/suspend", "/backend/api/me", "/collect/api/users/x"] {
+            for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
+                let reply = at(path, "OPTIONS", "https://ui.example.org", method).await.expect(200);
+                assert_eq!(reply.header("access-control-allow-origin"), Some("https://ui.example.org"));
+                let allowed = reply.header("access-control-allow-methods").unwrap();
+                assert!(allowed.split(',').any(|one| one == method), "{method} {path}: {allowed}");
+            }
+        }
         let reply = ask("OPTIONS", "https://ui.example.org").await.expect(200);
         assert_eq!(reply.header("access-control-allow-origin"), Some("https://ui.example.org"));
         let allowed = reply.header("access-control-allow-headers").unwrap();
         assert_eq!(allowed, "authorization,content-type,accept,api-version,x-request-id");
-        assert!(reply.header("access-control-allow-methods").unwrap().contains("PUT"));
         let reply = ask("GET", "https://ui.example.org").await.expect(401);
         assert_eq!(reply.header("access-control-allow-origin"), Some("https://ui.example.org"));
         let exposed = reply.header("access-control-expose-headers").unwrap();
@@ -220,5 +262,16 @@ api_test!(
             let reply = ask(method, "https://evil.example").await;
             assert_eq!(reply.header("access-control-allow-origin"), None, "{method}");
         }
+        // Pictures are loaded by scripts too; one that is not there is a 404 that they can read.
+        let owner = t.owner().await;
+        let path = format!("/api/public/users/{}/avatar?v=1", owner.id);
+        let none = at(&path, "GET", "https://ui.example.org", "GET").await.expect(404);
+        assert_eq!(none.header("access-control-allow-origin"), Some("https://ui.example.org"));
+        crate::avatars::put(&t, &owner, &crate::avatars::png(8, 8)).await.expect(200);
+        let picture = at(&path, "GET", "https://ui.example.org", "GET").await.expect(200);
+        assert_eq!(picture.header("access-control-allow-origin"), Some("https://ui.example.org"));
+        assert_eq!(picture.header("content-type"), Some("image/png"));
+        let elsewhere = at(&path, "GET", "https://evil.example", "GET").await.expect(200);
+        assert_eq!(elsewhere.header("access-control-allow-origin"), None);
     }
 );

@@ -2,7 +2,7 @@
 //! of document D carries `rule_0D_NN` in its name, wherever it stands; likewise `clients_NN` for a row of the checklist of
 //! contract 06 (§1) and `scenario_NN` for an acceptance scenario (§6). Those that belong to no single area stand here.
 
-mod faults;
+pub(crate) mod faults;
 mod gates;
 mod list;
 mod output;

@@ -2,7 +2,7 @@
 
 use bailiwick_domain::{Clock, Entropy, Ts};
 use std::{
-    sync::atomic::{AtomicI64, AtomicU64, Ordering},
+    sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
     time::Duration,
 };
 
@@ -44,12 +44,17 @@ impl Clock for ManualClock {
 
 /// SplitMix64 from a seed: the same bytes in the same order, never the same bytes twice.
 #[derive(Debug)]
-pub struct SeededEntropy(AtomicU64);
+pub struct SeededEntropy(AtomicU64, AtomicBool);
 
 impl SeededEntropy {
     /// From a seed.
     pub const fn new(seed: u64) -> SeededEntropy {
-        SeededEntropy(AtomicU64::new(seed))
+        SeededEntropy(AtomicU64::new(seed), AtomicBool::new(false))
+    }
+
+    /// Whoever asks for more panics from now on, as with a random number generator that fails.
+    pub fn run_dry(&self) {
+        self.1.store(true, Ordering::SeqCst);
     }
 
     fn next(&self) -> u64 {
@@ -62,6 +67,7 @@ impl SeededEntropy {
 
 impl Entropy for SeededEntropy {
     fn fill(&self, bytes: &mut [u8]) {
+        assert!(!self.1.load(Ordering::SeqCst), "there is no randomness left");
         for chunk in bytes.chunks_mut(8) {
             let random = self.next().to_le_bytes();
             chunk.copy_from_slice(&random[..chunk.len()]);

@@ -16,6 +16,8 @@ pub struct Test {
     pub app: App,
     /// The clock of the service; stands still.
     pub clock: Arc<ManualClock>,
+    /// Randomness of the service.
+    pub entropy: Arc<SeededEntropy>,
     /// Storage engine.
     pub engine: Engine,
     /// Address of the database, for a second process on it.
@@ -45,10 +47,11 @@ impl Test {
         }
         let (db, kept, database_url) = engine::database(engine).await;
         let clock = Arc::new(ManualClock::new());
-        let app = build(settings, db, clock.clone(), Arc::new(SeededEntropy::new(2)));
+        let entropy = Arc::new(SeededEntropy::new(2));
+        let app = build(settings, db, clock.clone(), entropy.clone());
         app.start_background();
         let router = bailiwick_api::router(&app);
-        Test { app, clock, engine, database_url, router, kept, _assets: Some(assets) }
+        Test { app, clock, entropy, engine, database_url, router, kept, _assets: Some(assets) }
     }
 
     /// A second process on the same database and clock (PostgreSQL).
@@ -62,11 +65,11 @@ impl Test {
         change(&mut settings);
         let db = engine::open(&self.database_url).await;
         let entropy = Arc::new(SeededEntropy::new(3));
-        let app = build(settings, db, self.clock.clone(), entropy);
+        let app = build(settings, db, self.clock.clone(), entropy.clone());
         app.start_background();
         let router = bailiwick_api::router(&app);
         let (engine, database_url, kept) = (self.engine, self.database_url.clone(), self.kept.clone());
-        Test { app, clock: self.clock.clone(), engine, database_url, router, kept, _assets: None }
+        Test { app, clock: self.clock.clone(), entropy, engine, database_url, router, kept, _assets: None }
     }
 
     /// A request.

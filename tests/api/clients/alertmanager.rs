@@ -79,65 +79,89 @@ const FIRING: &str = r#"[{"labels":{"alertname":"DiskSpaceLow","severity":"warni
 const SILENCE: &str = r#"{"matchers":[{"name":"alertname","value":"DiskSpaceLow","isRegex":false}],
     "startsAt":"2026-03-04T10:00:00Z","endsAt":"2026-03-04T12:00:00Z","createdBy":"script","comment":"at work"}"#;
 
+/// Where the tools are pointed at: the interface of management, and the one beside the collect address.
+const AT: [&str; 2] = [P, "/collect/api/services/mimir/alertmanager"];
+
 api_test!(scenario_35_scripts_and_senders_push_silence_and_look, |s| generous(s), |t| async move {
-    let c = Client::new(&t).await;
-    // Prometheus and vmalert send it again and again, at the end several times as resolved.
-    for _ in 0..3 {
-        c.push(FIRING).await.expect(200);
-        t.advance(Duration::from_secs(60));
+    for at in AT {
+        let c = Client::new(&t).await;
+        let call = |method: &str, path: &str| {
+            let call = t.call(method.parse().unwrap(), &format!("{at}{path}"));
+            call.basic(&c.system.key, &c.system.secret)
+        };
+        let get = |path: &str| call("GET", path).send();
+        let post = |path: &str, body: &str| {
+            let call = call("POST", path).header("content-type", "application/json");
+            call.body(body.to_owned()).send()
+        };
+        let now = t.app.now();
+        let later = |seconds: u64| now.plus(Duration::from_secs(seconds)).rfc3339(0);
+        let firing = FIRING.replace("2026-03-04T10:04:00Z", &later(240));
+        let firing = firing.replace("2026-03-04T09:59:00.000000001Z", &now.rfc3339(0));
+        // Prometheus and vmalert send it again and again, at the end several times as resolved.
+        for _ in 0..3 {
+            post("/api/v2/alerts", &firing).await.expect(200);
+            t.advance(Duration::from_secs(60));
+        }
+        let every = "/api/v2/alerts?active=true&silenced=true&inhibited=true&unprocessed=true";
+        let alerts = each(get(every).await, is_alert);
+        assert_eq!(alerts.len(), 1);
+        let silence = SILENCE.replace("2026-03-04T10:00:00Z", &now.rfc3339(0));
+        let id = post("/api/v2/silences", &silence).await.expect(200).json();
+        let id = text(&id, "silenceID");
+        let silences = each(get("/api/v2/silences").await, is_silence);
+        assert_eq!(silences[0]["id"], id.as_str());
+        let alerts = each(get("/api/v2/alerts").await, is_alert);
+        assert_eq!(alerts[0]["status"]["silencedBy"], json!([id]));
+        call("DELETE", &format!("/api/v2/silence/{id}")).send().await.expect(200);
+        let resolved = firing.replace(&later(240), &later(120));
+        for _ in 0..3 {
+            post("/api/v2/alerts", &resolved).await.expect(200);
+        }
+        t.advance(Duration::from_secs(120));
+        assert!(each(get("/api/v2/alerts").await, is_alert).is_empty());
     }
-    let alerts = each(
-        c.get("/api/v2/alerts?active=true&silenced=true&inhibited=true&unprocessed=true").await,
-        is_alert,
-    );
-    assert_eq!(alerts.len(), 1);
-    let id = c.silence(SILENCE).await.expect(200).json()["silenceID"].as_str().unwrap().to_owned();
-    let silences = each(c.get("/api/v2/silences").await, is_silence);
-    assert_eq!(silences[0]["id"], id.as_str());
-    let alerts = each(c.get("/api/v2/alerts").await, is_alert);
-    assert_eq!(alerts[0]["status"]["silencedBy"], json!([id]));
-    // Without the base below the router's own name, as scripts build it from `…/{backend}`.
-    let (key, secret) = (&c.system.key, &c.system.secret);
-    let below = t.get("/collect/api/services/mimir/alertmanager/api/v2/alerts").basic(key, secret);
-    assert_eq!(each(below.send().await, is_alert).len(), 1);
-    c.delete(&format!("/api/v2/silence/{id}")).await.expect(200);
-    let resolved = FIRING.replace("10:04:00Z", "10:02:00Z");
-    for _ in 0..3 {
-        c.push(&resolved).await.expect(200);
-    }
-    t.advance(Duration::from_secs(120));
-    assert!(each(c.get("/api/v2/alerts").await, is_alert).is_empty());
 });
 
 api_test!(scenario_35_dashboards_read_what_they_decode, |s| generous(s), |t| async move {
-    let c = Client::new(&t).await;
-    c.push(FIRING).await.expect(200);
-    c.silence(SILENCE).await.expect(200);
-    // Grafana knows a plain router from one of many tenants by where a status is and where none is.
-    for (path, is_there) in [
-        (format!("{P}/api/v2/status"), true),
-        (format!("{P}/alertmanager/api/v2/status"), false),
-        ("/api/services/mimir/api/v2/status".to_owned(), false),
-        ("/collect/api/services/mimir/alertmanager/api/v2/status".to_owned(), true),
-        (format!("{P}/api/v1/status/buildinfo"), false),
-        ("/api/services/mimir/api/v1/alerts".to_owned(), false),
-    ] {
-        let reply = t.get(&path).basic(&c.system.key, &c.system.secret).send().await;
-        assert_eq!(reply.status == 200, is_there, "{path}: {}", reply.status);
-        assert!(!reply.status.is_server_error(), "{path}");
-    }
-    is_status(&c.get("/api/v2/status").await.expect(200).json());
-    // karma, which asks for no more than these three.
-    assert!(c.get("/metrics").await.expect(200).text().contains("alertmanager_build_info"));
-    assert_eq!(each(c.get("/api/v2/silences").await, is_silence).len(), 1);
-    assert_eq!(each(c.get("/api/v2/alerts/groups").await, is_group).len(), 1);
-    // Both write by the same calls.
-    let id = c.silence(SILENCE).await.expect(200).json()["silenceID"].as_str().unwrap().to_owned();
-    is_silence(&c.get(&format!("/api/v2/silence/{id}")).await.expect(200).json());
-    assert!(c.delete(&format!("/api/v2/silence/{id}")).await.expect(200).body.is_empty());
-    for probe in ["/-/ready", "/-/healthy"] {
-        let reply = t.get(&format!("{P}{probe}")).send().await.expect(200);
-        assert!(reply.header("content-type").is_some_and(|kind| kind.starts_with("text/plain")));
+    for at in AT {
+        let c = Client::new(&t).await;
+        c.push(FIRING).await.expect(200);
+        c.silence(SILENCE).await.expect(200);
+        let call = |method: &str, path: &str| {
+            let call = t.call(method.parse().unwrap(), &format!("{at}{path}"));
+            call.basic(&c.system.key, &c.system.secret)
+        };
+        // Grafana knows a plain router from one of many tenants by where a status is and where none is.
+        let backend = at.trim_end_matches("/alertmanager");
+        for (path, is_there) in [
+            (format!("{at}/api/v2/status"), true),
+            (format!("{at}/alertmanager/api/v2/status"), false),
+            (format!("{backend}/api/v2/status"), false),
+            (format!("{at}/api/v1/status/buildinfo"), false),
+            (format!("{backend}/api/v1/alerts"), false),
+        ] {
+            let reply = t.get(&path).basic(&c.system.key, &c.system.secret).send().await;
+            assert_eq!(reply.status == 200, is_there, "{path}: {}", reply.status);
+            assert!(!reply.status.is_server_error(), "{path}");
+        }
+        let get = |path: &str| call("GET", path).send();
+        is_status(&get("/api/v2/status").await.expect(200).json());
+        // karma, which asks for no more than these three.
+        assert!(get("/metrics").await.expect(200).text().contains("alertmanager_build_info"));
+        assert_eq!(each(get("/api/v2/silences").await, is_silence).len(), 1);
+        assert_eq!(each(get("/api/v2/alerts/groups").await, is_group).len(), 1);
+        assert_eq!(each(get("/api/v2/alerts").await, is_alert).len(), 1);
+        // Both write by the same calls.
+        let made = call("POST", "/api/v2/silences").header("content-type", "application/json").body(SILENCE);
+        let id = text(&made.send().await.expect(200).json(), "silenceID");
+        is_silence(&get(&format!("/api/v2/silence/{id}")).await.expect(200).json());
+        let ended = call("DELETE", &format!("/api/v2/silence/{id}")).send().await.expect(200);
+        assert!(ended.body.is_empty());
+        for probe in ["/-/ready", "/-/healthy"] {
+            let reply = t.get(&format!("{at}{probe}")).send().await.expect(200);
+            assert!(reply.header("content-type").is_some_and(|kind| kind.starts_with("text/plain")));
+        }
     }
 });
 
@@ -173,11 +197,11 @@ api_test!(rule_06_04_customers_of_one_reseller_are_tenants_of_their_own, |t| asy
     })
     .await
     .unwrap();
-    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, portal).await;
     let tree = p.tree().await;
     let sibling = p.organization(tree.reseller, OrgType::Customer, "Sibling").await;
     for org in [tree.customer, sibling, tree.reseller] {
-        for (base, path) in BASES.into_iter().zip(["alerts", "silences", "alerts", "silences"]) {
+        for (base, path) in BASES.into_iter().zip(["alerts", "silences"].into_iter().cycle()) {
             let c = Client { test: &p, system: p.system(org).await };
             let url = format!("{base}/services/mimir/alertmanager/api/v2/{path}");
             let other = tree.other_customer.to_string();

@@ -2,13 +2,13 @@
 
 use super::{entities::Entity, *};
 use crate::provider::client::set_password;
-use bailiwick_api::{
-    openapi,
-    routes::{Credential, Route, table},
-};
+use bailiwick_api::routes::{Credential, Route, table};
 use bailiwick_domain::OrgType;
 use bailiwick_policy::Catalogue;
-use bailiwick_testkit::{Call, api_test, seed::Seeded};
+use bailiwick_testkit::{
+    Call, api_test,
+    seed::{Seeded, Tree},
+};
 use std::collections::BTreeSet;
 
 /// Whether a person's browser may call it.
@@ -16,45 +16,11 @@ fn is_a_persons(route: &Route) -> bool {
     matches!(route.credential, Credential::User | Credential::Session | Credential::SessionOrKey)
 }
 
-/// A value against the schema that the service publishes of it: the arrays that are none.
-fn no_arrays(document: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<String>) {
-    if let Some(name) = schema["$ref"].as_str() {
-        let target = document.pointer(name.trim_start_matches('#')).unwrap_or(&Value::Null);
-        return no_arrays(document, target, value, at, found);
-    }
-    if schema["type"] == "array" {
-        let Some(items) = value.as_array() else { return found.push(format!("{at}: {value}")) };
-        for item in items {
-            no_arrays(document, &schema["items"], item, &format!("{at}[]"), found);
-        }
-    }
-    let Some(object) = value.as_object() else { return };
-    for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
-        match object.get(name) {
-            Some(value) => no_arrays(document, schema, value, &format!("{at}.{name}"), found),
-            None if is_required(document, schema) => found.push(format!("{at}.{name} is missing")),
-            None => {}
-        }
-    }
-    // Of several shapes the one that is an object is meant; null has nothing in it.
-    for one in ["oneOf", "anyOf", "allOf"] {
-        for schema in schema[one].as_array().into_iter().flatten() {
-            no_arrays(document, schema, value, at, found);
-        }
-    }
-}
-
-fn is_required(document: &Value, schema: &Value) -> bool {
-    match schema["$ref"].as_str() {
-        Some(name) => is_required(document, document.pointer(&name[1..]).unwrap_or(&Value::Null)),
-        None => schema["type"] == "array",
-    }
-}
-
-/// Every list, filter and single thing that can be read, and the arrays in it that are none.
-async fn arrays_that_are_none(t: &Test, who: &Persona, system: &Seeded, organization: &str) -> Vec<String> {
-    let document = openapi::document();
-    let mut found = Vec::new();
+/// Calls every list, filter and single thing that can be read; how many there were. The client of all tests holds each
+/// answer to the schema that is published of it, with every array required (`bailiwick_testkit::published`), and
+/// `examples` calls every operation with ids that fit.
+async fn read_everything(t: &Test, who: &Persona, system: &Seeded, organization: &str) -> usize {
+    let mut answered = 0;
     let reads = table().into_iter().filter(|r| r.method == "GET" && is_a_persons(r));
     for route in reads.filter(|r| r.gives_file.is_empty()) {
         let of_organization = ["/distributors", "/resellers", "/customers"];
@@ -65,20 +31,15 @@ async fn arrays_that_are_none(t: &Test, who: &Persona, system: &Seeded, organiza
         };
         let path = route.path.replace("{id}", &id).replace("{entity_type}", "customers");
         let path = filled(&path.replace("{fingerprint}", "00f1f1f1f1f1f1f1"));
-        let more = if path.ends_with("/summary") { "?system_id=x" } else { "" };
-        let more = if path.contains("/alerts/activity") {
-            "?organization_id=".to_owned() + organization
-        } else {
-            more.to_owned()
+        let more = match path.as_str() {
+            path if path.ends_with("/summary") => format!("?system_id={}", system.id),
+            path if path.contains("/alerts/activity") => format!("?organization_id={organization}"),
+            _ => String::new(),
         };
         let reply = t.get(&format!("/api{path}{more}")).bearer(&who.token).send().await;
-        if reply.status == 200 {
-            let schema = &document["paths"][&route.path]["get"]["responses"]["200"]["content"]["application/json"]
-                ["schema"];
-            no_arrays(&document, schema, &reply.json(), &route.path, &mut found);
-        }
+        answered += usize::from(reply.status == 200);
     }
-    found
+    answered
 }
 
 api_test!(clients_09_rule_06_17_every_array_is_one_when_it_is_empty_and_when_it_is_not, |t| async move {
@@ -87,12 +48,12 @@ api_test!(clients_09_rule_06_17_every_array_is_one_when_it_is_empty_and_when_it_
     let system = t.system(tree.customer).await;
     let customer = tree.customer.to_string();
     let nobody = t.user(tree.other_customer, &["reader"]).await;
-    assert_eq!(arrays_that_are_none(&t, &nobody, &system, &customer).await, [""; 0]);
-    assert_eq!(arrays_that_are_none(&t, &owner, &system, &customer).await, [""; 0]);
+    assert!(read_everything(&t, &nobody, &system, &customer).await > 20);
+    assert!(read_everything(&t, &owner, &system, &customer).await > 60);
     t.application(&system).await;
     let push = t.post("/api/services/mimir/alertmanager/api/v2/alerts").basic(&system.key, &system.secret);
     push.json(json!([{"labels": {"alertname": "A"}}])).send().await.expect(200);
-    assert_eq!(arrays_that_are_none(&t, &owner, &system, &customer).await, [""; 0]);
+    assert!(read_everything(&t, &owner, &system, &customer).await > 60);
     // What breaks a page when it is not there (§3.7).
     for (path, list, fields) in [
         ("/api/systems", "systems", &["organization", "created_by"][..]),
@@ -296,8 +257,84 @@ const PAGES: [(&str, &[&str]); 10] = [
     ("config:alerts", &["/alerts/config/effective"]),
 ];
 
+/// What the page of one thing asks for, of things that everybody above the customer sees (whether a system can be reached
+/// is asked by each role in `sweep::objects`: here it would go out into the network).
+const DETAILS: [(&str, &[&str]); 8] = [
+    ("read:distributors", &["/distributors/{distributor}", "/distributors/{distributor}/stats"]),
+    ("read:resellers", &["/resellers/{reseller}", "/resellers/{reseller}/stats"]),
+    ("read:customers", &["/customers/{customer}", "/customers/{customer}/stats"]),
+    ("read:users", &["/users/{user}"]),
+    (
+        "read:systems",
+        &[
+            "/systems/{system}",
+            "/systems/{system}/inventory",
+            "/systems/{system}/inventory/latest",
+            "/systems/{system}/inventory/changes",
+            "/systems/{system}/inventory/changes/latest",
+            "/systems/{system}/inventory/diffs?page=1&page_size=100&severity=high&diff_type=update",
+            "/systems/{system}/inventory/diffs/latest",
+            "/systems/{system}/inventory/timeline?page=1&page_size=10",
+            "/systems/{system}/backups",
+            "/systems/{system}/backups/{backup}/download",
+            "/systems/{system}/alerts?page=1&page_size=10",
+            "/systems/{system}/alerts/history?page=1&page_size=10",
+            "/systems/{system}/alerts/silences",
+            "/systems/export?format=csv&system_key={key}",
+            "/alerts/activity/{fingerprint}?organization_id={customer}&limit=500",
+        ],
+    ),
+    (
+        "read:applications",
+        &[
+            "/applications/{application}",
+            "/applications?page=1&page_size=10&system_id={system}",
+            "/applications/summary?system_id={system}&page=1&page_size=5&sort_by=count",
+            "/applications/summary?organization_id={customer}&page=1&page_size=5&sort_by=count",
+        ],
+    ),
+    ("read:alerts", &["/alerts/config?organization_id={customer}"]),
+    ("config:alerts", &["/alerts/config/effective?organization_id={customer}"]),
+];
+
+/// One of each, by the names that [`DETAILS`] has for them.
+async fn things(t: &Test, tree: &Tree) -> Vec<(&'static str, String)> {
+    let system = t.system(tree.customer).await;
+    let sent =
+        |method: &str, path: &str| t.call(method.parse().unwrap(), path).basic(&system.key, &system.secret);
+    let inventory = sent("POST", "/collect/api/systems/inventory").header("content-type", "application/json");
+    inventory.body(NS8).send().await.expect(202);
+    settle(t).await;
+    let backup = sent("POST", "/collect/api/systems/backups").header("content-length", "1").body("x");
+    let backup = text(&backup.send().await.expect(201).data(), "id");
+    let alerts = "/collect/api/services/mimir/alertmanager/api/v2/alerts";
+    sent("POST", alerts).json(json!([{"labels": {"alertname": "A"}}])).send().await.expect(200);
+    let listed = sent("GET", alerts).send().await.expect(200).json();
+    let path = format!("/api/applications?system_id={}", system.id);
+    let applications = shown(t, &t.owner().await, &path).await;
+    vec![
+        ("{distributor}", tree.distributor.to_string()),
+        ("{reseller}", tree.reseller.to_string()),
+        ("{customer}", tree.customer.to_string()),
+        ("{user}", t.user(tree.customer, &["reader"]).await.id.to_string()),
+        ("{system}", system.id.to_string()),
+        ("{key}", system.key.clone()),
+        ("{backup}", backup),
+        ("{fingerprint}", text(&listed[0], "fingerprint")),
+        ("{application}", text(&applications["applications"][0], "id")),
+    ]
+}
+
+/// Calls of one thing are for those who see it: those of its own level and above.
+fn sees(org_role: &str, path: &str) -> bool {
+    let rank = |word: &str| ["owner", "distributor", "reseller", "customer"].iter().position(|w| *w == word);
+    let of = path.split('/').nth(1).unwrap_or_default().trim_end_matches('s');
+    rank(of).is_none_or(|of| rank(&org_role.to_lowercase()) <= Some(of))
+}
+
 api_test!(rule_06_16_no_page_asks_for_what_its_user_is_refused, |t| async move {
     let tree = t.tree().await;
+    let things = things(&t, &tree).await;
     for org in [tree.owner, tree.distributor, tree.reseller, tree.customer] {
         for role in Catalogue::built_in().user_roles().iter().map(|role| role.key.clone()) {
             let who = t.user(org, &[&role]).await;
@@ -319,6 +356,16 @@ api_test!(rule_06_16_no_page_asks_for_what_its_user_is_refused, |t| async move {
                             reply.text()
                         );
                     }
+                }
+            }
+            for (permission, calls) in DETAILS {
+                let is_offered = held.contains(&json!(permission));
+                let seen = calls.iter().filter(|path| sees(me["org_role"].as_str().unwrap(), path));
+                for path in seen.filter(|_| is_offered) {
+                    let path =
+                        things.iter().fold((*path).to_owned(), |path, (name, id)| path.replace(name, id));
+                    let reply = t.get(&format!("/api{path}")).bearer(&who.token).send().await;
+                    assert_eq!(reply.status, 200, "{role} of {}: {path}: {}", me["org_role"], reply.text());
                 }
             }
             // The page of the own organization, whatever else one may read.

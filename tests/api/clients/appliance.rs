@@ -65,64 +65,74 @@ async fn created(t: &Test, owner: &Persona, organization: impl serde::Serialize)
     (text(&made, "id"), text(&made, "system_secret"))
 }
 
-api_test!(clients_01_clients_15_the_session_of_an_appliance_at_each_base_path, |t| async move {
-    let tree = t.tree().await;
-    let owner = t.owner().await;
-    let running = t.serve().await;
-    // Over 1 MB, so that curl asks first.
-    let large = vec![7; 1_200_000];
-    for (base, (document, kind)) in BASES.into_iter().zip([(NSEC, "nsec"), (NS8, "ns8")].into_iter().cycle())
-    {
-        let portal = format!("{}{base}", running.url);
-        let (id, secret) = created(&t, &owner, tree.customer).await;
-        let path = format!("/api/systems/{id}");
-        let registered = register(&portal, &secret, "5").await.expect(200).data();
-        let key = text(&registered, "system_key");
-        let appliance = Appliance { portal, user: format!("{key}:{secret}") };
+api_test!(
+    clients_01_clients_15_the_session_of_an_appliance_at_each_base_path,
+    |s| portal(s),
+    |t| async move {
+        let tree = t.tree().await;
+        let owner = t.owner().await;
+        let running = t.serve().await;
+        // Over 1 MB, so that curl asks first.
+        let large = vec![7; 1_200_000];
+        for (base, (document, kind)) in
+            BASES.into_iter().zip([(NSEC, "nsec"), (NS8, "ns8")].into_iter().cycle())
+        {
+            let portal = format!("{}{base}", running.url);
+            let (id, secret) = created(&t, &owner, tree.customer).await;
+            let path = format!("/api/systems/{id}");
+            let registered = register(&portal, &secret, "5").await.expect(200).data();
+            let key = text(&registered, "system_key");
+            let appliance = Appliance { portal, user: format!("{key}:{secret}") };
 
-        appliance.heartbeat().await.expect(200);
-        assert_eq!(shown(&t, &owner, &path).await["status"], "active", "{base}");
-        appliance.inventory(document).await.expect(202);
-        settle(&t).await;
-        let system = shown(&t, &owner, &path).await;
-        assert_eq!((&system["type"], &system["status"]), (&json!(kind), &json!("active")), "{base}");
-        let sent: Value = serde_json::from_slice(document).unwrap();
-        assert_eq!(shown(&t, &owner, &format!("{path}/inventory/latest")).await["data"], sent, "{base}");
+            appliance.heartbeat().await.expect(200);
+            assert_eq!(shown(&t, &owner, &path).await["status"], "active", "{base}");
+            appliance.inventory(document).await.expect(202);
+            settle(&t).await;
+            let system = shown(&t, &owner, &path).await;
+            assert_eq!((&system["type"], &system["status"]), (&json!(kind), &json!("active")), "{base}");
+            let sent: Value = serde_json::from_slice(document).unwrap();
+            assert_eq!(shown(&t, &owner, &format!("{path}/inventory/latest")).await["data"], sent, "{base}");
 
-        let info = appliance.info().await.expect(200).data();
-        assert_eq!((&info["system_id"], &info["system_key"]), (&json!(id), &json!(key)));
-        assert_eq!((&info["registered"], &info["suspended"]), (&json!(true), &json!(false)));
-        assert_eq!(info["organization"]["name"], "Alfa Customer");
+            let info = appliance.info().await.expect(200).data();
+            assert_eq!((&info["system_id"], &info["system_key"]), (&json!(id), &json!(key)));
+            assert_eq!((&info["registered"], &info["suspended"]), (&json!(true), &json!(false)));
+            assert_eq!(info["organization"]["name"], "Alfa Customer");
 
-        // Contract 06 §4: behind the collect address, and with `/api` once more (§5).
-        let host = running.url.trim_start_matches("http://");
-        for prefix in ["/services", "/api/services"] {
-            let url =
-                format!("http://{}@{host}{base}{prefix}/mimir/alertmanager/api/v2/alerts", appliance.user);
-            let alerts = r#"[{"labels":{"alertname":"WanDown","interface":"eth1"},"startsAt":"2026-03-04T09:59:00Z","endsAt":"0001-01-01T00:00:00Z"}]"#;
-            let flags =
-                ["-sS", "-f", "-X", "POST", "-H", "Content-Type: application/json", "-d", alerts, &url];
-            curl(&flags, b"").await.expect(200);
+            // Contract 06 §4: behind the collect address, and with `/api` once more (§5).
+            let host = running.url.trim_start_matches("http://");
+            for prefix in ["/services", "/api/services"] {
+                let url = format!(
+                    "http://{}@{host}{base}{prefix}/mimir/alertmanager/api/v2/alerts",
+                    appliance.user
+                );
+                let alerts = r#"[{"labels":{"alertname":"WanDown","interface":"eth1"},"startsAt":"2026-03-04T09:59:00Z","endsAt":"0001-01-01T00:00:00Z"}]"#;
+                let flags =
+                    ["-sS", "-f", "-X", "POST", "-H", "Content-Type: application/json", "-d", alerts, &url];
+                curl(&flags, b"").await.expect(200);
+            }
+
+            let stored = appliance.backup(&large).await.expect(201);
+            assert!(stored.told.contains("> Expect: 100-continue"), "{}", stored.told);
+            assert!(stored.told.contains("< HTTP/1.1 100 Continue"), "{}", stored.told);
+            let stored = stored.data();
+            assert_eq!(
+                (&stored["filename"], &stored["size"]),
+                (&json!("backup.tar.gz.gpg"), &json!(1_200_000))
+            );
+            let listed = appliance.ask("GET", "/systems/backups").await.expect(200).data();
+            assert_eq!(listed["backups"], json!([stored]));
+            let one = format!("/systems/backups/{}", text(&stored, "id"));
+            assert_eq!(appliance.ask("GET", &one).await.expect(200).body.len(), 1_200_000);
+            appliance.ask("DELETE", &one).await.expect(200);
+
+            // Terminal: what it knew is worth nothing afterwards.
+            appliance.ask("POST", "/systems/unregister").await.expect(200);
+            appliance.ask("POST", "/systems/unregister").await.expect(401);
         }
-
-        let stored = appliance.backup(&large).await.expect(201);
-        assert!(stored.told.contains("> Expect: 100-continue"), "{}", stored.told);
-        assert!(stored.told.contains("< HTTP/1.1 100 Continue"), "{}", stored.told);
-        let stored = stored.data();
-        assert_eq!((&stored["filename"], &stored["size"]), (&json!("backup.tar.gz.gpg"), &json!(1_200_000)));
-        let listed = appliance.ask("GET", "/systems/backups").await.expect(200).data();
-        assert_eq!(listed["backups"], json!([stored]));
-        let one = format!("/systems/backups/{}", text(&stored, "id"));
-        assert_eq!(appliance.ask("GET", &one).await.expect(200).body.len(), 1_200_000);
-        appliance.ask("DELETE", &one).await.expect(200);
-
-        // Terminal: what it knew is worth nothing afterwards.
-        appliance.ask("POST", "/systems/unregister").await.expect(200);
-        appliance.ask("POST", "/systems/unregister").await.expect(401);
     }
-});
+);
 
-api_test!(clients_04_a_heartbeat_has_no_body_and_no_type, |t| async move {
+api_test!(clients_04_a_heartbeat_has_no_body_and_no_type, |s| portal(s), |t| async move {
     let tree = t.tree().await;
     let system = t.system(tree.customer).await;
     let running = t.serve().await;
@@ -201,32 +211,39 @@ api_test!(clients_07_rule_06_12_registration_and_info_are_quick, |t| async move 
     assert!(info < Duration::from_millis(300), "{info:?}");
 });
 
-api_test!(clients_05_a_push_of_alerts_as_appliances_write_them_is_exactly_200, |t| async move {
-    let tree = t.tree().await;
-    let system = t.system(tree.customer).await;
-    for (base, path) in BASES.into_iter().zip(["/api/v2/alerts", "/api/v2/alerts/"].into_iter().cycle()) {
-        let path = format!("{base}/services/mimir/alertmanager{path}");
-        for body in [
-            // What a webhook of an Alertmanager carries, passed on as it came.
-            r#"[{"status":"firing","labels":{"alertname":"LinkDown","severity":"critical"},"annotations":{"summary_en":"down","summary_it":"giù"},
+api_test!(
+    clients_05_a_push_of_alerts_as_appliances_write_them_is_exactly_200,
+    |s| portal(s),
+    |t| async move {
+        let tree = t.tree().await;
+        let system = t.system(tree.customer).await;
+        for (base, path) in BASES.into_iter().zip(["/api/v2/alerts", "/api/v2/alerts/"].into_iter().cycle()) {
+            let path = format!("{base}/services/mimir/alertmanager{path}");
+            for body in [
+                // What a webhook of an Alertmanager carries, passed on as it came.
+                r#"[{"status":"firing","labels":{"alertname":"LinkDown","severity":"critical"},"annotations":{"summary_en":"down","summary_it":"giù"},
                 "startsAt":"2026-03-04T09:58:00.123456789Z","endsAt":"0001-01-01T00:00:00Z","generatorURL":"","fingerprint":"f00dfeedf00dfeed"}]"#,
-            // vmalert, whose rules are evaluated behind no address of its own.
-            r#"[{"startsAt":"2026-03-04T09:59:00Z","generatorURL":"/vmalert/alert?group_id=1&alert_id=2","endsAt":"2026-03-04T10:20:00Z",
-                "labels":{"alertname":"HighCpuUsage","severity":"info","job":""},"annotations":{"description_en":"95 %"}}]"#,
-            r#"[{"status":"resolved","labels":{"alertname":"LinkDown","severity":"critical"},"endsAt":"2026-03-04T09:59:59Z","fingerprint":"f00dfeedf00dfeed"}]"#,
-            "[]",
-        ] {
-            let call = t.post(&path).basic(&system.key, &system.secret);
-            let reply = call.header("content-type", "application/json").body(body).send().await.expect(200);
-            assert!(reply.body.is_empty(), "{}", reply.text());
+                // vmalert, whose rules are evaluated behind no address of its own, and which writes a label twice.
+                r#"[{"startsAt":"2026-03-04T09:59:00Z","generatorURL":"/vmalert/alert?group_id=1&alert_id=2","endsAt":"2026-03-04T10:20:00Z",
+                "labels": {"alertname":"HighCpuUsage","alertgroup":"cpu","alertname":"HighCpuUsage","severity":"info","job":""},"annotations":{"description_en":"95 %"}}]"#,
+                r#"[{"status":"resolved","labels":{"alertname":"LinkDown","severity":"critical"},"endsAt":"2026-03-04T09:59:59Z","fingerprint":"f00dfeedf00dfeed"}]"#,
+                "[]",
+            ] {
+                let call = t.post(&path).basic(&system.key, &system.secret);
+                let reply =
+                    call.header("content-type", "application/json").body(body).send().await.expect(200);
+                assert!(reply.body.is_empty(), "{}", reply.text());
+            }
         }
+        let listed =
+            t.get("/api/services/mimir/alertmanager/api/v2/alerts").basic(&system.key, &system.secret);
+        let listed = listed.send().await.expect(200).json();
+        let names: Vec<&Value> =
+            listed.as_array().unwrap().iter().map(|a| &a["labels"]["alertname"]).collect();
+        assert_eq!(names, ["HighCpuUsage"], "{listed}");
+        assert!(listed[0].get("status").is_some_and(Value::is_object), "{listed}");
     }
-    let listed = t.get("/api/services/mimir/alertmanager/api/v2/alerts").basic(&system.key, &system.secret);
-    let listed = listed.send().await.expect(200).json();
-    let names: Vec<&Value> = listed.as_array().unwrap().iter().map(|a| &a["labels"]["alertname"]).collect();
-    assert_eq!(names, ["HighCpuUsage"], "{listed}");
-    assert!(listed[0].get("status").is_some_and(Value::is_object), "{listed}");
-});
+);
 
 api_test!(clients_16_answers_are_compressed_when_asked_and_never_for_alerts, |t| async move {
     let tree = t.tree().await;
@@ -272,7 +289,7 @@ api_test!(clients_16_answers_are_compressed_when_asked_and_never_for_alerts, |t|
     assert!(!refused.told.contains("100 Continue"), "{}", refused.told);
 });
 
-api_test!(clients_15_no_answer_sends_anybody_elsewhere, |t| async move {
+api_test!(clients_15_no_answer_sends_anybody_elsewhere, |s| portal(s), |t| async move {
     let owner = t.owner().await;
     for base in BASES {
         for route in bailiwick_api::routes::table() {

@@ -164,6 +164,7 @@ api_test!(clients_11_actions_take_an_empty_object_an_empty_body_and_none, |t| as
         format!("/users/{user}"),
         format!("/systems/{}", system.id),
     ];
+    let application = t.application(&t.system(tree.customer).await).await;
     // `{}` with its type, a type without a body, and neither.
     for body in [Some("{}"), Some(""), None] {
         for thing in &things {
@@ -193,16 +194,25 @@ api_test!(clients_11_actions_take_an_empty_object_an_empty_body_and_none, |t| as
         .send()
         .await
         .expect(200);
+        let patch = async |path: &str| {
+            let call = t.patch(path).bearer(&owner.token);
+            let call = match body {
+                Some(body) => call.header("content-type", "application/json").body(body),
+                None => call,
+            };
+            call.send().await
+        };
         let reseller =
             t.organization(tree.distributor, bailiwick_domain::OrgType::Reseller, "To promote").await;
-        let call = t.patch(&format!("/api/resellers/{reseller}/promote")).bearer(&owner.token);
-        call.body(body.unwrap_or_default()).send().await.expect(200);
+        patch(&format!("/api/resellers/{reseller}/promote")).await.expect(200);
+        for action in ["enable", "disable"] {
+            patch(&format!("/api/rebranding/{}/{action}", tree.customer)).await.expect(200);
+        }
+        // The one action that must be told something says so, whatever the body is.
+        let refused = patch(&format!("/api/applications/{application}/assign")).await;
+        refused.expect_fields(&[("organization_id", "required")]);
+        patch(&format!("/api/applications/{application}/unassign")).await.expect(200);
     }
-    let application = t.application(&system).await;
-    let path = format!("/applications/{application}");
-    let to = json!({"organization_id": tree.customer});
-    spa.send(Method::PATCH, &format!("{path}/assign"), Some(to)).await.expect(200);
-    spa.patch(&format!("{path}/unassign")).await.expect(200);
 });
 
 api_test!(clients_11_numbers_of_64_bits_come_back_as_they_were, |t| async move {

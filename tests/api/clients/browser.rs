@@ -100,7 +100,7 @@ async fn frame(spa: &Spa) -> Value {
     me
 }
 
-api_test!(clients_01_the_session_of_the_application_at_each_base_path, |t| async move {
+api_test!(clients_01_the_session_of_the_application_at_each_base_path, |s| portal(s), |t| async move {
     let tree = t.tree().await;
     let running = t.serve().await;
     let tokens = signed_in(&t).await;

@@ -18,8 +18,9 @@ impl Entity {
     /// All five; `n` keeps what must be unique apart.
     pub(super) fn all(tree: &Tree, n: usize) -> [Entity; 5] {
         let organization = |path: &'static str, parent: Value, filters: &str| {
-            let custom = json!({"vat": format!("IT9{n:010}"), "address": "", "city": "", "main_contact": "",
-                "email": "", "phone": "+39 (02) 12-34567", "language": "it", "notes": ""});
+            let custom = json!({"vat": format!("IT9{n:010}"), "address": "", "city": "Torino", "main_contact": "",
+                "email": "info@nuova.example.org", "phone": "+39 (02) 12-34567", "language": "it",
+                "notes": "prima riga\nseconda"});
             let mut form = json!({"name": format!("Nuova {n}"), "custom_data": custom});
             if !parent.is_null() {
                 form["created_by_organization_id"] = parent;
@@ -101,6 +102,11 @@ impl Entity {
         let mut whole = spa.get(&one).await.expect(200).data();
         self.is_whole(&whole);
         if self.is_organization() {
+            // All of what the form has, as it was sent; what was left empty may be.
+            for (field, sent) in self.form["custom_data"].as_object().expect("a form") {
+                let shown = &whole["custom_data"][field];
+                assert!(shown == sent || (sent == "" && shown.is_null()), "{field}: {whole}");
+            }
             assert!(spa.get(&format!("{one}/stats")).await.expect(200).data()["users_count"].is_u64());
         }
         if path == "/systems" {

@@ -1,10 +1,13 @@
 //! Which refusals an appliance comes back after (contract 06 §4; checklist 14; rule 11).
 
 use super::*;
-use crate::proxy::{P, remote};
-use bailiwick_app::settings::RouterKind;
+use crate::{
+    proxy::{P, remote},
+    rules::faults::alter,
+};
+use bailiwick_app::settings::{Place, RouterKind};
 use bailiwick_testkit::{
-    Call, api_test,
+    Call, Engine, api_test,
     parts::recorder::{Answer, Recorder},
     seed::Seeded,
 };
@@ -68,11 +71,80 @@ api_test!(clients_14_what_passes_says_when_to_come_back, |t| async move {
             comes_back(method, &call.send().await);
         }
     }
+    // What the service itself does wrong passes too: whoever looks after it will see.
+    let owner = t.owner().await;
+    alter(&t, &["ALTER TABLE backups RENAME TO gone_1", "ALTER TABLE router_silences RENAME TO gone_2"])
+        .await;
+    let silences = t.get(&format!("{P}/api/v2/silences")).basic(&system.key, &system.secret);
+    let backups = t.get("/collect/api/systems/backups").basic(&system.key, &system.secret);
+    let shown = t.get(&format!("/api/systems/{}/backups", system.id)).bearer(&owner.token);
+    for (what, call) in [("silences", silences), ("backups", backups), ("management", shown)] {
+        comes_back(what, &call.send().await.expect(500));
+    }
     t.app.db.close().await;
     for (what, call) in calls(&t, &system) {
         comes_back(what, &call.send().await);
     }
 });
+
+api_test!(clients_14_a_storage_that_cannot_be_used_passes, |t| async move {
+    let system = t.system(t.tree().await.customer).await;
+    let owner = t.owner().await;
+    let upload = |t: &Test| calls(t, &system).remove(5).1;
+    let id = text(&upload(&t).send().await.expect(201).data(), "id");
+    let away = t.replica_with(|s| s.assets.place = Place::Files("/dev/null/assets".into())).await;
+    let get = away.get(&format!("/collect/api/systems/backups/{id}")).basic(&system.key, &system.secret);
+    let link = t.get(&format!("/api/systems/{}/backups/{id}/download", system.id)).bearer(&owner.token);
+    let link = text(&link.send().await.expect(200).data(), "download_url");
+    let link = away.get(&link[link.find("/downloads").unwrap()..]);
+    for (what, call) in [("upload", upload(&away)), ("read", get), ("link", link)] {
+        comes_back(what, &call.send().await.expect_message(502, "backup storage is unavailable"));
+    }
+});
+
+api_test!(clients_14_a_panic_ends_one_request_and_passes, |t| async move {
+    let system = t.system(t.tree().await.customer).await;
+    let owner = t.owner().await;
+    let silence = json!({"matchers": [{"name": "a", "value": "b", "isRegex": false}], "createdBy": "me", "comment": "c",
+        "startsAt": "2026-03-04T10:00:00Z", "endsAt": "2026-03-04T12:00:00Z"});
+    t.get("/api/me").bearer(&owner.token).send().await.expect(200);
+    t.entropy.run_dry();
+    let form = json!({"name": "N", "custom_data": {"vat": "IT1"}});
+    // With an id of their own, or the service would have to make one of nothing before anything else.
+    for (what, call) in [
+        ("management", t.post("/api/customers").bearer(&owner.token).json(form)),
+        ("router", t.post(&format!("{P}/api/v2/silences")).basic(&system.key, &system.secret).json(silence)),
+    ] {
+        let reply = call.header("x-request-id", "mine").send().await;
+        comes_back(what, &reply.expect_message(500, "internal server error"));
+    }
+    t.get("/api/me").bearer(&owner.token).header("x-request-id", "mine").send().await.expect(200);
+});
+
+/// A body of which nothing comes; the clock of the runtime runs ahead, so nobody waits for it.
+async fn slow_body(engine: Engine) {
+    let t = Test::with(engine, bailiwick_testkit::engine::settings()).await;
+    tokio::time::pause();
+    for path in ["/backend/api/systems/register", "/api/auth/exchange", "/api/auth/refresh"] {
+        let never = futures_util::stream::pending::<Result<Vec<u8>, std::io::Error>>();
+        let call = t.post(path).header("content-type", "application/json");
+        let begun = tokio::time::Instant::now();
+        let reply = call.body(axum::body::Body::from_stream(never)).send().await;
+        assert_eq!(begun.elapsed().as_secs(), 15, "{path}");
+        comes_back(path, &reply.expect_message(408, "request body timed out"));
+    }
+    tokio::time::resume();
+}
+
+#[tokio::test]
+async fn clients_14_a_body_that_stops_is_a_408_on_sqlite() {
+    slow_body(Engine::Sqlite).await;
+}
+
+#[tokio::test]
+async fn clients_14_a_body_that_stops_is_a_408_on_postgres() {
+    slow_body(Engine::Postgres).await;
+}
 
 api_test!(clients_14_what_does_not_pass_is_another_4xx, |t| async move {
     let tree = t.tree().await;
@@ -98,6 +170,32 @@ api_test!(clients_14_what_does_not_pass_is_another_4xx, |t| async move {
         assert!(reply.status.is_client_error(), "{what}: {}", reply.text());
         assert!(!TRANSIENT.contains(&reply.status.as_u16()), "{what}: {}", reply.text());
     }
+});
+
+// Contract 06 §1.1: who sends a file or confirms an import has more patience than others, and the service as much.
+api_test!(what_takes_longer_is_let_take_longer, |t| async move {
+    let (mut confirmations, mut uploads) = (0, 0);
+    for route in bailiwick_api::routes::table() {
+        if route.path.ends_with("/import/confirm") {
+            confirmations += 1;
+            assert_eq!(route.answers_within, Duration::from_secs(180), "{route:?}");
+        } else if route.operation == "storeBackup" {
+            uploads += 1;
+            // The body alone has 900 s.
+            assert!(route.answers_within > Duration::from_secs(900), "{route:?}");
+        } else {
+            assert!(route.answers_within >= Duration::from_secs(30), "{route:?}");
+        }
+    }
+    assert_eq!((confirmations, uploads), (4, 1));
+    // The head decides whether a body of 2 GB is read at all; this one breaks off.
+    let system = t.system(t.tree().await.customer).await;
+    let upload = async |length: u64| {
+        let call = t.post("/collect/api/systems/backups").basic(&system.key, &system.secret);
+        call.header("content-length", &length.to_string()).body("x").send().await.status.as_u16()
+    };
+    assert_eq!((upload(2_000_000_000).await, upload(2 << 30).await), (400, 400));
+    assert_eq!(upload((2 << 30) + 1).await, 413);
 });
 
 api_test!(rule_06_11_every_refusal_of_a_registration_is_an_envelope, |t| async move {

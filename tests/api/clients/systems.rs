@@ -50,30 +50,43 @@ api_test!(scenario_23_the_first_inventory_fills_the_system, |t| async move {
     let running = t.serve().await;
     let owner = t.owner().await;
     let spa = Spa::new(&running, "/api", &owner.token);
-    for (document, kind) in [(NS8, "ns8"), (NSEC, "nsec")] {
+    for (document, columns, applications) in [
+        (NS8, ["ns8", "3.19.2", "ns1.acme-demo.example", "203.0.113.21", "2001:db8:10::21"], 24),
+        (NSEC, ["nsec", "8.7.1", "fw1.acme-demo.example", "203.0.113.130", "2001:db8:77::130"], 0),
+    ] {
         let system = t.system(tree.customer).await;
         let path = format!("/systems/{}", system.id);
         let empty = spa.get(&path).await.expect(200).data();
-        assert_eq!(
-            (&empty["type"], &empty["version"], &empty["fqdn"]),
-            (&Value::Null, &json!(""), &json!(""))
-        );
+        let read = ["type", "version", "fqdn", "ipv4_address", "ipv6_address"];
+        let none = [Value::Null, json!(""), json!(""), json!(""), json!("")];
+        assert_eq!(read.map(|name| empty[name].clone()), none);
+        // As an appliance begins: a sign of life, which makes it active at once, then the document.
+        t.post("/collect/api/systems/heartbeat").basic(&system.key, &system.secret).send().await.expect(200);
+        assert_eq!(spa.get(&path).await.expect(200).data()["status"], "active");
         let call = t.post("/collect/api/systems/inventory").basic(&system.key, &system.secret);
         call.header("content-type", "application/json").body(document).send().await.expect(202);
-        // Contact of any kind is a sign of life, whoever works on the document and when.
-        settle(&t).await;
-        let filled = spa.get(&path).await.expect(200).data();
-        assert_eq!(filled["type"], kind);
-        assert!(!text(&filled, "version").is_empty() && filled["last_inventory"].is_string(), "{filled}");
-        let addresses = [text(&filled, "fqdn"), text(&filled, "ipv4_address"), text(&filled, "ipv6_address")];
-        assert!(addresses.iter().any(|a| !a.is_empty()), "{filled}");
+        // The service's own worker: nobody tells it to begin.
+        let begun = std::time::Instant::now();
+        let filled = soon("the first inventory", async || {
+            let shown = spa.get(&path).await.expect(200).data();
+            shown["last_inventory"].is_string().then_some(shown)
+        })
+        .await;
+        assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+        assert_eq!(read.map(|name| text(&filled, name)), columns);
+        assert_eq!(filled["status"], "active");
         let products = spa.get("/filters/systems").await.expect(200).data();
-        assert!(products["products"].as_array().unwrap().contains(&json!(kind)), "{products}");
+        assert!(products["products"].as_array().unwrap().contains(&json!(columns[0])), "{products}");
         let versions = products["versions"].to_string();
-        assert!(versions.contains(&format!("{kind}:{}", text(&filled, "version"))), "{versions}");
-        let applications =
-            spa.get(&format!("/applications{}", page(&format!("&system_id={}", system.id)))).await;
-        let applications = applications.expect(200).data()["applications"].as_array().unwrap().len();
-        assert_eq!(applications > 0, kind == "ns8", "{applications}");
+        assert!(versions.contains(&format!("{}:{}", columns[0], columns[1])), "{versions}");
+        let query = format!("?page=1&page_size=100&system_id={}", system.id);
+        let listed = spa.get(&format!("/applications{query}")).await.expect(200).data();
+        assert_eq!(listed["pagination"]["total_count"], applications);
     }
+    // A document alone is no sign of life (contract 03 §7).
+    let silent = t.system(tree.customer).await;
+    let call = t.post("/collect/api/systems/inventory").basic(&silent.key, &silent.secret);
+    call.header("content-type", "application/json").body(NSEC).send().await.expect(202);
+    settle(&t).await;
+    assert_eq!(spa.get(&format!("/systems/{}", silent.id)).await.expect(200).data()["status"], "unknown");
 });

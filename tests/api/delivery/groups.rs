@@ -49,8 +49,15 @@ on_both!(scenario_34_one_mail_and_one_webhook_for_each_news, |engine| async {
     assert_eq!((count("router_groups").await, count("router_notices").await), (0, 2));
 });
 
-on_both!(a_webhook_and_a_mail_say_exactly_this, |engine| async {
+on_both!(scenario_34_a_webhook_and_a_mail_say_exactly_this, |engine| async {
     let told = Told::start(engine).await;
+    // One who wants no HTML, and says nothing of his language.
+    let mut layer = told.layer();
+    let plain = json!({"address": "plain@example.org", "format": "plain"});
+    layer["email_recipients"].as_array_mut().unwrap().push(plain);
+    let path = format!("/api/alerts/config?organization_id={}", told.system_organization().await);
+    let owner = told.t.owner().await;
+    told.t.post(&path).bearer(&owner.token).json(layer).send().await.expect(200);
     told.push(&["a"], None).await;
     told.after(30 * SECOND).await;
     let request = told.hook.take().remove(0);
@@ -79,7 +86,9 @@ on_both!(a_webhook_and_a_mail_say_exactly_this, |engine| async {
     assert_eq!(body["alerts"][0]["startsAt"], ManualClock::START.rfc3339(0));
     assert_eq!(body["commonLabels"], body["alerts"][0]["labels"]);
 
-    let mail = told.mails().remove(0);
+    let mut mails = told.mails();
+    mails.sort_by(|a, b| a.to.cmp(&b.to));
+    let [mail, plain] = mails.try_into().expect("two mails");
     assert_eq!(mail.to, ["noc@example.org"]);
     assert_eq!(mail.kinds, ["multipart/alternative", "text/plain", "text/html"]);
     assert!(mail.headers["references"].starts_with("<alert-") && mail.headers["references"].len() > 24);
@@ -90,6 +99,15 @@ on_both!(a_webhook_and_a_mail_say_exactly_this, |engine| async {
         assert!(mail.body().contains(part), "{part}\n{}", mail.body());
     }
     assert!(mail.html.unwrap().contains("a is full"));
+    assert_eq!(
+        (&plain.to[..], plain.kinds, plain.html),
+        (&["plain@example.org".to_owned()][..], vec!["text/plain".to_owned()], None)
+    );
+    let body = plain.text.expect("a text");
+    for part in ["DiskFull (critical, firing)", "a is full", &link] {
+        assert!(body.contains(part), "{part}\n{body}");
+    }
+    assert!(!body.contains('<') && !body.contains("attivo"), "{body}");
 });
 
 on_both!(what_is_old_is_told_at_once, |engine| async {

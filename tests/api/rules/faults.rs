@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 /// Changes the schema under the running service: one table after the other, so that none is held while background work
 /// has another one.
-async fn alter(t: &Test, statements: &[&str]) {
+pub(crate) async fn alter(t: &Test, statements: &[&str]) {
     for statement in statements {
         let mut tx = t.app.db.begin().await.unwrap();
         Q::new(statement).run(&mut tx).await.unwrap();
