@@ -45,12 +45,12 @@ fn alerts(body: &[u8], now: Nanos) {
     let Ok(batch) = parse_alerts(body, &intake(&limits)) else { return };
     for alert in &batch.alerts {
         for (name, value) in identity.stable() {
-            assert_eq!(alert.labels.get(name), Some(value));
+            assert_eq!(alert.labels().get(name), Some(value));
             assert_eq!(alert.annotations.get(name), None);
         }
         for (name, value) in identity.display() {
             assert_eq!(alert.annotations.value(name), value);
-            assert_eq!(alert.labels.get(name), None);
+            assert_eq!(alert.labels().get(name), None);
         }
     }
     if batch.alerts.is_empty() {
