@@ -232,3 +232,17 @@ api_test!(rule_01_33_own_details_that_are_refused, |t| async move {
     change(&t, &user, json!({"name": "Ok", "email": "nope"})).await.expect(400);
     assert_eq!(users_row(&t, user.id).await, before);
 });
+
+api_test!(a_short_number_is_taken_back_as_it_is_answered, |t| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    let user = t.user(tree.customer, &["reader"]).await;
+    let path = format!("/api/users/{}", user.id);
+    let put = async |phone: &str| {
+        t.put(&path).bearer(&owner.token).json(json!({"name": "A", "phone": phone})).send().await
+    };
+    // Signs count for the least length of what is sent, and are not stored.
+    assert_eq!(put("+390-212").await.expect(200).data()["phone"], "390212");
+    assert_eq!(put("390212").await.expect(200).data()["phone"], "390212");
+    change(&t, &user, json!({"phone": "390212"})).await.expect(200);
+    put("390213").await.expect_fields(&[("phone", "invalid_format")]);
+});
