@@ -115,8 +115,10 @@ pub fn parse_alerts(body: &[u8], intake: &Intake<'_>) -> Result<Batch, Reject> {
         return Err(Reject::required("alerts"));
     }
     // Contract 04 §1.4 refuses keys that stand twice; contract 06 §5 wants vmalert, which writes one label twice alike.
-    let limits =
-        json::Limits { duplicates: json::Duplicates::SameString, ..json::Limits::strict(BODY_DEPTH) };
+    let limits = json::Limits {
+        duplicates: json::Duplicates::SameStringIn("labels"),
+        ..json::Limits::strict(BODY_DEPTH)
+    };
     let elements = match json::parse(body, &limits).map_err(|e| Reject::not_json("alerts", &e))? {
         Json::Arr(elements) => elements,
         Json::Null => return Ok(Batch::default()),

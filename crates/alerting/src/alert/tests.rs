@@ -65,6 +65,11 @@ fn unreadable_bodies() {
         (r#"[{"labels":{"a":"b"},"labels":{"a":"c"}}]"#, "duplicate key \"labels\" at byte 39"),
         (r#"[{"labels":{"a":"b","a":"c"}}]"#, "duplicate key \"a\" at byte 27"),
         (r#"[{"labels":{"a":"b"},"labels":{"a":"b"}}]"#, "duplicate key \"labels\" at byte 39"),
+        (r#"[{"labels":{"a":"b"},"annotations":{"c":"d","c":"d"}}]"#, "duplicate key \"c\" at byte 51"),
+        (
+            r#"[{"labels":{"a":"b"},"generatorURL":"","generatorURL":""}]"#,
+            "duplicate key \"generatorURL\" at byte 56",
+        ),
         (r#"[{"labels":{"a":"\ud800"}}]"#, "incomplete surrogate pair at byte 17"),
         (&"[".repeat(17), "nesting is too deep at byte 16"),
         (r#"[{"labels":null},{"labels":{"a":1}}]"#, "1.labels: expected strings, found number"),

@@ -15,6 +15,7 @@ pub fn parse<'a>(input: &'a [u8], limits: &Limits) -> Result<Json<'a>, JsonError
         values_left: limits.max_values,
         duplicates: limits.duplicates,
         lone_surrogates: limits.lone_surrogates,
+        is_under_key: false,
     };
     p.space();
     let value = p.value().map_err(|e| *e)?;
@@ -33,6 +34,8 @@ struct Parser<'a> {
     values_left: usize,
     duplicates: Duplicates,
     lone_surrogates: LoneSurrogate,
+    /// The value that comes next stands under the key of [`Duplicates::SameStringIn`].
+    is_under_key: bool,
 }
 
 /// The error is boxed here so that results stay small and values are moved rarely and in one piece.
@@ -101,6 +104,7 @@ impl<'a> Parser<'a> {
     }
 
     fn array(&mut self) -> Parsed<Json<'a>> {
+        self.is_under_key = false;
         let mut items = Vec::new();
         if self.peek() == Some(b']') {
             self.at += 1;
@@ -121,6 +125,7 @@ impl<'a> Parser<'a> {
     }
 
     fn object(&mut self) -> Parsed<Json<'a>> {
+        let may_repeat = std::mem::take(&mut self.is_under_key);
         let mut pairs = Vec::new();
         if self.peek() == Some(b'}') {
             self.at += 1;
@@ -137,6 +142,7 @@ impl<'a> Parser<'a> {
             }
             self.at += 1;
             self.space();
+            self.is_under_key = matches!(self.duplicates, Duplicates::SameStringIn(name) if key == name);
             pairs.push((key, self.value()?));
             self.space();
             match self.peek() {
@@ -147,21 +153,18 @@ impl<'a> Parser<'a> {
             self.space();
         }
         self.at += 1;
-        self.unique(pairs).map(Json::Obj)
+        self.unique(pairs, may_repeat).map(Json::Obj)
     }
 
     /// Applies the rule for duplicate keys to a complete object.
-    fn unique(&self, mut pairs: Vec<Pair<'a>>) -> Parsed<Vec<Pair<'a>>> {
+    fn unique(&self, mut pairs: Vec<Pair<'a>>, may_repeat: bool) -> Parsed<Vec<Pair<'a>>> {
         let Some(doubled) = duplicate(&pairs) else { return Ok(pairs) };
         let refused = match self.duplicates {
-            Duplicates::Reject => Some(doubled),
-            Duplicates::SameString => {
-                let doubled = drop_same(&mut pairs);
-                if doubled.is_none() {
-                    return Ok(pairs);
-                }
-                doubled
-            }
+            Duplicates::SameStringIn(_) if may_repeat => match drop_same(&mut pairs) {
+                None => return Ok(pairs),
+                doubled => doubled,
+            },
+            Duplicates::Reject | Duplicates::SameStringIn(_) => Some(doubled),
             Duplicates::LastWins => None,
         };
         if let Some(doubled) = refused {

@@ -104,12 +104,27 @@ fn duplicates() {
 }
 
 #[test]
-fn the_same_string_again_is_nothing() {
-    let limits = Limits { duplicates: Duplicates::SameString, ..Limits::strict(4) };
+fn the_same_string_again_is_nothing_under_one_key() {
+    let limits = Limits { duplicates: Duplicates::SameStringIn("labels"), ..Limits::strict(4) };
+    let read = |text: &str| parse(text.as_bytes(), &limits).map(|_| ()).map_err(|e| e.reason);
     let keys = |text: &str| {
+        let text = format!("{{\"labels\":{text}}}");
         let value = parse(text.as_bytes(), &limits).map_err(|e| e.reason);
-        value.map(|v| v.as_obj().unwrap().iter().map(|(k, _)| k.to_string()).collect::<Vec<_>>())
+        let of = |v: &Json<'_>| v.as_obj().unwrap().iter().map(|(k, _)| k.to_string()).collect::<Vec<_>>();
+        value.map(|v| of(&v.as_obj().unwrap()[0].1))
     };
+    // Only in the object itself that stands there.
+    for (key, other) in [
+        ("a", r#"{"a":"x","a":"x"}"#),
+        ("a", r#"{"others":{"a":"x","a":"x"}}"#),
+        ("a", r#"{"labels":"x","others":{"a":"x","a":"x"}}"#),
+        ("a", r#"{"labels":[{"a":"x","a":"x"}]}"#),
+        ("a", r#"{"labels":{"b":{"a":"x","a":"x"}}}"#),
+        ("labels", r#"{"labels":{"a":"x"},"labels":{"a":"x"}}"#),
+        ("b", r#"{"labels":{"a":"x","a":"x"},"b":"x","b":"x"}"#),
+    ] {
+        assert_eq!(read(other), Err(Reason::DuplicateKey(key.into())), "{other}");
+    }
     assert_eq!(keys(r#"{"a":"x","b":"y","\u0061":"x","a":"\u0078"}"#).unwrap(), ["a", "b"]);
     for other in [r#"{"a":"x","a":"y"}"#, r#"{"a":"x","b":"y","a":"x","a":"z"}"#, r#"{"a":1,"a":1}"#] {
         assert_eq!(keys(other), Err(Reason::DuplicateKey("a".into())), "{other}");
