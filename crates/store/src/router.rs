@@ -221,7 +221,7 @@ pub async fn put_alerts(tx: &mut Tx, rows: &[AlertRow]) -> Result<(), StoreError
     Ok(())
 }
 
-/// How many alerts each of these tenants has that have not ended at `now`.
+/// How many alerts each of these tenants has that have not ended at `now`; some may be told twice.
 pub async fn count_alerts_of_tenants(
     tx: &mut Tx,
     tenants: &[OrgId],
@@ -234,7 +234,8 @@ pub async fn count_alerts_of_tenants(
              WHERE a.organization_id = v.o AND a.ends_at > ?) FROM ",
         )
         .bind(now.0);
-        push_rows(&mut q, tx.is_postgres(), vec![("o", Column::Ids(chunk.iter().map(|t| t.0).collect()))]);
+        let ids = padded(chunk).map(|tenant| tenant.0).collect();
+        push_rows(&mut q, tx.is_postgres(), vec![("o", Column::Ids(ids))]);
         let rows: Vec<(Uuid, i64)> = q.all(&mut *tx).await?;
         found.extend(rows.into_iter().map(|(tenant, n)| (OrgId(tenant), count(n))));
     }
@@ -257,8 +258,8 @@ pub async fn count_alerts_of_systems(
         )
         .bind(now.0);
         let columns = vec![
-            ("o", Column::Ids(chunk.iter().map(|(tenant, _)| tenant.0).collect())),
-            ("s", Column::texts(chunk.iter().map(|(_, key)| *key))),
+            ("o", Column::Ids(padded(chunk).map(|(tenant, _)| tenant.0).collect())),
+            ("s", Column::texts(padded(chunk).map(|(_, key)| *key))),
         ];
         push_rows(&mut q, tx.is_postgres(), columns);
         let rows: Vec<(Uuid, String, i64, i64)> = q.all(&mut *tx).await?;

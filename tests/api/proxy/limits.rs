@@ -3,6 +3,7 @@
 use super::*;
 use bailiwick_testkit::api_test;
 use flate2::{Compression, write::GzEncoder};
+use futures_util::future::join_all;
 use serde_json::json;
 use std::{io::Write, time::Duration};
 
@@ -127,6 +128,51 @@ api_test!(
         other.push(&batch(5..6, "")).await.expect(200);
         t.advance(Duration::from_secs(7 * 3600));
         system.push(&batch(20..30, "")).await.expect(200);
+    }
+);
+
+api_test!(
+    rule_04_24_pushes_that_share_a_commit_share_their_limits,
+    |s| {
+        generous(s);
+        s.alerting.limits.in_flight_per_system = 100;
+        s.alerting.limits.alerts_per_system = 10;
+        s.alerting.limits.alerts_per_tenant = 15;
+    },
+    |t| async move {
+        let tree = t.tree().await;
+        let mut systems = Vec::new();
+        for home in [tree.customer, tree.customer, tree.other_customer] {
+            systems.push(Client { test: &t, system: t.system(home).await });
+        }
+        let systems = &systems;
+        let bodies: Vec<String> = (0..12).map(|n| batch(n..n + 1, "")).collect();
+        let pushes = bodies.iter().flat_map(|body| {
+            (0..3).map(move |which| async move { (which, systems[which].push(body).await) })
+        });
+        let mut taken = [0; 3];
+        for (which, reply) in join_all(pushes).await {
+            match reply.status.as_u16() {
+                200 => taken[which] += 1,
+                _ => drop(reply.expect_message(429, "alert limit exceeded")),
+            }
+        }
+        let [one, other, elsewhere] = taken;
+        assert!(one <= 10 && other <= 10 && one + other == 15 && elsewhere == 10, "{taken:?}");
+        for (system, taken) in systems.iter().zip(taken) {
+            assert_eq!(system.alert_names("").await.len(), taken);
+        }
+        // What ends makes room for what comes behind it in the same push, and for itself.
+        let full = &systems[2];
+        let names = full.alert_names("").await;
+        let over = r#""endsAt":"2026-03-04T09:59:59Z""#;
+        let fires = |name: &str| format!(r#"{{"labels":{{"alertname":"{name}"}}}}"#);
+        let ends = |name: &str| format!(r#"{{"labels":{{"alertname":"{name}"}},{over}}}"#);
+        let [first, second] = [&names[0], &names[1]];
+        full.push(&format!("[{},{}]", ends(first), fires("New"))).await.expect(200);
+        full.push(&format!("[{},{}]", ends(second), fires(second))).await.expect(200);
+        full.push(&format!("[{}]", fires(first))).await.expect_message(429, "alert limit exceeded");
+        assert_eq!(full.alert_names("").await.len(), 10);
     }
 );
 

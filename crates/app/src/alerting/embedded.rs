@@ -225,6 +225,9 @@ impl State {
         if has_limits && is_active && !was_active && !self.make_room(push).await? {
             return Ok(false);
         }
+        if has_limits && was_active && !is_active {
+            self.give_room_back(push).await?;
+        }
         let whose = (push.tenant, push.system_key.as_str());
         self.notes.push(Note::of(whose, posted, push.now, alert.ends_at, push.origin));
         self.alerts.insert(key, Kept { alert, is_changed: true });
@@ -240,7 +243,8 @@ impl State {
         let has_news = |push: &&Push| !push.alerts.iter().all(|alert| is_refresh(push, alert));
         let with_news = pushes.iter().filter(|push| push.origin == Origin::System).filter(has_news);
         let systems: BTreeSet<_> = with_news.map(|push| (push.tenant, push.system_key.as_str())).collect();
-        let Some(now) = pushes.iter().map(|push| push.now.to_ts()).max().filter(|_| !systems.is_empty())
+        // What ends while the group waits may be refreshed by it, so it counts.
+        let Some(now) = pushes.iter().map(|push| push.now.to_ts()).min().filter(|_| !systems.is_empty())
         else {
             return Ok(());
         };
@@ -276,6 +280,14 @@ impl State {
         self.counts(push).await?.in_force += 1;
         self.tenants.insert(push.tenant, of_tenant + 1);
         Ok(true)
+    }
+
+    /// Counts one active alert less.
+    async fn give_room_back(&mut self, push: &Push) -> Result<(), StoreError> {
+        let counts = self.counts(push).await?;
+        counts.in_force = counts.in_force.saturating_sub(1);
+        self.tenants.entry(push.tenant).and_modify(|in_force| *in_force = in_force.saturating_sub(1));
+        Ok(())
     }
 
     /// Counts one more row; false when a system piles up alerts that are over.
