@@ -150,7 +150,13 @@ fn misplaced(operation: &Value, path: &str, body: &Value) -> Vec<String> {
         let data = &body["data"];
         let rows = if rows.is_empty() { data } else { &data[rows.as_str()] };
         let keys: Vec<&str> = keys.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        for pair in rows.as_array().map_or(&[][..], Vec::as_slice).windows(2) {
+        let rows = rows.as_array().map_or(&[][..], Vec::as_slice);
+        let is_in = |key: &str, row: &Value| {
+            row.pointer(&format!("/{}", key.trim_start_matches('-').replace('.', "/"))).is_some()
+        };
+        let unknown = keys.iter().filter(|key| !rows.is_empty() && !rows.iter().any(|row| is_in(key, row)));
+        wrong.extend(unknown.map(|key| format!("no row has {key}, by which they go")));
+        for pair in rows.windows(2) {
             let by = keys.iter().map(|key| compared(key, &pair[0], &pair[1]));
             if by.into_iter().find(|by| by.is_ne()) == Some(Ordering::Greater) {
                 wrong.push(format!("by {keys:?} this stands wrongly: {} {}", pair[0], pair[1]));

@@ -48,9 +48,6 @@ pub(super) fn usual(operation: &str) -> &'static [Usual] {
         "listEvents" => &[("events", &["-sequence"])],
         "listEventSubscriptions" => &[("subscriptions", &["id"])],
         "listEventDeliveries" => &[("deliveries", &["-sequence"])],
-        "exportDistributors" | "exportResellers" | "exportCustomers" | "exportUsers" | "exportSystems" => {
-            &[("", NEWEST)]
-        }
         _ => &[],
     }
 }
@@ -60,6 +57,10 @@ fn more(operation: &str) -> &'static str {
     match operation {
         "listSilences" | "listSystemSilences" => {
             " Those in force go by `endsAt`, those to come behind them by `startsAt`."
+        }
+        // A file, not a list for programs.
+        "exportDistributors" | "exportResellers" | "exportCustomers" | "exportUsers" | "exportSystems" => {
+            " Order of the rows unless another is asked for: `created_at` descending, then `id` descending."
         }
         "listEvents" => " With `after`: `sequence` ascending.",
         "listRoles" | "listOrganizationRoles" => " The order is that of the catalogue of roles.",
