@@ -2,6 +2,7 @@
 //! (contract 04 §1.13, §1.14).
 
 use super::{limits::batch, *};
+use bailiwick_store::sql::Q;
 use bailiwick_testkit::{
     api_test,
     parts::recorder::{Answer, Recorded, Recorder},
@@ -192,4 +193,30 @@ api_test!(a_router_that_refuses_everything_is_not_asked_without_end, |s| generou
         assert!(rounds < 20);
     }
     assert_eq!(dropped(&p), 120);
+});
+
+api_test!(what_a_slow_router_refuses_is_found_over_several_deliveries, |t| async move {
+    let upstream = Recorder::start(|_| Answer::status(412)).await.unwrap();
+    // One delivery has the time of two refusals, and by halves it takes five to come to a single alert.
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |s| {
+        s.alerting.limits.write_timeout = Duration::from_millis(1000);
+        s.alerting.resolve_timeout = Duration::from_secs(24 * 3600);
+    })
+    .await;
+    let system = Client::new(&p).await;
+    system.push(&batch(0..30, "")).await.expect(200);
+    upstream.answer_by(|request| {
+        let answer = refuses(request, |name| name == "A007");
+        if answer.is_refusal() { answer.after(Duration::from_millis(350)) } else { answer }
+    });
+    p.app.stop.cancel();
+    let waiting = async || Q::new("SELECT COUNT(*) FROM alert_queue").count(&p.app.db).await.unwrap();
+    let mut rounds = 0;
+    while waiting().await > 0 {
+        p.advance(Duration::from_secs(60));
+        deliver(&p).await;
+        rounds += 1;
+        assert!(rounds < 10, "{} alerts are left", waiting().await);
+    }
+    assert_eq!(dropped(&p), 1);
 });

@@ -15,7 +15,7 @@ use futures_util::{StreamExt, stream};
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Time between the first tries; it doubles up to [`LONGEST`].
@@ -24,8 +24,8 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// How much longer than one request to the router a delivery may take before another process takes over.
 const SPARE: Duration = Duration::from_secs(35);
 /// Alerts of one request: of the largest ones, less than any router's limit of 16 MiB.
-const ALERTS: i64 = 200;
-/// Requests of one delivery, in which what the router refuses is looked for.
+const ALERTS: usize = 200;
+/// Requests of one delivery to a tenant, also of those in which what the router refuses is looked for.
 const REQUESTS: usize = 64;
 /// Fingerprints of dropped alerts that a line of the log names.
 const NAMED: usize = 10;
@@ -43,6 +43,8 @@ struct Known {
     reads: u64,
     /// Each with the number of the last read before it was added.
     tenants: HashMap<OrgId, u64>,
+    /// Alerts of the first request to those of them that last took fewer than [`ALERTS`].
+    fewer: HashMap<OrgId, usize>,
 }
 
 impl Waiting {
@@ -77,6 +79,22 @@ impl Waiting {
         known.tenants.retain(|_, added| *added >= read);
         for tenant in tenants {
             known.tenants.entry(*tenant).or_insert(0);
+        }
+        let Known { tenants, fewer, .. } = &mut *known;
+        fewer.retain(|tenant, _| tenants.contains_key(tenant));
+    }
+
+    /// How many alerts of this tenant the next request has.
+    fn at_once(&self, tenant: OrgId) -> usize {
+        self.known().fewer.get(&tenant).copied().unwrap_or(ALERTS)
+    }
+
+    fn set_at_once(&self, tenant: OrgId, alerts: usize) {
+        let mut known = self.change();
+        if alerts < ALERTS {
+            known.fewer.insert(tenant, alerts.max(1));
+        } else {
+            known.fewer.remove(&tenant);
         }
     }
 }
@@ -251,58 +269,69 @@ fn lease(app: &App) -> Duration {
     app.settings.alerting.limits.write_timeout + SPARE
 }
 
-/// Delivers what is due of a tenant, each part right after it was leased.
+/// Delivers what is due of a tenant, each part right after it was leased, for about the time of one request to the router
+/// if it is slow.
 async fn deliver_to(app: &App, client: &RouterClient, tenant: OrgId) -> Result<usize, StoreError> {
-    let mut leased = 0;
-    loop {
-        let now = app.now();
-        let claimed = alert_queue::claim(&app.db, tenant, now, now.plus(lease(app)), ALERTS).await?;
+    let (waiting, time) = (&app.alerting().waiting, app.settings.alerting.limits.write_timeout);
+    let (began, mut requests, mut leased) = (Instant::now(), REQUESTS, 0);
+    while requests > 0 && began.elapsed() < time {
+        let (now, limit) = (app.now(), waiting.at_once(tenant));
+        let rows = i64::try_from(limit).unwrap_or(i64::MAX);
+        let claimed = alert_queue::claim(&app.db, tenant, now, now.plus(lease(app)), rows).await?;
         if claimed.alerts.is_empty() {
-            return Ok(leased);
+            break;
         }
         leased += claimed.alerts.len();
-        let Sent { settled, left } = send(app, client, &claimed).await;
-        let part = |alerts| Claimed { tenant, until: claimed.until, alerts };
-        let is_done = left.is_empty();
-        // Two transactions: whoever puts alerts into the queue takes their rows in one order.
-        if !settled.is_empty() {
-            let mut tx = app.db.begin().await?;
-            alert_queue::finish(&mut tx, &part(settled)).await?;
-            tx.commit().await?;
+        let Sent { left, smallest_refused } = send(app, client, &claimed, &mut requests).await?;
+        match smallest_refused {
+            None if left.is_empty() => waiting.set_at_once(tenant, limit.saturating_mul(2)),
+            // The next delivery goes on about where this one came to, however slowly the router refuses.
+            Some(alerts) if !left.is_empty() => waiting.set_at_once(tenant, alerts / 2),
+            _ => {}
         }
-        if !is_done {
+        if !left.is_empty() {
             let now = app.now();
+            let left = Claimed { alerts: left, ..claimed };
             let mut tx = app.db.begin().await?;
-            alert_queue::postpone(&mut tx, &part(left), |attempts| next_try(now, attempts)).await?;
+            alert_queue::postpone(&mut tx, &left, |attempts| next_try(now, attempts)).await?;
             tx.commit().await?;
-            return Ok(leased);
+            break;
         }
     }
+    Ok(leased)
 }
 
 /// What became of leased alerts.
-#[derive(Default)]
 struct Sent {
-    /// Nothing is left to try: delivered, or refused for good.
-    settled: Vec<Queued>,
-    /// To be tried again.
+    /// To be tried again; all others were delivered or refused for good, and are out of the queue.
     left: Vec<Queued>,
+    /// Alerts of the smallest request that was refused and had several.
+    smallest_refused: Option<usize>,
 }
 
 /// Sends all in one request. What the router refuses is sent again in halves, so that only those alerts are dropped that
-/// it refuses by themselves, as far as [`REQUESTS`] and the time of one request go.
-async fn send(app: &App, client: &RouterClient, claimed: &Claimed) -> Sent {
+/// it refuses by themselves, as far as `requests` and the time of one request go.
+async fn send(
+    app: &App,
+    client: &RouterClient,
+    claimed: &Claimed,
+    requests: &mut usize,
+) -> Result<Sent, StoreError> {
     let client = client.within(app.settings.alerting.limits.write_timeout);
-    let mut sent = Sent::default();
-    let mut refused = Vec::new();
+    let (mut refused, mut smallest_refused) = (Vec::new(), None);
     let mut parts = vec![claimed.alerts.as_slice()];
-    for _ in 0..REQUESTS {
+    while *requests > 0 {
         let Some(part) = parts.pop() else { break };
+        *requests -= 1;
         match put(app, &client, claimed.tenant, part).await {
-            Ok(()) => sent.settled.extend_from_slice(part),
+            Ok(()) => finish(app, claimed, part).await?,
             Err(RouterError::Refused(reject)) => match part {
-                [alert] => refused.push((alert, reject)),
+                [alert] => {
+                    finish(app, claimed, part).await?;
+                    refused.push((alert, reject));
+                }
                 _ => {
+                    smallest_refused = smallest_refused.min(Some(part.len())).or(Some(part.len()));
                     let (first, second) = part.split_at(part.len() / 2);
                     parts.extend([second, first]);
                 }
@@ -314,7 +343,6 @@ async fn send(app: &App, client: &RouterClient, claimed: &Claimed) -> Sent {
             }
         }
     }
-    sent.left = parts.concat();
     if let Some((_, reject)) = refused.first() {
         app.alerting().dropped.refused.add(refused.len() as u64);
         let named: Vec<&str> =
@@ -328,8 +356,16 @@ async fn send(app: &App, client: &RouterClient, claimed: &Claimed) -> Sent {
             "queued alerts were dropped: the router refuses them"
         );
     }
-    sent.settled.extend(refused.into_iter().map(|(alert, _)| alert.clone()));
-    sent
+    Ok(Sent { left: parts.concat(), smallest_refused })
+}
+
+/// Takes a part out of the queue, at once: what the router has answered need not be asked again.
+async fn finish(app: &App, claimed: &Claimed, part: &[Queued]) -> Result<(), StoreError> {
+    let part = Claimed { alerts: part.to_vec(), ..*claimed };
+    // A transaction of its own: whoever puts alerts into the queue takes their rows in one order.
+    let mut tx = app.db.begin().await?;
+    alert_queue::finish(&mut tx, &part).await?;
+    tx.commit().await
 }
 
 async fn put(app: &App, client: &RouterClient, tenant: OrgId, alerts: &[Queued]) -> Result<(), RouterError> {
