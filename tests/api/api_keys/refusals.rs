@@ -207,10 +207,13 @@ api_test!(refusals_of_dead_keys_go_after_ninety_days, |t| async move {
     let living = create(&t, &owner, body).await.expect(201).data()["token"].as_str().unwrap().to_owned();
     let (revoked_id, revoked) = made(&t, &owner, "read").await;
     let (_, expired) = made(&t, &owner, "read").await;
-    for token in [&living, &revoked, &expired] {
+    let gone = t.user(t.tree().await.customer, &["admin"]).await.id;
+    let (_, destroyed) = t.api_key(gone, KeyMode::Read).await;
+    for token in [&living, &revoked, &expired, &destroyed] {
         roles(&t, &with_wrong_secret(token)).send().await.expect(401);
     }
     revoke(&t, &owner, &revoked_id).await.expect(200);
+    t.delete(&format!("/api/users/{gone}/destroy")).bearer(&owner.token).send().await.expect(200);
     let refusals = async || {
         let text = "SELECT COUNT(*) FROM api_key_events WHERE event = 'auth_failed'";
         Q::new(text).count(&t.app.db).await.unwrap()
@@ -218,15 +221,15 @@ api_test!(refusals_of_dead_keys_go_after_ninety_days, |t| async move {
     let run = async || retention::run(&t.app).await.unwrap().unwrap().key_refusals;
     let before = t.app.now();
     t.clock.set(before.plus(90 * DAY));
-    assert_eq!((run().await, refusals().await), (0, 3));
+    assert_eq!((run().await, refusals().await), (0, 4));
     t.advance(Duration::from_micros(1));
     assert_eq!(retention::dry_run(&t.app).await.unwrap().key_refusals, 2);
-    assert_eq!((run().await, refusals().await), (2, 1));
-    // What was done with the keys stays, and so does what befell one that works.
+    assert_eq!((run().await, refusals().await), (2, 2));
+    // What was done with the keys stays, and so does what befell one that works or that went with its owner.
     let owner = t.owner().await;
     let mut kept = events(&t, &owner).await;
     kept.sort();
     assert_eq!(kept, ["auth_failed invalid_secret", "created", "created", "created", "revoked"]);
     t.clock.set(before.plus(366 * DAY));
-    assert_eq!((run().await, refusals().await), (1, 0));
+    assert_eq!((run().await, refusals().await), (1, 1));
 });

@@ -170,16 +170,16 @@ pub(crate) const RECORD: &str = "INSERT INTO api_key_events (id, api_key_id, use
 
 macro_rules! old_refusals {
     () => {
-        "FROM api_key_events e WHERE e.minute IS NOT NULL AND e.created_at < ? AND NOT EXISTS (SELECT 1 FROM api_keys k \
-         WHERE k.id = e.api_key_id AND k.revoked_at IS NULL AND k.expires_at > ?)"
+        "FROM api_key_events e JOIN api_keys k ON k.id = e.api_key_id WHERE e.minute IS NOT NULL AND e.created_at < ? \
+         AND (k.revoked_at IS NOT NULL OR k.expires_at <= ?)"
     };
 }
 pub(crate) const PURGE: &str =
     concat!("DELETE FROM api_key_events WHERE id IN (SELECT e.id ", old_refusals!(), " LIMIT ?)");
 pub(crate) const COUNT_OLD: &str = concat!("SELECT CAST(COUNT(*) AS BIGINT) ", old_refusals!());
 
-/// Removes up to `limit` refusals before `before` of keys that were revoked, are over at `now` or gone with their
-/// owner; how many. That such a key was made and revoked stays.
+/// Removes up to `limit` refusals before `before` of keys that were revoked or are over at `now`; how many. That such a
+/// key was made and revoked stays, and so does all that befell the keys of people who were destroyed (contract 01 §5.4).
 pub async fn purge(tx: &mut Tx, now: Ts, before: Ts, limit: i64) -> Result<u64, StoreError> {
     Q::new(PURGE).bind(before).bind(now).bind(limit).run(tx).await
 }
