@@ -282,13 +282,21 @@ async fn totals_of_a_remote_router_are_kept_and_told_to_be_old() {
 }
 
 api_test!(statistics_take_turns, |t| async move {
-    let owner = t.owner().await;
-    let turns = t.app.alerting().hold_statistics().await;
-    let mut asked = std::pin::pin!(data(&t, &owner, "/alerts/stats", "alerts stats retrieved successfully"));
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    let customer = t.user(tree.customer, &["admin"]).await;
+    let stats =
+        async |who: &Persona| data(&t, who, "/alerts/stats", "alerts stats retrieved successfully").await;
+    let alerting = t.app.alerting();
+    let own = alerting.hold_statistics(owner.org).await.unwrap();
+    let mut asked = std::pin::pin!(stats(&owner));
     let early = tokio::time::timeout(Duration::from_millis(200), &mut asked).await;
-    assert!(early.is_err(), "somebody else's are being made");
+    assert!(early.is_err(), "those of the same organization are being made");
+    assert_eq!(stats(&customer).await["total"], 0, "nobody else waits for that");
+    // Two in all.
+    let other = alerting.hold_statistics(tree.reseller).await.unwrap();
+    assert!(alerting.hold_statistics(tree.distributor).await.is_err());
     // Nobody waits for what is kept.
     get(&t, &owner, "/alerts/totals").await.expect(200);
-    drop(turns);
+    drop((own, other));
     assert_eq!(asked.await["total"], 0);
 });

@@ -35,6 +35,7 @@ use crate::{
     App,
     credentials::SystemIdentity,
     settings::{Router, RouterKind as Kind, Settings},
+    turns::Turns,
 };
 use bailiwick_alerting::{
     AlertsQuery, Batch as ParsedBatch, Identity, Intake, Limits, ListedAlert, ListedSilence, Nanos,
@@ -44,7 +45,10 @@ use bailiwick_alerting::{
 };
 use bailiwick_domain::{Clock, Error, OrgId, Result as DomainResult};
 use bailiwick_outbound::{RouterClient, RouterConfig, RouterKind, router_client};
-use std::sync::{Arc, OnceLock};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 use tokio::sync::Semaphore;
 use uuid::Uuid;
 
@@ -63,7 +67,7 @@ pub struct Alerting {
     /// How many tenants all of people's lists together ask at the same time.
     asked: Semaphore,
     /// Whose statistics are made now; each reads all rows of its scope.
-    statistics: Semaphore,
+    statistics: Turns,
     /// Limits of each system.
     pub throttle: Throttle,
     /// Sizes that can be judged without storage.
@@ -129,7 +133,7 @@ impl Alerting {
             router,
             for_people,
             asked: Semaphore::new(limits.in_flight.min(FOR_PEOPLE).saturating_sub(SPARED).max(1)),
-            statistics: Semaphore::new(STATISTICS),
+            statistics: Turns::new(STATISTICS),
             throttle: Throttle::new(clock.clone(), rate, burst, limits.in_flight_per_system),
             limits: limits.content.clone(),
             pushes: OnceLock::new(),
@@ -170,10 +174,13 @@ impl Alerting {
         [("refused", self.dropped.refused.get()), ("expired", self.dropped.expired.get())]
     }
 
-    /// Takes all turns at statistics, as that many large ones would.
+    /// Takes the organization's turn at statistics, as a large one would.
+    ///
+    /// # Errors
+    /// 503 while all are taken.
     #[doc(hidden)]
-    pub async fn hold_statistics(&self) -> impl Sized + use<'_> {
-        self.statistics.acquire_many(STATISTICS as u32).await
+    pub async fn hold_statistics(&self, organization: OrgId) -> DomainResult<impl Sized + use<>> {
+        self.statistics.take(organization, Duration::ZERO, "taken").await
     }
 
     /// The router for one worker: connections to a remote one belong to the runtime that uses them.
@@ -387,7 +394,7 @@ pub async fn expire_silence(
 pub async fn is_ready(app: &App, router: &AlertRouter) -> bool {
     match router {
         AlertRouter::Embedded => {
-            let ping = tokio::time::timeout(std::time::Duration::from_secs(2), app.db.ping());
+            let ping = tokio::time::timeout(Duration::from_secs(2), app.db.ping());
             matches!(ping.await, Ok(Ok(())))
         }
         AlertRouter::Remote(client) => client.is_ready().await,

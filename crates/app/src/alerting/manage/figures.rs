@@ -1,7 +1,7 @@
 //! History, trend, statistics and the catalogue of names (contract 04 §2.7).
 
 use super::{CatalogueEntry, Named, within};
-use crate::{App, listing, systems, trend::parse_period, turns::turn};
+use crate::{App, listing, systems, trend::parse_period};
 use bailiwick_domain::{Error, Page, PageRequest, Result, SortDirection, SystemId, Ts};
 use bailiwick_policy::{Caller, Resource, Scope, list_scope};
 use bailiwick_store::history::{
@@ -156,8 +156,9 @@ pub async fn statistics(
     }
     let top = query.top.map_or(TOP, |top| u64::try_from(top).unwrap_or(0).clamp(1, TOP_MOST));
     let filter = HistoryFilter { from: query.from, before: query.before, ..HistoryFilter::default() };
-    let permit = app.alerting().statistics.acquire();
-    let _turn = turn(permit, LONGEST_WAIT, "statistics before these take too long").await?;
+    let organization = caller.org().ok_or_else(|| Error::unauthenticated("authentication required"))?;
+    let turns = &app.alerting().statistics;
+    let _turn = turns.take(organization.id, LONGEST_WAIT, "statistics before these take too long").await?;
     let figures = figures::statistics(&app.db, &within, &filter, top).await?;
     let seconds = |from: Ts, to: Ts| to.since(from).as_secs_f64();
     let between_seconds = match (query.from.zip(query.before), figures.starts) {
