@@ -8,6 +8,7 @@
     reason = "a test may fail anywhere"
 )]
 
+mod ahead;
 mod alert_config;
 mod alert_layers;
 mod alerts;

@@ -1,6 +1,7 @@
 //! The application: everything a use case reaches, passed as `&App`.
 
 use crate::{
+    ahead,
     alerting::{self, Alerting, deliver::connections::Connections},
     api_keys::ApiKeys,
     auth::{self, AddressLimit, Bearers, KeyedLimit, Keys, Lives, Refreshes},
@@ -204,6 +205,7 @@ impl App {
         events::start(self);
         inventory::start_worker(self);
         links::start_monitor(self);
+        ahead::start(self);
         retention::start(self);
         mail::start_worker(self);
         mirror::start(self);

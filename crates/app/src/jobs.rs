@@ -11,7 +11,7 @@ use tracing::Span;
 
 /// Wait after the first failure; it doubles up to [`LONGEST_DELAY`].
 const FIRST_DELAY: Duration = Duration::from_secs(30);
-const LONGEST_DELAY: Duration = Duration::from_secs(4 * 3600);
+pub(crate) const LONGEST_DELAY: Duration = Duration::from_secs(4 * 3600);
 /// Longest reason kept with a job, in characters.
 const REASON_CHARS: usize = 500;
 

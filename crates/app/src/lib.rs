@@ -3,6 +3,7 @@
 //! To add one: a function in the module of its resource that takes `&App` and the `Caller`, loads its target, asks
 //! `policy::decide`, opens one write transaction, writes the audit row in it and commits.
 
+pub mod ahead;
 pub mod alerting;
 mod anew;
 pub mod api_keys;

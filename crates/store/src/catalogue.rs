@@ -2,7 +2,7 @@
 //! error or a missing column is found without running the use case.
 
 use crate::{
-    activity, alert_handling, alert_layers, alert_queue, alert_tenants, api_keys, applications, audit,
+    activity, ahead, alert_handling, alert_layers, alert_queue, alert_tenants, api_keys, applications, audit,
     avatars, backups, credentials, db, delivery, demo, events, figures, history, identities, images,
     impersonation, imports, inventory, jobs, leases, legacy, links, logto, oidc, organizations, rebranding,
     recovery, router, sessions, systems, users,
@@ -10,6 +10,14 @@ use crate::{
 
 /// `(name, text)`.
 pub const STATEMENTS: &[(&str, &str)] = &[
+    ("ahead::JOBS", ahead::JOBS),
+    ("ahead::INVENTORY", ahead::INVENTORY),
+    ("ahead::HELD_ALERTS", ahead::HELD_ALERTS),
+    ("ahead::CONFIGURATIONS", ahead::CONFIGURATIONS),
+    ("ahead::MIRROR", ahead::MIRROR),
+    ("ahead::SUBSCRIPTIONS", ahead::SUBSCRIPTIONS),
+    ("ahead::EVENTS", ahead::EVENTS),
+    ("ahead::RETENTION", ahead::RETENTION),
     ("demo::OWNER_USER", demo::OWNER_USER),
     ("figures::JOBS", figures::JOBS),
     ("figures::DOCUMENTS", figures::DOCUMENTS),

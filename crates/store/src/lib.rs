@@ -7,6 +7,7 @@
 //! To add a table: two files of the same number in `migrations/`, a module here, its fixed statements in [`catalogue`].
 
 pub mod activity;
+pub mod ahead;
 pub mod alert_handling;
 pub mod alert_layers;
 pub mod alert_queue;

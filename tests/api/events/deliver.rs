@@ -465,3 +465,25 @@ api_test!(a_lease_of_a_clock_that_was_set_back_holds_no_events_up, |s| settings(
     run(&t).await;
     assert_eq!(types(&arrived(&hook)), ["system.updated"]);
 });
+
+api_test!(events_that_a_clock_ahead_has_put_off_are_told_of, |s| settings(s), |t| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    let system = t.system(tree.customer).await.id.to_string();
+    run(&t).await;
+    let hook = Hook::start().await;
+    create(&t, &owner, &hook, &["system.*"]).await;
+    let put_off = async |table: &str| {
+        let mut tx = t.app.db.begin().await.unwrap();
+        let q = Q::new(&format!("UPDATE {table} SET next_at = ?"));
+        q.bind(t.app.now().plus(Duration::from_secs(48 * 3600))).run(&mut tx).await.unwrap();
+        tx.commit().await.unwrap();
+    };
+    put_off("event_subscriptions").await;
+    rename(&t, &owner, &system, "Gate").await;
+    run(&t).await;
+    assert!(arrived(&hook).is_empty());
+    put_off("event_deliveries").await;
+    assert_eq!(bailiwick_app::ahead::set_back(&t.app).await.unwrap(), 2);
+    run(&t).await;
+    assert_eq!(types(&arrived(&hook)), ["system.updated"]);
+});

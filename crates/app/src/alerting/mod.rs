@@ -26,6 +26,7 @@ pub use history::{
     sweep::sweep as sweep_history, webhook as history_webhook,
 };
 pub(crate) use leave::leave;
+pub(crate) use queue::LONGEST as LONGEST_HELD;
 pub(crate) use raise::{Raised, raise};
 pub use throttle::{InFlight, Throttle};
 pub use upkeep::{deliver_queued, purge_ended, start_background};

@@ -20,7 +20,7 @@ use std::{
 
 /// Time between the first tries; it doubles up to [`LONGEST`].
 const FIRST: Duration = Duration::from_secs(1);
-const LONGEST: Duration = Duration::from_secs(60);
+pub(crate) const LONGEST: Duration = Duration::from_secs(60);
 /// How much longer than one request to the router a delivery may take before another process takes over.
 const SPARE: Duration = Duration::from_secs(35);
 /// Alerts of one request: of the largest ones, less than any router's limit of 16 MiB.

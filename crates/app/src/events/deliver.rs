@@ -50,9 +50,10 @@ const TURNS: usize = 400;
 const TO_ONE: AtOnce = AtOnce { place: 64, tenant: 32, system: 16, recipient: 16 };
 /// Waits after each failed try of a delivery; after the last it is given up.
 const WAITS: [u64; 9] = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400];
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(WAITS[WAITS.len() - 1]);
 /// Longest pause of a subscription that fails, and longest one that its recipient may ask for.
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
-const LONGEST_ASKED: Duration = Duration::from_secs(3600);
+pub(crate) const LONGEST_ASKED: Duration = Duration::from_secs(3600);
 
 /// What this process keeps for deliveries.
 #[derive(Debug)]

@@ -6,6 +6,7 @@ mod reads;
 mod worker;
 mod write;
 
+pub(crate) use worker::LONGEST_DELAY;
 pub use worker::{run_until_idle, start_worker};
 
 use crate::{App, systems};

@@ -39,7 +39,7 @@ const WATCH: Duration = Duration::from_secs(60);
 /// Failures before an entry is put aside.
 const ATTEMPTS: i64 = 3;
 /// Longest wait before the next try.
-const LONGEST_DELAY: Duration = Duration::from_secs(300);
+pub(crate) const LONGEST_DELAY: Duration = Duration::from_secs(300);
 /// Longest error text kept.
 const ERROR_CHARS: usize = 2000;
 

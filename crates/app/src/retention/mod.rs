@@ -19,7 +19,7 @@ const LEASE_TIME: Duration = Duration::from_secs(300);
 /// From the start to the first run.
 const FIRST: Duration = Duration::from_secs(300);
 /// From one run to the next.
-const EVERY: Duration = Duration::from_secs(3600);
+pub(crate) const EVERY: Duration = Duration::from_secs(3600);
 /// How often a process looks whether a run is due: another one may have done it or died.
 const LOOK: Duration = Duration::from_secs(60);
 

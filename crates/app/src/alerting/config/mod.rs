@@ -14,6 +14,7 @@ mod show;
 mod watch;
 
 pub use explain::{Channel, Explanation, explain};
+pub(crate) use provision::LONGEST as LONGEST_WAIT;
 pub use provision::work_off;
 pub use save::{Saved, remove, set};
 pub use sealed::{Anew, seal_all_anew};

@@ -27,7 +27,7 @@ const AT_ONCE: i64 = 10;
 const LEASE: Duration = Duration::from_secs(60);
 /// Waits after the first failures; then it doubles up to [`LONGEST`].
 const WAITS: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(5)];
-const LONGEST: Duration = Duration::from_secs(300);
+pub(crate) const LONGEST: Duration = Duration::from_secs(300);
 /// How often the queue is looked at when nothing says that there is something.
 const POLL: Duration = Duration::from_secs(1);
 /// How long a save waits for the tenants it concerns.

@@ -1,0 +1,58 @@
+//! What a clock has put off that was ahead and has been set back since is done soon, not when that clock meant it.
+
+use crate::ingest::changes::firewall;
+use bailiwick_app::{ahead, inventory};
+use bailiwick_domain::{JobId, Ts};
+use bailiwick_store::{
+    jobs::{self, NewJob},
+    sql::Q,
+};
+use bailiwick_testkit::{Test, api_test};
+use serde_json::json;
+use std::time::Duration;
+
+const SECOND: Duration = Duration::from_secs(1);
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// Runs the statement with that time.
+async fn write(t: &Test, text: &str, at: Ts) {
+    let mut tx = t.app.db.begin().await.unwrap();
+    Q::new(text).bind(at).run(&mut tx).await.unwrap();
+    tx.commit().await.unwrap();
+}
+
+api_test!(a_job_that_a_clock_ahead_has_put_off_is_due_at_once, |t| async move {
+    let now = t.app.now();
+    let mut tx = t.app.db.begin().await.unwrap();
+    // The second one as far ahead as jobs are put off.
+    for (n, ahead) in [(1, 4 * HOUR + 31 * SECOND), (2, 4 * HOUR + 30 * SECOND)] {
+        let (id, next_at) = (JobId(uuid::Uuid::from_u128(n)), now.plus(ahead));
+        let job = NewJob { id, kind: "test", key: None, payload: json!({}), next_at, at: now };
+        jobs::enqueue(&mut tx, job).await.unwrap();
+    }
+    tx.commit().await.unwrap();
+    assert_eq!(ahead::set_back(&t.app).await.unwrap(), 1);
+    let due = jobs::claim(&t.app.db, "test", now, now.plus(SECOND), 9).await.unwrap();
+    assert_eq!(due.iter().map(|job| job.id.0.as_u128()).collect::<Vec<_>>(), [1]);
+    assert_eq!(ahead::set_back(&t.app).await.unwrap(), 0);
+});
+
+api_test!(a_document_that_a_clock_ahead_has_put_off_holds_none_up, |t| async move {
+    let tree = t.tree().await;
+    let system = t.system(tree.customer).await;
+    let turn = t.app.ingest().hold_worker().await;
+    for version in ["8.1.0", "8.2.0"] {
+        let call = t.post("/systems/inventory").basic(&system.key, &system.secret);
+        call.body(firewall(version, &[])).send().await.expect(202);
+    }
+    let first = "UPDATE inventory_queue SET next_at = ? WHERE id = (SELECT MIN(id) FROM inventory_queue)";
+    write(&t, first, t.app.now().plus(24 * HOUR)).await;
+    drop(turn);
+    let waiting = async || {
+        inventory::run_until_idle(&t.app).await.unwrap();
+        Q::new("SELECT COUNT(*) FROM inventory_queue").count(&t.app.db).await.unwrap()
+    };
+    assert_eq!(waiting().await, 2);
+    assert_eq!(ahead::set_back(&t.app).await.unwrap(), 1);
+    assert_eq!(waiting().await, 0);
+});
