@@ -52,7 +52,7 @@ pub use settings::Settings;
 pub mod database {
     pub use bailiwick_store::{
         Db, Options, lock_file,
-        transfer::{analyze, transfer},
+        transfer::{analyze, analyze_restored, transfer},
     };
 }
 /// Traces, for the process that starts them.

@@ -5,7 +5,7 @@ use crate::{
     activity, ahead, alert_handling, alert_layers, alert_queue, alert_tenants, api_keys, applications, audit,
     avatars, backups, credentials, db, delivery, demo, events, figures, history, identities, images,
     impersonation, imports, inventory, jobs, leases, legacy, links, logto, oidc, organizations, rebranding,
-    recovery, router, sessions, systems, users,
+    recovery, router, sessions, systems, transfer, users,
 };
 
 /// `(name, text)`.
@@ -375,6 +375,7 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("oidc::tokens::REVOKE", oidc::tokens::REVOKE),
     ("oidc::tokens::PURGE", oidc::tokens::PURGE),
     ("router::LOCK_TENANTS", router::LOCK_TENANTS),
+    ("transfer::UNKNOWN", transfer::UNKNOWN),
     ("router::ALERTS_AND_SILENCES_OF_SYSTEM", router::ALERTS_AND_SILENCES_OF_SYSTEM),
     ("router::PURGE_ALERTS", router::PURGE_ALERTS),
     ("router::SILENCE", router::SILENCE),

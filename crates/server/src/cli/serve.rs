@@ -2,8 +2,13 @@
 
 use super::{fail, first_start, wire};
 use crate::{STACK, config::Config, listen, process, reload, shutdown, telemetry};
-use bailiwick_app::{App, bootstrap, images, oidc, traces::Traces};
-use std::{num::NonZeroUsize, process::ExitCode, sync::Arc};
+use bailiwick_app::{
+    App, bootstrap,
+    database::{Db, analyze_restored},
+    images, oidc,
+    traces::Traces,
+};
+use std::{num::NonZeroUsize, process::ExitCode, sync::Arc, time::Duration};
 use tokio::runtime;
 
 /// Serves until told to stop.
@@ -47,6 +52,7 @@ async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, Str
         traces.start();
     }
     let db = wire::open(config, true).await?;
+    know(&db).await;
     let app = wire::application(config, db)?;
     let first = bootstrap::ensure_owner(&app).await.map_err(|e| e.to_string())?;
     if app.settings.identity.is_embedded() {
@@ -73,6 +79,18 @@ async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, Str
     shutdown::within(shutdown::GRACE, "the database", app.db.close()).await;
     tracing::info!("stopped");
     Ok((front, operations))
+}
+
+/// Has a restored database find out about its rows before anybody asks for them, unless that takes long: then it goes on
+/// beside the first requests.
+async fn know(db: &Db) {
+    const MOST: Duration = Duration::from_secs(20);
+    match tokio::time::timeout(MOST, analyze_restored(db)).await {
+        Ok(Ok(false)) => {}
+        Ok(Ok(true)) => tracing::info!("the database had no statistics of its tables; it has them now"),
+        Ok(Err(e)) => tracing::warn!(error = %e, "the database has no statistics of its tables"),
+        Err(_) => tracing::warn!("the database is still gathering statistics of its tables"),
+    }
 }
 
 /// Tells what is wrong with where images are; the service runs all the same.

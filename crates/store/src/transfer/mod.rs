@@ -7,7 +7,7 @@
 mod schema;
 mod text;
 
-use crate::{Db, StoreError, db::Engine};
+use crate::{Db, StoreError, db::Engine, sql::Q};
 use futures_util::TryStreamExt;
 use schema::{Table, tables};
 use sqlx::{AssertSqlSafe, PgConnection, Row, SqliteConnection};
@@ -86,6 +86,24 @@ pub async fn analyze(target: &Db) -> Result<(), StoreError> {
     let mut connection = target.acquire().await?.detach();
     run(&mut connection, "SET statement_timeout = 0".to_owned()).await?;
     run(&mut connection, "ANALYZE".to_owned()).await
+}
+
+/// Bytes of tables without statistics that make it worth while.
+const UNKNOWN_BYTES: u64 = 1024 * 1024;
+pub(crate) const UNKNOWN: &str = "[[SELECT CAST(SUM(pg_relation_size(oid)) AS BIGINT) FROM pg_class \
+     WHERE relkind = 'r' AND reltuples < 0 AND relnamespace = current_schema()::regnamespace||SELECT 0]]";
+
+/// The same for a database that somebody has restored: `pg_restore` brings rows only, and until the server has found out
+/// about them by itself some lists take longer than a request may. True when there was something to do.
+///
+/// # Errors
+/// As [`analyze`].
+pub async fn analyze_restored(db: &Db) -> Result<bool, StoreError> {
+    let is_restored = Q::new(UNKNOWN).count(db).await? > UNKNOWN_BYTES;
+    if is_restored {
+        analyze(db).await?;
+    }
+    Ok(is_restored)
 }
 
 async fn run(target: &mut PgConnection, sql: String) -> Result<(), StoreError> {
