@@ -90,8 +90,9 @@ pub async fn analyze(target: &Db) -> Result<(), StoreError> {
 
 /// Bytes of tables without statistics that make it worth while.
 const UNKNOWN_BYTES: u64 = 1024 * 1024;
-pub(crate) const UNKNOWN: &str = "[[SELECT CAST(SUM(pg_relation_size(oid)) AS BIGINT) FROM pg_class \
-     WHERE relkind = 'r' AND reltuples < 0 AND relnamespace = current_schema()::regnamespace||SELECT 0]]";
+pub(crate) const UNKNOWN: &str = "[[SELECT CAST(SUM(pg_relation_size(c.oid)) AS BIGINT) FROM pg_class c \
+     WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace AND NOT EXISTS \
+     (SELECT 1 FROM pg_stats s WHERE s.schemaname = current_schema() AND s.tablename = c.relname)||SELECT 0]]";
 
 /// The same for a database that somebody has restored: `pg_restore` brings rows only, and until the server has found out
 /// about them by itself some lists take longer than a request may. True when there was something to do.
