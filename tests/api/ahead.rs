@@ -21,6 +21,15 @@ async fn write(t: &Test, text: &str, at: Ts) {
     tx.commit().await.unwrap();
 }
 
+/// Two documents of one system, of which the second waits for the first.
+pub(crate) async fn two_documents(t: &Test) {
+    let system = t.system(t.tree().await.customer).await;
+    for version in ["8.1.0", "8.2.0"] {
+        let call = t.post("/systems/inventory").basic(&system.key, &system.secret);
+        call.body(firewall(version, &[])).send().await.expect(202);
+    }
+}
+
 api_test!(a_job_that_a_clock_ahead_has_put_off_is_due_at_once, |t| async move {
     let now = t.app.now();
     let mut tx = t.app.db.begin().await.unwrap();
@@ -38,13 +47,8 @@ api_test!(a_job_that_a_clock_ahead_has_put_off_is_due_at_once, |t| async move {
 });
 
 api_test!(a_document_that_a_clock_ahead_has_put_off_holds_none_up, |t| async move {
-    let tree = t.tree().await;
-    let system = t.system(tree.customer).await;
     let turn = t.app.ingest().hold_worker().await;
-    for version in ["8.1.0", "8.2.0"] {
-        let call = t.post("/systems/inventory").basic(&system.key, &system.secret);
-        call.body(firewall(version, &[])).send().await.expect(202);
-    }
+    two_documents(&t).await;
     let first = "UPDATE inventory_queue SET next_at = ? WHERE id = (SELECT MIN(id) FROM inventory_queue)";
     write(&t, first, t.app.now().plus(24 * HOUR)).await;
     drop(turn);

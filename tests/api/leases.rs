@@ -1,6 +1,6 @@
 //! Work that one process of several does: a lease keeps the others away, one that no clock can have meant does not.
 
-use crate::ingest::changes::firewall;
+use crate::ahead::two_documents;
 use bailiwick_app::inventory;
 use bailiwick_store::{leases, sql::Q};
 use bailiwick_testkit::api_test;
@@ -27,13 +27,8 @@ api_test!(a_lease_of_a_clock_that_was_set_back_is_none, |t| async move {
 });
 
 api_test!(a_lease_of_a_clock_that_was_set_back_keeps_no_inventory_waiting, |t| async move {
-    let tree = t.tree().await;
-    let system = t.system(tree.customer).await;
     let turn = t.app.ingest().hold_worker().await;
-    for version in ["8.1.0", "8.2.0"] {
-        let call = t.post("/systems/inventory").basic(&system.key, &system.secret);
-        call.body(firewall(version, &[])).send().await.expect(202);
-    }
+    two_documents(&t).await;
     let waiting = async || Q::new("SELECT COUNT(*) FROM inventory_queue").count(&t.app.db).await.unwrap();
     let lease = async |ahead: Duration| {
         let mut tx = t.app.db.begin().await.unwrap();

@@ -12,8 +12,6 @@ use std::time::Duration;
 const LEASE: &str = "times ahead";
 const LEASE_TIME: Duration = Duration::from_secs(180);
 const EVERY: Duration = Duration::from_secs(60);
-/// How far clocks of processes may differ before one takes it that another was set back.
-const SKEW: Duration = Duration::from_secs(30);
 /// Rows of a table that one transaction makes good.
 const ROWS: i64 = 1000;
 /// Whoever puts work off for longer has to say so here.
@@ -45,7 +43,7 @@ pub async fn set_back(app: &App) -> Result<u64> {
             break;
         }
         let mut tx = app.db.begin_relaxed().await?;
-        let found = ahead::set_back(&mut tx, now, LONGEST, SKEW, ROWS).await?;
+        let found = ahead::set_back(&mut tx, now, LONGEST, leases::SKEW, ROWS).await?;
         tx.commit().await?;
         if found == 0 {
             break;

@@ -5,8 +5,8 @@ use bailiwick_domain::Ts;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// How far the clocks of two processes may be apart.
-const SKEW: Duration = Duration::from_secs(30);
+/// How far the clocks of two processes may be apart before one takes it that another was set back.
+pub const SKEW: Duration = Duration::from_secs(30);
 
 /// The latest end of a lease that is one, where one that is taken `now` ends at `until`. What ends later was written by a
 /// clock that has been set back since, and nobody waits for it. Twice the time: another process may have other settings.

@@ -14,7 +14,10 @@ use crate::{
 };
 use bailiwick_alerting::{Nanos, StoredAlert, config::Destination, notify::first_flush};
 use bailiwick_domain::{Error, OrgId, Result, Ts};
-use bailiwick_store::delivery::{self, Alert, Due, Finished, GroupKey, NOBODY, Tenant, UNKNOWN, ahead};
+use bailiwick_store::{
+    delivery::{self, Alert, Due, Finished, GroupKey, NOBODY, Tenant, UNKNOWN, ahead},
+    leases::SKEW,
+};
 use std::{
     collections::{HashMap, HashSet},
     sync::{
@@ -43,8 +46,6 @@ const FLUSHES_OF_ONE: usize = 4_000;
 /// Between two renewals of the leases.
 const RENEW: Duration = Duration::from_secs(10);
 
-/// How far clocks of processes may differ before one takes it that another was set back.
-const SKEW: Duration = Duration::from_secs(30);
 /// Rows of a kind that one transaction makes good after that.
 const SET_BACK: i64 = 5_000;
 
