@@ -37,6 +37,11 @@ impl Identity {
         ]
     }
 
+    /// The value of a stable label of this name.
+    pub fn stable_value(&self, name: &str) -> Option<&str> {
+        self.stable().into_iter().find(|(stable, _)| *stable == name).map(|(_, value)| value)
+    }
+
     /// The values for people, sorted by name, empty ones included; they are sent as annotations.
     pub fn display(&self) -> [(&'static str, &str); 7] {
         [

@@ -3,7 +3,7 @@
 use crate::{
     Labels, Limits, Matcher, Nanos, Op, Reject,
     alert::{BODY_DEPTH, text},
-    identity::SYSTEM_KEY,
+    identity::{Identity, SYSTEM_KEY},
     labels::is_name,
     quote::quoted,
     re2::{self, RegexError},
@@ -16,7 +16,7 @@ use uuid::Uuid;
 pub struct PostedSilence {
     /// The silence to update, if any.
     pub id: Option<Uuid>,
-    /// The client's matchers in order, then that of the own system.
+    /// The client's matchers in order without those on stable labels, then the one of the own system.
     pub matchers: Vec<Matcher>,
     /// Start; may lie in the past.
     pub starts_at: Nanos,
@@ -33,8 +33,8 @@ pub struct PostedSilence {
 /// What is needed to judge a silence.
 #[derive(Clone, Copy, Debug)]
 pub struct SilenceIntake<'a> {
-    /// Key of the calling system. `None` leaves the matchers alone; only for the plain interface of conformance tests.
-    pub system_key: Option<&'a str>,
+    /// The calling system. `None` leaves the matchers alone; only for the plain interface of conformance tests.
+    pub identity: Option<&'a Identity>,
     /// Time of the request.
     pub now: Nanos,
     /// Sizes.
@@ -118,13 +118,13 @@ impl<'j> Raw<'j> {
         };
         check_size(&silence, intake.limits)?;
         check_times(&silence, intake)?;
-        check_matchers(&silence.matchers)?;
+        check_matchers(&silence.matchers, intake.identity)?;
         if id == Some(None) {
             return Err(Reject::silence_not_found());
         }
-        if let Some(key) = intake.system_key {
-            silence.matchers.retain(|m| m.name != SYSTEM_KEY);
-            silence.matchers.push(Matcher::equal(SYSTEM_KEY, key));
+        if let Some(identity) = intake.identity {
+            silence.matchers.retain(|m| identity.stable_value(&m.name).is_none());
+            silence.matchers.push(Matcher::equal(SYSTEM_KEY, &identity.system_key));
         }
         Ok(silence)
     }
@@ -231,9 +231,12 @@ fn check_times(silence: &PostedSilence, intake: &SilenceIntake<'_>) -> Result<()
     Err(Reject::bad(format!("Failed to create silence: {fault}")))
 }
 
-/// Names, expressions, and that something is selected. A silence of nothing but the own system is fine.
-fn check_matchers(matchers: &[Matcher]) -> Result<(), Reject> {
+/// Names, expressions, that something is selected, and that a stable label selects the own system. A silence of
+/// nothing but the own system is fine.
+fn check_matchers(matchers: &[Matcher], identity: Option<&Identity>) -> Result<(), Reject> {
     let mut all_match_empty = true;
+    let mut only_stable = true;
+    let mut foreign = None;
     for (index, matcher) in matchers.iter().enumerate() {
         let invalid = |what: String| {
             Reject::bad(format!("invalid silence: invalid label matcher {index} in set 0: {what}"))
@@ -251,9 +254,16 @@ fn check_matchers(matchers: &[Matcher]) -> Result<(), Reject> {
         }
         let compiled = matcher.clone().compile().map_err(|_| too_large())?;
         all_match_empty &= compiled.matches_value("");
+        let own = identity.and_then(|identity| identity.stable_value(&matcher.name));
+        only_stable &= own.is_some();
+        if own.is_some_and(|own| !compiled.matches_value(own)) {
+            foreign.get_or_insert(&matcher.name);
+        }
     }
-    let only_own = matchers.iter().all(|m| m.name == SYSTEM_KEY);
-    if all_match_empty && !only_own {
+    if let Some(name) = foreign {
+        return Err(Reject::bad(format!("matcher {name} does not match this system")));
+    }
+    if all_match_empty && !only_stable {
         let text = "invalid silence: matcher set 0: at least one matcher must not match the empty string";
         return Err(Reject::bad(text));
     }

@@ -122,8 +122,8 @@ api_test!(refusals_have_the_exact_bodies_and_create_nothing, |s| generous(s), |t
 
 api_test!(scenario_31_a_silence_is_put_on_the_own_system_and_shown_with_its_fields, |t| async move {
     let system = Client::new(&t).await;
-    let list = r#"[{"name":"system_key","value":"VICTIM","isRegex":true},{"name":"b","value":"x|y","isRegex":true,"isEqual":false},
-        {"name":"alertname","value":"A","isRegex":false},{"name":"system_key","value":"x","isRegex":false,"isEqual":false}]"#;
+    let list = r#"[{"name":"system_key","value":".+","isRegex":true},{"name":"b","value":"x|y","isRegex":true,"isEqual":false},
+        {"name":"alertname","value":"A","isRegex":false},{"name":"system_id","value":"x","isRegex":false,"isEqual":false}]"#;
     let id = created(
         &system,
         &body(&[("matchers", list), ("extra", "[1]"), ("comment", "\"\""), ("createdBy", "\"\"")]),
@@ -149,11 +149,45 @@ api_test!(scenario_31_a_silence_is_put_on_the_own_system_and_shown_with_its_fiel
         assert_eq!(one.header("content-type"), Some("application/json"));
     }
     assert_eq!(system.get("/api/v2/silences").await.json(), json!([expected]));
-    let whole = matchers(r#"[{"name":"system_key","value":"whatever","isRegex":false}]"#);
-    let id = created(&system, &whole).await;
     let key = &system.system.key;
+    let whole = matchers(&format!(r#"[{{"name":"system_key","value":"{key}","isRegex":false}}]"#));
+    let id = created(&system, &whole).await;
     let own = json!([{"name": "system_key", "value": key, "isRegex": false, "isEqual": true}]);
     assert_eq!(system.get(&format!("/api/v2/silence/{id}")).await.json()["matchers"], own);
+});
+
+api_test!(a_matcher_that_names_another_system_is_refused, |t| async move {
+    let tree = t.tree().await;
+    let own = Client { test: &t, system: t.system(tree.customer).await };
+    let neighbour = t.system(tree.customer).await;
+    let stranger = t.system(tree.other_customer).await;
+    let update = format!("\"{}\"", created(&own, &body(&[])).await);
+    let before = own.get("/api/v2/silences").await.json();
+    let (neighbour_id, own_id) = (neighbour.id.to_string(), own.system.id.to_string());
+    for (name, value, flags) in [
+        ("system_key", neighbour.key.as_str(), ""),
+        ("system_key", stranger.key.as_str(), ""),
+        ("system_key", "nobody", ""),
+        ("system_key", own.system.key.as_str(), r#","isEqual":false"#),
+        ("system_id", neighbour_id.as_str(), ""),
+        ("system_id", own_id.as_str(), r#","isEqual":false"#),
+        ("organization_id", &tree.other_customer.to_string(), ""),
+        ("organization_id", "", ""),
+    ] {
+        let foreign = format!(r#"{{"name":"{name}","value":"{value}","isRegex":false{flags}}}"#);
+        let alert = r#"{"name":"alertname","value":"A","isRegex":false}"#;
+        for list in [format!("[{foreign}]"), format!("[{alert},{foreign}]")] {
+            for body in [matchers(&list), body(&[("matchers", &list), ("id", &update)])] {
+                let reply = own.silence(&body).await.expect(400);
+                assert_eq!(
+                    reply.text(),
+                    format!("\"matcher {name} does not match this system\"\n"),
+                    "{body}"
+                );
+            }
+        }
+    }
+    assert_eq!(own.get("/api/v2/silences").await.json(), before);
 });
 
 api_test!(rule_06_01_rule_06_02_clients_10_scenario_31_rule_04_03_rule_04_04_foreign_ids, |t| async move {

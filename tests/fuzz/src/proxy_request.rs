@@ -68,15 +68,13 @@ fn alerts(body: &[u8], now: Nanos) {
 
 fn silence(body: &[u8], now: Nanos) {
     let (identity, limits) = (own(), Limits::default());
-    let key = Some(identity.system_key.as_str());
-    let Ok(posted) = parse_silence(body, &SilenceIntake { system_key: key, now, limits: &limits }) else {
-        return;
-    };
+    let intake = |limits| SilenceIntake { identity: Some(&identity), now, limits };
+    let Ok(posted) = parse_silence(body, &intake(&limits)) else { return };
     assert!(is_owned(&posted.matchers, &identity.system_key));
-    assert_eq!(posted.matchers.iter().filter(|m| m.name == "system_key").count(), 1);
+    assert_eq!(posted.matchers.iter().filter(|m| identity.stable_value(&m.name).is_some()).count(), 1);
     let written = write_silence(&posted);
     let wide = judging(&limits);
-    let again = parse_silence(written.as_bytes(), &SilenceIntake { system_key: key, now, limits: &wide });
+    let again = parse_silence(written.as_bytes(), &intake(&wide));
     assert_eq!(again.as_ref(), Ok(&posted));
 }
 

@@ -2,13 +2,22 @@ use super::*;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-fn parse_with(body: &[u8], system_key: Option<&str>) -> Result<PostedSilence, Reject> {
+fn own() -> Identity {
+    Identity {
+        system_key: "NETH-1".into(),
+        system_id: "SYS-1".into(),
+        organization_id: "ORG-1".into(),
+        ..Identity::default()
+    }
+}
+
+fn parse_with(body: &[u8], identity: Option<&Identity>) -> Result<PostedSilence, Reject> {
     let now = Nanos::parse("2026-11-20T22:16:43Z").unwrap();
-    parse_silence(body, &SilenceIntake { system_key, now, limits: &Limits::default() })
+    parse_silence(body, &SilenceIntake { identity, now, limits: &Limits::default() })
 }
 
 fn parse(body: &Value) -> Result<PostedSilence, Reject> {
-    parse_with(body.to_string().as_bytes(), Some("NETH-1"))
+    parse_with(body.to_string().as_bytes(), Some(&own()))
 }
 
 fn good() -> Value {
@@ -166,8 +175,8 @@ fn ids() {
 fn always_on_the_own_system() {
     let own = Matcher::equal("system_key", "NETH-1");
     let matchers = json!([{"name": "a", "value": "b", "isRegex": false},
-        {"name": "system_key", "value": "VICTIM", "isRegex": false}, {"name": "c", "value": "d", "isRegex": true, "isEqual": false},
-        {"name": "system_key", "value": ".*", "isRegex": true}]);
+        {"name": "system_id", "value": "SYS-1", "isRegex": false}, {"name": "c", "value": "d", "isRegex": true, "isEqual": false},
+        {"name": "system_key", "value": ".*", "isRegex": true}, {"name": "organization_id", "value": "ORG-2", "isRegex": false, "isEqual": false}]);
     let silence = parse(&with("matchers", matchers)).unwrap();
     assert_eq!(
         silence.matchers,
@@ -177,10 +186,40 @@ fn always_on_the_own_system() {
             own.clone()
         ]
     );
-    for only in ["NETH-1", "VICTIM", ""] {
-        let whole = json!([{"name": "system_key", "value": only, "isRegex": false}]);
+    for (name, only, is_regex) in
+        [("system_key", "NETH-1", false), ("system_key", "NETH-.", true), ("system_id", "SYS-1|x", true)]
+    {
+        let whole = json!([{"name": name, "value": only, "isRegex": is_regex}]);
         assert_eq!(parse(&with("matchers", whole)).unwrap().matchers, std::slice::from_ref(&own), "{only}");
     }
+}
+
+#[test]
+fn a_matcher_on_a_stable_label_must_match_the_own_system() {
+    for name in ["system_key", "system_id", "organization_id"] {
+        let own_value = own().stable_value(name).unwrap().to_owned();
+        for (value, is_regex, is_equal) in [
+            ("VICTIM", false, true),
+            ("", false, true),
+            ("VICTIM.*", true, true),
+            (own_value.as_str(), false, false),
+            (".*", true, false),
+            // An expression is anchored.
+            (&own_value[..3], true, true),
+        ] {
+            let foreign = json!({"name": name, "value": value, "isRegex": is_regex, "isEqual": is_equal});
+            let expected = text(400, &format!("matcher {name} does not match this system"));
+            let alert = json!({"name": "alertname", "value": "A", "isRegex": false});
+            let same = json!({"name": name, "value": own_value, "isRegex": false});
+            for matchers in [json!([foreign]), json!([alert, foreign]), json!([same, foreign])] {
+                assert_eq!(refusal(&with("matchers", matchers.clone())), expected, "{matchers}");
+            }
+        }
+    }
+    // Without a system nothing is compared.
+    let foreign = json!([{"name": "system_key", "value": "VICTIM", "isRegex": false}]);
+    let body = with("matchers", foreign).to_string();
+    assert_eq!(parse_with(body.as_bytes(), None).unwrap().matchers, [Matcher::equal("system_key", "VICTIM")]);
 }
 
 #[test]
@@ -210,7 +249,7 @@ fn the_forwarded_body_is_written_anew() {
 }
 
 fn any_matcher() -> impl Strategy<Value = Value> {
-    ("[a-c]|system_key", "[a-z|.]{0,4}", any::<bool>(), any::<bool>())
+    ("[a-c]|system_key|system_id", "[a-z|.]{0,4}|NETH-1|SYS-1", any::<bool>(), any::<bool>())
         .prop_map(|(name, value, is_regex, is_equal)| json!({"name": name, "value": value, "isRegex": is_regex, "isEqual": is_equal}))
 }
 
@@ -221,13 +260,14 @@ proptest! {
         body["comment"] = json!(comment);
         if let Ok(silence) = parse(&body) {
             prop_assert!(is_owned(&silence.matchers, "NETH-1"));
-            prop_assert_eq!(silence.matchers.iter().filter(|m| m.name == "system_key").count(), 1);
+            let stable = |m: &&Matcher| own().stable_value(&m.name).is_some();
+            prop_assert_eq!(silence.matchers.iter().filter(stable).count(), 1);
             prop_assert_eq!(parse_with(write_silence(&silence).as_bytes(), None), Ok(silence));
         }
     }
 
     #[test]
     fn never_panics(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
-        let _ = parse_with(&bytes, Some("K"));
+        let _ = parse_with(&bytes, Some(&own()));
     }
 }

@@ -353,7 +353,7 @@ pub async fn set_silence(
     body: &[u8],
 ) -> Result<Uuid, Fault> {
     let now = Nanos::from_ts(app.now());
-    let intake = SilenceIntake { system_key: Some(who.key()), now, limits: &app.alerting().limits };
+    let intake = SilenceIntake { identity: Some(&who.identity), now, limits: &app.alerting().limits };
     let posted = parse_silence(body, &intake)?;
     let set = match router {
         AlertRouter::Embedded => embedded::set_silence(app, who, now, posted).await,

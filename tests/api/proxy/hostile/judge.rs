@@ -142,7 +142,8 @@ impl Judge<'_> {
         let own = serde_json::json!({"isEqual": true, "isRegex": false, "name": "system_key", "value": key});
         assert_eq!(of_systems, [&own], "{text}");
         let limits = judging();
-        let intake = SilenceIntake { system_key: Some(key), now: Nanos::from_ts(self.now), limits: &limits };
+        let intake =
+            SilenceIntake { identity: Some(&who.identity), now: Nanos::from_ts(self.now), limits: &limits };
         let again = parse_silence(text.as_bytes(), &intake).unwrap();
         assert!(is_owned(&again.matchers, key), "{text}");
         assert_eq!(write_silence(&again), text, "the service writes the same of it again");

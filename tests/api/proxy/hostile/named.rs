@@ -157,8 +157,8 @@ fn of_silences(own: &Who, other: &Who) -> Vec<Case> {
         (
             "another's key in a matcher",
             matcher(format!("{{\"name\":\"system_key\",\"value\":\"{key}\",\"isRegex\":false}}")),
-            &["200"],
-            2..=2,
+            &["400"],
+            NONE,
         ),
         (
             "every key in a matcher",
