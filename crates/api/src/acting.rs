@@ -10,7 +10,7 @@ use crate::{
 use axum::{body::Body, extract::FromRequestParts};
 use bailiwick_app::{
     App,
-    impersonation::{self, Acting, Call, Opened, Sent, of_body, of_query, shown_path},
+    impersonation::{self, Acting, Call, Opened, Sent, of_body, shown_address},
 };
 use bailiwick_domain::{Error, ImpersonationId, Result};
 use bytes::Bytes;
@@ -108,7 +108,7 @@ pub(crate) async fn open(
 ) -> Result<(Record, Body)> {
     let (data, upload, body) = look_at(app, route, parts, body).await?;
     let uri = parts.extensions.get::<Asked>().map_or(&parts.uri, |asked| &asked.0);
-    let path = shown_path(uri.path()).into_owned();
+    let path = shown_address(uri.path(), uri.query());
     let call = Call { session, path: &path, method: parts.method.as_str(), data: data.as_deref() };
     let opened = impersonation::open(app, call).await?;
     Ok((Record { opened, upload }, body))
@@ -121,10 +121,9 @@ async fn look_at(
     parts: &mut Parts,
     body: Body,
 ) -> Result<(Option<String>, Option<Upload>, Body)> {
-    let without_body = || of_query(parts.uri.query());
     let is_empty = http_body::Body::is_end_stream(&body);
     if matches!(parts.method, Method::GET | Method::HEAD) || is_empty {
-        return Ok((without_body(), None, body));
+        return Ok((None, None, body));
     }
     let content_type = content_type(&parts.headers);
     let told = content_length(&parts.headers);
@@ -142,7 +141,7 @@ async fn look_at(
     }
     let limit = app.settings.limits.body_bytes;
     match read(body, limit, BODY_TIME).await {
-        Ok(bytes) if bytes.is_empty() => Ok((without_body(), None, Body::empty())),
+        Ok(bytes) if bytes.is_empty() => Ok((None, None, Body::empty())),
         Ok(bytes) => {
             let has_webhooks =
                 route.path.ends_with("/config") || route.path.starts_with("/events/subscriptions");

@@ -233,13 +233,13 @@ pub struct AuditEntryOutput {
     pub impersonated_user_id: String,
     /// `session_start`, `api_call` or `session_end`.
     pub action_type: String,
-    /// Path without query.
+    /// Path and query without secrets, 255 characters at most.
     #[schema(required = true)]
     pub api_endpoint: Option<String>,
     /// Method.
     #[schema(required = true)]
     pub http_method: Option<String>,
-    /// Body or query without secrets, or null.
+    /// Body without secrets; null for a request without one.
     #[schema(required = true)]
     pub request_data: Option<String>,
     /// Status of the answer; null when it was never sent.

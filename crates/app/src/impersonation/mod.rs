@@ -28,6 +28,6 @@ pub(crate) use judge::{Changed, end_of_changed, reach};
 pub(crate) use reads::count_old;
 pub use reads::{Purged, audit, over_at, purge, session, sessions};
 pub use record::{Call, Opened, open};
-pub use redact::{Sent, of_body, of_query, shown_path};
+pub use redact::{Sent, of_body, shown_address};
 pub use start::{Started, start};
 pub use status::{Current, Recovery, Status, status, status_of};

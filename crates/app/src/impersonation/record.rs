@@ -12,7 +12,7 @@ use tokio::runtime::Handle;
 pub struct Call<'a> {
     /// The session of its token.
     pub session: ImpersonationId,
-    /// Path without query; nothing secret is in it.
+    /// Path and query without secrets.
     pub path: &'a str,
     /// Method.
     pub method: &'a str,
@@ -20,7 +20,7 @@ pub struct Call<'a> {
     pub data: Option<&'a str>,
 }
 
-/// Characters of a path that are kept.
+/// Characters of an address that are kept.
 const PATH_CHARS: usize = 255;
 
 /// Records that the request begins.

@@ -42,8 +42,8 @@ pub fn of_body(sent: Sent<'_>, content_type: Option<&str>, has_webhooks: bool) -
     format!("[{size} bytes of {}]", shown_type(content_type))
 }
 
-/// What of a query is kept: none without one.
-pub fn of_query(query: Option<&str>) -> Option<String> {
+/// The query without secrets, with its question mark; `None` without one.
+fn of_query(query: Option<&str>) -> Option<String> {
     let query = query.filter(|query| !query.is_empty())?;
     let pair = |pair: &str| {
         let name = form_urlencoded::parse(pair.as_bytes()).next().map(|(name, _)| name.into_owned());
@@ -53,11 +53,17 @@ pub fn of_query(query: Option<&str>) -> Option<String> {
         }
     };
     let shown: Vec<String> = query.split('&').map(pair).collect();
-    Some(cut(format!("?{}", shown.join("&"))))
+    Some(format!("?{}", shown.join("&")))
 }
 
-/// What of a path is kept: what follows the name of a route that opens by a secret in its path is one.
-pub fn shown_path(path: &str) -> Cow<'_, str> {
+/// The address of a request as it is recorded: its path with its query, without secrets.
+pub fn shown_address(path: &str, query: Option<&str>) -> String {
+    let path = shown_path(path);
+    of_query(query).map_or_else(|| path.to_string(), |query| format!("{path}{query}"))
+}
+
+/// The path without the secret that follows the name of a route which such a secret opens.
+fn shown_path(path: &str) -> Cow<'_, str> {
     const SECRET_BEHIND: [&str; 3] = ["/new-password/", "/confirm-address/", "/downloads/"];
     let end = SECRET_BEHIND.iter().find_map(|name| path.find(name).map(|at| at + name.len()));
     match end.and_then(|end| path.get(..end)) {
