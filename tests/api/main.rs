@@ -39,6 +39,7 @@ mod logto;
 mod mail;
 mod operations;
 mod organizations;
+mod outage;
 mod provider;
 mod proxy;
 mod rebranding;

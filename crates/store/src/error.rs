@@ -74,8 +74,9 @@ impl StoreError {
         matches!(self, StoreError::Sql(sqlx::Error::PoolClosed))
     }
 
-    /// Whether trying again later can help: the database cannot be reached, is too busy, or has chosen this transaction
-    /// as the victim of a deadlock.
+    /// Whether trying again later can help: the database cannot be reached, is too busy, cannot write for the moment, or
+    /// has chosen this transaction as the victim of a deadlock. The outcome of a commit whose answer was lost is unknown;
+    /// it counts as such an error too.
     pub fn is_unreachable(&self) -> bool {
         match self {
             StoreError::Sql(e) => {
@@ -87,6 +88,7 @@ impl StoreError {
                         | sqlx::Error::PoolTimedOut
                         | sqlx::Error::PoolClosed
                         | sqlx::Error::WorkerCrashed
+                        | sqlx::Error::BeginFailed
                 ) || matches!(e, sqlx::Error::Database(d) if d.code().is_some_and(|c| passes(&c)))
             }
             _ => false,
@@ -94,12 +96,19 @@ impl StoreError {
     }
 }
 
-/// PostgreSQL: connection faults, shutdown, too many connections, a statement cut off by its time limit, deadlock,
-/// serialization. SQLite: busy, locked.
+/// Whether a database error passes by itself, or once an operator has made room, without a change of the request.
+///
+/// PostgreSQL codes have five characters (PostgreSQL documentation, appendix A). SQLite writes numbers of at most four
+/// digits, whose lowest byte is the primary code (SQLite documentation, "Result and Error Codes").
 fn passes(code: &str) -> bool {
-    code.starts_with("57P")
-        || code.starts_with("08")
-        || matches!(code, "53300" | "57014" | "40P01" | "40001" | "5" | "6" | "261" | "517")
+    if code.len() == 5 {
+        // Connection faults, a transaction that was rolled back, no resources, an operator's intervention, I/O errors.
+        return matches!(&code[..2], "08" | "40" | "53" | "57" | "58")
+            // A server that became a standby, an idle session or a transaction over its time, a lock that was not had.
+            || matches!(code, "25006" | "25P03" | "25P04" | "55P03");
+    }
+    // BUSY, LOCKED, IOERR, FULL, CANTOPEN.
+    code.parse::<u32>().is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 10 | 13 | 14))
 }
 
 impl From<StoreError> for Error {
@@ -122,15 +131,38 @@ impl From<StoreError> for Error {
 
 #[cfg(test)]
 mod tests {
-    use super::passes;
+    use super::{StoreError, passes};
+    use bailiwick_domain::Error;
 
     #[test]
     fn faults_that_pass_are_told_from_those_that_stay() {
-        for code in ["57P01", "08006", "53300", "40P01", "57014", "5"] {
+        for code in [
+            "08000", "08006", "08P01", "25006", "25P03", "40001", "40003", "40P01", "53100", "53200",
+            "53300", "55P03", "57014", "57P01", "57P02", "57P03", "57P05", "58030", "5", "6", "10", "13",
+            "14", "261", "517", "773", "1034", "6922",
+        ] {
             assert!(passes(code), "{code}");
         }
-        for code in ["23505", "42703", "22P02", "1", "1555"] {
+        for code in [
+            "22P02", "23505", "25P02", "42703", "55000", "XX000", "0A000", "1", "8", "11", "19", "1555",
+            "2067", "",
+        ] {
             assert!(!passes(code), "{code}");
         }
+    }
+
+    #[test]
+    fn a_broken_connection_passes() {
+        let io = |kind| StoreError::Sql(sqlx::Error::Io(std::io::Error::from(kind)));
+        for broken in [
+            io(std::io::ErrorKind::ConnectionReset),
+            io(std::io::ErrorKind::UnexpectedEof),
+            StoreError::Sql(sqlx::Error::Protocol("expected to read 5 bytes, got 0".to_owned())),
+            StoreError::Sql(sqlx::Error::PoolTimedOut),
+            StoreError::Sql(sqlx::Error::BeginFailed),
+        ] {
+            assert!(matches!(Error::from(broken), Error::Unavailable { .. }));
+        }
+        assert!(matches!(Error::from(StoreError::Sql(sqlx::Error::RowNotFound)), Error::Internal(_)));
     }
 }

@@ -140,6 +140,11 @@ pub(super) fn of_fault(fault: Fault) -> Response {
             tracing::warn!("the alert router does not answer in time");
             envelope(StatusCode::GATEWAY_TIMEOUT, "alerting backend timed out", Some(WHEN_BACK))
         }
+        Fault::Database(log) => {
+            tracing::warn!(log, "an alerting request cannot be served without the database");
+            let status = StatusCode::SERVICE_UNAVAILABLE;
+            envelope(status, "service temporarily unavailable", Some(WHEN_BACK))
+        }
         Fault::NotReady { retry_after_secs, log } => {
             tracing::warn!(log, "the alert router is not ready");
             let status = StatusCode::SERVICE_UNAVAILABLE;

@@ -35,7 +35,7 @@ const ROWS_PER_LIMIT: u64 = 20;
 const WAIT: Duration = Duration::from_secs(20);
 
 /// Group commit of pushes.
-pub(super) type Pushes = Batch<Push, Result<Outcome, String>>;
+pub(super) type Pushes = Batch<Push, Result<Outcome, Fault>>;
 
 /// One system's push.
 #[derive(Clone, Debug)]
@@ -75,10 +75,9 @@ pub(super) async fn push(
     match tokio::time::timeout(WAIT, pushes.submit(push)).await {
         Ok(Ok(Ok(Outcome { is_over_limit: false }))) => Ok(()),
         Ok(Ok(Ok(Outcome { is_over_limit: true }))) => Err(Fault::AlertLimit),
-        Ok(Ok(Err(log))) => Err(Fault::Internal(log)),
-        Ok(Err(lost)) if lost.is_refused() => Err(Fault::not_ready(lost.0.to_string())),
-        Ok(Err(lost)) => Err(Fault::Internal(lost.0.to_string())),
-        Err(_) => Err(Fault::Internal(format!("no commit within {WAIT:?}"))),
+        Ok(Ok(Err(fault))) => Err(fault),
+        Ok(Err(lost)) => Err(Fault::not_ready(lost.0.to_string())),
+        Err(_) => Err(Fault::Database(format!("no commit within {WAIT:?}"))),
     }
 }
 
@@ -113,7 +112,7 @@ pub(super) async fn raise(
         let failed = outcomes.into_iter().enumerate().filter(|(_, outcome)| match outcome {
             Ok(_) => false,
             Err(error) => {
-                tracing::warn!(%tenant, error, "an alert of the service could not be stored");
+                tracing::warn!(%tenant, %error, "an alert of the service could not be stored");
                 true
             }
         });
@@ -128,22 +127,27 @@ fn start(app: &App) -> Pushes {
     Batch::start(&app.tasks, app.stop.clone(), PUSHES, move |group| store_group(db.clone(), rules, group))
 }
 
-/// All pushes of a group in one commit; if that fails, each on its own, so that one cannot spoil the others.
+/// All pushes of a group in one commit; if that fails, each on its own, so that one cannot spoil the others. Without a
+/// database no push of the group is tried again: its sender comes back.
 async fn store_group(
     db: Db,
     rules: Rules,
     group: Vec<Push>,
-) -> Result<Vec<Result<Outcome, String>>, std::convert::Infallible> {
+) -> Result<Vec<Result<Outcome, Fault>>, std::convert::Infallible> {
     match store(&db, rules, &group).await {
         Ok(outcomes) => return Ok(outcomes.into_iter().map(Ok).collect()),
-        Err(e) if group.len() == 1 => return Ok(vec![Err(e.to_string())]),
+        Err(e) if e.is_unreachable() && !e.is_collision() => {
+            let log = e.to_string();
+            return Ok(group.iter().map(|_| Err(Fault::Database(log.clone()))).collect());
+        }
+        Err(e) if group.len() == 1 => return Ok(vec![Err(e.into())]),
         Err(e) => tracing::warn!(error = %e, "a group of pushes is stored one by one"),
     }
     let mut outcomes = Vec::with_capacity(group.len());
     for push in group {
         let stored = store(&db, rules, std::slice::from_ref(&push)).await;
         let outcome = stored.map(|o| o.first().copied().unwrap_or_default());
-        outcomes.push(outcome.map_err(|e| e.to_string()));
+        outcomes.push(outcome.map_err(Fault::from));
     }
     Ok(outcomes)
 }

@@ -5,23 +5,34 @@ use bailiwick_outbound::RouterError;
 use bailiwick_store::StoreError;
 
 /// What a system is told instead of a result; texts here are for the log.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Fault {
     /// The request itself is wrong, or the router says so: the exact answer.
+    #[error("refused with {}: {}", .0.status, .0.render().trim_end())]
     Rejected(Reject),
     /// 408 `request body timed out`.
+    #[error("the request body timed out")]
     SlowBody,
     /// 429 `rate limit exceeded`.
+    #[error("rate limit exceeded")]
     RateLimited,
     /// 429 `alert limit exceeded`; everything else of the push is stored.
+    #[error("alert limit exceeded")]
     AlertLimit,
     /// 429 `silence limit exceeded`.
+    #[error("silence limit exceeded")]
     SilenceLimit,
     /// 502 `alerting backend is unavailable`.
+    #[error("the alert router cannot be used: {0}")]
     Unavailable(String),
     /// 504 `alerting backend timed out`.
+    #[error("the alert router does not answer in time")]
     TimedOut,
+    /// 503 `service temporarily unavailable`: the own database cannot be reached or is too busy.
+    #[error("the database is unavailable: {0}")]
+    Database(String),
     /// 503 `alerting backend is not ready`, to be repeated after this many seconds.
+    #[error("the alert router is not ready: {log}")]
     NotReady {
         /// For `Retry-After`.
         retry_after_secs: u64,
@@ -29,8 +40,10 @@ pub enum Fault {
         log: String,
     },
     /// The tenant does not run at the remote router. Use cases turn it into what contract 04 §1.13 says.
+    #[error("the tenant does not run at the alert router")]
     UnknownTenant,
     /// 500 `internal server error`.
+    #[error("internal: {0}")]
     Internal(String),
 }
 
@@ -45,6 +58,9 @@ impl From<StoreError> for Fault {
         // Nothing is wrong with the database when it is this process that ends.
         if error.is_closed() {
             return Fault::not_ready(error.to_string());
+        }
+        if error.is_unreachable() {
+            return Fault::Database(error.to_string());
         }
         Fault::Internal(error.to_string())
     }

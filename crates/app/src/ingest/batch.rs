@@ -10,22 +10,7 @@ const WAITING: usize = 16_384;
 
 /// Why a request has no answer; the text is for the log.
 #[derive(Clone, Debug)]
-pub struct Lost(pub Arc<str>, bool);
-
-impl Lost {
-    fn new(text: &str) -> Lost {
-        Lost(text.into(), false)
-    }
-
-    fn refused(text: &str) -> Lost {
-        Lost(text.into(), true)
-    }
-
-    /// Whether nobody has taken it: the process ends, or too many wait. Nothing of it was done.
-    pub const fn is_refused(&self) -> bool {
-        self.1
-    }
-}
+pub struct Lost(pub Arc<str>);
 
 type Answer<R> = oneshot::Sender<Result<R, Lost>>;
 
@@ -52,10 +37,10 @@ impl<T: Send + 'static, R: Send + 'static> Batch<T, R> {
     pub async fn submit(&self, item: T) -> Result<R, Lost> {
         let (answer, answered) = oneshot::channel();
         self.sender.try_send((item, answer)).map_err(|e| match e {
-            mpsc::error::TrySendError::Full(_) => Lost::refused("too many requests are waiting"),
-            mpsc::error::TrySendError::Closed(_) => Lost::refused("the service is stopping"),
+            mpsc::error::TrySendError::Full(_) => Lost("too many requests are waiting".into()),
+            mpsc::error::TrySendError::Closed(_) => Lost("the service is stopping".into()),
         })?;
-        answered.await.unwrap_or_else(|_| Err(Lost::new("the group was given up")))
+        answered.await.unwrap_or_else(|_| Err(Lost("the group was given up".into())))
     }
 
     /// Whether nothing is accepted any more, because the application stops.
@@ -95,7 +80,7 @@ async fn run<T, R, F, W, E>(
         match work(items).await {
             Ok(results) => answers.into_iter().zip(results).for_each(|(a, r)| drop(a.send(Ok(r)))),
             Err(e) => {
-                let lost = Lost::new(&e.to_string());
+                let lost = Lost(e.to_string().into());
                 answers.into_iter().for_each(|a| drop(a.send(Err(lost.clone()))));
             }
         }
@@ -141,7 +126,7 @@ mod tests {
         assert_eq!(groups.load(Ordering::SeqCst), 2);
         tasks.close();
         tasks.wait().await;
-        assert!(batch.submit(1).await.unwrap_err().is_refused());
+        assert_eq!(batch.submit(1).await.unwrap_err().0.as_ref(), "the service is stopping");
     }
 
     #[tokio::test]
@@ -151,7 +136,7 @@ mod tests {
             if items[0] == 13 { Err("unlucky") } else { Ok(items) }
         });
         let lost = batch.submit(13).await.unwrap_err();
-        assert_eq!((lost.0.as_ref(), lost.is_refused()), ("unlucky", false));
+        assert_eq!(lost.0.as_ref(), "unlucky");
         assert_eq!(batch.submit(14).await.unwrap(), 14);
     }
 }

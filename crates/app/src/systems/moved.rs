@@ -181,5 +181,5 @@ async fn leave(app: &App, behind: &Behind) -> Result<u64> {
         return Ok(0);
     }
     let left = alerting::leave(app, behind.from, behind.system, &behind.system_key).await;
-    left.map_err(|fault| Error::internal(format_args!("alerts in a tenant that was left: {fault:?}")))
+    left.map_err(|fault| Error::internal(format_args!("alerts in a tenant that was left: {fault}")))
 }

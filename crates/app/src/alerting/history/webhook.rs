@@ -114,7 +114,10 @@ pub async fn save(app: &App, body: &[u8]) -> Result<()> {
     }
     match tokio::time::timeout(TIME, commit(app, sent, &receiver)).await {
         Ok(stored) => stored,
-        Err(_) => Err(Error::internal(format!("no commit within {TIME:?}"))),
+        Err(_) => Err(Error::Unavailable {
+            message: "service temporarily unavailable".into(),
+            log: format!("no commit within {TIME:?}"),
+        }),
     }
 }
 
@@ -151,9 +154,9 @@ fn tidy(labels: &Labels) -> Labels {
 
 async fn commit(app: &App, sent: Vec<Sent>, receiver: &str) -> Result<()> {
     let at = app.now();
-    let mut tx = app.db.begin_relaxed().await.map_err(Error::internal)?;
+    let mut tx = app.db.begin_relaxed().await?;
     let systems: BTreeSet<String> = sent.iter().map(|one| one.system_key.clone()).collect();
-    let homes = history::homes(&mut tx, &systems).await.map_err(Error::internal)?;
+    let homes = history::homes(&mut tx, &systems).await?;
     let mut notes = Vec::with_capacity(sent.len());
     for one in sent {
         // What a label says of the organization is not believed.
@@ -161,10 +164,7 @@ async fn commit(app: &App, sent: Vec<Sent>, receiver: &str) -> Result<()> {
             notes.push(one.note(*home, at, receiver)?);
         }
     }
-    let stored = async {
-        let held = history::hold(&mut tx, notes.iter().map(|note| note.tenant)).await?;
-        write(&mut tx, &held, notes).await?;
-        tx.commit().await
-    };
-    stored.await.map_err(Error::internal)
+    let held = history::hold(&mut tx, notes.iter().map(|note| note.tenant)).await?;
+    write(&mut tx, &held, notes).await?;
+    Ok(tx.commit().await?)
 }

@@ -142,6 +142,7 @@ fn told(fault: Fault) -> Error {
             log: format!("refused with {}: {}", reject.status, reject.render().trim_end()),
         },
         Fault::SlowBody => Error::SlowBody,
+        Fault::Database(log) => Error::Unavailable { message: "service temporarily unavailable".into(), log },
         Fault::SilenceLimit => Error::conflict("silence limit exceeded"),
         Fault::RateLimited | Fault::AlertLimit => {
             Error::internal("a limit of systems does not hold for management")
