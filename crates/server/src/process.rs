@@ -2,10 +2,21 @@
 //! there is nothing to tell.
 
 use bailiwick_domain::meter::{Kind, Page};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs;
 
 /// Ticks of processor time in a second: fixed on Linux for what `/proc` tells.
 const TICKS: f64 = 100.0;
+
+/// How many files and connections this process may have open, after raising the limit as far as the system allows.
+/// `None` = without limit.
+pub fn open_files() -> Option<u64> {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    if current != maximum && setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok() {
+        return maximum;
+    }
+    current
+}
 
 /// The families; nothing of what cannot be read.
 pub fn page() -> String {

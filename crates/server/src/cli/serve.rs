@@ -1,7 +1,11 @@
 //! `bailiwick serve`
 
 use super::{fail, first_start, wire};
-use crate::{STACK, config::Config, listen, process, reload, shutdown, telemetry};
+use crate::{
+    STACK,
+    config::{self, Config},
+    listen, process, reload, shutdown, telemetry,
+};
 use bailiwick_app::{
     App, bootstrap,
     database::{Db, analyze_restored},
@@ -101,6 +105,39 @@ async fn look_at_images(app: App) {
     }
 }
 
+/// Descriptors that connections of clients leave to the database, files and outgoing requests; half of a small limit.
+const RESERVED_FILES: u64 = 1024;
+/// Fewer open files than this are too few to serve.
+const LEAST_FILES: u64 = 128;
+/// Connections unless the configuration says otherwise: an idle one costs about 10 KiB.
+const CONNECTIONS: u64 = 16_384;
+
+/// The bounds on connections for a limit of open files (`None` = without limit).
+fn connection_limits(http: &config::Http, open_files: Option<u64>) -> Result<listen::Limits, String> {
+    let files = open_files.unwrap_or(u64::MAX);
+    if files < LEAST_FILES {
+        return Err(format!(
+            "this process may open {files} files only, and needs {LEAST_FILES} at least: raise the limit \
+             (`ulimit -n`, `LimitNOFILE=` of the systemd unit)"
+        ));
+    }
+    let most = files - RESERVED_FILES.min(files / 2);
+    let open = http.max_connections.map_or(CONNECTIONS.min(most), u64::from);
+    if open > most {
+        return Err(format!(
+            "http.max_connections is {open}, but this process may open {files} files, which leaves {most} for \
+             connections: lower it, or raise the limit (`ulimit -n`, `LimitNOFILE=` of the systemd unit)"
+        ));
+    }
+    let of_one_address = http.max_connections_per_address.map_or(open / 4, u64::from).clamp(1, open);
+    let count = |number| usize::try_from(number).unwrap_or(usize::MAX);
+    Ok(listen::Limits {
+        open: count(open),
+        of_one_address: count(of_one_address),
+        trusted: http.trusted_proxies.iter().map(|network| network.0).collect(),
+    })
+}
+
 fn listeners(
     config: &Config,
     app: &App,
@@ -113,9 +150,12 @@ fn listeners(
     };
     let for_workers = app.clone();
     app.start_background();
-    let front = listen::start(config.http.listen, options, tls, move |_| bailiwick_api::router(&for_workers))
-        .map_err(|e| format!("cannot listen on {}: {e}", config.http.listen))?;
-    let operations = operations(config, app, traces)?;
+    let connections = listen::Connections::new(connection_limits(&config.http, process::open_files())?);
+    let front = listen::start(config.http.listen, options, connections.clone(), tls, move |_| {
+        bailiwick_api::router(&for_workers)
+    })
+    .map_err(|e| format!("cannot listen on {}: {e}", config.http.listen))?;
+    let operations = operations(config, app, connections, traces)?;
     tracing::info!(address = %front.address(), version = env!("CARGO_PKG_VERSION"), "listening");
     Ok((front, operations))
 }
@@ -131,17 +171,27 @@ fn tls(config: &Config) -> Result<Option<Arc<listen::Tls>>, String> {
 }
 
 /// The listener for operators, where one is configured.
-fn operations(config: &Config, app: &App, traces: Option<Traces>) -> Result<Option<listen::Server>, String> {
+fn operations(
+    config: &Config,
+    app: &App,
+    connections: Arc<listen::Connections>,
+    traces: Option<Traces>,
+) -> Result<Option<listen::Server>, String> {
     let Some(address) = config.metrics.listen else { return Ok(None) };
     let options = listen::Options { workers: NonZeroUsize::new(1), ..listen::Options::default() };
     let (app, token) = (app.clone(), config.metrics.token.clone());
     let router = move |_| {
         let token = token.as_ref().map(|token| token.reveal());
-        let traces = traces.clone();
-        let page = move || process::page() + &traces.as_ref().map(Traces::page).unwrap_or_default();
+        let (connections, traces) = (connections.clone(), traces.clone());
+        let page = move || {
+            let traces = traces.as_ref().map(Traces::page).unwrap_or_default();
+            process::page() + &connections.page() + &traces
+        };
         bailiwick_api::operations::router(&app, token, Arc::new(page))
     };
-    let server = listen::start(address, options, None, router);
+    // Out of the reserve, so that it answers when the front is full.
+    let own = listen::Limits { open: 64, of_one_address: 32, trusted: Vec::new() };
+    let server = listen::start(address, options, listen::Connections::new(own), None, router);
     let server = server.map_err(|e| format!("cannot listen on {address} (metrics.listen): {e}"))?;
     tracing::info!(address = %server.address(), "metrics");
     Ok(Some(server))

@@ -33,6 +33,13 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     refuse(config.http.base_paths.is_empty(), &["http.base_paths"], "names no path");
     refuse(config.http.workers > 1024, &["http.workers"], "is above 1024");
 
+    let connections = [config.http.max_connections, config.http.max_connections_per_address];
+    for (connections, path) in
+        connections.into_iter().zip(["http.max_connections", "http.max_connections_per_address"])
+    {
+        refuse(connections == Some(0), &[path], "is 0");
+    }
+
     let (certificate, key) = ("http.tls_certificate", "http.tls_key");
     let has = (config.http.tls_certificate.is_some(), config.http.tls_key.is_some());
     refuse(has == (true, false), &[key, certificate], "must be set with http.tls_certificate");

@@ -47,6 +47,13 @@ section! {
     static_dir: Option<PathBuf>;
     /// Threads that serve connections; 0 = one per processor.
     workers: u32 = "0";
+    /// Connections that may be open at the same time. When they are, the one that has been idle longest is closed for
+    /// the next one. When unset, what the limit of open files leaves after a reserve of 1,024 (of half of a small
+    /// limit) for the database, files and outgoing requests, and at most 16,384.
+    max_connections: Option<u32>;
+    /// Connections that one client address may have open: an IPv4 address or an IPv6 network of 64 bits. Proxies of
+    /// `http.trusted_proxies` have no such limit. When unset, a quarter of all.
+    max_connections_per_address: Option<u32>;
     /// Addresses of reverse proxies whose `X-Forwarded-For` is believed.
     trusted_proxies: Vec<Network>;
     /// How long after a signal to stop connections are still accepted, while `/ready` of `metrics.listen` already says

@@ -5,7 +5,9 @@
 
 use super::{
     Options, Tls,
-    unread::{LINGER_BYTES, LINGER_TIME, Left, Sent},
+    connections::Slot,
+    pace::{BUSY, Busy, HEAD, IDLE, LINGER, Pace, Timer},
+    unread::{LINGER_BYTES, Left, Sent},
 };
 use axum::{
     Router,
@@ -26,17 +28,13 @@ use std::{
     io::{self, IoSlice},
     net::SocketAddr,
     pin::{Pin, pin},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed},
-    },
+    sync::{Arc, atomic::Ordering::Relaxed},
     task::{Context, Poll, ready},
-    time::Duration,
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
-    time::{Instant, sleep_until, timeout},
+    time::timeout,
 };
 use tokio_util::sync::CancellationToken;
 use tower::Service;
@@ -64,35 +62,42 @@ impl Front {
     }
 
     /// Serves one connection to its end.
-    pub(super) async fn serve(&self, stream: TcpStream, peer: SocketAddr, stop: CancellationToken) {
+    pub(super) async fn serve(
+        &self,
+        stream: TcpStream,
+        peer: SocketAddr,
+        slot: Slot,
+        stop: CancellationToken,
+    ) {
         if let Err(why) = stream.set_nodelay(true) {
             tracing::debug!("cannot switch off delays to {peer}: {why}");
         }
         let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
-        let Some(tls) = &self.tls else { return self.speak(stream, peer, stop).await };
+        let Some(tls) = &self.tls else { return self.speak(stream, peer, slot, stop).await };
         // On the heap: plain connections should not carry its size.
         let shaken = Box::pin(timeout(self.options.head_timeout, tls.acceptor().accept(stream)));
         let shaken = tokio::select! {
             shaken = shaken => shaken,
+            () = slot.pace.asked_to_end() => return,
             () = stop.cancelled() => return,
         };
         match shaken {
-            Ok(Ok(stream)) => Box::pin(self.speak(stream, peer, stop)).await,
+            Ok(Ok(stream)) => Box::pin(self.speak(stream, peer, slot, stop)).await,
             Ok(Err(why)) => tracing::debug!("TLS of {peer}: {why}"),
             Err(_) => tracing::debug!("TLS of {peer}: timed out"),
         }
     }
 
     /// Serves HTTP.
-    async fn speak<S>(&self, stream: S, peer: SocketAddr, stop: CancellationToken)
+    async fn speak<S>(&self, stream: S, peer: SocketAddr, slot: Slot, stop: CancellationToken)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let pace = Arc::new(Pace::new());
-        let io = TokioIo::new(Watched { stream, pace: Arc::clone(&pace), taken: 0 });
-        let service = service_fn(|request| self.answer(request, peer, &pace));
+        let pace = &slot.pace;
+        let io = TokioIo::new(Watched { stream, pace: Arc::clone(pace), taken: 0 });
+        let service = service_fn(|request| self.answer(request, peer, pace));
         let mut connection = pin!(self.http.serve_connection(io, service));
-        let mut timer = Timer::new(&pace, self.options);
+        let mut timer = Timer::new(pace, self.options);
         let mut stopped = pin!(stop.cancelled());
         let mut stopping = false;
         poll_fn(|cx| {
@@ -100,15 +105,23 @@ impl Front {
                 stopping = true;
                 connection.as_mut().graceful_shutdown();
             }
-            match connection.as_mut().poll(cx) {
-                Poll::Ready(ended) => {
-                    if let Err(why) = ended {
-                        tracing::debug!("connection of {peer}: {why}");
-                    }
-                    Poll::Ready(())
+            if let Poll::Ready(ended) = connection.as_mut().poll(cx) {
+                if let Err(why) = ended {
+                    tracing::debug!("connection of {peer}: {why}");
                 }
-                Poll::Pending => timer.poll(cx).map(|()| tracing::debug!("connection of {peer}: timed out")),
+                return Poll::Ready(());
             }
+            // After the connection was polled, so that a request that has arrived counts.
+            while pace.poll_asked_to_end(cx).is_ready() {
+                if pace.phase() != BUSY {
+                    tracing::debug!("connection of {peer}: closed while idle to make room");
+                    return Poll::Ready(());
+                }
+                // It ends with the answer instead.
+                connection.as_mut().graceful_shutdown();
+                slot.stay();
+            }
+            timer.poll(cx).map(|()| tracing::debug!("connection of {peer}: timed out"))
         })
         .await;
     }
@@ -135,119 +148,6 @@ impl Front {
             }
             Ok(response.map(|body| Answer { body, _busy: busy }))
         }
-    }
-}
-
-/// Waiting for the first byte of a request.
-const IDLE: u8 = 0;
-/// A request has begun, its head is not complete. A new connection begins here: it has to ask for something.
-const HEAD: u8 = 1;
-/// A request is being worked on or answered.
-const BUSY: u8 = 2;
-
-/// The last answer is sent, and what comes of a body that nobody has read is taken.
-const LINGER: u8 = 3;
-
-/// What a connection is doing and since when, in milliseconds from its start. Only its own task writes, so relaxed
-/// order suffices; atomics because hyper wants the parts to be `Send`.
-struct Pace {
-    start: Instant,
-    phase: AtomicU8,
-    since: AtomicU64,
-    /// Since when the client has taken no byte, plus one; 0 = it takes them.
-    blocked: AtomicU64,
-    /// The client is still sending a body that nobody reads.
-    is_unread: AtomicBool,
-}
-
-impl Pace {
-    fn new() -> Pace {
-        Pace {
-            start: Instant::now(),
-            phase: AtomicU8::new(HEAD),
-            since: AtomicU64::new(0),
-            blocked: AtomicU64::new(0),
-            is_unread: AtomicBool::new(false),
-        }
-    }
-
-    fn now(&self) -> u64 {
-        u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX)
-    }
-
-    fn enter(&self, phase: u8) {
-        self.phase.store(phase, Relaxed);
-        self.since.store(self.now(), Relaxed);
-    }
-
-    fn wrote(&self, done: &Poll<io::Result<usize>>) {
-        if done.is_ready() {
-            self.blocked.store(0, Relaxed);
-        } else if self.blocked.load(Relaxed) == 0 {
-            self.blocked.store(self.now() + 1, Relaxed);
-        }
-    }
-
-    /// When the present phase has lasted too long; `None` = it may last (the API limits its own work).
-    fn due(&self, options: &Options) -> Option<Instant> {
-        let after = |since: u64, limit: Duration| self.start + Duration::from_millis(since) + limit;
-        let since = self.since.load(Relaxed);
-        match (self.phase.load(Relaxed), self.blocked.load(Relaxed)) {
-            (HEAD, _) => Some(after(since, options.head_timeout)),
-            (LINGER, _) => Some(after(since, LINGER_TIME)),
-            (_, blocked @ 1..) => Some(after(blocked - 1, options.write_timeout)),
-            (IDLE, 0) => Some(after(since, options.idle_timeout)),
-            _ => None,
-        }
-    }
-}
-
-/// The connection's one timer.
-struct Timer<'a> {
-    pace: &'a Pace,
-    options: Options,
-    sleep: Pin<Box<tokio::time::Sleep>>,
-}
-
-impl<'a> Timer<'a> {
-    fn new(pace: &'a Pace, options: Options) -> Timer<'a> {
-        let sleep = Box::pin(sleep_until(pace.start + options.head_timeout));
-        Timer { pace, options, sleep }
-    }
-
-    /// Ready when the connection has outstayed its phase.
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let due = self.pace.due(&self.options);
-        if let Some(due) = due
-            && due < self.sleep.deadline()
-        {
-            self.sleep.as_mut().reset(due);
-        }
-        while self.sleep.as_mut().poll(cx).is_ready() {
-            let now = Instant::now();
-            match due {
-                Some(due) if due <= now => return Poll::Ready(()),
-                Some(due) => self.sleep.as_mut().reset(due),
-                None => self.sleep.as_mut().reset(now + self.options.idle_timeout),
-            }
-        }
-        Poll::Pending
-    }
-}
-
-/// A request in work: from its head to the last byte of its answer handed to the connection, however it ends.
-struct Busy(Arc<Pace>);
-
-impl Busy {
-    fn begin(pace: &Arc<Pace>) -> Busy {
-        pace.enter(BUSY);
-        Busy(Arc::clone(pace))
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        self.0.enter(IDLE);
     }
 }
 
@@ -309,7 +209,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
     ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(cx, buf);
-        if buf.filled().len() > before && self.pace.phase.load(Relaxed) == IDLE {
+        if buf.filled().len() > before && self.pace.phase() == IDLE {
             self.pace.enter(HEAD);
         }
         read
@@ -342,7 +242,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Watched<S> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.pace.phase.load(Relaxed) != LINGER {
+        if self.pace.phase() != LINGER {
             ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
             if !self.pace.is_unread.load(Relaxed) {
                 return Poll::Ready(Ok(()));

@@ -2,12 +2,15 @@
 //! port, so that a connection lives and is served on one core from accept to close.
 
 mod connection;
+mod connections;
 mod cores;
+mod pace;
 #[cfg(test)]
 mod tests;
 mod tls;
 mod unread;
 
+pub use connections::{Connections, Limits};
 pub use tls::Tls;
 
 use crate::STACK;
@@ -57,7 +60,7 @@ impl Default for Options {
         Options {
             workers: None,
             head_timeout: Duration::from_secs(15),
-            idle_timeout: Duration::from_secs(120),
+            idle_timeout: Duration::from_secs(75),
             write_timeout: Duration::from_secs(30),
             head_bytes: 32 * 1024,
             grace: crate::shutdown::GRACE,
@@ -78,10 +81,11 @@ pub struct Server {
 /// Listens on `address` (port 0 = any free one) and serves. `router` is asked once per worker, inside the worker's
 /// runtime, with the worker's number: what it makes there (connection pools to upstreams) stays on that core. Every
 /// request carries `axum::extract::ConnectInfo<SocketAddr>`, the address of the connection's other end. With `tls`
-/// connections begin with its handshake.
+/// connections begin with its handshake. `connections` bounds how many are open over all workers.
 pub fn start(
     address: SocketAddr,
     options: Options,
+    connections: Arc<Connections>,
     tls: Option<Arc<Tls>>,
     router: impl Fn(usize) -> Router + Send + Sync + 'static,
 ) -> io::Result<Server> {
@@ -102,9 +106,10 @@ pub fn start(
         let (done, drained) = oneshot::channel();
         // Children: each worker's connections wait on a token of their own and share no lock with other cores.
         let (stop, release) = (server.stop.child_token(), server.release.clone());
-        let (router, tls) = (Arc::clone(&router), tls.clone());
+        let (router, tls, connections) = (Arc::clone(&router), tls.clone(), Arc::clone(&connections));
         let work = async move {
-            serve(listener, Front::new(router(number), options, tls), options.grace, stop).await;
+            let front = Front::new(router(number), options, tls);
+            serve(listener, front, connections, options.grace, stop).await;
             let _ = done.send(());
             release.cancelled().await;
         };
@@ -179,21 +184,28 @@ fn socket(address: SocketAddr, shared: bool) -> io::Result<Socket> {
 }
 
 /// Accepts until `stop`, then waits for the open connections for at most `grace`.
-async fn serve(listener: TcpListener, front: Front, grace: Duration, stop: CancellationToken) {
-    let connections = TaskTracker::new();
+async fn serve(
+    listener: TcpListener,
+    front: Front,
+    connections: Arc<Connections>,
+    grace: Duration,
+    stop: CancellationToken,
+) {
+    let tasks = TaskTracker::new();
     match tokio::net::TcpListener::from_std(listener) {
-        Ok(listener) => accept(listener, Arc::new(front), &connections, &stop).await,
+        Ok(listener) => accept(listener, Arc::new(front), &connections, &tasks, &stop).await,
         Err(why) => tracing::error!("cannot listen: {why}"),
     }
-    connections.close();
-    crate::shutdown::within(grace, "a connection", connections.wait()).await;
+    tasks.close();
+    crate::shutdown::within(grace, "a connection", tasks.wait()).await;
 }
 
 /// Accepts until `stop`; the listening socket closes on return.
 async fn accept(
     listener: tokio::net::TcpListener,
     front: Arc<Front>,
-    connections: &TaskTracker,
+    connections: &Arc<Connections>,
+    tasks: &TaskTracker,
     stop: &CancellationToken,
 ) {
     loop {
@@ -203,13 +215,18 @@ async fn accept(
         };
         match accepted {
             Ok((stream, peer)) => {
+                let Some(slot) = connections.admit(peer.ip()) else {
+                    tracing::debug!("connection of {peer}: refused, too many are open");
+                    continue;
+                };
                 let (front, stop) = (Arc::clone(&front), stop.clone());
-                connections.spawn(async move { front.serve(stream, peer, stop).await });
+                tasks.spawn(async move { front.serve(stream, peer, slot, stop).await });
             }
             // The client left before it was accepted: nothing of ours.
             Err(why) if why.kind() == io::ErrorKind::ConnectionAborted => {}
             Err(why) => {
                 tracing::warn!("cannot accept a connection: {why}");
+                connections.make_room();
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }

@@ -32,7 +32,12 @@ fn options() -> Options {
 }
 
 fn serving(options: Options, router: Router) -> Server {
-    start("127.0.0.1:0".parse().unwrap(), options, None, move |_| router.clone()).unwrap()
+    serving_at_most(Limits { open: 10_000, of_one_address: 10_000, trusted: Vec::new() }, options, router)
+}
+
+fn serving_at_most(limits: Limits, options: Options, router: Router) -> Server {
+    let connections = Connections::new(limits);
+    start("127.0.0.1:0".parse().unwrap(), options, connections, None, move |_| router.clone()).unwrap()
 }
 
 fn hello() -> Router {
@@ -82,7 +87,8 @@ fn finish(mut server: Server) {
 
 #[test]
 fn every_worker_answers_with_its_own_router_and_the_peer_address() {
-    let server = start("127.0.0.1:0".parse().unwrap(), options(), None, |number| {
+    let connections = Connections::new(Limits { open: 10, of_one_address: 10, trusted: Vec::new() });
+    let server = start("127.0.0.1:0".parse().unwrap(), options(), connections, None, |number| {
         let answer = move |ConnectInfo(peer): ConnectInfo<SocketAddr>| async move {
             format!("{number} {}", peer.ip())
         };
@@ -103,11 +109,12 @@ fn every_worker_answers_with_its_own_router_and_the_peer_address() {
 #[test]
 fn a_taken_port_is_refused_even_by_ourselves() {
     let server = serving(options(), hello());
-    let again = start(server.address(), options(), None, |_| hello());
+    let other = || Connections::new(Limits { open: 10, of_one_address: 10, trusted: Vec::new() });
+    let again = start(server.address(), options(), other(), None, |_| hello());
     assert_eq!(again.unwrap_err().kind(), io::ErrorKind::AddrInUse);
     let address = server.address();
     finish(server);
-    finish(start(address, options(), None, |_| hello()).unwrap());
+    finish(start(address, options(), other(), None, |_| hello()).unwrap());
 }
 
 #[test]
@@ -359,5 +366,60 @@ fn whoever_sends_without_end_after_the_answer_is_left() {
         sent += block.len();
         assert!(sent < 64 * 1024 * 1024, "still taken");
     }
+    finish(server);
+}
+
+/// Reads to the end in a thread: whether the server has closed the connection.
+fn is_closed(mut stream: &TcpStream) -> bool {
+    stream.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
+    match stream.read(&mut [0; 1]) {
+        Ok(read) => read == 0,
+        Err(why) => why.kind() == io::ErrorKind::ConnectionReset,
+    }
+}
+
+#[test]
+fn when_the_front_is_full_the_longest_idle_connection_makes_room() {
+    let (begun, release) = (Arc::new(Barrier::new(2)), Arc::new(tokio::sync::Semaphore::new(0)));
+    let (entered, released) = (begun.clone(), release.clone());
+    let slow = get(move || async move {
+        tokio::task::spawn_blocking(move || entered.wait()).await.unwrap();
+        let _permit = released.acquire().await.unwrap();
+        "slow"
+    });
+    let limits = Limits { open: 3, of_one_address: 3, trusted: Vec::new() };
+    let unhurried = Options { idle_timeout: Duration::from_secs(600), ..options() };
+    let server = serving_at_most(limits, unhurried, hello().route("/slow", slow));
+    let ask = |stream: &TcpStream, path: &str| {
+        let mut stream = stream;
+        stream.write_all(format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes()).unwrap();
+    };
+    // One busy, two idle, of which the first for longer.
+    let busy = connect(&server);
+    ask(&busy, "/slow");
+    begun.wait();
+    let [first, second] = [0, 1].map(|_| {
+        let stream = connect(&server);
+        ask(&stream, "/");
+        answer_ending(&stream, "hello");
+        // Times are kept in milliseconds.
+        thread::sleep(Duration::from_millis(5));
+        stream
+    });
+    let newcomer = connect(&server);
+    ask(&newcomer, "/");
+    answer_ending(&newcomer, "hello");
+    assert_eq!(rest(&first), "", "closed without another byte");
+    assert!(!is_closed(&second) && !is_closed(&busy));
+    // One that has not asked for anything yet is idle too.
+    let silent = connect(&server);
+    assert_eq!(rest(&second), "");
+    let last = connect(&server);
+    ask(&last, "/");
+    answer_ending(&last, "hello");
+    assert_eq!(rest(&newcomer), "");
+    assert!(!is_closed(&silent));
+    release.add_permits(1);
+    answer_ending(&busy, "slow");
     finish(server);
 }

@@ -67,7 +67,7 @@ fn read(certificate: &Path, key: &Path) -> Result<ServerConfig, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Options, Server, start};
+    use super::super::{Connections, Limits, Options, Server, start};
     use super::*;
     use axum::{Router, routing::get};
     use base64::{Engine, prelude::BASE64_STANDARD};
@@ -101,7 +101,8 @@ mod tests {
         };
         let router = Router::new().route("/", get(|| async { "hello" }));
         let address = "127.0.0.1:0".parse().unwrap();
-        (start(address, options, Some(tls.clone()), move |_| router.clone()).unwrap(), tls)
+        let connections = Connections::new(Limits { open: 100, of_one_address: 100, trusted: Vec::new() });
+        (start(address, options, connections, Some(tls.clone()), move |_| router.clone()).unwrap(), tls)
     }
 
     async fn connect(

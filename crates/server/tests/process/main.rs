@@ -10,6 +10,7 @@
 
 mod audit;
 mod cli;
+mod connections;
 mod delivery;
 mod events;
 mod fleet;

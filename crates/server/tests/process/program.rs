@@ -30,6 +30,20 @@ pub fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// Not a variable of the program: the limit of open files that its shell sets.
+const OPEN_FILES: &str = "TEST_OPEN_FILES";
+
+/// `bailiwick serve`, with the limit of open files that the settings name.
+fn serve_command(directory: &Path, settings: &[(String, String)]) -> Command {
+    let mut program = command(directory);
+    program.arg("serve");
+    let Some((_, files)) = settings.iter().find(|(name, _)| name == OPEN_FILES) else { return program };
+    let mut shell = Command::new("/bin/sh");
+    shell.current_dir(directory).env_clear().stdin(Stdio::null());
+    shell.args(["-c", &format!("ulimit -n {files} && exec \"$0\" serve")]).arg(program.get_program());
+    shell
+}
+
 /// A serving process; killed when dropped.
 pub struct Serving {
     child: Child,
@@ -48,14 +62,21 @@ impl Serving {
         Serving::at(directory.to_owned(), listen, settings).await
     }
 
+    /// Starts it under a limit of open files (`ulimit -n`).
+    pub async fn start_with_open_files(directory: &Path, settings: &[(&str, &str)], files: u32) -> Serving {
+        let files = files.to_string();
+        let with_limit = [settings, &[(OPEN_FILES, files.as_str())]].concat();
+        Serving::start(directory, &with_limit).await
+    }
+
     async fn at(directory: PathBuf, listen: String, settings: Vec<(String, String)>) -> Serving {
         let log =
             std::fs::File::options().create(true).append(true).open(directory.join("log")).expect("a log");
-        let child = command(&directory)
+        let mut serve = serve_command(&directory, &settings);
+        let child = serve
             .env("BAILIWICK_HTTP__LISTEN", &listen)
             .env("BAILIWICK_OWNER_PASSWORD", "Correct-Horse-7-Battery")
             .envs(settings.iter().map(|(k, v)| (k, v)))
-            .arg("serve")
             .stdout(log.try_clone().expect("a handle"))
             .stderr(log)
             .spawn()
