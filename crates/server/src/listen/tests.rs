@@ -32,7 +32,7 @@ fn options() -> Options {
 }
 
 fn serving(options: Options, router: Router) -> Server {
-    start("127.0.0.1:0".parse().unwrap(), options, None, move |_| router.clone()).unwrap()
+    start(bind("127.0.0.1:0".parse().unwrap(), options).unwrap(), None, move |_| router.clone()).unwrap()
 }
 
 fn hello() -> Router {
@@ -82,7 +82,7 @@ fn finish(mut server: Server) {
 
 #[test]
 fn every_worker_answers_with_its_own_router_and_the_peer_address() {
-    let server = start("127.0.0.1:0".parse().unwrap(), options(), None, |number| {
+    let server = start(bind("127.0.0.1:0".parse().unwrap(), options()).unwrap(), None, |number| {
         let answer = move |ConnectInfo(peer): ConnectInfo<SocketAddr>| async move {
             format!("{number} {}", peer.ip())
         };
@@ -103,11 +103,11 @@ fn every_worker_answers_with_its_own_router_and_the_peer_address() {
 #[test]
 fn a_taken_port_is_refused_even_by_ourselves() {
     let server = serving(options(), hello());
-    let again = start(server.address(), options(), None, |_| hello());
+    let again = bind(server.address(), options());
     assert_eq!(again.unwrap_err().kind(), io::ErrorKind::AddrInUse);
     let address = server.address();
     finish(server);
-    finish(start(address, options(), None, |_| hello()).unwrap());
+    finish(start(bind(address, options()).unwrap(), None, |_| hello()).unwrap());
 }
 
 #[test]

@@ -9,12 +9,14 @@
 )]
 
 mod audit;
+mod built;
 mod cli;
 mod delivery;
 mod events;
 mod fleet;
 mod identity;
 mod images;
+mod keys;
 mod load;
 mod metrics;
 mod moving;
@@ -22,8 +24,11 @@ mod people_secrets;
 mod program;
 mod secrets;
 mod sessions;
+mod start;
 mod survival;
 mod tls;
+mod tokens;
 mod tour;
 mod traces;
 mod web;
+mod words;
