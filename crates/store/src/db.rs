@@ -432,7 +432,19 @@ async fn open_sqlite(options: &Options) -> Result<Engine, StoreError> {
 
 /// Names the file that is in the way.
 fn unusable(path: &Path, error: &sqlx::Error) -> StoreError {
-    StoreError::File { path: path.display().to_string(), why: plain(error) }
+    let mut why = plain(error);
+    let is_locked_away = match error {
+        sqlx::Error::Io(e) => {
+            matches!(e.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+        }
+        // SQLITE_CANTOPEN, SQLITE_READONLY and their kin.
+        sqlx::Error::Database(e) => e.code().is_some_and(|code| matches!(&*code, "14" | "8" | "1544" | "776")),
+        _ => false,
+    };
+    if is_locked_away {
+        why.push_str("; the user who runs the program must be able to write there");
+    }
+    StoreError::File { path: path.display().to_string(), why }
 }
 
 /// Takes the lock that lets one process trust its memory (see [`Db::auth_epoch`]); it is held as long as the file.

@@ -119,7 +119,7 @@ pub(super) async fn open(config: &Config, exclusive: bool) -> Result<database::D
     let connections = config.database.max_connections.get();
     let db = database::Db::open(&database::Options { url, connections, exclusive })
         .await
-        .map_err(|e| format!("the database cannot be opened ({}): {e}", place(config)))?;
+        .map_err(|e| format!("the database cannot be opened, see {}: {e}", place(config)))?;
     db.migrate().await.map_err(|e| format!("the database cannot be brought to this version: {e}"))?;
     Ok(db)
 }
