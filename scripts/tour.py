@@ -1,4 +1,10 @@
-"""The README's tour: its shell blocks and the output it shows after them. See tour.sh."""
+"""The README's tour: its shell blocks and the output it shows after them. See tour.sh.
+
+tour.py extract README          all blocks as a script
+tour.py sign-in README          what a sign-in needs of it
+tour.py compare README OUTPUT   whether the output is the one shown
+tour.py write README OUTPUT     shows this output
+"""
 
 import re
 import sys
@@ -11,8 +17,10 @@ def blocks(readme):
     return [(code, shown) for code, _, shown in BLOCK.findall(readme)]
 
 
-def extract(readme):
+def extract(readme, wanted=lambda number, code: True):
     for number, (code, _) in enumerate(blocks(readme)):
+        if not wanted(number, code):
+            continue
         # What a reader types for himself.
         code = re.sub(r"^export BASE=.*$", "export BASE=$TOUR_BASE", code, flags=re.M)
         code = re.sub(r"^export PASSWORD=.*$", "export PASSWORD=$TOUR_PASSWORD", code, flags=re.M)
@@ -52,6 +60,8 @@ if __name__ == "__main__":
         source = file.read()
     if command == "extract":
         extract(source)
+    elif command == "sign-in":
+        extract(source, lambda number, code: number == 0 or "code_challenge" in code)
     else:
         with open(sys.argv[3], encoding="utf-8") as file:
             printed = file.read()

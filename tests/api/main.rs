@@ -40,6 +40,7 @@ mod mail;
 mod operations;
 mod organizations;
 mod outage;
+mod processes;
 mod provider;
 mod proxy;
 mod rebranding;

@@ -1,6 +1,7 @@
 //! Refusals with their exact bytes: senders compare them.
 
 use bailiwick_domain::json::{JsonError, write_str};
+use std::fmt;
 
 /// A refusal of a request to the alert interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,17 @@ pub enum RejectBody {
     },
     /// The envelope of the service's own errors, `data` null; `code` is the HTTP status.
     Envelope(&'static str),
+}
+
+impl fmt::Display for Reject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match &self.body {
+            RejectBody::Empty => "no text",
+            RejectBody::Text(text) | RejectBody::Coded { message: text, .. } => text,
+            RejectBody::Envelope(text) => text,
+        };
+        write!(f, "refused with {}: {text}", self.status)
+    }
 }
 
 impl Reject {

@@ -10,7 +10,7 @@ use crate::{
     silence::is_owned,
 };
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
+use std::{fmt, time::Duration};
 use uuid::Uuid;
 
 /// An alert as the router keeps it.
@@ -86,6 +86,12 @@ pub const SHORT_OUTAGE: Duration = Duration::from_secs(60);
 pub struct Outage {
     down_since: Nanos,
     started: Nanos,
+}
+
+impl fmt::Display for Outage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} to {}", self.down_since, self.started)
+    }
 }
 
 impl Outage {

@@ -66,7 +66,7 @@ async fn serve(app: &App, route: &Route, acting: Option<Acting>, request: Reques
     }
     let run = tokio::time::timeout(route.answers_within, next.run(Request::from_parts(parts, body))).await;
     let Ok(mut response) = run else {
-        let log = format!("no answer within {:?}", route.answers_within);
+        let log = format!("no answer within {} s", route.answers_within.as_secs_f64());
         return answer(&Error::Unavailable { message: "service temporarily unavailable".into(), log }, route);
     };
     match response.extensions_mut().remove::<Failure>() {

@@ -44,7 +44,7 @@ async fn show(State(operations): State<Operations>, headers: HeaderMap) -> Respo
         return (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")], "unauthorized\n")
             .into_response();
     }
-    let Health { version, commit, build_time, platform, .. } = Health::own();
+    let Health { version, commit, build_time, platform, .. } = Health::own(&operations.app);
     let build =
         [("version", version), ("commit", commit), ("build_time", build_time), ("platform", &platform)];
     let mut page = metrics::page(&operations.app, &build).await;

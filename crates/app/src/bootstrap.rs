@@ -57,7 +57,7 @@ pub async fn ensure_owner(app: &App) -> Result<FirstStart> {
         name: settings.name.clone(),
         password: password.clone().map(Secret::new),
     };
-    let checked = new.check("owner.email", "owner.password")?;
+    let checked = new.check("owner.")?;
     let kept = new.password(app).await?;
     match create_all(app, &checked, kept).await {
         Ok(()) => Ok(FirstStart::Created {
@@ -126,16 +126,18 @@ struct Checked {
 }
 
 impl NewOwnerUser {
-    /// Field rules; the keys name what the operator has set. The first owner's user name is reserved for him alone.
-    fn check(&self, email_key: &str, password_key: &str) -> Result<Checked> {
+    /// Field rules; `prefix` makes the keys name what the operator has set. The first owner's user name is reserved for him
+    /// alone.
+    fn check(&self, prefix: &str) -> Result<Checked> {
         let mut fields = Fields::new();
-        let email = fields.check(email_key, &self.email, validate::email(&self.email));
-        fields.check("name", &self.name, validate::display_name(&self.name));
+        let key = |name: &str| format!("{prefix}{name}");
+        let email = fields.check(&key("email"), &self.email, validate::email(&self.email));
+        fields.check(&key("name"), &self.name, validate::display_name(&self.name));
         if let Some(username) = &self.username {
-            fields.check("username", username, validate::username(username, Some(OWNER_USERNAME)));
+            fields.check(&key("username"), username, validate::username(username, Some(OWNER_USERNAME)));
         }
         if let Some(password) = &self.password {
-            fields.check_secret(password_key, validate::password(password.reveal()));
+            fields.check_secret(&key("password"), validate::password(password.reveal()));
         }
         fields.finish()?;
         let email = email.ok_or_else(|| Error::internal("an address that is neither right nor wrong"))?;
@@ -156,7 +158,7 @@ impl NewOwnerUser {
 /// # Errors
 /// Wrong fields; an address or user name that is taken; no owner organization yet.
 pub async fn create_owner_user(app: &App, new: &NewOwnerUser) -> Result<UserId> {
-    let checked = new.check("email", "password")?;
+    let checked = new.check("")?;
     let password = new.password(app).await?;
     let mut tx = app.db.begin().await?;
     let owner = organizations::owner(&mut tx).await?.ok_or(Error::NotFound("organization"))?;

@@ -22,6 +22,7 @@ use crate::{
     passwords::Passwords,
     rebranding::Rebranding,
     retention,
+    secrets::Given,
     settings::Settings,
     site::Site,
     systems::{self, Clearing},
@@ -67,6 +68,8 @@ pub struct Inner {
     pub catalogue: Arc<Catalogue>,
     /// Every key, derived from the configured secret.
     pub keys: Keys,
+    /// Fingerprints of the configured secrets.
+    pub given: Given,
     /// Hashing turns and the memory of failed passwords.
     pub passwords: Passwords,
     /// External identity provider, where people sign in at one.
@@ -147,6 +150,7 @@ impl App {
     ) -> Result<App> {
         let previous = settings.previous_secret.as_ref().map(|secret| secret.reveal().as_slice());
         let keys = Keys::derive(settings.secret.reveal(), previous)?;
+        let given = Given::of(settings.secret.reveal(), previous)?;
         let limits = &settings.limits;
         let token_requests =
             AddressLimit::new(clock.clone(), limits.token_requests_per_second, limits.token_request_burst);
@@ -161,6 +165,7 @@ impl App {
             external,
             mirror,
             keys,
+            given,
             passwords: Passwords::new(),
             pictures: Pictures::new(),
             exports: Exports::default(),

@@ -12,7 +12,7 @@ use bailiwick_store::{ListEpochs, StoreError};
 use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 use moka::future::Cache;
-use std::{io::Write as _, sync::Arc};
+use std::{fmt, io::Write as _, sync::Arc};
 
 /// Most bytes kept.
 const BYTES: u64 = 64 * 1024 * 1024;
@@ -48,6 +48,17 @@ pub(crate) struct Key {
     operation: &'static str,
     scope: Scope,
     other: String,
+}
+
+/// Tells one question from another; nobody reads it.
+pub(crate) fn key(of: &dyn fmt::Debug) -> String {
+    struct Shown<'a>(&'a dyn fmt::Debug);
+    impl fmt::Display for Shown<'_> {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            self.0.fmt(f)
+        }
+    }
+    Shown(of).to_string()
 }
 
 /// An answer as it is sent.

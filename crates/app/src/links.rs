@@ -155,7 +155,7 @@ async fn taken<R>(app: &App, tenant: OrgId, rows: Vec<R>, alerts: Vec<Posted>) -
             Some(kept.map(|(_, row)| row).collect())
         }
         Err(fault) => {
-            tracing::warn!(%tenant, error = ?fault, "link alerts of a tenant are tried again");
+            tracing::warn!(%tenant, error = %fault, "link alerts of a tenant are tried again");
             None
         }
     }
@@ -223,7 +223,7 @@ fn posted(app: &App, alert: &Value, identity: &Identity) -> Result<PostedAlert> 
         limits: &app.alerting().limits,
     };
     let batch = parse_alerts(alert.to_string().as_bytes(), &intake)
-        .map_err(|e| Error::internal(format_args!("an alert of the service is refused: {e:?}")))?;
+        .map_err(|e| Error::internal(format_args!("an alert of the service is refused: {e}")))?;
     let alert = batch.alerts.into_iter().next();
     alert.ok_or_else(|| Error::internal("an alert of the service exceeds its limits"))
 }

@@ -46,9 +46,22 @@ pub use events::Events;
 pub use identity::{Identity, Issuer, IssuerTimes, Logto};
 pub use rebranding::Rebranding;
 
+/// What the program was built from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Build {
+    /// Version of the service.
+    pub version: &'static str,
+    /// Commit; `unknown` where nobody has said.
+    pub commit: &'static str,
+    /// Time of that commit, RFC 3339, or `unknown`.
+    pub time: &'static str,
+}
+
 /// All settings.
 #[derive(Clone, Debug)]
 pub struct Settings {
+    /// What the program was built from.
+    pub build: Build,
     /// Where browsers reach the service, without a trailing slash: `http://127.0.0.1:8080`.
     pub public_url: String,
     /// Where browsers reach the user interface, for links; `public_url` unless set.
@@ -339,6 +352,7 @@ impl Settings {
         let public_url = public_url.trim_end_matches('/').to_owned();
         let host = url::Url::parse(&public_url).ok().and_then(|u| u.host_str().map(str::to_owned));
         Settings {
+            build: Build { version: env!("CARGO_PKG_VERSION"), commit: "unknown", time: "unknown" },
             app_url: public_url.clone(),
             api_base_url: "/api".to_owned(),
             static_dir: None,

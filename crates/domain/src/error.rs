@@ -31,6 +31,12 @@ impl FieldError {
     }
 }
 
+/// The fields for a log; their values are left out.
+fn listed(fields: &[FieldError]) -> String {
+    let one = |field: &FieldError| format!("{} ({})", field.key, field.message);
+    fields.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
 /// Client text of an error; most are fixed.
 pub type Text = Cow<'static, str>;
 
@@ -38,7 +44,7 @@ pub type Text = Cow<'static, str>;
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
     /// 400 `validation failed` with the fields.
-    #[error("validation failed: {0:?}")]
+    #[error("validation failed: {}", listed(.0))]
     Invalid(Vec<FieldError>),
     /// 400 with a text of its own and optional keys beside `type` and `errors`.
     #[error("bad request: {message}")]

@@ -259,11 +259,11 @@ impl fmt::Display for JsonError {
         match &self.reason {
             Reason::NotUtf8 => f.write_str("invalid UTF-8")?,
             Reason::UnexpectedEnd => return f.write_str("unexpected end of input"),
-            Reason::Unexpected(c) => write!(f, "unexpected character {c:?}")?,
+            Reason::Unexpected(c) => write!(f, "unexpected character '{}'", c.escape_debug())?,
             Reason::TrailingData => f.write_str("data after the value")?,
             Reason::TooDeep => f.write_str("nesting is too deep")?,
             Reason::TooManyValues => f.write_str("too many values")?,
-            Reason::DuplicateKey(key) => write!(f, "duplicate key {key:?}")?,
+            Reason::DuplicateKey(key) => write!(f, "duplicate key \"{}\"", key.escape_debug())?,
             Reason::BadNumber => f.write_str("invalid number")?,
             Reason::BadEscape => f.write_str("invalid escape")?,
             Reason::LoneSurrogate => f.write_str("incomplete surrogate pair")?,

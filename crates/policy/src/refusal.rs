@@ -131,9 +131,11 @@ impl From<Refusal> for Error {
                 Error::forbidden(format!("only owner organization can {verb} rebranding"))
             }
             Refusal::SystemTier => Error::forbidden("access denied to system"),
-            Refusal::Misapplied { action, resource } => {
-                Error::internal(format_args!("policy: {action:?} does not exist for {}", resource.as_str()))
-            }
+            Refusal::Misapplied { action, resource } => Error::internal(format_args!(
+                "policy: {} does not exist for {}",
+                action.verb(),
+                resource.as_str()
+            )),
             Refusal::SuspendedAbove(_)
             | Refusal::DeletedAbove(_)
             | Refusal::UserSuspendedAbove

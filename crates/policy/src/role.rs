@@ -182,16 +182,16 @@ fn names<'a>(what: &str, roles: impl Iterator<Item = (&'a String, &'a String)>, 
     let (mut keys, mut shown) = (HashSet::new(), HashSet::new());
     for (key, name) in roles {
         if key.trim().is_empty() || key.trim() != key {
-            errors.push(format!("{what} role {key:?}: the key is blank or has spaces around it"));
+            errors.push(format!("{what} role \"{key}\": the key is blank or has spaces around it"));
         }
         if name.trim().is_empty() {
-            errors.push(format!("{what} role {key:?}: the name is blank"));
+            errors.push(format!("{what} role \"{key}\": the name is blank"));
         }
         if !keys.insert(key) {
-            errors.push(format!("{what} role {key:?}: the key appears twice"));
+            errors.push(format!("{what} role \"{key}\": the key appears twice"));
         }
         if !shown.insert(name.to_lowercase()) {
-            errors.push(format!("{what} role {key:?}: the name {name:?} appears twice"));
+            errors.push(format!("{what} role \"{key}\": the name \"{name}\" appears twice"));
         }
     }
 }
@@ -203,7 +203,7 @@ fn permissions(role: &str, written: &[String], errors: &mut Vec<String>) -> Vec<
         match Permission::parse(name) {
             Some(permission) if !known.contains(&permission) => known.push(permission),
             Some(_) => {}
-            None => errors.push(format!("{role}: permission {name:?}: {}", unknown_half(name))),
+            None => errors.push(format!("{role}: permission \"{name}\": {}", unknown_half(name))),
         }
     }
     known
@@ -222,7 +222,7 @@ fn org_roles(written: &[OrgRoleDocument], errors: &mut Vec<String>) -> Vec<OrgRo
     names("organization", written.iter().map(|r| (&r.key, &r.name)), errors);
     let mut roles = Vec::new();
     for role in written {
-        let what = format!("organization role {:?}", role.key);
+        let what = format!("organization role \"{}\"", role.key);
         let permissions = permissions(&what, &role.permissions, errors);
         let Some(org_type) = OrgType::ALL.into_iter().find(|t| i64::from(t.level()) == role.level) else {
             errors.push(format!("{what}: unknown level {}", role.level));
@@ -230,7 +230,8 @@ fn org_roles(written: &[OrgRoleDocument], errors: &mut Vec<String>) -> Vec<OrgRo
         };
         if role.key != org_type.as_str() || !role.name.eq_ignore_ascii_case(org_type.role_name()) {
             let (key, name) = (org_type.as_str(), org_type.role_name());
-            errors.push(format!("{what}: level {} has the key {key:?} and the name {name:?}", role.level));
+            errors
+                .push(format!("{what}: level {} has the key \"{key}\" and the name \"{name}\"", role.level));
         }
         let (name, description) = (org_type.role_name().to_owned(), role.description.clone());
         roles.push(OrgRole { org_type, name, description, permissions });
@@ -257,19 +258,19 @@ fn user_roles(written: &[UserRoleDocument], errors: &mut Vec<String>) -> Vec<Use
 }
 
 fn user_role(role: &UserRoleDocument, errors: &mut Vec<String>) -> UserRole {
-    let what = format!("user role {:?}", role.key);
+    let what = format!("user role \"{}\"", role.key);
     let permissions = permissions(&what, &role.permissions, errors);
     let mut organization_actions = Vec::new();
     for word in &role.organization_actions {
         match Verb::parse(word) {
             Some(verb) => organization_actions.push(verb),
-            None => errors.push(format!("{what}: organization_actions: unknown action {word:?}")),
+            None => errors.push(format!("{what}: organization_actions: unknown action \"{word}\"")),
         }
     }
     let assignable_by = role.assignable_by.as_deref().and_then(|word| {
         let level = OrgType::ALL.into_iter().find(|t| *t != OrgType::Customer && t.as_str() == word);
         if level.is_none() {
-            errors.push(format!("{what}: assignable_by: {word:?} is none of owner, distributor, reseller"));
+            errors.push(format!("{what}: assignable_by: \"{word}\" is none of owner, distributor, reseller"));
         }
         level
     });

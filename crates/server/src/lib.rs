@@ -3,6 +3,7 @@
 //! Everything here is about the process; what the service does is in the crates below. To add a setting see
 //! [`config`]; to add a command, add a variant in [`cli`] and a file beside it.
 
+pub mod build;
 pub mod cli;
 pub mod config;
 pub mod listen;

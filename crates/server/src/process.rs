@@ -18,6 +18,13 @@ pub fn open_files() -> Option<u64> {
     current
 }
 
+/// Where this process runs, for people: the machine's name and the process's number.
+pub fn host() -> String {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name = if name.trim().is_empty() { "a machine without a name" } else { name.trim() };
+    format!("process {} on {name}", std::process::id())
+}
+
 /// The families; nothing of what cannot be read.
 pub fn page() -> String {
     let mut page = Page::default();

@@ -2,7 +2,11 @@
 
 use crate::listen::Tls;
 use bailiwick_app::{App, site::Site};
-use std::{io, sync::Arc};
+use bailiwick_domain::{
+    Ts,
+    meter::{Kind, Page},
+};
+use std::{io, sync::Arc, time::Duration};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The signal from now on. It ends a process that has not asked for it.
@@ -19,8 +23,9 @@ pub fn on_hangup(app: &App, mut hangup: Signal, tls: Option<Arc<Tls>>, site: Opt
                 received = hangup.recv() => if received.is_none() { return },
                 () = app.stop.cancelled() => return,
             }
-            let (tls, site) = (tls.clone(), site.clone());
-            let read = tokio::task::spawn_blocking(move || read_again(tls.as_deref(), site.as_deref())).await;
+            let (tls, site, now) = (tls.clone(), site.clone(), app.now());
+            let again = move || read_again(tls.as_deref(), site.as_deref(), now);
+            let read = tokio::task::spawn_blocking(again).await;
             if read.is_err() {
                 tracing::error!("SIGHUP: reading again has failed");
             }
@@ -28,21 +33,63 @@ pub fn on_hangup(app: &App, mut hangup: Signal, tls: Option<Arc<Tls>>, site: Opt
     });
 }
 
-fn read_again(tls: Option<&Tls>, site: Option<&Site>) {
-    match tls.map(Tls::reload) {
-        None => tracing::info!("SIGHUP: there is no certificate to read again"),
-        Some(Ok(())) => {
-            tracing::info!("SIGHUP: new connections get the certificate that is in the files now")
+/// Warns of a certificate whose time is over, or nearly: now and every day until the application stops.
+pub fn watch_certificate(app: &App, tls: Option<Arc<Tls>>) {
+    const DAY: Duration = Duration::from_secs(86_400);
+    let (Some(tls), app) = (tls, app.clone()) else { return };
+    app.tasks.clone().spawn(async move {
+        loop {
+            warn_of(&tls, app.now());
+            if app.stop.run_until_cancelled(tokio::time::sleep(DAY)).await.is_none() {
+                return;
+            }
         }
-        Some(Err(why)) => {
-            tracing::error!(error = why, "SIGHUP: the certificate cannot be used; the one in use stays");
-        }
+    });
+}
+
+fn warn_of(tls: &Tls, now: Ts) {
+    if let Some(complaint) = tls.complaint(now) {
+        tracing::warn!("{complaint}");
+    }
+}
+
+/// The families of the listener; without TLS there is nothing to tell.
+pub fn page(tls: Option<&Tls>) -> String {
+    let mut page = Page::default();
+    let mut family = page.family(
+        "bailiwick_tls_certificate_expires_timestamp_seconds",
+        Kind::Gauge,
+        "When the certificate of http.tls_certificate ends, Unix time.",
+    );
+    if let Some(at) = tls.and_then(Tls::expires_at) {
+        family.value(&[], at.secs());
+    }
+    page.finish()
+}
+
+fn read_again(tls: Option<&Tls>, site: Option<&Site>, now: Ts) {
+    if let Some(tls) = tls {
+        read_certificate(tls, now);
+    } else {
+        tracing::info!("SIGHUP: there is no certificate to read again");
     }
     match site.map(Site::reload) {
         None => {}
         Some(Ok(())) => tracing::info!("SIGHUP: the files of the web interface are those that are there now"),
         Some(Err(why)) => {
             tracing::error!(error = why, "SIGHUP: the web interface cannot be read; what is served stays");
+        }
+    }
+}
+
+fn read_certificate(tls: &Tls, now: Ts) {
+    match tls.reload() {
+        Ok(()) => {
+            tracing::info!("SIGHUP: new connections get the certificate that is in the files now");
+            warn_of(tls, now);
+        }
+        Err(why) => {
+            tracing::error!(error = why, "SIGHUP: the certificate cannot be used; the one in use stays");
         }
     }
 }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 pub fn settings(config: &Config, secret: &config::Secret) -> Settings {
     let defaults = Settings::defaults(&config.public_url(), secret.reveal().as_bytes().to_vec());
     Settings {
+        build: crate::build::build(),
         app_url: config.app_url().trim_end_matches('/').to_owned(),
         base_paths: config.http.base_paths.iter().map(|base| base.before_route().to_owned()).collect(),
         static_dir: config.http.static_dir.clone(),

@@ -102,7 +102,7 @@ struct Row {
 }
 
 fn mode(word: &str) -> Result<KeyMode, StoreError> {
-    KeyMode::parse(word).ok_or_else(|| StoreError::Corrupt(format!("mode {word:?} of an API key")))
+    KeyMode::parse(word).ok_or_else(|| StoreError::Corrupt(format!("mode \"{word}\" of an API key")))
 }
 
 impl TryFrom<Row> for ApiKey {

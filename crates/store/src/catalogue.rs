@@ -4,12 +4,21 @@
 use crate::{
     activity, ahead, alert_handling, alert_layers, alert_queue, alert_tenants, api_keys, applications, audit,
     avatars, backups, credentials, db, delivery, demo, events, figures, history, identities, images,
-    impersonation, imports, inventory, jobs, leases, legacy, links, logto, oidc, organizations, rebranding,
-    recovery, router, sessions, systems, transfer, users,
+    impersonation, imports, inventory, jobs, leases, legacy, links, logto, oidc, organizations, processes,
+    rebranding, recovery, router, secrets, sessions, systems, transfer, users,
 };
 
 /// `(name, text)`.
 pub const STATEMENTS: &[(&str, &str)] = &[
+    ("secrets::HOLD", secrets::HOLD),
+    ("secrets::ALL", secrets::ALL),
+    ("secrets::KEEP", secrets::KEEP),
+    ("secrets::RESEALED", secrets::RESEALED),
+    ("secrets::FORGET", secrets::FORGET),
+    ("processes::SIGN", processes::SIGN),
+    ("processes::FORGET", processes::FORGET),
+    ("processes::LEAVE", processes::LEAVE),
+    ("processes::SEEN", processes::SEEN),
     ("ahead::JOBS", ahead::JOBS),
     ("ahead::INVENTORY", ahead::INVENTORY),
     ("ahead::HELD_ALERTS", ahead::HELD_ALERTS),

@@ -103,7 +103,7 @@ impl TryFrom<Row> for CredentialRecord {
 
     fn try_from(row: Row) -> Result<CredentialRecord, StoreError> {
         let org_type = OrgType::parse(&row.org_type)
-            .ok_or_else(|| StoreError::Corrupt(format!("organization type {:?}", row.org_type)))?;
+            .ok_or_else(|| StoreError::Corrupt(format!("organization type \"{}\"", row.org_type)))?;
         Ok(CredentialRecord {
             id: SystemId(row.id),
             system_key: row.system_key,

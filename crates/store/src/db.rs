@@ -8,12 +8,13 @@ use crate::{
     sql::Q,
 };
 use sqlx::{
-    PgPool, Postgres, Sqlite, SqlitePool, Transaction,
+    Connection as _, PgConnection, PgPool, Postgres, Sqlite, SqlitePool, Transaction,
     postgres::{PgConnectOptions, PgPoolOptions},
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 use std::{
     fs::File,
+    io,
     os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
     str::FromStr,
@@ -326,6 +327,7 @@ async fn open_postgres(options: &Options) -> Result<PgPool, StoreError> {
             // longer than running it.
             ("jit", "off"),
         ]);
+    reach(&connect).await?;
     Ok(PgPoolOptions::new()
         .max_connections(options.connections)
         .acquire_timeout(Duration::from_secs(5))
@@ -334,11 +336,63 @@ async fn open_postgres(options: &Options) -> Result<PgPool, StoreError> {
         .await?)
 }
 
+/// Tries one connection, as long as a database may take that starts beside the service: a pool does not tell why it has
+/// none.
+async fn reach(connect: &PgConnectOptions) -> Result<(), StoreError> {
+    const MOST: Duration = Duration::from_secs(5);
+    let mut last = None;
+    let tries = async {
+        loop {
+            match PgConnection::connect_with(connect).await {
+                Err(error) if is_passing(&error) => last = Some(error),
+                tried => return tried,
+            }
+            tokio::time::sleep(Duration::from_millis(250)).await;
+        }
+    };
+    let tried = tokio::time::timeout(MOST, tries).await;
+    let why = match (tried, last) {
+        (Ok(Ok(connection)), _) => {
+            // It was good for finding out.
+            let _ = connection.close().await;
+            return Ok(());
+        }
+        (Ok(Err(error)), _) | (Err(_), Some(error)) => plain(&error),
+        (Err(_), None) => format!("no answer within {} s", MOST.as_secs()),
+    };
+    let socket = connect.get_socket().map(|path| path.display().to_string());
+    let host = socket.unwrap_or_else(|| connect.get_host().to_owned());
+    let database = connect.get_database().unwrap_or(connect.get_username());
+    let address =
+        format!("{host}, port {}, database {database} as {}", connect.get_port(), connect.get_username());
+    Err(StoreError::NotReached { address, why })
+}
+
+/// Whether a server that is starting may say so.
+fn is_passing(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(e) => e.kind() == io::ErrorKind::ConnectionRefused,
+        // It starts, or it ends.
+        sqlx::Error::Database(e) => e.code().is_some_and(|code| code == "57P03"),
+        _ => false,
+    }
+}
+
+/// The cause alone, without what our library says around it.
+fn plain(error: &sqlx::Error) -> String {
+    match error {
+        sqlx::Error::Io(e) => e.to_string(),
+        sqlx::Error::Database(e) => e.message().to_owned(),
+        other => other.to_string(),
+    }
+}
+
 async fn open_sqlite(options: &Options) -> Result<Engine, StoreError> {
     let path = PathBuf::from(options.url.trim_start_matches("sqlite:").trim_start_matches("//"));
     if let Some(dir) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
         // What is in the database is for nobody else on this machine.
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(sqlx::Error::Io)?;
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
+        made.map_err(|e| unusable(dir, &sqlx::Error::Io(e)))?;
     }
     let lock = if options.exclusive { Some(Arc::new(lock_file(&path)?)) } else { None };
     let connect = SqliteConnectOptions::new()
@@ -360,7 +414,8 @@ async fn open_sqlite(options: &Options) -> Result<Engine, StoreError> {
         .idle_timeout(None)
         .max_lifetime(None)
         .connect_with(connect.clone().optimize_on_close(true, 400))
-        .await?;
+        .await
+        .map_err(|e| unusable(&path, &e))?;
     let read = SqlitePoolOptions::new()
         .max_connections(options.connections.clamp(1, 4))
         // Each has a thread, which would keep to the core of the worker that started it; so they are there from the start.
@@ -370,8 +425,28 @@ async fn open_sqlite(options: &Options) -> Result<Engine, StoreError> {
         .acquire_timeout(Duration::from_secs(5))
         .test_before_acquire(false)
         .connect_with(connect.pragma("cache_size", "-4096").read_only(true).create_if_missing(false))
-        .await?;
+        .await
+        .map_err(|e| unusable(&path, &e))?;
     Ok(Engine::Lite { write, read, _lock: lock })
+}
+
+/// Names the file that is in the way.
+fn unusable(path: &Path, error: &sqlx::Error) -> StoreError {
+    let mut why = plain(error);
+    let is_locked_away = match error {
+        sqlx::Error::Io(e) => {
+            matches!(e.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+        }
+        // SQLITE_CANTOPEN, SQLITE_READONLY and their kin.
+        sqlx::Error::Database(e) => {
+            e.code().is_some_and(|code| matches!(&*code, "14" | "8" | "1544" | "776"))
+        }
+        _ => false,
+    };
+    if is_locked_away {
+        why.push_str("; the user who runs the program must be able to write there");
+    }
+    StoreError::File { path: path.display().to_string(), why }
 }
 
 /// Takes the lock that lets one process trust its memory (see [`Db::auth_epoch`]); it is held as long as the file.
@@ -381,14 +456,14 @@ async fn open_sqlite(options: &Options) -> Result<Engine, StoreError> {
 pub fn lock_file(database: &Path) -> Result<File, StoreError> {
     let mut path = database.as_os_str().to_owned();
     path.push(".lock");
-    let file =
-        File::options().create(true).truncate(false).write(true).open(&path).map_err(sqlx::Error::Io)?;
+    let opened = File::options().create(true).truncate(false).write(true).open(&path);
+    let file = opened.map_err(|e| unusable(Path::new(&path), &sqlx::Error::Io(e)))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(std::fs::TryLockError::WouldBlock) => Err(StoreError::Locked(format!(
             "{} is served by another process; SQLite allows one, use PostgreSQL for several",
             database.display()
         ))),
-        Err(std::fs::TryLockError::Error(e)) => Err(sqlx::Error::Io(e).into()),
+        Err(std::fs::TryLockError::Error(e)) => Err(unusable(Path::new(&path), &sqlx::Error::Io(e))),
     }
 }

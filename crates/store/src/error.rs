@@ -14,6 +14,25 @@ pub enum StoreError {
     /// A migration could not be applied.
     #[error(transparent)]
     Migrate(#[from] sqlx::migrate::MigrateError),
+    /// The schema is one that this program does not know.
+    #[error("{0}")]
+    Foreign(String),
+    /// A file cannot be used as the database.
+    #[error("{path}: {why}")]
+    File {
+        /// Which.
+        path: String,
+        /// The system's or SQLite's word for it.
+        why: String,
+    },
+    /// PostgreSQL lets nobody in.
+    #[error("PostgreSQL at {address}: {why}")]
+    NotReached {
+        /// Host, port and database.
+        address: String,
+        /// What it or the network says.
+        why: String,
+    },
     /// A row holds something this version does not understand.
     #[error("unreadable row: {0}")]
     Corrupt(String),

@@ -111,7 +111,7 @@ pub(crate) struct UserRow {
 impl UserRow {
     pub(crate) fn into_identified(self) -> Result<Identified, StoreError> {
         let org_type = OrgType::parse(&self.org_type)
-            .ok_or_else(|| StoreError::Corrupt(format!("organization type {:?}", self.org_type)))?;
+            .ok_or_else(|| StoreError::Corrupt(format!("organization type \"{}\"", self.org_type)))?;
         let role_ids = serde_json::from_value(self.role_ids)
             .map_err(|e| StoreError::Corrupt(format!("role_ids of user {}: {e}", self.user_id)))?;
         Ok(Identified {

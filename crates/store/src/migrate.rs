@@ -1,7 +1,7 @@
 //! Migrations: for each number two files of the same name, one for each engine.
 
 use crate::{Db, db::Engine, error::StoreError};
-use sqlx::migrate::Migrator;
+use sqlx::migrate::{MigrateError, Migrator};
 
 static SQLITE: Migrator = sqlx::migrate!("./migrations/sqlite");
 static POSTGRES: Migrator = sqlx::migrate!("./migrations/postgres");
@@ -9,10 +9,29 @@ static POSTGRES: Migrator = sqlx::migrate!("./migrations/postgres");
 impl Db {
     /// Applies what is missing; several processes may do so at the same time.
     pub async fn migrate(&self) -> Result<(), StoreError> {
-        match &self.engine {
-            Engine::Pg(pool) => Ok(POSTGRES.run(pool).await?),
-            Engine::Lite { write, .. } => Ok(SQLITE.run(write).await?),
-        }
+        let done = match &self.engine {
+            Engine::Pg(pool) => POSTGRES.run(pool).await,
+            Engine::Lite { write, .. } => SQLITE.run(write).await,
+        };
+        done.map_err(told)
+    }
+}
+
+/// What to do about it, where that is known.
+fn told(error: MigrateError) -> StoreError {
+    let newest = SQLITE.iter().map(|migration| migration.version).max().unwrap_or_default();
+    match error {
+        MigrateError::VersionMissing(found) if found > newest => StoreError::Foreign(format!(
+            "it was brought to its schema by a newer version of the program (migration {found}; this one knows those up \
+             to {newest}): upgrade the program, or restore a backup of the older database"
+        )),
+        MigrateError::VersionMissing(found) => StoreError::Foreign(format!(
+            "it has migration {found}, which this version of the program does not have: it was used with another build"
+        )),
+        MigrateError::VersionMismatch(found) => StoreError::Foreign(format!(
+            "its migration {found} is not the one of this version of the program: it was used with another build"
+        )),
+        other => other.into(),
     }
 }
 

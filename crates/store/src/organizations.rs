@@ -147,7 +147,7 @@ struct PathRow {
 
 /// The type of a row.
 pub(crate) fn parse_type(word: &str) -> Result<OrgType, StoreError> {
-    OrgType::parse(word).ok_or_else(|| StoreError::Corrupt(format!("organization type {word:?}")))
+    OrgType::parse(word).ok_or_else(|| StoreError::Corrupt(format!("organization type \"{word}\"")))
 }
 
 /// A JSON object column.

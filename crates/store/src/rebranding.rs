@@ -144,7 +144,7 @@ impl Inventory {
 }
 
 fn asset(name: &str) -> Result<Asset, StoreError> {
-    Asset::parse(name).ok_or_else(|| StoreError::Corrupt(format!("rebranding asset {name:?}")))
+    Asset::parse(name).ok_or_else(|| StoreError::Corrupt(format!("rebranding asset \"{name}\"")))
 }
 
 /// All of an organization.

@@ -33,10 +33,10 @@ api_test!(a_further_owner_user_needs_good_fields, |t| async move {
         async move { bootstrap::create_owner_user(&app, &new).await.map_err(|e| e.to_string()) }
     };
     for (email, username, password, key) in [
-        ("nobody", None, PASSWORD, "\"email\""),
-        ("a@example.org", None, "weak", "\"password\""),
-        ("a@example.org", Some("owner"), PASSWORD, "\"username\""),
-        ("OWNER@example.org", None, PASSWORD, "\"email\""),
+        ("nobody", None, PASSWORD, "email ("),
+        ("a@example.org", None, "weak", "password ("),
+        ("a@example.org", Some("owner"), PASSWORD, "username ("),
+        ("OWNER@example.org", None, PASSWORD, "email ("),
     ] {
         let error = create(email, username, password).await.unwrap_err();
         assert!(error.contains(key) && !error.contains(password), "{error}");

@@ -237,7 +237,7 @@ impl std::str::FromStr for Span {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Span, String> {
-        let wrong = || format!("not a duration: {text:?}");
+        let wrong = || format!("not a duration: \"{text}\"");
         let (mut rest, mut millis, mut units) = (text, 0_u64, &UNITS[..]);
         while !rest.is_empty() {
             let digits = rest.bytes().take_while(u8::is_ascii_digit).count();

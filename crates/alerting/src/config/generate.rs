@@ -357,7 +357,7 @@ pub(super) fn check(
             let told = told(&document, &tree, &ours)?;
             if told != wanted {
                 return Err(fault(format!(
-                    "alerts of severity {severity:?} from system {system_key:?} would go to {} instead of {} recipients",
+                    "alerts of severity \"{severity}\" from system \"{system_key}\" would go to {} instead of {} recipients",
                     count(&told),
                     count(&wanted)
                 )));
@@ -380,7 +380,7 @@ fn told(document: &Document, tree: &Tree, labels: &Labels) -> Result<ReceiverCon
     let mut told = ReceiverConfig::default();
     for destination in tree.route(labels) {
         let receiver = document.receivers.iter().find(|r| r.name == destination.receiver);
-        let receiver = receiver.ok_or_else(|| fault(format!("no receiver {:?}", destination.receiver)))?;
+        let receiver = receiver.ok_or_else(|| fault(format!("no receiver \"{}\"", destination.receiver)))?;
         if receiver.name != HISTORY {
             told.email_configs.extend_from_slice(&receiver.email_configs);
             told.webhook_configs.extend_from_slice(&receiver.webhook_configs);

@@ -2,7 +2,7 @@
 
 use crate::envelope::render;
 use axum::{extract::State, response::Response};
-use bailiwick_app::App;
+use bailiwick_app::{App, settings::Build};
 use bailiwick_domain::API_VERSION;
 use http::StatusCode;
 use serde::Serialize;
@@ -13,9 +13,9 @@ use utoipa::ToSchema;
 pub struct Health {
     /// Version of the service.
     pub version: &'static str,
-    /// Commit it was built from, `unknown` outside a repository.
+    /// Commit it was built from, `unknown` where neither a repository nor a packager has told.
     pub commit: &'static str,
-    /// Time of that commit, RFC 3339; `unknown` outside a repository.
+    /// Time of that commit, RFC 3339, or the time that the packager has set; `unknown` as before.
     pub build_time: &'static str,
     /// Operating system and architecture.
     pub platform: String,
@@ -25,11 +25,12 @@ pub struct Health {
 
 impl Health {
     /// Of this program.
-    pub(crate) fn own() -> Health {
+    pub(crate) fn own(app: &App) -> Health {
+        let Build { version, commit, time } = app.settings.build;
         Health {
-            version: env!("CARGO_PKG_VERSION"),
-            commit: option_env!("BAILIWICK_COMMIT").unwrap_or("unknown"),
-            build_time: option_env!("BAILIWICK_BUILD_TIME").unwrap_or("unknown"),
+            version,
+            commit,
+            build_time: time,
             platform: format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
             api_version: API_VERSION,
         }
@@ -38,7 +39,7 @@ impl Health {
 
 /// 200 while the database answers, else 503 with the same data.
 pub async fn show(State(app): State<App>) -> Response {
-    let health = Health::own();
+    let health = Health::own(&app);
     match app.db.ping().await {
         Ok(()) => render(StatusCode::OK, "service healthy", &health),
         Err(e) => {

@@ -77,7 +77,7 @@ pub(super) async fn push(
         Ok(Ok(Ok(Outcome { is_over_limit: true }))) => Err(Fault::AlertLimit),
         Ok(Ok(Err(fault))) => Err(fault),
         Ok(Err(lost)) => Err(Fault::not_ready(lost.0.to_string())),
-        Err(_) => Err(Fault::Database(format!("no commit within {WAIT:?}"))),
+        Err(_) => Err(Fault::Database(format!("no commit within {} s", WAIT.as_secs_f64()))),
     }
 }
 

@@ -98,7 +98,8 @@ fn digest_of(seen: &[Seen]) -> Vec<u8> {
         let required =
             [&s.module_id, &s.instance_of, &s.version, &s.inventory_data].map(|t| Some(t.as_str()));
         texts.into_iter().chain(required).for_each(&mut text);
-        let numbers = format!("{:?}{:?}{}", s.node_id, s.certification_level, s.is_user_facing);
+        let number = |n: Option<i64>| n.map_or_else(|| "None".to_owned(), |n| format!("Some({n})"));
+        let numbers = format!("{}{}{}", number(s.node_id), number(s.certification_level), s.is_user_facing);
         text(Some(&numbers));
     }
     context.finish().as_ref().to_vec()

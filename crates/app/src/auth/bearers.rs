@@ -64,7 +64,7 @@ impl Bearers {
         }
         match tokio::time::timeout(WAIT, self.rows.submit(chain)).await {
             Ok(read) => read.map_err(|lost| unreadable(lost.0)),
-            Err(_) => Err(unreadable(format!("no session within {WAIT:?}"))),
+            Err(_) => Err(unreadable(format!("no session within {} s", WAIT.as_secs_f64()))),
         }
     }
 }

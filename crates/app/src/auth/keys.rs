@@ -83,8 +83,13 @@ fn derive(secret: &[u8], info: &str) -> Result<[u8; 32]> {
     Ok(key)
 }
 
+/// Names a secret without telling anything of it or of any of its keys: a value of its own, derived as they are.
+pub(crate) fn fingerprint(secret: &[u8]) -> Result<[u8; 32]> {
+    derive(secret, "fingerprint")
+}
+
 /// First bytes of the digest of a key: names it without telling it.
-fn fingerprint(key: &[u8]) -> [u8; TAG_BYTES] {
+fn tag(key: &[u8]) -> [u8; TAG_BYTES] {
     let digest = digest::digest(&digest::SHA256, key);
     let mut tag = [0; TAG_BYTES];
     tag.iter_mut().zip(digest.as_ref()).for_each(|(to, from)| *to = *from);
@@ -99,7 +104,7 @@ impl Ring {
         let token = |kind: TokenKind| -> Result<TokenKey> {
             let key = derive(secret, kind.as_str())?;
             Ok(TokenKey {
-                id: hex(&fingerprint(&key)),
+                id: hex(&tag(&key)),
                 sign: EncodingKey::from_secret(&key),
                 verify: DecodingKey::from_secret(&key),
             })
@@ -111,7 +116,7 @@ impl Ring {
         Ok(Ring {
             tokens: [token(access)?, token(refresh)?, token(impersonation)?],
             seal: LessSafeKey::new(sealing),
-            seal_tag: fingerprint(&seal),
+            seal_tag: tag(&seal),
             mac: hmac::Key::new(hmac::HMAC_SHA256, &derive(secret, "mac")?),
             downloads: hmac::Key::new(hmac::HMAC_SHA256, &derive(secret, "downloads")?),
         })
@@ -193,7 +198,7 @@ impl Keys {
     /// # Errors
     /// It was sealed with another secret or for another purpose, or changed since.
     pub fn open(&self, purpose: &str, sealed: &[u8]) -> Result<Vec<u8>> {
-        let unreadable = || Error::internal(format!("cannot open what was sealed for {purpose:?}"));
+        let unreadable = || Error::internal(format!("cannot open what was sealed for {purpose}"));
         let (head, body) = sealed.split_at_checked(SEALED_HEAD_BYTES).ok_or_else(unreadable)?;
         let (version, rest) = head.split_first().ok_or_else(unreadable)?;
         let (tag, nonce) = rest.split_at(TAG_BYTES);
@@ -322,6 +327,18 @@ mod tests {
         assert!(forge(Algorithm::HS384, Some(id)).is_none());
         assert!(forge(Algorithm::HS256, Some("00000000".into())).is_none());
         assert!(forge(Algorithm::HS256, None).is_none());
+    }
+
+    #[test]
+    fn a_fingerprint_is_no_key_and_no_digest() {
+        let secret = [1; 32];
+        let fingerprint = fingerprint(&secret).unwrap();
+        assert_eq!(fingerprint, super::fingerprint(&secret).unwrap());
+        assert_ne!(fingerprint, super::fingerprint(&[2; 32]).unwrap());
+        for info in ["access", "refresh", "impersonation", "seal", "mac", "downloads"] {
+            assert_ne!(fingerprint, derive(&secret, info).unwrap(), "{info}");
+        }
+        assert_ne!(fingerprint[..], *token_digest(std::str::from_utf8(&secret).unwrap()));
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub use bearers::Bearers;
 pub(crate) use chains::resume;
 pub use chains::{Session, chain_of, exchange, issue_token, logout, purge_expired, refresh, start_purging};
 pub use failures::Failures;
+pub(crate) use keys::fingerprint;
 pub use keys::{Keys, MIN_SECRET_BYTES, TokenKind, token_digest};
 pub(crate) use limits::bucket_of;
 pub use limits::{AddressLimit, KeyedLimit};

@@ -65,7 +65,7 @@ impl Refreshes {
         }
         match tokio::time::timeout(WAIT, self.turns.submit(turn)).await {
             Ok(made) => made.map_err(|lost| unreadable(lost.0)),
-            Err(_) => Err(unreadable(format!("no turn within {WAIT:?}"))),
+            Err(_) => Err(unreadable(format!("no turn within {} s", WAIT.as_secs_f64()))),
         }
     }
 }

@@ -53,7 +53,8 @@ async fn by_pair(
     memory.failures.check(pair, now)?;
     let found = if is_legacy_id(&basic.key) && !memory.is_unknown(sought, now) {
         let read = tokio::time::timeout(WAIT, legacy::by_id(&app.db, &basic.key)).await;
-        let read = read.map_err(|_| Error::security_unavailable(format!("no row within {WAIT:?}")))?;
+        let read =
+            read.map_err(|_| Error::security_unavailable(format!("no row within {} s", WAIT.as_secs_f64())))?;
         let read = read.map_err(|e| Error::security_unavailable(e.to_string()))?;
         // Only what was looked up: asking again makes nobody unknown for longer.
         if read.is_none() {

@@ -95,7 +95,7 @@ impl Credentials {
         match tokio::time::timeout(WAIT, self.epochs.submit(())).await {
             Ok(Ok(epoch)) => Ok(epoch),
             Ok(Err(e)) => Err(Error::security_unavailable(e.0.to_string())),
-            Err(_) => Err(Error::security_unavailable(format!("no epoch within {WAIT:?}"))),
+            Err(_) => Err(Error::security_unavailable(format!("no epoch within {} s", WAIT.as_secs_f64()))),
         }
     }
 
@@ -112,7 +112,9 @@ impl Credentials {
         let found = match read {
             Ok(Ok(found)) => found,
             Ok(Err(e)) => return Err(Error::security_unavailable(e.0.to_string())),
-            Err(_) => return Err(Error::security_unavailable(format!("no row within {WAIT:?}"))),
+            Err(_) => {
+                return Err(Error::security_unavailable(format!("no row within {} s", WAIT.as_secs_f64())));
+            }
         };
         match &found {
             None => self.unknown.insert(key_hash, now),

@@ -151,7 +151,8 @@ pub(crate) async fn user_of(app: &App, external: &External, token: &str) -> Resu
     let judged = async {
         let Some(seen) = identify(app, external, token).await? else { return Ok(None) };
         let Some(party) = party(app, &external.settings, seen.client_id.as_deref()).await else {
-            tracing::info!(client = ?seen.client_id, "a token of a client that is not accepted was refused");
+            let client = seen.client_id.as_deref().unwrap_or("unknown");
+            tracing::info!(client, "a token of a client that is not accepted was refused");
             return Ok(None);
         };
         let user = linked::find(app, external, token, &seen).await?;

@@ -48,7 +48,7 @@ pub async fn submit(app: &App, system: &SystemIdentity, document: Document) -> R
     let received_at = app.now();
     match tokio::time::timeout(WAIT, queue(app, system, document, received_at)).await {
         Ok(outcome) => outcome,
-        Err(_) => Err(lost(format!("not queued within {WAIT:?}"))),
+        Err(_) => Err(lost(format!("not queued within {} s", WAIT.as_secs_f64()))),
     }
 }
 

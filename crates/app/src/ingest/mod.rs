@@ -105,6 +105,6 @@ pub async fn heartbeat(app: &App, system: &Arc<SystemIdentity>) -> Result<Ts> {
     match tokio::time::timeout(HEARTBEAT_WAIT, app.ingest().heartbeats.submit(beat)).await {
         Ok(Ok(())) => Ok(now),
         Ok(Err(e)) => Err(lost(e.0.to_string())),
-        Err(_) => Err(lost(format!("no commit within {HEARTBEAT_WAIT:?}"))),
+        Err(_) => Err(lost(format!("no commit within {} s", HEARTBEAT_WAIT.as_secs_f64()))),
     }
 }

@@ -144,7 +144,7 @@ async fn handle(app: &App, mirror: &Mirror, due: &Due) -> Result<bool> {
         Some(Outcome::Nothing) => outbox::finish(&mut tx, issuer, due).await?,
         Some(Outcome::Refused(why)) => {
             let why = jobs::reason(&why.join("; "));
-            tracing::warn!(kind = ?due.kind, object = %due.object, why, "refused by the identity provider");
+            tracing::warn!(kind = due.kind.word(), object = %due.object, why, "refused by the identity provider");
             settle(&mut tx, issuer, due, Some(&why), now).await?;
             outbox::postpone(&mut tx, issuer, due, None, &why).await?;
         }
@@ -158,7 +158,7 @@ async fn handle(app: &App, mirror: &Mirror, due: &Due) -> Result<bool> {
         }
         None => {
             let why = jobs::reason(&problem);
-            tracing::warn!(kind = ?due.kind, object = %due.object, attempt = due.attempts, error = why,
+            tracing::warn!(kind = due.kind.word(), object = %due.object, attempt = due.attempts, error = why,
                 "the identity provider is told later");
             let at = jobs::next_try(now, due.attempts).max(not_before);
             outbox::postpone(&mut tx, issuer, due, Some(at), &why).await?;

@@ -38,7 +38,7 @@ pub async fn directory(
     query: DirectoryQuery,
     write: impl FnOnce(Page<Entry>) -> Result<Bytes>,
 ) -> Result<Written> {
-    let (scope, other) = (hierarchy(caller), format!("{query:?}"));
+    let (scope, other) = (hierarchy(caller), kept::key(&query));
     let types: Vec<OrgType> = query.types.iter().filter_map(|word| OrgType::parse(word)).collect();
     let filter = DirectoryFilter {
         search: query.search,
@@ -55,8 +55,7 @@ pub async fn directory(
     };
     let make = async {
         let count = directory::count(&app.db, &scope, &filter);
-        let total =
-            kept::number(app, Shows::People, "directory", scope, format!("{filter:?}"), count).await?;
+        let total = kept::number(app, Shows::People, "directory", scope, kept::key(&filter), count).await?;
         write(directory::directory(&app.db, &scope, &filter, order, query.page, total).await?)
     };
     kept::answer(app, Shows::People, "directory", scope, other, make).await

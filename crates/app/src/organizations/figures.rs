@@ -28,7 +28,8 @@ pub async fn stats(
         write(found.remove(&id).unwrap_or_default())
     };
     // The same for everybody who may see the organization.
-    kept::answer(app, Shows::Figures, "stats", Scope::Everything, format!("{family:?} {id}"), make).await
+    kept::answer(app, Shows::Figures, "stats", Scope::Everything, format!("{} {id}", family.as_str()), make)
+        .await
 }
 
 /// How many organizations of the family the caller's unfiltered list holds.

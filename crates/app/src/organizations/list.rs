@@ -49,7 +49,7 @@ pub async fn list(
     write: impl FnOnce(Page<Listed>) -> Result<Bytes>,
 ) -> Result<Written> {
     let scope = list_scope(caller, resource_of(family).ok_or(Refusal::Gate)?)?;
-    let other = format!("{family:?} {query:?}");
+    let other = kept::key(&(family, &query));
     let make = async {
         let (scope, filter, order) = prepare(app, caller, family, &query).await?;
         let total = total(app, family, scope, &filter).await?;
@@ -71,7 +71,7 @@ pub async fn list(
 /// How many rows of the family match.
 pub(super) async fn total(app: &App, family: OrgType, scope: Scope, filter: &Filter) -> Result<u64> {
     let count = organizations::list::count(&app.db, family, &scope, filter);
-    kept::number(app, Shows::People, "organizations", scope, format!("{family:?} {filter:?}"), count).await
+    kept::number(app, Shows::People, "organizations", scope, kept::key(&(family, filter)), count).await
 }
 
 /// Which rows the caller asks for, and in which order.

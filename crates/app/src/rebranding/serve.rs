@@ -74,7 +74,7 @@ async fn shown(app: &App, place: Place<'_>, known: Option<&str>) -> Result<Shown
         let stored::File { content_type, sha256, object } =
             stored::file(&app.db, place).await?.ok_or_else(missing)?;
         let media = Media::parse(&content_type)
-            .ok_or_else(|| Error::internal(format_args!("a file of type {content_type:?}")))?;
+            .ok_or_else(|| Error::internal(format_args!("a file of type \"{content_type}\"")))?;
         let tag = sha256.get(..TAG_DIGITS).unwrap_or(&sha256);
         let file = File { asset: place.asset, media, etag: format!("\"{tag}\"") };
         if known.is_some_and(|known| is_named(known, &file.etag)) {

@@ -53,10 +53,10 @@ pub async fn list(
     } else {
         None
     };
-    let other = format!("{impersonates:?} {query:?}");
+    let other = kept::key(&(&impersonates, &query));
     let (scope, filter, order) = prepare(app, caller, query)?;
     let make = async {
-        let matches = format!("{filter:?}");
+        let matches = kept::key(&filter);
         let total = kept::number(
             app,
             Shows::People,

@@ -150,5 +150,5 @@ pub fn draw<R>(
             ));
         }
     }
-    document.finish().map_err(|e| Fault::Pdf(format!("{e:?}")))
+    document.finish().map_err(|e| Fault::Pdf(e.to_string()))
 }

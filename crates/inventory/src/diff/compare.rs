@@ -118,7 +118,7 @@ fn identity<'j>(value: &'j Json<'_>) -> Option<Identity<'j>> {
         Json::Num(literal) => Some((
             1,
             match Decimal::parse(literal) {
-                Some(number) => Cow::Owned(format!("{number:?}")),
+                Some(number) => Cow::Owned(number.to_string()),
                 None => Cow::Borrowed(literal),
             },
         )),

@@ -1,6 +1,6 @@
 //! Decimal numbers of any size: equal when mathematically equal, and how far one is from another.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, fmt};
 
 /// A number in its one form: `0.DIGITS × 10^point`, digits without zeros at either end; zero has none.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -12,6 +12,13 @@ pub(super) struct Decimal {
 
 /// Digits that an `i128` holds, with two more to spare for percents.
 const EXACT_DIGITS: usize = 35;
+
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.is_negative { "-" } else { "" };
+        write!(f, "{sign}0.{}e{}", self.digits, self.point)
+    }
+}
 
 impl Decimal {
     /// The number a text writes, in JSON's way or with a plus sign or zeros in front. None for every other text and for

@@ -219,7 +219,7 @@ impl Patterns {
         let mut patterns = Patterns::default();
         for text in texts {
             if text.is_empty() || text.chars().any(char::is_uppercase) {
-                return Err(RulesError(format!("pattern {text:?} is empty or not lower case")));
+                return Err(RulesError(format!("pattern \"{text}\" is empty or not lower case")));
             }
             let whole = text.strip_prefix('^').and_then(|rest| rest.strip_suffix('$'));
             match (whole, text.strip_prefix('^')) {

@@ -207,7 +207,7 @@ impl Noted {
 
 impl Visit for Noted {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        self.note(field, || Said::Text(short(format_args!("{value:?}"))));
+        self.note(field, || Said::Text(short(format_args!("{}", Shown(value)))));
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
@@ -224,6 +224,15 @@ impl Visit for Noted {
 
     fn record_u64(&mut self, field: &Field, value: u64) {
         self.note(field, || Said::Number(i64::try_from(value).unwrap_or(i64::MAX)));
+    }
+}
+
+/// What a field is written as: `Display` for those marked with `%`.
+struct Shown<'a>(&'a dyn Debug);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 

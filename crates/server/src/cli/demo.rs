@@ -1,13 +1,14 @@
 //! `bailiwick demo`
 
-use super::{DemoArgs, first_start, print};
+use super::{DemoArgs, first_start, print, words};
 use bailiwick_app::{App, bootstrap, demo};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fmt::Write;
 
 /// Fills the database and prints what is there to play with.
 pub async fn run(app: &App, args: DemoArgs) -> Result<(), String> {
-    first_start::greet(app, bootstrap::ensure_owner(app).await.map_err(|e| e.to_string())?);
+    let first = bootstrap::ensure_owner(app).await.map_err(|e| words::of(&e, str::to_owned))?;
+    first_start::tell(app, first);
     let plan = demo::Plan {
         organizations: args.organizations.into(),
         systems: args.systems.into(),

@@ -1,11 +1,11 @@
 //! What the first start of an installation tells, whichever command it is.
 
 use super::print;
-use bailiwick_app::{App, bootstrap};
+use bailiwick_app::{App, bootstrap::FirstStart};
 
-/// Where to sign in and with what; a generated password is shown this once.
-pub fn greet(app: &App, first: bootstrap::FirstStart) {
-    let bootstrap::FirstStart::Created { email, generated_password } = first else { return };
+/// The service answers: where to sign in and with what. A generated password is shown this once.
+pub fn greet(app: &App, first: FirstStart) {
+    let FirstStart::Created { email, generated_password } = first else { return };
     if let Some(issuer) = app.settings.identity.issuer() {
         print(&format!(
             "\nBailiwick is ready.\n\n  sign in at  {}\n  as          whoever has the verified e-mail address {email} at {}\n\n",
@@ -13,12 +13,29 @@ pub fn greet(app: &App, first: bootstrap::FirstStart) {
         ));
         return;
     }
-    let password = generated_password.map_or_else(
-        || "the one you have configured".to_owned(),
-        |password| format!("{}   (shown only now; keep it)", password.reveal()),
-    );
+    let password = shown(generated_password);
     print(&format!(
         "\nBailiwick is ready.\n\n  sign in at  {url}/oidc/login\n  e-mail      {email}\n  password    {password}\n\n",
         url = app.settings.public_url,
     ));
+}
+
+/// A command has made them, and no service answers.
+pub fn tell(app: &App, first: FirstStart) {
+    let FirstStart::Created { email, generated_password } = first else { return };
+    let who = if app.settings.identity.issuer().is_some() {
+        format!("  signs in as whoever has the verified e-mail address {email} at the identity provider")
+    } else {
+        format!("  e-mail      {email}\n  password    {}", shown(generated_password))
+    };
+    print(&format!(
+        "\nThe owner organization and its first user are made; `bailiwick serve` starts the service.\n\n{who}\n\n"
+    ));
+}
+
+fn shown(generated: Option<bailiwick_app::settings::Secret<String>>) -> String {
+    generated.map_or_else(
+        || "the one you have configured".to_owned(),
+        |password| format!("{}   (shown only now; keep it)", password.reveal()),
+    )
 }

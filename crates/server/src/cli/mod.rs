@@ -11,6 +11,7 @@ pub mod demo;
 pub mod events;
 mod first_start;
 pub mod inventory;
+pub mod keys;
 pub mod logto;
 pub mod openapi;
 pub mod owner;
@@ -20,6 +21,7 @@ pub mod sessions;
 pub mod system;
 pub mod token;
 pub mod wire;
+mod words;
 
 use crate::config::{self as settings, Config};
 use bailiwick_domain::{OrgId, SystemId, Ts};
@@ -233,6 +235,8 @@ pub enum KeysCommand {
     Rotate,
     /// Seal what is kept sealed with the present secret, so that `previous_secret` can be forgotten
     Reseal,
+    /// Take the configured secret as the database's although the one before it is lost, with what is sealed with it
+    Adopt,
 }
 
 /// `bailiwick logto …`
@@ -444,10 +448,15 @@ pub fn print(text: &str) -> ExitCode {
     }
 }
 
-/// Tells the operator what went wrong; exit status 1.
-pub fn fail(message: &str) -> ExitCode {
+/// Tells the operator something on the standard error, beside a command's output.
+pub fn note(message: &str) {
     // Nothing is left to tell it to when the standard error is closed.
     let _ = writeln!(io::stderr().lock(), "bailiwick: {message}");
+}
+
+/// Tells the operator what went wrong; exit status 1.
+pub fn fail(message: &str) -> ExitCode {
+    note(message);
     ExitCode::FAILURE
 }
 

@@ -1,13 +1,14 @@
 //! `bailiwick user …`
 
-use super::{CreateOwnerArgs, UnlinkArgs, first_start, print};
+use super::{CreateOwnerArgs, UnlinkArgs, first_start, print, words};
 use bailiwick_app::{App, bootstrap, external, settings::Secret};
 use bailiwick_domain::validate;
 use std::fs;
 
 /// Adds a Super Admin to the owner organization; a generated password is printed once.
 pub async fn run(app: &App, args: CreateOwnerArgs) -> Result<(), String> {
-    first_start::greet(app, bootstrap::ensure_owner(app).await.map_err(|e| e.to_string())?);
+    let first = bootstrap::ensure_owner(app).await.map_err(|e| words::of(&e, str::to_owned))?;
+    first_start::tell(app, first);
     let has_password = bootstrap::makes_accounts(app);
     if args.password_file.is_some() && !has_password {
         return Err("--password-file is of no use: people sign in at the identity provider".to_owned());
@@ -27,7 +28,8 @@ pub async fn run(app: &App, args: CreateOwnerArgs) -> Result<(), String> {
         name: args.name,
         password: password.clone().map(Secret::new),
     };
-    let id = bootstrap::create_owner_user(app, &owner).await.map_err(|e| e.to_string())?;
+    let id = bootstrap::create_owner_user(app, &owner).await;
+    let id = id.map_err(|e| words::of(&e, str::to_owned))?;
     let mut text = format!("created {} ({id})\n", args.email);
     if let Some(password) = password.filter(|_| generated) {
         text.push_str(&format!("password (shown only now): {password}\n"));

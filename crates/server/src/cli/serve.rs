@@ -1,18 +1,21 @@
 //! `bailiwick serve`
 
-use super::{fail, first_start, wire};
+use super::{fail, first_start, keys, wire, words};
 use crate::{
     STACK,
     config::{self, Config},
     listen, process, reload, shutdown, telemetry,
 };
 use bailiwick_app::{
-    App, bootstrap,
+    App,
+    bootstrap::{self, FirstStart},
     database::{Db, analyze_restored},
-    images, oidc,
+    images, oidc, processes,
+    secrets::Who,
+    settings::Build,
     traces::Traces,
 };
-use std::{num::NonZeroUsize, process::ExitCode, sync::Arc, time::Duration};
+use std::{io, num::NonZeroUsize, process::ExitCode, sync::Arc, time::Duration};
 use tokio::runtime;
 
 /// Serves until told to stop.
@@ -57,17 +60,24 @@ async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, Str
     }
     let db = wire::open(config, true).await?;
     know(&db).await;
-    let app = wire::application(config, db)?;
-    let first = bootstrap::ensure_owner(&app).await.map_err(|e| e.to_string())?;
-    if app.settings.identity.is_embedded() {
-        oidc::keys::ensure_signing_key(&app).await.map_err(|e| e.to_string())?;
-    }
-    let listeners = listeners(config, &app, tls.clone(), traces.clone());
-    app.tasks.spawn(look_at_images(app.clone()));
-    // Whether or not it can listen: a password that was made is told this once.
-    first_start::greet(&app, first);
-    let (mut front, operations) = listeners?;
+    let secret = keys::admitted(config, &db, Who::Service).await?;
+    // Before anybody is made who has a password that is told once, and before anything is said of an address.
+    let bound = bind(config)?;
+    let config = &at_real_port(config, &bound);
+    let app = wire::application(config, &secret, db)?;
     let site = app.site().map_err(|why| format!("http.static_dir: {why}"))?;
+    let first = bootstrap::ensure_owner(&app).await;
+    let first = first.map_err(|e| words::of(&e, |key| config.place(key)))?;
+    of_no_use(config, &first);
+    let (mut front, operations) = match begin(config, &app, bound, (&tls, traces.clone())).await {
+        Ok(listeners) => listeners,
+        Err(problem) => {
+            // Nobody has seen it yet.
+            first_start::tell(&app, first);
+            return Err(problem);
+        }
+    };
+    first_start::greet(&app, first);
     reload::on_hangup(&app, hangups, tls, site);
     asked.cancelled().await;
     app.leaving.cancel();
@@ -83,6 +93,47 @@ async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, Str
     shutdown::within(shutdown::GRACE, "the database", app.db.close()).await;
     tracing::info!("stopped");
     Ok((front, operations))
+}
+
+/// Tells of settings that the first start alone looks at.
+fn of_no_use(config: &Config, first: &FirstStart) {
+    let given = config.given("owner.");
+    if matches!(first, FirstStart::Done) && !given.is_empty() {
+        tracing::info!(
+            settings = given.join(", "),
+            "there is an owner already: these settings change nothing, `bailiwick user create-owner` adds another one"
+        );
+    }
+}
+
+/// Sockets of the front, and of the listener for operators.
+struct Sockets {
+    front: listen::Bound,
+    operations: Option<listen::Bound>,
+}
+
+fn bind(config: &Config) -> Result<Sockets, String> {
+    let of = |address, workers, setting: &str| {
+        let options = listen::Options { workers: NonZeroUsize::new(workers), ..listen::Options::default() };
+        listen::bind(address, options).map_err(|e| {
+            let advice = match e.kind() {
+                io::ErrorKind::AddrInUse => "; another program has it, stop that one or set another address",
+                io::ErrorKind::AddrNotAvailable => "; it is not an address of this machine",
+                _ => "",
+            };
+            format!("cannot listen on {address}, {}: {e}{advice}", config.place(setting))
+        })
+    };
+    let front = of(config.http.listen, config.http.workers as usize, "http.listen")?;
+    let operations = config.metrics.listen.map(|address| of(address, 1, "metrics.listen")).transpose()?;
+    Ok(Sockets { front, operations })
+}
+
+/// The configuration with the port that the system has chosen where it says 0.
+fn at_real_port(config: &Config, bound: &Sockets) -> Config {
+    let mut config = config.clone();
+    config.http.listen = bound.front.address();
+    config
 }
 
 /// Has a restored database find out about its rows before anybody asks for them, unless that takes long: then it goes on
@@ -138,25 +189,29 @@ fn connection_limits(http: &config::Http, open_files: Option<u64>) -> Result<lis
     })
 }
 
-fn listeners(
+/// Starts everything; when this returns, the service answers.
+async fn begin(
     config: &Config,
     app: &App,
-    tls: Option<Arc<listen::Tls>>,
-    traces: Option<Traces>,
+    bound: Sockets,
+    (tls, traces): (&Option<Arc<listen::Tls>>, Option<Traces>),
 ) -> Result<Listeners, String> {
-    let options = listen::Options {
-        workers: NonZeroUsize::new(config.http.workers as usize),
-        ..listen::Options::default()
-    };
-    let for_workers = app.clone();
+    if app.settings.identity.is_embedded() {
+        oidc::keys::ensure_signing_key(app).await.map_err(|e| e.to_string())?;
+    }
+    processes::start(app, process::host()).await.map_err(|e| e.to_string())?;
     app.start_background();
+    app.tasks.spawn(look_at_images(app.clone()));
+    let for_workers = app.clone();
     let connections = listen::Connections::new(connection_limits(&config.http, process::open_files())?);
-    let front = listen::start(config.http.listen, options, connections.clone(), tls, move |_| {
+    let front = listen::start(bound.front, connections.clone(), tls.clone(), move |_| {
         bailiwick_api::router(&for_workers)
     })
-    .map_err(|e| format!("cannot listen on {}: {e}", config.http.listen))?;
-    let operations = operations(config, app, connections, traces)?;
-    tracing::info!(address = %front.address(), version = env!("CARGO_PKG_VERSION"), "listening");
+    .map_err(|e| format!("cannot serve: {e}"))?;
+    let operations = operations(config, app, bound.operations, connections, (tls.clone(), traces))?;
+    let Build { version, commit, .. } = app.settings.build;
+    tracing::info!(address = %front.address(), version, commit, "listening");
+    reload::watch_certificate(app, tls.clone());
     Ok((front, operations))
 }
 
@@ -165,34 +220,32 @@ fn tls(config: &Config) -> Result<Option<Arc<listen::Tls>>, String> {
     let (Some(certificate), Some(key)) = (&config.http.tls_certificate, &config.http.tls_key) else {
         return Ok(None);
     };
-    let tls =
-        listen::Tls::open(certificate, key).map_err(|why| format!("TLS (http.tls_certificate): {why}"))?;
-    Ok(Some(Arc::new(tls)))
+    Ok(Some(Arc::new(listen::Tls::open(certificate, key)?)))
 }
 
 /// The listener for operators, where one is configured.
 fn operations(
     config: &Config,
     app: &App,
+    bound: Option<listen::Bound>,
     connections: Arc<listen::Connections>,
-    traces: Option<Traces>,
+    (tls, traces): (Option<Arc<listen::Tls>>, Option<Traces>),
 ) -> Result<Option<listen::Server>, String> {
-    let Some(address) = config.metrics.listen else { return Ok(None) };
-    let options = listen::Options { workers: NonZeroUsize::new(1), ..listen::Options::default() };
+    let Some(bound) = bound else { return Ok(None) };
     let (app, token) = (app.clone(), config.metrics.token.clone());
     let router = move |_| {
         let token = token.as_ref().map(|token| token.reveal());
-        let (connections, traces) = (connections.clone(), traces.clone());
+        let (connections, tls, traces) = (connections.clone(), tls.clone(), traces.clone());
         let page = move || {
             let traces = traces.as_ref().map(Traces::page).unwrap_or_default();
-            process::page() + &connections.page() + &traces
+            process::page() + &connections.page() + &reload::page(tls.as_deref()) + &traces
         };
         bailiwick_api::operations::router(&app, token, Arc::new(page))
     };
     // Out of the reserve, so that it answers when the front is full.
     let own = listen::Limits { open: 64, of_one_address: 32, trusted: Vec::new() };
-    let server = listen::start(address, options, listen::Connections::new(own), None, router);
-    let server = server.map_err(|e| format!("cannot listen on {address} (metrics.listen): {e}"))?;
+    let server = listen::start(bound, listen::Connections::new(own), None, router)
+        .map_err(|e| format!("cannot serve metrics: {e}"))?;
     tracing::info!(address = %server.address(), "metrics");
     Ok(Some(server))
 }

@@ -1,7 +1,7 @@
-//! `bailiwick sessions …` and `bailiwick keys …`
+//! `bailiwick sessions …`
 
 use super::{SessionsCommand, print};
-use bailiwick_app::{App, alerting::config, audit, auth, events::subscriptions, mirror, oidc::keys};
+use bailiwick_app::{App, audit, auth};
 use bailiwick_domain::Ts;
 use serde_json::json;
 
@@ -20,36 +20,6 @@ pub async fn run(app: &App, command: SessionsCommand) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// Makes a new signing key and names it.
-pub async fn rotate_key(app: &App) -> Result<(), String> {
-    let kid = keys::rotate_signing_key(app).await.map_err(|e| e.to_string())?;
-    print(&format!("{kid}\n"));
-    Ok(())
-}
-
-/// Seals everything that lasts anew: the secrets of alert layers and of subscriptions to events, and the signing key.
-pub async fn reseal(app: &App) -> Result<(), String> {
-    let done = config::seal_all_anew(app).await.map_err(|e| e.to_string())?;
-    let lost_subscriptions = subscriptions::seal_all_anew(app).await.map_err(|e| e.to_string())?;
-    // Whoever loses his gets another one, so that is no error.
-    mirror::seal_all_anew(app).await.map_err(|e| e.to_string())?;
-    keys::rotate_signing_key(app).await.map_err(|e| e.to_string())?;
-    print(&format!("{} alert configuration(s) sealed anew, and a new signing key\n", done.sealed));
-    if lost_subscriptions > 0 {
-        return Err(format!(
-            "{lost_subscriptions} event subscription(s) have secrets that no configured secret opens (the log names them); \
-             they stay as they are and deliver nothing"
-        ));
-    }
-    match done.lost {
-        0 => Ok(()),
-        lost => Err(format!(
-            "{lost} alert configuration(s) have recipients that no configured secret opens (the log names them); these stay \
-             as they are, and are told again only with the secret they were sealed with"
-        )),
-    }
 }
 
 fn table(open: &auth::Open) -> String {

@@ -1,11 +1,31 @@
 //! `bailiwick token <email>`
 
-use super::{TokenArgs, print};
-use bailiwick_app::{App, bootstrap};
+use super::{TokenArgs, note, print};
+use bailiwick_app::{
+    App, bootstrap,
+    processes::{self, Taken},
+};
 
-/// Prints an access token of the user; whoever can read the database and the secret may act as anybody anyway.
+/// Prints an access token of the user; whoever can read the database and the secret may act as anybody anyway. The standard
+/// error says for whom it is good.
 pub async fn run(app: &App, args: &TokenArgs) -> Result<(), String> {
     let token = bootstrap::issue_operator_token(app, &args.email).await.map_err(|e| e.to_string())?;
+    let tokens = &app.settings.tokens;
+    let minutes = tokens.access.as_secs() / 60;
+    note(&format!("issuer {}, audience {}, for {minutes} minutes", tokens.issuer, tokens.audience));
+    match processes::who_takes_tokens(app).await.map_err(|e| e.to_string())? {
+        Taken::ByAll => {}
+        Taken::NobodyServes => note("no process serves this database at the moment"),
+        Taken::Not(names) => {
+            let names = names.iter().map(|(issuer, audience, url)| {
+                format!("issuer {issuer}, audience {audience} (http.public_url {url})")
+            });
+            note(&format!(
+                "warning: the service refuses this token, as it has {}: run the command with the service's configuration",
+                names.collect::<Vec<_>>().join("; ")
+            ));
+        }
+    }
     print(&format!("{token}\n"));
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Command, KeysCommand, UserCommand, alerts, assets, audit, backup, copy_db, demo, events, fail, inventory,
-    logto, openapi, owner, retention, serve, sessions, system, token,
+    keys, logto, openapi, owner, retention, serve, sessions, system, token,
 };
 use crate::{
     STACK,
@@ -10,7 +10,7 @@ use crate::{
     ports::{SystemClock, SystemEntropy},
     settings::settings,
 };
-use bailiwick_app::{App, Catalogue, database};
+use bailiwick_app::{App, Catalogue, database, secrets::Who};
 use std::{future::Future, process::ExitCode, sync::Arc};
 use tokio::runtime;
 
@@ -31,11 +31,12 @@ pub fn run(command: Command, config: Config) -> ExitCode {
             with_app(&config, move |app| async move { sessions::run(&app, command).await })
         }
         Command::Keys(KeysCommand::Rotate) => {
-            with_app(&config, |app| async move { sessions::rotate_key(&app).await })
+            with_app(&config, |app| async move { keys::rotate(&app).await })
         }
         Command::Keys(KeysCommand::Reseal) => {
-            with_app(&config, |app| async move { sessions::reseal(&app).await })
+            with_app(&config, |app| async move { keys::reseal(&app).await })
         }
+        Command::Keys(KeysCommand::Adopt) => with_runtime(keys::adopt(&config)),
         Command::User(UserCommand::Unlink(args)) => {
             with_app(&config, |app| async move { owner::unlink(&app, &args).await })
         }
@@ -98,8 +99,13 @@ async fn on_database<F: Future<Output = Result<(), String>>>(
     work: impl FnOnce(App) -> F,
 ) -> Result<(), String> {
     let db = open(config, exclusive).await?;
-    let app = application(config, db.clone())?;
-    let outcome = work(app).await;
+    let outcome = match keys::admitted(config, &db, Who::Command).await {
+        Ok(secret) => match application(config, &secret, db.clone()) {
+            Ok(app) => work(app).await,
+            Err(problem) => Err(problem),
+        },
+        Err(problem) => Err(problem),
+    };
     db.close().await;
     outcome
 }
@@ -113,15 +119,19 @@ pub(super) async fn open(config: &Config, exclusive: bool) -> Result<database::D
     let connections = config.database.max_connections.get();
     let db = database::Db::open(&database::Options { url, connections, exclusive })
         .await
-        .map_err(|e| format!("the database cannot be opened: {e}"))?;
+        .map_err(|e| format!("the database cannot be opened, see {}: {e}", place(config)))?;
     db.migrate().await.map_err(|e| format!("the database cannot be brought to this version: {e}"))?;
     Ok(db)
 }
 
+/// The setting that says where the database is.
+fn place(config: &Config) -> String {
+    config.place(if config.database.url.is_some() { "database.url" } else { "data_dir" })
+}
+
 /// The application on the real clock and randomness.
-pub(super) fn application(config: &Config, db: database::Db) -> Result<App, String> {
-    let secret = config::ensure_secret(config, &SystemEntropy)?;
-    let settings = settings(config, &secret);
+pub(super) fn application(config: &Config, secret: &config::Secret, db: database::Db) -> Result<App, String> {
+    let settings = settings(config, secret);
     App::new(settings, db, Arc::new(SystemClock), Arc::new(SystemEntropy), Catalogue::built_in().clone())
         .map_err(|e| e.to_string())
 }

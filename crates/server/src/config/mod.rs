@@ -29,7 +29,7 @@ pub use kinds::{
 };
 pub use products::RebrandableProduct;
 pub use render::{effective, reference, schema};
-pub use secret::ensure_secret;
+pub use secret::{Found, find_secret, make_secret, secret_file};
 pub use section::{SectionTable, Setting, VARIABLE_PREFIX};
 pub use sections::{
     Alerting, AlertingHistory, AlertingLimits, AlertingRemote, AlertingTelegram, AlertingWebhook, Assets,
@@ -40,7 +40,7 @@ pub use sources::FILE_VARIABLE;
 pub use value::{Choice, Form, Kind, Size, Value};
 
 use bailiwick_app::settings::Client;
-use sources::{Entry, Found};
+use sources::Entry;
 use std::{fmt, net::IpAddr};
 
 /// The name of the configuration file that is read from the working directory when it is there.
@@ -171,7 +171,7 @@ pub fn load(
     flags: &[(String, String)],
 ) -> Result<Config, Vec<Problem>> {
     let mut problems = Vec::new();
-    let mut found = Found::new();
+    let mut found = sources::Found::new();
     let (in_file, clients) = file.map(|text| sources::from_file(text, &mut problems)).unwrap_or_default();
     let (old, ours) = sources::from_environment(environment, &mut problems);
     let flag = |(path, text): &(String, String)| Entry {
@@ -195,7 +195,7 @@ pub fn load(
 }
 
 impl Config {
-    fn read(found: &Found, problems: &mut Vec<Problem>) -> Option<Config> {
+    fn read(found: &sources::Found, problems: &mut Vec<Problem>) -> Option<Config> {
         // All sections are read before any may give up, so that all problems are seen.
         let general = General::read(found, problems);
         let http = Http::read(found, problems);
@@ -254,6 +254,17 @@ impl Config {
     /// Where a setting was given; "default" when nowhere.
     fn origin(&self, path: &str) -> &str {
         self.origins.iter().find(|(name, _)| *name == path).map_or("default", |(_, origin)| origin)
+    }
+
+    /// A setting with where it was given, for messages: `owner.email (variable BAILIWICK_OWNER_EMAIL)`.
+    pub fn place(&self, path: &str) -> String {
+        format!("{path} ({})", self.origin(path))
+    }
+
+    /// The settings of a section that were given, as [`Config::place`] names them.
+    pub fn given(&self, section: &str) -> Vec<String> {
+        let own = self.origins.iter().filter(|(path, _)| path.starts_with(section));
+        own.map(|(path, _)| self.place(path)).collect()
     }
 
     /// The address clients use, without a trailing slash: `http.public_url`, or `http://` and the listening address.

@@ -5,32 +5,47 @@ use bailiwick_domain::{Entropy, ports::random_hex};
 use std::{
     fs,
     io::{self, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
-/// The configured secret, or the one in `<data_dir>/secret`, which is made at the first start. The error is a text for
-/// the operator.
-pub fn ensure_secret(config: &Config, entropy: &dyn Entropy) -> Result<Secret, String> {
+/// A secret and where it comes from.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The secret.
+    pub secret: Secret,
+    /// For messages: `secret (variable BAILIWICK_SECRET)`, `the secret in ./data/secret`.
+    pub place: String,
+}
+
+/// Where the secret is when none is configured.
+pub fn secret_file(config: &Config) -> PathBuf {
+    config.general.data_dir.join("secret")
+}
+
+/// The configured secret, or the one in `<data_dir>/secret`; none where neither is. The error is a text for the operator.
+pub fn find_secret(config: &Config) -> Result<Option<Found>, String> {
     if let Some(secret) = &config.general.secret {
-        return Ok(secret.clone());
+        return Ok(Some(Found { secret: secret.clone(), place: config.place("secret") }));
     }
-    let path = config.general.data_dir.join("secret");
-    let secret = kept(&path, entropy).map_err(|why| format!("the secret in {}: {why}", path.display()))?;
+    let path = secret_file(config);
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(why) => return Err(format!("the secret in {}: {why}", path.display())),
+    };
+    let secret = Secret::new(text.trim_end_matches(['\r', '\n']));
     if secret.reveal().len() < SECRET_BYTES {
         return Err(format!("the secret in {} is shorter than {SECRET_BYTES} bytes", path.display()));
     }
-    Ok(secret)
+    Ok(Some(Found { secret, place: format!("the secret in {}", path.display()) }))
 }
 
-/// The file's secret; a fresh one when there is no file.
-fn kept(path: &Path, entropy: &dyn Entropy) -> io::Result<Secret> {
-    match fs::read_to_string(path) {
-        Err(why) if why.kind() == io::ErrorKind::NotFound => make(path, entropy)?,
-        Err(why) => return Err(why),
-        Ok(_) => {}
-    }
-    // Read again after making: of two processes that start at once, the second keeps the first one's.
-    fs::read_to_string(path).map(|text| Secret::new(text.trim_end_matches(['\r', '\n'])))
+/// Makes the file; of two processes that do so at once the second keeps the first one's. The error is a text for the operator.
+pub fn make_secret(config: &Config, entropy: &dyn Entropy) -> Result<Found, String> {
+    let path = secret_file(config);
+    make(&path, entropy)
+        .map_err(|why| format!("the secret cannot be kept in {} (data_dir): {why}", path.display()))?;
+    find_secret(config)?.ok_or_else(|| format!("the secret in {} is gone again", path.display()))
 }
 
 /// Writes a fresh secret beside the path and links it in place: the path never holds half a secret, and one that

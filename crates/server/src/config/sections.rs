@@ -19,9 +19,11 @@ section! {
     /// Directory of everything the service writes: the SQLite file, the generated secret, backups of systems.
     data_dir: PathBuf = "./data";
     /// Secret of at least 32 bytes from which all signing and sealing keys are derived. When unset, one is made at the
-    /// first start and kept in `<data_dir>/secret`; several processes on one database need the same.
+    /// first start and kept in `<data_dir>/secret`. All processes on one database need the same: the database knows it by
+    /// a fingerprint, and a process with another one does not start (docs/security.md).
     secret: Option<Secret>, older "JWT_SECRET";
-    /// The secret before the present one, accepted for tokens still in circulation while it is being replaced.
+    /// A second secret that is accepted but not used for anything new: the next one before it takes over, and the one
+    /// before the present one afterwards (docs/security.md).
     previous_secret: Option<Secret>;
     /// Public address of the user interface, used in links and as a redirect origin. When unset, `http.public_url`.
     app_url: Option<HttpUrl>, older "APP_URL";
@@ -33,7 +35,7 @@ section! {
     /// Address and port to listen on.
     listen: SocketAddr = "127.0.0.1:8080", older "LISTEN_ADDRESS";
     /// File with the certificate (PEM) and those that lead to its authority; with it the service speaks TLS (1.2 and 1.3).
-    /// Read again at SIGHUP. None = plain HTTP, for a TLS front or this machine.
+    /// Read again at SIGHUP; a warning tells of its end ten days before. None = plain HTTP, for a TLS front or this machine.
     tls_certificate: Option<PathBuf>;
     /// File with the certificate's private key (PEM).
     tls_key: Option<PathBuf>;

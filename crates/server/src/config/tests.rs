@@ -479,9 +479,11 @@ fn a_secret_is_made_once_and_kept_private() {
     let data = dir.path().join("fresh/data");
     let config = loaded("", &[], &[("data_dir", data.to_str().unwrap())]);
     let entropy = Counting(AtomicU8::new(0));
-    let made = ensure_secret(&config, &entropy).unwrap();
-    assert!(made.reveal().len() >= 32);
-    assert_eq!(ensure_secret(&config, &entropy).unwrap(), made);
+    assert!(find_secret(&config).unwrap().is_none());
+    let made = make_secret(&config, &entropy).unwrap();
+    assert!(made.secret.reveal().len() >= 32 && made.place.contains("fresh/data/secret"));
+    assert_eq!(find_secret(&config).unwrap().unwrap().secret, made.secret);
+    assert_eq!(make_secret(&config, &entropy).unwrap().secret, made.secret);
     assert_eq!(fs::read_dir(&data).unwrap().count(), 1);
     #[cfg(unix)]
     {
@@ -489,8 +491,10 @@ fn a_secret_is_made_once_and_kept_private() {
         assert_eq!(fs::metadata(data.join("secret")).unwrap().permissions().mode() & 0o777, 0o600);
     }
     fs::write(data.join("secret"), "too short\n").unwrap();
-    assert!(ensure_secret(&config, &entropy).unwrap_err().contains("shorter than 32 bytes"));
+    assert!(find_secret(&config).unwrap_err().contains("shorter than 32 bytes"));
     let set =
         loaded("secret = \"0123456789abcdef0123456789abcdef\"", &[], &[("data_dir", data.to_str().unwrap())]);
-    assert_eq!(ensure_secret(&set, &entropy).unwrap().reveal(), "0123456789abcdef0123456789abcdef");
+    let found = find_secret(&set).unwrap().unwrap();
+    assert_eq!(found.secret.reveal(), "0123456789abcdef0123456789abcdef");
+    assert_eq!(found.place, "secret (configuration file)");
 }

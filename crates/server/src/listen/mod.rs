@@ -9,6 +9,7 @@ mod pace;
 mod tests;
 mod tls;
 mod unread;
+mod validity;
 
 pub use connections::{Connections, Limits};
 pub use tls::Tls;
@@ -78,20 +79,47 @@ pub struct Server {
     threads: Vec<thread::JoinHandle<()>>,
 }
 
-/// Listens on `address` (port 0 = any free one) and serves. `router` is asked once per worker, inside the worker's
+/// Sockets that listen; who connects waits until [`start`] accepts. Dropping them gives the address back.
+#[derive(Debug)]
+pub struct Bound {
+    address: SocketAddr,
+    options: Options,
+    listeners: Vec<TcpListener>,
+}
+
+impl Bound {
+    /// Where they listen, with the real port.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+/// Listens on `address` (port 0 = any free one).
+///
+/// # Errors
+/// The system's: the address is in use or not this machine's, or the port is not for this user.
+pub fn bind(address: SocketAddr, options: Options) -> io::Result<Bound> {
+    let workers = options.workers.map_or_else(thread::available_parallelism, Ok).map_or(1, NonZeroUsize::get);
+    let listeners = sockets(address, workers)?;
+    let address = listeners.first().ok_or(io::ErrorKind::InvalidInput)?.local_addr()?;
+    Ok(Bound { address, options, listeners })
+}
+
+/// Serves. `router` is asked once per worker, inside the worker's
 /// runtime, with the worker's number: what it makes there (connection pools to upstreams) stays on that core. Every
 /// request carries `axum::extract::ConnectInfo<SocketAddr>`, the address of the connection's other end. With `tls`
 /// connections begin with its handshake. `connections` bounds how many are open over all workers.
+///
+/// # Errors
+/// The system's, when it has no threads.
 pub fn start(
-    address: SocketAddr,
-    options: Options,
+    bound: Bound,
     connections: Arc<Connections>,
     tls: Option<Arc<Tls>>,
     router: impl Fn(usize) -> Router + Send + Sync + 'static,
 ) -> io::Result<Server> {
-    let workers = options.workers.map_or_else(thread::available_parallelism, Ok).map_or(1, NonZeroUsize::get);
-    let listeners = bind(address, workers)?;
-    let address = listeners.first().ok_or(io::ErrorKind::InvalidInput)?.local_addr()?;
+    let Bound { address, options, listeners } = bound;
+    let workers = listeners.len();
     let router = Arc::new(router);
     let (stop, release) = (CancellationToken::new(), CancellationToken::new());
     let mut server = Server { address, stop, release, drained: Vec::new(), threads: Vec::new() };
@@ -161,7 +189,7 @@ impl Drop for Server {
 }
 
 /// One listening socket per worker on the same address.
-fn bind(address: SocketAddr, workers: usize) -> io::Result<Vec<TcpListener>> {
+fn sockets(address: SocketAddr, workers: usize) -> io::Result<Vec<TcpListener>> {
     // A shared port would also be shared with another process of the same user: a socket that does not share finds
     // that out first.
     let probe = socket(address, false)?;

@@ -37,7 +37,8 @@ fn serving(options: Options, router: Router) -> Server {
 
 fn serving_at_most(limits: Limits, options: Options, router: Router) -> Server {
     let connections = Connections::new(limits);
-    start("127.0.0.1:0".parse().unwrap(), options, connections, None, move |_| router.clone()).unwrap()
+    start(bind("127.0.0.1:0".parse().unwrap(), options).unwrap(), connections, None, move |_| router.clone())
+        .unwrap()
 }
 
 fn hello() -> Router {
@@ -88,13 +89,14 @@ fn finish(mut server: Server) {
 #[test]
 fn every_worker_answers_with_its_own_router_and_the_peer_address() {
     let connections = Connections::new(Limits { open: 10, of_one_address: 10, trusted: Vec::new() });
-    let server = start("127.0.0.1:0".parse().unwrap(), options(), connections, None, |number| {
-        let answer = move |ConnectInfo(peer): ConnectInfo<SocketAddr>| async move {
-            format!("{number} {}", peer.ip())
-        };
-        Router::new().route("/", get(answer))
-    })
-    .unwrap();
+    let server =
+        start(bind("127.0.0.1:0".parse().unwrap(), options()).unwrap(), connections, None, |number| {
+            let answer = move |ConnectInfo(peer): ConnectInfo<SocketAddr>| async move {
+                format!("{number} {}", peer.ip())
+            };
+            Router::new().route("/", get(answer))
+        })
+        .unwrap();
     let mut seen = [false; 2];
     for _ in 0..200 {
         let text = ask(&server, "GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
@@ -109,12 +111,12 @@ fn every_worker_answers_with_its_own_router_and_the_peer_address() {
 #[test]
 fn a_taken_port_is_refused_even_by_ourselves() {
     let server = serving(options(), hello());
-    let other = || Connections::new(Limits { open: 10, of_one_address: 10, trusted: Vec::new() });
-    let again = start(server.address(), options(), other(), None, |_| hello());
+    let again = bind(server.address(), options());
     assert_eq!(again.unwrap_err().kind(), io::ErrorKind::AddrInUse);
     let address = server.address();
     finish(server);
-    finish(start(address, options(), other(), None, |_| hello()).unwrap());
+    let limits = Limits { open: 10, of_one_address: 10, trusted: Vec::new() };
+    finish(start(bind(address, options()).unwrap(), Connections::new(limits), None, |_| hello()).unwrap());
 }
 
 #[test]

@@ -1,22 +1,37 @@
 //! TLS of the listener: a certificate and its key from two files, exchanged while it runs. Connections keep what they
 //! began with.
 
+use super::validity::{Validity, validity};
+use bailiwick_domain::Ts;
 use rustls::{
-    ServerConfig,
-    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    Error as TlsError, ServerConfig,
+    pki_types::{CertificateDer, PrivateKeyDer, pem, pem::PemObject},
+    server::ParsedCertificate,
+    sign::{CertifiedKey, SingleCertAndKey},
 };
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, PoisonError, RwLock},
+    time::Duration,
 };
 use tokio_rustls::TlsAcceptor;
+
+/// A certificate that ends sooner is told of: those that are renewed by a program should have been.
+const SOON: Duration = Duration::from_secs(10 * 86_400);
 
 /// Where the certificate is, and what is in use of it.
 #[derive(Debug)]
 pub struct Tls {
     certificate: PathBuf,
     key: PathBuf,
-    present: RwLock<Arc<ServerConfig>>,
+    present: RwLock<Present>,
+}
+
+#[derive(Clone, Debug)]
+struct Present {
+    config: Arc<ServerConfig>,
+    /// Of the certificate of the chain that ends first; none where that cannot be read.
+    validity: Option<Validity>,
 }
 
 impl Tls {
@@ -25,7 +40,7 @@ impl Tls {
     /// # Errors
     /// A text for the operator when they cannot be read or do not belong together.
     pub fn open(certificate: &Path, key: &Path) -> Result<Tls, String> {
-        let present = RwLock::new(Arc::new(read(certificate, key)?));
+        let present = RwLock::new(read(certificate, key)?);
         Ok(Tls { certificate: certificate.to_owned(), key: key.to_owned(), present })
     }
 
@@ -34,40 +49,107 @@ impl Tls {
     /// # Errors
     /// As [`Tls::open`]; what was in use stays so.
     pub fn reload(&self) -> Result<(), String> {
-        let fresh = Arc::new(read(&self.certificate, &self.key)?);
+        let fresh = read(&self.certificate, &self.key)?;
         *self.present.write().unwrap_or_else(PoisonError::into_inner) = fresh;
         Ok(())
     }
 
     /// For one connection.
     pub(super) fn acceptor(&self) -> TlsAcceptor {
-        TlsAcceptor::from(self.present.read().unwrap_or_else(PoisonError::into_inner).clone())
+        TlsAcceptor::from(self.present().config)
+    }
+
+    fn present(&self) -> Present {
+        self.present.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// When the certificate in use ends.
+    pub fn expires_at(&self) -> Option<Ts> {
+        self.present().validity.map(|validity| validity.until)
+    }
+
+    /// What is wrong with the time of the certificate in use.
+    pub fn complaint(&self, now: Ts) -> Option<String> {
+        let told = complaint(self.present().validity?, now)?;
+        Some(format!("the certificate in {} (http.tls_certificate) {told}", self.certificate.display()))
+    }
+}
+
+/// What is wrong with these times.
+fn complaint(Validity { from, until }: Validity, now: Ts) -> Option<String> {
+    let day = until.rfc3339(0);
+    // Of one that lives for days only, the last third.
+    let soon = SOON.min(until.since(from) / 3);
+    if now >= until {
+        Some(format!("has expired on {day}: clients refuse it"))
+    } else if now < from {
+        Some(format!("is good from {} on only: clients refuse it until then", from.rfc3339(0)))
+    } else if until.since(now) < soon {
+        Some(format!(
+            "expires on {day}, in {} days: renew it and send SIGHUP",
+            until.since(now).as_secs() / 86_400
+        ))
+    } else {
+        None
     }
 }
 
 /// TLS 1.2 and 1.3 with the protocols that the front speaks.
-fn read(certificate: &Path, key: &Path) -> Result<ServerConfig, String> {
-    let told = |path: &Path, why: String| format!("{}: {why}", path.display());
+fn read(certificate: &Path, key: &Path) -> Result<Present, String> {
+    let of_certificate = |why: &str| format!("http.tls_certificate: {}: {why}", certificate.display());
+    let of_key = |why: &str| format!("http.tls_key: {}: {why}", key.display());
     let chain = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    let chain = chain.map_err(|e| told(certificate, e.to_string()))?;
+    let chain = chain.map_err(|e| of_certificate(&unread(&e)))?;
     if chain.is_empty() {
-        return Err(told(certificate, "holds no certificate".to_owned()));
+        return Err(of_certificate("holds no certificate in PEM"));
     }
-    let secret = PrivateKeyDer::from_pem_file(key).map_err(|e| told(key, e.to_string()))?;
+    for (n, one) in chain.iter().enumerate() {
+        let parsed = ParsedCertificate::try_from(one);
+        // Those that lead to the authority are sent as they are; clients may know forms that we do not.
+        let is_none =
+            matches!(&parsed, Err(TlsError::InvalidCertificate(rustls::CertificateError::BadEncoding)));
+        if is_none || n == 0 && parsed.is_err() {
+            return Err(of_certificate(&format!("block {} is no certificate", n + 1)));
+        }
+    }
+    let secret = PrivateKeyDer::from_pem_file(key).map_err(|e| of_key(&unread(&e)))?;
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let signing = provider.key_provider.load_private_key(secret);
+    let signing =
+        signing.map_err(|_| of_key("is no private key that can be used (RSA, ECDSA or Ed25519)"))?;
+    let validity = chain.iter().filter_map(|one| validity(one)).min_by_key(|validity| validity.until);
+    let both = CertifiedKey::new(chain, signing);
+    match both.keys_match() {
+        Ok(()) | Err(TlsError::InconsistentKeys(rustls::InconsistentKeys::Unknown)) => {}
+        Err(_) => {
+            return Err(format!(
+                "http.tls_certificate, http.tls_key: {} and {} do not belong together",
+                certificate.display(),
+                key.display()
+            ));
+        }
+    }
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|e| e.to_string())?
         .with_no_client_auth()
-        .with_single_cert(chain, secret)
-        .map_err(|e| told(key, e.to_string()))?;
+        .with_cert_resolver(Arc::new(SingleCertAndKey::from(both)));
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(config)
+    Ok(Present { config: Arc::new(config), validity })
+}
+
+/// Why a file could not be read.
+fn unread(error: &pem::Error) -> String {
+    match error {
+        pem::Error::Io(e) => e.to_string(),
+        pem::Error::NoItemsFound => "holds no key in PEM".to_owned(),
+        other => format!("is not PEM: {other}"),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Connections, Limits, Options, Server, start};
+    use super::super::{Connections, Limits, Options, Server, bind, start};
     use super::*;
     use axum::{Router, routing::get};
     use base64::{Engine, prelude::BASE64_STANDARD};
@@ -102,7 +184,8 @@ mod tests {
         let router = Router::new().route("/", get(|| async { "hello" }));
         let address = "127.0.0.1:0".parse().unwrap();
         let connections = Connections::new(Limits { open: 100, of_one_address: 100, trusted: Vec::new() });
-        (start(address, options, connections, Some(tls.clone()), move |_| router.clone()).unwrap(), tls)
+        let bound = bind(address, options).unwrap();
+        (start(bound, connections, Some(tls.clone()), move |_| router.clone()).unwrap(), tls)
     }
 
     async fn connect(
@@ -182,5 +265,22 @@ mod tests {
         fs::write(dir.path().join("key.pem"), own).unwrap();
         let refused = Tls::open(&dir.path().join("cert.pem"), &dir.path().join("key.pem")).unwrap_err();
         assert!(refused.contains("key.pem"), "{refused}");
+    }
+
+    #[test]
+    fn the_end_is_told_in_time() {
+        let (day, from) = (86_400, 1_700_000_000);
+        let told = |days: i64, now: i64| {
+            let validity = Validity { from: Ts::from_secs(from), until: Ts::from_secs(from + days * day) };
+            complaint(validity, Ts::from_secs(from + now)).unwrap_or_default()
+        };
+        assert_eq!(told(90, 0), "");
+        assert_eq!(told(90, 80 * day), "");
+        assert!(told(90, 80 * day + 1).starts_with("expires on 2024-02-12T22:13:20Z, in 9 days"));
+        assert!(told(90, 90 * day).starts_with("has expired on"));
+        assert!(told(90, -1).starts_with("is good from"));
+        // One for six days is renewed after four.
+        assert_eq!(told(6, 4 * day), "");
+        assert!(told(6, 4 * day + 1).starts_with("expires on"));
     }
 }

@@ -9,6 +9,7 @@
 )]
 
 mod audit;
+mod built;
 mod cli;
 mod connections;
 mod delivery;
@@ -16,6 +17,7 @@ mod events;
 mod fleet;
 mod identity;
 mod images;
+mod keys;
 mod load;
 mod metrics;
 mod moving;
@@ -23,8 +25,11 @@ mod people_secrets;
 mod program;
 mod secrets;
 mod sessions;
+mod start;
 mod survival;
 mod tls;
+mod tokens;
 mod tour;
 mod traces;
 mod web;
+mod words;

@@ -1,5 +1,6 @@
 //! Starts the built program.
 
+use bailiwick_store::{Db, Options, sql::Q};
 use bailiwick_testkit::parts::ports;
 use std::{
     path::{Path, PathBuf},
@@ -42,6 +43,37 @@ fn serve_command(directory: &Path, settings: &[(String, String)]) -> Command {
     shell.current_dir(directory).env_clear().stdin(Stdio::null());
     shell.args(["-c", &format!("ulimit -n {files} && exec \"$0\" serve")]).arg(program.get_program());
     shell
+}
+
+/// What a command that fails says on standard output and on the standard error. One that goes on is ended after a minute.
+pub fn refused(command: &mut Command) -> (String, String) {
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = child.expect("the program starts");
+    let limit = Instant::now() + Duration::from_secs(60);
+    while child.try_wait().expect("a state").is_none() {
+        if Instant::now() > limit {
+            child.kill().expect("a kill");
+            let output = child.wait_with_output().expect("its end");
+            panic!("it was not refused: {output:?}");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let output = child.wait_with_output().expect("its end");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    (text(&output), said)
+}
+
+/// Runs SQL on the database of a program that has stopped, or of one on PostgreSQL; the number of rows.
+pub async fn execute(url: &str, sql: &str) -> u64 {
+    let db = Db::open(&Options { connections: 1, exclusive: false, url: url.to_owned() })
+        .await
+        .expect("a database");
+    let mut tx = db.begin().await.expect("a transaction");
+    let rows = Q::new(sql).run(&mut tx).await.expect("a statement");
+    tx.commit().await.expect("a commit");
+    db.close().await;
+    rows
 }
 
 /// A serving process; killed when dropped.
@@ -143,8 +175,18 @@ impl Serving {
     }
 }
 
+/// Rust's own way of showing values, in a line of ours.
+fn shows_values(line: &str) -> bool {
+    let names = |before: &str| before.ends_with(|c: char| c.is_ascii_alphanumeric());
+    let is_named = |sign: &str| line.match_indices(sign).any(|(at, _)| names(&line[..at]));
+    line.contains(" bailiwick_") && (is_named(" { ") || line.contains("Some(") || line.contains("Err("))
+}
+
 impl Drop for Serving {
     fn drop(&mut self) {
+        let log = self.log();
+        let strange = log.lines().find(|line| shows_values(line));
+        assert!(strange.is_none() || std::thread::panicking(), "not for people: {strange:?}");
         // It may be gone already.
         let _ = self.child.kill();
         let _ = self.child.wait();

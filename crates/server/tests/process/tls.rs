@@ -13,13 +13,14 @@ use std::{
 /// A certificate for 127.0.0.1 in the two files, and once more in a third by this name, for those who trust it.
 fn renew(dir: &Path, trusted: &str) {
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned(), "localhost".to_owned()]).unwrap();
-    let pem = |what: &str, der: &[u8]| {
-        format!("-----BEGIN {what}-----\n{}\n-----END {what}-----\n", BASE64_STANDARD.encode(der))
-    };
     fs::write(dir.join("key.pem"), pem("PRIVATE KEY", &made.signing_key.serialize_der())).unwrap();
     for name in ["cert.pem", trusted] {
         fs::write(dir.join(name), pem("CERTIFICATE", made.cert.der())).unwrap();
     }
+}
+
+fn pem(what: &str, der: &[u8]) -> String {
+    format!("-----BEGIN {what}-----\n{}\n-----END {what}-----\n", BASE64_STANDARD.encode(der))
 }
 
 /// Ended when dropped.
@@ -106,4 +107,114 @@ fn certificate_and_key_go_together() {
     };
     assert!(check("http.tls_certificate=cert.pem").contains("http.tls_key"));
     assert!(check("http.tls_key=key.pem").contains("http.tls_certificate"));
+}
+
+/// A certificate that ends on a day, and its key.
+fn ending(dir: &Path, (year, month, day): (i32, u8, u8)) {
+    let mut parameters = rcgen::CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+    parameters.not_before = rcgen::date_time_ymd(2020, 1, 1);
+    parameters.not_after = rcgen::date_time_ymd(year, month, day);
+    let key = rcgen::KeyPair::generate().unwrap();
+    fs::write(dir.join("cert.pem"), pem("CERTIFICATE", parameters.self_signed(&key).unwrap().der())).unwrap();
+    fs::write(dir.join("key.pem"), pem("PRIVATE KEY", &key.serialize_der())).unwrap();
+}
+
+fn settings(metrics: &str) -> [(&str, &str); 3] {
+    [
+        ("BAILIWICK_HTTP__TLS_CERTIFICATE", "cert.pem"),
+        ("BAILIWICK_HTTP__TLS_KEY", "key.pem"),
+        ("BAILIWICK_METRICS__LISTEN", metrics),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_end_of_a_certificate_is_told_before_it_comes() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let dir = dir.path();
+    let expires = async |metrics: &str| {
+        let limit = Instant::now() + Duration::from_secs(60);
+        loop {
+            if let Ok(page) = reqwest::get(format!("http://{metrics}/metrics")).await {
+                let page = page.text().await.unwrap();
+                let name = "bailiwick_tls_certificate_expires_timestamp_seconds ";
+                return page.lines().find_map(|line| line.strip_prefix(name)?.parse::<f64>().ok());
+            }
+            assert!(Instant::now() < limit, "no page at {metrics}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let started = |metrics: &str, address: &str| {
+        let log = fs::File::create(dir.join("log")).unwrap();
+        let mut command = command(dir);
+        command.env("BAILIWICK_HTTP__LISTEN", address).envs(settings(metrics)).arg("serve");
+        Ending(command.stdout(log.try_clone().unwrap()).stderr(log).spawn().expect("the program starts"))
+    };
+    let log = || fs::read_to_string(dir.join("log")).unwrap_or_default();
+    let address = || format!("127.0.0.1:{}", ports::spare().expect("a port"));
+
+    ending(dir, (2021, 3, 4));
+    let metrics = address();
+    let service = started(&metrics, &address());
+    until("it warns", || log().contains("has expired"));
+    let line = log().lines().find(|line| line.contains("has expired")).unwrap().to_owned();
+    assert!(line.contains("WARN") && line.contains("cert.pem") && line.contains("2021-03-04"), "{line}");
+    assert_eq!(expires(&metrics).await, Some(1_614_816_000.0));
+    // The new one is noticed with the signal.
+    ending(dir, (2199, 1, 1));
+    Command::new("kill").args(["-HUP", &service.0.id().to_string()]).status().expect("kill");
+    until("it is read", || log().contains("SIGHUP: new connections get"));
+    assert_eq!(expires(&metrics).await, Some(7_226_582_400.0));
+    drop(service);
+
+    let metrics = address();
+    let service = started(&metrics, &address());
+    until("it listens", || log().contains("listening"));
+    assert_eq!(expires(&metrics).await, Some(7_226_582_400.0));
+    assert!(!log().contains("expire"), "{}", log());
+    drop(service);
+}
+
+#[test]
+fn what_is_wrong_with_a_certificate_is_said_of_the_right_file() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let dir = dir.path();
+    let metrics = "127.0.0.1:0";
+    let no = || {
+        let mut command = command(dir);
+        command.env("BAILIWICK_HTTP__LISTEN", "127.0.0.1:0").envs(settings(metrics)).arg("serve");
+        let (_, said) = crate::program::refused(&mut command);
+        said
+    };
+    renew(dir, "first.pem");
+    // A block of the right name with something else in it.
+    fs::write(dir.join("cert.pem"), pem("CERTIFICATE", b"no certificate at all")).unwrap();
+    let said = no();
+    assert!(said.contains("cert.pem") && said.contains("http.tls_certificate"), "{said}");
+    assert!(!said.contains("key.pem"), "the key is right: {said}");
+    fs::copy(dir.join("first.pem"), dir.join("cert.pem")).unwrap();
+    // The second of a chain counts too.
+    let chain = fs::read_to_string(dir.join("first.pem")).unwrap() + &pem("CERTIFICATE", b"garbage");
+    fs::write(dir.join("cert.pem"), chain).unwrap();
+    let said = no();
+    assert!(said.contains("cert.pem") && !said.contains("key.pem"), "{said}");
+    fs::copy(dir.join("first.pem"), dir.join("cert.pem")).unwrap();
+    let key = fs::read(dir.join("key.pem")).unwrap();
+    fs::write(dir.join("key.pem"), pem("PRIVATE KEY", b"no key at all")).unwrap();
+    let said = no();
+    assert!(
+        said.contains("key.pem") && said.contains("http.tls_key") && !said.contains("cert.pem"),
+        "{said}"
+    );
+    fs::write(dir.join("key.pem"), key).unwrap();
+    // Each is good by itself.
+    ending(dir, (2199, 1, 1));
+    fs::copy(dir.join("first.pem"), dir.join("cert.pem")).unwrap();
+    let said = no();
+    assert!(
+        said.contains("cert.pem") && said.contains("key.pem") && said.contains("do not belong together"),
+        "{said}"
+    );
+    fs::remove_file(dir.join("key.pem")).unwrap();
+    let said = no();
+    assert!(said.contains("key.pem") && said.contains("No such file"), "{said}");
 }

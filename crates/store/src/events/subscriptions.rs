@@ -102,7 +102,7 @@ impl TryFrom<Row> for Subscription {
     type Error = StoreError;
     fn try_from(r: Row) -> Result<Subscription, StoreError> {
         let org_type = OrgType::parse(&r.org_type)
-            .ok_or_else(|| StoreError::Corrupt(format!("organization type {:?}", r.org_type)))?;
+            .ok_or_else(|| StoreError::Corrupt(format!("organization type \"{}\"", r.org_type)))?;
         let types: Vec<String> = serde_json::from_value(r.types)
             .map_err(|e| StoreError::Corrupt(format!("types of subscription {}: {e}", r.id)))?;
         Ok(Subscription {

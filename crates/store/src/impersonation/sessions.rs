@@ -43,7 +43,7 @@ impl SessionRow {
         let end = match (self.ended_at, self.end_cause) {
             (Some(at), Some(word)) => {
                 let cause = Cause::parse(&word)
-                    .ok_or_else(|| StoreError::Corrupt(format!("cause of an end {word:?}")))?;
+                    .ok_or_else(|| StoreError::Corrupt(format!("cause of an end \"{word}\"")))?;
                 Some(End { at: at.0, cause, reason: self.end_reason })
             }
             _ => None,

@@ -80,7 +80,8 @@ impl Kind {
     const ALL: [Kind; 6] =
         [Kind::Organization, Kind::Members, Kind::Tree, Kind::User, Kind::GoneUser, Kind::GoneOrganization];
 
-    const fn word(self) -> &'static str {
+    /// The word of its rows.
+    pub const fn word(self) -> &'static str {
         match self {
             Kind::Organization => "organization",
             Kind::Members => "members",
@@ -326,7 +327,7 @@ pub async fn claim(db: &Db, issuer: &str, now: Ts, until: Ts, limit: i64) -> Res
         .map(|row| {
             let kind = Kind::ALL.into_iter().find(|kind| kind.word() == row.kind);
             Ok(Due {
-                kind: kind.ok_or_else(|| StoreError::Corrupt(format!("outbox kind {:?}", row.kind)))?,
+                kind: kind.ok_or_else(|| StoreError::Corrupt(format!("outbox kind \"{}\"", row.kind)))?,
                 object: row.object_id,
                 provider_id: row.provider_id,
                 search_name: row.search_name,

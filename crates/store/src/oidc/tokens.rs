@@ -91,7 +91,7 @@ impl TokenRow {
         let kind = match self.kind.as_str() {
             "access" => Kind::Access,
             "refresh" => Kind::Refresh,
-            other => return Err(StoreError::Corrupt(format!("token kind {other:?}"))),
+            other => return Err(StoreError::Corrupt(format!("token kind \"{other}\""))),
         };
         Ok(Token {
             grant: self.grant.into(),

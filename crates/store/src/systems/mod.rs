@@ -95,7 +95,7 @@ struct HomeRow {
 pub async fn home(tx: &mut Tx, id: OrgId) -> Result<Option<(OrgPlace, String)>, StoreError> {
     let Some(row) = Q::new(HOME).bind(id).optional::<HomeRow>(tx).await? else { return Ok(None) };
     let org_type = OrgType::parse(&row.org_type)
-        .ok_or_else(|| StoreError::Corrupt(format!("organization type {:?}", row.org_type)))?;
+        .ok_or_else(|| StoreError::Corrupt(format!("organization type \"{}\"", row.org_type)))?;
     let (suspended, deleted) = (row.eff_suspended_at.is_some(), row.eff_deleted_at.is_some());
     let place = OrgPlace {
         path: Path { id: OrgId(row.id), p2: OrgId(row.p2), p3: OrgId(row.p3) },

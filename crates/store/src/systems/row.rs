@@ -111,7 +111,7 @@ impl TryFrom<Row> for SystemRecord {
 
     fn try_from(row: Row) -> Result<SystemRecord, StoreError> {
         let org_type = OrgType::parse(&row.org_type)
-            .ok_or_else(|| StoreError::Corrupt(format!("organization type {:?}", row.org_type)))?;
+            .ok_or_else(|| StoreError::Corrupt(format!("organization type \"{}\"", row.org_type)))?;
         let mut created_by: Creator = serde_json::from_value(row.created_by)
             .map_err(|e| StoreError::Corrupt(format!("creator of system {}: {e}", row.id)))?;
         if let Some(name) = row.creator_org_name {

@@ -116,7 +116,7 @@ pub async fn save(app: &App, body: &[u8]) -> Result<()> {
         Ok(stored) => stored,
         Err(_) => Err(Error::Unavailable {
             message: "service temporarily unavailable".into(),
-            log: format!("no commit within {TIME:?}"),
+            log: format!("no commit within {} s", TIME.as_secs_f64()),
         }),
     }
 }

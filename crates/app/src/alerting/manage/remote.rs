@@ -105,8 +105,8 @@ async fn ask<T, F: Future<Output = std::result::Result<Vec<T>, Fault>>>(
                 "too many to show"
             }
             Err(fault) => {
-                log = format!("tenant {tenant}: {fault:?}");
-                tracing::warn!(%tenant, ?fault, "a tenant could not be asked at the alert router");
+                log = format!("tenant {tenant}: {fault}");
+                tracing::warn!(%tenant, %fault, "a tenant could not be asked at the alert router");
                 if matches!(fault, Fault::TimedOut) { "timed out" } else { "unavailable" }
             }
         };

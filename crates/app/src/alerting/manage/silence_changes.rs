@@ -206,7 +206,7 @@ async fn create_at_remote(errand: Errand, order: Order, alert: (OrgId, String)) 
     if let Err(error) = recorded.await {
         // Nobody is told of it, so nothing is to be silent because of it.
         if let Err(fault) = errand.expire(id).await {
-            tracing::error!(silence = %id, ?fault, "a silence that could not be recorded is in force");
+            tracing::error!(silence = %id, %fault, "a silence that could not be recorded is in force");
         }
         return Err(error);
     }

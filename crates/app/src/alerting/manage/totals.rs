@@ -162,7 +162,7 @@ async fn ask(app: &App, client: &RouterClient, tenants: Vec<OrgId>) -> Vec<(OrgI
     while let Some((tenant, answer)) = answers.next().await {
         match answer {
             Ok(alerts) => told.push((tenant, figures_of(&alerts))),
-            Err(fault) => tracing::debug!(%tenant, ?fault, "numbers of alerts are not told"),
+            Err(fault) => tracing::debug!(%tenant, %fault, "numbers of alerts are not told"),
         }
     }
     told

@@ -1,0 +1,244 @@
+//! Whether the configured secret is the database's. Every process must open whatever any process seals, and accept whatever
+//! any process signs; so the database keeps fingerprints of the secrets in use, and a process that lacks one does not start.
+//!
+//! A secret is *in use* from the first start with it as `secret` until everything is sealed anew with another one
+//! ([`resealed`]). It joins those in use only together with the one before it, given as `previous_secret`.
+
+use crate::{App, auth::fingerprint, processes};
+use bailiwick_domain::{Result, Ts};
+use bailiwick_store::{
+    Db, StoreError, organizations,
+    processes::Process,
+    secrets::{self, Known},
+};
+use std::time::Duration;
+
+/// Fingerprints of what a process is configured with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Given {
+    /// Of `secret`.
+    pub present: Vec<u8>,
+    /// Of `previous_secret`.
+    pub previous: Option<Vec<u8>>,
+}
+
+impl Given {
+    /// Derives them.
+    ///
+    /// # Errors
+    /// The derivation's own; never for what the configuration accepts.
+    pub fn of(secret: &[u8], previous: Option<&[u8]>) -> Result<Given> {
+        let previous = previous.map(fingerprint).transpose()?.map(Vec::from);
+        Ok(Given { present: fingerprint(secret)?.to_vec(), previous })
+    }
+
+    fn has(&self, fingerprint: &[u8]) -> bool {
+        self.present == fingerprint || self.previous.as_deref() == Some(fingerprint)
+    }
+}
+
+/// Who asks to use the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// A process that serves: a database that knows of no secret takes this one.
+    Service,
+    /// A command: says nothing of whose a database is that has been in use before it kept fingerprints.
+    Command,
+}
+
+/// Why a process may not use the database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// Nothing was ever sealed with this secret, nor with the previous one.
+    Other,
+    /// It was the database's until then.
+    Replaced(Ts),
+    /// It is being replaced by one that this process does not have.
+    Behind,
+    /// Things are still sealed with the one before it.
+    NotResealed,
+    /// The previous secret is not the one before it.
+    PreviousOther,
+    /// The one before it replaces another one itself.
+    Unfinished,
+    /// A process that runs does not know this secret: it would refuse what is signed with it.
+    Unaware(String),
+}
+
+/// Whether a secret may be made up for this database: nobody has used it yet.
+///
+/// # Errors
+/// The database's own.
+pub async fn may_be_made(db: &Db) -> Result<bool, StoreError> {
+    Ok(secrets::all(db).await?.is_empty() && organizations::owner(db).await?.is_none())
+}
+
+/// Lets a process use the database, and notes a secret that is new to it. `tokens_live` is how long a session goes on
+/// without coming back.
+///
+/// # Errors
+/// The database's own; the inner result says why not.
+pub async fn admit(
+    db: &Db,
+    now: Ts,
+    tokens_live: Duration,
+    given: &Given,
+    who: Who,
+) -> Result<Result<(), Refused>, StoreError> {
+    let mut tx = secrets::begin(db).await?;
+    let known = secrets::all(&mut tx).await?;
+    if known.is_empty() {
+        if who == Who::Service || organizations::owner(&mut tx).await?.is_none() {
+            secrets::keep(&mut tx, &given.present, now).await?;
+            tx.commit().await?;
+        }
+        return Ok(Ok(()));
+    }
+    match judged(&known, given, now.minus(tokens_live)) {
+        Err(refused) => Ok(Err(refused)),
+        Ok(false) => Ok(Ok(())),
+        Ok(true) => {
+            // A service holds a SQLite file alone, whatever one that was killed has left.
+            let is_alone = who == Who::Service && !db.is_postgres();
+            let others = if is_alone { Vec::new() } else { processes::alive(&mut tx, now).await? };
+            if let Some(unaware) = others.iter().find(|other| !knows(other, &given.present)) {
+                return Ok(Err(Refused::Unaware(unaware.host.clone())));
+            }
+            secrets::keep(&mut tx, &given.present, now).await?;
+            tx.commit().await?;
+            Ok(Ok(()))
+        }
+    }
+}
+
+fn knows(process: &Process, fingerprint: &[u8]) -> bool {
+    process.secret == fingerprint || process.previous_secret.as_deref() == Some(fingerprint)
+}
+
+/// Whether the secret is one that joins those in use.
+fn judged(known: &[Known], given: &Given, tokens_from: Ts) -> Result<bool, Refused> {
+    let in_use = || known.iter().filter(|secret| secret.resealed_at.is_none());
+    let own = known.iter().find(|secret| secret.fingerprint == given.present);
+    let is_in_use = own.is_some_and(|secret| secret.resealed_at.is_none());
+    let previous = given.previous.as_deref();
+    let succeeds = in_use().any(|secret| previous == Some(&secret.fingerprint[..]));
+    let mut missing = in_use().filter(|secret| !given.has(&secret.fingerprint)).peekable();
+    if missing.peek().is_none() {
+        // Nothing lasting needs the one before any more, but sessions do.
+        let lives = known.iter().any(|secret| secret.resealed_at.is_some_and(|at| at > tokens_from));
+        let is_known = known.iter().any(|secret| previous == Some(&secret.fingerprint[..]));
+        return match previous {
+            Some(_) if is_in_use && lives && !is_known => Err(Refused::PreviousOther),
+            _ => Ok(!is_in_use),
+        };
+    }
+    Err(match own {
+        Some(own) if is_in_use => {
+            let is_behind = missing.any(|secret| secret.created_at > own.created_at);
+            match previous {
+                Some(_) => Refused::PreviousOther,
+                None if is_behind => Refused::Behind,
+                None => Refused::NotResealed,
+            }
+        }
+        _ if succeeds => Refused::Unfinished,
+        Some(Known { resealed_at: Some(at), .. }) => Refused::Replaced(*at),
+        _ => Refused::Other,
+    })
+}
+
+/// A process that still seals with another secret than this one; none when everything can be sealed anew for good.
+///
+/// # Errors
+/// The database's own.
+pub async fn who_seals_otherwise(app: &App) -> Result<Option<String>> {
+    let others = processes::alive(&app.db, app.now()).await?;
+    let own = &app.given.present;
+    Ok(others.into_iter().find(|other| other.secret != *own).map(|other| other.host))
+}
+
+/// Notes that everything that lasts is sealed with the present secret.
+///
+/// # Errors
+/// The database's own.
+pub async fn resealed(app: &App) -> Result<()> {
+    let mut tx = secrets::begin(&app.db).await?;
+    secrets::keep(&mut tx, &app.given.present, app.now()).await?;
+    secrets::resealed(&mut tx, &app.given.present, app.now()).await?;
+    Ok(tx.commit().await?)
+}
+
+/// Takes the secret as the database's, whatever was sealed with others: it is lost. On SQLite the caller holds the file alone.
+///
+/// # Errors
+/// The database's own; the inner result names a process that serves.
+pub async fn adopt(db: &Db, now: Ts, given: &Given) -> Result<Result<(), String>, StoreError> {
+    let mut tx = secrets::begin(db).await?;
+    if let Some(other) = processes::alive(&mut tx, now).await?.first().filter(|_| db.is_postgres()) {
+        return Ok(Err(other.host.clone()));
+    }
+    secrets::forget(&mut tx).await?;
+    secrets::keep(&mut tx, &given.present, now).await?;
+    tx.commit().await?;
+    Ok(Ok(()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: i64 = 1_000_000;
+    const LIFE: i64 = 1000;
+
+    /// In use since its number; `-` before it: sealed anew since then.
+    fn known(rows: &[(u8, i64, Option<i64>)]) -> Vec<Known> {
+        let row = |(name, since, until): &(u8, i64, Option<i64>)| Known {
+            fingerprint: vec![*name],
+            created_at: Ts::from_secs(*since),
+            resealed_at: until.map(Ts::from_secs),
+        };
+        rows.iter().map(row).collect()
+    }
+
+    fn judge(rows: &[(u8, i64, Option<i64>)], present: u8, previous: Option<u8>) -> Result<bool, Refused> {
+        let given = Given { present: vec![present], previous: previous.map(|name| vec![name]) };
+        judged(&known(rows), &given, Ts::from_secs(NOW - LIFE))
+    }
+
+    #[test]
+    fn one_secret_in_use() {
+        let one = [(b'a', 1, None)];
+        assert_eq!(judge(&one, b'a', None), Ok(false));
+        // The next one is announced.
+        assert_eq!(judge(&one, b'a', Some(b'b')), Ok(false));
+        assert_eq!(judge(&one, b'b', Some(b'a')), Ok(true));
+        assert_eq!(judge(&one, b'b', None), Err(Refused::Other));
+        assert_eq!(judge(&one, b'b', Some(b'c')), Err(Refused::Other));
+    }
+
+    #[test]
+    fn while_it_is_being_replaced() {
+        let both = [(b'a', 1, None), (b'b', 2, None)];
+        assert_eq!(judge(&both, b'b', Some(b'a')), Ok(false));
+        assert_eq!(judge(&both, b'a', Some(b'b')), Ok(false));
+        assert_eq!(judge(&both, b'a', None), Err(Refused::Behind));
+        assert_eq!(judge(&both, b'b', None), Err(Refused::NotResealed));
+        assert_eq!(judge(&both, b'b', Some(b'c')), Err(Refused::PreviousOther));
+        assert_eq!(judge(&both, b'c', Some(b'b')), Err(Refused::Unfinished));
+        assert_eq!(judge(&both, b'c', None), Err(Refused::Other));
+    }
+
+    #[test]
+    fn after_everything_is_sealed_anew() {
+        let (late, long_ago) = (Some(NOW - LIFE + 1), Some(NOW - LIFE));
+        let done = |until| [(b'a', 1, until), (b'b', 2, None)];
+        assert_eq!(judge(&done(late), b'b', None), Ok(false));
+        assert_eq!(judge(&done(late), b'b', Some(b'a')), Ok(false));
+        assert_eq!(judge(&done(late), b'b', Some(b'c')), Err(Refused::PreviousOther));
+        assert_eq!(judge(&done(long_ago), b'b', Some(b'c')), Ok(false));
+        assert_eq!(judge(&done(late), b'a', None), Err(Refused::Replaced(Ts::from_secs(NOW - LIFE + 1))));
+        // Back again, and on to a third one, by the same rules.
+        assert_eq!(judge(&done(late), b'a', Some(b'b')), Ok(true));
+        assert_eq!(judge(&done(late), b'c', Some(b'b')), Ok(true));
+    }
+}

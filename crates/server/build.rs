@@ -1,0 +1,75 @@
+//! Which commit the program is built from, and of what time: what a packager says (`BAILIWICK_COMMIT`,
+//! `BAILIWICK_BUILD_TIME`, `SOURCE_DATE_EPOCH`), else what the repository says, else `unknown`. Run again only when one of
+//! these has changed.
+
+#![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "this is how cargo is spoken to")]
+
+use std::{env, fs, path::Path, process::Command};
+
+fn main() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let given = |name: &str| env::var(name).ok().filter(|text| !text.is_empty());
+    for line in directives(&root, given) {
+        println!("{line}");
+    }
+}
+
+/// What cargo is told.
+pub(crate) fn directives(root: &Path, given: impl Fn(&str) -> Option<String>) -> Vec<String> {
+    const VARIABLES: [&str; 3] = ["BAILIWICK_COMMIT", "BAILIWICK_BUILD_TIME", "SOURCE_DATE_EPOCH"];
+    let mut lines: Vec<String> =
+        VARIABLES.iter().map(|name| format!("cargo::rerun-if-env-changed={name}")).collect();
+    lines.push("cargo::rerun-if-changed=build.rs".to_owned());
+    let [commit, time, epoch] = VARIABLES.map(given);
+    let repository = Repository::of(root);
+    let asked = commit.is_none() || time.is_none() && epoch.is_none();
+    if let (Some(repository), true) = (&repository, asked) {
+        lines.extend(repository.moved_with().map(|path| format!("cargo::rerun-if-changed={path}")));
+    }
+    let told = |what: &[&str]| repository.as_ref().and_then(|repository| repository.tell(what));
+    let unknown = || "unknown".to_owned();
+    let commit = commit.or_else(|| told(&["rev-parse", "HEAD"])).unwrap_or_else(unknown);
+    // Seconds since 1970; the program writes them as people do.
+    let seconds = || epoch.or_else(|| told(&["log", "-1", "--format=%ct"])).map(|n| format!("@{n}"));
+    let time = time.or_else(seconds).unwrap_or_else(unknown);
+    lines.push(format!("cargo::rustc-env=BAILIWICK_COMMIT={commit}"));
+    lines.push(format!("cargo::rustc-env=BAILIWICK_BUILD_TIME={time}"));
+    lines
+}
+
+/// The repository whose work tree the sources are. One around them, into which they were unpacked, is somebody else's.
+struct Repository<'r>(&'r Path);
+
+impl<'r> Repository<'r> {
+    fn of(root: &'r Path) -> Option<Repository<'r>> {
+        let repository = Repository(root);
+        let top = repository.tell(&["rev-parse", "--show-toplevel"])?;
+        let is_own = fs::canonicalize(top).ok()? == fs::canonicalize(root).ok()?;
+        is_own.then_some(repository)
+    }
+
+    fn tell(&self, arguments: &[&str]) -> Option<String> {
+        let mut git = Command::new("git");
+        // Set where git itself runs a build, for its own repository.
+        for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+            git.env_remove(name);
+        }
+        let output = git.arg("-C").arg(self.0).args(arguments).output().ok()?;
+        let text = String::from_utf8(output.stdout).ok()?;
+        output.status.success().then(|| text.trim().to_owned()).filter(|text| !text.is_empty())
+    }
+
+    /// Files that change whenever the commit does: a line is added to the first by whatever moves it.
+    fn moved_with(&self) -> impl Iterator<Item = String> {
+        let path = |name: &str| {
+            let told = self.tell(&["rev-parse", "--git-path", name])?;
+            let path = self.0.join(told);
+            path.exists().then(|| path.display().to_string())
+        };
+        let branch = self.tell(&["symbolic-ref", "--quiet", "HEAD"]);
+        let log = path("logs/HEAD");
+        let without_log = [path("HEAD"), branch.as_deref().and_then(path), path("packed-refs")];
+        let without_log = if log.is_some() { [None, None, None] } else { without_log };
+        log.into_iter().chain(without_log.into_iter().flatten())
+    }
+}

@@ -1,0 +1,29 @@
+//! What the program was built from, as the build script found it out.
+
+use bailiwick_app::settings::Build;
+use bailiwick_domain::Ts;
+use std::sync::LazyLock;
+
+/// Of this program.
+pub fn build() -> Build {
+    static TIME: LazyLock<String> = LazyLock::new(|| readable(env!("BAILIWICK_BUILD_TIME")));
+    Build { version: env!("CARGO_PKG_VERSION"), commit: env!("BAILIWICK_COMMIT"), time: &TIME }
+}
+
+/// `@1767225600` is a time in seconds since 1970; anything else is taken as it is.
+fn readable(text: &str) -> String {
+    let seconds = text.strip_prefix('@').and_then(|seconds| seconds.parse().ok());
+    seconds.map_or_else(|| text.to_owned(), |seconds| Ts::from_secs(seconds).rfc3339(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_are_written_as_people_write_times() {
+        assert_eq!(readable("@1767225600"), "2026-01-01T00:00:00Z");
+        assert_eq!(readable("2026-01-01T00:00:00Z"), "2026-01-01T00:00:00Z");
+        assert_eq!(readable("unknown"), "unknown");
+    }
+}

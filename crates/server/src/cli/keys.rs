@@ -1,0 +1,175 @@
+//! `bailiwick keys …`, and whether the configured secret is the database's, for every command that has one.
+
+use super::{print, wire};
+use crate::{
+    config::{self, Config, DatabaseUrl, Found},
+    ports::{SystemClock, SystemEntropy},
+};
+use bailiwick_app::{
+    App,
+    alerting::config as alert_config,
+    database::Db,
+    events::subscriptions,
+    mirror,
+    oidc::keys,
+    secrets::{self, Given, Refused, Who},
+};
+use bailiwick_domain::Clock;
+use std::fs;
+
+/// The secret, once the database has taken it for its own; a new one where nobody has used the database yet. The error is a
+/// text for the operator.
+pub async fn admitted(config: &Config, db: &Db, who: Who) -> Result<config::Secret, String> {
+    let (found, is_new) = match config::find_secret(config)? {
+        Some(found) => (found, false),
+        None if secrets::may_be_made(db).await.map_err(|e| e.to_string())? => {
+            (config::make_secret(config, &SystemEntropy)?, true)
+        }
+        None => return Err(lost(config)),
+    };
+    let given = given(config, &found)?;
+    let tokens_live = config.tokens.refresh_lifetime;
+    let admitted = secrets::admit(db, SystemClock.now(), tokens_live, &given, who).await;
+    match admitted.map_err(|e| format!("the secrets of the database cannot be read: {e}"))? {
+        Ok(()) => Ok(found.secret),
+        Err(refused) => {
+            // Another process was first, with another one.
+            if is_new {
+                let _ = fs::remove_file(config::secret_file(config));
+            }
+            Err(refusal(config, &found.place, &refused))
+        }
+    }
+}
+
+fn given(config: &Config, found: &Found) -> Result<Given, String> {
+    let previous = config.general.previous_secret.as_ref().map(|secret| secret.reveal().as_bytes());
+    Given::of(found.secret.reveal().as_bytes(), previous).map_err(|e| e.to_string())
+}
+
+/// The database in words, without what lets anybody in.
+fn named(config: &Config) -> String {
+    match config.database_url() {
+        DatabaseUrl::Sqlite(path) => path.display().to_string(),
+        DatabaseUrl::Postgres(url) => url::Url::parse(url.reveal()).map_or_else(
+            |_| "PostgreSQL".to_owned(),
+            |url| format!("{}{}", url.host_str().unwrap_or("PostgreSQL"), url.path()),
+        ),
+    }
+}
+
+const ON_PURPOSE: &str = "To replace it on purpose, set the new one as `secret` and the database's own as `previous_secret` \
+     (docs/security.md, Keys).";
+const LOST: &str = "If it is lost for good, `bailiwick keys adopt` gives up what is sealed with it.";
+
+fn lost(config: &Config) -> String {
+    format!(
+        "`secret` is not set, and there is no such file: {}\n  The database {} has been used with a secret, and another one \
+         would open nothing that is sealed there: none was made.\n  Put the file back, or set `secret`. {LOST}",
+        config::secret_file(config).display(),
+        named(config),
+    )
+}
+
+fn refusal(config: &Config, place: &str, refused: &Refused) -> String {
+    let previous = config.place("previous_secret");
+    match refused {
+        Refused::Other => format!(
+            "{place} is not the secret of this database ({}): what is sealed there and the tokens in use are of another one. \
+             Nothing was changed.\n  Give the process the secret that the database's other processes have. {ON_PURPOSE}\n  \
+             {LOST}",
+            named(config),
+        ),
+        Refused::Replaced(at) => format!(
+            "{place} was replaced: since {} everything in the database is sealed with another one, which this process needs",
+            at.rfc3339(0),
+        ),
+        Refused::Behind => format!(
+            "{place} is being replaced: set the new one as `secret` and this one as `previous_secret`, as the other processes \
+             have them",
+        ),
+        Refused::NotResealed => format!(
+            "the database still has things that are sealed with the secret before {place}: set that one as \
+             `previous_secret`, and take it away after `bailiwick keys reseal`",
+        ),
+        Refused::PreviousOther => {
+            format!(
+                "{previous} is not the secret that the database had beside {place}: tokens in use would be refused"
+            )
+        }
+        Refused::Unfinished => format!(
+            "{previous} is taking the place of another one itself: finish that with `bailiwick keys reseal` and those two \
+             before {place} follows"
+        ),
+        Refused::Unaware(host) => format!(
+            "{host} serves this database and does not know {place}, so it would refuse what is signed with it.\n  First start \
+             all processes with the new one as `previous_secret` beside the present `secret`, then one after another with the \
+             two exchanged (docs/security.md, Keys). A process that was killed counts for a minute more.",
+        ),
+    }
+}
+
+/// Makes a new signing key and names it.
+pub async fn rotate(app: &App) -> Result<(), String> {
+    let kid = keys::rotate_signing_key(app).await.map_err(|e| e.to_string())?;
+    print(&format!("{kid}\n"));
+    Ok(())
+}
+
+/// Seals everything that lasts anew: the secrets of alert layers and of subscriptions to events, and the signing key.
+pub async fn reseal(app: &App) -> Result<(), String> {
+    nobody_seals_otherwise(app).await?;
+    let done = alert_config::seal_all_anew(app).await.map_err(|e| e.to_string())?;
+    let lost_subscriptions = subscriptions::seal_all_anew(app).await.map_err(|e| e.to_string())?;
+    // Whoever loses his gets another one, so that is no error.
+    mirror::seal_all_anew(app).await.map_err(|e| e.to_string())?;
+    keys::rotate_signing_key(app).await.map_err(|e| e.to_string())?;
+    nobody_seals_otherwise(app).await?;
+    secrets::resealed(app).await.map_err(|e| e.to_string())?;
+    print(&format!("{} alert configuration(s) sealed anew, and a new signing key\n", done.sealed));
+    if lost_subscriptions > 0 {
+        return Err(format!(
+            "{lost_subscriptions} event subscription(s) have secrets that no configured secret opens (the log names them); \
+             they stay as they are and deliver nothing"
+        ));
+    }
+    match done.lost {
+        0 => Ok(()),
+        lost => Err(format!(
+            "{lost} alert configuration(s) have recipients that no configured secret opens (the log names them); these stay \
+             as they are, and are told again only with the secret they were sealed with"
+        )),
+    }
+}
+
+async fn nobody_seals_otherwise(app: &App) -> Result<(), String> {
+    let other = secrets::who_seals_otherwise(app).await.map_err(|e| e.to_string())?;
+    other.map_or(Ok(()), |host| {
+        Err(format!(
+            "{host} still seals with another `secret` than this command has: give it the new one first (a process that was \
+             killed counts for a minute more)"
+        ))
+    })
+}
+
+/// Takes the configured secret, or a new one, as the database's although the one before it is lost.
+pub async fn adopt(config: &Config) -> Result<(), String> {
+    let db = wire::open(config, true).await?;
+    let found = match config::find_secret(config)? {
+        Some(found) => found,
+        None => config::make_secret(config, &SystemEntropy)?,
+    };
+    let adopted = secrets::adopt(&db, SystemClock.now(), &given(config, &found)?).await;
+    db.close().await;
+    match adopted.map_err(|e| e.to_string())? {
+        Ok(()) => {
+            print(&format!(
+                "{} is the database's now. Everybody signs in again; alert recipients with secrets, event subscriptions and \
+                 mails that were sealed with another one stay unusable until they are saved anew.\n",
+                found.place
+            ));
+            Ok(())
+        }
+        Err(host) => Err(format!("{host} serves this database: stop it first")),
+    }
+}

@@ -1,0 +1,204 @@
+//! What a start says: nothing that is not so, and of what keeps it from starting what to do about it.
+
+use crate::program::{Serving, command, execute, refused, run, text};
+use bailiwick_testkit::parts::{ports, postgres};
+use std::{
+    net::TcpListener,
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+/// Ended when dropped.
+struct Ending(Child);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        // It may be gone already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn serve(dir: &Path, settings: &[(&str, &str)]) -> Command {
+    let mut command = command(dir);
+    command.envs(settings.iter().copied()).arg("serve");
+    command
+}
+
+/// What a start that fails says; nothing on standard output, and no Rust in it.
+fn no(dir: &Path, settings: &[(&str, &str)]) -> String {
+    let (out, said) = refused(&mut serve(dir, settings));
+    assert_eq!(out, "", "{said}");
+    for debug in [" { ", "Some(", "Os {", "[FieldError", "Err("] {
+        assert!(!said.contains(debug), "{said}");
+    }
+    said
+}
+
+/// Waits for a text in a file.
+fn told(file: &Path, wanted: &str) -> String {
+    let limit = Instant::now() + Duration::from_secs(60);
+    loop {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        if text.contains(wanted) {
+            return text;
+        }
+        assert!(Instant::now() < limit, "no `{wanted}` in: {text}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_is_sent_to_an_address_before_it_answers() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let dir = dir.path();
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = other.local_addr().unwrap().to_string();
+    let listen = format!("127.0.0.1:{}", ports::spare().expect("a port"));
+    let said = no(dir, &[("BAILIWICK_HTTP__LISTEN", &taken)]);
+    assert!(said.contains(&taken) && said.contains("http.listen") && said.contains("in use"), "{said}");
+    let metrics = [("BAILIWICK_HTTP__LISTEN", listen.as_str()), ("BAILIWICK_METRICS__LISTEN", &taken)];
+    let said = no(dir, &metrics);
+    assert!(said.contains(&taken) && said.contains("metrics.listen"), "{said}");
+    let said = no(dir, &[("BAILIWICK_HTTP__LISTEN", &listen), ("BAILIWICK_HTTP__STATIC_DIR", "nowhere")]);
+    assert!(said.contains("http.static_dir") && said.contains("nowhere"), "{said}");
+
+    // The password that would have been lost is made by the start that succeeds, and told when the address answers.
+    let out = dir.join("out");
+    let mut start = serve(dir, &[("BAILIWICK_HTTP__LISTEN", &listen)]);
+    let start = start.stdout(std::fs::File::create(&out).unwrap()).stderr(Stdio::null());
+    let _serving = Ending(start.spawn().expect("the program starts"));
+    let greeting = told(&out, "password    ");
+    assert!(greeting.contains(&format!("http://{listen}/oidc/login")), "{greeting}");
+    let answer = reqwest::get(format!("http://{listen}/health")).await.expect("it listens");
+    assert_eq!(answer.status(), 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn any_free_port_is_named_as_it_is() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let out = dir.path().join("out");
+    let mut start = serve(dir.path(), &[("BAILIWICK_HTTP__LISTEN", "127.0.0.1:0")]);
+    let start = start.stdout(std::fs::File::create(&out).unwrap()).stderr(Stdio::null());
+    let _serving = Ending(start.spawn().expect("the program starts"));
+    let greeting = told(&out, "password    ");
+    let url = greeting.lines().find_map(|line| line.trim().strip_prefix("sign in at")).expect("an address");
+    let base = url.trim().strip_suffix("/oidc/login").expect("the sign-in page");
+    let discovery = reqwest::get(format!("{base}/oidc/.well-known/openid-configuration")).await;
+    let discovery = discovery.expect("it listens").text().await.expect("a body");
+    assert!(discovery.contains(&format!("\"{base}/oidc\"")), "{discovery}");
+}
+
+#[test]
+fn a_command_does_not_greet_like_a_service() {
+    for arguments in [
+        &["demo", "--organizations", "5", "--systems", "2"][..],
+        &["user", "create-owner", "--email", "second@example.org", "--name", "Second"],
+    ] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let output = run(dir.path(), arguments);
+        let said = text(&output);
+        assert!(output.status.success() && said.contains("password    "), "{output:?}");
+        assert!(said.contains("owner@bailiwick.example") && said.contains("bailiwick serve"), "{said}");
+        assert!(!said.contains("is ready") && !said.contains("http://"), "nothing listens: {said}");
+    }
+}
+
+#[test]
+fn what_cannot_be_written_is_named() {
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::write(dir.path().join("file"), "no directory").unwrap();
+    let said = no(dir.path(), &[("BAILIWICK_DATA_DIR", "file/data")]);
+    assert!(said.contains("file/data") && said.contains("data_dir"), "{said}");
+    // The directory is there, and the database in it is none.
+    std::fs::create_dir_all(dir.path().join("data/bailiwick.db")).unwrap();
+    let said = no(dir.path(), &[]);
+    assert!(said.contains("data/bailiwick.db"), "{said}");
+    std::fs::create_dir(dir.path().join("other")).unwrap();
+    std::fs::write(dir.path().join("other/bailiwick.db"), "this is a text of somebody else, and no database")
+        .unwrap();
+    let said = no(dir.path(), &[("BAILIWICK_DATA_DIR", "other")]);
+    assert!(said.contains("other/bailiwick.db") && said.contains("not a database"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_postgresql_that_is_away_is_named_with_the_cause() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let port = ports::spare().expect("a port").to_string();
+    let url = format!("postgres://fleet:not-for-the-log@127.0.0.1:{port}/fleet");
+    let said = no(dir.path(), &[("BAILIWICK_DATABASE__URL", &url)]);
+    for part in ["127.0.0.1", &port, "refused", "database.url", "PostgreSQL"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(!said.contains("pool") && !said.contains("not-for-the-log"), "{said}");
+    // Somebody who takes the connection and says nothing.
+    let mute = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = mute.local_addr().unwrap().port().to_string();
+    let said =
+        no(dir.path(), &[("BAILIWICK_DATABASE__URL", &format!("postgres://fleet@127.0.0.1:{port}/fleet"))]);
+    assert!(said.contains(&port) && said.contains("no answer"), "{said}");
+    let said = no(dir.path(), &[("BAILIWICK_DATABASE__URL", "postgres://fleet@no-such-host.invalid/fleet")]);
+    assert!(said.contains("no-such-host.invalid"), "{said}");
+    let cluster = postgres::cluster().await.expect("PostgreSQL");
+    let url = cluster.url("there_is_none");
+    let said = no(dir.path(), &[("BAILIWICK_DATABASE__URL", &url)]);
+    assert!(said.contains("there_is_none") && said.contains("does not exist"), "{said}");
+}
+
+#[test]
+fn an_owner_s_weak_password_is_told_in_words() {
+    let dir = tempfile::tempdir().expect("a directory");
+    for (password, words) in [
+        ("short", "at least 12"),
+        ("correct-horse-7-battery", "upper-case"),
+        ("Correct-Horse-X-Battery", "digit"),
+    ] {
+        let said = no(dir.path(), &[("BAILIWICK_OWNER_PASSWORD", password)]);
+        assert!(said.contains("owner.password (variable BAILIWICK_OWNER_PASSWORD)"), "{said}");
+        assert!(said.contains(words) && !said.contains(password), "{said}");
+    }
+    let said = no(dir.path(), &[("BAILIWICK_OWNER__NAME", &"n".repeat(300))]);
+    assert!(said.contains("owner.name (variable BAILIWICK_OWNER__NAME)"), "{said}");
+}
+
+async fn a_newer_database_is_told(url: &str) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let database = [("BAILIWICK_DATABASE__URL", url)];
+    let migrated = command(dir.path()).envs(database).arg("migrate").output().expect("it runs");
+    assert!(migrated.status.success(), "{migrated:?}");
+    let newer = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
+         SELECT 9999, 'newer', success, checksum, 0 FROM _sqlx_migrations WHERE version = 1";
+    assert_eq!(execute(url, newer).await, 1);
+    let said = no(dir.path(), &database);
+    assert!(said.contains("newer") && said.contains("9999") && said.contains("upgrade"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_newer_database_is_told_on_sqlite() {
+    let dir = tempfile::tempdir().expect("a directory");
+    a_newer_database_is_told(&format!("sqlite:{}", dir.path().join("newer.db").display())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_newer_database_is_told_on_postgres() {
+    let cluster = postgres::cluster().await.expect("PostgreSQL");
+    cluster.create_database_from(None, "newer").await.expect("a database");
+    a_newer_database_is_told(&cluster.url("newer")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settings_of_an_owner_who_is_there_are_told_to_be_of_no_use() {
+    const TOLD: &str = "there is an owner already";
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut first = Serving::start(dir.path(), &[]).await;
+    assert!(first.stop(), "{}", first.log());
+    assert!(!first.log().contains(TOLD), "{}", first.log());
+    drop(first);
+    let second = Serving::start(dir.path(), &[("BAILIWICK_OWNER_EMAIL", "other@example.org")]).await;
+    let log = second.log();
+    let line = log.lines().find(|line| line.contains(TOLD)).unwrap_or_else(|| panic!("{log}"));
+    assert!(line.contains("INFO") && line.contains("BAILIWICK_OWNER_EMAIL"), "{line}");
+    assert!(line.contains("BAILIWICK_OWNER_PASSWORD") && line.contains("user create-owner"), "{line}");
+    assert!(!log.contains("Correct-Horse"), "{log}");
+}

@@ -1,0 +1,62 @@
+//! `bailiwick token`: whose tokens it makes, and whether anybody takes them.
+
+use crate::program::{Serving, command};
+use bailiwick_testkit::parts::postgres;
+use reqwest::Client;
+use std::path::Path;
+
+/// Standard output and error of `bailiwick token`.
+fn token(dir: &Path, settings: &[(&str, &str)]) -> (String, String) {
+    let mut command = command(dir);
+    command.envs(settings.iter().copied()).args(["token", "owner@bailiwick.example"]);
+    let output = command.output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    (String::from_utf8_lossy(&output.stdout).trim().to_owned(), said)
+}
+
+async fn status(serving: &Serving, token: &str) -> u16 {
+    let me = Client::new().get(format!("{}/api/me", serving.url)).bearer_auth(token);
+    me.send().await.expect("an answer").status().as_u16()
+}
+
+async fn a_token_that_nobody_takes_is_told(database: Option<String>) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let dir = dir.path();
+    let url = database.unwrap_or_else(|| format!("sqlite:{}", dir.join("token.db").display()));
+    let database = ("BAILIWICK_DATABASE__URL", url.as_str());
+    let mut serving = Serving::start(dir, &[database]).await;
+    let listen = serving.url.strip_prefix("http://").unwrap().to_owned();
+    let (good, said) = token(dir, &[database, ("BAILIWICK_HTTP__LISTEN", &listen)]);
+    assert_eq!(status(&serving, &good).await, 200);
+    assert!(
+        said.contains("issuer 127.0.0.1") && said.contains(&format!("audience {}/api", serving.url)),
+        "{said}"
+    );
+    assert!(!said.contains("warning"), "{said}");
+
+    // Without the address that the service has: the token is for another one.
+    let (other, said) = token(dir, &[database]);
+    assert_eq!(status(&serving, &other).await, 401);
+    assert!(
+        said.contains("issuer 127.0.0.1") && said.contains("audience http://127.0.0.1:8080/api"),
+        "{said}"
+    );
+    assert!(said.contains("warning: ") && said.contains(&format!("{}/api", serving.url)), "{said}");
+
+    assert!(serving.stop(), "{}", serving.log());
+    let (_, said) = token(dir, &[database, ("BAILIWICK_HTTP__LISTEN", &listen)]);
+    assert!(said.contains("no process serves"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_nobody_takes_is_told_on_sqlite() {
+    a_token_that_nobody_takes_is_told(None).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_nobody_takes_is_told_on_postgres() {
+    let cluster = postgres::cluster().await.expect("PostgreSQL");
+    cluster.create_database_from(None, "tokens").await.expect("a database");
+    a_token_that_nobody_takes_is_told(Some(cluster.url("tokens"))).await;
+}

@@ -1,0 +1,69 @@
+//! Which secrets a database has been used with, by their fingerprints.
+
+use crate::{
+    Db, StoreError, Tx,
+    sql::{On, Q},
+    time::TsCodec,
+};
+use bailiwick_domain::Ts;
+use sqlx::FromRow;
+
+/// A secret that anything was sealed or signed with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Derived from it; says nothing of it.
+    pub fingerprint: Vec<u8>,
+    /// When a process first had it.
+    pub created_at: Ts,
+    /// Since then nothing that lasts is sealed with it.
+    pub resealed_at: Option<Ts>,
+}
+
+#[derive(FromRow)]
+struct Row {
+    fingerprint: Vec<u8>,
+    created_at: TsCodec,
+    resealed_at: Option<TsCodec>,
+}
+
+pub(crate) const HOLD: &str = "SELECT [[CAST(count(pg_advisory_xact_lock(7263080)) AS BIGINT)||0]]";
+pub(crate) const ALL: &str =
+    "SELECT fingerprint, created_at, resealed_at FROM secrets ORDER BY created_at, fingerprint";
+pub(crate) const KEEP: &str = "INSERT INTO secrets (fingerprint, created_at) VALUES (?, ?) \
+    ON CONFLICT (fingerprint) DO UPDATE SET created_at = excluded.created_at, resealed_at = NULL";
+pub(crate) const RESEALED: &str =
+    "UPDATE secrets SET resealed_at = ? WHERE fingerprint <> ? AND resealed_at IS NULL";
+pub(crate) const FORGET: &str = "DELETE FROM secrets";
+
+/// Begins a transaction in which nobody else changes what is known.
+pub async fn begin(db: &Db) -> Result<Tx, StoreError> {
+    let mut tx = db.begin().await?;
+    Q::new(HOLD).count(&mut tx).await?;
+    Ok(tx)
+}
+
+/// All, the oldest first.
+pub async fn all(on: impl Into<On<'_>>) -> Result<Vec<Known>, StoreError> {
+    let rows: Vec<Row> = Q::new(ALL).all(on).await?;
+    let known = |row: Row| Known {
+        fingerprint: row.fingerprint,
+        created_at: row.created_at.0,
+        resealed_at: row.resealed_at.map(|at| at.0),
+    };
+    Ok(rows.into_iter().map(known).collect())
+}
+
+/// From now on things may be sealed with this one.
+pub async fn keep(tx: &mut Tx, fingerprint: &[u8], at: Ts) -> Result<(), StoreError> {
+    Q::new(KEEP).bind(fingerprint).bind(at).run(tx).await.map(|_| ())
+}
+
+/// Everything that lasts is sealed with this one.
+pub async fn resealed(tx: &mut Tx, fingerprint: &[u8], at: Ts) -> Result<(), StoreError> {
+    Q::new(RESEALED).bind(at).bind(fingerprint).run(tx).await.map(|_| ())
+}
+
+/// Forgets all; how many there were.
+pub async fn forget(tx: &mut Tx) -> Result<u64, StoreError> {
+    Q::new(FORGET).run(tx).await
+}
