@@ -50,3 +50,4 @@ mod session;
 mod sweep;
 mod systems;
 mod users;
+mod words;
