@@ -139,8 +139,8 @@ async fn world(t: &Test) -> (Persona, Seeded, Tree) {
         t.advance(Duration::from_secs(1));
         let system = t.system(org).await;
         let modules = json!([
-            {"id": "mail1", "module": "mail", "name": "Mail", "version": "1.0.0"},
-            {"id": "webtop1", "module": "webtop", "name": "Webtop", "version": "2.0.0"},
+            {"id": "mail1", "module": "mail", "name": "Mail", "version": "1.0.0", "certification_level": 5},
+            {"id": "webtop1", "module": "webtop", "name": "Webtop", "version": "2.0.0", "certification_level": 5},
         ]);
         let document = json!({"installation": "nethserver", "facts": {"modules": modules}});
         let call = t.post("/systems/inventory").basic(&system.key, &system.secret).json(document);
@@ -148,6 +148,17 @@ async fn world(t: &Test) -> (Persona, Seeded, Tree) {
         systems.push(system);
     }
     bailiwick_app::inventory::run_until_idle(&t.app).await.unwrap();
+    let found = t.get("/api/applications").bearer(&owner.token).send().await.expect(200).data();
+    let assign = format!("/api/applications/{}/assign", found["applications"][0]["id"].as_str().unwrap());
+    let to = json!({"organization_id": tree.customer});
+    t.patch(&assign).bearer(&owner.token).json(to).send().await.expect(200);
+    // Two have been silent for long, one is alive.
+    for (system, is_last) in systems.iter().zip([false, false, true]) {
+        if is_last {
+            t.advance(t.app.settings.systems.liveness_timeout);
+        }
+        t.post("/systems/heartbeat").basic(&system.key, &system.secret).send().await.expect(200);
+    }
     let suspended = t.user(tree.customer, &["reader"]).await;
     t.suspend_user(suspended.id).await;
     let gone = t.user(tree.customer, &["reader"]).await;

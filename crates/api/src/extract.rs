@@ -226,7 +226,7 @@ enum Unreadable {
     /// Another JSON type than the field has.
     WrongType(String),
     /// No JSON.
-    Malformed { line: usize, column: usize },
+    Malformed { key: String, line: usize, column: usize },
 }
 
 impl Unreadable {
@@ -235,8 +235,9 @@ impl Unreadable {
         match self {
             Unreadable::NotAnObject => FieldError::new("unknown", "not_an_object"),
             Unreadable::WrongType(key) => FieldError::new(key, "wrong_type"),
-            Unreadable::Malformed { line, column } => FieldError::new("unknown", "malformed_json")
-                .with_value(format!("line {line} column {column}")),
+            Unreadable::Malformed { key, line, column } => {
+                FieldError::new(key, "malformed_json").with_value(format!("line {line} column {column}"))
+            }
         }
     }
 
@@ -245,7 +246,7 @@ impl Unreadable {
         match self {
             Unreadable::NotAnObject => "must be a JSON object".to_owned(),
             Unreadable::WrongType(_) => "wrong type".to_owned(),
-            Unreadable::Malformed { line, column } => {
+            Unreadable::Malformed { line, column, .. } => {
                 format!("malformed JSON at line {line} column {column}")
             }
         }
@@ -253,11 +254,12 @@ impl Unreadable {
 
     /// Without serde's own words about Rust types.
     fn of(e: &serde_json::Error, path: String) -> Unreadable {
-        if !e.is_data() {
-            return Unreadable::Malformed { line: e.line(), column: e.column() };
+        let is_known = !e.is_syntax() && path != "." && !path.contains('?');
+        let key = if is_known { path } else { "unknown".to_owned() };
+        match e.is_data() {
+            true => Unreadable::WrongType(key),
+            false => Unreadable::Malformed { key, line: e.line(), column: e.column() },
         }
-        let is_known = path != "." && !path.contains('?');
-        Unreadable::WrongType(if is_known { path } else { "unknown".to_owned() })
     }
 }
 
@@ -269,7 +271,7 @@ fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unreadable> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut json)
         .map_err(|e| Unreadable::of(e.inner(), e.path().to_string()))?;
-    json.end().map_err(|e| Unreadable::of(&e, String::new()))?;
+    json.end().map_err(|e| Unreadable::of(&e, ".".to_owned()))?;
     Ok(value)
 }
 
