@@ -171,7 +171,7 @@ async fn run_systems(db: &Db, who: &str, scope: &Scope, cutoff: Ts, done: &mut V
         ("organization_name", COMPUTED),
     ];
     for (word, bounds) in words {
-        let order = systems::SystemOrder::parse(word).unwrap();
+        let order = systems::SystemOrder::WORDS.parse(word).unwrap();
         for direction in [SortDirection::Asc, SortDirection::Desc] {
             let label = format!("systems by {word} {} for {who}", direction.as_str());
             mark(db, &label).await;

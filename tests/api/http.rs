@@ -232,6 +232,44 @@ api_test!(
     }
 );
 
+api_test!(what_is_wrong_with_a_body_is_a_code, |t| async move {
+    let owner = t.owner().await;
+    let organization = owner.org.to_string();
+    let system =
+        format!(r#"{{"name": "n", "organization_id": "{organization}", "custom_data": {{"a": 1}}}}"#);
+    for (path, body, key, code, value) in [
+        ("/customers", r#"{"name": 7}"#, "name", "wrong_type", None),
+        ("/customers", r#"{"custom_data": []}"#, "custom_data", "wrong_type", None),
+        ("/users", r#"{"user_role_ids": "admin"}"#, "user_role_ids", "wrong_type", None),
+        ("/users", "[]", "unknown", "not_an_object", None),
+        ("/users", "{", "unknown", "malformed_json", Some("line 1 column 1")),
+        ("/users", "{\n\"a\" 1}", "unknown", "malformed_json", Some("line 2 column 5")),
+        ("/users", "{} {}", "unknown", "malformed_json", Some("line 1 column 4")),
+        ("/systems", &system, "custom_data.a", "wrong_type", Some("1")),
+        ("/events/subscriptions", "7", "unknown", "not_an_object", None),
+    ] {
+        let call = t.post(&format!("/api{path}")).bearer(&owner.token);
+        let errors = call.body(body.to_owned()).send().await.expect_message(400, "validation failed").data()
+            ["errors"]
+            .clone();
+        let mut wanted = json!([{"key": key, "message": code}]);
+        if let Some(value) = value {
+            wanted[0]["value"] = json!(value);
+        }
+        assert_eq!(errors, wanted, "{path} {body}");
+    }
+    // Where the message itself tells people, it goes on doing so in words.
+    for (body, told, code) in [
+        ("[]", "must be a JSON object", "not_an_object"),
+        (r#"{"duration_hours": "x"}"#, "wrong type", "wrong_type"),
+        ("{", "malformed JSON at line 1 column 1", "malformed_json"),
+    ] {
+        let call = t.post("/api/impersonate/consent").bearer(&owner.token).body(body.to_owned());
+        let reply = call.send().await.expect_message(400, &format!("invalid request body: {told}"));
+        assert_eq!(reply.data()["errors"][0]["message"], code, "{body}");
+    }
+});
+
 api_test!(
     pages_of_configured_origins_may_call,
     |settings| settings.cors_origins = vec!["https://ui.example.org".into()],
@@ -253,6 +291,8 @@ api_test!(
         assert_eq!(reply.header("access-control-allow-origin"), Some("https://ui.example.org"));
         let allowed = reply.header("access-control-allow-headers").unwrap();
         assert_eq!(allowed, "authorization,content-type,accept,api-version,x-request-id");
+        // A browser asks once in two hours, not before each call.
+        assert_eq!(reply.header("access-control-max-age"), Some("7200"));
         let reply = ask("GET", "https://ui.example.org").await.expect(401);
         assert_eq!(reply.header("access-control-allow-origin"), Some("https://ui.example.org"));
         let exposed = reply.header("access-control-expose-headers").unwrap();

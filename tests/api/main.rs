@@ -51,3 +51,4 @@ mod session;
 mod sweep;
 mod systems;
 mod users;
+mod words;

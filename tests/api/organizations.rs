@@ -122,8 +122,8 @@ api_test!(rule_02_10_all_field_errors_come_together, |t| async move {
     let number = send(json!({"name": "n", "custom_data": {"vat": 15}})).await;
     let error = number.expect_fields(&[("custom_data.vat", "cannot_be_empty")]).data()["errors"][0].clone();
     assert_eq!(error["value"], "15");
-    send(json!({"name": 7})).await.expect_fields(&[("name", "wrong type")]);
-    send(json!({"name": "n", "custom_data": []})).await.expect_fields(&[("custom_data", "wrong type")]);
+    send(json!({"name": 7})).await.expect_fields(&[("name", "wrong_type")]);
+    send(json!({"name": "n", "custom_data": []})).await.expect_fields(&[("custom_data", "wrong_type")]);
     for body in ["", "{", "[1]", "{} x", "\u{feff}{}", "nul"] {
         let reply = t.post("/api/customers").bearer(&owner.token).body(body).send().await;
         let reply = reply.expect_message(400, "validation failed");
@@ -214,7 +214,7 @@ api_test!(attribution, |t| async move {
     let body = json!({"created_by_organization_id": unknown});
     post(&t, &d, "/api/customers", body).await.expect_message(403, reach);
     let body = json!({"created_by_organization_id": unknown, "name": 1});
-    post(&t, &d, "/api/customers", body).await.expect_fields(&[("name", "wrong type")]);
+    post(&t, &d, "/api/customers", body).await.expect_fields(&[("name", "wrong_type")]);
     t.delete_organization(tree.other_reseller).await;
     send(&owner, "customers", json!(tree.other_reseller)).await.expect_message(403, reach);
 });

@@ -6,7 +6,7 @@ use bailiwick_api::{
 };
 use bailiwick_testkit::{Reply, Test, api_test, published::matching};
 use serde_json::Value;
-use std::io::Read;
+use std::{collections::BTreeSet, io::Read};
 
 async fn get(t: &Test, path: &str) -> Reply {
     t.get(path).send().await
@@ -140,6 +140,47 @@ fn every_operation_is_described() {
         if !is_proxied(what) && operation["security"] != serde_json::json!([]) {
             assert!(answers.contains_key("401"), "{what}");
         }
+    }
+}
+
+#[test]
+fn every_tag_is_described_once_and_used() {
+    let document = document();
+    let tags = document["tags"].as_array().unwrap();
+    let told: Vec<&str> = tags.iter().map(|tag| text(&tag["name"])).collect();
+    let used: BTreeSet<String> =
+        operations().iter().map(|(_, operation)| text(&operation["tags"][0]).to_owned()).collect();
+    assert_eq!(told, used.iter().map(String::as_str).collect::<Vec<_>>());
+    for tag in tags {
+        let about = text(&tag["description"]);
+        assert!(about.len() > 20 && about.ends_with('.'), "{tag}");
+    }
+}
+
+/// Of two spellings of one thing new clients are told to use the other one; both go on working.
+#[test]
+fn the_older_of_two_spellings_is_deprecated() {
+    for (what, operation) in operations() {
+        let is_older = what.contains(" /alerting/") || what.contains(" /proxy/");
+        // The way from an older pair to a present one has no other spelling.
+        let is_older = is_older && !what.ends_with("/credentials");
+        assert_eq!(operation["deprecated"] == true, is_older, "{what}");
+        for parameter in operation["parameters"].as_array().unwrap() {
+            assert!(parameter["name"] != "state" || parameter["deprecated"] == true, "{what}");
+        }
+    }
+    let schemas = document()["components"]["schemas"].clone();
+    for (schema, older, newer) in [
+        ("TrendPoint", "Date", "date"),
+        ("TrendPoint", "Count", "count"),
+        ("SystemTotals", "alive", "active"),
+    ] {
+        let properties = &schemas[schema]["properties"];
+        assert_eq!(properties[older]["deprecated"], true, "{schema}.{older}");
+        assert!(
+            properties[newer].is_object() && properties[newer]["deprecated"].is_null(),
+            "{schema}.{newer}"
+        );
     }
 }
 

@@ -99,7 +99,7 @@ api_test!(scenario_16_rule_01_03_rule_01_33_checks_of_a_creation_come_in_order, 
     let missing = [("user_role_ids", "at least one role is required"), ("organization_id", "required")];
     post(&t, &d, json!({})).await.expect_fields(&missing);
     post(&t, &d, json!({"user_role_ids": [], "organization_id": ""})).await.expect_fields(&missing);
-    post(&t, &d, json!({"user_role_ids": "admin"})).await.expect_fields(&[("user_role_ids", "wrong type")]);
+    post(&t, &d, json!({"user_role_ids": "admin"})).await.expect_fields(&[("user_role_ids", "wrong_type")]);
     // Organization before roles, roles before fields.
     let reason = "access denied: distributors can only create users in organizations they manage";
     post(&t, &d, json!({"user_role_ids": ["nothing"], "organization_id": tree.other_customer}))

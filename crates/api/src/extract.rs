@@ -181,7 +181,7 @@ impl JsonBody {
     /// Decodes it; a syntax or type error names the field (contract 01 §1.4).
     pub fn parse<T: DeserializeOwned>(self) -> Result<T, Error> {
         let bytes = self.bytes()?;
-        decode(&bytes).map_err(|field| Error::Invalid(vec![field]))
+        decode(&bytes).map_err(|unreadable| Error::Invalid(vec![unreadable.field()]))
     }
 
     /// As [`JsonBody::parse`] where the body may be left out.
@@ -190,15 +190,15 @@ impl JsonBody {
         if bytes.trim_ascii().is_empty() {
             return Ok(T::default());
         }
-        decode(&bytes).map_err(|field| Error::Invalid(vec![field]))
+        decode(&bytes).map_err(|unreadable| Error::Invalid(vec![unreadable.field()]))
     }
 
     /// As [`JsonBody::parse`] for `/auth/*`, `/me/*` and `/impersonate*`, whose text differs.
     pub fn parse_request<T: DeserializeOwned>(self) -> Result<T, Error> {
         let bytes = self.bytes()?;
-        decode(&bytes).map_err(|field| Error::BadRequest {
-            message: format!("invalid request body: {}", field.message).into(),
-            data: crate::error::validation(&[field]),
+        decode(&bytes).map_err(|unreadable| Error::BadRequest {
+            message: format!("invalid request body: {}", unreadable.words()).into(),
+            data: crate::error::validation(&[unreadable.field()]),
         })
     }
 
@@ -218,33 +218,61 @@ impl JsonBody {
     }
 }
 
-fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FieldError> {
-    // serde would take an array for a structure, field by field.
-    if bytes.trim_ascii_start().first().is_some_and(|b| *b != b'{') {
-        return Err(FieldError::new("unknown", "must be a JSON object"));
-    }
-    let mut json = serde_json::Deserializer::from_slice(bytes);
-    let value = serde_path_to_error::deserialize(&mut json).map_err(|e| {
-        let path = e.path().to_string();
-        let key = if path == "." || path.contains('?') || e.inner().is_syntax() {
-            "unknown".to_owned()
-        } else {
-            path
-        };
-        FieldError::new(key, short(e.inner()))
-    })?;
-    json.end().map_err(|e| FieldError::new("unknown", short(&e)))?;
-    Ok(value)
+/// Why a body cannot be read, and where.
+#[derive(Debug)]
+enum Unreadable {
+    /// No object.
+    NotAnObject,
+    /// Another JSON type than the field has.
+    WrongType(String),
+    /// No JSON.
+    Malformed { key: String, line: usize, column: usize },
 }
 
-/// What is wrong, without serde's own words about Rust types.
-fn short(e: &serde_json::Error) -> String {
-    use serde_json::error::Category;
-    match e.classify() {
-        Category::Eof => format!("unexpected end of JSON at line {} column {}", e.line(), e.column()),
-        Category::Data => "wrong type".to_owned(),
-        _ => format!("malformed JSON at line {} column {}", e.line(), e.column()),
+impl Unreadable {
+    /// For `data.errors`: a code (contract 01 §1.4).
+    fn field(&self) -> FieldError {
+        match self {
+            Unreadable::NotAnObject => FieldError::new("unknown", "not_an_object"),
+            Unreadable::WrongType(key) => FieldError::new(key, "wrong_type"),
+            Unreadable::Malformed { key, line, column } => {
+                FieldError::new(key, "malformed_json").with_value(format!("line {line} column {column}"))
+            }
+        }
     }
+
+    /// For a message that people read.
+    fn words(&self) -> String {
+        match self {
+            Unreadable::NotAnObject => "must be a JSON object".to_owned(),
+            Unreadable::WrongType(_) => "wrong type".to_owned(),
+            Unreadable::Malformed { line, column, .. } => {
+                format!("malformed JSON at line {line} column {column}")
+            }
+        }
+    }
+
+    /// Without serde's own words about Rust types.
+    fn of(e: &serde_json::Error, path: String) -> Unreadable {
+        let is_known = !e.is_syntax() && path != "." && !path.contains('?');
+        let key = if is_known { path } else { "unknown".to_owned() };
+        match e.is_data() {
+            true => Unreadable::WrongType(key),
+            false => Unreadable::Malformed { key, line: e.line(), column: e.column() },
+        }
+    }
+}
+
+fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unreadable> {
+    // serde would take an array for a structure, field by field.
+    if bytes.trim_ascii_start().first().is_some_and(|b| *b != b'{') {
+        return Err(Unreadable::NotAnObject);
+    }
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut json)
+        .map_err(|e| Unreadable::of(e.inner(), e.path().to_string()))?;
+    json.end().map_err(|e| Unreadable::of(&e, ".".to_owned()))?;
+    Ok(value)
 }
 
 /// Reads a body of at most `limit` bytes: 15 s without progress or `total` in all is a 408, more bytes a 413.

@@ -25,7 +25,7 @@ pub mod wire;
 
 use axum::{Router, middleware, routing::MethodRouter};
 use bailiwick_app::{App, metrics::Worker};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use tower_http::{
     catch_panic::CatchPanicLayer,
     compression::{CompressionLayer, Predicate, predicate::SizeAbove},
@@ -100,6 +100,9 @@ fn not_proxied(
 #[derive(Clone, Copy, Debug)]
 pub struct Uncompressed;
 
+/// How long a browser may go by what a preflight has told it: the most that any of them does.
+pub(crate) const PREFLIGHT_AGE: Duration = Duration::from_secs(7200);
+
 fn cors(origins: &[String]) -> Option<CorsLayer> {
     use http::{HeaderName, Method, header};
     let origins: Vec<http::HeaderValue> = origins.iter().filter_map(|o| o.parse().ok()).collect();
@@ -129,6 +132,7 @@ fn cors(origins: &[String]) -> Option<CorsLayer> {
             HeaderName::from_static("api-version"),
             header::CONTENT_DISPOSITION,
             header::RETRY_AFTER,
-        ]);
+        ])
+        .max_age(PREFLIGHT_AGE);
     Some(layer)
 }

@@ -1,6 +1,6 @@
 //! What lists have in common: repeated filter values whose unknown or malformed ones match nothing (contract 01 §1.7).
 
-use bailiwick_domain::{Error, OrgId, Result};
+use bailiwick_domain::{Error, OrgId, Result, Words};
 use bailiwick_store::organizations::list::States;
 use uuid::Uuid;
 
@@ -15,13 +15,23 @@ pub(crate) fn check_lengths<const N: usize>(lengths: [Option<usize>; N]) -> Resu
     Ok(())
 }
 
+const NOTHING: States = States { enabled: false, suspended: false, deleted: false };
+/// The effective states that words of `status` mean.
+pub(crate) const ENABLED: States = States { enabled: true, ..NOTHING };
+pub(crate) const SUSPENDED: States = States { suspended: true, ..NOTHING };
+pub(crate) const DELETED: States = States { deleted: true, ..NOTHING };
+
 /// Effective states asked for; none given = enabled and suspended, only unknown ones = nothing.
-pub(crate) fn states(values: &[String]) -> States {
+pub(crate) fn states(words: &Words<States>, values: &[String]) -> States {
     if values.is_empty() {
         return States::default();
     }
-    let asked = |word: &str| values.iter().any(|v| v.eq_ignore_ascii_case(word));
-    States { enabled: asked("enabled"), suspended: asked("suspended"), deleted: asked("deleted") }
+    let known = values.iter().filter_map(|word| words.parse_in_any_case(word));
+    known.fold(NOTHING, |all, one| States {
+        enabled: all.enabled || one.enabled,
+        suspended: all.suspended || one.suspended,
+        deleted: all.deleted || one.deleted,
+    })
 }
 
 /// The well-formed ids among the values; none when the filter is not given at all.
@@ -38,11 +48,13 @@ mod tests {
 
     #[test]
     fn an_unknown_value_never_switches_a_filter_off() {
+        const WORDS: Words<States> = Words::of(&[("enabled", ENABLED), ("deleted", DELETED)]);
+        let states = |values: &[String]| states(&WORDS, values);
         let text = |values: &[&str]| values.iter().map(|v| (*v).to_owned()).collect::<Vec<_>>();
         assert_eq!(states(&[]), States::default());
-        let nothing = States { enabled: false, suspended: false, deleted: false };
-        assert_eq!(states(&text(&["gone", ""])), nothing);
-        assert_eq!(states(&text(&["Deleted", "x"])), States { deleted: true, ..nothing });
+        assert_eq!(states(&text(&["gone", ""])), NOTHING);
+        assert_eq!(states(&text(&["Deleted", "x"])), DELETED);
+        assert_eq!(states(&text(&["deleted", "enabled"])), States { enabled: true, ..DELETED });
         assert_eq!(ids(&[]), None);
         assert_eq!(ids(&text(&["", "123"])), Some(vec![]));
         let id = "01950000-0000-7000-8000-0000000000D1";

@@ -1,12 +1,15 @@
 //! Numbers over time: which dates a trend shows and the value of each (contract 01 §5.7, 02 §7). One place for all
 //! trends; what changed on which day comes from the store.
 
-use bailiwick_domain::{Error, Result, Ts};
+use bailiwick_domain::{Error, Result, Ts, Words};
 use jiff::{
     ToSpan,
     civil::{Date, date},
     tz::TimeZone,
 };
+
+/// The words of `period`: days to look back.
+pub const PERIODS: Words<u16> = Words::of(&[("7", 7), ("30", 30), ("180", 180), ("365", 365)]);
 
 /// A number over time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,13 +71,9 @@ impl Window {
 
 /// The days of a period as sent; none = 7.
 pub(crate) fn parse_period(sent: Option<&str>) -> Result<u16> {
-    match sent.unwrap_or("7") {
-        "7" => Ok(7),
-        "30" => Ok(30),
-        "180" => Ok(180),
-        "365" => Ok(365),
-        _ => Err(Error::bad_request("invalid period parameter (supported: 7, 30, 180, 365)")),
-    }
+    let unknown =
+        || Error::bad_request(format!("invalid period parameter (supported: {})", PERIODS.list().join(", ")));
+    PERIODS.parse(sent.unwrap_or("7")).ok_or_else(unknown)
 }
 
 /// From `period` days ago in steps of a day, a week or a month; today is always the last.

@@ -17,6 +17,7 @@ pub mod system;
 pub mod time;
 pub mod user;
 pub mod validate;
+pub mod words;
 
 pub use error::{Error, FieldError, Result};
 pub use id::{
@@ -29,6 +30,7 @@ pub use ports::{Clock, Entropy};
 pub use system::{System, SystemStatus};
 pub use time::Ts;
 pub use user::User;
+pub use words::Words;
 
 /// The interface version this service speaks (contract 01 §1.9).
 pub const API_VERSION: &str = "2026-03-04";

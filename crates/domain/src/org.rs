@@ -23,6 +23,9 @@ impl OrgType {
     pub const ALL: [OrgType; 4] =
         [OrgType::Owner, OrgType::Distributor, OrgType::Reseller, OrgType::Customer];
 
+    /// The three families, from the top: all but the owner.
+    pub const FAMILIES: [OrgType; 3] = [OrgType::Distributor, OrgType::Reseller, OrgType::Customer];
+
     /// 1 (owner) to 4 (customer); a smaller level stands higher.
     pub const fn level(self) -> u8 {
         match self {

@@ -1,5 +1,7 @@
 //! Paging as the lists of the wire do it (contract 01 §1.7).
 
+use crate::Words;
+
 /// Order of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum SortDirection {
@@ -11,6 +13,10 @@ pub enum SortDirection {
 }
 
 impl SortDirection {
+    /// The words of `sort_direction`.
+    pub const WORDS: Words<SortDirection> =
+        Words::of(&[("asc", SortDirection::Asc), ("desc", SortDirection::Desc)]);
+
     /// SQL keyword and wire word in one.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -21,7 +27,7 @@ impl SortDirection {
 
     /// Exactly `asc` or `desc`; else ascending.
     pub fn parse(s: &str) -> SortDirection {
-        if s == "desc" { SortDirection::Desc } else { SortDirection::Asc }
+        SortDirection::WORDS.parse(s).unwrap_or_default()
     }
 }
 

@@ -10,9 +10,11 @@ use std::{cmp::Ordering, sync::LazyLock};
 
 /// Arrays that an answer may lack although the document knows them; all others are there, empty or not (contract 06 §7
 /// rule 17).
-const MAY_BE_LEFT_OUT: [(&str, &str); 1] = [
+const MAY_BE_LEFT_OUT: [(&str, &str); 2] = [
     // Refusals that are none of a form have no `data`, or one of another kind.
     ("Error", "errors"),
+    // Only where there is something to choose (contract 01 §5.9).
+    ("IssueOutput", "candidates"),
 ];
 
 /// What is published, with every array required.

@@ -22,7 +22,7 @@ api_test!(scenario_30_notes_and_what_is_ignored, |t| async move {
         assert_eq!(put(&t, &c, &id, kept).await.expect(200).data(), shown);
     }
     put(&t, &c, &id, json!({"notes": "a\0"})).await.expect_fields(&[("notes", "invalid_format")]);
-    put(&t, &c, &id, json!({"notes": 1})).await.expect_fields(&[("notes", "wrong type")]);
+    put(&t, &c, &id, json!({"notes": 1})).await.expect_fields(&[("notes", "wrong_type")]);
     assert_eq!(put(&t, &c, &id, json!({"notes": ""})).await.expect(200).data()["notes"], Value::Null);
     let (audited,): (i64,) =
         Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM audit_log WHERE action = 'application.update'")

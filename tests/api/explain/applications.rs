@@ -27,7 +27,7 @@ async fn run(db: &Db, callers: &Callers) -> Vec<(String, Bounds)> {
             "last_inventory_at",
             "organization_name",
         ] {
-            let order = ApplicationOrder::parse(word).unwrap();
+            let order = ApplicationOrder::WORDS.parse(word).unwrap();
             for direction in [SortDirection::Asc, SortDirection::Desc] {
                 let label = format!("applications by {word} {} for {who}", direction.as_str());
                 mark(db, &label).await;

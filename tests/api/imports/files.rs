@@ -88,7 +88,10 @@ api_test!(a_file_of_ten_mebibytes_is_read_and_one_byte_more_is_not, |t| async mo
     let start = format!("{ORGANIZATION_HEADER}\nx,,1,,,,,,,");
     let fits = format!("{start}{}", "n".repeat(LIMIT - start.len()));
     let preview = upload(&t, &d, "customers", &fits).await.expect(200).data();
-    assert_eq!(told(&preview), ["error: notes too_long"]);
+    // What the cell said, however long: the file is the limit.
+    let issue = &preview["rows"][0]["errors"][0];
+    assert_eq!((&issue["field"], &issue["message"]), (&json!("notes"), &json!("too_long")));
+    assert!(issue["values"] == json!([preview["rows"][0]["data"]["notes"]]));
     let made = confirmed(&t, &d, "customers", &preview, true).await;
     assert_eq!(outcomes(&made), ["skipped error"]);
     for more in [1, 5000] {
@@ -122,17 +125,17 @@ api_test!(hostile_files, |t| async move {
     let preview = upload(&t, &d, "customers", file).await.expect(200).data();
     assert_eq!((&preview["total_rows"], &preview["error_rows"]), (&json!(1000), &json!(1000)));
     let all: Vec<String> =
-        ORGANIZATION_HEADER.split(',').map(|column| format!("{column} invalid_format")).collect();
+        ORGANIZATION_HEADER.split(',').map(|column| format!("{column} invalid_format [\0]")).collect();
     assert_eq!(told(&preview)[999], format!("error: {}", all.join("; ")));
     assert_eq!(confirmed(&t, &d, "customers", &preview, true).await["skipped"], 1000);
     let file = format!("{USER_HEADER}\n\0,\0,\0,\0,\0\na\0@b,n,,c\0,\0;Admin\n");
     let preview = upload(&t, &d, "users", file).await.expect(200).data();
-    let all = "error: email invalid_format; name invalid_format; phone invalid_format; \
-               company_name invalid_format; roles unknown [\0]";
+    let all = "error: email invalid_format [\0]; name invalid_format [\0]; phone invalid_format [\0]; \
+               company_name invalid_format [\0]; roles unknown [\0]";
     assert_eq!(told(&preview)[0], all);
     assert_eq!(
         told(&preview)[1],
-        "error: email invalid_format; company_name invalid_format; roles unknown [\0]"
+        "error: email invalid_format [a\0@b]; company_name invalid_format [c\0]; roles unknown [\0]"
     );
 });
 

@@ -47,13 +47,15 @@ api_test!(scenario_15_every_issue_of_a_row_in_every_family, |t| async move {
     let owner = t.owner().await;
     let long = |n: usize| "x".repeat(n);
     for family in FAMILIES {
+        let wide = [501, 256, 256, 256, 1001].map(long);
+        let [description, address, city, contact, notes] = &wide;
         let lines = [
             line("", ""),
             line(" ", "\t"),
             line(&long(255), &long(255)),
             line(&long(256), &long(256)),
             format!("a,{},1,{},{},{},,,,{}", long(500), long(255), long(255), long(255), long(1000)),
-            format!("a,{},2,{},{},{},,,,{}", long(501), long(256), long(256), long(256), long(1001)),
+            format!("a,{description},2,{address},{city},{contact},,,,{notes}"),
             "a,,3,,,,info,123,fr,".to_owned(),
             "a,,4,,,,A <a@x.example>,0123 45678,IT,".to_owned(),
             "a,,5,,,,a@x.example,+1234567,it,".to_owned(),
@@ -71,18 +73,22 @@ api_test!(scenario_15_every_issue_of_a_row_in_every_family, |t| async move {
             "error: company_name required; vat_number required",
             "error: company_name required; vat_number required",
             "valid:",
-            "error: company_name too_long; vat_number too_long",
+            &format!("error: company_name too_long [{0}]; vat_number too_long [{0}]", long(256)),
             "valid:",
-            "error: description too_long; address too_long; city too_long; main_contact too_long; notes too_long",
-            "error: email invalid_format; phone invalid_format; language invalid_format",
-            "error: email invalid_format; phone invalid_format; language invalid_format",
+            &format!(
+                "error: description too_long [{description}]; address too_long [{address}]; city too_long [{city}]; \
+                 main_contact too_long [{contact}]; notes too_long [{notes}]"
+            ),
+            "error: email invalid_format [info]; phone invalid_format [123]; language invalid_format [fr]",
+            "error: email invalid_format [A <a@x.example>]; phone invalid_format [0123 45678]; \
+             language invalid_format [IT]",
             "valid:",
-            "error: phone invalid_format",
+            "error: phone invalid_format [+123456]",
             "valid:",
             "error: vat_number duplicate_in_csv [it12] [12]",
             "error: vat_number duplicate_in_csv [I T12] [12]",
-            "error: company_name invalid_format; vat_number invalid_format",
-            "error: vat_number invalid_format",
+            "error: company_name invalid_format [a\0]; vat_number invalid_format [\0]",
+            "error: vat_number invalid_format [\0]",
         ];
         assert_eq!(told(&preview), expected, "{family}");
         let counts = ["total_rows", "valid_rows", "error_rows", "warning_rows", "ambiguous_rows"];
@@ -189,7 +195,7 @@ api_test!(numbers_of_deleted_organizations_are_archived, |t| async move {
     let gone = post(&t, &d, "/api/resellers", body("A1")).await;
     t.delete(&format!("/api/resellers/{gone}")).bearer(&d.token).send().await.expect(200);
     let preview = validated(&t, &d, "resellers", &[&line("x", "a1")]).await;
-    assert_eq!(told(&preview), ["error: vat_number archived"]);
+    assert_eq!(told(&preview), ["error: vat_number archived [a1]"]);
     assert_eq!(outcomes(&confirmed(&t, &d, "resellers", &preview, true).await), ["skipped error"]);
     // What is deleted elsewhere is nobody's business; a live holder is more than an archived one.
     let other = t.user(tree.other_distributor, &["admin"]).await;
@@ -205,12 +211,12 @@ api_test!(numbers_of_deleted_organizations_are_archived, |t| async move {
         .await
         .expect(200);
     let preview = validated(&t, &owner, "resellers", &[&line("x", "A2")]).await;
-    assert_eq!(told(&preview), ["error: vat_number archived"]);
+    assert_eq!(told(&preview), ["error: vat_number archived [A2]"]);
     let body = body("A3");
     let gone = post(&t, &owner, "/api/distributors", body).await;
     t.delete(&format!("/api/distributors/{gone}")).bearer(&owner.token).send().await.expect(200);
     let preview = validated(&t, &owner, "distributors", &[&line("x", "A3")]).await;
-    assert_eq!(told(&preview), ["error: vat_number archived"]);
+    assert_eq!(told(&preview), ["error: vat_number archived [A3]"]);
 });
 
 api_test!(rule_02_07_an_import_neither_tells_of_nor_changes_what_is_out_of_reach, |t| async move {

@@ -66,11 +66,11 @@ api_test!(every_issue_of_a_row, |t| async move {
     let taken = json!({"email": "a@example.org", "name": "A", "phone": "+39 011 5550100",
         "user_role_ids": ["reader"], "organization_id": tree.customer});
     post(&t, &d, "/api/users", taken).await;
-    let long = "x".repeat(256);
+    let (long, roles) = ("x".repeat(256), "x".repeat(1001));
     let lines = [
         ",,,,".to_owned(),
         ";,;,;,;,;".to_owned(),
-        format!("{long}@x.example,{long},{long},{long},{}", "x".repeat(1001)),
+        format!("{long}@x.example,{long},{long},{long},{roles}"),
         "b@example.org,B,0115550101,Alfa Customer,Reader;Capo;capo".to_owned(),
         "c@example.org,C,,Beta Customer,Super Admin".to_owned(),
         "d@example.org,D,,Alfa Customer,super".to_owned(),
@@ -86,20 +86,26 @@ api_test!(every_issue_of_a_row, |t| async move {
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let preview = validated(&t, &d, "users", &lines).await;
     let expected = [
-        "error: email required; name required; company_name required; roles at_least_one_required",
-        "error: email invalid_format; phone invalid_format; company_name not_found; roles at_least_one_required",
-        "error: email too_long; name too_long; phone invalid_format; company_name too_long; roles too_long",
-        "error: phone invalid_format; roles unknown [Capo] [capo]",
-        "error: company_name not_found",
-        "error: roles unknown [super]",
-        "valid:",
-        "error: email duplicate_in_csv [E@Example.ORG] [8]; phone invalid_format",
-        "error: phone duplicate_in_csv [+(39) 0115550102] [8]",
-        "error: phone already_used [+39 0115550100]",
-        "error: phone duplicate_in_csv [+39 0115550100] [11]; email already_exists [A@example.org]",
-        "valid:",
-        "error: company_name not_found",
-        "error: roles insufficient_privileges [Super Admin]",
+        "error: email required; name required; company_name required; roles at_least_one_required".to_owned(),
+        "error: email invalid_format [;]; phone invalid_format [;]; company_name not_found [;]; \
+         roles at_least_one_required"
+            .to_owned(),
+        format!(
+            "error: email too_long [{long}@x.example]; name too_long [{long}]; phone invalid_format [{long}]; \
+             company_name too_long [{long}]; roles too_long [{roles}]"
+        ),
+        "error: phone invalid_format [0115550101]; roles unknown [Capo] [capo]".to_owned(),
+        "error: company_name not_found [Beta Customer]".to_owned(),
+        "error: roles unknown [super]".to_owned(),
+        "valid:".to_owned(),
+        "error: email duplicate_in_csv [E@Example.ORG] [8]; phone invalid_format [(0)]".to_owned(),
+        "error: phone duplicate_in_csv [+(39) 0115550102] [8]".to_owned(),
+        "error: phone already_used [+39 0115550100] [a@example.org]".to_owned(),
+        "error: phone duplicate_in_csv [+39 0115550100] [11]; email already_exists [A@example.org]"
+            .to_owned(),
+        "valid:".to_owned(),
+        "error: company_name not_found [Owner]".to_owned(),
+        "error: roles insufficient_privileges [Super Admin]".to_owned(),
     ];
     assert_eq!(told(&preview), expected);
     let done = confirmed(&t, &d, "users", &preview, true).await;
@@ -192,7 +198,15 @@ api_test!(an_organization_that_several_are_called_is_chosen, |t| async move {
     let issue = &preview["rows"][0]["errors"][0];
     let candidate = |id, name: &str, org_type: &str| json!({"logto_id": id, "name": name, "type": org_type});
     let candidates = [candidate(first, "Doppia", "customer"), candidate(second, "DOPPIA", "reseller")];
-    assert_eq!((&issue["message"], &issue["candidates"]), (&json!("ambiguous"), &json!(candidates)));
+    let told = json!({"field": "company_name", "message": "ambiguous", "values": ["doppia"], "candidates": candidates});
+    assert_eq!(*issue, told);
+    // It is a row to choose for, no row that is wrong; only what offers a choice has candidates.
+    assert_eq!(
+        (&preview["rows"][0]["status"], &preview["rows"][0]["warnings"]),
+        (&json!("ambiguous"), &json!([]))
+    );
+    let wrong = &preview["rows"][7]["errors"];
+    assert_eq!((wrong[0].get("candidates").is_some(), wrong[1].get("candidates")), (true, None));
     let chosen = |id: String| json!({"organization_id": id});
     let resolutions = json!({
         "2": chosen(first.to_string()), "3": chosen(second.to_string().to_uppercase()),
@@ -221,7 +235,10 @@ api_test!(a_choice_does_not_lift_the_other_rules, |t| async move {
     post(&t, &r, "/api/users", user("e@example.org", &["reader"], tree.customer)).await;
     let lines = ["e@example.org,E,,Doppia,Reader", "s@example.org,S,,Doppia,Super Admin"];
     let preview = validated(&t, &r, "users", &lines).await;
-    assert_eq!(told(&preview)[0], "ambiguous: company_name ambiguous; email already_exists [e@example.org]");
+    assert_eq!(
+        told(&preview)[0],
+        "ambiguous: company_name ambiguous [Doppia]; email already_exists [e@example.org]"
+    );
     let choice = json!({"organization_id": ids[1]});
     let resolutions = json!({"2": choice, "3": choice});
     let body = json!({"import_id": preview["import_id"], "resolutions": resolutions});
@@ -251,9 +268,12 @@ api_test!(rule_05_06_addresses_phones_and_organizations_out_of_reach_are_unknown
         "gone@example.org,Mio,,Alfa Customer,Reader",
     ];
     let preview = validated(&t, &d, "users", &lines).await;
-    assert_eq!(told(&preview), ["valid:", "valid:", "error: company_name not_found", "valid:"]);
+    assert_eq!(
+        told(&preview),
+        ["valid:", "valid:", "error: company_name not_found [Beta Customer]", "valid:"]
+    );
     let unknown = validated(&t, &d, "users", &["h@example.org,Mio,,Nessuna,Reader"]).await;
-    assert_eq!(preview["rows"][2]["errors"], unknown["rows"][0]["errors"]);
+    assert_eq!(told(&unknown), ["error: company_name not_found [Nessuna]"]);
     let done = confirmed(&t, &d, "users", &preview, true).await;
     let expected =
         ["failed email: already_exists", "failed phone: already_exists", "skipped error", "created"];
@@ -262,7 +282,10 @@ api_test!(rule_05_06_addresses_phones_and_organizations_out_of_reach_are_unknown
     // A customer's people do not even reach their reseller.
     let c = t.user(tree.customer, &["admin"]).await;
     let lines = ["k@example.org,K,,Alfa Reseller,Reader", "l@example.org,L,,Alfa Customer,Reader"];
-    assert_eq!(told(&validated(&t, &c, "users", &lines).await), ["error: company_name not_found", "valid:"]);
+    assert_eq!(
+        told(&validated(&t, &c, "users", &lines).await),
+        ["error: company_name not_found [Alfa Reseller]", "valid:"]
+    );
 });
 
 api_test!(addresses_of_deleted_users_are_archived, |t| async move {
@@ -275,7 +298,10 @@ api_test!(addresses_of_deleted_users_are_archived, |t| async move {
     t.delete(&format!("/api/customers/{home}")).bearer(&d.token).send().await.expect(200);
     let lines = ["OWN@example.org,A,,Alfa Customer,Reader", "hidden@example.org,B,,Alfa Customer,Reader"];
     let preview = validated(&t, &d, "users", &lines).await;
-    assert_eq!(told(&preview), ["error: email archived", "error: email archived"]);
+    assert_eq!(
+        told(&preview),
+        ["error: email archived [OWN@example.org]", "error: email archived [hidden@example.org]"]
+    );
     assert_eq!(
         outcomes(&confirmed(&t, &d, "users", &preview, true).await),
         ["skipped error", "skipped error"]
@@ -291,7 +317,7 @@ api_test!(nobody_is_imported_into_the_owner_organization, |t| async move {
     let owner = t.owner().await;
     let name = bailiwick_store::organizations::get(&t.app.db, tree.owner).await.unwrap().unwrap().name;
     let preview = validated(&t, &owner, "users", &[&format!("x@example.org,X,,{name},Reader")]).await;
-    assert_eq!(told(&preview), ["error: company_name not_found"]);
+    assert_eq!(told(&preview), [format!("error: company_name not_found [{name}]")]);
 });
 
 api_test!(a_suspended_organization_takes_nobody_and_keeps_who_is_there, |t| async move {
@@ -357,11 +383,11 @@ api_test!(a_suspended_organization_is_named_before_anything_is_confirmed, |t| as
     t.patch(&path).bearer(&owner.token).send().await.expect(200);
     let preview = validated(&t, &owner, "users", &lines).await;
     let expected = [
-        "error: company_name organization is not active",
+        "error: company_name organization is not active [Alfa Customer]",
         // Who is there already may be changed, as by PUT.
         "warning: email already_exists [old@example.org]",
-        "error: company_name organization is not active; email already_exists [other@example.org]",
-        "error: email required; company_name organization is not active",
+        "error: company_name organization is not active [Alfa Customer]; email already_exists [other@example.org]",
+        "error: email required; company_name organization is not active [Alfa Customer]",
     ];
     assert_eq!(told(&preview), expected);
     let done = confirmed(&t, &owner, "users", &preview, true).await;
@@ -371,5 +397,5 @@ api_test!(a_suspended_organization_is_named_before_anything_is_confirmed, |t| as
     let path = format!("/api/distributors/{}", tree.distributor);
     t.delete(&path).bearer(&owner.token).send().await.expect(200);
     let gone = validated(&t, &owner, "users", &lines[..1]).await;
-    assert_eq!(told(&gone), ["error: company_name not_found"]);
+    assert_eq!(told(&gone), ["error: company_name not_found [Alfa Customer]"]);
 });

@@ -287,6 +287,8 @@ api_test!(other_origins_get_what_they_need_and_no_more, |t| async move {
         let reply = t.call("OPTIONS".parse().unwrap(), path).send().await;
         reply.expect_message(404, "api not found");
     }
+    let reply = t.call("OPTIONS".parse().unwrap(), "/oidc/token").header("origin", mine).send().await;
+    assert_eq!(reply.header("access-control-max-age"), Some("7200"));
     let reply = t.get("/oidc/me").header("origin", mine).send().await.expect(401);
     assert_eq!(reply.header("access-control-allow-origin"), Some(mine));
     assert!(reply.header("access-control-allow-credentials").is_none());

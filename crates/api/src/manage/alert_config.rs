@@ -12,6 +12,9 @@ use bailiwick_app::{App, alerting::config};
 use http::request::Parts;
 use std::{convert::Infallible, sync::Arc};
 
+/// The word of `format`: the configuration as the router would get it.
+pub(crate) const YAML: &str = "yaml";
+
 /// The organization a query names.
 fn organization(params: &Params) -> Option<&str> {
     params.text("organization_id")
@@ -47,7 +50,7 @@ pub async fn get(
     let organization = organization(&params);
     let text =
         spelling.of("alerting configuration retrieved successfully", "alerting layer retrieved successfully");
-    let data = if params.one("format") == Some("yaml") {
+    let data = if params.one("format") == Some(YAML) {
         let config = config::yaml(&app, &caller, organization).await?;
         AlertConfigOutput::Yaml(AlertYamlOutput { config })
     } else {

@@ -23,11 +23,14 @@ const HISTORY_PAGE_SIZE: u64 = 20;
 /// The assignee of alerts that nobody takes care of.
 const NOBODY: &str = "none";
 
+/// The word of `include`: also what is below the organizations named.
+pub(crate) const DESCENDANTS: &str = "descendants";
+
 /// The organizations that the query names.
 pub(super) fn named(params: &Params) -> Named {
     Named {
         ids: params.many("organization_id"),
-        with_descendants: params.one("include") == Some("descendants"),
+        with_descendants: params.one("include") == Some(DESCENDANTS),
     }
 }
 
@@ -46,7 +49,7 @@ fn query(params: &Params) -> AlertQuery {
             assignees: values(params, "assigned_user_id", |v| v.parse().ok()),
             or_unassigned: params.many("assigned_user_id").iter().any(|v| v == NOBODY),
         },
-        order: ActiveOrder::parse(params.one("sort_by").unwrap_or_default()),
+        order: params.one("sort_by").and_then(|by| ActiveOrder::WORDS.parse(by)).unwrap_or_default(),
         direction: SortDirection::parse(params.falling()),
         page: params.page(PAGE_SIZE),
     }
@@ -110,11 +113,11 @@ fn history_query(params: &Params) -> Result<HistoryQuery> {
         system_keys: words("system_key"),
         names: words("alertname"),
         severities: words("severity"),
-        statuses: words("status"),
+        statuses: values(params, "status", |v| HistoryFilter::STATUSES.parse(&v).map(str::to_owned)),
         from: manage::time("from_date", params.one("from_date"))?,
         before: manage::time("to_date", params.one("to_date"))?,
     };
-    let order = HistoryOrder::parse(params.one("sort_by").unwrap_or_default());
+    let order = params.one("sort_by").and_then(|by| HistoryOrder::WORDS.parse(by)).unwrap_or_default();
     let order = (order, SortDirection::parse(params.falling()));
     Ok(HistoryQuery { filter, order, page: params.page(HISTORY_PAGE_SIZE) })
 }

@@ -35,7 +35,7 @@ pub async fn list(
     params: Params,
 ) -> Outcome<Answer<ApplicationList>> {
     let direction = SortDirection::parse(params.one("sort_direction").unwrap_or_default());
-    let order = ApplicationOrder::parse(params.one("sort_by").unwrap_or_default());
+    let order = ApplicationOrder::WORDS.parse(params.one("sort_by").unwrap_or_default());
     let query = ApplicationQuery {
         filter: filter(&params),
         order: order.map(|o| (o, direction)),
@@ -55,7 +55,7 @@ fn filter(params: &Params) -> ApplicationFilter {
         organizations: values(params, "organization_id", |v| v.parse().ok()),
         or_unassigned: params.many("organization_id").iter().any(|v| v == NOBODY),
         include_hierarchy: params.is_true("include_hierarchy"),
-        statuses: values(params, "status", Some),
+        statuses: values(params, "status", |v| ApplicationFilter::STATUSES.parse(&v).map(str::to_owned)),
     }
 }
 
@@ -139,11 +139,7 @@ pub async fn summary(
         organization_id: params.one("organization_id").map(str::to_owned),
         include_hierarchy: params.is_true("include_hierarchy"),
         system_id: params.one("system_id").map(str::to_owned),
-        order: match sort_by {
-            Some("instance_of") => SummaryOrder::InstanceOf,
-            Some("created_at") => SummaryOrder::CreatedAt,
-            _ => SummaryOrder::Count,
-        },
+        order: sort_by.and_then(|by| SummaryOrder::WORDS.parse(by)).unwrap_or(SummaryOrder::Count),
         direction: SortDirection::parse(direction),
         page: params.one("page_size").map(|_| params.page(PAGE_SIZE)),
     };

@@ -28,7 +28,8 @@ pub async fn list(State(app): State<App>, Who(caller): Who, params: Params) -> O
     // The newest first, unless somebody reads on from where he was.
     let after = params.one("after").map(str::to_owned);
     let usual = if after.is_some() { "asc" } else { "desc" };
-    let direction = params.one("sort_direction").filter(|d| ["asc", "desc"].contains(d)).unwrap_or(usual);
+    let direction =
+        params.one("sort_direction").filter(|d| SortDirection::WORDS.parse(d).is_some()).unwrap_or(usual);
     let query = events::ListQuery {
         page: params.page(PAGE_SIZE),
         types: params.many("types"),

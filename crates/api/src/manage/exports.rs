@@ -55,10 +55,8 @@ fn asked(params: &Params, keys: &Keys) -> Asked {
 
 /// Descending unless the client says otherwise; lists ascend.
 fn direction(params: &Params) -> SortDirection {
-    match params.one("sort_direction") {
-        Some("asc") => SortDirection::Asc,
-        _ => SortDirection::Desc,
-    }
+    let sent = params.one("sort_direction");
+    sent.and_then(|word| SortDirection::WORDS.parse(word)).unwrap_or(SortDirection::Desc)
 }
 
 /// `GET /{p}/export`.

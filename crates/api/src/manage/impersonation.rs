@@ -18,7 +18,7 @@ use bailiwick_app::{
     App,
     impersonation::{self, Side},
 };
-use bailiwick_domain::ImpersonationId;
+use bailiwick_domain::{ImpersonationId, Words};
 use http::request::Parts;
 
 /// Rows of a page unless the client says otherwise.
@@ -102,6 +102,10 @@ pub async fn status(
     Ok(Answer::ok(message, output))
 }
 
+/// The words of `as`.
+pub(crate) const SIDES: Words<Side> =
+    Words::of(&[("target", Side::Impersonated), ("impersonator", Side::Impersonator), ("any", Side::Any)]);
+
 /// `GET /impersonate/sessions`.
 pub async fn sessions(
     State(app): State<App>,
@@ -109,12 +113,7 @@ pub async fn sessions(
     params: Params,
 ) -> Outcome<Answer<SessionList>> {
     // A word nobody knows matches nothing.
-    let side = match params.text("as").unwrap_or("target") {
-        "target" => Some(Side::Impersonated),
-        "impersonator" => Some(Side::Impersonator),
-        "any" => Some(Side::Any),
-        _ => None,
-    };
+    let side = SIDES.parse(params.text("as").unwrap_or("target"));
     let page = impersonation::sessions(&app, &caller, side, params.page(PAGE_SIZE)).await?;
     let now = app.now();
     let pagination = pagination(&page, &params);

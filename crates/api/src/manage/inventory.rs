@@ -23,6 +23,9 @@ use http::request::Parts;
 /// Rows of a page unless the client says otherwise.
 const PAGE_SIZE: u64 = 20;
 
+/// The word of `fields`: records without their documents.
+pub(crate) const WITHOUT_TEXT: &str = "meta";
+
 /// What is said where there is nothing.
 const NOTHING: &str = "no inventory available";
 
@@ -85,7 +88,7 @@ pub async fn history(
     let rest = PageRest { pagination: Pagination::of(&page, None, None) };
     let frame = Frame::new("inventory history retrieved successfully", "records", &rest)?;
     let sizes = page.rows.iter().map(|record| (record.id, record.data_size));
-    if params.one("fields") == Some("meta") {
+    if params.one("fields") == Some(WITHOUT_TEXT) {
         // Without the texts all rows of a page are small.
         let rows: Result<Vec<String>, Error> =
             page.rows.iter().map(|record| InventoryRecordOutput::line(system, record, None)).collect();

@@ -93,8 +93,7 @@ pub struct EntityType(OrgType);
 impl FromStr for EntityType {
     type Err = ();
     fn from_str(word: &str) -> Result<EntityType, ()> {
-        let families = [OrgType::Distributor, OrgType::Reseller, OrgType::Customer];
-        families.into_iter().find(|family| family.plural() == word).map(EntityType).ok_or(())
+        OrgType::FAMILIES.into_iter().find(|family| family.plural() == word).map(EntityType).ok_or(())
     }
 }
 

@@ -17,7 +17,7 @@ use bailiwick_app::{
     App,
     systems::{self, StatusFilter, SystemFilter, SystemOrder, SystemQuery, VersionFilter},
 };
-use bailiwick_domain::{OrgId, SortDirection, SystemId, SystemStatus};
+use bailiwick_domain::{OrgId, SortDirection, SystemId};
 
 /// Rows of a page unless the client says otherwise.
 const PAGE_SIZE: u64 = 50;
@@ -31,7 +31,7 @@ pub async fn list(State(app): State<App>, Who(caller): Who, params: Params) -> O
 
 pub(super) fn query(params: &Params) -> SystemQuery {
     let direction = SortDirection::parse(params.one("sort_direction").unwrap_or_default());
-    let order = SystemOrder::parse(params.one("sort_by").unwrap_or_default());
+    let order = SystemOrder::WORDS.parse(params.one("sort_by").unwrap_or_default());
     SystemQuery { filter: filter(params), order: order.map(|o| (o, direction)), page: params.page(PAGE_SIZE) }
 }
 
@@ -46,7 +46,7 @@ fn filter(params: &Params) -> SystemFilter {
         versions: values(params, "version", |v| Some(version(&v))),
         organizations: values(params, "organization_id", |v| v.parse().ok()),
         include_hierarchy: params.is_true("include_hierarchy"),
-        statuses: values(params, "status", |v| status(&v)),
+        statuses: values(params, "status", |v| StatusFilter::WORDS.parse(&v)),
     }
 }
 
@@ -63,18 +63,6 @@ pub(super) fn version(value: &str) -> VersionFilter {
         }
         None => VersionFilter { product: None, version: value.to_owned() },
     }
-}
-
-fn status(value: &str) -> Option<StatusFilter> {
-    Some(match value {
-        "unknown" => StatusFilter::Is(SystemStatus::Unknown),
-        "active" | "online" => StatusFilter::Is(SystemStatus::Active),
-        "inactive" | "offline" => StatusFilter::Is(SystemStatus::Inactive),
-        "suspended" => StatusFilter::Is(SystemStatus::Suspended),
-        "deleted" => StatusFilter::Is(SystemStatus::Deleted),
-        "no_inventory" => StatusFilter::NoInventory,
-        _ => return None,
-    })
 }
 
 /// `GET /systems/totals`.

@@ -35,16 +35,11 @@ pub(super) fn query(params: &Params) -> ListQuery {
         search: params.one("search").unwrap_or_default().to_owned(),
         sort_by: params.one("sort_by").unwrap_or_default().to_owned(),
         direction: SortDirection::parse(params.one("sort_direction").unwrap_or_default()),
-        // Older clients say so; an organization has no such state.
-        status: params.many("status").into_iter().map(active_is_enabled).collect(),
+        status: params.many("status"),
         organization_id: params.many("organization_id"),
         role: params.many("role"),
         created_by: params.many("created_by"),
     }
-}
-
-fn active_is_enabled(status: String) -> String {
-    if status.eq_ignore_ascii_case("active") { "enabled".to_owned() } else { status }
 }
 
 /// `POST /users`.

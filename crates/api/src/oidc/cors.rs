@@ -1,6 +1,7 @@
 //! Pages of other origins: discovery and keys are for all, what a client needs is for the origins of its redirect URIs
 //! (contract 01 §1.9). The rest of the provider is for its own pages only.
 
+use crate::PREFLIGHT_AGE;
 use axum::{
     extract::{Request, State},
     middleware::Next,
@@ -32,6 +33,7 @@ pub async fn cors(State(app): State<App>, request: Request, next: Next) -> Respo
         headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, OPTIONS"));
         let request_headers = "Authorization, Content-Type, Accept, API-Version, X-Request-Id";
         headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(request_headers));
+        headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from(PREFLIGHT_AGE.as_secs()));
         let exposed = "X-Request-Id, Retry-After";
         headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(exposed));
     } else {

@@ -15,6 +15,8 @@ const LOWER: [&str; 4] = ["minLength", "minItems", "minimum", "minProperties"];
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Direction {
     Request,
+    /// As a request, but what was never listed or bounded may come to be: a query means the same as before.
+    Parameter,
     Answer,
 }
 
@@ -109,7 +111,7 @@ impl<'a> Check<'a> {
                     if now["required"] == true && before["required"] != true {
                         self.tell(&what, "is required now");
                     }
-                    self.schema(&what, &before["schema"], &now["schema"], Direction::Request);
+                    self.schema(&what, &before["schema"], &now["schema"], Direction::Parameter);
                 }
             }
         }
@@ -182,7 +184,9 @@ impl<'a> Check<'a> {
                 check.found.is_empty()
             };
             let is_whole = match direction {
-                Direction::Request => before.iter().all(|a| now.iter().any(|b| is_covered(a, b))),
+                Direction::Request | Direction::Parameter => {
+                    before.iter().all(|a| now.iter().any(|b| is_covered(a, b)))
+                }
                 Direction::Answer => now.iter().all(|b| before.iter().any(|a| is_covered(a, b))),
             };
             if !is_whole || before.is_empty() != now.is_empty() {
@@ -195,10 +199,11 @@ impl<'a> Check<'a> {
     fn narrowness(&mut self, what: &str, old: &Value, new: &Value, direction: Direction) {
         // The side whose values the other one must be able to take.
         let (given, taken) = match direction {
-            Direction::Request => (old, new),
+            Direction::Request | Direction::Parameter => (old, new),
             Direction::Answer => (new, old),
         };
-        let word = if direction == Direction::Request { "takes" } else { "promises" };
+        let word = if direction == Direction::Answer { "promises" } else { "takes" };
+        let may_begin = direction == Direction::Parameter;
         let fits = match (types(given), types(taken)) {
             (_, None) => true,
             (None, Some(_)) => false,
@@ -219,7 +224,7 @@ impl<'a> Check<'a> {
             };
             let fits = match (list(given), list(taken)) {
                 (_, None) => true,
-                (None, Some(_)) => false,
+                (None, Some(_)) => may_begin,
                 (Some(given), Some(taken)) => given.iter().all(|value| taken.contains(value)),
             };
             if !fits {
@@ -229,7 +234,7 @@ impl<'a> Check<'a> {
         let exceeds = |keys: [&'static str; 4], beyond: fn(f64, f64) -> bool| {
             keys.into_iter().find(|key| match (given[*key].as_f64(), taken[*key].as_f64()) {
                 (_, None) => false,
-                (None, Some(_)) => true,
+                (None, Some(_)) => !may_begin,
                 (Some(given), Some(taken)) => beyond(given, taken),
             })
         };
@@ -253,7 +258,7 @@ impl<'a> Check<'a> {
         let (more, fewer) =
             (now.required.difference(&before.required), before.required.difference(&now.required));
         let (changed, how): (Vec<&str>, _) = match direction {
-            Direction::Request => (more.copied().collect(), "is required now"),
+            Direction::Request | Direction::Parameter => (more.copied().collect(), "is required now"),
             Direction::Answer => (fewer.copied().collect(), "may be left out now"),
         };
         for name in changed {

@@ -14,6 +14,7 @@ pub use older::as_3_0;
 use crate::routes::{Class, Credential, Route, table};
 use examples::Examples;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use utoipa::{
     PartialSchema, ToSchema,
     openapi::{
@@ -134,6 +135,9 @@ pub fn document() -> Value {
     let routes = table();
     let name = |r: &Route| (r.method.to_string(), r.path.clone(), r.operation.clone());
     let examples = Examples::of(&routes.iter().map(name).collect::<Vec<_>>());
+    let tags: BTreeSet<String> = routes.iter().map(words::tag).collect();
+    let tags: Vec<Value> =
+        tags.iter().map(|tag| json!({"name": tag, "description": words::about_tag(tag)})).collect();
     for route in routes {
         let item = paths.entry(route.path.clone()).or_insert_with(|| json!({}));
         if let Some(item) = item.as_object_mut() {
@@ -154,6 +158,7 @@ pub fn document() -> Value {
             "description": "Organizations, users, systems and the tenant-isolating alerting proxy. All paths exist under every configured base path."
         },
         "servers": BASES.map(|base| json!({"url": if base.is_empty() { "/" } else { base }})),
+        "tags": tags,
         "paths": paths,
         "components": {
             "schemas": components,
@@ -179,6 +184,9 @@ fn operation(route: &Route, components: &mut Map<String, Value>, examples: &Exam
         "responses": responses(route, components, examples),
     });
     let Some(map) = out.as_object_mut() else { return out };
+    if words::is_older_spelling(route) {
+        map.insert("deprecated".to_owned(), json!(true));
+    }
     if let Some(order) = order::extension(&route.operation) {
         map.insert("x-order".to_owned(), order);
     }
@@ -250,7 +258,7 @@ fn security(credential: Credential) -> Value {
 fn path_parameters(path: &str) -> impl Iterator<Item = Value> {
     path.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| {
         let mut parameter =
-            json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}});
+            json!({"name": name, "in": "path", "required": true, "schema": query::of_path(name)});
         if name == "service" {
             parameter["description"] = json!(SERVICE);
             parameter["example"] = json!("alertmanager");

@@ -1,5 +1,21 @@
-//! What may stand in the query of an operation. Unknown keys are ignored everywhere.
+//! What may stand in the query of an operation and in its path. Unknown keys are ignored everywhere.
+//!
+//! Words that are known beforehand are listed from the tables that parse them, so the document says what handlers do.
 
+use crate::manage::{alert_config::YAML, alerts::DESCENDANTS, impersonation::SIDES, inventory::WITHOUT_TEXT};
+use bailiwick_app::{
+    alerting::manage::{ActiveOrder, HistoryFilter, HistoryOrder, STATES},
+    api_keys::EVENTS,
+    applications::{ApplicationFilter, ApplicationOrder, SummaryOrder},
+    events::deliver,
+    exports::Format,
+    inventory::{Category, Kind, Severity},
+    organizations,
+    systems::{StatusFilter, SystemOrder},
+    trend::PERIODS,
+    users,
+};
+use bailiwick_domain::{OrgType, PageRequest, SortDirection, rebranding::Asset};
 use serde_json::{Value, json};
 
 const PAGE: &[&str] = &["page", "page_size"];
@@ -15,6 +31,9 @@ const DIFFS: &[&str] =
     &["severity*", "category*", "diff_type*", "inventory_id*", "from_date", "to_date", "search"];
 const ALERTS: &[&str] = &["status*", "state*", "severity*", "system_key*", "alertname*", "assigned_user_id*"];
 const HISTORY: &[&str] = &["status*", "severity*", "system_key*", "alertname*", "from_date", "to_date"];
+
+/// What the alert router's lists of alerts go by (contract 04 §1.5).
+const MATCHING: &[&str] = &["filter*", "receiver", "receiver_matchers*", "active", "silenced", "inhibited"];
 
 /// Keys of an operation; a star says that a key may be repeated, an exclamation mark that it must be there.
 fn keys(operation: &str) -> Vec<&'static str> {
@@ -38,7 +57,7 @@ fn keys(operation: &str) -> Vec<&'static str> {
         | "getUsersTrend"
         | "getSystemsTrend"
         | "getApplicationsTrend" => &[&["period"]],
-        "listInventory" => &[PAGE, &["from_date", "to_date"]],
+        "listInventory" => &[PAGE, &["from_date", "to_date", "fields"]],
         "listInventoryDiffs" | "getInventoryTimeline" => &[PAGE, DIFFS],
         "listApiKeyAudit" => &[PAGE, &["event*", "api_key_id*"]],
         "listImpersonationSessions" => &[PAGE, SORT, &["as"]],
@@ -52,37 +71,135 @@ fn keys(operation: &str) -> Vec<&'static str> {
         "getAlertsStats" => &[NAMED, &["from_date", "to_date", "top"]],
         "listAlertActivity" => &[&["organization_id", "limit"]],
         "addAlertNote" | "assignAlert" => &[&["organization_id"]],
-        "getAlertConfig" | "setAlertConfig" | "disableAlerts" => &[&["organization_id"]],
+        "getAlertConfig" | "getAlertConfigAlias" => &[&["organization_id", "format"]],
+        "setAlertConfig" | "setAlertConfigAlias" | "disableAlerts" | "disableAlertsAlias" => {
+            &[&["organization_id"]]
+        }
+        "listSilences" => &[NAMED, &["system_key*"]],
+        "createSilence" | "getSilenceById" | "updateSilence" | "deleteSilence" => &[&["organization_id"]],
         "getEffectiveAlertConfig" => &[&["organization_id", "format"]],
         "listEvents" => &[PAGE, &["sort_direction", "types*", "organization_id*", "object_id*", "after"]],
         "streamEvents" => &[&["types*", "organization_id*", "object_id*", "last_event_id"]],
         "listEventSubscriptions" => &[PAGE],
         "listEventDeliveries" => &[PAGE, &["status*"]],
+        "listOwnAlerts" => &[MATCHING, &["unprocessed"]],
+        "listOwnAlertGroups" => &[MATCHING, &["muted"]],
+        "listOwnSilences" => &[&["filter*", "active", "expired", "pending"]],
+        "listReceivers" => &[&["receiver_matchers*"]],
         _ => &[],
     };
     groups.concat()
 }
 
+/// The words that mean something for a key of an operation, as its handler parses them; none where any text may mean
+/// something.
+fn words(operation: &str, name: &str) -> Vec<&'static str> {
+    match name {
+        "sort_direction" => SortDirection::WORDS.list(),
+        "sort_by" => orders(operation),
+        "status" => statuses(operation),
+        "state" => STATES.list(),
+        "type" if operation == "listOrganizations" => OrgType::FAMILIES.map(OrgType::as_str).to_vec(),
+        "severity" if is_of_inventory(operation) => Severity::ALL.iter().map(|word| word.word()).collect(),
+        "category" => Category::ALL.iter().map(|word| word.word()).collect(),
+        "diff_type" => Kind::ALL.iter().map(|word| word.word()).collect(),
+        "event" => EVENTS.to_vec(),
+        "period" => PERIODS.list(),
+        "as" => SIDES.list(),
+        "include" => vec![DESCENDANTS],
+        "fields" => vec![WITHOUT_TEXT],
+        "format" if operation.starts_with("export") => Format::WORDS.list(),
+        "format" => vec![YAML],
+        _ => Vec::new(),
+    }
+}
+
+fn is_of_inventory(operation: &str) -> bool {
+    ["listInventoryDiffs", "getInventoryTimeline"].contains(&operation)
+}
+
+fn orders(operation: &str) -> Vec<&'static str> {
+    match operation {
+        "listOrganizations" => organizations::DIRECTORY_ORDERS.list(),
+        "listUsers" | "exportUsers" => users::ORDERS.list(),
+        "listSystems" | "exportSystems" => SystemOrder::WORDS.list(),
+        "listApplications" => ApplicationOrder::WORDS.list(),
+        "getApplicationsSummary" => SummaryOrder::WORDS.list(),
+        "listActiveAlerts" | "listActiveAlertsAlias" | "listSystemAlerts" => ActiveOrder::WORDS.list(),
+        "listAlertsHistory" | "listSystemAlertsHistory" => HistoryOrder::WORDS.list(),
+        _ => organizations::ORDERS.list(),
+    }
+}
+
+fn statuses(operation: &str) -> Vec<&'static str> {
+    match operation {
+        "listUsers" | "exportUsers" => users::STATES.list(),
+        "listSystems" | "exportSystems" => StatusFilter::WORDS.list(),
+        "listApplications" => ApplicationFilter::STATUSES.list(),
+        "listActiveAlerts" | "listActiveAlertsAlias" | "listSystemAlerts" => STATES.list(),
+        "listAlertsHistory" | "listSystemAlertsHistory" => HistoryFilter::STATUSES.list(),
+        "listEventDeliveries" => deliver::states().collect(),
+        _ => organizations::STATES.list(),
+    }
+}
+
+/// Taken and never looked at.
+fn has_no_effect(operation: &str, name: &str) -> bool {
+    match operation {
+        "listImpersonationSessions" | "listImpersonationAudit" => SORT.contains(&name),
+        "getEffectiveAlertConfig" => name == "format",
+        _ => false,
+    }
+}
+
 /// The parameters of the document.
 pub(super) fn parameters(operation: &str) -> impl Iterator<Item = Value> + use<> {
-    keys(operation).into_iter().map(|key| {
+    let operation = operation.to_owned();
+    keys(&operation).into_iter().map(move |key| {
         let name = key.trim_end_matches(['*', '!']);
-        let (schema, about) = meaning(name);
+        let (mut schema, mut about) = meaning(name);
+        let is_idle = has_no_effect(&operation, name);
+        let words = if is_idle { Vec::new() } else { words(&operation, name) };
+        if !words.is_empty() {
+            schema["enum"] = json!(words);
+        }
+        if is_idle {
+            about = "Has no effect.";
+        }
         let schema = if key.ends_with('*') { json!({"type": "array", "items": schema}) } else { schema };
-        json!({
+        let mut parameter = json!({
             "name": name, "in": "query", "required": key.ends_with('!'), "description": about, "schema": schema,
-        })
+        });
+        // Clients send it empty for the usual order.
+        if name == "sort_by" {
+            parameter["allowEmptyValue"] = json!(true);
+        }
+        if is_idle || name == "state" {
+            parameter["deprecated"] = json!(true);
+        }
+        parameter
     })
+}
+
+/// The schema of a part of a path.
+pub(super) fn of_path(name: &str) -> Value {
+    let words: Vec<&str> = match name {
+        "entity_type" => OrgType::FAMILIES.map(OrgType::plural).to_vec(),
+        "asset" => Asset::ALL.map(Asset::as_str).to_vec(),
+        _ => return json!({"type": "string"}),
+    };
+    json!({"type": "string", "enum": words})
 }
 
 fn meaning(name: &str) -> (Value, &'static str) {
     let (kind, about) = match name {
         "page" => ("integer", "From 1."),
-        "page_size" => ("integer", "Rows of a page; at most 100."),
-        "sort_by" => ("string", "Column; an unknown one gives the usual order."),
-        "sort_direction" => ("string", "`asc` or `desc`."),
+        "page_size" => ("integer", "Rows of a page; more than the most are the most."),
+        "sort_by" => ("string", "What rows go by; an unknown one gives the usual order."),
+        "sort_direction" => ("string", "Direction of that order."),
         "search" => ("string", "Text that must occur, in any case."),
-        "status" | "state" => ("string", "State to show; repeat for several."),
+        "status" => ("string", "State to show; repeat for several."),
+        "state" => ("string", "As `status`."),
         "created_by" => ("string", "Id of the creating user or organization."),
         "organization_id" => ("string", "Id of an organization."),
         "include_hierarchy" => ("boolean", "Whether `organization_id` takes in what is below."),
@@ -104,15 +221,28 @@ fn meaning(name: &str) -> (Value, &'static str) {
         "assigned_user_id" => ("string", "Id of who has taken charge."),
         "event" => ("string", "Kind of event."),
         "api_key_id" => ("string", "Id of an API key."),
-        "as" => ("string", "`target` or `impersonator`."),
+        "as" => ("string", "On which side of the sessions the caller stands; `target` unless given."),
+        "fields" => ("string", "`meta`: records without their documents."),
         "vat" => ("string", "VAT number to look for."),
         "exclude_id" => ("string", "Organization that is left out."),
         "types" => ("string", "Type of event, `<what>.*`, or `*`; repeat for several."),
         "object_id" => ("string", "Id of what events are about; repeat for several."),
         "after" => ("string", "Only events behind this sequence number."),
         "last_event_id" => ("string", "Sequence number to go on behind, like the header `Last-Event-ID`."),
+        "filter" => {
+            ("string", "Matcher, like `severity=\"critical\"`; repeat for several, which must all fit.")
+        }
+        "receiver" => ("string", "Regular expression that the name of a receiver must fit whole."),
+        "receiver_matchers" => ("string", "Matcher of a receiver; repeat for several."),
+        "active" | "silenced" | "inhibited" | "unprocessed" | "muted" | "expired" | "pending" => {
+            ("boolean", "Whether such ones are shown; they are unless told otherwise.")
+        }
         "limit" | "top" => ("integer", "Most rows."),
         _ => ("string", "Exact value."),
     };
-    (json!({"type": kind}), about)
+    let mut schema = json!({"type": kind});
+    if name == "page_size" {
+        schema["maximum"] = json!(PageRequest::MAX_SIZE);
+    }
+    (schema, about)
 }

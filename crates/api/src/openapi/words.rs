@@ -87,3 +87,43 @@ pub(super) fn tag(route: &Route) -> String {
         first => first.replace(['-', '_'], " "),
     }
 }
+
+/// What operations of a tag are about.
+pub(super) fn about_tag(tag: &str) -> &'static str {
+    match tag {
+        "alert router" => {
+            "What Alertmanager tools and appliances ask: alerts and silences of the own system."
+        }
+        "alerts" => {
+            "Alerts of all systems within reach, their history and figures, silences, and who is told of alerts."
+        }
+        "appliances" => "What appliances call: registration, heartbeat, inventory, backups, rebranding.",
+        "applications" => "Applications found on systems, and the organizations that they belong to.",
+        "auth" => "Sessions: sign in with a token of the identity provider, stay signed in, sign out.",
+        "customers" => "Organizations of the family of customers, the lowest level.",
+        "distributors" => "Organizations of the family of distributors, directly below the owner.",
+        "events" => "What happens within reach, for other software: a list, a stream, and subscriptions.",
+        "filters" => "What can be chosen in the filters of lists.",
+        "health" => "Whether the service is well.",
+        "impersonate" => "Acting as somebody else with their consent, and the record of it.",
+        "me" => "The caller: account, picture, password and API keys.",
+        "older appliances" => {
+            "What appliances with an older pair of id and secret call, where that is switched on."
+        }
+        "organization roles" => "Roles that users have by the type of their organization.",
+        "organizations" => "All organizations within reach in one list.",
+        "rebranding" => "Names and images that products show instead of their own.",
+        "resellers" => "Organizations of the family of resellers, below distributors.",
+        "roles" => "Roles that can be given to users.",
+        "systems" => "Systems, their inventories, differences, backups, alerts and silences.",
+        "third party applications" => "Other applications that the caller can sign in to.",
+        "users" => "Users of all organizations within reach.",
+        "validators" => "Checks of single values before a form is sent.",
+        _ => "",
+    }
+}
+
+/// Whether another path does the same and is the one for new clients.
+pub(super) fn is_older_spelling(route: &Route) -> bool {
+    route.operation.contains("Alias")
+}

@@ -24,9 +24,11 @@ pub struct TrendPoint {
     /// How many there were.
     pub count: u64,
     /// `date` again in an older spelling; not in the trend of users.
+    #[schema(deprecated)]
     #[serde(rename = "Date", skip_serializing_if = "Option::is_none")]
     pub older_date: Option<String>,
     /// `count` again in an older spelling; not in the trend of users.
+    #[schema(deprecated)]
     #[serde(rename = "Count", skip_serializing_if = "Option::is_none")]
     pub older_count: Option<u64>,
 }

@@ -63,9 +63,11 @@ pub struct IssueOutput {
     /// Of a warning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// Of an error.
+    /// Of an error: what the cell said, unless it said nothing. With `duplicate_in_csv` the row where it stands first
+    /// follows, with `already_used` the address of the other user; `unknown` and `insufficient_privileges` name roles.
     pub values: Vec<String>,
-    /// Of an ambiguous organization.
+    /// With `ambiguous` only: the organizations of that name. The choice is sent with the confirmation.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<CandidateOutput>,
 }
 
@@ -91,7 +93,7 @@ pub struct RowOutput {
     /// Cells by column.
     #[schema(value_type = Object)]
     pub data: Map<String, Value>,
-    /// What keeps it from being imported.
+    /// What keeps it from being imported; of an `ambiguous` row only until an organization is chosen.
     pub errors: Vec<IssueOutput>,
     /// What to look at before it is.
     pub warnings: Vec<IssueOutput>,

@@ -132,9 +132,10 @@ pub struct DiffOutput {
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Ts,
     /// `previous_inventory_id` again, for older clients.
-    #[schema(required = true)]
+    #[schema(required = true, deprecated)]
     pub previous_id: Option<i64>,
     /// `inventory_id` again, for older clients.
+    #[schema(deprecated)]
     pub current_id: i64,
 }
 

@@ -21,10 +21,13 @@ pub struct SystemTotals {
     /// The timeout they were counted by.
     pub timeout_minutes: u64,
     /// As `active`, for older clients.
+    #[schema(deprecated)]
     pub alive: u64,
     /// As `inactive`.
+    #[schema(deprecated)]
     pub dead: u64,
     /// As `unknown`.
+    #[schema(deprecated)]
     pub zombie: u64,
 }
 

@@ -24,6 +24,7 @@ pub struct RegistrationOutput {
     #[schema(value_type = String, format = DateTime)]
     pub registered_at: Ts,
     /// The envelope's message again, for older clients.
+    #[schema(deprecated)]
     pub message: &'static str,
 }
 

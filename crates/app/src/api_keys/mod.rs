@@ -235,7 +235,7 @@ pub async fn revoke(app: &App, caller: &Caller, ctx: &RequestContext, id: Option
 }
 
 /// The words of events that a list can ask for.
-const EVENTS: [&str; 4] = ["created", "revoked", "auth_failed", "rate_limited"];
+pub const EVENTS: [&str; 4] = ["created", "revoked", "auth_failed", "rate_limited"];
 
 /// What a list of events asks for.
 #[derive(Clone, Debug)]

@@ -4,7 +4,9 @@ use crate::{
     App,
     trend::{Trend, Window},
 };
-use bailiwick_domain::{Error, OrgId, Page, PageRequest, Result, SortDirection, SystemId, Ts, org::OrgRef};
+use bailiwick_domain::{
+    Error, OrgId, Page, PageRequest, Result, SortDirection, SystemId, Ts, Words, org::OrgRef,
+};
 use bailiwick_policy::{Caller, Resource, Scope, in_hierarchy, list_scope};
 use bailiwick_store::{
     applications::{
@@ -67,6 +69,15 @@ pub enum SummaryOrder {
     InstanceOf,
     /// Creation of the newest application.
     CreatedAt,
+}
+
+impl SummaryOrder {
+    /// The words of `sort_by`.
+    pub const WORDS: Words<SummaryOrder> = Words::of(&[
+        ("count", SummaryOrder::Count),
+        ("instance_of", SummaryOrder::InstanceOf),
+        ("created_at", SummaryOrder::CreatedAt),
+    ]);
 }
 
 /// A summary as asked for; ids as sent.

@@ -78,7 +78,8 @@ pub async fn deliveries(
 ) -> Result<Page<Delivery>> {
     let (_, s) = load(app, caller, Action::Read, id).await?;
     crate::listing::check_lengths([Some(states.len())])?;
-    let states = (!states.is_empty()).then_some(states);
+    let known = |state: &String| super::deliver::states().any(|known| known == state);
+    let states = (!states.is_empty()).then(|| states.into_iter().filter(known).collect::<Vec<_>>());
     Ok(deliveries::list(&app.db, s.id, states.as_deref(), page).await?)
 }
 

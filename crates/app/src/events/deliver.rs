@@ -89,6 +89,11 @@ pub(crate) struct Figures([Counter; OUTCOMES.len()]);
 const OUTCOMES: [(&str, &str); 4] =
     [("delivered", "sent"), ("pending", "retried"), ("dead", "failed"), ("withheld", "withheld")];
 
+/// The states of deliveries, by which a list of them can be filtered.
+pub fn states() -> impl Iterator<Item = &'static str> {
+    OUTCOMES.iter().map(|(state, _)| *state)
+}
+
 impl Figures {
     fn note(&self, state: &str) {
         let mut all = OUTCOMES.iter().zip(&self.0);

@@ -13,7 +13,7 @@ pub use places::Place;
 pub use rows::{organizations, systems, users};
 
 use crate::{App, turns::turn};
-use bailiwick_domain::{Error, OrgId, Result, Ts};
+use bailiwick_domain::{Error, OrgId, Result, Ts, Words};
 use bailiwick_export::{Cover, Faces, Fault, MAX_BYTES};
 use bailiwick_policy::Caller;
 use bailiwick_store::exports::{Bounds, Found};
@@ -81,14 +81,16 @@ pub enum Format {
 }
 
 impl Format {
+    /// The words of `format`.
+    pub const WORDS: Words<Format> = Words::of(&[("csv", Format::Csv), ("pdf", Format::Pdf)]);
+
     /// From `format`, in any case.
     ///
     /// # Errors
     /// 400 when there is none or another one.
     pub fn parse(word: &str) -> Result<Format> {
-        [Format::Csv, Format::Pdf]
-            .into_iter()
-            .find(|format| format.extension().eq_ignore_ascii_case(word))
+        Format::WORDS
+            .parse_in_any_case(word)
             .ok_or_else(|| Error::bad_request("format parameter required (csv or pdf)"))
     }
 

@@ -79,7 +79,7 @@ pub struct Issue {
     pub message: &'static str,
     /// The value of a warning.
     pub value: Option<String>,
-    /// The values of an error.
+    /// The values of an error: what the cell said, and whom or what it meets.
     pub values: Vec<String>,
     /// Organizations to choose from.
     pub candidates: Vec<OrgRef>,
@@ -88,6 +88,11 @@ pub struct Issue {
 impl Issue {
     const fn new(field: &'static str, message: &'static str) -> Issue {
         Issue { field, message, value: None, values: Vec::new(), candidates: Vec::new() }
+    }
+
+    /// With what the cell said.
+    fn of_cell(field: &'static str, message: &'static str, said: &str) -> Issue {
+        Issue::new(field, message).with_values(vec![said.to_owned()])
     }
 
     fn with_values(self, values: Vec<String>) -> Issue {

@@ -66,7 +66,7 @@ pub(super) async fn examine(
         let vat = cell(row, VAT_AT);
         errors.extend(seen.duplicate(index, key, VAT, vat));
         match holders.get(key.as_str()) {
-            Some(holder) if holder.is_deleted => errors.push(Issue::new(VAT, "archived")),
+            Some(holder) if holder.is_deleted => errors.push(Issue::of_cell(VAT, "archived", vat)),
             Some(holder) => {
                 warnings.push(Issue { value: Some(vat.to_owned()), ..Issue::new(VAT, "already_exists") });
                 found = Some(holder.id);
@@ -142,13 +142,12 @@ fn cell_errors(row: &[String], body: &OrganizationBody) -> Vec<Issue> {
                 key => key.trim_start_matches("custom_data."),
             };
             // Only a cell that is itself too long makes the whole too long.
-            let Some(column) = COLUMNS.iter().copied().find(|column| *column == key) else { continue };
-            let message = match field.message.as_str() {
-                "required" | "cannot_be_empty" => "required",
-                "too_long" => "too_long",
-                _ => "invalid_format",
-            };
-            errors.push(Issue::new(column, message));
+            let Some(at) = COLUMNS.iter().position(|column| *column == key) else { continue };
+            errors.push(match field.message.as_str() {
+                "required" | "cannot_be_empty" => Issue::new(COLUMNS[at], "required"),
+                "too_long" => Issue::of_cell(COLUMNS[at], "too_long", cell(row, at)),
+                _ => Issue::of_cell(COLUMNS[at], "invalid_format", cell(row, at)),
+            });
         }
     }
     for (column, value) in COLUMNS.into_iter().zip(row) {
@@ -164,7 +163,7 @@ fn cell_errors(row: &[String], body: &OrganizationBody) -> Vec<Issue> {
         if let Err(message) = rule
             && !errors.iter().any(|issue| issue.field == column)
         {
-            errors.push(Issue::new(column, message));
+            errors.push(Issue::of_cell(column, message, value));
         }
     }
     errors

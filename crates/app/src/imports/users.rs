@@ -6,7 +6,7 @@ use crate::{
     users::{UserBody, target},
 };
 use bailiwick_domain::{
-    OrgId, OrgType, Result, UserId,
+    OrgId, OrgType, Result,
     fold::fold,
     org::OrgRef,
     validate::{self, imported_phone, is_too_long},
@@ -14,7 +14,10 @@ use bailiwick_domain::{
 use bailiwick_policy::{Action, Caller, Permission, Refusal, Scope, decide, may_grant, scope_for};
 use bailiwick_store::{
     organizations::lookup::{self as organizations, Named},
-    users::{Placed, lookup},
+    users::{
+        Placed,
+        lookup::{self, Holder},
+    },
 };
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
@@ -64,7 +67,8 @@ struct Known {
     chosen: HashMap<OrgId, Named>,
     users: HashMap<String, Placed>,
     deleted: HashSet<String>,
-    phones: HashMap<String, UserId>,
+    /// With the address of each.
+    phones: HashMap<String, Holder>,
 }
 
 /// Examines all rows with one look at the organizations and users that exist.
@@ -96,7 +100,7 @@ pub(super) async fn examine(
         let is_moving =
             |to: &Named| present.is_none_or(|placed| placed.user.organization.id != to.organization.id);
         if named.is_some_and(|named| named.is_suspended && is_moving(named)) {
-            errors.push(Issue::new(COMPANY, NOT_ACTIVE));
+            errors.push(Issue::of_cell(COMPANY, NOT_ACTIVE, row.company));
         }
         let home = named.map(|named| &named.organization);
         errors.extend(home.and_then(|home| row.ungrantable(app, caller, home.org_type)));
@@ -133,7 +137,7 @@ impl Known {
             chosen: chosen.into_iter().map(|found| (found.organization.id, found)).collect(),
             users: users.into_iter().map(|placed| (fold(&placed.user.email), placed)).collect(),
             deleted: lookup::deleted_emails(db, scope, &emails).await?.into_iter().collect(),
-            phones: lookup::holders_of_phones(db, scope, &phones.values()).await?.into_iter().collect(),
+            phones: lookup::holders_of_phones(db, scope, &phones.values()).await?,
         })
     }
 }
@@ -147,17 +151,17 @@ impl<'a> Cells<'a> {
         let email_key = validate::email(email).map(|address| address.key().to_owned());
         let phone_key = imported_phone(phone).map(Option::unwrap_or_default);
         let company_key = validate::display_name(company).map(|()| fold(company));
-        for (field, code) in [
-            (EMAIL, email_key.as_ref().err()),
-            (NAME, validate::display_name(name).as_ref().err()),
-            (PHONE, phone_key.as_ref().err()),
-            (COMPANY, company_key.as_ref().err()),
+        for (field, said, code) in [
+            (EMAIL, email, email_key.as_ref().err()),
+            (NAME, name, validate::display_name(name).as_ref().err()),
+            (PHONE, phone, phone_key.as_ref().err()),
+            (COMPANY, company, company_key.as_ref().err()),
         ] {
             match code {
                 None => {}
                 Some(&"required" | &"cannot_be_empty") => errors.push(Issue::new(field, "required")),
-                Some(&"too_long") => errors.push(Issue::new(field, "too_long")),
-                Some(_) => errors.push(Issue::new(field, "invalid_format")),
+                Some(&"too_long") => errors.push(Issue::of_cell(field, "too_long", said)),
+                Some(_) => errors.push(Issue::of_cell(field, "invalid_format", said)),
             }
         }
         let role_ids = named_roles(app, roles).unwrap_or_else(|issue| {
@@ -184,14 +188,14 @@ impl<'a> Cells<'a> {
             return Err(None);
         }
         match known.companies.get(&self.company_key).map(Vec::as_slice).unwrap_or_default() {
-            [] => Err(Some(Issue::new(COMPANY, "not_found"))),
+            [] => Err(Some(Issue::of_cell(COMPANY, "not_found", self.company))),
             [only] => Ok(only.clone()),
             // A choice among those of this name; any other resolves nothing.
             several => match chosen.filter(|named| named.key == self.company_key) {
                 Some(named) => Ok(named.clone()),
                 None => {
                     let candidates = several.iter().map(|named| named.organization.clone()).collect();
-                    Err(Some(Issue { candidates, ..Issue::new(COMPANY, AMBIGUOUS) }))
+                    Err(Some(Issue { candidates, ..Issue::of_cell(COMPANY, AMBIGUOUS, self.company) }))
                 }
             },
         }
@@ -210,12 +214,13 @@ impl<'a> Cells<'a> {
         // The caller himself, or somebody with more rights: the decision of PUT.
         let is_out_of_hand =
             present.is_some_and(|placed| !decide(caller, Action::Update, &target(app, placed)).is_allowed());
-        let holder = known.phones.get(&self.phone_key).copied();
-        let is_used = holder.is_some() && holder != present.map(|placed| placed.user.id);
+        let other = known.phones.get(&self.phone_key);
+        let other = other.filter(|holder| Some(holder.id) != present.map(|placed| placed.user.id));
+        let used_by = |other: &Holder| vec![self.phone.to_owned(), other.email.clone()];
         [
-            is_archived.then(|| Issue::new(EMAIL, "archived")),
+            is_archived.then(|| Issue::of_cell(EMAIL, "archived", self.email)),
             is_out_of_hand.then(|| Issue::new(EMAIL, "insufficient_privileges")),
-            is_used.then(|| Issue::new(PHONE, "already_used").with_values(vec![self.phone.to_owned()])),
+            other.map(|other| Issue::new(PHONE, "already_used").with_values(used_by(other))),
         ]
         .into_iter()
         .flatten()
@@ -267,7 +272,7 @@ impl<'a> Cells<'a> {
 /// Keys of the roles with these names, in any case, separated by `;`.
 fn named_roles(app: &App, cell: &str) -> Result<Vec<String>, Issue> {
     if is_too_long(cell, MAX_ROLES_CHARS) {
-        return Err(Issue::new(ROLES, "too_long"));
+        return Err(Issue::of_cell(ROLES, "too_long", cell));
     }
     let (mut keys, mut unknown) = (Vec::new(), Vec::new());
     for name in cell.split(';').map(str::trim).filter(|name| !name.is_empty()) {

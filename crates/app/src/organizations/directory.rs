@@ -4,10 +4,17 @@ use crate::{
     App,
     kept::{self, Shows, Written},
 };
-use bailiwick_domain::{OrgId, OrgType, Page, PageRequest, Result, SortDirection};
+use bailiwick_domain::{OrgId, OrgType, Page, PageRequest, Result, SortDirection, Words};
 use bailiwick_policy::{Caller, hierarchy};
 use bailiwick_store::organizations::directory::{self, DirectoryFilter, DirectorySort, Entry};
 use bytes::Bytes;
+
+/// The words of `sort_by`.
+pub const DIRECTORY_ORDERS: Words<DirectorySort> = Words::of(&[
+    ("name", DirectorySort::Name),
+    ("description", DirectorySort::Description),
+    ("type", DirectorySort::Type),
+]);
 
 /// The query as sent.
 #[derive(Clone, Debug)]
@@ -47,12 +54,8 @@ pub async fn directory(
         types: (!query.types.is_empty()).then_some(types),
         parent: query.created_by.map(|id| id.parse::<OrgId>().ok()),
     };
-    let order = match query.sort_by.as_str() {
-        "name" => (DirectorySort::Name, query.direction),
-        "description" => (DirectorySort::Description, query.direction),
-        "type" => (DirectorySort::Type, query.direction),
-        _ => (DirectorySort::Name, SortDirection::Asc),
-    };
+    let order = DIRECTORY_ORDERS.parse(&query.sort_by).map(|by| (by, query.direction));
+    let order = order.unwrap_or((DirectorySort::Name, SortDirection::Asc));
     let make = async {
         let count = directory::count(&app.db, &scope, &filter);
         let total = kept::number(app, Shows::People, "directory", scope, kept::key(&filter), count).await?;

@@ -5,10 +5,27 @@ use crate::{
     kept::{self, Shows, Written},
     listing, mirror,
 };
-use bailiwick_domain::{OrgId, OrgType, Organization, Page, PageRequest, Result, SortDirection};
+use bailiwick_domain::{OrgId, OrgType, Organization, Page, PageRequest, Result, SortDirection, Words};
 use bailiwick_policy::{Caller, Refusal, Scope, list_scope, resource_of};
-use bailiwick_store::organizations::{self, Counts, Filter, Order, Sort, Within};
+use bailiwick_store::organizations::{self, Counts, Filter, Order, Sort, Within, list::States};
 use bytes::Bytes;
+
+/// The words of `sort_by`.
+pub const ORDERS: Words<Sort> = Words::of(&[
+    ("name", Sort::Name),
+    ("description", Sort::Description),
+    ("created_at", Sort::CreatedAt),
+    ("updated_at", Sort::UpdatedAt),
+    ("suspended_at", Sort::SuspendedAt),
+    ("creator_name", Sort::CreatorName),
+]);
+
+/// The words of `status`.
+pub const STATES: Words<States> = Words::of(&[
+    ("enabled", listing::ENABLED),
+    ("suspended", listing::SUSPENDED),
+    ("deleted", listing::DELETED),
+]);
 
 /// The query as sent; repeated values are in the order of the request.
 #[derive(Clone, Debug)]
@@ -84,7 +101,7 @@ pub(crate) async fn prepare(
     let resource = resource_of(family).ok_or(Refusal::Gate)?;
     let scope = list_scope(caller, resource)?;
     let filter = Filter {
-        states: listing::states(&query.status),
+        states: listing::states(&STATES, &query.status),
         created_by: listing::ids(&query.created_by),
         within: within(app, &scope, family, query).await?,
         search: query.search.clone(),
@@ -93,16 +110,7 @@ pub(crate) async fn prepare(
 }
 
 fn order(sort_by: &str, direction: SortDirection) -> Order {
-    let by = match sort_by {
-        "name" => Sort::Name,
-        "description" => Sort::Description,
-        "created_at" => Sort::CreatedAt,
-        "updated_at" => Sort::UpdatedAt,
-        "suspended_at" => Sort::SuspendedAt,
-        "creator_name" => Sort::CreatorName,
-        _ => return Order::default(),
-    };
-    Order { by, direction }
+    ORDERS.parse(sort_by).map_or_else(Order::default, |by| Order { by, direction })
 }
 
 /// The parents asked for. With the hierarchy each one is looked up, and only those the caller reaches count.

@@ -18,11 +18,11 @@ pub use bailiwick_store::{
 };
 pub use create::create;
 pub use destroy::destroy;
-pub use directory::{DirectoryQuery, directory};
+pub use directory::{DIRECTORY_ORDERS, DirectoryQuery, directory};
 pub(crate) use figures::by_name;
 pub use figures::{choices, family_total, stats, trend, vat_exists};
 pub(crate) use list::prepare;
-pub use list::{ListQuery, Listed, list};
+pub use list::{ListQuery, Listed, ORDERS, STATES, list};
 pub use promote::{Promotion, promote};
 pub use state::{Move, Moved, change_state};
 pub use update::update;

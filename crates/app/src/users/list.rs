@@ -6,13 +6,35 @@ use crate::{
     kept::{self, Shows, Written},
     listing, mirror,
 };
-use bailiwick_domain::{OrgId, Page, PageRequest, Result, SortDirection};
+use bailiwick_domain::{OrgId, Page, PageRequest, Result, SortDirection, Words};
 use bailiwick_policy::{Caller, Permission, Resource, Scope, list_scope};
 use bailiwick_store::{
     impersonation::consents,
+    organizations::list::States,
     users::{self, Filter, Order, Sort},
 };
 use bytes::Bytes;
+
+/// The words of `sort_by`.
+pub const ORDERS: Words<Sort> = Words::of(&[
+    ("name", Sort::Name),
+    ("email", Sort::Email),
+    ("username", Sort::Username),
+    ("created_at", Sort::CreatedAt),
+    ("updated_at", Sort::UpdatedAt),
+    ("latest_login_at", Sort::LatestLoginAt),
+    ("organization", Sort::Organization),
+    ("status", Sort::SuspendedAt),
+    ("creator_name", Sort::CreatorName),
+]);
+
+/// The words of `status`; older clients say `active`, which is no state of an organization.
+pub const STATES: Words<States> = Words::of(&[
+    ("enabled", listing::ENABLED),
+    ("active", listing::ENABLED),
+    ("suspended", listing::SUSPENDED),
+    ("deleted", listing::DELETED),
+]);
 
 /// The query as sent.
 #[derive(Clone, Debug)]
@@ -86,7 +108,7 @@ pub(crate) fn prepare(app: &App, caller: &Caller, query: ListQuery) -> Result<(S
     let roles = (!query.role.is_empty()).then(|| distinct(query.role.into_iter().filter(known).collect()));
     let filter = Filter {
         search: query.search,
-        states: listing::states(&query.status),
+        states: listing::states(&STATES, &query.status),
         organizations: listing::ids(&query.organization_id).map(|ids| ids.into_iter().map(OrgId).collect()),
         roles,
         created_by: listing::ids(&query.created_by),
@@ -95,17 +117,5 @@ pub(crate) fn prepare(app: &App, caller: &Caller, query: ListQuery) -> Result<(S
 }
 
 fn order(sort_by: &str, direction: SortDirection) -> Order {
-    let by = match sort_by {
-        "name" => Sort::Name,
-        "email" => Sort::Email,
-        "username" => Sort::Username,
-        "created_at" => Sort::CreatedAt,
-        "updated_at" => Sort::UpdatedAt,
-        "latest_login_at" => Sort::LatestLoginAt,
-        "organization" => Sort::Organization,
-        "status" => Sort::SuspendedAt,
-        "creator_name" => Sort::CreatorName,
-        _ => return Order::default(),
-    };
-    Order { by, direction }
+    ORDERS.parse(sort_by).map_or_else(Order::default, |by| Order { by, direction })
 }

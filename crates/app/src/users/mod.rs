@@ -18,7 +18,7 @@ pub use create::create;
 pub use figures::{Choices, choices, totals, trend};
 pub use life::{delete, destroy, reactivate, restore, suspend};
 pub(crate) use list::prepare;
-pub use list::{ListQuery, list};
+pub use list::{ListQuery, ORDERS, STATES, list};
 pub use own::{OwnInfo, change_own_info};
 pub use password::set_password;
 pub use update::update;

@@ -55,11 +55,11 @@ fn has_nul(value: &Value) -> bool {
     }
 }
 
-/// As [`text_values`] for data that is text to text (systems): another value is `custom_data.<key>` / `must be a string`.
+/// As [`text_values`] for data that is text to text (systems): another value is `custom_data.<key>` / `wrong_type`.
 pub fn string_values(fields: &mut Fields, data: &Map<String, Value>) {
     for (key, value) in data {
         if !value.is_string() && free_text(key).is_ok() {
-            fields.push(format!("custom_data.{key}"), "must be a string", value.to_string());
+            fields.push(format!("custom_data.{key}"), "wrong_type", value.to_string());
         }
     }
     text_values(fields, data);
@@ -121,8 +121,8 @@ mod tests {
         assert_eq!(
             found(fields),
             [
-                FieldError::new("custom_data.floor", "must be a string").with_value("3"),
-                FieldError::new("custom_data.x", "must be a string").with_value("null"),
+                FieldError::new("custom_data.floor", "wrong_type").with_value("3"),
+                FieldError::new("custom_data.x", "wrong_type").with_value("null"),
                 FieldError::new("custom_data.y", "invalid_format").with_value("\0"),
             ]
         );

@@ -1,7 +1,7 @@
 //! What a list of applications can be filtered and ordered by (contract 03 §12.2).
 
 use crate::systems::VersionFilter;
-use bailiwick_domain::{OrgId, SystemId};
+use bailiwick_domain::{OrgId, SystemId, Words};
 
 /// Filters; none = not given, an empty list = given, but nothing can match.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,6 +24,12 @@ pub struct ApplicationFilter {
     pub statuses: Option<Vec<String>>,
 }
 
+impl ApplicationFilter {
+    /// The words of `status`.
+    pub const STATUSES: Words<&'static str> =
+        Words::of(&[("unassigned", "unassigned"), ("assigned", "assigned"), ("error", "error")]);
+}
+
 /// What the list is ordered by; the id decides between equals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the words of the wire")]
@@ -42,23 +48,20 @@ pub enum ApplicationOrder {
 }
 
 impl ApplicationOrder {
-    /// From the word of `sort_by`.
-    pub fn parse(word: &str) -> Option<ApplicationOrder> {
-        Some(match word {
-            "display_name" => ApplicationOrder::DisplayName,
-            "module_id" => ApplicationOrder::ModuleId,
-            "instance_of" => ApplicationOrder::InstanceOf,
-            "version" => ApplicationOrder::Version,
-            "status" => ApplicationOrder::Status,
-            "system_name" => ApplicationOrder::SystemName,
-            "organization_name" => ApplicationOrder::OrganizationName,
-            "created_at" => ApplicationOrder::CreatedAt,
-            "updated_at" => ApplicationOrder::UpdatedAt,
-            "last_inventory_at" => ApplicationOrder::LastInventoryAt,
-            "certification_level" => ApplicationOrder::CertificationLevel,
-            _ => return None,
-        })
-    }
+    /// The words of `sort_by`.
+    pub const WORDS: Words<ApplicationOrder> = Words::of(&[
+        ("display_name", ApplicationOrder::DisplayName),
+        ("module_id", ApplicationOrder::ModuleId),
+        ("instance_of", ApplicationOrder::InstanceOf),
+        ("version", ApplicationOrder::Version),
+        ("status", ApplicationOrder::Status),
+        ("system_name", ApplicationOrder::SystemName),
+        ("organization_name", ApplicationOrder::OrganizationName),
+        ("created_at", ApplicationOrder::CreatedAt),
+        ("updated_at", ApplicationOrder::UpdatedAt),
+        ("last_inventory_at", ApplicationOrder::LastInventoryAt),
+        ("certification_level", ApplicationOrder::CertificationLevel),
+    ]);
 
     /// Sort column before the id.
     pub(super) const fn column(self) -> &'static str {

@@ -9,7 +9,7 @@ use crate::{
     systems::push_in,
     time::TsCodec,
 };
-use bailiwick_domain::{OrgId, PageRequest, SortDirection, Ts, UserId};
+use bailiwick_domain::{OrgId, PageRequest, SortDirection, Ts, UserId, Words};
 use sqlx::FromRow;
 use uuid::Uuid;
 
@@ -65,16 +65,14 @@ pub enum ActiveOrder {
 }
 
 impl ActiveOrder {
-    /// From the word of `sort_by`; unknown ones are the default.
-    pub fn parse(word: &str) -> ActiveOrder {
-        match word {
-            "severity" => ActiveOrder::Severity,
-            "alertname" => ActiveOrder::Alertname,
-            "status" => ActiveOrder::Status,
-            "assigned_user_name" => ActiveOrder::AssignedUserName,
-            _ => ActiveOrder::StartsAt,
-        }
-    }
+    /// The words of `sort_by`.
+    pub const WORDS: Words<ActiveOrder> = Words::of(&[
+        ("starts_at", ActiveOrder::StartsAt),
+        ("severity", ActiveOrder::Severity),
+        ("alertname", ActiveOrder::Alertname),
+        ("status", ActiveOrder::Status),
+        ("assigned_user_name", ActiveOrder::AssignedUserName),
+    ]);
 }
 
 /// A list of active alerts as asked for.

@@ -1,8 +1,8 @@
 //! The list of the history (contract 04 §2.7).
 
-use super::Within;
+use super::{Within, word};
 use crate::{Db, StoreError, sql::Q, systems::push_in, time::TsCodec};
-use bailiwick_domain::{OrgId, Page, PageRequest, SortDirection, Ts};
+use bailiwick_domain::{OrgId, Page, PageRequest, SortDirection, Ts, Words};
 use sqlx::FromRow;
 use uuid::Uuid;
 
@@ -24,6 +24,10 @@ pub struct HistoryFilter {
 }
 
 impl HistoryFilter {
+    /// The words of `status`.
+    pub const STATUSES: Words<&'static str> =
+        Words::of(&[(word(true), word(true)), (word(false), word(false))]);
+
     /// Appends ` AND …` by the columns of `h`.
     pub(super) fn push(&self, q: &mut Q) {
         match &self.statuses {
@@ -63,18 +67,16 @@ pub enum HistoryOrder {
 }
 
 impl HistoryOrder {
-    /// From the word of `sort_by`; unknown ones are the default.
-    pub fn parse(word: &str) -> HistoryOrder {
-        match word {
-            "id" => HistoryOrder::Id,
-            "alertname" => HistoryOrder::Alertname,
-            "severity" => HistoryOrder::Severity,
-            "status" => HistoryOrder::Status,
-            "starts_at" => HistoryOrder::StartsAt,
-            "ends_at" => HistoryOrder::EndsAt,
-            _ => HistoryOrder::CreatedAt,
-        }
-    }
+    /// The words of `sort_by`.
+    pub const WORDS: Words<HistoryOrder> = Words::of(&[
+        ("id", HistoryOrder::Id),
+        ("alertname", HistoryOrder::Alertname),
+        ("severity", HistoryOrder::Severity),
+        ("status", HistoryOrder::Status),
+        ("starts_at", HistoryOrder::StartsAt),
+        ("ends_at", HistoryOrder::EndsAt),
+        ("created_at", HistoryOrder::CreatedAt),
+    ]);
 
     /// Rows without an end or a severity come first in ascending order on both engines.
     const fn terms(self) -> &'static [&'static str] {

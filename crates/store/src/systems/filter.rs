@@ -1,6 +1,6 @@
 //! What a list of systems can be filtered and ordered by (contract 03 §2.1).
 
-use bailiwick_domain::{OrgId, SystemStatus};
+use bailiwick_domain::{OrgId, SystemStatus, Words};
 use uuid::Uuid;
 
 /// One value of the filter `status` (contract 03 §2.1).
@@ -10,6 +10,20 @@ pub enum StatusFilter {
     Is(SystemStatus),
     /// Never any inventory, and neither unknown nor deleted.
     NoInventory,
+}
+
+impl StatusFilter {
+    /// The words of `status`; older clients say `online` and `offline`.
+    pub const WORDS: Words<StatusFilter> = Words::of(&[
+        ("unknown", StatusFilter::Is(SystemStatus::Unknown)),
+        ("active", StatusFilter::Is(SystemStatus::Active)),
+        ("online", StatusFilter::Is(SystemStatus::Active)),
+        ("inactive", StatusFilter::Is(SystemStatus::Inactive)),
+        ("offline", StatusFilter::Is(SystemStatus::Inactive)),
+        ("suspended", StatusFilter::Is(SystemStatus::Suspended)),
+        ("deleted", StatusFilter::Is(SystemStatus::Deleted)),
+        ("no_inventory", StatusFilter::NoInventory),
+    ]);
 }
 
 /// One value of the filter `version`.
@@ -61,22 +75,19 @@ pub enum SystemOrder {
 }
 
 impl SystemOrder {
-    /// From the word of `sort_by`.
-    pub fn parse(word: &str) -> Option<SystemOrder> {
-        Some(match word {
-            "name" => SystemOrder::Name,
-            "type" => SystemOrder::Type,
-            "status" => SystemOrder::Status,
-            "fqdn" => SystemOrder::Fqdn,
-            "version" => SystemOrder::Version,
-            "system_key" => SystemOrder::SystemKey,
-            "created_at" => SystemOrder::CreatedAt,
-            "updated_at" => SystemOrder::UpdatedAt,
-            "creator_name" => SystemOrder::CreatorName,
-            "organization_name" => SystemOrder::OrganizationName,
-            _ => return None,
-        })
-    }
+    /// The words of `sort_by`.
+    pub const WORDS: Words<SystemOrder> = Words::of(&[
+        ("name", SystemOrder::Name),
+        ("type", SystemOrder::Type),
+        ("status", SystemOrder::Status),
+        ("fqdn", SystemOrder::Fqdn),
+        ("version", SystemOrder::Version),
+        ("system_key", SystemOrder::SystemKey),
+        ("created_at", SystemOrder::CreatedAt),
+        ("updated_at", SystemOrder::UpdatedAt),
+        ("creator_name", SystemOrder::CreatorName),
+        ("organization_name", SystemOrder::OrganizationName),
+    ]);
 
     /// Sort column before the id; none where the id alone orders a run.
     pub(super) const fn column(self) -> Option<&'static str> {

@@ -8,6 +8,7 @@ use crate::{
 };
 use bailiwick_domain::UserId;
 use bailiwick_policy::Scope;
+use std::collections::HashMap;
 use uuid::Uuid;
 
 /// Users inside the scope who have one of these addresses (folded) and are not deleted on their own, with the folded
@@ -50,18 +51,28 @@ pub async fn deleted_emails(
     Ok(rows.into_iter().map(|r| r.0).collect())
 }
 
-/// Who inside the scope has one of these phones (digits) and is not deleted on his own.
+/// Somebody who has a phone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Holder {
+    /// Who.
+    pub id: UserId,
+    /// His address.
+    pub email: String,
+}
+
+/// Who inside the scope has one of these phones (digits) and is not deleted on his own, by phone.
 pub async fn holders_of_phones(
     on: impl Into<On<'_>>,
     scope: &Scope,
     phones: &[&str],
-) -> Result<Vec<(String, UserId)>, StoreError> {
+) -> Result<HashMap<String, Holder>, StoreError> {
     if phones.is_empty() {
-        return Ok(Vec::new());
+        return Ok(HashMap::new());
     }
-    let mut q = Q::new("SELECT u.phone, u.id FROM users u WHERE u.deleted_at IS NULL AND u.phone IN (");
+    let mut q =
+        Q::new("SELECT u.phone, u.id, u.email FROM users u WHERE u.deleted_at IS NULL AND u.phone IN (");
     q.list(phones.iter().copied()).push(")");
     push_scope(&mut q, "u", "organization_id", scope);
-    let rows: Vec<(String, Uuid)> = q.all(on).await?;
-    Ok(rows.into_iter().map(|(phone, id)| (phone, UserId(id))).collect())
+    let rows: Vec<(String, Uuid, String)> = q.all(on).await?;
+    Ok(rows.into_iter().map(|(phone, id, email)| (phone, Holder { id: UserId(id), email })).collect())
 }

@@ -96,6 +96,37 @@ fn more_to_get_and_less_to_send_breaks_nothing() {
     );
 }
 
+/// What else is sent is treated as ever: the list only says which words mean something.
+#[test]
+fn a_parameter_may_come_to_list_its_words_and_bounds_and_then_keeps_them() {
+    let with = |schema: Value| {
+        let mut document = document();
+        let all = document["paths"]["/things"]["get"]["parameters"].as_array_mut().unwrap();
+        all.push(json!({"name": "by", "in": "query", "schema": schema}));
+        document
+    };
+    let plain = |schema: Value| schema;
+    let repeated = |schema: Value| json!({"type": "array", "items": schema});
+    for form in [plain, repeated] {
+        let silent = with(form(json!({"type": "string"})));
+        let listing = with(form(json!({"type": "string", "enum": ["a", "b"]})));
+        let fewer = with(form(json!({"type": "string", "enum": ["a"]})));
+        assert_eq!(breaking_changes(&silent, &listing), [""; 0]);
+        assert_eq!(breaking_changes(&listing, &silent), [""; 0]);
+        assert_eq!(breaking_changes(&listing, &fewer).len(), 1);
+    }
+    let (silent, bounded) =
+        (with(json!({"type": "integer"})), with(json!({"type": "integer", "maximum": 100})));
+    assert_eq!(breaking_changes(&silent, &bounded), [""; 0]);
+    assert_eq!(breaking_changes(&bounded, &with(json!({"type": "integer", "maximum": 50}))).len(), 1);
+    assert_eq!(breaking_changes(&silent, &with(json!({"type": "string"}))).len(), 1);
+    // A body is refused for what it may not say.
+    let found = broken(|d| schema(d, "Base")["properties"]["id"] = json!({"type": "string", "enum": ["a"]}));
+    assert_eq!(found, [""; 0], "an answer may promise more");
+    let found = broken(|d| schema(d, "New")["properties"]["name"]["enum"] = json!(["a"]));
+    assert_eq!(found, ["POST /things body.name takes fewer values"]);
+}
+
 #[test]
 fn each_of_these_breaks_somebody() {
     type Change = fn(&mut Value);

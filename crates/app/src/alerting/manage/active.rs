@@ -12,7 +12,7 @@ use bailiwick_alerting::{
     listing::AlertState,
     router::{self, ActiveSilence},
 };
-use bailiwick_domain::{Error, OrgId, Page, PageRequest, Result, SortDirection, SystemId, fold::fold};
+use bailiwick_domain::{Error, OrgId, Page, PageRequest, Result, SortDirection, SystemId, Words, fold::fold};
 use bailiwick_policy::{Caller, Scope};
 use bailiwick_store::{
     StoreError,
@@ -28,6 +28,10 @@ use std::{
 
 /// Systems whose silences are read at once.
 const SYSTEMS: usize = 500;
+
+/// The words of `status` and `state`: whether an alert is suppressed. None matches `unprocessed`.
+pub const STATES: Words<Option<bool>> =
+    Words::of(&[("active", Some(false)), ("suppressed", Some(true)), ("unprocessed", None)]);
 
 /// A list as asked for.
 #[derive(Clone, Debug)]
@@ -45,8 +49,9 @@ pub struct AlertQuery {
 }
 
 impl AlertQuery {
-    fn wants(&self, state: &str) -> bool {
-        self.statuses.as_ref().is_none_or(|all| all.iter().any(|s| s == state))
+    fn wants(&self, is_suppressed: bool) -> bool {
+        let mut asked = self.statuses.iter().flatten();
+        self.statuses.is_none() || asked.any(|word| STATES.parse(word).flatten() == Some(is_suppressed))
     }
 
     /// Is an alert wanted, as far as it says so itself? Who takes care of it the router does not know.
@@ -55,8 +60,7 @@ impl AlertQuery {
             let value = alert.labels.value(name);
             wanted.as_ref().is_none_or(|all| !value.is_empty() && all.iter().any(|w| w == value))
         };
-        let state = if alert.status.state == AlertState::Suppressed { "suppressed" } else { "active" };
-        self.wants(state)
+        self.wants(alert.status.state == AlertState::Suppressed)
             && is_one(&self.filter.severities, "severity")
             && is_one(&self.filter.system_keys, "system_key")
             && is_one(&self.filter.names, "alertname")
@@ -105,7 +109,7 @@ pub async fn active(app: &App, caller: &Caller, named: &Named, query: AlertQuery
             Ok(ActiveAlerts { page, warnings: Vec::new() })
         }
         AlertRouter::Remote(client) => {
-            if !query.wants("active") && !query.wants("suppressed") {
+            if !query.wants(false) && !query.wants(true) {
                 let page = Page { rows: Vec::new(), total: 0, request: query.page };
                 return Ok(ActiveAlerts { page, warnings: Vec::new() });
             }
@@ -160,7 +164,7 @@ pub(super) fn live(app: &App, within: Within) -> ActiveQuery {
 }
 
 async fn list_embedded(app: &App, within: Within, query: AlertQuery) -> Result<Page<ActiveAlert>> {
-    let (active, suppressed) = (query.wants("active"), query.wants("suppressed"));
+    let (active, suppressed) = (query.wants(false), query.wants(true));
     let request = query.page;
     if !active && !suppressed {
         return Ok(Page { rows: Vec::new(), total: 0, request });

@@ -15,7 +15,7 @@ mod silence_lists;
 mod silences;
 mod totals;
 
-pub use active::{ActiveAlert, ActiveAlerts, AlertQuery, active, active_of_system};
+pub use active::{ActiveAlert, ActiveAlerts, AlertQuery, STATES, active, active_of_system};
 pub use bailiwick_store::history::{
     active::{ActiveFilter, ActiveOrder, Assignment},
     list::{HistoryFilter, HistoryOrder, Record},
