@@ -229,7 +229,12 @@ api_test!(a_listed_order_turns_round_and_another_word_gives_the_usual_order, |t|
         for word in &one.words {
             let rising = ask(format!("sort_by={word}&sort_direction=asc")).await;
             let mut falling = ask(format!("sort_by={word}&sort_direction=desc")).await;
-            falling.reverse();
+            // Active alerts that are equal go by their fingerprints both ways, and these are.
+            let are_equal =
+                path.ends_with("/alerts") && ["status", "assigned_user_name"].contains(&word.as_str());
+            if !are_equal {
+                falling.reverse();
+            }
             assert_eq!(rising, falling, "{path} {word}");
             assert_eq!(rising.iter().collect::<BTreeSet<_>>(), usual.iter().collect(), "{path} {word}");
             seen += 1;
