@@ -6,7 +6,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 # The steps of a target follow each other; cargo uses the cores by itself.
 .NOTPARALLEL:
-.PHONY: help run test test-browser test-clients test-long test-schema fuzz bench fmt lint generate examples \
+.PHONY: help run test check test-browser test-clients test-long test-schema fuzz bench fmt lint generate examples \
 	need-build need-test format-check deny direction unit generated-check
 
 CARGO ?= cargo
@@ -27,6 +27,12 @@ run: need-build ## build and start the service with everything built in: http://
 	$(CARGO) run $(LOCKED) --profile $(PROFILE) --bin bailiwick -- $(ARGS)
 
 test: need-test format-check lint deny direction unit generated-check ## all checks and tests, both databases, a real Alertmanager, Prometheus, vmalert, mail server, identity provider and object storage
+
+# The same selection of packages as in `make test`: another one would compile dependencies anew with other features.
+check: need-test format-check lint ## the quick part of `make test`: format, lints, unit tests, the HTTP tests on SQLite
+	$(CARGO) test $(LOCKED) --workspace --lib --bins --no-fail-fast
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((2 * $$(nproc)))} \
+		$(CARGO) test $(LOCKED) --workspace --test api --no-fail-fast -- ::sqlite
 
 # The chromium part itself is tested here too: its test is left out of `make test`, which needs no browser.
 test-browser: need-build ## the tests in a real browser

@@ -14,7 +14,7 @@ use bailiwick_app::{alerting, settings::RouterKind};
 use bailiwick_domain::{OrgId, Ts};
 use bailiwick_store::{sql::Q, time::TsCodec};
 use bailiwick_testkit::{
-    ManualClock, Test, api_test,
+    ManualClock, Test, api_test, eventually,
     parts::recorder::{Answer, Recorder},
 };
 use serde_json::{Value, json};
@@ -58,13 +58,7 @@ async fn rows(t: &Test) -> Vec<String> {
 
 /// Waits for what is written after the answer.
 pub(crate) async fn written(t: &Test) {
-    for _ in 0..200 {
-        if alerting::is_history_written(&t.app) {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("the history was not written within two seconds");
+    eventually("the history is written", async || alerting::is_history_written(&t.app)).await;
 }
 
 /// The figures kept of an organization, and what counting its rows says.

@@ -162,14 +162,7 @@ async fn settle(t: &Test) {
 
 /// Asks until there is an answer, as a page does that somebody looks at.
 async fn soon<T>(what: &str, asked: impl AsyncFn() -> Option<T>) -> T {
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
-    loop {
-        if let Some(found) = asked().await {
-            return found;
-        }
-        assert!(std::time::Instant::now() < end, "{what} has not come");
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    bailiwick_testkit::patience::found(|| what.to_owned(), asked).await
 }
 
 /// What management reads of one thing.

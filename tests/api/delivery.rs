@@ -21,7 +21,7 @@ use bailiwick_app::{
 use bailiwick_domain::Ts;
 use bailiwick_store::sql::Q;
 use bailiwick_testkit::{
-    Engine, ManualClock, Test,
+    Engine, ManualClock, Test, eventually,
     parts::{
         recorder::{Answer, Recorded, Recorder},
         smtp::{Received, SmtpSink},
@@ -156,13 +156,4 @@ fn said(request: &Recorded) -> String {
         .collect();
     let text = |key: &str| body[key].as_str().unwrap_or_default().to_owned();
     format!("{} {}: {}", text("notification_reason"), text("status"), alerts.join(", "))
-}
-
-/// Waits until there is what is asked for.
-async fn eventually(what: &str, limit: Duration, is_so: impl AsyncFn() -> bool) {
-    let end = std::time::Instant::now() + limit;
-    while !is_so().await {
-        assert!(std::time::Instant::now() < end, "{what} has not come within {limit:?}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
 }

@@ -7,7 +7,7 @@ use bailiwick_app::{
 use bailiwick_domain::OrgId;
 use bailiwick_store::sql::Q;
 use bailiwick_testkit::{
-    Call, Engine, Persona, Reply, Test, engine,
+    Call, Engine, Persona, Reply, Test, engine, eventually,
     parts::s3::{self, Answers, S3},
     seed::Seeded,
 };
@@ -173,15 +173,4 @@ async fn waiting(t: &Test) -> u64 {
 /// Everything that can be deleted by now is.
 async fn tidied(t: &Test) {
     backups::run_until_idle(&t.app).await.unwrap();
-}
-
-/// Polls until it is so.
-async fn until<F: Future<Output = bool>>(mut is_so: impl FnMut() -> F) {
-    for _ in 0..1000 {
-        if is_so().await {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("it does not come");
 }

@@ -243,7 +243,7 @@ api_test!(what_is_accepted_is_written_before_the_end, |t| async move {
     document.expect(202);
     t.app.stop.cancel();
     t.app.tasks.close();
-    tokio::time::timeout(Duration::from_secs(30), t.app.tasks.wait()).await.unwrap();
+    tokio::time::timeout(bailiwick_testkit::PATIENCE, t.app.tasks.wait()).await.unwrap();
     let refused = beat(&t, &s).send().await;
     if refused.status == 503 {
         assert!(refused.header("retry-after").is_some());

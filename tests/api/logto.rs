@@ -18,7 +18,7 @@ use bailiwick_app::{
 };
 use bailiwick_domain::OrgId;
 use bailiwick_testkit::{
-    Engine, Persona, Test, engine,
+    Engine, Persona, Test, engine, eventually,
     parts::logto::{Logto, Tenant},
 };
 use serde_json::{Value, json};

@@ -54,12 +54,14 @@ pub struct Options {
     pub connections: u32,
     /// True when this process serves: a SQLite file is then locked for it alone.
     pub exclusive: bool,
+    /// How long a statement waits for a free connection (that of SQLite's one writer twice as long).
+    pub acquire: Duration,
 }
 
 impl Options {
     /// The defaults of a serving process.
     pub fn new(url: impl Into<String>) -> Options {
-        Options { url: url.into(), connections: 16, exclusive: false }
+        Options { url: url.into(), connections: 16, exclusive: false, acquire: Duration::from_secs(5) }
     }
 }
 
@@ -330,7 +332,7 @@ async fn open_postgres(options: &Options) -> Result<PgPool, StoreError> {
     reach(&connect).await?;
     Ok(PgPoolOptions::new()
         .max_connections(options.connections)
-        .acquire_timeout(Duration::from_secs(5))
+        .acquire_timeout(options.acquire)
         .test_before_acquire(false)
         .connect_with(connect)
         .await?)
@@ -409,7 +411,7 @@ async fn open_sqlite(options: &Options) -> Result<Engine, StoreError> {
         .pragma("cache_size", "-8192");
     let write = SqlitePoolOptions::new()
         .max_connections(1)
-        .acquire_timeout(Duration::from_secs(10))
+        .acquire_timeout(options.acquire * 2)
         .test_before_acquire(false)
         .idle_timeout(None)
         .max_lifetime(None)
@@ -422,7 +424,7 @@ async fn open_sqlite(options: &Options) -> Result<Engine, StoreError> {
         .min_connections(options.connections.clamp(1, 4))
         .idle_timeout(None)
         .max_lifetime(None)
-        .acquire_timeout(Duration::from_secs(5))
+        .acquire_timeout(options.acquire)
         .test_before_acquire(false)
         .connect_with(connect.pragma("cache_size", "-4096").read_only(true).create_if_missing(false))
         .await

@@ -1,6 +1,6 @@
 //! A database for each test: a copy of a migrated SQLite file, or a PostgreSQL database cloned from a template.
 
-use crate::{ManualClock, SeededEntropy, parts::postgres, service::build};
+use crate::{ManualClock, PATIENCE, SeededEntropy, parts::postgres, service::build};
 use bailiwick_app::{App, Settings};
 use bailiwick_store::{Db, Options};
 use std::{
@@ -77,7 +77,7 @@ pub(crate) async fn database(engine: Engine) -> (Db, Arc<Kept>, String) {
 
 /// Opens another handle, as a second process would.
 pub(crate) async fn open(url: &str) -> Db {
-    let options = Options { connections: 5, ..Options::new(url) };
+    let options = Options { connections: 5, acquire: PATIENCE, ..Options::new(url) };
     Db::open(&options).await.expect("the database opens")
 }
 

@@ -4,6 +4,7 @@
 //! * [`call`] is the client that speaks to it in process; [`Test::serve`] opens a real port for outside programs.
 //! * [`published`] holds every answer to the interface document.
 //! * [`seed`] makes organizations, users and sessions; time stands still until [`Test::advance`].
+//! * [`eventually`] waits for a condition: no verdict depends on how fast the machine is.
 //! * Real programs that tests run against are in [`parts`].
 
 #![allow(
@@ -17,13 +18,16 @@
 pub mod call;
 pub mod engine;
 pub mod parts;
+pub mod patience;
 pub mod ports;
 pub mod published;
 pub mod seed;
 mod service;
+pub mod times;
 
 pub use call::{Call, Reply};
 pub use engine::Engine;
+pub use patience::{PATIENCE, eventually};
 pub use ports::{ManualClock, SeededEntropy};
 pub use seed::Persona;
 pub use service::{Running, Test};
@@ -50,12 +54,20 @@ macro_rules! api_test {
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn sqlite() {
-                harness_body($crate::Test::start($crate::Engine::Sqlite, harness_settings).await).await;
+                let test = $crate::Test::start($crate::Engine::Sqlite, harness_settings);
+                $crate::times::timed(concat!(module_path!(), "::sqlite"), async {
+                    harness_body(test.await).await
+                })
+                .await;
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn postgres() {
-                harness_body($crate::Test::start($crate::Engine::Postgres, harness_settings).await).await;
+                let test = $crate::Test::start($crate::Engine::Postgres, harness_settings);
+                $crate::times::timed(concat!(module_path!(), "::postgres"), async {
+                    harness_body(test.await).await
+                })
+                .await;
             }
         }
     };

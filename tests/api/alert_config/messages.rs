@@ -6,7 +6,10 @@ use bailiwick_alerting::{
     config::{Document, Language},
     notify::{Message, Reason, Snapshot},
 };
-use bailiwick_testkit::parts::{alertmanager::Alertmanager, smtp::SmtpSink};
+use bailiwick_testkit::{
+    parts::{alertmanager::Alertmanager, smtp::SmtpSink},
+    patience,
+};
 
 /// Summer time in Rome in 2026.
 fn rome() -> Zone {
@@ -273,14 +276,11 @@ async fn a_mail_goes_out() {
         .await
         .unwrap();
     assert!(added.status.success(), "{added:?}");
-    let mut mails = Vec::new();
-    for _ in 0..200 {
-        mails = sink.messages().unwrap();
-        if mails.len() >= 2 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    let mut mails = patience::found(
+        || router.log(),
+        async || Some(sink.messages().unwrap()).filter(|mails| mails.len() >= 2),
+    )
+    .await;
     mails.sort_by(|a, b| a.to.cmp(&b.to));
     assert_eq!(
         mails.iter().map(|m| m.to[0].as_str()).collect::<Vec<_>>(),

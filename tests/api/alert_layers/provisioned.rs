@@ -8,11 +8,12 @@ use bailiwick_app::{
 use bailiwick_domain::OrgId;
 use bailiwick_store::sql::Q;
 use bailiwick_testkit::{
-    Engine, Settings, api_test,
+    Engine, Settings, api_test, eventually,
     parts::{
         configurations::Configurations,
         recorder::{Answer, Recorded, Recorder},
     },
+    patience,
 };
 use std::time::Duration;
 
@@ -104,11 +105,7 @@ api_test!(a_tenant_has_its_configuration_from_its_creation_to_its_destruction, |
             Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM alert_tenants").one(&t.app.db).await.unwrap();
         n
     };
-    let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
-    while rows().await > 1 {
-        assert!(tokio::time::Instant::now() < deadline, "its row stays");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    eventually("its row goes", async || rows().await <= 1).await;
     assert!(router.requests().iter().all(|r| r.values("x-scope-orgid").len() == 1));
     let yaml = router.requests().into_iter().find(|r| r.method == "POST").unwrap();
     assert_eq!(
@@ -264,12 +261,14 @@ api_test!(alerts_and_silences_of_a_destroyed_tenant_end_before_its_configuration
         router.requests().into_iter().filter(|r| r.value("x-scope-orgid") == Some(tenant.as_str())).collect()
     };
     let is_forgotten = |r: &Recorded| r.method == "DELETE" && r.path == "/api/v1/alerts";
-    let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
-    while !of_it().iter().any(is_forgotten) {
-        assert!(tokio::time::Instant::now() < deadline, "{:?}", of_it());
-        push(&t).await;
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let told = async || {
+        let is_told = of_it().iter().any(is_forgotten);
+        if !is_told {
+            push(&t).await;
+        }
+        is_told
+    };
+    patience::eventually_or(|| format!("{:?}", of_it()), told).await;
     let changes: Vec<Recorded> = of_it()
         .into_iter()
         .filter(|r| r.method != "GET" && (r.method != "POST" || r.path != "/api/v1/alerts"))

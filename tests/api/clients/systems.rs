@@ -66,13 +66,11 @@ api_test!(scenario_23_the_first_inventory_fills_the_system, |t| async move {
         let call = t.post("/collect/api/systems/inventory").basic(&system.key, &system.secret);
         call.header("content-type", "application/json").body(document).send().await.expect(202);
         // The service's own worker: nobody tells it to begin.
-        let begun = std::time::Instant::now();
         let filled = soon("the first inventory", async || {
             let shown = spa.get(&path).await.expect(200).data();
             shown["last_inventory"].is_string().then_some(shown)
         })
         .await;
-        assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
         assert_eq!(read.map(|name| text(&filled, name)), columns);
         assert_eq!(filled["status"], "active");
         let products = spa.get("/filters/systems").await.expect(200).data();

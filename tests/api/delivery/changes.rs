@@ -20,12 +20,12 @@ on_both!(a_change_while_somebody_is_being_told_tells_nobody_twice, |engine| asyn
     told.hook.answer_by(|_| Answer::status(200).after(3 * SECOND));
     told.push(&["a"], None).await;
     told.t.advance(30 * SECOND);
-    eventually("the request", 20 * SECOND, async || !told.hook.requests().is_empty()).await;
+    eventually("the request", async || !told.hook.requests().is_empty()).await;
     let mut layer = told.layer();
     layer["webhook_recipients"] =
         json!([{"name": "other", "url": other.url()}, layer["webhook_recipients"][0]]);
     told.t.alert_layer(told.system_organization().await, layer).await;
-    eventually("the new one", 20 * SECOND, async || !other.requests().is_empty()).await;
+    eventually("the new one", async || !other.requests().is_empty()).await;
     told.after(Duration::ZERO).await;
     assert_eq!(told.heard(), ["first notification firing: a firing"]);
     assert_eq!(other.take().iter().map(said).collect::<Vec<_>>(), ["first notification firing: a firing"]);
@@ -43,7 +43,7 @@ on_both!(who_is_told_no_more_is_not_tried_any_more, |engine| async {
     told.hook.answer_by(|_| Answer::status(503));
     told.push(&["a"], None).await;
     told.t.advance(30 * SECOND);
-    eventually("the request", 20 * SECOND, async || !told.hook.requests().is_empty()).await;
+    eventually("the request", async || !told.hook.requests().is_empty()).await;
     let mut layer = told.layer();
     layer["webhook_recipients"] = json!([]);
     told.t.alert_layer(told.system_organization().await, layer).await;
@@ -116,8 +116,7 @@ on_both!(a_process_that_cannot_write_down_the_end_leaves_no_group_behind, |engin
     told.forbid().await;
     told.push(&["a"], None).await;
     told.t.advance(30 * SECOND);
-    eventually("the first", 20 * SECOND, async || told.mails().len() == 1 && told.hook.requests().len() == 1)
-        .await;
+    eventually("the first", async || told.mails().len() == 1 && told.hook.requests().len() == 1).await;
     told.t.app.stop.cancel();
     told.t.app.tasks.close();
     told.t.app.tasks.wait().await;
@@ -140,8 +139,7 @@ on_both!(what_cannot_be_written_down_is_written_later_and_told_once, |engine| as
     told.forbid().await;
     told.push(&["a"], None).await;
     told.t.advance(30 * SECOND);
-    eventually("the first", 20 * SECOND, async || told.mails().len() == 1 && told.hook.requests().len() == 1)
-        .await;
+    eventually("the first", async || told.mails().len() == 1 && told.hook.requests().len() == 1).await;
     assert_eq!(count(&told, "router_groups WHERE started_at IS NOT NULL").await, 1);
     told.permit().await;
     told.after(Duration::ZERO).await;

@@ -124,7 +124,7 @@ impl Day {
             self.t.advance(SECOND);
             deliver::run_until_idle(&self.t.app).await.unwrap();
         }
-        eventually(what, MINUTE, async || self.waiting() >= count).await;
+        eventually(what, async || self.waiting() >= count).await;
         let mails = self.smtp.messages().unwrap();
         let mut told: Vec<String> = mails[self.mails_read..].iter().map(mailed).collect();
         self.mails_read = mails.len();
@@ -216,7 +216,7 @@ async fn a_day(engine: Engine, is_remote: bool) {
         rows.iter().map(line).collect::<Vec<_>>()
     };
     let expected = ["Backup resolved", "Disk resolved"];
-    eventually("the history", 20 * SECOND, async || history(&customer).await == expected).await;
+    eventually("the history", async || history(&customer).await == expected).await;
     assert_eq!(history(&owner).await, expected);
     assert_eq!(history(&stranger).await, [""; 0]);
     let active = day.get(&customer, "/alerts").await;

@@ -76,9 +76,9 @@ on_both!(a_mail_server_refuses_for_now_or_for_good, |engine| async {
     assert_eq!(told.counted("email"), [0, 0, 1]);
     told.smtp.answer(Some("451 later")).unwrap();
     told.t.advance(5 * MINUTE);
-    eventually("a second try", 20 * SECOND, async || told.counted("email")[1] > 0).await;
+    eventually("a second try", async || told.counted("email")[1] > 0).await;
     told.smtp.answer(None).unwrap();
-    eventually("the mail", 20 * SECOND, async || told.mails().len() == 1).await;
+    eventually("the mail", async || told.mails().len() == 1).await;
     told.after(Duration::ZERO).await;
     assert_eq!((told.failures().await, told.counted("email")[0]), (Vec::new(), 1));
 });
@@ -93,12 +93,12 @@ on_both!(a_slow_recipient_keeps_nobody_waiting, |engine| async {
     told.client().push(&json!([other]).to_string()).await.expect(200);
     told.t.advance(29 * SECOND);
     let start = std::time::Instant::now();
-    eventually("the first mail", 20 * SECOND, async || told.mails().len() == 1).await;
+    eventually("the first mail", async || told.mails().len() == 1).await;
     // Another group is told while the first one still waits for its webhook.
     told.t.advance(SECOND);
-    eventually("the other mail", 20 * SECOND, async || told.mails().len() == 2).await;
+    eventually("the other mail", async || told.mails().len() == 2).await;
     assert!(told.counted("webhook") == [0, 0, 0] || start.elapsed() > 5 * SECOND);
-    eventually("the webhooks", 20 * SECOND, async || told.counted("webhook") == [2, 0, 0]).await;
+    eventually("the webhooks", async || told.counted("webhook") == [2, 0, 0]).await;
 });
 
 on_both!(scenario_34_rule_04_20_a_private_address_is_not_contacted, |engine| async {

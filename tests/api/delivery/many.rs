@@ -28,7 +28,7 @@ on_both!(each_is_told_once_and_soon, |engine| async {
     deliver::run_until_idle(&told.t.app).await.unwrap();
     assert_eq!(told.hook.requests().len(), 0);
     told.t.advance(30 * SECOND);
-    told.hook.wait_for(expected.len(), 300 * SECOND).await.unwrap();
+    told.hook.wait_within(expected.len(), 300 * SECOND).await.unwrap();
     deliver::run_until_idle(&told.t.app).await.unwrap();
     let heard: Vec<String> = told
         .hook

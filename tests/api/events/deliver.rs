@@ -287,7 +287,7 @@ api_test!(
         }
         tokio::select! {
             done = deliver::run_until_idle(&t.app) => panic!("{done:?}"),
-            arrived = fast.sink.wait_for(1, Duration::from_secs(8)) => drop(arrived.unwrap()),
+            arrived = fast.sink.wait_for(1) => drop(arrived.unwrap()),
         }
         assert!(slow.sink.requests().len() < 64);
     }
@@ -318,7 +318,7 @@ api_test!(a_suspension_stops_what_is_being_delivered, |s| settings(s), |t| async
         rename(&t, &owner, &system, &format!("n{n}")).await;
     }
     bailiwick_app::events::number_all(&t.app).await.unwrap();
-    hook.sink.wait_for(1, Duration::from_secs(30)).await.unwrap();
+    hook.sink.wait_for(1).await.unwrap();
     act(&t, &owner, "PATCH", &format!("/customers/{}/suspend", tree.customer), Value::Null).await;
     let sent = hook.sink.requests().len();
     assert!(sent < 60, "{sent}");
@@ -342,7 +342,7 @@ async fn numbers_are_given_while_a_subscription_is_held() {
     lock(&mut tx, id).await.unwrap().unwrap();
     rename(&t, &owner, &system, "Gate").await;
     let numbered = bailiwick_app::events::number_all(&t.app);
-    tokio::time::timeout(Duration::from_secs(10), numbered).await.expect("nobody waits").unwrap();
+    tokio::time::timeout(bailiwick_testkit::PATIENCE, numbered).await.expect("nobody waits").unwrap();
     assert_eq!(deliveries(&t, &owner, made["id"].as_str().unwrap(), "").await.len(), 1);
     tx.commit().await.unwrap();
 }
@@ -377,7 +377,7 @@ async fn several_processes_share_the_deliveries() {
     }
     let (one, two) = tokio::join!(deliver::run_until_idle(&t.app), deliver::run_until_idle(&other.app));
     assert!(one.is_ok() && two.is_ok());
-    let arrived = hook.sink.wait_for(40, Duration::from_secs(30)).await.unwrap();
+    let arrived = hook.sink.wait_for(40).await.unwrap();
     assert_eq!(arrived.len(), 40);
 }
 

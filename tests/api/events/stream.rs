@@ -6,7 +6,6 @@ use bailiwick_policy::KeyMode;
 use bailiwick_testkit::{Call, Persona, Test, api_test};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
-use std::time::Duration;
 
 /// What a reader of a stream gets, block by block.
 struct Reader {
@@ -49,8 +48,9 @@ impl Reader {
                 self.text = rest.to_owned();
                 return Some(out);
             }
-            let more =
-                tokio::time::timeout(Duration::from_secs(30), self.body.next()).await.expect("in time")?;
+            let more = tokio::time::timeout(bailiwick_testkit::PATIENCE, self.body.next())
+                .await
+                .expect("in time")?;
             self.text.push_str(std::str::from_utf8(&more.unwrap()).unwrap());
         }
     }

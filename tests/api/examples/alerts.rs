@@ -159,7 +159,7 @@ async fn stream(b: &mut Book<'_>, owner: &Persona, event: &Value) {
     let mut body = response.into_body().into_data_stream();
     let mut text = String::new();
     while !(text.contains("data: ") && text.ends_with("\n\n")) {
-        let more = tokio::time::timeout(Duration::from_secs(30), body.next()).await.expect("in time");
+        let more = tokio::time::timeout(bailiwick_testkit::PATIENCE, body.next()).await.expect("in time");
         text.push_str(std::str::from_utf8(&more.expect("not the end").unwrap()).unwrap());
     }
     b.keep_stream("streamEvents", path, &text);

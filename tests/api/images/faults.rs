@@ -75,7 +75,7 @@ bucket_test!(a_storage_that_does_not_answer_is_not_waited_for, |t, bucket| async
     reply.expect_message(504, "asset storage timed out");
     // What it writes all the same, later, is removed.
     bucket.answers(Answers::Well).await;
-    until(async || bucket.keys().await.len() == 3).await;
+    eventually("the objects are there", async || bucket.keys().await.len() == 3).await;
     t.advance(LATER);
     tidied(&t).await;
     assert_eq!((bucket.keys().await.len(), waiting(&t).await), (1, 0));
@@ -159,12 +159,12 @@ bucket_test!(an_upload_that_was_given_up_meanwhile_is_refused, |t, bucket| async
     bucket.answers(Answers::Later).await;
     let call = upload(&t, &owner, tree.customer, &[("favicon", &png(16, 16))]);
     let uploading = tokio::spawn(async move { call.send().await });
-    until(async || bucket.held().await == 1).await;
+    eventually("the storage holds one", async || bucket.held().await == 1).await;
     // So long that somebody begins to delete what it is writing.
     t.advance(LATER);
     let app = t.app.clone();
     let deleting = tokio::spawn(async move { backups::run_until_idle(&app).await });
-    until(async || {
+    eventually("the deletion has begun", async || {
         let leased = "SELECT COUNT(*) FROM jobs WHERE kind = 'asset.delete' AND attempts > 0";
         Q::new(leased).count(&t.app.db).await.unwrap() == 1
     })
@@ -184,11 +184,11 @@ bucket_test!(an_upload_whose_client_has_left_leaves_nothing, |t, bucket| async m
     bucket.answers(Answers::Later).await;
     let call = upload(&t, &owner, tree.customer, &[("favicon", &png(16, 16))]);
     let uploading = tokio::spawn(async move { call.send().await });
-    until(async || bucket.held().await == 1).await;
+    eventually("the storage holds one", async || bucket.held().await == 1).await;
     uploading.abort();
     uploading.await.unwrap_err();
     bucket.answers(Answers::Well).await;
-    until(async || bucket.keys().await.len() == 1).await;
+    eventually("the objects are there", async || bucket.keys().await.len() == 1).await;
     assert_eq!(waiting(&t).await, 1);
     t.advance(LATER);
     tidied(&t).await;

@@ -49,7 +49,7 @@ bucket_test!(images_move_between_database_and_bucket, |t, bucket| async move {
     let moved = images::move_all(&plain.app, |_| {}).await.unwrap();
     assert_eq!((moved.images, moved.unreadable.len()), (4, 0));
     // Whichever process has been faster.
-    until(async || waiting(&t).await == 0).await;
+    eventually("nothing waits", async || waiting(&t).await == 0).await;
     assert_eq!(bucket.keys().await, [""; 0]);
     assert_shown(&[&t, &plain], &owner, tree.customer).await;
 });

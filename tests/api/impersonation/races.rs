@@ -3,7 +3,7 @@
 use super::{acting, agree, is_over, me, start, text, withdraw};
 use bailiwick_app::auth;
 use bailiwick_store::{Tx, sql::Q};
-use bailiwick_testkit::{Engine, Persona, Reply, Test, api_test};
+use bailiwick_testkit::{Engine, Persona, Reply, Test, api_test, eventually};
 use serde_json::json;
 use std::time::Duration;
 
@@ -17,16 +17,17 @@ pub async fn let_wait<T>(tx: Tx, what: Q, call: impl Future<Output = T>) -> T {
 
 /// The same; it waits in a statement that begins like this. Others may wait before it does.
 pub async fn let_wait_in<T>(mut tx: Tx, statement: &str, what: Q, call: impl Future<Output = T>) -> T {
-    const WAITING: &str = "SELECT COUNT(*) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid \
-         WHERE NOT l.granted AND pg_backend_pid() = ANY (pg_blocking_pids(l.pid)) AND starts_with(a.query, ?)";
+    // A worker of the service may wait for the same, and the call behind the worker.
+    const WAITING: &str = "WITH RECURSIVE behind AS (SELECT a.pid, a.query FROM pg_stat_activity a \
+         WHERE a.datname = current_database() AND pg_backend_pid() = ANY (pg_blocking_pids(a.pid)) \
+         UNION SELECT a.pid, a.query FROM pg_stat_activity a JOIN behind b ON b.pid = ANY (pg_blocking_pids(a.pid)) \
+         WHERE a.datname = current_database()) SELECT COUNT(*) FROM behind WHERE starts_with(query, ?)";
     let holding = async {
-        let waits = async {
-            while Q::new(WAITING).bind(statement).count(&mut tx).await.unwrap() == 0 {
-                tokio::task::yield_now().await;
-                Q::new(ANEW).count(&mut tx).await.unwrap();
-            }
+        let waits = async || {
+            Q::new(ANEW).count(&mut tx).await.unwrap();
+            Q::new(WAITING).bind(statement).count(&mut tx).await.unwrap() > 0
         };
-        tokio::time::timeout(Duration::from_secs(20), waits).await.expect("nobody waits");
+        eventually("the call waits", waits).await;
         assert!(what.run(&mut tx).await.unwrap() > 0);
         tx.commit().await.unwrap();
     };
@@ -40,13 +41,11 @@ async fn let_both_wait(t: &Test, what: Q, calls: impl Future<Output = (Reply, Re
     let mut tx = t.app.db.begin().await.unwrap();
     assert!(!what.all::<(uuid::Uuid,)>(&mut tx).await.unwrap().is_empty());
     let holding = async {
-        let waits = async {
-            while Q::new(WAITING).count(&mut tx).await.unwrap() < 2 {
-                tokio::task::yield_now().await;
-                Q::new(ANEW).count(&mut tx).await.unwrap();
-            }
+        let waits = async || {
+            Q::new(ANEW).count(&mut tx).await.unwrap();
+            Q::new(WAITING).count(&mut tx).await.unwrap() >= 2
         };
-        tokio::time::timeout(Duration::from_secs(20), waits).await.expect("nobody waits");
+        eventually("both calls wait", waits).await;
         tx.commit().await.unwrap();
     };
     tokio::join!(calls, holding).0

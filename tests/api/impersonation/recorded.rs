@@ -8,7 +8,7 @@ use bailiwick_app::{
     retention,
 };
 use bailiwick_store::sql::Q;
-use bailiwick_testkit::{Test, api_test};
+use bailiwick_testkit::{Test, api_test, patience};
 use futures_util::{FutureExt, stream};
 use serde_json::{Value, json};
 use std::{convert::Infallible, panic::AssertUnwindSafe, time::Duration};
@@ -285,16 +285,13 @@ api_test!(records_go_when_they_have_been_kept_long_enough, |t| async move {
 
 /// The status and its words of the last request, as soon as its end is recorded.
 async fn last_end(t: &Test, a: &super::Acting) -> (Value, Value) {
-    let wait = async {
-        loop {
-            let all = entries(t, &a.target, &a.session).await;
-            let last = &all[all.len() - 1];
-            if !last["response_status_text"].is_null() {
-                return (last["response_status"].clone(), last["response_status_text"].clone());
-            }
-        }
+    let recorded = async || {
+        let all = entries(t, &a.target, &a.session).await;
+        let last = &all[all.len() - 1];
+        let text = &last["response_status_text"];
+        (!text.is_null()).then(|| (last["response_status"].clone(), text.clone()))
     };
-    tokio::time::timeout(Duration::from_secs(20), wait).await.expect("its end is never recorded")
+    patience::found(|| "its end is never recorded".to_owned(), recorded).await
 }
 
 async fn opened(t: &Test, a: &super::Acting) -> Opened {

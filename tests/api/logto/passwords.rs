@@ -182,20 +182,13 @@ logto_test!(a_reset_ends_sessions_though_nobody_waits, |t, l| async move {
     let asked = async {
         call.send().await;
     };
-    let is_set = async {
-        let deadline = std::time::Instant::now() + Duration::from_secs(20);
-        while l.with(|tenant| tenant.passwords[&account] != NEW) {
-            assert!(std::time::Instant::now() < deadline);
-            tokio::task::yield_now().await;
-        }
-    };
+    let is_set = eventually("it is set", async || l.with(|tenant| tenant.passwords[&account] == NEW));
     tokio::select! {
-        () = asked => panic!("it was to be given up"),
+        biased;
         () = is_set => {}
+        () = asked => panic!("it was to be given up"),
     }
-    let deadline = std::time::Instant::now() + Duration::from_secs(20);
-    while t.get("/api/me").bearer(&person.token).send().await.status != 401 {
-        assert!(std::time::Instant::now() < deadline);
-    }
+    let is_over = async || t.get("/api/me").bearer(&person.token).send().await.status == 401;
+    eventually("their sessions end", is_over).await;
     assert_eq!(changed(&t).await, 1);
 });

@@ -203,7 +203,7 @@ api_test!(rule_04_24_requests_in_flight_are_bounded, |t| async move {
         let _ = upstream.take();
         let first = system.push(PUSH);
         let second = async {
-            upstream.wait_for(1, Duration::from_secs(10)).await.unwrap();
+            upstream.wait_for(1).await.unwrap();
             system.push(PUSH).await
         };
         tokio::select! {
@@ -214,7 +214,7 @@ api_test!(rule_04_24_requests_in_flight_are_bounded, |t| async move {
         let third = system.push(PUSH);
         tokio::select! {
             reply = third => panic!("{}", reply.text()),
-            requests = upstream.wait_for(2, Duration::from_secs(10)) => { requests.unwrap(); }
+            requests = upstream.wait_for(2) => { requests.unwrap(); }
         }
     }
 });
@@ -230,7 +230,7 @@ api_test!(rule_02_35_a_router_that_hangs_holds_no_connection_of_the_database, |t
         (0..4).map(|_| async { tokio::join!(system.push(PUSH), system.get("/api/v2/alerts")) }),
     );
     let meanwhile = async {
-        upstream.wait_for(8, Duration::from_secs(10)).await.unwrap();
+        upstream.wait_for(8).await.unwrap();
         for n in 0..6 {
             let body = json!({"name": "N", "custom_data": {"vat": format!("hang {n}")}});
             p.post("/api/distributors").bearer(&owner.token).json(body).send().await.expect(201);

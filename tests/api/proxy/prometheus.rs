@@ -7,9 +7,9 @@ use bailiwick_testkit::{
         prometheus::{Prometheus, sending_configuration},
         recorder::{Answer, Recorder},
     },
+    patience,
 };
 use serde_json::Value;
-use std::time::Duration;
 
 /// One alert that always fires, and one that does while a measured value says so.
 const RULES: &str = "groups:\n  - name: all\n    rules:\n      - alert: Watchdog\n        expr: vector(1)\n        \
@@ -23,15 +23,12 @@ pub(super) async fn until<T>(
     what: &str,
     is_so: impl AsyncFn() -> Option<T>,
 ) -> T {
-    for _ in 0..1500 {
+    let asked = async || {
         // A real program has no clock of ours.
         t.clock.set(wall_clock());
-        if let Some(found) = is_so().await {
-            return found;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("{what}: not within half a minute\n{}", log());
+        is_so().await
+    };
+    patience::found(|| format!("{what}\n{}", log()), asked).await
 }
 
 api_test!(scenario_35_what_a_prometheus_sends_is_its_own, |s| generous(s), |t| async move {

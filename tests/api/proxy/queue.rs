@@ -16,7 +16,6 @@ use std::{
     time::Duration,
 };
 
-const SOON: Duration = Duration::from_secs(10);
 const OVER: &str = r#","startsAt":"2026-03-04T09:00:00Z","endsAt":"2026-03-04T10:00:00Z""#;
 
 /// Every alert the router was sent since the last time: its name, and whether it was over.
@@ -49,7 +48,7 @@ api_test!(a_resolve_does_not_overtake_what_waits, |t| async move {
     assert_eq!(sent(&upstream), [("A001".to_owned(), false)]);
     p.advance(Duration::from_secs(1));
     deliver(&p).await;
-    upstream.wait_for(1, SOON).await.unwrap();
+    upstream.wait_for(1).await.unwrap();
     assert_eq!(sent(&upstream), [("A000".to_owned(), true)]);
     assert_eq!(deliver(&p).await, 0, "the firing one is not sent after it");
 });
@@ -63,14 +62,14 @@ api_test!(a_resolve_comes_after_what_is_on_its_way, |t| async move {
     upstream.answer_by(|_| Answer::status(200).after(Duration::from_secs(3)));
     p.advance(Duration::from_secs(1));
     let pushing = async {
-        upstream.wait_for(1, SOON).await.unwrap();
+        upstream.wait_for(1).await.unwrap();
         system.push(&batch(0..1, OVER)).await.expect(200);
         // Kept, not sent beside the other: the answer came before the router's.
         assert_eq!(sent(&upstream), [("A000".to_owned(), false)]);
     };
     tokio::join!(deliver(&p), pushing);
     while deliver(&p).await > 0 {}
-    upstream.wait_for(1, SOON).await.unwrap();
+    upstream.wait_for(1).await.unwrap();
     assert_eq!(sent(&upstream), [("A000".to_owned(), true)]);
 });
 
@@ -97,7 +96,7 @@ api_test!(a_tenant_whose_router_hangs_holds_up_no_other_in_the_queue, |t| async 
     };
     tokio::select! {
         () = delivering => {}
-        both = upstream.wait_for(2, SOON) => { both.unwrap(); }
+        both = upstream.wait_for(2) => { both.unwrap(); }
     }
     assert_eq!(sent(&upstream), [("A000".to_owned(), false), ("A001".to_owned(), false)]);
 });
@@ -129,7 +128,7 @@ api_test!(rule_04_24_each_system_has_a_share_of_the_queue, |t| async move {
     while deliver(&p).await > 0 {}
     let arrived = ["A000", "A000", "A001", "A001", "A002"].map(str::to_owned);
     let is_over = [false, false, false, true, true];
-    upstream.wait_for(1, SOON).await.unwrap();
+    upstream.wait_for(1).await.unwrap();
     assert_eq!(sent(&upstream), arrived.into_iter().zip(is_over).collect::<Vec<_>>());
     system.push(&batch(3..5, "")).await.expect(200);
 });

@@ -10,7 +10,6 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 const ID: &str = "a2e4ebe0-81c0-474b-a001-eed897ce79ab";
-const SOON: Duration = Duration::from_secs(10);
 
 fn silence_of(key: &str) -> Value {
     json!({
@@ -301,7 +300,7 @@ api_test!(rule_04_23_a_tenant_that_does_not_run_yet_can_push_and_list_at_once, |
     let mut names = Vec::new();
     while names.len() < UNKNOWN.len() {
         bailiwick_app::alerting::deliver_queued(&p.app).await.unwrap();
-        for request in upstream.wait_for(1, SOON).await.map(|_| upstream.take()).unwrap() {
+        for request in upstream.wait_for(1).await.map(|_| upstream.take()).unwrap() {
             assert_eq!(request.values("x-scope-orgid").len(), 1);
             for alert in request.json().unwrap().as_array().unwrap() {
                 assert_eq!(alert["startsAt"], "2026-03-04T10:00:00Z");
@@ -340,7 +339,7 @@ api_test!(queued_alerts_are_replaced_superseded_and_given_up, |s| generous(s), |
     p.advance(Duration::from_secs(1));
     // The service's own task may be faster than this test.
     bailiwick_app::alerting::deliver_queued(&p.app).await.unwrap();
-    let sent = upstream.wait_for(1, SOON).await.unwrap();
+    let sent = upstream.wait_for(1).await.unwrap();
     let sent = sent[0].json().unwrap();
     let said = |alert: &Value| {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -371,7 +370,7 @@ api_test!(queued_alerts_outlive_the_process, |t| async move {
     p.advance(Duration::from_secs(300));
     let again = p.replica().await;
     bailiwick_app::alerting::deliver_queued(&again.app).await.unwrap();
-    let sent = upstream.wait_for(1, SOON).await.unwrap();
+    let sent = upstream.wait_for(1).await.unwrap();
     assert_eq!(sent[0].json().unwrap()[0]["labels"]["alertname"], "A");
 });
 

@@ -14,7 +14,7 @@ use bailiwick_store::{
     sql::Q,
     users,
 };
-use bailiwick_testkit::{ManualClock, Reply, SeededEntropy, Test, api_test};
+use bailiwick_testkit::{Engine, ManualClock, Reply, SeededEntropy, Test, api_test, eventually};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 use std::{

@@ -181,7 +181,11 @@ api_test!(a_user_who_moves_while_he_is_waited_for_is_found_where_he_went, |t| as
                 _ => users::lock(&mut tx, user).await.unwrap().map(|u| u.path.id),
             }
         });
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        if t.engine == Engine::Postgres {
+            let text = "SELECT COUNT(*) FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid)) \
+                 AND (SELECT COUNT(*) FROM (SELECT pg_stat_clear_snapshot()) AS done) = 1";
+            eventually("it waits", async || Q::new(text).count(&mut mover).await.unwrap() > 0).await;
+        }
         assert!(!waiting.is_finished());
         mover.commit().await.unwrap();
         assert_eq!(waiting.await.unwrap(), Some(tree.reseller), "{wait}");

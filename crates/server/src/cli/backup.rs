@@ -96,7 +96,7 @@ pub async fn back_up(config: &Config, to: &Path) -> Result<(), String> {
 
 async fn fill(places: &Places, draft: &Path) -> Result<List, String> {
     let url = format!("sqlite:{}", places.database.display());
-    let options = database::Options { url, connections: 1, exclusive: false };
+    let options = database::Options { connections: 1, exclusive: false, ..database::Options::new(url) };
     let db = database::Db::open(&options).await.map_err(|e| format!("the database cannot be opened: {e}"))?;
     let to = draft.join(DATABASE);
     let snapshot = db.snapshot(&to).await.map_err(|e| format!("the database cannot be copied: {e}"));

@@ -25,7 +25,7 @@ pub async fn run(config: &Config, args: &CopyDbArgs) -> Result<(), String> {
         return Err("the target is not an address like postgres://…".to_owned());
     }
     let from = wire::open(config, true).await?;
-    let options = Options { url, connections: 2, exclusive: false };
+    let options = Options { connections: 2, exclusive: false, ..Options::new(url) };
     let to = Db::open(&options).await.map_err(|e| format!("the target cannot be opened: {e}"))?;
     to.migrate().await.map_err(|e| format!("the target cannot be brought to this version: {e}"))?;
     let copied = transfer(&from, &to, |table| {

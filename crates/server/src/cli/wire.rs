@@ -117,7 +117,7 @@ pub(super) async fn open(config: &Config, exclusive: bool) -> Result<database::D
         DatabaseUrl::Postgres(url) => url.reveal().to_owned(),
     };
     let connections = config.database.max_connections.get();
-    let db = database::Db::open(&database::Options { url, connections, exclusive })
+    let db = database::Db::open(&database::Options { connections, exclusive, ..database::Options::new(url) })
         .await
         .map_err(|e| format!("the database cannot be opened, see {}: {e}", place(config)))?;
     db.migrate().await.map_err(|e| format!("the database cannot be brought to this version: {e}"))?;

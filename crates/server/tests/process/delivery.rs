@@ -71,7 +71,7 @@ async fn everybody_is_told(database: Option<String>) {
     until("everybody to be told", Duration::from_secs(90), || told().len() == GROUPS).await;
     assert!(told().keys().all(|name| names.contains(name)), "{:?}", told());
     // Until all of it is written down: then nothing more is due.
-    let limit = Instant::now() + Duration::from_secs(30);
+    let limit = Instant::now() + bailiwick_testkit::PATIENCE;
     let under_way = async || {
         let q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM router_groups WHERE started_at IS NOT NULL");
         q.count(&db).await.expect("a count")
@@ -127,7 +127,7 @@ async fn rule_04_30_two_programs_send_each_notification_once() {
         q.count(&db).await.expect("a count")
     };
     let before = looked_at().await;
-    let limit = Instant::now() + Duration::from_secs(30);
+    let limit = Instant::now() + bailiwick_testkit::PATIENCE;
     while looked_at().await < before + 3 {
         assert!(Instant::now() < limit, "groups are not looked at any more");
         tokio::time::sleep(Duration::from_millis(50)).await;

@@ -12,7 +12,7 @@ use std::{
 };
 
 async fn told(what: &str, is_told: impl Fn() -> bool) {
-    let limit = Instant::now() + Duration::from_secs(30);
+    let limit = Instant::now() + bailiwick_testkit::PATIENCE;
     while !is_told() {
         assert!(Instant::now() < limit, "{what}");
         tokio::time::sleep(Duration::from_millis(20)).await;

@@ -82,7 +82,7 @@ async fn images_are_moved_while_the_service_runs() {
     let mut serving = Serving::start(here, &missing).await;
     assert_eq!(shown(&serving).await, 502);
     let told = "the bucket (assets.bucket) cannot be used now";
-    let limit = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    let limit = std::time::Instant::now() + bailiwick_testkit::PATIENCE;
     while !serving.log().contains(told) {
         assert!(std::time::Instant::now() < limit, "{}", serving.log());
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;

@@ -175,7 +175,7 @@ async fn a_prometheus_scrapes(address: &str) {
     let rules =
         std::fs::read_to_string(repository().join("packaging/prometheus/bailiwick.rules.yml")).unwrap();
     let prometheus = Prometheus::start(&configuration, &rules).await.expect("a Prometheus");
-    let limit = Instant::now() + Duration::from_secs(30);
+    let limit = Instant::now() + bailiwick_testkit::PATIENCE;
     while query(&prometheus, "bailiwick_http_requests_total{route=\"/systems/heartbeat\"}").await.is_empty() {
         assert!(Instant::now() < limit, "nothing was scraped: {}", prometheus.log());
         tokio::time::sleep(Duration::from_millis(50)).await;

@@ -164,7 +164,7 @@ impl Serving {
     pub fn stop(&mut self) -> bool {
         let id = self.child.id().to_string();
         Command::new("kill").arg(&id).status().expect("kill");
-        let limit = Instant::now() + Duration::from_secs(30);
+        let limit = Instant::now() + bailiwick_testkit::PATIENCE;
         while Instant::now() < limit {
             if let Some(status) = self.child.try_wait().expect("a state") {
                 return status.success();

@@ -61,7 +61,7 @@ fn named<'s>(spans: &'s [Value], name: &str) -> Option<&'s Value> {
 }
 
 async fn wait_until(what: &str, is_true: impl Fn() -> bool) {
-    let limit = Instant::now() + Duration::from_secs(30);
+    let limit = Instant::now() + bailiwick_testkit::PATIENCE;
     while !is_true() {
         assert!(Instant::now() < limit, "{what}");
         tokio::time::sleep(Duration::from_millis(20)).await;

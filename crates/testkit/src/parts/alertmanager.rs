@@ -122,7 +122,6 @@ pub fn webhook_configuration(url: &str) -> String {
 mod tests {
     use super::super::recorder::{Answer, Recorder};
     use super::*;
-    use std::time::Duration;
 
     #[tokio::test]
     async fn an_alert_is_kept_and_listed() {
@@ -142,7 +141,7 @@ mod tests {
         let sink = Recorder::start(|_| Answer::status(200)).await.unwrap();
         let part = Alertmanager::start(&webhook_configuration(&sink.url())).await.unwrap();
         part.amtool(&["alert", "add", "alertname=DiskFull"]).await.unwrap();
-        let sent = sink.wait_for(1, Duration::from_secs(20)).await.unwrap();
+        let sent = sink.wait_for(1).await.unwrap();
         assert_eq!(sent[0].json().unwrap()["alerts"][0]["labels"]["alertname"], "DiskFull");
     }
 

@@ -6,6 +6,7 @@ use super::{
     recorder::{Answer, Recorded, Recorder},
     scratch::Scratch,
 };
+use crate::PATIENCE;
 use bailiwick_alerting::config::Upload;
 use std::{
     collections::BTreeMap,
@@ -93,12 +94,12 @@ impl Configurations {
     /// Waits until this is true of it.
     ///
     /// # Errors
-    /// When it is not within 20 s.
+    /// When it is not within [`PATIENCE`].
     pub async fn wait_until(&self, what: &str, is_true: impl Fn(&Self) -> bool) -> Result<()> {
-        let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
+        let deadline = std::time::Instant::now() + PATIENCE;
         while !is_true(self) {
-            if tokio::time::Instant::now() > deadline {
-                return Err(PartError::new(format!("after 20 s still not: {what}")));
+            if std::time::Instant::now() > deadline {
+                return Err(PartError::new(format!("after {PATIENCE:?} still not: {what}")));
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }

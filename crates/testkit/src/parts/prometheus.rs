@@ -66,7 +66,6 @@ pub fn sending_configuration(address: &str, prefix: &str, (user, password): (&st
 mod tests {
     use super::super::recorder::{Answer, Recorder};
     use super::*;
-    use std::time::Duration;
 
     #[tokio::test]
     async fn a_rule_that_holds_is_told_with_the_credentials() {
@@ -75,7 +74,7 @@ mod tests {
         let rules = "groups: [{name: all, rules: [{alert: Always, expr: vector(1)}]}]\n";
         let configuration = sending_configuration(&address, "/below", ("me", "secret"));
         let part = Prometheus::start(&configuration, rules).await.unwrap();
-        let sent = sink.wait_for(1, Duration::from_secs(30)).await.unwrap();
+        let sent = sink.wait_for(1).await.unwrap();
         assert_eq!((sent[0].method.as_str(), sent[0].path.as_str()), ("POST", "/below/api/v2/alerts"));
         assert_eq!(sent[0].value("authorization"), Some("Basic bWU6c2VjcmV0"));
         assert_eq!(sent[0].json().unwrap()[0]["labels"]["alertname"], "Always");

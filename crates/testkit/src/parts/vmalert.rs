@@ -64,7 +64,6 @@ mod tests {
     use super::super::recorder::{Answer, Recorder};
     use super::*;
     use serde_json::json;
-    use std::time::Duration;
 
     #[tokio::test]
     async fn a_rule_that_holds_is_told_with_the_credentials() {
@@ -74,7 +73,7 @@ mod tests {
         let rules = "groups: [{name: all, rules: [{alert: Always, expr: wanted == 1}]}]\n";
         let below = format!("{}/below", sink.url());
         let part = Vmalert::start(&source.url(), &below, ("me", "secret"), rules).await.unwrap();
-        let sent = sink.wait_for(1, Duration::from_secs(30)).await.unwrap();
+        let sent = sink.wait_for(1).await.unwrap();
         assert_eq!((sent[0].method.as_str(), sent[0].path.as_str()), ("POST", "/below/api/v2/alerts"));
         assert_eq!(sent[0].value("authorization"), Some("Basic bWU6c2VjcmV0"));
         let labels = &sent[0].json().unwrap()[0]["labels"];

@@ -15,7 +15,7 @@ mod named;
 use super::*;
 use bailiwick_alerting::Identity;
 use bailiwick_testkit::{
-    api_test,
+    PATIENCE, api_test,
     parts::recorder::{Answer, Recorded, Recorder},
 };
 use base64::Engine as _;
@@ -26,7 +26,6 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     hash::{DefaultHasher, Hash as _, Hasher as _},
     sync::Arc,
-    time::Duration,
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -38,7 +37,6 @@ use uuid::Uuid;
 /// In every text that comes from the router and is for nobody.
 const UPSTREAM: &str = "UPSTREAM";
 /// For one answer, whatever was sent.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A system that attacks, and is attacked.
 struct Who {

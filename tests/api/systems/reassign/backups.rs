@@ -176,13 +176,8 @@ async fn in_bucket(t: &Test, upstream: &Recorder, tree: &Tree) -> (Test, Seeded,
 
 /// Waits for a copy to be asked for.
 async fn copying(upstream: &Recorder, copies: usize) {
-    loop {
-        let asked = upstream.requests().iter().filter(|r| r.method == "PUT").count();
-        if asked >= copies {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let asked = || upstream.requests().iter().filter(|r| r.method == "PUT").count();
+    bailiwick_testkit::eventually("a copy is asked for", async || asked() >= copies).await;
 }
 
 /// The objects a request to delete names.
@@ -198,7 +193,7 @@ fn deleted(upstream: &Recorder) -> Vec<String> {
 
 api_test!(scenario_25_rule_03_42_of_two_parallel_moves_one_proceeds_and_the_other_gets_409, |t| async move {
     let tree = t.tree().await;
-    let slow = Duration::from_millis(300);
+    let slow = Duration::from_secs(3);
     let upstream = Recorder::start(move |r| match r.method.as_str() {
         "PUT" => bucket(r).after(slow),
         _ => bucket(r),
@@ -263,7 +258,7 @@ api_test!(rule_03_42_a_crash_in_the_middle_leaves_the_system_wholly_where_it_was
 
 api_test!(whoever_has_lost_the_lock_writes_nothing, |t| async move {
     let tree = t.tree().await;
-    let slow = Duration::from_millis(400);
+    let slow = Duration::from_secs(3);
     let upstream = Recorder::start(move |r| match r.method.as_str() {
         "PUT" => bucket(r).after(slow),
         _ => bucket(r),

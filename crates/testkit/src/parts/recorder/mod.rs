@@ -6,6 +6,7 @@
 mod wire;
 
 use super::{PartError, Result};
+use crate::PATIENCE;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
@@ -197,8 +198,16 @@ impl Recorder {
     /// Waits until there are `count` requests and returns them.
     ///
     /// # Errors
+    /// When there are fewer after [`PATIENCE`].
+    pub async fn wait_for(&self, count: usize) -> Result<Vec<Recorded>> {
+        self.wait_within(count, PATIENCE).await
+    }
+
+    /// As [`Recorder::wait_for`], for requests whose number needs longer.
+    ///
+    /// # Errors
     /// When there are fewer after `limit`.
-    pub async fn wait_for(&self, count: usize, limit: Duration) -> Result<Vec<Recorded>> {
+    pub async fn wait_within(&self, count: usize, limit: Duration) -> Result<Vec<Recorded>> {
         let waiting = async {
             loop {
                 // Asked for before the look, so that a request between the look and the wait is not missed.

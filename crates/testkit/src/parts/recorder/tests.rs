@@ -45,7 +45,7 @@ async fn one_connection_carries_several_requests() {
         let answer = client.post(recorder.url()).json(&json!([1])).send().await.unwrap();
         assert_eq!(answer.json::<serde_json::Value>().await.unwrap(), json!({ "ok": true }));
     }
-    let requests = recorder.wait_for(3, Duration::from_secs(1)).await.unwrap();
+    let requests = recorder.wait_for(3).await.unwrap();
     assert!(requests.iter().all(|request| request.connection == 1 && request.json().unwrap() == json!([1])));
     let head = client.head(recorder.url()).send().await.unwrap();
     assert_eq!((head.status().as_u16(), head.headers()["content-length"].as_bytes()), (200, &b"11"[..]));
@@ -69,7 +69,7 @@ async fn the_script_can_change_and_misbehave() {
 #[tokio::test]
 async fn too_few_requests_are_an_error() {
     let recorder = Recorder::start(|_| Answer::status(200)).await.unwrap();
-    let error = recorder.wait_for(1, Duration::from_millis(20)).await.unwrap_err();
+    let error = recorder.wait_within(1, Duration::from_millis(20)).await.unwrap_err();
     assert!(error.to_string().contains("0 of 1 requests"), "{error}");
 }
 

@@ -1,0 +1,58 @@
+//! Waiting for what the service or another program does, without a verdict that depends on the speed of the machine.
+
+use std::time::{Duration, Instant};
+
+/// How long a test waits for what must come. A test that passes waits only as long as the thing takes, so the bound is
+/// generous: it ends a test that would hang, and says nothing about speed.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A look that costs little is repeated after this time.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Waits until the condition holds.
+///
+/// # Panics
+/// When it does not within [`PATIENCE`].
+pub async fn eventually(what: &str, is_so: impl AsyncFnMut() -> bool) {
+    eventually_or(|| what.to_owned(), is_so).await;
+}
+
+/// As [`eventually`]; the explanation is made when the wait was in vain.
+///
+/// # Panics
+/// As there.
+pub async fn eventually_or(explain: impl Fn() -> String, mut is_so: impl AsyncFnMut() -> bool) {
+    found(explain, async || is_so().await.then_some(())).await;
+}
+
+/// Asks until there is an answer, and returns it.
+///
+/// # Panics
+/// When there is none within [`PATIENCE`].
+pub async fn found<T>(explain: impl Fn() -> String, mut asked: impl AsyncFnMut() -> Option<T>) -> T {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        if let Some(answer) = asked().await {
+            return answer;
+        }
+        assert!(Instant::now() < end, "not within {PATIENCE:?}: {}", explain());
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_answer_is_returned_as_soon_as_there_is_one() {
+        let mut looks = 0;
+        let answer = found(String::new, async || {
+            looks += 1;
+            (looks == 3).then_some("here")
+        });
+        assert_eq!(answer.await, "here");
+        assert_eq!(looks, 3);
+        eventually("nothing to wait for", async || true).await;
+    }
+}
