@@ -11,6 +11,9 @@ use tokio::{
     net::{TcpListener, TcpStream, tcp},
 };
 
+/// A request that differs with each number.
+type MakeCall<'a> = &'a dyn Fn(&Test, i64) -> Call;
+
 /// Everything passes.
 const CONNECTED: i64 = i64::MAX / 2;
 
@@ -81,7 +84,7 @@ api_test!(
         let wire = Wire::to(&t.database_url).await;
         t.database_url.clone_from(&wire.url);
         let replica = t.replica().await;
-        let calls: [(&str, &dyn Fn(&Test, i64) -> Call); 6] = [
+        let calls: [(&str, MakeCall<'_>); 6] = [
             ("push", &|t, n| {
                 let alerts = json!([{"labels": {"alertname": format!("A{n}")}}]);
                 let path = "/api/services/mimir/alertmanager/api/v2/alerts";
