@@ -146,7 +146,8 @@ async fn queues_cost_what_they_claim_whatever_is_believed_of_them() {
     let mut wrong = BTreeMap::new();
     for (label, cost) in &steps {
         let of: Vec<&Value> = plans.iter().filter(|(l, _)| l == label).map(|(_, plan)| plan).collect();
-        assert!(of.len() >= REPEATS, "{label}: {}", of.len());
+        // On an empty queue a step may have nothing to say.
+        assert!(of.len() >= REPEATS || label.ends_with("(empty)"), "{label}: {}", of.len());
         judge_step(label, *cost, &of, dead, &mut wrong);
     }
     let said: Vec<String> = wrong.into_values().collect();

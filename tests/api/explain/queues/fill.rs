@@ -139,9 +139,53 @@ pub async fn prepare(db: &Db, cluster: &Cluster, state: State, dead: u64) {
     }
 }
 
-/// Statements about queues that do not look for work: people ask for what they read, or it is of one object; those of a
-/// process that starts alone on SQLite.
-const OTHERS: &[&str] = &[];
+/// Statements about queues that do not look for work: what they read is asked for by people, is of one object, or is
+/// reported by a rehearsal of retention; those of a process that starts alone on SQLite.
+const OTHERS: &[&str] = &[
+    "figures::SUBSCRIPTIONS",
+    "imports::KEEP_LATEST",
+    "imports::LOCK",
+    "imports::REMOVE",
+    "logto::outbox::FORGET_USER",
+    "logto::outbox::RELEASE_ALL",
+    "jobs::RELEASE_ALL",
+    "recovery::GET",
+    "recovery::TAKE",
+    "recovery::END_OF_USER",
+    "recovery::COUNT_SINCE",
+    "systems::life::DESTROY_ALERTS",
+    "systems::life::DESTROY_SILENCES",
+    "inventory::queue::RELEASE_ALL",
+    "inventory::reads::OPEN_ALERTS",
+    "inventory::alerts::OPEN",
+    "inventory::alerts::RESOLVE",
+    "inventory::retention::COUNT_ENDING_ALERTS",
+    "inventory::retention::COUNT_OLD_ALERTS",
+    "inventory::retention::COUNT_QUARANTINED",
+    "router::ALERTS_AND_SILENCES_OF_SYSTEM",
+    "router::SILENCE",
+    "router::SILENCES_OF_SYSTEM",
+    "router::COUNT_SILENCES",
+    "router::PURGE_SILENCES_OF_SYSTEM",
+    "delivery::RELEASE_ALL",
+    "events::subscriptions::DISABLE_OUTSIDE",
+    "events::subscriptions::RELEASE_ALL",
+    "events::FIRST_AT",
+    "events::FIRST_SINCE",
+    "alert_handling::SILENCED",
+    "alert_handling::EVENTS",
+    "alert_handling::FIRING",
+    "alert_handling::FIRING_NOW",
+    "alert_handling::COUNT_OLD",
+    "history::active::HAS_SYSTEM",
+    "history::figures::TENANTS_TO_ASK",
+    "history::keep::CLOSE_SYSTEM",
+    "history::keep::COUNT_OLD",
+    "history::open::COUNTS",
+    "history::keep::FORGET_NAMES",
+    "history::keep::MOVE_ROWS",
+    "history::keep::MOVE_NAMES",
+];
 
 /// Whether a fixed statement reads or changes rows of a queue in search of work.
 pub fn is_looked_at(name: &str, text: &str) -> bool {

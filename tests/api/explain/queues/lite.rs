@@ -35,8 +35,10 @@ async fn queues_are_read_by_index_on_sqlite() {
         // What is believed is read when the file is opened, and so it is then that it is forgotten.
         db.close().await;
         let db = Db::open(&options).await.unwrap();
-        for (name, text) in catalogue::STATEMENTS.iter().filter(|(name, text)| fill::is_looked_at(name, text))
-        {
+        for (name, text) in catalogue::STATEMENTS {
+            if BY_ROWID.contains(name) || !fill::is_looked_at(name, text) {
+                continue;
+            }
             let plan = format!("EXPLAIN QUERY PLAN {}", Q::new(text).text_for(false));
             let lines: Vec<(i64, i64, i64, String)> = Q::new(&plan).all(&db).await.unwrap();
             for (.., line) in lines {
