@@ -31,6 +31,7 @@ mod alerts;
 mod applications;
 mod events;
 mod impersonation;
+mod queues;
 mod suspension;
 
 /// Tables that no page and no total may read from end to end.
@@ -128,6 +129,7 @@ async fn observed(cluster: &Cluster) -> Db {
         "auto_explain.log_min_duration=0",
         "auto_explain.log_analyze=on",
         "auto_explain.log_timing=off",
+        "auto_explain.log_buffers=on",
         "auto_explain.log_format=json",
     ];
     let mut url = url::Url::parse(&cluster.url("explain")).unwrap();

@@ -7,37 +7,47 @@ use std::time::Duration;
 
 // Rows that somebody works on are left to him, and none waits for anybody.
 macro_rules! set_back {
-    ($table:literal, $key:literal, $time:literal, $which:literal) => {
+    ($table:literal, $key:literal, $time:literal, $which:literal, $order:literal) => {
         concat!(
             "UPDATE ",
             $table,
             " SET ",
             $time,
-            " = ? WHERE (",
+            " = ? WHERE [[ctid = ANY(ARRAY(SELECT ctid||(",
             $key,
             ") IN (SELECT ",
             $key,
-            " FROM ",
+            "]] FROM ",
             $table,
             " WHERE ",
             $time,
             " > ?",
             $which,
-            " LIMIT ? [[FOR NO KEY UPDATE SKIP LOCKED||]])"
+            " ORDER BY ",
+            $order,
+            " LIMIT ? [[FOR NO KEY UPDATE SKIP LOCKED))||)]]"
         )
     };
 }
-pub(crate) const JOBS: &str = set_back!("jobs", "id", "next_at", " AND ended_at IS NULL");
+pub(crate) const JOBS: &str =
+    set_back!("jobs", "id", "next_at", " AND ended_at IS NULL", "ended_at, next_at");
 pub(crate) const INVENTORY: &str =
-    set_back!("inventory_queue", "id", "next_at", " AND quarantined_at IS NULL");
+    set_back!("inventory_queue", "id", "next_at", " AND [[||+]]quarantined_at IS NULL", "next_at");
 pub(crate) const HELD_ALERTS: &str =
-    set_back!("alert_queue", "organization_id, fingerprint", "next_attempt_at", "");
-pub(crate) const CONFIGURATIONS: &str = set_back!("alert_tenants", "organization_id", "next_attempt_at", "");
-pub(crate) const MIRROR: &str = set_back!("logto_outbox", "issuer, kind, object_id", "next_at", "");
-pub(crate) const SUBSCRIPTIONS: &str = set_back!("event_subscriptions", "id", "next_at", "");
-pub(crate) const EVENTS: &str =
-    set_back!("event_deliveries", "subscription_id, event_seq", "next_at", " AND state = 'pending'");
-pub(crate) const RETENTION: &str = set_back!("retention", "id", "next_at", "");
+    set_back!("alert_queue", "organization_id, fingerprint", "next_attempt_at", "", "next_attempt_at");
+pub(crate) const CONFIGURATIONS: &str =
+    set_back!("alert_tenants", "organization_id", "next_attempt_at", "", "next_attempt_at");
+pub(crate) const MIRROR: &str =
+    set_back!("logto_outbox", "issuer, kind, object_id", "next_at", "", "next_at");
+pub(crate) const SUBSCRIPTIONS: &str = set_back!("event_subscriptions", "id", "next_at", "", "next_at");
+pub(crate) const EVENTS: &str = set_back!(
+    "event_deliveries",
+    "subscription_id, event_seq",
+    "next_at",
+    " AND state = 'pending'",
+    "next_at"
+);
+pub(crate) const RETENTION: &str = set_back!("retention", "id", "next_at", "", "next_at");
 
 /// How long each kind of work is put off at most.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +91,7 @@ pub async fn set_back(
     let mut found = 0;
     for (text, longest) in all {
         let latest = now.plus(longest).plus(skew);
-        found += Q::new(text).bind(now).bind(latest).bind(limit).run(&mut *tx).await?;
+        found += Q::by_index(text).bind(now).bind(latest).bind(limit).run(&mut *tx).await?;
     }
     Ok(found)
 }

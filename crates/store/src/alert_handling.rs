@@ -13,8 +13,8 @@ use uuid::Uuid;
 
 pub(crate) const REMOVE_OF_SYSTEM: &str =
     "DELETE FROM alert_assignments WHERE organization_id = ? AND system_key = ?";
-pub(crate) const PURGE: &str = "DELETE FROM alert_activity WHERE id IN (SELECT a.id FROM alert_activity a \
-     WHERE a.created_at < ? ORDER BY a.created_at LIMIT ?)";
+pub(crate) const PURGE: &str = "DELETE FROM alert_activity WHERE id [[= ANY(ARRAY(||IN (]]SELECT a.id FROM alert_activity a \
+     WHERE a.created_at < ? ORDER BY a.created_at LIMIT ?[[))||)]]";
 pub(crate) const COUNT_OLD: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM alert_activity WHERE created_at < ?";
 
 #[derive(FromRow)]
@@ -78,7 +78,7 @@ pub(crate) async fn remove_of_system(
 
 /// Removes up to `limit` records made before `before`; how many.
 pub async fn purge(tx: &mut Tx, before: Ts, limit: i64) -> Result<u64, StoreError> {
-    Q::new(PURGE).bind(before).bind(limit).run(tx).await
+    Q::by_index(PURGE).bind(before).bind(limit).run(tx).await
 }
 
 /// How many records [`purge`] would remove in all.

@@ -7,6 +7,7 @@ use crate::{
     Db, StoreError, Tx,
     leases::latest,
     sql::{Arg, On, Q, ROWS},
+    time::TsCodec,
 };
 use bailiwick_domain::{OrgId, Ts};
 use sqlx::FromRow;
@@ -19,12 +20,25 @@ pub(crate) const PUT: &str = "INSERT INTO alert_queue \
      payload = excluded.payload, system_key = excluded.system_key, attempts = 0, \
      next_attempt_at = [[LEAST||MIN]](alert_queue.next_attempt_at, excluded.next_attempt_at), \
      queued_at = excluded.queued_at";
-pub(crate) const DUE: &str = "SELECT organization_id FROM alert_queue WHERE next_attempt_at <= ? \
-     AND (claimed_until IS NULL OR claimed_until <= ? OR claimed_until > ?) GROUP BY organization_id ORDER BY MIN(next_attempt_at)";
+/// Goes from tenant to tenant, however many alerts of each wait.
+macro_rules! tenants {
+    () => {
+        "WITH RECURSIVE t (o) AS (SELECT (SELECT f.organization_id FROM alert_queue f \
+         ORDER BY f.organization_id, f.next_attempt_at, f.fingerprint LIMIT 1) UNION ALL \
+         SELECT (SELECT n.organization_id FROM alert_queue n WHERE n.organization_id > t.o \
+         ORDER BY n.organization_id, n.next_attempt_at, n.fingerprint LIMIT 1) FROM t WHERE t.o IS NOT NULL) "
+    };
+}
+pub(crate) const DUE: &str = concat!(
+    tenants!(),
+    "SELECT t.o, (SELECT q.next_attempt_at FROM alert_queue q WHERE q.organization_id = t.o AND q.next_attempt_at <= ? \
+     AND (q.claimed_until IS NULL OR q.claimed_until <= ? OR q.claimed_until > ?) \
+     ORDER BY q.organization_id, q.next_attempt_at, q.fingerprint LIMIT 1) FROM t WHERE t.o IS NOT NULL"
+);
 pub(crate) const CLAIM: &str = "UPDATE alert_queue SET claimed_until = ?, attempts = attempts + 1 \
-     WHERE organization_id = ? AND fingerprint IN (SELECT fingerprint FROM alert_queue \
+     WHERE organization_id = ? AND [[ctid = ANY(ARRAY(SELECT ctid||fingerprint IN (SELECT fingerprint]] FROM alert_queue \
      WHERE organization_id = ? AND next_attempt_at <= ? \
-     AND (claimed_until IS NULL OR claimed_until <= ? OR claimed_until > ?) ORDER BY next_attempt_at, fingerprint LIMIT ? [[FOR UPDATE SKIP LOCKED||]]) \
+     AND (claimed_until IS NULL OR claimed_until <= ? OR claimed_until > ?) ORDER BY organization_id, next_attempt_at, fingerprint LIMIT ? [[FOR UPDATE SKIP LOCKED))||)]] \
      RETURNING fingerprint, CAST(payload AS TEXT) AS payload, attempts";
 pub(crate) const EXPIRE: &str = "DELETE FROM alert_queue WHERE queued_at < ?";
 pub(crate) const REMOVE_OF_SYSTEM: &str =
@@ -32,7 +46,7 @@ pub(crate) const REMOVE_OF_SYSTEM: &str =
 pub(crate) const COUNTS: &str = "SELECT (SELECT CAST(COUNT(*) AS BIGINT) FROM alert_queue \
      WHERE organization_id = ? AND system_key = ?), (SELECT CAST(COUNT(*) AS BIGINT) FROM alert_queue \
      WHERE organization_id = ?)";
-pub(crate) const TENANTS: &str = "SELECT DISTINCT organization_id FROM alert_queue";
+pub(crate) const TENANTS: &str = concat!(tenants!(), "SELECT t.o FROM t WHERE t.o IS NOT NULL");
 
 /// An alert to be kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,15 +105,18 @@ pub async fn put(
 
 /// The tenants with something to claim, the longest waiting first; a claim would last until `until`.
 pub async fn due(on: impl Into<On<'_>>, now: Ts, until: Ts) -> Result<Vec<OrgId>, StoreError> {
-    let q = Q::new(DUE).bind(now).bind(now).bind(latest(now, until));
-    let rows: Vec<(Uuid,)> = q.all(on).await?;
-    Ok(rows.into_iter().map(|r| OrgId(r.0)).collect())
+    let q = Q::by_index(DUE).bind(now).bind(now).bind(latest(now, until));
+    let rows: Vec<(Uuid, Option<TsCodec>)> = q.all(on).await?;
+    let mut due: Vec<(Ts, OrgId)> =
+        rows.into_iter().filter_map(|(tenant, at)| Some((at?.0, OrgId(tenant)))).collect();
+    due.sort_unstable();
+    Ok(due.into_iter().map(|(_, tenant)| tenant).collect())
 }
 
 /// Leases up to `limit` due alerts of a tenant until `until`.
 pub async fn claim(db: &Db, tenant: OrgId, now: Ts, until: Ts, limit: i64) -> Result<Claimed, StoreError> {
     let mut tx = db.begin().await?;
-    let q = Q::new(CLAIM).bind(until).bind(tenant).bind(tenant).bind(now).bind(now);
+    let q = Q::by_index(CLAIM).bind(until).bind(tenant).bind(tenant).bind(now).bind(now);
     let rows: Vec<Row> = q.bind(latest(now, until)).bind(Arg::Int(Some(limit))).all(&mut tx).await?;
     tx.commit().await?;
     let each = |r: Row| Queued { fingerprint: r.fingerprint, payload: r.payload, attempts: r.attempts };
@@ -112,7 +129,7 @@ pub async fn claim(db: &Db, tenant: OrgId, now: Ts, until: Ts, limit: i64) -> Re
 /// Ends a lease: what was delivered or refused for good goes. What was pushed meanwhile stays, and is due.
 pub async fn finish(tx: &mut Tx, claimed: &Claimed) -> Result<(), StoreError> {
     for chunk in claimed.alerts.chunks(ROWS) {
-        let mut q = Q::new("DELETE FROM alert_queue WHERE attempts > 0");
+        let mut q = Q::by_index("DELETE FROM alert_queue WHERE attempts > 0");
         of_claim(&mut q, claimed, chunk);
         q.run(&mut *tx).await?;
     }
@@ -125,9 +142,10 @@ pub async fn postpone(tx: &mut Tx, claimed: &Claimed, next: impl Fn(i64) -> Ts) 
     for attempts in tries {
         let same: Vec<Queued> = claimed.alerts.iter().filter(|a| a.attempts == attempts).cloned().collect();
         for chunk in same.chunks(ROWS) {
-            let mut q =
-                Q::new("UPDATE alert_queue SET claimed_until = NULL, next_attempt_at = ? WHERE attempts > 0")
-                    .bind(next(attempts));
+            let mut q = Q::by_index(
+                "UPDATE alert_queue SET claimed_until = NULL, next_attempt_at = ? WHERE attempts > 0",
+            )
+            .bind(next(attempts));
             of_claim(&mut q, claimed, chunk);
             q.run(&mut *tx).await?;
         }
@@ -137,7 +155,7 @@ pub async fn postpone(tx: &mut Tx, claimed: &Claimed, next: impl Fn(i64) -> Ts) 
 
 async fn release(tx: &mut Tx, claimed: &Claimed) -> Result<(), StoreError> {
     for chunk in claimed.alerts.chunks(ROWS) {
-        let mut q = Q::new("UPDATE alert_queue SET claimed_until = NULL WHERE 1 = 1");
+        let mut q = Q::by_index("UPDATE alert_queue SET claimed_until = NULL WHERE 1 = 1");
         of_claim(&mut q, claimed, chunk);
         q.run(&mut *tx).await?;
     }
@@ -160,7 +178,7 @@ pub async fn waiting<'a>(
     let mut on = on.into();
     let mut found = HashSet::new();
     for chunk in fingerprints.chunks(ROWS) {
-        let mut q = Q::new("SELECT fingerprint FROM alert_queue WHERE organization_id = ?").bind(tenant);
+        let mut q = Q::by_index("SELECT fingerprint FROM alert_queue WHERE organization_id = ?").bind(tenant);
         q.push(" AND fingerprint IN (").list(chunk.iter()).push(")");
         let rows: Vec<(String,)> = q.all(on.reborrow()).await?;
         found.extend(rows.into_iter().map(|r| r.0));
@@ -170,24 +188,24 @@ pub async fn waiting<'a>(
 
 /// Removes what waits about a system in a tenant it has left.
 pub async fn remove_of_system(tx: &mut Tx, tenant: OrgId, system_key: &str) -> Result<(), StoreError> {
-    Q::new(REMOVE_OF_SYSTEM).bind(tenant).bind(system_key).run(tx).await?;
+    Q::by_index(REMOVE_OF_SYSTEM).bind(tenant).bind(system_key).run(tx).await?;
     Ok(())
 }
 
 /// Removes what has waited since before `before`; how many.
 pub async fn expire(tx: &mut Tx, before: Ts) -> Result<u64, StoreError> {
-    Q::new(EXPIRE).bind(before).run(tx).await
+    Q::by_index(EXPIRE).bind(before).run(tx).await
 }
 
 /// The tenants for which something waits.
 pub async fn tenants(on: impl Into<On<'_>>) -> Result<Vec<OrgId>, StoreError> {
-    let rows: Vec<(Uuid,)> = Q::new(TENANTS).all(on).await?;
+    let rows: Vec<(Uuid,)> = Q::by_index(TENANTS).all(on).await?;
     Ok(rows.into_iter().map(|r| OrgId(r.0)).collect())
 }
 
 /// How many alerts of the system and of its tenant wait.
 pub async fn counts(tx: &mut Tx, tenant: OrgId, system_key: &str) -> Result<(u64, u64), StoreError> {
-    let q = Q::new(COUNTS).bind(tenant).bind(system_key).bind(tenant);
+    let q = Q::by_index(COUNTS).bind(tenant).bind(system_key).bind(tenant);
     let (system, all): (i64, i64) = q.one(tx).await?;
     Ok((u64::try_from(system).unwrap_or(0), u64::try_from(all).unwrap_or(0)))
 }

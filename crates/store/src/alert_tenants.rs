@@ -12,7 +12,7 @@ use bailiwick_domain::{OrgId, OrgType, Ts};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-pub(crate) const FINISH: &str = "UPDATE alert_tenants SET claimed_until = NULL, attempts = 0, problem = NULL, pushed_at = ?, \
+pub(crate) const FINISH: &str = "UPDATE alert_tenants SET claimed_until = NULL, attempts = 0, problem = NULL, pushed_at = ?, checked_at = ?, \
      next_attempt_at = CASE WHEN wanted = ? THEN NULL ELSE next_attempt_at END \
      WHERE organization_id = ? AND claimed_until = ?";
 pub(crate) const POSTPONE: &str = "UPDATE alert_tenants SET claimed_until = NULL, problem = ?, \
@@ -21,16 +21,15 @@ pub(crate) const POSTPONE: &str = "UPDATE alert_tenants SET claimed_until = NULL
 pub(crate) const FORGET: &str =
     "DELETE FROM alert_tenants WHERE organization_id = ? AND wanted = ? AND claimed_until = ?";
 /// One tenant that the router does not know, unless it waits already or was pushed a moment ago.
-pub(crate) const LOST: &str = "INSERT INTO alert_tenants (organization_id, wanted, is_gone, attempts, next_attempt_at) \
-     SELECT o.id, 1, FALSE, 0, ? FROM organizations o WHERE o.id = ? \
+pub(crate) const LOST: &str = "INSERT INTO alert_tenants (organization_id, wanted, is_gone, attempts, next_attempt_at, \
+     queued_at) SELECT o.id, 1, FALSE, 0, ?, ? FROM organizations o WHERE o.id = ? \
      ON CONFLICT (organization_id) DO UPDATE SET wanted = alert_tenants.wanted + 1, attempts = 0, \
-     next_attempt_at = excluded.next_attempt_at \
+     next_attempt_at = excluded.next_attempt_at, queued_at = excluded.queued_at \
      WHERE alert_tenants.next_attempt_at IS NULL AND (alert_tenants.pushed_at IS NULL OR alert_tenants.pushed_at <= ?)";
 
-pub(crate) const READ_BACK: &str = "UPDATE alert_tenants SET checked_at = ? WHERE organization_id IN \
-     (SELECT t.organization_id FROM alert_tenants t WHERE t.next_attempt_at IS NULL AND t.is_gone = FALSE \
-     AND t.pushed_at <= ? AND (t.checked_at IS NULL OR t.checked_at <= ?) \
-     ORDER BY t.checked_at NULLS FIRST LIMIT ? [[FOR UPDATE SKIP LOCKED||]]) RETURNING organization_id";
+pub(crate) const READ_BACK: &str = "UPDATE alert_tenants SET checked_at = ? WHERE organization_id [[= ANY(ARRAY(||IN (]] \
+     SELECT t.organization_id FROM alert_tenants t WHERE t.next_attempt_at IS NULL AND t.is_gone = FALSE \
+     AND t.checked_at <= ? ORDER BY t.checked_at LIMIT ? [[FOR UPDATE SKIP LOCKED))||)]] RETURNING organization_id";
 
 /// Which tenants.
 #[derive(Clone, Copy, Debug)]
@@ -80,30 +79,33 @@ struct Row {
 /// Queues tenants; how many. One statement, in the order of ids, so that two that meet wait for each other.
 pub async fn queue(tx: &mut Tx, whose: Whose, is_gone: bool, at: Ts) -> Result<u64, StoreError> {
     let mut q = Q::new(
-        "INSERT INTO alert_tenants (organization_id, wanted, is_gone, attempts, next_attempt_at) \
-         SELECT o.id, 1, ?, 0, ? FROM organizations o WHERE 1 = 1",
+        "INSERT INTO alert_tenants (organization_id, wanted, is_gone, attempts, next_attempt_at, queued_at) \
+         SELECT o.id, 1, ?, 0, ?, ? FROM organizations o WHERE 1 = 1",
     )
     .bind(is_gone)
+    .bind(at)
     .bind(at);
     whose.push(&mut q);
     q.push(
         " ORDER BY o.id ON CONFLICT (organization_id) DO UPDATE SET wanted = alert_tenants.wanted + 1, \
-         is_gone = excluded.is_gone, attempts = 0, next_attempt_at = excluded.next_attempt_at, problem = NULL",
+         is_gone = excluded.is_gone, attempts = 0, next_attempt_at = excluded.next_attempt_at, problem = NULL, \
+         queued_at = CASE WHEN alert_tenants.next_attempt_at IS NULL THEN excluded.queued_at \
+         ELSE alert_tenants.queued_at END",
     );
     q.run(tx).await
 }
 
 /// Queues a tenant that the router does not know, unless it waits or was pushed after `since`.
 pub async fn queue_lost(tx: &mut Tx, tenant: OrgId, at: Ts, since: Ts) -> Result<(), StoreError> {
-    Q::new(LOST).bind(at).bind(tenant).bind(since).run(tx).await?;
+    Q::new(LOST).bind(at).bind(at).bind(tenant).bind(since).run(tx).await?;
     Ok(())
 }
 
 /// Leases up to `limit` due tenants until `until`, the longest waiting first.
 pub async fn claim(db: &Db, whose: Whose, now: Ts, until: Ts, limit: i64) -> Result<Vec<Due>, StoreError> {
-    let mut q = Q::new(
-        "UPDATE alert_tenants SET claimed_until = ?, attempts = attempts + 1 WHERE organization_id IN \
-         (SELECT t.organization_id FROM alert_tenants t WHERE t.next_attempt_at <= ? \
+    let mut q = Q::by_index(
+        "UPDATE alert_tenants SET claimed_until = ?, attempts = attempts + 1 WHERE organization_id [[= ANY(ARRAY(||IN (]] \
+         SELECT t.organization_id FROM alert_tenants t WHERE t.next_attempt_at <= ? \
          AND (t.claimed_until IS NULL OR t.claimed_until <= ? OR t.claimed_until > ?)",
     )
     .bind(until)
@@ -116,7 +118,7 @@ pub async fn claim(db: &Db, whose: Whose, now: Ts, until: Ts, limit: i64) -> Res
         q.push(")");
     }
     q.push(
-        " ORDER BY t.next_attempt_at LIMIT ? [[FOR UPDATE SKIP LOCKED||]]) \
+        " ORDER BY t.next_attempt_at LIMIT ? [[FOR UPDATE SKIP LOCKED))||)]] \
          RETURNING organization_id, wanted, is_gone, attempts, claimed_until",
     )
     .arg(limit);
@@ -136,9 +138,9 @@ pub async fn claim(db: &Db, whose: Whose, now: Ts, until: Ts, limit: i64) -> Res
 /// The router has what was wanted; stays queued when more is wanted by now.
 pub async fn finish(tx: &mut Tx, due: &Due, now: Ts) -> Result<(), StoreError> {
     let q = if due.is_gone {
-        Q::new(FORGET).bind(due.organization_id).bind(due.wanted)
+        Q::by_index(FORGET).bind(due.organization_id).bind(due.wanted)
     } else {
-        Q::new(FINISH).bind(now).bind(due.wanted).bind(due.organization_id)
+        Q::by_index(FINISH).bind(now).bind(now).bind(due.wanted).bind(due.organization_id)
     };
     q.bind(due.claimed_until).run(tx).await?;
     Ok(())
@@ -146,7 +148,7 @@ pub async fn finish(tx: &mut Tx, due: &Due, now: Ts) -> Result<(), StoreError> {
 
 /// Gives a tenant back to be tried again at `next`, with what is told of it.
 pub async fn postpone(tx: &mut Tx, due: &Due, problem: &str, next: Ts) -> Result<(), StoreError> {
-    let q = Q::new(POSTPONE).bind(problem).bind(due.wanted).bind(next).bind(due.organization_id);
+    let q = Q::by_index(POSTPONE).bind(problem).bind(due.wanted).bind(next).bind(due.organization_id);
     q.bind(due.claimed_until).run(tx).await?;
     Ok(())
 }
@@ -155,7 +157,7 @@ pub async fn postpone(tx: &mut Tx, due: &Due, problem: &str, next: Ts) -> Result
 /// `before`: those that were not for longest. They count as asked about from now on.
 pub async fn to_read_back(db: &Db, now: Ts, before: Ts, limit: i64) -> Result<Vec<OrgId>, StoreError> {
     let mut tx = db.begin_relaxed().await?;
-    let q = Q::new(READ_BACK).bind(now).bind(before).bind(before).bind(limit);
+    let q = Q::by_index(READ_BACK).bind(now).bind(before).bind(limit);
     let rows: Vec<(Uuid,)> = q.all(&mut tx).await?;
     tx.commit().await?;
     Ok(rows.into_iter().map(|r| OrgId(r.0)).collect())

@@ -8,6 +8,31 @@ use crate::{
     rebranding, recovery, router, secrets, sessions, systems, transfer, users,
 };
 
+/// Tables that something is claimed, leased or swept from: what statistics say of them is never true for long.
+pub const QUEUES: &[&str] = &[
+    "inventory_queue",
+    "inventory_alerts",
+    "jobs",
+    "leases",
+    "alert_queue",
+    "alert_tenants",
+    "alert_history",
+    "alert_activity",
+    "router_alerts",
+    "router_silences",
+    "router_tenants",
+    "router_groups",
+    "router_notices",
+    "router_failures",
+    "event_outbox",
+    "events",
+    "event_subscriptions",
+    "event_deliveries",
+    "logto_outbox",
+    "mail_links",
+    "import_sessions",
+];
+
 /// `(name, text)`.
 pub const STATEMENTS: &[(&str, &str)] = &[
     ("secrets::HOLD", secrets::HOLD),
@@ -75,7 +100,8 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("logto::ORGANIZATION_SYNCED", logto::ORGANIZATION_SYNCED),
     ("logto::ORGANIZATION_FAILED", logto::ORGANIZATION_FAILED),
     ("logto::PURGE_USERS", logto::PURGE_USERS),
-    ("logto::PURGE_OUTBOX", logto::PURGE_OUTBOX),
+    ("logto::PURGE_OUTBOX_BEFORE", logto::PURGE_OUTBOX[0]),
+    ("logto::PURGE_OUTBOX_BEHIND", logto::PURGE_OUTBOX[1]),
     ("logto::USERS_AFTER", logto::USERS_AFTER),
     ("logto::ORGANIZATIONS_AFTER", logto::ORGANIZATIONS_AFTER),
     ("logto::outbox::PUT", logto::outbox::PUT),

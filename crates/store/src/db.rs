@@ -1,14 +1,14 @@
 //! The two engines behind one handle.
 
 use crate::{
-    alert_layers,
+    alert_layers, catalogue,
     epoch::{Epoch, Known, SETTLES},
     error::StoreError,
     figures::Pools,
     sql::Q,
 };
 use sqlx::{
-    Connection as _, PgConnection, PgPool, Postgres, Sqlite, SqlitePool, Transaction,
+    AssertSqlSafe, Connection as _, PgConnection, PgPool, Postgres, Sqlite, SqlitePool, Transaction,
     postgres::{PgConnectOptions, PgPoolOptions},
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
@@ -418,6 +418,7 @@ async fn open_sqlite(options: &Options) -> Result<Engine, StoreError> {
         .connect_with(connect.clone().optimize_on_close(true, 400))
         .await
         .map_err(|e| unusable(&path, &e))?;
+    forget_statistics(&write).await?;
     let read = SqlitePoolOptions::new()
         .max_connections(options.connections.clamp(1, 4))
         // Each has a thread, which would keep to the core of the worker that started it; so they are there from the start.
@@ -449,6 +450,21 @@ fn unusable(path: &Path, error: &sqlx::Error) -> StoreError {
         why.push_str("; the user who runs the program must be able to write there");
     }
     StoreError::File { path: path.display().to_string(), why }
+}
+
+/// What was believed of queues when the file was closed last; without it SQLite reads them by index.
+async fn forget_statistics(write: &SqlitePool) -> Result<(), StoreError> {
+    let count = async |text: String| sqlx::query_scalar::<_, i64>(AssertSqlSafe(text)).fetch_one(write).await;
+    if count("SELECT COUNT(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'".to_owned()).await? == 0 {
+        return Ok(());
+    }
+    let of_queues = format!("FROM sqlite_stat1 WHERE tbl IN ('{}')", catalogue::QUEUES.join("', '"));
+    // Looked for first: who only reads is not to wait for a writer.
+    if count(format!("SELECT COUNT(*) {of_queues}")).await? > 0 {
+        sqlx::query(AssertSqlSafe(format!("DELETE {of_queues}"))).execute(write).await?;
+        sqlx::query("ANALYZE sqlite_schema").execute(write).await?;
+    }
+    Ok(())
 }
 
 /// Takes the lock that lets one process trust its memory (see [`Db::auth_epoch`]); it is held as long as the file.

@@ -174,45 +174,55 @@ pub struct Mirror {
 /// Rows of one kind that are counted where there may be millions.
 pub const MOST: i64 = 100_000;
 
-pub(crate) const JOBS: &str = "SELECT kind, \
-    SUM(CASE WHEN ended_at IS NULL AND next_at <= ? THEN CAST(1 AS BIGINT) ELSE 0 END)[[::bigint||]], \
-    SUM(CASE WHEN ended_at IS NULL THEN CAST(1 AS BIGINT) ELSE 0 END)[[::bigint||]], \
-    SUM(CASE WHEN ended_at IS NOT NULL THEN CAST(1 AS BIGINT) ELSE 0 END)[[::bigint||]], \
-    MIN(CASE WHEN ended_at IS NULL AND next_at <= ? THEN next_at END) FROM jobs GROUP BY kind ORDER BY kind";
-pub(crate) const DOCUMENTS: &str =
-    "SELECT COUNT(*), MIN(received_at) FROM inventory_queue WHERE quarantined_at IS NULL";
-pub(crate) const QUARANTINED: &str = "SELECT COUNT(*) FROM inventory_queue WHERE quarantined_at IS NOT NULL";
-pub(crate) const HELD_PUSHES: &str = "SELECT COUNT(*), MIN(queued_at) FROM alert_queue";
-pub(crate) const CONFIGURATIONS: &str =
-    "SELECT COUNT(*), MIN(next_attempt_at) FROM alert_tenants WHERE next_attempt_at <= ?";
-pub(crate) const GROUPS: &str =
-    "SELECT COUNT(*), MIN(due_at) FROM router_groups WHERE started_at IS NULL AND due_at <= ?";
+pub(crate) const JOBS: &str = "SELECT j.kind, \
+    SUM(CASE WHEN j.ended_at IS NULL AND j.next_at <= ? THEN CAST(1 AS BIGINT) ELSE 0 END)[[::bigint||]], \
+    SUM(CASE WHEN j.ended_at IS NULL THEN CAST(1 AS BIGINT) ELSE 0 END)[[::bigint||]], \
+    SUM(CASE WHEN j.ended_at IS NOT NULL THEN CAST(1 AS BIGINT) ELSE 0 END)[[::bigint||]], \
+    MIN(CASE WHEN j.ended_at IS NULL AND j.next_at <= ? THEN j.next_at END) FROM (\
+    SELECT w.kind, w.next_at, w.ended_at FROM (SELECT kind, next_at, ended_at FROM jobs WHERE ended_at IS NULL \
+    ORDER BY ended_at, next_at LIMIT ?) w UNION ALL \
+    SELECT e.kind, e.next_at, e.ended_at FROM (SELECT kind, next_at, ended_at FROM jobs WHERE ended_at IS NOT NULL \
+    ORDER BY ended_at, next_at LIMIT ?) e) j GROUP BY j.kind";
+pub(crate) const DOCUMENTS: &str = "SELECT COUNT(*), MIN(w.received_at) FROM (SELECT received_at \
+    FROM inventory_queue WHERE quarantined_at IS NULL ORDER BY quarantined_at, id LIMIT ?) w";
+pub(crate) const QUARANTINED: &str = "SELECT COUNT(*) FROM (SELECT id FROM inventory_queue \
+    WHERE quarantined_at IS NOT NULL ORDER BY quarantined_at, id LIMIT ?) w";
+pub(crate) const HELD_PUSHES: &str =
+    "SELECT COUNT(*), MIN(w.queued_at) FROM (SELECT queued_at FROM alert_queue ORDER BY queued_at LIMIT ?) w";
+pub(crate) const CONFIGURATIONS: &str = "SELECT COUNT(*), MIN(w.queued_at) FROM (SELECT queued_at \
+    FROM alert_tenants WHERE next_attempt_at IS NOT NULL ORDER BY next_attempt_at LIMIT ?) w";
+pub(crate) const GROUPS: &str = "SELECT COUNT(*), MIN(w.due_at) FROM (SELECT due_at FROM router_groups \
+    WHERE started_at IS NULL AND due_at <= ? ORDER BY due_at LIMIT ?) w";
 pub(crate) const ALERTS: &str = "SELECT COUNT(*) FROM router_alerts WHERE ends_at > ?";
 pub(crate) const SILENCES: &str = "SELECT COUNT(*) FROM router_silences WHERE ends_at > ?";
-pub(crate) const EVENTS: &str = "SELECT COUNT(*), MIN(e.at) FROM (SELECT x.at FROM event_outbox x LIMIT ?) e";
+pub(crate) const EVENTS: &str =
+    "SELECT COUNT(*), MIN(w.at) FROM (SELECT x.at FROM event_outbox x ORDER BY x.id LIMIT ?) w";
 pub(crate) const DELIVERIES: &str = "SELECT COUNT(*), MIN(w.created_at) FROM (SELECT d.created_at \
     FROM event_subscriptions s JOIN event_deliveries d ON d.subscription_id = s.id AND d.state = 'pending' \
-    WHERE s.is_enabled LIMIT ?) w";
+    WHERE s.is_enabled ORDER BY d.subscription_id, d.event_seq + 0 LIMIT ?) w";
 pub(crate) const DEAD_DELIVERIES: &str = "SELECT COUNT(*) FROM (SELECT d.event_seq FROM event_deliveries d \
-    WHERE d.state = 'dead' LIMIT ?) w";
+    WHERE d.state = 'dead' ORDER BY d.subscription_id, d.event_seq + 0 LIMIT ?) w";
 pub(crate) const SUBSCRIPTIONS: &str = "SELECT \
     SUM(CASE WHEN is_enabled AND failing_since IS NULL THEN CAST(1 AS BIGINT) ELSE 0 END)[[::bigint||]], \
     SUM(CASE WHEN is_enabled AND failing_since IS NOT NULL THEN CAST(1 AS BIGINT) ELSE 0 END)[[::bigint||]], \
     SUM(CASE WHEN is_enabled THEN 0 ELSE CAST(1 AS BIGINT) END)[[::bigint||]] FROM event_subscriptions";
-pub(crate) const MIRROR: &str = "SELECT SUM(CASE WHEN next_at IS NULL THEN 0 ELSE CAST(1 AS BIGINT) END)[[::bigint||]], \
-    MIN(CASE WHEN next_at IS NULL THEN NULL ELSE COALESCE(queued_at, next_at) END), \
-    SUM(CASE WHEN next_at IS NOT NULL AND problem IS NOT NULL THEN CAST(1 AS BIGINT) ELSE 0 END)[[::bigint||]], \
-    SUM(CASE WHEN next_at IS NULL THEN CAST(1 AS BIGINT) ELSE 0 END)[[::bigint||]] FROM logto_outbox";
-pub(crate) const UNREACHED: &str = "SELECT COUNT(*) FROM router_failures";
+pub(crate) const MIRROR: &str = "SELECT COUNT(*), MIN(COALESCE(w.queued_at, w.next_at)), \
+    SUM(CASE WHEN w.problem IS NULL THEN 0 ELSE CAST(1 AS BIGINT) END)[[::bigint||]], (SELECT COUNT(*) FROM \
+    (SELECT object_id FROM logto_outbox WHERE next_at IS NULL ORDER BY next_at LIMIT ?) r) \
+    FROM (SELECT queued_at, next_at, problem FROM logto_outbox WHERE next_at IS NOT NULL ORDER BY next_at LIMIT ?) w";
+pub(crate) const UNREACHED: &str =
+    "SELECT COUNT(*) FROM (SELECT failed_at FROM router_failures ORDER BY failed_at LIMIT ?) w";
 
 type Counted = (i64, Option<TsCodec>);
 type CountedSubscriptions = (Option<i64>, Option<i64>, Option<i64>);
-type CountedMirror = (Option<i64>, Option<TsCodec>, Option<i64>, Option<i64>);
+type CountedMirror = (i64, Option<TsCodec>, Option<i64>, i64);
 type CountedJobs = (String, i64, i64, i64, Option<TsCodec>);
 
 /// Looks at everything once.
 pub async fn work(db: &Db, now: Ts) -> Result<Work, StoreError> {
-    let jobs: Vec<CountedJobs> = Q::new(JOBS).bind(now).bind(now).all(db).await?;
+    let mut jobs: Vec<CountedJobs> =
+        Q::by_index(JOBS).bind(now).bind(now).bind(MOST).bind(MOST).all(db).await?;
+    jobs.sort_by(|a, b| a.0.cmp(&b.0));
     let jobs = jobs.into_iter().map(|(kind, due, all, ended, oldest)| Jobs {
         kind,
         due: waiting((due, oldest)),
@@ -220,31 +230,32 @@ pub async fn work(db: &Db, now: Ts) -> Result<Work, StoreError> {
         ended: positive(ended),
     });
     let (working, failing, off): CountedSubscriptions = Q::new(SUBSCRIPTIONS).one(db).await?;
-    let (mirrored, oldest, retried, refused): CountedMirror = Q::new(MIRROR).one(db).await?;
+    let (mirrored, oldest, retried, refused): CountedMirror =
+        Q::by_index(MIRROR).bind(MOST).bind(MOST).one(db).await?;
     // The router keeps its times as numbers on both engines.
     let number = now.0;
     Ok(Work {
         jobs: jobs.collect(),
-        documents: waiting(Q::new(DOCUMENTS).one(db).await?),
-        quarantined: Q::new(QUARANTINED).count(db).await?,
-        held_pushes: waiting(Q::new(HELD_PUSHES).one(db).await?),
-        configurations: waiting(Q::new(CONFIGURATIONS).bind(now).one(db).await?),
-        groups: waiting(Q::new(GROUPS).bind(now).one(db).await?),
-        alerts: Q::new(ALERTS).bind(number).count(db).await?,
-        silences: Q::new(SILENCES).bind(number).count(db).await?,
-        unreached: Q::new(UNREACHED).count(db).await?,
-        events: waiting(Q::new(EVENTS).bind(MOST).one(db).await?),
-        deliveries: waiting(Q::new(DELIVERIES).bind(MOST).one(db).await?),
-        dead_deliveries: Q::new(DEAD_DELIVERIES).bind(MOST).count(db).await?,
+        documents: waiting(Q::by_index(DOCUMENTS).bind(MOST).one(db).await?),
+        quarantined: Q::by_index(QUARANTINED).bind(MOST).count(db).await?,
+        held_pushes: waiting(Q::by_index(HELD_PUSHES).bind(MOST).one(db).await?),
+        configurations: waiting(Q::by_index(CONFIGURATIONS).bind(MOST).one(db).await?),
+        groups: waiting(Q::by_index(GROUPS).bind(now).bind(MOST).one(db).await?),
+        alerts: Q::by_index(ALERTS).bind(number).count(db).await?,
+        silences: Q::by_index(SILENCES).bind(number).count(db).await?,
+        unreached: Q::by_index(UNREACHED).bind(MOST).count(db).await?,
+        events: waiting(Q::by_index(EVENTS).bind(MOST).one(db).await?),
+        deliveries: waiting(Q::by_index(DELIVERIES).bind(MOST).one(db).await?),
+        dead_deliveries: Q::by_index(DEAD_DELIVERIES).bind(MOST).count(db).await?,
         subscriptions: Subscriptions {
             working: positive(working.unwrap_or(0)),
             failing: positive(failing.unwrap_or(0)),
             off: positive(off.unwrap_or(0)),
         },
         mirror: Mirror {
-            waiting: waiting((mirrored.unwrap_or(0), oldest)),
+            waiting: waiting((mirrored, oldest)),
             retried: positive(retried.unwrap_or(0)),
-            refused: positive(refused.unwrap_or(0)),
+            refused: positive(refused),
         },
     })
 }

@@ -77,5 +77,5 @@ pub async fn remove(tx: &mut Tx, id: Uuid) -> Result<(), StoreError> {
 
 /// Removes files validated before `before`.
 pub async fn purge(tx: &mut Tx, before: Ts) -> Result<u64, StoreError> {
-    Q::new(PURGE).bind(before).run(tx).await
+    Q::by_index(PURGE).bind(before).run(tx).await
 }

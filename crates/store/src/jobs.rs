@@ -13,9 +13,9 @@ pub(crate) const ENQUEUE: &str = "INSERT INTO jobs (id, kind, key, payload, atte
     ON CONFLICT (kind, key) WHERE key IS NOT NULL DO UPDATE SET \
     payload = excluded.payload, attempts = 0, next_at = excluded.next_at, claimed_until = NULL, last_error = NULL, \
     ended_at = NULL";
-pub(crate) const CLAIM: &str = "UPDATE jobs SET claimed_until = ?, attempts = attempts + 1 WHERE id IN ( \
+pub(crate) const CLAIM: &str = "UPDATE jobs SET claimed_until = ?, attempts = attempts + 1 WHERE id [[= ANY(ARRAY(||IN (]]\
     SELECT id FROM jobs WHERE kind = ? AND ended_at IS NULL AND next_at <= ? \
-    AND (claimed_until IS NULL OR claimed_until <= ? OR claimed_until > ?) ORDER BY next_at, id LIMIT ? [[FOR UPDATE SKIP LOCKED||]]) \
+    AND (claimed_until IS NULL OR claimed_until <= ? OR claimed_until > ?) ORDER BY kind, next_at, id LIMIT ? [[FOR UPDATE SKIP LOCKED))||)]] \
     RETURNING id, kind, key, payload, attempts, claimed_until";
 pub(crate) const FINISH: &str = "DELETE FROM jobs WHERE id = ? AND claimed_until = ?";
 pub(crate) const POSTPONE: &str =
@@ -90,7 +90,7 @@ pub async fn enqueue(tx: &mut Tx, job: NewJob<'_>) -> Result<(), StoreError> {
 /// Leases up to `limit` due jobs of a kind until `until`; several processes may do so at the same time.
 pub async fn claim(db: &Db, kind: &str, now: Ts, until: Ts, limit: i64) -> Result<Vec<Job>, StoreError> {
     let mut tx = db.begin().await?;
-    let q = Q::new(CLAIM).bind(until).bind(kind).bind(now).bind(now).bind(latest(now, until));
+    let q = Q::by_index(CLAIM).bind(until).bind(kind).bind(now).bind(now).bind(latest(now, until));
     let rows: Vec<Row> = q.bind(limit).all(&mut tx).await?;
     tx.commit().await?;
     Ok(rows
@@ -108,27 +108,28 @@ pub async fn claim(db: &Db, kind: &str, now: Ts, until: Ts, limit: i64) -> Resul
 
 /// Removes a job that is done; false when the lease is no longer this one.
 pub async fn finish(tx: &mut Tx, job: &Job) -> Result<bool, StoreError> {
-    Ok(Q::new(FINISH).bind(job.id).bind(job.claimed_until).run(tx).await? > 0)
+    Ok(Q::by_index(FINISH).bind(job.id).bind(job.claimed_until).run(tx).await? > 0)
 }
 
 /// Gives a job back to be tried again at `next_at`, with the reason for the operator; false when the lease is no
 /// longer this one.
 pub async fn postpone(tx: &mut Tx, job: &Job, next_at: Ts, error: &str) -> Result<bool, StoreError> {
-    let n = Q::new(POSTPONE).bind(next_at).bind(error).bind(job.id).bind(job.claimed_until).run(tx).await?;
+    let n =
+        Q::by_index(POSTPONE).bind(next_at).bind(error).bind(job.id).bind(job.claimed_until).run(tx).await?;
     Ok(n > 0)
 }
 
 /// Gives a job up: it stays for the operator to see, with the reason and with `payload`, which has no secrets. False
 /// when the lease is no longer this one.
 pub async fn end(tx: &mut Tx, job: &Job, now: Ts, error: &str, payload: Value) -> Result<bool, StoreError> {
-    let q = Q::new(END).bind(now).bind(error).bind(payload).bind(job.id).bind(job.claimed_until);
+    let q = Q::by_index(END).bind(now).bind(error).bind(payload).bind(job.id).bind(job.claimed_until);
     Ok(q.run(tx).await? > 0)
 }
 
 /// Drops a waiting job by its key: what it was for has come about otherwise. False when somebody has begun with it, or
 /// has done it.
 pub async fn take_back(tx: &mut Tx, kind: &str, key: &str) -> Result<bool, StoreError> {
-    Ok(Q::new(TAKE_BACK).bind(kind).bind(key).run(tx).await? > 0)
+    Ok(Q::by_index(TAKE_BACK).bind(kind).bind(key).run(tx).await? > 0)
 }
 
 /// Ends every lease on jobs of a kind: for a process that holds the database alone and has just started.
@@ -138,5 +139,5 @@ pub async fn release_all(tx: &mut Tx, kind: &str) -> Result<u64, StoreError> {
 
 /// Forgets jobs that were given up before `before`.
 pub async fn purge_ended(tx: &mut Tx, before: Ts) -> Result<u64, StoreError> {
-    Q::new(PURGE_ENDED).bind(before).run(tx).await
+    Q::by_index(PURGE_ENDED).bind(before).run(tx).await
 }

@@ -32,12 +32,12 @@ pub async fn take(db: &Db, name: &str, holder: Uuid, now: Ts, until: Ts) -> Resu
 /// Gives a lease up, so that nobody has to wait for its end.
 pub async fn release(db: &Db, name: &str, holder: Uuid) -> Result<(), StoreError> {
     let mut tx = db.begin_relaxed().await?;
-    Q::new(RELEASE).bind(name).bind(holder).run(&mut tx).await?;
+    Q::by_index(RELEASE).bind(name).bind(holder).run(&mut tx).await?;
     tx.commit().await
 }
 
 /// Gives a lease up in the transaction of the work it was taken for; false when it has ended, so that somebody else may
 /// be at that work by now.
 pub async fn give_back(tx: &mut Tx, name: &str, holder: Uuid, now: Ts) -> Result<bool, StoreError> {
-    Ok(Q::new(GIVE_BACK).bind(name).bind(holder).bind(now).run(tx).await? > 0)
+    Ok(Q::by_index(GIVE_BACK).bind(name).bind(holder).bind(now).run(tx).await? > 0)
 }

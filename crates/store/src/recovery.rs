@@ -176,5 +176,5 @@ pub async fn count_since(tx: &mut Tx, id: UserId, purpose: Purpose, since: Ts) -
 
 /// Removes links that expired before `before`.
 pub async fn purge(tx: &mut Tx, before: Ts) -> Result<u64, StoreError> {
-    Q::new(PURGE).bind(before).run(tx).await
+    Q::by_index(PURGE).bind(before).run(tx).await
 }

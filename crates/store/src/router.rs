@@ -17,9 +17,10 @@ pub(crate) const ALERTS_AND_SILENCES_OF_SYSTEM: &str = "SELECT CAST(0 AS BIGINT)
      WHERE organization_id = ? AND system_key = ? AND ends_at >= ? UNION ALL \
      SELECT CAST(1 AS BIGINT) AS is_silence, payload FROM router_silences \
      WHERE organization_id = ? AND system_key = ? AND ends_at >= ?";
-pub(crate) const PURGE_ALERTS: &str = "DELETE FROM router_alerts WHERE (organization_id, fingerprint) IN \
-     (SELECT organization_id, fingerprint FROM router_alerts WHERE ends_at < ? \
-     AND (group_id IN ('left', 'nobody') OR ends_at < ?) ORDER BY ends_at LIMIT ? [[FOR UPDATE SKIP LOCKED||]])";
+pub(crate) const PURGE_ALERTS: &str = "DELETE FROM router_alerts WHERE \
+     [[ctid = ANY(ARRAY(SELECT ctid||(organization_id, fingerprint) IN (SELECT organization_id, fingerprint]] \
+     FROM router_alerts WHERE ends_at < ? \
+     AND (group_id IN ('left', 'nobody') OR ends_at < ?) ORDER BY ends_at LIMIT ? [[FOR UPDATE SKIP LOCKED))||)]]";
 pub(crate) const SILENCE: &str = "SELECT payload FROM router_silences \
      WHERE organization_id = ? AND id = ?";
 pub(crate) const SILENCES_OF_SYSTEM: &str = "SELECT payload FROM router_silences \
@@ -35,9 +36,9 @@ pub(crate) const PUT_SILENCE: &str = "INSERT INTO router_silences (organization_
 pub(crate) const PURGE_SILENCES_OF_SYSTEM: &str = "DELETE FROM router_silences WHERE (organization_id, id) IN \
      (SELECT organization_id, id FROM router_silences WHERE organization_id = ? AND system_key = ? AND ends_at <= ? \
      ORDER BY ends_at LIMIT ?)";
-pub(crate) const PURGE_SILENCES: &str = "DELETE FROM router_silences WHERE (organization_id, id) IN \
-     (SELECT organization_id, id FROM router_silences WHERE ends_at < ? ORDER BY ends_at LIMIT ? \
-     [[FOR UPDATE SKIP LOCKED||]])";
+pub(crate) const PURGE_SILENCES: &str = "DELETE FROM router_silences WHERE \
+     [[ctid = ANY(ARRAY(SELECT ctid||(organization_id, id) IN (SELECT organization_id, id]] FROM router_silences WHERE ends_at < ? ORDER BY ends_at LIMIT ? \
+     [[FOR UPDATE SKIP LOCKED))||)]]";
 pub(crate) const LIFE: &str =
     "SELECT alive_at, down_since, up_since FROM router_life WHERE id = 1 [[FOR UPDATE||]]";
 pub(crate) const NOTE_ALIVE: &str = "INSERT INTO router_life (id, alive_at, down_since, up_since) \
@@ -299,7 +300,7 @@ pub async fn alerts_and_silences_of_system(
 /// Removes up to `limit` alerts that ended before `told` and of which nobody is to be told any more, or that ended
 /// before `untold` anyway; how many.
 pub async fn purge_alerts(tx: &mut Tx, told: Ts, untold: Ts, limit: i64) -> Result<u64, StoreError> {
-    Q::new(PURGE_ALERTS).bind(told.max(untold).0).bind(untold.0).bind(limit).run(tx).await
+    Q::by_index(PURGE_ALERTS).bind(told.max(untold).0).bind(untold.0).bind(limit).run(tx).await
 }
 
 /// Records of the system's silences that end at `from` or later.
@@ -351,7 +352,7 @@ pub async fn purge_silences_of_system(
 
 /// Removes up to `limit` silences that ended before `before`; how many.
 pub async fn purge_silences(tx: &mut Tx, before: Ts, limit: i64) -> Result<u64, StoreError> {
-    Q::new(PURGE_SILENCES).bind(before.0).bind(limit).run(tx).await
+    Q::by_index(PURGE_SILENCES).bind(before.0).bind(limit).run(tx).await
 }
 
 /// A time in which no process served.

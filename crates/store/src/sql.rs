@@ -6,6 +6,7 @@
 //!
 //! Statements that never change are `const` texts listed in [`crate::catalogue`], which a test prepares on both engines.
 
+mod by_index;
 mod table;
 
 pub(crate) use table::{Column, ROWS, push_rows};
@@ -14,7 +15,7 @@ use crate::{Db, Tx, db::Engine, error::StoreError, time::TsCodec};
 use bailiwick_domain::Ts;
 use futures_util::TryStreamExt;
 use sqlx::{
-    Arguments, AssertSqlSafe, FromRow,
+    Arguments, AssertSqlSafe, Connection as _, FromRow, PgConnection,
     postgres::{PgArguments, PgRow},
     sqlite::{SqliteArguments, SqliteRow},
 };
@@ -148,12 +149,18 @@ impl<'a> From<&'a mut Tx> for On<'a> {
 pub struct Q {
     sql: String,
     args: Vec<Arg>,
+    by_index: bool,
 }
 
 impl Q {
     /// Starts with a text.
     pub fn new(sql: &str) -> Q {
-        Q { sql: sql.to_owned(), args: Vec::new() }
+        Q { sql: sql.to_owned(), args: Vec::new(), by_index: false }
+    }
+
+    /// Starts with a text about a queue: PostgreSQL reads it by the index that has its order, whatever statistics say.
+    pub(crate) fn by_index(sql: &str) -> Q {
+        Q { by_index: true, ..Q::new(sql) }
     }
 
     /// Binds the next `?`.
@@ -245,6 +252,12 @@ impl Q {
     /// Runs a write and tells how many rows it touched.
     pub async fn run(self, tx: &mut Tx) -> Result<u64, StoreError> {
         match tx {
+            Tx::Pg(tx, ..) if self.by_index => {
+                by_index::only(tx).await?;
+                let n = pg(self)?.execute(&mut **tx).await?.rows_affected();
+                by_index::any_way(tx).await?;
+                Ok(n)
+            }
             Tx::Pg(tx, ..) => Ok(pg(self)?.execute(&mut **tx).await?.rows_affected()),
             Tx::Lite(tx, ..) => Ok(lite(self)?.execute(&mut **tx).await?.rows_affected()),
         }
@@ -264,9 +277,12 @@ impl Q {
                     match &db.engine {
                         Engine::Pg(pool) => {
                             let mut lent = db.pools.read(Box::pin(pool.acquire())).await?;
-                            let mut rows = pg(self)?.fetch(&mut *lent);
-                            while let Some(row) = rows.try_next().await? {
-                                take(Fetched::Pg(row))?;
+                            if self.by_index {
+                                let mut tx = lent.begin_with(by_index::BEGIN).await?;
+                                pg_each(self, &mut tx, take).await?;
+                                tx.commit().await?;
+                            } else {
+                                pg_each(self, &mut lent, take).await?;
                             }
                         }
                         Engine::Lite { read, .. } => {
@@ -278,12 +294,12 @@ impl Q {
                         }
                     }
                 }
-                On::Tx(Tx::Pg(tx, ..)) => {
-                    let mut rows = pg(self)?.fetch(&mut **tx);
-                    while let Some(row) = rows.try_next().await? {
-                        take(Fetched::Pg(row))?;
-                    }
+                On::Tx(Tx::Pg(tx, ..)) if self.by_index => {
+                    by_index::only(tx).await?;
+                    pg_each(self, tx, take).await?;
+                    by_index::any_way(tx).await?;
                 }
+                On::Tx(Tx::Pg(tx, ..)) => pg_each(self, tx, take).await?,
                 On::Tx(Tx::Lite(tx, ..)) => {
                     let mut rows = lite(self)?.fetch(&mut **tx);
                     while let Some(row) = rows.try_next().await? {
@@ -301,6 +317,15 @@ impl Q {
         on: On<'a>,
     ) -> Pin<Box<dyn Future<Output = Result<Option<Fetched>, StoreError>> + Send + 'a>> {
         Box::pin(async move {
+            if self.by_index {
+                let mut first = None;
+                self.each(on, &mut |row| {
+                    first.get_or_insert(row);
+                    Ok(())
+                })
+                .await?;
+                return Ok(first);
+            }
             Ok(match on {
                 On::Db(db) => {
                     let _traced = db.query_span();
@@ -340,6 +365,18 @@ impl Fetched {
             Fetched::Lite(row) => T::from_row(row),
         }
     }
+}
+
+async fn pg_each(
+    q: Q,
+    connection: &mut PgConnection,
+    take: &mut (dyn FnMut(Fetched) -> Result<(), StoreError> + Send),
+) -> Result<(), StoreError> {
+    let mut rows = pg(q)?.fetch(connection);
+    while let Some(row) = rows.try_next().await? {
+        take(Fetched::Pg(row))?;
+    }
+    Ok(())
 }
 
 fn pg(q: Q) -> Result<sqlx::query::Query<'static, sqlx::Postgres, PgArguments>, StoreError> {

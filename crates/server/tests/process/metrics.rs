@@ -132,6 +132,7 @@ async fn prometheus_reads_what_is_told(database: Option<String>) {
     assert!(!page.contains("SYS-"), "a system's key is a label");
 
     the_documents_name_what_there_is(&families(&page));
+    each_queue_has_a_rule_and_a_panel(&page);
     a_prometheus_scrapes(&address).await;
     assert!(serving.stop(), "{}", serving.log());
     let log = serving.log();
@@ -162,6 +163,34 @@ fn the_documents_name_what_there_is(families: &BTreeSet<String>) {
     for query in queries {
         assert_eq!(unknown(query), Vec::<String>::new(), "{query}");
         assert!(!names_in(query).is_empty(), "{query}");
+    }
+}
+
+/// A rule that tells when its oldest entry grows old, and a panel of ages that does not leave it out; so have jobs.
+fn each_queue_has_a_rule_and_a_panel(page: &str) {
+    let read = |path: &str| std::fs::read_to_string(repository().join(path)).expect("a file");
+    let ages = |line: &str| {
+        Some(line.strip_prefix("bailiwick_queue_oldest_seconds{queue=\"")?.split_once('"')?.0.to_owned())
+    };
+    let queues: BTreeSet<String> = page.lines().filter_map(ages).collect();
+    assert!(queues.len() >= 7, "{queues:?}");
+    let counted =
+        |queue: &String| value(page, &format!("bailiwick_queue_waiting{{queue=\"{queue}\"}}")).is_some();
+    assert!(queues.iter().all(counted), "{queues:?}");
+    let rules = read("packaging/prometheus/bailiwick.rules.yml");
+    let ruled =
+        |queue: &&String| !rules.contains(&format!("bailiwick_queue_oldest_seconds{{queue=\"{queue}\"}} >"));
+    assert_eq!(queues.iter().filter(ruled).collect::<Vec<_>>(), Vec::<&String>::new(), "without a rule");
+    assert!(rules.contains("bailiwick_queue_oldest_seconds{queue=\"inventory\"} > 60\n"), "a minute");
+    assert!(rules.contains("bailiwick_jobs_overdue_seconds >"));
+    let dashboard = read("packaging/grafana/bailiwick.json");
+    for expression in [
+        "max by (queue) (bailiwick_queue_oldest_seconds{instance=~\\\"$instance\\\"})",
+        "max by (kind) (bailiwick_jobs_overdue_seconds{instance=~\\\"$instance\\\"})",
+        "bailiwick_alert_router_in_flight_max{",
+        "limit=~\\\"alert_.*",
+    ] {
+        assert!(dashboard.contains(expression), "{expression}");
     }
 }
 

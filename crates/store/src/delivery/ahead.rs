@@ -4,16 +4,16 @@ use crate::{StoreError, Tx, sql::Q};
 use bailiwick_domain::Ts;
 
 // None waits for anybody, so whoever holds rows in another order does not matter.
-pub(crate) const GROUPS: &str = "UPDATE router_groups SET due_at = ? WHERE (organization_id, id) IN \
-     (SELECT organization_id, id FROM router_groups WHERE due_at > ? AND started_at IS NULL LIMIT ? \
-     [[FOR NO KEY UPDATE SKIP LOCKED||]])";
-pub(crate) const LEASES: &str = "UPDATE router_tenants SET held_until = ? WHERE organization_id IN \
-     (SELECT organization_id FROM router_tenants WHERE held_until > ? AND holder IS NOT NULL LIMIT ? \
-     [[FOR NO KEY UPDATE SKIP LOCKED||]])";
+pub(crate) const GROUPS: &str = "UPDATE router_groups SET due_at = ? WHERE [[ctid = ANY(ARRAY(SELECT ctid||(organization_id, id) IN \
+     (SELECT organization_id, id]] FROM router_groups WHERE due_at > ? AND started_at IS NULL ORDER BY due_at LIMIT ? \
+     [[FOR NO KEY UPDATE SKIP LOCKED))||)]]";
+pub(crate) const LEASES: &str = "UPDATE router_tenants SET held_until = ? WHERE [[ctid = ANY(ARRAY(SELECT ctid||organization_id IN \
+     (SELECT organization_id]] FROM router_tenants WHERE held_until > ? AND holder IS NOT NULL ORDER BY held_until LIMIT ? \
+     [[FOR NO KEY UPDATE SKIP LOCKED))||)]]";
 pub(crate) const NOTICES: &str = "UPDATE router_notices SET told_at = ? \
-     WHERE (organization_id, group_id, receiver, integration) IN \
-     (SELECT organization_id, group_id, receiver, integration FROM router_notices WHERE told_at > ? LIMIT ? \
-     [[FOR NO KEY UPDATE SKIP LOCKED||]])";
+     WHERE [[ctid = ANY(ARRAY(SELECT ctid||(organization_id, group_id, receiver, integration) IN \
+     (SELECT organization_id, group_id, receiver, integration]] FROM router_notices WHERE told_at > ? ORDER BY told_at LIMIT ? \
+     [[FOR NO KEY UPDATE SKIP LOCKED))||)]]";
 
 /// The latest times that are to be found at some moment, unless a clock has been set back since they were written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct Latest {
 pub async fn set_back(tx: &mut Tx, now: Ts, latest: Latest, limit: i64) -> Result<u64, StoreError> {
     let mut found = 0;
     for (text, time) in [(LEASES, latest.held_until), (GROUPS, latest.due_at), (NOTICES, latest.told_at)] {
-        found += Q::new(text).bind(now).bind(time).bind(limit).run(&mut *tx).await?;
+        found += Q::by_index(text).bind(now).bind(time).bind(limit).run(&mut *tx).await?;
     }
     Ok(found)
 }

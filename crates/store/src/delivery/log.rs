@@ -10,9 +10,10 @@ use bailiwick_domain::{OrgId, Ts};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-pub(crate) const PURGE: &str = "DELETE FROM router_notices WHERE (organization_id, group_id, receiver, integration) IN \
-     (SELECT organization_id, group_id, receiver, integration FROM router_notices WHERE told_at < ? \
-     ORDER BY told_at LIMIT ? [[FOR UPDATE SKIP LOCKED||]])";
+pub(crate) const PURGE: &str = "DELETE FROM router_notices WHERE \
+     [[ctid = ANY(ARRAY(SELECT ctid||(organization_id, group_id, receiver, integration) IN \
+     (SELECT organization_id, group_id, receiver, integration]] FROM router_notices WHERE told_at < ? \
+     ORDER BY told_at LIMIT ? [[FOR UPDATE SKIP LOCKED))||)]]";
 pub(crate) const PURGE_FAILURES: &str = "DELETE FROM router_failures WHERE failed_at < ?";
 
 /// What an integration was told of a group at its last success.
@@ -47,7 +48,7 @@ struct NoticeRow {
 pub async fn notices(db: &Db, groups: &[GroupKey]) -> Result<Vec<Notice>, StoreError> {
     let mut found: Vec<NoticeRow> = Vec::new();
     for chunk in groups.chunks(ROWS) {
-        let mut q = Q::new(
+        let mut q = Q::by_index(
             "SELECT n.organization_id, n.group_id, n.receiver, n.integration, n.firing, n.resolved, n.told_at FROM ",
         );
         push_rows(&mut q, db.is_postgres(), group_columns(chunk.iter()));
@@ -94,7 +95,7 @@ pub async fn note(tx: &mut Tx, notices: &[Notice]) -> Result<(), StoreError> {
 
 /// Removes up to `limit` notices told before `before`; how many.
 pub async fn purge(tx: &mut Tx, before: Ts, limit: i64) -> Result<u64, StoreError> {
-    Q::new(PURGE).bind(before).bind(limit).run(tx).await
+    Q::by_index(PURGE).bind(before).bind(limit).run(tx).await
 }
 
 /// A recipient whom the last notification did not reach.
@@ -157,5 +158,5 @@ pub async fn failures(db: &Db, recipients: &[String]) -> Result<Vec<Failed>, Sto
 
 /// Forgets failures from before `before`; how many.
 pub async fn purge_failures(tx: &mut Tx, before: Ts) -> Result<u64, StoreError> {
-    Q::new(PURGE_FAILURES).bind(before).run(tx).await
+    Q::by_index(PURGE_FAILURES).bind(before).run(tx).await
 }

@@ -41,9 +41,10 @@ pub(crate) const DUE_GROUPS: &str = "SELECT g.organization_id, g.id, g.due_at, (
      WHERE g.due_at <= ? AND g.started_at IS NULL AND t.holder = ?";
 pub(crate) const LOOK_AGAIN: &str = "UPDATE router_tenants SET version = 0 WHERE plan = 'unreadable'";
 pub(crate) const RELEASE_ALL: &str = "UPDATE router_tenants SET held_until = ? WHERE holder IS NOT NULL";
-pub(crate) const PURGE_TENANTS: &str = "DELETE FROM router_tenants WHERE organization_id IN \
-     (SELECT t.organization_id FROM router_tenants t WHERE t.holder IS NULL AND NOT EXISTS \
-     (SELECT 1 FROM router_alerts a WHERE a.organization_id = t.organization_id) [[FOR UPDATE SKIP LOCKED||]])";
+pub(crate) const PURGE_TENANTS: &str = "DELETE FROM router_tenants WHERE organization_id [[= ANY(ARRAY(||IN (]] \
+     SELECT t.organization_id FROM router_tenants t WHERE t.holder IS NULL AND (SELECT a.fingerprint \
+     FROM router_alerts a WHERE a.organization_id = t.organization_id ORDER BY a.organization_id, a.fingerprint LIMIT 1) \
+     IS NULL ORDER BY t.organization_id [[FOR UPDATE SKIP LOCKED))||)]]";
 
 /// A group: its tenant and its id within the tenant.
 pub type GroupKey = (OrgId, String);
@@ -75,7 +76,7 @@ pub async fn due_tenants(
     version: i64,
     limit: i64,
 ) -> Result<Vec<OrgId>, StoreError> {
-    let q = Q::new(DUE_TENANTS).bind(now).bind(version).bind(now).bind(now).bind(me).bind(limit);
+    let q = Q::by_index(DUE_TENANTS).bind(now).bind(version).bind(now).bind(now).bind(me).bind(limit);
     let rows: Vec<(Uuid,)> = q.all(db).await?;
     Ok(rows.into_iter().map(|(id,)| OrgId(id)).collect())
 }
@@ -133,13 +134,13 @@ pub async fn hold(tx: &mut Tx, me: Uuid, until: Ts, tenants: &[OrgId]) -> Result
     let tenants = sorted(tenants);
     keep(tx, &tenants).await?;
     for chunk in tenants.chunks(ROWS) {
-        let mut q = Q::new(
-            "UPDATE router_tenants SET held_until = ? WHERE organization_id IN (SELECT t.organization_id \
+        let mut q = Q::by_index(
+            "UPDATE router_tenants SET held_until = ? WHERE organization_id [[= ANY(ARRAY(||IN (]]SELECT t.organization_id \
              FROM router_tenants t WHERE t.holder = ? AND t.organization_id IN (",
         );
         // In one order, as those are taken whose holder has not come back.
         q.arg(until).arg(me).list(chunk.iter().copied());
-        q.push(") ORDER BY t.organization_id [[FOR NO KEY UPDATE||]]) RETURNING organization_id");
+        q.push(") ORDER BY t.organization_id [[FOR NO KEY UPDATE))||)]] RETURNING organization_id");
         let rows: Vec<(Uuid,)> = q.all(&mut *tx).await?;
         held.extend(rows.into_iter().map(|(id,)| OrgId(id)));
     }
@@ -153,7 +154,7 @@ pub async fn release(tx: &mut Tx, me: Uuid, tenants: &[OrgId], now: Ts) -> Resul
     recover(tx, &held.into_iter().collect::<Vec<_>>(), now).await?;
     for chunk in sorted(tenants).chunks(ROWS) {
         let mut q =
-            Q::new("UPDATE router_tenants SET holder = NULL WHERE holder = ? AND organization_id IN (");
+            Q::by_index("UPDATE router_tenants SET holder = NULL WHERE holder = ? AND organization_id IN (");
         q.arg(me).list(chunk.iter().copied()).push(")");
         q.run(&mut *tx).await?;
     }
@@ -169,7 +170,7 @@ pub async fn release_all(tx: &mut Tx, now: Ts) -> Result<(), StoreError> {
 /// Makes groups due whose notification somebody began who has not come back.
 pub async fn recover(tx: &mut Tx, tenants: &[OrgId], now: Ts) -> Result<(), StoreError> {
     for chunk in tenants.chunks(ROWS) {
-        let mut q = Q::new(
+        let mut q = Q::by_index(
             "UPDATE router_groups SET due_at = ?, started_at = NULL WHERE started_at IS NOT NULL \
              AND organization_id IN (",
         );
@@ -181,7 +182,7 @@ pub async fn recover(tx: &mut Tx, tenants: &[OrgId], now: Ts) -> Result<(), Stor
 
 /// Has tenants looked at again whose configuration could not be read.
 pub async fn look_again(tx: &mut Tx) -> Result<u64, StoreError> {
-    Q::new(LOOK_AGAIN).run(tx).await
+    Q::by_index(LOOK_AGAIN).run(tx).await
 }
 
 /// Notes by which configuration the groups of tenants are made, and undoes those made by another one: their alerts are
@@ -277,7 +278,7 @@ impl From<AlertRow> for Alert {
 
 /// Up to `limit` alerts of these tenants that nobody has looked at.
 pub async fn fresh(db: &Db, tenants: &[OrgId], limit: i64) -> Result<Vec<Alert>, StoreError> {
-    let mut q = Q::new(ALERT);
+    let mut q = Q::by_index(ALERT);
     q.push("router_alerts a WHERE a.group_id = '' AND a.organization_id IN (");
     q.list(tenants.iter().copied()).push(") LIMIT ?").arg(limit);
     Ok(q.all::<AlertRow>(db).await?.into_iter().map(Alert::from).collect())
@@ -311,9 +312,9 @@ pub async fn put_into(tx: &mut Tx, alerts: &[(GroupKey, String)]) -> Result<(), 
     for chunk in alerts.chunks(ROWS) {
         let mut columns = group_columns(chunk.iter().map(|(key, _)| key));
         columns.push(("f", Column::texts(chunk.iter().map(|(_, f)| f.as_str()))));
-        let mut q = Q::new("UPDATE router_alerts AS a SET group_id = v.g FROM ");
+        let mut q = Q::by_index("UPDATE router_alerts AS a SET group_id = v.g FROM ");
         push_rows(&mut q, tx.is_postgres(), columns);
-        q.push(" WHERE a.organization_id = v.o AND a.fingerprint = v.f AND a.group_id = ''");
+        q.push(" WHERE a.organization_id = v.o AND a.fingerprint = v.f AND a.group_id || '' = ''");
         q.run(&mut *tx).await?;
     }
     Ok(())
@@ -339,7 +340,7 @@ pub async fn due_groups(
     busy: &[OrgId],
     limit: i64,
 ) -> Result<Vec<Due>, StoreError> {
-    let mut q = Q::new(DUE_GROUPS).bind(now).bind(me);
+    let mut q = Q::by_index(DUE_GROUPS).bind(now).bind(me);
     if !busy.is_empty() {
         q.push(" AND g.organization_id NOT IN (");
         q.list(busy.iter().copied()).push(")");
@@ -358,7 +359,7 @@ pub async fn due_groups(
 pub async fn members(db: &Db, groups: &[GroupKey]) -> Result<Vec<Alert>, StoreError> {
     let mut found = Vec::new();
     for chunk in groups.chunks(ROWS) {
-        let mut q = Q::new(ALERT);
+        let mut q = Q::by_index(ALERT);
         push_rows(&mut q, db.is_postgres(), group_columns(chunk.iter()));
         q.push(" [[JOIN||CROSS JOIN]] router_alerts a ON a.organization_id = v.o AND a.group_id = v.g");
         found.extend(q.all::<AlertRow>(db).await?.into_iter().map(Alert::from));
@@ -390,7 +391,7 @@ pub async fn start(tx: &mut Tx, groups: &[(GroupKey, Ts)], now: Ts) -> Result<()
     for chunk in groups.chunks(ROWS) {
         let mut columns = group_columns(chunk.iter().map(|(key, _)| key));
         columns.push(("due_at", Column::times(chunk.iter().map(|(_, due)| *due))));
-        let mut q = Q::new("UPDATE router_groups AS g SET due_at = v.due_at, started_at = ? FROM ");
+        let mut q = Q::by_index("UPDATE router_groups AS g SET due_at = v.due_at, started_at = ? FROM ");
         q.arg(now);
         push_rows(&mut q, tx.is_postgres(), columns);
         q.push(" WHERE g.organization_id = v.o AND g.id = v.g");
@@ -428,14 +429,14 @@ pub async fn finish(tx: &mut Tx, groups: &[Finished]) -> Result<(), StoreError> 
         let mut columns = group_columns(chunk.iter().map(|(key, ..)| *key));
         columns.push(("f", Column::texts(chunk.iter().map(|(_, f, _)| *f))));
         columns.push(("r", Column::Ints(chunk.iter().map(|(.., r)| *r).collect())));
-        let mut q = Q::new("UPDATE router_alerts AS a SET group_id = ? FROM ");
+        let mut q = Q::by_index("UPDATE router_alerts AS a SET group_id = ? FROM ");
         q.arg(LEFT);
         push_rows(&mut q, tx.is_postgres(), columns);
-        q.push(" WHERE a.organization_id = v.o AND a.fingerprint = v.f AND a.group_id = v.g AND a.revision = v.r");
+        q.push(" WHERE a.organization_id = v.o AND a.fingerprint = v.f AND a.group_id || '' = v.g AND a.revision = v.r");
         q.run(&mut *tx).await?;
     }
     for chunk in misplaced.chunks(ROWS) {
-        let mut q = Q::new("UPDATE router_alerts AS a SET group_id = '' FROM ");
+        let mut q = Q::by_index("UPDATE router_alerts AS a SET group_id = '' FROM ");
         push_rows(&mut q, tx.is_postgres(), group_columns(chunk.iter().copied()));
         q.push(" WHERE a.organization_id = v.o AND a.group_id = v.g");
         q.run(&mut *tx).await?;
@@ -444,7 +445,7 @@ pub async fn finish(tx: &mut Tx, groups: &[Finished]) -> Result<(), StoreError> 
         let mut columns = group_columns(chunk.iter().map(|g| &g.key));
         columns.push(("due_at", Column::Times(chunk.iter().map(|g| g.due_at).collect())));
         columns.push(("started_at", Column::Times(chunk.iter().map(|g| g.started_at).collect())));
-        let mut q = Q::new(
+        let mut q = Q::by_index(
             "UPDATE router_groups AS g SET started_at = NULL, due_at = COALESCE(v.due_at, g.due_at) FROM ",
         );
         push_rows(&mut q, tx.is_postgres(), columns);
@@ -452,13 +453,13 @@ pub async fn finish(tx: &mut Tx, groups: &[Finished]) -> Result<(), StoreError> 
             " WHERE g.organization_id = v.o AND g.id = v.g AND g.started_at IS NOT DISTINCT FROM v.started_at",
         );
         q.run(&mut *tx).await?;
-        let mut q = Q::new(
+        let mut q = Q::by_index(
             "DELETE FROM router_groups WHERE started_at IS NULL AND (organization_id, id) IN (SELECT v.o, v.g FROM ",
         );
         push_rows(&mut q, tx.is_postgres(), group_columns(chunk.iter().map(|g| &g.key)));
         q.push(
-            ") AND NOT EXISTS (SELECT 1 FROM router_alerts a \
-             WHERE a.organization_id = router_groups.organization_id AND a.group_id = router_groups.id)",
+            ") AND (SELECT a.group_id FROM router_alerts a WHERE a.organization_id = router_groups.organization_id \
+             AND a.group_id = router_groups.id ORDER BY a.organization_id, a.group_id LIMIT 1) IS NULL",
         );
         q.run(&mut *tx).await?;
     }
@@ -467,5 +468,5 @@ pub async fn finish(tx: &mut Tx, groups: &[Finished]) -> Result<(), StoreError> 
 
 /// Removes tenants that have no alerts any more; how many.
 pub async fn purge_tenants(tx: &mut Tx) -> Result<u64, StoreError> {
-    Q::new(PURGE_TENANTS).run(tx).await
+    Q::by_index(PURGE_TENANTS).run(tx).await
 }

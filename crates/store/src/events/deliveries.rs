@@ -46,7 +46,7 @@ pub struct Due {
 /// The first `limit` deliveries of a subscription that are due, in the order of events, with what the organization may
 /// read of them now.
 pub async fn due(db: &Db, id: Uuid, sight: &Sight, now: Ts, limit: i64) -> Result<Vec<Due>, StoreError> {
-    let rows: Vec<(i64, i64)> = Q::new(DUE).bind(id).bind(id).bind(now).bind(limit).all(db).await?;
+    let rows: Vec<(i64, i64)> = Q::by_index(DUE).bind(id).bind(id).bind(now).bind(limit).all(db).await?;
     let mut q = Q::new("SELECT e.seq, e.id, e.at, e.type, e.subject, e.data FROM events e WHERE e.seq IN (");
     q.list(rows.iter().map(|row| row.0)).push(")");
     sight.push(&mut q);
@@ -56,11 +56,11 @@ pub async fn due(db: &Db, id: Uuid, sight: &Sight, now: Ts, limit: i64) -> Resul
     Ok(rows.into_iter().map(|(seq, attempts)| Due { seq, attempts, event: events.remove(&seq) }).collect())
 }
 
-/// By a range of one id, so that only what is in the order of a subscription gives the order of events: an index of events
-/// alone looks as good to PostgreSQL, and may begin with thousands that were delivered long ago.
+/// By a range of one id and a sum, so that only the index of what waits gives the order: one of events alone, or of all
+/// deliveries, looks as good to PostgreSQL, and may begin with thousands that were delivered long ago.
 pub(crate) const DUE: &str = "SELECT d.event_seq, d.attempts FROM event_deliveries d WHERE d.subscription_id >= ? \
      AND d.subscription_id <= ? AND d.state = 'pending' AND d.next_at <= ? \
-     ORDER BY d.subscription_id, d.event_seq LIMIT ?";
+     ORDER BY d.subscription_id, d.event_seq + 0 LIMIT ?";
 
 /// What has become of a try.
 #[derive(Clone, Debug)]
@@ -86,7 +86,7 @@ pub(crate) const RECORD: &str = "UPDATE event_deliveries SET state = ?, attempts
 pub async fn record(tx: &mut Tx, id: Uuid, outcomes: &[Outcome], now: Ts) -> Result<(), StoreError> {
     for outcome in outcomes {
         let finished = (outcome.state != "pending").then_some(now);
-        Q::new(RECORD)
+        Q::by_index(RECORD)
             .bind(outcome.state)
             .bind(outcome.attempts)
             .bind(outcome.next_at)
@@ -106,7 +106,7 @@ pub(crate) const HURRY: &str = "UPDATE event_deliveries SET next_at = ? WHERE su
 
 /// What waits is due at once: the recipient is back.
 pub async fn hurry(tx: &mut Tx, id: Uuid, now: Ts) -> Result<(), StoreError> {
-    Q::new(HURRY).bind(now).bind(id).bind(now).run(tx).await?;
+    Q::by_index(HURRY).bind(now).bind(id).bind(now).run(tx).await?;
     Ok(())
 }
 

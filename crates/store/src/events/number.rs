@@ -13,7 +13,7 @@ use sqlx::FromRow;
 use std::collections::{BTreeSet, HashMap};
 use uuid::Uuid;
 
-pub(crate) const WAITING: &str = "SELECT id FROM event_outbox LIMIT 1";
+pub(crate) const WAITING: &str = "SELECT id FROM event_outbox ORDER BY id LIMIT 1";
 /// Whoever does not get the row leaves the work to the one who has it.
 pub(crate) const POSITION: &str =
     "SELECT p.last FROM event_position p WHERE p.id = 1 [[FOR UPDATE SKIP LOCKED||]]";
@@ -66,7 +66,7 @@ pub struct Numbered {
 
 /// Whether events wait for their numbers.
 pub async fn is_waiting(db: &Db) -> Result<bool, StoreError> {
-    let found: Option<(i64,)> = Q::new(WAITING).optional(db).await?;
+    let found: Option<(i64,)> = Q::by_index(WAITING).optional(db).await?;
     Ok(found.is_some())
 }
 
@@ -86,7 +86,7 @@ pub async fn number(
     let Some((mut seq,)) = held else { return Ok(None) };
     let limit = i64::try_from(STEP).unwrap_or(i64::MAX);
     // A statement of its own after the one that has taken the row: it sees whatever has been committed until then.
-    let waiting: Vec<Waiting> = Q::new(TAKE).bind(limit).all(&mut *tx).await?;
+    let waiting: Vec<Waiting> = Q::by_index(TAKE).bind(limit).all(&mut *tx).await?;
     if waiting.is_empty() {
         return Ok(None);
     }
@@ -108,7 +108,7 @@ pub async fn number(
         rows.push((one, complete(w)));
     }
     insert(tx, &rows).await?;
-    let mut q = Q::new("DELETE FROM event_outbox WHERE id IN (");
+    let mut q = Q::by_index("DELETE FROM event_outbox WHERE id IN (");
     q.list(ids).push(")");
     q.run(tx).await?;
     Q::new(MOVE_ON).bind(seq).run(tx).await?;

@@ -13,16 +13,16 @@ pub(crate) const PURGED: &str = "SELECT p.purged FROM event_position p WHERE p.i
 /// Removes up to `limit` of the oldest events: those from before `before`, and those beyond the newest `keep`. How many.
 pub async fn purge(db: &Db, before: Ts, keep: i64, limit: i64) -> Result<u64, StoreError> {
     let last = super::position(db).await?;
-    let oldest: Vec<(i64, TsCodec)> = Q::new(OLDEST).bind(limit).all(db).await?;
+    let oldest: Vec<(i64, TsCodec)> = Q::by_index(OLDEST).bind(limit).all(db).await?;
     let is_old = |(seq, at): &&(i64, TsCodec)| at.0 < before || *seq <= last.saturating_sub(keep);
     let Some((up_to, _)) = oldest.iter().take_while(is_old).last() else { return Ok(0) };
     let mut tx = db.begin_relaxed().await?;
     let (_,): (i64,) = Q::new(HOLD).one(&mut tx).await?;
     if tx.is_postgres() {
         // Whoever delivers holds the subscription before its deliveries, which go with their events.
-        let _: Vec<(uuid::Uuid,)> = Q::new(DELIVERED).bind(*up_to).all(&mut tx).await?;
+        let _: Vec<(uuid::Uuid,)> = Q::by_index(DELIVERED).bind(*up_to).all(&mut tx).await?;
     }
-    let gone = Q::new("DELETE FROM events WHERE seq <= ?").bind(*up_to).run(&mut tx).await?;
+    let gone = Q::by_index("DELETE FROM events WHERE seq <= ?").bind(*up_to).run(&mut tx).await?;
     Q::new("UPDATE event_position SET purged = ? WHERE id = 1 AND purged < ?")
         .bind(*up_to)
         .bind(*up_to)

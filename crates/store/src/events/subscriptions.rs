@@ -331,7 +331,7 @@ pub async fn candidates(
     shares: Shares,
     limit: i64,
 ) -> Result<Vec<(Uuid, Path)>, StoreError> {
-    let mut q = Q::new(
+    let mut q = Q::by_index(
         "SELECT c.id, c.organization_id, c.p2, c.p3 FROM (SELECT s.id, s.organization_id, s.p2, s.p3, s.next_at, \
          ROW_NUMBER() OVER (PARTITION BY s.organization_id ORDER BY s.next_at, s.id) AS of_one, \
          ROW_NUMBER() OVER (PARTITION BY s.p2 ORDER BY s.next_at, s.id) AS of_subtree ",
@@ -357,8 +357,8 @@ pub async fn claim(
     holder: Uuid,
     (now, until): (Ts, Ts),
 ) -> Result<Vec<Uuid>, StoreError> {
-    let mut q = Q::new(
-        "UPDATE event_subscriptions SET holder = ?, held_until = ? WHERE id IN (SELECT s.id FROM event_subscriptions s \
+    let mut q = Q::by_index(
+        "UPDATE event_subscriptions SET holder = ?, held_until = ? WHERE id [[= ANY(ARRAY(||IN (]]SELECT s.id FROM event_subscriptions s \
          WHERE s.is_enabled AND s.next_at <= ? AND (s.held_until IS NULL OR s.held_until <= ? OR s.held_until > ?) \
          AND s.id IN (",
     )
@@ -367,7 +367,7 @@ pub async fn claim(
     .bind(now)
     .bind(now)
     .bind(latest(now, until));
-    q.list(ids.iter().copied()).push(") [[FOR NO KEY UPDATE OF s SKIP LOCKED||]]) RETURNING id");
+    q.list(ids.iter().copied()).push(") [[FOR NO KEY UPDATE OF s SKIP LOCKED))||)]] RETURNING id");
     let rows: Vec<(Uuid,)> = q.all(tx).await?;
     Ok(rows.into_iter().map(|(id,)| id).collect())
 }
@@ -375,8 +375,8 @@ pub async fn claim(
 /// Those with something due that nobody holds, while their organizations are neither suspended nor deleted.
 const WAITING: &str = "FROM event_subscriptions s JOIN organizations o ON o.id = s.organization_id WHERE s.is_enabled \
      AND s.next_at <= ? AND (s.held_until IS NULL OR s.held_until <= ? OR s.held_until > ?) AND o.eff_suspended_at IS NULL \
-     AND o.eff_deleted_at IS NULL AND EXISTS (SELECT 1 FROM event_deliveries d WHERE d.subscription_id = s.id \
-     AND d.state = 'pending' AND d.next_at <= ?)";
+     AND o.eff_deleted_at IS NULL AND (SELECT d.event_seq FROM event_deliveries d WHERE d.subscription_id = s.id \
+     AND d.state = 'pending' AND d.next_at <= ? ORDER BY d.subscription_id, d.next_at LIMIT 1) IS NOT NULL";
 
 pub(crate) const RENEW: &str =
     "UPDATE event_subscriptions SET held_until = ? WHERE id = ? AND holder = ? AND held_until > ?";
@@ -386,21 +386,21 @@ pub(crate) const RELEASE_ALL: &str =
     "UPDATE event_subscriptions SET holder = NULL, held_until = NULL WHERE holder IS NOT NULL";
 /// Whether there is something to claim; a claim would last until `until`.
 pub async fn is_any_due(db: &Db, (now, until): (Ts, Ts)) -> Result<bool, StoreError> {
-    let mut q = Q::new("SELECT s.id ");
+    let mut q = Q::by_index("SELECT s.id ");
     q.push(WAITING).arg(now).arg(now).arg(latest(now, until)).arg(now);
-    q.push(" LIMIT 1");
+    q.push(" ORDER BY s.next_at, s.id LIMIT 1");
     let found: Option<(Uuid,)> = q.optional(db).await?;
     Ok(found.is_some())
 }
 
 /// Holds it for longer; false when somebody else may have it by now.
 pub async fn renew(tx: &mut Tx, id: Uuid, holder: Uuid, (now, until): (Ts, Ts)) -> Result<bool, StoreError> {
-    Ok(Q::new(RENEW).bind(until).bind(id).bind(holder).bind(now).run(tx).await? > 0)
+    Ok(Q::by_index(RENEW).bind(until).bind(id).bind(holder).bind(now).run(tx).await? > 0)
 }
 
 /// Gives it back.
 pub async fn release(tx: &mut Tx, id: Uuid, holder: Uuid) -> Result<(), StoreError> {
-    Q::new(RELEASE).bind(id).bind(holder).run(tx).await?;
+    Q::by_index(RELEASE).bind(id).bind(holder).run(tx).await?;
     Ok(())
 }
 

@@ -14,8 +14,9 @@ use bailiwick_domain::{OrgId, Ts};
 use sqlx::FromRow;
 use uuid::Uuid;
 
+/// In an order that only the rows that fire have.
 pub(crate) const EXPIRED: &str = "SELECT h.id, h.organization_id FROM alert_history h WHERE h.status = 'firing' \
-     AND h.expires_at < ? AND (h.expires_at < ? OR h.expires_at > ?) ORDER BY h.id LIMIT ?";
+     AND h.expires_at < ? AND (h.expires_at < ? OR h.expires_at > ?) ORDER BY h.p2, h.starts_at LIMIT ?";
 pub(crate) const CLOSE_SYSTEM: &str = "UPDATE alert_history SET status = 'resolved', ends_at = ?, expires_at = NULL, \
      created_at = ? WHERE organization_id = ? AND system_key = ? AND status = 'firing' \
      RETURNING organization_id, fingerprint, system_key, alertname, severity, starts_at, ends_at";
@@ -39,7 +40,7 @@ pub type Spared = Option<(Ts, Ts)>;
 /// Ends up to `limit` open rows whose time passed before `now`, as of that time; how many.
 pub async fn sweep(db: &Db, now: Ts, spared: Spared, limit: i64) -> Result<u64, StoreError> {
     let (from, to) = spared.unwrap_or((now, now));
-    let q = Q::new(EXPIRED).bind(now).bind(from).bind(to).bind(limit);
+    let q = Q::by_index(EXPIRED).bind(now).bind(from).bind(to).bind(limit);
     let found: Vec<(i64, Uuid)> = q.all(db).await?;
     if found.is_empty() {
         return Ok(0);
@@ -47,7 +48,7 @@ pub async fn sweep(db: &Db, now: Ts, spared: Spared, limit: i64) -> Result<u64, 
     let mut tx = db.begin_relaxed().await?;
     hold(&mut tx, found.iter().map(|(_, organization)| OrgId(*organization))).await?;
     // What was refreshed until they were held is not over.
-    let mut q = Q::new(
+    let mut q = Q::by_index(
         "UPDATE alert_history SET status = 'resolved', ends_at = expires_at, expires_at = NULL, created_at = ? \
          WHERE status = 'firing' AND expires_at < ? AND id IN (",
     );
@@ -148,13 +149,14 @@ pub async fn move_system(
 
 /// Removes up to `limit` resolved rows made before `before`; how many.
 pub async fn purge(db: &Db, before: Ts, limit: i64) -> Result<u64, StoreError> {
-    let found: Vec<(i64, Uuid)> = Q::new(OLD).bind(before).bind(limit).all(db).await?;
+    let found: Vec<(i64, Uuid)> = Q::by_index(OLD).bind(before).bind(limit).all(db).await?;
     if found.is_empty() {
         return Ok(0);
     }
     let mut tx = db.begin_relaxed().await?;
     hold(&mut tx, found.iter().map(|(_, organization)| OrgId(*organization))).await?;
-    let mut q = Q::new("DELETE FROM alert_history WHERE status = 'resolved' AND created_at < ? AND id IN (");
+    let mut q =
+        Q::by_index("DELETE FROM alert_history WHERE status = 'resolved' AND created_at < ? AND id IN (");
     q.arg(before).list(found.iter().map(|(id, _)| *id)).push(") RETURNING organization_id, created_at");
     let gone: Vec<(Uuid, TsCodec)> = q.all(&mut tx).await?;
     let mut counts = Counts::default();

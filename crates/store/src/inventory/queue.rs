@@ -2,6 +2,7 @@
 
 use crate::{
     StoreError, Tx,
+    figures::MOST,
     leases::latest,
     sql::{Arg, On, Q},
     time::TsCodec,
@@ -37,13 +38,16 @@ pub(crate) const ENQUEUE_MANY: &str = enqueue_from!(
 /// Claims of all processes one after the other: each sees what the one before it has taken.
 const TAKE_TURN: &str = "SELECT pg_advisory_xact_lock(7263001)";
 /// The oldest waiting entries, those of one system in order: none whose system has an earlier one that somebody works
-/// on or that waits for its next try.
-pub(crate) const CLAIM: &str = "UPDATE inventory_queue SET claimed_until = ? WHERE id IN (\
+/// on or that waits for its next try. One index has the order of the waiting ones, another one that of a system's, and
+/// neither order can be had of any third. On PostgreSQL the entries are looked for once, as an array: a subquery may be
+/// run again for each row, and would claim more each time.
+pub(crate) const CLAIM: &str = "UPDATE inventory_queue SET claimed_until = ? WHERE id [[= ANY(ARRAY(||IN (]]\
      SELECT q.id FROM inventory_queue q WHERE q.quarantined_at IS NULL AND q.next_at <= ? \
-     AND (q.claimed_until IS NULL OR q.claimed_until <= ? OR q.claimed_until > ?) AND NOT EXISTS (\
-     SELECT 1 FROM inventory_queue e WHERE e.system_id = q.system_id AND e.id < q.id \
-     AND e.quarantined_at IS NULL AND (e.next_at > ? OR (e.claimed_until > ? AND e.claimed_until <= ?))) \
-     ORDER BY q.id LIMIT ? [[FOR UPDATE||]]) \
+     AND (q.claimed_until IS NULL OR q.claimed_until <= ? OR q.claimed_until > ?) AND (\
+     SELECT e.id FROM inventory_queue e WHERE (e.system_id, e.id) >= (q.system_id, 0) \
+     AND (e.system_id, e.id) < (q.system_id, q.id) \
+     AND [[||+]]e.quarantined_at IS NULL AND (e.next_at > ? OR (e.claimed_until > ? AND e.claimed_until <= ?)) \
+     ORDER BY e.system_id, e.id LIMIT 1) IS NULL ORDER BY q.quarantined_at, q.id LIMIT ? [[FOR UPDATE))||)]] \
      RETURNING id, system_id, received_at, data_hash, data_size, same_as, attempts, claimed_until";
 pub(crate) const RELEASE: &str =
     "UPDATE inventory_queue SET claimed_until = NULL WHERE id = ? AND claimed_until = ?";
@@ -60,8 +64,9 @@ pub(crate) const REPLAY: &str = "UPDATE inventory_queue SET quarantined_at = NUL
 pub(crate) const QUARANTINED: &str = "SELECT q.id, s.system_key, q.received_at, q.quarantined_at, q.data_size, \
      COALESCE(q.error, '') AS error FROM inventory_queue q JOIN systems s ON s.id = q.system_id \
      WHERE q.quarantined_at IS NOT NULL AND q.id > ? ORDER BY q.id LIMIT ?";
-pub(crate) const STATE: &str = "SELECT CAST(COUNT(*) - COUNT(quarantined_at) AS bigint), \
-     CAST(COUNT(quarantined_at) AS bigint) FROM inventory_queue";
+pub(crate) const STATE: &str = "SELECT (SELECT CAST(COUNT(*) AS bigint) FROM (SELECT id FROM inventory_queue \
+     WHERE quarantined_at IS NULL ORDER BY quarantined_at, id LIMIT ?) w), (SELECT CAST(COUNT(*) AS bigint) FROM \
+     (SELECT id FROM inventory_queue WHERE quarantined_at IS NOT NULL ORDER BY quarantined_at, id LIMIT ?) p)";
 
 /// Documents that one SQLite statement enqueues at most; a group is cut into such powers of two.
 const ROWS_AT_ONCE: usize = 32;
@@ -164,7 +169,7 @@ pub async fn claim(tx: &mut Tx, now: Ts, lease: Duration, limit: i64) -> Result<
     }
     let until = now.plus(lease);
     let latest = latest(now, until);
-    let q = Q::new(CLAIM).bind(until).bind(now).bind(now).bind(latest).bind(now).bind(now).bind(latest);
+    let q = Q::by_index(CLAIM).bind(until).bind(now).bind(now).bind(latest).bind(now).bind(now).bind(latest);
     let q = q.bind(limit);
     let mut rows: Vec<ClaimedRow> = q.all(tx).await?;
     rows.sort_by_key(|r| r.id);
@@ -185,7 +190,7 @@ pub async fn claim(tx: &mut Tx, now: Ts, lease: Duration, limit: i64) -> Result<
 
 /// The compressed bodies of entries by id; entries that are gone have none.
 pub async fn bodies(on: impl Into<On<'_>>, ids: &[i64]) -> Result<HashMap<i64, Vec<u8>>, StoreError> {
-    let mut q = Q::new("SELECT id, body FROM inventory_queue WHERE id IN (");
+    let mut q = Q::by_index("SELECT id, body FROM inventory_queue WHERE id IN (");
     q.list(padded(ids)).push(")");
     Ok(q.all::<(i64, Vec<u8>)>(on).await?.into_iter().collect())
 }
@@ -204,26 +209,26 @@ pub async fn release_all(tx: &mut Tx) -> Result<(), StoreError> {
 
 /// Gives an entry back unused.
 pub async fn release(tx: &mut Tx, entry: &Claimed) -> Result<(), StoreError> {
-    Q::new(RELEASE).bind(entry.id).bind(entry.claimed_until).run(tx).await?;
+    Q::by_index(RELEASE).bind(entry.id).bind(entry.claimed_until).run(tx).await?;
     Ok(())
 }
 
 /// Whether the lease is still ours; if so the entry is held until the transaction ends.
 pub async fn hold(tx: &mut Tx, entry: &Claimed) -> Result<bool, StoreError> {
-    let row: Option<(i64,)> = Q::new(HOLD).bind(entry.id).bind(entry.claimed_until).optional(tx).await?;
+    let row: Option<(i64,)> = Q::by_index(HOLD).bind(entry.id).bind(entry.claimed_until).optional(tx).await?;
     Ok(row.is_some())
 }
 
 /// Which of the entries of one claim are still ours; those are held until the transaction ends.
 pub async fn hold_all(tx: &mut Tx, claimed_until: Ts, ids: &[i64]) -> Result<HashSet<i64>, StoreError> {
-    let mut q = Q::new("SELECT id FROM inventory_queue WHERE id IN (");
+    let mut q = Q::by_index("SELECT id FROM inventory_queue WHERE id IN (");
     q.list(padded(ids)).push(") AND claimed_until = ? ORDER BY id [[FOR UPDATE||]]").arg(claimed_until);
     Ok(q.all::<(i64,)>(tx).await?.into_iter().map(|row| row.0).collect())
 }
 
 /// Removes finished entries.
 pub async fn remove(tx: &mut Tx, ids: &[i64]) -> Result<(), StoreError> {
-    let mut q = Q::new("DELETE FROM inventory_queue WHERE id IN (");
+    let mut q = Q::by_index("DELETE FROM inventory_queue WHERE id IN (");
     q.list(padded(ids)).push(")");
     q.run(tx).await?;
     Ok(())
@@ -231,13 +236,13 @@ pub async fn remove(tx: &mut Tx, ids: &[i64]) -> Result<(), StoreError> {
 
 /// Puts a failed entry back until `next_at`.
 pub async fn retry(tx: &mut Tx, entry: &Claimed, next_at: Ts, error: &str) -> Result<(), StoreError> {
-    Q::new(RETRY).bind(next_at).bind(error).bind(entry.id).bind(entry.claimed_until).run(tx).await?;
+    Q::by_index(RETRY).bind(next_at).bind(error).bind(entry.id).bind(entry.claimed_until).run(tx).await?;
     Ok(())
 }
 
 /// Puts an entry aside for good: the next document of its system goes on.
 pub async fn quarantine(tx: &mut Tx, entry: &Claimed, now: Ts, error: &str) -> Result<(), StoreError> {
-    Q::new(QUARANTINE).bind(now).bind(error).bind(entry.id).bind(entry.claimed_until).run(tx).await?;
+    Q::by_index(QUARANTINE).bind(now).bind(error).bind(entry.id).bind(entry.claimed_until).run(tx).await?;
     Ok(())
 }
 
@@ -250,9 +255,9 @@ pub struct QueueState {
     pub quarantined: i64,
 }
 
-/// Counts the queue.
+/// Counts the queue, up to [`MOST`] of each.
 pub async fn state(on: impl Into<On<'_>>) -> Result<QueueState, StoreError> {
-    let (pending, quarantined) = Q::new(STATE).one(on).await?;
+    let (pending, quarantined) = Q::by_index(STATE).bind(MOST).bind(MOST).one(on).await?;
     Ok(QueueState { pending, quarantined })
 }
 

@@ -23,18 +23,18 @@ const MAY_GO: &str = " AND NOT EXISTS (SELECT 1 FROM inventory_queue q WHERE q.s
      AND q.same_as = r.id) AND NOT EXISTS (SELECT 1 FROM system_activity a WHERE a.system_id = r.system_id \
      AND a.latest_inventory_id = r.id)";
 pub(crate) const END_ALERTS: &str = "UPDATE inventory_alerts SET \
-     resolved_at = [[created_at + INTERVAL '720 hours'||created_at + 2592000000000]], updated_at = ? WHERE id IN (\
+     resolved_at = [[created_at + INTERVAL '720 hours'||created_at + 2592000000000]], updated_at = ? WHERE id [[= ANY(ARRAY(||IN (]]\
      SELECT id FROM inventory_alerts WHERE resolved_at IS NULL AND created_at <= ? ORDER BY created_at LIMIT ? \
-     [[FOR UPDATE SKIP LOCKED||]])";
+     [[FOR UPDATE SKIP LOCKED))||)]]";
 pub(crate) const COUNT_ENDING_ALERTS: &str =
     "SELECT CAST(COUNT(*) AS bigint) FROM inventory_alerts WHERE resolved_at IS NULL AND created_at <= ?";
-pub(crate) const REMOVE_ALERTS: &str = "DELETE FROM inventory_alerts WHERE id IN (\
-     SELECT id FROM inventory_alerts WHERE resolved_at < ? ORDER BY resolved_at LIMIT ? [[FOR UPDATE SKIP LOCKED||]])";
+pub(crate) const REMOVE_ALERTS: &str = "DELETE FROM inventory_alerts WHERE id [[= ANY(ARRAY(||IN (]]\
+     SELECT id FROM inventory_alerts WHERE resolved_at < ? ORDER BY resolved_at LIMIT ? [[FOR UPDATE SKIP LOCKED))||)]]";
 pub(crate) const COUNT_OLD_ALERTS: &str = "SELECT CAST(COUNT(*) AS bigint) FROM inventory_alerts \
      WHERE resolved_at < ? OR (resolved_at IS NULL AND created_at < ?)";
-pub(crate) const REMOVE_QUARANTINED: &str = "DELETE FROM inventory_queue WHERE id IN (\
-     SELECT id FROM inventory_queue WHERE quarantined_at < ? ORDER BY quarantined_at LIMIT ? \
-     [[FOR UPDATE SKIP LOCKED||]])";
+pub(crate) const REMOVE_QUARANTINED: &str = "DELETE FROM inventory_queue WHERE id [[= ANY(ARRAY(||IN (]]\
+     SELECT id FROM inventory_queue WHERE quarantined_at < ? ORDER BY quarantined_at, id LIMIT ? \
+     [[FOR UPDATE SKIP LOCKED))||)]]";
 pub(crate) const COUNT_QUARANTINED: &str =
     "SELECT CAST(COUNT(*) AS bigint) FROM inventory_queue WHERE quarantined_at < ?";
 
@@ -90,17 +90,17 @@ pub async fn records(
 
 /// How many of these records would go.
 pub async fn count_records(on: impl Into<On<'_>>, ids: &[i64]) -> Result<u64, StoreError> {
-    let mut q = Q::new("SELECT CAST(COUNT(*) AS bigint) FROM inventory_records r WHERE r.id IN (");
+    let mut q = Q::by_index("SELECT CAST(COUNT(*) AS bigint) FROM inventory_records r WHERE r.id IN (");
     q.list(padded(ids)).push(")").push(MAY_GO);
     q.count(on).await
 }
 
 /// Removes these records; differences lose their reference to them. Answers how many.
 pub async fn remove_records(tx: &mut Tx, ids: &[i64]) -> Result<u64, StoreError> {
-    let mut q = Q::new(
-        "DELETE FROM inventory_records WHERE id IN (SELECT r.id FROM inventory_records r WHERE r.id IN (",
+    let mut q = Q::by_index(
+        "DELETE FROM inventory_records WHERE id [[= ANY(ARRAY(||IN (]]SELECT r.id FROM inventory_records r WHERE r.id IN (",
     );
-    q.list(padded(ids)).push(")").push(MAY_GO).push(" ORDER BY r.id [[FOR UPDATE OF r SKIP LOCKED||]])");
+    q.list(padded(ids)).push(")").push(MAY_GO).push(" ORDER BY r.id [[FOR UPDATE OF r SKIP LOCKED))||)]]");
     q.run(tx).await
 }
 
@@ -117,7 +117,7 @@ pub async fn remove_bases(tx: &mut Tx, systems: &[SystemId]) -> Result<u64, Stor
 
 /// Ends alerts raised up to that moment, as of 30 days after they were raised. Answers how many.
 pub async fn end_alerts(tx: &mut Tx, raised: Ts, now: Ts, limit: i64) -> Result<u64, StoreError> {
-    Q::new(END_ALERTS).bind(now).bind(raised).bind(limit).run(tx).await
+    Q::by_index(END_ALERTS).bind(now).bind(raised).bind(limit).run(tx).await
 }
 
 /// How many alerts [`end_alerts`] would end.
@@ -127,7 +127,7 @@ pub async fn count_ending_alerts(db: &Db, raised: Ts) -> Result<u64, StoreError>
 
 /// Removes alerts that ended before that moment. Answers how many.
 pub async fn remove_alerts(tx: &mut Tx, ended: Ts, limit: i64) -> Result<u64, StoreError> {
-    Q::new(REMOVE_ALERTS).bind(ended).bind(limit).run(tx).await
+    Q::by_index(REMOVE_ALERTS).bind(ended).bind(limit).run(tx).await
 }
 
 /// How many alerts ended before that moment, or will have when those raised before `raised` are ended.
@@ -137,10 +137,10 @@ pub async fn count_old_alerts(db: &Db, ended: Ts, raised: Ts) -> Result<u64, Sto
 
 /// Removes documents put aside before that moment. Answers how many.
 pub async fn remove_quarantined(tx: &mut Tx, before: Ts, limit: i64) -> Result<u64, StoreError> {
-    Q::new(REMOVE_QUARANTINED).bind(before).bind(limit).run(tx).await
+    Q::by_index(REMOVE_QUARANTINED).bind(before).bind(limit).run(tx).await
 }
 
 /// How many documents were put aside before that moment.
 pub async fn count_quarantined(db: &Db, before: Ts) -> Result<u64, StoreError> {
-    Q::new(COUNT_QUARANTINED).bind(before).count(db).await
+    Q::by_index(COUNT_QUARANTINED).bind(before).count(db).await
 }

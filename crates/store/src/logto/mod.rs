@@ -61,8 +61,19 @@ pub(crate) const PURGE_USERS: &str = "DELETE FROM logto_users WHERE (user_id, is
     FROM logto_users WHERE issuer <> ? AND (synced_at IS NULL OR synced_at < ?) \
     AND (password_generated_at IS NULL OR password_generated_at < ?) \
     AND (creating_at IS NULL OR creating_at < ?) LIMIT ?)";
-pub(crate) const PURGE_OUTBOX: &str = "DELETE FROM logto_outbox WHERE (issuer, kind, object_id) IN (SELECT issuer, kind, \
-    object_id FROM logto_outbox WHERE issuer <> ? AND (next_at IS NULL OR next_at < ?) LIMIT ?)";
+macro_rules! purge_outbox {
+    ($which:literal) => {
+        concat!(
+            "DELETE FROM logto_outbox WHERE \
+             [[ctid = ANY(ARRAY(SELECT ctid||(issuer, kind, object_id) IN (SELECT issuer, kind, object_id]] FROM logto_outbox \
+             WHERE issuer ",
+            $which,
+            " ? AND (next_at IS NULL OR next_at < ?) ORDER BY issuer, kind, object_id LIMIT ?[[))||)]]"
+        )
+    };
+}
+/// Of the tenants before and behind one, so that nothing of that one is read.
+pub(crate) const PURGE_OUTBOX: [&str; 2] = [purge_outbox!("<"), purge_outbox!(">")];
 
 /// What is kept of a user besides his link.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -336,9 +347,11 @@ pub async fn organizations_of(
 /// a time, and what is kept of their users, passwords included; how many. Links stay: the tenant may come back.
 pub async fn purge_others(tx: &mut Tx, issuer: &str, before: Ts, limit: i64) -> Result<u64, StoreError> {
     let q = Q::new(PURGE_USERS).bind(issuer).bind(before).bind(before).bind(before).bind(limit);
-    let users = q.run(&mut *tx).await?;
-    let q = Q::new(PURGE_OUTBOX).bind(issuer).bind(before).bind(limit);
-    Ok(users + q.run(tx).await?)
+    let mut gone = q.run(&mut *tx).await?;
+    for text in PURGE_OUTBOX {
+        gone += Q::by_index(text).bind(issuer).bind(before).bind(limit).run(&mut *tx).await?;
+    }
+    Ok(gone)
 }
 
 /// The next users after one, by id, for a walk through all.

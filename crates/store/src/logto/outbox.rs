@@ -21,12 +21,12 @@ pub(crate) const PUT: &str = "INSERT INTO logto_outbox (issuer, kind, object_id,
 pub(crate) const PUT_NEW: &str = "INSERT INTO logto_outbox (issuer, kind, object_id, aspects, wanted, position, attempts, \
     next_at, queued_at) VALUES (?, ?, ?, ?, 1, ?, 0, ?, ?) ON CONFLICT (issuer, kind, object_id) DO NOTHING";
 pub(crate) const CLAIM: &str = "UPDATE logto_outbox SET claimed_until = ?, attempts = attempts + 1 \
-    WHERE issuer = ? AND (kind, object_id) IN (SELECT q.kind, q.object_id FROM logto_outbox q \
-    WHERE q.issuer = ? AND q.next_at <= ? AND (q.claimed_until IS NULL OR q.claimed_until <= ? \
+    WHERE issuer = ? AND [[ctid = ANY(ARRAY(SELECT q.ctid||(kind, object_id) IN (SELECT q.kind, q.object_id]] FROM logto_outbox q \
+    WHERE q.issuer = ? AND q.position = ? AND q.next_at <= ? AND (q.claimed_until IS NULL OR q.claimed_until <= ? \
     OR q.claimed_until > ?) \
-    AND NOT EXISTS (SELECT 1 FROM logto_outbox e WHERE e.batch = q.batch AND e.position < q.position \
-    AND e.next_at IS NOT NULL) \
-    ORDER BY q.position, q.next_at, q.object_id LIMIT ? [[FOR UPDATE OF q SKIP LOCKED||]]) \
+    AND (SELECT e.position FROM logto_outbox e WHERE e.batch = q.batch AND e.position < q.position \
+    AND e.next_at IS NOT NULL ORDER BY e.batch, e.position LIMIT 1) IS NULL \
+    ORDER BY q.issuer, q.position, q.next_at, q.object_id LIMIT ? [[FOR UPDATE OF q SKIP LOCKED))||)]] \
     RETURNING kind, object_id, provider_id, search_name, aspects, wanted, after_id, attempts, claimed_until";
 pub(crate) const REMOVE: &str = "DELETE FROM logto_outbox \
     WHERE issuer = ? AND kind = ? AND object_id = ? AND claimed_until = ? AND wanted = ?";
@@ -58,6 +58,9 @@ pub(crate) const GONE_AGAIN: &str = "UPDATE logto_outbox SET attempts = 0, next_
 pub(crate) const FORGET_USER: &str =
     "DELETE FROM logto_outbox WHERE issuer = ? AND kind = 'user' AND object_id = ?";
 pub(crate) const WAITING: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM logto_outbox WHERE issuer = ?";
+
+/// Of the distributors among organizations that are gone.
+const LAST_POSITION: i64 = 6;
 
 /// What a row is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,7 +224,7 @@ pub async fn put_gone_unknown(
 
 /// Removals that were refused are tried again.
 pub async fn retry_gone(tx: &mut Tx, issuer: &str, at: Ts) -> Result<(), StoreError> {
-    Q::new(GONE_AGAIN).bind(at).bind(at).bind(issuer).run(tx).await?;
+    Q::by_index(GONE_AGAIN).bind(at).bind(at).bind(issuer).run(tx).await?;
     Ok(())
 }
 
@@ -229,7 +232,7 @@ pub async fn retry_gone(tx: &mut Tx, issuer: &str, at: Ts) -> Result<(), StoreEr
 pub async fn put_gone_user(tx: &mut Tx, issuer: &str, user: UserId, at: Ts) -> Result<(), StoreError> {
     let q = Q::new(GONE_USER).bind(issuer).bind(Kind::GoneUser.position()).bind(at).bind(at);
     q.bind(issuer).bind(issuer).bind(user).run(&mut *tx).await?;
-    Q::new(FORGET_USER).bind(issuer).bind(user).run(tx).await?;
+    Q::by_index(FORGET_USER).bind(issuer).bind(user).run(tx).await?;
     Ok(())
 }
 
@@ -319,9 +322,16 @@ pub async fn put_next_users(
 /// Leases up to `limit` due rows until `until`.
 pub async fn claim(db: &Db, issuer: &str, now: Ts, until: Ts, limit: i64) -> Result<Vec<Due>, StoreError> {
     let mut tx = db.begin().await?;
-    let q = Q::new(CLAIM).bind(until).bind(issuer).bind(issuer).bind(now).bind(now);
-    let q = q.bind(latest(now, until)).bind(limit);
-    let rows: Vec<Row> = q.all(&mut tx).await?;
+    let mut rows: Vec<Row> = Vec::new();
+    // One place after the other: what waits for its next try in one is not gone through for the sake of another.
+    for position in 0..=LAST_POSITION {
+        let left = limit - i64::try_from(rows.len()).unwrap_or(limit);
+        if left <= 0 {
+            break;
+        }
+        let q = Q::by_index(CLAIM).bind(until).bind(issuer).bind(issuer).bind(position).bind(now).bind(now);
+        rows.extend(q.bind(latest(now, until)).bind(left).all::<Row>(&mut tx).await?);
+    }
     tx.commit().await?;
     rows.into_iter()
         .map(|row| {
@@ -344,9 +354,9 @@ pub async fn claim(db: &Db, issuer: &str, now: Ts, until: Ts, limit: i64) -> Res
 /// Removes a row that was delivered, unless it is wanted again.
 pub async fn finish(tx: &mut Tx, issuer: &str, due: &Due) -> Result<(), StoreError> {
     let word = due.kind.word();
-    let q = Q::new(REMOVE).bind(issuer).bind(word).bind(due.object).bind(due.claimed_until);
+    let q = Q::by_index(REMOVE).bind(issuer).bind(word).bind(due.object).bind(due.claimed_until);
     if q.bind(due.wanted).run(&mut *tx).await? == 0 {
-        let q = Q::new(GIVE_BACK).bind(issuer).bind(word).bind(due.object).bind(due.claimed_until);
+        let q = Q::by_index(GIVE_BACK).bind(issuer).bind(word).bind(due.object).bind(due.claimed_until);
         q.run(tx).await?;
     }
     Ok(())
@@ -360,7 +370,7 @@ pub async fn postpone(
     next_at: Option<Ts>,
     problem: &str,
 ) -> Result<(), StoreError> {
-    Q::new(POSTPONE)
+    Q::by_index(POSTPONE)
         .bind(problem)
         .bind(due.wanted)
         .bind(next_at)
@@ -376,9 +386,9 @@ pub async fn postpone(
 /// Gives a tree back that was gone through up to `after`; one that is wanted again begins anew.
 pub async fn go_on(tx: &mut Tx, issuer: &str, due: &Due, after: Uuid) -> Result<(), StoreError> {
     let word = due.kind.word();
-    let q = Q::new(GO_ON).bind(after).bind(issuer).bind(word).bind(due.object);
+    let q = Q::by_index(GO_ON).bind(after).bind(issuer).bind(word).bind(due.object);
     if q.bind(due.claimed_until).bind(due.wanted).run(&mut *tx).await? == 0 {
-        let q = Q::new(GIVE_BACK).bind(issuer).bind(word).bind(due.object).bind(due.claimed_until);
+        let q = Q::by_index(GIVE_BACK).bind(issuer).bind(word).bind(due.object).bind(due.claimed_until);
         q.run(tx).await?;
     }
     Ok(())
@@ -392,5 +402,5 @@ pub async fn release_all(tx: &mut Tx) -> Result<(), StoreError> {
 
 /// How many rows wait, refused ones included.
 pub async fn waiting(on: impl Into<On<'_>>, issuer: &str) -> Result<u64, StoreError> {
-    Q::new(WAITING).bind(issuer).count(on).await
+    Q::by_index(WAITING).bind(issuer).count(on).await
 }

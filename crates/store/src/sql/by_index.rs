@@ -1,0 +1,43 @@
+//! Statements that read by index whatever PostgreSQL believes of their tables.
+//!
+//! A queue is empty at one moment and has a backlog at the next, so statistics of it tell nothing, and a plan that was
+//! made while it was empty may be kept. Such a statement gives an order that one index has, and here every other way is
+//! taken from it: a plan for it is the same in every state. `tests/api/explain/queues.rs` makes the states.
+
+use sqlx::{Executor as _, PgConnection};
+
+macro_rules! each_way {
+    ($before:literal, $to:literal) => {
+        concat!(
+            $before,
+            "SET LOCAL enable_seqscan",
+            $to,
+            "; SET LOCAL enable_bitmapscan",
+            $to,
+            "; SET LOCAL enable_hashjoin",
+            $to,
+            "; SET LOCAL enable_mergejoin",
+            $to,
+            "; SET LOCAL enable_material",
+            $to,
+            "; SET LOCAL enable_sort",
+            $to,
+            "; SET LOCAL enable_incremental_sort",
+            $to
+        )
+    };
+}
+/// Begins a transaction for one statement, in one message.
+pub(super) const BEGIN: &str = each_way!("BEGIN; ", " = off");
+const ONLY: &str = each_way!("", " = off");
+const ANY: &str = each_way!("", " TO DEFAULT");
+
+/// From here to [`any_way`].
+pub(super) async fn only(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    connection.execute(sqlx::raw_sql(ONLY)).await.map(drop)
+}
+
+/// The statements that follow are planned as ever.
+pub(super) async fn any_way(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    connection.execute(sqlx::raw_sql(ANY)).await.map(drop)
+}

@@ -1,0 +1,107 @@
+//! What goes through queues by the clock, and the figures of what waits in them.
+
+use super::{
+    super::*,
+    Cost, Room,
+    run::{LIMIT, write},
+};
+use bailiwick_store::{
+    ahead, alert_handling, alert_queue, delivery, events, figures, history, imports, inventory, jobs, leases,
+    logto, recovery, router,
+};
+
+/// Before everything there is.
+const LONG_AGO: &str = "2026-02-01T00:00:00Z";
+const HOUR: Duration = Duration::from_secs(3600);
+
+pub async fn all(room: &mut Room<'_>) {
+    sweep(room).await;
+    sweep_alerts(room).await;
+    set_back(room).await;
+    let (db, now) = (room.db, room.now);
+    room.repeat("figures", Cost::Waiting, async || {
+        figures::work(db, now).await.unwrap();
+        inventory::state(db).await.unwrap();
+        logto::outbox::waiting(db, "here").await.unwrap();
+        0
+    })
+    .await;
+}
+
+async fn sweep(room: &mut Room<'_>) {
+    let (db, now) = (room.db, room.now);
+    let before: Ts = LONG_AGO.parse().unwrap();
+    room.repeat("sweep: nothing to remove", Cost::Claim, async || {
+        write(db, async |tx| {
+            jobs::purge_ended(tx, before).await?;
+            alert_queue::expire(tx, before).await?;
+            recovery::purge(tx, before).await?;
+            imports::purge(tx, before).await?;
+            delivery::log::purge_failures(tx, before).await?;
+            logto::outbox::retry_gone(tx, "here", now).await
+        })
+        .await;
+        0
+    })
+    .await;
+    room.repeat("sweep: some of much", Cost::Claim, async || {
+        write(db, async |tx| {
+            inventory::retention::remove_quarantined(tx, now, LIMIT).await?;
+            inventory::retention::end_alerts(tx, now, now, LIMIT).await?;
+            inventory::retention::remove_alerts(tx, now.plus(1000 * HOUR), LIMIT).await?;
+            alert_handling::purge(tx, now, LIMIT).await?;
+            delivery::log::purge(tx, now, LIMIT).await?;
+            logto::purge_others(tx, "there", now, LIMIT).await
+        })
+        .await;
+        history::keep::sweep(db, now, None, LIMIT).await.unwrap();
+        history::keep::purge(db, now, LIMIT).await.unwrap();
+        events::purge(db, now, 1_000_000, LIMIT).await.unwrap();
+        0
+    })
+    .await;
+}
+
+async fn sweep_alerts(room: &mut Room<'_>) {
+    let (db, now) = (room.db, room.now);
+    room.repeat("sweep: alerts and silences", Cost::Claim, async || {
+        write(db, async |tx| {
+            router::purge_alerts(tx, now, now, LIMIT).await?;
+            router::purge_silences(tx, now, LIMIT).await
+        })
+        .await;
+        0
+    })
+    .await;
+    room.repeat("sweep: tenants", Cost::Tenants, async || {
+        write(db, async |tx| delivery::purge_tenants(tx).await).await;
+        0
+    })
+    .await;
+}
+
+/// Nothing is further ahead than it may be, which is found out without looking through what waits.
+async fn set_back(room: &mut Room<'_>) {
+    let (db, now) = (room.db, room.now);
+    let longest = ahead::Longest {
+        jobs: HOUR,
+        inventory: HOUR,
+        held_alerts: HOUR,
+        configurations: HOUR,
+        mirror: HOUR,
+        subscriptions: HOUR,
+        events: HOUR,
+        retention: HOUR,
+    };
+    let far = now.plus(1000 * HOUR);
+    let latest = delivery::ahead::Latest { due_at: far, held_until: far, told_at: far };
+    room.repeat("set back", Cost::Claim, async || {
+        write(db, async |tx| {
+            ahead::set_back(tx, now, longest, leases::SKEW, LIMIT).await?;
+            delivery::ahead::set_back(tx, now, latest, LIMIT).await
+        })
+        .await;
+        0
+    })
+    .await;
+}
