@@ -66,9 +66,7 @@ pub fn refused(command: &mut Command) -> (String, String) {
 
 /// Runs SQL on the database of a program that has stopped, or of one on PostgreSQL; the number of rows.
 pub async fn execute(url: &str, sql: &str) -> u64 {
-    let db = Db::open(&Options { connections: 1, exclusive: false, url: url.to_owned() })
-        .await
-        .expect("a database");
+    let db = Db::open(&Options { connections: 1, ..Options::new(url) }).await.expect("a database");
     let mut tx = db.begin().await.expect("a transaction");
     let rows = Q::new(sql).run(&mut tx).await.expect("a statement");
     tx.commit().await.expect("a commit");

@@ -36,7 +36,6 @@ use uuid::Uuid;
 
 /// In every text that comes from the router and is for nobody.
 const UPSTREAM: &str = "UPSTREAM";
-/// For one answer, whatever was sent.
 
 /// A system that attacks, and is attacked.
 struct Who {
