@@ -14,7 +14,8 @@ fn main() {
     }
 }
 
-/// What cargo is told.
+/// What cargo is told. The names for the compiler must not begin as those of settings do: `cargo run` hands them to the
+/// program too.
 pub(crate) fn directives(root: &Path, given: impl Fn(&str) -> Option<String>) -> Vec<String> {
     const VARIABLES: [&str; 3] = ["BAILIWICK_COMMIT", "BAILIWICK_BUILD_TIME", "SOURCE_DATE_EPOCH"];
     let mut lines: Vec<String> =
@@ -32,8 +33,8 @@ pub(crate) fn directives(root: &Path, given: impl Fn(&str) -> Option<String>) ->
     // Seconds since 1970; the program writes them as people do.
     let seconds = || epoch.or_else(|| told(&["log", "-1", "--format=%ct"])).map(|n| format!("@{n}"));
     let time = time.or_else(seconds).unwrap_or_else(unknown);
-    lines.push(format!("cargo::rustc-env=BAILIWICK_COMMIT={commit}"));
-    lines.push(format!("cargo::rustc-env=BAILIWICK_BUILD_TIME={time}"));
+    lines.push(format!("cargo::rustc-env=BUILT_FROM_COMMIT={commit}"));
+    lines.push(format!("cargo::rustc-env=BUILT_AT={time}"));
     lines
 }
 

@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 
 /// Of this program.
 pub fn build() -> Build {
-    static TIME: LazyLock<String> = LazyLock::new(|| readable(env!("BAILIWICK_BUILD_TIME")));
-    Build { version: env!("CARGO_PKG_VERSION"), commit: env!("BAILIWICK_COMMIT"), time: &TIME }
+    static TIME: LazyLock<String> = LazyLock::new(|| readable(env!("BUILT_AT")));
+    Build { version: env!("CARGO_PKG_VERSION"), commit: env!("BUILT_FROM_COMMIT"), time: &TIME }
 }
 
 /// `@1767225600` is a time in seconds since 1970; anything else is taken as it is.

@@ -50,7 +50,7 @@ fn given(root: &Path, variables: &[(&str, &str)]) -> (String, String) {
         let path = line.strip_prefix("cargo::rerun-if-changed=").filter(|path| *path != "build.rs");
         assert!(path.is_none_or(|path| Path::new(path).exists()), "{line}");
     }
-    (value("BAILIWICK_COMMIT"), value("BAILIWICK_BUILD_TIME"))
+    (value("BUILT_FROM_COMMIT"), value("BUILT_AT"))
 }
 
 #[test]
