@@ -38,6 +38,7 @@ mod suspension;
 const LARGE: [&str; 6] =
     ["systems", "users", "system_activity", "applications", "application_hosts", "alert_history"];
 const PAGE: PageRequest = PageRequest { page: 1, page_size: 20 };
+const FAR: PageRequest = PageRequest { page: 40, page_size: 20 };
 /// More than five: then PostgreSQL considers one plan for all parameters.
 const REPEATS: usize = 7;
 const MARKER: &str = "next: ";
@@ -184,8 +185,25 @@ async fn run_systems(db: &Db, who: &str, scope: &Scope, cutoff: Ts, done: &mut V
                 assert_eq!(page.unwrap().rows.len(), 20, "{label}");
             }
             done.push((label, bounds));
+            let label = format!("systems by {word} {} for {who}, far behind", direction.as_str());
+            mark(db, &label).await;
+            for _ in 0..REPEATS {
+                systems::list(db, scope, &Default::default(), (order, direction), FAR, cutoff, None)
+                    .await
+                    .unwrap();
+            }
+            // What is passed over, and nothing else.
+            let passed = Bounds { read: bounds.read.max(COMPUTED.read), ..bounds };
+            done.push((label, passed));
         }
     }
+    let label = format!("systems by status for {who}");
+    mark(db, &label).await;
+    for _ in 0..REPEATS {
+        bailiwick_store::organizations::totals(db, scope).await.unwrap();
+        systems::figures::kept_totals(db, scope, cutoff).await.unwrap();
+    }
+    done.push((label, INDEX_RANGE));
 }
 
 async fn run_users(db: &Db, who: &str, scope: &Scope, done: &mut Vec<(String, Bounds)>) {

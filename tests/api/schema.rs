@@ -45,7 +45,9 @@ async fn sqlite(db: &Db) -> BTreeMap<String, Table> {
             entry.primary_key.push(column);
         }
     }
-    let from = SQLITE_TABLES.replacen("WHERE", "JOIN pragma_index_list(t.name) i WHERE", 1);
+    // What a search reads on SQLite alone (migration 0071): a key of PostgreSQL's would be too long for it.
+    let indexes = "JOIN pragma_index_list(t.name) i ON i.name <> 'systems_search' WHERE";
+    let from = SQLITE_TABLES.replacen("WHERE", indexes, 1);
     let columns =
         "(SELECT group_concat(name, ', ') FROM (SELECT name FROM pragma_index_info(i.name) ORDER BY seqno))";
     let definition = "COALESCE((SELECT x.sql FROM sqlite_schema x WHERE x.name = i.name), '')";

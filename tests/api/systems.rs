@@ -7,10 +7,12 @@ use serde_json::{Value, json};
 use std::{collections::BTreeSet, time::Duration};
 
 mod backups;
+mod counted;
 mod figures;
 mod legacy;
 mod life;
 mod list;
+mod pages;
 mod reachability;
 mod reassign;
 mod register;

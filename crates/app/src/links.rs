@@ -1,6 +1,8 @@
 //! The liveness monitor (contract 03 §7; 04 §1.16): raises `LinkFailed` for every system that is inactive, refreshes it
 //! while it stays so, and resolves it in its tenant when the system recovers, is suspended, deleted, destroyed or moved.
 //!
+//! It also keeps the numbers of systems by status ([`systems::figures::settle`]).
+//!
 //! One process does so for all: the one that holds the lease. All work is in batches; what has been raised is kept
 //! apart from the systems, and only what a tenant has taken is kept as raised.
 
@@ -8,7 +10,7 @@ use crate::{
     App,
     alerting::{Raised as Posted, raise},
     events::Told,
-    jobs,
+    jobs, systems,
 };
 use bailiwick_alerting::{Identity, Intake, Nanos, PostedAlert, parse_alerts};
 use bailiwick_domain::{Error, OrgId, Result, SystemId, Ts};
@@ -54,6 +56,11 @@ pub async fn check(app: &App) -> Result<Checked> {
         let now = app.now();
         leases::take(&app.db, LEASE, app.instance(), now, now.plus(lease)).await
     };
+    checked.is_leader = renew().await?;
+    if !checked.is_leader {
+        return Ok(checked);
+    }
+    systems::figures::settle(app).await?;
     let cutoff = app.now().minus(app.settings.systems.liveness_timeout);
     let mut after = (SystemId(Uuid::nil()), OrgId(Uuid::nil()));
     loop {

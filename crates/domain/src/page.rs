@@ -25,6 +25,15 @@ impl SortDirection {
         }
     }
 
+    /// The other one.
+    #[must_use]
+    pub const fn opposite(self) -> SortDirection {
+        match self {
+            SortDirection::Asc => SortDirection::Desc,
+            SortDirection::Desc => SortDirection::Asc,
+        }
+    }
+
     /// Exactly `asc` or `desc`; else ascending.
     pub fn parse(s: &str) -> SortDirection {
         SortDirection::WORDS.parse(s).unwrap_or_default()

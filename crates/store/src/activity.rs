@@ -6,12 +6,16 @@ use crate::{
 };
 use bailiwick_domain::{SystemId, Ts};
 
-/// Heartbeats of a group on PostgreSQL: one text whatever their number. Keys that have vanished are left out.
-pub(crate) const BEAT: &str = "INSERT INTO system_activity (system_id, last_heartbeat) \
+/// Heartbeats of a group on PostgreSQL: one text whatever their number. Keys that have vanished are left out; systems that
+/// are counted as something else than active are noted ([`counted`](crate::systems::counted)), in the same statement, as
+/// only what it writes is known to be the newest version of a row.
+pub(crate) const BEAT: &str = "[[WITH beat AS (||]]INSERT INTO system_activity (system_id, last_heartbeat) \
      SELECT v.system_id, v.at FROM [[unnest(?::uuid[], ?::timestamptz[]) AS v (system_id, at)\
      ||(SELECT ? AS system_id, ? AS at) v]] JOIN systems s ON s.id = v.system_id WHERE 1 = 1 \
      ON CONFLICT (system_id) DO UPDATE SET last_heartbeat = excluded.last_heartbeat \
-     WHERE system_activity.last_heartbeat IS NULL OR system_activity.last_heartbeat < excluded.last_heartbeat";
+     WHERE system_activity.last_heartbeat IS NULL OR system_activity.last_heartbeat < excluded.last_heartbeat\
+     [[ RETURNING system_id, counted) INSERT INTO system_unsettled (system_id) SELECT b.system_id FROM beat b \
+     WHERE b.counted <> 1 ON CONFLICT (system_id) DO NOTHING||]]";
 /// Kept on the wide row, once in a system's life: so those never heard of are an index range.
 pub(crate) const FIRST: &str = "UPDATE systems SET first_heartbeat_at = [[v.at \
      FROM unnest(?::uuid[], ?::timestamptz[]) AS v (system_id, at) WHERE systems.id = v.system_id\
@@ -46,6 +50,12 @@ pub async fn beat(tx: &mut Tx, beats: &[(SystemId, Ts)]) -> Result<(), StoreErro
          ON CONFLICT (system_id) DO UPDATE SET last_heartbeat = excluded.last_heartbeat \
          WHERE system_activity.last_heartbeat IS NULL OR system_activity.last_heartbeat < excluded.last_heartbeat",
     );
+    q.run(&mut *tx).await?;
+    let mut q = Q::new(
+        "INSERT INTO system_unsettled (system_id) SELECT a.system_id FROM system_activity a WHERE a.system_id IN (",
+    );
+    let ids = beats.iter().chain(std::iter::repeat_n(last, rows - beats.len())).map(|(id, _)| *id);
+    q.list(ids).push(") AND a.counted <> 1 ON CONFLICT (system_id) DO NOTHING");
     q.run(tx).await?;
     Ok(())
 }

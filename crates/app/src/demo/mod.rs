@@ -162,6 +162,7 @@ pub async fn fill(app: &App, plan: &Plan, progress: &mut (dyn FnMut(Progress) + 
     load.systems(app, &tree, plan, &dice, now).await?;
     let Load { mut tx, counts, kinds, progress, summary } = load;
     store::add_counts(&mut tx, &counts).await?;
+    bailiwick_store::systems::counted::recount(&mut tx).await?;
     store::add_application_counts(&mut tx, &counted(kinds)).await?;
     // New credentials: whoever remembers that a key is unknown must ask again.
     tx.bump_auth_epoch().await?;

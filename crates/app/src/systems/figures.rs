@@ -5,15 +5,38 @@ use crate::{
     organizations::by_name,
     trend::{Trend, Window},
 };
-use bailiwick_domain::{Result, Ts, org::OrgRef};
+use bailiwick_domain::{Result, SystemId, Ts, org::OrgRef};
 use bailiwick_policy::{Caller, Resource, list_scope};
 use bailiwick_store::{
     creators::{self, CreatorChoice, Of},
-    systems::figures,
+    systems::{counted, figures},
 };
 use std::{collections::BTreeMap, time::Duration};
+use uuid::Uuid;
 
 pub use figures::Totals;
+
+/// Systems that are counted anew at once.
+const BATCH: u64 = 1_000;
+/// As far as clocks may differ: nothing is counted as silent that is not so by the slowest of them.
+const SKEW: Duration = Duration::from_secs(30);
+/// For so many intervals of the monitor the next ones to fall silent are known.
+const INTERVALS: u32 = 3;
+
+/// Counts systems by what they are now and looks ahead to those that will fall silent, so that [`totals`] has to look at
+/// few (`bailiwick_store::systems::counted`).
+pub async fn settle(app: &App) -> Result<()> {
+    let systems = &app.settings.systems;
+    let silent = app.now().minus(systems.liveness_timeout);
+    let ahead = (systems.check_interval * INTERVALS).min(systems.liveness_timeout / 2);
+    let silent_to = silent.minus(SKEW);
+    counted::watch(&app.db, silent_to, silent.plus(ahead)).await?;
+    let mut after = SystemId(Uuid::nil());
+    while let Some(last) = counted::settle_some(&app.db, silent_to, after, BATCH).await? {
+        after = last;
+    }
+    Ok(())
+}
 
 /// `GET /systems/totals`, with the timeout they were counted by, in minutes; none = the liveness timeout.
 pub async fn totals(app: &App, caller: &Caller, minutes: Option<u64>) -> Result<(Totals, u64)> {

@@ -44,8 +44,7 @@ pub async fn reactivate(
 /// DELETE `/systems/{id}`: soft.
 pub async fn delete(app: &App, caller: &Caller, ctx: &RequestContext, id: Option<SystemId>) -> Result<()> {
     let mut step = Step::begin(app, caller, Action::Delete, id).await?;
-    let home = step.before.organization.id;
-    life::set_deleted(&mut step.tx, &step.target, home, Some(step.now), step.now).await?;
+    life::set_deleted(&mut step.tx, &step.target, Some(step.now), step.now).await?;
     step.finish(caller, ctx, "system.delete").await
 }
 
@@ -55,18 +54,15 @@ pub async fn restore(app: &App, caller: &Caller, ctx: &RequestContext, id: Optio
     if !step.standing.deleted {
         return Err(Error::bad_request("system is not deleted"));
     }
-    let home = step.before.organization.id;
-    life::set_deleted(&mut step.tx, &step.target, home, None, step.now).await?;
+    life::set_deleted(&mut step.tx, &step.target, None, step.now).await?;
     step.finish(caller, ctx, "system.restore").await
 }
 
 /// DELETE `/systems/{id}/destroy`: for good, live or deleted.
 pub async fn destroy(app: &App, caller: &Caller, ctx: &RequestContext, id: Option<SystemId>) -> Result<()> {
     let mut step = Step::begin(app, caller, Action::Destroy, id).await?;
-    // An own mark wins over an inherited one, which names its organization.
-    let own = step.before.deleted.at.filter(|_| step.before.deleted.by.is_none());
     backups::bury_system(app, &mut step.tx, step.target.id()).await?;
-    life::destroy(&mut step.tx, &step.target, &step.before, own.is_none(), step.now).await?;
+    life::destroy(&mut step.tx, &step.target, &step.before, step.now).await?;
     step.finish(caller, ctx, "system.destroy").await?;
     app.backups.wake();
     Ok(())

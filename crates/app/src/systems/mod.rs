@@ -1,7 +1,7 @@
 //! Systems: what management does with them, and what they do for themselves.
 
 mod create;
-mod figures;
+pub(crate) mod figures;
 mod info;
 mod issue;
 mod life;

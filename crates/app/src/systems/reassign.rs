@@ -195,7 +195,7 @@ impl Work {
         systems::update(&mut tx, &target, &system).await?;
         let from = system.organization.id;
         let history_rows = move_system(&mut tx, &system.system_key, from, self.to, now).await?;
-        let apps_unassigned = moves::place(&mut tx, &target, from, &granted, &place.path, now).await?;
+        let apps_unassigned = moves::place(&mut tx, &target, &granted, &place.path, now).await?;
         for backup in &backups {
             if let Some(copy) = self.copies.get(&backup.object_key) {
                 backups::relocate(&mut tx, &backup.id, self.to, copy).await?;

@@ -61,6 +61,13 @@ pub async fn destroy(
     hold_what_goes(tx, id, org_type).await?;
     unassign_below(tx, id, org_type, now).await?;
     let column = subtree_column(org_type, "organization_id");
+    // No foreign key does it (`systems::counted`); what a heartbeat adds meanwhile goes with the monitor's next round.
+    Q::new(&format!(
+        "DELETE FROM system_unsettled WHERE system_id IN (SELECT s.id FROM systems s WHERE s.{column} = ?)"
+    ))
+    .bind(id)
+    .run(&mut *tx)
+    .await?;
     for table in ["systems", "users"] {
         Q::new(&format!("DELETE FROM {table} WHERE {column} = ?")).bind(id).run(tx).await?;
     }

@@ -1,6 +1,5 @@
 //! Numbers and choices about the systems of a scope: totals by status, changes by day, what the filters of the list
-//! offer. What is kept or rare is read from counters and small indexes; only heartbeats have to be looked at, and of
-//! them nothing but the narrow table of activity and the index of the scope.
+//! offer. What is kept or rare is read from counters and small indexes.
 
 use crate::{
     Db, StoreError,
@@ -11,7 +10,7 @@ use crate::{
     },
     scope::push_scope,
     sql::Q,
-    time::utc_day,
+    time::{TsCodec, utc_day},
 };
 use bailiwick_domain::{Ts, org::OrgRef};
 use bailiwick_policy::Scope;
@@ -31,8 +30,101 @@ pub struct Totals {
     pub suspended: u64,
 }
 
-/// The totals of a scope at one moment; `cutoff` is now minus the timeout. One statement, so the numbers fit together.
+impl Totals {
+    fn new([total, suspended, unknown, inactive]: [i64; 4]) -> Totals {
+        let n = |n: i64| u64::try_from(n).unwrap_or(0);
+        Totals {
+            total: n(total),
+            active: n(total - suspended - unknown - inactive),
+            inactive: n(inactive),
+            unknown: n(unknown),
+            suspended: n(suspended),
+        }
+    }
+}
+
+/// The totals of a scope at one moment; `cutoff` is now minus the timeout.
 pub async fn totals(db: &Db, scope: &Scope, cutoff: Ts) -> Result<Totals, StoreError> {
+    match kept_totals(db, scope, cutoff).await? {
+        Some(totals) => Ok(totals),
+        None => counted_totals(db, scope, cutoff).await,
+    }
+}
+
+/// The same from the counters and the systems that are not [settled](super::counted), in one statement, so the numbers fit
+/// together. None when the counters are for another time: the timeout is another one, nobody has watched for a while, or
+/// clocks differ too much.
+pub async fn kept_totals(db: &Db, scope: &Scope, cutoff: Ts) -> Result<Option<Totals>, StoreError> {
+    type Found = (Option<TsCodec>, Option<TsCodec>, i64, i64, i64, i64, i64, i64, i64);
+    let mut q = Q::new(
+        "SELECT m.silent_to, m.watched_to, n.systems, n.below, n.own, n.unheard, n.silent, u.unheard, u.silent \
+         FROM system_figures m, (SELECT ",
+    );
+    push_kept(&mut q, scope);
+    let one = |condition: &str| format!("CASE WHEN {condition} THEN 1 ELSE 0 END");
+    q.push(&format!(
+        ") n, (SELECT {} AS unheard, {} AS silent FROM system_unsettled w [[JOIN||CROSS JOIN]] systems s ON s.id = w.system_id \
+         JOIN organizations o ON o.id = s.organization_id JOIN system_activity a ON a.system_id = s.id \
+         WHERE s.deleted_at IS NULL AND s.suspended_at IS NULL AND o.eff_deleted_at IS NULL AND o.eff_suspended_at IS NULL",
+        sum(&format!("{} - {}", one("a.last_heartbeat IS NULL"), one("a.counted = 0"))),
+        sum(&format!("{} - {}", one("a.last_heartbeat <= ?"), one("a.counted = 2"))),
+    ));
+    q.arg(cutoff);
+    push_scope(&mut q, "s", "organization_id", scope);
+    q.push(") u WHERE m.id = 1");
+    let (silent_to, watched_to, open, below, own, unheard, silent, more_unheard, more_silent): Found =
+        q.one(db).await?;
+    let is_known = silent_to.is_some_and(|at| at.0 <= cutoff) && watched_to.is_some_and(|at| cutoff <= at.0);
+    let numbers = [open + below, below + own, unheard + more_unheard, silent + more_silent];
+    Ok(is_known.then(|| Totals::new(numbers)))
+}
+
+fn sum(of: &str) -> String {
+    format!("CAST(COALESCE(SUM({of}), 0) AS BIGINT)")
+}
+
+/// The counters of a scope: of its open organizations `systems`, `own` suspended ones, `unheard`, `silent`; `below`: all
+/// systems of suspended ones.
+fn push_kept(q: &mut Q, scope: &Scope) {
+    if *scope == Scope::Everything {
+        // The few deleted or suspended organizations are found by themselves instead of looking at all.
+        let all = [
+            ("systems", "systems"),
+            ("own", "systems_suspended"),
+            ("unheard", "systems_unheard"),
+            ("silent", "systems_silent"),
+        ];
+        let all = all.map(|(name, column)| format!("{} AS {name}", sum(&format!("c.{column}")))).join(", ");
+        q.push(&all);
+        q.push(&format!(
+            ", (SELECT {} FROM organization_counts b WHERE b.organization_id NOT IN \
+             (SELECT d.id FROM organizations d WHERE d.eff_deleted_at IS NOT NULL)",
+            sum("b.systems")
+        ));
+        push_suspended(q, "b.organization_id", true);
+        q.push(&format!(
+            ") AS below FROM organization_counts c WHERE c.organization_id NOT IN \
+             (SELECT d.id FROM organizations d WHERE d.eff_deleted_at IS NOT NULL UNION ALL {SUSPENDED})"
+        ));
+    } else {
+        let open =
+            |column: &str| sum(&format!("CASE WHEN o.eff_suspended_at IS NULL THEN c.{column} ELSE 0 END"));
+        q.push(&format!(
+            "{} AS systems, {} AS own, {} AS unheard, {} AS silent, {} AS below \
+             FROM organizations o JOIN organization_counts c ON c.organization_id = o.id WHERE o.eff_deleted_at IS NULL",
+            open("systems"),
+            open("systems_suspended"),
+            open("systems_unheard"),
+            open("systems_silent"),
+            sum("CASE WHEN o.eff_suspended_at IS NULL THEN 0 ELSE c.systems END"),
+        ));
+        push_scope(q, "o", "id", scope);
+    }
+}
+
+/// The same by looking at the rows, whatever the counters say.
+pub async fn counted_totals(db: &Db, scope: &Scope, cutoff: Ts) -> Result<Totals, StoreError> {
+    type Found = (i64, i64, i64, i64, i64, i64, i64, i64);
     let mut q = Q::new("SELECT ");
     push_counters(&mut q, scope, |_| {});
     push_counters(&mut q, scope, |q| push_suspended(q, "o.id", true));
@@ -48,25 +140,8 @@ pub async fn totals(db: &Db, scope: &Scope, cutoff: Ts) -> Result<Totals, StoreE
          AND (SELECT h.last_heartbeat FROM system_activity h WHERE h.system_id = s.id) IS NULL";
     push_count(&mut q, scope, SYSTEMS, unheard, None);
     push_silent(&mut q, scope, cutoff);
-    let (total, below, own, unknown, silent, deleted, suspended, inherited): (
-        i64,
-        i64,
-        i64,
-        i64,
-        i64,
-        i64,
-        i64,
-        i64,
-    ) = q.one(db).await?;
-    let n = |n: i64| u64::try_from(n).unwrap_or(0);
-    let (suspended_all, inactive) = (below + own, silent - deleted - suspended - inherited);
-    Ok(Totals {
-        total: n(total),
-        active: n(total - suspended_all - unknown - inactive),
-        inactive: n(inactive),
-        unknown: n(unknown),
-        suspended: n(suspended_all),
-    })
+    let (total, below, own, unknown, silent, deleted, suspended, inherited): Found = q.one(db).await?;
+    Ok(Totals::new([total, below + own, unknown, silent - deleted - suspended - inherited]))
 }
 
 /// Not deleted, with their organizations.

@@ -1,13 +1,13 @@
-//! Marks of a system, its removal, a new secret. `organization_counts.systems` and the figures of its applications
-//! follow; whoever calls holds the row, and raises the auth epoch in the same transaction.
+//! Marks of a system, its removal, a new secret. The counters of systems and the figures of its applications follow; whoever calls holds the row, and raises the auth epoch in the same transaction.
 
+use super::counted;
 use crate::{
     StoreError, Tx,
     applications::counts::{settle, tally},
     history::{hold, keep::close_system},
     sql::Q,
 };
-use bailiwick_domain::{OrgId, System, SystemId, Ts};
+use bailiwick_domain::{System, SystemId, Ts};
 use bailiwick_policy::Granted;
 
 pub(crate) const SET_SUSPENDED: &str = "UPDATE systems SET suspended_at = ?, updated_at = ? WHERE id = ?";
@@ -16,18 +16,12 @@ pub(crate) const SET_SECRET: &str = "UPDATE systems SET secret_public = ?, secre
      registered_from = NULL, authenticated_at = NULL, updated_at = ? WHERE id = ?";
 /// Heartbeat, inventory and what waits of it, and applications go with the row.
 pub(crate) const DESTROY: &str = "DELETE FROM systems WHERE id = ?";
+/// No foreign key does it ([`counted`]).
+pub(crate) const FORGET_UNSETTLED: &str = "DELETE FROM system_unsettled WHERE system_id = ?";
 pub(crate) const DESTROY_ALERTS: &str =
     "DELETE FROM router_alerts WHERE organization_id = ? AND system_key = ?";
 pub(crate) const DESTROY_SILENCES: &str =
     "DELETE FROM router_silences WHERE organization_id = ? AND system_key = ?";
-pub(crate) const ADD_SYSTEMS: &str =
-    "UPDATE organization_counts SET systems = systems + ? WHERE organization_id = ?";
-
-async fn count(tx: &mut Tx, home: OrgId, by: i64) -> Result<(), StoreError> {
-    tx.figures_changed();
-    Q::new(ADD_SYSTEMS).bind(by).bind(home).run(tx).await?;
-    Ok(())
-}
 
 /// Sets (`at`) or clears (none) the own suspension.
 pub async fn set_suspended(
@@ -36,44 +30,42 @@ pub async fn set_suspended(
     at: Option<Ts>,
     now: Ts,
 ) -> Result<(), StoreError> {
+    let before = counted::tally(tx, target.id()).await?;
     Q::new(SET_SUSPENDED).bind(at).bind(now).bind(target.id()).run(tx).await?;
-    Ok(())
+    counted::settle(tx, target.id(), before).await
 }
 
-/// Sets (`at`) or clears (none) the own deletion of a system of `home` that had the other state.
+/// Sets (`at`) or clears (none) the own deletion.
 pub async fn set_deleted(
     tx: &mut Tx,
     target: &Granted<SystemId>,
-    home: OrgId,
     at: Option<Ts>,
     now: Ts,
 ) -> Result<(), StoreError> {
-    let applications = tally(tx, target.id()).await?;
+    let (before, applications) = (counted::tally(tx, target.id()).await?, tally(tx, target.id()).await?);
     Q::new(SET_DELETED).bind(at).bind(now).bind(target.id()).run(tx).await?;
-    count(tx, home, if at.is_some() { -1 } else { 1 }).await?;
+    counted::settle(tx, target.id(), before).await?;
     settle(tx, target.id(), applications).await
 }
 
 /// Removes the system and everything that is only about it. Its alert history stays; what fires in there ends.
-/// `is_counted`: it was not deleted on its own.
 pub async fn destroy(
     tx: &mut Tx,
     target: &Granted<SystemId>,
     system: &System,
-    is_counted: bool,
     now: Ts,
 ) -> Result<(), StoreError> {
     let home = system.organization.id;
     hold(tx, [home]).await?;
     close_system(tx, home, &system.system_key, now).await?;
-    let applications = tally(tx, target.id()).await?;
+    let (before, applications) = (counted::tally(tx, target.id()).await?, tally(tx, target.id()).await?);
     for statement in [DESTROY_ALERTS, DESTROY_SILENCES] {
         Q::new(statement).bind(home).bind(&system.system_key).run(tx).await?;
     }
-    Q::new(DESTROY).bind(target.id()).run(tx).await?;
-    if is_counted {
-        count(tx, home, -1).await?;
+    for statement in [FORGET_UNSETTLED, DESTROY] {
+        Q::new(statement).bind(target.id()).run(tx).await?;
     }
+    counted::settle(tx, target.id(), before).await?;
     settle(tx, target.id(), applications).await
 }
 

@@ -4,6 +4,10 @@
 //! index walk by id; a run is counted only when the page begins behind it. Systems never heard of and suspended ones
 //! are rare, so they have indexes of their own. `organization_name` walks the organizations in the order of their names.
 
+mod deep;
+
+pub(crate) use deep::GONE;
+
 use super::{
     SEPARATOR, SystemRecord,
     filter::{
@@ -24,6 +28,7 @@ use bailiwick_domain::{
     fold::{contains_pattern, fold},
 };
 use bailiwick_policy::Scope;
+use deep::{DEEP, Deep, RARE};
 use uuid::Uuid;
 
 /// A part of a list that is walked by itself.
@@ -50,6 +55,10 @@ struct Spec<'a> {
     cutoff: Ts,
     /// Most bytes of text an export may read; none = a page, which is short.
     budget: Option<usize>,
+    /// How the beginning of a walk is passed over, where it is long.
+    deep: Option<Deep>,
+    /// Whether a search finds so few that they are rather sorted than found in their order.
+    is_rare: bool,
 }
 
 /// A page of the systems in scope with the true total. `cutoff` is now minus the liveness timeout; `all`: how many
@@ -64,13 +73,27 @@ pub async fn list(
     all: Option<u64>,
 ) -> Result<Page<SystemRecord>, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
-    let spec = Spec { scope, filter, expanded: &expanded, order, direction, cutoff, budget: None };
-    let (rows, total) = if request.offset() == 0 {
+    let mut spec = Spec {
+        scope,
+        filter,
+        expanded: &expanded,
+        order,
+        direction,
+        cutoff,
+        budget: None,
+        deep: None,
+        is_rare: false,
+    };
+    let (rows, total) = if request.offset() == 0 && filter.search.is_none() {
         let (rows, total) = tokio::join!(spec.page(db, request), spec.total(db, all));
         (rows?, total?)
     } else {
         // Behind the end there is nothing to walk to.
         let total = spec.total(db, all).await?;
+        spec.is_rare = total <= RARE;
+        if request.offset() >= DEEP && request.offset() < total {
+            spec.deep = spec.deep(db, total).await?;
+        }
         let rows = if request.offset() < total { spec.page(db, request).await? } else { Vec::new() };
         (rows, total)
     };
@@ -89,7 +112,17 @@ pub async fn export(
 ) -> Result<Found<SystemRecord>, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
     let budget = Some(bounds.bytes);
-    let spec = Spec { scope, filter, expanded: &expanded, order, direction, cutoff, budget };
+    let spec = Spec {
+        scope,
+        filter,
+        expanded: &expanded,
+        order,
+        direction,
+        cutoff,
+        budget,
+        deep: None,
+        is_rare: false,
+    };
     let total = spec.total(db, None).await?;
     if total > bounds.rows {
         return Ok(Found::TooMany(total));
@@ -124,8 +157,18 @@ impl Spec<'_> {
 
     async fn count(&self, db: &Db, run: Option<Run>) -> Result<u64, StoreError> {
         let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) ");
-        q.push("FROM systems s JOIN organizations o ON o.id = s.organization_id");
-        self.push_where(&mut q, run);
+        q.push("FROM systems s").push(self.by_search());
+        if self.needs_organizations(run) {
+            q.push(" JOIN organizations o ON o.id = s.organization_id");
+            self.push_where(&mut q, run);
+        } else {
+            q.push(
+                " WHERE s.deleted_at IS NULL AND s.organization_id NOT IN \
+                 (SELECT d.id FROM organizations d WHERE d.eff_deleted_at IS NOT NULL)",
+            );
+            push_scope(&mut q, "s", "organization_id", self.scope);
+            self.push_filters(&mut q, &[]);
+        }
         q.count(db).await
     }
 
@@ -204,20 +247,31 @@ impl Spec<'_> {
     }
 
     fn push_ids(&self, q: &mut Q, run: Option<Run>, limit: u64, offset: u64) {
+        if let Some(deep) = self.deep {
+            return self.push_deep(q, deep, limit, offset);
+        }
         q.push("SELECT s.id AS page_id ");
         q.push(if self.order == SystemOrder::OrganizationName || run == Some(Run::SuspendedAbove) {
             "FROM organizations o [[JOIN||CROSS JOIN]] systems s ON s.organization_id = o.id"
         } else {
-            // Every system has its organization; the outer join keeps SQLite from filtering all of them beforehand.
-            "FROM systems s [[JOIN||LEFT JOIN]] organizations o ON o.id = s.organization_id"
+            "FROM systems s"
         });
+        if self.order != SystemOrder::OrganizationName && run != Some(Run::SuspendedAbove) {
+            q.push(if self.is_rare { self.by_search() } else { "" });
+            // Every system has its organization; the outer join keeps SQLite from filtering all of them beforehand.
+            q.push(" [[JOIN||LEFT JOIN]] organizations o ON o.id = s.organization_id");
+        }
         self.push_where(q, run);
         self.push_order(q);
         q.push(" LIMIT ? OFFSET ?").arg(limit).arg(offset);
     }
 
     fn push_order(&self, q: &mut Q) {
-        let word = self.direction.as_str();
+        self.push_order_in(q, self.direction);
+    }
+
+    fn push_order_in(&self, q: &mut Q, direction: SortDirection) {
+        let word = direction.as_str();
         match self.order.column() {
             // Unique, so nothing is left to decide, and the index that makes it so serves.
             Some(column) if self.order == SystemOrder::SystemKey => {
@@ -266,7 +320,11 @@ impl Spec<'_> {
         if let Some(statuses) = statuses {
             self.push_any(q, statuses);
         }
-        self.push_search(q, &searched);
+        self.push_filters(q, &searched);
+    }
+
+    fn push_filters(&self, q: &mut Q, searched: &[StatusFilter]) {
+        self.push_search(q, searched);
         self.push_columns(q);
         self.push_organizations(q);
     }

@@ -1,9 +1,10 @@
 //! Systems: their rows with organization and activity, writes by id, the list (in [`list`]).
 //!
 //! `search_key` holds what `search` looks at, folded; whoever writes one of its parts writes it too ([`search_key`]).
-//! `organization_counts.systems` counts the rows not deleted on their own; [`insert`] keeps it here, [`life`] and
-//! [`moves`] do as well.
+//! `organization_counts` counts the rows not deleted on their own; [`insert`] keeps that here, [`life`] and [`moves`] do
+//! as well ([`counted`]).
 
+pub mod counted;
 pub mod figures;
 mod filter;
 pub mod life;
@@ -12,7 +13,7 @@ pub mod moves;
 mod row;
 
 pub use filter::{StatusFilter, SystemFilter, SystemOrder, VersionFilter};
-pub(crate) use list::{can_be_stored, expand, push_in, push_product_versions};
+pub(crate) use list::{GONE, can_be_stored, expand, push_in, push_product_versions};
 pub use list::{export, list};
 pub use row::SystemRecord;
 
@@ -45,8 +46,9 @@ pub(crate) const HOME: &str = "SELECT id, type, p2, p3, eff_suspended_at, eff_de
 pub(crate) const INSERT: &str = "INSERT INTO systems (id, organization_id, p2, p3, name, name_key, custom_data, notes, \
      search_key, system_key, secret_public, secret_hash, created_by, creator_user_id, creator_org_id, creator_key, \
      created_at, updated_at, registered_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-pub(crate) const ONE_MORE: &str = "INSERT INTO organization_counts (organization_id, systems) VALUES (?, 1) \
-     ON CONFLICT (organization_id) DO UPDATE SET systems = organization_counts.systems + 1";
+pub(crate) const ONE_MORE: &str = "INSERT INTO organization_counts (organization_id, systems, systems_unheard) \
+     VALUES (?, 1, 1) ON CONFLICT (organization_id) DO UPDATE SET systems = organization_counts.systems + 1, \
+     systems_unheard = organization_counts.systems_unheard + 1";
 pub(crate) const UPDATE: &str = "UPDATE systems SET name = ?, name_key = ?, notes = ?, custom_data = ?, \
      search_key = ?, updated_at = ? WHERE id = ?";
 pub(crate) const SET_FACTS: &str = "UPDATE systems SET type = ?, type_key = ?, fqdn = ?, fqdn_key = ?, \

@@ -1,7 +1,7 @@
 //! A system goes to another organization (contract 03 §11.2): its row with all that repeats its place, and what is kept
 //! about the move itself.
 
-use super::{ONE_MORE, life::ADD_SYSTEMS};
+use super::counted;
 use crate::{
     StoreError, Tx,
     applications::counts::{settle, tally},
@@ -26,14 +26,13 @@ pub(crate) const EXISTS: &str = "SELECT id FROM system_reassignments WHERE id = 
 pub(crate) const NOTE_CLEARED: &str = "UPDATE system_reassignments SET \
      backups_deleted = [[GREATEST||MAX]](backups_deleted, ?), silences_cleared = silences_cleared + ? WHERE id = ?";
 
-/// Puts a held system of `from`, not deleted on its own, into the organization that was granted; `path` is that
+/// Puts a held system, not deleted on its own, into the organization that was granted; `path` is that
 /// organization's. Its applications are assigned to nobody afterwards; how many of them were assigned.
 ///
 /// Whoever calls raises the auth epoch in the same transaction.
 pub async fn place(
     tx: &mut Tx,
     target: &Granted<SystemId>,
-    from: OrgId,
     to: &Granted<OrgId>,
     path: &Path,
     now: Ts,
@@ -42,18 +41,11 @@ pub async fn place(
         return Err(StoreError::Misuse("a grant for another organization"));
     }
     let id = target.id();
-    let applications = tally(tx, id).await?;
-    tx.figures_changed();
-    // In one order for all, so that two moves in opposite directions do not wait for each other.
-    let mut counters = [(from, false), (path.id, true)];
-    counters.sort();
-    for (organization, is_new) in counters {
-        let q = if is_new { Q::new(ONE_MORE) } else { Q::new(ADD_SYSTEMS).bind(-1_i64) };
-        q.bind(organization).run(&mut *tx).await?;
-    }
+    let (before, applications) = (counted::tally(tx, id).await?, tally(tx, id).await?);
     let unassigned = Q::new(UNASSIGN).bind(now).bind(id).run(&mut *tx).await?;
     let q = Q::new(PLACE).bind(path.id).bind(path.p2).bind(path.p3).bind(now).bind(id);
     q.run(&mut *tx).await?;
+    counted::settle(tx, id, before).await?;
     settle(tx, id, applications).await?;
     Ok(unassigned)
 }

@@ -14,7 +14,8 @@ use sqlx::{AssertSqlSafe, PgConnection, Row, SqliteConnection};
 use text::{Digest, Fields, Lines};
 
 /// Rows that every new database has and that the source's take the place of.
-const SEEDED: [&str; 5] = ["alert_config_epoch", "auth_epoch", "event_position", "list_epochs", "retention"];
+const SEEDED: [&str; 6] =
+    ["alert_config_epoch", "auth_epoch", "event_position", "list_epochs", "retention", "system_figures"];
 /// Bytes collected before they are sent.
 const CHUNK: usize = 256 * 1024;
 

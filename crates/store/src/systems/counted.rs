@@ -1,0 +1,235 @@
+//! Systems by status, counted as they change (`organization_counts`) instead of when somebody asks.
+//!
+//! A system is *counted as* never heard of, active or silent (`system_activity.counted`). That may be behind what it is:
+//! a heartbeat moves no counter, and the clock writes nothing. Such systems are *unsettled*, and totals look at each of
+//! them: those heard of since they were counted as something else (the heartbeat itself says so), and those that will
+//! fall silent soon ([`watch`] looks ahead). [`settle_some`] counts them anew, a few at a time.
+//!
+//! Whoever changes the place or a mark of a system takes its [`tally`] before and [`settle`]s the difference afterwards,
+//! holding its row all the while; `counted` moves under the same lock only. On PostgreSQL [`settle_some`] passes over what
+//! somebody holds, so it waits for nobody.
+
+use crate::{Db, StoreError, Tx, sql::Q, time::TsCodec};
+use bailiwick_domain::{OrgId, SystemId, Ts};
+use sqlx::FromRow;
+use std::collections::{BTreeMap, BTreeSet};
+use uuid::Uuid;
+
+pub(crate) const TALLY: &str = "SELECT s.organization_id, CAST(CASE WHEN s.suspended_at IS NULL THEN 0 ELSE 1 END AS BIGINT), \
+     CAST(COALESCE((SELECT a.counted FROM system_activity a WHERE a.system_id = s.id), 0) AS BIGINT) \
+     FROM systems s WHERE s.id = ? AND s.deleted_at IS NULL";
+pub(crate) const ADD: &str = "UPDATE organization_counts SET systems = systems + ?, \
+     systems_suspended = systems_suspended + ?, systems_unheard = systems_unheard + ?, \
+     systems_silent = systems_silent + ? WHERE organization_id = ?";
+pub(crate) const HOLD_MARKS: &str = "SELECT watched_to FROM system_figures WHERE id = 1 [[FOR UPDATE||]]";
+pub(crate) const SET_MARKS: &str = "UPDATE system_figures SET silent_to = ?, watched_to = ? WHERE id = 1";
+/// The last two say what should not be: rows that somebody has put there without a heartbeat, and a clock set back.
+pub(crate) const WATCH: &str = "INSERT INTO system_unsettled (system_id) SELECT a.system_id FROM system_activity a \
+     WHERE (a.counted = 1 AND a.last_heartbeat <= ?) OR (a.counted = 0 AND a.last_heartbeat IS NOT NULL) \
+     OR (a.counted = 2 AND a.last_heartbeat > ?) ORDER BY a.system_id ON CONFLICT (system_id) DO NOTHING";
+pub(crate) const DROP_GONE: &str = "DELETE FROM system_unsettled WHERE NOT EXISTS \
+     (SELECT 1 FROM system_activity a WHERE a.system_id = system_unsettled.system_id)";
+/// Held, as far as nobody else holds them.
+pub(crate) const UNSETTLED: &str = "SELECT s.id, s.organization_id, CAST(CASE WHEN s.deleted_at IS NULL \
+     AND s.suspended_at IS NULL THEN 1 ELSE 0 END AS BIGINT) AS shows, CAST(a.counted AS BIGINT) AS counted, a.last_heartbeat \
+     FROM system_unsettled u [[JOIN||CROSS JOIN]] systems s ON s.id = u.system_id \
+     JOIN system_activity a ON a.system_id = s.id WHERE u.system_id > ? ORDER BY u.system_id LIMIT ? \
+     [[FOR NO KEY UPDATE OF s, a SKIP LOCKED||]]";
+/// Everything anew, from the rows; see [`recount`].
+pub(crate) const COUNTED_ANEW: &str = "UPDATE system_activity SET counted = CASE WHEN last_heartbeat IS NULL THEN 0 ELSE 1 END \
+     WHERE counted <> CASE WHEN last_heartbeat IS NULL THEN 0 ELSE 1 END";
+pub(crate) const COUNTS_ANEW: &str = "UPDATE organization_counts SET systems = (SELECT COUNT(*) FROM systems s \
+     WHERE s.organization_id = organization_counts.organization_id AND s.deleted_at IS NULL), \
+     systems_suspended = (SELECT COUNT(*) FROM systems s WHERE s.organization_id = organization_counts.organization_id \
+     AND s.deleted_at IS NULL AND s.suspended_at IS NOT NULL), \
+     systems_unheard = (SELECT COUNT(*) FROM systems s LEFT JOIN system_activity a ON a.system_id = s.id \
+     WHERE s.organization_id = organization_counts.organization_id AND s.deleted_at IS NULL \
+     AND s.suspended_at IS NULL AND a.last_heartbeat IS NULL), systems_silent = 0";
+pub(crate) const FORGET_UNSETTLED: &str = "DELETE FROM system_unsettled";
+pub(crate) const FORGET_MARKS: &str =
+    "UPDATE system_figures SET silent_to = NULL, watched_to = NULL WHERE id = 1";
+
+/// Rows of one statement.
+const ROWS: usize = 500;
+const UNHEARD: i64 = 0;
+const ACTIVE: i64 = 1;
+const SILENT: i64 = 2;
+
+/// Where a system is counted, and as what; none when it is deleted on its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tally(Option<(OrgId, Change)>);
+
+/// What is added to the counters of an organization.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Change {
+    systems: i64,
+    suspended: i64,
+    unheard: i64,
+    silent: i64,
+}
+
+impl Change {
+    fn of(counted: i64) -> Change {
+        let one = |is: bool| i64::from(is);
+        Change { unheard: one(counted == UNHEARD), silent: one(counted == SILENT), ..Change::default() }
+    }
+
+    fn add(&mut self, other: Change, sign: i64) {
+        self.systems += sign * other.systems;
+        self.suspended += sign * other.suspended;
+        self.unheard += sign * other.unheard;
+        self.silent += sign * other.silent;
+    }
+
+    async fn write(self, tx: &mut Tx, organization: OrgId) -> Result<(), StoreError> {
+        let Change { systems, suspended, unheard, silent } = self;
+        let q = Q::new(ADD).bind(systems).bind(suspended).bind(unheard).bind(silent);
+        q.bind(organization).run(tx).await?;
+        Ok(())
+    }
+}
+
+/// How a held system is counted now; one that does not exist is not counted.
+pub(crate) async fn tally(tx: &mut Tx, id: SystemId) -> Result<Tally, StoreError> {
+    let found: Option<(Uuid, i64, i64)> = Q::new(TALLY).bind(id).optional(tx).await?;
+    Ok(Tally(found.map(|(organization, is_suspended, counted)| {
+        let change = match is_suspended {
+            0 => Change { systems: 1, ..Change::of(counted) },
+            _ => Change { systems: 1, suspended: 1, ..Change::default() },
+        };
+        (OrgId(organization), change)
+    })))
+}
+
+/// Moves the counters by what is different since the [`tally`] of this system.
+pub(crate) async fn settle(tx: &mut Tx, id: SystemId, before: Tally) -> Result<(), StoreError> {
+    let after = tally(&mut *tx, id).await?;
+    if before == after {
+        return Ok(());
+    }
+    tx.figures_changed();
+    // In one order for all, so that two moves in opposite directions do not wait for each other.
+    let mut changes: BTreeMap<OrgId, Change> = BTreeMap::new();
+    for (tally, sign) in [(before, -1), (after, 1)] {
+        if let Some((organization, change)) = tally.0 {
+            changes.entry(organization).or_default().add(change, sign);
+        }
+    }
+    for (organization, change) in changes {
+        change.write(tx, organization).await?;
+    }
+    Ok(())
+}
+
+/// Notes all systems that are silent at the latest at `watched_to` (as a time of last heartbeats), so that totals of any
+/// moment until then know of them. What is counted as silent from now on was heard of at or before `silent_to`.
+pub async fn watch(db: &Db, silent_to: Ts, watched_to: Ts) -> Result<(), StoreError> {
+    let mut tx = db.begin_relaxed().await?;
+    let _: (Option<TsCodec>,) = Q::new(HOLD_MARKS).one(&mut tx).await?;
+    Q::new(DROP_GONE).run(&mut tx).await?;
+    Q::new(WATCH).bind(watched_to).bind(silent_to).run(&mut tx).await?;
+    Q::new(SET_MARKS).bind(silent_to).bind(watched_to).run(&mut tx).await?;
+    tx.commit().await
+}
+
+#[derive(FromRow)]
+struct Unsettled {
+    id: Uuid,
+    organization_id: Uuid,
+    /// Neither deleted nor suspended on its own: only then it is counted by its heartbeats.
+    shows: i64,
+    counted: i64,
+    last_heartbeat: Option<TsCodec>,
+}
+
+impl Unsettled {
+    fn is_heard_after(&self, time: Ts) -> bool {
+        self.last_heartbeat.as_ref().is_some_and(|at| at.0 > time)
+    }
+
+    /// As what it is to be counted.
+    fn due(&self, silent_to: Ts) -> i64 {
+        match self.last_heartbeat {
+            None => UNHEARD,
+            Some(_) if self.is_heard_after(silent_to) => ACTIVE,
+            Some(_) => SILENT,
+        }
+    }
+}
+
+/// Counts the first `limit` unsettled systems behind `after` as what they are; the last one of them, none when there is
+/// none. `silent_to` as it was given to [`watch`]. Those that will fall silent soon stay unsettled.
+pub async fn settle_some(
+    db: &Db,
+    silent_to: Ts,
+    after: SystemId,
+    limit: u64,
+) -> Result<Option<SystemId>, StoreError> {
+    let mut tx = db.begin_relaxed().await?;
+    let (watched_to,): (Option<TsCodec>,) = Q::new(HOLD_MARKS).one(&mut tx).await?;
+    let Some(TsCodec(watched_to)) = watched_to else { return Ok(None) };
+    let mut rows: Vec<Unsettled> = Q::new(UNSETTLED).bind(after).bind(limit).all(&mut tx).await?;
+    let Some(last) = rows.last().map(|row| SystemId(row.id)) else { return Ok(None) };
+    let held = hold_counters(&mut tx, rows.iter().map(|row| row.organization_id).collect()).await?;
+    rows.retain(|row| held.contains(&row.organization_id));
+    let mut changes: BTreeMap<OrgId, Change> = BTreeMap::new();
+    let mut counted: BTreeMap<i64, Vec<Uuid>> = BTreeMap::new();
+    for row in &rows {
+        let due = row.due(silent_to);
+        if due != row.counted {
+            counted.entry(due).or_default().push(row.id);
+            if row.shows == 1 {
+                let change = changes.entry(OrgId(row.organization_id)).or_default();
+                change.add(Change::of(row.counted), -1);
+                change.add(Change::of(due), 1);
+            }
+        }
+    }
+    for (due, ids) in counted {
+        for ids in ids.chunks(ROWS) {
+            let mut q = Q::new("UPDATE system_activity SET counted = ? WHERE system_id IN (");
+            q.arg(due).list(ids.iter().copied()).push(")");
+            q.run(&mut tx).await?;
+        }
+    }
+    for (organization, change) in changes {
+        if change != Change::default() {
+            change.write(&mut tx, organization).await?;
+        }
+    }
+    let settled = |row: &&Unsettled| row.due(silent_to) != ACTIVE || row.is_heard_after(watched_to);
+    let settled: Vec<Uuid> = rows.iter().filter(settled).map(|row| row.id).collect();
+    for ids in settled.chunks(ROWS) {
+        let mut q = Q::new("DELETE FROM system_unsettled WHERE system_id IN (");
+        q.list(ids.iter().copied()).push(")");
+        q.run(&mut tx).await?;
+    }
+    tx.commit().await?;
+    Ok(Some(last))
+}
+
+/// Holds the counters of these organizations as far as nobody else does.
+async fn hold_counters(tx: &mut Tx, of: BTreeSet<Uuid>) -> Result<BTreeSet<Uuid>, StoreError> {
+    let (of, mut held) = (Vec::from_iter(of), BTreeSet::new());
+    for chunk in of.chunks(ROWS) {
+        let mut q = Q::new("SELECT organization_id FROM organization_counts WHERE organization_id IN (");
+        q.list(chunk.iter().copied()).push(") [[FOR NO KEY UPDATE SKIP LOCKED||]]");
+        let rows: Vec<(Uuid,)> = q.all(&mut *tx).await?;
+        held.extend(rows.into_iter().map(|(id,)| id));
+    }
+    Ok(held)
+}
+
+/// Counts everything anew from the rows, while nobody else writes systems. Until the next [`watch`] totals count the rows.
+pub async fn recount(tx: &mut Tx) -> Result<(), StoreError> {
+    let _: (Option<TsCodec>,) = Q::new(HOLD_MARKS).one(&mut *tx).await?;
+    if tx.is_postgres() {
+        let hold = "LOCK TABLE systems, system_activity, organization_counts IN SHARE ROW EXCLUSIVE MODE";
+        Q::new(hold).run(&mut *tx).await?;
+    }
+    tx.figures_changed();
+    for statement in [COUNTED_ANEW, COUNTS_ANEW, FORGET_UNSETTLED, FORGET_MARKS] {
+        Q::new(statement).run(&mut *tx).await?;
+    }
+    Ok(())
+}

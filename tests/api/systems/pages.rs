@@ -1,0 +1,104 @@
+//! Pages far behind, and what a search finds, say what one long statement over the rows says.
+
+use super::*;
+use bailiwick_app::demo::{self, Plan};
+use bailiwick_domain::{OrgId, PageRequest, SortDirection};
+use bailiwick_policy::Scope;
+use bailiwick_store::systems::{SystemFilter, SystemOrder, list};
+use uuid::Uuid;
+
+const LIVE: &str = "FROM systems s JOIN organizations o ON o.id = s.organization_id \
+     WHERE s.deleted_at IS NULL AND o.eff_deleted_at IS NULL";
+
+/// All pages of a list, one after the other, with the total of each.
+async fn all_pages(
+    t: &Test,
+    scope: &Scope,
+    filter: &SystemFilter,
+    order: (SystemOrder, SortDirection),
+) -> (Vec<Uuid>, u64) {
+    let (mut ids, mut page) = (Vec::new(), 1);
+    let cutoff = t.app.now().minus(t.app.settings.systems.liveness_timeout);
+    loop {
+        let request = PageRequest { page, page_size: 90 };
+        let found = list(&t.app.db, scope, filter, order, request, cutoff, None).await.unwrap();
+        if found.rows.is_empty() {
+            return (ids, found.total);
+        }
+        ids.extend(found.rows.into_iter().map(|row| row.system.id.0));
+        page += 1;
+    }
+}
+
+async fn ids(t: &Test, and: &str, order: &str) -> Vec<Uuid> {
+    let rows: Vec<(Uuid,)> =
+        Q::new(&format!("SELECT s.id {LIVE} {and} ORDER BY {order}")).all(&t.app.db).await.unwrap();
+    rows.into_iter().map(|row| row.0).collect()
+}
+
+/// The organization with most systems that has this type.
+async fn greatest(t: &Test, column: &str, org_type: &str) -> OrgId {
+    let (id,): (Uuid,) = Q::new(&format!(
+        "SELECT s.{column} {LIVE} AND EXISTS (SELECT 1 FROM organizations a WHERE a.id = s.{column} \
+         AND a.type = '{org_type}') GROUP BY s.{column} ORDER BY COUNT(*) DESC LIMIT 1"
+    ))
+    .one(&t.app.db)
+    .await
+    .unwrap();
+    OrgId(id)
+}
+
+api_test!(pages_far_behind_and_searches_are_those_of_the_rows, |t| async move {
+    let plan = Plan { organizations: 60, systems: 1_000, users: None, applications: false, seed: 1 };
+    demo::fill(&t.app, &plan, &mut |_| {}).await.unwrap();
+    let reseller = greatest(&t, "p3", "reseller").await;
+    let distributor =
+        Scope::Subtree { root: greatest(&t, "p2", "distributor").await, org_type: OrgType::Distributor };
+    let orders = [("name", "s.name_key"), ("system_key", "s.system_key"), ("created_at", "s.created_at")];
+    for round in ["as it is", "with a reseller deleted"] {
+        let all = SystemFilter::default();
+        for (word, column) in orders {
+            for direction in [SortDirection::Asc, SortDirection::Desc] {
+                let order = (SystemOrder::parse(word).unwrap(), direction);
+                let word = direction.as_str();
+                let expected = ids(&t, "", &format!("{column} {word}, s.id {word}")).await;
+                assert!(expected.len() > 500);
+                let total = expected.len() as u64;
+                assert_eq!(
+                    all_pages(&t, &Scope::Everything, &all, order).await,
+                    (expected, total),
+                    "{column} {word} {round}"
+                );
+            }
+        }
+        // Some that many, some that few, and some that no system has.
+        for text in ["srv", "ns8", "203.0.113.8", "milan", "nobody has this", "activ"] {
+            let filter = SystemFilter { search: Some(text.to_owned()), ..SystemFilter::default() };
+            for (scope, column) in [(&Scope::Everything, ""), (&distributor, "p2")] {
+                let Scope::Subtree { root, .. } = distributor else { unreachable!() };
+                let mut expected = Vec::new();
+                let mut q = Q::new(&format!("SELECT s.id {LIVE}"));
+                if !column.is_empty() {
+                    q.push(" AND s.p2 = ?").arg(root);
+                }
+                q.push(" AND (s.search_key LIKE ?").arg(format!("%{text}%"));
+                if text == "activ" {
+                    let cutoff = t.app.now().minus(t.app.settings.systems.liveness_timeout);
+                    // Both words contain it: whatever was ever heard of and is not suspended.
+                    q.push(" OR (s.suspended_at IS NULL AND o.eff_suspended_at IS NULL AND EXISTS (SELECT 1 \
+                        FROM system_activity a WHERE a.system_id = s.id AND (a.last_heartbeat <= ? OR a.last_heartbeat > ?)))");
+                    q.arg(cutoff).arg(cutoff);
+                }
+                q.push(") ORDER BY s.name_key, s.id");
+                let rows: Vec<(Uuid,)> = q.all(&t.app.db).await.unwrap();
+                expected.extend(rows.into_iter().map(|row| row.0));
+                let total = expected.len() as u64;
+                let found = all_pages(&t, scope, &filter, (SystemOrder::Name, SortDirection::Asc)).await;
+                assert_eq!(found, (expected, total), "{text} {column} {round}");
+            }
+        }
+        if round == "as it is" {
+            t.delete_organization(reseller).await;
+        }
+    }
+});
