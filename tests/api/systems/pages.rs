@@ -54,12 +54,16 @@ api_test!(pages_far_behind_and_searches_are_those_of_the_rows, |t| async move {
     let reseller = greatest(&t, "p3", "reseller").await;
     let distributor =
         Scope::Subtree { root: greatest(&t, "p2", "distributor").await, org_type: OrgType::Distributor };
-    let orders = [("name", "s.name_key"), ("system_key", "s.system_key"), ("created_at", "s.created_at")];
+    let orders = [
+        (SystemOrder::Name, "s.name_key"),
+        (SystemOrder::SystemKey, "s.system_key"),
+        (SystemOrder::CreatedAt, "s.created_at"),
+    ];
     for round in ["as it is", "with a reseller deleted"] {
         let all = SystemFilter::default();
-        for (word, column) in orders {
+        for (order, column) in orders {
             for direction in [SortDirection::Asc, SortDirection::Desc] {
-                let order = (SystemOrder::parse(word).unwrap(), direction);
+                let order = (order, direction);
                 let word = direction.as_str();
                 let expected = ids(&t, "", &format!("{column} {word}, s.id {word}")).await;
                 assert!(expected.len() > 500);

@@ -32,8 +32,8 @@ pub(crate) const DROP_GONE: &str = "DELETE FROM system_unsettled WHERE NOT EXIST
 /// Held, as far as nobody else holds them.
 pub(crate) const UNSETTLED: &str = "SELECT s.id, s.organization_id, CAST(CASE WHEN s.deleted_at IS NULL \
      AND s.suspended_at IS NULL THEN 1 ELSE 0 END AS BIGINT) AS shows, CAST(a.counted AS BIGINT) AS counted, a.last_heartbeat \
-     FROM system_unsettled u [[JOIN||CROSS JOIN]] systems s ON s.id = u.system_id \
-     JOIN system_activity a ON a.system_id = s.id WHERE u.system_id > ? ORDER BY u.system_id LIMIT ? \
+     FROM systems s JOIN system_activity a ON a.system_id = s.id WHERE s.id [[= ANY(ARRAY||IN ]](SELECT u.system_id \
+     FROM system_unsettled u WHERE u.system_id > ? ORDER BY u.system_id LIMIT ?)[[)||]] ORDER BY s.id \
      [[FOR NO KEY UPDATE OF s, a SKIP LOCKED||]]";
 /// Everything anew, from the rows; see [`recount`].
 pub(crate) const COUNTED_ANEW: &str = "UPDATE system_activity SET counted = CASE WHEN last_heartbeat IS NULL THEN 0 ELSE 1 END \

@@ -61,13 +61,17 @@ pub async fn kept_totals(db: &Db, scope: &Scope, cutoff: Ts) -> Result<Option<To
          FROM system_figures m, (SELECT ",
     );
     push_kept(&mut q, scope);
-    let one = |condition: &str| format!("CASE WHEN {condition} THEN 1 ELSE 0 END");
+    let one = |condition: &str| format!("CASE WHEN [[s||a]].{condition} THEN 1 ELSE 0 END");
+    // One look for each unsettled system, whatever PostgreSQL believes of their number.
     q.push(&format!(
-        ") n, (SELECT {} AS unheard, {} AS silent FROM system_unsettled w [[JOIN||CROSS JOIN]] systems s ON s.id = w.system_id \
-         JOIN organizations o ON o.id = s.organization_id JOIN system_activity a ON a.system_id = s.id \
-         WHERE s.deleted_at IS NULL AND s.suspended_at IS NULL AND o.eff_deleted_at IS NULL AND o.eff_suspended_at IS NULL",
-        sum(&format!("{} - {}", one("a.last_heartbeat IS NULL"), one("a.counted = 0"))),
-        sum(&format!("{} - {}", one("a.last_heartbeat <= ?"), one("a.counted = 2"))),
+        ") n, (SELECT {} AS unheard, {} AS silent FROM system_unsettled w CROSS JOIN \
+         [[LATERAL (SELECT s.organization_id, s.p2, s.p3, a.counted, a.last_heartbeat FROM||]] systems s \
+         [[||ON s.id = w.system_id]] JOIN organizations o ON o.id = s.organization_id \
+         JOIN system_activity a ON a.system_id = s.id WHERE [[s.id = w.system_id AND||]] s.deleted_at IS NULL \
+         AND s.suspended_at IS NULL AND o.eff_deleted_at IS NULL AND o.eff_suspended_at IS NULL \
+         [[OFFSET 0) s WHERE 1 = 1||]]",
+        sum(&format!("{} - {}", one("last_heartbeat IS NULL"), one("counted = 0"))),
+        sum(&format!("{} - {}", one("last_heartbeat <= ?"), one("counted = 2"))),
     ));
     q.arg(cutoff);
     push_scope(&mut q, "s", "organization_id", scope);
@@ -86,40 +90,36 @@ fn sum(of: &str) -> String {
 /// The counters of a scope: of its open organizations `systems`, `own` suspended ones, `unheard`, `silent`; `below`: all
 /// systems of suspended ones.
 fn push_kept(q: &mut Q, scope: &Scope) {
+    for (name, column) in [
+        ("systems", "systems"),
+        ("own", "systems_suspended"),
+        ("unheard", "systems_unheard"),
+        ("silent", "systems_silent"),
+    ] {
+        q.push(&format!("{} AS {name}, ", sum(&format!("c.{column}"))));
+    }
+    q.push(&format!("(SELECT {} ", sum("c.systems")));
+    push_counts(q, scope, true);
+    q.push(") AS below ");
+    push_counts(q, scope, false);
+}
+
+/// Counters of what is not deleted, of suspended organizations or of all others.
+fn push_counts(q: &mut Q, scope: &Scope, is_suspended: bool) {
     if *scope == Scope::Everything {
-        // The few deleted or suspended organizations are found by themselves instead of looking at all.
-        let all = [
-            ("systems", "systems"),
-            ("own", "systems_suspended"),
-            ("unheard", "systems_unheard"),
-            ("silent", "systems_silent"),
-        ];
-        let all = all.map(|(name, column)| format!("{} AS {name}", sum(&format!("c.{column}")))).join(", ");
-        q.push(&all);
-        q.push(&format!(
-            ", (SELECT {} FROM organization_counts b WHERE b.organization_id NOT IN \
+        // The few deleted ones are left out instead of looking at all others.
+        q.push(
+            "FROM organization_counts c WHERE c.organization_id NOT IN \
              (SELECT d.id FROM organizations d WHERE d.eff_deleted_at IS NOT NULL)",
-            sum("b.systems")
-        ));
-        push_suspended(q, "b.organization_id", true);
-        q.push(&format!(
-            ") AS below FROM organization_counts c WHERE c.organization_id NOT IN \
-             (SELECT d.id FROM organizations d WHERE d.eff_deleted_at IS NOT NULL UNION ALL {SUSPENDED})"
-        ));
+        );
     } else {
-        let open =
-            |column: &str| sum(&format!("CASE WHEN o.eff_suspended_at IS NULL THEN c.{column} ELSE 0 END"));
-        q.push(&format!(
-            "{} AS systems, {} AS own, {} AS unheard, {} AS silent, {} AS below \
-             FROM organizations o JOIN organization_counts c ON c.organization_id = o.id WHERE o.eff_deleted_at IS NULL",
-            open("systems"),
-            open("systems_suspended"),
-            open("systems_unheard"),
-            open("systems_silent"),
-            sum("CASE WHEN o.eff_suspended_at IS NULL THEN 0 ELSE c.systems END"),
-        ));
+        q.push(
+            "FROM organizations o JOIN organization_counts c ON c.organization_id = o.id \
+             WHERE o.eff_deleted_at IS NULL",
+        );
         push_scope(q, "o", "id", scope);
     }
+    push_suspended(q, "c.organization_id", is_suspended);
 }
 
 /// The same by looking at the rows, whatever the counters say.
