@@ -95,7 +95,8 @@ fn read_of(node: &Value, read: &mut Read) {
 
 fn judge_step(label: &str, cost: Cost, plans: &[&Value], dead: u64, wrong: &mut BTreeMap<String, String>) {
     // The first readers of rows that are gone mark them in the indexes; those after them still read the indexes.
-    let skipped = if label.starts_with("Dead") { REPEATS - 2 } else { 0 };
+    let leaves_dead = label.starts_with("Dead") || label.starts_with("AnalyzedFull");
+    let skipped = if leaves_dead { REPEATS - 2 } else { 0 };
     let mut times: BTreeMap<&str, usize> = BTreeMap::new();
     for plan in plans {
         let text = plan["Query Text"].as_str().unwrap_or_default();
@@ -167,7 +168,11 @@ fn unseen(plans: &[(String, Value)]) -> Vec<&'static str> {
     catalogue::STATEMENTS
         .iter()
         .filter(|(name, text)| fill::is_looked_at(name, text))
-        .filter(|(_, text)| !seen.contains(Q::new(text).text_for(true).as_str()))
+        .filter(|(_, text)| {
+            let text = Q::new(text).text_for(true);
+            // Some go on behind what is fixed.
+            !seen.iter().any(|seen| seen.starts_with(text.as_str()))
+        })
         .map(|(name, _)| *name)
         .collect()
 }

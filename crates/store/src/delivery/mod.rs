@@ -37,8 +37,8 @@ pub(crate) const DUE_TENANTS: &str = "SELECT d.o FROM (\
      WHERE t.holder IS NULL OR t.held_until <= ? OR t.holder = ? LIMIT ?";
 pub(crate) const DUE_GROUPS: &str = "SELECT g.organization_id, g.id, g.due_at, (SELECT CAST(COUNT(*) AS BIGINT) \
      FROM router_alerts a WHERE a.organization_id = g.organization_id AND a.group_id = g.id) AS alerts \
-     FROM router_groups g JOIN router_tenants t ON t.organization_id = g.organization_id \
-     WHERE g.due_at <= ? AND g.started_at IS NULL AND t.holder = ?";
+     FROM router_groups g WHERE g.due_at <= ? AND g.started_at IS NULL \
+     AND (SELECT t.holder FROM router_tenants t WHERE t.organization_id = g.organization_id) = ?";
 pub(crate) const LOOK_AGAIN: &str = "UPDATE router_tenants SET version = 0 WHERE plan = 'unreadable'";
 pub(crate) const RELEASE_ALL: &str = "UPDATE router_tenants SET held_until = ? WHERE holder IS NOT NULL";
 pub(crate) const PURGE_TENANTS: &str = "DELETE FROM router_tenants WHERE organization_id [[= ANY(ARRAY(||IN (]] \

@@ -79,8 +79,9 @@ pub struct Outcome {
     pub error: Option<String>,
 }
 
+/// By its key: as a sum of texts the state is in no index.
 pub(crate) const RECORD: &str = "UPDATE event_deliveries SET state = ?, attempts = ?, next_at = ?, finished_at = ?, \
-     last_status = ?, last_error = ? WHERE subscription_id = ? AND event_seq = ? AND state = 'pending'";
+     last_status = ?, last_error = ? WHERE subscription_id = ? AND event_seq = ? AND state || '' = 'pending'";
 
 /// Records what has become of tries.
 pub async fn record(tx: &mut Tx, id: Uuid, outcomes: &[Outcome], now: Ts) -> Result<(), StoreError> {
@@ -101,8 +102,10 @@ pub async fn record(tx: &mut Tx, id: Uuid, outcomes: &[Outcome], now: Ts) -> Res
     Ok(())
 }
 
-pub(crate) const HURRY: &str = "UPDATE event_deliveries SET next_at = ? WHERE subscription_id = ? \
-     AND state = 'pending' AND next_at > ?";
+pub(crate) const HURRY: &str = "UPDATE event_deliveries SET next_at = ? WHERE \
+     [[ctid = ANY(ARRAY(SELECT d.ctid||(subscription_id, event_seq) IN (SELECT d.subscription_id, d.event_seq]] \
+     FROM event_deliveries d WHERE d.subscription_id = ? AND d.state = 'pending' AND d.next_at > ? \
+     ORDER BY d.subscription_id, d.next_at[[))||)]]";
 
 /// What waits is due at once: the recipient is back.
 pub async fn hurry(tx: &mut Tx, id: Uuid, now: Ts) -> Result<(), StoreError> {

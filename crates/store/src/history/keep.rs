@@ -50,7 +50,7 @@ pub async fn sweep(db: &Db, now: Ts, spared: Spared, limit: i64) -> Result<u64, 
     // What was refreshed until they were held is not over.
     let mut q = Q::by_index(
         "UPDATE alert_history SET status = 'resolved', ends_at = expires_at, expires_at = NULL, created_at = ? \
-         WHERE status = 'firing' AND expires_at < ? AND id IN (",
+         WHERE status || '' = 'firing' AND expires_at < ? AND id IN (",
     );
     q.arg(now).arg(now).list(found.iter().map(|(id, _)| *id));
     q.push(") RETURNING organization_id, fingerprint, system_key, alertname, severity, starts_at, ends_at");
@@ -155,8 +155,9 @@ pub async fn purge(db: &Db, before: Ts, limit: i64) -> Result<u64, StoreError> {
     }
     let mut tx = db.begin_relaxed().await?;
     hold(&mut tx, found.iter().map(|(_, organization)| OrgId(*organization))).await?;
-    let mut q =
-        Q::by_index("DELETE FROM alert_history WHERE status = 'resolved' AND created_at < ? AND id IN (");
+    let mut q = Q::by_index(
+        "DELETE FROM alert_history WHERE status || '' = 'resolved' AND (created_at < ?) IS TRUE AND id IN (",
+    );
     q.arg(before).list(found.iter().map(|(id, _)| *id)).push(") RETURNING organization_id, created_at");
     let gone: Vec<(Uuid, TsCodec)> = q.all(&mut tx).await?;
     let mut counts = Counts::default();

@@ -21,7 +21,7 @@ pub(crate) const PUT: &str = "INSERT INTO logto_outbox (issuer, kind, object_id,
 pub(crate) const PUT_NEW: &str = "INSERT INTO logto_outbox (issuer, kind, object_id, aspects, wanted, position, attempts, \
     next_at, queued_at) VALUES (?, ?, ?, ?, 1, ?, 0, ?, ?) ON CONFLICT (issuer, kind, object_id) DO NOTHING";
 pub(crate) const CLAIM: &str = "UPDATE logto_outbox SET claimed_until = ?, attempts = attempts + 1 \
-    WHERE issuer = ? AND [[ctid = ANY(ARRAY(SELECT q.ctid||(kind, object_id) IN (SELECT q.kind, q.object_id]] FROM logto_outbox q \
+    WHERE issuer || '' = ? AND [[ctid = ANY(ARRAY(SELECT q.ctid||(kind, object_id) IN (SELECT q.kind, q.object_id]] FROM logto_outbox q \
     WHERE q.issuer = ? AND q.position = ? AND q.next_at <= ? AND (q.claimed_until IS NULL OR q.claimed_until <= ? \
     OR q.claimed_until > ?) \
     AND (SELECT e.position FROM logto_outbox e WHERE e.batch = q.batch AND e.position < q.position \
@@ -53,8 +53,10 @@ pub(crate) const GONE_UNKNOWN: &str = "INSERT INTO logto_outbox (issuer, kind, o
     search_name = COALESCE(logto_outbox.search_name, excluded.search_name), wanted = logto_outbox.wanted + 1, \
     attempts = 0, next_at = excluded.next_at, \
     queued_at = CASE WHEN logto_outbox.next_at IS NULL THEN excluded.queued_at ELSE logto_outbox.queued_at END";
-pub(crate) const GONE_AGAIN: &str = "UPDATE logto_outbox SET attempts = 0, next_at = ?, queued_at = ? WHERE issuer = ? \
-    AND kind IN ('gone_user', 'gone_organization') AND next_at IS NULL";
+pub(crate) const GONE_AGAIN: &str = "UPDATE logto_outbox SET attempts = 0, next_at = ?, queued_at = ? WHERE \
+    [[ctid = ANY(ARRAY(SELECT q.ctid||(issuer, kind, object_id) IN (SELECT q.issuer, q.kind, q.object_id]] \
+    FROM logto_outbox q WHERE q.issuer = ? AND q.kind IN ('gone_user', 'gone_organization') AND q.next_at IS NULL \
+    ORDER BY q.next_at[[))||)]]";
 pub(crate) const FORGET_USER: &str =
     "DELETE FROM logto_outbox WHERE issuer = ? AND kind = 'user' AND object_id = ?";
 pub(crate) const WAITING: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM logto_outbox WHERE issuer = ?";

@@ -143,6 +143,8 @@ pub async fn prepare(db: &Db, cluster: &Cluster, state: State, dead: u64) {
 /// reported by a rehearsal of retention; those of a process that starts alone on SQLite.
 const OTHERS: &[&str] = &[
     "figures::SUBSCRIPTIONS",
+    "inventory::queue::QUARANTINED",
+    "inventory::queue::REPLAY",
     "imports::KEEP_LATEST",
     "imports::LOCK",
     "imports::REMOVE",

@@ -37,10 +37,15 @@ async fn sweep(room: &mut Room<'_>) {
             alert_queue::expire(tx, before).await?;
             recovery::purge(tx, before).await?;
             imports::purge(tx, before).await?;
-            delivery::log::purge_failures(tx, before).await?;
-            logto::outbox::retry_gone(tx, "here", now).await
+            delivery::log::purge_failures(tx, before).await
         })
         .await;
+        0
+    })
+    .await;
+    // Each that was refused, as each of them may be a removal.
+    room.repeat("sweep: refused removals", Cost::Tenants, async || {
+        write(db, async |tx| logto::outbox::retry_gone(tx, "here", now).await).await;
         0
     })
     .await;
