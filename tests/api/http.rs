@@ -290,13 +290,16 @@ api_test!(
         let reply = ask("OPTIONS", "https://ui.example.org").await.expect(200);
         assert_eq!(reply.header("access-control-allow-origin"), Some("https://ui.example.org"));
         let allowed = reply.header("access-control-allow-headers").unwrap();
-        assert_eq!(allowed, "authorization,content-type,accept,api-version,x-request-id");
+        assert_eq!(
+            allowed,
+            "authorization,content-type,accept,api-version,if-match,if-none-match,x-request-id"
+        );
         // A browser asks once in two hours, not before each call.
         assert_eq!(reply.header("access-control-max-age"), Some("7200"));
         let reply = ask("GET", "https://ui.example.org").await.expect(401);
         assert_eq!(reply.header("access-control-allow-origin"), Some("https://ui.example.org"));
         let exposed = reply.header("access-control-expose-headers").unwrap();
-        assert_eq!(exposed, "x-request-id,api-version,content-disposition,retry-after");
+        assert_eq!(exposed, "x-request-id,api-version,content-disposition,etag,retry-after");
         assert!(reply.header("access-control-allow-credentials").is_none());
         for method in ["OPTIONS", "GET"] {
             let reply = ask(method, "https://evil.example").await;

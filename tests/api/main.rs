@@ -17,6 +17,7 @@ mod applications;
 mod audit;
 mod avatars;
 mod clients;
+mod conditions;
 mod coverage;
 mod delivery;
 mod demo;

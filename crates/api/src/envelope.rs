@@ -5,7 +5,12 @@ use axum::{
     body::Body,
     response::{IntoResponse, Response},
 };
-use bailiwick_app::kept::Written;
+use bailiwick_app::{
+    App,
+    conditions::{PACKED, Version},
+    context::RequestContext,
+    kept::Written,
+};
 use bailiwick_domain::{Error, Page, Result};
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
@@ -53,6 +58,37 @@ impl<T: Serialize> Answer<T> {
     pub fn write(self) -> Result<Bytes> {
         write(self.status, &self.message, &self.data).map(Bytes::from).map_err(Error::internal)
     }
+}
+
+impl<T: Serialize> Answer<T> {
+    /// The answer of a read of one entity: with the tag of what it shows, and without body where the caller knows it.
+    ///
+    /// # Errors
+    /// 412 when the caller insists on another state.
+    pub fn tagged(self, app: &App, request: &RequestContext, version: &Version) -> Result<Response> {
+        let body = self.write()?;
+        let tag = version.tag(app, &body);
+        let mut response = match request.conditions.is_known(version, &tag)? {
+            true => StatusCode::NOT_MODIFIED.into_response(),
+            false => json(StatusCode::OK, body.into()),
+        };
+        let headers = response.headers_mut();
+        headers.insert(header::ETAG, HeaderValue::try_from(tag).map_err(Error::internal)?);
+        headers.insert(header::VARY, HeaderValue::from_static("authorization"));
+        Ok(response)
+    }
+}
+
+/// Bytes that are packed are others: a strong tag says so (RFC 9110 §8.8.3.3).
+pub(crate) fn tag_of_coding<B>(mut response: Response<B>) -> Response<B> {
+    let headers = response.headers_mut();
+    if headers.contains_key(header::CONTENT_ENCODING)
+        && let Some(tag) = headers.get(header::ETAG).and_then(|tag| tag.to_str().ok()?.strip_suffix('"'))
+        && let Ok(tag) = HeaderValue::try_from(format!("{tag}{PACKED}\""))
+    {
+        headers.insert(header::ETAG, tag);
+    }
+    response
 }
 
 impl<T: Serialize> IntoResponse for Answer<T> {

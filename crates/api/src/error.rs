@@ -96,6 +96,10 @@ fn parts<'a>(error: &'a Error, form: bool, failed: Option<&'a str>) -> (StatusCo
         Error::Unauthenticated { message, data } => (StatusCode::UNAUTHORIZED, message, data.clone()),
         Error::Forbidden { message, data } => (StatusCode::FORBIDDEN, message, data.clone()),
         Error::NotFound(_) => (StatusCode::NOT_FOUND, not_found_text(error), Value::Null),
+        Error::PreconditionFailed(header) => {
+            let data = json!({"reason": "precondition_failed", "header": header});
+            (StatusCode::PRECONDITION_FAILED, "precondition failed", data)
+        }
         Error::TooLarge { message, data } => (StatusCode::PAYLOAD_TOO_LARGE, message, data.clone()),
         Error::SlowBody => (StatusCode::REQUEST_TIMEOUT, "request body timed out", Value::Null),
         Error::Unsupported(message) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, message, Value::Null),

@@ -5,11 +5,16 @@ use axum::{
     body::Body,
     extract::{FromRequest, FromRequestParts, RawPathParams, Request},
 };
-use bailiwick_app::{App, context::RequestContext, imports};
+use bailiwick_app::{
+    App,
+    conditions::{Condition, Conditions},
+    context::RequestContext,
+    imports,
+};
 use bailiwick_domain::{Error, FieldError, OrgType, PageRequest};
 use bailiwick_policy::Caller;
 use bytes::{Bytes, BytesMut};
-use http::{header, request::Parts};
+use http::{HeaderValue, header, request::Parts};
 use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 use std::{convert::Infallible, str::FromStr, sync::Arc, time::Duration};
@@ -29,19 +34,22 @@ impl<S: Send + Sync> FromRequestParts<S> for Who {
     }
 }
 
-/// Request id and client address.
+/// Request id and client address, and what the request says of the state that its caller has seen, where the route heeds
+/// it.
 #[derive(Clone, Debug)]
 pub struct Ctx(pub RequestContext);
 
 impl<S: Send + Sync> FromRequestParts<S> for Ctx {
     type Rejection = Failure;
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Ctx, Failure> {
-        parts
-            .extensions
-            .get::<RequestContext>()
-            .cloned()
-            .map(Ctx)
-            .ok_or_else(|| missing("the request context"))
+        let found = parts.extensions.get::<RequestContext>().cloned();
+        let mut context = found.ok_or_else(|| missing("the request context"))?;
+        if parts.extensions.get::<Arc<Route>>().is_some_and(|route| route.is_conditional) {
+            let read = |name| Condition::read(parts.headers.get_all(name).iter().map(HeaderValue::as_bytes));
+            let (if_match, if_none_match) = (read(header::IF_MATCH), read(header::IF_NONE_MATCH));
+            context.conditions = Conditions { if_match, if_none_match };
+        }
+        Ok(Ctx(context))
     }
 }
 

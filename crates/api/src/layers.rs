@@ -6,7 +6,7 @@ use axum::{
     middleware::Next,
     response::Response,
 };
-use bailiwick_app::{App, context::RequestContext, metrics::Worker};
+use bailiwick_app::{App, conditions::Conditions, context::RequestContext, metrics::Worker};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -88,6 +88,8 @@ pub(crate) fn context(app: &App, request: &Request) -> RequestContext {
         client_ip: client_ip(app, request),
         user_agent: user_agent
             .map(|name| String::from_utf8_lossy(name.as_bytes()).chars().take(NAME_CHARS).collect()),
+        // Read where the route has an entity that they are about.
+        conditions: Conditions::default(),
     }
 }
 

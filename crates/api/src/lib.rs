@@ -53,6 +53,7 @@ pub fn router(app: &App) -> Router {
         .fallback(async || error::no_route())
         .method_not_allowed_fallback(async || error::no_route())
         .layer(CompressionLayer::new().gzip(true).compress_when(SizeAbove::new(1024).and(not_proxied)))
+        .layer(tower::util::MapResponseLayer::new(envelope::tag_of_coding))
         .with_state(app.clone());
     // Trailing slashes go before the routes are matched, hence a router around the router.
     let trimmed = tower::Layer::layer(&NormalizePathLayer::trim_trailing_slash(), all);
@@ -125,12 +126,15 @@ fn cors(origins: &[String]) -> Option<CorsLayer> {
             header::CONTENT_TYPE,
             header::ACCEPT,
             HeaderName::from_static("api-version"),
+            header::IF_MATCH,
+            header::IF_NONE_MATCH,
             HeaderName::from_static("x-request-id"),
         ])
         .expose_headers([
             HeaderName::from_static("x-request-id"),
             HeaderName::from_static("api-version"),
             header::CONTENT_DISPOSITION,
+            header::ETAG,
             header::RETRY_AFTER,
         ])
         .max_age(PREFLIGHT_AGE);

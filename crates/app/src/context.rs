@@ -7,6 +7,7 @@ use crate::{
     auth::{self, AddressLimit, Bearers, KeyedLimit, Keys, Lives, Refreshes},
     avatars::Pictures,
     backups::{self, Backups},
+    conditions::Conditions,
     credentials::Credentials,
     events,
     exports::Exports,
@@ -292,4 +293,6 @@ pub struct RequestContext {
     pub client_ip: std::net::IpAddr,
     /// What the client calls itself, cut to a length that can be kept.
     pub user_agent: Option<String>,
+    /// The state of an entity that the caller has seen and goes by.
+    pub conditions: Conditions,
 }

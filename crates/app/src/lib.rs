@@ -13,6 +13,7 @@ pub mod auth;
 pub mod avatars;
 pub mod backups;
 pub mod bootstrap;
+pub mod conditions;
 pub mod context;
 pub mod credentials;
 pub mod demo;

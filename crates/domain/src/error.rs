@@ -81,6 +81,9 @@ pub enum Error {
         /// More keys for `data`; null when none.
         data: Value,
     },
+    /// 412 `precondition failed`: the condition of this header does not hold.
+    #[error("precondition failed: {0}")]
+    PreconditionFailed(&'static str),
     /// 413.
     #[error("too large: {message}")]
     TooLarge {

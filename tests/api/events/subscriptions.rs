@@ -2,6 +2,7 @@
 
 use super::{Hook, act, create, settings};
 use bailiwick_app::{
+    conditions::Conditions,
     context::RequestContext,
     events::subscriptions::{self, Input},
 };
@@ -203,8 +204,12 @@ api_test!(another_address_needs_the_permissions_of_what_it_is_told, |s| settings
         }),
         None,
     );
-    let ctx =
-        RequestContext { request_id: "r".to_owned(), client_ip: [127, 0, 0, 1].into(), user_agent: None };
+    let ctx = RequestContext {
+        request_id: "r".to_owned(),
+        client_ip: [127, 0, 0, 1].into(),
+        user_agent: None,
+        conditions: Conditions::default(),
+    };
     let id = made["id"].as_str().unwrap().parse().ok();
     let put = |input: Input| subscriptions::update(&t.app, &caller, &ctx, id, || Ok(input));
     put(Input { name: Some("Fine".to_owned()), ..Input::default() }).await.unwrap();

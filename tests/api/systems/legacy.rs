@@ -3,7 +3,8 @@
 use super::{life::counters_are_true, *};
 use argon2::{Argon2, PasswordHasher};
 use bailiwick_app::{
-    alerting, backups, context::RequestContext, credentials, credentials::Imports, inventory, systems,
+    alerting, backups, conditions::Conditions, context::RequestContext, credentials, credentials::Imports,
+    inventory, systems,
 };
 use bailiwick_domain::{Error, SystemId};
 use bailiwick_testkit::{Call, Engine, Settings, seed::Seeded};
@@ -310,7 +311,12 @@ api_test!(a_pair_that_is_withdrawn_under_way_fetches_nothing, |settings| on(sett
     let header = format!("Basic {}", STANDARD.encode(format!("{OLD_ID}:{OLD_SECRET}")));
     let admitted = credentials::authenticate_legacy(&t.app, Some(&header), ip).await.unwrap();
     credentials::forget_legacy(&t.app, Some(system.id)).await.unwrap();
-    let ctx = RequestContext { request_id: "r".into(), client_ip: ip, user_agent: None };
+    let ctx = RequestContext {
+        request_id: "r".into(),
+        client_ip: ip,
+        user_agent: None,
+        conditions: Conditions::default(),
+    };
     let issued = systems::issue_credentials(&t.app, &ctx, &admitted).await;
     assert!(matches!(issued, Err(Error::Unauthenticated { .. })), "{issued:?}");
     t.get("/systems/info").basic(&system.key, &system.secret).send().await.expect(200);

@@ -7,7 +7,10 @@ use crate::{
     routes::Route,
     wire::alert_config::{AlertConfigOutput, AlertEffectiveOutput, AlertPropagationOutput, AlertYamlOutput},
 };
-use axum::extract::{FromRequestParts, State};
+use axum::{
+    extract::{FromRequestParts, State},
+    response::{IntoResponse, Response},
+};
 use bailiwick_app::{App, alerting::config};
 use http::request::Parts;
 use std::{convert::Infallible, sync::Arc};
@@ -44,19 +47,22 @@ impl Spelling {
 pub async fn get(
     State(app): State<App>,
     Who(caller): Who,
+    Ctx(request): Ctx,
     spelling: Spelling,
     params: Params,
-) -> Outcome<Answer<AlertConfigOutput>> {
+) -> Outcome<Response> {
     let organization = organization(&params);
     let text =
         spelling.of("alerting configuration retrieved successfully", "alerting layer retrieved successfully");
-    let data = if params.one("format") == Some(YAML) {
+    if params.one("format") == Some(YAML) {
+        // What several layers say together; nobody changes that as a whole.
         let config = config::yaml(&app, &caller, organization).await?;
-        AlertConfigOutput::Yaml(AlertYamlOutput { config })
-    } else {
-        AlertConfigOutput::Layer(Box::new(config::get(&app, &caller, organization).await?.into()))
-    };
-    Ok(Answer::ok(text, data))
+        return Ok(Answer::ok(text, AlertConfigOutput::Yaml(AlertYamlOutput { config })).into_response());
+    }
+    let found = config::get(&app, &caller, organization).await?;
+    let version = found.version.clone();
+    let layer = AlertConfigOutput::Layer(Box::new(found.into()));
+    Ok(Answer::ok(text, layer).tagged(&app, &request, &version)?)
 }
 
 /// `POST /alerts/config`, `POST /alerting/config`.

@@ -13,13 +13,14 @@ use crate::{
         figures::TrendOutput,
     },
 };
-use axum::extract::State;
+use axum::{extract::State, response::Response};
 use bailiwick_app::{
     App,
     applications::{
         self, ApplicationFilter, ApplicationOrder, ApplicationQuery, ApplicationRef, SummaryOrder,
         SummaryQuery,
     },
+    conditions::Version,
 };
 use bailiwick_domain::SortDirection;
 
@@ -63,10 +64,13 @@ fn filter(params: &Params) -> ApplicationFilter {
 pub async fn show(
     State(app): State<App>,
     Who(caller): Who,
+    Ctx(request): Ctx,
     which: PathId<ApplicationRef>,
-) -> Outcome<Answer<ApplicationOutput>> {
+) -> Outcome<Response> {
     let found = applications::get(&app, &caller, named(which)).await?;
-    Ok(Answer::ok("application retrieved successfully", ApplicationOutput::of(found)?))
+    let version = Version::of(&app, &found)?;
+    let answer = Answer::ok("application retrieved successfully", ApplicationOutput::of(found)?);
+    Ok(answer.tagged(&app, &request, &version)?)
 }
 
 fn named(PathId(which): PathId<ApplicationRef>) -> ApplicationRef {

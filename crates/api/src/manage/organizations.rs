@@ -10,9 +10,10 @@ use crate::{
         organizations::{OrganizationInput, OrganizationList, OrganizationOutput},
     },
 };
-use axum::extract::State;
+use axum::{extract::State, response::Response};
 use bailiwick_app::{
     App,
+    conditions::Version,
     organizations::{self, ListQuery, Move},
 };
 use bailiwick_domain::{OrgId, SortDirection};
@@ -66,11 +67,14 @@ pub async fn create(
 pub async fn show(
     State(app): State<App>,
     Who(caller): Who,
+    Ctx(request): Ctx,
     Family(family): Family,
     PathId(id): PathId<OrgId>,
-) -> Outcome<Answer<OrganizationOutput>> {
+) -> Outcome<Response> {
     let found = organizations::get(&app, &caller, family, id).await?;
-    Ok(Answer::ok(format!("{} retrieved successfully", family.as_str()), found.into()))
+    let version = Version::of(&app, &found)?;
+    let message = format!("{} retrieved successfully", family.as_str());
+    Ok(Answer::ok(message, OrganizationOutput::from(found)).tagged(&app, &request, &version)?)
 }
 
 /// `PUT /{p}/{id}`.

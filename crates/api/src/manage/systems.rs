@@ -12,9 +12,10 @@ use crate::{
         },
     },
 };
-use axum::extract::State;
+use axum::{extract::State, response::Response};
 use bailiwick_app::{
     App,
+    conditions::Version,
     systems::{self, StatusFilter, SystemFilter, SystemOrder, SystemQuery, VersionFilter},
 };
 use bailiwick_domain::{OrgId, SortDirection, SystemId};
@@ -110,10 +111,13 @@ pub async fn create(
 pub async fn show(
     State(app): State<App>,
     Who(caller): Who,
+    Ctx(request): Ctx,
     PathId(id): PathId<SystemId>,
-) -> Outcome<Answer<SystemOutput>> {
+) -> Outcome<Response> {
     let found = systems::get(&app, &caller, id).await?;
-    Ok(Answer::ok("system retrieved successfully", SystemOutput::of(&app, found)))
+    let version = Version::of(&app, &found)?;
+    let answer = Answer::ok("system retrieved successfully", SystemOutput::of(&app, found));
+    Ok(answer.tagged(&app, &request, &version)?)
 }
 
 /// `PUT /systems/{id}`.

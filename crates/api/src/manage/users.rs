@@ -10,9 +10,10 @@ use crate::{
         users::{PasswordInput, UserInput, UserList, UserOutput},
     },
 };
-use axum::extract::State;
+use axum::{extract::State, response::Response};
 use bailiwick_app::{
     App,
+    conditions::Version,
     users::{self, ListQuery},
 };
 use bailiwick_domain::{SortDirection, UserId};
@@ -58,10 +59,13 @@ pub async fn create(
 pub async fn show(
     State(app): State<App>,
     Who(caller): Who,
+    Ctx(request): Ctx,
     PathId(id): PathId<UserId>,
-) -> Outcome<Answer<UserOutput>> {
+) -> Outcome<Response> {
     let found = users::get(&app, &caller, id).await?;
-    Ok(Answer::ok("user retrieved successfully", UserOutput::alone(found)))
+    let version = Version::of(&app, &found.user)?;
+    let answer = Answer::ok("user retrieved successfully", UserOutput::alone(found));
+    Ok(answer.tagged(&app, &request, &version)?)
 }
 
 /// `PUT /users/{id}`.

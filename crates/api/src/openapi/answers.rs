@@ -2,10 +2,11 @@
 
 use super::examples::{Example, Examples};
 use crate::routes::{Credential, Gate, Route};
+use http::Method;
 use serde_json::{Map, Value, json};
 
 /// Refusals that many operations share.
-const SHARED: [(u16, &str, &str); 14] = [
+const SHARED: [(u16, &str, &str); 15] = [
     (
         400,
         "BadRequest",
@@ -25,6 +26,11 @@ const SHARED: [(u16, &str, &str); 14] = [
         "Overload, start-up, or state that cannot be read; `Retry-After` says when to come again.",
     ),
     (409, "Conflict", "It does not go with what is there."),
+    (
+        412,
+        "PreconditionFailed",
+        "The entity is not in a state that the caller goes by; nothing has been done.",
+    ),
     (411, "LengthRequired", "The length of the body is not said."),
     (502, "BadGateway", "What the service relies on for it cannot be reached."),
     (504, "GatewayTimeout", "What the service relies on for it does not answer in time."),
@@ -59,6 +65,9 @@ fn possible(route: &Route) -> Vec<u16> {
     }
     if route.path.contains('{') {
         statuses.push(404);
+    }
+    if route.is_conditional && route.method != Method::GET {
+        statuses.push(412);
     }
     if has_body {
         statuses.extend([408, 413]);

@@ -2,6 +2,7 @@
 
 mod answers;
 pub mod compat;
+mod conditions;
 mod examples;
 mod older;
 mod order;
@@ -179,7 +180,7 @@ fn operation(route: &Route, components: &mut Map<String, Value>, examples: &Exam
         "description": words::description(route),
         "tags": [words::tag(route)],
         "x-class": match route.class { Class::Core => "core", Class::Extra => "extra" },
-        "parameters": path_parameters(&route.path).chain(query::parameters(&route.operation)).collect::<Vec<_>>(),
+        "parameters": path_parameters(&route.path).chain(query::parameters(&route.operation)).chain(conditions::parameters(route)).collect::<Vec<_>>(),
         "security": security(route.credential),
         "responses": responses(route, components, examples),
     });
@@ -298,6 +299,7 @@ fn responses(route: &Route, components: &mut Map<String, Value>, examples: &Exam
         json!({"description": "Refused or failed.", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}}),
     );
     answers::complete(route, &mut out, examples);
+    conditions::complete(route, &mut out);
     Value::Object(out)
 }
 

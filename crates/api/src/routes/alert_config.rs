@@ -17,16 +17,19 @@ pub(super) fn rows() -> Vec<Route> {
         .flat_map(|(path, alias)| {
             [
                 get(path, format!("getAlertConfig{alias}"))
+                    .conditional()
                     .needs(&[ReadAlerts])
                     .gives::<AlertConfigOutput>()
                     .to(alert_config::get),
                 post(path, format!("setAlertConfig{alias}"))
+                    .conditional()
                     .needs(&[ManageAlerts])
                     .answers_within(SAVES_WITHIN)
                     .takes::<AlertConfigInput>()
                     .gives::<AlertPropagationOutput>()
                     .to(alert_config::set),
                 delete(path, format!("disableAlerts{alias}"))
+                    .conditional()
                     .needs(&[ManageAlerts])
                     .answers_within(SAVES_WITHIN)
                     .gives::<AlertPropagationOutput>()

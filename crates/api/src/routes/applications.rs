@@ -34,21 +34,29 @@ pub(super) fn rows() -> Vec<Route> {
             .gives::<TrendOutput>()
             .to(applications::trend),
         get("/applications/{id}", "getApplication")
+            .conditional()
             .needs(READ)
             .gives::<ApplicationOutput>()
             .to(applications::show),
         put("/applications/{id}", "updateApplication")
+            .conditional()
             .needs(MANAGE)
             .takes_if_any::<ApplicationInput>()
             .gives::<ApplicationOutput>()
             .to(applications::update),
-        delete("/applications/{id}", "deleteApplication").needs(MANAGE).gives_null().to(applications::delete),
+        delete("/applications/{id}", "deleteApplication")
+            .conditional()
+            .needs(MANAGE)
+            .gives_null()
+            .to(applications::delete),
         patch("/applications/{id}/assign", "assignApplication")
+            .conditional()
             .needs(MANAGE)
             .takes::<AssignInput>()
             .gives::<ApplicationOutput>()
             .to(applications::assign),
         patch("/applications/{id}/unassign", "unassignApplication")
+            .conditional()
             .needs(MANAGE)
             .gives::<ApplicationOutput>()
             .to(applications::unassign),

@@ -125,6 +125,8 @@ pub struct Route {
     pub family: Option<OrgType>,
     /// Status of success, for OpenAPI.
     pub success: u16,
+    /// Whether it is about one entity with a tag: `If-Match` and `If-None-Match` are heeded.
+    pub is_conditional: bool,
     /// Schema of the request body.
     pub takes: Option<SchemaOf>,
     /// Whether that body may be left out.
@@ -169,6 +171,7 @@ impl Route {
             answers_within: Duration::from_secs(30),
             family: None,
             success: 200,
+            is_conditional: false,
             takes: None,
             takes_nothing_too: false,
             gives: None,
@@ -227,6 +230,12 @@ impl Route {
     #[must_use]
     fn answers(self, status: u16) -> Route {
         Route { success: status, ..self }
+    }
+
+    /// Conditions on the state of its entity are heeded; what it calls must ask for them (`bailiwick_app::conditions`).
+    #[must_use]
+    fn conditional(self) -> Route {
+        Route { is_conditional: true, ..self }
     }
 
     /// Schema of the JSON body.

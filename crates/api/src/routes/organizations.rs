@@ -97,6 +97,7 @@ pub(super) fn rows() -> Vec<Route> {
             .to(organization_lists::validate_vat),
         // The object rule stands in for a gate; a large subtree takes its time (docs/tree.md).
         patch("/resellers/{id}/promote", "promoteReseller")
+            .conditional()
             .extra()
             .failing("failed to promote reseller")
             .may_answer(&[409])
@@ -143,38 +144,45 @@ fn family(n: &Names) -> Vec<Route> {
             .gives_file(EXPORT)
             .to(exports::organizations),
         get(&id, format!("get{one}"))
+            .conditional()
             .gate(own)
             .failing(f[2])
             .gives::<OrganizationOutput>()
             .to(organizations::show),
         put(&id, format!("update{one}"))
+            .conditional()
             .needs(n.manage)
             .failing(f[3])
             .takes::<OrganizationInput>()
             .gives::<OrganizationOutput>()
             .to(organizations::update),
         delete(&id, format!("delete{one}"))
+            .conditional()
             .needs(n.manage)
             .failing(f[4])
             .gives::<DeletedOutput>()
             .to(organizations::soft_delete),
         patch(format!("{id}/restore"), format!("restore{one}"))
+            .conditional()
             .needs(n.manage)
             .failing(f[5])
             .gives::<RestoredOutput>()
             .to(organizations::restore),
         delete(format!("{id}/destroy"), format!("destroy{one}"))
+            .conditional()
             .credential(Session)
             .needs(n.destroy)
             .failing(f[6])
             .gives_null()
             .to(organizations::destroy),
         patch(format!("{id}/suspend"), format!("suspend{one}"))
+            .conditional()
             .needs(n.manage)
             .failing(f[7])
             .gives::<SuspendedOutput>()
             .to(organizations::suspend),
         patch(format!("{id}/reactivate"), format!("reactivate{one}"))
+            .conditional()
             .needs(n.manage)
             .failing(f[8])
             .gives::<ReactivatedOutput>()

@@ -37,11 +37,13 @@ pub(super) fn rows() -> Vec<Route> {
         get("/systems/trend", "getSystemsTrend").needs(READ).gives::<TrendOutput>().to(systems::trend),
         get("/systems/export", "exportSystems").needs(READ).gives_file(EXPORT).to(exports::systems),
         get("/systems/{id}", "getSystem")
+            .conditional()
             .needs(READ)
             .failing(FAILED)
             .gives::<SystemOutput>()
             .to(systems::show),
         put("/systems/{id}", "updateSystem")
+            .conditional()
             .needs(MANAGE)
             .failing(FAILED)
             .answers_within(MOVE)
@@ -50,32 +52,38 @@ pub(super) fn rows() -> Vec<Route> {
             .gives::<SystemOutput>()
             .to(systems::update),
         delete("/systems/{id}", "deleteSystem")
+            .conditional()
             .needs(MANAGE)
             .failing(FAILED)
             .gives_null()
             .to(systems::delete),
         patch("/systems/{id}/restore", "restoreSystem")
+            .conditional()
             .needs(MANAGE)
             .failing(FAILED)
             .gives_null()
             .to(systems::restore),
         delete("/systems/{id}/destroy", "destroySystem")
+            .conditional()
             .credential(Session)
             .needs(&[ManageSystems, DestroySystems])
             .failing(FAILED)
             .gives_null()
             .to(systems::destroy),
         patch("/systems/{id}/suspend", "suspendSystem")
+            .conditional()
             .needs(MANAGE)
             .failing(FAILED)
             .gives_null()
             .to(systems::suspend),
         patch("/systems/{id}/reactivate", "reactivateSystem")
+            .conditional()
             .needs(MANAGE)
             .failing(FAILED)
             .gives_null()
             .to(systems::reactivate),
         post("/systems/{id}/regenerate-secret", "regenerateSystemSecret")
+            .conditional()
             .needs(MANAGE)
             .failing(FAILED)
             .takes_if_any::<RegenerateInput>()

@@ -26,37 +26,48 @@ pub(super) fn rows() -> Vec<Route> {
         get("/users/totals", "getUsersTotals").needs(&[ReadUsers]).gives::<UserTotals>().to(users::totals),
         get("/users/trend", "getUsersTrend").needs(&[ReadUsers]).gives::<TrendOutput>().to(users::trend),
         get("/users/export", "exportUsers").needs(&[ReadUsers]).gives_file(EXPORT).to(exports::users),
-        get("/users/{id}", "getUser").needs(&[ReadUsers]).gives::<UserOutput>().to(users::show),
+        get("/users/{id}", "getUser").conditional().needs(&[ReadUsers]).gives::<UserOutput>().to(users::show),
         put("/users/{id}", "updateUser")
+            .conditional()
             .needs(&[ManageUsers])
             .not_self()
             .takes::<UserInput>()
             .gives::<UserOutput>()
             .to(users::update),
-        delete("/users/{id}", "deleteUser").needs(&[ManageUsers]).not_self().gives_null().to(users::delete),
+        delete("/users/{id}", "deleteUser")
+            .conditional()
+            .needs(&[ManageUsers])
+            .not_self()
+            .gives_null()
+            .to(users::delete),
         patch("/users/{id}/restore", "restoreUser")
+            .conditional()
             .needs(&[ManageUsers])
             .not_self()
             .gives_null()
             .to(users::restore),
         delete("/users/{id}/destroy", "destroyUser")
+            .conditional()
             .credential(Session)
             .needs(&[ManageUsers, DestroyUsers])
             .not_self()
             .gives_null()
             .to(users::destroy),
         patch("/users/{id}/suspend", "suspendUser")
+            .conditional()
             .needs(&[ManageUsers])
             .not_self()
             .gives_null()
             .to(users::suspend),
         patch("/users/{id}/reactivate", "reactivateUser")
+            .conditional()
             .needs(&[ManageUsers])
             .not_self()
             .gives_null()
             .to(users::reactivate),
         // Never by an API key; one gets the gate's text (contract 05 §6).
         patch("/users/{id}/password", "resetUserPassword")
+            .conditional()
             .credential(Session)
             .needs(&[ManageUsers])
             .not_self()

@@ -268,7 +268,7 @@ pub struct AlertLayerOutput {
 
 impl From<Shown> for AlertLayerOutput {
     fn from(shown: Shown) -> AlertLayerOutput {
-        let Shown { layer, flat, updated_by_name, updated_at, warnings } = shown;
+        let Shown { layer, flat, updated_by_name, updated_at, warnings, version: _ } = shown;
         AlertLayerOutput { layer, updated_by_name, updated_at, warnings, config: flat }
     }
 }

@@ -22,7 +22,7 @@ pub async fn set_notes(
     which: ApplicationRef,
     body: impl FnOnce() -> Result<Option<String>>,
 ) -> Result<ApplicationRecord> {
-    let mut step = Step::begin(app, caller, Action::Update, &which).await?;
+    let mut step = Step::begin(app, caller, ctx, Action::Update, &which).await?;
     let notes = body()?;
     let Some(notes) = notes else { return Ok(step.before) };
     let mut fields = Fields::new();
@@ -35,7 +35,7 @@ pub async fn set_notes(
 
 /// `DELETE /applications/{id}`; it comes back with the next inventory that names it.
 pub async fn delete(app: &App, caller: &Caller, ctx: &RequestContext, which: ApplicationRef) -> Result<()> {
-    let mut step = Step::begin(app, caller, Action::Delete, &which).await?;
+    let mut step = Step::begin(app, caller, ctx, Action::Delete, &which).await?;
     applications::delete(&mut step.tx, &step.target, step.before.system_id, step.now).await?;
     step.finish(caller, ctx, "application.delete").await.map(drop)
 }
@@ -48,7 +48,7 @@ pub async fn assign(
     which: ApplicationRef,
     body: impl FnOnce() -> Result<Option<String>>,
 ) -> Result<ApplicationRecord> {
-    let mut step = Step::begin(app, caller, Action::Update, &which).await?;
+    let mut step = Step::begin(app, caller, ctx, Action::Update, &which).await?;
     let named = body()?.filter(|id| !id.trim().is_empty());
     let named = named.ok_or_else(|| Error::field("organization_id", "required"))?;
     let found = match named.parse::<OrgId>() {
@@ -67,7 +67,7 @@ pub async fn unassign(
     ctx: &RequestContext,
     which: ApplicationRef,
 ) -> Result<ApplicationRecord> {
-    let mut step = Step::begin(app, caller, Action::Update, &which).await?;
+    let mut step = Step::begin(app, caller, ctx, Action::Update, &which).await?;
     if step.before.organization.is_none() {
         return Ok(step.before);
     }
@@ -84,15 +84,23 @@ struct Step {
 }
 
 impl Step {
-    async fn begin(app: &App, caller: &Caller, action: Action, which: &ApplicationRef) -> Result<Step> {
+    async fn begin(
+        app: &App,
+        caller: &Caller,
+        ctx: &RequestContext,
+        action: Action,
+        which: &ApplicationRef,
+    ) -> Result<Step> {
         // Whoever may not act does not wait for the row, nor make others wait.
         let seen = load(&app.db, caller, action, which).await?;
+        ctx.check_conditions(app, &seen)?;
         let mut tx = app.db.begin().await?;
         if !applications::hold_system(&mut tx, seen.system_id).await? {
             return Err(Error::NotFound("application"));
         }
         // What was decided above may have changed before the row was held.
         let before = load(&mut tx, caller, action, which).await?;
+        ctx.check_conditions(app, &before)?;
         let target = decide(caller, action, &before.target()).granted()?;
         Ok(Step { tx, target, before, now: app.now() })
     }

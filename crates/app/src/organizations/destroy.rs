@@ -1,6 +1,6 @@
 //! Destruction for good (contract 02 §6.5).
 
-use super::authorize;
+use super::authorize_change;
 use crate::{
     App,
     alerting::config::provision,
@@ -27,7 +27,7 @@ pub async fn destroy(
     family: OrgType,
     id: Option<OrgId>,
 ) -> Result<()> {
-    let seen = authorize(&app.db, caller, Action::Destroy, family, id).await?.id();
+    let seen = authorize_change(&app.db, app, caller, ctx, Action::Destroy, (family, id)).await?.id();
     anew("a destruction", || attempt(app, caller, ctx, family, seen)).await?;
     app.backups.wake();
     mirror::wake(app);
@@ -45,7 +45,7 @@ async fn attempt(
     stored::hold_rows(&mut tx, id, family).await?;
     marks::hold_subtree(&mut tx, id).await?.ok_or(Error::NotFound(family.as_str()))?;
     // What was decided before may have changed until the rows were held.
-    let target = authorize(&mut tx, caller, Action::Destroy, family, Some(id)).await?;
+    let target = authorize_change(&mut tx, app, caller, ctx, Action::Destroy, (family, Some(id))).await?;
     let last = organizations::get(&mut tx, id).await?.ok_or(Error::NotFound(family.as_str()))?;
     let mut objects = backups::objects_below(&mut tx, id, family).await?;
     objects.extend(images::take_below(&mut tx, id, family).await?);

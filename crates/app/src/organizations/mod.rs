@@ -27,7 +27,7 @@ pub use promote::{Promotion, promote};
 pub use state::{Move, Moved, change_state};
 pub use update::update;
 
-use crate::{App, mirror};
+use crate::{App, context::RequestContext, mirror};
 use bailiwick_domain::{
     Error, OrgId, OrgType, Organization, Result,
     validate::{Fields, Vat, display_name, free_text, organization_custom_data},
@@ -78,6 +78,25 @@ pub async fn get(app: &App, caller: &Caller, family: OrgType, id: Option<OrgId>)
     let granted = authorize(&app.db, caller, Action::Read, family, id).await?;
     let found = organizations::get(&app.db, granted.id()).await?;
     mirror::marked(app, found.ok_or(Error::NotFound(family.as_str()))?).await
+}
+
+/// Loads the place of an organization and decides whether the caller may change it, then whether it is as they have seen
+/// it.
+async fn authorize_change(
+    on: impl Into<On<'_>>,
+    app: &App,
+    caller: &Caller,
+    ctx: &RequestContext,
+    action: Action,
+    (family, id): (OrgType, Option<OrgId>),
+) -> Result<Granted<OrgId>> {
+    let mut on = on.into();
+    let granted = authorize(on.reborrow(), caller, action, family, id).await?;
+    if !ctx.is_unconditional() {
+        let found = organizations::get(on, granted.id()).await?;
+        ctx.check_conditions(app, &found.ok_or(Error::NotFound(family.as_str()))?)?;
+    }
+    Ok(granted)
 }
 
 /// Loads the place of an organization and decides; missing and unreadable give the same answer.

@@ -1,6 +1,6 @@
 //! Promotion of a reseller to distributor (contract 02 §9).
 
-use super::{VAT, authorize};
+use super::{VAT, authorize_change};
 use crate::{
     App,
     alerting::config::provision,
@@ -44,7 +44,7 @@ pub async fn promote(
     ctx: &RequestContext,
     id: Option<OrgId>,
 ) -> Result<Promotion> {
-    let seen = authorize(&app.db, caller, Action::Promote, FAMILY, id).await?.id();
+    let seen = authorize_change(&app.db, app, caller, ctx, Action::Promote, (FAMILY, id)).await?.id();
     let done = anew("a promotion", || attempt(app, caller, ctx, seen)).await?;
     Ok(Promotion { organization: mirror::marked(app, done.organization).await?, ..done })
 }
@@ -62,7 +62,7 @@ async fn attempt(
     hold_rows(&mut tx, seen, FAMILY).await?;
     let held = marks::hold_subtree(&mut tx, seen).await?.ok_or_else(missing)?;
     // What was decided above may have changed before the rows were held.
-    let target = authorize(&mut tx, caller, Action::Promote, FAMILY, Some(seen)).await?;
+    let target = authorize_change(&mut tx, app, caller, ctx, Action::Promote, (FAMILY, Some(seen))).await?;
     if held.suspended.is_set() {
         return Err(suspended().into());
     }

@@ -1,7 +1,7 @@
 //! Suspend, reactivate, delete, restore (contract 02 §6): one own mark, everything below follows, all in one
 //! transaction with the end of every credential that loses its right.
 
-use super::{VAT, authorize};
+use super::{VAT, authorize_change};
 use crate::{
     App,
     alerting::config::provision,
@@ -107,12 +107,12 @@ pub async fn change_state(
     id: Option<OrgId>,
     to: Move,
 ) -> Result<Moved> {
-    let seen = authorize(&app.db, caller, to.action(), family, id).await?.id();
+    let seen = authorize_change(&app.db, app, caller, ctx, to.action(), (family, id)).await?.id();
     let now = app.now();
     let mut tx = app.db.begin().await?;
     let held = marks::hold_marks(&mut tx, seen).await?.ok_or(Error::NotFound(family.as_str()))?;
     // What was decided above may have changed before the organization was held.
-    let target = authorize(&mut tx, caller, to.action(), family, id).await?;
+    let target = authorize_change(&mut tx, app, caller, ctx, to.action(), (family, id)).await?;
     to.check(family, &held)?;
     let before = organizations::get(&mut tx, seen).await?.ok_or(Error::NotFound(family.as_str()))?;
     let written = marks::set(&mut tx, &target, family, to.kind(), to.mark(now)).await;

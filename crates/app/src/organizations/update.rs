@@ -1,6 +1,6 @@
 //! PUT (contract 02 §5.2): what is absent stays, `custom_data` is laid over the stored keys.
 
-use super::{OrganizationBody, VAT, audit_action, audited, authorize};
+use super::{OrganizationBody, VAT, audit_action, audited, authorize_change};
 use crate::{App, audit, context::RequestContext, events::Told, mirror};
 use bailiwick_domain::{
     Error, OrgId, OrgType, Organization, Result,
@@ -21,7 +21,7 @@ pub async fn update(
     id: Option<OrgId>,
     body: impl FnOnce() -> Result<OrganizationBody>,
 ) -> Result<Organization> {
-    authorize(&app.db, caller, Action::Update, family, id).await?;
+    authorize_change(&app.db, app, caller, ctx, Action::Update, (family, id)).await?;
     let body = body()?;
     let mut tx = app.db.begin().await?;
     let held = match id {
@@ -30,7 +30,7 @@ pub async fn update(
     };
     let before = held.ok_or(Error::NotFound(family.as_str()))?;
     // What was decided above may have changed before the row was held.
-    let target = authorize(&mut tx, caller, Action::Update, family, id).await?;
+    let target = authorize_change(&mut tx, app, caller, ctx, Action::Update, (family, id)).await?;
     let change = changed(app, caller, &before, body)?;
     let written = organizations::update(&mut tx, &target, &change).await;
     written.map_err(|e| Error::from(e).with_values(&[(VAT, change.vat.as_str())]))?;

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 /// PATCH `/systems/{id}/suspend`.
 pub async fn suspend(app: &App, caller: &Caller, ctx: &RequestContext, id: Option<SystemId>) -> Result<()> {
-    let mut step = Step::begin(app, caller, Action::Suspend, id).await?;
+    let mut step = Step::begin(app, caller, ctx, Action::Suspend, id).await?;
     if step.standing.suspended {
         return Err(Error::bad_request("system is already suspended"));
     }
@@ -33,7 +33,7 @@ pub async fn reactivate(
     ctx: &RequestContext,
     id: Option<SystemId>,
 ) -> Result<()> {
-    let mut step = Step::begin(app, caller, Action::Reactivate, id).await?;
+    let mut step = Step::begin(app, caller, ctx, Action::Reactivate, id).await?;
     if !step.standing.suspended {
         return Err(Error::bad_request("system is not suspended"));
     }
@@ -43,14 +43,14 @@ pub async fn reactivate(
 
 /// DELETE `/systems/{id}`: soft.
 pub async fn delete(app: &App, caller: &Caller, ctx: &RequestContext, id: Option<SystemId>) -> Result<()> {
-    let mut step = Step::begin(app, caller, Action::Delete, id).await?;
+    let mut step = Step::begin(app, caller, ctx, Action::Delete, id).await?;
     life::set_deleted(&mut step.tx, &step.target, Some(step.now), step.now).await?;
     step.finish(caller, ctx, "system.delete").await
 }
 
 /// PATCH `/systems/{id}/restore`: registration, key, secret and suspension are as before.
 pub async fn restore(app: &App, caller: &Caller, ctx: &RequestContext, id: Option<SystemId>) -> Result<()> {
-    let mut step = Step::begin(app, caller, Action::Restore, id).await?;
+    let mut step = Step::begin(app, caller, ctx, Action::Restore, id).await?;
     if !step.standing.deleted {
         return Err(Error::bad_request("system is not deleted"));
     }
@@ -60,7 +60,7 @@ pub async fn restore(app: &App, caller: &Caller, ctx: &RequestContext, id: Optio
 
 /// DELETE `/systems/{id}/destroy`: for good, live or deleted.
 pub async fn destroy(app: &App, caller: &Caller, ctx: &RequestContext, id: Option<SystemId>) -> Result<()> {
-    let mut step = Step::begin(app, caller, Action::Destroy, id).await?;
+    let mut step = Step::begin(app, caller, ctx, Action::Destroy, id).await?;
     backups::bury_system(app, &mut step.tx, step.target.id()).await?;
     life::destroy(&mut step.tx, &step.target, &step.before, step.now).await?;
     step.finish(caller, ctx, "system.destroy").await?;
@@ -77,7 +77,7 @@ pub async fn regenerate_secret(
     id: Option<SystemId>,
     force: impl FnOnce() -> Result<bool>,
 ) -> Result<Created> {
-    let mut step = Step::begin(app, caller, Action::RegenerateSecret, id).await?;
+    let mut step = Step::begin(app, caller, ctx, Action::RegenerateSecret, id).await?;
     if !force()? && step.before.registered_at.is_some() {
         return Err(Error::conflict("system is already registered"));
     }
@@ -99,14 +99,22 @@ struct Step {
 }
 
 impl Step {
-    async fn begin(app: &App, caller: &Caller, action: Action, id: Option<SystemId>) -> Result<Step> {
+    async fn begin(
+        app: &App,
+        caller: &Caller,
+        ctx: &RequestContext,
+        action: Action,
+        id: Option<SystemId>,
+    ) -> Result<Step> {
         let id = id.ok_or(Error::NotFound("system"))?;
         // Whoever may not act does not wait for the row, nor make others wait.
         let found = systems::get(&app.db, id).await?.ok_or(Error::NotFound("system"))?;
         decide(caller, action, &found.target()).granted()?;
+        ctx.check_conditions(app, &found.system)?;
         let mut tx = app.db.begin().await?;
         let held = systems::lock(&mut tx, id).await?.ok_or(Error::NotFound("system"))?;
         let target = decide(caller, action, &held.target()).granted()?;
+        ctx.check_conditions(app, &held.system)?;
         Ok(Step { tx, target, before: held.system, standing: held.standing, now: app.now() })
     }
 

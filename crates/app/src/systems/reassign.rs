@@ -173,6 +173,7 @@ impl Work {
         let mut tx = app.db.begin().await?;
         let found = systems::lock(&mut tx, id).await?.ok_or(Error::NotFound("system"))?;
         let target = decide(&self.caller, Action::Update, &found.target()).granted()?;
+        self.ctx.check_conditions(app, &found.system)?;
         let to = self.to.to_string();
         let (granted, place, _) = home(&mut tx, &self.caller, Action::Update, &to).await?;
         check_registered(&found.system, to)?;

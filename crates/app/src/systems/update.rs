@@ -35,6 +35,7 @@ pub async fn update(
     let mut tx = app.db.begin().await?;
     let found = systems::lock(&mut tx, id).await?.ok_or(Error::NotFound("system"))?;
     let granted = decide(caller, Action::Update, &found.target()).granted()?;
+    ctx.check_conditions(app, &found.system)?;
     let change = body()?;
     let mut system = found.system;
     let destination = destination(&mut tx, caller, &system, change.organization_id.as_deref()).await?;

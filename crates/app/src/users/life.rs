@@ -1,7 +1,7 @@
 //! Suspend, reactivate, delete, restore, destroy (contract 01 §5.2, §5.4). What ends a user's rights ends his sessions
 //! in the same transaction, so that his very next call is refused on every replica.
 
-use super::{audited, authorize, load};
+use super::{audited, authorize_on_condition, load};
 use crate::{
     App, audit,
     auth::{Destroyed, Reason, end_impersonations_of_destroyed, revoke_user},
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 /// PATCH `/users/{id}/suspend`: also on top of an inherited suspension.
 pub async fn suspend(app: &App, caller: &Caller, ctx: &RequestContext, id: Option<UserId>) -> Result<()> {
-    let mut step = Step::begin(app, caller, Action::Suspend, id).await?;
+    let mut step = Step::begin(app, caller, ctx, Action::Suspend, id).await?;
     if step.own().suspended.is_some() {
         return Err(Error::bad_request("user not found or already suspended"));
     }
@@ -30,7 +30,7 @@ pub async fn suspend(app: &App, caller: &Caller, ctx: &RequestContext, id: Optio
 
 /// PATCH `/users/{id}/reactivate`: clears the own mark; earlier sessions stay dead.
 pub async fn reactivate(app: &App, caller: &Caller, ctx: &RequestContext, id: Option<UserId>) -> Result<()> {
-    let mut step = Step::begin(app, caller, Action::Reactivate, id).await?;
+    let mut step = Step::begin(app, caller, ctx, Action::Reactivate, id).await?;
     if step.own().suspended.is_none() {
         return Err(Error::bad_request("user not found or not suspended"));
     }
@@ -40,7 +40,7 @@ pub async fn reactivate(app: &App, caller: &Caller, ctx: &RequestContext, id: Op
 
 /// DELETE `/users/{id}`: soft.
 pub async fn delete(app: &App, caller: &Caller, ctx: &RequestContext, id: Option<UserId>) -> Result<()> {
-    let mut step = Step::begin(app, caller, Action::Delete, id).await?;
+    let mut step = Step::begin(app, caller, ctx, Action::Delete, id).await?;
     let home = step.before.organization.id;
     life::set_deleted(&mut step.tx, &step.target, home, Some(step.now), step.now).await?;
     revoke_user(&mut step.tx, step.now, step.target.id(), None, Reason::Deleted).await?;
@@ -50,7 +50,7 @@ pub async fn delete(app: &App, caller: &Caller, ctx: &RequestContext, id: Option
 /// PATCH `/users/{id}/restore`: clears the own deletion, if nobody has his address or phone meanwhile. His own
 /// suspension stays.
 pub async fn restore(app: &App, caller: &Caller, ctx: &RequestContext, id: Option<UserId>) -> Result<()> {
-    let mut step = Step::begin(app, caller, Action::Restore, id).await?;
+    let mut step = Step::begin(app, caller, ctx, Action::Restore, id).await?;
     if step.own().deleted.is_none() {
         return Err(Error::bad_request("user is not deleted"));
     }
@@ -66,7 +66,7 @@ pub async fn restore(app: &App, caller: &Caller, ctx: &RequestContext, id: Optio
 
 /// DELETE `/users/{id}/destroy`: for good, live or deleted.
 pub async fn destroy(app: &App, caller: &Caller, ctx: &RequestContext, id: Option<UserId>) -> Result<()> {
-    let mut step = Step::begin(app, caller, Action::Destroy, id).await?;
+    let mut step = Step::begin(app, caller, ctx, Action::Destroy, id).await?;
     let (home, is_counted) = (step.before.organization.id, step.own().deleted.is_none());
     end_impersonations_of_destroyed(&mut step.tx, step.now, Destroyed::User(step.target.id())).await?;
     mirror::user_destroyed(app, &mut step.tx, step.target.id()).await?;
@@ -93,12 +93,18 @@ struct Step {
 }
 
 impl Step {
-    async fn begin(app: &App, caller: &Caller, action: Action, id: Option<UserId>) -> Result<Step> {
+    async fn begin(
+        app: &App,
+        caller: &Caller,
+        ctx: &RequestContext,
+        action: Action,
+        id: Option<UserId>,
+    ) -> Result<Step> {
         // Whoever may not act does not wait for the row, nor make others wait.
-        let (granted, _) = authorize(app, caller, action, load(app, id).await?)?;
+        let (granted, _) = authorize_on_condition(app, caller, ctx, action, load(app, id).await?)?;
         let mut tx = app.db.begin().await?;
         let held = users::lock(&mut tx, granted.id()).await?;
-        let (target, Placed { user, .. }) = authorize(app, caller, action, held)?;
+        let (target, Placed { user, .. }) = authorize_on_condition(app, caller, ctx, action, held)?;
         Ok(Step { tx, target, before: user, now: app.now() })
     }
 

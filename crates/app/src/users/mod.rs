@@ -23,7 +23,7 @@ pub use own::{OwnInfo, change_own_info};
 pub use password::set_password;
 pub use update::update;
 
-use crate::{App, impersonation, mirror};
+use crate::{App, context::RequestContext, impersonation, mirror};
 use bailiwick_domain::{Error, OrgId, Result, User, UserId};
 use bailiwick_policy::{
     Action, Caller, Consent, Granted, OrgPlace, Permission, Resource, UserHome, UserTarget, decide, gate,
@@ -94,6 +94,19 @@ fn authorize(
         return Err(Error::NotFound("user"));
     };
     let granted = decide(caller, action, &target(app, &placed)).granted()?;
+    Ok((granted, placed))
+}
+
+/// Decides about a change of a user, then whether they are as the caller has seen them.
+fn authorize_on_condition(
+    app: &App,
+    caller: &Caller,
+    ctx: &RequestContext,
+    action: Action,
+    found: Option<Placed>,
+) -> Result<(Granted<UserId>, Placed)> {
+    let (granted, placed) = authorize(app, caller, action, found)?;
+    ctx.check_conditions(app, &placed.user)?;
     Ok((granted, placed))
 }
 

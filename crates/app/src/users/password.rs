@@ -1,6 +1,6 @@
 //! PATCH `/users/{id}/password` (contract 01 §5.4).
 
-use super::{authorize, load};
+use super::{authorize_on_condition, load};
 use crate::{
     App, audit,
     context::RequestContext,
@@ -23,7 +23,7 @@ pub async fn set_password(
     body: impl FnOnce() -> Result<Option<String>>,
 ) -> Result<()> {
     let found = load(app, id).await?;
-    let (granted, _) = authorize(app, caller, Action::SetPassword, found)?;
+    let (granted, _) = authorize_on_condition(app, caller, ctx, Action::SetPassword, found)?;
     passwords::check_mode(app)?;
     let password = body()?.unwrap_or_default();
     let mut fields = Fields::new();
@@ -41,10 +41,12 @@ pub async fn set_password(
         let prepared = passwords::prepare(app, &password, &place).await?;
         let mut tx = app.db.begin().await?;
         let held = users::lock(&mut tx, id).await?;
-        // What is set at the tenant is set, whatever has become of the caller's rights meanwhile.
+        // What is set at the tenant is set, whatever has become of the caller's rights, or of the user, meanwhile.
         match place {
             Place::There(_) => drop(held.ok_or(Error::NotFound("user"))?),
-            Place::Here(_) => drop(authorize(app, &caller, Action::SetPassword, held)?),
+            Place::Here(_) => {
+                drop(authorize_on_condition(app, &caller, &ctx, Action::SetPassword, held)?);
+            }
         }
         let (now, hash) = (app.now(), prepared.hash.as_deref());
         if !passwords::set_password(&mut tx, now, id, hash, Origin::Chosen, None).await? {

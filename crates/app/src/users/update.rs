@@ -1,7 +1,7 @@
 //! PUT (contract 01 §5.6): what is absent stays; everything that is sent is written together or not at all.
 
 use super::{
-    UserBody, UserView, audited, authorize, distinct,
+    UserBody, UserView, audited, authorize_on_condition, distinct,
     fields::{Accepted, Sent, accept, sent_values},
     home, load, shown,
 };
@@ -31,7 +31,7 @@ pub async fn update(
     body: impl FnOnce() -> Result<UserBody>,
 ) -> Result<UserView> {
     let found = load(app, id).await?;
-    let (_, placed) = authorize(app, caller, Action::Update, found)?;
+    let (_, placed) = authorize_on_condition(app, caller, ctx, Action::Update, found)?;
     let body = body()?;
     let role_ids = body.user_role_ids.clone().map(distinct);
     if role_ids.as_ref().is_some_and(Vec::is_empty) {
@@ -113,7 +113,7 @@ impl Write {
         let mut tx = app.db.begin().await?;
         let held = users::lock(&mut tx, id).await?;
         // Decided again: he may have moved, been promoted or deleted since.
-        let (target, before) = authorize(app, caller, Action::Update, held)?;
+        let (target, before) = authorize_on_condition(app, caller, ctx, Action::Update, held)?;
         let before = before.user;
         if let Some(home) = &self.home {
             relocate(&mut tx, caller, &target, &before, home.id()).await?;

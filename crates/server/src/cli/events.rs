@@ -3,6 +3,7 @@
 use super::{audit, print};
 use bailiwick_app::{
     App, Caller,
+    conditions::Conditions,
     context::RequestContext,
     events::{
         self, ListQuery,
@@ -157,6 +158,7 @@ async fn replay(app: &App, args: ReplayArgs) -> bailiwick_domain::Result<()> {
         request_id: app.fresh::<Uuid>().to_string(),
         client_ip: IpAddr::V4(Ipv4Addr::LOCALHOST),
         user_agent: None,
+        conditions: Conditions::default(),
     };
     let wanted =
         Replay { event_id: args.event.map(|id| id.to_string()), since: args.since.map(|at| at.to_string()) };

@@ -47,11 +47,17 @@ pub async fn set(
 ) -> Result<Saved> {
     let (granted, place) = target(&app.db, caller, Permission::ManageAlerts, organization).await?;
     let (id, is_owner) = (granted.id(), place.org_type == OrgType::Owner);
+    if !ctx.is_unconditional() {
+        let stored = alert_layers::get(&app.db, id).await?;
+        ctx.check_conditions(app, &open(app, id, stored.as_ref())?.as_ref())?;
+    }
     let body = body()?;
     for _ in 0..ATTEMPTS {
         // Secrets that are kept, and the name service, are asked before anything is held.
         let stored = alert_layers::get(&app.db, id).await?;
         let (body, before, judging) = (body.clone(), open(app, id, stored.as_ref())?, app.clone());
+        // It is still the same when it is written, or all of this begins anew.
+        ctx.check_conditions(app, &before.as_ref())?;
         let judge = move || {
             let checked =
                 Posted::read(&body)?.check(before.as_ref(), is_owner, judging.webhooks.allowed())?;
@@ -92,6 +98,9 @@ pub async fn remove(
     let mut tx = app.db.begin().await?;
     let (target, place) = hold(&mut tx, caller, id).await?;
     let stored = alert_layers::get(&mut tx, id).await?;
+    if !ctx.is_unconditional() {
+        ctx.check_conditions(app, &open(app, id, stored.as_ref())?.as_ref())?;
+    }
     if alert_layers::remove(&mut tx, &target).await? {
         // One that cannot be read any more can still be removed.
         let before = open(app, id, stored.as_ref()).unwrap_or_default();

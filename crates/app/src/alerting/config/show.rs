@@ -4,7 +4,7 @@ use super::{
     publishing::{publishing, warnings},
     sealed, target,
 };
-use crate::{App, alerting::deliver::last_failures};
+use crate::{App, alerting::deliver::last_failures, conditions::Version};
 use bailiwick_alerting::config::{FlatView, Layer, Publishing, merge, shown_yaml};
 use bailiwick_domain::{Error, OrgId, OrgType, Result, Ts};
 use bailiwick_policy::{Caller, OrgPlace, Permission, Scope, hierarchy};
@@ -23,6 +23,8 @@ pub struct Shown {
     pub updated_at: Option<Ts>,
     /// What it says that has no effect at present, and recipients whom the last notification did not reach.
     pub warnings: Vec<String>,
+    /// The state of the layer, secrets included.
+    pub version: Version,
 }
 
 /// `GET /alerts/config`: the layer of the caller's own organization or of the one named.
@@ -39,6 +41,7 @@ pub async fn get(app: &App, caller: &Caller, organization: Option<&str>) -> Resu
             updated_by_name: None,
             updated_at: None,
             warnings: Vec::new(),
+            version: Version::of(app, &None::<&Layer>)?,
         });
     };
     let opened = sealed::open(&app.keys, granted.id(), stored.layer)?;
@@ -47,10 +50,12 @@ pub async fn get(app: &App, caller: &Caller, organization: Option<&str>) -> Resu
         let failures = last_failures(app, &opened).await?;
         warnings.extend(failures.iter().map(ToString::to_string));
     }
+    let version = Version::of(app, &Some(&opened))?;
     let layer = if may_see_secrets(caller) { opened } else { opened.redacted() };
     Ok(Shown {
         flat: Some(FlatView::of(&layer)),
         warnings,
+        version,
         layer,
         updated_by_name: Some(stored.updated_by_name),
         updated_at: Some(stored.updated_at),

@@ -1,0 +1,181 @@
+//! Conditional requests (RFC 9110 §13): a caller says which state of an entity they have seen, and is answered by whether
+//! it still is the present one.
+//!
+//! An entity has one tag, `"<state>.<shown>"`. `state` stands for what people change of the entity ([`Editable`]), `shown`
+//! for every byte of the answer that the tag came with. `If-None-Match` goes by both, so a 304 is exact; `If-Match` goes by
+//! `state` alone, so a heartbeat that arrives meanwhile does not stop anybody who writes notes. Both halves are digests of
+//! content, not of times: two changes within one tick of the clock are two states. They are keyed, because a layer of alert
+//! configuration has secrets in it that not every reader of its tag is shown.
+//!
+//! A use case that changes an entity calls [`RequestContext::check_conditions`] with what it has loaded: after the decision whether
+//! the caller may, before the body is looked at, and again on the held row of the write transaction. To give another
+//! entity a tag: an implementation of [`Editable`], those calls, [`Version::of`] where it is read, and `.conditional()`
+//! in the route table.
+
+mod header;
+
+pub use header::{Condition, IF_MATCH, IF_NONE_MATCH};
+
+use crate::{App, context::RequestContext};
+use bailiwick_alerting::config::Layer;
+use bailiwick_domain::{Error, Organization, Result, System, Ts, User, org::Mark, ports::hex};
+use bailiwick_store::applications::ApplicationRecord;
+use serde_json::{Value, json};
+
+/// Behind the tag of an answer that goes out packed: its bytes are others than those of the plain one.
+pub const PACKED: &str = ".gzip";
+
+/// What people change of an entity, and nothing that changes by itself or above it.
+pub trait Editable {
+    /// Equal as long as nobody has changed it.
+    ///
+    /// # Errors
+    /// It cannot be written as JSON.
+    fn editable(&self) -> Result<Value>;
+
+    /// Whether there is one, for `*`.
+    fn exists(&self) -> bool {
+        true
+    }
+}
+
+/// A mark that somebody has set on the entity itself.
+fn own(mark: Mark) -> Option<Ts> {
+    mark.at.filter(|_| mark.by.is_none())
+}
+
+impl Editable for Organization {
+    fn editable(&self) -> Result<Value> {
+        Ok(json!({
+            "type": self.org_type, "parent_id": self.parent_id, "name": self.name, "description": self.description,
+            "custom_data": self.custom_data, "suspended_at": own(self.suspended), "deleted_at": own(self.deleted),
+        }))
+    }
+}
+
+impl Editable for User {
+    fn editable(&self) -> Result<Value> {
+        Ok(json!({
+            "username": self.username, "email": self.email, "name": self.name, "phone": self.phone,
+            "role_ids": self.role_ids, "organization_id": self.organization.id, "custom_data": self.custom_data,
+            "suspended_at": own(self.suspended), "deleted_at": own(self.deleted),
+        }))
+    }
+}
+
+impl Editable for System {
+    fn editable(&self) -> Result<Value> {
+        Ok(json!({
+            "name": self.name, "notes": self.notes, "custom_data": self.custom_data,
+            "organization_id": self.organization.id, "suspended_at": own(self.suspended),
+            "deleted_at": own(self.deleted),
+        }))
+    }
+}
+
+impl Editable for ApplicationRecord {
+    fn editable(&self) -> Result<Value> {
+        Ok(json!({ "notes": self.notes, "organization_id": self.organization.as_ref().map(|o| o.id) }))
+    }
+}
+
+/// The layer of an organization, with its secrets; none until somebody saves one.
+impl Editable for Option<&Layer> {
+    fn editable(&self) -> Result<Value> {
+        serde_json::to_value(self).map_err(Error::internal)
+    }
+
+    fn exists(&self) -> bool {
+        self.is_some()
+    }
+}
+
+/// A state of an entity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version {
+    state: String,
+    exists: bool,
+}
+
+impl Version {
+    /// The state that an entity is in.
+    ///
+    /// # Errors
+    /// It cannot be written as JSON.
+    pub fn of(app: &App, entity: &impl Editable) -> Result<Version> {
+        let mut editable = entity.editable()?;
+        editable.sort_all_objects();
+        let state = digest(app, "state of an entity", editable.to_string().as_bytes());
+        Ok(Version { state, exists: entity.exists() })
+    }
+
+    /// The tag of an answer with this body, for `ETag`.
+    pub fn tag(&self, app: &App, body: &[u8]) -> String {
+        format!("\"{}.{}\"", self.state, digest(app, "answer about an entity", body))
+    }
+}
+
+/// 128 bits as hexadecimal digits.
+fn digest(app: &App, purpose: &str, data: &[u8]) -> String {
+    let mut digits = hex(&app.keys.mac(purpose, data));
+    digits.truncate(32);
+    digits
+}
+
+/// What a request says of the state that its caller has seen.
+#[derive(Clone, Debug, Default)]
+pub struct Conditions {
+    /// `If-Match`.
+    pub if_match: Condition,
+    /// `If-None-Match`.
+    pub if_none_match: Condition,
+}
+
+impl Conditions {
+    fn is_absent(&self) -> bool {
+        self.if_match == Condition::Absent && self.if_none_match == Condition::Absent
+    }
+
+    /// Whether a reader knows the answer with this tag already. What cannot be read of the conditions counts as not said:
+    /// the reader gets everything.
+    ///
+    /// # Errors
+    /// 412 when `If-Match` does not hold.
+    pub fn is_known(&self, version: &Version, tag: &str) -> Result<bool> {
+        if self.if_match.matches_state(version) == Some(false) {
+            return Err(Error::PreconditionFailed(IF_MATCH));
+        }
+        Ok(self.if_none_match.names(version, tag))
+    }
+
+    /// Refuses a change of an entity in this state unless the conditions hold, `If-Match` first.
+    ///
+    /// # Errors
+    /// 412 when one does not hold, 400 when it cannot be read: a guard is not passed over.
+    pub fn admit(&self, version: &Version) -> Result<()> {
+        self.if_match.check_readable(IF_MATCH)?;
+        self.if_none_match.check_readable(IF_NONE_MATCH)?;
+        if self.if_match.matches_state(version) == Some(false) {
+            return Err(Error::PreconditionFailed(IF_MATCH));
+        }
+        if self.if_none_match.matches_state_weakly(version) == Some(true) {
+            return Err(Error::PreconditionFailed(IF_NONE_MATCH));
+        }
+        Ok(())
+    }
+}
+
+impl RequestContext {
+    /// Refuses a change of an entity that is not in the state that the caller has seen. Costs nothing without a condition.
+    pub(crate) fn check_conditions(&self, app: &App, entity: &impl Editable) -> Result<()> {
+        if self.is_unconditional() {
+            return Ok(());
+        }
+        self.conditions.admit(&Version::of(app, entity)?)
+    }
+
+    /// Whether the caller makes no condition, so that nothing needs to be read for one.
+    pub(crate) fn is_unconditional(&self) -> bool {
+        self.conditions.is_absent()
+    }
+}
