@@ -1,6 +1,13 @@
 //! A database for each test: a copy of a migrated SQLite file, or a PostgreSQL database cloned from a template.
 
-use crate::{ManualClock, PATIENCE, SeededEntropy, parts::postgres, service::build};
+use crate::{
+    ManualClock, PATIENCE, SeededEntropy,
+    parts::{
+        postgres,
+        scratch::{Scratch, fast_place},
+    },
+    service::build,
+};
 use bailiwick_app::{App, Settings};
 use bailiwick_store::{Db, Options};
 use std::{
@@ -20,7 +27,7 @@ pub enum Engine {
     Postgres,
 }
 
-static SQLITE: OnceCell<(tempfile::TempDir, PathBuf)> = OnceCell::const_new();
+static SQLITE: OnceCell<(Scratch, PathBuf)> = OnceCell::const_new();
 static POSTGRES: OnceCell<&'static str> = OnceCell::const_new();
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
@@ -41,7 +48,7 @@ pub fn settings() -> Settings {
 /// Where the database of a test is kept; it goes when nothing of the test needs it any more.
 #[derive(Debug)]
 pub(crate) enum Kept {
-    File { _in: tempfile::TempDir },
+    File { _in: Scratch },
     Database { of: &'static postgres::Cluster, name: String },
 }
 
@@ -58,7 +65,7 @@ pub(crate) async fn database(engine: Engine) -> (Db, Arc<Kept>, String) {
     match engine {
         Engine::Sqlite => {
             let (_, template) = SQLITE.get_or_init(sqlite_template).await;
-            let dir = tempfile::tempdir().expect("a directory");
+            let dir = scratch().await;
             let path = dir.path().join("test.db");
             std::fs::copy(template, &path).expect("a copy of the template");
             let url = format!("sqlite:{}", path.display());
@@ -81,8 +88,12 @@ pub(crate) async fn open(url: &str) -> Db {
     Db::open(&options).await.expect("the database opens")
 }
 
-async fn sqlite_template() -> (tempfile::TempDir, PathBuf) {
-    let dir = tempfile::tempdir().expect("a directory");
+async fn scratch() -> Scratch {
+    Scratch::new_in(fast_place().await, "sqlite").expect("a directory")
+}
+
+async fn sqlite_template() -> (Scratch, PathBuf) {
+    let dir = scratch().await;
     let path = dir.path().join("template.db");
     prepare(&format!("sqlite:{}", path.display())).await;
     (dir, path)

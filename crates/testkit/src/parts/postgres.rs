@@ -6,7 +6,7 @@
 //! Databases are administered with PostgreSQL's own `psql`, so this crate needs no SQL library.
 
 use super::process::{Process, Stop};
-use super::scratch::Scratch;
+use super::scratch::{Scratch, fast_place};
 use super::{PartError, Result, ports, programs};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ impl Cluster {
     /// # Errors
     /// When PostgreSQL is missing or does not start.
     pub async fn start() -> Result<Self> {
-        let scratch = Scratch::new_in(&place().await, "postgres")?;
+        let scratch = Scratch::new_in(fast_place().await, "postgres")?;
         let initdb = program("initdb")?;
         let server = program("postgres")?;
         let psql = program("psql")?;
@@ -157,19 +157,6 @@ impl Cluster {
     pub fn log(&self) -> String {
         self.process.as_ref().map(Process::output).unwrap_or_default()
     }
-}
-
-/// Where a cluster is made: in memory if there is a gigabyte.
-async fn place() -> PathBuf {
-    let memory = Path::new("/dev/shm");
-    let arguments = ["--output=avail", "--block-size=1M"].map(OsString::from).into_iter();
-    let free = match programs::find(&["df"], "coreutils", &[]) {
-        Ok(df) => run(&[], &df, arguments.chain([memory.into()])).await.unwrap_or_default(),
-        Err(_) => String::new(),
-    };
-    let has_room =
-        free.lines().last().and_then(|line| line.trim().parse().ok()).is_some_and(|mb: u64| mb >= 1024);
-    if has_room { memory.to_owned() } else { std::env::temp_dir() }
 }
 
 fn removal(name: &str) -> String {

@@ -1,11 +1,12 @@
 //! Private temporary directories of the parts.
 
-use super::{PartError, Result};
+use super::{PartError, Result, programs};
 use std::collections::BTreeSet;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
+use tokio::{process::Command, sync::OnceCell};
 
 const PREFIX: &str = "bailiwick-test-";
 
@@ -75,6 +76,26 @@ impl Drop for Scratch {
         // It may be gone already (the watchdog of a process removes it too); nothing depends on success.
         let _ = std::fs::remove_dir_all(&self.path);
     }
+}
+
+/// Where databases of tests are kept: in memory if there is a gigabyte, as each is written and synced many times and none
+/// has to survive.
+pub(crate) async fn fast_place() -> &'static Path {
+    static PLACE: OnceCell<PathBuf> = OnceCell::const_new();
+    PLACE
+        .get_or_init(|| async {
+            let memory = Path::new("/dev/shm");
+            let free = free_megabytes(memory).await.unwrap_or_default();
+            if free >= 1024 { memory.to_owned() } else { std::env::temp_dir() }
+        })
+        .await
+}
+
+async fn free_megabytes(directory: &Path) -> Option<u64> {
+    let df = programs::find(&["df"], "coreutils", &[]).ok()?;
+    let output =
+        Command::new(df).args(["--output=avail", "--block-size=1M"]).arg(directory).output().await.ok()?;
+    String::from_utf8(output.stdout).ok()?.lines().last()?.trim().parse().ok()
 }
 
 /// Removes the directories of test processes that no longer exist. Without a process file system nothing is removed.
