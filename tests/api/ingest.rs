@@ -278,12 +278,11 @@ api_test!(rule_03_44_a_lone_heartbeat_waits_for_no_tick, |t| async move {
     let s = t.system(tree.customer).await;
     beat(&t, &s).send().await.expect(200);
     // One after the other, each alone on an idle service. With a tick every one of them would wait for the next one,
-    // which is as long as the tick; a busy machine may slow some of them down, not all.
-    let mut quickest = Duration::MAX;
-    for _ in 0..30 {
+    // which is as long as the tick; a busy machine slows some of them down, but not all.
+    bailiwick_testkit::eventually("a quick one", async || {
         let begun = std::time::Instant::now();
         beat(&t, &s).send().await.expect(200);
-        quickest = quickest.min(begun.elapsed());
-    }
-    assert!(quickest < Duration::from_millis(50), "{quickest:?}");
+        begun.elapsed() < Duration::from_millis(50)
+    })
+    .await;
 });

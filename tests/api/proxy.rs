@@ -80,7 +80,12 @@ impl<'t> Client<'t> {
 }
 
 /// The same engine again, with a router elsewhere and the clock of the first.
-pub(crate) async fn remote(t: &Test, url: &str, kind: RouterKind, change: fn(&mut Settings)) -> Test {
+pub(crate) async fn remote(
+    t: &Test,
+    url: &str,
+    kind: RouterKind,
+    change: impl FnOnce(&mut Settings),
+) -> Test {
     let mut settings = t.app.settings.clone();
     let prefix = if kind == RouterKind::Plain { "" } else { "/alertmanager" };
     settings.alerting.router = Router::Remote(RemoteRouter {

@@ -107,7 +107,7 @@ api_test!(what_the_router_has_done_is_recorded_though_nobody_waits_for_it_any_mo
     b.upstream.answer_by(move |request| {
         let answer = works(request);
         let is_change = request.method != "GET";
-        if is_change { answer.after(Duration::from_millis(200)) } else { answer }
+        if is_change { answer.held() } else { answer }
     });
     let is_change = |r: &Recorded| r.method != "GET";
     for (asked, action) in [
@@ -128,6 +128,7 @@ api_test!(what_the_router_has_done_is_recorded_though_nobody_waits_for_it_any_mo
             () = heard => {}
             reply = asked => panic!("answered before the router was: {}", reply.text()),
         }
+        b.upstream.release();
         eventually(action, async || audited(&b.p).await.last().map(String::as_str) == Some(action)).await;
     }
     assert_eq!(activity(&b.p).await, ["silenced", "silence_updated", "unsilenced"]);

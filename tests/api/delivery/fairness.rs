@@ -2,7 +2,6 @@
 
 use super::*;
 use bailiwick_testkit::seed::Seeded;
-use std::time::Instant;
 
 /// Alerts of these names that began long ago: each is a group that is told of at once.
 fn old(names: impl Iterator<Item = String>) -> String {
@@ -33,7 +32,7 @@ impl Told {
 on_both!(a_tenant_whose_webhook_does_not_answer_keeps_no_other_from_the_same_host, |engine| async {
     let told = Told::start(engine).await;
     told.hook.answer_by(|request| match request.path.as_str() {
-        "/dead" => Answer::status(200).after(9 * SECOND),
+        "/dead" => Answer::status(200).held(),
         _ => Answer::status(200),
     });
     let other = told.t.tree().await.other_customer;
@@ -43,10 +42,9 @@ on_both!(a_tenant_whose_webhook_does_not_answer_keeps_no_other_from_the_same_hos
     told.t.alert_layer(told.system_organization().await, dead).await;
     told.push_as(&told.system, &old((0..60).map(|n| format!("Dead{n}")))).await;
     eventually("the dead", async || told.hook.requests().len() >= 4).await;
-    let start = Instant::now();
+    // Behind sixty that are given ten seconds each it would not be heard of.
     told.push_as(&system, &old(["Alive".to_owned()].into_iter())).await;
     eventually("the other", async || told.place_of("Alive").is_some()).await;
-    assert!(start.elapsed() < 8 * SECOND, "{:?}", start.elapsed());
 });
 
 on_both!(a_system_with_much_to_say_is_not_in_the_way_of_another, |engine| async {
@@ -55,11 +53,14 @@ on_both!(a_system_with_much_to_say_is_not_in_the_way_of_another, |engine| async 
     let organization = told.system_organization().await;
     let second = told.t.system(organization).await;
     told.t.alert_layer(organization, webhook(format!("{}/hook", told.hook.url()))).await;
+    told.hook.answer_by(|_| Answer::status(200).held());
     told.push_as(&told.system, &old((0..MANY).map(|n| format!("Much{n}")))).await;
-    eventually("some of them", async || told.hook.requests().len() >= 10).await;
+    eventually("some of them", async || told.hook.requests().len() >= 4).await;
     told.push_as(&second, &old(["Little".to_owned()].into_iter())).await;
+    told.hook.answer_by(|_| Answer::status(200));
+    told.hook.release();
     told.hook.wait_for(MANY + 1).await.unwrap();
-    // 50 a second, and the second system is heard of within about one.
+    // The systems take turns, so it comes long before all of the other's.
     let place = told.place_of("Little").unwrap();
     assert!(place < 2 * MANY / 3, "{place}");
 });

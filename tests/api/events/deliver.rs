@@ -313,7 +313,7 @@ api_test!(a_suspension_stops_what_is_being_delivered, |s| settings(s), |t| async
     create(&t, &admin, &hook, &["system.updated"]).await;
     let system = t.system(tree.customer).await.id.to_string();
     // A batch is under way when it is suspended, and more wait.
-    hook.sink.answer_by(|_| Answer::status(200).after(Duration::from_millis(1500)));
+    hook.sink.answer_by(|_| Answer::status(200).held());
     for n in 0..60 {
         rename(&t, &owner, &system, &format!("n{n}")).await;
     }
@@ -322,9 +322,10 @@ api_test!(a_suspension_stops_what_is_being_delivered, |s| settings(s), |t| async
     act(&t, &owner, "PATCH", &format!("/customers/{}/suspend", tree.customer), Value::Null).await;
     let sent = hook.sink.requests().len();
     assert!(sent < 60, "{sent}");
+    hook.sink.answer_by(|_| Answer::status(200));
+    hook.sink.release();
     run(&t).await;
     assert_eq!(hook.sink.requests().len(), sent);
-    hook.sink.answer_by(|_| Answer::status(200));
     act(&t, &owner, "PATCH", &format!("/customers/{}/reactivate", tree.customer), Value::Null).await;
     run(&t).await;
     assert_eq!(hook.sink.take().len(), 60);

@@ -19,14 +19,16 @@ use std::{
 
 const MOMENT: Duration = Duration::from_millis(100);
 
-/// Short limits, so that tests need not wait long for them.
+/// What a test waits for at most, and limits that no test reaches.
+const LONG: Duration = Duration::from_secs(60);
+
 fn options() -> Options {
     Options {
         workers: NonZeroUsize::new(2),
-        head_timeout: MOMENT * 2,
-        idle_timeout: MOMENT * 20,
-        write_timeout: MOMENT * 2,
-        grace: MOMENT * 100,
+        head_timeout: LONG,
+        idle_timeout: LONG * 10,
+        write_timeout: LONG,
+        grace: LONG,
         ..Options::default()
     }
 }
@@ -47,7 +49,7 @@ fn hello() -> Router {
 
 fn connect(server: &Server) -> TcpStream {
     let stream = TcpStream::connect(server.address()).unwrap();
-    stream.set_read_timeout(Some(MOMENT * 100)).unwrap();
+    stream.set_read_timeout(Some(LONG)).unwrap();
     stream
 }
 
@@ -176,35 +178,48 @@ fn clients_16_heads_have_a_size_and_bodies_may_wait_for_leave() {
     finish(server);
 }
 
-#[test]
-fn slow_heads_and_idle_connections_end_each_at_its_time() {
-    let server = serving(options(), hello());
+/// A connection that has had an answer. One that the machine was too slow for, so that the server has ended it, is tried again.
+fn used(server: &Server) -> TcpStream {
     let began = Instant::now();
-    let mut slow = connect(&server);
-    slow.write_all(b"GET / HT").unwrap();
-    let silent = connect(&server);
-    assert_eq!((rest(&slow), rest(&silent)), (String::new(), String::new()));
-    assert!(began.elapsed() >= MOMENT * 2 && began.elapsed() < MOMENT * 18, "{:?}", began.elapsed());
+    loop {
+        let mut stream = connect(server);
+        let asked = stream.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+        if asked.is_ok() && matches!(stream.peek(&mut [0; 1]), Ok(1)) {
+            answer_ending(&stream, "hello");
+            return stream;
+        }
+        assert!(began.elapsed() < LONG, "no answer");
+    }
+}
 
-    // A used connection may idle for longer than a head may take, but its next head may not take longer.
-    let mut used = connect(&server);
-    used.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
-    answer_ending(&used, "hello");
+#[test]
+fn a_head_that_does_not_come_ends_its_connection() {
+    let server = serving(Options { head_timeout: MOMENT * 2, ..options() }, hello());
+    let began = Instant::now();
+    let silent = connect(&server);
+    assert_eq!(rest(&silent), "");
+    assert!(began.elapsed() >= MOMENT * 2, "{:?}", began.elapsed());
+    let mut slow = connect(&server);
+    // It may be closed already.
+    let _ = slow.write_all(b"GET / HT");
+    assert_eq!(rest(&slow), "");
+    // A used connection may idle for longer, but its next head may not take longer.
+    let mut used = used(&server);
     thread::sleep(MOMENT * 3);
     used.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
     answer_ending(&used, "hello");
-    let idle = Instant::now();
-    rest(&used);
-    assert!(idle.elapsed() >= MOMENT * 18, "{:?}", idle.elapsed());
-
-    let mut used = connect(&server);
-    used.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
-    answer_ending(&used, "hello");
-    thread::sleep(MOMENT);
     used.write_all(b"GET / HT").unwrap();
-    let head = Instant::now();
-    rest(&used);
-    assert!(head.elapsed() < MOMENT * 16, "{:?}", head.elapsed());
+    assert_eq!(rest(&used), "");
+    finish(server);
+}
+
+#[test]
+fn an_idle_connection_ends_at_its_time() {
+    let server = serving(Options { idle_timeout: MOMENT * 5, ..options() }, hello());
+    let began = Instant::now();
+    let used = used(&server);
+    assert_eq!(rest(&used), "");
+    assert!(began.elapsed() >= MOMENT * 5, "{:?}", began.elapsed());
     finish(server);
 }
 
@@ -241,14 +256,15 @@ fn a_client_that_does_not_read_is_let_go_and_slow_work_is_not() {
         tokio::time::sleep(MOMENT * 8).await;
         "done"
     };
-    let server = serving(options(), Router::new().route("/endless", get(endless)).route("/slow", get(slow)));
+    let router = Router::new().route("/endless", get(endless)).route("/slow", get(slow));
+    let server = serving(Options { write_timeout: MOMENT * 2, ..options() }, router);
     let mut stuck = connect(&server);
     stuck.write_all(b"GET /endless HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
     let text = ask(&server, "GET /slow HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
     assert!(text.ends_with("done"), "{text:?}");
     let waiting = Instant::now();
     while dropped.load(Ordering::Relaxed) == 0 {
-        assert!(waiting.elapsed() < MOMENT * 100, "the endless answer goes on");
+        assert!(waiting.elapsed() < LONG, "the endless answer goes on");
         thread::sleep(MOMENT / 10);
     }
     finish(server);
@@ -390,8 +406,7 @@ fn when_the_front_is_full_the_longest_idle_connection_makes_room() {
         "slow"
     });
     let limits = Limits { open: 3, of_one_address: 3, trusted: Vec::new() };
-    let unhurried = Options { idle_timeout: Duration::from_secs(600), ..options() };
-    let server = serving_at_most(limits, unhurried, hello().route("/slow", slow));
+    let server = serving_at_most(limits, options(), hello().route("/slow", slow));
     let ask = |stream: &TcpStream, path: &str| {
         let mut stream = stream;
         stream.write_all(format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes()).unwrap();

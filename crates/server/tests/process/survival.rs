@@ -4,6 +4,10 @@ use crate::program::Serving;
 use bailiwick_testkit::parts::postgres;
 use reqwest::Client;
 use serde_json::{Value, json};
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 pub async fn post(client: &Client, url: &str, token: &str, body: Value) -> Value {
     let request = client.post(url).bearer_auth(token).body(body.to_string());
@@ -53,7 +57,9 @@ async fn survives_a_kill(database: Option<String>) {
     let alerts = format!("{collect}/services/mimir/alertmanager/api/v2/alerts");
 
     // Load until the kill: every task counts what was acknowledged to it.
+    let taken = Arc::new(AtomicUsize::new(0));
     let load = |task: usize| {
+        let count = taken.clone();
         let (client, key, secret) = (client.clone(), key.clone(), secret.clone());
         let (inventory, alerts) = (format!("{collect}/systems/inventory"), alerts.clone());
         tokio::task::spawn(async move {
@@ -73,12 +79,13 @@ async fn survives_a_kill(database: Option<String>) {
                     break;
                 }
                 acknowledged.push(name);
+                count.fetch_add(1, Ordering::Relaxed);
             }
             acknowledged
         })
     };
     let tasks: Vec<_> = (0..4).map(load).collect();
-    tokio::time::sleep(std::time::Duration::from_millis(700)).await;
+    bailiwick_testkit::eventually("some are taken", async || taken.load(Ordering::Relaxed) >= 40).await;
     let serving = serving.kill_and_start_again().await;
     let mut names = Vec::new();
     for task in tasks {

@@ -206,7 +206,7 @@ mod tests {
         assert!(is_alive(&grandchild));
         drop(process);
         let began = Instant::now();
-        while is_alive(&grandchild) && began.elapsed() < Duration::from_secs(5) {
+        while is_alive(&grandchild) && began.elapsed() < crate::PATIENCE {
             std::thread::sleep(Duration::from_millis(5));
         }
         assert!(!is_alive(&grandchild));
@@ -247,7 +247,7 @@ mod tests {
         other.kill().unwrap();
         other.wait().unwrap();
         let began = Instant::now();
-        while (is_alive(pid) || Path::new(directory).exists()) && began.elapsed() < Duration::from_secs(10) {
+        while (is_alive(pid) || Path::new(directory).exists()) && began.elapsed() < crate::PATIENCE {
             std::thread::sleep(Duration::from_millis(5));
         }
         assert!(!is_alive(pid) && !Path::new(directory).exists());

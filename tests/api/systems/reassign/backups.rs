@@ -193,9 +193,8 @@ fn deleted(upstream: &Recorder) -> Vec<String> {
 
 api_test!(scenario_25_rule_03_42_of_two_parallel_moves_one_proceeds_and_the_other_gets_409, |t| async move {
     let tree = t.tree().await;
-    let slow = Duration::from_secs(3);
-    let upstream = Recorder::start(move |r| match r.method.as_str() {
-        "PUT" => bucket(r).after(slow),
+    let upstream = Recorder::start(|r| match r.method.as_str() {
+        "PUT" => bucket(r).held(),
         _ => bucket(r),
     });
     let upstream = upstream.await.unwrap();
@@ -210,6 +209,8 @@ api_test!(scenario_25_rule_03_42_of_two_parallel_moves_one_proceeds_and_the_othe
     // Other changes do not wait for it, and are not lost by it.
     put(&p, &owner, &system.id.to_string(), json!({"notes": "meanwhile"})).await.expect(200);
     p.post("/systems/heartbeat").basic(&system.key, &system.secret).send().await.expect(200);
+    upstream.answer_by(bucket);
+    upstream.release();
     let moved = first.await.unwrap().expect_message(200, MOVED).data();
     assert_eq!(
         (&moved["organization"]["id"], &moved["notes"]),
@@ -258,9 +259,8 @@ api_test!(rule_03_42_a_crash_in_the_middle_leaves_the_system_wholly_where_it_was
 
 api_test!(whoever_has_lost_the_lock_writes_nothing, |t| async move {
     let tree = t.tree().await;
-    let slow = Duration::from_secs(3);
-    let upstream = Recorder::start(move |r| match r.method.as_str() {
-        "PUT" => bucket(r).after(slow),
+    let upstream = Recorder::start(|r| match r.method.as_str() {
+        "PUT" => bucket(r).held(),
         _ => bucket(r),
     });
     let upstream = upstream.await.unwrap();
@@ -272,6 +272,7 @@ api_test!(whoever_has_lost_the_lock_writes_nothing, |t| async move {
     p.advance(Duration::from_secs(300));
     upstream.answer_by(bucket);
     shift(&p, &owner, &system, tree.other_customer).await.expect_message(200, MOVED);
+    upstream.release();
     slow.await.unwrap().expect_message(409, RIVAL);
     assert_eq!(home_of(&p, &system).await, json!(tree.other_customer));
     assert_eq!(kept(&p).await.len(), 1);

