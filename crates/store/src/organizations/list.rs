@@ -232,9 +232,16 @@ pub async fn page_of(
     let rows = if order.by == Sort::SuspendedAt {
         by_suspension(db, family, scope, filter, order.direction, page).await?
     } else {
-        let mut q = select(family, scope, filter);
+        // The ids of the page first: no row in front of it is read whole.
+        let mut q = Q::new(&format!("SELECT {COLUMNS} FROM (SELECT o.id AS page_id FROM organizations o"));
+        push_where(&mut q, family, scope, filter);
         order.push(&mut q);
         q.push(" LIMIT ? OFFSET ?").arg(page.page_size).arg(page.offset());
+        q.push(
+            ") page [[JOIN||CROSS JOIN]] organizations o ON o.id = page.page_id \
+             LEFT JOIN organizations c ON c.id = o.creator_org_id",
+        );
+        order.push(&mut q);
         q.all::<Row>(db).await?
     };
     let rows = rows.into_iter().map(Row::into_organization).collect::<Result<_, _>>()?;

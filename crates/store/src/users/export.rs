@@ -96,7 +96,7 @@ pub async fn export(
         "SELECT u.username, u.email, u.name, u.phone, u.role_ids, u.created_at, u.latest_login_at, u.suspended_at, \
          u.deleted_at, o.name AS organization, o.eff_suspended_at, o.eff_deleted_at FROM users u ",
     );
-    order.push(&mut q, "", scope, filter);
+    order.push(&mut q, scope, filter);
     q.push(" LIMIT ?").arg(bounds.rows + 1);
     let rows = q.all_within(db, bounds.bytes, Row::weight).await;
     Found::of(rows.and_then(|rows| rows.into_iter().map(Line::try_from).collect()), bounds)

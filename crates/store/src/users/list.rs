@@ -57,15 +57,19 @@ const SUSPENDED: &str = "COALESCE(u.suspended_at, o.eff_suspended_at)";
 const DELETED: &str = "COALESCE(u.deleted_at, o.eff_deleted_at)";
 
 impl Order {
-    /// Appends the organizations and ` WHERE … ORDER BY …` to a `SELECT … FROM users u `; `more` are further joins.
-    pub(super) fn push(self, q: &mut Q, more: &str, scope: &Scope, filter: &Filter) {
+    /// Appends the organizations and ` WHERE … ORDER BY …` to a `SELECT … FROM users u `.
+    pub(super) fn push(self, q: &mut Q, scope: &Scope, filter: &Filter) {
         self.by.push_organizations(q);
-        q.push(more);
         push_where(q, scope, filter);
         if self.by == Sort::Organization {
             // The scope once more, so that the organizations of the scope are walked by name and no others.
             push_scope(q, "o", "id", scope);
         }
+        self.push_words(q);
+    }
+
+    /// Appends ` ORDER BY …`.
+    fn push_words(self, q: &mut Q) {
         let (column, is_nullable) = self.by.column();
         push_order(q, column, is_nullable, self.direction, "u.id");
     }
@@ -186,9 +190,16 @@ pub async fn page_of(
         let rows = by_suspension(db, scope, order.direction, page, total).await?;
         return Ok(Page { rows, total, request: page });
     }
-    let mut q = Q::new(concat!("SELECT ", columns!(), " FROM users u "));
-    order.push(&mut q, CREATORS, scope, filter);
+    // The ids of the page first: no row in front of it is read whole.
+    let mut q = Q::new(concat!("SELECT ", columns!(), " FROM (SELECT u.id AS page_id FROM users u "));
+    order.push(&mut q, scope, filter);
     q.push(" LIMIT ? OFFSET ?").arg(page.page_size).arg(page.offset());
+    q.push(
+        ") page [[JOIN||CROSS JOIN]] users u ON u.id = page.page_id \
+         JOIN organizations o ON o.id = u.organization_id",
+    );
+    q.push(CREATORS);
+    order.push_words(&mut q);
     Ok(Page { rows: placed(q, db).await?, total, request: page })
 }
 

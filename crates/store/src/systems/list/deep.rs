@@ -1,6 +1,6 @@
 //! What lies far behind in a list of systems, and what a search finds.
 
-use super::{Run, Spec, SystemFilter};
+use super::{Run, Spec, SystemFilter, SystemOrder};
 use crate::{Db, StoreError, scope::push_scope, sql::Q};
 use bailiwick_domain::OrgType;
 use bailiwick_policy::Scope;
@@ -57,7 +57,12 @@ impl Spec<'_> {
 
     /// The ids of a page far behind, from the nearer end.
     pub(super) fn push_deep(&self, q: &mut Q, deep: Deep, limit: u64, offset: u64) {
-        q.push("SELECT s.id AS page_id FROM systems s WHERE s.deleted_at IS NULL");
+        q.push("SELECT s.id AS page_id FROM systems s");
+        // SQLite would take the index that makes keys unique, which does not know what is deleted.
+        if self.order == SystemOrder::SystemKey && matches!(self.scope, Scope::Everything) {
+            q.push("[[|| INDEXED BY systems_all_key]]");
+        }
+        q.push(" WHERE s.deleted_at IS NULL");
         if deep.has_gone {
             q.push(
                 " AND s.id NOT IN (SELECT g.id FROM organizations d [[JOIN||CROSS JOIN]] systems g \
