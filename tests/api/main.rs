@@ -14,6 +14,7 @@ mod alert_layers;
 mod alerts;
 mod api_keys;
 mod applications;
+mod attacks;
 mod audit;
 mod avatars;
 mod clients;

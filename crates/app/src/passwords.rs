@@ -3,7 +3,7 @@
 
 use crate::{
     App, audit,
-    auth::{Failures, Reason, chain_of, revoke_user},
+    auth::{Failures, Guessed, Reason, chain_of, revoke_user},
     context::RequestContext,
     mirror::passwords as there,
     turns::turn,
@@ -102,29 +102,29 @@ pub(crate) async fn is_behind(text: &str, hash: &str, turn: OwnedSemaphorePermit
     .map_err(Error::internal)?
 }
 
-/// The check behind sign-in, own password change and step-up. `account` names what is guessed at: the user's id, or
-/// what was typed when there is no such user.
+/// The check behind sign-in, own password change and step-up. False after too many failures of an account of which the
+/// caller knows a name only.
 ///
 /// # Errors
-/// 429 when the account, the address or the two together have failed too often (contract 01 §1.8).
+/// 429 when the account or name, the address or the two together have failed too often (contract 01 §1.8).
 pub async fn matches_user(
     app: &App,
-    account: &str,
+    guessed: Guessed<'_>,
     client_ip: IpAddr,
     password: &str,
     hash: Option<&str>,
 ) -> Result<bool> {
-    limited(app, account, client_ip, verify(app, password, hash)).await
+    limited(app, guessed, client_ip, verify(app, password, hash)).await
 }
 
 async fn limited(
     app: &App,
-    account: &str,
+    guessed: Guessed<'_>,
     client_ip: IpAddr,
     check: impl Future<Output = Result<bool>>,
 ) -> Result<bool> {
-    let attempt = app.passwords.failures.attempt(&app.settings.limits, app.now(), account, client_ip)?;
-    let checked = check.await;
+    let attempt = app.passwords.failures.attempt(&app.settings.limits, app.now(), guessed, client_ip)?;
+    let checked = check.await.map(|is_right| is_right && !attempt.is_hopeless());
     // An overload is nobody's wrong password.
     if !matches!(checked, Ok(false)) {
         app.passwords.failures.forgive(&attempt);
@@ -195,12 +195,12 @@ pub async fn is_right(
     password: &str,
     place: &Place,
 ) -> Result<bool> {
-    let account = user.to_string();
+    let guessed = Guessed::User(user);
     match (place, &app.mirror) {
         (Place::There(theirs), Some(mirror)) => {
-            limited(app, &account, client_ip, there::is_password(mirror, theirs, password)).await
+            limited(app, guessed, client_ip, there::is_password(mirror, theirs, password)).await
         }
-        (Place::Here(hash), _) => matches_user(app, &account, client_ip, password, Some(hash)).await,
+        (Place::Here(hash), _) => matches_user(app, guessed, client_ip, password, Some(hash)).await,
         (Place::There(_), None) => Ok(false),
     }
 }

@@ -1,9 +1,12 @@
 //! The limit on failed passwords: per account and address, per account, per address (contract 01 §1.8). Successes do
 //! not count. It lives in the process: with several replicas each allows the number on its own.
+//!
+//! Where a name is typed, the caller is told of limits on that name and on the address alone: whether two names are one
+//! account, and so whether there is an account, is not for strangers to learn. The account's own limit holds in silence.
 
 use super::{keys::token_digest, limits::bucket_of};
 use crate::settings::Limits;
-use bailiwick_domain::{Error, Result, Ts, meter};
+use bailiwick_domain::{Error, Result, Ts, UserId, meter};
 use std::{
     collections::{HashMap, VecDeque},
     net::IpAddr,
@@ -14,14 +17,38 @@ use std::{
 /// Counters kept before those whose failures are all over are dropped.
 const MANY_COUNTERS: usize = 30_000;
 
+/// Whose password is guessed.
+#[derive(Clone, Copy, Debug)]
+pub enum Guessed<'a> {
+    /// That of a user the caller has proved to know: in a session, or by a link that was mailed.
+    User(UserId),
+    /// That of a name somebody has typed, and of the user who has it, if there is one.
+    Name(&'a str, Option<UserId>),
+}
+
 /// Accounts are told apart by digest: what was typed may be long.
 type Account = Vec<u8>;
+
+fn account_of(user: UserId) -> Account {
+    token_digest(&format!("user {user}"))
+}
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Counter {
     Pair(Account, IpAddr),
     Account(Account),
     Address(IpAddr),
+}
+
+impl Counter {
+    fn allowed(&self, limits: &Limits) -> usize {
+        let allowed = match self {
+            Counter::Pair(..) => limits.password_failures,
+            Counter::Account(_) => limits.password_failures_per_account,
+            Counter::Address(_) => limits.password_failures_per_address,
+        };
+        allowed as usize
+    }
 }
 
 /// Recent failures.
@@ -35,46 +62,60 @@ pub struct Failures {
 /// moment cannot all pass the limit.
 #[must_use]
 pub struct Attempt {
-    counters: [Counter; 3],
+    counters: Vec<Counter>,
     at: Ts,
+    is_hopeless: bool,
+}
+
+impl Attempt {
+    /// Whether the account has failed too often already, which the caller is not told: the password counts as wrong,
+    /// after the time that a check takes.
+    pub fn is_hopeless(&self) -> bool {
+        self.is_hopeless
+    }
 }
 
 impl Failures {
     /// Opens an attempt.
     ///
     /// # Errors
-    /// 429 when one of the counters is full.
-    pub fn attempt(&self, limits: &Limits, now: Ts, account: &str, address: IpAddr) -> Result<Attempt> {
-        let account = token_digest(account);
+    /// 429 when one of the counters is full of which the caller is told.
+    pub fn attempt(
+        &self,
+        limits: &Limits,
+        now: Ts,
+        guessed: Guessed<'_>,
+        address: IpAddr,
+    ) -> Result<Attempt> {
         let address = bucket_of(address);
-        let counters =
-            [Counter::Pair(account.clone(), address), Counter::Account(account), Counter::Address(address)];
-        let allowed = [
-            limits.password_failures,
-            limits.password_failures_per_account,
-            limits.password_failures_per_address,
-        ];
-        let window = limits.password_window;
+        let of = |account: Account| [Counter::Pair(account.clone(), address), Counter::Account(account)];
+        let (told, silent) = match guessed {
+            Guessed::User(user) => (of(account_of(user)), None),
+            Guessed::Name(name, user) => {
+                (of(token_digest(&format!("name {name}"))), user.map(|user| of(account_of(user))))
+            }
+        };
+        let told = [&told[..], &[Counter::Address(address)]].concat();
+        let silent = silent.map_or_else(Vec::new, Vec::from);
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         if recent.len() > MANY_COUNTERS {
-            recent.retain(|_, times| times.back().is_some_and(|at| is_recent(*at, now, window)));
+            recent.retain(|_, times| {
+                times.back().is_some_and(|at| is_recent(*at, now, limits.password_window))
+            });
         }
-        let mut wait = None;
-        for (counter, allowed) in counters.iter().zip(allowed) {
-            let times = recent.entry(counter.clone()).or_default();
-            times.retain(|at| is_recent(*at, now, window));
-            // The failure that has to grow old before another attempt fits.
-            let blocking = times.len().checked_sub(allowed as usize).and_then(|index| times.get(index));
-            wait = wait.max(blocking.map(|at| at.plus(window).since(now)));
-        }
-        if let Some(retry_after) = wait {
+        if let Some(retry_after) = wait(&mut recent, &told, limits, now) {
             self.refused.one();
             return Err(Error::TooMany { retry_after });
         }
+        let is_hopeless = wait(&mut recent, &silent, limits, now).is_some();
+        if is_hopeless {
+            self.refused.one();
+        }
+        let counters = if is_hopeless { told } else { [told, silent].concat() };
         for counter in &counters {
             recent.entry(counter.clone()).or_default().push_back(now);
         }
-        Ok(Attempt { counters, at: now })
+        Ok(Attempt { counters, at: now, is_hopeless })
     }
 
     /// How many attempts were refused.
@@ -95,6 +136,25 @@ impl Failures {
             }
         }
     }
+}
+
+/// How long until each of the counters has room for another failure; none when it has.
+fn wait(
+    recent: &mut HashMap<Counter, VecDeque<Ts>>,
+    counters: &[Counter],
+    limits: &Limits,
+    now: Ts,
+) -> Option<Duration> {
+    let window = limits.password_window;
+    let mut wait = None;
+    for counter in counters {
+        let Some(times) = recent.get_mut(counter) else { continue };
+        times.retain(|at| is_recent(*at, now, window));
+        // The failure that has to grow old before another attempt fits.
+        let blocking = times.len().checked_sub(counter.allowed(limits)).and_then(|index| times.get(index));
+        wait = wait.max(blocking.map(|at| at.plus(window).since(now)));
+    }
+    wait
 }
 
 /// A failure from what now is the future (the clock was set back) is not held against anybody.
@@ -121,7 +181,7 @@ mod tests {
         (0..1000)
             .take_while(|n| {
                 let (account, address) = who(*n);
-                all.attempt(&limits(), now, &account, address).is_ok()
+                all.attempt(&limits(), now, Guessed::Name(&account, None), address).is_ok()
             })
             .count()
     }
@@ -148,17 +208,35 @@ mod tests {
         let all = Failures::default();
         let later = NOW.plus(Duration::from_secs(60));
         assert_eq!(failures(&all, NOW, |_| ("a".into(), ip(1))), 10);
-        let refusal = all.attempt(&limits(), later, "a", ip(1));
+        let refusal = all.attempt(&limits(), later, Guessed::Name("a", None), ip(1));
         let expected = limits().password_window - Duration::from_secs(60);
         assert!(matches!(refusal, Err(Error::TooMany { retry_after }) if retry_after == expected));
         assert_eq!(failures(&all, NOW.plus(limits().password_window), |_| ("a".into(), ip(1))), 10);
     }
 
     #[test]
+    fn the_names_of_one_user_share_a_limit_that_nobody_is_told_of() {
+        let all = Failures::default();
+        let user = "0195fada-0000-7000-8000-000000000001".parse().unwrap();
+        let tries = |name| {
+            let one = |_| all.attempt(&limits(), NOW, Guessed::Name(name, Some(user)), ip(1));
+            (0..10).map(one).map(|attempt| attempt.unwrap().is_hopeless()).collect::<Vec<_>>()
+        };
+        assert_eq!(tries("a"), [false; 10]);
+        assert_eq!(tries("b"), [true; 10], "each name is refused after as many tries as one of nobody");
+        for name in ["a", "b"] {
+            assert!(all.attempt(&limits(), NOW, Guessed::Name(name, Some(user)), ip(1)).is_err());
+        }
+        assert!(all.attempt(&limits(), NOW, Guessed::User(user), ip(1)).is_err());
+        let text = user.to_string();
+        assert!(all.attempt(&limits(), NOW, Guessed::Name(&text, None), ip(1)).is_ok(), "an id is no name");
+    }
+
+    #[test]
     fn a_success_does_not_count() {
         let all = Failures::default();
         for _ in 0..50 {
-            let attempt = all.attempt(&limits(), NOW, "a", ip(1)).unwrap();
+            let attempt = all.attempt(&limits(), NOW, Guessed::Name("a", None), ip(1)).unwrap();
             all.forgive(&attempt);
         }
         assert_eq!(failures(&all, NOW, |_| ("a".into(), ip(1))), 10);

@@ -18,7 +18,7 @@ pub(crate) use bearer::{MAX_TOKEN_BYTES, invalid, refuse_disabled, suspended, un
 pub use bearers::Bearers;
 pub(crate) use chains::resume;
 pub use chains::{Session, chain_of, exchange, issue_token, logout, purge_expired, refresh, start_purging};
-pub use failures::Failures;
+pub use failures::{Failures, Guessed};
 pub(crate) use keys::fingerprint;
 pub use keys::{Keys, MIN_SECRET_BYTES, TokenKind, token_digest};
 pub(crate) use limits::bucket_of;

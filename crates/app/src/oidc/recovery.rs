@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     App, audit,
-    auth::token_digest,
+    auth::{Guessed, token_digest},
     context::RequestContext,
     mail,
     passwords::{self, Origin},
@@ -159,9 +159,9 @@ pub async fn confirm(
     let mut checked = None;
     if !is_signed_in(app, browser, link.user_id).await? {
         let stored = identities::password(&app.db, link.user_id).await?.ok_or(Denied::Gone)?.hash;
-        let account = link.user_id.to_string();
+        let guessed = Guessed::User(link.user_id);
         let ip = context.client_ip;
-        if !passwords::matches_user(app, &account, ip, password, stored.as_deref()).await? {
+        if !passwords::matches_user(app, guessed, ip, password, stored.as_deref()).await? {
             return Err(Denied::WrongCredentials);
         }
         checked = stored;

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     App, audit,
-    auth::{revoke_login_chains, token_digest},
+    auth::{Guessed, revoke_login_chains, token_digest},
     context::RequestContext,
     passwords::{self, Origin},
 };
@@ -346,9 +346,10 @@ async fn check(
     password: &str,
 ) -> Result<Known, Denied> {
     let found = lookup(app, who).await?.filter(|(user, _)| !user.standing.is_gone());
-    let account = found.as_ref().map_or_else(|| fold(who.text()), |(user, _)| user.id.to_string());
+    let name = fold(who.text());
+    let guessed = Guessed::Name(&name, found.as_ref().map(|(user, _)| user.id));
     let hash = found.as_ref().and_then(|(_, record)| record.hash.as_deref());
-    let is_right = passwords::matches_user(app, &account, context.client_ip, password, hash).await?;
+    let is_right = passwords::matches_user(app, guessed, context.client_ip, password, hash).await?;
     let (user, record) = found.filter(|_| is_right).ok_or_else(|| {
         tracing::info!(client_ip = %context.client_ip, "sign-in refused");
         Denied::WrongCredentials

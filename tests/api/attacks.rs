@@ -1,0 +1,3 @@
+//! Attacks that were tried on a running service and are kept (docs/security.md, "What was attacked").
+
+mod guessing;
