@@ -1,3 +1,4 @@
 //! Attacks that were tried on a running service and are kept (docs/security.md, "What was attacked").
 
+mod credentials;
 mod guessing;

@@ -171,9 +171,12 @@ async fn object_id(parts: &mut Parts) -> Option<String> {
     params.iter().find(|(key, _)| *key == "id").map(|(_, value)| value.to_owned())
 }
 
-/// The `Authorization` header; one that is not text is malformed, which an empty text is too.
+/// The `Authorization` header; one that is not text is malformed, which an empty text is too. So are two of them: what
+/// stands in front may have looked at the other one.
 pub(crate) fn authorization(headers: &HeaderMap) -> Option<&str> {
-    headers.get(header::AUTHORIZATION).map(|v| v.to_str().unwrap_or_default())
+    let mut all = headers.get_all(header::AUTHORIZATION).into_iter();
+    let first = all.next()?;
+    Some(if all.next().is_none() { first.to_str().unwrap_or_default() } else { "" })
 }
 
 /// What authentication looks at of a request with a bearer token.

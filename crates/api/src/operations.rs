@@ -1,7 +1,7 @@
 //! What operators and their tools ask, on a listener of its own (`metrics.listen`): `GET /metrics` for Prometheus,
 //! `/live` and `/ready` for whoever starts and stops processes (docs/observability.md).
 
-use crate::manage::health::Health;
+use crate::{gate::authorization, manage::health::Health};
 use axum::{
     Router,
     extract::State,
@@ -54,8 +54,7 @@ async fn show(State(operations): State<Operations>, headers: HeaderMap) -> Respo
 
 /// Whether the request shows the token; compared in a time that tells nothing of it.
 fn presents(headers: &HeaderMap, token: &str) -> bool {
-    let shown = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let shown = shown.and_then(|value| value.split_once(' '));
+    let shown = authorization(headers).and_then(|value| value.split_once(' '));
     shown.is_some_and(|(scheme, shown)| {
         scheme.eq_ignore_ascii_case("bearer") && metrics::is_same(shown.trim(), token)
     })
