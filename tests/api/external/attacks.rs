@@ -187,7 +187,7 @@ forge_test!(claims_that_are_not_those_of_a_bearer_access_token, |issuer| for_us(
         f.sign(&Forge::header(), &claims)
     };
     let now = jiff::Timestamp::now().as_second();
-    let changes: [(&str, Change<'_>); 22] = [
+    let changes: [(&str, Change<'_>); 25] = [
         ("another issuer", &|c| c["iss"] = json!("https://other.example")),
         ("the issuer with a slash", &|c| c["iss"] = json!(format!("{}/", c["iss"].as_str().unwrap()))),
         ("the issuer in a list", &|c| c["iss"] = json!([c["iss"]])),
@@ -207,6 +207,9 @@ forge_test!(claims_that_are_not_those_of_a_bearer_access_token, |issuer| for_us(
         ("an ID token of another kind", &|c| c["token_use"] = json!("id")),
         ("an odd kind", &|c| c["token_use"] = json!(1)),
         ("a refresh token", &|c| c["typ"] = json!("Refresh")),
+        ("a refresh token by another word", &|c| c["token_type"] = json!("refresh_token")),
+        ("an ID token by another word", &|c| c["token_type"] = json!("id_token")),
+        ("an odd type", &|c| c["token_type"] = json!(["access_token"])),
         ("a bound token", &|c| c["cnf"] = json!({"jkt": "x"})),
         ("a logout token", &|c| c["events"] = json!({})),
         ("another client", &|c| c["client_id"] = json!("Bailiwick")),
@@ -222,6 +225,7 @@ forge_test!(claims_that_are_not_those_of_a_bearer_access_token, |issuer| for_us(
     exchange(&t, &f.sign(&header, &f.claims())).await.expect(200);
     exchange(&t, &with(&|c| c["typ"] = json!("Bearer"))).await.expect(200);
     exchange(&t, &with(&|c| c["token_use"] = json!("access"))).await.expect(200);
+    exchange(&t, &with(&|c| c["token_type"] = json!("Bearer"))).await.expect(200);
     exchange(&t, &with(&|c| c["exp"] = json!(now as f64 + 0.5))).await.expect(200);
 });
 

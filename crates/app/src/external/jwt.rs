@@ -213,6 +213,8 @@ pub(super) struct Claims {
     typ: Option<Value>,
     /// What Cognito calls it.
     token_use: Option<Value>,
+    /// What others call it, and introspection answers.
+    token_type: Option<Value>,
     /// Bound to a key of the client's: no bearer token.
     cnf: Option<IgnoredAny>,
     /// Only ID tokens have these.
@@ -225,7 +227,7 @@ pub(super) struct Claims {
 impl Claims {
     /// Whether it is an access token that whoever holds it may use, as far as it says.
     pub(super) fn is_bearer_access(&self) -> bool {
-        let kind = [&self.typ, &self.token_use].into_iter().flatten().all(is_access);
+        let kind = [&self.typ, &self.token_use, &self.token_type].into_iter().flatten().all(is_access);
         kind && self.cnf.is_none() && self.at_hash.is_none() && self.c_hash.is_none() && self.events.is_none()
     }
 }
