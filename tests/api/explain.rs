@@ -342,6 +342,8 @@ async fn the_heaviest_lists_read_an_index_range() {
     let db = fill(&cluster).await;
     let callers = callers(&db).await;
     db.close().await;
+    // As autovacuum leaves the tables: pages can be read from an index alone.
+    cluster.query("explain", "VACUUM ANALYZE").await.unwrap();
     let db = observed(&cluster).await;
     let lists = run_all(&db, &callers).await;
     db.close().await;
