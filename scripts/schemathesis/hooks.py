@@ -107,11 +107,11 @@ def named_status(ctx, response, case):
         raise Undocumented(operation=case.operation.label, message=f"status {response.status_code}")
 
 
-# What is taken although the document tells clients to send something else, by the contract.
+# What is taken although the document tells clients to send something else, by the specification.
 LENIENT = {
-    # Contract 01 1.7: lists never refuse their query; what cannot be read counts as not said or matches nothing.
+    # See spec: conventions#addresses1.7: lists never refuse their query; what cannot be read counts as not said or matches nothing.
     "query": {"page", "page_size", "top", "limit", "timeout", "inventory_id", "include_hierarchy"},
-    # Contract 04 2.3: null counts as absent; the schema is that of the answer too, where there is no null.
+    # See spec: alerts2.3: null counts as absent; the schema is that of the answer too, where there is no null.
     "body": {"POST /alerts/config", "POST /alerting/config"},
 }
 

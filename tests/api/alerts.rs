@@ -1,4 +1,4 @@
-//! Alerts on the management side and their history (contract 04 §2, §3).
+//! Alerts on the management side and their history (spec: alert-management#management, alert-management#history).
 
 mod edges;
 mod events;

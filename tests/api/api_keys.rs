@@ -1,4 +1,4 @@
-//! Personal API keys (contract 01 §3.5, contract 05 §3 and §6).
+//! Personal API keys (spec: account#api-keys, authorization#effective-permissions, authorization#credentials).
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 use bailiwick_domain::UserId;

@@ -1,4 +1,5 @@
-//! Applications: what documents list and what management does with it (contract 03 §6.3, §12; §14; 02 §3.3, §11).
+//! Applications: what documents list and what management does with it (spec: applications#intake,
+//! applications#operations; guarantees#systems; organizations#counts, organizations#filters).
 
 use bailiwick_app::inventory;
 use bailiwick_domain::OrgId;

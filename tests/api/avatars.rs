@@ -1,4 +1,4 @@
-//! Pictures of users (contract 01 §3.4).
+//! Pictures of users (spec: account#avatars).
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 use bailiwick_policy::KeyMode;

@@ -43,7 +43,7 @@ fn line(route: &Route) -> String {
     format!("{} {} [{:?}] {:?} {gate}{not_self}", route.method, route.path, route.class, route.credential)
 }
 
-/// Reviewed against contract 05 §10; a change here is a change of who may call what.
+/// Reviewed against spec: operations#route-table; a change here is a change of who may call what.
 #[test]
 fn the_table_is_the_reviewed_one() {
     let lines: Vec<String> = table().iter().map(line).collect();

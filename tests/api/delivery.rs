@@ -1,5 +1,5 @@
-//! Alerts reach people and programs: the embedded router against a real mail server and webhooks (contract 04 §5.10 to
-//! §5.12).
+//! Alerts reach people and programs: the embedded router against a real mail server and webhooks (spec:
+//! alert-delivery#routing to alert-delivery#mail-and-telegram).
 
 mod changes;
 mod conformance;

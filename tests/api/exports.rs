@@ -1,4 +1,5 @@
-//! Exports: exact headers, cells and pages; the rows are those of the list (contract 01 §5.8, 02 §7, 03 §2.9).
+//! Exports: exact headers, cells and pages; the rows are those of the list (spec: users#export, organizations#stats,
+//! systems#export).
 
 mod bounds;
 mod organizations;

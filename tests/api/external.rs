@@ -1,4 +1,5 @@
-//! Identity mode `oidc` (contract 01 §2.1): against a real provider, and against one that fails or lies.
+//! Identity mode `oidc` (spec: authentication#identity-modes): against a real provider, and against one that fails or
+//! lies.
 
 mod attacks;
 mod faults;

@@ -1,4 +1,4 @@
-//! What holds for every answer (contract 01 §1).
+//! What holds for every answer (spec: conventions#addresses).
 
 use bailiwick_app::settings::{Identity, Issuer, Logto};
 use bailiwick_testkit::{Reply, Test, api_test};
@@ -120,7 +120,8 @@ api_test!(clients_02_files_of_the_interface_whoever_asks, |t| async move {
     ask("/api/systems", "text/html", &credentials[0]).await.expect(401);
 });
 
-// Where people sign in is where the interface may send forms, ask for keys and load pictures from (contract 01 §1.9).
+// Where people sign in is where the interface may send forms, ask for keys and load pictures from (spec:
+// conventions#headers).
 api_test!(clients_02_the_policy_of_pages_names_the_origin_of_the_issuer, |t| async move {
     let site = tempfile::tempdir().unwrap();
     std::fs::write(site.path().join("index.html"), "page").unwrap();

@@ -1,4 +1,5 @@
-//! Images in a bucket: files of rebranding and pictures of users (contract 04 §6, 01 §3.4), with a real object storage.
+//! Images in a bucket: files of rebranding and pictures of users (spec: rebranding, account#avatars), with a real
+//! object storage.
 
 use bailiwick_app::{
     backups, images,
@@ -21,7 +22,8 @@ mod faults;
 mod moved;
 mod served;
 
-/// `bucket_test!(name, |t, bucket| async move { … })`: on both engines, with a bucket of its own in which images are kept.
+/// `bucket_test!(name, |t, bucket| async move { … })`: on both engines, with a bucket of its own in which images are
+/// kept.
 macro_rules! bucket_test {
     ($name:ident, |$t:ident, $bucket:ident| $body:expr) => {
         mod $name {

@@ -1,5 +1,5 @@
-//! Impersonation with consent (contract 01 §7, contract 05 §9.2). The numbers in the names are the rules of contract 01
-//! §8 and contract 05 §11.
+//! Impersonation with consent (spec: impersonation#requests-while-impersonating, authorization#impersonation). The
+//! numbers in the names are the rules of spec: guarantees#identity and spec: authorization#guarantees.
 
 mod consent;
 mod endings;

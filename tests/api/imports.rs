@@ -1,4 +1,5 @@
-//! CSV import (contract 02 §8, 01 §5.9): the file, the session between the two calls, and what each family makes of it.
+//! CSV import (spec: imports-and-exports#imports, imports-and-exports#import-of-users): the file, the session between
+//! the two calls, and what each family makes of it.
 
 use bailiwick_store::sql::Q;
 use bailiwick_testkit::{Persona, Reply, Test, api_test};

@@ -1,4 +1,5 @@
-//! What systems send: authentication, heartbeats, inventory (contract 03 §4–§6; §14 credentials, inventory, liveness).
+//! What systems send: authentication, heartbeats, inventory (spec: systems-interface#authentication,
+//! inventory#processing; guarantees#systems credentials, inventory, liveness).
 
 use crate::systems::futures;
 use bailiwick_app::inventory;
@@ -198,7 +199,7 @@ api_test!(a_heartbeat_is_seen_at_once_and_time_never_goes_back, |t| async move {
     let shown = system(&t, &owner, s.id).await;
     assert_eq!((&shown["status"], &shown["last_heartbeat"]), (&json!("active"), &json!(t.app.now())));
     assert_eq!((&shown["heartbeat_status"], &shown["heartbeat_minutes"]), (&json!("active"), &json!(0)));
-    // Exactly at the timeout it is no longer active (§1.1).
+    // Exactly at the timeout it is no longer active (spec: systems#status).
     t.advance(t.app.settings.systems.liveness_timeout);
     let shown = system(&t, &owner, s.id).await;
     assert_eq!((&shown["status"], &shown["heartbeat_minutes"]), (&json!("inactive"), &json!(20)));

@@ -1,5 +1,6 @@
-//! Random trees: whatever is asked by whomever, no name, id or count of another branch is in the answer (contract 02
-//! §14, rules 2, 3, 5, 6 and 25). Every GET of the route table takes part, so what is added later does too.
+//! Random trees: whatever is asked by whomever, no name, id or count of another branch is in the answer (spec:
+//! guarantees#organizations, rules 2, 3, 5, 6 and 25). Every GET of the route table takes part, so what is added
+//! later does too.
 
 use bailiwick_api::routes::{Credential, Route, table};
 use bailiwick_domain::{OrgId, OrgType};

@@ -1,4 +1,4 @@
-//! The liveness monitor and its alerts (contract 03 §7; 04 §1.16; §14 rules 36, 37).
+//! The liveness monitor and its alerts (spec: systems#liveness; alerts#link-failed; §14 rules 36, 37).
 
 use crate::proxy::wall_clock;
 use bailiwick_app::{

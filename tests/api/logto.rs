@@ -1,5 +1,5 @@
-//! Identity mode `logto` (contract 01 §2.1, §2.9, Appendix A), against a stand-in that fails the test on any request
-//! outside the appendix.
+//! Identity mode `logto` (spec: authentication#identity-modes, account#password-operations, logto#calls), against a
+//! stand-in that fails the test on any request outside the appendix.
 
 mod applications;
 mod client;
@@ -80,7 +80,8 @@ fn is_suspended(tenant: &Tenant, account: &str) -> bool {
     tenant.users[account]["isSuspended"] == true
 }
 
-/// `logto_test!(name, |t, l| async move { … })` becomes `name::sqlite` and `name::postgres`, each with a tenant of its own.
+/// `logto_test!(name, |t, l| async move { … })` becomes `name::sqlite` and `name::postgres`, each with a tenant of its
+/// own.
 macro_rules! logto_test {
     ($name:ident, |$t:ident, $l:ident| $body:expr) => {
         mod $name {

@@ -1,4 +1,4 @@
-//! Mail against a real mail server (contract 01 §2.8, §3.3, §5.5, §5.6).
+//! Mail against a real mail server (spec: openid-provider#endpoints, account#change-info, users#create, users#update).
 
 mod addresses;
 mod forgotten;

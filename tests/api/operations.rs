@@ -1,5 +1,5 @@
 //! Every row of the operation tables, said once and kept as a snapshot: success and each refusal, in the words of the
-//! contract, the same on both engines (contract 02 §4 for each family, contract 01 §5.4).
+//! specification, the same on both engines (spec: organizations#operations for each family, spec: users#operations).
 
 use bailiwick_domain::OrgType;
 use bailiwick_testkit::{Persona, Test, api_test};

@@ -1,4 +1,4 @@
-//! The three organization families: create, read, list, change (contract 02).
+//! The three organization families: create, read, list, change (spec: organizations#operations).
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 use bailiwick_store::sql::Q;

@@ -1,4 +1,4 @@
-//! The embedded OpenID provider (contract 01 §2.8), walked by HTTP as a browser and a client do.
+//! The embedded OpenID provider (spec: openid-provider#endpoints), walked by HTTP as a browser and a client do.
 
 mod attacks;
 pub mod client;

@@ -1,4 +1,4 @@
-//! The alert interface for systems (contract 04 §1), embedded and in front of other routers.
+//! The alert interface for systems (spec: alerts#system-interface), embedded and in front of other routers.
 
 mod alerts;
 mod attacks;

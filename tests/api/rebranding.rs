@@ -1,4 +1,4 @@
-//! Rebranding (contract 04 §6).
+//! Rebranding (spec: rebranding).
 
 use bailiwick_domain::OrgId;
 use bailiwick_testkit::{Call, Persona, Reply, Test, api_test, seed::Seeded};

@@ -184,8 +184,8 @@ fn the_older_of_two_spellings_is_deprecated() {
     }
 }
 
-/// Contract 06 §7 rule 14: whoever may choose an order or turn pages is told of the one that he gets without. The order
-/// itself is looked at in each answer that any test gets.
+/// See spec: acceptance#guarantees rule 14: whoever may choose an order or turn pages is told of the one that he gets
+/// without. The order itself is looked at in each answer that any test gets.
 #[test]
 fn rule_06_14_every_list_tells_its_usual_order() {
     let mut told = 0;

@@ -1,6 +1,9 @@
-//! The "rules that must hold" of contracts 01 (§8), 02 (§14), 03 (§14), 04 (§8), 05 (§11) and 06 (§7): the test of rule NN
-//! of document D carries `rule_0D_NN` in its name, wherever it stands; likewise `clients_NN` for a row of the checklist of
-//! contract 06 (§1) and `scenario_NN` for an acceptance scenario (§6). Those that belong to no single area stand here.
+//! The rules that must hold, by the numbers of the specification's areas: 01 (spec: guarantees#identity), 02
+//! (spec: guarantees#organizations), 03 (spec: guarantees#systems), 04 (spec: alert-guarantees), 05
+//! (spec: authorization#guarantees) and 06 (spec: clients). The test of rule NN of area D carries `rule_0D_NN` in its
+//! name, wherever it stands; likewise `clients_NN` for a row of the checklist (spec: clients#checklist) and
+//! `scenario_NN` for an acceptance scenario (spec: acceptance#scenarios). Those that belong to no single area stand
+//! here.
 
 pub(crate) mod faults;
 mod gates;
@@ -35,7 +38,8 @@ fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Names of tests in a source: `fn name`, `api_test!(name`, whatever the macro is called, and `mod name` of both engines.
+/// Names of tests in a source: `fn name`, `api_test!(name`, whatever the macro is called, and `mod name` of both
+/// engines.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     let starts = ["fn ", "mod ", "!("].into_iter().flat_map(|start| text.match_indices(start));
     starts.map(|(at, start)| {

@@ -1,4 +1,4 @@
-//! Every row of the route table against every kind of caller (contract 05 §11 rule 38).
+//! Every row of the route table against every kind of caller (spec: authorization#guarantees rule 38).
 
 mod callers;
 mod objects;
@@ -81,7 +81,7 @@ api_test!(a_credential_of_the_other_kind_is_no_credential, |settings| all(settin
     }
 });
 
-/// What the gate of a row must answer a holder of these permissions, from the contract's words alone.
+/// What the gate of a row must answer a holder of these permissions, from the specification's words alone.
 fn refusal(gate: Gate, set: PermissionSet, org_type: OrgType) -> Option<String> {
     let refused = match gate {
         Gate::Open => false,
@@ -134,7 +134,8 @@ api_test!(rule_05_38_every_role_at_every_level_meets_exactly_its_gates, |t| asyn
     }
 });
 
-/// What an API key meets before any use case, by path and method alone (contract 05 §6, contract 01 §3.5).
+/// What an API key meets before any use case, by path and method alone (spec: authorization#credentials,
+/// account#api-keys).
 fn key_refusal(route: &Route, mode: KeyMode, set: PermissionSet, org_type: OrgType) -> Option<(u16, String)> {
     let path = route.path.as_str();
     let refused = |text: &str| Some((403, text.to_owned()));

@@ -1,4 +1,5 @@
-//! Systems, management side: create, read, list, change, and the registration (contract 03 §1, §2; §14).
+//! Systems, management side: create, read, list, change, and the registration (spec: systems#system, systems#list;
+//! guarantees#systems).
 
 use bailiwick_domain::{OrgId, OrgType};
 use bailiwick_store::sql::Q;
@@ -133,7 +134,7 @@ api_test!(a_home_out_of_reach_is_one_refusal, |t| async move {
     for org in
         [json!(tree.owner), json!(tree.other_customer), json!(tree.customer), json!(unknown), json!("x")]
     {
-        // The reference comes before the fields (contract 01 §1.5).
+        // The reference comes before the fields (spec: conventions#order-of-checks).
         post(&t, &d, json!({"name": "", "organization_id": org}))
             .await
             .expect_message(403, "access denied: organization not in your hierarchy");

@@ -1,4 +1,4 @@
-//! Users: create, read, list, change, password (contract 01 §5, contract 05 §5).
+//! Users: create, read, list, change, password (spec: users#operations, authorization#assigning-roles).
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 use bailiwick_app::passwords;

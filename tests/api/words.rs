@@ -1,5 +1,5 @@
 //! The words that the interface document lists for keys of queries and parts of paths: each is understood, and another
-//! one does what contract 01 §1.7 says of it.
+//! one does what spec: conventions#lists says of it.
 
 use bailiwick_api::openapi;
 use bailiwick_domain::OrgType;

@@ -1,5 +1,5 @@
 //! Alerts as systems push them: reading, checking, adding the identity, writing for a remote router
-//! (contract 04 §1.6, §1.7, §1.14).
+//! (spec: alerts#push, alerts#identity-labels, alerts#limits).
 
 use crate::{
     Fingerprint, Identity, Labels, Limits, Nanos, Reject,
@@ -11,14 +11,14 @@ use crate::{
 use bailiwick_domain::json::{self, Json, write_str};
 use std::{borrow::Cow, time::Duration};
 
-/// Deepest nesting of a body (contract 04 §1.4).
+/// Deepest nesting of a body (spec: alerts#request-order).
 pub const BODY_DEPTH: usize = 16;
 
 /// One alert that passed all checks. Times are as the sender gave them; the router fills in the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostedAlert {
-    /// Without empty values; with the stable labels of the sender. They never change, so that `fingerprint` is theirs: it
-    /// is asked for several times on the way of every push.
+    /// Without empty values; with the stable labels of the sender. They never change, so that `fingerprint` is theirs:
+    /// it is asked for several times on the way of every push.
     labels: Labels,
     fingerprint: Fingerprint,
     /// With the display values of the sender, placeholders replaced.
@@ -64,13 +64,13 @@ impl PostedAlert {
         self.labels.value("system_key")
     }
 
-    /// Start with the default for one that was not given (contract 04 §5.2).
+    /// Start with the default for one that was not given (spec: alert-router#ingest).
     pub fn start(&self, now: Nanos) -> Nanos {
         self.starts_at.or(self.ends_at).unwrap_or(now)
     }
 
     /// Start and end with the defaults for what was not given, and whether the end is one of them
-    /// (contract 04 §5.2).
+    /// (spec: alert-router#ingest).
     pub fn span(&self, now: Nanos, resolve_timeout: Duration) -> (Nanos, Nanos, bool) {
         let start = self.start(now);
         match self.ends_at {
@@ -114,7 +114,8 @@ pub fn parse_alerts(body: &[u8], intake: &Intake<'_>) -> Result<Batch, Reject> {
     if body.trim_ascii().is_empty() {
         return Err(Reject::required("alerts"));
     }
-    // Contract 04 §1.4 refuses keys that stand twice; contract 06 §5 wants vmalert, which writes one label twice alike.
+    // Keys that stand twice are refused (spec: alerts#request-order); clients#alertmanager-clients wants vmalert, which
+    // writes one label twice alike.
     let limits = json::Limits {
         duplicates: json::Duplicates::SameStringIn("labels"),
         ..json::Limits::strict(BODY_DEPTH)

@@ -1,4 +1,5 @@
-//! Answers of a remote router: decoded, completed, and never passed on as they are (contract 04 §1.10, §4.3).
+//! Answers of a remote router: decoded, completed, and never passed on as they are (spec: alerts#answers,
+//! alert-router#remote-rules).
 
 use crate::{
     listing::{AlertState, ListedAlert, ListedSilence},
@@ -58,7 +59,7 @@ pub fn complete_status(alerts: &mut [ListedAlert], silences: &[ActiveSilence]) {
 }
 
 /// May a 4xx body of a POST be passed on? Only a JSON string or exactly `{"code","message"}`, at most 4 KiB
-/// (contract 04 §1.12); the answer is written anew.
+/// (spec: alerts#proxy-errors); the answer is written anew.
 pub fn passable_refusal(status: u16, body: &[u8]) -> Option<crate::Reject> {
     #[derive(Deserialize)]
     #[serde(untagged, deny_unknown_fields)]

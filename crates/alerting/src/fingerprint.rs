@@ -1,4 +1,4 @@
-//! The identity of an alert within its tenant (contract 04 §5.1).
+//! The identity of an alert within its tenant (spec: alert-router#fingerprint).
 
 use crate::Labels;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

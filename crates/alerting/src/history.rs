@@ -1,4 +1,5 @@
-//! What becomes of the history of an alert when it is heard of (contract 04 §3): one row for each occurrence.
+//! What becomes of the history of an alert when it is heard of (spec: alert-management#history): one row for each
+//! occurrence.
 //!
 //! Pure: the rows of one alert that matter go in ([`Occurrences`]), what was heard is applied in order, and what has
 //! changed comes out. Who stores them holds the tenant meanwhile, so nobody else changes the same rows.
@@ -77,7 +78,7 @@ pub enum What {
         /// End.
         end: Ts,
     },
-    /// It is over, and the router has told a receiver (contract 04 §1.17).
+    /// It is over, and the router has told a receiver (spec: alerts#history-webhook).
     Delivered {
         /// Start; none when the router gave the zero time.
         start: Option<Ts>,

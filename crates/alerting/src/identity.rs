@@ -1,4 +1,4 @@
-//! Who sends: the labels and display values the service owns, and placeholders for them (contract 04 §1.7).
+//! Who sends: the labels and display values the service owns, and placeholders for them (spec: alerts#identity-labels).
 
 use crate::labels::is_name;
 

@@ -35,7 +35,7 @@ impl Labels {
         Some(&self.0[at].1)
     }
 
-    /// The value; a missing name has the value `""` (contract 04 §5.5).
+    /// The value; a missing name has the value `""` (spec: alert-router#matchers).
     pub fn value(&self, name: &str) -> &str {
         self.get(name).unwrap_or_default()
     }
@@ -87,8 +87,8 @@ impl Labels {
         out.push('}');
     }
 
-    /// The order of label sets (contract 04 §5.7): fewer labels first; else over all names ascending, the first
-    /// that is missing on one side (missing first) or has a smaller value decides.
+    /// The order of label sets (spec: alert-router#groups): fewer labels first; else over all names ascending, the
+    /// first that is missing on one side (missing first) or has a smaller value decides.
     pub fn set_order(&self, other: &Labels) -> Ordering {
         let by_count = self.len().cmp(&other.len());
         if by_count.is_ne() {

@@ -1,9 +1,10 @@
 //! The alert router's rules: what systems may send, what they are told, and how alerts and silences live.
 //!
 //! Pure: no clock, no storage, no network; `now` is an argument and everything stored goes in and out as plain data.
-//! Contract 04 §1 (the interface for systems) and §5.1 to §5.12 (the embedded router). To follow a push, read
-//! [`alert`] and then [`router`]; to follow a list, [`query`], [`router`] (or [`answer`] for a remote router);
-//! to follow a notification, [`config`] and then [`notify`].
+//! See spec: alerts#system-interface (the interface for systems) and spec: alert-router#fingerprint to spec:
+//! alert-delivery#mail-and-telegram (the embedded router). To follow a push, read [`alert`] and then [`router`]; to
+//! follow a list, [`query`], [`router`] (or [`answer`] for a remote router); to follow a notification, [`config`] and
+//! then [`notify`].
 
 pub mod alert;
 pub mod answer;

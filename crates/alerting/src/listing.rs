@@ -1,4 +1,5 @@
-//! Alerts and silences as clients see them, and which of them a caller sees (contract 04 §1.10, §5.4, §5.7, §5.9).
+//! Alerts and silences as clients see them, and which of them a caller sees (spec: alerts#answers,
+//! alert-router#listing, alert-router#groups, silences#expire-and-list).
 //!
 //! Both router modes end here: the embedded one with what it stored, the remote one with what it was told.
 
@@ -60,7 +61,7 @@ pub struct Receiver {
     pub name: String,
 }
 
-/// One alert in an answer: exactly the fields of contract 04 §1.10. Unknown fields are not read.
+/// One alert in an answer: exactly the fields of spec: alerts#answers. Unknown fields are not read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedAlert {
@@ -102,7 +103,7 @@ pub struct SilenceStatus {
     pub state: SilenceState,
 }
 
-/// One silence in an answer: exactly the fields of contract 04 §1.10. Unknown fields are not read.
+/// One silence in an answer: exactly the fields of spec: alerts#answers. Unknown fields are not read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedSilence {
@@ -135,7 +136,7 @@ pub struct ListedSilence {
 /// One group in an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AlertGroup {
-    /// Its alerts in the order of contract 04 §5.7.
+    /// Its alerts in the order of spec: alert-router#groups.
     pub alerts: Vec<ListedAlert>,
     /// What they have in common.
     pub labels: Labels,
@@ -256,7 +257,7 @@ fn silence_order(a: &ListedSilence, b: &ListedSilence) -> Ordering {
 /// The labels by which systems see their alerts grouped.
 const GROUP_BY: [&str; 3] = ["alertname", "organization_id", SYSTEM_KEY];
 
-/// Groups alerts for a system (contract 04 §1.11), each group with the neutral receiver.
+/// Groups alerts for a system (spec: alerts#neutral-answers), each group with the neutral receiver.
 pub fn group_alerts(alerts: Vec<ListedAlert>) -> Vec<AlertGroup> {
     let mut keyed: Vec<(Labels, ListedAlert)> = alerts
         .into_iter()

@@ -1,4 +1,5 @@
-//! Matchers: `name<op>value` over labels, in the classic syntax (contract 04 §5.5 and §5.6).
+//! Matchers: `name<op>value` over labels, in the classic syntax (spec: alert-router#matchers,
+//! alert-router#matcher-syntax).
 
 use crate::{
     Labels,

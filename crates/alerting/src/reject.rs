@@ -42,9 +42,9 @@ impl fmt::Display for Reject {
 }
 
 impl Reject {
-    /// 404 without body: unknown and foreign silences alike (contract 04 §1.9).
+    /// 404 without body: unknown and foreign silences alike (spec: silences#one-silence).
     pub const EMPTY_NOT_FOUND: Reject = Reject { status: 404, body: RejectBody::Empty };
-    /// 413 (contract 04 §1.12).
+    /// 413 (spec: alerts#proxy-errors).
     pub const TOO_LARGE: Reject =
         Reject { status: 413, body: RejectBody::Envelope("request body too large") };
 
@@ -58,7 +58,8 @@ impl Reject {
         Reject { status: 422, body: RejectBody::Coded { code, message: message.into() } }
     }
 
-    /// 404 `"silence not found"`: the id of a POST is malformed, unknown or not owned (contract 04 §1.8).
+    /// 404 `"silence not found"`: the id of a POST is malformed, unknown or not owned (spec:
+    /// silences#create-for-systems).
     pub fn silence_not_found() -> Reject {
         Reject { status: 404, body: RejectBody::Text("silence not found".into()) }
     }

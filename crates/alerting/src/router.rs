@@ -1,4 +1,5 @@
-//! The embedded router's rules over plain data (contract 04 §5.2 to §5.4, §5.8, §5.9).
+//! The embedded router's rules over plain data (spec: alert-router#ingest, alert-router#listing, silences#update-rules,
+//! silences#expire-and-list).
 //!
 //! A push: [`StoredAlert::new`], then [`store`] with what is there under the same fingerprint. A list: [`list_alerts`],
 //! then [`crate::listing::select_alerts`]. A silence: [`put_silence`], [`StoredSilence::expired`].
@@ -78,7 +79,7 @@ const KEEP_AT_LEAST: Duration = Duration::from_secs(15 * 60);
 const KEEP_AT_MOST: Duration = Duration::from_secs(45 * 60);
 /// How long senders have after an outage to refresh what ended meanwhile.
 pub const REFRESH_AFTER_OUTAGE: Duration = Duration::from_secs(5 * 60);
-/// An outage of at most this does not count (contract 04 §5.3).
+/// An outage of at most this does not count (spec: alert-router#life).
 pub const SHORT_OUTAGE: Duration = Duration::from_secs(60);
 
 /// A time in which the service could not take refreshes.

@@ -1,4 +1,4 @@
-//! Silences as systems post them (contract 04 §1.8, §1.9).
+//! Silences as systems post them (spec: silences#create-for-systems, silences#one-silence).
 
 use crate::{
     Labels, Limits, Matcher, Nanos, Op, Reject,
@@ -275,7 +275,7 @@ fn parse_id(text: &str) -> Option<Uuid> {
     if text.len() == 36 { Uuid::try_parse(text).ok() } else { None }
 }
 
-/// The id in a path, or the 422 for it (contract 04 §1.9).
+/// The id in a path, or the 422 for it (spec: silences#one-silence).
 pub fn path_id(text: &str) -> Result<Uuid, Reject> {
     parse_id(text).ok_or_else(|| {
         Reject::unprocessable(601, format!("silenceID in path must be of type uuid: {}", quoted(text)))

@@ -1,4 +1,4 @@
-//! Times as alert senders write them: to the nanosecond, with any offset, or a bare date (contract 04 §1.6).
+//! Times as alert senders write them: to the nanosecond, with any offset, or a bare date (spec: alerts#push).
 
 use bailiwick_domain::Ts;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -95,7 +95,7 @@ impl Nanos {
         Some(Nanos::from_parts(seconds, nanos).clamp(Nanos::FIRST, Nanos::LAST))
     }
 
-    /// Appends RFC 3339 in UTC with exactly three decimals and `Z`; the rest is cut (contract 04 §1.10).
+    /// Appends RFC 3339 in UTC with exactly three decimals and `Z`; the rest is cut (spec: alerts#answers).
     pub fn write_millis(self, out: &mut String) {
         let nanos = self.write_seconds(out);
         out.push('.');

@@ -1,5 +1,6 @@
 //! Requests with an impersonation token: looked up before anything else, recorded before anything is done, completed
-//! with what was answered (contract 01 §1.5, §7). On every route of the table, whatever it takes.
+//! with what was answered (spec: conventions#order-of-checks, impersonation#requests-while-impersonating). On every
+//! route of the table, whatever it takes.
 
 use crate::{
     error::Failure,
@@ -25,7 +26,7 @@ use std::{
     time::Duration,
 };
 
-/// Longest time for a body (contract 01 §1.8).
+/// Longest time for a body (spec: conventions#limits).
 const BODY_TIME: Duration = Duration::from_secs(30);
 /// Bodies up to this size are redacted on the spot, larger ones off the request threads.
 const SMALL_BODY_BYTES: usize = 32 * 1024;

@@ -1,4 +1,4 @@
-//! The envelope of every JSON answer (contract 01 §1.2).
+//! The envelope of every JSON answer (spec: conventions#envelope).
 
 use crate::extract::Gzip;
 use axum::{
@@ -136,7 +136,7 @@ pub fn render<T: Serialize>(status: StatusCode, message: &str, data: &T) -> Resp
     }
 }
 
-/// The pagination object (contract 01 §1.7).
+/// The pagination object.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Pagination {
     /// Page asked for, from 1.

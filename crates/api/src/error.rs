@@ -1,4 +1,4 @@
-//! The one place where an error becomes an answer (contract 01 §1.3, §1.4).
+//! The one place where an error becomes an answer (spec: conventions#status-codes, conventions#validation-errors).
 //!
 //! A handler returns [`Failure`]; it travels as an extension of an empty response to the route's gate, which knows the
 //! route and renders it. So the text, the shape of `data` and the log line are decided once.
@@ -40,7 +40,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(5);
 /// Renders an error of a route.
 pub fn answer(error: &Error, route: &Route) -> Response {
     log(error, route);
-    // What systems call has no forms (contract 03 §0).
+    // What systems call has no forms (spec: systems#conventions).
     let is_a_persons = !matches!(route.credential, Credential::Public | Credential::HistoryWebhook);
     let has_forms = !route.credential.is_of_system() && is_a_persons;
     let form = route.method != Method::GET && has_forms;
@@ -56,7 +56,7 @@ pub fn answer(error: &Error, route: &Route) -> Response {
     response
 }
 
-/// 404 of the router itself; this text is used nowhere else (contract 05 §7).
+/// 404 of the router itself; this text is used nowhere else (spec: authorization#order-of-checks).
 pub fn no_route() -> Response {
     render(StatusCode::NOT_FOUND, "api not found", &Value::Null)
 }
@@ -72,7 +72,7 @@ pub fn panicked() -> Response {
 fn retry_after(error: &Error) -> Option<Duration> {
     match error {
         Error::TooMany { retry_after } => Some(*retry_after),
-        // What passes by itself (contract 06 §1 row 14).
+        // What passes by itself (spec: clients#checklist row 14).
         Error::SlowBody
         | Error::Upstream { .. }
         | Error::UpstreamTimeout(_)

@@ -34,8 +34,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Who {
     }
 }
 
-/// Request id and client address, and what the request says of the state that its caller has seen, where the route heeds
-/// it.
+/// Request id and client address, and what the request says of the state that its caller has seen, where the route
+/// heeds it.
 #[derive(Clone, Debug)]
 pub struct Ctx(pub RequestContext);
 
@@ -94,7 +94,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Imported {
     }
 }
 
-/// The last path parameter as an id; `None` = malformed, which the use case treats as missing (contract 01 §1.1).
+/// The last path parameter as an id; `None` = malformed, which the use case treats as missing (spec:
+/// conventions#addresses).
 #[derive(Clone, Copy, Debug)]
 pub struct PathId<T>(pub Option<T>);
 
@@ -120,7 +121,7 @@ impl<S: Send + Sync> FromRequestParts<S> for PathText {
     }
 }
 
-/// The query as repeated keys (contract 01 §1.7).
+/// The query as repeated keys (spec: conventions#lists).
 #[derive(Clone, Debug, Default)]
 pub struct Params(Vec<(String, String)>);
 
@@ -142,8 +143,8 @@ impl Params {
         self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
     }
 
-    /// The direction of a list that begins with the latest or most: down unless it is told otherwise. An empty `sort_by`
-    /// asks for the usual order, whatever direction stands beside it (contract 01 §1.7).
+    /// The direction of a list that begins with the latest or most: down unless it is told otherwise. An empty
+    /// `sort_by` asks for the usual order, whatever direction stands beside it (spec: conventions#lists).
     pub fn falling(&self) -> &'static str {
         let is_usual = self.one("sort_by") == Some("");
         if !is_usual && self.one("sort_direction") == Some("asc") { "asc" } else { "desc" }
@@ -170,7 +171,8 @@ impl Params {
     }
 }
 
-/// A JSON body: read within the route's limit, decoded when the use case asks for it (contract 01 §1.5, step 11).
+/// A JSON body: read within the route's limit, decoded when the use case asks for it (spec:
+/// conventions#order-of-checks, step 11).
 #[derive(Debug)]
 pub struct JsonBody(Result<Bytes, Failure>);
 
@@ -186,7 +188,7 @@ impl FromRequest<App> for JsonBody {
 }
 
 impl JsonBody {
-    /// Decodes it; a syntax or type error names the field (contract 01 §1.4).
+    /// Decodes it; a syntax or type error names the field (spec: conventions#validation-errors).
     pub fn parse<T: DeserializeOwned>(self) -> Result<T, Error> {
         let bytes = self.bytes()?;
         decode(&bytes).map_err(|unreadable| Error::Invalid(vec![unreadable.field()]))
@@ -238,7 +240,7 @@ enum Unreadable {
 }
 
 impl Unreadable {
-    /// For `data.errors`: a code (contract 01 §1.4).
+    /// For `data.errors`: a code (spec: conventions#validation-errors).
     fn field(&self) -> FieldError {
         match self {
             Unreadable::NotAnObject => FieldError::new("unknown", "not_an_object"),

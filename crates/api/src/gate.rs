@@ -1,4 +1,4 @@
-//! What every request passes before its handler, in the order of contract 01 §1.5:
+//! What every request passes before its handler, in the order of spec: conventions#order-of-checks:
 //! version, credential, record of an impersonated request, kind of credential, permission, self guard.
 
 use crate::{
@@ -53,7 +53,7 @@ fn of_row(route: &Route, mut response: Response) -> Response {
     response
 }
 
-/// The version is asked for before the token is looked at (contract 01 §1.5).
+/// The version is asked for before the token is looked at (spec: conventions#order-of-checks).
 async fn recognise(app: &App, route: &Route, parts: &mut Parts) -> Result<Option<Acting>> {
     check_version(&parts.headers)?;
     acting::recognise(app, route, parts).await
@@ -125,7 +125,7 @@ fn check_version(headers: &HeaderMap) -> Result<()> {
     }
 }
 
-/// Which kinds of token the route takes (contract 05 §6).
+/// Which kinds of token the route takes (spec: authorization#credentials).
 fn check_kind(caller: &Caller, route: &Route) -> Result<()> {
     let is_key = caller.is_api_key();
     match route.credential {
@@ -139,7 +139,8 @@ fn check_kind(caller: &Caller, route: &Route) -> Result<()> {
                 "message": "self-service operations like changing password or profile are disabled during impersonation for security reasons",
             }),
         }),
-        // A key never holds what a destroy or a password reset needs: the gate's own text (contract 05 §6).
+        // A key never holds what a destroy or a password reset needs: the gate's own text (spec:
+        // authorization#credentials).
         Credential::Session if is_key && route.gate != Gate::Open => Err(Error::insufficient_permissions()),
         Credential::User | Credential::Session if is_key => {
             Err(Error::forbidden("this endpoint cannot be accessed with an api key"))

@@ -1,4 +1,4 @@
-//! What every answer gets, whatever produced it: request id, version, security headers (contract 01 §1.9).
+//! What every answer gets, whatever produced it: request id, version, security headers (spec: conventions#headers).
 
 use crate::{acting::Asked, meters};
 use axum::{

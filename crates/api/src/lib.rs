@@ -87,7 +87,7 @@ fn guarded(app: &App, route: routes::Route, handler: MethodRouter<App>) -> Metho
     handler.layer(middleware::from_fn_with_state((app.clone(), Arc::new(route)), gate::gate))
 }
 
-/// Answers below the alerting prefix are never compressed (contract 04 §1.1); the proxy marks them.
+/// Answers below the alerting prefix are never compressed (spec: alerts#paths); the proxy marks them.
 fn not_proxied(
     _: http::StatusCode,
     _: http::Version,

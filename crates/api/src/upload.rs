@@ -1,5 +1,5 @@
-//! Files in a `multipart/form-data` body: one named part or a form of few, read within limits after the use case has let
-//! the caller in.
+//! Files in a `multipart/form-data` body: one named part or a form of few, read within limits after the use case has
+//! let the caller in.
 
 use axum::{
     body::{Body, BodyDataStream},
@@ -10,7 +10,7 @@ use futures_util::{Stream, StreamExt, stream};
 use http::header;
 use std::{convert::Infallible, time::Duration};
 
-/// Longest time without a byte (contract 01 §1.8).
+/// Longest time without a byte (spec: conventions#limits).
 const PROGRESS: Duration = Duration::from_secs(15);
 /// Bytes beside the named part that a body may have: boundaries, headers, other small parts.
 const BESIDE: u64 = 64 * 1024;

@@ -1,8 +1,8 @@
-//! The web user interface beside the API (`http.static_dir`, contract 06 §1.1).
+//! The web user interface beside the API (`http.static_dir`, spec: clients#serving-the-browser).
 //!
-//! Below a prefixed base the API always answers. Else a file that exists is sent to everybody, and a browser that opens a
-//! page (`Accept` names `text/html`) and shows no credential gets `index.html`, whatever the path: the interface has pages
-//! at `/systems`, `/users` … too. What anybody may call without a credential stays with the API.
+//! Below a prefixed base the API always answers. Else a file that exists is sent to everybody, and a browser that opens
+//! a page (`Accept` names `text/html`) and shows no credential gets `index.html`, whatever the path: the interface has
+//! pages at `/systems`, `/users` … too. What anybody may call without a credential stays with the API.
 
 use crate::{
     meters::Matched,
@@ -49,7 +49,7 @@ impl Web {
     }
 }
 
-/// The content security policy that the interface runs under (contract 01 §1.9).
+/// The content security policy that the interface runs under (spec: conventions#headers).
 fn policy(settings: &Settings) -> String {
     let issuer =
         settings.identity.issuer().map_or(settings.public_url.as_str(), |issuer| issuer.url.as_str());

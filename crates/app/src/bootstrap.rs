@@ -1,5 +1,5 @@
-//! What comes before anybody can sign in: the owner organization with its first user (contract 01 §2.1), and the
-//! operator's commands that need only the database and the secret.
+//! What comes before anybody can sign in: the owner organization with its first user (spec:
+//! authentication#identity-modes), and the operator's commands that need only the database and the secret.
 
 use crate::{App, alerting::config::provision, auth, mirror, passwords, settings::Secret};
 use bailiwick_domain::{
@@ -15,7 +15,7 @@ use bailiwick_store::{
 };
 use serde_json::{Map, json};
 
-/// The one user name that the API never gives away (contract 05 §5.3).
+/// The one user name that the API never gives away (spec: authorization#owner-organization).
 pub(crate) const OWNER_USERNAME: &str = "owner";
 
 /// What [`ensure_owner`] has found or done.
@@ -106,7 +106,7 @@ async fn create_all(app: &App, user: &Checked, password: NewPassword) -> Result<
     Ok(())
 }
 
-/// A further user of the owner organization; only the operator creates them (contract 05 §5.3).
+/// A further user of the owner organization; only the operator creates them (spec: authorization#owner-organization).
 #[derive(Clone, Debug)]
 pub struct NewOwnerUser {
     /// Sign-in address.
@@ -126,8 +126,8 @@ struct Checked {
 }
 
 impl NewOwnerUser {
-    /// Field rules; `prefix` makes the keys name what the operator has set. The first owner's user name is reserved for him
-    /// alone.
+    /// Field rules; `prefix` makes the keys name what the operator has set. The first owner's user name is reserved for
+    /// him alone.
     fn check(&self, prefix: &str) -> Result<Checked> {
         let mut fields = Fields::new();
         let key = |name: &str| format!("{prefix}{name}");
@@ -216,7 +216,7 @@ async fn insert_owner_user(
     Err(Error::field("username", "already_exists"))
 }
 
-/// The name asked for, or those that contract 01 §4.3 derives from the address.
+/// The name asked for, or those that spec: users#username derives from the address.
 fn usernames(app: &App, user: &Checked) -> Vec<String> {
     match &user.username {
         Some(username) => vec![username.clone()],
@@ -224,7 +224,8 @@ fn usernames(app: &App, user: &Checked) -> Vec<String> {
     }
 }
 
-/// Owner users hold the role with the most permissions: Super Admin in the built-in catalogue (contract 05 §5.3).
+/// Owner users hold the role with the most permissions: Super Admin in the built-in catalogue (spec:
+/// authorization#owner-organization).
 fn strongest_role(catalogue: &Catalogue) -> Result<String> {
     let roles = catalogue.user_roles().iter();
     let strength = |key: &str| catalogue.effective(OrgType::Owner, &[key.to_owned()]).set().len();

@@ -91,7 +91,7 @@ pub struct Inner {
     pub api_keys: ApiKeys,
     /// Asks appliances whether they answer.
     pub reach: Reach,
-    /// Reachability checks by person (contract 03 §11.1).
+    /// Reachability checks by person (spec: systems#reachability).
     pub reachability_checks: KeyedLimit<UserId>,
     /// Looks webhooks up and calls them.
     pub webhooks: Webhooks,
@@ -141,7 +141,7 @@ impl App {
     /// Puts the parts together. Reads nothing and starts nothing.
     ///
     /// # Errors
-    /// A secret that is too short (contract 01 §8 rule 9), or an alert router's address that cannot be used.
+    /// A secret that is too short (spec: guarantees#identity rule 9), or an alert router's address that cannot be used.
     pub fn new(
         settings: Settings,
         db: Db,

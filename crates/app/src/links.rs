@@ -1,5 +1,6 @@
-//! The liveness monitor (contract 03 §7; 04 §1.16): raises `LinkFailed` for every system that is inactive, refreshes it
-//! while it stays so, and resolves it in its tenant when the system recovers, is suspended, deleted, destroyed or moved.
+//! The liveness monitor (spec: systems#liveness; alerts#link-failed): raises `LinkFailed` for every system that is
+//! inactive, refreshes it while it stays so, and resolves it in its tenant when the system recovers, is suspended,
+//! deleted, destroyed or moved.
 //!
 //! It also keeps the numbers of systems by status ([`systems::figures::settle`]).
 //!

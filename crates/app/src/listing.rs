@@ -1,4 +1,5 @@
-//! What lists have in common: repeated filter values whose unknown or malformed ones match nothing (contract 01 §1.7).
+//! What lists have in common: repeated filter values whose unknown or malformed ones match nothing (spec:
+//! conventions#lists).
 
 use bailiwick_domain::{Error, OrgId, Result, Words};
 use bailiwick_store::organizations::list::States;

@@ -1,5 +1,6 @@
-//! Passwords (contract 01 §1.8, §2.9), failures limited. Those of the service: argon2id off the request threads, few at a
-//! time. Those at a Logto tenant are asked and set there ([`crate::mirror::passwords`]).
+//! Passwords (spec: conventions#limits, account#password-operations), failures limited. Those of the service: argon2id
+//! off the request threads, few at a time. Those at a Logto tenant are asked and set there
+//! ([`crate::mirror::passwords`]).
 
 use crate::{
     App, audit,
@@ -106,7 +107,7 @@ pub(crate) async fn is_behind(text: &str, hash: &str, turn: OwnedSemaphorePermit
 /// caller knows a name only.
 ///
 /// # Errors
-/// 429 when the account or name, the address or the two together have failed too often (contract 01 §1.8).
+/// 429 when the account or name, the address or the two together have failed too often (spec: conventions#limits).
 pub async fn matches_user(
     app: &App,
     guessed: Guessed<'_>,
@@ -137,12 +138,12 @@ async fn limited(
 pub enum Origin {
     /// Chosen by a person: by the user, or for him by an administrator.
     Chosen,
-    /// Drawn and mailed: must be replaced at the first sign-in and expires (contract 01 §2.8).
+    /// Drawn and mailed: must be replaced at the first sign-in and expires (spec: openid-provider#endpoints).
     Generated,
 }
 
-/// Stores a hash, if the password is kept here, and ends what the old one opened (contract 01 §2.4); `keep` is the calling
-/// chain of an own change. False when there is no such user.
+/// Stores a hash, if the password is kept here, and ends what the old one opened (spec: authentication#session-chains);
+/// `keep` is the calling chain of an own change. False when there is no such user.
 pub async fn set_password(
     tx: &mut Tx,
     now: Ts,
@@ -215,8 +216,8 @@ pub async fn is_still(tx: &mut Tx, user: UserId, place: &Place) -> Result<bool> 
 pub struct Prepared {
     /// Its hash for here; none where it is set at the tenant.
     pub hash: Option<String>,
-    /// It was sent to the tenant and nobody knows whether it is set. Everything that follows from a new password is to be
-    /// done, and then this is told.
+    /// It was sent to the tenant and nobody knows whether it is set. Everything that follows from a new password is to
+    /// be done, and then this is told.
     pub unknown: Option<Error>,
 }
 
@@ -263,7 +264,7 @@ pub struct OwnChange {
     pub new: String,
 }
 
-/// Refuses where passwords are not the service's business (contract 01 §2.9).
+/// Refuses where passwords are not the service's business (spec: account#password-operations).
 ///
 /// # Errors
 /// 400 in identity mode `oidc`.
@@ -274,11 +275,11 @@ pub fn check_mode(app: &App) -> Result<()> {
     Err(Error::bad_request("password change not available for this user"))
 }
 
-/// `POST /me/change-password` (contract 01 §3.2): the calling chain and its login stay, everything else of the user
-/// ends.
+/// `POST /me/change-password` (spec: account#change-password): the calling chain and its login stay, everything else of
+/// the user ends.
 ///
 /// # Errors
-/// The fields in the order of the contract; 429 after too many wrong current passwords.
+/// The fields in the order of the specification; 429 after too many wrong current passwords.
 pub async fn change_own(
     app: &App,
     caller: &Caller,

@@ -1,4 +1,4 @@
-//! The roles of the catalogue as callers see them (contract 01 §6.1, §6.2).
+//! The roles of the catalogue as callers see them (spec: users#user-roles, users#organization-roles).
 
 use crate::App;
 use bailiwick_policy::{Caller, OrgRole, UserRole, visible_roles};

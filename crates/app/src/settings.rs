@@ -106,7 +106,7 @@ pub struct Settings {
     pub events: Events,
 }
 
-/// Outgoing mail (contract 01 §2.11, 04 §7).
+/// Outgoing mail (spec: authentication#environment-names, alerts#settings).
 #[derive(Clone, Debug)]
 pub struct Mail {
     /// Name or address of the server.
@@ -140,7 +140,7 @@ pub struct Owner {
     pub organization: String,
 }
 
-/// Lifetimes and names of the service's own tokens (contract 01 §2.2).
+/// Lifetimes and names of the service's own tokens (spec: authentication#service-tokens).
 #[derive(Clone, Debug)]
 pub struct Tokens {
     /// `iss`.
@@ -151,11 +151,11 @@ pub struct Tokens {
     pub access: Duration,
     /// Refresh token.
     pub refresh: Duration,
-    /// How long a rotated refresh token is still answered (contract 01 §2.4).
+    /// How long a rotated refresh token is still answered (spec: authentication#session-chains).
     pub reuse_grace: Duration,
 }
 
-/// Impersonation (contract 01 §7, 05 §9.2).
+/// Impersonation (spec: impersonation#requests-while-impersonating, authorization#impersonation).
 #[derive(Clone, Copy, Debug)]
 pub struct Impersonation {
     /// Whom one may act as, besides his consent and the rank rule.
@@ -173,7 +173,7 @@ pub enum ImpersonationScope {
     Hierarchy,
 }
 
-/// Embedded OpenID provider (contract 01 §2.8).
+/// Embedded OpenID provider (spec: openid-provider#endpoints).
 #[derive(Clone, Debug)]
 pub struct Provider {
     /// Browser login.
@@ -211,7 +211,7 @@ pub struct Client {
     pub application: Application,
 }
 
-/// A third-party application as people see it (contract 01 §6.4).
+/// A third-party application as people see it (spec: openid-provider#third-party-applications).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Application {
     /// Name; the client's id unless set.
@@ -248,7 +248,7 @@ pub struct AccessControl {
     pub user_role_ids: Vec<String>,
 }
 
-/// Systems (contract 03).
+/// Systems (spec: systems#conventions).
 #[derive(Clone, Debug)]
 pub struct Systems {
     /// First part of new system keys.
@@ -267,11 +267,11 @@ pub struct Systems {
     pub inventory_rules: Option<Arc<Rules>>,
     /// Ranges that reachability checks may ask although they are not public.
     pub reachability_networks: Vec<Network>,
-    /// Whether the older paths and the older pairs of systems are of use (contract 03 §11.4).
+    /// Whether the older paths and the older pairs of systems are of use (spec: systems-interface#older-paths).
     pub legacy_aliases: bool,
 }
 
-/// Alerting (contract 04 §7).
+/// Alerting (spec: alerts#settings).
 #[derive(Clone, Debug)]
 pub struct Alerting {
     /// Where alerts live.
@@ -284,8 +284,8 @@ pub struct Alerting {
     pub resolve_timeout: Duration,
     /// Times of all groups of messages.
     pub timing: Timing,
-    /// For how long at most nobody may give a sign of life without that being an outage, after which senders have time to
-    /// refresh their alerts; a minute, but where a test moves the clock.
+    /// For how long at most nobody may give a sign of life without that being an outage, after which senders have time
+    /// to refresh their alerts; a minute, but where a test moves the clock.
     pub short_outage: Duration,
     /// How long an ended silence can be read.
     pub silence_retention: Duration,
@@ -309,11 +309,11 @@ pub struct Alerting {
     pub catalogue: Vec<CatalogueEntry>,
     /// Where Telegram's bot API is. No setting leads here: bot tokens go nowhere else but in tests.
     pub telegram_api: String,
-    /// Limits of contract 04 §1.14.
+    /// Limits of spec: alerts#limits.
     pub limits: AlertLimits,
 }
 
-/// Limits against guessing (contract 01 §1.8, 03 §4.2).
+/// Limits against guessing (spec: conventions#limits, systems-interface#failure-limits).
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// JSON body of a management call.

@@ -1,4 +1,5 @@
-//! The files of the web user interface, read once into memory: what is served can be no other file, whatever a path says.
+//! The files of the web user interface, read once into memory: what is served can be no other file, whatever a path
+//! says.
 
 use aws_lc_rs::digest;
 use bytes::Bytes;
@@ -99,7 +100,7 @@ fn file(path: &str, plain: Bytes, gzip: Option<Bytes>, brotli: Option<Bytes>) ->
     let gzip = gzip.or_else(|| if is_text && plain.len() >= WORTH { compressed(&plain).ok() } else { None });
     let sum = digest::digest(&digest::SHA256, &plain);
     let etag = sum.as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>();
-    // A bundler's hashed names are all below this directory (contract 06 §1.1).
+    // A bundler's hashed names are all below this directory (spec: clients#serving-the-browser).
     let is_immutable = path.starts_with("/assets/");
     File { plain, gzip, brotli, media_type, etag: format!("\"{etag}\""), is_immutable }
 }

@@ -1,5 +1,5 @@
-//! Third-party applications people may open (contract 01 §6.4): the catalogue in the configuration, and those a Logto tenant
-//! knows.
+//! Third-party applications people may open (spec: openid-provider#third-party-applications): the catalogue in the
+//! configuration, and those a Logto tenant knows.
 
 use crate::{
     App, external,
@@ -11,7 +11,7 @@ use bailiwick_domain::{Entropy, fold::fold, ports::random_hex};
 use bailiwick_policy::{Caller, Identity};
 use url::form_urlencoded;
 
-/// What an application asks for when it is opened from the list (contract 01 §6.4).
+/// What an application asks for when it is opened from the list (spec: openid-provider#third-party-applications).
 const DEFAULT_SCOPE: &str = "openid profile email";
 
 /// An application as one person sees it.
@@ -91,7 +91,7 @@ fn of<'a>(
     visible
 }
 
-/// Whether a client of a third party admits this person (contract 01 §6.4).
+/// Whether a client of a third party admits this person (spec: openid-provider#third-party-applications).
 pub(crate) fn admits(client: &oidc::Client, identity: &Identity) -> bool {
     let control = client.third_party().and_then(|application| application.access_control.as_ref());
     control.is_some_and(|control| names(control, identity))

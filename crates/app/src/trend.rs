@@ -1,5 +1,5 @@
-//! Numbers over time: which dates a trend shows and the value of each (contract 01 §5.7, 02 §7). One place for all
-//! trends; what changed on which day comes from the store.
+//! Numbers over time: which dates a trend shows and the value of each (spec: conventions#trends, organizations#stats).
+//! One place for all trends; what changed on which day comes from the store.
 
 use bailiwick_domain::{Error, Result, Ts, Words};
 use jiff::{
@@ -38,7 +38,8 @@ impl Window {
         Ok(Window { period, ends: dates.clone(), dates })
     }
 
-    /// Looking back in whole days, weeks and months of the calendar, the last of which is not over (contract 03 §2.8).
+    /// Looking back in whole days, weeks and months of the calendar, the last of which is not over (spec:
+    /// systems#trend).
     pub(crate) fn parse_calendar(now: Ts, period: Option<&str>) -> Result<Window> {
         let period = parse_period(period)?;
         let today = now.to_jiff().to_zoned(TimeZone::UTC).date();

@@ -6,7 +6,7 @@ use std::{borrow::Cow, time::Duration};
 /// What a use case answers.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// One wrong field (contract 01 §1.4).
+/// One wrong field (spec: conventions#validation-errors).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldError {
     /// JSON name, dotted when nested.
@@ -144,7 +144,7 @@ impl Error {
     }
 
     /// Names the values of refused fields: a unique index speaks of a field without knowing what was sent
-    /// (contract 01 §1.4).
+    /// (spec: conventions#validation-errors).
     #[must_use]
     pub fn with_values(mut self, values: &[(&str, &str)]) -> Error {
         if let Error::Invalid(fields) = &mut self {
@@ -182,7 +182,7 @@ impl Error {
         Error::Conflict { message: message.into(), data: Value::Null }
     }
 
-    /// The gate's own refusal; this text is used nowhere else (contract 05 §7).
+    /// The gate's own refusal; this text is used nowhere else (spec: authorization#order-of-checks).
     pub fn insufficient_permissions() -> Error {
         Error::forbidden("insufficient permissions")
     }

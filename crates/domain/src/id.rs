@@ -38,7 +38,7 @@ macro_rules! ids {
             }
         }
 
-        /// Only the hyphenated form, in any case: what contract 01 §1.1 calls a UUID.
+        /// Only the hyphenated form, in any case: what spec: conventions#addresses calls a UUID.
         impl FromStr for $name {
             type Err = uuid::Error;
             fn from_str(s: &str) -> Result<Self, uuid::Error> {
@@ -61,7 +61,7 @@ ids! {
     UserId,
     /// A system under care.
     SystemId,
-    /// A session chain: the line of refresh tokens that one exchange starts (contract 01 §2.4).
+    /// A session chain: the line of refresh tokens that one exchange starts (spec: authentication#session-chains).
     ChainId,
     /// A browser login at the embedded identity provider.
     LoginId,

@@ -1,8 +1,8 @@
 //! Strict JSON for bodies that come from outside: exactly one value, valid UTF-8, bounded depth, no surprises.
 //!
 //! The tree borrows from the input; numbers keep their literal, objects keep the order of their keys.
-//! One parser serves the alerting proxy (duplicate keys refused but for a label said twice, contract 04 §1.4) and inventory documents
-//! (the last duplicate wins, contract 03 §6.1).
+//! One parser serves the alerting proxy (duplicate keys refused but for a label said twice, spec: alerts#request-order)
+//! and inventory documents (the last duplicate wins, spec: inventory#processing).
 
 use std::{borrow::Cow, fmt};
 
@@ -164,8 +164,8 @@ pub fn write_str(out: &mut String, s: &str) {
 pub enum Duplicates {
     /// The document is refused.
     Reject,
-    /// The document is refused, unless it is the same string once more in an object that stands under this key. Releases
-    /// of vmalert that are in the field write the label `alertname` twice.
+    /// The document is refused, unless it is the same string once more in an object that stands under this key.
+    /// Releases of vmalert that are in the field write the label `alertname` twice.
     SameStringIn(&'static str),
     /// The later value takes the place of the earlier one.
     LastWins,

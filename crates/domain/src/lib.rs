@@ -32,5 +32,5 @@ pub use time::Ts;
 pub use user::User;
 pub use words::Words;
 
-/// The interface version this service speaks (contract 01 §1.9).
+/// The interface version this service speaks (spec: conventions#headers).
 pub const API_VERSION: &str = "2026-03-04";

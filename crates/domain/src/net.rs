@@ -59,7 +59,8 @@ const PRIVATE_V6: [(Ipv6Addr, u8); 4] = [
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
 ];
 
-/// Whether the address is globally routable; an IPv4 address mapped into IPv6 is judged as IPv4 (contract 03 §11.1).
+/// Whether the address is globally routable; an IPv4 address mapped into IPv6 is judged as IPv4 (spec:
+/// systems#reachability).
 pub fn is_global(address: IpAddr) -> bool {
     let within = |net: IpAddr, bits: u8| Network { address: net, bits }.contains(address);
     match address.to_canonical() {

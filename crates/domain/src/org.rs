@@ -72,7 +72,8 @@ impl OrgType {
     }
 }
 
-/// Who created something, as known at that moment (contract 02 §3.2). `organization_name` follows renames at reading.
+/// Who created something, as known at that moment (spec: organizations#creator). `organization_name` follows renames at
+/// reading.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Creator {
     /// Absent when a background job created it.
@@ -92,7 +93,7 @@ pub struct Creator {
     pub on_behalf_of: bool,
 }
 
-/// A mark as the wire shows it: own, or inherited from the nearest marked ancestor (contract 02 §2).
+/// A mark as the wire shows it: own, or inherited from the nearest marked ancestor (spec: organizations#hierarchy).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Mark {
     /// When; none = not marked.
@@ -149,7 +150,7 @@ pub struct Organization {
     pub deleted: Mark,
     /// Where a promoted distributor comes from.
     pub promoted_from: Option<PromotedFrom>,
-    /// The nearest organization with rebranding, itself or above (contract 04 §6.3).
+    /// The nearest organization with rebranding, itself or above (spec: rebranding#system-document).
     pub rebranding: Option<OrgId>,
     /// How far it is mirrored.
     pub mirrored: Mirrored,
@@ -165,7 +166,7 @@ pub struct Mirrored {
     pub error: Option<String>,
 }
 
-/// What a distributor was before its promotion (contract 02 §9).
+/// What a distributor was before its promotion (spec: organizations#promotion).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PromotedFrom {
     /// What it was.
@@ -179,8 +180,8 @@ pub struct PromotedFrom {
     pub by: Option<Creator>,
 }
 
-/// The client's keys with those of the server over them, as every answer shows `custom_data` (contract 02 §3.1).
-/// `updated` is the organization of the last updater and when that was.
+/// The client's keys with those of the server over them, as every answer shows `custom_data` (spec:
+/// organizations#custom-data). `updated` is the organization of the last updater and when that was.
 pub fn shown_custom_data(
     client: Map<String, Value>,
     org_type: OrgType,

@@ -1,4 +1,4 @@
-//! Paging as the lists of the wire do it (contract 01 §1.7).
+//! Paging as the lists of the wire do it (spec: conventions#lists).
 
 use crate::Words;
 

@@ -1,4 +1,4 @@
-//! The words of rebranding: products, assets and the kinds of image they may be (contract 04 §6.1).
+//! The words of rebranding: products, assets and the kinds of image they may be (spec: rebranding#products).
 
 use crate::fold::fold;
 use serde::{Deserialize, Serialize};

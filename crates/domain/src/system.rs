@@ -7,7 +7,7 @@ use crate::{
 use serde_json::{Map, Value};
 use std::time::Duration;
 
-/// Status of a system: computed, never stored (contract 03 §1.1).
+/// Status of a system: computed, never stored (spec: systems#status).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SystemStatus {
     /// Never heard of.
@@ -44,7 +44,7 @@ impl SystemStatus {
     }
 }
 
-/// A system as management sees it (contract 03 §1).
+/// A system as management sees it (spec: systems#system).
 #[derive(Clone, Debug, PartialEq)]
 pub struct System {
     /// Management id.
@@ -85,7 +85,7 @@ pub struct System {
     pub suspended: Mark,
     /// Effective deletion.
     pub deleted: Mark,
-    /// The nearest organization with rebranding, its own or above (contract 04 §6.3).
+    /// The nearest organization with rebranding, its own or above (spec: rebranding#system-document).
     pub rebranding: Option<OrgId>,
 }
 

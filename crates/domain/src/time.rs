@@ -1,4 +1,4 @@
-//! One point in time, in whole microseconds, as stored and as written on the wire (contract 01 §1.6).
+//! One point in time, in whole microseconds, as stored and as written on the wire (spec: conventions#ids-and-times).
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::{fmt, str::FromStr, time::Duration};

@@ -6,7 +6,7 @@ use crate::{
 };
 use serde_json::{Map, Value};
 
-/// A user with his organization and effective state (contract 01 §5.3).
+/// A user with his organization and effective state (spec: users#user).
 #[derive(Clone, Debug, PartialEq)]
 pub struct User {
     /// Id, also the subject of his tokens.
@@ -15,7 +15,7 @@ pub struct User {
     pub username: String,
     /// As given; unique ignoring case among users not deleted on their own.
     pub email: String,
-    /// Set by the ways of contract 01 §3.3.
+    /// Set by the ways of spec: account#change-info.
     pub email_verified: bool,
     /// Display name.
     pub name: String,

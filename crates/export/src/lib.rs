@@ -1,5 +1,5 @@
-//! Exports: CSV and PDF of rows that are already read (contract 01 §5.8, 02 §7, 03 §2.9). Pure: the same rows at the
-//! same time give the same bytes.
+//! Exports: CSV and PDF of rows that are already read (spec: users#export, organizations#stats, systems#export). Pure:
+//! the same rows at the same time give the same bytes.
 //!
 //! [`table`] writes CSV; [`report`] draws a title block and one card for each row. What a row shows is said in one file
 //! for each kind of row: to add an export, write one that calls both.

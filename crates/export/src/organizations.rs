@@ -1,4 +1,4 @@
-//! Distributors, resellers and customers (contract 02 §7).
+//! Distributors, resellers and customers (spec: organizations#stats).
 
 use crate::{
     Fault,

@@ -1,4 +1,4 @@
-//! Systems (contract 03 §2.9).
+//! Systems (spec: systems#export).
 
 use crate::{
     Fault,
@@ -39,7 +39,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// The key is shown only once the system is registered (contract 03 §1).
+    /// The key is shown only once the system is registered (spec: systems#system).
     fn key(&self) -> &str {
         if self.system.registered_at.is_some() { &self.system.system_key } else { "" }
     }

@@ -1,4 +1,4 @@
-//! Users (contract 01 §5.8).
+//! Users (spec: users#export).
 
 use crate::{
     Fault,

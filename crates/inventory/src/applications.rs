@@ -1,4 +1,4 @@
-//! The applications a cluster document lists (contract 03 §6.3).
+//! The applications a cluster document lists (spec: applications#intake).
 
 use crate::{Document, Family, at, facts, member};
 use bailiwick_domain::{
@@ -62,13 +62,13 @@ pub struct Application {
 
 impl Application {
     /// Whether it is shown as long as it and its system are not deleted: user-facing and of level 4 or 5
-    /// (contract 03 §12).
+    /// (spec: applications#operations).
     pub fn is_visible(&self) -> bool {
         self.is_user_facing && matches!(self.certification_level, Some(4 | 5))
     }
 }
 
-/// Where an application is administered, on the cluster of that name (contract 03 §6.3).
+/// Where an application is administered, on the cluster of that name (spec: applications#intake).
 pub fn administered_at(fqdn: &str, module_id: &str) -> String {
     format!("https://{fqdn}/cluster-admin/#/apps/{module_id}")
 }

@@ -1,4 +1,4 @@
-//! The canonical text of a document: what is stored, hashed and measured (contract 03 §6.1).
+//! The canonical text of a document: what is stored, hashed and measured (spec: inventory#processing).
 
 use crate::{Document, Rejected};
 use aws_lc_rs::digest::{SHA256, digest};

@@ -1,4 +1,4 @@
-//! What is different between two documents of a system, and how much that matters (contract 03 §8).
+//! What is different between two documents of a system, and how much that matters (spec: inventory-changes#comparison).
 //!
 //! [`Rules::diff`] is a function of the two documents and the rules alone: no clock, no state, the same answer always.
 //! The walk (`compare`) finds where they differ, the paths (`path`) say where that is, the rules (`rules`) what it
@@ -17,10 +17,10 @@ use path::Frame;
 use serde::{Deserialize, Serialize};
 use std::collections::BinaryHeap;
 
-/// Changes kept of one document (contract 03 §8.3).
+/// Changes kept of one document (spec: inventory-changes#limits-and-order).
 pub const MAX_CHANGES: usize = 1000;
 
-/// What happened to a value. In the order of §8.3.
+/// What happened to a value. In the order of spec: inventory-changes#limits-and-order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -100,7 +100,8 @@ pub struct Change {
     pub category: Category,
     /// How much it matters.
     pub severity: Severity,
-    /// The path the rules looked at: lower case, indices and keys that are data replaced (contract 03 §8.2).
+    /// The path the rules looked at: lower case, indices and keys that are data replaced (spec:
+    /// inventory-changes#paths).
     pub structural_path: String,
     /// The path to show, at most 500 characters.
     pub field_path: String,
@@ -113,7 +114,7 @@ pub struct Change {
 /// The changes from one document to the next.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diff {
-    /// At most [`MAX_CHANGES`], in the order of contract 03 §8.3.
+    /// At most [`MAX_CHANGES`], in the order of spec: inventory-changes#limits-and-order.
     pub changes: Vec<Change>,
     /// Significant changes beyond that.
     pub dropped: usize,

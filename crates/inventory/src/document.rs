@@ -1,12 +1,13 @@
-//! Accepting a body: the tree of a document in its one normal form (contract 03 §6.1).
+//! Accepting a body: the tree of a document in its one normal form (spec: inventory#processing).
 
 use bailiwick_domain::json::{Json, Limits, parse};
 use std::{borrow::Cow, fmt};
 
-/// Arrays and objects inside each other that a document may have, its own braces included (contract 03 §5.2).
+/// Arrays and objects inside each other that a document may have, its own braces included (spec:
+/// systems-interface#inventory).
 pub const MAX_DEPTH: usize = 128;
 
-/// Why a body is no inventory document; displayed as contract 03 §5.2 words it.
+/// Why a body is no inventory document; displayed as spec: systems-interface#inventory words it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejected {
     /// No bytes at all.
@@ -36,7 +37,8 @@ impl fmt::Display for Rejected {
 
 impl std::error::Error for Rejected {}
 
-/// Which client wrote a document; each puts its facts elsewhere (contract 03 §6.4 to §6.6).
+/// Which client wrote a document; each puts its facts elsewhere (spec: inventory-documents#nethserver,
+/// inventory-documents#legacy).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// NethServer 8, a cluster of nodes.

@@ -1,4 +1,4 @@
-//! What a document says about its system as a whole (contract 03 §6.2).
+//! What a document says about its system as a whole (spec: inventory#system-columns).
 
 use crate::{Document, Family, at, member};
 use bailiwick_domain::{json::Json, validate::is_too_long};

@@ -1,4 +1,5 @@
-//! The rules of contract 03 §8 on the cases in `cases/` and the vectors of §8.8 on the samples.
+//! The rules of spec: inventory-changes#comparison on the cases in `cases/` and the vectors of
+//! inventory-changes#vectors on the samples.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -148,7 +149,7 @@ fn rule_03_30_large_integers_are_compared_and_kept_exactly() {
     assert_eq!(found.changes[0].current.as_deref(), Some("9007199254740992"));
 }
 
-// The vectors of §8.8.
+// The vectors of spec: inventory-changes#vectors.
 
 fn edited(sample: &str, edit: impl FnOnce(&mut Value)) -> String {
     let mut document: Value = serde_json::from_str(sample).unwrap();

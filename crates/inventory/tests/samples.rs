@@ -1,4 +1,4 @@
-//! What the two sample documents must yield (contract 03 §6.1 and §6.7).
+//! What the two sample documents must yield (spec: inventory#processing, inventory-documents#samples).
 #![allow(clippy::unwrap_used, reason = "in the plain functions of a test, too, a failure is a panic")]
 
 use bailiwick_inventory::{Application, Canonical, Document, Facts, canonical};

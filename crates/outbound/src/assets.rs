@@ -1,6 +1,6 @@
-//! Objects the service keeps outside the database: backups of systems (contract 03 §11.3), images where the settings say
-//! so. Files below a directory, or a bucket that speaks the S3 protocol. Objects appear whole or not at all; keys are
-//! made by the service alone.
+//! Objects the service keeps outside the database: backups of systems (spec: backups#operations), images where the
+//! settings say so. Files below a directory, or a bucket that speaks the S3 protocol. Objects appear whole or not at
+//! all; keys are made by the service alone.
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, stream::BoxStream};

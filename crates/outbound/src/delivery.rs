@@ -1,4 +1,4 @@
-//! How a notification fails (contract 04 §5.10), whichever way it takes.
+//! How a notification fails (spec: alert-delivery#routing), whichever way it takes.
 
 use std::fmt;
 

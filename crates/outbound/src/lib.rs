@@ -1,10 +1,11 @@
 //! Everything the service says to other systems over the network.
 //!
-//! [`router_client`] speaks to a remote alert router (contract 04 §4), [`mail`] to a mail server, [`webhook`] and
-//! [`telegram`] to those who are told of alerts (contract 04 §5.11, §5.12), [`reach`] asks whether an appliance answers
-//! (contract 03 §11.1), [`issuer`] asks an identity provider about tokens (contract 01 §2.1), [`logto`] has Logto keep what is
-//! here (contract 01 Appendix A), [`traces`] tells a collector what took how long. To add another upstream: a module with the fixed list of requests it makes, its own
-//! error type, time limits and size limits on every answer.
+//! [`router_client`] speaks to a remote alert router (spec: alert-router#remote), [`mail`] to a mail server,
+//! [`webhook`] and [`telegram`] to those who are told of alerts (spec: alert-delivery#webhook-delivery,
+//! alert-delivery#mail-and-telegram), [`reach`] asks whether an appliance answers (spec: systems#reachability),
+//! [`issuer`] asks an identity provider about tokens (spec: authentication#identity-modes), [`logto`] has Logto keep
+//! what is here (spec: logto#calls), [`traces`] tells a collector what took how long. To add another upstream: a module
+//! with the fixed list of requests it makes, its own error type, time limits and size limits on every answer.
 
 pub mod assets;
 pub mod delivery;

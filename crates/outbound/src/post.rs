@@ -1,6 +1,6 @@
 //! One POST of JSON to an address that was judged just before: names are resolved, every address is judged, and the
-//! connection goes to one of exactly these. So a name that leads elsewhere a moment later leads nobody astray. No proxy,
-//! no redirect, no connection kept.
+//! connection goes to one of exactly these. So a name that leads elsewhere a moment later leads nobody astray. No
+//! proxy, no redirect, no connection kept.
 
 use crate::{delivery::Failure, names::Names, with_causes};
 use bailiwick_alerting::config::{AllowedHosts, webhook::Target};
@@ -143,7 +143,8 @@ impl Poster {
         speak(stream, request).await.map_err(|e| broken(&e))
     }
 
-    /// Whether the target's addresses are found in time and permitted: the code of contract 04 §2.3 if not.
+    /// Whether the target's addresses are found in time and permitted: the code of spec: alert-configuration#layers if
+    /// not.
     pub(crate) async fn look_up(
         &self,
         tenant: OrgId,

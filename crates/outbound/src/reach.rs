@@ -1,5 +1,5 @@
-//! Whether something answers at an address a system has told us (contract 03 §11.1): the service must not become a
-//! telescope into the network it stands in, so every address is judged before the first packet.
+//! Whether something answers at an address a system has told us (spec: systems#reachability): the service must not
+//! become a telescope into the network it stands in, so every address is judged before the first packet.
 
 use bailiwick_domain::net::{Network, is_global};
 use http::{Method, Request, header};

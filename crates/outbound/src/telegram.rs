@@ -1,4 +1,4 @@
-//! Notifications to chats by the bot API of Telegram (contract 04 §5.12).
+//! Notifications to chats by the bot API of Telegram (spec: alert-delivery#mail-and-telegram).
 
 use crate::{delivery::Failure, post::Poster};
 use bailiwick_alerting::config::{AllowedHosts, webhook::Target};

@@ -1,5 +1,5 @@
-//! Notifications to webhooks (contract 04 §5.11). The address policy of §2.3 is applied to the text of the address and,
-//! at every try, to what its name resolves to.
+//! Notifications to webhooks (spec: alert-delivery#webhook-delivery). The address policy of spec:
+//! alert-configuration#layers is applied to the text of the address and, at every try, to what its name resolves to.
 
 use crate::{
     delivery::Failure,
@@ -51,7 +51,8 @@ impl Webhooks {
     /// is sent.
     ///
     /// # Errors
-    /// `dns_resolution_failed` (also after 3 s) or `host_not_publicly_routable`, as contract 04 §2.3 names them.
+    /// `dns_resolution_failed` (also after 3 s) or `host_not_publicly_routable`, as spec: alert-configuration#layers
+    /// names them.
     pub async fn look_up(&self, tenant: OrgId, target: &Target) -> Result<(), &'static str> {
         self.poster.look_up(tenant, target, &self.allowed).await
     }

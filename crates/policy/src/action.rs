@@ -114,7 +114,8 @@ impl Action {
     }
 }
 
-/// The permission gate (contract 05 §7 step 7) with what a credential can never do (§6).
+/// The permission gate (spec: authorization#order-of-checks step 7) with what a credential can never do (spec:
+/// authorization#credentials).
 ///
 /// # Errors
 /// The refusal `insufficient permissions`, the one of a promotion, or that the action does not exist for the resource.

@@ -1,4 +1,5 @@
-//! Rules about applications (contract 05 §8; 03 §12): access is that to the system they run on.
+//! Rules about applications (spec: authorization#object-rules; applications#operations): access is that to the system
+//! they run on.
 
 use crate::{
     Action, Caller, Path, Resource, Standing,

@@ -26,7 +26,7 @@ pub struct Identity {
     pub effective: Effective,
 }
 
-/// What an API key keeps of its owner's permissions (contract 05 §3).
+/// What an API key keeps of its owner's permissions (spec: authorization#effective-permissions).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyMode {
     /// `read:*`.
@@ -155,7 +155,7 @@ impl Caller {
         }
     }
 
-    /// Own id; while impersonating both the target's and the impersonator's count (contract 05 §5.4).
+    /// Own id; while impersonating both the target's and the impersonator's count (spec: authorization#self-guard).
     pub fn is_self(&self, user: UserId) -> bool {
         self.user_id() == Some(user) || self.acting_for() == Some(user)
     }
@@ -175,7 +175,7 @@ impl Caller {
         matches!(self, Caller::Worker) || self.org_type() == Some(OrgType::Owner)
     }
 
-    /// The creation snapshot of contract 02 §3.2; none unless a user stands behind the request.
+    /// The creation snapshot of spec: organizations#creator; none unless a user stands behind the request.
     pub fn creator(&self) -> Option<Creator> {
         self.identity().map(|i| Creator {
             user_id: Some(i.user_id),

@@ -80,7 +80,7 @@ pub(crate) mod sealed {
         /// Id of the object, or of the organization that receives something new.
         type Id: Copy;
 
-        /// The object rules in the order of contract 05 §7, steps 7 to 9, and 12 for references.
+        /// The object rules in the order of spec: authorization#order-of-checks, steps 7 to 9, and 12 for references.
         fn judge(&self, caller: &Caller, action: Action) -> Result<Self::Id, Denial>;
     }
 }

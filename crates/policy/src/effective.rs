@@ -1,4 +1,4 @@
-//! What a user may do: the computation of contract 05 §3.
+//! What a user may do: the computation of spec: authorization#effective-permissions.
 
 use crate::{Catalogue, Permission, PermissionSet, UserRole, Verb};
 use bailiwick_domain::OrgType;

@@ -1,4 +1,5 @@
-//! Rules about organizations: acting on one, creating one, naming one in a request (contract 05 §8, 02 §1.4, §5.1).
+//! Rules about organizations: acting on one, creating one, naming one in a request (spec: authorization#object-rules,
+//! organizations#object-rules, organizations#create).
 
 use crate::{
     Action, Caller, Granted, Path, Permission, Refusal, Resource,
@@ -7,7 +8,7 @@ use crate::{
 };
 use bailiwick_domain::{OrgId, OrgType};
 
-/// Effective state of an object and what of it comes from organizations above (contract 02 §2).
+/// Effective state of an object and what of it comes from organizations above (spec: organizations#hierarchy).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
     /// Suspended, own or inherited.
@@ -108,7 +109,7 @@ impl Judged for OrgTarget {
     }
 }
 
-/// Contract 05 §8, promote: a permission, or a role that only owners assign.
+/// See spec: authorization#object-rules, promote: a permission, or a role that only owners assign.
 pub(crate) fn may_promote(caller: &Caller) -> bool {
     let entrusted = |caller: &Caller| {
         let restricted = caller.identity().map(|i| i.effective.restricted()).unwrap_or_default();
@@ -172,7 +173,8 @@ impl NewOrganization {
     }
 }
 
-/// Only owners and distributors set this field (contract 05 §4); also `created_at` and `registered_at` of systems.
+/// Only owners and distributors set this field (spec: authorization#scope); also `created_at` and `registered_at` of
+/// systems.
 ///
 /// # Errors
 /// The refusal with the field's name.
@@ -183,8 +185,8 @@ pub fn attributing(caller: &Caller, field: &'static str) -> Result<(), Refusal> 
     }
 }
 
-/// The alert configuration of an organization (contract 05 §8): the permission, and an organization within reach, the
-/// caller's own included. Unknown (none) and foreign ones are refused alike.
+/// The alert configuration of an organization (spec: authorization#object-rules): the permission, and an organization
+/// within reach, the caller's own included. Unknown (none) and foreign ones are refused alike.
 ///
 /// # Errors
 /// The gate's refusal, or `organization not in your hierarchy`.
@@ -197,7 +199,7 @@ pub fn alert_configuration(
 }
 
 /// An organization that a body or a query names, without a permission of its own; unknown (none) and foreign ones
-/// are refused alike (contract 05 §7).
+/// are refused alike (spec: authorization#order-of-checks).
 ///
 /// # Errors
 /// `organization not in your hierarchy`.

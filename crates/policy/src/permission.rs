@@ -1,4 +1,4 @@
-//! The closed vocabulary of permissions (contract 05 §1) and sets of them.
+//! The closed vocabulary of permissions (spec: authorization#permissions) and sets of them.
 
 use std::fmt;
 
@@ -92,7 +92,7 @@ impl Resource {
     }
 }
 
-/// One capability. The markers `<level>:role-access-control` are none of these (contract 05 §1).
+/// One capability. The markers `<level>:role-access-control` are none of these (spec: authorization#permissions).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 #[allow(missing_docs, reason = "each name is its two words; TABLE has the wire form")]

@@ -1,4 +1,4 @@
-//! The rank rule (contract 05 §5): nobody acts on, or makes, a user who has more than himself.
+//! The rank rule (spec: authorization#assigning-roles): nobody acts on, or makes, a user who has more than himself.
 
 use crate::{Caller, Catalogue, Effective, Permission, PermissionSet, Refusal, UserRole};
 use bailiwick_domain::{Error, FieldError, OrgType};
@@ -47,7 +47,7 @@ pub fn rank_gap(caller: &Caller, target: &Effective) -> Option<RankGap> {
     }
 }
 
-/// The roles named for a user exist and are at least one (contract 05 §5.2). A restricted role passes here.
+/// The roles named for a user exist and are at least one (spec: authorization#rank). A restricted role passes here.
 ///
 /// # Errors
 /// 400 with the field `user_role_ids`.
@@ -89,7 +89,7 @@ pub fn may_grant(
 }
 
 /// The roles a caller sees offered in `GET /roles`, in catalogue order: none restricted above him and, if he manages
-/// users, none that grants what he lacks (contract 05 §5.2).
+/// users, none that grants what he lacks (spec: authorization#rank).
 pub fn visible_roles<'a>(caller: &Caller, catalogue: &'a Catalogue) -> Vec<&'a UserRole> {
     let own = caller.permissions();
     let manages = own.contains(Permission::ManageUsers);

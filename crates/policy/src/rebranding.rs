@@ -1,4 +1,5 @@
-//! Rebranding of an organization (contract 04 §6.2, 05 §8): no permission of its own stands before it.
+//! Rebranding of an organization (spec: rebranding#operations, authorization#object-rules): no permission of its own
+//! stands before it.
 
 use crate::{Action, Caller, Granted, OrgPlace, Permission, Refusal, organization::visible};
 use bailiwick_domain::{Error, OrgId, OrgType, Result};

@@ -6,29 +6,30 @@ use bailiwick_domain::{Error, OrgType};
 /// A refusal other than "not to be seen". All are 403 unless said otherwise.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refusal {
-    /// The permission gate; its text is used for nothing else (contract 05 §7).
+    /// The permission gate; its text is used for nothing else (spec: authorization#order-of-checks).
     Gate,
-    /// An administrative action on oneself (§5.4).
+    /// An administrative action on oneself (spec: authorization#self-guard).
     OnSelf,
-    /// 400: impersonation of oneself (§9.2).
+    /// 400: impersonation of oneself (spec: authorization#impersonation).
     ImpersonateSelf,
-    /// A second impersonation on top of one (§9.2).
+    /// A second impersonation on top of one (spec: authorization#impersonation).
     AlreadyImpersonating,
-    /// The target is unknown, deleted, suspended, out of reach or has not consented: one answer (§9.2).
+    /// The target is unknown, deleted, suspended, out of reach or has not consented: one answer (spec:
+    /// authorization#impersonation).
     NoConsent,
-    /// An organization on which this caller may not do this, mostly his own (§8).
+    /// An organization on which this caller may not do this, mostly his own (spec: authorization#object-rules).
     AccessDenied {
         /// What was tried.
         verb: &'static str,
         /// On what.
         org_type: OrgType,
     },
-    /// Distributors below owner level (§8).
+    /// Distributors below owner level (spec: authorization#object-rules).
     OwnersOnly {
         /// What was tried.
         verb: &'static str,
     },
-    /// Organizations of this type cannot be created by the caller (contract 02 §1.4).
+    /// Organizations of this type cannot be created by the caller (spec: organizations#object-rules).
     Creation(OrgType),
     /// An organization named in a request that is unknown or out of reach.
     NotInHierarchy,
@@ -49,13 +50,13 @@ pub enum Refusal {
         /// The field.
         field: &'static str,
     },
-    /// Attribution outside the hierarchy (contract 02 §5.1).
+    /// Attribution outside the hierarchy (spec: organizations#create).
     AttributionScope,
     /// Attribution to an organization of the wrong type; the created organization's type, or none for a system.
     AttributionType(Option<OrgType>),
-    /// The target user has more than the caller (§5.2).
+    /// The target user has more than the caller (spec: authorization#rank).
     Outranked(RankGap),
-    /// The roles would give more than the caller has (§5.2).
+    /// The roles would give more than the caller has (spec: authorization#rank).
     Ungrantable(RankGap),
     /// Suspended from above: organizations and systems.
     SuspendedAbove(&'static str),
@@ -65,9 +66,9 @@ pub enum Refusal {
     UserSuspendedAbove,
     /// 400: a user deleted through his organization.
     UserDeletedAbove,
-    /// A system of an organization above the caller's level (contract 03 §1.2).
+    /// A system of an organization above the caller's level (spec: systems#access).
     SystemTier,
-    /// Rebranding, which owners give (contract 04 §6.2).
+    /// Rebranding, which owners give (spec: rebranding#operations).
     OwnersRebrand {
         /// What was tried.
         verb: &'static str,
@@ -81,7 +82,7 @@ pub enum Refusal {
     },
 }
 
-/// Contract 02 §1.4: who creates what.
+/// See spec: organizations#object-rules: who creates what.
 fn creation_text(org_type: OrgType) -> &'static str {
     match org_type {
         OrgType::Owner => "access denied: the owner organization is managed by the system",
@@ -145,7 +146,7 @@ impl From<Refusal> for Error {
     }
 }
 
-/// What an organization above decides (contract 01 §5.4, 02 §6.1, 03 §2.5).
+/// What an organization above decides (spec: users#operations, organizations#life-cycle, systems#life-cycle).
 fn from_above(refusal: &Refusal) -> Error {
     match *refusal {
         Refusal::SuspendedAbove(kind) => Error::forbidden(format!(
@@ -163,7 +164,7 @@ fn from_above(refusal: &Refusal) -> Error {
     }
 }
 
-/// Organizations named in a request (contract 05 §7).
+/// Organizations named in a request (spec: authorization#order-of-checks).
 fn reference(refusal: Refusal) -> Error {
     match refusal {
         Refusal::UserHome { verb, caller } => Error::forbidden(user_home_text(verb, caller)),

@@ -1,4 +1,4 @@
-//! The role catalogue: roles are data (contract 05 §2), checked as a whole when they are loaded.
+//! The role catalogue: roles are data (spec: authorization#role-catalogue), checked as a whole when they are loaded.
 
 use crate::{Effective, Permission, PermissionSet, Verb, effective};
 use bailiwick_domain::OrgType;
@@ -107,7 +107,7 @@ impl UserRole {
         self.assignable_by.map(|level| format!("{}:role-access-control", level.as_str()))
     }
 
-    /// Whether users of an organization of this type may assign it (contract 05 §5.1).
+    /// Whether users of an organization of this type may assign it (spec: authorization#restricted-roles).
     pub fn assignable_from(&self, org_type: OrgType) -> bool {
         self.assignable_by.is_none_or(|lowest| org_type.level() <= lowest.level())
     }
@@ -121,7 +121,7 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// The default of contract 05 §2.1 and §2.2.
+    /// The default of spec: authorization#organization-roles, authorization#user-roles.
     pub fn built_in() -> &'static Catalogue {
         &BUILT_IN
     }
@@ -171,7 +171,7 @@ impl Catalogue {
         self.user_role(key).is_some_and(|r| r.assignable_from(level))
     }
 
-    /// What a user with these roles in an organization of this type may do (contract 05 §3).
+    /// What a user with these roles in an organization of this type may do (spec: authorization#effective-permissions).
     pub fn effective(&self, org_type: OrgType, role_ids: &[String]) -> Effective {
         effective::compute(self, org_type, role_ids)
     }

@@ -1,4 +1,4 @@
-//! Rules about systems (contract 05 §8; 03 §1.2, §2.2).
+//! Rules about systems (spec: authorization#object-rules; systems#access, systems#create).
 
 use crate::{
     Action, Caller, Granted, OrgPlace, Path, Refusal, Resource, Standing,
@@ -64,11 +64,11 @@ impl Judged for SystemHome {
     }
 }
 
-/// `created_by_organization_id` of a new system: changes only the displayed creator (contract 03 §2.2); none =
+/// `created_by_organization_id` of a new system: changes only the displayed creator (spec: systems#create); none =
 /// unknown organization.
 ///
 /// # Errors
-/// The caller's level, the reach, the type, in this order (contract 02 §5.1).
+/// The caller's level, the reach, the type, in this order (spec: organizations#create).
 pub fn attribute_system(caller: &Caller, named: Option<&OrgPlace>) -> Result<Granted<OrgId>, Refusal> {
     attributing(caller, "created_by_organization_id")?;
     let place = named

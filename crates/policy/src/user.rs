@@ -1,4 +1,5 @@
-//! Rules about users (contract 05 §5, §8, §9.2; 01 §5.1).
+//! Rules about users (spec: authorization#assigning-roles, authorization#object-rules, authorization#impersonation; 01
+//! authorization#restricted-roles).
 
 use crate::{
     Action, Caller, Effective, OrgPlace, Path, Refusal, Resource, Standing,
@@ -9,7 +10,7 @@ use crate::{
 };
 use bailiwick_domain::{Error, OrgId, OrgType, UserId};
 
-/// What a user's consent, together with the setting `impersonation.scope`, allows (contract 05 §9.2).
+/// What a user's consent, together with the setting `impersonation.scope`, allows (spec: authorization#impersonation).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Consent {
     /// No live consent, or not looked up.
@@ -67,7 +68,7 @@ impl Judged for UserTarget {
 
 impl UserTarget {
     /// Start of an impersonation, and its test on every later request with the impersonator as caller: consent,
-    /// state, reach and rank are all read again (contract 05 §9.2).
+    /// state, reach and rank are all read again (spec: authorization#impersonation).
     fn judge_impersonation(&self, caller: &Caller) -> Result<UserId, Denial> {
         if caller.acting_for().is_some() {
             return Err(Refusal::AlreadyImpersonating.into());
@@ -124,8 +125,8 @@ impl Judged for UserHome {
     }
 }
 
-/// Nobody comes into the owner organization through the API (contract 05 §5.3); asked after roles and rank, and for
-/// an update only when the organization really changes.
+/// Nobody comes into the owner organization through the API (spec: authorization#owner-organization); asked after roles
+/// and rank, and for an update only when the organization really changes.
 ///
 /// # Errors
 /// 400 with the field `organization_id`.

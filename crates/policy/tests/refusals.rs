@@ -1,4 +1,5 @@
-//! Texts and data of the refusals: clients rely on them (contract 05 §5, §7, §8; 02 §5.1).
+//! Texts and data of the refusals: clients rely on them (spec: authorization#assigning-roles,
+//! authorization#order-of-checks, authorization#object-rules; organizations#create).
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail so")]
 

@@ -4,7 +4,7 @@ use std::{future::Future, io, process, time::Duration};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// How long requests in flight and background work may take to finish (contract 01 §1.8).
+/// How long requests in flight and background work may take to finish (spec: conventions#limits).
 pub const GRACE: Duration = Duration::from_secs(30);
 
 /// Exit status after a second signal, as a shell reports an interrupted command.

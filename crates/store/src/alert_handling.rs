@@ -1,4 +1,4 @@
-//! What people do about alerts (contract 04 §2.8): who takes care of one, and the record of it all.
+//! What people do about alerts (spec: alert-management#handling): who takes care of one, and the record of it all.
 
 use crate::{
     Db, StoreError, Tx,

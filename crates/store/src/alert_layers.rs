@@ -1,5 +1,5 @@
-//! Layers of alert configuration (contract 04 §2.3): one for each organization that has saved one. What is in them, and
-//! what of it is sealed, is the caller's to know; here they are JSON.
+//! Layers of alert configuration (spec: alert-configuration#layers): one for each organization that has saved one. What
+//! is in them, and what of it is sealed, is the caller's to know; here they are JSON.
 
 use crate::{
     Db, StoreError, Tx,

@@ -1,7 +1,7 @@
-//! Alerts that wait for a remote router to run their tenant (contract 04 §1.13). One row for each alert: a newer push
-//! takes the place of the one that waits. A delivery leases rows of one tenant. A push meanwhile takes the place of the
-//! row and leaves it leased, so that it is not sent before the older one has its answer; it has no tries yet, and by that
-//! the delivery finds that there is more to do.
+//! Alerts that wait for a remote router to run their tenant (spec: alerts#waiting-tenants). One row for each alert: a
+//! newer push takes the place of the one that waits. A delivery leases rows of one tenant. A push meanwhile takes the
+//! place of the row and leaves it leased, so that it is not sent before the older one has its answer; it has no tries
+//! yet, and by that the delivery finds that there is more to do.
 
 use crate::{
     Db, StoreError, Tx,

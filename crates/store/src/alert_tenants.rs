@@ -1,5 +1,6 @@
-//! Tenants of a remote alert router whose configuration is to be pushed (contract 04 §2.4). A push leases its rows; one
-//! that is queued again meanwhile stays queued when the push has ended, so the router never keeps an older state.
+//! Tenants of a remote alert router whose configuration is to be pushed (spec: alert-configuration#provisioning). A
+//! push leases its rows; one that is queued again meanwhile stays queued when the push has ended, so the router never
+//! keeps an older state.
 
 use crate::{
     Db, StoreError, Tx,

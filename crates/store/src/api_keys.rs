@@ -1,4 +1,4 @@
-//! Personal API keys (contract 01 §3.5). What happened to them is in [`events`].
+//! Personal API keys (spec: account#api-keys). What happened to them is in [`events`].
 
 pub mod events;
 

@@ -24,7 +24,8 @@ use bailiwick_policy::Granted;
 use row::{Row, row_columns};
 use uuid::Uuid;
 
-/// What lists show of the applications `a` themselves (contract 03 §12); word for word the condition of the indexes.
+/// What lists show of the applications `a` themselves (spec: applications#operations); word for word the condition of
+/// the indexes.
 macro_rules! listed {
     () => {
         "a.deleted_at IS NULL AND a.is_user_facing AND a.certification_level >= 4"

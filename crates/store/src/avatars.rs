@@ -1,4 +1,4 @@
-//! Pictures of users (contract 01 §3.4). They go with the user's row.
+//! Pictures of users (spec: account#avatars). They go with the user's row.
 
 use crate::{
     StoreError, Tx,
@@ -41,8 +41,8 @@ pub async fn image(on: impl Into<On<'_>>, user: UserId) -> Result<Option<(Conten
     }))
 }
 
-/// Stores a picture in the place of the one before, whose row the caller holds by his user's; the key of the object it was
-/// in, where it had one, is the caller's to bury.
+/// Stores a picture in the place of the one before, whose row the caller holds by his user's; the key of the object it
+/// was in, where it had one, is the caller's to bury.
 pub async fn put(
     tx: &mut Tx,
     user: UserId,

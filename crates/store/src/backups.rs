@@ -1,5 +1,5 @@
-//! Backups of systems (contract 03 §11.3): the rows are the list; the objects they name are elsewhere. Whoever removes
-//! a row enqueues the deletion of its object in the same transaction ([`bury`]).
+//! Backups of systems (spec: backups#operations): the rows are the list; the objects they name are elsewhere. Whoever
+//! removes a row enqueues the deletion of its object in the same transaction ([`bury`]).
 
 use crate::{
     StoreError, Tx,

@@ -1,4 +1,4 @@
-//! Who created what a scope shows: the choices of the `created_by` filters (contract 02 §11).
+//! Who created what a scope shows: the choices of the `created_by` filters (spec: organizations#filters).
 
 use crate::{
     Db, StoreError, organizations::creator, scope::push_scope, sql::Q,

@@ -51,7 +51,7 @@ pub enum StoreError {
 }
 
 /// Unique constraints a client can run into, by the name PostgreSQL gives and the columns SQLite names.
-/// Field key and code are those of contract 01 §1.4 and 02 §5.1.
+/// Field key and code are those of spec: conventions#validation-errors, organizations#create.
 const UNIQUE: &[(&str, &str, &str, &str)] = &[
     ("users_username_unique", "users.username_key", "username", "already_exists"),
     ("users_email_unique", "users.email_key", "email", "already_exists"),
@@ -93,9 +93,9 @@ impl StoreError {
         matches!(self, StoreError::Sql(sqlx::Error::PoolClosed))
     }
 
-    /// Whether trying again later can help: the database cannot be reached, is too busy, cannot write for the moment, or
-    /// has chosen this transaction as the victim of a deadlock. The outcome of a commit whose answer was lost is unknown;
-    /// it counts as such an error too.
+    /// Whether trying again later can help: the database cannot be reached, is too busy, cannot write for the moment,
+    /// or has chosen this transaction as the victim of a deadlock. The outcome of a commit whose answer was lost is
+    /// unknown; it counts as such an error too.
     pub fn is_unreachable(&self) -> bool {
         match self {
             StoreError::Sql(e) => {

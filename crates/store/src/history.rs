@@ -1,4 +1,5 @@
-//! Alert history (contract 04 §3): what is read before rows are written, and writing them with the figures that follow.
+//! Alert history (spec: alert-management#history): what is read before rows are written, and writing them with the
+//! figures that follow.
 //!
 //! Whoever writes rows of an organization [`hold`]s it first, so writers of the same rows come one after the other and
 //! `alert_history_days` and `alert_totals.history` say what counting the resolved rows would.

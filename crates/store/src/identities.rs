@@ -35,7 +35,8 @@ pub struct Identified {
     pub standing: Standing,
 }
 
-/// Effective state of a user, split by where it comes from: each has its own answer (contract 01 §1.11).
+/// Effective state of a user, split by where it comes from: each has its own answer (spec:
+/// authentication#bearer-errors).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
     /// Suspended himself.
@@ -76,7 +77,7 @@ impl Standing {
 pub struct PasswordRecord {
     /// Argon2id in PHC form; none = cannot sign in with a password.
     pub hash: Option<String>,
-    /// Set while a generated one waits to be replaced (contract 01 §2.8).
+    /// Set while a generated one waits to be replaced (spec: openid-provider#endpoints).
     pub generated_at: Option<Ts>,
 }
 
@@ -147,7 +148,8 @@ pub(crate) const GET: &str = concat!(
     " FROM users u JOIN organizations o ON o.id = u.organization_id WHERE u.id = ?"
 );
 
-// A sign-in stamps the user, so it takes the row as a writer at once: two that share it first would wait for each other.
+// A sign-in stamps the user, so it takes the row as a writer at once: two that share it first would wait for each
+// other.
 pub(crate) const GET_FOR_LOGIN: &str = concat!(
     "SELECT ",
     user_columns!(),
@@ -250,7 +252,7 @@ pub async fn set_password(
     Q::new(SET_PASSWORD).bind(hash).bind(generated_at).bind(id).run(tx).await
 }
 
-/// Notes a sign-in; `updated_at` stays (contract 01 §2.5).
+/// Notes a sign-in; `updated_at` stays (spec: authentication#exchange).
 pub async fn stamp_login(tx: &mut Tx, id: UserId, at: Ts) -> Result<(), StoreError> {
     tx.logins_changed();
     Q::new(STAMP_LOGIN).bind(at).bind(id).run(tx).await.map(|_| ())

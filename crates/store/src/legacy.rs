@@ -1,5 +1,6 @@
-//! Credentials that systems bring from an earlier installation (contract 03 §3, §11.4): an older pair of id and secret,
-//! and their key and secret themselves, the latter as an Argon2id hash until its first use.
+//! Credentials that systems bring from an earlier installation (spec: systems-interface#credentials,
+//! systems-interface#older-paths): an older pair of id and secret, and their key and secret themselves, the latter as
+//! an Argon2id hash until its first use.
 //!
 //! Whoever writes here raises the auth epoch in the same transaction.
 

@@ -1,5 +1,5 @@
-//! `LinkFailed` alerts (contract 03 §7.2): which systems are silent, and what has been raised about them. The rows of
-//! raised alerts outlive the systems they are about.
+//! `LinkFailed` alerts (spec: systems#link-failed): which systems are silent, and what has been raised about them. The
+//! rows of raised alerts outlive the systems they are about.
 
 use crate::{Db, StoreError, Tx, organizations::parse_type, sql::Q, time::TsCodec};
 use bailiwick_domain::{OrgId, SystemId, Ts, org::OrgRef};

@@ -1,5 +1,5 @@
-//! State of the embedded OpenID provider (contract 01 §2.8): keys, browser logins, waiting authorization requests,
-//! grants and tokens. Whatever a client or a browser holds is stored as its SHA-256.
+//! State of the embedded OpenID provider (spec: openid-provider#endpoints): keys, browser logins, waiting authorization
+//! requests, grants and tokens. Whatever a client or a browser holds is stored as its SHA-256.
 //!
 //! A token is alive while itself, its grant and its login are: ending a login ends everything issued through it.
 //! Locks are taken in the order user, login, grant (see [`crate::sessions`]).

@@ -407,7 +407,8 @@ pub(crate) async fn add_users(tx: &mut Tx, id: OrgId, by: i64) -> Result<(), Sto
 /// Stands between the searchable texts, so that nothing is found across two of them.
 const BETWEEN: char = '\u{1f}';
 
-/// What `search` looks through: name, description and the text of each top-level client value (contract 02 §4.1).
+/// What `search` looks through: name, description and the text of each top-level client value (spec:
+/// organizations#list).
 pub(crate) fn search_key(name: &str, description: &str, custom_data: &Map<String, Value>) -> String {
     let mut key = fold(name);
     key.push(BETWEEN);

@@ -1,4 +1,5 @@
-//! Rebranding (contract 04 §6): who has it, and what is stored for each product. Everything goes with its organization.
+//! Rebranding (spec: rebranding): who has it, and what is stored for each product. Everything goes with its
+//! organization.
 
 use crate::{
     StoreError, Tx,

@@ -1,4 +1,5 @@
-//! Proof of who a user is by mail: his addresses, and the links that were sent to them (contract 01 §2.8, §3.3).
+//! Proof of who a user is by mail: his addresses, and the links that were sent to them (spec:
+//! openid-provider#endpoints, account#change-info).
 
 use crate::{
     StoreError, Tx,

@@ -1,5 +1,6 @@
 //! What the embedded alert router keeps: alerts and silences of each tenant, and when the service was down
-//! (contract 04 §5). A row's payload is the router's own record as JSON text, which this crate does not read.
+//! (spec: alert-router#embedded). A row's payload is the router's own record as JSON text, which this crate does not
+//! read.
 
 use crate::{
     Db, StoreError, Tx,
@@ -183,8 +184,8 @@ fn padded<T>(rows: &[T]) -> impl Iterator<Item = &T> {
     rows.iter().chain(rows.last().into_iter().cycle().take(if rows.is_empty() { 0 } else { missing }))
 }
 
-/// Writes alerts, each (tenant, fingerprint) at most once. One that is in a group stays in it; one that has left its group
-/// is looked at again ([`crate::delivery`]).
+/// Writes alerts, each (tenant, fingerprint) at most once. One that is in a group stays in it; one that has left its
+/// group is looked at again ([`crate::delivery`]).
 pub async fn put_alerts(tx: &mut Tx, rows: &[AlertRow]) -> Result<(), StoreError> {
     const INTO: &str =
         "INSERT INTO router_alerts (organization_id, fingerprint, system_key, ends_at, payload) ";
@@ -280,8 +281,8 @@ fn payloads(rows: Vec<Payload>) -> Vec<String> {
     rows.into_iter().map(|r| r.payload).collect()
 }
 
-/// Records of the system's alerts that end at `alerts_from` or later, and of its silences that end at `silences_from` or
-/// later, as of one moment.
+/// Records of the system's alerts that end at `alerts_from` or later, and of its silences that end at `silences_from`
+/// or later, as of one moment.
 pub async fn alerts_and_silences_of_system(
     on: impl Into<On<'_>>,
     tenant: OrgId,
@@ -371,9 +372,9 @@ struct Life {
     up_since: Option<TsCodec>,
 }
 
-/// Notes that a process serves now; when that is, and the last outage. If no process has served for longer than `short`,
-/// that was one, which every other process learns of when it notes the same. One that begins while senders still have
-/// `grace` after another is the same outage: they cannot have made up for that yet.
+/// Notes that a process serves now; when that is, and the last outage. If no process has served for longer than
+/// `short`, that was one, which every other process learns of when it notes the same. One that begins while senders
+/// still have `grace` after another is the same outage: they cannot have made up for that yet.
 pub async fn note_alive(
     db: &Db,
     clock: &dyn Clock,

@@ -1,4 +1,4 @@
-//! Session chains (contract 01 §2.4). Locks are taken in the order user, provider login, chain.
+//! Session chains (spec: authentication#session-chains). Locks are taken in the order user, provider login, chain.
 
 pub mod turns;
 

@@ -161,7 +161,7 @@ pub async fn lock(tx: &mut Tx, id: UserId) -> Result<Option<Placed>, StoreError>
     row.map(Row::into_placed).transpose()
 }
 
-/// Which of a user's unique values belong to somebody else (contract 01 §4.2 to §4.4).
+/// Which of a user's unique values belong to somebody else (spec: users#phone, users#email-uniqueness).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
     /// User names count even when deleted.
@@ -363,7 +363,7 @@ pub async fn relocate(
     Ok(Inserted::Done)
 }
 
-/// What `search` looks through (contract 01 §5.4): name or e-mail.
+/// What `search` looks through (spec: users#operations): name or e-mail.
 pub(crate) fn search_key(name: &str, email: &Email) -> String {
     format!("{}\u{1f}{}", fold(name), email.key())
 }

@@ -8,12 +8,12 @@ use http::Method;
 use serde_json::Value;
 use std::{cmp::Ordering, sync::LazyLock};
 
-/// Arrays that an answer may lack although the document knows them; all others are there, empty or not (contract 06 §7
-/// rule 17).
+/// Arrays that an answer may lack although the document knows them; all others are there, empty or not (spec:
+/// acceptance#guarantees rule 17).
 const MAY_BE_LEFT_OUT: [(&str, &str); 2] = [
     // Refusals that are none of a form have no `data`, or one of another kind.
     ("Error", "errors"),
-    // Only where there is something to choose (contract 01 §5.9).
+    // Only where there is something to choose (spec: imports-and-exports#import-of-users).
     ("IssueOutput", "candidates"),
 ];
 
@@ -190,10 +190,11 @@ fn compared(key: &str, one: &Value, other: &Value) -> Ordering {
     if key.starts_with('-') { by.reverse() } else { by }
 }
 
-/// What passes by itself (contract 06 §1 row 14).
+/// What passes by itself (spec: clients#checklist row 14).
 const TRANSIENT: [u16; 6] = [408, 429, 500, 502, 503, 504];
 
-/// What is wrong with the seconds after which to come back: all answers have them that pass by themselves, and no others.
+/// What is wrong with the seconds after which to come back: all answers have them that pass by themselves, and no
+/// others.
 fn seconds(reply: &Reply) -> Option<String> {
     let after = reply.header("retry-after");
     let is_good = match TRANSIENT.contains(&reply.status.as_u16()) {

@@ -1,4 +1,4 @@
-//! Every event of the history's table (contract 04 §3), with both kinds of router.
+//! Every event of the history's table (spec: alert-management#history), with both kinds of router.
 
 use super::*;
 

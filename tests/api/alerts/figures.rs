@@ -1,4 +1,4 @@
-//! Totals, trend, statistics, history and the catalogue (contract 04 §2.7).
+//! Totals, trend, statistics, history and the catalogue (spec: alert-management#figures).
 
 use super::{
     lists::{client, get},

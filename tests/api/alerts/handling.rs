@@ -1,4 +1,4 @@
-//! The record of what is done about an alert, notes, and taking charge (contract 04 §2.8).
+//! The record of what is done about an alert, notes, and taking charge (spec: alert-management#handling).
 
 use super::{
     lists::{client, fire, get, in_both_modes, names},

@@ -1,4 +1,5 @@
-//! What ends or removes history without anybody saying so (contract 04 §3; 03 §10), and the figures that follow it.
+//! What ends or removes history without anybody saying so (spec: alert-management#history; inventory#retention), and
+//! the figures that follow it.
 
 use super::{
     events::{assign_all, assigned},

@@ -1,4 +1,5 @@
-//! Active alerts across the hierarchy and of one system (contract 04 §2.2, §2.6), with both routers.
+//! Active alerts across the hierarchy and of one system (spec: alert-management#organizations,
+//! alert-management#active-alerts), with both routers.
 
 use super::*;
 use bailiwick_testkit::{Engine, Persona, Reply, seed::Tree};

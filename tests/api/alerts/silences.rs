@@ -1,4 +1,4 @@
-//! Silences that people make, see, change and end (contract 04 §2.8), with both routers.
+//! Silences that people make, see, change and end (spec: alert-management#handling), with both routers.
 
 use super::{
     lists::{client, fire, get, in_both_modes, sorted},

@@ -1,4 +1,4 @@
-//! What a remote router tells of resolved alerts (contract 04 §1.17).
+//! What a remote router tells of resolved alerts (spec: alerts#history-webhook).
 
 use super::{
     lists::{client, fire},

@@ -1,5 +1,5 @@
-//! Notes, deletion, assignment; what becomes of applications when systems and organizations come and go (contract 03
-//! §12.2; §14 rule 40; 02 §6.3–§6.5).
+//! Notes, deletion, assignment; what becomes of applications when systems and organizations come and go (spec:
+//! applications#operations; guarantees#systems rule 40; organizations#deletion–organizations#destruction).
 
 use super::*;
 use crate::systems::futures;

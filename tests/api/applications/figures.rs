@@ -1,4 +1,6 @@
-//! Summary, trend, filters, and the numbers that organizations show (contract 03 §12.2; §14 rule 39; 02 §3.3, §11).
+//! Summary, trend, filters, and the numbers that organizations show (spec: applications#operations; guarantees#systems
+//! rule 39; organizations#counts,
+//! organizations#filters).
 
 use super::*;
 

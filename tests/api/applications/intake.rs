@@ -1,4 +1,5 @@
-//! What becomes of the modules a document lists (contract 03 §6.3, §6.7; §14 rules 22, 41).
+//! What becomes of the modules a document lists (spec: applications#intake, inventory-documents#samples;
+//! guarantees#systems rules 22, 41).
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The list of applications: scopes, filters, orders, pages (contract 03 §12.2).
+//! The list of applications: scopes, filters, orders, pages (spec: applications#operations).
 
 use super::*;
 use bailiwick_domain::OrgType;

@@ -1,4 +1,5 @@
-//! The own account, and how sessions end and go on (contract 06 §6 scenarios 2 and 6, §7 rule 9).
+//! The own account, and how sessions end and go on (spec: acceptance#scenarios scenarios 2 and 6, acceptance#guarantees
+//! rule 9).
 
 use super::*;
 use crate::provider::client::{Browser, OWNER, PASSWORD, query, redeem, set_password};

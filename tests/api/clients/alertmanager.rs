@@ -1,4 +1,5 @@
-//! Tools that speak to an Alertmanager, with a system's credentials (contract 06 §5; scenarios 32 and 35, rules 4, 6, 7).
+//! Tools that speak to an Alertmanager, with a system's credentials (spec: clients#alertmanager-clients; scenarios 32
+//! and 35, rules 4, 6, 7).
 
 use super::*;
 use crate::proxy::{Client, P, generous, remote};

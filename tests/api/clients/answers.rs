@@ -1,4 +1,5 @@
-//! What every answer is made of (contract 06 §2.2, §3.7; checklist 8, 9, 13; rules 13 to 18).
+//! What every answer is made of (spec: clients#errors, browser-client#required-fields; checklist 8, 9, 13; rules 13 to
+//! 18).
 
 use super::{entities::Entity, *};
 use crate::provider::client::set_password;
@@ -54,7 +55,7 @@ api_test!(clients_09_rule_06_17_every_array_is_one_when_it_is_empty_and_when_it_
     let push = t.post("/api/services/mimir/alertmanager/api/v2/alerts").basic(&system.key, &system.secret);
     push.json(json!([{"labels": {"alertname": "A"}}])).send().await.expect(200);
     assert!(read_everything(&t, &owner, &system, &customer).await > 60);
-    // What breaks a page when it is not there (§3.7).
+    // What breaks a page when it is not there (spec: browser-client#required-fields).
     for (path, list, fields) in [
         ("/api/systems", "systems", &["organization", "created_by"][..]),
         ("/api/applications", "applications", &["system", "inventory_data"]),
@@ -257,8 +258,8 @@ const PAGES: [(&str, &[&str]); 10] = [
     ("config:alerts", &["/alerts/config/effective"]),
 ];
 
-/// What the page of one thing asks for, of things that everybody above the customer sees (whether a system can be reached
-/// is asked by each role in `sweep::objects`: here it would go out into the network).
+/// What the page of one thing asks for, of things that everybody above the customer sees (whether a system can be
+/// reached is asked by each role in `sweep::objects`: here it would go out into the network).
 const DETAILS: [(&str, &[&str]); 8] = [
     ("read:distributors", &["/distributors/{distributor}", "/distributors/{distributor}/stats"]),
     ("read:resellers", &["/resellers/{reseller}", "/resellers/{reseller}/stats"]),

@@ -1,4 +1,4 @@
-//! Appliances: firewalls and clusters, by the curl they carry (contract 06 §4; checklist 1, 4 to 7, 15, 16).
+//! Appliances: firewalls and clusters, by the curl they carry (spec: clients#appliances; checklist 1, 4 to 7, 15, 16).
 
 use super::*;
 use bailiwick_testkit::{api_test, eventually};
@@ -98,7 +98,8 @@ api_test!(
             assert_eq!((&info["registered"], &info["suspended"]), (&json!(true), &json!(false)));
             assert_eq!(info["organization"]["name"], "Alfa Customer");
 
-            // Contract 06 §4: behind the collect address, and with `/api` once more (§5).
+            // See spec: clients#appliances: behind the collect address, and with `/api` once more
+            // (clients#alertmanager-clients).
             let host = running.url.trim_start_matches("http://");
             for prefix in ["/services", "/api/services"] {
                 let url = format!(

@@ -1,4 +1,5 @@
-//! Bodies as clients send them: whole objects, unknown fields, nothing at all (contract 06 §7 rule 19; checklist 11).
+//! Bodies as clients send them: whole objects, unknown fields, nothing at all (spec: acceptance#guarantees rule 19;
+//! checklist 11).
 
 use super::{entities::Entity, *};
 use bailiwick_testkit::{Call, api_test};

@@ -1,4 +1,5 @@
-//! The browser's application: from its login to each of its pages, at each base path (contract 06 §2, §3; checklist 1, 3).
+//! The browser's application: from its login to each of its pages, at each base path (spec: clients#sign-in,
+//! browser-client#lists; checklist 1, 3).
 
 use super::{entities::Entity, *};
 use crate::provider::{

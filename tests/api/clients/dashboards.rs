@@ -1,4 +1,4 @@
-//! Counters and tiles (contract 06 §6 scenario 36).
+//! Counters and tiles (spec: acceptance#scenarios scenario 36).
 
 use super::*;
 use bailiwick_app::settings::{AccessControl, Application, Client};

@@ -1,4 +1,5 @@
-//! The four things people manage with one form each, as the application's pages do it (contract 06 §3.1 to §3.3).
+//! The four things people manage with one form each, as the application's pages do it (spec:
+//! browser-client#organizations, browser-client#systems).
 
 use super::*;
 use bailiwick_testkit::seed::Tree;
@@ -75,7 +76,7 @@ impl Entity {
         data[&self.path[1..]].as_array().expect("rows").clone()
     }
 
-    /// What a page reads of each row without looking (§3.7).
+    /// What a page reads of each row without looking (spec: browser-client#required-fields).
     fn is_whole(&self, row: &Value) {
         assert!(row["created_by"].is_object(), "{row}");
         if self.is_organization() {

@@ -1,4 +1,4 @@
-//! Which refusals an appliance comes back after (contract 06 §4; checklist 14; rule 11).
+//! Which refusals an appliance comes back after (spec: clients#appliances; checklist 14; rule 11).
 
 use super::*;
 use crate::{
@@ -172,7 +172,8 @@ api_test!(clients_14_what_does_not_pass_is_another_4xx, |t| async move {
     }
 });
 
-// Contract 06 §1.1: who sends a file or confirms an import has more patience than others, and the service as much.
+// See spec: clients#serving-the-browser: who sends a file or confirms an import has more patience than others, and the
+// service as much.
 api_test!(what_takes_longer_is_let_take_longer, |t| async move {
     let (mut confirmations, mut uploads) = (0, 0);
     for route in bailiwick_api::routes::table() {

@@ -1,4 +1,4 @@
-//! The tree as people build, suspend and take it down (contract 06 §6 scenarios 9, 11, 12).
+//! The tree as people build, suspend and take it down (spec: acceptance#scenarios scenarios 9, 11, 12).
 
 use super::*;
 use bailiwick_testkit::api_test;

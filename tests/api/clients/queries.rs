@@ -1,4 +1,5 @@
-//! Queries as clients write them, and in which order they are answered (contract 06 §3; checklist 12, 17; rule 14).
+//! Queries as clients write them, and in which order they are answered (spec: browser-client#lists; checklist 12, 17;
+//! rule 14).
 
 use super::*;
 use bailiwick_app::demo::{self, Plan};

@@ -1,4 +1,4 @@
-//! A system's first day (contract 06 §6 scenarios 22 and 23).
+//! A system's first day (spec: acceptance#scenarios scenarios 22 and 23).
 
 use super::*;
 use bailiwick_testkit::api_test;
@@ -81,7 +81,7 @@ api_test!(scenario_23_the_first_inventory_fills_the_system, |t| async move {
         let listed = spa.get(&format!("/applications{query}")).await.expect(200).data();
         assert_eq!(listed["pagination"]["total_count"], applications);
     }
-    // A document alone is no sign of life (contract 03 §7).
+    // A document alone is no sign of life (spec: systems#liveness).
     let silent = t.system(tree.customer).await;
     let call = t.post("/collect/api/systems/inventory").basic(&silent.key, &silent.secret);
     call.header("content-type", "application/json").body(NSEC).send().await.expect(202);

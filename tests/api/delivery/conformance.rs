@@ -1,6 +1,6 @@
 //! What the embedded router tells a webhook and when, beside a real Prometheus Alertmanager with the document that a
-//! remote router is given (contract 04 §5.13). The clock of the service is moved by hand, so only the real one is waited
-//! for.
+//! remote router is given (spec: alert-router#conformance). The clock of the service is moved by hand, so only the real
+//! one is waited for.
 
 use super::*;
 use bailiwick_alerting::config::{Layer, Publishing, Surroundings, Timing, Upload, Zone, merge};
@@ -13,7 +13,7 @@ const TIMING: Timing = Timing {
 };
 
 /// What is pushed, how long the service is let go on until the webhook hears something, and its reason. Debian's
-/// Alertmanager 0.25 gives no reasons; they are those of contract 04 §5.10.
+/// Alertmanager 0.25 gives no reasons; they are those of spec: alert-delivery#routing.
 type Step = (&'static [(&'static str, bool)], u64, &'static str);
 
 const STEPS: &[Step] = &[

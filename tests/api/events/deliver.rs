@@ -297,8 +297,9 @@ api_test!(who_was_served_is_behind_those_who_wait, |s| settings(s), |t| async mo
     let owner = t.owner().await;
     let hook = Hook::start().await;
     create(&t, &owner, &hook, &["system.updated"]).await;
-    rename(&t, &owner, &t.system(t.tree().await.customer).await.id.to_string(), "Gate").await;
+    let system = t.system(t.tree().await.customer).await.id.to_string();
     t.advance(Duration::from_secs(7));
+    rename(&t, &owner, &system, "Gate").await;
     run(&t).await;
     let q = Q::new("SELECT next_at FROM event_subscriptions");
     let (next_at,): (TsCodec,) = q.one(&t.app.db).await.unwrap();

@@ -134,7 +134,7 @@ api_test!(a_test_says_what_came_of_it, |s| settings(s), |t| async move {
     assert_eq!(list["events"], json!([]), "a test is no event");
 });
 
-// Contract 04 §2: addresses of webhooks are shown "never to an API key or under impersonation".
+// See spec: alert-management#management: addresses of webhooks are shown "never to an API key or under impersonation".
 api_test!(addresses_and_secrets_are_shown_to_people_in_person, |s| settings(s), |t| async move {
     let tree = t.tree().await;
     let admin = t.user(tree.customer, &["admin"]).await;

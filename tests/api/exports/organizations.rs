@@ -1,4 +1,4 @@
-//! Exports of the three families (contract 02 §7).
+//! Exports of the three families (spec: organizations#stats).
 
 use super::{NOW, cells, column, csv, file, get, pages, pdf};
 use bailiwick_domain::OrgType;

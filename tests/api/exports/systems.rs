@@ -1,4 +1,4 @@
-//! Exports of systems (contract 03 §2.9).
+//! Exports of systems (spec: systems#export).
 
 use super::{NOW, cells, column, csv, get, pdf};
 use bailiwick_testkit::api_test;

@@ -1,4 +1,4 @@
-//! Exports of users (contract 01 §5.8).
+//! Exports of users (spec: users#export).
 
 use super::{NOW, cells, column, csv, get, pdf};
 use bailiwick_testkit::{Test, api_test};

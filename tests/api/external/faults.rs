@@ -1,4 +1,5 @@
-//! A provider that is gone, slow, hanging or talking nonsense (contract 01 §2.5, §8 rules 36, 37).
+//! A provider that is gone, slow, hanging or talking nonsense (spec: authentication#exchange, guarantees#identity rules
+//! 36, 37).
 
 use super::{
     attacks::{Forge, answer, forge_test},

@@ -1,4 +1,4 @@
-//! What nothing but a second look tells from an access token of one's own (contract 01 §2.1).
+//! What nothing but a second look tells from an access token of one's own (spec: authentication#identity-modes).
 
 use super::{
     attacks::{Forge, answer, forge_test},

@@ -1,4 +1,4 @@
-//! Which user somebody is who comes for the first time (contract 01 §2.1).
+//! Which user somebody is who comes for the first time (spec: authentication#identity-modes).
 
 use super::*;
 use crate::mail;

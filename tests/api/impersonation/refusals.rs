@@ -101,7 +101,8 @@ api_test!(scenario_19_rule_05_02_nobody_acts_as_somebody_who_has_more, |t| async
     start(&t, &by, &equal).await;
 });
 
-/// Operations that a token is refused because it is not its holder's own (contract 01 §7).
+/// Operations that a token is refused because it is not its holder's own (spec:
+/// impersonation#requests-while-impersonating).
 const SELF_SERVICE: [&str; 11] = [
     "POST /auth/logout",
     "POST /me/change-password",

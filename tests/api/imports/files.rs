@@ -1,4 +1,4 @@
-//! What is no file of rows is told in the contract's words; what is hostile does no harm.
+//! What is no file of rows is told in the specification's words; what is hostile does no harm.
 
 use super::*;
 

@@ -1,4 +1,5 @@
-//! From documents to records, differences and alerts (contract 03 §6.1, §8, §9.4).
+//! From documents to records, differences and alerts (spec: inventory#processing, inventory-changes#comparison,
+//! inventory#inventory-alerts).
 
 use super::*;
 

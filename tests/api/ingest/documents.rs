@@ -1,4 +1,4 @@
-//! Inventory documents (contract 03 §5.2, §6).
+//! Inventory documents (spec: systems-interface#inventory, inventory#processing).
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What management reads of a system's inventory (contract 03 §9).
+//! What management reads of a system's inventory (spec: inventory#reads).
 
 use super::*;
 use bailiwick_domain::Ts;

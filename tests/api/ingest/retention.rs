@@ -1,4 +1,4 @@
-//! What is kept for how long (contract 03 §10).
+//! What is kept for how long (spec: inventory#retention).
 
 use super::{changes::firewall, *};
 use bailiwick_app::retention::{self, Figures};

@@ -1,4 +1,5 @@
-//! Applications of third parties the tenant knows (contract 01 §6.4, §8 rules 7, 8).
+//! Applications of third parties the tenant knows (spec: openid-provider#third-party-applications, guarantees#identity
+//! rules 7, 8).
 
 use super::*;
 use crate::session::exchange;
@@ -89,7 +90,7 @@ logto_test!(the_list_is_kept_and_the_last_good_one_goes_on, |t, l| async move {
         tenant.applications = (0..120).map(|n| application(&format!("a{n}"), "A", for_owners())).collect();
     });
     t.advance(Duration::from_secs(30));
-    // To the last page (contract 05 rule 31).
+    // To the last page (spec: authorizationrule 31).
     assert_eq!(listed(&t, &owner).await.len(), 120);
     let _ = l.calls();
     l.with(|tenant| tenant.applications.truncate(1));

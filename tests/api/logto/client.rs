@@ -1,4 +1,4 @@
-//! The client of the Management API by itself (contract 01 Appendix A, first paragraph).
+//! The client of the Management API by itself (spec: logto#calls).
 
 use bailiwick_domain::Clock;
 use bailiwick_outbound::{

@@ -1,4 +1,4 @@
-//! Creations that were refused, whose answer was lost, and that nobody wants any more (contract 01 Appendix A).
+//! Creations that were refused, whose answer was lost, and that nobody wants any more (spec: logto#calls).
 
 use super::*;
 use crate::{avatars, mail};

@@ -1,4 +1,4 @@
-//! A tenant that is gone, slow, refuses or forgets to answer (contract 01 §8 rules 27, 29, 36, 37).
+//! A tenant that is gone, slow, refuses or forgets to answer (spec: guarantees#identity rules 27, 29, 36, 37).
 
 use super::*;
 use bailiwick_testkit::parts::{logto::Fault, recorder::Answer};

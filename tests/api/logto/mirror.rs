@@ -1,4 +1,4 @@
-//! What the tenant is told of users (contract 01 Appendix A).
+//! What the tenant is told of users (spec: logto#calls).
 
 use super::*;
 use crate::{avatars, mail, session::exchange};

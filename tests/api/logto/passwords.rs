@@ -1,4 +1,5 @@
-//! Passwords at the tenant (contract 01 §2.9, §3.2, §3.5, §5.4).
+//! Passwords at the tenant (spec: account#password-operations, account#change-password, account#api-keys,
+//! users#operations).
 
 use super::*;
 use bailiwick_testkit::parts::{logto::Fault, recorder::Answer};

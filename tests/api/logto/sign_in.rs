@@ -1,4 +1,4 @@
-//! Signing in at a Logto tenant (contract 01 §2.1, §2.5).
+//! Signing in at a Logto tenant (spec: authentication#identity-modes, authentication#exchange).
 
 use super::*;
 use crate::session::exchange;
@@ -9,7 +9,7 @@ logto_test!(a_verified_address_links_and_the_client_must_be_ours, |t, l| async m
     let token = l.with(|tenant| tenant.sign_in(&account, CLIENT));
     let user = exchange(&t, &token).await.expect(200).data()["user"].clone();
     assert_eq!(user["email"], "owner@example.org");
-    // Both ids are the service's own (contract 01 §1.6).
+    // Both ids are the service's own (spec: conventions#ids-and-times).
     assert_eq!(user["id"], user["logto_id"]);
     // From now on the account is he, whatever its address.
     l.with(|tenant| tenant.users.get_mut(&account).unwrap()["primaryEmail"] = "other@example.org".into());

@@ -1,4 +1,4 @@
-//! `bailiwick logto sync`: what is otherwise at the tenant (contract 01 Appendix A).
+//! `bailiwick logto sync`: what is otherwise at the tenant (spec: logto#calls).
 
 use super::*;
 use crate::avatars;

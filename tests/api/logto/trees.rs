@@ -1,4 +1,4 @@
-//! What the tenant is told of organizations (contract 01 Appendix A, contract 02 §6, §9).
+//! What the tenant is told of organizations (spec: logto#calls, organizations#life-cycle, organizations#promotion).
 
 use super::*;
 use bailiwick_testkit::{parts::recorder::Answer, seed::Tree};

@@ -1,4 +1,5 @@
-//! Destruction, stats and totals (contract 02 §6.5, §7; §14 rules 9, 20, 23, 25).
+//! Destruction, stats and totals (spec: organizations#destruction, organizations#stats; guarantees#organizations rules
+//! 9, 20, 23, 25).
 
 use super::*;
 use bailiwick_domain::OrgId;

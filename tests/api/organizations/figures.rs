@@ -1,5 +1,5 @@
-//! Trends, filters, the VAT check and the list of all families (contract 02 §7, §10.2, §11, §12; §14 rules 2, 6, 7, 25,
-//! 26, 34).
+//! Trends, filters, the VAT check and the list of all families (spec: organizations#stats, organizations#vat-validator,
+//! organizations#filters, organizations#directory; guarantees#organizations rules 2, 6, 7, 25, 26, 34).
 
 use super::*;
 use bailiwick_domain::{OrgId, OrgType};

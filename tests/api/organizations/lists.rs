@@ -1,4 +1,5 @@
-//! Lists of the families: scope, counts, filters, order, pages, states (contract 02 §3.3, §4.1).
+//! Lists of the families: scope, counts, filters, order, pages, states (spec: organizations#counts,
+//! organizations#list).
 
 use super::{get, names, post, put};
 use bailiwick_domain::OrgType;

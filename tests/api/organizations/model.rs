@@ -1,5 +1,5 @@
-//! Random sequences of moves on a small tree against a model that knows own marks and parents only (contract 02 §14,
-//! rules 14, 16 to 19 and 23): suspend, reactivate, delete, restore, promote, destroy.
+//! Random sequences of moves on a small tree against a model that knows own marks and parents only (spec:
+//! guarantees#organizations, rules 14, 16 to 19 and 23): suspend, reactivate, delete, restore, promote, destroy.
 
 use super::*;
 use bailiwick_domain::{OrgId, OrgType, SystemId, Ts, UserId};

@@ -1,4 +1,4 @@
-//! Promotion of a reseller to distributor (contract 02 §9; §14 rules 16, 20, 32).
+//! Promotion of a reseller to distributor (spec: organizations#promotion; guarantees#organizations rules 16, 20, 32).
 
 use super::*;
 use bailiwick_domain::{OrgId, OrgType};

@@ -1,4 +1,5 @@
-//! Suspend, reactivate, delete, restore (contract 02 §6; §14 rules 9, 13, 17 to 22, 32).
+//! Suspend, reactivate, delete, restore (spec: organizations#life-cycle; guarantees#organizations rules 9, 13, 17 to
+//! 22, 32).
 
 use super::*;
 use bailiwick_domain::OrgId;

@@ -1,5 +1,6 @@
-//! What ends what, for the very next request at every process on the database (the table of contract 01 §2.4). API keys,
-//! system credentials and impersonation have their own tests beside their other rules.
+//! What ends what, for the very next request at every process on the database (the table of spec:
+//! authentication#session-chains). API keys, system credentials and impersonation have their own tests beside their
+//! other rules.
 
 use super::client::*;
 use bailiwick_domain::OrgId;

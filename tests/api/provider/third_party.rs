@@ -1,5 +1,5 @@
-//! Signing in to applications of third parties: who may, what they may learn, and how it ends (contract 01 §2.8 step 2,
-//! §6.4; §8 rules 7 and 42).
+//! Signing in to applications of third parties: who may, what they may learn, and how it ends (spec:
+//! openid-provider#endpoints step 2, openid-provider#third-party-applications; guarantees#identity rules 7 and 42).
 
 use super::client::*;
 use bailiwick_app::settings::{AccessControl, Application, Client, Settings};

@@ -1,11 +1,12 @@
-//! Pushing and listing alerts (contract 04 §1.6, §1.7, §1.10, §5.2 to §5.4).
+//! Pushing and listing alerts (spec: alerts#push, alerts#identity-labels, alerts#answers, alert-router#ingest,
+//! alert-router#listing).
 
 use super::*;
 use bailiwick_testkit::api_test;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Every row of the table of contract 04 §1.6 but the good one: body, status, answer. `…` is a detail of the parser.
+/// Every row of the table of spec: alerts#push but the good one: body, status, answer. `…` is a detail of the parser.
 const REFUSALS: &[(&str, u16, &str)] = &[
     ("", 422, r#"{"code":602,"message":"alerts in body is required"}"#),
     (" \n", 422, r#"{"code":602,"message":"alerts in body is required"}"#),

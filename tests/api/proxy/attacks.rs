@@ -1,4 +1,5 @@
-//! Requests that try to reach, change or see what is another's, or to break the service (contract 04 §8).
+//! Requests that try to reach, change or see what is another's, or to break the service (spec:
+//! alert-guarantees#guarantees).
 
 use super::*;
 use bailiwick_domain::ports::random;

@@ -1,6 +1,6 @@
 //! The embedded router and a real Prometheus Alertmanager behind the service give the same answers to the same
-//! requests (contract 04 §5.13). Both serve the same systems of one database; times are compared by what they stand
-//! for (one sent, or some present moment), ids by the order in which they appear.
+//! requests (spec: alert-router#conformance). Both serve the same systems of one database; times are compared by what
+//! they stand for (one sent, or some present moment), ids by the order in which they appear.
 
 use super::*;
 use bailiwick_domain::Ts;

@@ -1,4 +1,4 @@
-//! A remote router that fails (contract 04 §1.12, §4.3).
+//! A remote router that fails (spec: alerts#proxy-errors, alert-router#remote-rules).
 
 use super::*;
 use bailiwick_testkit::{

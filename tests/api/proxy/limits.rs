@@ -1,4 +1,4 @@
-//! Sizes, rates and quotas (contract 04 §1.14).
+//! Sizes, rates and quotas (spec: alerts#limits).
 
 use super::*;
 use bailiwick_testkit::api_test;

@@ -1,4 +1,5 @@
-//! A real Prometheus that knows nothing but the address of the interface and a system's credentials (contract 04 §1.15).
+//! A real Prometheus that knows nothing but the address of the interface and a system's credentials (spec:
+//! clients#alertmanager-clients).
 
 use super::{wall_clock, *};
 use bailiwick_testkit::{

@@ -1,5 +1,5 @@
 //! What waits for a remote router to run its tenant: in which order it arrives, and how much may wait
-//! (contract 04 §1.13, §1.14).
+//! (spec: alerts#waiting-tenants, alerts#limits).
 
 use super::{limits::batch, *};
 use bailiwick_store::sql::Q;

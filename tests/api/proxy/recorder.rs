@@ -1,4 +1,5 @@
-//! What reaches a remote router, and what of its answers reaches systems (contract 04 §1.3, §1.4, §1.10, §1.13, §4).
+//! What reaches a remote router, and what of its answers reaches systems (spec: alerts#tenant, alerts#request-order,
+//! alerts#answers, alerts#waiting-tenants, alert-router#remote).
 
 use super::*;
 use bailiwick_testkit::{
@@ -266,7 +267,7 @@ api_test!(a_status_that_the_router_does_not_know_is_worked_out, |t| async move {
     assert_eq!(system.alert_names("?active=false").await, ["A"]);
 });
 
-/// The signs of contract 04 §1.13.
+/// The signs of spec: alerts#waiting-tenants.
 const UNKNOWN: &[(u16, &str)] = &[
     (404, "the Alertmanager is not configured\n"),
     (406, "Not initializing the Alertmanager\n"),

@@ -1,4 +1,5 @@
-//! How many active alerts and silences systems may have at a remote router (contract 04 §1.14), and how much of its time.
+//! How many active alerts and silences systems may have at a remote router (spec: alerts#limits), and how much of its
+//! time.
 
 use super::{
     limits::{batch, silence},

@@ -1,4 +1,5 @@
-//! Paths, methods, headers, authentication and fixed documents (contract 04 §1.1 to §1.4, §1.11).
+//! Paths, methods, headers, authentication and fixed documents (spec: alerts#paths, alerts#request-order,
+//! alerts#neutral-answers).
 
 use super::*;
 use bailiwick_testkit::api_test;

@@ -1,4 +1,4 @@
-//! Silences (contract 04 §1.8, §1.9, §5.8, §5.9).
+//! Silences (spec: silences#create-for-systems, silences#one-silence, silences#update-rules, silences#expire-and-list).
 
 use super::*;
 use bailiwick_testkit::api_test;

@@ -1,5 +1,5 @@
 //! Alertmanager's own command-line tool, unmodified, against the embedded router and against a real one behind the
-//! service (contract 04 §1.15).
+//! service (spec: clients#alertmanager-clients).
 
 use super::{conformance::CONFIGURATION, wall_clock, *};
 use bailiwick_testkit::{

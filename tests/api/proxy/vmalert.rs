@@ -1,4 +1,4 @@
-//! A real vmalert, started as a firewall starts it (contract 06 §4, §5).
+//! A real vmalert, started as a firewall starts it (spec: clients#appliances, clients#alertmanager-clients).
 
 use super::{prometheus::until, wall_clock, *};
 use bailiwick_testkit::{

@@ -1,4 +1,4 @@
-//! How files are served (contract 04 §6.4).
+//! How files are served (spec: rebranding#serving).
 
 use super::*;
 

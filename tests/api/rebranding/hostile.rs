@@ -1,4 +1,4 @@
-//! Files that are not what they should be (contract 04 §6.4).
+//! Files that are not what they should be (spec: rebranding#serving).
 
 use super::*;
 

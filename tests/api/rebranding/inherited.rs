@@ -1,4 +1,4 @@
-//! Who shows whose brand (contract 04 §6.3, 02 §3).
+//! Who shows whose brand (spec: rebranding#system-document, organizations#organization).
 
 use super::*;
 

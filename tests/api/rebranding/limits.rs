@@ -1,4 +1,4 @@
-//! How much may be uploaded (contract 04 §6.1, §6.2).
+//! How much may be uploaded (spec: rebranding#products, rebranding#operations).
 
 use super::*;
 use axum::body::{Body, Bytes};

@@ -1,5 +1,6 @@
 //! A database that fails in the middle: nothing half-written, no wider answer, no internal text, no weaker token
-//! (contract 01 §8 rules 16, 27, 36; 02 §14 rules 5, 19, 31; 05 §11 rules 22, 30).
+//! (spec: guarantees#identity rules 16, 27, 36; guarantees#organizations rules 5, 19, 31; authorization#guarantees
+//! rules 22, 30).
 
 use bailiwick_api::routes::table;
 use bailiwick_store::sql::Q;

@@ -1,4 +1,4 @@
-//! Gates that need real objects to be believed (contract 05 §11 rules 8, 10, 11, 39).
+//! Gates that need real objects to be believed (spec: authorization#guarantees rules 8, 10, 11, 39).
 
 use bailiwick_domain::OrgType;
 use bailiwick_testkit::{Persona, Reply, Test, api_test};

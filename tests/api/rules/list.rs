@@ -245,7 +245,7 @@ const CLIENTS: [&str; 19] = [
     "unknown fields",
 ];
 
-/// Contract 06 §1.
+/// See spec: clients#checklist.
 const CHECKLIST: [&str; 18] = [
     "every base path",
     "the SPA's files",
@@ -267,7 +267,7 @@ const CHECKLIST: [&str; 18] = [
     "no inventory",
 ];
 
-/// Contract 06 §6.
+/// See spec: acceptance#scenarios.
 const SCENARIOS: [&str; 36] = [
     "welcome mail to password change",
     "own details",

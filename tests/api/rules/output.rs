@@ -1,4 +1,4 @@
-//! What every answer about the same thing says alike (contract 02 §14 rules 14, 24, 29, 32).
+//! What every answer about the same thing says alike (spec: guarantees#organizations rules 14, 24, 29, 32).
 
 use bailiwick_domain::{OrgId, OrgType};
 use bailiwick_testkit::{Persona, Test, api_test};

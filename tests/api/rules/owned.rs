@@ -1,4 +1,5 @@
-//! What only the server sets cannot be set by a client (contract 01 §8 rule 5, 02 §14 rule 1, 05 §11 rule 5).
+//! What only the server sets cannot be set by a client (spec: guarantees#identity rule 5, guarantees#organizations rule
+//! 1, authorization#guarantees rule 5).
 
 use bailiwick_testkit::{Persona, Test, api_test, seed::Tree};
 use serde_json::{Map, Value, json};
@@ -92,7 +93,7 @@ api_test!(rule_01_05_rule_02_01_rule_05_05_no_body_sets_what_the_server_owns, |t
     let user = |email: &str| json!({"email": email, "name": "N", "user_role_ids": ["reader"], "organization_id": tree.customer});
     same(&t, &tree, &d, "/api/users", [user("a@example.org"), user("b@example.org")], &[]).await;
     let system = || json!({"name": "N", "organization_id": tree.customer});
-    // These two are fields of a new system that an owner or distributor may set (contract 03 §2.3).
+    // These two are fields of a new system that an owner or distributor may set (spec: systems#get).
     same(&t, &tree, &d, "/api/systems", [system(), system()], &["created_at", "registered_at"]).await;
     // Nothing of it arrived in the other branch.
     let other = t.user(tree.other_distributor, &["admin"]).await;

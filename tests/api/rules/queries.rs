@@ -1,4 +1,4 @@
-//! A page costs the same number of statements whatever is on it (contract 02 §14 rule 29).
+//! A page costs the same number of statements whatever is on it (spec: guarantees#organizations rule 29).
 
 use bailiwick_domain::OrgType;
 use bailiwick_testkit::{Engine, Persona, Test};

@@ -1,5 +1,5 @@
-//! Requests at the same moment: one wins, the others get the words of the contract, nobody gets a fault
-//! (contract 01 §8 rule 33; 02 §14 rules 11, 19, 23).
+//! Requests at the same moment: one wins, the others get the words of the specification, nobody gets a fault
+//! (spec: guarantees#identity rule 33; guarantees#organizations rules 11, 19, 23).
 
 use bailiwick_domain::OrgType;
 use bailiwick_store::sql::Q;

@@ -1,5 +1,5 @@
 //! One scope everywhere: lists, details, totals and filters of every level agree, in every process, after every change
-//! (contract 02 §14 rules 2, 4, 22; contract 05 §11 rules 28, 29, 34).
+//! (spec: guarantees#organizations rules 2, 4, 22; spec: authorization#guarantees rules 28, 29, 34).
 
 use bailiwick_domain::{OrgId, OrgType};
 use bailiwick_store::sql::Q;

@@ -1,4 +1,5 @@
-//! What a bearer token must be (contract 01 §1.11, §2.2, §2.10).
+//! What a bearer token must be (spec: authentication#bearer-errors, authentication#service-tokens,
+//! authentication#provider-token-reads).
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Refresh, reuse, logout, limits (contract 01 §2.4, §2.6, §2.7).
+//! Refresh, reuse, logout, limits (spec: authentication#session-chains, authentication#refresh, authentication#logout).
 
 use super::*;
 

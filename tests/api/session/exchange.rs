@@ -1,4 +1,4 @@
-//! `POST /auth/exchange` (contract 01 §2.5).
+//! `POST /auth/exchange` (spec: authentication#exchange).
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The first owner and further ones (contract 01 §2.1).
+//! The first owner and further ones (spec: authentication#identity-modes).
 
 use super::*;
 

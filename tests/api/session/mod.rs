@@ -1,4 +1,6 @@
-//! Sessions (contract 01 §1.11, §2.2–2.7, §2.10, §3). The numbers in the names are the rules of contract 01 §8.
+//! Sessions (spec: authentication#bearer-errors, authentication#service-tokens to authentication#logout,
+//! authentication#provider-token-reads, account#me). The numbers in the names are the rules of spec:
+//! guarantees#identity.
 
 use bailiwick_app::{
     App, Settings,

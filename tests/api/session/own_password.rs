@@ -1,4 +1,4 @@
-//! Own and reset passwords (contract 01 §1.8, §2.4, §3.2).
+//! Own and reset passwords (spec: conventions#limits, authentication#session-chains, account#change-password).
 
 use super::*;
 

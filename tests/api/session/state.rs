@@ -1,4 +1,5 @@
-//! Live state: suspended, deleted, changed, unreadable (contract 01 §2.2, §2.4).
+//! Live state: suspended, deleted, changed, unreadable (spec: authentication#service-tokens,
+//! authentication#session-chains).
 
 use super::*;
 

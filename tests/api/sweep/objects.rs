@@ -1,5 +1,5 @@
 //! Every route with an object, on real ones: what is in reach is served, what is not looks like what does not exist
-//! (contract 01 §8 rule 4, contract 05 §11 rules 26 and 38).
+//! (spec: guarantees#identity rule 4, authorization#guarantees rules 26 and 38).
 
 use super::*;
 use bailiwick_domain::OrgId;
@@ -166,7 +166,7 @@ api_test!(rule_01_04_references_in_bodies_and_filters_tell_nothing_of_other_bran
                     bytes(&t.get(&path).bearer(&caller.token).send().await)
                 };
                 let missing = ask(UNKNOWN).await;
-                // Of systems the subtree of an organization above holds the caller's own ones (contract 03 §2.1).
+                // Of systems the subtree of an organization above holds the caller's own ones (spec: systems#list).
                 let is_above =
                     |id: &OrgId| *id == tree.owner && list == "systems" && more.contains("hierarchy");
                 let strangers = foreign.iter().filter(|id| **id != own && !is_above(id));
@@ -180,7 +180,7 @@ api_test!(rule_01_04_references_in_bodies_and_filters_tell_nothing_of_other_bran
     assert_eq!(touched["pagination"]["total_count"], 0);
 });
 
-/// What a reader of a real object must get, from the contract's words alone.
+/// What a reader of a real object must get, from the specification's words alone.
 fn expected(route: &Route, set: PermissionSet, org: (OrgType, OrgId), tree: &Tree, id: &str) -> u16 {
     let is_own = org.1.to_string() == id;
     match route.gate {

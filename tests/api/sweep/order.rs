@@ -1,4 +1,4 @@
-//! Which check comes first, on every route (contract 01 §1.5, contract 05 §7).
+//! Which check comes first, on every route (spec: conventions#order-of-checks, authorization#order-of-checks).
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Backups (contract 03 §11.3).
+//! Backups (spec: backups#operations).
 
 use super::*;
 use bailiwick_app::{

@@ -1,4 +1,5 @@
-//! Totals, trend and filters of systems (contract 03 §2.7, §2.8, §2.10; §14 rules 1, 2, 11).
+//! Totals, trend and filters of systems (spec: systems#totals, systems#trend, systems#filters; guarantees#systems rules
+//! 1, 2, 11).
 
 use super::*;
 use bailiwick_domain::SystemId;

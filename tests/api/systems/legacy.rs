@@ -1,4 +1,5 @@
-//! Credentials from an earlier installation (contract 03 §3, §11.4): older pairs and the paths for them, imported hashes.
+//! Credentials from an earlier installation (spec: systems-interface#credentials, systems-interface#older-paths): older
+//! pairs and the paths for them, imported hashes.
 
 use super::{life::counters_are_true, *};
 use argon2::{Argon2, PasswordHasher};

@@ -1,4 +1,5 @@
-//! Suspend, reactivate, delete, restore, destroy, a new secret (contract 03 §1.1, §2.5; §14 rules 3, 4, 5, 8, 9, 12, 17).
+//! Suspend, reactivate, delete, restore, destroy, a new secret (spec: systems#status, systems#life-cycle;
+//! guarantees#systems rules 3, 4, 5, 8, 9, 12, 17).
 
 use super::{count, get, made, register, text};
 use bailiwick_store::sql::Q;

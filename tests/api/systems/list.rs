@@ -1,4 +1,4 @@
-//! The list of systems: scopes, filters, orders, pages (contract 03 §2.1).
+//! The list of systems: scopes, filters, orders, pages (spec: systems#list).
 
 use super::*;
 

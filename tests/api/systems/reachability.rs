@@ -1,5 +1,5 @@
-//! Reachability checks (contract 03 §11.1). The appliance is a TLS server on a loopback address of its own, which a
-//! laboratory's allow-list permits; port 9090 is the one of the fixed ports that needs no right.
+//! Reachability checks (spec: systems#reachability). The appliance is a TLS server on a loopback address of its own,
+//! which a laboratory's allow-list permits; port 9090 is the one of the fixed ports that needs no right.
 
 use super::*;
 use bailiwick_app::settings::{Network, Settings};

@@ -1,4 +1,5 @@
-//! A system goes to another organization (contract 03 §11.2; 04 §2.8; 05 §8).
+//! A system goes to another organization (spec: systems#reassignment; alert-management#handling;
+//! authorization#object-rules).
 
 use super::{backups::stored, life::counters_are_true, *};
 use crate::applications::figures_are_true;

@@ -1,4 +1,4 @@
-//! Registration (contract 03 §2.6).
+//! Registration (spec: systems-interface#register).
 
 use super::*;
 

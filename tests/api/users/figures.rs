@@ -1,4 +1,5 @@
-//! Totals, trend, filters, roles, and what a user changes of himself (contract 01 §3.3, §5.7, §6; §8 rules 8, 32, 33).
+//! Totals, trend, filters, roles, and what a user changes of himself (spec: account#change-info, conventions#trends,
+//! users#roles; guarantees#identity rules 8, 32, 33).
 
 use super::{body, get, post, users_row};
 use bailiwick_domain::UserId;

@@ -1,4 +1,5 @@
-//! Suspend, reactivate, delete, restore, destroy (contract 01 §5.2, §5.4; §8 rules 2, 4, 10, 14; 05 §11 rules 2, 12, 16, 17).
+//! Suspend, reactivate, delete, restore, destroy (spec: users#effective-state, users#operations; guarantees#identity
+//! rules 2, 4, 10, 14; authorization#guarantees rules 2, 12, 16, 17).
 
 use super::{body, get, post, put};
 use bailiwick_domain::UserId;

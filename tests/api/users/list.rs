@@ -1,4 +1,4 @@
-//! Lists of users: scope, filters, orders, pages (contract 01 §5.4).
+//! Lists of users: scope, filters, orders, pages (spec: users#operations).
 
 use super::{body, emails, get, post, users_row};
 use bailiwick_domain::UserId;

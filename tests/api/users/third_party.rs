@@ -1,4 +1,4 @@
-//! Third-party applications (contract 01 §6.4; §8 rules 7, 8).
+//! Third-party applications (spec: openid-provider#third-party-applications; guarantees#identity rules 7, 8).
 
 use super::get;
 use bailiwick_app::{

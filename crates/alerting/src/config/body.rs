@@ -1,4 +1,5 @@
-//! The body of POST …/config as it is sent, in either of its two forms (contract 04 §2.3), before any field is judged.
+//! The body of POST …/config as it is sent, in either of its two forms (spec: alert-configuration#layers), before any
+//! field is judged.
 
 use bailiwick_domain::{Error, Result};
 use serde::{

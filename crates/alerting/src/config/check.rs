@@ -1,5 +1,5 @@
-//! The rules for single fields, and a body of the layer form turned into a layer (contract 04 §2.3). Every wrong field is
-//! named by its path as sent; a value is told back unless it is a secret.
+//! The rules for single fields, and a body of the layer form turned into a layer (spec: alert-configuration#layers).
+//! Every wrong field is named by its path as sent; a value is told back unless it is a secret.
 
 use super::{
     REDACTED,
@@ -283,7 +283,8 @@ fn email_address(address: &str) -> Rule<()> {
     if is_one { Ok(()) } else { Err("invalid_format") }
 }
 
-/// What a mail server takes beside the syntax (RFC 5321 §4.5.3.1, RFC 1123 §2.1): the lengths, and a domain of host labels.
+/// What a mail server takes beside the syntax (RFC 5321 §4.5.3.1, RFC 1123 §2.1): the lengths, and a domain of host
+/// labels.
 fn is_deliverable(address: &str) -> bool {
     let Some((local, domain)) = address.rsplit_once('@') else { return false };
     let is_label = |label: &str| {

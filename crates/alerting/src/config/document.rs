@@ -1,5 +1,6 @@
-//! The configuration of an Alertmanager, as far as this service writes one (contract 04 §2.5). Unknown keys are refused
-//! when one is read back: it is to be what was written.
+//! The configuration of an Alertmanager, as far as this service writes one (spec:
+//! alert-delivery#generated-configuration). Unknown keys are refused when one is read back: it is to be what was
+//! written.
 
 use super::REDACTED;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};

@@ -1,4 +1,5 @@
-//! The flat form of older clients: turned into a layer, and a layer shown in it (contract 04 §2.3, "Conversion").
+//! The flat form of older clients: turned into a layer, and a layer shown in it (spec: alert-configuration#layers,
+//! "Conversion").
 
 use super::{
     body::{FlatDraft, FlatEntryDraft, TelegramDraft, WebhookDraft},

@@ -1,4 +1,5 @@
-//! The document a remote router gets for a tenant, and the check that it says what was meant (contract 04 §2.5).
+//! The document a remote router gets for a tenant, and the check that it says what was meant (spec:
+//! alert-delivery#generated-configuration).
 
 use super::{
     REDACTED,
@@ -304,7 +305,7 @@ impl Document {
         serde_saphyr::from_str_with_options(text, options).map_err(fault)
     }
 
-    /// Without secrets (contract 04 §2.3).
+    /// Without secrets (spec: alert-configuration#layers).
     #[must_use]
     pub fn redacted(mut self) -> Document {
         let hidden = || REDACTED.to_owned();
@@ -329,8 +330,8 @@ impl Document {
     }
 }
 
-/// Reads a document back and walks its tree with an alert of every kind: of each severity, of none and of an unknown one,
-/// from each system with an override, from one without and from none, of this tenant and of another.
+/// Reads a document back and walks its tree with an alert of every kind: of each severity, of none and of an unknown
+/// one, from each system with an override, from one without and from none, of this tenant and of another.
 pub(super) fn check(
     yaml: &str,
     tenant: &str,

@@ -1,8 +1,10 @@
-//! What an organization configures: a layer (contract 04 §2.3). Its JSON is the wire form and the stored form.
+//! What an organization configures: a layer (spec: alert-configuration#layers). Its JSON is the wire form and the
+//! stored form.
 
 use serde::{Deserialize, Serialize};
 
-/// Severities in the order of contract 04 §2.3. Whatever else an alert says, or nothing, counts as [`Severity::Info`].
+/// Severities in the order of spec: alert-configuration#layers. Whatever else an alert says, or nothing, counts as
+/// [`Severity::Info`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {

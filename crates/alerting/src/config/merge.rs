@@ -1,4 +1,5 @@
-//! Layers of the organizations above a tenant and its own, merged into what is in force (contract 04 §2.3).
+//! Layers of the organizations above a tenant and its own, merged into what is in force (spec:
+//! alert-configuration#layers).
 
 use super::layer::{
     Channels, EmailRecipient, Layer, Recipient, Severity, SystemOverride, TelegramRecipient, Toggles,

@@ -1,5 +1,5 @@
-//! Who is told of alerts: layers of configuration, what they mean together, and how a router is told (contract 04 §2.3,
-//! §2.5).
+//! Who is told of alerts: layers of configuration, what they mean together, and how a router is told (spec:
+//! alert-configuration#layers, alert-delivery#generated-configuration).
 //!
 //! The way of a configuration: [`Posted::read`] a body → [`Posted::check`] it, which gives a [`Layer`] to store →
 //! [`merge()`] the layers of the organizations above a tenant with its own. From there
@@ -60,7 +60,7 @@ impl Posted {
     /// `is_owner`: of the owner organization, the only one whose explicit `false` is kept (layers only add).
     ///
     /// # Errors
-    /// Every wrong field by its path as sent, or the text of contract 04 §2.3 for the flat form.
+    /// Every wrong field by its path as sent, or the text of spec: alert-configuration#layers for the flat form.
     pub fn check(
         mut self,
         stored: Option<&Layer>,

@@ -1,4 +1,5 @@
-//! The routing of a tenant: who is told of which alerts, as a tree and the receivers it names (contract 04 §2.5).
+//! The routing of a tenant: who is told of which alerts, as a tree and the receivers it names (spec:
+//! alert-delivery#generated-configuration).
 
 use super::{
     document::{Route, Span},

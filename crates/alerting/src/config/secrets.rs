@@ -1,5 +1,5 @@
 //! Secrets of a layer, bot tokens and webhook addresses: hidden when shown, kept when the hidden form is sent back
-//! (contract 04 §2.3), and handed to whoever seals them for storage.
+//! (spec: alert-configuration#layers), and handed to whoever seals them for storage.
 
 use super::{
     REDACTED,
@@ -93,8 +93,8 @@ impl Layer {
 }
 
 impl Posted {
-    /// Puts the stored secrets where their hidden form was sent back. What has no stored counterpart stays hidden and is
-    /// refused by the check. The numbers of the draft have been checked.
+    /// Puts the stored secrets where their hidden form was sent back. What has no stored counterpart stays hidden and
+    /// is refused by the check. The numbers of the draft have been checked.
     pub(super) fn restore(&mut self, stored: &Layer) {
         let all = All::of(stored);
         match self {

@@ -1,5 +1,6 @@
-//! The message templates that are uploaded with a document (contract 04 §2.5). They use only what every Alertmanager
-//! since 0.25 knows; newer functions for times are not among that, so the offsets of the time zone are written out.
+//! The message templates that are uploaded with a document (spec: alert-delivery#generated-configuration). They use
+//! only what every Alertmanager since 0.25 knows; newer functions for times are not among that, so the offsets of the
+//! time zone are written out.
 //!
 //! The files in `templates/` are the templates of all languages: `@lang@`, `@state@` and the words of `texts.json` are
 //! filled in here, a line that begins with `@each@` is repeated (with its successors) for every display value.

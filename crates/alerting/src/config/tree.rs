@@ -1,5 +1,5 @@
-//! Walking a routing tree with our own matchers, as an Alertmanager does (contract 04 §5.10): depth first, left to right,
-//! children before their parent, no further sibling unless the node says `continue`.
+//! Walking a routing tree with our own matchers, as an Alertmanager does (spec: alert-delivery#routing): depth first,
+//! left to right, children before their parent, no further sibling unless the node says `continue`.
 
 use super::{document::Route, layer::Severity, plan::of_severity};
 use crate::{Compiled, Labels, Matcher, matcher::all_match, re2::RegexError};

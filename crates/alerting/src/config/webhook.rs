@@ -1,5 +1,6 @@
-//! Where webhooks may go (contract 04 §2.3, "Webhook address policy"): what can be said without asking a name server.
-//! Whoever resolves a name asks [`AllowedHosts::permits`] about every address, at saving and again at each delivery.
+//! Where webhooks may go (spec: alert-configuration#layers, "Webhook address policy"): what can be said without asking
+//! a name server. Whoever resolves a name asks [`AllowedHosts::permits`] about every address, at saving and again at
+//! each delivery.
 
 use bailiwick_domain::{
     net::{Network, is_global, unwrapped},

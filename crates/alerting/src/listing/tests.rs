@@ -185,7 +185,7 @@ fn any_alert() -> impl Strategy<Value = ListedAlert> {
 }
 
 proptest! {
-    /// Contract 04 §8 rule 8: whatever the router sends, a system sees nothing of anybody else.
+    /// See spec: alert-guarantees#guarantees rule 8: whatever the router sends, a system sees nothing of anybody else.
     #[test]
     fn nothing_foreign_is_shown(
         alerts in prop::collection::vec(any_alert(), 0..12),

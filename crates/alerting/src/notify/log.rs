@@ -72,7 +72,7 @@ impl Reason {
     }
 }
 
-/// Whether an integration is to be told of a snapshot, and why; the table of contract 04 §5.10.
+/// Whether an integration is to be told of a snapshot, and why; the table of spec: alert-delivery#routing.
 pub fn decide(
     entry: Option<&Entry>,
     snapshot: &Snapshot,

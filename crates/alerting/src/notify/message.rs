@@ -1,4 +1,4 @@
-//! A message about a group, and how webhooks get it (contract 04 §5.11).
+//! A message about a group, and how webhooks get it (spec: alert-delivery#webhook-delivery).
 
 use super::{Reason, Snapshot, Taken};
 use crate::{Labels, Nanos};

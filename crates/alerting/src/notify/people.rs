@@ -1,5 +1,6 @@
-//! Messages for people: e-mail and Telegram (contract 04 §2.5, §5.12). They say what the templates say that remote
-//! routers are given, in the same words; a test has an Alertmanager render both.
+//! Messages for people: e-mail and Telegram (spec: alert-delivery#generated-configuration,
+//! alert-delivery#mail-and-telegram). They say what the templates say that remote routers are given, in the same words;
+//! a test has an Alertmanager render both.
 
 use super::{Message, Taken};
 use crate::{
@@ -12,8 +13,8 @@ use crate::{
 
 /// Longest subject, in characters: a mail's header must not grow with a label.
 const SUBJECT_CHARS: usize = 250;
-/// A mail tells of no further alert beyond this many bytes: relays refuse large mails for good, and then nobody would be
-/// told of a large group at all.
+/// A mail tells of no further alert beyond this many bytes: relays refuse large mails for good, and then nobody would
+/// be told of a large group at all.
 const MAIL_BYTES: usize = 128 * 1024;
 /// Longest text of a chat message, in characters.
 const TELEGRAM_CHARS: usize = 4096;

@@ -20,7 +20,7 @@ pub struct Taken {
 /// A group at the moment of a flush.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// What may be told of, silenced ones left out, in the order of contract 04 §5.7.
+    /// What may be told of, silenced ones left out, in the order of spec: alert-router#groups.
     pub alerts: Vec<Taken>,
     /// All that were over, silenced or not: what leaves the group when the flush succeeds, unless it changes meanwhile.
     pub ended: Vec<Fingerprint>,

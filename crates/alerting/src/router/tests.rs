@@ -250,7 +250,7 @@ proptest! {
         prop_assert_eq!(serde_json::from_str::<StoredSilence>(&serde_json::to_string(&s).unwrap()).unwrap(), s);
     }
 
-    /// Contract 04 §8 rule 29: after an update at most one of the two is not over.
+    /// See spec: alert-guarantees#guarantees rule 29: after an update at most one of the two is not over.
     #[test]
     fn never_two_after_an_update(start in 0i64..100, end in 101i64..200, s2 in 0i64..300, len in 1i64..100, now in 0i64..250, same in any::<bool>()) {
         let old = kept(start, end, 0);

@@ -1,4 +1,5 @@
-//! Alert configuration (contract 04 §2.3). Both spellings of a path are the same operation in other words.
+//! Alert configuration (spec: alert-configuration#layers). Both spellings of a path are the same operation in other
+//! words.
 
 use crate::{
     envelope::Answer,

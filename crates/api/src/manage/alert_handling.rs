@@ -1,4 +1,4 @@
-//! Silences, notes and who takes care of an alert (contract 04 §2.8).
+//! Silences, notes and who takes care of an alert (spec: alert-management#handling).
 
 use super::{alerts::named, systems::values};
 use crate::{

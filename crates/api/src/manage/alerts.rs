@@ -1,4 +1,4 @@
-//! Alerts, their history and figures (contract 04 §2.6, §2.7).
+//! Alerts, their history and figures (spec: alert-management#active-alerts, alert-management#figures).
 
 use super::systems::values;
 use crate::{

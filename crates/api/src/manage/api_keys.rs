@@ -1,4 +1,4 @@
-//! The caller's personal API keys (contract 01 §3.5).
+//! The caller's personal API keys (spec: account#api-keys).
 
 use super::me::with_values;
 use crate::{

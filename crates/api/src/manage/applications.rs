@@ -1,4 +1,4 @@
-//! Applications (contract 03 §12).
+//! Applications (spec: applications#operations).
 
 use super::systems::{values, version};
 use crate::{

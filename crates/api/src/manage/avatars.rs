@@ -1,4 +1,4 @@
-//! Pictures of users (contract 01 §3.4).
+//! Pictures of users (spec: account#avatars).
 
 use crate::{
     Uncompressed,

@@ -1,4 +1,4 @@
-//! Backups of a system as management sees them (contract 03 §11.3).
+//! Backups of a system as management sees them (spec: backups#operations).
 
 use crate::{
     envelope::Answer,

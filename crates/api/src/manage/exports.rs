@@ -1,4 +1,4 @@
-//! Exports: the query of a list, answered with a file (contract 01 §5.8, 02 §7, 03 §2.9).
+//! Exports: the query of a list, answered with a file (spec: users#export, organizations#stats, systems#export).
 
 use super::{organizations, systems, users};
 use crate::{

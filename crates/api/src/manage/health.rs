@@ -1,4 +1,4 @@
-//! `GET /health` (contract 01 §1.10).
+//! `GET /health` (spec: conventions#health).
 
 use crate::envelope::render;
 use axum::{extract::State, response::Response};

@@ -1,4 +1,4 @@
-//! Impersonation with consent (contract 01 §7).
+//! Impersonation with consent (spec: impersonation#requests-while-impersonating).
 
 use crate::{
     acting::InSession,

@@ -1,4 +1,5 @@
-//! CSV import: one set of handlers for organizations and users, the route says of what (contract 02 §8, 01 §5.9).
+//! CSV import: one set of handlers for organizations and users, the route says of what (spec:
+//! imports-and-exports#imports, imports-and-exports#import-of-users).
 
 use crate::{
     envelope::Answer,
@@ -20,7 +21,7 @@ use http::header;
 use serde_json::Value;
 use std::time::Duration;
 
-/// Longest time for the file (contract 01 §1.8).
+/// Longest time for the file (spec: conventions#limits).
 const BODY_TIME: Duration = Duration::from_secs(180);
 
 /// `GET /{p}/import/template`.
@@ -68,7 +69,7 @@ pub async fn confirm(
     Ok(Answer::ok(format!("{} imported successfully", kind.word()), confirmed.into()))
 }
 
-/// The contract has one text for every body that cannot be read.
+/// The specification has one text for every body that cannot be read.
 fn confirmation(body: JsonBody) -> Result<Confirmation> {
     match body.parse::<ConfirmInput>() {
         Ok(input) => Ok(input.into()),

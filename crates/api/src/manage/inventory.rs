@@ -1,4 +1,4 @@
-//! Inventory of a system as management reads it (contract 03 §9).
+//! Inventory of a system as management reads it (spec: inventory#reads).
 
 use crate::{
     envelope::{Answer, Pagination},

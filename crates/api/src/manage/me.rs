@@ -1,4 +1,4 @@
-//! The caller himself (contract 01 §3).
+//! The caller himself (spec: account#me).
 
 use crate::{
     envelope::Answer,
@@ -51,7 +51,7 @@ pub async fn change_info(
     Ok(Answer::ok("profile updated successfully", InfoChanged { updated_fields: updated }))
 }
 
-/// Field errors of `/me/*` carry `value` even when it is empty (contract 01 §1.4).
+/// Field errors of `/me/*` carry `value` even when it is empty (spec: conventions#validation-errors).
 pub(super) fn with_values(error: Error) -> Failure {
     let Error::Invalid(fields) = error else { return error.into() };
     let entry = |f: &FieldError| json!({"key": f.key, "message": f.message, "value": f.value});

@@ -1,4 +1,5 @@
-//! Organizations of all families, their trends and filters, the VAT check, promotion (contract 02 §7, §9 to §12).
+//! Organizations of all families, their trends and filters, the VAT check, promotion (spec: organizations#stats,
+//! organizations#promotion, organizations#directory).
 
 use crate::{
     envelope::{Answer, Kept},

@@ -1,4 +1,5 @@
-//! Distributors, resellers and customers: one set of handlers, the route says which family (contract 02 §4).
+//! Distributors, resellers and customers: one set of handlers, the route says which family (spec:
+//! organizations#operations).
 
 use crate::{
     envelope::{Answer, Kept},

@@ -1,4 +1,5 @@
-//! Rebranding, management side (contract 04 §6.2), and how files are served to everybody (§6.4).
+//! Rebranding, management side (spec: rebranding#operations), and how files are served to everybody (spec:
+//! rebranding#serving).
 
 use crate::{
     Uncompressed,

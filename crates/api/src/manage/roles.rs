@@ -1,4 +1,5 @@
-//! Role lists and third-party applications (contract 01 §6.1, §6.2, §6.4), for any authenticated caller.
+//! Role lists and third-party applications (spec: users#user-roles, users#organization-roles,
+//! openid-provider#third-party-applications), for any authenticated caller.
 
 use crate::{
     envelope::Answer,

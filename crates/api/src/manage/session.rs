@@ -1,4 +1,5 @@
-//! `/auth/*` and `/user/*` (contract 01 §2.5–2.7, §2.10).
+//! `/auth/*` and `/user/*` (spec: authentication#exchange to authentication#logout,
+//! authentication#provider-token-reads).
 
 use crate::{
     envelope::Answer,

@@ -1,4 +1,4 @@
-//! Systems (contract 03 §2).
+//! Systems (spec: systems#list).
 
 use crate::{
     envelope::Answer,

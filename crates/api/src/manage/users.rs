@@ -1,4 +1,4 @@
-//! Users (contract 01 §5).
+//! Users (spec: users#operations).
 
 use crate::{
     envelope::{Answer, Kept},

@@ -1,5 +1,5 @@
 //! Pages of other origins: discovery and keys are for all, what a client needs is for the origins of its redirect URIs
-//! (contract 01 §1.9). The rest of the provider is for its own pages only.
+//! (spec: conventions#headers). The rest of the provider is for its own pages only.
 
 use crate::PREFLIGHT_AGE;
 use axum::{

@@ -1,4 +1,4 @@
-//! Errors of the provider in both shapes: OAuth's and the one older clients read (contract 01 §2.8).
+//! Errors of the provider in both shapes: OAuth's and the one older clients read (spec: openid-provider#endpoints).
 
 use crate::error::whole_seconds;
 use axum::{

@@ -1,4 +1,5 @@
-//! Sign-in for scripts: `/api/interaction*` (contract 01 §2.8). The waiting request is the last one of the cookie.
+//! Sign-in for scripts: `/api/interaction*` (spec: openid-provider#endpoints). The waiting request is the last one of
+//! the cookie.
 
 use super::{cookies, error};
 use crate::{

@@ -1,4 +1,5 @@
-//! The embedded OpenID provider over HTTP (contract 01 §2.8), at the root of the host whatever the base paths are.
+//! The embedded OpenID provider over HTTP (spec: openid-provider#endpoints), at the root of the host whatever the base
+//! paths are.
 //!
 //! `/oidc/*` speaks OAuth's own language: bodies without envelope, errors in both shapes ([`error`]), pages for people
 //! ([`pages`]). `/api/interaction*` is the sign-in for scripts. To add an endpoint: a handler in the module of its

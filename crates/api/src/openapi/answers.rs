@@ -110,7 +110,7 @@ pub(super) fn complete(route: &Route, responses: &mut Map<String, Value>, exampl
 }
 
 /// Answers of the alert interface: those of an Alertmanager, and the envelope where it is the service that refuses
-/// (contract 04 §1.7 to §1.12). The schema is that of the row, none where it is no JSON.
+/// (spec: alerts#identity-labels, alerts#proxy-errors). The schema is that of the row, none where it is no JSON.
 pub(super) fn of_router(route: &Route, answer: Option<Value>, responses: &mut Map<String, Value>) {
     let typed = |media_type: &str, schema: Value| json!({"description": "Done.", "content": {media_type: {"schema": schema}}});
     let done = match (answer, route.operation.as_str()) {

@@ -1,5 +1,6 @@
-//! The order of lists that nobody has asked another order of (contract 06 §7 rule 14). The descriptions tell it, `x-order`
-//! says it to programs, and the client of all tests holds every answer to it (`bailiwick_testkit::published`).
+//! The order of lists that nobody has asked another order of (spec: acceptance#guarantees rule 14). The descriptions
+//! tell it, `x-order` says it to programs, and the client of all tests holds every answer to it
+//! (`bailiwick_testkit::published`).
 
 use serde_json::{Value, json};
 

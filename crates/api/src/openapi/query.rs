@@ -32,7 +32,7 @@ const DIFFS: &[&str] =
 const ALERTS: &[&str] = &["status*", "state*", "severity*", "system_key*", "alertname*", "assigned_user_id*"];
 const HISTORY: &[&str] = &["status*", "severity*", "system_key*", "alertname*", "from_date", "to_date"];
 
-/// What the alert router's lists of alerts go by (contract 04 §1.5).
+/// What the alert router's lists of alerts go by (spec: alerts#query-parameters).
 const MATCHING: &[&str] = &["filter*", "receiver", "receiver_matchers*", "active", "silenced", "inhibited"];
 
 /// Keys of an operation; a star says that a key may be repeated, an exclamation mark that it must be there.

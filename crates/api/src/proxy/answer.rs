@@ -1,4 +1,4 @@
-//! Answers of the alert interface, byte for byte (contract 04 §1.1, §1.11, §1.12).
+//! Answers of the alert interface, byte for byte (spec: alerts#paths, alerts#neutral-answers, alerts#proxy-errors).
 
 use crate::{Uncompressed, envelope::render, routes::Credential};
 use axum::{body::Body, response::Response};
@@ -120,7 +120,7 @@ fn envelope(status: StatusCode, message: &str, retry_after_secs: Option<u64>) ->
 /// Seconds after which a system that has too much should come back: alerts and silences end by and by.
 const WHEN_FULL: u64 = 60;
 
-/// Seconds after which a fault that passes by itself may be over (contract 06 §1 row 14).
+/// Seconds after which a fault that passes by itself may be over (spec: clients#checklist row 14).
 const WHEN_BACK: u64 = 5;
 
 /// Why a use case has no result.
@@ -161,7 +161,7 @@ pub(super) fn of_fault(fault: Fault) -> Response {
     }
 }
 
-/// Why the system is not let in (contract 04 §1.2).
+/// Why the system is not let in (spec: alerts#system-authentication).
 pub(super) fn of_error(error: &Error) -> Response {
     match error {
         Error::Unauthenticated { message, .. } => {

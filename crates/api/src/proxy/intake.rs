@@ -1,4 +1,4 @@
-//! Headers and body of a request (contract 04 §1.4).
+//! Headers and body of a request (spec: alerts#request-order).
 
 use axum::body::Body;
 use bailiwick_alerting::{Reject, RejectBody};

@@ -1,5 +1,5 @@
 //! The alert interface for systems: what Alertmanager's tools speak, below `services/{backend}/{alert_router}`
-//! (contract 04 §1).
+//! (spec: alerts#system-interface).
 //!
 //! It stands before everything else ([`Front`]), because its paths, methods and error bodies have rules of their own. A
 //! request is authenticated, counted, routed, read, and answered by one use case of `app::alerting`; nothing of it

@@ -1,4 +1,4 @@
-//! Which path means what (contract 04 §1.1).
+//! Which path means what (spec: alerts#paths).
 
 use bailiwick_app::Settings;
 use http::Method;
@@ -26,7 +26,7 @@ pub(super) enum Target {
     Metrics,
     /// Anything below `/api/v1`.
     V1,
-    /// A push by an older path (contract 03 §11.4).
+    /// A push by an older path (spec: systems-interface#older-paths).
     Alias,
     /// What follows `/api/v2`, decoded, without a slash at the end: `/alerts`, or empty.
     V2(String),

@@ -1,4 +1,5 @@
-//! Alert configuration: the core operations under both spellings, and what is in force (contract 04 §2.1).
+//! Alert configuration: the core operations under both spellings, and what is in force (spec:
+//! alert-management#operations).
 
 use super::{Credential, Route, delete, get, post};
 use crate::{

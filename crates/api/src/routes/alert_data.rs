@@ -1,4 +1,4 @@
-//! Alerts, their history and figures, silences, and what people do about alerts (contract 04 §2.1).
+//! Alerts, their history and figures, silences, and what people do about alerts (spec: alert-management#operations).
 
 use super::{Route, delete, get, post, put};
 use crate::{

@@ -24,7 +24,7 @@ pub(super) fn rows(
         post(format!("{base}/import/validate"), format!("validate{names}Import"))
             .extra()
             .needs(manage)
-            // 180 s for the file, then the answer (contract 01 §1.8).
+            // 180 s for the file, then the answer (spec: conventions#limits).
             .answers_within(Duration::from_secs(210))
             .takes_file("file")
             .gives::<ImportPreview>()

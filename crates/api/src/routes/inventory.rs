@@ -1,4 +1,4 @@
-//! Inventory of systems, management side (contract 03 §9). Literal words win over the number of a record.
+//! Inventory of systems, management side (spec: inventory#reads). Literal words win over the number of a record.
 
 use super::{Route, get};
 use crate::{

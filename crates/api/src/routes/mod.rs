@@ -1,7 +1,8 @@
 //! The route table: one row for every operation, read by the router, the gate, the OpenAPI document and the tests.
 //!
 //! To add an endpoint: a row in the file of its area (method, path, operation id, credential, gate), its handler with
-//! `.to(…)`, its wire types with `.takes::<T>()` and `.gives::<T>()`. The sweep and coverage tests pick it up by themselves.
+//! `.to(…)`, its wire types with `.takes::<T>()` and `.gives::<T>()`. The sweep and coverage tests pick it up by
+//! themselves.
 
 mod alert_config;
 mod alert_data;
@@ -28,7 +29,7 @@ use bailiwick_policy::{Permission, RebrandingChange};
 use http::Method;
 use std::time::Duration;
 
-/// Who may call a route at all: the kind of credential (contract 05 §6).
+/// Who may call a route at all: the kind of credential (spec: authorization#credentials).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Credential {
     /// Anybody.
@@ -45,7 +46,8 @@ pub enum Credential {
     SessionOrKey,
     /// `B`: a system's key and secret.
     System,
-    /// That, or a system's older pair; only where older pairs are configured to be of use (contract 03 §11.4).
+    /// That, or a system's older pair; only where older pairs are configured to be of use (spec:
+    /// systems-interface#older-paths).
     SystemOrLegacy,
     /// A system's older pair, registered or not; as above.
     Legacy,
@@ -68,7 +70,7 @@ impl Credential {
     }
 }
 
-/// What the caller must hold (contract 05 §10).
+/// What the caller must hold (spec: operations#route-table).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
     /// Any caller with the right kind of credential.
@@ -96,7 +98,7 @@ pub enum Class {
 enum Served {
     /// A handler behind the gate.
     Here(Box<MethodRouter<App>>),
-    /// The alerting proxy, which has rules of its own for paths, methods and errors (contract 04 §1).
+    /// The alerting proxy, which has rules of its own for paths, methods and errors (spec: alerts#system-interface).
     Proxy,
 }
 
@@ -115,11 +117,11 @@ pub struct Route {
     pub credential: Credential,
     /// Permission.
     pub gate: Gate,
-    /// Refused with the caller's own user id in the path (contract 01 §5.1).
+    /// Refused with the caller's own user id in the path (spec: users#scope).
     pub not_self: bool,
     /// Text of a 500, where the operation has one.
     pub failed: Option<&'static str>,
-    /// An answer that takes longer, reading the body included, is given up (contract 01 §1.8).
+    /// An answer that takes longer, reading the body included, is given up (spec: conventions#limits).
     pub answers_within: Duration,
     /// Organization family, for handlers shared by the three.
     pub family: Option<OrgType>,

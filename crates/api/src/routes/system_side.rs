@@ -102,7 +102,7 @@ fn upload_row(path: &str, operation: &str) -> Route {
         .to(backups::store)
 }
 
-/// What appliances with an older pair call (contract 03 §11.4).
+/// What appliances with an older pair call (spec: systems-interface#older-paths).
 fn aliases() -> Vec<Route> {
     use Credential::{Legacy, SystemOrLegacy};
     vec![
@@ -165,7 +165,7 @@ fn backup_rows() -> Vec<Route> {
     ]
 }
 
-/// `{service}` stands for `services/{backend}/{alert_router}`, also below `api/` (contract 04 §1.1).
+/// `{service}` stands for `services/{backend}/{alert_router}`, also below `api/` (spec: alerts#paths).
 fn proxy() -> Vec<Route> {
     [
         get("/{service}/api/v2/alerts", "listOwnAlerts").gives::<ShownAlerts>(),

@@ -18,7 +18,7 @@ use std::time::Duration;
 /// Longer than the lock of a move: its backups are copied before the answer.
 const MOVE: Duration = Duration::from_secs(310);
 
-/// Any internal fault on a route with an id (contract 03 §1.2).
+/// Any internal fault on a route with an id (spec: systems#access).
 const FAILED: &str = "failed to process system request";
 
 pub(super) fn rows() -> Vec<Route> {

@@ -65,7 +65,7 @@ pub(super) fn rows() -> Vec<Route> {
             .not_self()
             .gives_null()
             .to(users::reactivate),
-        // Never by an API key; one gets the gate's text (contract 05 §6).
+        // Never by an API key; one gets the gate's text (spec: authorization#credentials).
         patch("/users/{id}/password", "resetUserPassword")
             .conditional()
             .credential(Session)

@@ -1,4 +1,4 @@
-//! What a remote alert router tells of resolved alerts (contract 04 §1.17).
+//! What a remote alert router tells of resolved alerts (spec: alerts#history-webhook).
 
 use crate::{error::Outcome, extract::read, gate::authorization};
 use axum::extract::{Request, State};

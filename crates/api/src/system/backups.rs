@@ -1,4 +1,4 @@
-//! `/systems/backups` (contract 03 §11.3).
+//! `/systems/backups` (spec: backups#operations).
 
 use super::Itself;
 use crate::{
@@ -24,7 +24,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Longest time without a byte (contract 01 §1.8).
+/// Longest time without a byte (spec: conventions#limits).
 const PROGRESS: Duration = Duration::from_secs(15);
 
 static FILENAME: HeaderName = HeaderName::from_static("x-filename");

@@ -1,4 +1,4 @@
-//! `GET /proxy/credentials` (contract 03 §11.4).
+//! `GET /proxy/credentials` (spec: systems-interface#older-paths).
 
 use super::Itself;
 use crate::{

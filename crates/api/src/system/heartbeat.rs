@@ -1,4 +1,4 @@
-//! `POST /systems/heartbeat` (contract 03 §5.3). The body is not read.
+//! `POST /systems/heartbeat` (spec: systems-interface#heartbeat). The body is not read.
 
 use super::Itself;
 use crate::{envelope::render, error::Outcome, wire::system_side::HeartbeatOutput};

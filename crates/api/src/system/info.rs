@@ -1,4 +1,4 @@
-//! `GET /systems/info` (contract 03 §5.1).
+//! `GET /systems/info` (spec: systems-interface#info).
 
 use super::Itself;
 use crate::{envelope::Answer, error::Outcome, wire::system_side::InfoOutput};

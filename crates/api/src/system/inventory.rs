@@ -1,4 +1,4 @@
-//! `POST /systems/inventory` (contract 03 §5.2).
+//! `POST /systems/inventory` (spec: systems-interface#inventory).
 
 use super::Itself;
 use crate::{envelope::render, error::Outcome, extract::read, wire::system_side::ReceiptOutput};
@@ -15,7 +15,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::json;
 use std::time::Duration;
 
-/// Longest time for the body (contract 01 §1.8).
+/// Longest time for the body (spec: conventions#limits).
 const BODY_TIME: Duration = Duration::from_secs(180);
 /// Seconds until a client should try again.
 const RETRY_AFTER: u16 = 5;

@@ -1,4 +1,4 @@
-//! `/systems/rebranding` (contract 04 §6.3).
+//! `/systems/rebranding` (spec: rebranding#system-document).
 
 use super::Itself;
 use crate::{

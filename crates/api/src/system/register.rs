@@ -1,4 +1,4 @@
-//! `POST /systems/register` (contract 03 §2.6).
+//! `POST /systems/register` (spec: systems-interface#register).
 
 use crate::{
     envelope::Answer,

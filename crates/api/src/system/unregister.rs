@@ -1,4 +1,4 @@
-//! `POST /systems/unregister` (contract 03 §5.4). The body is not read.
+//! `POST /systems/unregister` (spec: systems-interface#unregister). The body is not read.
 
 use super::Itself;
 use crate::{envelope::Answer, error::Outcome, extract::Ctx};

@@ -1,4 +1,4 @@
-//! Alert configuration (contract 04 §2.3). The layer form and the flat form of older clients.
+//! Alert configuration (spec: alert-configuration#layers). The layer form and the flat form of older clients.
 
 use bailiwick_alerting::config::{FlatView, Layer};
 use bailiwick_app::alerting::config::{EffectiveView, LinkView, Saved, Shown};

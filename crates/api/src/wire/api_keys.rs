@@ -1,4 +1,4 @@
-//! Personal API keys (contract 01 §3.5).
+//! Personal API keys (spec: account#api-keys).
 
 use crate::envelope::Pagination;
 use bailiwick_app::api_keys::{ApiKey, Recorded, Wanted};

@@ -1,4 +1,4 @@
-//! Applications (contract 03 §12).
+//! Applications (spec: applications#operations).
 
 use super::users::OrganizationRefOutput;
 use crate::envelope::Pagination;

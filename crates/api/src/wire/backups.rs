@@ -1,4 +1,4 @@
-//! Backups of systems (contract 03 §11.3).
+//! Backups of systems (spec: backups#operations).
 
 use bailiwick_app::backups::Backup;
 use bailiwick_domain::Ts;

@@ -1,4 +1,4 @@
-//! Totals of users and all trends (contract 01 §5.4, §5.7, 02 §7).
+//! Totals of users and all trends (spec: users#operations, conventions#trends, organizations#stats).
 
 use bailiwick_app::trend::Trend;
 use serde::Serialize;

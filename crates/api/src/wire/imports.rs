@@ -1,4 +1,4 @@
-//! Imports (contract 02 §8, 01 §5.9).
+//! Imports (spec: imports-and-exports#imports, imports-and-exports#import-of-users).
 
 use bailiwick_app::imports::{Confirmation, Confirmed, Issue, Outcome, Preview, Row, Status};
 use bailiwick_domain::org::OrgRef;

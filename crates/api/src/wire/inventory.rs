@@ -1,4 +1,4 @@
-//! Inventory records, differences, summaries (contract 03 §9.1, §9.2).
+//! Inventory records, differences, summaries (spec: inventory#shapes, inventory#timeline).
 
 use crate::envelope::Pagination;
 use bailiwick_app::inventory::{Day, DiffRow, Kind, Latest, RecordMeta, Severity, Summary, Timeline};

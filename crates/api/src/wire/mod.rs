@@ -1,4 +1,5 @@
-//! Shapes of the wire: requests and answers as contract 01–04 write them. They never reach the use cases.
+//! Shapes of the wire: requests and answers as the specification has them (docs/specification). They never reach the
+//! use cases.
 
 pub mod alert_config;
 pub mod alert_handling;

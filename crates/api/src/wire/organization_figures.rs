@@ -1,4 +1,4 @@
-//! Stats and totals of organizations (contract 02 §7). What a family does not have is left out.
+//! Stats and totals of organizations (spec: organizations#stats). What a family does not have is left out.
 
 use bailiwick_app::organizations::Stats;
 use bailiwick_domain::OrgType;

@@ -1,4 +1,5 @@
-//! All families in one list, the VAT check, and the answer of a promotion (contract 02 §9, §10.2, §12).
+//! All families in one list, the VAT check, and the answer of a promotion (spec: organizations#promotion,
+//! organizations#vat-validator, organizations#directory).
 
 use super::organizations::OrganizationOutput;
 use crate::envelope::Pagination;

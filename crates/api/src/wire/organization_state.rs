@@ -1,5 +1,5 @@
-//! Answers of the moves between an organization's states (contract 02 §6.2 to §6.4). What a family does not have below
-//! it is left out.
+//! Answers of the moves between an organization's states (spec: organizations#suspension, organizations#restoration).
+//! What a family does not have below it is left out.
 
 use super::organizations::OrganizationOutput;
 use bailiwick_app::organizations::Moved;

@@ -1,4 +1,4 @@
-//! Organizations (contract 02 §3, §5).
+//! Organizations (spec: organizations#organization, organizations#create).
 
 use crate::envelope::Pagination;
 use bailiwick_app::organizations::{Listed, OrganizationBody};

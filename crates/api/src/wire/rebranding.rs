@@ -1,4 +1,4 @@
-//! Rebranding as management and systems see it (contract 04 §6.2, §6.3).
+//! Rebranding as management and systems see it (spec: rebranding#operations, rebranding#system-document).
 
 use bailiwick_app::rebranding::{Document, DocumentProduct, Known, ProductStatus, Status};
 use bailiwick_domain::{

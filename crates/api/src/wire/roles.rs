@@ -1,4 +1,5 @@
-//! Roles, and what else the filters of the users' list offer (contract 01 §5.4, §6.1, §6.2).
+//! Roles, and what else the filters of the users' list offer (spec: users#operations, users#user-roles,
+//! users#organization-roles).
 
 use super::users::OrganizationRefOutput;
 use bailiwick_app::{organizations, roles::RoleChoice, users::Choices};

@@ -1,4 +1,5 @@
-//! Sessions and the caller himself (contract 01 §2.3–2.10, §3).
+//! Sessions and the caller himself (spec: authentication#user-object to authentication#provider-token-reads,
+//! account#me).
 
 use bailiwick_app::auth::{Session, UserObject};
 use bailiwick_domain::{Error, FieldError};
@@ -36,7 +37,7 @@ pub struct PasswordChange {
     #[serde(default)]
     #[schema(required = true, nullable = false)]
     pub current_password: Option<String>,
-    /// The new one (contract 01 §4.1).
+    /// The new one.
     #[serde(default)]
     #[schema(required = true, nullable = false)]
     pub new_password: Option<String>,

@@ -1,4 +1,4 @@
-//! Totals of systems and what their filters offer (contract 03 §2.7, §2.10).
+//! Totals of systems and what their filters offer (spec: systems#totals, systems#filters).
 
 use super::{roles::CreatorChoice, users::OrganizationRefOutput};
 use bailiwick_app::systems::{Choices, Totals};

@@ -1,4 +1,4 @@
-//! What systems send and get (contract 03 §2.6, §5).
+//! What systems send and get (spec: systems-interface#register, systems-interface#client-facts).
 
 use super::users::OrganizationRefOutput;
 use bailiwick_app::{App, systems::Info};

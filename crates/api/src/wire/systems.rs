@@ -1,4 +1,4 @@
-//! Systems as management sees them (contract 03 §1, §2).
+//! Systems as management sees them (spec: systems#system, systems#list).
 
 use super::{organizations::CreatorOutput, users::OrganizationRefOutput};
 use crate::envelope::Pagination;
@@ -216,7 +216,7 @@ impl SystemList {
     }
 }
 
-/// What a reachability check found (contract 03 §11.1).
+/// What a reachability check found.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ReachabilityOutput {
     /// Whether anything answered.

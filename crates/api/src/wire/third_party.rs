@@ -1,4 +1,4 @@
-//! Third-party applications (contract 01 §6.4).
+//! Third-party applications (spec: openid-provider#third-party-applications).
 
 use bailiwick_app::third_party::ThirdPartyApplication;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Users (contract 01 §5.3, §5.5, §5.6).
+//! Users (spec: users#user, users#create, users#update).
 
 use super::organizations::CreatorOutput;
 use crate::envelope::Pagination;

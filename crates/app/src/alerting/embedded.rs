@@ -1,5 +1,6 @@
-//! Alerts and silences in the service's own database (contract 04 §5.2 to §5.4, §5.8, §5.9). The rules are those of
-//! `alerting::router`; here they are read, applied and written in one transaction.
+//! Alerts and silences in the service's own database (spec: alert-router#ingest, alert-router#listing,
+//! silences#update-rules, silences#expire-and-list). The rules are those of `alerting::router`; here they are read,
+//! applied and written in one transaction.
 
 use super::{
     Fault, Sender,

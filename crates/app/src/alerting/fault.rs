@@ -1,4 +1,4 @@
-//! Why the alert interface does not do what a system asks (contract 04 §1.12).
+//! Why the alert interface does not do what a system asks (spec: alerts#proxy-errors).
 
 use bailiwick_alerting::{Reject, answer::Unreadable};
 use bailiwick_outbound::RouterError;
@@ -39,7 +39,7 @@ pub enum Fault {
         /// What is not ready.
         log: String,
     },
-    /// The tenant does not run at the remote router. Use cases turn it into what contract 04 §1.13 says.
+    /// The tenant does not run at the remote router. Use cases turn it into what spec: alerts#waiting-tenants says.
     #[error("the tenant does not run at the alert router")]
     UnknownTenant,
     /// 500 `internal server error`.

@@ -1,4 +1,4 @@
-//! What becomes of the alerts and silences of a system in a tenant it has left (contract 04 §2.8).
+//! What becomes of the alerts and silences of a system in a tenant it has left (spec: alert-management#handling).
 
 use super::{Fault, Raised, Sender, expire_silence, list_alerts, list_silences, queue, raise::raise};
 use crate::App;

@@ -1,8 +1,8 @@
 //! Signs of life of the processes that serve the embedded router. A gap between them is an outage: nobody could refresh
-//! alerts meanwhile, whether the processes, their machine or the database had stopped (contract 04 §5.3).
+//! alerts meanwhile, whether the processes, their machine or the database had stopped (spec: alert-router#life).
 //!
-//! Whatever treats alerts as over because of the time [`keep`]s the sign first. So a process that comes back knows of the
-//! outage before it says or writes anything, and one that cannot give a sign waits.
+//! Whatever treats alerts as over because of the time [`keep`]s the sign first. So a process that comes back knows of
+//! the outage before it says or writes anything, and one that cannot give a sign waits.
 
 use crate::App;
 use bailiwick_alerting::{

@@ -1,4 +1,5 @@
-//! The alert interface for systems: who asks, what he may see and change, and where it is kept (contract 04 §1).
+//! The alert interface for systems: who asks, what he may see and change, and where it is kept (spec:
+//! alerts#system-interface).
 //!
 //! One [`AlertRouter`] serves every operation: [`embedded`] keeps alerts and silences in the database, [`remote`] asks
 //! a router elsewhere. Both use the rules and the filters of the `alerting` crate, so both answer alike. To add an

@@ -1,6 +1,6 @@
 //! Pushes for tenants that a remote router does not run yet: kept in the database, delivered when it does
-//! (contract 04 §1.13). While an alert waits or is on its way, whatever else is pushed of it takes its place in the
-//! queue, so that nothing overtakes it and an older state never comes after a newer one.
+//! (spec: alerts#waiting-tenants). While an alert waits or is on its way, whatever else is pushed of it takes its place
+//! in the queue, so that nothing overtakes it and an older state never comes after a newer one.
 
 use super::{AlertRouter, Fault, room};
 use crate::App;
@@ -131,8 +131,8 @@ pub(super) struct Kept {
     pub(super) is_cut: bool,
 }
 
-/// Keeps a push until the tenant runs. `share`: the system whose share of the queue it counts towards; none for what the
-/// service itself says. What takes the place of something that waits, and what ends something, always is kept.
+/// Keeps a push until the tenant runs. `share`: the system whose share of the queue it counts towards; none for what
+/// the service itself says. What takes the place of something that waits, and what ends something, always is kept.
 pub(super) async fn keep(
     app: &App,
     tenant: OrgId,
@@ -269,8 +269,8 @@ fn lease(app: &App) -> Duration {
     app.settings.alerting.limits.write_timeout + SPARE
 }
 
-/// Delivers what is due of a tenant, each part right after it was leased, for about the time of one request to the router
-/// if it is slow.
+/// Delivers what is due of a tenant, each part right after it was leased, for about the time of one request to the
+/// router if it is slow.
 async fn deliver_to(app: &App, client: &RouterClient, tenant: OrgId) -> Result<usize, StoreError> {
     let (waiting, time) = (&app.alerting().waiting, app.settings.alerting.limits.write_timeout);
     let (began, mut requests, mut leased) = (Instant::now(), REQUESTS, 0);
@@ -309,8 +309,8 @@ struct Sent {
     smallest_refused: Option<usize>,
 }
 
-/// Sends all in one request. What the router refuses is sent again in halves, so that only those alerts are dropped that
-/// it refuses by themselves, as far as `requests` and the time of one request go.
+/// Sends all in one request. What the router refuses is sent again in halves, so that only those alerts are dropped
+/// that it refuses by themselves, as far as `requests` and the time of one request go.
 async fn send(
     app: &App,
     client: &RouterClient,

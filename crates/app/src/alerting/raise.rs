@@ -1,4 +1,4 @@
-//! Alerts the service raises itself: for many systems of a tenant in one batch (contract 04 §1.16).
+//! Alerts the service raises itself: for many systems of a tenant in one batch (spec: alerts#link-failed).
 
 use super::{
     AlertRouter, Fault, embedded,

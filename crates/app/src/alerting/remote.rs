@@ -1,4 +1,5 @@
-//! Alerts and silences at a remote router: own requests, answers read and judged here (contract 04 §1.12, §4.3).
+//! Alerts and silences at a remote router: own requests, answers read and judged here (spec: alerts#proxy-errors,
+//! alert-router#remote-rules).
 
 use super::{
     Fault, Sender,
@@ -149,7 +150,7 @@ async fn owned(client: &RouterClient, who: &Sender<'_>, id: Uuid) -> Result<Opti
     Ok(found.filter(|s| s.id == id && who.viewer().sees_silence(&s.matchers)))
 }
 
-/// Whose the posted id is, is found out before anything is sent (contract 04 §1.8).
+/// Whose the posted id is, is found out before anything is sent (spec: silences#create-for-systems).
 pub(super) async fn set_silence(
     app: &App,
     client: &RouterClient,

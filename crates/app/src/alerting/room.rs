@@ -1,9 +1,10 @@
-//! How many active alerts systems and tenants of a remote router may have (contract 04 §1.14), counted from the open rows
-//! of the history, what is noted and not written yet, and what is on its way to the router.
+//! How many active alerts systems and tenants of a remote router may have (spec: alerts#limits), counted from the open
+//! rows of the history, what is noted and not written yet, and what is on its way to the router.
 //!
 //! Almost every push repeats alerts that are active already. This process remembers those, so such a push asks nothing.
 //! For new alerts it goes by counts read a while ago; only when these are old or there is little room the database is
-//! asked: how many are active, and which of these are. Silences are only at the router, so it is asked for their number.
+//! asked: how many are active, and which of these are. Silences are only at the router, so it is asked for their
+//! number.
 
 use super::{Fault, Sender, history::later};
 use crate::App;
@@ -321,8 +322,8 @@ pub(super) fn learn(app: &App, who: &Sender<'_>, now: Nanos, alerts: &[PostedAle
 /// Tenants whose number of silences is remembered.
 const TENANTS: usize = 10_000;
 
-/// Whether a tenant may have one more silence. A router that does not tell refuses nobody: it is about to be asked for the
-/// silence itself, and each system has a limit of its own.
+/// Whether a tenant may have one more silence. A router that does not tell refuses nobody: it is about to be asked for
+/// the silence itself, and each system has a limit of its own.
 pub(super) async fn admit_silence(app: &App, client: &RouterClient, who: &Sender<'_>) -> bool {
     let (limit, now) = (app.settings.alerting.limits.silences_per_tenant, app.now());
     let room = &app.alerting().room;

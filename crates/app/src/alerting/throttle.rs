@@ -1,4 +1,4 @@
-//! What one system may ask of the alert interface: requests per second and requests in flight (contract 04 §1.14).
+//! What one system may ask of the alert interface: requests per second and requests in flight (spec: alerts#limits).
 //! Both live in one small entry, so that a request costs one look-up; entries that say nothing are dropped.
 
 use super::Fault;

@@ -16,7 +16,7 @@ const PURGE_EVERY: Duration = Duration::from_secs(60);
 /// Between two looks into the queue.
 const QUEUE_EVERY: Duration = Duration::from_secs(1);
 /// How long the row of an alert is kept after its end when all who were to be told of it have been, and when not
-/// (contract 04 §5.3).
+/// (spec: alert-router#life).
 const KEEP_TOLD: Duration = Duration::from_secs(15 * 60);
 const KEEP_UNTOLD: Duration = Duration::from_secs(45 * 60);
 /// How long it is kept that a recipient could not be reached, unless that happens again.

@@ -1,5 +1,5 @@
-//! Personal API keys (contract 01 §3.5): their owner makes, lists and ends them; [`authenticate`] admits requests.
-//! Rights are the owner's live ones behind the mask of the key's mode (`policy::KeyMode`).
+//! Personal API keys (spec: account#api-keys): their owner makes, lists and ends them; [`authenticate`] admits
+//! requests. Rights are the owner's live ones behind the mask of the key's mode (`policy::KeyMode`).
 
 mod authenticate;
 

@@ -1,4 +1,4 @@
-//! Notes, deletion and assignment of an application (contract 03 §12.2).
+//! Notes, deletion and assignment of an application (spec: applications#operations).
 
 use super::{ApplicationRecord, ApplicationRef, load};
 use crate::{

@@ -1,4 +1,5 @@
-//! Totals, summary, trend and the choices of the list's filters (contract 03 §12.2; 02 §7, §11).
+//! Totals, summary, trend and the choices of the list's filters (spec: applications#operations; organizations#stats,
+//! organizations#filters).
 
 use crate::{
     App,

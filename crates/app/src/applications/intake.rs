@@ -1,4 +1,4 @@
-//! What a document lists, from parsing it to its transaction (contract 03 §6.3).
+//! What a document lists, from parsing it to its transaction (spec: applications#intake).
 
 use crate::App;
 use aws_lc_rs::digest;

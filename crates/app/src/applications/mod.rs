@@ -1,4 +1,5 @@
-//! Applications found on systems (contract 03 §12): what documents list, and what management does with it.
+//! Applications found on systems (spec: applications#operations): what documents list, and what management does with
+//! it.
 
 mod change;
 mod figures;
@@ -48,7 +49,7 @@ impl FromStr for ApplicationRef {
     }
 }
 
-/// A list as asked for (contract 03 §12.2).
+/// A list as asked for (spec: applications#operations).
 #[derive(Clone, Debug)]
 pub struct ApplicationQuery {
     /// Filters.

@@ -1,4 +1,4 @@
-//! Who a bearer token speaks for, read live for each request (contract 01 §1.11).
+//! Who a bearer token speaks for, read live for each request (spec: authentication#bearer-errors).
 
 use super::{keys::TokenKind, tokens};
 use crate::{App, api_keys};
@@ -26,7 +26,7 @@ pub struct BearerRequest<'a> {
     pub path: &'a str,
 }
 
-/// The token of an `Authorization` header, by the first three rows of contract 01 §1.11.
+/// The token of an `Authorization` header, by the first three rows of spec: authentication#bearer-errors.
 pub fn bearer_token(header: Option<&str>) -> Result<&str> {
     let header = header.ok_or_else(|| Error::unauthenticated("authorization header required"))?;
     let bad_format = || Error::unauthenticated("invalid authorization header format");
@@ -49,7 +49,8 @@ pub(crate) fn invalid() -> Error {
     Error::unauthenticated("invalid token")
 }
 
-/// State that protects something could not be read: never access, whatever the cause (contract 01 §8 rule 11).
+/// State that protects something could not be read: never access, whatever the cause (spec: guarantees#identity rule
+/// 11).
 pub(crate) fn unreadable(e: impl std::fmt::Display) -> Error {
     Error::security_unavailable(e.to_string())
 }
@@ -72,7 +73,7 @@ pub(crate) fn refuse_disabled(standing: Standing) -> Result<()> {
 /// Authenticates a request that carries `Authorization: Bearer …`.
 ///
 /// # Errors
-/// The rows of contract 01 §1.11; 429 beyond the rate of an API key.
+/// The rows of spec: authentication#bearer-errors; 429 beyond the rate of an API key.
 pub async fn authenticate_bearer(app: &App, request: &BearerRequest<'_>) -> Result<Caller> {
     let token = bearer_token(request.authorization)?;
     if is_api_key(token) {

@@ -1,4 +1,4 @@
-//! Session chains: how they start, go on and end (contract 01 §2.4–2.7).
+//! Session chains: how they start, go on and end (spec: authentication#session-chains to authentication#logout).
 
 use super::{
     Reason, UserObject,
@@ -61,7 +61,7 @@ fn fresh_chain(app: &App, user: UserId, login: Option<LoginId>, now: Ts, life: D
     }
 }
 
-/// Exchange: an access token of the provider starts a chain (contract 01 §2.5).
+/// Exchange: an access token of the provider starts a chain (spec: authentication#exchange).
 ///
 /// # Errors
 /// 401 for a token that is not good here, issued to a client that is not first-party, or of a user who may not sign
@@ -126,7 +126,7 @@ enum Worth {
     Reused,
 }
 
-/// Refresh: the presented token is used up, the chain's next one comes back (contract 01 §2.6).
+/// Refresh: the presented token is used up, the chain's next one comes back (spec: authentication#refresh).
 pub async fn refresh(app: &App, refresh_token: &str) -> Result<Session> {
     let invalid = || Error::unauthenticated("invalid refresh token");
     let now = app.now();
@@ -195,7 +195,7 @@ async fn worth(app: &App, tx: &mut Tx, chain: Chain, presented: uuid::Uuid, now:
     Ok(if in_grace { Worth::Same(chain) } else { Worth::Reused })
 }
 
-/// Logout: every chain of the caller that exists at this moment (contract 01 §2.7).
+/// Logout: every chain of the caller that exists at this moment (spec: authentication#logout).
 pub async fn logout(app: &App, caller: &Caller) -> Result<()> {
     let user = caller.user_id().ok_or_else(|| Error::unauthenticated("invalid token"))?;
     let now = app.now();
@@ -225,7 +225,8 @@ pub async fn issue_token(app: &App, user: UserId) -> Result<Session> {
 /// How often expired sessions are removed.
 const PURGE_INTERVAL: Duration = Duration::from_secs(3600);
 
-/// Removes expired chains, files of imports, and what has expired at the embedded provider, now and then until the service stops.
+/// Removes expired chains, files of imports, and what has expired at the embedded provider, now and then until the
+/// service stops.
 pub fn start_purging(app: &App) {
     let app = app.clone();
     app.tasks.clone().spawn(async move {

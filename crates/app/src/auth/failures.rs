@@ -1,8 +1,9 @@
-//! The limit on failed passwords: per account and address, per account, per address (contract 01 §1.8). Successes do
-//! not count. It lives in the process: with several replicas each allows the number on its own.
+//! The limit on failed passwords: per account and address, per account, per address (spec: conventions#limits).
+//! Successes do not count. It lives in the process: with several replicas each allows the number on its own.
 //!
 //! Where a name is typed, the caller is told of limits on that name and on the address alone: whether two names are one
-//! account, and so whether there is an account, is not for strangers to learn. The account's own limit holds in silence.
+//! account, and so whether there is an account, is not for strangers to learn. The account's own limit holds in
+//! silence.
 
 use super::{keys::token_digest, limits::bucket_of};
 use crate::settings::Limits;

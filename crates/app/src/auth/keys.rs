@@ -1,5 +1,6 @@
 //! Every key of the service, derived from the one configured secret: HKDF-SHA-256 with the purpose as info
-//! (contract 01 §2.2), so that no key serves two purposes. The secret before the last rotation still verifies and opens.
+//! (spec: authentication#service-tokens), so that no key serves two purposes. The secret before the last rotation still
+//! verifies and opens.
 
 use aws_lc_rs::{
     aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
@@ -58,7 +59,7 @@ struct Ring {
     /// Tells which secret sealed something.
     seal_tag: [u8; TAG_BYTES],
     mac: hmac::Key,
-    /// Links to backups (contract 03 §11.3).
+    /// Links to backups (spec: backups#operations).
     downloads: hmac::Key,
 }
 

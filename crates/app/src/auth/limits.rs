@@ -1,5 +1,5 @@
-//! Limits on how often something may be tried (contract 01 §1.8), on the injected clock. They live in the process:
-//! with several replicas each allows the rate on its own.
+//! Limits on how often something may be tried (spec: conventions#limits), on the injected clock. They live in the
+//! process: with several replicas each allows the rate on its own.
 
 use bailiwick_domain::{Clock, Error, Result, Ts, meter::Counter};
 use governor::{Quota, RateLimiter, clock, middleware::NoOpMiddleware, state::keyed::DashMapStateStore};

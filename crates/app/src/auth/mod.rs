@@ -1,4 +1,5 @@
-//! Sessions: the service's own tokens, the chains behind them, and who a bearer speaks for (contract 01 §1.11, §2).
+//! Sessions: the service's own tokens, the chains behind them, and who a bearer speaks for (spec:
+//! authentication#bearer-errors, authentication#identity-modes).
 
 mod bearer;
 mod bearers;

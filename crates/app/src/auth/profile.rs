@@ -1,4 +1,5 @@
-//! `GET /user/permissions` and `GET /user/profile`: the two reads that also take a provider's token (contract 01 §2.10).
+//! `GET /user/permissions` and `GET /user/profile`: the two reads that also take a provider's token (spec:
+//! authentication#provider-token-reads).
 
 use super::{
     bearer::{
@@ -21,7 +22,8 @@ fn invalid() -> Error {
 /// The user behind a provider access token (third-party clients included) or a token of the service.
 ///
 /// # Errors
-/// 401 with the texts of contract 01 §2.10; 403 for an API key; 429 beyond the rate of requests for tokens.
+/// 401 with the texts of spec: authentication#provider-token-reads; 403 for an API key; 429 beyond the rate of requests
+/// for tokens.
 pub async fn user_of_any_token(app: &App, request: &BearerRequest<'_>) -> Result<UserObject> {
     let header =
         request.authorization.ok_or_else(|| Error::unauthenticated("authorization header required"))?;

@@ -42,7 +42,7 @@ pub struct Refreshes {
 pub struct Lives {
     /// A refresh token.
     pub refresh: Duration,
-    /// A token that was rotated out (contract 01 §2.4).
+    /// A token that was rotated out (spec: authentication#session-chains).
     pub grace: Duration,
 }
 
@@ -55,7 +55,8 @@ impl Refreshes {
         }
     }
 
-    /// The chain after this turn, with its user as he was read while it was held; none = not a plain case, nothing done.
+    /// The chain after this turn, with its user as he was read while it was held; none = not a plain case, nothing
+    /// done.
     ///
     /// # Errors
     /// 503 when it cannot be told; the turn may have been made all the same, and is then within its grace.

@@ -1,5 +1,5 @@
-//! What ends sessions (contract 01 §2.4). Always inside the transaction of the event, so that it holds for the next
-//! request on every replica.
+//! What ends sessions (spec: authentication#session-chains). Always inside the transaction of the event, so that it
+//! holds for the next request on every replica.
 
 use bailiwick_domain::{ChainId, LoginId, OrgId, OrgType, Result, Ts, UserId};
 use bailiwick_store::{
@@ -9,7 +9,7 @@ use bailiwick_store::{
     sessions,
 };
 
-/// Why a chain ended; what `{reason}` of `token has been revoked` says (contract 01 §1.11).
+/// Why a chain ended; what `{reason}` of `token has been revoked` says (spec: authentication#bearer-errors).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// Signed out, here or at the provider.

@@ -1,4 +1,5 @@
-//! The service's own tokens: HS256 JWTs (contract 01 §2.2). Their claims inform clients; gates read live data.
+//! The service's own tokens: HS256 JWTs (spec: authentication#service-tokens). Their claims inform clients; gates read
+//! live data.
 
 use super::{
     keys::TokenKind,
@@ -12,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use uuid::Uuid;
 
-/// How far the clock of the replica that issued a token may be ahead of ours (contract 01 §2.2); for `nbf` only.
+/// How far the clock of the replica that issued a token may be ahead of ours (spec: authentication#service-tokens); for
+/// `nbf` only.
 const NOT_BEFORE_LEEWAY: Duration = Duration::from_secs(60);
 
 /// What all kinds have in common.
@@ -110,7 +112,7 @@ pub(crate) fn access_token(app: &App, identity: &Identity, chain: ChainId, now: 
 }
 
 /// The chain's current refresh token. It is made from the stored chain alone, so that whoever asks within the reuse
-/// grace gets the same string (contract 01 §2.4) without a token being kept.
+/// grace gets the same string (spec: authentication#session-chains) without a token being kept.
 pub(crate) fn refresh_token(app: &App, chain: &Chain) -> Result<String> {
     let (from, to) = (chain.refresh_issued_at.secs(), chain.expires_at.secs());
     let claims = RefreshClaims {
@@ -163,7 +165,7 @@ pub(crate) struct PresentedImpersonation {
     pub impersonated: UserId,
     /// To whom.
     pub impersonator: UserId,
-    /// Whether its time is over; that has an answer of its own (contract 01 §1.11).
+    /// Whether its time is over; that has an answer of its own (spec: authentication#bearer-errors).
     pub is_expired: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The user object of tokens, `/auth/*`, `/me` and `/user/profile` (contract 01 §2.3).
+//! The user object of tokens, `/auth/*`, `/me` and `/user/profile` (spec: authentication#user-object).
 
 use bailiwick_domain::{OrgId, UserId};
 use bailiwick_policy::{Catalogue, Identity};

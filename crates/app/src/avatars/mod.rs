@@ -1,4 +1,4 @@
-//! Pictures of users (contract 01 §3.4): changed by themselves and by administrators, seen by everybody.
+//! Pictures of users (spec: account#avatars): changed by themselves and by administrators, seen by everybody.
 
 mod picture;
 

@@ -40,7 +40,7 @@ fn bad(message: &'static str) -> Error {
 /// The picture as it is kept.
 ///
 /// # Errors
-/// The texts of contract 01 §3.4; 503 when too many wait.
+/// The texts of spec: account#avatars; 503 when too many wait.
 pub(super) async fn normal_form(app: &App, file: Bytes) -> Result<Vec<u8>> {
     // A form whose file was not chosen sends an empty one.
     if file.is_empty() {

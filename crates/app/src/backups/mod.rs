@@ -1,4 +1,4 @@
-//! Backups of systems (contract 03 §11.3): what systems store, and what they and management do with it.
+//! Backups of systems (spec: backups#operations): what systems store, and what they and management do with it.
 //!
 //! The rows in the database are the list; the bytes are objects of a storage beside it. An object without a row is
 //! garbage with a job to remove it: the job is made before the upload begins and dropped by the transaction that lists
@@ -106,7 +106,7 @@ impl Backups {
     }
 }
 
-/// What the storage could not do, in the words of the contract.
+/// What the storage could not do, in the words of the specification.
 fn fault(e: AssetError) -> Error {
     match e {
         AssetError::NotFound => Error::NotFound("backup"),

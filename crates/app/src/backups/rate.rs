@@ -1,4 +1,5 @@
-//! How often a system may upload (contract 03 §11.3): 6 times in a minute and 60 times in an hour, counted exactly.
+//! How often a system may upload (spec: backups#operations): 6 times in a minute and 60 times in an hour, counted
+//! exactly.
 
 use bailiwick_domain::{Error, Result, SystemId, Ts, meter::Counter};
 use std::{

@@ -1,4 +1,4 @@
-//! `POST /systems/backups` (contract 03 §11.3).
+//! `POST /systems/backups` (spec: backups#operations).
 
 use super::{Backup, SUFFIXES, fault, object_key};
 use crate::{App, context::RequestContext, credentials::SystemIdentity};

@@ -1,4 +1,4 @@
-//! The header of contract 03 §4.1, cases 1 to 4.
+//! The header of spec: systems-interface#authentication, cases 1 to 4.
 
 use bailiwick_domain::{Error, Result};
 use base64::{Engine, engine::general_purpose::STANDARD};

@@ -8,7 +8,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-/// A system that has proved who it is, with what its alerts say about it (contract 04, words and §1.7).
+/// A system that has proved who it is, with what its alerts say about it (spec: alerts#terms, alerts#identity-labels).
 #[derive(Debug)]
 pub struct SystemIdentity {
     /// Id.

@@ -1,4 +1,5 @@
-//! Limits against guessing (contract 03 §4.2): failures per address and key, so that knowing a key locks nobody out.
+//! Limits against guessing (spec: systems-interface#failure-limits): failures per address and key, so that knowing a
+//! key locks nobody out.
 
 use bailiwick_domain::{Error, Result, Ts, meter::Counter};
 use moka::sync::Cache;

@@ -1,5 +1,5 @@
-//! Credentials from an earlier installation, loaded by an operator (contract 03 §3, §11.4; docs/import.md): a file of all
-//! systems concerned, taken over whole or not at all.
+//! Credentials from an earlier installation, loaded by an operator (spec: systems-interface#credentials,
+//! systems-interface#older-paths; docs/import.md): a file of all systems concerned, taken over whole or not at all.
 
 use super::{hash_secret, imported::Imported, legacy::is_legacy_id};
 use crate::{App, imports::csv};
@@ -50,8 +50,8 @@ struct Row {
 /// Takes a CSV file over.
 ///
 /// # Errors
-/// 400 for what is no such file; the rows that cannot be taken, by line and column, none of which shows a secret. Nothing
-/// is changed then.
+/// 400 for what is no such file; the rows that cannot be taken, by line and column, none of which shows a secret.
+/// Nothing is changed then.
 pub async fn import(app: &App, file: &[u8]) -> Result<Imports> {
     let (mut rows, mut wrong) = (Vec::new(), Vec::new());
     for (line, cells) in csv::read_lines(file, &COLUMNS, MAX_ROWS)? {

@@ -1,5 +1,5 @@
-//! Secrets that an earlier installation has hashed with Argon2id (contract 03 §3): checked few at a time, and replaced by
-//! the own form at the first success.
+//! Secrets that an earlier installation has hashed with Argon2id (spec: systems-interface#credentials): checked few at
+//! a time, and replaced by the own form at the first success.
 
 use super::hash_secret;
 use crate::{App, passwords, turns::turn};

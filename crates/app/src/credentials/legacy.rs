@@ -1,5 +1,6 @@
-//! Older pairs of id and secret (contract 03 §11.4): each stands for the system it was imported for, by all rules of the
-//! pair of key and secret. They are few and call seldom, so nothing of them is kept in memory but what does not exist.
+//! Older pairs of id and secret (spec: systems-interface#older-paths): each stands for the system it was imported for,
+//! by all rules of the pair of key and secret. They are few and call seldom, so nothing of them is kept in memory but
+//! what does not exist.
 
 use super::{
     Basic, Sought, WAIT, basic, by_key,

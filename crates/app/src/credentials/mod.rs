@@ -1,4 +1,5 @@
-//! Authentication of systems: Basic with key and secret (contract 03 §4), as fast as a hash and never out of date.
+//! Authentication of systems: Basic with key and secret (spec: systems-interface#authentication), as fast as a hash and
+//! never out of date.
 //!
 //! What was read of a system stays in memory, tagged with the *auth epoch* read before the row. Whatever can change
 //! what a credential may do raises the epoch in its own transaction; an entry of another epoch is read again. What is
@@ -62,7 +63,7 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// Starts the readers on the tracker. `failures_per_minute`: see contract 03 §4.2.
+    /// Starts the readers on the tracker. `failures_per_minute`: see spec: systems-interface#failure-limits.
     pub fn start(
         db: &Db,
         tasks: &TaskTracker,
@@ -160,7 +161,8 @@ async fn read_rows(db: Db, group: Vec<Wanted>) -> Result<Vec<Option<Arc<Entry>>>
     Ok(group.iter().map(|(key, _)| found.get(key).cloned()).collect())
 }
 
-/// Who calls, or the refusal of contract 03 §4.1. `authorization` is the header as text; what is no text is `""`.
+/// Who calls, or the refusal of spec: systems-interface#authentication. `authorization` is the header as text; what is
+/// no text is `""`.
 pub async fn authenticate_system(
     app: &App,
     authorization: Option<&str>,
@@ -210,7 +212,8 @@ async fn first_use(app: &App, entry: Arc<Entry>, secret: &SystemSecret) -> Resul
     }))
 }
 
-/// Ends the time in which the registration may be repeated (contract 03 §2.6). Later first calls need no note.
+/// Ends the time in which the registration may be repeated (spec: systems-interface#register). Later first calls need
+/// no note.
 async fn note_first_call(app: &App, entry: &Entry) -> Result<()> {
     let Some(registered_at) = entry.registered_at.filter(|_| !entry.has_called()) else { return Ok(()) };
     let now = app.now();

@@ -1,5 +1,5 @@
-//! Secrets at rest: `hex(salt16):hex(SHA-256(salt ‖ secret part))` (contract 03 §3). The secret has 160 random bits,
-//! so a fast hash is enough.
+//! Secrets at rest: `hex(salt16):hex(SHA-256(salt ‖ secret part))` (spec: systems-interface#credentials). The secret
+//! has 160 random bits, so a fast hash is enough.
 
 use aws_lc_rs::{
     constant_time::verify_slices_are_equal,

@@ -89,8 +89,8 @@ impl Group {
         self.happens.iter().map(|what| format!("{}.{what}", self.word))
     }
 
-    /// Whether an organization of this type can have what it is about below itself, or have it at all. Organizations are
-    /// read by those above them only (contract 05 §2.1).
+    /// Whether an organization of this type can have what it is about below itself, or have it at all. Organizations
+    /// are read by those above them only (spec: authorization#organization-roles).
     pub fn is_below(&self, org_type: OrgType) -> bool {
         let families = [OrgType::Owner, OrgType::Distributor, OrgType::Reseller, OrgType::Customer];
         let level = |wanted: &str| families.iter().position(|t| t.as_str() == wanted);

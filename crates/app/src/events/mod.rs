@@ -54,7 +54,7 @@ pub(crate) fn sight(caller: &Caller, patterns: Option<&[String]>) -> Sight {
             own.extend(wanted);
         }
     }
-    // One's own organization can be read without any permission (contract 05 §8).
+    // One's own organization can be read without any permission (spec: authorization#object-rules).
     Sight { scope: hierarchy(caller), types, own: caller.org().map(|o| (o.id, own)) }
 }
 

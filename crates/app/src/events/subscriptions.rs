@@ -121,7 +121,8 @@ fn address(app: &App, s: &Subscription) -> String {
     })
 }
 
-/// An address as sent: none keeps the stored one, as does that one without its secrets (contract 04 §2).
+/// An address as sent: none keeps the stored one, as does that one without its secrets (spec:
+/// alert-management#management).
 ///
 /// # Errors
 /// `invalid_value` for another one without its secrets.
@@ -310,8 +311,8 @@ pub async fn rotate(app: &App, caller: &Caller, ctx: &RequestContext, id: Option
     Ok(view(app, caller, s, counts, Some(secret)))
 }
 
-/// Seals addresses and secrets of all subscriptions anew, so that the previous secret of the service can be forgotten; how
-/// many do not open and stay as they are.
+/// Seals addresses and secrets of all subscriptions anew, so that the previous secret of the service can be forgotten;
+/// how many do not open and stay as they are.
 pub async fn seal_all_anew(app: &App) -> Result<u64> {
     const AT_ONCE: i64 = 200;
     let (mut lost, mut after) = (0, Uuid::nil());

@@ -1,4 +1,4 @@
-//! Exports (contract 01 §5.8, 02 §7, 03 §2.9): the rows of a list as one CSV or PDF file.
+//! Exports (spec: users#export, organizations#stats, systems#export): the rows of a list as one CSV or PDF file.
 //!
 //! An answer needs `Content-Length`, so a file is made whole before it is sent. What that may take is bounded three
 //! times: rows and bytes that are read ([`BOUNDS`]), bytes that are written, and how many files exist at once, those
@@ -23,7 +23,7 @@ use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Most rows of an export (contract 02 §7), and most bytes of text in them.
+/// Most rows of an export (spec: organizations#stats), and most bytes of text in them.
 const BOUNDS: Bounds = Bounds { rows: 10_000, bytes: MAX_BYTES / 2 };
 /// Files being made at once.
 const TURNS: usize = 2;

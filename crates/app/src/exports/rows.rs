@@ -102,7 +102,7 @@ pub async fn users(app: &App, caller: &Caller, query: people::ListQuery, asked: 
 }
 
 fn user(app: &App, line: store_users::export::Line) -> export::users::Row {
-    // A role that has left the catalogue is listed nowhere (contract 01 §6.1).
+    // A role that has left the catalogue is listed nowhere (spec: users#user-roles).
     let known = line.role_ids.iter().filter_map(|id| app.catalogue.user_role(id));
     export::users::Row {
         roles: known.map(|role| role.name.clone()).collect(),

@@ -1,5 +1,6 @@
-//! JSON Web Tokens of an external issuer: read strictly, verified with the algorithms of contract 01 §2.1 and no others.
-//! The key decides what an algorithm may be, never the token alone: a key of one kind verifies nothing of another.
+//! JSON Web Tokens of an external issuer: read strictly, verified with the algorithms of spec:
+//! authentication#identity-modes and no others. The key decides what an algorithm may be, never the token alone: a key
+//! of one kind verifies nothing of another.
 
 use aws_lc_rs::signature::{self, RsaPublicKeyComponents, UnparsedPublicKey};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};

@@ -18,7 +18,7 @@ use std::{
 const DESCRIPTION_LIFE: Duration = Duration::from_secs(3600);
 /// How much longer the old one counts when it could not be had anew.
 const DESCRIPTION_PAUSE: Duration = Duration::from_secs(60);
-/// A token with an unknown key has the keys fetched at most this often (contract 01 §2.1).
+/// A token with an unknown key has the keys fetched at most this often (spec: authentication#identity-modes).
 const UNKNOWN_KEY_PAUSE: Duration = Duration::from_secs(10);
 /// How long a failure answers who comes next.
 const FAILURE_LIFE: Duration = Duration::from_secs(1);

@@ -1,5 +1,5 @@
-//! Which user a subject of the issuer is (contract 01 §2.1): the one it is linked to, and who comes for the first time is
-//! linked by his verified e-mail address.
+//! Which user a subject of the issuer is (spec: authentication#identity-modes): the one it is linked to, and who comes
+//! for the first time is linked by his verified e-mail address.
 
 use super::{External, Seen, upstream, userinfo, verified_address};
 use crate::{
@@ -142,8 +142,8 @@ async fn record(
     Ok(audit::record(tx, entry).await?)
 }
 
-/// Forgets the user's link to the configured issuer, for an operator whose provider has given somebody a new account, and
-/// ends his sessions. False, and nothing ended, when there was none.
+/// Forgets the user's link to the configured issuer, for an operator whose provider has given somebody a new account,
+/// and ends his sessions. False, and nothing ended, when there was none.
 ///
 /// # Errors
 /// `user not found`; no external provider is configured.

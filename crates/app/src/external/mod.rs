@@ -1,7 +1,7 @@
-//! External identity provider (contract 01 §2.1): whom one of its tokens speaks of.
+//! External identity provider (spec: authentication#identity-modes): whom one of its tokens speaks of.
 //!
-//! [`jwt`] reads and verifies tokens, [`known`] keeps what is known of the issuer, [`linked`] finds the user. The provider
-//! only proves who somebody is; nothing else of what it says counts here.
+//! [`jwt`] reads and verifies tokens, [`known`] keeps what is known of the issuer, [`linked`] finds the user. The
+//! provider only proves who somebody is; nothing else of what it says counts here.
 
 mod jwt;
 mod known;
@@ -22,7 +22,7 @@ use serde_json::Value;
 
 pub use linked::unlink;
 
-/// How far the clocks of issuer and service may differ (contract 01 §2.1), in seconds.
+/// How far the clocks of issuer and service may differ (spec: authentication#identity-modes), in seconds.
 const LEEWAY: f64 = 60.0;
 /// How long a list waits for an issuer of which nothing is known yet.
 const GLANCE: std::time::Duration = std::time::Duration::from_secs(2);
@@ -38,7 +38,7 @@ pub struct External {
     memory: Memory,
     /// What the operator calls the settings.
     section: &'static str,
-    /// Where userinfo is when the description names no place (contract 01 §2.1).
+    /// Where userinfo is when the description names no place (spec: authentication#identity-modes).
     userinfo_endpoint: Option<String>,
 }
 
@@ -65,7 +65,7 @@ impl External {
 pub enum Party {
     /// One whose tokens open sessions.
     Own,
-    /// A registered third-party application (contract 01 §6.4).
+    /// A registered third-party application (spec: openid-provider#third-party-applications).
     ThirdParty,
 }
 
@@ -172,7 +172,7 @@ pub(crate) async fn authorization_endpoint(app: &App, external: &External) -> St
     named.unwrap_or_else(|| format!("{}/auth", external.settings.url))
 }
 
-/// In the words of contract 01 §2.5.
+/// In the words of spec: authentication#exchange.
 pub(crate) fn upstream(error: IssuerError) -> Error {
     match error {
         IssuerError::Unreachable(log) | IssuerError::NotConnected(log) => {
@@ -184,7 +184,8 @@ pub(crate) fn upstream(error: IssuerError) -> Error {
 }
 
 /// Whether tokens of the client are accepted at all, and as whose. A client that could be learnt and is not known is
-/// foreign as soon as any own one is named, whatever is accepted of those that cannot (contract 01 §2.1, §8 rule 7).
+/// foreign as soon as any own one is named, whatever is accepted of those that cannot (spec:
+/// authentication#identity-modes, guarantees#identity rule 7).
 async fn party(app: &App, settings: &Issuer, client_id: Option<&str>) -> Option<Party> {
     let any = settings.accept_any_client;
     let Some(id) = client_id else { return any.then_some(Party::Own) };

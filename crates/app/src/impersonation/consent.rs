@@ -1,4 +1,4 @@
-//! Letting others act as oneself, for a while (contract 01 §7).
+//! Letting others act as oneself, for a while (spec: impersonation#requests-while-impersonating).
 
 use crate::{
     App,

@@ -1,4 +1,5 @@
-//! The way back (contract 01 §7): a new chain of the impersonator, built from what he is now.
+//! The way back (spec: impersonation#requests-while-impersonating): a new chain of the impersonator, built from what he
+//! is now.
 
 use super::judge::live_of;
 use crate::{

@@ -1,4 +1,5 @@
-//! Whether a session still counts, from what is stored at this moment (contract 01 §1.11, §7; contract 05 §9.2).
+//! Whether a session still counts, from what is stored at this moment (spec: authentication#bearer-errors,
+//! impersonation#requests-while-impersonating; spec: authorization#impersonation).
 
 use crate::{
     App,

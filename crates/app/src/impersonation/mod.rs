@@ -1,5 +1,6 @@
-//! Impersonation with consent (contract 01 §7, contract 05 §9.2): somebody who may acts as another user who has agreed,
-//! with that user's rights and never more than his own, and everything he does is recorded.
+//! Impersonation with consent (spec: impersonation#requests-while-impersonating, authorization#impersonation): somebody
+//! who may acts as another user who has agreed, with that user's rights and never more than his own, and everything he
+//! does is recorded.
 //!
 //! What a session rests on is read anew for each request ([`authenticate`]); nothing of it is kept in memory. The
 //! events that end one also write its end, so that what is over stays over. To add an event: [`Which`] sessions it

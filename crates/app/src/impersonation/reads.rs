@@ -1,4 +1,5 @@
-//! What both people can read of their sessions, and how long it is kept (contract 01 §7).
+//! What both people can read of their sessions, and how long it is kept (spec:
+//! impersonation#requests-while-impersonating).
 
 use crate::{App, auth::invalid};
 use bailiwick_domain::{Error, ImpersonationId, Page, PageRequest, Result, Ts};

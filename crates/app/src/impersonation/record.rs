@@ -1,5 +1,5 @@
-//! The record of a request with an impersonation token (contract 01 §7): opened before anything is done, completed
-//! with what was answered.
+//! The record of a request with an impersonation token (spec: impersonation#requests-while-impersonating): opened
+//! before anything is done, completed with what was answered.
 
 use crate::{App, auth::unreadable};
 use bailiwick_domain::{ImpersonationId, Result};

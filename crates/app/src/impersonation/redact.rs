@@ -1,5 +1,6 @@
 //! What of an impersonated request is recorded: never a secret, whatever the size or the form of the body
-//! (contract 01 §7, §8 rule 26). Redaction comes before cutting, so no cut can hide a key from its value.
+//! (spec: impersonation#requests-while-impersonating, guarantees#identity rule 26). Redaction comes before cutting, so
+//! no cut can hide a key from its value.
 
 use bailiwick_alerting::config::webhook;
 use bailiwick_domain::fold::fold;
@@ -11,7 +12,7 @@ use url::form_urlencoded;
 const REDACTED: &str = "[REDACTED]";
 /// Characters that are kept.
 const KEPT_CHARS: usize = 10_000;
-/// What is in the name of a value that is not shown. The longer names of the contract contain one of these.
+/// What is in the name of a value that is not shown. The longer names of the specification contain one of these.
 const SECRET: [&str; 5] = ["password", "secret", "token", "auth", "key"];
 /// Characters of a content type that are kept.
 const TYPE_CHARS: usize = 100;

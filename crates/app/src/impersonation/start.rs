@@ -1,4 +1,4 @@
-//! The start of a session (contract 01 §7).
+//! The start of a session (spec: impersonation#requests-while-impersonating).
 
 use super::judge::{judge, live_of, reach};
 use crate::{
@@ -42,7 +42,7 @@ pub struct Started {
 /// Starts a session. The gate has refused who may not impersonate anybody, and impersonation tokens.
 ///
 /// # Errors
-/// In the order of contract 01 §7.
+/// In the order of spec: impersonation#requests-while-impersonating.
 pub async fn start(
     app: &App,
     caller: &Caller,

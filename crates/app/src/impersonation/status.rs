@@ -1,4 +1,4 @@
-//! Whether somebody acts as somebody else (contract 01 §7).
+//! Whether somebody acts as somebody else (spec: impersonation#requests-while-impersonating).
 
 use super::judge::{Pair, live_of};
 use crate::{

@@ -8,8 +8,9 @@ use std::{collections::HashMap, time::Duration};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-/// No row is begun later than this after the body was read, so that the answer still arrives in the 180 s of contract 01
-/// §1.8: 30 s may have gone for the body, and the last row may wait for the database and its turn to hash a password.
+/// No row is begun later than this after the body was read, so that the answer still arrives in the 180 s of spec:
+/// conventions#limits: 30 s may have gone for the body, and the last row may wait for the database and its turn
+/// to hash a password.
 const WRITE_WITHIN: Duration = Duration::from_secs(130);
 
 /// The body.

@@ -1,4 +1,5 @@
-//! Reading a CSV file (contract 02 §8): RFC 4180, lenient where people's programs are careless, within bounds.
+//! Reading a CSV file (spec: imports-and-exports#imports): RFC 4180, lenient where people's programs are careless,
+//! within bounds.
 //!
 //! A quote inside an unquoted cell is an ordinary character. A quoted cell must end where a cell ends: one that does
 //! not would silently swallow rows. Columns and rows beyond the limits are counted, never kept.
@@ -17,7 +18,7 @@ const NAMED_CHARS: usize = 40;
 /// The data rows, their cells trimmed and in the order of `columns`, whatever the order in the file.
 ///
 /// # Errors
-/// 400 with the text of the first structural error, in the order of the contract's table.
+/// 400 with the text of the first structural error, in the order of the specification's table.
 pub fn read(bytes: &[u8], columns: &[&str]) -> Result<Vec<Vec<String>>> {
     Ok(read_lines(bytes, columns, MAX_ROWS)?.into_iter().map(|(_, cells)| cells).collect())
 }

@@ -1,4 +1,5 @@
-//! CSV import of organizations and users (contract 02 §8, 01 §5.9): validate a file, look at what it would do, confirm.
+//! CSV import of organizations and users (spec: imports-and-exports#imports, imports-and-exports#import-of-users):
+//! validate a file, look at what it would do, confirm.
 //!
 //! One engine for the four families: [`csv`] reads the file, a family says for all rows together what each would do
 //! ([`organizations`], [`users`]), and confirming hands every row to the use case behind POST or PUT, in a transaction

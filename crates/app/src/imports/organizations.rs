@@ -1,4 +1,4 @@
-//! Rows of distributors, resellers and customers (contract 02 §8).
+//! Rows of distributors, resellers and customers (spec: imports-and-exports#imports).
 
 use super::{Examined, FIRST_ROW, FirstSeen, Issue, Plan, Row};
 use crate::{
@@ -170,7 +170,7 @@ fn cell_errors(row: &[String], body: &OrganizationBody) -> Vec<Issue> {
 }
 
 /// For each number the organization that an override would change; a deleted one only where there is no live one. For
-/// customers only children of the caller's own organization count (contract 02 §8).
+/// customers only children of the caller's own organization count (spec: imports-and-exports#imports).
 async fn holders(
     app: &App,
     caller: &Caller,

@@ -1,4 +1,4 @@
-//! Rows of users (contract 01 §5.9).
+//! Rows of users (spec: imports-and-exports#import-of-users).
 
 use super::{AMBIGUOUS, Examined, FIRST_ROW, FirstSeen, Issue, Plan, Resolutions, Row};
 use crate::{
@@ -36,7 +36,7 @@ const NAME: &str = "name";
 const PHONE: &str = "phone";
 const COMPANY: &str = "company_name";
 const ROLES: &str = "roles";
-/// What POST and PUT say of a suspended organization (contract 01 §5.5).
+/// What POST and PUT say of a suspended organization (spec: users#create).
 const NOT_ACTIVE: &str = "organization is not active";
 /// Organizations of one name that are shown to choose from.
 const CANDIDATES: i64 = 50;

@@ -1,4 +1,5 @@
-//! Inventory documents: decoded, checked, compressed, queued durably (contract 03 §5.2, §6.1).
+//! Inventory documents: decoded, checked, compressed, queued durably (spec: systems-interface#inventory,
+//! inventory#processing).
 
 use super::ATTEMPTS;
 use crate::{App, credentials::SystemIdentity};

@@ -1,4 +1,4 @@
-//! What systems send often, written by group commit (contract 03 §5.2, §5.3).
+//! What systems send often, written by group commit (spec: systems-interface#inventory, systems-interface#heartbeat).
 
 pub mod batch;
 mod documents;

@@ -1,5 +1,5 @@
-//! What management reads of a system's inventory (contract 03 §9). Rows are chosen first and loaded in portions, so
-//! that no answer needs more memory than its largest row, however long the history is.
+//! What management reads of a system's inventory (spec: inventory#reads). Rows are chosen first and loaded in portions,
+//! so that no answer needs more memory than its largest row, however long the history is.
 
 use super::{Latest, pack};
 use crate::{App, listing, systems};
@@ -222,7 +222,7 @@ pub struct Timeline {
 
 const DAY_SECONDS: i64 = 24 * 3600;
 
-/// `GET …/inventory/timeline` (contract 03 §9.2).
+/// `GET …/inventory/timeline` (spec: inventory#timeline).
 pub async fn timeline(
     app: &App,
     caller: &Caller,

@@ -1,4 +1,4 @@
-//! The worker of contract 03 §6.1: queued documents become records with their differences.
+//! The worker of spec: inventory#processing: queued documents become records with their differences.
 //!
 //! Entries are claimed with a lease, those of a system together, so that a system's documents are handled in order and
 //! different systems side by side. A worker that dies leaves entries whose lease ends; processing twice changes
@@ -280,7 +280,7 @@ async fn put_back(app: &App, entry: &Claimed, error: &str) -> Result<()> {
     Ok(tx.commit().await?)
 }
 
-/// Tells the log how full the queue is when that is worth telling (contract 03 §6.1).
+/// Tells the log how full the queue is when that is worth telling (spec: inventory#processing).
 async fn watch_queue(app: &App) {
     let state = match inventory::state(&app.db).await {
         Ok(state) => state,

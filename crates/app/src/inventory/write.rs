@@ -1,4 +1,5 @@
-//! Writing what was planned: the documents of many systems in one transaction, each with everything that follows from it.
+//! Writing what was planned: the documents of many systems in one transaction, each with everything that follows from
+//! it.
 
 use super::{
     plan::{Base, Plan},
@@ -223,7 +224,8 @@ async fn differences(tx: &mut Tx, made: Vec<(Option<i64>, Made, Ts)>, now: Ts) -
     Ok(())
 }
 
-/// Ends alerts whose element is there again, and raises one when the worst change is critical (contract 03 §9.4).
+/// Ends alerts whose element is there again, and raises one when the worst change is critical (spec:
+/// inventory#inventory-alerts).
 async fn alert(tx: &mut Tx, made: &Made, first_diff: i64, now: Ts) -> Result<(), Failure> {
     let created: HashSet<(&str, &str)> = made
         .changes
@@ -259,7 +261,7 @@ async fn alert(tx: &mut Tx, made: &Made, first_diff: i64, now: Ts) -> Result<(),
     Ok(())
 }
 
-/// The columns of the systems that really change (contract 03 §6.2).
+/// The columns of the systems that really change (spec: inventory#system-columns).
 async fn columns(
     tx: &mut Tx,
     senders: &HashMap<SystemId, Sender>,

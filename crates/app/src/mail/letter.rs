@@ -67,7 +67,7 @@ impl Kind {
 pub enum Language {
     /// Whenever an organization names another language than Italian.
     English,
-    /// Unless an organization names another one (contract 01 §5.5).
+    /// Unless an organization names another one (spec: users#create).
     Italian,
 }
 

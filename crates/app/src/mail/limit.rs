@@ -1,5 +1,5 @@
-//! So many in an hour for each client address (contract 01 §1.8). It lives in the process: with several replicas each
-//! allows the number on its own.
+//! So many in an hour for each client address (spec: conventions#limits). It lives in the process: with several
+//! replicas each allows the number on its own.
 
 use crate::auth::bucket_of;
 use bailiwick_domain::Ts;

@@ -1,5 +1,6 @@
-//! Mail to people (contract 01 §2.8, §3.3, §5.5, §5.6): written as jobs in the transaction of what they tell of, sent
-//! by the [`worker`] after the commit. Without a configured server no job is made and everything else goes on.
+//! Mail to people (spec: openid-provider#endpoints, account#change-info, users#create, users#update): written as jobs
+//! in the transaction of what they tell of, sent by the [`worker`] after the commit. Without a configured server no job
+//! is made and everything else goes on.
 //!
 //! A job carries ids, so that the mail tells the state at its sending; what must not be read in the database (a
 //! generated password, a link's token) is sealed in it and goes with it.
@@ -32,10 +33,10 @@ pub const KIND: &str = "mail";
 /// What the secrets in them are sealed for.
 const SEAL: &str = "mail";
 
-/// Life of a link to a new password (contract 01 §2.8).
+/// Life of a link to a new password (spec: openid-provider#endpoints).
 pub const PASSWORD_LINK: Duration = Duration::from_secs(3600);
 
-/// Life of a link that confirms an address (contract 01 §3.3).
+/// Life of a link that confirms an address (spec: account#change-info).
 pub const ADDRESS_LINK: Duration = Duration::from_secs(7 * 86_400);
 
 /// Own changes of an address that are mailed within [`OWN_CHANGES_WINDOW`].
@@ -202,7 +203,7 @@ pub(crate) async fn forgotten(app: &App, tx: &mut Tx, name: &str) -> Result<()> 
 }
 
 /// The link for whoever calls himself so: whose, where to, its token. None for nobody, for who may not come in, and
-/// beyond the limit of an account (contract 01 §1.8).
+/// beyond the limit of an account (spec: conventions#limits).
 async fn forgotten_link(
     app: &App,
     tx: &mut Tx,

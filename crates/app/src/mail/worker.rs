@@ -155,7 +155,7 @@ async fn settle(app: &App, job: &Job, outcome: Outcome) -> Result<()> {
     Ok(tx.commit().await?)
 }
 
-/// A sign-in with this password will show that the address is his (contract 01 §3.3).
+/// A sign-in with this password will show that the address is his (spec: account#change-info).
 async fn note_mailed(tx: &mut bailiwick_store::Tx, user: UserId, generated_at: Ts, to: &str) -> Result<()> {
     if identities::get_for_login(tx, user).await?.is_none() {
         return Ok(());

@@ -1,5 +1,5 @@
-//! Applications of third parties that the tenant knows (contract 01 §6.4): asked for when somebody wants the list and it is
-//! five minutes old. While the tenant is away the last good list goes on.
+//! Applications of third parties that the tenant knows (spec: openid-provider#third-party-applications): asked for when
+//! somebody wants the list and it is five minutes old. While the tenant is away the last good list goes on.
 
 use super::{Mirror, names};
 use crate::{
@@ -207,7 +207,7 @@ fn registered(
     }
 }
 
-/// With ids of the service for those of the tenant (contract 01 §6.4).
+/// With ids of the service for those of the tenant (spec: openid-provider#third-party-applications).
 async fn translated(app: &App, mirror: &Mirror, mut clients: Vec<Client>) -> Result<Vec<Client>, String> {
     let controls = || clients.iter().filter_map(|client| client.application.access_control.as_ref());
     let theirs: Vec<String> = controls().flat_map(|control| control.organization_ids.clone()).collect();

@@ -1,9 +1,9 @@
-//! Users and organizations at a Logto tenant (identity mode `logto`, contract 01 §2.1, Appendix A).
+//! Users and organizations at a Logto tenant (identity mode `logto`, spec: authentication#identity-modes, logto#calls).
 //!
-//! What changes here is noted in the transaction of the change: which object, and what of it. [`worker`] tells the tenant
-//! afterwards, as things are then, so whatever is told twice or late is right all the same. In the other modes nothing is
-//! noted. [`check`] finds what is otherwise there. Passwords are asked and set directly ([`passwords`]), outside every
-//! transaction; [`applications`] reads those of third parties.
+//! What changes here is noted in the transaction of the change: which object, and what of it. [`worker`] tells the
+//! tenant afterwards, as things are then, so whatever is told twice or late is right all the same. In the other modes
+//! nothing is noted. [`check`] finds what is otherwise there. Passwords are asked and set directly ([`passwords`]),
+//! outside every transaction; [`applications`] reads those of third parties.
 //!
 //! To mirror something more: a bit in [`aspect`], a function here that use cases call, and its calls in [`user`] or
 //! [`organization`].
@@ -254,8 +254,8 @@ fn seal(app: &App, password: &str) -> Result<String> {
     app.keys.seal(SEAL, password.as_bytes(), &*app.entropy).map(|sealed| STANDARD.encode(sealed))
 }
 
-/// Seals the passwords anew that wait for accounts, at whichever tenant; how many no configured secret opens. These people get
-/// generated ones when their accounts are made.
+/// Seals the passwords anew that wait for accounts, at whichever tenant; how many no configured secret opens. These
+/// people get generated ones when their accounts are made.
 ///
 /// # Errors
 /// The database's.
@@ -288,7 +288,7 @@ fn open(app: &App, sealed: &str) -> Result<String> {
     String::from_utf8(app.keys.open(SEAL, &bytes)?).map_err(Error::internal)
 }
 
-/// Links the owner organization and the first user to what the configuration names (contract 01 Appendix A: found by
+/// Links the owner organization and the first user to what the configuration names (spec: logto#calls: found by
 /// configured or linked id, never by name).
 async fn link_configured(app: &App, mirror: &Mirror) -> Result<()> {
     let (issuer, settings) = (mirror.issuer(), &mirror.settings);

@@ -1,4 +1,4 @@
-//! Roles of the catalogue and of organizations at the tenant: the same by name (contract 01 Appendix A).
+//! Roles of the catalogue and of organizations at the tenant: the same by name (spec: logto#calls).
 
 use super::Mirror;
 use crate::App;

@@ -1,4 +1,5 @@
-//! Passwords at the tenant (contract 01 §2.9): asked and set directly, outside every transaction, and kept nowhere.
+//! Passwords at the tenant (spec: account#password-operations): asked and set directly, outside every transaction, and
+//! kept nowhere.
 
 use super::Mirror;
 use crate::App;
@@ -54,7 +55,7 @@ async fn within<T>(mirror: &Mirror, asked: impl Future<Output = Result<T, LogtoE
     }
 }
 
-/// In the words of contract 01 §2.9 and the last table of Appendix A.
+/// In the words of spec: account#password-operations and the last table of Appendix A.
 fn told_client(error: LogtoError) -> Error {
     match error {
         LogtoError::Away(error) => crate::external::upstream(error),

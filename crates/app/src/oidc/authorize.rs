@@ -1,4 +1,4 @@
-//! Authorization requests: what they may ask for, and their answer (contract 01 §2.8, steps 2 and 4).
+//! Authorization requests: what they may ask for, and their answer (spec: openid-provider#endpoints, steps 2 and 4).
 
 use super::{Code, INTERACTION, Refused, clients, consent, fresh_secret, issuer};
 use crate::{App, auth::token_digest};
@@ -391,7 +391,7 @@ pub(super) fn with_query(address: &str, query: &str) -> String {
     format!("{address}{separator}{query}")
 }
 
-/// What a page's `form-action` must allow so that its form can lead there (contract 01 §2.8, step 3).
+/// What a page's `form-action` must allow so that its form can lead there (spec: openid-provider#endpoints, step 3).
 pub fn form_target(redirect_uri: &str) -> Option<String> {
     let url = Url::parse(redirect_uri).ok()?;
     match url.scheme() {

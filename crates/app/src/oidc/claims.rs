@@ -1,4 +1,4 @@
-//! What tokens tell of a user: ID tokens, userinfo, introspection (contract 01 §2.8).
+//! What tokens tell of a user: ID tokens, userinfo, introspection (spec: openid-provider#endpoints).
 
 use super::{
     Code, Refusal,

@@ -1,4 +1,4 @@
-//! Registered clients: the one that is always there and the configured ones (contract 01 §2.8).
+//! Registered clients: the one that is always there and the configured ones (spec: openid-provider#endpoints).
 
 use super::{Code, Refused};
 use crate::settings::{Application, Client as Configured, Settings};

@@ -1,4 +1,5 @@
-//! Clients of third parties: who may use them, and what he lets them learn (contract 01 §2.8, step 2, and §6.4).
+//! Clients of third parties: who may use them, and what he lets them learn (spec: openid-provider#endpoints, step 2,
+//! and openid-provider#third-party-applications).
 //!
 //! [`settle`] is where every sign-in ends: with a code, with a refusal, or with the question that a page ([`page`],
 //! [`answer`]) or a script ([`allow_by_script`], then [`resume`]) answers. The question waits as an interaction that
@@ -73,7 +74,8 @@ pub struct Allowed {
     pub application: String,
 }
 
-/// Whether this person may use the client: everybody a client of ours, whom `access_control` names one of a third party.
+/// Whether this person may use the client: everybody a client of ours, whom `access_control` names one of a third
+/// party.
 pub(super) fn admits(app: &App, client: &clients::Client, user: &Identified) -> bool {
     client.is_first_party() || third_party::admits(client, &identity_of(&app.catalogue, user.clone()))
 }

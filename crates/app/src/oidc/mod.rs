@@ -1,10 +1,11 @@
-//! Embedded OpenID provider (contract 01 §2.8): who somebody is, proved by a password, told to registered clients.
+//! Embedded OpenID provider (spec: openid-provider#endpoints): who somebody is, proved by a password, told to
+//! registered clients.
 //!
 //! [`authorize`] judges a request and either answers it or stores it as an interaction; [`sign_in`] completes the
-//! interaction, [`consent`] asks for what third parties may learn; [`tokens`] turns codes into tokens, renews and ends them; [`claims`] says what they tell. [`login`] is
-//! the same sign-in without a client; [`recovery`] what links in mails open.
-//! Everything a client or a browser holds is stored hashed. Refusals are [`Refusal`]s: the protocol's words for what
-//! the client did wrong, or a fault of ours.
+//! interaction, [`consent`] asks for what third parties may learn; [`tokens`] turns codes into tokens, renews and ends
+//! them; [`claims`] says what they tell. [`login`] is the same sign-in without a client; [`recovery`] what links in
+//! mails open. Everything a client or a browser holds is stored hashed. Refusals are [`Refusal`]s: the protocol's words
+//! for what the client did wrong, or a fault of ours.
 
 pub mod authorize;
 pub mod claims;

@@ -1,6 +1,6 @@
 //! What a link in a mail opens: a new password in the place of a forgotten one, the confirmation of an address
-//! (contract 01 §2.8, §3.3). The addresses of the pages are made of the configured public one, never of what a
-//! request says. Looking at a page uses nothing up, because mail scanners look at every link.
+//! (spec: openid-provider#endpoints, account#change-info). The addresses of the pages are made of the configured public
+//! one, never of what a request says. Looking at a page uses nothing up, because mail scanners look at every link.
 
 use super::{
     authorize::{self, Browser, is_cookie},
@@ -89,7 +89,7 @@ pub async fn is_open(app: &App, token: &str) -> Result<bool> {
     Ok(find(app, token, Purpose::Password).await?.is_some())
 }
 
-/// A new password by a link. Everything of the user ends (contract 01 §2.4); he is not signed in.
+/// A new password by a link. Everything of the user ends (spec: authentication#session-chains); he is not signed in.
 pub async fn reset(
     app: &App,
     context: &RequestContext,
@@ -139,8 +139,8 @@ pub struct Confirmation {
 
 /// The confirmation behind a link; none when it can no longer be used.
 ///
-/// The link alone is not enough: who has stolen a session can have it sent to himself (contract 01 §8 rule 41). So the
-/// browser must be signed in at the provider, or the password is asked for.
+/// The link alone is not enough: who has stolen a session can have it sent to himself (spec: guarantees#identity rule
+/// 41). So the browser must be signed in at the provider, or the password is asked for.
 pub async fn confirmation(app: &App, token: &str, browser: &Browser) -> Result<Option<Confirmation>> {
     let Some(link) = find(app, token, Purpose::Address).await? else { return Ok(None) };
     let needs_password = !is_signed_in(app, browser, link.user_id).await?;

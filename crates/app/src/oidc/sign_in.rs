@@ -1,4 +1,5 @@
-//! Signing in: from a waiting request to its answer (contract 01 §2.8, steps 3 and 4, and the scripted sign-in).
+//! Signing in: from a waiting request to its answer (spec: openid-provider#endpoints, steps 3 and 4, and the scripted
+//! sign-in).
 //!
 //! A page posts the password and gets the answer at once. A script does it in three calls: [`identify`], [`submit`],
 //! then it follows the address to [`resume`].
@@ -71,7 +72,7 @@ pub enum Denied {
     },
     /// The request has expired, is answered already, or belongs to another browser.
     Gone,
-    /// The new password is not acceptable: a code of contract 01 §4.1, `unchanged` or `mismatch`.
+    /// The new password is not acceptable: a code of spec: account#password-strength, `unchanged` or `mismatch`.
     WeakPassword(&'static str),
     /// A generated password waits to be replaced, which a script cannot do.
     MustReplacePassword,
@@ -225,7 +226,7 @@ pub async fn replace_password(
     }
     // Taken first: the change of the password ends every request in which the user has given the old one.
     take(&mut tx, &interaction).await?;
-    // Who has a password that was mailed there reads that mailbox (contract 01 §3.3).
+    // Who has a password that was mailed there reads that mailbox (spec: account#change-info).
     let mailed_to = recovery::addresses(&mut tx, user).await?.and_then(|a| a.password_mailed_to);
     if mailed_to.is_some_and(|address| address == fold(&person.email)) {
         recovery::verify(&mut tx, user).await?;

@@ -1,4 +1,4 @@
-//! Sign-out (contract 01 §2.4, §2.8 step 10).
+//! Sign-out (spec: authentication#session-chains, openid-provider#endpoints step 10).
 
 use super::{
     Refused,

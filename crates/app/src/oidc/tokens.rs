@@ -1,4 +1,4 @@
-//! Tokens: from a code, from a refresh token, and their end (contract 01 §2.8, steps 5, 8 and 9).
+//! Tokens: from a code, from a refresh token, and their end (spec: openid-provider#endpoints, steps 5, 8 and 9).
 
 use super::{
     Code, Refusal, Refused,
@@ -139,7 +139,8 @@ async fn end_reused(
     Ok(())
 }
 
-/// PKCE (RFC 7636 §4.6). A verifier without a challenge is refused: somebody has taken the challenge out of the request.
+/// PKCE (RFC 7636 §4.6). A verifier without a challenge is refused: somebody has taken the challenge out of the
+/// request.
 fn matches_challenge(challenge: Option<&str>, verifier: Option<&str>) -> bool {
     let (challenge, verifier) = match (challenge, verifier) {
         (None, None) => return true,

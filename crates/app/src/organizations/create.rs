@@ -1,4 +1,4 @@
-//! Creation (contract 02 §5.1): rule, body, attribution, fields, uniqueness, in this order.
+//! Creation (spec: organizations#create): rule, body, attribution, fields, uniqueness, in this order.
 
 use super::{Accepted, OrganizationBody, VAT, accept, audit_action, audited};
 use crate::{App, alerting::config::provision, audit, context::RequestContext, events::Told, mirror};

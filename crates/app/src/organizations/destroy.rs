@@ -1,4 +1,4 @@
-//! Destruction for good (contract 02 §6.5).
+//! Destruction for good (spec: organizations#destruction).
 
 use super::authorize_change;
 use crate::{

@@ -1,4 +1,4 @@
-//! `GET /organizations` (contract 02 §12): all families in one list, for whoever signs in.
+//! `GET /organizations` (spec: organizations#directory): all families in one list, for whoever signs in.
 
 use crate::{
     App,

@@ -1,4 +1,4 @@
-//! Numbers about one organization and about a family (contract 02 §7).
+//! Numbers about one organization and about a family (spec: organizations#stats).
 
 use super::{authorize, list};
 use crate::{
@@ -57,8 +57,8 @@ pub async fn trend(
     kept::answer(app, Shows::People, "trend of organizations", scope, other, make).await
 }
 
-/// Who created the family's organizations that the caller sees, by name (contract 02 §11). `write`: the answer as it
-/// is sent.
+/// Who created the family's organizations that the caller sees, by name (spec: organizations#filters). `write`: the
+/// answer as it is sent.
 pub async fn choices(
     app: &App,
     caller: &Caller,
@@ -77,8 +77,8 @@ pub(crate) fn by_name(mut creators: Vec<CreatorChoice>) -> Vec<CreatorChoice> {
     creators
 }
 
-/// Whether an organization of the family below the caller's has this VAT number (contract 02 §10.2). `except` is left
-/// out of the check.
+/// Whether an organization of the family below the caller's has this VAT number (spec: organizations#vat-validator).
+/// `except` is left out of the check.
 pub async fn vat_exists(
     app: &App,
     caller: &Caller,

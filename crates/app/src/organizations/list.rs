@@ -1,4 +1,4 @@
-//! Lists of a family (contract 02 §4.1) with their inline counts.
+//! Lists of a family (spec: organizations#list) with their inline counts.
 
 use crate::{
     App,

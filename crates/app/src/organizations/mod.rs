@@ -1,4 +1,4 @@
-//! The three organization families (contract 02): create, read, change, suspend, delete, promote.
+//! The three organization families (spec: organizations#operations): create, read, change, suspend, delete, promote.
 //!
 //! Each use case decides on the place of the organization before anything of the request's body is looked at, and
 //! again on the held row in the write transaction.
@@ -60,7 +60,7 @@ pub(crate) struct Accepted {
     pub vat: Option<Vat>,
 }
 
-/// The field rules of a creation (contract 02 §5.1); an import holds its rows to the same ones.
+/// The field rules of a creation (spec: organizations#create); an import holds its rows to the same ones.
 pub(crate) fn accept(body: OrganizationBody) -> Result<Accepted> {
     let name = body.name.unwrap_or_default();
     let description = body.description.unwrap_or_default();
@@ -80,8 +80,8 @@ pub async fn get(app: &App, caller: &Caller, family: OrgType, id: Option<OrgId>)
     mirror::marked(app, found.ok_or(Error::NotFound(family.as_str()))?).await
 }
 
-/// Loads the place of an organization and decides whether the caller may change it, then whether it is as they have seen
-/// it.
+/// Loads the place of an organization and decides whether the caller may change it, then whether it is as they have
+/// seen it.
 async fn authorize_change(
     on: impl Into<On<'_>>,
     app: &App,
@@ -122,7 +122,7 @@ pub(crate) async fn authorize(
     }
 }
 
-/// Key of the VAT number in errors (contract 02 §5.1).
+/// Key of the VAT number in errors (spec: organizations#create).
 const VAT: &str = "custom_data.vat";
 
 /// What the audit keeps of an organization.

@@ -1,4 +1,4 @@
-//! Promotion of a reseller to distributor (contract 02 §9).
+//! Promotion of a reseller to distributor (spec: organizations#promotion).
 
 use super::{VAT, authorize_change};
 use crate::{

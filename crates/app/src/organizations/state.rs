@@ -1,5 +1,5 @@
-//! Suspend, reactivate, delete, restore (contract 02 §6): one own mark, everything below follows, all in one
-//! transaction with the end of every credential that loses its right.
+//! Suspend, reactivate, delete, restore (spec: organizations#life-cycle): one own mark, everything below follows, all
+//! in one transaction with the end of every credential that loses its right.
 
 use super::{VAT, authorize_change};
 use crate::{
@@ -22,7 +22,7 @@ use bailiwick_store::{
 };
 use serde_json::json;
 
-/// A move between the states of contract 02 §6.1.
+/// A move between the states of spec: organizations#life-cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Move {
     /// Sets the own suspension.
@@ -69,7 +69,8 @@ impl Move {
         }
     }
 
-    /// Contract 02 §6.1, as far as it is not a matter of who asks: what comes from above is refused by the policy.
+    /// See spec: organizations#life-cycle, as far as it is not a matter of who asks: what comes from above is refused
+    /// by the policy.
     fn check(self, family: OrgType, held: &Held) -> Result<()> {
         let fits = match self {
             Move::Suspend => !held.suspended.is_set(),

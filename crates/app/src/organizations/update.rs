@@ -1,4 +1,4 @@
-//! PUT (contract 02 §5.2): what is absent stays, `custom_data` is laid over the stored keys.
+//! PUT (spec: organizations#update): what is absent stays, `custom_data` is laid over the stored keys.
 
 use super::{OrganizationBody, VAT, audit_action, audited, authorize_change};
 use crate::{App, audit, context::RequestContext, events::Told, mirror};

@@ -1,4 +1,5 @@
-//! Turning rebranding on and off, and deleting what is stored (contract 04 §6.2). The gate has been passed before.
+//! Turning rebranding on and off, and deleting what is stored (spec: rebranding#operations). The gate has been passed
+//! before.
 
 use super::authorize;
 use crate::{App, audit, context::RequestContext, images};

@@ -1,5 +1,5 @@
-//! What an uploaded file is, told by its bytes alone, and whether it may be kept (contract 04 §6.4). Nothing is decoded:
-//! the dimensions are read from the headers.
+//! What an uploaded file is, told by its bytes alone, and whether it may be kept (spec: rebranding#serving). Nothing is
+//! decoded: the dimensions are read from the headers.
 
 use super::{
     svg::{self, Verdict},

@@ -1,5 +1,5 @@
-//! Rebranding (contract 04 §6): an organization's own names and pictures for the products its systems run, shown by its
-//! systems and by those of the organizations below it.
+//! Rebranding (spec: rebranding): an organization's own names and pictures for the products its systems run, shown by
+//! its systems and by those of the organizations below it.
 //!
 //! Files are kept in their rows, so that an upload is one transaction, every process sees the same, and a destroyed
 //! organization takes them along; or in a bucket ([`crate::images`]).

@@ -1,4 +1,5 @@
-//! What is shown: files to management and to systems, and the document of a system (contract 04 §6.3, §6.4).
+//! What is shown: files to management and to systems, and the document of a system (spec: rebranding#system-document,
+//! rebranding#serving).
 
 use super::{authorize, change::named};
 use crate::{App, avatars::is_named, credentials::SystemIdentity, images};

@@ -1,4 +1,4 @@
-//! Whether a file is an SVG picture, and nothing but a picture (contract 04 §6.4).
+//! Whether a file is an SVG picture, and nothing but a picture (spec: rebranding#serving).
 //!
 //! The whole file is read once, event by event; nothing is built from it, expanded or fetched. What browsers would not
 //! read as XML is no picture here either: a reader that forgives more than they do could be made to see other things.

@@ -1,4 +1,4 @@
-//! `PUT /rebranding/{org_id}/products/{product_id}` (contract 04 §6.2): all of a form or nothing.
+//! `PUT /rebranding/{org_id}/products/{product_id}` (spec: rebranding#operations): all of a form or nothing.
 
 use super::{authorize, change, judge, known, product};
 use crate::{App, context::RequestContext, images, turns::turn};
@@ -42,8 +42,9 @@ struct Form {
 /// form counts as not sent.
 ///
 /// # Errors
-/// In the order of the contract: `organization not found`, `rebranding product not found`, 403 `rebranding is not
-/// enabled for this organization`, what reading the form finds, what is wrong with it; 503 when too many upload, 502 and 504 of the bucket.
+/// In the order of the specification: `organization not found`, `rebranding product not found`, 403 `rebranding is not
+/// enabled for this organization`, what reading the form finds, what is wrong with it; 503 when too many upload, 502
+/// and 504 of the bucket.
 pub async fn upload(
     app: &App,
     caller: &Caller,

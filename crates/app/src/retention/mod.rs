@@ -1,6 +1,6 @@
-//! Retention (contract 03 §10, 04 §3): the first run five minutes after the start, then one each hour, by one process of all.
-//! Everything goes in small transactions between which documents are taken and processed as ever; a run that is cut off
-//! is simply done again.
+//! Retention (spec: inventory#retention, alert-management#history): the first run five minutes after the start, then
+//! one each hour, by one process of all. Everything goes in small transactions between which documents are taken and
+//! processed as ever; a run that is cut off is simply done again.
 
 mod pass;
 mod tiers;

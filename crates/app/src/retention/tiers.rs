@@ -1,5 +1,6 @@
 //! Which records of a system stay: all of the last 7 days; of older ones the newest of each day, from one month on of
-//! each ISO week, from three months on of each calendar month, from one year on of each quarter (contract 03 §10). UTC.
+//! each ISO week, from three months on of each calendar month, from one year on of each quarter (spec:
+//! inventory#retention). UTC.
 
 use bailiwick_domain::{Error, Result, Ts};
 use jiff::{Span, ToSpan, tz::TimeZone};

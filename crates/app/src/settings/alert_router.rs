@@ -9,7 +9,7 @@ pub enum Router {
     Remote(RemoteRouter),
 }
 
-/// A router elsewhere (contract 04 §4).
+/// A router elsewhere (spec: alert-router#remote).
 #[derive(Clone, Debug)]
 pub struct RemoteRouter {
     /// Base address without trailing slash.

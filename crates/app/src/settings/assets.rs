@@ -1,9 +1,9 @@
-//! Objects and images (contract 03 §11.3, 04 §6).
+//! Objects and images (spec: backups#operations, rebranding).
 
 use super::Secret;
 use std::{path::PathBuf, time::Duration};
 
-/// Objects beside the database: backups of systems (contract 03 §11.3), images if so wished.
+/// Objects beside the database: backups of systems (spec: backups#operations), images if so wished.
 #[derive(Clone, Debug)]
 pub struct Assets {
     /// Where they are.

@@ -1,4 +1,5 @@
-//! Who proves a person's identity (contract 01 §2.1, §2.9, §2.11).
+//! Who proves a person's identity (spec: authentication#identity-modes, account#password-operations,
+//! authentication#environment-names).
 
 use super::Secret;
 use std::time::Duration;
@@ -91,7 +92,7 @@ impl Issuer {
     }
 }
 
-/// A Logto tenant (contract 01 §2.1, Appendix A).
+/// A Logto tenant (spec: authentication#identity-modes, logto#calls).
 #[derive(Clone, Debug)]
 pub struct Logto {
     /// Its side that signs people in. Introspection uses the management application's credentials.

@@ -1,4 +1,4 @@
-//! Rebranding (contract 04 §6, §7).
+//! Rebranding (spec: rebranding, alerts#settings).
 
 use bailiwick_domain::rebranding::{Product, ProductType};
 
@@ -14,7 +14,7 @@ pub struct Rebranding {
 }
 
 impl Rebranding {
-    /// The products of contract 04 §6.1.
+    /// The products of spec: rebranding#products.
     pub fn built_in() -> Vec<Product> {
         let product = |id: &str, display_name: &str, product_type| Product {
             id: id.to_owned(),

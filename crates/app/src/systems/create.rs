@@ -1,4 +1,4 @@
-//! `POST /systems` (contract 03 §2.2).
+//! `POST /systems` (spec: systems#create).
 
 use crate::{App, audit, context::RequestContext, credentials::hash_secret, events::Told};
 use bailiwick_domain::{
@@ -40,7 +40,8 @@ pub struct Created {
     pub secret: SystemSecret,
 }
 
-/// Creates a system. The body is decoded after the gate; a creation has no object to load (contract 01 §1.5).
+/// Creates a system. The body is decoded after the gate; a creation has no object to load (spec:
+/// conventions#order-of-checks).
 pub async fn create(
     app: &App,
     caller: &Caller,
@@ -134,7 +135,7 @@ fn check_fields(new: &NewSystem) -> Fields {
     fields
 }
 
-/// Creation and registration times: the given ones where they are possible (contract 03 §2.2).
+/// Creation and registration times: the given ones where they are possible (spec: systems#create).
 fn check_times(fields: &mut Fields, new: &NewSystem, now: Ts) -> (Ts, Option<Ts>) {
     let mut read = |key: &str, text: &Option<String>| {
         let text = text.as_deref()?;

@@ -1,4 +1,4 @@
-//! Totals, trend and the choices of the list's filters (contract 03 §2.7, §2.8, §2.10).
+//! Totals, trend and the choices of the list's filters (spec: systems#totals, systems#trend, systems#filters).
 
 use crate::{
     App,
@@ -23,8 +23,8 @@ const SKEW: Duration = Duration::from_secs(30);
 /// For so many intervals of the monitor the next ones to fall silent are known.
 const INTERVALS: u32 = 3;
 
-/// Counts systems by what they are now and looks ahead to those that will fall silent, so that [`totals`] has to look at
-/// few (`bailiwick_store::systems::counted`).
+/// Counts systems by what they are now and looks ahead to those that will fall silent, so that [`totals`] has to look
+/// at few (`bailiwick_store::systems::counted`).
 pub async fn settle(app: &App) -> Result<()> {
     let systems = &app.settings.systems;
     let silent = app.now().minus(systems.liveness_timeout);

@@ -1,4 +1,4 @@
-//! `GET /systems/info`: what a system may know of itself (contract 03 §5.1).
+//! `GET /systems/info`: what a system may know of itself (spec: systems-interface#info).
 
 use crate::{App, credentials::SystemIdentity};
 use bailiwick_domain::{Error, Result, System, Ts};

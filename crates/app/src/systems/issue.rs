@@ -1,4 +1,5 @@
-//! `GET /proxy/credentials`: an appliance that knows only its older pair gets a key and a secret (contract 03 §11.4).
+//! `GET /proxy/credentials`: an appliance that knows only its older pair gets a key and a secret (spec:
+//! systems-interface#older-paths).
 
 use crate::{
     App, audit,

@@ -1,5 +1,5 @@
-//! Suspend, reactivate, delete, restore, destroy, a new secret (contract 03 §2.5). Each raises the auth epoch in its
-//! transaction, so that the very next system-facing call of any process sees it.
+//! Suspend, reactivate, delete, restore, destroy, a new secret (spec: systems#life-cycle). Each raises the auth epoch
+//! in its transaction, so that the very next system-facing call of any process sees it.
 
 use super::Created;
 use crate::{

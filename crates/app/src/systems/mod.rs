@@ -37,7 +37,7 @@ use bailiwick_store::{
 
 pub use systems::{StatusFilter, SystemFilter, SystemOrder, VersionFilter};
 
-/// A list as asked for (contract 03 §2.1).
+/// A list as asked for (spec: systems#list).
 #[derive(Clone, Debug)]
 pub struct SystemQuery {
     /// Filters.

@@ -1,6 +1,6 @@
-//! What is left to do behind a system that went to another organization (contract 03 §11.2; 04 §2.8): objects of its
-//! backups that nobody refers to any more, alerts and silences in the tenant it has left. Tried again until it is done;
-//! also after a move that came to nothing, whose copies must go.
+//! What is left to do behind a system that went to another organization (spec: systems#reassignment;
+//! alert-management#handling): objects of its backups that nobody refers to any more, alerts and silences in the tenant
+//! it has left. Tried again until it is done; also after a move that came to nothing, whose copies must go.
 
 use super::reassign::LOCK;
 use crate::{App, alerting, backups, jobs};
@@ -24,8 +24,8 @@ const LEASE: Duration = Duration::from_secs(600);
 const POLL: Duration = Duration::from_secs(30);
 /// While another move of the system is under way.
 const LATER: Duration = Duration::from_secs(10);
-/// After this time no push that was let in before the move is still on its way into the old tenant: then it is looked at
-/// once more.
+/// After this time no push that was let in before the move is still on its way into the old tenant: then it is looked
+/// at once more.
 pub(super) const IN_FLIGHT: Duration = Duration::from_secs(120);
 
 /// Name of the lock that whoever clears up takes, and whoever moves the system: what one removes the other may need.

@@ -1,4 +1,4 @@
-//! `GET /systems/{id}/reachability` (contract 03 §11.1).
+//! `GET /systems/{id}/reachability` (spec: systems#reachability).
 
 use super::load;
 use crate::App;

@@ -1,8 +1,9 @@
-//! A system goes to another organization: `PUT /systems/{id}` with another `organization_id` (contract 03 §11.2).
+//! A system goes to another organization: `PUT /systems/{id}` with another `organization_id` (spec:
+//! systems#reassignment).
 //!
-//! First its backups are copied, which takes time and may fail; then one transaction moves everything; then a job clears
-//! up behind it ([`super::moved`]). The job is promised before the first copy, so a crash leaves nothing behind. Two
-//! leases keep moves of one system apart from each other, and from what is cleared up behind them.
+//! First its backups are copied, which takes time and may fail; then one transaction moves everything; then a job
+//! clears up behind it ([`super::moved`]). The job is promised before the first copy, so a crash leaves nothing behind.
+//! Two leases keep moves of one system apart from each other, and from what is cleared up behind them.
 
 use super::{
     create::home,

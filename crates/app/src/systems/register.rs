@@ -1,5 +1,5 @@
-//! `POST /systems/register` (contract 03 §2.6): the order of the checks decides what a caller without the right secret
-//! can learn, which is nothing.
+//! `POST /systems/register` (spec: systems-interface#register): the order of the checks decides what a caller without
+//! the right secret can learn, which is nothing.
 
 use crate::{
     App,

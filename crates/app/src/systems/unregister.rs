@@ -1,4 +1,4 @@
-//! `POST /systems/unregister` (contract 03 §5.4).
+//! `POST /systems/unregister` (spec: systems-interface#unregister).
 
 use crate::{App, audit, context::RequestContext, credentials::SystemIdentity, events::Told};
 use bailiwick_domain::{Error, Result};

@@ -1,4 +1,4 @@
-//! `PUT /systems/{id}` (contract 03 §2.4).
+//! `PUT /systems/{id}` (spec: systems#update).
 
 use super::{create::home, reassign};
 use crate::{App, audit, context::RequestContext, events::Told};
@@ -64,7 +64,7 @@ pub async fn update(
     Ok(system)
 }
 
-/// Where a system is to go, once the first two checks of contract 03 §11.2 are passed; none = it stays.
+/// Where a system is to go, once the first two checks of spec: systems#reassignment are passed; none = it stays.
 async fn destination(
     tx: &mut Tx,
     caller: &Caller,

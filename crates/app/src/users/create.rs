@@ -1,5 +1,5 @@
-//! POST (contract 01 §5.5). At a Logto tenant the new user's account gets his generated password; where people sign in
-//! elsewhere otherwise he has none and his mail says so.
+//! POST (spec: users#create). At a Logto tenant the new user's account gets his generated password; where people sign
+//! in elsewhere otherwise he has none and his mail says so.
 
 use super::{
     UserBody, UserView, audited, distinct,
@@ -25,8 +25,8 @@ use bailiwick_store::{
 /// User names looked up at once while one is derived.
 const NAMES_AT_ONCE: usize = 100;
 
-/// Creates a user; with a generated password unless people have theirs elsewhere. In embedded mode he must replace it at
-/// his first sign-in.
+/// Creates a user; with a generated password unless people have theirs elsewhere. In embedded mode he must replace it
+/// at his first sign-in.
 pub async fn create(
     app: &App,
     caller: &Caller,
@@ -155,7 +155,7 @@ fn inserted(outcome: Inserted, new: &NewUser) -> Result<()> {
     }
 }
 
-/// Takes the first free name derived from the address (contract 01 §4.3).
+/// Takes the first free name derived from the address (spec: users#username).
 async fn insert_with_derived_name(tx: &mut Tx, home: &Granted<OrgId>, new: &mut NewUser) -> Result<()> {
     let email = new.email.clone();
     let mut candidates = username_candidates(&email, new.at).peekable();

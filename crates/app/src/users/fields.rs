@@ -1,4 +1,4 @@
-//! The fields of a user's body, rules and uniqueness together (contract 01 §5.5 step 6).
+//! The fields of a user's body, rules and uniqueness together (spec: users#create step 6).
 
 use crate::App;
 use bailiwick_domain::{

@@ -1,4 +1,4 @@
-//! Totals, trend and the choices of the list's filters (contract 01 §5.4, §5.7).
+//! Totals, trend and the choices of the list's filters (spec: users#operations, conventions#trends).
 
 use crate::{
     App,
@@ -26,8 +26,8 @@ pub async fn totals(
     kept::answer(app, Shows::People, "totals of users", scope, String::new(), make).await
 }
 
-/// The users the caller sees by date of creation; who is deleted now counts on no date, not even before (contract 01
-/// §5.7). `period` as sent; none = 7. `write`: the answer as it is sent.
+/// The users the caller sees by date of creation; who is deleted now counts on no date, not even before (spec:
+/// conventions#trends). `period` as sent; none = 7. `write`: the answer as it is sent.
 pub async fn trend(
     app: &App,
     caller: &Caller,

@@ -1,5 +1,5 @@
-//! Suspend, reactivate, delete, restore, destroy (contract 01 §5.2, §5.4). What ends a user's rights ends his sessions
-//! in the same transaction, so that his very next call is refused on every replica.
+//! Suspend, reactivate, delete, restore, destroy (spec: users#effective-state, users#operations). What ends a user's
+//! rights ends his sessions in the same transaction, so that his very next call is refused on every replica.
 
 use super::{audited, authorize_on_condition, load};
 use crate::{

@@ -1,4 +1,4 @@
-//! The list of users (contract 01 §5.4).
+//! The list of users (spec: users#operations).
 
 use super::{UserView, distinct, view};
 use crate::{

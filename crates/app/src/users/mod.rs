@@ -1,4 +1,4 @@
-//! Users (contract 01 §5, contract 05 §5): create, read, change, assign roles, reset a password,
+//! Users (spec: users#operations, authorization#assigning-roles): create, read, change, assign roles, reset a password,
 //! suspend, delete and back.
 //!
 //! Order of every change: gate, self guard, reach, rank; then the body; then the references in it (organization,
@@ -159,7 +159,7 @@ fn view(app: &App, caller: &Caller, agreed: Option<&HashSet<UserId>>, placed: Pl
     UserView { roles, can_be_impersonated, sync_error, user: placed.user }
 }
 
-/// The organization a body names, if the caller may put users there (contract 01 §5.1).
+/// The organization a body names, if the caller may put users there (spec: users#scope).
 async fn home(app: &App, caller: &Caller, action: Action, given: &str) -> Result<(Granted<OrgId>, OrgPlace)> {
     let place = match given.parse::<OrgId>() {
         Ok(id) => organizations::place(&app.db, id).await?,

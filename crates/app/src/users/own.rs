@@ -1,4 +1,4 @@
-//! POST `/me/change-info` (contract 01 §3.3): what a user changes of himself.
+//! POST `/me/change-info` (spec: account#change-info): what a user changes of himself.
 
 use super::{
     audited,
@@ -82,7 +82,7 @@ pub async fn change_own_info(
 }
 
 /// Until the new address is confirmed, a link for a forgotten password goes to the last one that was not of his own
-/// unconfirmed choice (contract 01 §2.8, §8 rule 41).
+/// unconfirmed choice (spec: openid-provider#endpoints, guarantees#identity rule 41).
 async fn keep_previous(tx: &mut Tx, before: &User, email: &str) -> Result<()> {
     let known =
         recovery::addresses(&mut *tx, before.id).await?.and_then(|addresses| addresses.previous_email);

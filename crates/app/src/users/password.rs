@@ -1,4 +1,4 @@
-//! PATCH `/users/{id}/password` (contract 01 §5.4).
+//! PATCH `/users/{id}/password` (spec: users#operations).
 
 use super::{authorize_on_condition, load};
 use crate::{

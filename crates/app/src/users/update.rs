@@ -1,4 +1,4 @@
-//! PUT (contract 01 §5.6): what is absent stays; everything that is sent is written together or not at all.
+//! PUT (spec: users#update): what is absent stays; everything that is sent is written together or not at all.
 
 use super::{
     UserBody, UserView, audited, authorize_on_condition, distinct,
@@ -70,7 +70,7 @@ async fn destination(
     }
 }
 
-/// The rank rule for the result: roles and organization as they will be (contract 05 §5.2).
+/// The rank rule for the result: roles and organization as they will be (spec: authorization#rank).
 fn allow_result(
     app: &App,
     caller: &Caller,

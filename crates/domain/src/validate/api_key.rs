@@ -1,4 +1,4 @@
-//! The token of a personal API key (contract 01 §3.5).
+//! The token of a personal API key (spec: account#api-keys).
 
 use super::Secret;
 use crate::{Entropy, ports::random_hex};

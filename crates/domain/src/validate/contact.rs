@@ -1,4 +1,4 @@
-//! Phones and e-mail addresses (contract 01 §4.2, §4.4).
+//! Phones and e-mail addresses (spec: users#phone, users#email-uniqueness).
 
 use super::{MAX_NAME_CHARS, Rule, text};
 use crate::fold::fold;
@@ -34,8 +34,9 @@ impl fmt::Display for Email {
     }
 }
 
-/// An e-mail address (contract 01 §4.4): `required` when blank, `too_long` above 255 characters, `invalid` unless
-/// it has one `@` between a local part and a domain. Control characters are invalid: the address ends in mail headers.
+/// An e-mail address (spec: users#email-uniqueness): `required` when blank, `too_long` above 255 characters, `invalid`
+/// unless it has one `@` between a local part and a domain. Control characters are invalid: the address ends in mail
+/// headers.
 pub fn email(value: &str) -> Rule<Email> {
     let trimmed = value.trim();
     if trimmed.is_empty() {
@@ -56,8 +57,8 @@ pub fn email(value: &str) -> Rule<Email> {
 /// Longest address that mail can carry, in bytes.
 const MAX_ADDRESS_BYTES: usize = 254;
 
-/// An address in the form of RFC 5322 (`addr-spec`, letters of any script), or nothing: `invalid_format`. Contract 02 §8
-/// asks it of the contact address of an imported organization.
+/// An address in the form of RFC 5322 (`addr-spec`, letters of any script), or nothing: `invalid_format`. See spec:
+/// imports-and-exports#imports asks it of the contact address of an imported organization.
 pub fn imported_address(value: &str) -> Rule<()> {
     let fits = value.len() <= MAX_ADDRESS_BYTES && is_addr_spec(value);
     if value.is_empty() || fits { Ok(()) } else { Err("invalid_format") }
@@ -97,7 +98,7 @@ fn is_quoted_text(text: &str) -> bool {
 /// Fewest and most characters of a phone after an optional `+`.
 const PHONE_CHARS: std::ops::RangeInclusive<usize> = 7..=20;
 
-/// A phone as digits only; none for `""`, which removes it (contract 01 §4.2).
+/// A phone as digits only; none for `""`, which removes it (spec: users#phone).
 ///
 /// `invalid_format` unless it is an optional `+` and 7 to 20 digits, spaces, `-`, `(` and `)`; one without any digit
 /// is refused too, as nothing would be left of it.

@@ -1,4 +1,4 @@
-//! The credential of a system: its key and its secret (contract 03 §3).
+//! The credential of a system: its key and its secret (spec: systems-interface#credentials).
 
 use crate::{
     Entropy,
@@ -103,7 +103,8 @@ impl SystemSecret {
         SystemSecret { public: random_hex::<10>(entropy), secret: Secret(random_hex::<20>(entropy)) }
     }
 
-    /// `my_`, a public part, exactly one `.`, a secret part (contract 03 §2.6); both of printable ASCII.
+    /// `my_`, a public part, exactly one `.`, a secret part (spec: systems-interface#register); both of printable
+    /// ASCII.
     pub fn parse(text: &str) -> Option<SystemSecret> {
         if text.len() > Self::MAX_BYTES || !text.bytes().all(|b| b.is_ascii_graphic()) {
             return None;

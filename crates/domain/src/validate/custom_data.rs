@@ -6,19 +6,19 @@ use serde_json::{Map, Value};
 /// What carries the data; each has keys of its own that only the service sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holder {
-    /// Contract 02 §3.1.
+    /// See spec: organizations#custom-data.
     Organization,
-    /// Contract 01 §5.5.
+    /// See spec: users#create.
     User,
-    /// Contract 03 §1.
+    /// See spec: systems#system.
     System,
 }
 
-/// Parent, type, creator and owner references are columns on everything (contract 05 §11).
+/// Parent, type, creator and owner references are columns on everything (spec: authorization#guarantees).
 const SERVER_OWNED: [&str; 6] =
     ["createdBy", "createdByUser", "type", "createdAt", "organizationId", "userRoleIds"];
 
-/// More on organizations (contract 02 §3.1).
+/// More on organizations (spec: organizations#custom-data).
 const SERVER_OWNED_BY_ORGANIZATIONS: [&str; 3] = ["updatedBy", "updatedAt", "promotedFrom"];
 
 impl Holder {
@@ -35,7 +35,7 @@ pub fn client_keys(holder: Holder, mut sent: Map<String, Value>) -> Map<String, 
     sent
 }
 
-/// Refuses U+0000 in any key or text, at any depth: `custom_data.<key>` / `invalid_format` (contract 01 §1.8).
+/// Refuses U+0000 in any key or text, at any depth: `custom_data.<key>` / `invalid_format` (spec: conventions#limits).
 pub fn text_values(fields: &mut Fields, data: &Map<String, Value>) {
     for (key, value) in data {
         if free_text(key).is_err() {

@@ -2,13 +2,13 @@
 
 use crate::{Error, FieldError, Result};
 
-/// A code that clients translate (contract 01 §1.4).
+/// A code that clients translate (spec: conventions#validation-errors).
 pub type Code = &'static str;
 
 /// The accepted form of a field, or the code of what is wrong with it.
 pub type Rule<T> = std::result::Result<T, Code>;
 
-/// Longest name, e-mail address or VAT number, in characters (contract 01 §1.8, contract 02 §5.1).
+/// Longest name, e-mail address or VAT number, in characters (spec: conventions#limits, organizations#create).
 pub const MAX_NAME_CHARS: usize = 255;
 
 /// The wrong fields of one request, in the order in which they were found: all are answered together.
@@ -53,7 +53,7 @@ pub fn is_too_long(value: &str, max: usize) -> bool {
     value.len() > max && value.chars().nth(max).is_some()
 }
 
-/// Text of any length: only U+0000 is refused, `invalid_format` (contract 01 §1.8).
+/// Text of any length: only U+0000 is refused, `invalid_format` (spec: conventions#limits).
 pub fn free_text(value: &str) -> Rule<()> {
     if value.contains('\0') { Err("invalid_format") } else { Ok(()) }
 }
@@ -65,7 +65,7 @@ pub fn text(value: &str, max: usize) -> Rule<()> {
 }
 
 /// Name of an organization or a user: `cannot_be_empty` when blank, `too_long` above 255 characters
-/// (contract 02 §5.1, contract 01 §5.5). Stored as sent.
+/// (spec: organizations#create, users#create). Stored as sent.
 pub fn display_name(value: &str) -> Rule<()> {
     if value.trim().is_empty() {
         return Err("cannot_be_empty");
@@ -73,7 +73,7 @@ pub fn display_name(value: &str) -> Rule<()> {
     text(value, MAX_NAME_CHARS)
 }
 
-/// Name of a system: `required` when blank, `too_long` above 255 characters (contract 03 §2.2).
+/// Name of a system: `required` when blank, `too_long` above 255 characters (spec: systems#create).
 pub fn system_name(value: &str) -> Rule<()> {
     if value.trim().is_empty() {
         return Err("required");

@@ -1,4 +1,5 @@
-//! Field rules of the wire (contract 01 §1.4, §1.8 and §4, contract 02 §3.1 and §5.1, contract 03 §2.2 and §3).
+//! Field rules of the wire (spec: conventions#validation-errors, conventions#limits, users#fields,
+//! organizations#custom-data, organizations#create, systems#create, systems-interface#credentials).
 //!
 //! A rule is a plain function from the text received to the accepted form or the code that clients translate;
 //! [`Fields`] collects the codes of one request. A value with a normal form becomes a type ([`Email`], [`Vat`],

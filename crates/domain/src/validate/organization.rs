@@ -1,4 +1,5 @@
-//! VAT numbers and the free data of organizations (contract 02 §3.1, §5.1, §5.2, §10.1).
+//! VAT numbers and the free data of organizations (spec: organizations#custom-data, organizations#create,
+//! organizations#update, organizations#vat-uniqueness).
 
 use super::{Fields, Holder, MAX_NAME_CHARS, client_keys, text, text_values};
 use serde_json::{Map, Value};
@@ -24,7 +25,7 @@ impl Vat {
         &self.key
     }
 
-    /// The key of any text, also of one asked for in a query (contract 02 §10.1).
+    /// The key of any text, also of one asked for in a query (spec: organizations#vat-uniqueness).
     pub fn key_of(text: &str) -> String {
         text.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_uppercase).collect()
     }
@@ -33,7 +34,8 @@ impl Vat {
 /// Checks the data a client sent for an organization, laid over what is stored (nothing at a creation).
 ///
 /// Returns the client keys of the result and its VAT number; each problem is added to `fields` in the order of
-/// contract 02 §5.1 (and then there may be no VAT number). Keys are overwritten, never removed (§5.2).
+/// spec: organizations#create (and then there may be no VAT number). Keys are overwritten, never removed (spec:
+/// organizations#update).
 pub fn organization_custom_data(
     fields: &mut Fields,
     stored: Map<String, Value>,

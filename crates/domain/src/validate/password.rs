@@ -1,4 +1,4 @@
-//! Passwords: strength and generation (contract 01 §4.1).
+//! Passwords: strength and generation (spec: account#password-strength).
 
 use super::{Rule, free_text};
 use crate::Entropy;
@@ -24,7 +24,7 @@ const SPECIAL: &[u8] = b"!@#$%^&*()_+-=[]{}|;:,.<>?~";
 /// Length of a generated password.
 const GENERATED_CHARS: usize = 14;
 
-/// Strength of a password: the first failing code of contract 01 §4.1, `required` when empty.
+/// Strength of a password: the first failing code of spec: account#password-strength, `required` when empty.
 pub fn password(value: &str) -> Rule<()> {
     if value.is_empty() {
         return Err("required");
@@ -72,7 +72,7 @@ fn has_weak_pattern(value: &str) -> bool {
 }
 
 /// A password that passes [`password`]: 14 characters, at least 3 lower, 3 upper, 2 digits and 2 special ones,
-/// in random order, drawn again until the rules pass (contract 01 §4.1).
+/// in random order, drawn again until the rules pass (spec: account#password-strength).
 ///
 /// It ends as soon as the randomness gives a good draw (more than nine in ten are), so never with a source that
 /// repeats the same bytes for ever.

@@ -1,4 +1,4 @@
-//! User names: the rule and the derivation from an e-mail address (contract 01 §4.3).
+//! User names: the rule and the derivation from an e-mail address (spec: users#username).
 
 use super::{Email, Rule};
 use crate::Ts;
@@ -12,7 +12,7 @@ const LAST_NUMBER: u32 = 1000;
 /// Reserved in any case.
 const RESERVED: &str = "owner";
 
-/// A user name (contract 01 §4.3): `cannot_be_empty`, `invalid_format`, or the text about the reserved `owner`.
+/// A user name (spec: users#username): `cannot_be_empty`, `invalid_format`, or the text about the reserved `owner`.
 /// `present` is the name the user already has: unchanged, it always passes.
 pub fn username(value: &str, present: Option<&str>) -> Rule<()> {
     if present == Some(value) {

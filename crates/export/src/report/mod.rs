@@ -1,8 +1,8 @@
 //! PDF: A4 landscape, a title block, then one card for each row; cards are never split over two pages.
 //!
-//! Every byte is 7-bit ASCII (contract 02 §7; clients keep the file as text): krilla writes its streams in hexadecimal,
-//! and XMP metadata, whose packet marker is not ASCII, is left out. All cards of a report have one height, so the
-//! number of pages is known before the first is drawn, and a row is dropped as soon as it is.
+//! Every byte is 7-bit ASCII (spec: organizations#stats; clients keep the file as text): krilla writes its streams in
+//! hexadecimal, and XMP metadata, whose packet marker is not ASCII, is left out. All cards of a report have one height,
+//! so the number of pages is known before the first is drawn, and a row is dropped as soon as it is.
 
 mod card;
 mod face;

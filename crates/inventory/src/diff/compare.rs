@@ -1,5 +1,5 @@
-//! The walk through two documents at the same time (contract 03 §8.1). It only finds where they differ; what that
-//! means is for the rules.
+//! The walk through two documents at the same time (spec: inventory-changes#comparison). It only finds where they
+//! differ; what that means is for the rules.
 
 use super::{
     Kind,

@@ -1,9 +1,9 @@
-//! Where a value stands in a document, and the two paths that tell it (contract 03 §8.2).
+//! Where a value stands in a document, and the two paths that tell it (spec: inventory-changes#paths).
 
 use bailiwick_domain::json::Json;
 use std::borrow::Cow;
 
-/// Segments of the longest path; what lies deeper is compared as a whole (contract 03 §8.3).
+/// Segments of the longest path; what lies deeper is compared as a whole (spec: inventory-changes#limits-and-order).
 pub(super) const MAX_DEPTH: usize = 10;
 /// Characters of the longest field path.
 const MAX_FIELD_CHARS: usize = 500;

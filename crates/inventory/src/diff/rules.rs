@@ -1,5 +1,6 @@
-//! What a change means: category, severity and significance (contract 03 §8.4 to §8.6), read from one document of
-//! rules. Every rule looks at the structural path, never at text that was chosen on the appliance.
+//! What a change means: category, severity and significance (spec: inventory-changes#category,
+//! inventory-changes#significance), read from one document of rules. Every rule looks at the structural path, never at
+//! text that was chosen on the appliance.
 
 use super::{
     Category, Kind, Severity,
@@ -104,7 +105,7 @@ struct Always {
 const MAX_PERCENT: u32 = 1_000_000;
 
 impl Rules {
-    /// The rules of the contract, compiled once for each process.
+    /// The rules of the specification, compiled once for each process.
     pub fn standard() -> &'static Rules {
         static STANDARD: LazyLock<Rules> = LazyLock::new(|| {
             // They are part of the program, and a test compiles them.

@@ -1,4 +1,4 @@
-//! Single exchanges with an issuer, within the limits of contract 01 §1.8.
+//! Single exchanges with an issuer, within the limits of spec: conventions#limits.
 
 use super::IssuerError;
 use crate::with_causes;

@@ -1,6 +1,6 @@
-//! Client of an OpenID Connect issuer (contract 01 §1.8, §2.1): what it says of itself, its keys, and what it says of a
-//! token. The only requests are those below; redirects are not followed, answers are read up to a limit, and what an
-//! issuer says of an error goes nowhere.
+//! Client of an OpenID Connect issuer (spec: conventions#limits, authentication#identity-modes): what it says of
+//! itself, its keys, and what it says of a token. The only requests are those below; redirects are not followed,
+//! answers are read up to a limit, and what an issuer says of an error goes nowhere.
 
 mod documents;
 pub(crate) mod exchange;
@@ -15,7 +15,7 @@ use exchange::{About, Answered, Connections};
 use http::{Method, StatusCode, header};
 use std::{fmt, time::Duration};
 
-/// Largest description of the issuer and set of keys that is read (contract 01 §2.1).
+/// Largest description of the issuer and set of keys that is read (spec: authentication#identity-modes).
 pub const DOCUMENT_BYTES: usize = 1024 * 1024;
 /// Largest answer about a token.
 const ANSWER_BYTES: usize = 256 * 1024;
@@ -86,8 +86,8 @@ impl IssuerClient {
         Ok(IssuerClient { connections: Connections::new(times)? })
     }
 
-    /// What the issuer at `url` (without a trailing slash) says of itself. It must call itself so; a trailing slash more
-    /// is its choice.
+    /// What the issuer at `url` (without a trailing slash) says of itself. It must call itself so; a trailing slash
+    /// more is its choice.
     pub async fn discover(&self, url: &str, within: Duration) -> Result<Discovery, IssuerError> {
         let at = format!("{url}/.well-known/openid-configuration");
         let answered = self.get(&at, None, within, DOCUMENT_BYTES).await?;
@@ -176,7 +176,8 @@ fn basic(credentials: Credentials<'_>) -> String {
     format!("Basic {}", STANDARD.encode(pair))
 }
 
-/// An answer that speaks of the token, not of the issuer's or our own trouble (as in contract 01 §2.9).
+/// An answer that speaks of the token, not of the issuer's or our own trouble (as in spec:
+/// account#password-operations).
 fn is_refusal(status: StatusCode) -> bool {
     status.is_client_error() && !matches!(status.as_u16(), 401 | 403 | 404 | 408 | 429)
 }

@@ -1,4 +1,4 @@
-//! The calls of contract 01 Appendix A. `find_user` and `find_organization` are two more: by them a creation whose answer
+//! The calls of spec: logto#calls. `find_user` and `find_organization` are two more: by them a creation whose answer
 //! was lost finds what it has made, and nothing else asks them.
 
 use super::{
@@ -33,7 +33,7 @@ fn found<T>(done: Done<T>) -> Done<Option<T>> {
     }
 }
 
-/// Of what not every version of Logto has (contract 01 Appendix A: 404 and 405 tolerated).
+/// Of what not every version of Logto has (spec: logto#calls: 404 and 405 tolerated).
 fn tolerated<T>(done: Done<T>) -> Done<Option<T>> {
     match done {
         Err(LogtoError::Unsupported) => Ok(None),

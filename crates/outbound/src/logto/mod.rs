@@ -1,6 +1,6 @@
-//! Client of Logto's Management API (contract 01 Appendix A). The only requests are those of [`calls`]; [`transport`] has
-//! the token, the waits when Logto is asked too often, and the bounds. What Logto says of an error goes nowhere but into
-//! [`Refusal`], which has codes and no texts.
+//! Client of Logto's Management API (spec: logto#calls). The only requests are those of [`calls`]; [`transport`] has
+//! the token, the waits when Logto is asked too often, and the bounds. What Logto says of an error goes nowhere but
+//! into [`Refusal`], which has codes and no texts.
 
 mod calls;
 mod refusal;

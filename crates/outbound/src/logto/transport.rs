@@ -1,4 +1,4 @@
-//! One request to the Management API with its token (contract 01 Appendix A, first paragraph).
+//! One request to the Management API with its token (spec: logto#calls).
 
 use super::{Access, Inner, LogtoClient, LogtoError, Refusal, Token};
 use crate::issuer::{
@@ -177,7 +177,7 @@ impl LogtoClient {
         }
     }
 
-    /// A list to its last page (contract 05 rule 31). `query` ends with `&` or is empty.
+    /// A list to its last page (spec: authorizationrule 31). `query` ends with `&` or is empty.
     pub(super) async fn list<T: DeserializeOwned>(
         &self,
         pace: Pace,

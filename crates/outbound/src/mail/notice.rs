@@ -1,4 +1,4 @@
-//! A notification of alerts as a mail (contract 04 §5.12): all of one group are one thread.
+//! A notification of alerts as a mail (spec: alert-delivery#mail-and-telegram): all of one group are one thread.
 
 use super::{MailError, Mailer, WHOLE, one_line};
 use crate::delivery::Failure;

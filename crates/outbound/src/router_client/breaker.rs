@@ -1,5 +1,5 @@
 //! Stops asking a router that fails: 10 faults in a row refuse requests for 10 s, then one probe decides
-//! (contract 04 §4.3).
+//! (spec: alert-router#remote-rules).
 
 use bailiwick_domain::{Clock, Ts};
 use std::{

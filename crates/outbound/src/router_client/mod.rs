@@ -1,4 +1,5 @@
-//! The client of a remote alert router: Mimir, Cortex, or one plain Prometheus Alertmanager (contract 04 §4).
+//! The client of a remote alert router: Mimir, Cortex, or one plain Prometheus Alertmanager (spec:
+//! alert-router#remote).
 //!
 //! Only the requests listed here are ever made. Each carries the tenant exactly once and nothing of the client's own
 //! request; bodies and queries are rebuilt by the caller. Answers are read whole, up to 16 MiB, and judged here.
@@ -28,13 +29,13 @@ use tracing::{Instrument, field::Empty};
 use uuid::Uuid;
 use wire::{Answered, Fault, Outgoing, Pool, Targets, with_query};
 
-/// Largest answer that is read (contract 04 §1.10).
+/// Largest answer that is read (spec: alerts#answers).
 pub const ANSWER_BYTES: usize = 16 * 1024 * 1024;
-/// More tries after the first, and the pause before each (contract 04 §4.3).
+/// More tries after the first, and the pause before each (spec: alert-router#remote-rules).
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(250)];
 /// No further try is started later than this after the first.
 const LAST_TRY: Duration = Duration::from_secs(10);
-/// How long a good answer to the readiness question counts (contract 04 §1.11).
+/// How long a good answer to the readiness question counts (spec: alerts#neutral-answers).
 const READY_FOR: Duration = Duration::from_secs(15);
 /// How long a bad one counts, so that probes cannot be used to flood a router that starts.
 const NOT_READY_FOR: Duration = Duration::from_secs(1);
@@ -91,7 +92,7 @@ pub enum RouterError {
     TimedOut,
     /// Not ready, breaker open, too many requests in flight: 503.
     NotReady(String),
-    /// The tenant does not run there (contract 04 §1.13).
+    /// The tenant does not run there (spec: alerts#waiting-tenants).
     UnknownTenant,
     /// It finds fault with a tenant's configuration.
     Rejected(String),
@@ -212,7 +213,7 @@ impl RouterClient {
         Ok(RouterClient { pool, pushing: Arc::default(), shared: self.shared.clone(), until: None })
     }
 
-    /// The same client for several requests that have so much time together (contract 04 §1.14).
+    /// The same client for several requests that have so much time together (spec: alerts#limits).
     #[must_use]
     pub fn within(&self, time: Duration) -> RouterClient {
         let until = Instant::now() + time;
@@ -448,7 +449,7 @@ fn starts_with(body: &[u8], text: &str) -> bool {
     body.trim_ascii_start().starts_with(text.as_bytes())
 }
 
-/// The signs of contract 04 §1.13.
+/// The signs of spec: alerts#waiting-tenants.
 fn is_unknown_tenant(answered: &Answered) -> bool {
     match answered.status.as_u16() {
         404 => starts_with(&answered.body, "the Alertmanager is not configured"),
@@ -459,7 +460,7 @@ fn is_unknown_tenant(answered: &Answered) -> bool {
     }
 }
 
-/// An empty 404; one with a text is something else (contract 04 §4.3).
+/// An empty 404; one with a text is something else (spec: alert-router#remote-rules).
 fn is_unknown_silence(answered: &Answered) -> bool {
     answered.status == StatusCode::NOT_FOUND && answered.body.trim_ascii().is_empty()
 }

@@ -5,15 +5,15 @@ use bailiwick_app::inventory::Rules;
 use std::{collections::HashSet, time::Duration};
 use url::Host;
 
-/// Fewest bytes of the secret (contract 01 §2.2).
+/// Fewest bytes of the secret (spec: authentication#service-tokens).
 pub(super) const SECRET_BYTES: usize = 32;
 
-/// Shortest secret of the history webhook (contract 04 §1.17).
+/// Shortest secret of the history webhook (spec: alerts#history-webhook).
 const SECRET_CHARACTERS: usize = 32;
 /// Longest life of a token: a mistyped unit should not make one for years.
 const LONGEST_LIFETIME: Duration = Duration::from_secs(90 * 86_400);
 
-/// A day more than a consent lasts at most (contract 01 §7).
+/// A day more than a consent lasts at most (spec: impersonation#requests-while-impersonating).
 const LONGEST_CONSENT: Duration = Duration::from_secs(8 * 86_400);
 
 /// Adds what is wrong with the configuration as a whole. A rule over a setting that has a problem already stays silent:

@@ -129,7 +129,7 @@ impl Value for Origin {
     }
 }
 
-/// A path below which the whole API answers (contract 01 §1.1): `/` or `/api`, never with a trailing slash.
+/// A path below which the whole API answers (spec: conventions#addresses): `/` or `/api`, never with a trailing slash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BasePath(String);
 
@@ -319,7 +319,7 @@ impl Value for LogFilter {
     }
 }
 
-/// Who proves a person's identity (contract 01 §2.1).
+/// Who proves a person's identity (spec: authentication#identity-modes).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdentityMode {
     /// The service itself, under `/oidc`.
@@ -336,7 +336,7 @@ impl Choice for IdentityMode {
     const VALUES: &'static [Self] = &[IdentityMode::Embedded, IdentityMode::Oidc, IdentityMode::Logto];
 }
 
-/// Where alerts and silences live (contract 04 §7).
+/// Where alerts and silences live (spec: alerts#settings).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AlertingMode {
     /// In the service's own database.
@@ -351,7 +351,7 @@ impl Choice for AlertingMode {
     const VALUES: &'static [Self] = &[AlertingMode::Embedded, AlertingMode::Remote];
 }
 
-/// What the tree has to say about an impersonation (contract 05 §9.2).
+/// What the tree has to say about an impersonation (spec: authorization#impersonation).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImpersonationScope {
     /// Nothing: the consent takes its place.
@@ -366,7 +366,7 @@ impl Choice for ImpersonationScope {
     const VALUES: &'static [Self] = &[ImpersonationScope::Consent, ImpersonationScope::Hierarchy];
 }
 
-/// What kind of alert router the remote one is (contract 04 §4.1).
+/// What kind of alert router the remote one is (spec: alert-router#remote-interface).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouterKind {
     /// Grafana Mimir.

@@ -283,7 +283,7 @@ impl Config {
         self.general.app_url.as_ref().map_or_else(|| self.public_url(), |url| url.as_str().to_owned())
     }
 
-    /// Whether the public address is this machine's own (contract 01 §2.8).
+    /// Whether the public address is this machine's own (spec: openid-provider#endpoints).
     pub fn public_url_is_loopback(&self) -> bool {
         match url::Url::parse(&self.public_url()).ok().as_ref().and_then(url::Url::host) {
             Some(url::Host::Domain(name)) => name == "localhost",
@@ -299,14 +299,14 @@ impl Config {
         self.database.url.clone().unwrap_or_else(default)
     }
 
-    /// `iss` of the service's tokens (contract 01 §2.2).
+    /// `iss` of the service's tokens (spec: authentication#service-tokens).
     pub fn token_issuer(&self) -> String {
         let host =
             || url::Url::parse(&self.public_url()).ok().and_then(|url| url.host_str().map(str::to_owned));
         self.tokens.issuer.clone().or_else(host).unwrap_or_default()
     }
 
-    /// `aud` of the service's tokens (contract 01 §2.2).
+    /// `aud` of the service's tokens (spec: authentication#service-tokens).
     pub fn token_audience(&self) -> String {
         self.tokens.audience.clone().unwrap_or_else(|| format!("{}/api", self.public_url()))
     }

@@ -1,4 +1,5 @@
-//! Environment names of existing deployments (contract 01 §2.11). They rank below the service's own names.
+//! Environment names of existing deployments (spec: authentication#environment-names). They rank below the service's
+//! own names.
 
 use super::{
     Problem,

@@ -17,7 +17,7 @@ pub struct Setting {
     pub default: Option<&'static str>,
     /// What it does.
     pub about: &'static str,
-    /// Other environment names that are accepted (contract 01 §2.11).
+    /// Other environment names that are accepted (spec: authentication#environment-names).
     pub older: &'static [&'static str],
 }
 

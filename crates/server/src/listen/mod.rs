@@ -39,7 +39,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Threads of each worker for blocking work such as password hashing and file access.
 const BLOCKING_THREADS: usize = 16;
 
-/// How connections are treated; the defaults are those of contract 01 §1.8.
+/// How connections are treated; the defaults are those of spec: conventions#limits.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Worker threads; `None` = one per processor.

@@ -1,4 +1,5 @@
-//! What is told of alerts when the program is killed while it tells people (contract 04 §8 rules 26, 27).
+//! What is told of alerts when the program is killed while it tells people (spec: alert-guarantees#guarantees rules 26,
+//! 27).
 
 use crate::{program::Serving, survival::system};
 use bailiwick_store::{Db, Options, sql::Q};

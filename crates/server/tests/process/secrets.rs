@@ -1,4 +1,4 @@
-//! What the log says of credentials at its most talkative: nothing (contract 03 §14 rule 19).
+//! What the log says of credentials at its most talkative: nothing (spec: guarantees#systems rule 19).
 
 use crate::program::{Serving, run};
 use bailiwick_testkit::parts::postgres;

@@ -1,4 +1,4 @@
-//! The web interface's files beside the API (contract 06 §1.1 and §0 rule 2).
+//! The web interface's files beside the API (spec: clients#serving-the-browser, clients#checklist rule 2).
 
 use crate::program::{Serving, run};
 use reqwest::{Client, Response, header};

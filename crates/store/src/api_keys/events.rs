@@ -179,7 +179,8 @@ pub(crate) const PURGE: &str =
 pub(crate) const COUNT_OLD: &str = concat!("SELECT CAST(COUNT(*) AS BIGINT) ", old_refusals!());
 
 /// Removes up to `limit` refusals before `before` of keys that were revoked or are over at `now`; how many. That such a
-/// key was made and revoked stays, and so does all that befell the keys of people who were destroyed (contract 01 §5.4).
+/// key was made and revoked stays, and so does all that befell the keys of people who were destroyed (spec:
+/// users#operations).
 pub async fn purge(tx: &mut Tx, now: Ts, before: Ts, limit: i64) -> Result<u64, StoreError> {
     Q::new(PURGE).bind(before).bind(now).bind(limit).run(tx).await
 }

@@ -334,7 +334,7 @@ pub async fn faulty(db: &Db, scope: &Scope) -> Result<u64, StoreError> {
     q.count(db).await
 }
 
-/// Applications assigned to organizations of one family and to what is below them (contract 02 §3.3).
+/// Applications assigned to organizations of one family and to what is below them (spec: organizations#counts).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Assigned {
     /// To the organization itself.

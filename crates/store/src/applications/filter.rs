@@ -1,4 +1,4 @@
-//! What a list of applications can be filtered and ordered by (contract 03 §12.2).
+//! What a list of applications can be filtered and ordered by (spec: applications#operations).
 
 use crate::systems::VersionFilter;
 use bailiwick_domain::{OrgId, SystemId, Words};

@@ -1,5 +1,5 @@
-//! What documents list becomes rows (contract 03 §6.3): in the transaction of a group of documents, set by set, and only
-//! what really changes is written. The same list again costs a part of one small statement.
+//! What documents list becomes rows (spec: applications#intake): in the transaction of a group of documents, set by
+//! set, and only what really changes is written. The same list again costs a part of one small statement.
 
 use super::counts::{self, Tally};
 use crate::{
@@ -450,7 +450,7 @@ async fn write(tx: &mut Tx, rows: &[(ApplicationId, &Host, &Row)]) -> Result<(),
     Ok(())
 }
 
-/// What `search` looks at, apart from the system's name (contract 03 §12.2).
+/// What `search` looks at, apart from the system's name (spec: applications#operations).
 pub(crate) fn search_key(seen: &Seen) -> String {
     let display = seen.display_name.as_deref().unwrap_or_default();
     let mut text = fold(&seen.module_id);

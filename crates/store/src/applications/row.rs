@@ -63,7 +63,7 @@ pub(super) struct Row {
 /// The organization an application is assigned to.
 pub type Assignee = OrgRef;
 
-/// An application as management sees it (contract 03 §12.1).
+/// An application as management sees it (spec: applications#application).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApplicationRecord {
     /// Id.
@@ -118,7 +118,7 @@ pub struct ApplicationRecord {
     pub deleted_at: Option<Ts>,
     /// To whom it is assigned.
     pub organization: Option<Assignee>,
-    /// The nearest organization with rebranding, the system's own or above (contract 04 §6.3).
+    /// The nearest organization with rebranding, the system's own or above (spec: rebranding#system-document).
     pub rebranding: Option<OrgId>,
     standing: Standing,
 }

@@ -1,9 +1,10 @@
-//! Groups of alerts of the embedded router: whose turn they are, when, and which alerts are in them (contract 04 §5.10).
+//! Groups of alerts of the embedded router: whose turn they are, when, and which alerts are in them (spec:
+//! alert-delivery#routing).
 //!
-//! A process takes the lease of tenants that have something due ([`take`]), looks at what is [`fresh`], keeps the timers
-//! ([`open_groups`], [`start`], [`finish`]) and gives the tenants back ([`release`]). Whatever it writes about a tenant
-//! comes after [`hold`] in the same transaction, so a process that has lost a lease writes nothing any more. What was said
-//! is in [`log`]; what to do about a clock that was set back, in [`ahead`].
+//! A process takes the lease of tenants that have something due ([`take`]), looks at what is [`fresh`], keeps the
+//! timers ([`open_groups`], [`start`], [`finish`]) and gives the tenants back ([`release`]). Whatever it writes about a
+//! tenant comes after [`hold`] in the same transaction, so a process that has lost a lease writes nothing any more.
+//! What was said is in [`log`]; what to do about a clock that was set back, in [`ahead`].
 
 pub mod ahead;
 pub mod log;
@@ -109,8 +110,8 @@ pub async fn take(
     Ok(taken.into_iter().map(tenant).collect())
 }
 
-/// Keeps these tenants from being destroyed until the transaction ends, before any row of theirs is held: whoever destroys
-/// them holds them first too, and takes their rows then.
+/// Keeps these tenants from being destroyed until the transaction ends, before any row of theirs is held: whoever
+/// destroys them holds them first too, and takes their rows then.
 async fn keep(tx: &mut Tx, tenants: &[OrgId]) -> Result<(), StoreError> {
     if !tx.is_postgres() {
         return Ok(());
@@ -127,8 +128,8 @@ fn sorted(tenants: &[OrgId]) -> Vec<OrgId> {
     tenants.iter().copied().collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Renews the lease of these tenants; those that still are this process's. Others that would hold them wait, and so does
-/// whoever would destroy one of them. To be called once and before anything is written.
+/// Renews the lease of these tenants; those that still are this process's. Others that would hold them wait, and so
+/// does whoever would destroy one of them. To be called once and before anything is written.
 pub async fn hold(tx: &mut Tx, me: Uuid, until: Ts, tenants: &[OrgId]) -> Result<HashSet<OrgId>, StoreError> {
     let mut held = HashSet::new();
     let tenants = sorted(tenants);

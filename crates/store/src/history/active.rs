@@ -1,6 +1,6 @@
-//! Active alerts of many organizations with the embedded router, in one set-based read (contract 04 §2.6): the row of
-//! the history that fires has the columns to filter and sort by, the router's record has the rest. What silences do to
-//! an alert is judged by the caller; here it is a list of rows.
+//! Active alerts of many organizations with the embedded router, in one set-based read (spec:
+//! alert-management#active-alerts): the row of the history that fires has the columns to filter and sort by, the
+//! router's record has the rest. What silences do to an alert is judged by the caller; here it is a list of rows.
 
 use super::{AlertKey, Within, keep::Spared, key_columns};
 use crate::{
@@ -355,8 +355,8 @@ pub async fn tenants(
     Ok(rows.into_iter().map(|(id,)| OrgId(id)).collect())
 }
 
-/// Organizations with systems that have registered, at most `limit`: these may have silences. `system_keys`: with one of
-/// these.
+/// Organizations with systems that have registered, at most `limit`: these may have silences. `system_keys`: with one
+/// of these.
 pub async fn tenants_with_systems(
     db: &Db,
     within: &Within,
@@ -377,8 +377,8 @@ pub async fn tenants_with_systems(
     Ok(rows.into_iter().map(|(id,)| OrgId(id)).collect())
 }
 
-/// Records of silences in force or to come, with their organization and system; at most `limit`, the first to end first.
-/// `system_keys`: only of these.
+/// Records of silences in force or to come, with their organization and system; at most `limit`, the first to end
+/// first. `system_keys`: only of these.
 pub async fn silences(
     db: &Db,
     within: &Within,

@@ -1,4 +1,5 @@
-//! Figures over the history (contract 04 §2.7): totals and trend from what is kept, statistics from the rows.
+//! Figures over the history (spec: alert-management#figures): totals and trend from what is kept, statistics from the
+//! rows.
 
 use super::{Within, list::HistoryFilter, list::push_from};
 use crate::{
@@ -166,8 +167,8 @@ pub async fn oldest_live(db: &Db, within: &Within) -> Result<Option<Ts>, StoreEr
     Ok(oldest.map(|t| t.0))
 }
 
-/// Tenants that a remote router is to be asked about: with alerts that fire or did when it was asked last, and not asked
-/// since `before`; by id after `after`, at most `limit`.
+/// Tenants that a remote router is to be asked about: with alerts that fire or did when it was asked last, and not
+/// asked since `before`; by id after `after`, at most `limit`.
 pub async fn tenants_to_ask(
     db: &Db,
     before: Ts,

@@ -112,10 +112,10 @@ pub async fn close_system(
     alert_handling::remove_of_system(tx, organization, system_key).await
 }
 
-/// What the move of a system from one organization to another does to what is known of its alerts (contract 04 §2.8):
-/// open rows end now, all rows go with the system, who took care of them does so no more. In the transaction of the
-/// move, which has not written alerts, silences or history before. Alerts and silences themselves stay where they are.
-/// Answers how many rows went along.
+/// What the move of a system from one organization to another does to what is known of its alerts (spec:
+/// alert-management#handling): open rows end now, all rows go with the system, who took care of them does so no more.
+/// In the transaction of the move, which has not written alerts, silences or history before. Alerts and silences
+/// themselves stay where they are. Answers how many rows went along.
 pub async fn move_system(
     tx: &mut Tx,
     system_key: &str,

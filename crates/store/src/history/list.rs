@@ -1,4 +1,4 @@
-//! The list of the history (contract 04 §2.7).
+//! The list of the history (spec: alert-management#figures).
 
 use super::{Within, word};
 use crate::{Db, StoreError, sql::Q, systems::push_in, time::TsCodec};

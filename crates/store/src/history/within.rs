@@ -1,4 +1,5 @@
-//! Which organizations' alerts are read: the caller's scope, narrowed to those that a request names (contract 04 §2.2).
+//! Which organizations' alerts are read: the caller's scope, narrowed to those that a request names (spec:
+//! alert-management#organizations).
 
 use crate::{scope::push_scope, sql::Q};
 use bailiwick_domain::{OrgId, OrgType};

@@ -1,5 +1,5 @@
-//! Links between users and accounts of external identity providers (contract 01 §2.1). A user has at most one at each
-//! issuer, an account belongs to at most one user.
+//! Links between users and accounts of external identity providers (spec: authentication#identity-modes). A user has at
+//! most one at each issuer, an account belongs to at most one user.
 
 use crate::{
     StoreError, Tx,

@@ -1,4 +1,4 @@
-//! What was done in a session: its start, every call, its end (contract 01 §7).
+//! What was done in a session: its start, every call, its end (spec: impersonation#requests-while-impersonating).
 
 use crate::{Db, StoreError, Tx, sql::Q, time::TsCodec};
 use bailiwick_domain::{ImpersonationId, Page, PageRequest, Ts};
@@ -109,7 +109,8 @@ pub async fn open(tx: &mut Tx, call: &NewCall<'_>) -> Result<i64, StoreError> {
     Ok(seq)
 }
 
-/// Records what came of a call, unless its status is recorded already. `data`: what only its end has told of the request.
+/// Records what came of a call, unless its status is recorded already. `data`: what only its end has told of the
+/// request.
 pub async fn complete(
     tx: &mut Tx,
     seq: i64,

@@ -1,4 +1,4 @@
-//! Inventory alerts: one for each record with a critical change (contract 03 §9.4).
+//! Inventory alerts: one for each record with a critical change (spec: inventory#inventory-alerts).
 
 use crate::{StoreError, Tx, sql::Q};
 use bailiwick_domain::{SystemId, Ts};

@@ -1,5 +1,5 @@
-//! What management reads: history, differences, summaries (contract 03 §9). Everything of one system, and none of it
-//! without a bound: rows are counted and chosen first, with the size of what they hold, and loaded by their ids.
+//! What management reads: history, differences, summaries (spec: inventory#reads). Everything of one system, and none
+//! of it without a bound: rows are counted and chosen first, with the size of what they hold, and loaded by their ids.
 
 use super::records::{Record, RecordRow, record_columns};
 use crate::{
@@ -259,7 +259,7 @@ pub async fn newest_batch(
     Ok(Some((record, q.all(db).await?)))
 }
 
-/// A stored difference (contract 03 §9.1).
+/// A stored difference (spec: inventory#shapes).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiffRow {
     /// Ascending in order of creation.

@@ -50,7 +50,7 @@ pub struct Packed {
     pub base: Option<(i64, i64, Vec<u8>)>,
 }
 
-/// A stored document (contract 03 §9.1).
+/// A stored document (spec: inventory#shapes).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// Ascending in order of creation.

@@ -1,5 +1,5 @@
-//! Removal of what is kept long enough (contract 03 §10), a limited number of rows at a time. Rows that somebody else
-//! holds are left for the next time, so nobody waits for a removal and no removal waits for anybody.
+//! Removal of what is kept long enough (spec: inventory#retention), a limited number of rows at a time. Rows that
+//! somebody else holds are left for the next time, so nobody waits for a removal and no removal waits for anybody.
 
 use super::queue::padded;
 use crate::{

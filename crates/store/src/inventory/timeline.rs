@@ -1,4 +1,4 @@
-//! Records and differences of a system by UTC day (contract 03 §9.2).
+//! Records and differences of a system by UTC day (spec: inventory#timeline).
 
 use super::reads::{DiffFilter, TimeRange};
 use crate::{Db, StoreError, sql::Q};

@@ -1,6 +1,6 @@
-//! Users and organizations at a Logto tenant (contract 01 Appendix A): links of organizations, how far each object is
-//! mirrored, and in [`outbox`] what is still to be told. Everything is kept by the issuer's address: another tenant knows
-//! nothing of it. Links of users are in [`crate::identities::linked`].
+//! Users and organizations at a Logto tenant (spec: logto#calls): links of organizations, how far each object is
+//! mirrored, and in [`outbox`] what is still to be told. Everything is kept by the issuer's address: another tenant
+//! knows nothing of it. Links of users are in [`crate::identities::linked`].
 
 pub mod outbox;
 
@@ -239,7 +239,8 @@ pub async fn organization_not_created(
     Ok(())
 }
 
-/// The organization is this one there. False, and nothing is written, when another organization is, or this one is gone.
+/// The organization is this one there. False, and nothing is written, when another organization is, or this one is
+/// gone.
 pub async fn link_organization(
     tx: &mut Tx,
     issuer: &str,
@@ -343,8 +344,8 @@ pub async fn organizations_of(
     Ok(rows.into_iter().map(|(theirs, ours)| (theirs, OrgId(ours))).collect())
 }
 
-/// Removes up to `limit` rows each of what was to be told to other tenants than this (`""` = than any) and is from before
-/// a time, and what is kept of their users, passwords included; how many. Links stay: the tenant may come back.
+/// Removes up to `limit` rows each of what was to be told to other tenants than this (`""` = than any) and is from
+/// before a time, and what is kept of their users, passwords included; how many. Links stay: the tenant may come back.
 pub async fn purge_others(tx: &mut Tx, issuer: &str, before: Ts, limit: i64) -> Result<u64, StoreError> {
     let q = Q::new(PURGE_USERS).bind(issuer).bind(before).bind(before).bind(before).bind(limit);
     let mut gone = q.run(&mut *tx).await?;

@@ -1,4 +1,4 @@
-//! What people have allowed clients of third parties to learn (contract 01 §2.8, step 2).
+//! What people have allowed clients of third parties to learn (spec: openid-provider#endpoints, step 2).
 
 use crate::{
     StoreError, Tx,

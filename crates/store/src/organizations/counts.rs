@@ -16,7 +16,7 @@ pub(crate) const TOTALS: &str = "SELECT CAST(COALESCE(SUM(n.systems), 0) AS BIGI
     CAST(COALESCE(SUM(n.users), 0) AS BIGINT) FROM organization_counts n WHERE n.organization_id NOT IN \
     (SELECT o.id FROM organizations o WHERE o.eff_deleted_at IS NOT NULL)";
 
-/// What a list shows beside an organization (contract 02 §3.3): nothing deleted counts.
+/// What a list shows beside an organization (spec: organizations#counts): nothing deleted counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Systems of the organization and what is below it; of a customer its own.
@@ -81,8 +81,8 @@ pub struct Stats {
     pub applications: Assigned,
 }
 
-/// The numbers of organizations of one family in two statements (contract 02 §3.3, §7). One without an entry has none
-/// of anything.
+/// The numbers of organizations of one family in two statements (spec: organizations#counts, organizations#stats). One
+/// without an entry has none of anything.
 pub async fn stats_of(
     on: impl Into<On<'_>>,
     family: OrgType,

@@ -1,4 +1,4 @@
-//! Destruction: an organization with everything below it, soft-deleted rows included (contract 02 §6.5).
+//! Destruction: an organization with everything below it, soft-deleted rows included (spec: organizations#destruction).
 
 use super::subtree_column;
 use crate::{StoreError, Tx, applications::counts::unassign_below, sql::Q};
@@ -28,8 +28,8 @@ const ASSIGNED_BELOW: &str = " OR id IN (SELECT a.system_id FROM applications a 
      ON o.id = a.organization_id WHERE o.{column} = ?)";
 
 /// Waits for whoever writes rows that go with the subtree, before any of them is taken: first for those who keep its
-/// organizations (deliveries, history, the numbers of events), in the order in which they do, then for those who deliver
-/// its events, here or above. They hold nothing by then that they would wait for.
+/// organizations (deliveries, history, the numbers of events), in the order in which they do, then for those who
+/// deliver its events, here or above. They hold nothing by then that they would wait for.
 async fn hold_what_goes(tx: &mut Tx, id: OrgId, org_type: OrgType) -> Result<(), StoreError> {
     if !tx.is_postgres() {
         return Ok(());
@@ -48,7 +48,8 @@ async fn hold_what_goes(tx: &mut Tx, id: OrgId, org_type: OrgType) -> Result<(),
 
 /// Removes the subtree, which is held ([`super::marks::hold_subtree`]). What hangs on users (sessions, logins, grants)
 /// and systems (heartbeats, inventory) goes with them, alerts and silences with their organization. Applications of
-/// other systems that are assigned to it are assigned to nobody. Creation snapshots elsewhere keep the last known names.
+/// other systems that are assigned to it are assigned to nobody. Creation snapshots elsewhere keep the last known
+/// names.
 pub async fn destroy(
     tx: &mut Tx,
     target: &Granted<OrgId>,

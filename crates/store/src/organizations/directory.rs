@@ -1,4 +1,4 @@
-//! All families in one list (contract 02 §12).
+//! All families in one list (spec: organizations#directory).
 
 use super::{
     list::{push_order, push_search_any},

@@ -1,4 +1,4 @@
-//! The rows of an export of a family (contract 02 §7).
+//! The rows of an export of a family (spec: organizations#stats).
 
 use super::{
     Filter, Order,

@@ -44,7 +44,7 @@ pub async fn changes(db: &Db, family: OrgType, scope: &Scope, since: Ts) -> Resu
 }
 
 /// Whether another row of the family inside the scope has this VAT number (normalised). Distributors and resellers
-/// keep theirs until they are deleted themselves, customers are simply not deleted (contract 02 §10).
+/// keep theirs until they are deleted themselves, customers are simply not deleted (spec: organizations#vat).
 pub async fn vat_in_use(
     db: &Db,
     family: OrgType,

@@ -1,4 +1,4 @@
-//! The list of one family: filters, order, page and total (contract 02 §4.1).
+//! The list of one family: filters, order, page and total (spec: organizations#list).
 
 use super::{COLUMNS, Row, suspended::push_suspended};
 use crate::{Db, StoreError, scope::push_scope, sql::Q};

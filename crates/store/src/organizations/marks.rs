@@ -1,5 +1,5 @@
 //! Suspension and deletion. One own mark changes; the effective marks of the subtree follow in the same transaction
-//! (contract 02 §2, §6.1), and what followed is counted.
+//! (spec: organizations#hierarchy, organizations#life-cycle), and what followed is counted.
 
 use super::{Held, hold, parse_type, subtree_column};
 use crate::{StoreError, Tx, sql::Q};
@@ -47,8 +47,8 @@ impl Kind {
     }
 }
 
-/// Rows below an organization whose effective state changes with its mark (contract 02 §6.2 to §6.4); users and
-/// systems of the organization itself are below it.
+/// Rows below an organization whose effective state changes with its mark (spec: organizations#suspension,
+/// organizations#restoration); users and systems of the organization itself are below it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Affected {
     /// Resellers.

@@ -1,4 +1,4 @@
-//! A reseller becomes a distributor: the one move of a subtree (contract 02 §9).
+//! A reseller becomes a distributor: the one move of a subtree (spec: organizations#promotion).
 
 use super::Stats;
 use crate::{StoreError, Tx, sql::Q};

@@ -1,9 +1,9 @@
-//! What a list of systems can be filtered and ordered by (contract 03 §2.1).
+//! What a list of systems can be filtered and ordered by (spec: systems#list).
 
 use bailiwick_domain::{OrgId, SystemStatus, Words};
 use uuid::Uuid;
 
-/// One value of the filter `status` (contract 03 §2.1).
+/// One value of the filter `status` (spec: systems#list).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatusFilter {
     /// Effective status.
@@ -38,7 +38,7 @@ pub struct VersionFilter {
 /// Filters; none = not given, an empty list = given, but nothing can match.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SystemFilter {
-    /// Contains, ignoring case, over the texts of contract 03 §2.1.
+    /// Contains, ignoring case, over the texts of spec: systems#list.
     pub search: Option<String>,
     /// Contains, ignoring case.
     pub name: Option<String>,

@@ -1,8 +1,8 @@
 //! Systems: their rows with organization and activity, writes by id, the list (in [`list`]).
 //!
 //! `search_key` holds what `search` looks at, folded; whoever writes one of its parts writes it too ([`search_key`]).
-//! `organization_counts` counts the rows not deleted on their own; [`insert`] keeps that here, [`life`] and [`moves`] do
-//! as well ([`counted`]).
+//! `organization_counts` counts the rows not deleted on their own; [`insert`] keeps that here, [`life`] and [`moves`]
+//! do as well ([`counted`]).
 
 pub mod counted;
 pub mod figures;
@@ -207,7 +207,7 @@ pub async fn set_facts(tx: &mut Tx, system: &System) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What `search` looks at, apart from the computed status (contract 03 §2.1).
+/// What `search` looks at, apart from the computed status (spec: systems#list).
 pub fn search_key(s: &System) -> String {
     let creator = &s.created_by;
     search_text([

@@ -1,5 +1,5 @@
-//! A system goes to another organization (contract 03 §11.2): its row with all that repeats its place, and what is kept
-//! about the move itself.
+//! A system goes to another organization (spec: systems#reassignment): its row with all that repeats its place, and
+//! what is kept about the move itself.
 
 use super::counted;
 use crate::{

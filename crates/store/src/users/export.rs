@@ -1,4 +1,4 @@
-//! The rows of an export of users (contract 01 §5.8).
+//! The rows of an export of users (spec: users#export).
 
 use super::{Filter, Order, list::count};
 use crate::{

@@ -1,4 +1,4 @@
-//! The list of users: filters, order, page and total (contract 01 §5.4).
+//! The list of users: filters, order, page and total (spec: users#operations).
 
 use super::{Placed, Row, columns, figures};
 use crate::{

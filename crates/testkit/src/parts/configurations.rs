@@ -1,5 +1,5 @@
-//! A stand-in for the configuration interface of a router with tenants (contract 04 §4.2): it keeps what is uploaded for
-//! each tenant once the real `amtool` finds no fault with it.
+//! A stand-in for the configuration interface of a router with tenants (spec: alert-router#remote-differences): it
+//! keeps what is uploaded for each tenant once the real `amtool` finds no fault with it.
 
 use super::{
     PartError, Result, alertmanager,

@@ -1,4 +1,4 @@
-//! What may reach the router: nothing but what the service itself writes, whoever asked (contract 04 §1.4).
+//! What may reach the router: nothing but what the service itself writes, whoever asked (spec: alerts#request-order).
 
 use super::Who;
 use bailiwick_alerting::{

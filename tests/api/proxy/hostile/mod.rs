@@ -1,6 +1,7 @@
 //! Thousands of hostile requests in front of a router that records what it gets and answers with what is nobody's
 //! business: each request that reaches it is one that the service itself would make, and no answer tells a system
-//! anything of another one or of the router (contract 04 §1.3, §1.4, §1.10, §8).
+//! anything of another one or of the router (spec: alerts#tenant, alerts#request-order, alerts#answers,
+//! alert-guarantees#guarantees).
 //!
 //! The requests are made from a seed, the same in every run unless `BAILIWICK_TEST_SEED` says another; a failure names
 //! the seed and shows the request. To add an attack: a function in [`attacks`] or [`bodies`]; if it has a name of its
@@ -234,8 +235,8 @@ impl World {
         Client { address: self.service.url.trim_start_matches("http://").to_owned(), stream: None }
     }
 
-    /// What the router has heard because of the clients. Each minute the service asks it for figures by itself, under ids
-    /// of its own, which are UUIDs and never a client's here.
+    /// What the router has heard because of the clients. Each minute the service asks it for figures by itself, under
+    /// ids of its own, which are UUIDs and never a client's here.
     fn heard(&self) -> Vec<Recorded> {
         let is_own = |r: &Recorded| r.value("x-request-id").is_some_and(|id| Uuid::parse_str(id).is_ok());
         let (own, heard): (Vec<_>, Vec<_>) = self.upstream.take().into_iter().partition(is_own);

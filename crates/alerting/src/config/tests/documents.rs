@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 const TENANT: &str = "0195fada-0000-7000-8000-000000000001";
 
-/// The configuration of the contract's example, and more.
+/// The configuration of the specification's example, and more.
 fn example() -> Layer {
     layer(&json!({
         "enabled": {"email": true, "webhook": true, "telegram": true},

@@ -1,6 +1,6 @@
-//! What a remote router has of a tenant that is destroyed goes with it (contract 04 §2.4). Taking the configuration away
-//! stops the router's work for the tenant, but alerts and silences stay with it, and would be there again if the tenant
-//! ever were.
+//! What a remote router has of a tenant that is destroyed goes with it (spec: alert-configuration#provisioning). Taking
+//! the configuration away stops the router's work for the tenant, but alerts and silences stay with it, and would be
+//! there again if the tenant ever were.
 
 use crate::{App, alerting::leave::over};
 use bailiwick_alerting::{

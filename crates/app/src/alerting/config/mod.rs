@@ -1,5 +1,6 @@
-//! Who is told of alerts (contract 04 §2.3): the layers of organizations, stored with their secrets sealed, and what they
-//! mean together for a tenant. The rules are those of `bailiwick_alerting::config`; here is where layers come from.
+//! Who is told of alerts (spec: alert-configuration#layers): the layers of organizations, stored with their secrets
+//! sealed, and what they mean together for a tenant. The rules are those of `bailiwick_alerting::config`; here is where
+//! layers come from.
 //!
 //! Whoever keeps what he made of a configuration ([`plan`]) keeps [`version`] with it, asked *before*: while that has
 //! not moved, nothing else has.
@@ -34,8 +35,8 @@ use bailiwick_store::{
 };
 use std::collections::HashMap;
 
-/// The organization whose configuration is meant (contract 04 §2.2): the one named, or the caller's own. Customers
-/// always mean their own. Unknown and foreign ones are refused alike.
+/// The organization whose configuration is meant (spec: alert-management#organizations): the one named, or the caller's
+/// own. Customers always mean their own. Unknown and foreign ones are refused alike.
 async fn target(
     on: impl Into<On<'_>>,
     caller: &Caller,

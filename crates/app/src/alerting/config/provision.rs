@@ -1,5 +1,6 @@
-//! Telling a remote router what is in force for its tenants (contract 04 §2.4, §4). What changes it queues the tenants in
-//! its own transaction; workers of all processes push what is queued, and a save helps them with its own for a while.
+//! Telling a remote router what is in force for its tenants (spec: alert-configuration#provisioning,
+//! alert-router#remote). What changes it queues the tenants in its own transaction; workers of all processes push what
+//! is queued, and a save helps them with its own for a while.
 //!
 //! Nothing here happens with the embedded router, which reads what is stored, nor with a router of kind `plain`, which
 //! has no tenants and takes no configuration.
@@ -87,7 +88,7 @@ pub(crate) async fn queue_removal(app: &App, tx: &mut Tx, top: OrgId, org_type: 
     Ok(())
 }
 
-/// The router has said that it does not know a tenant (contract 04 §1.13).
+/// The router has said that it does not know a tenant (spec: alerts#waiting-tenants).
 pub(in crate::alerting) async fn lost(app: &App, tenant: OrgId) {
     if !is_on(app) {
         return;
@@ -116,8 +117,8 @@ pub(super) async fn queue_lost(app: &App, tenant: OrgId) -> Result<()> {
     Ok(())
 }
 
-/// Queues every tenant once, as the router or the settings may have changed while the service was down, then pushes what
-/// is queued until the application stops.
+/// Queues every tenant once, as the router or the settings may have changed while the service was down, then pushes
+/// what is queued until the application stops.
 pub(in crate::alerting) fn start(app: &App) {
     if !is_on(app) {
         return;
@@ -293,8 +294,8 @@ async fn push_one(
     })
 }
 
-/// Pushes what a save has queued, ten tenants at a time and for 20 s at most; then how many of the subtree still wait and
-/// a warning for each (the first thousand). What waits is pushed later, by whichever process.
+/// Pushes what a save has queued, ten tenants at a time and for 20 s at most; then how many of the subtree still wait
+/// and a warning for each (the first thousand). What waits is pushed later, by whichever process.
 pub(super) async fn after_save(app: &App, top: OrgId, org_type: OrgType) -> Result<(u64, Vec<String>)> {
     if app.alerting().is_embedded() {
         return Ok((0, Vec::new()));

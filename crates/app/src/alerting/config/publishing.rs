@@ -32,7 +32,7 @@ pub(crate) fn publishing(app: &App) -> Publishing {
     }
 }
 
-/// What of a layer has no effect at present, in the words of contract 04 §5.12 and §7.
+/// What of a layer has no effect at present, in the words of spec: alert-delivery#mail-and-telegram, alerts#settings.
 pub(super) fn warnings(app: &App, layer: &Layer) -> Vec<String> {
     let mut warnings = Vec::new();
     if app.settings.mail.is_none() && layer.has_any::<EmailRecipient>() {

@@ -37,7 +37,7 @@ pub struct Saved {
 /// `POST /alerts/config`: takes the place of the layer that is there.
 ///
 /// # Errors
-/// 403 for an organization out of reach, then what is wrong with the body (contract 04 §2.3).
+/// 403 for an organization out of reach, then what is wrong with the body (spec: alert-configuration#layers).
 pub async fn set(
     app: &App,
     caller: &Caller,
@@ -83,7 +83,8 @@ pub async fn set(
     })
 }
 
-/// `DELETE /alerts/config`: the layer is gone, those of organizations above stay in force. Doing so again changes nothing.
+/// `DELETE /alerts/config`: the layer is gone, those of organizations above stay in force. Doing so again changes
+/// nothing.
 ///
 /// # Errors
 /// 403 for an organization out of reach.

@@ -62,7 +62,7 @@ pub async fn get(app: &App, caller: &Caller, organization: Option<&str>) -> Resu
     })
 }
 
-/// Whoever may change them sees them, in person (contract 04 §2).
+/// Whoever may change them sees them, in person (spec: alert-management#management).
 pub(crate) fn may_see_secrets(caller: &Caller) -> bool {
     caller.holds(Permission::ManageAlerts) && !caller.is_api_key() && caller.acting_for().is_none()
 }

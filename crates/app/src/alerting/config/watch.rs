@@ -1,6 +1,6 @@
-//! Notices that a remote router no longer has what it was given (contract 04 §4.1): one that falls back to an empty
-//! configuration answers as if all were well, and tells nobody of any alert. So one process reads configurations back, some
-//! tenants each minute and all of them in turn.
+//! Notices that a remote router no longer has what it was given (spec: alert-router#remote-interface): one that falls
+//! back to an empty configuration answers as if all were well, and tells nobody of any alert. So one process reads
+//! configurations back, some tenants each minute and all of them in turn.
 
 use super::{
     provision::{is_on, layers_of, queue_lost},
@@ -32,8 +32,8 @@ pub(in crate::alerting) fn start(app: &App) {
     }
 }
 
-/// Reads some tenants' configurations back from the router and queues those that are not there as they should be; how many
-/// these were. None when another process does that.
+/// Reads some tenants' configurations back from the router and queues those that are not there as they should be; how
+/// many these were. None when another process does that.
 ///
 /// # Errors
 /// The database's.

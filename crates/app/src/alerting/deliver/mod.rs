@@ -1,11 +1,12 @@
-//! Telling people and programs of alerts: the groups of the embedded router and what is sent of them (contract 04 §5.10
-//! to §5.12). What is said and when is decided by `bailiwick_alerting::notify`; here is where it happens.
+//! Telling people and programs of alerts: the groups of the embedded router and what is sent of them (spec:
+//! alert-delivery#routing to alert-delivery#mail-and-telegram). What is said and when is decided by
+//! `bailiwick_alerting::notify`; here is where it happens.
 //!
-//! All state is in the database ([`bailiwick_store::delivery`]). One [`round`] takes the tenants that have something due,
-//! puts new alerts into groups and begins the [`flush`]es that are due. Each flush is a task that [`send`]s to every
-//! recipient at his own [`pace`], tries again where that may help, and [`record`]s what came of it before its group is due
-//! again. So a process that dies loses nothing: its tenants are taken by another one (or by itself when it is back) after
-//! the end of the lease, and what was recorded is not said again.
+//! All state is in the database ([`bailiwick_store::delivery`]). One [`round`] takes the tenants that have something
+//! due, puts new alerts into groups and begins the [`flush`]es that are due. Each flush is a task that [`send`]s to
+//! every recipient at his own [`pace`], tries again where that may help, and [`record`]s what came of it before its
+//! group is due again. So a process that dies loses nothing: its tenants are taken by another one (or by itself when it
+//! is back) after the end of the lease, and what was recorded is not said again.
 //!
 //! To add a channel: a way to send in `bailiwick_outbound`, a variant of [`send::To`].
 
@@ -140,7 +141,8 @@ fn tell_figures(app: &App, told: &mut Vec<Count>) {
     *told = counts;
 }
 
-/// What is on its way ends with its present try; then everything is given back, so that another process goes on at once.
+/// What is on its way ends with its present try; then everything is given back, so that another process goes on at
+/// once.
 async fn close(app: &App) {
     let delivery = of(app);
     delivery.under_way.below(1).await;

@@ -1,5 +1,6 @@
 //! History with a remote router: noted when the router has taken an alert, written after the answer in groups, so that
-//! a push costs no commit (contract 04 §3). What a crash loses comes back with the sender's next push or the webhook.
+//! a push costs no commit (spec: alert-management#history). What a crash loses comes back with the sender's next push
+//! or the webhook.
 
 use super::{Note, Origin, write};
 use crate::App;

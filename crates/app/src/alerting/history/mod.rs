@@ -1,4 +1,4 @@
-//! The history of alerts (contract 04 §3): noted for every alert that is taken in, whoever sent it.
+//! The history of alerts (spec: alert-management#history): noted for every alert that is taken in, whoever sent it.
 //!
 //! The rules are those of `alerting::history`. With the embedded router the rows are written in the transaction of the
 //! router's own state; with a remote one after the answer ([`later`]). What nobody ends ends by itself ([`sweep`]).

@@ -1,4 +1,5 @@
-//! Alerts that nobody refreshes end by themselves: looked for every minute by one process of all (contract 04 §3).
+//! Alerts that nobody refreshes end by themselves: looked for every minute by one process of all (spec:
+//! alert-management#history).
 
 use super::super::life;
 use crate::{App, jobs};
@@ -46,7 +47,7 @@ pub async fn sweep(app: &App) -> Result<Option<u64>, StoreError> {
     }
 }
 
-/// After an outage the embedded router gives senders time to refresh what ended meanwhile (contract 04 §5.3).
+/// After an outage the embedded router gives senders time to refresh what ended meanwhile (spec: alert-router#life).
 pub(in super::super) fn spared(app: &App) -> Spared {
     let outage = app.alerting().outage.get()?;
     let (from, to) = outage.spares(Nanos::from_ts(app.now()))?;

@@ -1,4 +1,4 @@
-//! The second source of history: what a remote router tells a receiver of the service (contract 04 §1.17).
+//! The second source of history: what a remote router tells a receiver of the service (spec: alerts#history-webhook).
 
 use super::{Note, write};
 use crate::App;

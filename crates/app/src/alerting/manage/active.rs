@@ -1,4 +1,4 @@
-//! Active alerts across the hierarchy and of one system (contract 04 §2.6).
+//! Active alerts across the hierarchy and of one system (spec: alert-management#active-alerts).
 
 use super::{Named, remote, told, within};
 use crate::{

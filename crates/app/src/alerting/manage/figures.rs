@@ -1,4 +1,4 @@
-//! History, trend, statistics and the catalogue of names (contract 04 §2.7).
+//! History, trend, statistics and the catalogue of names (spec: alert-management#figures).
 
 use super::{CatalogueEntry, Named, within};
 use crate::{App, listing, systems, trend::parse_period};

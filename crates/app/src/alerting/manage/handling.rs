@@ -1,4 +1,4 @@
-//! What people note of an alert, who takes care of it, and the record of it all (contract 04 §2.8).
+//! What people note of an alert, who takes care of it, and the record of it all (spec: alert-management#handling).
 
 use super::{Assignment, active::live, check_all, fingerprint, tenant, text};
 use crate::{App, audit, context::RequestContext};

@@ -1,9 +1,9 @@
-//! What people do with alerts (contract 04 §2): lists and figures over their organizations, silences, notes, taking
-//! charge. The configuration of alerts is elsewhere.
+//! What people do with alerts (spec: alert-management#management): lists and figures over their organizations,
+//! silences, notes, taking charge. The configuration of alerts is elsewhere.
 //!
 //! Aggregates read a [`Within`], made by [`within`] from the caller and the organizations he names; what concerns one
-//! organization takes a tenant, made by [`tenant`]. To add a read: a function in the room of its kind, which serves both
-//! routers.
+//! organization takes a tenant, made by [`tenant`]. To add a read: a function in the room of its kind, which serves
+//! both routers.
 
 mod active;
 mod catalogue;
@@ -124,7 +124,8 @@ fn check_all<const N: usize>(checked: [Result<(), FieldError>; N]) -> Result<()>
     if wrong.is_empty() { Ok(()) } else { Err(Error::Invalid(wrong)) }
 }
 
-/// What the remote or the embedded router could not do, for management (contract 04 §2.8, §8 rule 16).
+/// What the remote or the embedded router could not do, for management (spec: alert-management#handling,
+/// alert-guarantees#guarantees rule 16).
 fn told(fault: Fault) -> Error {
     match fault {
         Fault::Unavailable(log) => Error::Upstream { message: "alerting backend is unavailable".into(), log },

@@ -1,4 +1,4 @@
-//! Many tenants of a remote router, asked side by side within a bounded time (contract 04 §2.6).
+//! Many tenants of a remote router, asked side by side within a bounded time (spec: alert-management#active-alerts).
 
 use crate::{App, alerting::Fault};
 use bailiwick_alerting::{

@@ -1,4 +1,4 @@
-//! Silences that people make, change and end (contract 04 §2.8), in both routers.
+//! Silences that people make, change and end (spec: alert-management#handling), in both routers.
 //!
 //! With the embedded router a change, its record and its audit row are one transaction. With a remote one they are
 //! written when the router has done it, in one task that nobody splits by leaving: what the router has is recorded.
@@ -148,7 +148,7 @@ impl Errand {
 /// `POST /systems/{id}/alerts/silences`, `POST /alerts/silences`; the id of the silence.
 ///
 /// # Errors
-/// As the steps of the contract say, then the router's.
+/// As the steps of the specification say, then the router's.
 pub async fn create_silence(
     app: &App,
     by: By<'_>,

@@ -1,4 +1,4 @@
-//! Silences of a system and across systems (contract 04 §2.8).
+//! Silences of a system and across systems (spec: alert-management#handling).
 
 use super::{Named, remote, told, within};
 use crate::{

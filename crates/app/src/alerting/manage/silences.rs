@@ -1,4 +1,5 @@
-//! One silence, found where people look for it (contract 04 §2.8), in both routers. What they do with it is beside this.
+//! One silence, found where people look for it (spec: alert-management#handling), in both routers. What they do with it
+//! is beside this.
 
 use super::{
     silence_lists::{key_of, of_their_systems},

@@ -1,5 +1,5 @@
-//! Numbers of active alerts (contract 04 §2.7): counted at once with the embedded router; with a remote one from what a
-//! background task keeps.
+//! Numbers of active alerts (spec: alert-management#figures): counted at once with the embedded router; with a remote
+//! one from what a background task keeps.
 
 use super::{
     Named,

@@ -1,4 +1,4 @@
-//! A stand-in for a Logto tenant: what contract 01 Appendix A lists and nothing else. Every request is held against that
+//! A stand-in for a Logto tenant: what spec: logto#calls lists and nothing else. Every request is held against that
 //! list ([`rules`]): method, path, query, body, content type and bearer. One outside it fails the test when the part is
 //! dropped, so the list is the whole of what the service may ask.
 
@@ -155,7 +155,7 @@ impl Drop for Logto {
     fn drop(&mut self) {
         let problems = self.take_problems();
         if !std::thread::panicking() {
-            assert!(problems.is_empty(), "requests outside contract 01 Appendix A: {problems:#?}");
+            assert!(problems.is_empty(), "requests outside spec: logto#calls: {problems:#?}");
         }
     }
 }

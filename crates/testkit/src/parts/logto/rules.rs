@@ -1,4 +1,4 @@
-//! The list of contract 01 Appendix A.
+//! The list of spec: logto#calls.
 
 use super::{super::recorder::Recorded, APP, Tenant};
 use serde_json::Value;
