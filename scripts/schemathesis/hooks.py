@@ -109,7 +109,7 @@ def named_status(ctx, response, case):
 
 # What is taken although the document tells clients to send something else, by the specification.
 LENIENT = {
-    # See spec: conventions#addresses1.7: lists never refuse their query; what cannot be read counts as not said or matches nothing.
+    # See spec: conventions#lists: lists never refuse their query; what cannot be read counts as not said or matches nothing.
     "query": {"page", "page_size", "top", "limit", "timeout", "inventory_id", "include_hierarchy"},
     # See spec: alerts2.3: null counts as absent; the schema is that of the answer too, where there is no null.
     "body": {"POST /alerts/config", "POST /alerting/config"},

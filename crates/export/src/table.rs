@@ -29,9 +29,12 @@ pub fn csv<R, const N: usize>(
     Ok(file)
 }
 
+/// What a formula begins with: the wide forms are read as the others where people write with them.
+const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
+
 /// A cell that a spreadsheet would take for a formula gets a leading apostrophe.
 fn neutral(cell: Cow<'_, str>) -> Cow<'_, str> {
-    if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{cell}").into() } else { cell }
+    if cell.starts_with(FORMULA) { format!("'{cell}").into() } else { cell }
 }
 
 #[cfg(test)]
@@ -49,10 +52,11 @@ mod tests {
     fn quotes_and_neutralises() {
         assert_eq!(file(&[]), "A,B\n");
         assert_eq!(file(&[["a,b", "c\"d"], ["", "e\nf"]]), "A,B\n\"a,b\",\"c\"\"d\"\n,\"e\nf\"\n");
-        for dangerous in ["=1+1", "+39", "-1", "@x"] {
+        for dangerous in ["＝1+1", "＋1", "－1", "＠x", "=1+1", "+39", "-1", "@x"] {
             assert_eq!(file(&[[dangerous, "x=y"]]), format!("A,B\n'{dangerous},x=y\n"));
         }
         assert_eq!(file(&[["\t=1", "\r=1"]]), "A,B\n'\t=1,\"'\r=1\"\n");
+        assert_eq!(file(&[["\n=1", ""]]), "A,B\n\"'\n=1\",\n");
         assert_eq!(file(&[["=\"a\",b", ""]]), "A,B\n\"'=\"\"a\"\",b\",\n");
     }
 

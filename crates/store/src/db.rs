@@ -15,7 +15,7 @@ use sqlx::{
 use std::{
     fs::File,
     io,
-    os::unix::fs::DirBuilderExt as _,
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
     str::FromStr,
     sync::Arc,
@@ -397,6 +397,10 @@ async fn open_sqlite(options: &Options) -> Result<Engine, StoreError> {
         made.map_err(|e| unusable(dir, &sqlx::Error::Io(e)))?;
     }
     let lock = if options.exclusive { Some(Arc::new(lock_file(&path)?)) } else { None };
+    // SQLite would make it for everybody to read where the umask allows that; its other files take the mode of this one.
+    if !path.exists() {
+        private_file(&path)?;
+    }
     let connect = SqliteConnectOptions::new()
         .filename(&path)
         .create_if_missing(true)
@@ -467,6 +471,12 @@ async fn forget_statistics(write: &SqlitePool) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// A file to write, made for nobody but its owner where there is none yet.
+fn private_file(path: &Path) -> Result<File, StoreError> {
+    let opened = File::options().create(true).truncate(false).write(true).mode(0o600).open(path);
+    opened.map_err(|e| unusable(path, &sqlx::Error::Io(e)))
+}
+
 /// Takes the lock that lets one process trust its memory (see [`Db::auth_epoch`]); it is held as long as the file.
 ///
 /// # Errors
@@ -474,8 +484,7 @@ async fn forget_statistics(write: &SqlitePool) -> Result<(), StoreError> {
 pub fn lock_file(database: &Path) -> Result<File, StoreError> {
     let mut path = database.as_os_str().to_owned();
     path.push(".lock");
-    let opened = File::options().create(true).truncate(false).write(true).open(&path);
-    let file = opened.map_err(|e| unusable(Path::new(&path), &sqlx::Error::Io(e)))?;
+    let file = private_file(Path::new(&path))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(std::fs::TryLockError::WouldBlock) => Err(StoreError::Locked(format!(

@@ -201,6 +201,13 @@ api_test!(rule_03_18_unknown_keys_are_answered_from_memory_and_failures_are_limi
     let right = |from: &str| t.get("/systems/info").basic(&system.key, &system.secret).from(from).send();
     right("192.0.2.7").await.expect(429);
     right("192.0.2.8").await.expect(200);
+    // Whoever has one address of an IPv6 network has all of them.
+    for n in 1..=20 {
+        call(&system.key, &format!("2001:db8:0:1::{n:x}")).await.expect_message(401, WRONG);
+    }
+    call(&system.key, "2001:db8:0:1:ffff::1").await.expect(429);
+    right("2001:db8:0:1::").await.expect(429);
+    right("2001:db8:0:2::1").await.expect(200);
     t.advance(Duration::from_secs(60));
     right("192.0.2.7").await.expect(200);
     // What is right does not count.

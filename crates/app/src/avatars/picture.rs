@@ -9,7 +9,7 @@ use image::{
     metadata::Orientation,
 };
 use serde_json::json;
-use std::{io::Cursor, sync::Arc, time::Duration};
+use std::{borrow::Cow, io::Cursor, sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 
 /// Largest file, in bytes.
@@ -79,6 +79,25 @@ fn header_of_png(file: &[u8]) -> Option<(u32, u32)> {
     Some((side(&header[..4])?, side(&header[4..8])?))
 }
 
+/// The PNG without what says nothing of its pixels: profiles and texts are compressed, and unpacking a few hundred kilobytes
+/// of them would take hundreds of megabytes.
+fn without_extras(file: &[u8]) -> Vec<u8> {
+    let (signature, mut rest) = file.split_at(file.len().min(8));
+    let mut kept = signature.to_vec();
+    // A chunk is its length, its kind, so many bytes and a checksum.
+    while let Some((length, [k, i, n, d, ..])) = rest.split_first_chunk::<4>() {
+        let end = usize::try_from(u32::from_be_bytes(*length)).ok().and_then(|l| l.checked_add(12));
+        // The decoder refuses one that is cut off.
+        let (chunk, next) = end.and_then(|end| rest.split_at_checked(end)).unwrap_or((rest, &[]));
+        // A capital tells that no picture can be shown without it.
+        if k.is_ascii_uppercase() || matches!(&[*k, *i, *n, *d], b"tRNS" | b"eXIf") {
+            kept.extend_from_slice(chunk);
+        }
+        rest = next;
+    }
+    kept
+}
+
 fn check_dimensions((width, height): (u32, u32)) -> Result<()> {
     if width <= MAX_SIDE && height <= MAX_SIDE {
         return Ok(());
@@ -89,8 +108,10 @@ fn check_dimensions((width, height): (u32, u32)) -> Result<()> {
 
 fn convert(file: &[u8], format: ImageFormat) -> Result<Vec<u8>> {
     let invalid = |_| bad("invalid image file");
+    let mut file = Cow::Borrowed(file);
     if format == ImageFormat::Png {
-        check_dimensions(header_of_png(file).ok_or_else(|| bad("invalid image file"))?)?;
+        check_dimensions(header_of_png(&file).ok_or_else(|| bad("invalid image file"))?)?;
+        file = Cow::Owned(without_extras(&file));
     }
     let mut limits = Limits::no_limits();
     limits.max_alloc = Some(MAX_ALLOCATION);
@@ -112,4 +133,32 @@ fn convert(file: &[u8], format: ImageFormat) -> Result<Vec<u8>> {
     let written = DynamicImage::ImageRgba8(kept.into_rgba8()).write_to(&mut png, ImageFormat::Png);
     written.map_err(Error::internal)?;
     Ok(png.into_inner())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
+        [&u32::try_from(data.len()).unwrap().to_be_bytes()[..], kind, data, b"sum!"].concat()
+    }
+
+    #[test]
+    fn of_a_png_only_what_makes_its_pixels_is_given_to_the_decoder() {
+        let of = |kinds: &[&[u8; 4]]| {
+            let chunks = kinds.iter().flat_map(|kind| chunk(kind, &[7; 30]));
+            b"\x89PNG\r\n\x1a\n".iter().copied().chain(chunks).collect::<Vec<u8>>()
+        };
+        let all = [b"IHDR", b"iCCP", b"zTXt", b"iTXt", b"tRNS", b"PLTE", b"eXIf", b"acTL", b"IDAT", b"IEND"];
+        let kept = [b"IHDR", b"tRNS", b"PLTE", b"eXIf", b"IDAT", b"IEND"];
+        assert_eq!(without_extras(&of(&all)), of(&kept));
+        // What is cut off stays as it is, unless nobody needs it; no length is believed.
+        for cut in 0..of(&kept).len() {
+            let part = &of(&kept)[..cut];
+            let left = without_extras(part);
+            assert!(part.starts_with(&left) && part.len() - left.len() < 8, "{cut}");
+        }
+        let endless = [of(&[b"IHDR"]), u32::MAX.to_be_bytes().to_vec(), b"iCCPxxxx".to_vec()].concat();
+        assert_eq!(without_extras(&endless), of(&[b"IHDR"]));
+    }
 }

@@ -1,6 +1,7 @@
 //! Limits against guessing (spec: systems-interface#failure-limits): failures per address and key, so that knowing a
 //! key locks nobody out.
 
+use crate::auth::bucket_of;
 use bailiwick_domain::{Error, Result, Ts, meter::Counter};
 use moka::sync::Cache;
 use std::{
@@ -55,9 +56,9 @@ impl Failures {
         Failures { limit, hasher: RandomState::new(), counts, refused: Counter::default() }
     }
 
-    /// The pair.
+    /// The pair. All addresses of one IPv6 network of 64 bits are one.
     pub fn pair(&self, ip: IpAddr, sought: Sought<'_>) -> Pair {
-        self.hasher.hash_one((ip, sought))
+        self.hasher.hash_one((bucket_of(ip), sought))
     }
 
     /// What was looked for, as an index for other memories.

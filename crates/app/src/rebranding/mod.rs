@@ -5,6 +5,7 @@
 //! organization takes them along; or in a bucket ([`crate::images`]).
 
 mod change;
+mod copies;
 mod css;
 mod judge;
 mod serve;

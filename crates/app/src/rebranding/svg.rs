@@ -3,7 +3,10 @@
 //! The whole file is read once, event by event; nothing is built from it, expanded or fetched. What browsers would not
 //! read as XML is no picture here either: a reader that forgives more than they do could be made to see other things.
 
-use super::css::{has_script_address, is_active, is_harmless_address};
+use super::{
+    copies::Copies,
+    css::{has_script_address, is_active, is_harmless_address},
+};
 use quick_xml::{
     Reader, XmlVersion,
     escape::resolve_predefined_entity,
@@ -16,6 +19,8 @@ const XHTML: &str = "http://www.w3.org/1999/xhtml";
 /// Deepest nesting, most elements, most attributes of one element and most namespaces of one file: far beyond pictures.
 const DEPTH: usize = 256;
 const ELEMENTS: usize = 200_000;
+/// Most elements that are drawn, those that are referred to each time again: a few kilobytes could ask for billions.
+const DRAWN: u64 = 1_000_000;
 const ATTRIBUTES: usize = 256;
 const NAMESPACES: usize = 64;
 
@@ -66,6 +71,7 @@ struct Look {
     has_entities: bool,
     has_begun: bool,
     elements: usize,
+    copies: Copies,
     /// Names of the open elements with how many namespaces were known before them.
     open: Vec<usize>,
     /// Declared prefixes, the innermost last.
@@ -103,7 +109,8 @@ impl Look {
             }
             is_first = false;
         }
-        if self.has_begun && self.open.is_empty() { Ok(()) } else { Err(Unreadable) }
+        let is_whole = self.has_begun && self.open.is_empty();
+        if is_whole && self.copies.drawn() <= DRAWN { Ok(()) } else { Err(Unreadable) }
     }
 
     fn start(&mut self, tag: &BytesStart<'_>) -> Step {
@@ -142,6 +149,7 @@ impl Look {
         }
         // Children of a style are no part of it, but nobody needs them.
         self.is_active |= self.style.is_some() || is_active_element(local, &attributes);
+        self.copies.start(local, &attributes);
         self.open.push(known);
         if local.eq_ignore_ascii_case("style") && self.style.is_none() {
             self.style = Some((self.open.len(), String::new()));
@@ -156,6 +164,7 @@ impl Look {
     }
 
     fn end(&mut self) {
+        self.copies.end();
         if let Some((_, text)) = self.style.take_if(|(depth, _)| *depth == self.open.len()) {
             self.is_active |= is_active(&text);
         }

@@ -5,6 +5,7 @@ use bailiwick_domain::{Entropy, ports::random_hex};
 use std::{
     fs,
     io::{self, Write},
+    os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
 };
 
@@ -52,7 +53,7 @@ pub fn make_secret(config: &Config, entropy: &dyn Entropy) -> Result<Found, Stri
 /// another process put there meanwhile stays.
 fn make(path: &Path, entropy: &dyn Entropy) -> io::Result<()> {
     if let Some(directory) = path.parent() {
-        fs::create_dir_all(directory)?;
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
     }
     let draft = path.with_file_name(format!("secret.{}", random_hex::<8>(entropy)));
     let mut file = open_private(&draft)?;

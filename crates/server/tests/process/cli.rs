@@ -53,6 +53,39 @@ fn migrate_and_demo_work_on_an_empty_directory() {
     assert_eq!(again.status.code(), Some(1), "the same data is refused");
 }
 
+/// Whatever the umask and the directories that are there already.
+#[test]
+fn what_the_program_makes_is_for_nobody_else() {
+    use std::{fs, os::unix::fs::PermissionsExt, process::Command};
+    let dir = directory();
+    let (data, elsewhere) = (dir.path().join("data"), dir.path().join("elsewhere"));
+    let migrate = |setting: &str| {
+        let mut shell = Command::new("/bin/sh");
+        shell.current_dir(dir.path()).env_clear();
+        shell.args(["-c", "umask 000 && exec \"$0\" migrate --set \"$1\""]);
+        let output = shell.arg(command(dir.path()).get_program()).arg(setting).output();
+        let output = output.expect("the program runs");
+        assert!(output.status.success(), "{output:?}");
+    };
+    let mode = |path: &Path| path.metadata().expect("it is there").permissions().mode() & 0o777;
+    for directory in [&data, &elsewhere] {
+        fs::create_dir(directory).expect("a directory");
+        fs::set_permissions(directory, fs::Permissions::from_mode(0o755)).expect("its mode");
+    }
+    migrate("http.workers=1");
+    migrate("database.url=sqlite:elsewhere/other.db");
+    for directory in [&data, &elsewhere] {
+        assert_eq!(mode(directory), 0o755, "what was there stays as it was");
+        for file in fs::read_dir(directory).expect("its files") {
+            let path = file.expect("a file").path();
+            assert_eq!(mode(&path), 0o600, "{}", path.display());
+        }
+    }
+    assert!(data.join("bailiwick.db").exists() && elsewhere.join("other.db").exists());
+    migrate("data_dir=fresh");
+    assert_eq!(mode(&dir.path().join("fresh")), 0o700);
+}
+
 #[tokio::test]
 async fn the_first_start_says_where_to_sign_in_and_a_second_service_is_refused() {
     let dir = directory();

@@ -187,3 +187,16 @@ fn nesting_and_numbers_have_bounds() {
     assert_eq!(judge(with(&format!("{spaces}{}", "</g>".repeat(100))).as_bytes()), Verdict::Unreadable);
     assert_eq!(judge(with(&"<g/>".repeat(200_000)).as_bytes()), Verdict::Unreadable);
 }
+
+#[test]
+fn few_elements_do_not_draw_billions() {
+    let levels = |n: usize| {
+        let level = |i: usize| {
+            let below = format!("<use href='#g{}'/>", i.wrapping_sub(1));
+            format!("<g id='g{i}'>{}</g>", if i == 0 { "<rect/>".into() } else { below.repeat(10) })
+        };
+        with(&(0..n).map(level).collect::<String>())
+    };
+    assert_eq!(judge(levels(5).as_bytes()), Verdict::Picture);
+    assert_eq!(judge(levels(12).as_bytes()), Verdict::Unreadable);
+}
