@@ -67,7 +67,7 @@ fn what_the_program_makes_is_for_nobody_else() {
         let output = output.expect("the program runs");
         assert!(output.status.success(), "{output:?}");
     };
-    let mode = |path: &Path| path.metadata().expect("it is there").permissions().mode() & 0o777;
+    let mode = |path: &std::path::Path| path.metadata().expect("it is there").permissions().mode() & 0o777;
     for directory in [&data, &elsewhere] {
         fs::create_dir(directory).expect("a directory");
         fs::set_permissions(directory, fs::Permissions::from_mode(0o755)).expect("its mode");
