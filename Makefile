@@ -31,7 +31,7 @@ test: need-test format-check lint deny direction unit generated-check ## all che
 # The same selection of packages as in `make test`: another one would compile dependencies anew with other features.
 check: need-test format-check lint ## the quick part of `make test`: format, lints, unit tests, the HTTP tests on SQLite
 	$(CARGO) test $(LOCKED) --workspace --lib --bins --no-fail-fast
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((2 * $$(nproc)))} \
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((4 * $$(nproc)))} \
 		$(CARGO) test $(LOCKED) --workspace --test api --no-fail-fast -- ::sqlite
 
 # The chromium part itself is tested here too: its test is left out of `make test`, which needs no browser.
