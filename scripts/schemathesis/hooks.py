@@ -77,8 +77,11 @@ def before_call(context, case, kwargs):
     if isinstance(case.query, dict) and is_meant_valid(case, ParameterLocation.QUERY):
         case.query = filled(dict(case.query), chance)
     # With a tag that was made up nothing behind the condition would be reached.
-    if case.headers and "If-Match" in case.headers and is_meant_valid(case, ParameterLocation.HEADER):
-        case.headers["If-Match"] = "*"
+    if case.headers and is_meant_valid(case, ParameterLocation.HEADER):
+        if "If-Match" in case.headers:
+            case.headers["If-Match"] = "*"
+        if case.method.upper() != "GET":
+            case.headers.pop("If-None-Match", None)
     if isinstance(case.body, dict) and is_meant_valid(case, ParameterLocation.BODY):
         case.body = filled(dict(case.body), chance)
 
