@@ -14,7 +14,7 @@ use crate::{
     external::{self, External},
     images::Images,
     ingest::Ingest,
-    inventory,
+    inventory, jobs,
     kept::Kept,
     links,
     mail::{self, Outbox},
@@ -205,7 +205,10 @@ impl App {
     }
 
     /// Starts the tasks that run beside the requests, on the tracker that shutdown drains. Once for each process.
-    pub fn start_background(&self) {
+    pub async fn start_background(&self) {
+        if let Err(e) = jobs::end_old_leases(self).await {
+            tracing::warn!(error = %e, "leases of an earlier process cannot be ended; they end by themselves");
+        }
         external::start(self);
         auth::start_purging(self);
         events::start(self);

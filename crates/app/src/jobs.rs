@@ -3,7 +3,7 @@
 
 use crate::App;
 use bailiwick_domain::{Result, Ts};
-use bailiwick_store::{jobs, leases};
+use bailiwick_store::leases;
 use futures_util::future::BoxFuture;
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -20,9 +20,6 @@ pub(crate) type Step = for<'a> fn(&'a App) -> BoxFuture<'a, Result<u64>>;
 
 /// Works until the application stops: at once after a hint, and every `poll` without one.
 pub(crate) async fn work(app: &App, kind: &'static str, hint: &Notify, poll: Duration, step: Step) {
-    if let Err(e) = end_old_leases(app, kind).await {
-        tracing::warn!(kind, error = %e, "leases of an earlier process cannot be ended; they end by themselves");
-    }
     while !app.stop.is_cancelled() {
         match step(app).await {
             Ok(0) => {}
@@ -57,13 +54,14 @@ pub(crate) fn repeat(app: &App, lease: &'static str, interval: Duration, step: S
     });
 }
 
-/// Where this process holds the database alone, whoever has leased anything before is dead.
-async fn end_old_leases(app: &App, kind: &str) -> Result<()> {
+/// Where this process has the database alone, the processes that have leased anything before are dead. Called before
+/// anything is leased here, so that no lease of this process ends.
+pub(crate) async fn end_old_leases(app: &App) -> Result<()> {
     if app.db.is_postgres() {
         return Ok(());
     }
     let mut tx = app.db.begin_relaxed().await?;
-    jobs::release_all(&mut tx, kind).await?;
+    leases::release_all(&mut tx, app.now()).await?;
     Ok(tx.commit().await?)
 }
 

@@ -23,8 +23,7 @@ pub(crate) const POSTPONE: &str =
 
 pub(crate) const END: &str = "UPDATE jobs SET claimed_until = NULL, ended_at = ?, last_error = ?, payload = ? \
     WHERE id = ? AND claimed_until = ?";
-pub(crate) const RELEASE_ALL: &str =
-    "UPDATE jobs SET claimed_until = NULL WHERE kind = ? AND claimed_until IS NOT NULL";
+pub(crate) const RELEASE_ALL: &str = "UPDATE jobs SET claimed_until = NULL WHERE claimed_until IS NOT NULL";
 pub(crate) const TAKE_BACK: &str =
     "DELETE FROM jobs WHERE kind = ? AND key = ? AND attempts = 0 AND claimed_until IS NULL";
 pub(crate) const PURGE_ENDED: &str = "DELETE FROM jobs WHERE ended_at < ?";
@@ -130,11 +129,6 @@ pub async fn end(tx: &mut Tx, job: &Job, now: Ts, error: &str, payload: Value) -
 /// has done it.
 pub async fn take_back(tx: &mut Tx, kind: &str, key: &str) -> Result<bool, StoreError> {
     Ok(Q::by_index(TAKE_BACK).bind(kind).bind(key).run(tx).await? > 0)
-}
-
-/// Ends every lease on jobs of a kind: for a process that holds the database alone and has just started.
-pub async fn release_all(tx: &mut Tx, kind: &str) -> Result<u64, StoreError> {
-    Q::new(RELEASE_ALL).bind(kind).run(tx).await
 }
 
 /// Forgets jobs that were given up before `before`.

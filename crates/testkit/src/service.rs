@@ -49,7 +49,7 @@ impl Test {
         let clock = Arc::new(ManualClock::new());
         let entropy = Arc::new(SeededEntropy::new(2));
         let app = build(settings, db, clock.clone(), entropy.clone());
-        app.start_background();
+        app.start_background().await;
         let router = bailiwick_api::router(&app);
         Test { app, clock, entropy, engine, database_url, router, kept, _assets: Some(assets) }
     }
@@ -66,7 +66,7 @@ impl Test {
         let db = engine::open(&self.database_url).await;
         let entropy = Arc::new(SeededEntropy::new(3));
         let app = build(settings, db, self.clock.clone(), entropy.clone());
-        app.start_background();
+        app.start_background().await;
         let router = bailiwick_api::router(&app);
         let (engine, database_url, kept) = (self.engine, self.database_url.clone(), self.kept.clone());
         Test { app, clock: self.clock.clone(), entropy, engine, database_url, router, kept, _assets: None }

@@ -112,9 +112,6 @@ impl Figures {
 pub(super) fn start(app: &App) {
     let app = app.clone();
     app.tasks.clone().spawn(async move {
-        if let Err(e) = end_old_leases(&app).await {
-            tracing::warn!(error = %e, "subscriptions of an earlier process wait for the end of their leases");
-        }
         while !app.stop.is_cancelled() {
             if let Err(e) = round(&app).await {
                 tracing::warn!(error = %e, "events cannot be delivered and are tried again");
@@ -126,16 +123,6 @@ pub(super) fn start(app: &App) {
             }
         }
     });
-}
-
-/// Where this process holds the database alone, whoever has held a subscription before is dead.
-async fn end_old_leases(app: &App) -> Result<()> {
-    if app.db.is_postgres() {
-        return Ok(());
-    }
-    let mut tx = app.db.begin_relaxed().await?;
-    subscriptions::release_all(&mut tx).await?;
-    Ok(tx.commit().await?)
 }
 
 async fn is_any_due(app: &App, now: Ts) -> Result<bool> {

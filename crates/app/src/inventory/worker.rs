@@ -47,9 +47,6 @@ const ERROR_CHARS: usize = 2000;
 pub fn start_worker(app: &App) {
     let (worker, stop) = (app.clone(), app.stop.clone());
     app.tasks.spawn(async move {
-        if let Err(e) = end_old_leases(&worker).await {
-            tracing::warn!(error = %e, "leases of an earlier process cannot be ended; they end by themselves");
-        }
         let mut watched = Instant::now();
         while !stop.is_cancelled() {
             if watched.elapsed() >= WATCH {
@@ -68,16 +65,6 @@ pub fn start_worker(app: &App) {
             }
         }
     });
-}
-
-/// Where this process holds the database alone, whoever has claimed anything before is dead: nothing waits for leases.
-async fn end_old_leases(app: &App) -> Result<()> {
-    if app.db.is_postgres() {
-        return Ok(());
-    }
-    let mut tx = app.db.begin_relaxed().await?;
-    inventory::release_all(&mut tx).await?;
-    Ok(tx.commit().await?)
 }
 
 /// Handles everything that is due now; for tests and commands. Answers how many entries were handled.

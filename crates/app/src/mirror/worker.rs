@@ -41,7 +41,7 @@ pub fn start(app: &App) {
     let worker = app.clone();
     app.tasks.spawn(async move {
         let Some(mirror) = &worker.mirror else { return };
-        if let Err(e) = prepare(&worker, mirror).await {
+        if let Err(e) = link_configured(&worker, mirror).await {
             tracing::warn!(error = %e, "the mirror cannot be prepared; changes are told nevertheless");
         }
         jobs::work(&worker, KIND, &mirror.arrived, POLL, |app| Box::pin(round(app))).await;
@@ -51,16 +51,6 @@ pub fn start(app: &App) {
 /// Tells everything that is due now; for tests and commands. Answers how many objects were told of.
 pub async fn run_until_idle(app: &App) -> Result<u64> {
     jobs::until_idle(app, |app| Box::pin(round(app))).await
-}
-
-async fn prepare(app: &App, mirror: &Mirror) -> Result<()> {
-    if !app.db.is_postgres() {
-        // Whoever has leased anything before is dead.
-        let mut tx = app.db.begin_relaxed().await?;
-        outbox::release_all(&mut tx).await?;
-        tx.commit().await?;
-    }
-    link_configured(app, mirror).await
 }
 
 /// What became of a row.

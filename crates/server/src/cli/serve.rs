@@ -200,7 +200,7 @@ async fn begin(
         oidc::keys::ensure_signing_key(app).await.map_err(|e| e.to_string())?;
     }
     processes::start(app, process::host()).await.map_err(|e| e.to_string())?;
-    app.start_background();
+    app.start_background().await;
     app.tasks.spawn(look_at_images(app.clone()));
     let for_workers = app.clone();
     let connections = listen::Connections::new(connection_limits(&config.http, process::open_files())?);

@@ -162,12 +162,6 @@ pub async fn release(tx: &mut Tx, me: Uuid, tenants: &[OrgId], now: Ts) -> Resul
     Ok(())
 }
 
-/// Ends all leases at `now`: where this process is the only one, whoever took them before is dead.
-pub async fn release_all(tx: &mut Tx, now: Ts) -> Result<(), StoreError> {
-    Q::new(RELEASE_ALL).bind(now).run(tx).await?;
-    Ok(())
-}
-
 /// Makes groups due whose notification somebody began who has not come back.
 pub async fn recover(tx: &mut Tx, tenants: &[OrgId], now: Ts) -> Result<(), StoreError> {
     for chunk in tenants.chunks(ROWS) {

@@ -404,12 +404,6 @@ pub async fn release(tx: &mut Tx, id: Uuid, holder: Uuid) -> Result<(), StoreErr
     Ok(())
 }
 
-/// Ends all leases: for a process that holds the database alone and has just started.
-pub async fn release_all(tx: &mut Tx) -> Result<(), StoreError> {
-    Q::new(RELEASE_ALL).run(tx).await?;
-    Ok(())
-}
-
 /// Subscriptions behind an id, for sealing anew.
 pub async fn after(db: &Db, after: Uuid, limit: i64) -> Result<Vec<Subscription>, StoreError> {
     let mut q = Q::new(FROM);

@@ -15,7 +15,7 @@ pub mod timeline;
 
 pub use queue::{
     Claimed, Document, Quarantined, QueueState, bodies, claim, enqueue, hold, hold_all, quarantine,
-    quarantined, release, release_all, remove, replay, retry, state,
+    quarantined, release, remove, replay, retry, state,
 };
 pub use records::{
     NewRecord, Packed, Record, Stored, add_base, add_records, latest, latest_of, stored, touch,

@@ -201,12 +201,6 @@ pub(super) fn padded<T: Copy>(values: &[T]) -> impl Iterator<Item = T> {
     values.iter().copied().chain(values.last().copied().into_iter().cycle().take(more))
 }
 
-/// Ends every lease; only for a process that has the database for itself.
-pub async fn release_all(tx: &mut Tx) -> Result<(), StoreError> {
-    Q::new(RELEASE_ALL).run(tx).await?;
-    Ok(())
-}
-
 /// Gives an entry back unused.
 pub async fn release(tx: &mut Tx, entry: &Claimed) -> Result<(), StoreError> {
     Q::by_index(RELEASE).bind(entry.id).bind(entry.claimed_until).run(tx).await?;

@@ -396,12 +396,6 @@ pub async fn go_on(tx: &mut Tx, issuer: &str, due: &Due, after: Uuid) -> Result<
     Ok(())
 }
 
-/// Ends every lease: for a process that holds the database alone and has just started.
-pub async fn release_all(tx: &mut Tx) -> Result<(), StoreError> {
-    Q::new(RELEASE_ALL).run(tx).await?;
-    Ok(())
-}
-
 /// How many rows wait, refused ones included.
 pub async fn waiting(on: impl Into<On<'_>>, issuer: &str) -> Result<u64, StoreError> {
     Q::by_index(WAITING).bind(issuer).count(on).await

@@ -106,9 +106,6 @@ fn of(app: &App) -> &Delivery {
 pub(super) fn start(app: &App) {
     let app = app.clone();
     app.tasks.clone().spawn(async move {
-        if let Err(e) = round::end_old_leases(&app).await {
-            tracing::warn!(error = %e, "tenants of an earlier process cannot be taken at once; their leases end by themselves");
-        }
         let (mut told_at, mut told) = (Instant::now(), Vec::new());
         while !app.stop.is_cancelled() {
             if told_at.elapsed() >= FIGURES_EVERY {

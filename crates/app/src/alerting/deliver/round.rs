@@ -112,16 +112,6 @@ async fn set_back(app: &App, now: Ts) -> Result<()> {
     }
 }
 
-/// Where this process holds the database alone, whoever has taken tenants before is dead.
-pub(super) async fn end_old_leases(app: &App) -> Result<()> {
-    if app.db.is_postgres() {
-        return Ok(());
-    }
-    let mut tx = app.db.begin_relaxed().await?;
-    delivery::release_all(&mut tx, app.now()).await?;
-    Ok(tx.commit().await?)
-}
-
 impl Round {
     /// Takes tenants, those that this process has already included.
     async fn take(&mut self, app: &App, due: &[OrgId]) -> Result<Vec<Tenant>> {
