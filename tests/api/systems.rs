@@ -10,6 +10,7 @@ use std::{collections::BTreeSet, time::Duration};
 mod backups;
 mod counted;
 mod figures;
+mod found;
 mod legacy;
 mod life;
 mod list;

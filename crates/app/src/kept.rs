@@ -28,15 +28,18 @@ pub(crate) enum Shows {
     Figures,
     /// Users, and when they last signed in.
     Logins,
+    /// Which systems a filter finds, apart from their statuses.
+    Systems,
 }
 
 impl Shows {
     const fn of(self, all: ListEpochs) -> ListEpochs {
-        let ListEpochs { people, figures, logins } = all;
+        let people = ListEpochs { people: all.people, figures: 0, logins: 0, systems: 0, statuses: 0 };
         match self {
-            Shows::People => ListEpochs { people, figures: 0, logins: 0 },
-            Shows::Figures => ListEpochs { people, figures, logins: 0 },
-            Shows::Logins => ListEpochs { people, figures: 0, logins },
+            Shows::People => people,
+            Shows::Figures => ListEpochs { figures: all.figures, ..people },
+            Shows::Logins => ListEpochs { logins: all.logins, ..people },
+            Shows::Systems => ListEpochs { systems: all.systems, ..people },
         }
     }
 }
@@ -44,10 +47,12 @@ impl Shows {
 /// What an answer depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
-    epochs: ListEpochs,
-    operation: &'static str,
-    scope: Scope,
-    other: String,
+    /// As [`epochs`] says.
+    pub epochs: ListEpochs,
+    pub operation: &'static str,
+    pub scope: Scope,
+    /// The role, the day, or what else it depends on.
+    pub other: String,
 }
 
 /// Tells one question from another; nobody reads it.
@@ -108,6 +113,15 @@ impl Kept {
     pub fn forget(&self) {
         self.answers.invalidate_all();
     }
+
+    /// Bytes that were kept by [`Kept::put`].
+    pub(crate) async fn get(&self, key: &Key) -> Option<Bytes> {
+        self.answers.get(key).await.map(|kept| kept.plain)
+    }
+
+    pub(crate) async fn put(&self, key: Key, bytes: Bytes) {
+        self.answers.insert(key, Written { plain: bytes, gzip: None }).await;
+    }
 }
 
 /// A number of an operation for everybody with this scope; see [`answer`].
@@ -119,9 +133,25 @@ pub(crate) async fn number(
     other: String,
     make: impl Future<Output = std::result::Result<u64, StoreError>>,
 ) -> Result<u64> {
+    let key = Key { epochs: epochs(app, shows).await?, operation, scope, other };
     let make = async { Ok(Bytes::copy_from_slice(&make.await?.to_be_bytes())) };
-    let kept = answer(app, shows, operation, scope, other, make).await?;
-    kept.plain.as_ref().try_into().map(u64::from_be_bytes).map_err(Error::internal)
+    let kept = value(app, key, make).await?;
+    kept.as_ref().try_into().map(u64::from_be_bytes).map_err(Error::internal)
+}
+
+/// Bytes that are not sent as they are.
+pub(crate) async fn value(
+    app: &App,
+    key: Key,
+    make: impl Future<Output = std::result::Result<Bytes, StoreError>>,
+) -> Result<Bytes> {
+    let make = async { Ok(Written { plain: make.await?, gzip: None }) };
+    app.kept
+        .answers
+        .try_get_with(key, make)
+        .await
+        .map(|kept| kept.plain)
+        .map_err(|e: Arc<Error>| (*e).clone())
 }
 
 /// The answer of an operation to everybody with this scope. `other`: what else it depends on, the role or the day.

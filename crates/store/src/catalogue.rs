@@ -4,8 +4,8 @@
 use crate::{
     activity, ahead, alert_handling, alert_layers, alert_queue, alert_tenants, api_keys, applications, audit,
     avatars, backups, credentials, db, delivery, demo, events, figures, history, identities, images,
-    impersonation, imports, inventory, jobs, leases, legacy, links, logto, oidc, organizations, processes,
-    rebranding, recovery, router, secrets, sessions, systems, transfer, users,
+    impersonation, imports, inventory, jobs, leases, legacy, links, list_epochs, logto, oidc, organizations,
+    processes, rebranding, recovery, router, secrets, sessions, systems, transfer, users,
 };
 
 /// Tables that something is claimed, leased or swept from: what statistics say of them is never true for long.
@@ -227,9 +227,9 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("jobs::RELEASE_ALL", jobs::RELEASE_ALL),
     ("jobs::TAKE_BACK", jobs::TAKE_BACK),
     ("jobs::PURGE_ENDED", jobs::PURGE_ENDED),
-    ("db::LIST_EPOCHS", db::LIST_EPOCHS),
+    ("list_epochs::LIST_EPOCHS", list_epochs::LIST_EPOCHS),
     ("db::MOVE_AUTH", db::MOVE_AUTH),
-    ("db::MOVE_LISTS", db::MOVE_LISTS),
+    ("list_epochs::MOVE_LISTS", list_epochs::MOVE_LISTS),
     ("recovery::ADDRESSES", recovery::ADDRESSES),
     ("recovery::SET_PREVIOUS", recovery::SET_PREVIOUS),
     ("recovery::VERIFY", recovery::VERIFY),
@@ -282,7 +282,6 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("systems::INSERT", systems::INSERT),
     ("systems::ONE_MORE", systems::ONE_MORE),
     ("systems::life::FORGET_UNSETTLED", systems::life::FORGET_UNSETTLED),
-    ("systems::GONE", systems::GONE),
     ("systems::counted::TALLY", systems::counted::TALLY),
     ("systems::counted::ADD", systems::counted::ADD),
     ("systems::counted::HOLD_MARKS", systems::counted::HOLD_MARKS),

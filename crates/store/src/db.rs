@@ -5,6 +5,7 @@ use crate::{
     epoch::{Epoch, Known, SETTLES},
     error::StoreError,
     figures::Pools,
+    list_epochs::{ListEpochs, MOVE_LISTS},
     sql::Q,
 };
 use sqlx::{
@@ -152,12 +153,6 @@ impl Db {
         }
     }
 
-    /// The state of what lists of organizations and users show.
-    pub async fn list_epochs(&self) -> Result<ListEpochs, StoreError> {
-        let (people, figures, logins): (i64, i64, i64) = Q::new(LIST_EPOCHS).one(self).await?;
-        Ok(ListEpochs { people, figures, logins })
-    }
-
     /// Closes all connections; SQLite folds its write-ahead log into the file.
     pub async fn close(&self) {
         match &self.engine {
@@ -179,26 +174,12 @@ pub enum Tx {
     Lite(Transaction<'static, Sqlite>, Arc<Epoch>, Moved),
 }
 
-pub(crate) const LIST_EPOCHS: &str = "SELECT people, figures, logins FROM list_epochs WHERE id = 1";
 /// A number is never given out twice, not even when the database has gone back to an earlier state by a crash or a
 /// failover: what processes keep under a number that they have read meanwhile would count again. On SQLite whoever has
 /// read it goes down with the database.
 pub(crate) const MOVE_AUTH: &str = "UPDATE auth_epoch SET n = \
      [[GREATEST(n + 1, CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT))||n + 1]] \
      WHERE id = 1 RETURNING n";
-pub(crate) const MOVE_LISTS: &str = "UPDATE list_epochs SET people = people + ?, figures = figures + ?, \
-     logins = logins + ? WHERE id = 1";
-
-/// Numbers that move with every commit that changes what lists of organizations and users show.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct ListEpochs {
-    /// Organizations and users themselves.
-    pub people: i64,
-    /// Systems of organizations and applications assigned to them, as far as they are counted.
-    pub figures: i64,
-    /// When users last signed in.
-    pub logins: i64,
-}
 
 /// What must be read again after a transaction.
 #[derive(Debug)]
@@ -208,7 +189,7 @@ pub struct Moved {
     /// Whether that takes something away from somebody, so that every process must know before anybody is told.
     revokes: bool,
     /// Which list epochs move with its commit: 1 or 0.
-    lists: ListEpochs,
+    pub(crate) lists: ListEpochs,
     /// Whether the epoch of alert configuration does.
     alert_config: bool,
     /// The transaction in a trace, from the wait for it to its end.
@@ -226,14 +207,15 @@ impl Moved {
 impl Tx {
     /// Keeps everything.
     pub async fn commit(mut self) -> Result<(), StoreError> {
-        let ListEpochs { people, figures, logins } = self.moved().lists;
-        if people + figures + logins > 0 {
+        let ListEpochs { people, figures, logins, systems, statuses } = self.moved().lists;
+        if people + figures + logins + systems + statuses > 0 {
             if self.is_postgres() {
                 // A number that a crash takes back would be given to another state.
                 Q::new("SET LOCAL synchronous_commit = on").run(&mut self).await?;
             }
             // Last of all: who waits for this row holds nothing that the one before him still wants.
-            Q::new(MOVE_LISTS).bind(people).bind(figures).bind(logins).run(&mut self).await?;
+            let q = Q::new(MOVE_LISTS).bind(people).bind(figures).bind(logins);
+            q.bind(systems).bind(statuses).run(&mut self).await?;
         }
         if self.moved().alert_config {
             Q::new(alert_layers::RAISE).run(&mut self).await?;
@@ -289,28 +271,12 @@ impl Tx {
         Ok(())
     }
 
-    /// To be called by every function that writes what a list of organizations or users can show.
-    pub(crate) const fn people_changed(&mut self) {
-        self.moved().lists.people = 1;
-    }
-
-    /// To be called by every function that writes how many systems an organization has, or how many applications are
-    /// assigned to it.
-    pub(crate) const fn figures_changed(&mut self) {
-        self.moved().lists.figures = 1;
-    }
-
-    /// To be called by every function that writes when a user last signed in.
-    pub(crate) const fn logins_changed(&mut self) {
-        self.moved().lists.logins = 1;
-    }
-
     /// To be called by every function that changes who is told of an organization's alerts.
     pub(crate) const fn alert_config_changed(&mut self) {
         self.moved().alert_config = true;
     }
 
-    const fn moved(&mut self) -> &mut Moved {
+    pub(crate) const fn moved(&mut self) -> &mut Moved {
         match self {
             Tx::Pg(_, _, moved) | Tx::Lite(_, _, moved) => moved,
         }

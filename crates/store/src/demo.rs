@@ -256,6 +256,7 @@ pub async fn insert_systems(tx: &mut Tx, rows: &[PlacedSystem]) -> Result<(), St
 /// Adds to the counters of organizations: systems and users not deleted on their own.
 pub async fn add_counts(tx: &mut Tx, counts: &BTreeMap<OrgId, (u64, u64)>) -> Result<(), StoreError> {
     tx.people_changed();
+    tx.systems_changed();
     let rows: Vec<_> = counts.iter().collect();
     for chunk in rows.chunks(1000) {
         let mut q = Q::new("INSERT INTO organization_counts (organization_id, systems, users) VALUES ");

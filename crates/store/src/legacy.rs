@@ -85,6 +85,7 @@ pub async fn adopt(
     secret_hash: &str,
     at: Ts,
 ) -> Result<bool, StoreError> {
+    tx.systems_changed();
     let adopted = Q::new(ADOPT)
         .bind(&system.system_key)
         .bind(crate::systems::search_key(system))

@@ -39,6 +39,7 @@ pub mod jobs;
 pub mod leases;
 pub mod legacy;
 pub mod links;
+mod list_epochs;
 pub mod logto;
 pub mod migrate;
 pub mod oidc;
@@ -57,5 +58,6 @@ pub mod time;
 pub mod transfer;
 pub mod users;
 
-pub use db::{Db, ListEpochs, Options, Tx, lock_file};
+pub use db::{Db, Options, Tx, lock_file};
 pub use error::StoreError;
+pub use list_epochs::ListEpochs;

@@ -142,6 +142,14 @@ api_test!(kept_totals_are_those_of_the_rows_whatever_happens, |t| async move {
             }
         };
         good += usize::from(compare(&t, &scopes, &what).await);
+        // The service adds the counters up once for each state of them.
+        let cutoff = t.app.now().minus(t.app.settings.systems.liveness_timeout);
+        let rows = counted_totals(&t.app.db, &Scope::Everything, cutoff).await.unwrap();
+        let told = get(&t, &owner, "/totals").await.expect(200).data();
+        for (word, n) in [("active", rows.active), ("inactive", rows.inactive), ("unknown", rows.unknown)] {
+            assert_eq!(told[word], n, "{word} after {what}");
+        }
+        assert_eq!(told["total"], rows.total, "after {what}");
     }
     assert!(good > 100, "the counters were good {good} times");
     // Counting anew changes nothing but what is silent, which the next check finds.

@@ -2,32 +2,65 @@
 
 use super::*;
 use bailiwick_app::demo::{self, Plan};
-use bailiwick_domain::{OrgId, PageRequest, SortDirection};
+use bailiwick_domain::{OrgId, PageRequest, SortDirection, SystemStatus, Ts};
 use bailiwick_policy::Scope;
-use bailiwick_store::systems::{SystemFilter, SystemOrder, list};
+use bailiwick_store::systems::{
+    Known, StatusFilter, SystemFilter, SystemOrder, figures::counted_totals, is_lasting, list, matches,
+};
 use uuid::Uuid;
 
 const LIVE: &str = "FROM systems s JOIN organizations o ON o.id = s.organization_id \
      WHERE s.deleted_at IS NULL AND o.eff_deleted_at IS NULL";
 
-/// All pages of a list, one after the other, with the total of each.
+/// All pages of a list, one after the other, with the total of each: the same whatever was known before.
 async fn all_pages(
     t: &Test,
     scope: &Scope,
     filter: &SystemFilter,
     order: (SystemOrder, SortDirection),
 ) -> (Vec<Uuid>, u64) {
+    let cutoff = t.app.now().minus(t.app.settings.systems.liveness_timeout);
+    let found = pages(t, scope, filter, order, Known::default()).await;
+    let matches = match is_lasting(filter) {
+        true => Some(matches(&t.app.db, scope, filter).await.unwrap()),
+        false => None,
+    };
+    let totals = Some(counted_totals(&t.app.db, scope, cutoff).await.unwrap());
+    let known = Known { all: None, totals, matches: matches.as_ref() };
+    assert_eq!(found, pages(t, scope, filter, order, known).await, "{order:?} {filter:?}");
+    found
+}
+
+async fn pages(
+    t: &Test,
+    scope: &Scope,
+    filter: &SystemFilter,
+    order: (SystemOrder, SortDirection),
+    known: Known<'_>,
+) -> (Vec<Uuid>, u64) {
     let (mut ids, mut page) = (Vec::new(), 1);
     let cutoff = t.app.now().minus(t.app.settings.systems.liveness_timeout);
     loop {
         let request = PageRequest { page, page_size: 90 };
-        let found = list(&t.app.db, scope, filter, order, request, cutoff, None).await.unwrap();
+        let found = list(&t.app.db, scope, filter, order, request, cutoff, known).await.unwrap();
         if found.rows.is_empty() {
             return (ids, found.total);
         }
         ids.extend(found.rows.into_iter().map(|row| row.system.id.0));
         page += 1;
     }
+}
+
+/// The word of a status as SQL.
+fn status_word(cutoff: Ts) -> String {
+    let heard = "(SELECT a.last_heartbeat FROM system_activity a WHERE a.system_id = s.id)";
+    let cutoff = match cutoff.0 {
+        micros => format!("[[TIMESTAMPTZ 'epoch' + {micros} * INTERVAL '1 microsecond'||{micros}]]"),
+    };
+    format!(
+        "CASE WHEN s.suspended_at IS NOT NULL OR o.eff_suspended_at IS NOT NULL THEN 'suspended' \
+         WHEN {heard} IS NULL THEN 'unknown' WHEN {heard} > {cutoff} THEN 'active' ELSE 'inactive' END"
+    )
 }
 
 async fn ids(t: &Test, and: &str, order: &str) -> Vec<Uuid> {
@@ -54,10 +87,21 @@ api_test!(pages_far_behind_and_searches_are_those_of_the_rows, |t| async move {
     let reseller = greatest(&t, "p3", "reseller").await;
     let distributor =
         Scope::Subtree { root: greatest(&t, "p2", "distributor").await, org_type: OrgType::Distributor };
+    // Some organizations of one name, more than are passed over at once.
+    let mut same =
+        Q::new("UPDATE organizations SET name_key = 'm' WHERE id IN (SELECT id FROM organizations ");
+    same.push("WHERE type = 'customer' ORDER BY id LIMIT 20)");
+    let mut tx = t.app.db.begin().await.unwrap();
+    assert_eq!(same.run(&mut tx).await.unwrap(), 20);
+    tx.commit().await.unwrap();
+    let status = status_word(t.app.now().minus(t.app.settings.systems.liveness_timeout));
     let orders = [
         (SystemOrder::Name, "s.name_key"),
+        (SystemOrder::Type, "s.type_key"),
         (SystemOrder::SystemKey, "s.system_key"),
         (SystemOrder::CreatedAt, "s.created_at"),
+        (SystemOrder::OrganizationName, "o.name_key"),
+        (SystemOrder::Status, &status),
     ];
     for round in ["as it is", "with a reseller deleted"] {
         let all = SystemFilter::default();
@@ -74,6 +118,16 @@ api_test!(pages_far_behind_and_searches_are_those_of_the_rows, |t| async move {
                     "{column} {word} {round}"
                 );
             }
+        }
+        for word in [SystemStatus::Active, SystemStatus::Suspended, SystemStatus::Unknown] {
+            let statuses = Some(vec![StatusFilter::Is(word), StatusFilter::Is(word)]);
+            let filter = SystemFilter { statuses, ..SystemFilter::default() };
+            let expected = ids(&t, &format!("AND {status} = '{}'", word.as_str()), "s.name_key, s.id").await;
+            assert!(!expected.is_empty(), "{word:?}");
+            let total = expected.len() as u64;
+            let found =
+                all_pages(&t, &Scope::Everything, &filter, (SystemOrder::Name, SortDirection::Asc)).await;
+            assert_eq!(found, (expected, total), "{word:?} {round}");
         }
         // Some that many, some that few, and some that no system has.
         for text in ["srv", "ns8", "203.0.113.8", "milan", "nobody has this", "activ"] {

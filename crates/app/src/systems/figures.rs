@@ -2,14 +2,18 @@
 
 use crate::{
     App,
+    kept::Key,
     organizations::by_name,
     trend::{Trend, Window},
 };
 use bailiwick_domain::{Result, SystemId, Ts, org::OrgRef};
-use bailiwick_policy::{Caller, Resource, list_scope};
+use bailiwick_policy::{Caller, Resource, Scope, list_scope};
 use bailiwick_store::{
     creators::{self, CreatorChoice, Of},
-    systems::{counted, figures},
+    systems::{
+        counted,
+        figures::{self, Counters},
+    },
 };
 use std::{collections::BTreeMap, time::Duration};
 use uuid::Uuid;
@@ -47,8 +51,26 @@ pub async fn totals(app: &App, caller: &Caller, minutes: Option<u64>) -> Result<
     };
     // No system is older than the epoch, and no database knows all times before it.
     let cutoff = app.now().minus(timeout).max(Ts(0));
-    let totals = figures::totals(&app.db, &scope, cutoff).await?;
+    let totals = of(app, scope, cutoff).await?;
     Ok((totals, minutes.unwrap_or(timeout.as_secs() / 60)))
+}
+
+/// The totals of a scope. The counters of its organizations are added up once for each state of them.
+pub(super) async fn of(app: &App, scope: Scope, cutoff: Ts) -> Result<Totals> {
+    let db = &app.db;
+    let key = |epochs| Key { epochs, operation: "systems/counters", scope, other: String::new() };
+    let Some((epochs, unsettled)) = figures::unsettled(db, &scope, cutoff).await? else {
+        return Ok(figures::counted_totals(db, &scope, cutoff).await?);
+    };
+    if let Some(counters) = app.kept.get(&key(epochs)).await.and_then(|kept| Counters::from_bytes(&kept)) {
+        return Ok(counters.totals(unsettled));
+    }
+    let (epochs, counters, unsettled) = figures::counters(db, &scope, cutoff).await?;
+    app.kept.put(key(epochs), counters.to_bytes().into()).await;
+    match unsettled {
+        Some(unsettled) => Ok(counters.totals(unsettled)),
+        None => Ok(figures::counted_totals(db, &scope, cutoff).await?),
+    }
 }
 
 /// `GET /systems/trend`. `period` as sent; none = 7.

@@ -25,15 +25,17 @@ pub use update::{Change, update};
 
 use crate::{
     App,
-    kept::{self, Shows},
+    kept::{self, Key, Shows},
     listing,
 };
 use bailiwick_domain::{Error, Page, PageRequest, Result, SortDirection, System, SystemId, Ts};
 use bailiwick_policy::{Action, Caller, Resource, Scope, decide, list_scope};
 use bailiwick_store::{
     organizations,
-    systems::{self, SystemRecord},
+    systems::{self, Known, Matches, SystemRecord},
 };
+
+use bytes::Bytes;
 
 pub use systems::{StatusFilter, SystemFilter, SystemOrder, VersionFilter};
 
@@ -51,9 +53,18 @@ pub struct SystemQuery {
 /// `GET /systems`.
 pub async fn list(app: &App, caller: &Caller, query: SystemQuery) -> Result<Page<System>> {
     let (scope, order, cutoff) = prepare(app, caller, &query)?;
-    // Only of the unfiltered list: reading it costs others nothing.
-    let all = if query.filter == SystemFilter::default() { Some(all(app, scope).await?) } else { None };
-    let page = systems::list(&app.db, &scope, &query.filter, order, query.page, cutoff, all).await?;
+    let matches = matches(app, scope, &query.filter).await?;
+    let known = Known {
+        // Only of the unfiltered list: reading it costs others nothing.
+        all: if query.filter == SystemFilter::default() { Some(all(app, scope).await?) } else { None },
+        totals: if wants_totals(&query, order.0) {
+            Some(figures::of(app, scope, cutoff).await?)
+        } else {
+            None
+        },
+        matches: matches.as_ref(),
+    };
+    let page = systems::list(&app.db, &scope, &query.filter, order, query.page, cutoff, known).await?;
     Ok(page.map(|record| record.system))
 }
 
@@ -61,6 +72,27 @@ pub async fn list(app: &App, caller: &Caller, query: SystemQuery) -> Result<Page
 async fn all(app: &App, scope: Scope) -> Result<u64> {
     let sum = async { Ok(organizations::totals(&app.db, &scope).await?.systems) };
     kept::number(app, Shows::Figures, "systems", scope, String::new(), sum).await
+}
+
+/// Whether a page is found faster by how many systems have which status: one that begins behind some of them in the
+/// order of their statuses, and one of a list of some statuses.
+fn wants_totals(query: &SystemQuery, order: SystemOrder) -> bool {
+    let statuses = query.filter.statuses.clone();
+    let is_by_status = order == SystemOrder::Status && query.page.offset() > 0;
+    (is_by_status || statuses.is_some())
+        && query.filter == SystemFilter { statuses, ..SystemFilter::default() }
+}
+
+/// What a filter finds whatever it says of statuses, once for all pages and orders; see [`systems::matches`].
+async fn matches(app: &App, scope: Scope, filter: &SystemFilter) -> Result<Option<Matches>> {
+    let lasting = SystemFilter { statuses: None, ..filter.clone() };
+    if !systems::is_lasting(filter) {
+        return Ok(None);
+    }
+    let (epochs, other) = (kept::epochs(app, Shows::Systems).await?, kept::key(&lasting));
+    let key = Key { epochs, operation: "systems/matches", scope, other };
+    let found = async { Ok(Bytes::from(systems::matches(&app.db, &scope, &lasting).await?.to_bytes())) };
+    Ok(Matches::from_bytes(&kept::value(app, key, found).await?))
 }
 
 /// Which systems the caller may ask for, in which order, and when a heartbeat is too old.

@@ -196,7 +196,7 @@ pub async fn bodies(on: impl Into<On<'_>>, ids: &[i64]) -> Result<HashMap<i64, V
 }
 
 /// A power of two of values, the last one repeated: few different texts, so that they stay prepared.
-pub(super) fn padded<T: Copy>(values: &[T]) -> impl Iterator<Item = T> {
+pub(crate) fn padded<T: Copy>(values: &[T]) -> impl Iterator<Item = T> {
     let more = values.len().next_power_of_two() - values.len();
     values.iter().copied().chain(values.last().copied().into_iter().cycle().take(more))
 }

@@ -194,6 +194,7 @@ pub async fn settle_some(
     }
     for (organization, change) in changes {
         if change != Change::default() {
+            tx.statuses_changed();
             change.write(&mut tx, organization).await?;
         }
     }

@@ -2,7 +2,7 @@
 //! offer. What is kept or rare is read from counters and small indexes.
 
 use crate::{
-    Db, StoreError,
+    Db, ListEpochs, StoreError,
     changes::push_gone,
     organizations::{
         figures::organizations_with,
@@ -51,20 +51,129 @@ pub async fn totals(db: &Db, scope: &Scope, cutoff: Ts) -> Result<Totals, StoreE
     }
 }
 
-/// The same from the counters and the systems that are not [settled](super::counted), in one statement, so the numbers fit
-/// together. None when the counters are for another time: the timeout is another one, nobody has watched for a while, or
-/// clocks differ too much.
+/// The same from the counters and the systems that are not [settled](super::counted). None when the counters are for
+/// another time: the timeout is another one, nobody has watched for a while, or clocks differ too much.
 pub async fn kept_totals(db: &Db, scope: &Scope, cutoff: Ts) -> Result<Option<Totals>, StoreError> {
-    type Found = (Option<TsCodec>, Option<TsCodec>, i64, i64, i64, i64, i64, i64, i64);
+    let (_, counters, unsettled) = counters(db, scope, cutoff).await?;
+    Ok(unsettled.map(|unsettled| counters.totals(unsettled)))
+}
+
+/// What the counters of a scope's organizations say. They move with the epochs of people, figures and
+/// statuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counters {
+    /// Systems of organizations that are not suspended.
+    pub open: i64,
+    /// Systems of suspended organizations.
+    pub below: i64,
+    /// Of the open ones: suspended on their own.
+    pub own: i64,
+    /// Of the others, those that are counted as never heard of.
+    pub unheard: i64,
+    /// Those that are counted as silent.
+    pub silent: i64,
+}
+
+/// By how much the counters are behind at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unsettled {
+    /// Systems never heard of.
+    unheard: i64,
+    /// Silent systems.
+    silent: i64,
+}
+
+impl Counters {
+    /// For [`Counters::from_bytes`].
+    pub fn to_bytes(self) -> Vec<u8> {
+        let Counters { open, below, own, unheard, silent } = self;
+        [open, below, own, unheard, silent].iter().flat_map(|n| n.to_be_bytes()).collect()
+    }
+
+    /// What [`Counters::to_bytes`] made; none for anything else.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Counters> {
+        let (numbers, []) = bytes.as_chunks() else { return None };
+        let [open, below, own, unheard, silent] = *numbers else { return None };
+        let [open, below, own, unheard, silent] = [open, below, own, unheard, silent].map(i64::from_be_bytes);
+        Some(Counters { open, below, own, unheard, silent })
+    }
+
+    /// The totals of the moment of `unsettled`.
+    pub fn totals(self, unsettled: Unsettled) -> Totals {
+        let Counters { open, below, own, unheard, silent } = self;
+        Totals::new([open + below, below + own, unheard + unsettled.unheard, silent + unsettled.silent])
+    }
+}
+
+/// The counters of a scope and by how much they are behind, in one statement, so that they fit together, with the
+/// epochs of that moment.
+///
+/// # Errors
+/// The database's.
+pub async fn counters(
+    db: &Db,
+    scope: &Scope,
+    cutoff: Ts,
+) -> Result<(ListEpochs, Counters, Option<Unsettled>), StoreError> {
+    type Found = (i64, i64, i64, Option<TsCodec>, Option<TsCodec>, i64, i64, i64, i64, i64, i64, i64);
     let mut q = Q::new(
-        "SELECT m.silent_to, m.watched_to, n.systems, n.below, n.own, n.unheard, n.silent, u.unheard, u.silent \
-         FROM system_figures m, (SELECT ",
+        "SELECT e.people, e.figures, e.statuses, m.silent_to, m.watched_to, u.unheard, u.silent, n.systems, n.below, n.own, \
+         n.unheard, n.silent FROM list_epochs e, system_figures m, (SELECT ",
     );
     push_kept(&mut q, scope);
+    q.push(") n, ");
+    push_unsettled(&mut q, scope, cutoff);
+    let (
+        people,
+        figures,
+        statuses,
+        silent_to,
+        watched_to,
+        more_unheard,
+        more_silent,
+        open,
+        below,
+        own,
+        unheard,
+        silent,
+    ): Found = q.one(db).await?;
+    let epochs = ListEpochs { people, figures, statuses, ..ListEpochs::default() };
+    let behind = Unsettled { unheard: more_unheard, silent: more_silent };
+    let is_known = covers((silent_to, watched_to), cutoff);
+    Ok((epochs, Counters { open, below, own, unheard, silent }, is_known.then_some(behind)))
+}
+
+/// By how much the counters are behind, and the epochs of that moment; none when they are for another time.
+///
+/// # Errors
+/// The database's.
+pub async fn unsettled(
+    db: &Db,
+    scope: &Scope,
+    cutoff: Ts,
+) -> Result<Option<(ListEpochs, Unsettled)>, StoreError> {
+    type Found = (i64, i64, i64, Option<TsCodec>, Option<TsCodec>, i64, i64);
+    let mut q = Q::new(
+        "SELECT e.people, e.figures, e.statuses, m.silent_to, m.watched_to, u.unheard, u.silent \
+         FROM list_epochs e, system_figures m, ",
+    );
+    push_unsettled(&mut q, scope, cutoff);
+    let (people, figures, statuses, silent_to, watched_to, unheard, silent): Found = q.one(db).await?;
+    let epochs = ListEpochs { people, figures, statuses, ..ListEpochs::default() };
+    Ok(covers((silent_to, watched_to), cutoff).then_some((epochs, Unsettled { unheard, silent })))
+}
+
+/// Whether the systems that fall silent until `cutoff` are known.
+fn covers((silent_to, watched_to): (Option<TsCodec>, Option<TsCodec>), cutoff: Ts) -> bool {
+    silent_to.is_some_and(|at| at.0 <= cutoff) && watched_to.is_some_and(|at| cutoff <= at.0)
+}
+
+/// The table `u`, and the end of the statement. One look for each unsettled system, whatever PostgreSQL believes of their
+/// number.
+fn push_unsettled(q: &mut Q, scope: &Scope, cutoff: Ts) {
     let one = |condition: &str| format!("CASE WHEN [[s||a]].{condition} THEN 1 ELSE 0 END");
-    // One look for each unsettled system, whatever PostgreSQL believes of their number.
     q.push(&format!(
-        ") n, (SELECT {} AS unheard, {} AS silent FROM system_unsettled w CROSS JOIN \
+        "(SELECT {} AS unheard, {} AS silent FROM system_unsettled w CROSS JOIN \
          [[LATERAL (SELECT s.organization_id, s.p2, s.p3, a.counted, a.last_heartbeat FROM||]] systems s \
          [[||ON s.id = w.system_id]] JOIN organizations o ON o.id = s.organization_id \
          JOIN system_activity a ON a.system_id = s.id WHERE [[s.id = w.system_id AND||]] s.deleted_at IS NULL \
@@ -74,13 +183,8 @@ pub async fn kept_totals(db: &Db, scope: &Scope, cutoff: Ts) -> Result<Option<To
         sum(&format!("{} - {}", one("last_heartbeat <= ?"), one("counted = 2"))),
     ));
     q.arg(cutoff);
-    push_scope(&mut q, "s", "organization_id", scope);
-    q.push(") u WHERE m.id = 1");
-    let (silent_to, watched_to, open, below, own, unheard, silent, more_unheard, more_silent): Found =
-        q.one(db).await?;
-    let is_known = silent_to.is_some_and(|at| at.0 <= cutoff) && watched_to.is_some_and(|at| cutoff <= at.0);
-    let numbers = [open + below, below + own, unheard + more_unheard, silent + more_silent];
-    Ok(is_known.then(|| Totals::new(numbers)))
+    push_scope(q, "s", "organization_id", scope);
+    q.push(") u WHERE m.id = 1 AND e.id = 1");
 }
 
 fn sum(of: &str) -> String {

@@ -42,6 +42,7 @@ pub async fn set_deleted(
     at: Option<Ts>,
     now: Ts,
 ) -> Result<(), StoreError> {
+    tx.systems_changed();
     let (before, applications) = (counted::tally(tx, target.id()).await?, tally(tx, target.id()).await?);
     Q::new(SET_DELETED).bind(at).bind(now).bind(target.id()).run(tx).await?;
     counted::settle(tx, target.id(), before).await?;
@@ -55,6 +56,7 @@ pub async fn destroy(
     system: &System,
     now: Ts,
 ) -> Result<(), StoreError> {
+    tx.systems_changed();
     let home = system.organization.id;
     hold(tx, [home]).await?;
     close_system(tx, home, &system.system_key, now).await?;

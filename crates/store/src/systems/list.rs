@@ -1,17 +1,17 @@
 //! The list of systems: a page is an index range in every order by a column of the row (docs/tree.md).
 //!
 //! Two orders are computed. `status` is a sequence of runs, one for each status in the order of their words, each an
-//! index walk by id; a run is counted only when the page begins behind it. Systems never heard of and suspended ones
-//! are rare, so they have indexes of their own. `organization_name` walks the organizations in the order of their names.
+//! index walk by id. `organization_name` walks the organizations in the order of their names. What a page passes over
+//! is read from an index alone, from the nearer end where the number of rows is known.
 
 mod deep;
-
-pub(crate) use deep::GONE;
+mod matches;
 
 use super::{
     SEPARATOR, SystemRecord,
+    figures::Totals,
     filter::{
-        BY_WORD, StatusFilter, SystemFilter, SystemOrder, VersionFilter, binds_cutoff, condition,
+        BY_WORD, StatusFilter, SystemFilter, SystemOrder, VersionFilter, binds_cutoff, condition, push_live,
         reads_activity,
     },
     row::{Row, row_columns},
@@ -28,8 +28,10 @@ use bailiwick_domain::{
     fold::{contains_pattern, fold},
 };
 use bailiwick_policy::Scope;
-use deep::{DEEP, Deep, RARE};
+use deep::{Start, Walk, Window};
 use uuid::Uuid;
+
+pub use matches::{Matches, is_lasting, matches};
 
 /// A part of a list that is walked by itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,14 +57,22 @@ struct Spec<'a> {
     cutoff: Ts,
     /// Most bytes of text an export may read; none = a page, which is short.
     budget: Option<usize>,
-    /// How the beginning of a walk is passed over, where it is long.
-    deep: Option<Deep>,
-    /// Whether a search finds so few that they are rather sorted than found in their order.
-    is_rare: bool,
+    known: Known<'a>,
+    is_postgres: bool,
 }
 
-/// A page of the systems in scope with the true total. `cutoff` is now minus the liveness timeout; `all`: how many
-/// systems the scope holds, where that is known.
+/// What the caller knows already of a scope's systems; nothing of it is needed for a right answer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known<'a> {
+    /// How many there are.
+    pub all: Option<u64>,
+    /// How many have which status by the cutoff of the list.
+    pub totals: Option<Totals>,
+    /// What the filter finds, but for its statuses.
+    pub matches: Option<&'a Matches>,
+}
+
+/// A page of the systems in scope with the true total. `cutoff` is now minus the liveness timeout.
 pub async fn list(
     db: &Db,
     scope: &Scope,
@@ -70,10 +80,11 @@ pub async fn list(
     (order, direction): (SystemOrder, SortDirection),
     request: PageRequest,
     cutoff: Ts,
-    all: Option<u64>,
+    known: Known<'_>,
 ) -> Result<Page<SystemRecord>, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
-    let mut spec = Spec {
+    let is_postgres = db.is_postgres();
+    let spec = Spec {
         scope,
         filter,
         expanded: &expanded,
@@ -81,20 +92,17 @@ pub async fn list(
         direction,
         cutoff,
         budget: None,
-        deep: None,
-        is_rare: false,
+        known,
+        is_postgres,
     };
     let (rows, total) = if request.offset() == 0 && filter.search.is_none() {
-        let (rows, total) = tokio::join!(spec.page(db, request), spec.total(db, all));
+        let (rows, total) = tokio::join!(spec.page(db, Window::of(request, None)), spec.total(db));
         (rows?, total?)
     } else {
         // Behind the end there is nothing to walk to.
-        let total = spec.total(db, all).await?;
-        spec.is_rare = total <= RARE;
-        if request.offset() >= DEEP && request.offset() < total {
-            spec.deep = spec.deep(db, total).await?;
-        }
-        let rows = if request.offset() < total { spec.page(db, request).await? } else { Vec::new() };
+        let total = spec.total(db).await?;
+        let is_there = request.offset() < total;
+        let rows = if is_there { spec.page(db, Window::of(request, Some(total))).await? } else { Vec::new() };
         (rows, total)
     };
     let rows = rows.into_iter().map(SystemRecord::try_from).collect::<Result<Vec<_>, _>>()?;
@@ -111,23 +119,15 @@ pub async fn export(
     cutoff: Ts,
 ) -> Result<Found<SystemRecord>, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
-    let budget = Some(bounds.bytes);
-    let spec = Spec {
-        scope,
-        filter,
-        expanded: &expanded,
-        order,
-        direction,
-        cutoff,
-        budget,
-        deep: None,
-        is_rare: false,
-    };
-    let total = spec.total(db, None).await?;
+    let (budget, known, is_postgres) = (Some(bounds.bytes), Known::default(), db.is_postgres());
+    let spec =
+        Spec { scope, filter, expanded: &expanded, order, direction, cutoff, budget, known, is_postgres };
+    let total = spec.total(db).await?;
     if total > bounds.rows {
         return Ok(Found::TooMany(total));
     }
-    let rows = spec.page(db, PageRequest { page: 1, page_size: bounds.rows + 1 }).await;
+    let all = PageRequest { page: 1, page_size: bounds.rows + 1 };
+    let rows = spec.page(db, Window::of(all, None)).await;
     Found::of(rows.and_then(|rows| rows.into_iter().map(SystemRecord::try_from).collect()), bounds)
 }
 
@@ -147,42 +147,53 @@ pub(crate) async fn expand(
 }
 
 impl Spec<'_> {
-    async fn total(&self, db: &Db, all: Option<u64>) -> Result<u64, StoreError> {
-        match all {
-            _ if *self.filter != SystemFilter::default() => self.count(db, None).await,
-            Some(all) => Ok(all),
-            None => Ok(totals(db, self.scope).await?.systems),
+    async fn total(&self, db: &Db) -> Result<u64, StoreError> {
+        if *self.filter == SystemFilter::default() {
+            return match self.known.all {
+                Some(all) => Ok(all),
+                None => Ok(totals(db, self.scope).await?.systems),
+            };
+        }
+        match (self.known.matches, self.size_of_statuses()) {
+            (Some(matches), _) if self.filter.statuses.is_none() => Ok(matches.len()),
+            (_, Some(size)) => Ok(size),
+            _ => self.count(db, None).await,
         }
     }
 
     async fn count(&self, db: &Db, run: Option<Run>) -> Result<u64, StoreError> {
-        let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) ");
-        q.push("FROM systems s").push(self.by_search());
-        if self.needs_organizations(run) {
-            q.push(" JOIN organizations o ON o.id = s.organization_id");
-            self.push_where(&mut q, run);
-        } else {
-            q.push(
-                " WHERE s.deleted_at IS NULL AND s.organization_id NOT IN \
-                 (SELECT d.id FROM organizations d WHERE d.eff_deleted_at IS NOT NULL)",
-            );
-            push_scope(&mut q, "s", "organization_id", self.scope);
-            self.push_filters(&mut q, &[]);
-        }
+        let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM systems s");
+        q.push(self.by_search());
+        self.push_where(&mut q, run, None);
         q.count(db).await
     }
 
-    async fn page(&self, db: &Db, request: PageRequest) -> Result<Vec<Row>, StoreError> {
-        let (mut offset, mut wanted) = (request.offset(), request.page_size);
-        if self.order != SystemOrder::Status {
-            return self.read(db, self.page_query(None, wanted, offset), &[]).await;
+    async fn page(&self, db: &Db, window: Window) -> Result<Vec<Row>, StoreError> {
+        if self.order == SystemOrder::Status {
+            return self.page_by_status(db, window).await;
         }
+        let (mut walk, mut start) = (window.walk(self.direction), None);
+        if self.order == SystemOrder::OrganizationName {
+            (walk, start) = self.start(db, walk).await?;
+        }
+        self.read(db, self.page_query(None, walk, start.as_ref()), &[]).await
+    }
+
+    async fn page_by_status(&self, db: &Db, window: Window) -> Result<Vec<Row>, StoreError> {
+        let (mut offset, mut wanted) = (window.offset, window.limit);
         let mut rows: Vec<Row> = Vec::new();
-        for run in self.runs() {
-            let run = Some(Run::Of(run));
-            let found = self.read(db, self.page_query(run, wanted, offset), &rows).await?;
+        for status in self.runs() {
+            let (run, size) = (Some(Run::Of(status)), self.size_of_run(status));
+            if let Some(size) = size
+                && offset >= size
+            {
+                offset -= size;
+                continue;
+            }
+            let walk = Window { offset, limit: wanted, size }.walk(self.direction);
+            let found = self.read(db, self.page_query(run, walk, None), &rows).await?;
             if found.is_empty() {
-                if offset > 0 {
+                if offset > 0 && size.is_none() {
                     offset = offset.saturating_sub(self.count(db, run).await?);
                 }
                 continue;
@@ -217,7 +228,7 @@ impl Spec<'_> {
     }
 
     /// The ids of the page first, by the index alone where possible; what is shown of them afterwards.
-    fn page_query(&self, run: Option<Run>, limit: u64, offset: u64) -> Q {
+    fn page_query(&self, run: Option<Run>, walk: Walk, start: Option<&Start>) -> Q {
         let mut q = Q::new(if self.budget.is_some() {
             concat!("SELECT ", row_columns!("[[CAST('{}' AS jsonb)||'{}']] AS custom_data"), " FROM (")
         } else {
@@ -225,16 +236,16 @@ impl Spec<'_> {
         });
         if run == Some(Run::Of(SystemStatus::Suspended)) {
             // Either half in order, so that neither is read beyond the page.
-            let reach = limit.saturating_add(offset);
+            let half = Walk { offset: 0, limit: walk.limit.saturating_add(walk.offset), ..walk };
             q.push("SELECT page_id FROM (SELECT * FROM (");
-            self.push_ids(&mut q, Some(Run::SuspendedSelf), reach, 0);
+            self.push_ids(&mut q, Some(Run::SuspendedSelf), None, half);
             q.push(") own UNION ALL SELECT * FROM (");
-            self.push_ids(&mut q, Some(Run::SuspendedAbove), reach, 0);
-            let word = self.direction.as_str();
+            self.push_ids(&mut q, Some(Run::SuspendedAbove), None, half);
+            let word = walk.direction.as_str();
             q.push(&format!(") inherited) suspended ORDER BY page_id {word} LIMIT ? OFFSET ?"));
-            q.arg(limit).arg(offset);
+            q.arg(walk.limit).arg(walk.offset);
         } else {
-            self.push_ids(&mut q, run, limit, offset);
+            self.push_ids(&mut q, run, start, walk);
         }
         q.push(
             ") page [[JOIN||CROSS JOIN]] systems s ON s.id = page.page_id \
@@ -242,48 +253,47 @@ impl Spec<'_> {
              LEFT JOIN system_activity a ON a.system_id = s.id \
              LEFT JOIN organizations c ON c.id = s.creator_org_id",
         );
-        self.push_order(&mut q);
+        self.push_order(&mut q, self.direction, "");
         q
     }
 
-    fn push_ids(&self, q: &mut Q, run: Option<Run>, limit: u64, offset: u64) {
-        if let Some(deep) = self.deep {
-            return self.push_deep(q, deep, limit, offset);
-        }
+    fn push_ids(&self, q: &mut Q, run: Option<Run>, start: Option<&Start>, walk: Walk) {
+        let is_by_organization = self.is_by_organization(run);
         q.push("SELECT s.id AS page_id ");
-        q.push(if self.order == SystemOrder::OrganizationName || run == Some(Run::SuspendedAbove) {
+        q.push(if is_by_organization {
             "FROM organizations o [[JOIN||CROSS JOIN]] systems s ON s.organization_id = o.id"
         } else {
             "FROM systems s"
         });
-        if self.order != SystemOrder::OrganizationName && run != Some(Run::SuspendedAbove) {
-            q.push(if self.is_rare { self.by_search() } else { "" });
-            // Every system has its organization; the outer join keeps SQLite from filtering all of them beforehand.
-            q.push(" [[JOIN||LEFT JOIN]] organizations o ON o.id = s.organization_id");
+        let few = self.few();
+        if !is_by_organization && few.is_none() {
+            q.push(self.hint(run));
         }
-        self.push_where(q, run);
-        self.push_order(q);
-        q.push(" LIMIT ? OFFSET ?").arg(limit).arg(offset);
+        self.push_where(q, run, start);
+        // Few are looked up by their ids and sorted; SQLite takes that only where no index has the order.
+        self.push_order(q, walk.direction, if few.is_some() { "[[||+]]" } else { "" });
+        q.push(" LIMIT ? OFFSET ?").arg(walk.limit).arg(walk.offset);
     }
 
-    fn push_order(&self, q: &mut Q) {
-        self.push_order_in(q, self.direction);
+    /// Whether organizations are joined, as `o`, and lead to the systems.
+    fn is_by_organization(&self, run: Option<Run>) -> bool {
+        self.order == SystemOrder::OrganizationName || run == Some(Run::SuspendedAbove)
     }
 
-    fn push_order_in(&self, q: &mut Q, direction: SortDirection) {
+    fn push_order(&self, q: &mut Q, direction: SortDirection, sign: &str) {
         let word = direction.as_str();
         match self.order.column() {
             // Unique, so nothing is left to decide, and the index that makes it so serves.
             Some(column) if self.order == SystemOrder::SystemKey => {
-                q.push(&format!(" ORDER BY {column} {word}"))
+                q.push(&format!(" ORDER BY {sign}{column} {word}"))
             }
-            Some(column) => q.push(&format!(" ORDER BY {column} {word}, s.id {word}")),
-            None => q.push(&format!(" ORDER BY s.id {word}")),
+            Some(column) => q.push(&format!(" ORDER BY {sign}{column} {word}, s.id {word}")),
+            None => q.push(&format!(" ORDER BY {sign}s.id {word}")),
         };
     }
 
-    /// The rest of FROM and all of WHERE.
-    fn push_where(&self, q: &mut Q, run: Option<Run>) {
+    /// The rest of FROM and all of WHERE, behind `systems s`.
+    fn push_where(&self, q: &mut Q, run: Option<Run>, start: Option<&Start>) {
         let searched = self.searched_statuses();
         let statuses = self.filter.statuses.as_deref();
         let run_status = match run {
@@ -291,20 +301,29 @@ impl Spec<'_> {
             _ => None,
         };
         let asked = statuses.unwrap_or_default();
-        if run_status.iter().chain(asked).chain(&searched).any(|s| reads_activity(*s)) {
+        if run_status.is_some_and(reads_activity) {
+            q.push(" [[JOIN||CROSS JOIN]] system_activity a ON a.system_id = s.id");
+        } else if asked.iter().chain(&searched).any(|s| reads_activity(*s)) {
             q.push(" LEFT JOIN system_activity a ON a.system_id = s.id");
         }
         q.push(" WHERE 1 = 1");
         let deleted = StatusFilter::Is(SystemStatus::Deleted);
         let in_deleted_run = run_status == Some(deleted);
-        if !in_deleted_run && (run.is_some() || !asked.contains(&deleted)) {
-            // Word for word the condition of the partial indexes.
-            q.push(" AND s.deleted_at IS NULL AND o.eff_deleted_at IS NULL");
+        let is_live = !in_deleted_run && (run.is_some() || !asked.contains(&deleted));
+        match is_live {
+            false => {}
+            true if self.is_by_organization(run) => {
+                q.push(" AND s.deleted_at IS NULL AND o.eff_deleted_at IS NULL");
+            }
+            true => push_live(q),
         }
-        if self.order == SystemOrder::OrganizationName || run == Some(Run::SuspendedAbove) {
+        if self.is_by_organization(run) {
             push_scope(q, "o", "id", self.scope);
         } else {
             push_scope(q, "s", "organization_id", self.scope);
+        }
+        if let Some(start) = start {
+            start.push(q);
         }
         match run {
             Some(Run::SuspendedSelf) => q.push(" AND s.suspended_at IS NOT NULL"),
@@ -315,41 +334,31 @@ impl Spec<'_> {
             Some(Run::Of(_)) | None => q,
         };
         if let Some(status) = run_status {
-            self.push_any(q, &[status]);
+            self.push_any(q, &[status], is_live);
         }
         if let Some(statuses) = statuses {
-            self.push_any(q, statuses);
+            self.push_any(q, statuses, is_live);
         }
-        self.push_filters(q, &searched);
-    }
-
-    fn push_filters(&self, q: &mut Q, searched: &[StatusFilter]) {
-        self.push_search(q, searched);
+        self.push_few(q);
+        self.push_search(q, &searched, is_live);
         self.push_columns(q);
         self.push_organizations(q);
     }
 
     /// ` AND (one of these statuses)`.
-    fn push_any(&self, q: &mut Q, statuses: &[StatusFilter]) {
+    fn push_any(&self, q: &mut Q, statuses: &[StatusFilter], is_live: bool) {
         if statuses.is_empty() {
             q.push(" AND 1 = 0");
             return;
         }
-        // A thousand times the same word is one condition.
-        let mut distinct: Vec<StatusFilter> = Vec::new();
-        for status in statuses {
-            if !distinct.contains(status) {
-                distinct.push(*status);
-            }
-        }
         q.push(" AND (");
-        self.push_alternatives(q, &distinct);
+        self.push_alternatives(q, &distinct(statuses), is_live);
         q.push(")");
     }
 
-    fn push_alternatives(&self, q: &mut Q, statuses: &[StatusFilter]) {
+    fn push_alternatives(&self, q: &mut Q, statuses: &[StatusFilter], is_live: bool) {
         for (i, status) in statuses.iter().enumerate() {
-            q.push(if i > 0 { " OR (" } else { "(" }).push(condition(*status)).push(")");
+            q.push(if i > 0 { " OR (" } else { "(" }).push(&condition(*status, is_live)).push(")");
             if binds_cutoff(*status) {
                 q.arg(self.cutoff);
             }
@@ -358,12 +367,10 @@ impl Spec<'_> {
 
     /// Statuses whose word contains the text searched for.
     fn searched_statuses(&self) -> Vec<StatusFilter> {
-        let Some(text) = &self.filter.search else { return Vec::new() };
-        let text = fold(text);
-        BY_WORD.into_iter().filter(|s| s.as_str().contains(&text)).map(StatusFilter::Is).collect()
+        self.filter.search.as_deref().map(statuses_with).unwrap_or_default()
     }
 
-    fn push_search(&self, q: &mut Q, statuses: &[StatusFilter]) {
+    fn push_search(&self, q: &mut Q, statuses: &[StatusFilter], is_live: bool) {
         let Some(text) = &self.filter.search else { return };
         if !can_be_stored(text) {
             q.push(" AND 1 = 0");
@@ -372,7 +379,7 @@ impl Spec<'_> {
         q.push(" AND (s.search_key LIKE ? ESCAPE '\\'").arg(contains_pattern(text));
         if !statuses.is_empty() {
             q.push(" OR ");
-            self.push_alternatives(q, statuses);
+            self.push_alternatives(q, statuses, is_live);
         }
         q.push(")");
     }
@@ -420,6 +427,23 @@ impl Spec<'_> {
         q.list(of(OrgType::Reseller)).push(") OR s.organization_id IN (");
         q.list(of(OrgType::Customer)).push("))");
     }
+}
+
+/// Statuses whose word contains a text that is searched for.
+fn statuses_with(text: &str) -> Vec<StatusFilter> {
+    let text = fold(text);
+    BY_WORD.into_iter().filter(|s| s.as_str().contains(&text)).map(StatusFilter::Is).collect()
+}
+
+/// Each once: a thousand times the same word is one condition.
+fn distinct(statuses: &[StatusFilter]) -> Vec<StatusFilter> {
+    let mut distinct: Vec<StatusFilter> = Vec::new();
+    for status in statuses {
+        if !distinct.contains(status) {
+            distinct.push(*status);
+        }
+    }
+    distinct
 }
 
 /// `<product>:<version>` needs both; a bare version fits any product.

@@ -13,8 +13,8 @@ pub mod moves;
 mod row;
 
 pub use filter::{StatusFilter, SystemFilter, SystemOrder, VersionFilter};
-pub(crate) use list::{GONE, can_be_stored, expand, push_in, push_product_versions};
-pub use list::{export, list};
+pub use list::{Known, Matches, export, is_lasting, list, matches};
+pub(crate) use list::{can_be_stored, expand, push_in, push_product_versions};
 pub use row::SystemRecord;
 
 use crate::{
@@ -170,12 +170,14 @@ pub async fn insert(
         .run(tx)
         .await?;
     tx.figures_changed();
+    tx.systems_changed();
     Q::new(ONE_MORE).bind(path.id).run(tx).await?;
     Ok(())
 }
 
 /// Stores name, notes and custom data of `system` as they are in it, with `updated_at`.
 pub async fn update(tx: &mut Tx, granted: &Granted<SystemId>, system: &System) -> Result<(), StoreError> {
+    tx.systems_changed();
     Q::new(UPDATE)
         .bind(&system.name)
         .bind(fold(&system.name))
@@ -191,6 +193,7 @@ pub async fn update(tx: &mut Tx, granted: &Granted<SystemId>, system: &System) -
 
 /// Stores the columns that come from inventory as they are in `system`, with `updated_at`.
 pub async fn set_facts(tx: &mut Tx, system: &System) -> Result<(), StoreError> {
+    tx.systems_changed();
     Q::new(SET_FACTS)
         .bind(system.system_type.as_deref())
         .bind(fold(system.system_type.as_deref().unwrap_or_default()))

@@ -41,6 +41,7 @@ pub async fn place(
         return Err(StoreError::Misuse("a grant for another organization"));
     }
     let id = target.id();
+    tx.systems_changed();
     let (before, applications) = (counted::tally(tx, id).await?, tally(tx, id).await?);
     let unassigned = Q::new(UNASSIGN).bind(now).bind(id).run(&mut *tx).await?;
     let q = Q::new(PLACE).bind(path.id).bind(path.p2).bind(path.p3).bind(now).bind(id);

@@ -1,35 +1,92 @@
-//! What lies far behind in a list of systems, and what a search finds.
+//! What lies far behind in a list of systems.
 
-use super::{Run, Spec, SystemFilter, SystemOrder};
-use crate::{Db, StoreError, scope::push_scope, sql::Q};
-use bailiwick_domain::OrgType;
+use super::{Run, Spec, SystemFilter, SystemOrder, distinct};
+use crate::{
+    Db, StoreError,
+    scope::push_scope,
+    sql::Q,
+    systems::filter::{DELETED_ORGANIZATIONS, StatusFilter},
+};
+use bailiwick_domain::{OrgType, PageRequest, SortDirection, SystemStatus};
 use bailiwick_policy::Scope;
 
-/// A page far behind, of a list without filters: everything in front of it is walked, so by the index of the order alone.
-/// What is gone with its organization is known beforehand, instead of a look at the organization of each row.
+/// From this offset on a list by organization is not walked from its beginning.
+const DEEP: u64 = 200;
+/// Organizations whose systems are added up by the first statement on the way to a page far behind; twice as many by each
+/// that follows, up to [`LARGEST_BLOCK`].
+const BLOCK: u64 = 16;
+const LARGEST_BLOCK: u64 = 1024;
+
+/// Rows of a walk.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Deep {
-    /// Rows of the list.
-    total: u64,
-    /// Whether any system is gone with its organization.
-    has_gone: bool,
+pub(super) struct Window {
+    /// Rows before it.
+    pub offset: u64,
+    /// Rows in it at most.
+    pub limit: u64,
+    /// Rows of the whole walk, where that is known.
+    pub size: Option<u64>,
 }
 
-/// From this offset on; below it a look at each organization costs less than finding out.
-pub(super) const DEEP: u64 = 200;
-/// With more systems than these in deleted organizations it costs less again.
-const MOST_GONE: u64 = 2_000;
+impl Window {
+    pub(super) fn of(request: PageRequest, size: Option<u64>) -> Window {
+        Window { offset: request.offset(), limit: request.page_size, size }
+    }
 
-/// So many are sorted for less than it costs to find a page of them among all.
-pub(super) const RARE: u64 = 1_000;
+    /// The walk that ends with these rows, from the end that is nearer.
+    pub(super) fn walk(self, direction: SortDirection) -> Walk {
+        let Window { offset, limit, size } = self;
+        let Some(size) = size else { return Walk { direction, offset, limit } };
+        let limit = limit.min(size.saturating_sub(offset));
+        let behind = size.saturating_sub(offset).saturating_sub(limit);
+        match behind < offset {
+            true => Walk { direction: direction.opposite(), offset: behind, limit },
+            false => Walk { direction, offset, limit },
+        }
+    }
+}
 
-pub(crate) const GONE: &str = "SELECT CAST(COALESCE(SUM(n.systems), 0) AS BIGINT) FROM organizations o \
-     JOIN organization_counts n ON n.organization_id = o.id WHERE o.eff_deleted_at IS NOT NULL";
+/// A walk by an index.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Walk {
+    pub direction: SortDirection,
+    /// Rows that are passed over.
+    pub offset: u64,
+    /// Rows that are read behind them at most.
+    pub limit: u64,
+}
+
+/// Where a walk by the names of organizations begins.
+#[derive(Clone, Debug)]
+pub(super) struct Start {
+    name_key: String,
+    direction: SortDirection,
+}
+
+impl Start {
+    pub(super) fn push(&self, q: &mut Q) {
+        q.push(&format!(" AND o.name_key {} ?", at_or_behind(self.direction))).arg(&self.name_key);
+    }
+}
+
+const fn at_or_behind(direction: SortDirection) -> &'static str {
+    match direction {
+        SortDirection::Asc => ">=",
+        SortDirection::Desc => "<=",
+    }
+}
 
 impl Spec<'_> {
-    /// Whether a count looks at the organization of each row. Otherwise the few deleted ones are left out by their ids.
-    pub(super) fn needs_organizations(&self, run: Option<Run>) -> bool {
-        run.is_some() || self.filter.statuses.is_some() || !self.searched_statuses().is_empty()
+    /// Makes SQLite take the index that has the order and everything else that is looked at.
+    pub(super) fn hint(&self, run: Option<Run>) -> &'static str {
+        let is_plain = *self.filter == SystemFilter::default() && *self.scope == Scope::Everything;
+        match run {
+            None if is_plain && self.order == SystemOrder::SystemKey => "[[|| INDEXED BY systems_all_key]]",
+            Some(Run::Of(SystemStatus::Active | SystemStatus::Inactive)) if is_plain => {
+                "[[|| INDEXED BY systems_all_live]]"
+            }
+            _ => "",
+        }
     }
 
     /// SQLite reads what a search looks at from an index of nothing else, where the scope is large. PostgreSQL has
@@ -46,38 +103,86 @@ impl Spec<'_> {
         if is_large && is_search { "[[|| INDEXED BY systems_search]]" } else { "" }
     }
 
-    pub(super) async fn deep(&self, db: &Db, total: u64) -> Result<Option<Deep>, StoreError> {
-        let is_own_column = self.order.column().is_some_and(|column| column.starts_with("s."));
-        if !is_own_column || *self.filter != SystemFilter::default() {
-            return Ok(None);
+    /// Rows of a status, where nothing else is asked for and the totals are known.
+    pub(super) fn size_of_run(&self, status: SystemStatus) -> Option<u64> {
+        if *self.filter != SystemFilter::default() {
+            return None;
         }
-        let gone = Q::new(GONE).count(db).await?;
-        Ok((gone <= MOST_GONE).then_some(Deep { total, has_gone: gone > 0 }))
+        self.size_of(status)
     }
 
-    /// The ids of a page far behind, from the nearer end.
-    pub(super) fn push_deep(&self, q: &mut Q, deep: Deep, limit: u64, offset: u64) {
-        q.push("SELECT s.id AS page_id FROM systems s");
-        // SQLite would take the index that makes keys unique, which does not know what is deleted.
-        if self.order == SystemOrder::SystemKey && matches!(self.scope, Scope::Everything) {
-            q.push("[[|| INDEXED BY systems_all_key]]");
+    fn size_of(&self, status: SystemStatus) -> Option<u64> {
+        let totals = self.known.totals?;
+        match status {
+            SystemStatus::Active => Some(totals.active),
+            SystemStatus::Inactive => Some(totals.inactive),
+            SystemStatus::Suspended => Some(totals.suspended),
+            SystemStatus::Unknown => Some(totals.unknown),
+            SystemStatus::Deleted => None,
         }
-        q.push(" WHERE s.deleted_at IS NULL");
-        if deep.has_gone {
-            q.push(
-                " AND s.id NOT IN (SELECT g.id FROM organizations d [[JOIN||CROSS JOIN]] systems g \
-                 ON g.organization_id = d.id WHERE d.eff_deleted_at IS NOT NULL AND g.deleted_at IS NULL)",
-            );
+    }
+
+    /// Rows of a list that asks for statuses and for nothing else.
+    pub(super) fn size_of_statuses(&self) -> Option<u64> {
+        let statuses = self.filter.statuses.clone();
+        let distinct = distinct(statuses.as_deref()?);
+        if *self.filter != (SystemFilter { statuses, ..SystemFilter::default() }) {
+            return None;
         }
-        push_scope(q, "s", "organization_id", self.scope);
-        let limit = limit.min(deep.total.saturating_sub(offset));
-        let behind = deep.total.saturating_sub(offset).saturating_sub(limit);
-        if behind < offset {
-            self.push_order_in(q, self.direction.opposite());
-            q.push(" LIMIT ? OFFSET ?").arg(limit).arg(behind);
-        } else {
-            self.push_order_in(q, self.direction);
-            q.push(" LIMIT ? OFFSET ?").arg(limit).arg(offset);
+        distinct.into_iter().try_fold(0, |sum, status| match status {
+            StatusFilter::Is(status) => Some(sum + self.size_of(status)?),
+            StatusFilter::NoInventory => None,
+        })
+    }
+
+    /// Where to begin for rows far behind in a list by organization, and the walk from there on: whole blocks of
+    /// organizations are passed over by the counters of their systems.
+    pub(super) async fn start(&self, db: &Db, mut walk: Walk) -> Result<(Walk, Option<Start>), StoreError> {
+        let (mut start, mut size) = (None::<Start>, BLOCK);
+        if walk.offset < DEEP || *self.filter != SystemFilter::default() {
+            return Ok((walk, start));
         }
+        loop {
+            let (last, systems) = self.block(db, walk.direction, start.as_ref(), size).await?;
+            let Some(name_key) = last else { break };
+            if systems > walk.offset || start.as_ref().is_some_and(|start| start.name_key == name_key) {
+                break;
+            }
+            walk.offset -= systems;
+            start = Some(Start { name_key, direction: walk.direction });
+            size = (size * 2).min(LARGEST_BLOCK);
+        }
+        Ok((walk, start))
+    }
+
+    /// The name that ends the next block of `size` organizations, and the systems of those before it: organizations of one name
+    /// are together, because their systems are sorted among each other.
+    async fn block(
+        &self,
+        db: &Db,
+        direction: SortDirection,
+        start: Option<&Start>,
+        size: u64,
+    ) -> Result<(Option<String>, u64), StoreError> {
+        let (word, first) = match direction {
+            SortDirection::Asc => ("<", "MAX"),
+            SortDirection::Desc => (">", "MIN"),
+        };
+        let push_from = |q: &mut Q| {
+            q.push(&format!(" WHERE o.id NOT IN {DELETED_ORGANIZATIONS}"));
+            push_scope(q, "o", "id", self.scope);
+            if let Some(start) = start {
+                start.push(q);
+            }
+        };
+        let mut q = Q::new("SELECT b.last, (SELECT CAST(COALESCE(SUM(n.systems), 0) AS BIGINT) ");
+        q.push("FROM organizations o [[JOIN||CROSS JOIN]] organization_counts n ON n.organization_id = o.id");
+        push_from(&mut q);
+        q.push(&format!(" AND o.name_key {word} b.last) FROM (SELECT {first}(x.name_key) AS last FROM "));
+        q.push("(SELECT o.name_key FROM organizations o");
+        push_from(&mut q);
+        q.push(&format!(" ORDER BY o.name_key {} LIMIT ?) x) b", direction.as_str())).arg(size);
+        let (last, systems): (Option<String>, i64) = q.one(db).await?;
+        Ok((last, u64::try_from(systems).unwrap_or(0)))
     }
 }

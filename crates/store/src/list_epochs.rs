@@ -1,0 +1,59 @@
+//! Numbers by which a kept answer knows that it still holds. They move with the commit that changes what it shows.
+
+use crate::{Db, StoreError, Tx, sql::Q};
+
+pub(crate) const LIST_EPOCHS: &str =
+    "SELECT people, figures, logins, systems, statuses FROM list_epochs WHERE id = 1";
+pub(crate) const MOVE_LISTS: &str = "UPDATE list_epochs SET people = people + ?, figures = figures + ?, \
+     logins = logins + ?, systems = systems + ?, statuses = statuses + ? WHERE id = 1";
+
+/// Numbers that move with every commit that changes what lists show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ListEpochs {
+    /// Organizations and users themselves.
+    pub people: i64,
+    /// Systems of organizations and applications assigned to them, as far as they are counted.
+    pub figures: i64,
+    /// When users last signed in.
+    pub logins: i64,
+    /// Which systems a filter finds, apart from their statuses.
+    pub systems: i64,
+    /// How many systems of an organization are counted as what.
+    pub statuses: i64,
+}
+
+impl Db {
+    /// The state of what lists show.
+    pub async fn list_epochs(&self) -> Result<ListEpochs, StoreError> {
+        let (people, figures, logins, systems, statuses) = Q::new(LIST_EPOCHS).one(self).await?;
+        Ok(ListEpochs { people, figures, logins, systems, statuses })
+    }
+}
+
+impl Tx {
+    /// Called by every function that writes what a list of organizations or users can show.
+    pub(crate) const fn people_changed(&mut self) {
+        self.moved().lists.people = 1;
+    }
+
+    /// Called by every function that writes how many systems an organization has, or how many applications are
+    /// assigned to it.
+    pub(crate) const fn figures_changed(&mut self) {
+        self.moved().lists.figures = 1;
+    }
+
+    /// Called by every function that writes when a user last signed in.
+    pub(crate) const fn logins_changed(&mut self) {
+        self.moved().lists.logins = 1;
+    }
+
+    /// Called by every function that counts systems as something else while they stay where they are.
+    pub(crate) const fn statuses_changed(&mut self) {
+        self.moved().lists.statuses = 1;
+    }
+
+    /// Called by every function that writes a column of systems that a list can be filtered by.
+    pub(crate) const fn systems_changed(&mut self) {
+        self.moved().lists.systems = 1;
+    }
+}

@@ -1,0 +1,119 @@
+//! What a filter finds among the systems of a scope: found once, and good until a system changes.
+
+use super::{Known, Spec, SystemFilter, SystemOrder, expand, statuses_with};
+use crate::{
+    Db, StoreError,
+    inventory::queue::padded,
+    sql::{Arg, Q},
+    systems::filter::StatusFilter,
+};
+use bailiwick_domain::{SortDirection, SystemId, SystemStatus, Ts};
+use bailiwick_policy::Scope;
+use uuid::Uuid;
+
+/// So many are sorted for less than it costs to find a page of them among all.
+const FEW: usize = 2_000;
+
+/// What a filter finds, apart from its statuses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Matches {
+    /// These, in no order.
+    Few(Vec<SystemId>),
+    /// So many.
+    Many(u64),
+}
+
+impl Matches {
+    /// How many systems match.
+    pub fn len(&self) -> u64 {
+        match self {
+            Matches::Few(ids) => ids.len() as u64,
+            Matches::Many(n) => *n,
+        }
+    }
+
+    /// For [`Matches::from_bytes`]: the number, and the ids where there are few.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = self.len().to_be_bytes().to_vec();
+        if let Matches::Few(ids) = self {
+            bytes.extend(ids.iter().flat_map(|id| id.0.into_bytes()));
+        }
+        bytes
+    }
+
+    /// What [`Matches::to_bytes`] made; none for anything else.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Matches> {
+        let (n, rest) = bytes.split_first_chunk()?;
+        let (n, (ids, _)) = (u64::from_be_bytes(*n), rest.as_chunks());
+        let ids: Vec<SystemId> = ids.iter().map(|id| SystemId(Uuid::from_bytes(*id))).collect();
+        Some(if ids.len() as u64 == n { Matches::Few(ids) } else { Matches::Many(n) })
+    }
+
+    /// Whether none does.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Whether [`matches`] has an answer for what a filter says besides statuses, and one that holds as long as no system
+/// changes. Not for a text that is found in the word of a status, not where the filter asks for deleted systems too, and
+/// not where it asks for nothing but statuses.
+pub fn is_lasting(filter: &SystemFilter) -> bool {
+    let asked = filter.statuses.as_deref().unwrap_or_default();
+    let is_empty = *filter == SystemFilter { statuses: filter.statuses.clone(), ..SystemFilter::default() };
+    !is_empty
+        && !asked.contains(&StatusFilter::Is(SystemStatus::Deleted))
+        && filter.search.as_deref().is_none_or(|text| statuses_with(text).is_empty())
+}
+
+/// The systems of a scope that a filter finds, one that [`is_lasting`], whatever it says of statuses.
+///
+/// # Errors
+/// The database's.
+pub async fn matches(db: &Db, scope: &Scope, filter: &SystemFilter) -> Result<Matches, StoreError> {
+    let filter = SystemFilter { statuses: None, ..filter.clone() };
+    let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
+    let spec = Spec {
+        scope,
+        filter: &filter,
+        expanded: &expanded,
+        order: SystemOrder::CreatedAt,
+        direction: SortDirection::Asc,
+        cutoff: Ts(0),
+        budget: None,
+        known: Known::default(),
+        is_postgres: db.is_postgres(),
+    };
+    let mut q = Q::new("SELECT s.id FROM systems s");
+    q.push(spec.by_search());
+    spec.push_where(&mut q, None, None);
+    q.push(" LIMIT ?").arg(FEW as u64 + 1);
+    let ids: Vec<(Uuid,)> = q.all(db).await?;
+    Ok(match ids.len() {
+        0..=FEW => Matches::Few(ids.into_iter().map(|(id,)| SystemId(id)).collect()),
+        _ => Matches::Many(spec.count(db, None).await?),
+    })
+}
+
+impl Spec<'_> {
+    /// The systems that come into question, where they are few.
+    pub(super) fn few(&self) -> Option<&[SystemId]> {
+        match self.known.matches {
+            Some(Matches::Few(ids)) => Some(ids),
+            _ => None,
+        }
+    }
+
+    pub(super) fn push_few(&self, q: &mut Q) {
+        let Some(ids) = self.few() else { return };
+        if ids.is_empty() {
+            q.push(" AND 1 = 0");
+            return;
+        }
+        if self.is_postgres {
+            q.push(" AND s.id = ANY(?)").arg(Arg::Ids(ids.iter().map(|id| id.0).collect()));
+        } else {
+            q.push(" AND s.id IN (").list(padded(ids)).push(")");
+        }
+    }
+}
