@@ -176,6 +176,13 @@ impl Q {
         self
     }
 
+    /// Appends another statement with its values.
+    pub fn append(&mut self, mut other: Q) -> &mut Q {
+        self.sql.push_str(&other.sql);
+        self.args.append(&mut other.args);
+        self
+    }
+
     /// Appends a value to bind; its `?` must be in the text pushed before.
     pub fn arg(&mut self, value: impl Into<Arg>) -> &mut Q {
         self.args.push(value.into());

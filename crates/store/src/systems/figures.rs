@@ -168,15 +168,15 @@ fn covers((silent_to, watched_to): (Option<TsCodec>, Option<TsCodec>), cutoff: T
     silent_to.is_some_and(|at| at.0 <= cutoff) && watched_to.is_some_and(|at| cutoff <= at.0)
 }
 
-/// The table `u`, and the end of the statement. One look for each unsettled system, whatever PostgreSQL believes of their
+/// The table `u`, and the end of the statement. One look for each unsettled system, whatever the engine believes of their
 /// number.
 fn push_unsettled(q: &mut Q, scope: &Scope, cutoff: Ts) {
     let one = |condition: &str| format!("CASE WHEN [[s||a]].{condition} THEN 1 ELSE 0 END");
     q.push(&format!(
         "(SELECT {} AS unheard, {} AS silent FROM system_unsettled w CROSS JOIN \
          [[LATERAL (SELECT s.organization_id, s.p2, s.p3, a.counted, a.last_heartbeat FROM||]] systems s \
-         [[||ON s.id = w.system_id]] JOIN organizations o ON o.id = s.organization_id \
-         JOIN system_activity a ON a.system_id = s.id WHERE [[s.id = w.system_id AND||]] s.deleted_at IS NULL \
+         [[||ON s.id = w.system_id]] [[JOIN||CROSS JOIN]] organizations o ON o.id = s.organization_id \
+         [[JOIN||CROSS JOIN]] system_activity a ON a.system_id = s.id WHERE [[s.id = w.system_id AND||]] s.deleted_at IS NULL \
          AND s.suspended_at IS NULL AND o.eff_deleted_at IS NULL AND o.eff_suspended_at IS NULL \
          [[OFFSET 0) s WHERE 1 = 1||]]",
         sum(&format!("{} - {}", one("last_heartbeat IS NULL"), one("counted = 0"))),

@@ -1,7 +1,7 @@
 //! What a list of systems can be filtered and ordered by (spec: systems#list).
 
 use crate::{organizations::suspended::SUSPENDED, sql::Q};
-use bailiwick_domain::{OrgId, SystemStatus, Words};
+use bailiwick_domain::{OrgId, SystemStatus, Words, fold::fold};
 use uuid::Uuid;
 
 /// One value of the filter `status` (spec: systems#list).
@@ -162,4 +162,21 @@ pub(super) const fn binds_cutoff(status: StatusFilter) -> bool {
 /// Whether it reads `system_activity a`.
 pub(super) const fn reads_activity(status: StatusFilter) -> bool {
     binds_cutoff(status) || matches!(status, StatusFilter::NoInventory)
+}
+
+/// Statuses whose word contains a text that is searched for.
+pub(super) fn statuses_with(text: &str) -> Vec<StatusFilter> {
+    let text = fold(text);
+    BY_WORD.into_iter().filter(|s| s.as_str().contains(&text)).map(StatusFilter::Is).collect()
+}
+
+/// Each once: a thousand times the same word is one condition.
+pub(super) fn distinct(statuses: &[StatusFilter]) -> Vec<StatusFilter> {
+    let mut distinct: Vec<StatusFilter> = Vec::new();
+    for status in statuses {
+        if !distinct.contains(status) {
+            distinct.push(*status);
+        }
+    }
+    distinct
 }

@@ -11,8 +11,8 @@ use super::{
     SEPARATOR, SystemRecord,
     figures::Totals,
     filter::{
-        BY_WORD, StatusFilter, SystemFilter, SystemOrder, VersionFilter, binds_cutoff, condition, push_live,
-        reads_activity,
+        BY_WORD, StatusFilter, SystemFilter, SystemOrder, VersionFilter, binds_cutoff, condition, distinct,
+        push_live, reads_activity, statuses_with,
     },
     row::{Row, row_columns},
 };
@@ -24,11 +24,11 @@ use crate::{
     sql::{Arg, Q},
 };
 use bailiwick_domain::{
-    OrgId, OrgType, Page, PageRequest, SortDirection, SystemStatus, Ts,
-    fold::{contains_pattern, fold},
+    OrgId, OrgType, Page, PageRequest, SortDirection, SystemStatus, Ts, fold::contains_pattern,
 };
 use bailiwick_policy::Scope;
 use deep::{Start, Walk, Window};
+use std::collections::HashMap;
 use uuid::Uuid;
 
 pub use matches::{Matches, is_lasting, matches};
@@ -176,7 +176,7 @@ impl Spec<'_> {
         if self.order == SystemOrder::OrganizationName {
             (walk, start) = self.start(db, walk).await?;
         }
-        self.read(db, self.page_query(None, walk, start.as_ref()), &[]).await
+        self.read(db, (self.ids(None, walk, start.as_ref()), walk), &[]).await
     }
 
     async fn page_by_status(&self, db: &Db, window: Window) -> Result<Vec<Row>, StoreError> {
@@ -191,7 +191,7 @@ impl Spec<'_> {
                 continue;
             }
             let walk = Window { offset, limit: wanted, size }.walk(self.direction);
-            let found = self.read(db, self.page_query(run, walk, None), &rows).await?;
+            let found = self.read(db, (self.ids(run, walk, None), walk), &rows).await?;
             if found.is_empty() {
                 if offset > 0 && size.is_none() {
                     offset = offset.saturating_sub(self.count(db, run).await?);
@@ -208,11 +208,33 @@ impl Spec<'_> {
         Ok(rows)
     }
 
-    /// What a statement finds, within what the rows before it leave of the budget.
-    async fn read(&self, db: &Db, q: Q, before: &[Row]) -> Result<Vec<Row>, StoreError> {
-        let Some(budget) = self.budget else { return q.all(db).await };
-        let spent = before.iter().map(Row::weight).sum();
-        q.all_within(db, budget.saturating_sub(spent), Row::weight).await
+    /// The rows whose ids a statement finds. Those of an export in one statement, within what the rows before leave of
+    /// the budget; those of a page by their ids, which PostgreSQL plans once instead of once for each order and page.
+    async fn read(&self, db: &Db, (ids, walk): (Q, Walk), before: &[Row]) -> Result<Vec<Row>, StoreError> {
+        const JOINED: &str = " JOIN organizations o ON o.id = s.organization_id \
+             LEFT JOIN system_activity a ON a.system_id = s.id LEFT JOIN organizations c ON c.id = s.creator_org_id";
+        if let Some(budget) = self.budget {
+            let mut q =
+                Q::new(concat!("SELECT ", row_columns!("[[CAST('{}' AS jsonb)||'{}']] AS custom_data")));
+            q.push(" FROM (")
+                .append(ids)
+                .push(") page [[JOIN||CROSS JOIN]] systems s ON s.id = page.page_id")
+                .push(JOINED);
+            self.push_order(&mut q, self.direction, "");
+            let spent = before.iter().map(Row::weight).sum();
+            return q.all_within(db, budget.saturating_sub(spent), Row::weight).await;
+        }
+        let ids: Vec<(Uuid,)> = ids.all(db).await?;
+        let mut ids: Vec<Uuid> = ids.into_iter().map(|(id,)| id).collect();
+        if walk.direction != self.direction {
+            ids.reverse();
+        }
+        let mut q = Q::new(concat!("SELECT ", row_columns!(), " FROM systems s"));
+        q.push(JOINED).push(" WHERE ");
+        self.push_ids(&mut q, &ids);
+        let mut rows: HashMap<Uuid, Row> =
+            q.all(db).await?.into_iter().map(|row: Row| (row.id(), row)).collect();
+        Ok(ids.iter().filter_map(|id| rows.remove(id)).collect())
     }
 
     /// The statuses that can appear, in order.
@@ -227,37 +249,28 @@ impl Spec<'_> {
         runs
     }
 
-    /// The ids of the page first, by the index alone where possible; what is shown of them afterwards.
-    fn page_query(&self, run: Option<Run>, walk: Walk, start: Option<&Start>) -> Q {
-        let mut q = Q::new(if self.budget.is_some() {
-            concat!("SELECT ", row_columns!("[[CAST('{}' AS jsonb)||'{}']] AS custom_data"), " FROM (")
-        } else {
-            concat!("SELECT ", row_columns!(), " FROM (")
-        });
-        if run == Some(Run::Of(SystemStatus::Suspended)) {
-            // Either half in order, so that neither is read beyond the page.
-            let half = Walk { offset: 0, limit: walk.limit.saturating_add(walk.offset), ..walk };
-            q.push("SELECT page_id FROM (SELECT * FROM (");
-            self.push_ids(&mut q, Some(Run::SuspendedSelf), None, half);
-            q.push(") own UNION ALL SELECT * FROM (");
-            self.push_ids(&mut q, Some(Run::SuspendedAbove), None, half);
-            let word = walk.direction.as_str();
-            q.push(&format!(") inherited) suspended ORDER BY page_id {word} LIMIT ? OFFSET ?"));
-            q.arg(walk.limit).arg(walk.offset);
-        } else {
-            self.push_ids(&mut q, run, start, walk);
+    /// The ids of a walk's rows, by an index alone where possible.
+    fn ids(&self, run: Option<Run>, walk: Walk, start: Option<&Start>) -> Q {
+        let mut q = Q::new("");
+        if run != Some(Run::Of(SystemStatus::Suspended)) {
+            self.push_walk(&mut q, run, start, walk);
+            return q;
         }
-        q.push(
-            ") page [[JOIN||CROSS JOIN]] systems s ON s.id = page.page_id \
-             JOIN organizations o ON o.id = s.organization_id \
-             LEFT JOIN system_activity a ON a.system_id = s.id \
-             LEFT JOIN organizations c ON c.id = s.creator_org_id",
-        );
-        self.push_order(&mut q, self.direction, "");
+        // Either half in order, so that neither is read beyond the page.
+        let half = Walk { offset: 0, limit: walk.limit.saturating_add(walk.offset), ..walk };
+        q.push("SELECT page_id FROM (SELECT * FROM (");
+        self.push_walk(&mut q, Some(Run::SuspendedSelf), None, half);
+        q.push(") own UNION ALL SELECT * FROM (");
+        self.push_walk(&mut q, Some(Run::SuspendedAbove), None, half);
+        q.push(&format!(
+            ") inherited) suspended ORDER BY page_id {} LIMIT ? OFFSET ?",
+            walk.direction.as_str()
+        ));
+        q.arg(walk.limit).arg(walk.offset);
         q
     }
 
-    fn push_ids(&self, q: &mut Q, run: Option<Run>, start: Option<&Start>, walk: Walk) {
+    fn push_walk(&self, q: &mut Q, run: Option<Run>, start: Option<&Start>, walk: Walk) {
         let is_by_organization = self.is_by_organization(run);
         q.push("SELECT s.id AS page_id ");
         q.push(if is_by_organization {
@@ -302,7 +315,14 @@ impl Spec<'_> {
         };
         let asked = statuses.unwrap_or_default();
         if run_status.is_some_and(reads_activity) {
-            q.push(" [[JOIN||CROSS JOIN]] system_activity a ON a.system_id = s.id");
+            // Of a part of all systems one look for each, of all of them side by side.
+            q.push(match self.scope {
+                Scope::Everything => " [[JOIN||CROSS JOIN]] system_activity a ON a.system_id = s.id",
+                _ => {
+                    " CROSS JOIN [[LATERAL (SELECT h.last_heartbeat, h.last_inventory FROM system_activity h \
+                     WHERE h.system_id = s.id OFFSET 0) a||system_activity a ON a.system_id = s.id]]"
+                }
+            });
         } else if asked.iter().chain(&searched).any(|s| reads_activity(*s)) {
             q.push(" LEFT JOIN system_activity a ON a.system_id = s.id");
         }
@@ -339,7 +359,10 @@ impl Spec<'_> {
         if let Some(statuses) = statuses {
             self.push_any(q, statuses, is_live);
         }
-        self.push_few(q);
+        if let Some(few) = self.few() {
+            q.push(" AND ");
+            self.push_ids(q, few);
+        }
         self.push_search(q, &searched, is_live);
         self.push_columns(q);
         self.push_organizations(q);
@@ -427,23 +450,6 @@ impl Spec<'_> {
         q.list(of(OrgType::Reseller)).push(") OR s.organization_id IN (");
         q.list(of(OrgType::Customer)).push("))");
     }
-}
-
-/// Statuses whose word contains a text that is searched for.
-fn statuses_with(text: &str) -> Vec<StatusFilter> {
-    let text = fold(text);
-    BY_WORD.into_iter().filter(|s| s.as_str().contains(&text)).map(StatusFilter::Is).collect()
-}
-
-/// Each once: a thousand times the same word is one condition.
-fn distinct(statuses: &[StatusFilter]) -> Vec<StatusFilter> {
-    let mut distinct: Vec<StatusFilter> = Vec::new();
-    for status in statuses {
-        if !distinct.contains(status) {
-            distinct.push(*status);
-        }
-    }
-    distinct
 }
 
 /// `<product>:<version>` needs both; a bare version fits any product.

@@ -64,6 +64,11 @@ pub(super) struct Row {
 }
 
 impl Row {
+    /// Of the system.
+    pub(super) const fn id(&self) -> Uuid {
+        self.id
+    }
+
     /// Bytes of the texts that clients can make long.
     pub(super) fn weight(&self) -> usize {
         self.name.len() + self.notes.len() + self.fqdn.len() + self.version.len()

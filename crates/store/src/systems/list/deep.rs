@@ -1,21 +1,21 @@
 //! What lies far behind in a list of systems.
 
-use super::{Run, Spec, SystemFilter, SystemOrder, distinct};
+use super::{Run, Spec, SystemFilter, SystemOrder};
 use crate::{
     Db, StoreError,
     scope::push_scope,
     sql::Q,
-    systems::filter::{DELETED_ORGANIZATIONS, StatusFilter},
+    systems::filter::{DELETED_ORGANIZATIONS, StatusFilter, distinct},
 };
 use bailiwick_domain::{OrgType, PageRequest, SortDirection, SystemStatus};
 use bailiwick_policy::Scope;
 
-/// From this offset on a list by organization is not walked from its beginning.
-const DEEP: u64 = 200;
-/// Organizations whose systems are added up by the first statement on the way to a page far behind; twice as many by each
-/// that follows, up to [`LARGEST_BLOCK`].
-const BLOCK: u64 = 16;
-const LARGEST_BLOCK: u64 = 1024;
+/// So many pages before a page by organization are walked through.
+const NEAR: u64 = 100;
+/// Organizations whose systems are added up at once: an eighth of the rows to be passed over, and no fewer than these.
+const SMALLEST_BLOCK: u64 = 16;
+/// Blocks are made smaller near the page as long as that leaves so many organizations in them.
+const FINEST_BLOCK: u64 = 512;
 
 /// Rows of a walk.
 #[derive(Clone, Copy, Debug)]
@@ -138,19 +138,26 @@ impl Spec<'_> {
     /// Where to begin for rows far behind in a list by organization, and the walk from there on: whole blocks of
     /// organizations are passed over by the counters of their systems.
     pub(super) async fn start(&self, db: &Db, mut walk: Walk) -> Result<(Walk, Option<Start>), StoreError> {
-        let (mut start, mut size) = (None::<Start>, BLOCK);
-        if walk.offset < DEEP || *self.filter != SystemFilter::default() {
+        let mut start: Option<Start> = None;
+        if walk.offset < NEAR * walk.limit || *self.filter != SystemFilter::default() {
             return Ok((walk, start));
         }
+        let mut size = (walk.offset / 8).max(SMALLEST_BLOCK);
         loop {
             let (last, systems) = self.block(db, walk.direction, start.as_ref(), size).await?;
             let Some(name_key) = last else { break };
-            if systems > walk.offset || start.as_ref().is_some_and(|start| start.name_key == name_key) {
+            if start.as_ref().is_some_and(|start| start.name_key == name_key) {
                 break;
+            }
+            if systems > walk.offset {
+                size /= 4;
+                if size < FINEST_BLOCK {
+                    break;
+                }
+                continue;
             }
             walk.offset -= systems;
             start = Some(Start { name_key, direction: walk.direction });
-            size = (size * 2).min(LARGEST_BLOCK);
         }
         Ok((walk, start))
     }

@@ -1,13 +1,13 @@
 //! What a filter finds among the systems of a scope: found once, and good until a system changes.
 
-use super::{Known, Spec, SystemFilter, SystemOrder, expand, statuses_with};
+use super::{Known, Spec, SystemFilter, SystemOrder, expand};
 use crate::{
     Db, StoreError,
     inventory::queue::padded,
     sql::{Arg, Q},
-    systems::filter::StatusFilter,
+    systems::filter::{StatusFilter, statuses_with},
 };
-use bailiwick_domain::{SortDirection, SystemId, SystemStatus, Ts};
+use bailiwick_domain::{SortDirection, SystemStatus, Ts};
 use bailiwick_policy::Scope;
 use uuid::Uuid;
 
@@ -17,8 +17,8 @@ const FEW: usize = 2_000;
 /// What a filter finds, apart from its statuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Matches {
-    /// These, in no order.
-    Few(Vec<SystemId>),
+    /// The ids of these, in no order.
+    Few(Vec<Uuid>),
     /// So many.
     Many(u64),
 }
@@ -36,7 +36,7 @@ impl Matches {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.len().to_be_bytes().to_vec();
         if let Matches::Few(ids) = self {
-            bytes.extend(ids.iter().flat_map(|id| id.0.into_bytes()));
+            bytes.extend(ids.iter().flat_map(|id| id.into_bytes()));
         }
         bytes
     }
@@ -45,7 +45,7 @@ impl Matches {
     pub fn from_bytes(bytes: &[u8]) -> Option<Matches> {
         let (n, rest) = bytes.split_first_chunk()?;
         let (n, (ids, _)) = (u64::from_be_bytes(*n), rest.as_chunks());
-        let ids: Vec<SystemId> = ids.iter().map(|id| SystemId(Uuid::from_bytes(*id))).collect();
+        let ids: Vec<Uuid> = ids.iter().map(|id| Uuid::from_bytes(*id)).collect();
         Some(if ids.len() as u64 == n { Matches::Few(ids) } else { Matches::Many(n) })
     }
 
@@ -90,30 +90,26 @@ pub async fn matches(db: &Db, scope: &Scope, filter: &SystemFilter) -> Result<Ma
     q.push(" LIMIT ?").arg(FEW as u64 + 1);
     let ids: Vec<(Uuid,)> = q.all(db).await?;
     Ok(match ids.len() {
-        0..=FEW => Matches::Few(ids.into_iter().map(|(id,)| SystemId(id)).collect()),
+        0..=FEW => Matches::Few(ids.into_iter().map(|(id,)| id).collect()),
         _ => Matches::Many(spec.count(db, None).await?),
     })
 }
 
 impl Spec<'_> {
     /// The systems that come into question, where they are few.
-    pub(super) fn few(&self) -> Option<&[SystemId]> {
+    pub(super) fn few(&self) -> Option<&[Uuid]> {
         match self.known.matches {
             Some(Matches::Few(ids)) => Some(ids),
             _ => None,
         }
     }
 
-    pub(super) fn push_few(&self, q: &mut Q) {
-        let Some(ids) = self.few() else { return };
-        if ids.is_empty() {
-            q.push(" AND 1 = 0");
-            return;
-        }
+    /// The condition of these ids; few texts, whatever their number.
+    pub(super) fn push_ids(&self, q: &mut Q, ids: &[Uuid]) {
         if self.is_postgres {
-            q.push(" AND s.id = ANY(?)").arg(Arg::Ids(ids.iter().map(|id| id.0).collect()));
+            q.push("s.id = ANY(?)").arg(Arg::Ids(ids.to_vec()));
         } else {
-            q.push(" AND s.id IN (").list(padded(ids)).push(")");
+            q.push("s.id IN (").list(padded(ids)).push(")");
         }
     }
 }
