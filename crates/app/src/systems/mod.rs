@@ -74,11 +74,14 @@ async fn all(app: &App, scope: Scope) -> Result<u64> {
     kept::number(app, Shows::Figures, "systems", scope, String::new(), sum).await
 }
 
-/// Whether a page is found faster by how many systems have which status: one that begins behind some of them in the
-/// order of their statuses, and one of a list of some statuses.
+/// Pages of the order by status from which on it is worth knowing how many systems have which.
+const FAR: u64 = 100;
+
+/// Whether a page is found faster by how many systems have which status: one far behind in the order of their statuses,
+/// and one of a list of some statuses.
 fn wants_totals(query: &SystemQuery, order: SystemOrder) -> bool {
     let statuses = query.filter.statuses.clone();
-    let is_by_status = order == SystemOrder::Status && query.page.offset() > 0;
+    let is_by_status = order == SystemOrder::Status && query.page.page >= FAR;
     (is_by_status || statuses.is_some())
         && query.filter == SystemFilter { statuses, ..SystemFilter::default() }
 }

@@ -126,27 +126,44 @@ pub(super) fn push_live(q: &mut Q) {
     q.push(&format!(" AND s.deleted_at IS NULL AND s.organization_id NOT IN {DELETED_ORGANIZATIONS}"));
 }
 
+/// Appends ` AND …`: neither deleted nor suspended, itself or with its organization.
+pub(super) fn push_unmarked(q: &mut Q) {
+    q.push(" AND s.deleted_at IS NULL AND s.suspended_at IS NULL AND s.organization_id NOT IN (");
+    q.push(&format!(
+        "SELECT d.id FROM organizations d WHERE d.eff_deleted_at IS NOT NULL UNION ALL {SUSPENDED})"
+    ));
+}
+
+/// Whether it is a status of systems that are neither deleted nor suspended: their heartbeats say which.
+pub(super) const fn is_never_suspended(status: StatusFilter) -> bool {
+    matches!(status, StatusFilter::Is(SystemStatus::Unknown | SystemStatus::Active | SystemStatus::Inactive))
+}
+
+/// What such a status says of heartbeats; active and inactive bind the time before which one is too old.
+pub(super) const fn heard(status: StatusFilter) -> &'static str {
+    match status {
+        StatusFilter::Is(SystemStatus::Active) => "a.last_heartbeat > ?",
+        StatusFilter::Is(SystemStatus::Inactive) => "a.last_heartbeat <= ?",
+        _ => {
+            "s.first_heartbeat_at IS NULL \
+             AND (SELECT h.last_heartbeat FROM system_activity h WHERE h.system_id = s.id) IS NULL"
+        }
+    }
+}
+
 /// The condition of a status; active and inactive bind the time before which a heartbeat is too old. Says what
 /// `System::status` says of a system that is not deleted; `is_live`: that is known by another condition.
 pub(super) fn condition(status: StatusFilter, is_live: bool) -> String {
-    let not_suspended = format!("s.suspended_at IS NULL AND s.organization_id NOT IN ({SUSPENDED})");
+    let suspended = format!("s.organization_id IN ({SUSPENDED})");
     let of_live = match status {
         StatusFilter::Is(SystemStatus::Deleted) => {
             return format!("s.deleted_at IS NOT NULL OR s.organization_id IN {DELETED_ORGANIZATIONS}");
         }
-        StatusFilter::Is(SystemStatus::Unknown) => format!(
-            "{not_suspended} AND s.first_heartbeat_at IS NULL \
-             AND (SELECT h.last_heartbeat FROM system_activity h WHERE h.system_id = s.id) IS NULL"
-        ),
-        StatusFilter::Is(SystemStatus::Active) => format!("{not_suspended} AND a.last_heartbeat > ?"),
-        StatusFilter::Is(SystemStatus::Inactive) => format!("{not_suspended} AND a.last_heartbeat <= ?"),
-        StatusFilter::Is(SystemStatus::Suspended) => {
-            format!("(s.suspended_at IS NOT NULL OR s.organization_id IN ({SUSPENDED}))")
-        }
+        StatusFilter::Is(SystemStatus::Suspended) => format!("(s.suspended_at IS NOT NULL OR {suspended})"),
         StatusFilter::NoInventory => format!(
-            "a.last_inventory IS NULL AND (s.suspended_at IS NOT NULL OR a.last_heartbeat IS NOT NULL \
-             OR s.organization_id IN ({SUSPENDED}))"
+            "a.last_inventory IS NULL AND (s.suspended_at IS NOT NULL OR a.last_heartbeat IS NOT NULL OR {suspended})"
         ),
+        StatusFilter::Is(_) => format!("s.suspended_at IS NULL AND NOT {suspended} AND {}", heard(status)),
     };
     if is_live {
         return of_live;

@@ -12,7 +12,7 @@ use super::{
     figures::Totals,
     filter::{
         BY_WORD, StatusFilter, SystemFilter, SystemOrder, VersionFilter, binds_cutoff, condition, distinct,
-        push_live, reads_activity, statuses_with,
+        heard, is_never_suspended, push_live, push_unmarked, reads_activity, statuses_with,
     },
     row::{Row, row_columns},
 };
@@ -271,14 +271,14 @@ impl Spec<'_> {
     }
 
     fn push_walk(&self, q: &mut Q, run: Option<Run>, start: Option<&Start>, walk: Walk) {
-        let is_by_organization = self.is_by_organization(run);
-        q.push("SELECT s.id AS page_id ");
-        q.push(if is_by_organization {
-            "FROM organizations o [[JOIN||CROSS JOIN]] systems s ON s.organization_id = o.id"
-        } else {
-            "FROM systems s"
+        let (is_by_organization, few) = (self.is_by_organization(run), self.few());
+        q.push("SELECT s.id AS page_id FROM ").push(match is_by_organization {
+            true if few.is_some() => {
+                "systems s [[JOIN||CROSS JOIN]] organizations o ON o.id = s.organization_id"
+            }
+            true => "organizations o [[JOIN||CROSS JOIN]] systems s ON s.organization_id = o.id",
+            false => "systems s",
         });
-        let few = self.few();
         if !is_by_organization && few.is_none() {
             q.push(self.hint(run));
         }
@@ -335,6 +335,7 @@ impl Spec<'_> {
             true if self.is_by_organization(run) => {
                 q.push(" AND s.deleted_at IS NULL AND o.eff_deleted_at IS NULL");
             }
+            true if run_status.is_some_and(is_never_suspended) => push_unmarked(q),
             true => push_live(q),
         }
         if self.is_by_organization(run) {
@@ -353,8 +354,13 @@ impl Spec<'_> {
             }
             Some(Run::Of(_)) | None => q,
         };
-        if let Some(status) = run_status {
-            self.push_any(q, &[status], is_live);
+        match run_status {
+            Some(status) if is_never_suspended(status) => q.push(" AND ").push(heard(status)),
+            Some(status) => q.push(" AND (").push(&condition(status, is_live)).push(")"),
+            None => q,
+        };
+        if run_status.is_some_and(binds_cutoff) {
+            q.arg(self.cutoff);
         }
         if let Some(statuses) = statuses {
             self.push_any(q, statuses, is_live);
