@@ -95,6 +95,10 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    pub(crate) const fn id(&self) -> Uuid {
+        self.id
+    }
+
     pub(crate) fn into_organization(self) -> Result<Organization, StoreError> {
         Ok(Organization {
             id: OrgId(self.id),

@@ -7,8 +7,10 @@
 //! Statements that never change are `const` texts listed in [`crate::catalogue`], which a test prepares on both engines.
 
 mod by_index;
+mod ids;
 mod table;
 
+pub(crate) use ids::padded;
 pub(crate) use table::{Column, ROWS, push_rows};
 
 use crate::{Db, Tx, db::Engine, error::StoreError, time::TsCodec};

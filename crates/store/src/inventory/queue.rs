@@ -4,7 +4,7 @@ use crate::{
     StoreError, Tx,
     figures::MOST,
     leases::latest,
-    sql::{Arg, On, Q},
+    sql::{Arg, On, Q, padded},
     time::TsCodec,
 };
 use bailiwick_domain::{SystemId, Ts};
@@ -193,12 +193,6 @@ pub async fn bodies(on: impl Into<On<'_>>, ids: &[i64]) -> Result<HashMap<i64, V
     let mut q = Q::by_index("SELECT id, body FROM inventory_queue WHERE id IN (");
     q.list(padded(ids)).push(")");
     Ok(q.all::<(i64, Vec<u8>)>(on).await?.into_iter().collect())
-}
-
-/// A power of two of values, the last one repeated: few different texts, so that they stay prepared.
-pub(crate) fn padded<T: Copy>(values: &[T]) -> impl Iterator<Item = T> {
-    let more = values.len().next_power_of_two() - values.len();
-    values.iter().copied().chain(values.last().copied().into_iter().cycle().take(more))
 }
 
 /// Gives an entry back unused.

@@ -1,9 +1,8 @@
 //! Records: one for each document that differs from the one before it.
 
-use super::queue::padded;
 use crate::{
     StoreError, Tx,
-    sql::{Arg, On, Q},
+    sql::{Arg, On, Q, padded},
     time::TsCodec,
 };
 use bailiwick_domain::{SystemId, Ts};

@@ -1,10 +1,9 @@
 //! Removal of what is kept long enough (spec: inventory#retention), a limited number of rows at a time. Rows that
 //! somebody else holds are left for the next time, so nobody waits for a removal and no removal waits for anybody.
 
-use super::queue::padded;
 use crate::{
     Db, StoreError, Tx,
-    sql::{On, Q},
+    sql::{On, Q, padded},
     time::TsCodec,
 };
 use bailiwick_domain::{SystemId, Ts};

@@ -1,7 +1,9 @@
 //! The systems whose documents are being stored.
 
-use super::queue::padded;
-use crate::{StoreError, Tx, sql::Q};
+use crate::{
+    StoreError, Tx,
+    sql::{Q, padded},
+};
 use bailiwick_domain::SystemId;
 use sqlx::FromRow;
 use uuid::Uuid;

@@ -4,6 +4,8 @@ use super::{COLUMNS, Row, suspended::push_suspended};
 use crate::{Db, StoreError, scope::push_scope, sql::Q};
 use bailiwick_domain::{OrgId, OrgType, Organization, Page, PageRequest, SortDirection, UserId, fold::fold};
 use bailiwick_policy::Scope;
+use std::collections::HashMap;
+use uuid::Uuid;
 
 /// Which rows of the family. Empty lists match nothing; none switches the filter off.
 #[derive(Clone, Debug, Default)]
@@ -13,7 +15,7 @@ pub struct Filter {
     /// Effective states to show.
     pub states: States,
     /// Ids of creating users or organizations.
-    pub created_by: Option<Vec<uuid::Uuid>>,
+    pub created_by: Option<Vec<Uuid>>,
     /// Where the rows hang.
     pub within: Option<Vec<Within>>,
 }
@@ -158,7 +160,7 @@ pub(crate) fn push_states(q: &mut Q, states: States, suspended: &str, deleted: &
 }
 
 /// Appends ` AND …` for the creator: his id or that of his organization.
-pub(crate) fn push_creators(q: &mut Q, alias: &str, ids: Option<&Vec<uuid::Uuid>>) {
+pub(crate) fn push_creators(q: &mut Q, alias: &str, ids: Option<&Vec<Uuid>>) {
     let Some(ids) = ids else { return };
     q.push(&format!(" AND ({alias}.creator_user_id IN (")).list(ids.iter().map(|id| UserId(*id)));
     q.push(&format!(") OR {alias}.creator_org_id IN (")).list(ids.iter().map(|id| OrgId(*id)));
@@ -232,17 +234,20 @@ pub async fn page_of(
     let rows = if order.by == Sort::SuspendedAt {
         by_suspension(db, family, scope, filter, order.direction, page).await?
     } else {
-        // The ids of the page first: no row in front of it is read whole.
-        let mut q = Q::new(&format!("SELECT {COLUMNS} FROM (SELECT o.id AS page_id FROM organizations o"));
+        // The ids of the page first: no row in front of it is read whole. Its rows by their ids, which PostgreSQL plans
+        // once instead of once for each order and page.
+        let mut q = Q::new("SELECT o.id FROM organizations o");
         push_where(&mut q, family, scope, filter);
         order.push(&mut q);
         q.push(" LIMIT ? OFFSET ?").arg(page.page_size).arg(page.offset());
-        q.push(
-            ") page [[JOIN||CROSS JOIN]] organizations o ON o.id = page.page_id \
-             LEFT JOIN organizations c ON c.id = o.creator_org_id",
-        );
-        order.push(&mut q);
-        q.all::<Row>(db).await?
+        let ids: Vec<Uuid> = q.all::<(Uuid,)>(db).await?.into_iter().map(|(id,)| id).collect();
+        let mut q = Q::new(&format!(
+            "SELECT {COLUMNS} FROM organizations o LEFT JOIN organizations c ON c.id = o.creator_org_id WHERE "
+        ));
+        q.one_of(db, "o.id", &ids);
+        let rows: Vec<Row> = q.all(db).await?;
+        let mut rows: HashMap<Uuid, Row> = rows.into_iter().map(|row| (row.id(), row)).collect();
+        ids.iter().filter_map(|id| rows.remove(id)).collect()
     };
     let rows = rows.into_iter().map(Row::into_organization).collect::<Result<_, _>>()?;
     Ok(Page { rows, total, request: page })

@@ -11,8 +11,9 @@ use super::{
     SEPARATOR, SystemRecord,
     figures::Totals,
     filter::{
-        BY_WORD, StatusFilter, SystemFilter, SystemOrder, VersionFilter, binds_cutoff, condition, distinct,
-        heard, is_never_suspended, push_live, push_unmarked, reads_activity, statuses_with,
+        BY_WORD, DELETED_ORGANIZATIONS, StatusFilter, SystemFilter, SystemOrder, VersionFilter, binds_cutoff,
+        condition, distinct, heard, is_never_suspended, push_live, push_unmarked, reads_activity,
+        statuses_with,
     },
     row::{Row, row_columns},
 };
@@ -47,6 +48,7 @@ enum Run {
 /// A list as asked.
 #[derive(Clone, Copy, Debug)]
 struct Spec<'a> {
+    db: &'a Db,
     scope: &'a Scope,
     filter: &'a SystemFilter,
     /// The organizations of the filter with their types, where it takes in what is below them.
@@ -58,7 +60,6 @@ struct Spec<'a> {
     /// Most bytes of text an export may read; none = a page, which is short.
     budget: Option<usize>,
     known: Known<'a>,
-    is_postgres: bool,
 }
 
 /// What the caller knows already of a scope's systems; nothing of it is needed for a right answer.
@@ -83,18 +84,7 @@ pub async fn list(
     known: Known<'_>,
 ) -> Result<Page<SystemRecord>, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
-    let is_postgres = db.is_postgres();
-    let spec = Spec {
-        scope,
-        filter,
-        expanded: &expanded,
-        order,
-        direction,
-        cutoff,
-        budget: None,
-        known,
-        is_postgres,
-    };
+    let spec = Spec { db, scope, filter, expanded: &expanded, order, direction, cutoff, budget: None, known };
     let (rows, total) = if request.offset() == 0 && filter.search.is_none() {
         let (rows, total) = tokio::join!(spec.page(db, Window::of(request, None)), spec.total(db));
         (rows?, total?)
@@ -119,9 +109,8 @@ pub async fn export(
     cutoff: Ts,
 ) -> Result<Found<SystemRecord>, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
-    let (budget, known, is_postgres) = (Some(bounds.bytes), Known::default(), db.is_postgres());
-    let spec =
-        Spec { scope, filter, expanded: &expanded, order, direction, cutoff, budget, known, is_postgres };
+    let (budget, known) = (Some(bounds.bytes), Known::default());
+    let spec = Spec { db, scope, filter, expanded: &expanded, order, direction, cutoff, budget, known };
     let total = spec.total(db).await?;
     if total > bounds.rows {
         return Ok(Found::TooMany(total));
@@ -231,7 +220,7 @@ impl Spec<'_> {
         }
         let mut q = Q::new(concat!("SELECT ", row_columns!(), " FROM systems s"));
         q.push(JOINED).push(" WHERE ");
-        self.push_ids(&mut q, &ids);
+        q.one_of(db, "s.id", &ids);
         let mut rows: HashMap<Uuid, Row> =
             q.all(db).await?.into_iter().map(|row: Row| (row.id(), row)).collect();
         Ok(ids.iter().filter_map(|id| rows.remove(id)).collect())
@@ -333,7 +322,7 @@ impl Spec<'_> {
         match is_live {
             false => {}
             true if self.is_by_organization(run) => {
-                q.push(" AND s.deleted_at IS NULL AND o.eff_deleted_at IS NULL");
+                q.push(&format!(" AND s.deleted_at IS NULL AND o.id NOT IN {DELETED_ORGANIZATIONS}"));
             }
             true if run_status.is_some_and(is_never_suspended) => push_unmarked(q),
             true => push_live(q),
@@ -366,8 +355,7 @@ impl Spec<'_> {
             self.push_any(q, statuses, is_live);
         }
         if let Some(few) = self.few() {
-            q.push(" AND ");
-            self.push_ids(q, few);
+            q.push(" AND ").one_of(self.db, "s.id", few);
         }
         self.push_search(q, &searched, is_live);
         self.push_columns(q);

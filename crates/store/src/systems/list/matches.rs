@@ -3,8 +3,7 @@
 use super::{Known, Spec, SystemFilter, SystemOrder, expand};
 use crate::{
     Db, StoreError,
-    inventory::queue::padded,
-    sql::{Arg, Q},
+    sql::Q,
     systems::filter::{StatusFilter, statuses_with},
 };
 use bailiwick_domain::{SortDirection, SystemStatus, Ts};
@@ -82,7 +81,7 @@ pub async fn matches(db: &Db, scope: &Scope, filter: &SystemFilter) -> Result<Ma
         cutoff: Ts(0),
         budget: None,
         known: Known::default(),
-        is_postgres: db.is_postgres(),
+        db,
     };
     let mut q = Q::new("SELECT s.id FROM systems s");
     q.push(spec.by_search());
@@ -101,15 +100,6 @@ impl Spec<'_> {
         match self.known.matches {
             Some(Matches::Few(ids)) => Some(ids),
             _ => None,
-        }
-    }
-
-    /// The condition of these ids; few texts, whatever their number.
-    pub(super) fn push_ids(&self, q: &mut Q, ids: &[Uuid]) {
-        if self.is_postgres {
-            q.push("s.id = ANY(?)").arg(Arg::Ids(ids.to_vec()));
-        } else {
-            q.push("s.id IN (").list(padded(ids)).push(")");
         }
     }
 }

@@ -1,0 +1,22 @@
+//! Conditions by ids, whose number differs from time to time.
+
+use super::{Arg, Q};
+use crate::Db;
+use uuid::Uuid;
+
+/// A power of two of values, the last one repeated: few different texts, so that they stay prepared.
+pub(crate) fn padded<T: Copy>(values: &[T]) -> impl Iterator<Item = T> {
+    let more = values.len().next_power_of_two() - values.len();
+    values.iter().copied().chain(values.last().copied().into_iter().cycle().take(more))
+}
+
+impl Q {
+    /// Appends the condition that a column is one of these ids. One text on PostgreSQL, few on SQLite.
+    pub(crate) fn one_of(&mut self, db: &Db, column: &str, ids: &[Uuid]) -> &mut Q {
+        if db.is_postgres() {
+            self.push(column).push(" = ANY(?)").arg(Arg::Ids(ids.to_vec()))
+        } else {
+            self.push(column).push(" IN (").list(padded(ids)).push(")")
+        }
+    }
+}
