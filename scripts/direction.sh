@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks that dependencies between the crates go one way, and that each outside library stays where it belongs:
-# server → api → app → {store, outbound, inventory, alerting, export} → policy → domain.
+# server → api → app → platform → store → policy → domain, and app → {outbound, inventory, alerting, export} → domain.
 # Only dependencies of the product count; tests may use what they like.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,9 +14,10 @@ declare -A may_use=(
     [store]='domain policy'
     [outbound]='domain alerting'
     [export]='domain'
-    [app]='domain policy inventory alerting store outbound export'
-    [api]='domain policy alerting app'
-    [server]='domain app api'
+    [platform]='domain policy store'
+    [app]='domain policy inventory alerting store outbound export platform'
+    [api]='domain policy alerting platform app'
+    [server]='domain platform app api'
 )
 # Crates of ours that may name an outside library; libraries that are not listed may be named anywhere.
 declare -A belongs_to=(
@@ -34,8 +35,8 @@ declare -A belongs_to=(
     [reqwest]=''
     [time]=''
     [chrono]=''
-    [tokio]='store outbound app api server'
-    [tokio-util]='store outbound app api server'
+    [tokio]='store outbound platform app api server'
+    [tokio-util]='store outbound platform app api server'
 )
 # For tests only.
 free='testkit tests fuzz-targets'

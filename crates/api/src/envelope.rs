@@ -5,13 +5,13 @@ use axum::{
     body::Body,
     response::{IntoResponse, Response},
 };
-use bailiwick_app::{
-    App,
-    conditions::{PACKED, Version},
-    context::RequestContext,
-    kept::Written,
-};
+use bailiwick_app::App;
 use bailiwick_domain::{Error, Page, Result};
+use bailiwick_platform::{
+    RequestContext,
+    answer_cache::CachedAnswer,
+    conditions::{PACKED, Version},
+};
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
@@ -99,7 +99,7 @@ impl<T: Serialize> IntoResponse for Answer<T> {
 
 /// A 200 whose envelope is written already, compressed already for who takes that.
 #[derive(Debug)]
-pub struct Kept(pub Written, pub Gzip);
+pub struct Kept(pub CachedAnswer, pub Gzip);
 
 impl IntoResponse for Kept {
     fn into_response(self) -> Response {

@@ -1,11 +1,12 @@
 //! What comes before anybody can sign in: the owner organization with its first user (spec:
 //! authentication#identity-modes), and the operator's commands that need only the database and the secret.
 
-use crate::{App, alerting::config::provision, auth, mirror, passwords, settings::Secret};
+use crate::{App, alerting::config::provision, auth, mirror, passwords};
 use bailiwick_domain::{
     Error, OrgId, OrgType, Result, UserId,
     validate::{self, Email, Fields},
 };
+use bailiwick_platform::Secret;
 use bailiwick_policy::{Action, Caller, Catalogue, UserHome, decide};
 use bailiwick_store::{
     Tx,
@@ -14,9 +15,6 @@ use bailiwick_store::{
     users::{self, Inserted, NewUser},
 };
 use serde_json::{Map, json};
-
-/// The one user name that the API never gives away (spec: authorization#owner-organization).
-pub(crate) const OWNER_USERNAME: &str = "owner";
 
 /// What [`ensure_owner`] has found or done.
 #[derive(Clone, Debug)]
@@ -53,7 +51,7 @@ pub async fn ensure_owner(app: &App) -> Result<FirstStart> {
     };
     let new = NewOwnerUser {
         email: settings.email.clone(),
-        username: Some(OWNER_USERNAME.to_owned()),
+        username: Some(validate::OWNER_USERNAME.to_owned()),
         name: settings.name.clone(),
         password: password.clone().map(Secret::new),
     };
@@ -134,7 +132,11 @@ impl NewOwnerUser {
         let email = fields.check(&key("email"), &self.email, validate::email(&self.email));
         fields.check(&key("name"), &self.name, validate::display_name(&self.name));
         if let Some(username) = &self.username {
-            fields.check(&key("username"), username, validate::username(username, Some(OWNER_USERNAME)));
+            fields.check(
+                &key("username"),
+                username,
+                validate::username(username, Some(validate::OWNER_USERNAME)),
+            );
         }
         if let Some(password) = &self.password {
             fields.check_secret(&key("password"), validate::password(password.reveal()));

@@ -14,10 +14,10 @@ use crate::{
 use axum::{extract::State, response::Response};
 use bailiwick_app::{
     App,
-    conditions::Version,
     organizations::{self, ListQuery, Move},
 };
 use bailiwick_domain::{OrgId, SortDirection};
+use bailiwick_platform::conditions::Version;
 
 /// Rows of a page unless the client says otherwise.
 const PAGE_SIZE: u64 = 20;

@@ -13,10 +13,10 @@ use crate::{
 use axum::{extract::State, response::Response};
 use bailiwick_app::{
     App,
-    conditions::Version,
     users::{self, ListQuery},
 };
 use bailiwick_domain::{SortDirection, UserId};
+use bailiwick_platform::conditions::Version;
 
 /// Rows of a page unless the client says otherwise.
 const PAGE_SIZE: u64 = 20;

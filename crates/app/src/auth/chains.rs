@@ -4,7 +4,6 @@ use super::{
     Reason, UserObject,
     bearer::{suspended, unreadable},
     identity_of,
-    keys::TokenKind,
     profile::not_read,
     refreshes::Turn,
     revoke::{end_impersonations, revoke_chain},
@@ -17,6 +16,7 @@ use crate::{
     impersonation, imports, mail, oidc,
 };
 use bailiwick_domain::{ChainId, Error, LoginId, Result, Ts, UserId};
+use bailiwick_platform::keys::TokenKind;
 use bailiwick_policy::{Caller, Identity};
 use bailiwick_store::{
     Tx,

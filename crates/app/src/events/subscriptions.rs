@@ -3,7 +3,7 @@
 pub use super::attempts::{Replay, Tested, deliveries, replay, test};
 
 use super::{kinds, sign};
-use crate::{App, alerting::config::may_see_secrets, audit, context::RequestContext};
+use crate::{App, alerting::config::may_see_secrets};
 use bailiwick_alerting::config::{
     REDACTED,
     webhook::{self, Target as Address},
@@ -12,6 +12,7 @@ use bailiwick_domain::{
     Error, OrgId, OrgType, Page, PageRequest, Result,
     validate::{Fields, display_name},
 };
+use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{
     Action, Caller, Granted, Path, Permission, Scope, SubscriptionTarget, decide, hierarchy, in_hierarchy,
 };

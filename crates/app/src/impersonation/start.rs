@@ -3,14 +3,15 @@
 use super::judge::{judge, live_of, reach};
 use crate::{
     App,
-    anew::{Stopped, anew},
-    audit,
     auth::{self, UserObject, identity_of, impersonation_token, invalid, refuse_disabled, user_object},
-    context::RequestContext,
     events::Told,
     users::{load, target},
 };
 use bailiwick_domain::{ChainId, Error, Result, Ts, UserId};
+use bailiwick_platform::{
+    RequestContext, audit,
+    retry_on_conflict::{Aborted, retry_on_conflict},
+};
 use bailiwick_policy::{Action, Caller, Consent, Identity, Refusal, UserTarget, decide};
 use bailiwick_store::{
     identities,
@@ -64,7 +65,7 @@ pub async fn start(
         None => None,
     };
     let wanted = allowed(app, caller, found.as_ref(), consent.is_some())?;
-    anew("an impersonation", || attempt(app, (me, chain), wanted, ctx)).await
+    retry_on_conflict("an impersonation", || attempt(app, (me, chain), wanted, ctx)).await
 }
 
 /// Whether the caller may act as this user now.
@@ -94,7 +95,7 @@ async fn attempt(
     (me, chain): (UserId, ChainId),
     wanted: UserId,
     ctx: &RequestContext,
-) -> Result<Started, Stopped> {
+) -> Result<Started, Aborted> {
     let now = app.now();
     let mut tx = app.db.begin().await?;
     // As a writer, so that of two starts one waits for the other.

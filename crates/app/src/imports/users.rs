@@ -129,7 +129,7 @@ impl Known {
             named.entry(found.key.clone()).or_default().push(found);
         }
         let ids: HashSet<OrgId> = resolutions.values().copied().collect();
-        let ids: Vec<OrgId> = ids.into_iter().take(super::csv::MAX_ROWS).collect();
+        let ids: Vec<OrgId> = ids.into_iter().take(bailiwick_platform::csv::MAX_ROWS).collect();
         let chosen = organizations::by_ids(db, scope, &ids).await?;
         let users = lookup::by_emails(db, scope, &emails).await?;
         Ok(Known {

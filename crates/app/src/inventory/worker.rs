@@ -8,9 +8,10 @@ use super::{
     plan::{self, Entry, Work},
     write,
 };
-use crate::{App, jobs};
+use crate::App;
 use bailiwick_domain::{Result, SystemId};
 use bailiwick_inventory::Rules;
+use bailiwick_platform::jobs;
 use bailiwick_store::{
     StoreError,
     inventory::{self, Claimed, Packed, Stored},

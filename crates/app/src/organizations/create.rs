@@ -1,8 +1,9 @@
 //! Creation (spec: organizations#create): rule, body, attribution, fields, uniqueness, in this order.
 
 use super::{Accepted, OrganizationBody, VAT, accept, audit_action, audited};
-use crate::{App, alerting::config::provision, audit, context::RequestContext, events::Told, mirror};
+use crate::{App, alerting::config::provision, events::Told, mirror};
 use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result};
+use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller, Granted, NewOrganization as NewPlace, Parent, Refusal, decide};
 use bailiwick_store::organizations::{self, Editable, NewOrganization};
 

@@ -4,14 +4,15 @@ use super::{VAT, authorize_change};
 use crate::{
     App,
     alerting::config::provision,
-    anew::{Stopped, anew},
-    audit,
-    context::RequestContext,
     events::Told,
     impersonation::{Changed, end_of_changed},
     mirror,
 };
 use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result, Ts, org::PromotedFrom};
+use bailiwick_platform::{
+    RequestContext, audit,
+    retry_on_conflict::{Aborted, retry_on_conflict},
+};
 use bailiwick_policy::{Action, Caller, Granted};
 use bailiwick_store::{
     StoreError, Tx,
@@ -45,7 +46,7 @@ pub async fn promote(
     id: Option<OrgId>,
 ) -> Result<Promotion> {
     let seen = authorize_change(&app.db, app, caller, ctx, Action::Promote, (FAMILY, id)).await?.id();
-    let done = anew("a promotion", || attempt(app, caller, ctx, seen)).await?;
+    let done = retry_on_conflict("a promotion", || attempt(app, caller, ctx, seen)).await?;
     Ok(Promotion { organization: mirror::marked(app, done.organization).await?, ..done })
 }
 
@@ -54,7 +55,7 @@ async fn attempt(
     caller: &Caller,
     ctx: &RequestContext,
     seen: OrgId,
-) -> Result<Promotion, Stopped> {
+) -> Result<Promotion, Aborted> {
     let missing = || Error::NotFound(FAMILY.as_str());
     let now = app.now();
     let mut tx = app.db.begin().await?;
@@ -81,7 +82,7 @@ async fn attempt(
         e if e.unique_field().is_some() => {
             Error::from(e).with_values(&[(VAT, before.vat.as_deref().unwrap_or_default())]).into()
         }
-        e => Stopped::Store(e),
+        e => Aborted::Store(e),
     })?;
     // It is a distributor by now.
     provision::queue(app, &mut tx, seen, OrgType::Distributor).await?;

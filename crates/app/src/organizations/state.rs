@@ -5,13 +5,12 @@ use super::{VAT, authorize_change};
 use crate::{
     App,
     alerting::config::provision,
-    audit,
     auth::{self, Reason},
-    context::RequestContext,
     events::{Told, tell},
     mirror,
 };
 use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result, Ts};
+use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller};
 use bailiwick_store::{
     Tx,

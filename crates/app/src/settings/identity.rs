@@ -1,7 +1,7 @@
 //! Who proves a person's identity (spec: authentication#identity-modes, account#password-operations,
 //! authentication#environment-names).
 
-use super::Secret;
+use bailiwick_platform::Secret;
 use std::time::Duration;
 
 pub use bailiwick_outbound::issuer::Times as IssuerTimes;

@@ -7,12 +7,13 @@ use super::{
     home, shown,
 };
 use crate::bootstrap::makes_accounts;
-use crate::{App, audit, context::RequestContext, events::Told, mail, mirror, passwords};
+use crate::{App, events::Told, mail, mirror, passwords};
 use bailiwick_domain::{
     Error, OrgId, Result, UserId,
     fold::fold,
     validate::{Fields, generate_password, username_candidates},
 };
+use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{
     Action, Caller, Granted, Refusal, Resource, UserHome, decide, gate, known_roles, may_grant,
     outside_owner_organization,

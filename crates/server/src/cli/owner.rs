@@ -1,8 +1,9 @@
 //! `bailiwick user …`
 
 use super::{CreateOwnerArgs, UnlinkArgs, first_start, print, words};
-use bailiwick_app::{App, bootstrap, external, settings::Secret};
+use bailiwick_app::{App, bootstrap, external};
 use bailiwick_domain::validate;
+use bailiwick_platform::Secret;
 use std::fs;
 
 /// Adds a Super Admin to the owner organization; a generated password is printed once.

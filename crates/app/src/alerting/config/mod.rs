@@ -5,6 +5,7 @@
 //! Whoever keeps what he made of a configuration ([`plan`]) keeps [`version`] with it, asked *before*: while that has
 //! not moved, nothing else has.
 
+mod condition;
 mod explain;
 mod forget;
 pub(crate) mod provision;

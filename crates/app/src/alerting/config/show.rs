@@ -1,12 +1,14 @@
 //! A layer, and what is in force for a tenant, as their reader may see them.
 
 use super::{
+    condition::EditableLayer,
     publishing::{publishing, warnings},
     sealed, target,
 };
-use crate::{App, alerting::deliver::last_failures, conditions::Version};
+use crate::{App, alerting::deliver::last_failures};
 use bailiwick_alerting::config::{FlatView, Layer, Publishing, merge, shown_yaml};
 use bailiwick_domain::{Error, OrgId, OrgType, Result, Ts};
+use bailiwick_platform::conditions::Version;
 use bailiwick_policy::{Caller, OrgPlace, Permission, Scope, hierarchy};
 use bailiwick_store::alert_layers::{self, Link};
 
@@ -41,7 +43,7 @@ pub async fn get(app: &App, caller: &Caller, organization: Option<&str>) -> Resu
             updated_by_name: None,
             updated_at: None,
             warnings: Vec::new(),
-            version: Version::of(app, &None::<&Layer>)?,
+            version: Version::of(app, &EditableLayer(None))?,
         });
     };
     let opened = sealed::open(&app.keys, granted.id(), stored.layer)?;
@@ -50,7 +52,7 @@ pub async fn get(app: &App, caller: &Caller, organization: Option<&str>) -> Resu
         let failures = last_failures(app, &opened).await?;
         warnings.extend(failures.iter().map(ToString::to_string));
     }
-    let version = Version::of(app, &Some(&opened))?;
+    let version = Version::of(app, &EditableLayer(Some(&opened)))?;
     let layer = if may_see_secrets(caller) { opened } else { opened.redacted() };
     Ok(Shown {
         flat: Some(FlatView::of(&layer)),

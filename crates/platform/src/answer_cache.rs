@@ -2,10 +2,10 @@
 //!
 //! The key of an answer holds everything it depends on: the operation, the caller's scope, whatever else of the caller
 //! or the request shows in it, and the *list epochs*, which move with every commit that changes what it shows
-//! ([`Shows`]). They are read before the tree, so an answer is never older than its key. Nothing has to be thrown away:
+//! ([`DependsOn`]). They are read before the tree, so an answer is never older than its key. Nothing has to be thrown away:
 //! answers of an older epoch are not asked for again, and go when room is needed.
 
-use crate::App;
+use crate::Platform;
 use bailiwick_domain::{Error, Result};
 use bailiwick_policy::Scope;
 use bailiwick_store::{ListEpochs, StoreError};
@@ -21,7 +21,7 @@ const COMPRESSED_FROM: usize = 1024;
 
 /// What an answer shows, and so which changes make it another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shows {
+pub enum DependsOn {
     /// Organizations and users, but neither of the following.
     People,
     /// Organizations, and how many systems and applications they have.
@@ -32,31 +32,33 @@ pub(crate) enum Shows {
     Systems,
 }
 
-impl Shows {
+impl DependsOn {
     const fn of(self, all: ListEpochs) -> ListEpochs {
         let people = ListEpochs { people: all.people, figures: 0, logins: 0, systems: 0, statuses: 0 };
         match self {
-            Shows::People => people,
-            Shows::Figures => ListEpochs { figures: all.figures, ..people },
-            Shows::Logins => ListEpochs { logins: all.logins, ..people },
-            Shows::Systems => ListEpochs { systems: all.systems, ..people },
+            DependsOn::People => people,
+            DependsOn::Figures => ListEpochs { figures: all.figures, ..people },
+            DependsOn::Logins => ListEpochs { logins: all.logins, ..people },
+            DependsOn::Systems => ListEpochs { systems: all.systems, ..people },
         }
     }
 }
 
 /// What an answer depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
+pub struct Key {
     /// As [`epochs`] says.
     pub epochs: ListEpochs,
+    /// The operation.
     pub operation: &'static str,
+    /// The caller's scope.
     pub scope: Scope,
     /// The role, the day, or what else it depends on.
     pub other: String,
 }
 
 /// Tells one question from another; nobody reads it.
-pub(crate) fn key(of: &dyn fmt::Debug) -> String {
+pub fn variant(of: &dyn fmt::Debug) -> String {
     struct Shown<'a>(&'a dyn fmt::Debug);
     impl fmt::Display for Shown<'_> {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -68,15 +70,15 @@ pub(crate) fn key(of: &dyn fmt::Debug) -> String {
 
 /// An answer as it is sent.
 #[derive(Clone, Debug)]
-pub struct Written {
+pub struct CachedAnswer {
     /// As it is.
     pub plain: Bytes,
     /// Compressed for whoever takes that, when it is large enough: browsers always do.
     pub gzip: Option<Bytes>,
 }
 
-impl Written {
-    fn of(plain: Bytes) -> Result<Written> {
+impl CachedAnswer {
+    fn of(plain: Bytes) -> Result<CachedAnswer> {
         let gzip = if plain.len() < COMPRESSED_FROM {
             None
         } else {
@@ -84,7 +86,7 @@ impl Written {
             encoder.write_all(&plain).map_err(Error::internal)?;
             Some(encoder.finish().map_err(Error::internal)?.into())
         };
-        Ok(Written { plain, gzip })
+        Ok(CachedAnswer { plain, gzip })
     }
 
     fn len(&self) -> usize {
@@ -94,97 +96,94 @@ impl Written {
 
 /// Kept answers.
 #[derive(Debug)]
-pub struct Kept {
-    answers: Cache<Key, Written>,
+pub struct AnswerCache {
+    answers: Cache<Key, CachedAnswer>,
 }
 
-impl Default for Kept {
-    fn default() -> Kept {
-        let weight = |key: &Key, answer: &Written| {
+impl Default for AnswerCache {
+    fn default() -> AnswerCache {
+        let weight = |key: &Key, answer: &CachedAnswer| {
             u32::try_from(size_of::<Key>() + key.other.len() + answer.len()).unwrap_or(u32::MAX)
         };
-        Kept { answers: Cache::builder().max_capacity(BYTES).weigher(weight).build() }
+        AnswerCache { answers: Cache::builder().max_capacity(BYTES).weigher(weight).build() }
     }
 }
 
-impl Kept {
+impl AnswerCache {
     /// Forgets all answers; for tests that compare what is kept with what would be made.
     #[doc(hidden)]
     pub fn forget(&self) {
         self.answers.invalidate_all();
     }
 
-    /// Bytes that were kept by [`Kept::put`].
-    pub(crate) async fn get(&self, key: &Key) -> Option<Bytes> {
+    /// Bytes that were kept by [`AnswerCache::put`].
+    pub async fn get(&self, key: &Key) -> Option<Bytes> {
         self.answers.get(key).await.map(|kept| kept.plain)
     }
 
-    pub(crate) async fn put(&self, key: Key, bytes: Bytes) {
-        self.answers.insert(key, Written { plain: bytes, gzip: None }).await;
+    /// Keeps bytes.
+    pub async fn put(&self, key: Key, bytes: Bytes) {
+        self.answers.insert(key, CachedAnswer { plain: bytes, gzip: None }).await;
     }
 }
 
 /// A number of an operation for everybody with this scope; see [`answer`].
-pub(crate) async fn number(
-    app: &App,
-    shows: Shows,
+pub async fn number(
+    platform: &Platform,
+    shows: DependsOn,
     operation: &'static str,
     scope: Scope,
     other: String,
     make: impl Future<Output = std::result::Result<u64, StoreError>>,
 ) -> Result<u64> {
-    let key = Key { epochs: epochs(app, shows).await?, operation, scope, other };
+    let key = Key { epochs: epochs(platform, shows).await?, operation, scope, other };
     let make = async { Ok(Bytes::copy_from_slice(&make.await?.to_be_bytes())) };
-    let kept = value(app, key, make).await?;
-    kept.as_ref().try_into().map(u64::from_be_bytes).map_err(Error::internal)
+    let cached = value(platform, key, make).await?;
+    cached.as_ref().try_into().map(u64::from_be_bytes).map_err(Error::internal)
 }
 
 /// Bytes that are not sent as they are.
-pub(crate) async fn value(
-    app: &App,
+pub async fn value(
+    platform: &Platform,
     key: Key,
     make: impl Future<Output = std::result::Result<Bytes, StoreError>>,
 ) -> Result<Bytes> {
-    let make = async { Ok(Written { plain: make.await?, gzip: None }) };
-    app.kept
-        .answers
-        .try_get_with(key, make)
-        .await
-        .map(|kept| kept.plain)
-        .map_err(|e: Arc<Error>| (*e).clone())
+    let make = async { Ok(CachedAnswer { plain: make.await?, gzip: None }) };
+    let cached = platform.answers.answers.try_get_with(key, make).await;
+    cached.map(|answer| answer.plain).map_err(|e: Arc<Error>| (*e).clone())
 }
 
 /// The answer of an operation to everybody with this scope. `other`: what else it depends on, the role or the day.
 /// `make` runs once, however many ask for it at the same time.
-pub(crate) async fn answer(
-    app: &App,
-    shows: Shows,
+pub async fn answer(
+    platform: &Platform,
+    shows: DependsOn,
     operation: &'static str,
     scope: Scope,
     other: String,
     make: impl Future<Output = Result<Bytes>>,
-) -> Result<Written> {
-    let epochs = epochs(app, shows).await?;
-    answer_of(app, epochs, operation, scope, other, make).await
+) -> Result<CachedAnswer> {
+    let epochs = epochs(platform, shows).await?;
+    answer_at(platform, epochs, operation, scope, other, make).await
 }
 
 /// The present epochs, for an answer that depends on more that is read from the database: that must be read after
 /// them. Read before them it may miss a change that they already count, and then tells nothing of how long the answer
 /// holds.
-pub(crate) async fn epochs(app: &App, shows: Shows) -> Result<ListEpochs> {
-    Ok(shows.of(app.db.list_epochs().await?))
+pub async fn epochs(platform: &Platform, shows: DependsOn) -> Result<ListEpochs> {
+    Ok(shows.of(platform.db.list_epochs().await?))
 }
 
 /// As [`answer`], with the [`epochs`] that were read before `other`.
-pub(crate) async fn answer_of(
-    app: &App,
+pub async fn answer_at(
+    platform: &Platform,
     epochs: ListEpochs,
     operation: &'static str,
     scope: Scope,
     other: String,
     make: impl Future<Output = Result<Bytes>>,
-) -> Result<Written> {
-    let make = async { Written::of(make.await?) };
+) -> Result<CachedAnswer> {
+    let make = async { CachedAnswer::of(make.await?) };
     let key = Key { epochs, operation, scope, other };
-    app.kept.answers.try_get_with(key, make).await.map_err(|e: Arc<Error>| (*e).clone())
+    platform.answers.answers.try_get_with(key, make).await.map_err(|e: Arc<Error>| (*e).clone())
 }

@@ -20,11 +20,11 @@ const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /// The workers of a process.
 #[derive(Debug, Default)]
-pub struct Http(Mutex<Vec<Arc<Worker>>>);
+pub struct HttpMetrics(Mutex<Vec<Arc<WorkerMetrics>>>);
 
 /// What one worker counts.
 #[derive(Debug)]
-pub struct Worker {
+pub struct WorkerMetrics {
     names: Arc<[RouteName]>,
     series: Box<[Series]>,
     in_flight: Gauge,
@@ -38,7 +38,7 @@ struct Series {
 
 /// The answers of one route.
 #[derive(Clone, Debug)]
-pub(super) struct Answered {
+pub struct RouteMetrics {
     /// Which.
     pub name: RouteName,
     /// Class of status and number, of each that occurred.
@@ -49,32 +49,32 @@ pub(super) struct Answered {
 
 /// A request in work. Whoever does not wait for the answer is not counted among the answered.
 #[derive(Debug)]
-pub struct Watch<'w> {
-    worker: &'w Worker,
+pub struct RequestTimer<'w> {
+    worker: &'w WorkerMetrics,
     began: Instant,
 }
 
-impl Http {
+impl HttpMetrics {
     /// One worker more. `names` are the same for all.
-    pub fn worker(&self, names: Arc<[RouteName]>) -> Arc<Worker> {
+    pub fn worker(&self, names: Arc<[RouteName]>) -> Arc<WorkerMetrics> {
         let fresh = |_: &RouteName| Series { classes: Default::default(), times: Histogram::new(&ANSWERS) };
         let series = names.iter().map(fresh).collect();
-        let worker = Arc::new(Worker { names, series, in_flight: Gauge::default() });
+        let worker = Arc::new(WorkerMetrics { names, series, in_flight: Gauge::default() });
         self.all(|workers| workers.push(worker.clone()));
         worker
     }
 
-    fn all<T>(&self, look: impl FnOnce(&mut Vec<Arc<Worker>>) -> T) -> T {
+    fn all<T>(&self, look: impl FnOnce(&mut Vec<Arc<WorkerMetrics>>) -> T) -> T {
         look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Requests in work.
-    pub(super) fn in_flight(&self) -> i64 {
+    pub fn in_flight(&self) -> i64 {
         self.all(|workers| workers.iter().map(|worker| worker.in_flight.get()).sum())
     }
 
     /// Answers so far, of the routes that have given any.
-    pub(super) fn answered(&self) -> Vec<Answered> {
+    pub fn answered(&self) -> Vec<RouteMetrics> {
         let workers = self.all(|workers| workers.clone());
         let Some(first) = workers.first() else { return Vec::new() };
         let mut all = Vec::new();
@@ -89,14 +89,14 @@ impl Http {
             }
             let counted = CLASSES.iter().copied().zip(classes).filter(|(_, n)| *n > 0).collect::<Vec<_>>();
             if !counted.is_empty() {
-                all.push(Answered { name: name.clone(), classes: counted, times });
+                all.push(RouteMetrics { name: name.clone(), classes: counted, times });
             }
         }
         all
     }
 }
 
-impl Worker {
+impl WorkerMetrics {
     /// The place of a route; `None` when there is none of this name.
     pub fn place(&self, method: &str, route: &str) -> Option<usize> {
         self.names.iter().position(|name| name.method == method && name.route == route)
@@ -108,9 +108,9 @@ impl Worker {
     }
 
     /// Begins a request.
-    pub fn begin(&self) -> Watch<'_> {
+    pub fn begin(&self) -> RequestTimer<'_> {
         self.in_flight.raise();
-        Watch { worker: self, began: Instant::now() }
+        RequestTimer { worker: self, began: Instant::now() }
     }
 
     fn note(&self, place: usize, status: u16, took: Duration) {
@@ -122,14 +122,14 @@ impl Worker {
     }
 }
 
-impl Watch<'_> {
+impl RequestTimer<'_> {
     /// The answer is known.
     pub fn answered(self, place: usize, status: u16) {
         self.worker.note(place, status, self.began.elapsed());
     }
 }
 
-impl Drop for Watch<'_> {
+impl Drop for RequestTimer<'_> {
     fn drop(&mut self) {
         self.worker.in_flight.lower();
     }
@@ -143,7 +143,7 @@ mod tests {
     fn workers_count_for_themselves_and_are_added_up() {
         let name = |route: &str| RouteName { method: "GET".into(), route: route.into() };
         let names: Arc<[RouteName]> = [name("/a"), name("/b"), name("/c")].into();
-        let http = Http::default();
+        let http = HttpMetrics::default();
         let (one, two) = (http.worker(names.clone()), http.worker(names));
         let place = one.place("GET", "/b").unwrap();
         one.begin().answered(place, 200);
@@ -154,7 +154,7 @@ mod tests {
         drop(open);
         let answered = http.answered();
         assert_eq!(answered.len(), 1);
-        let Answered { name, classes, times } = &answered[0];
+        let RouteMetrics { name, classes, times } = &answered[0];
         assert_eq!((name.route.as_str(), times.count(), http.in_flight()), ("/b", 3, 0));
         assert_eq!(classes, &[("2xx", 2), ("4xx", 1)]);
     }

@@ -16,7 +16,7 @@ const OF_TENANT: usize = 64;
 /// Connections that are open. Whoever wants one while there is none waits behind those of his own tenant; the next one goes to
 /// the tenant that has fewest of those that wait. So many that do not answer keep others waiting for one answer at most.
 #[derive(Clone, Debug)]
-pub(crate) struct Connections(Arc<Mutex<State>>);
+pub struct ConnectionLimit(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
@@ -32,33 +32,33 @@ struct State {
 #[derive(Debug, Default)]
 struct Tenant {
     open: usize,
-    line: VecDeque<oneshot::Sender<Connection>>,
+    line: VecDeque<oneshot::Sender<ConnectionPermit>>,
     /// Its place among those that wait.
     since: Option<u64>,
 }
 
 /// The right to one connection, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Connection {
-    all: Connections,
+pub struct ConnectionPermit {
+    all: ConnectionLimit,
     tenant: OrgId,
 }
 
-impl Default for Connections {
-    fn default() -> Connections {
-        Connections::of(ALL, OF_TENANT)
+impl Default for ConnectionLimit {
+    fn default() -> ConnectionLimit {
+        ConnectionLimit::of(ALL, OF_TENANT)
     }
 }
 
-impl Connections {
-    fn of(all: usize, of_tenant: usize) -> Connections {
+impl ConnectionLimit {
+    fn of(all: usize, of_tenant: usize) -> ConnectionLimit {
         let state =
             State { free: all, of_tenant, tenants: HashMap::new(), waiting: BTreeSet::new(), turn: 0 };
-        Connections(Arc::new(Mutex::new(state)))
+        ConnectionLimit(Arc::new(Mutex::new(state)))
     }
 
     /// Waits for a connection of a tenant.
-    pub(crate) async fn turn(&self, tenant: OrgId) -> Connection {
+    pub async fn acquire(&self, tenant: OrgId) -> ConnectionPermit {
         let turn = {
             let mut state = self.lock();
             let (sender, turn) = oneshot::channel();
@@ -80,7 +80,7 @@ impl Connections {
             let (sender, connection) = {
                 let mut state = self.lock();
                 let Some((tenant, sender)) = state.next() else { return };
-                (sender, Connection { all: self.clone(), tenant })
+                (sender, ConnectionPermit { all: self.clone(), tenant })
             };
             // Whoever waits no more gives it back by dropping it, outside of the lock.
             drop(sender.send(connection));
@@ -92,7 +92,7 @@ impl Connections {
     }
 }
 
-impl Drop for Connection {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         {
             let mut state = self.all.lock();
@@ -105,7 +105,7 @@ impl Drop for Connection {
 
 impl State {
     /// Takes the next in turn off his line, with a connection.
-    fn next(&mut self) -> Option<(OrgId, oneshot::Sender<Connection>)> {
+    fn next(&mut self) -> Option<(OrgId, oneshot::Sender<ConnectionPermit>)> {
         while self.free > 0 {
             let (_, _, id) = self.waiting.pop_first()?;
             let Some(tenant) = self.tenants.get_mut(&id) else { continue };
@@ -163,24 +163,24 @@ mod tests {
     use futures_util::FutureExt;
     use std::{future::Future, pin::Pin};
 
-    type Waiting<'c> = Pin<Box<dyn Future<Output = Connection> + 'c>>;
+    type Waiting<'c> = Pin<Box<dyn Future<Output = ConnectionPermit> + 'c>>;
 
     fn tenant(n: u128) -> OrgId {
         OrgId(uuid::Uuid::from_u128(n))
     }
 
-    fn ask(connections: &Connections, n: u128) -> Waiting<'_> {
-        Box::pin(connections.turn(tenant(n)))
+    fn ask(connections: &ConnectionLimit, n: u128) -> Waiting<'_> {
+        Box::pin(connections.acquire(tenant(n)))
     }
 
     /// What is there at once.
-    fn now(waiting: &mut Waiting<'_>) -> Option<Connection> {
+    fn now(waiting: &mut Waiting<'_>) -> Option<ConnectionPermit> {
         waiting.as_mut().now_or_never()
     }
 
     #[test]
-    fn so_many_in_all_and_so_many_of_a_tenant() {
-        let connections = Connections::of(3, 2);
+    fn a_limit_in_all_and_for_a_tenant() {
+        let connections = ConnectionLimit::of(3, 2);
         let mut one: Vec<_> = (0..3).map(|_| ask(&connections, 1)).collect();
         let mut open: Vec<_> = one.iter_mut().filter_map(now).collect();
         assert_eq!(open.len(), 2);
@@ -198,8 +198,8 @@ mod tests {
     }
 
     #[test]
-    fn who_has_fewest_comes_first_however_many_wait_before_him() {
-        let connections = Connections::of(4, 4);
+    fn the_tenant_with_fewest_comes_first_however_many_wait_before_it() {
+        let connections = ConnectionLimit::of(4, 4);
         let mut greedy: Vec<_> = (0..100).map(|_| ask(&connections, 1)).collect();
         let mut open: Vec<_> = greedy.iter_mut().filter_map(now).collect();
         assert_eq!(open.len(), 4);
@@ -217,8 +217,8 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_no_more_takes_nothing() {
-        let connections = Connections::of(1, 1);
+    fn a_caller_that_waits_no_longer_takes_nothing() {
+        let connections = ConnectionLimit::of(1, 1);
         let held = now(&mut ask(&connections, 1)).expect("free");
         let mut left = ask(&connections, 2);
         assert!(now(&mut left).is_none());

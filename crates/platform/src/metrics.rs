@@ -4,13 +4,7 @@
 //! function that reads it, its lines here, its row in docs/observability.md (a test compares the two). Labels are fixed
 //! words, never an id, a tenant or anything that a client sends.
 
-mod http;
-mod page;
-
-pub use http::{Http, RouteName, Watch, Worker};
-pub use page::page;
-
-use crate::App;
+use crate::{Platform, http_metrics::HttpMetrics};
 use bailiwick_store::figures::{self, Work};
 use std::time::Duration;
 use tokio::{sync::Mutex, time::Instant};
@@ -24,24 +18,24 @@ const WORK_TIMEOUT: Duration = Duration::from_secs(4);
 #[derive(Debug, Default)]
 pub struct Metrics {
     /// Requests.
-    pub http: Http,
+    pub http: HttpMetrics,
     seen: Mutex<Option<(Instant, Option<Work>)>>,
 }
 
 /// Whether the token shown is the one wanted; the time it takes tells nothing of it.
-pub fn is_same(shown: &str, wanted: &str) -> bool {
-    aws_lc_rs::constant_time::verify_slices_are_equal(shown.as_bytes(), wanted.as_bytes()).is_ok()
+pub fn is_same(presented: &str, expected: &str) -> bool {
+    aws_lc_rs::constant_time::verify_slices_are_equal(presented.as_bytes(), expected.as_bytes()).is_ok()
 }
 
 /// What waits in the database; `None` while it does not answer.
-async fn work(app: &App) -> Option<Work> {
-    let mut seen = app.metrics.seen.lock().await;
+pub async fn work(platform: &Platform) -> Option<Work> {
+    let mut seen = platform.metrics.seen.lock().await;
     if let Some((at, work)) = &*seen
         && at.elapsed() < WORK_FOR
     {
         return work.clone();
     }
-    let asked = tokio::time::timeout(WORK_TIMEOUT, figures::work(&app.db, app.now())).await;
+    let asked = tokio::time::timeout(WORK_TIMEOUT, figures::work(&platform.db, platform.now())).await;
     let work = match asked {
         Ok(Ok(work)) => Some(work),
         Ok(Err(e)) => {

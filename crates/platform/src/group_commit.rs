@@ -10,19 +10,24 @@ const WAITING: usize = 16_384;
 
 /// Why a request has no answer; the text is for the log.
 #[derive(Clone, Debug)]
-pub struct Lost(pub Arc<str>);
+pub struct NotDone(pub Arc<str>);
 
-type Answer<R> = oneshot::Sender<Result<R, Lost>>;
+type Answer<R> = oneshot::Sender<Result<R, NotDone>>;
 
 /// Where to hand work in. The worker ends with the application, after what it has accepted.
 #[derive(Debug)]
-pub struct Batch<T, R> {
+pub struct GroupCommit<T, R> {
     sender: mpsc::Sender<(T, Answer<R>)>,
 }
 
-impl<T: Send + 'static, R: Send + 'static> Batch<T, R> {
+impl<T: Send + 'static, R: Send + 'static> GroupCommit<T, R> {
     /// Starts the worker. `work` gets up to `limit` items and answers each of them in order, or tells why none.
-    pub fn start<F, W, E>(tasks: &TaskTracker, stop: CancellationToken, limit: usize, work: W) -> Batch<T, R>
+    pub fn start<F, W, E>(
+        tasks: &TaskTracker,
+        stop: CancellationToken,
+        limit: usize,
+        work: W,
+    ) -> GroupCommit<T, R>
     where
         W: Fn(Vec<T>) -> F + Send + 'static,
         F: Future<Output = Result<Vec<R>, E>> + Send + 'static,
@@ -30,17 +35,17 @@ impl<T: Send + 'static, R: Send + 'static> Batch<T, R> {
     {
         let (sender, receiver) = mpsc::channel(WAITING);
         tasks.spawn(run(receiver, stop, limit, work));
-        Batch { sender }
+        GroupCommit { sender }
     }
 
     /// Waits for the group that takes this item.
-    pub async fn submit(&self, item: T) -> Result<R, Lost> {
+    pub async fn submit(&self, item: T) -> Result<R, NotDone> {
         let (answer, answered) = oneshot::channel();
         self.sender.try_send((item, answer)).map_err(|e| match e {
-            mpsc::error::TrySendError::Full(_) => Lost("too many requests are waiting".into()),
-            mpsc::error::TrySendError::Closed(_) => Lost("the service is stopping".into()),
+            mpsc::error::TrySendError::Full(_) => NotDone("too many requests are waiting".into()),
+            mpsc::error::TrySendError::Closed(_) => NotDone("the service is stopping".into()),
         })?;
-        answered.await.unwrap_or_else(|_| Err(Lost("the group was given up".into())))
+        answered.await.unwrap_or_else(|_| Err(NotDone("the group was given up".into())))
     }
 
     /// Whether nothing is accepted any more, because the application stops.
@@ -80,8 +85,8 @@ async fn run<T, R, F, W, E>(
         match work(items).await {
             Ok(results) => answers.into_iter().zip(results).for_each(|(a, r)| drop(a.send(Ok(r)))),
             Err(e) => {
-                let lost = Lost(e.to_string().into());
-                answers.into_iter().for_each(|a| drop(a.send(Err(lost.clone()))));
+                let failure = NotDone(e.to_string().into());
+                answers.into_iter().for_each(|a| drop(a.send(Err(failure.clone()))));
             }
         }
     }
@@ -98,7 +103,7 @@ mod tests {
         let groups = Arc::new(AtomicUsize::new(0));
         let gate = Arc::new(tokio::sync::Semaphore::new(0));
         let (counted, opened) = (groups.clone(), gate.clone());
-        let batch = Arc::new(Batch::start(&tasks, stop.clone(), 64, move |items: Vec<u32>| {
+        let batch = Arc::new(GroupCommit::start(&tasks, stop.clone(), 64, move |items: Vec<u32>| {
             counted.fetch_add(1, Ordering::SeqCst);
             let opened = opened.clone();
             async move {
@@ -132,7 +137,7 @@ mod tests {
     #[tokio::test]
     async fn a_failure_is_told_to_everyone_of_its_group_only() {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        let batch = Batch::start(&tasks, stop, 1, |items: Vec<u32>| async move {
+        let batch = GroupCommit::start(&tasks, stop, 1, |items: Vec<u32>| async move {
             if items[0] == 13 { Err("unlucky") } else { Ok(items) }
         });
         let lost = batch.submit(13).await.unwrap_err();

@@ -1,10 +1,10 @@
 //! Which processes serve the database: each gives a sign of life with what others must know of it, its names in tokens and
 //! the fingerprints of its secrets.
 
-use crate::App;
+use crate::{Platform, ServiceNames};
 use bailiwick_domain::{Result, Ts};
 use bailiwick_store::{
-    StoreError,
+    StoreError, leases,
     processes::{self, Process},
     sql::On,
 };
@@ -18,7 +18,7 @@ const GONE_AFTER: Duration = Duration::from_secs(60);
 const KEPT: Duration = Duration::from_secs(24 * 3600);
 
 /// Those that have given a sign lately. What is far ahead was written by a clock that has been set back since.
-pub(crate) async fn alive(on: impl Into<On<'_>>, now: Ts) -> Result<Vec<Process>, StoreError> {
+pub async fn alive(on: impl Into<On<'_>>, now: Ts) -> Result<Vec<Process>, StoreError> {
     processes::seen(on, now.minus(GONE_AFTER), now.plus(GONE_AFTER)).await
 }
 
@@ -26,41 +26,42 @@ pub(crate) async fn alive(on: impl Into<On<'_>>, now: Ts) -> Result<Vec<Process>
 ///
 /// # Errors
 /// The database's own, for the first sign.
-pub async fn start(app: &App, host: String) -> Result<()> {
-    sign(app, &host).await?;
-    let app = app.clone();
-    app.tasks.clone().spawn(async move {
-        while app.stop.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
-            if let Err(e) = sign(&app, &host).await {
+pub async fn start(platform: &Platform, host: String) -> Result<()> {
+    sign(platform, &host).await?;
+    let own = platform.clone();
+    platform.tasks.spawn(async move {
+        while own.stop.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
+            if let Err(e) = sign(&own, &host).await {
                 tracing::warn!(error = %e, "no sign of life could be given to other processes");
             }
         }
-        if let Err(e) = processes::leave(&app.db, app.instance()).await {
+        if let Err(e) = processes::leave(&own.db, own.instance()).await {
             tracing::warn!(error = %e, "other processes learn only in a minute that this one has ended");
         }
     });
     Ok(())
 }
 
-async fn sign(app: &App, host: &str) -> Result<(), StoreError> {
-    let now = app.now();
+async fn sign(platform: &Platform, host: &str) -> Result<(), StoreError> {
+    let now = platform.now();
+    let ServiceNames { public_url, issuer, audience } = platform.names.clone();
     let process = Process {
-        id: app.instance(),
+        id: platform.instance(),
         host: host.to_owned(),
-        public_url: app.settings.public_url.clone(),
-        issuer: app.settings.tokens.issuer.clone(),
-        audience: app.settings.tokens.audience.clone(),
-        secret: app.given.present.clone(),
-        previous_secret: app.given.previous.clone(),
-        started_at: app.started_at,
+        public_url,
+        issuer,
+        audience,
+        secret: platform.fingerprints.present.clone(),
+        previous_secret: platform.fingerprints.previous.clone(),
+        started_at: platform.started_at,
         seen_at: now,
     };
-    processes::sign(&app.db, &process, now.minus(KEPT)).await
+    processes::sign(&platform.db, &process, now.minus(KEPT)).await
 }
 
 /// Whether a token with this process's names is taken by any that serves.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum TokensTaken {
     /// There is one.
     ByAll,
     /// Nobody serves the database.
@@ -73,18 +74,27 @@ pub enum Taken {
 ///
 /// # Errors
 /// The database's own.
-pub async fn who_takes_tokens(app: &App) -> Result<Taken> {
-    let serving = alive(&app.db, app.now()).await?;
-    let tokens = &app.settings.tokens;
+pub async fn are_tokens_taken(platform: &Platform) -> Result<TokensTaken> {
+    let serving = alive(&platform.db, platform.now()).await?;
+    let own = &platform.names;
     if serving.is_empty() {
-        return Ok(Taken::NobodyServes);
+        return Ok(TokensTaken::NobodyServes);
     }
-    if serving.iter().any(|other| other.issuer == tokens.issuer && other.audience == tokens.audience) {
-        return Ok(Taken::ByAll);
+    if serving.iter().any(|other| other.issuer == own.issuer && other.audience == own.audience) {
+        return Ok(TokensTaken::ByAll);
     }
     let mut names: Vec<_> =
         serving.into_iter().map(|other| (other.issuer, other.audience, other.public_url)).collect();
     names.sort();
     names.dedup();
-    Ok(Taken::Not(names))
+    Ok(TokensTaken::Not(names))
+}
+
+pub async fn end_leases_of_dead(platform: &Platform) -> Result<()> {
+    if platform.db.is_postgres() {
+        return Ok(());
+    }
+    let mut tx = platform.db.begin_relaxed().await?;
+    leases::release_all(&mut tx, platform.now()).await?;
+    Ok(tx.commit().await?)
 }

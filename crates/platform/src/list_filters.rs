@@ -9,7 +9,7 @@ use uuid::Uuid;
 const FILTER_VALUES: usize = 1000;
 
 /// Refuses filters with too many values; `lengths`: of each filter that is given.
-pub(crate) fn check_lengths<const N: usize>(lengths: [Option<usize>; N]) -> Result<()> {
+pub fn check_lengths<const N: usize>(lengths: [Option<usize>; N]) -> Result<()> {
     if lengths.into_iter().flatten().any(|n| n > FILTER_VALUES) {
         return Err(Error::bad_request("too many filter values"));
     }
@@ -18,12 +18,12 @@ pub(crate) fn check_lengths<const N: usize>(lengths: [Option<usize>; N]) -> Resu
 
 const NOTHING: States = States { enabled: false, suspended: false, deleted: false };
 /// The effective states that words of `status` mean.
-pub(crate) const ENABLED: States = States { enabled: true, ..NOTHING };
-pub(crate) const SUSPENDED: States = States { suspended: true, ..NOTHING };
-pub(crate) const DELETED: States = States { deleted: true, ..NOTHING };
+pub const ENABLED: States = States { enabled: true, ..NOTHING };
+pub const SUSPENDED: States = States { suspended: true, ..NOTHING };
+pub const DELETED: States = States { deleted: true, ..NOTHING };
 
 /// Effective states asked for; none given = enabled and suspended, only unknown ones = nothing.
-pub(crate) fn states(words: &Words<States>, values: &[String]) -> States {
+pub fn states(words: &Words<States>, values: &[String]) -> States {
     if values.is_empty() {
         return States::default();
     }
@@ -36,7 +36,7 @@ pub(crate) fn states(words: &Words<States>, values: &[String]) -> States {
 }
 
 /// The well-formed ids among the values; none when the filter is not given at all.
-pub(crate) fn ids(values: &[String]) -> Option<Vec<Uuid>> {
+pub fn ids(values: &[String]) -> Option<Vec<Uuid>> {
     if values.is_empty() {
         return None;
     }

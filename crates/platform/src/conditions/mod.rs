@@ -16,8 +16,7 @@ mod header;
 
 pub use header::{Condition, IF_MATCH, IF_NONE_MATCH};
 
-use crate::{App, context::RequestContext};
-use bailiwick_alerting::config::Layer;
+use crate::{Platform, RequestContext};
 use bailiwick_domain::{Error, Organization, Result, System, Ts, User, org::Mark, ports::hex};
 use bailiwick_store::applications::ApplicationRecord;
 use serde_json::{Value, json};
@@ -79,17 +78,6 @@ impl Editable for ApplicationRecord {
     }
 }
 
-/// The layer of an organization, with its secrets; none until somebody saves one.
-impl Editable for Option<&Layer> {
-    fn editable(&self) -> Result<Value> {
-        serde_json::to_value(self).map_err(Error::internal)
-    }
-
-    fn exists(&self) -> bool {
-        self.is_some()
-    }
-}
-
 /// A state of an entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
@@ -102,22 +90,22 @@ impl Version {
     ///
     /// # Errors
     /// It cannot be written as JSON.
-    pub fn of(app: &App, entity: &impl Editable) -> Result<Version> {
+    pub fn of(platform: &Platform, entity: &impl Editable) -> Result<Version> {
         let mut editable = entity.editable()?;
         editable.sort_all_objects();
-        let state = digest(app, "state of an entity", editable.to_string().as_bytes());
+        let state = digest(platform, "state of an entity", editable.to_string().as_bytes());
         Ok(Version { state, exists: entity.exists() })
     }
 
     /// The tag of an answer with this body, for `ETag`.
-    pub fn tag(&self, app: &App, body: &[u8]) -> String {
-        format!("\"{}.{}\"", self.state, digest(app, "answer about an entity", body))
+    pub fn tag(&self, platform: &Platform, body: &[u8]) -> String {
+        format!("\"{}.{}\"", self.state, digest(platform, "answer about an entity", body))
     }
 }
 
 /// 128 bits as hexadecimal digits.
-fn digest(app: &App, purpose: &str, data: &[u8]) -> String {
-    let mut digits = hex(&app.keys.mac(purpose, data));
+fn digest(platform: &Platform, purpose: &str, data: &[u8]) -> String {
+    let mut digits = hex(&platform.keys.mac(purpose, data));
     digits.truncate(32);
     digits
 }
@@ -167,15 +155,15 @@ impl Conditions {
 
 impl RequestContext {
     /// Refuses a change of an entity that is not in the state that the caller has seen. Costs nothing without a condition.
-    pub(crate) fn check_conditions(&self, app: &App, entity: &impl Editable) -> Result<()> {
+    pub fn check_conditions(&self, platform: &Platform, entity: &impl Editable) -> Result<()> {
         if self.is_unconditional() {
             return Ok(());
         }
-        self.conditions.admit(&Version::of(app, entity)?)
+        self.conditions.admit(&Version::of(platform, entity)?)
     }
 
     /// Whether the caller makes no condition, so that nothing needs to be read for one.
-    pub(crate) fn is_unconditional(&self) -> bool {
+    pub fn is_unconditional(&self) -> bool {
         self.conditions.is_absent()
     }
 }

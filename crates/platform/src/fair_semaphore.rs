@@ -9,50 +9,58 @@ use std::{
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
 /// 503 with the reason for the log.
-pub(crate) fn busy(log: &str) -> Error {
+pub fn unavailable(log: &str) -> Error {
     Error::Unavailable { message: "service temporarily unavailable".into(), log: log.to_owned() }
 }
 
 /// The permit that is waited for, or 503 after `longest`.
-pub(crate) async fn turn<P>(
+pub async fn acquire_within<P>(
     permit: impl Future<Output = Result<P, AcquireError>>,
     longest: Duration,
     too_many: &str,
 ) -> Result<P> {
     // Nothing ever closes the semaphores; if something did, that work would have ended.
-    tokio::time::timeout(longest, permit).await.map_err(|_| busy(too_many))?.map_err(|_| busy("closed"))
+    tokio::time::timeout(longest, permit)
+        .await
+        .map_err(|_| unavailable(too_many))?
+        .map_err(|_| unavailable("closed"))
 }
 
 /// Few turns in all, and one for each organization: however much one asks for at once, it takes no turn from others.
 #[derive(Debug)]
-pub(crate) struct Turns {
+pub struct FairSemaphore {
     all: Arc<Semaphore>,
     /// Of those organizations that have a turn or wait for one.
     own: Mutex<HashMap<OrgId, Arc<Semaphore>>>,
 }
 
 /// A turn until it is dropped: the organization's and one of all.
-pub(crate) type Turn = (OwnedSemaphorePermit, OwnedSemaphorePermit);
+pub type FairPermit = (OwnedSemaphorePermit, OwnedSemaphorePermit);
 
-impl Turns {
+impl FairSemaphore {
     /// So many in all.
-    pub(crate) fn new(all: usize) -> Turns {
-        Turns { all: Arc::new(Semaphore::new(all)), own: Mutex::default() }
+    pub fn new(all: usize) -> FairSemaphore {
+        FairSemaphore { all: Arc::new(Semaphore::new(all)), own: Mutex::default() }
     }
 
     /// Waits for the organization's turn, then for one of all; 503 after `longest`.
-    pub(crate) async fn take(&self, organization: OrgId, longest: Duration, too_many: &str) -> Result<Turn> {
+    pub async fn acquire(
+        &self,
+        organization: OrgId,
+        longest: Duration,
+        too_many: &str,
+    ) -> Result<FairPermit> {
         let permits = async {
             let own = self.of(organization).acquire_owned().await?;
             Ok((own, self.all.clone().acquire_owned().await?))
         };
-        turn(permits, longest, too_many).await
+        acquire_within(permits, longest, too_many).await
     }
 
     fn of(&self, organization: OrgId) -> Arc<Semaphore> {
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
         // Whoever waits for a turn or has it holds one too.
-        own.retain(|_, turns| Arc::strong_count(turns) > 1);
+        own.retain(|_, semaphore| Arc::strong_count(semaphore) > 1);
         own.entry(organization).or_insert_with(|| Arc::new(Semaphore::new(1))).clone()
     }
 }
@@ -63,10 +71,11 @@ mod tests {
     use uuid::Uuid;
 
     #[tokio::test]
-    async fn an_organization_waits_for_its_own_turn_and_leaves_the_others() {
-        let turns = Turns::new(2);
+    async fn an_organization_waits_for_its_own_permit_and_leaves_the_others() {
+        let permits = FairSemaphore::new(2);
         let [one, other, third] = [1, 2, 3].map(|n| OrgId(Uuid::from_u128(n)));
-        let take = async |organization| turns.take(organization, Duration::from_millis(20), "busy").await;
+        let take =
+            async |organization| permits.acquire(organization, Duration::from_millis(20), "busy").await;
         let first = take(one).await.unwrap();
         assert!(matches!(take(one).await, Err(Error::Unavailable { .. })));
         let _second = take(other).await.unwrap();
@@ -74,6 +83,6 @@ mod tests {
         drop(first);
         let _third = take(third).await.unwrap();
         assert!(matches!(take(one).await, Err(Error::Unavailable { .. })));
-        assert_eq!(turns.own.lock().unwrap().len(), 3, "those that are gone are forgotten");
+        assert_eq!(permits.own.lock().unwrap().len(), 3, "those that are gone are forgotten");
     }
 }

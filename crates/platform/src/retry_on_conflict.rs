@@ -7,22 +7,23 @@ use bailiwick_store::StoreError;
 const ATTEMPTS: usize = 3;
 
 /// Why an attempt ended without its commit.
-pub(crate) enum Stopped {
-    /// The database; it may be worth another attempt.
+/// The database; it may be worth another attempt.
+#[derive(Debug)]
+pub enum Aborted {
     Store(StoreError),
     /// The answer, whatever else happens.
     Refused(Error),
 }
 
-impl From<StoreError> for Stopped {
-    fn from(e: StoreError) -> Stopped {
-        Stopped::Store(e)
+impl From<StoreError> for Aborted {
+    fn from(e: StoreError) -> Aborted {
+        Aborted::Store(e)
     }
 }
 
-impl From<Error> for Stopped {
-    fn from(e: Error) -> Stopped {
-        Stopped::Refused(e)
+impl From<Error> for Aborted {
+    fn from(e: Error) -> Aborted {
+        Aborted::Refused(e)
     }
 }
 
@@ -30,19 +31,19 @@ impl From<Error> for Stopped {
 ///
 /// # Errors
 /// The refusal, or what the database says to the last attempt.
-pub(crate) async fn anew<T, A>(what: &str, mut attempt: impl FnMut() -> A) -> Result<T>
+pub async fn retry_on_conflict<T, A>(what: &str, mut attempt: impl FnMut() -> A) -> Result<T>
 where
-    A: Future<Output = Result<T, Stopped>>,
+    A: Future<Output = Result<T, Aborted>>,
 {
     let mut left = ATTEMPTS;
     loop {
         left -= 1;
         match attempt().await {
-            Err(Stopped::Store(e)) if left > 0 && e.is_collision() => {
+            Err(Aborted::Store(e)) if left > 0 && e.is_collision() => {
                 tracing::debug!(error = %e, "{what} starts anew");
             }
-            Err(Stopped::Store(e)) => return Err(e.into()),
-            Err(Stopped::Refused(e)) => return Err(e),
+            Err(Aborted::Store(e)) => return Err(e.into()),
+            Err(Aborted::Refused(e)) => return Err(e),
             Ok(done) => return Ok(done),
         }
     }

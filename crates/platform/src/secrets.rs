@@ -4,7 +4,7 @@
 //! A secret is *in use* from the first start with it as `secret` until everything is sealed anew with another one
 //! ([`resealed`]). It joins those in use only together with the one before it, given as `previous_secret`.
 
-use crate::{App, auth::fingerprint, processes};
+use crate::{Platform, keys::fingerprint, processes};
 use bailiwick_domain::{Result, Ts};
 use bailiwick_store::{
     Db, StoreError, organizations,
@@ -15,21 +15,21 @@ use std::time::Duration;
 
 /// Fingerprints of what a process is configured with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Given {
+pub struct SecretFingerprints {
     /// Of `secret`.
     pub present: Vec<u8>,
     /// Of `previous_secret`.
     pub previous: Option<Vec<u8>>,
 }
 
-impl Given {
+impl SecretFingerprints {
     /// Derives them.
     ///
     /// # Errors
     /// The derivation's own; never for what the configuration accepts.
-    pub fn of(secret: &[u8], previous: Option<&[u8]>) -> Result<Given> {
+    pub fn of(secret: &[u8], previous: Option<&[u8]>) -> Result<SecretFingerprints> {
         let previous = previous.map(fingerprint).transpose()?.map(Vec::from);
-        Ok(Given { present: fingerprint(secret)?.to_vec(), previous })
+        Ok(SecretFingerprints { present: fingerprint(secret)?.to_vec(), previous })
     }
 
     fn has(&self, fingerprint: &[u8]) -> bool {
@@ -39,7 +39,7 @@ impl Given {
 
 /// Who asks to use the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Who {
+pub enum Purpose {
     /// A process that serves: a database that knows of no secret takes this one.
     Service,
     /// A command: says nothing of whose a database is that has been in use before it kept fingerprints.
@@ -48,7 +48,7 @@ pub enum Who {
 
 /// Why a process may not use the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refused {
+pub enum SecretRefused {
     /// Nothing was ever sealed with this secret, nor with the previous one.
     Other,
     /// It was the database's until then.
@@ -69,7 +69,7 @@ pub enum Refused {
 ///
 /// # Errors
 /// The database's own.
-pub async fn may_be_made(db: &Db) -> Result<bool, StoreError> {
+pub async fn is_unused(db: &Db) -> Result<bool, StoreError> {
     Ok(secrets::all(db).await?.is_empty() && organizations::owner(db).await?.is_none())
 }
 
@@ -82,13 +82,13 @@ pub async fn admit(
     db: &Db,
     now: Ts,
     tokens_live: Duration,
-    given: &Given,
-    who: Who,
-) -> Result<Result<(), Refused>, StoreError> {
+    given: &SecretFingerprints,
+    purpose: Purpose,
+) -> Result<Result<(), SecretRefused>, StoreError> {
     let mut tx = secrets::begin(db).await?;
     let known = secrets::all(&mut tx).await?;
     if known.is_empty() {
-        if who == Who::Service || organizations::owner(&mut tx).await?.is_none() {
+        if purpose == Purpose::Service || organizations::owner(&mut tx).await?.is_none() {
             secrets::keep(&mut tx, &given.present, now).await?;
             tx.commit().await?;
         }
@@ -99,10 +99,10 @@ pub async fn admit(
         Ok(false) => Ok(Ok(())),
         Ok(true) => {
             // A service holds a SQLite file alone, whatever one that was killed has left.
-            let is_alone = who == Who::Service && !db.is_postgres();
+            let is_alone = purpose == Purpose::Service && !db.is_postgres();
             let others = if is_alone { Vec::new() } else { processes::alive(&mut tx, now).await? };
             if let Some(unaware) = others.iter().find(|other| !knows(other, &given.present)) {
-                return Ok(Err(Refused::Unaware(unaware.host.clone())));
+                return Ok(Err(SecretRefused::Unaware(unaware.host.clone())));
             }
             secrets::keep(&mut tx, &given.present, now).await?;
             tx.commit().await?;
@@ -116,7 +116,7 @@ fn knows(process: &Process, fingerprint: &[u8]) -> bool {
 }
 
 /// Whether the secret is one that joins those in use.
-fn judged(known: &[Known], given: &Given, tokens_from: Ts) -> Result<bool, Refused> {
+fn judged(known: &[Known], given: &SecretFingerprints, tokens_from: Ts) -> Result<bool, SecretRefused> {
     let in_use = || known.iter().filter(|secret| secret.resealed_at.is_none());
     let own = known.iter().find(|secret| secret.fingerprint == given.present);
     let is_in_use = own.is_some_and(|secret| secret.resealed_at.is_none());
@@ -128,7 +128,7 @@ fn judged(known: &[Known], given: &Given, tokens_from: Ts) -> Result<bool, Refus
         let lives = known.iter().any(|secret| secret.resealed_at.is_some_and(|at| at > tokens_from));
         let is_known = known.iter().any(|secret| previous == Some(&secret.fingerprint[..]));
         return match previous {
-            Some(_) if is_in_use && lives && !is_known => Err(Refused::PreviousOther),
+            Some(_) if is_in_use && lives && !is_known => Err(SecretRefused::PreviousOther),
             _ => Ok(!is_in_use),
         };
     }
@@ -136,14 +136,14 @@ fn judged(known: &[Known], given: &Given, tokens_from: Ts) -> Result<bool, Refus
         Some(own) if is_in_use => {
             let is_behind = missing.any(|secret| secret.created_at > own.created_at);
             match previous {
-                Some(_) => Refused::PreviousOther,
-                None if is_behind => Refused::Behind,
-                None => Refused::NotResealed,
+                Some(_) => SecretRefused::PreviousOther,
+                None if is_behind => SecretRefused::Behind,
+                None => SecretRefused::NotResealed,
             }
         }
-        _ if succeeds => Refused::Unfinished,
-        Some(Known { resealed_at: Some(at), .. }) => Refused::Replaced(*at),
-        _ => Refused::Other,
+        _ if succeeds => SecretRefused::Unfinished,
+        Some(Known { resealed_at: Some(at), .. }) => SecretRefused::Replaced(*at),
+        _ => SecretRefused::Other,
     })
 }
 
@@ -151,9 +151,9 @@ fn judged(known: &[Known], given: &Given, tokens_from: Ts) -> Result<bool, Refus
 ///
 /// # Errors
 /// The database's own.
-pub async fn who_seals_otherwise(app: &App) -> Result<Option<String>> {
-    let others = processes::alive(&app.db, app.now()).await?;
-    let own = &app.given.present;
+pub async fn process_with_other_secret(platform: &Platform) -> Result<Option<String>> {
+    let others = processes::alive(&platform.db, platform.now()).await?;
+    let own = &platform.fingerprints.present;
     Ok(others.into_iter().find(|other| other.secret != *own).map(|other| other.host))
 }
 
@@ -161,10 +161,10 @@ pub async fn who_seals_otherwise(app: &App) -> Result<Option<String>> {
 ///
 /// # Errors
 /// The database's own.
-pub async fn resealed(app: &App) -> Result<()> {
-    let mut tx = secrets::begin(&app.db).await?;
-    secrets::keep(&mut tx, &app.given.present, app.now()).await?;
-    secrets::resealed(&mut tx, &app.given.present, app.now()).await?;
+pub async fn resealed(platform: &Platform) -> Result<()> {
+    let mut tx = secrets::begin(&platform.db).await?;
+    secrets::keep(&mut tx, &platform.fingerprints.present, platform.now()).await?;
+    secrets::resealed(&mut tx, &platform.fingerprints.present, platform.now()).await?;
     Ok(tx.commit().await?)
 }
 
@@ -172,7 +172,7 @@ pub async fn resealed(app: &App) -> Result<()> {
 ///
 /// # Errors
 /// The database's own; the inner result names a process that serves.
-pub async fn adopt(db: &Db, now: Ts, given: &Given) -> Result<Result<(), String>, StoreError> {
+pub async fn adopt(db: &Db, now: Ts, given: &SecretFingerprints) -> Result<Result<(), String>, StoreError> {
     let mut tx = secrets::begin(db).await?;
     if let Some(other) = processes::alive(&mut tx, now).await?.first().filter(|_| db.is_postgres()) {
         return Ok(Err(other.host.clone()));
@@ -200,8 +200,12 @@ mod tests {
         rows.iter().map(row).collect()
     }
 
-    fn judge(rows: &[(u8, i64, Option<i64>)], present: u8, previous: Option<u8>) -> Result<bool, Refused> {
-        let given = Given { present: vec![present], previous: previous.map(|name| vec![name]) };
+    fn judge(
+        rows: &[(u8, i64, Option<i64>)],
+        present: u8,
+        previous: Option<u8>,
+    ) -> Result<bool, SecretRefused> {
+        let given = SecretFingerprints { present: vec![present], previous: previous.map(|name| vec![name]) };
         judged(&known(rows), &given, Ts::from_secs(NOW - LIFE))
     }
 
@@ -212,8 +216,8 @@ mod tests {
         // The next one is announced.
         assert_eq!(judge(&one, b'a', Some(b'b')), Ok(false));
         assert_eq!(judge(&one, b'b', Some(b'a')), Ok(true));
-        assert_eq!(judge(&one, b'b', None), Err(Refused::Other));
-        assert_eq!(judge(&one, b'b', Some(b'c')), Err(Refused::Other));
+        assert_eq!(judge(&one, b'b', None), Err(SecretRefused::Other));
+        assert_eq!(judge(&one, b'b', Some(b'c')), Err(SecretRefused::Other));
     }
 
     #[test]
@@ -221,11 +225,11 @@ mod tests {
         let both = [(b'a', 1, None), (b'b', 2, None)];
         assert_eq!(judge(&both, b'b', Some(b'a')), Ok(false));
         assert_eq!(judge(&both, b'a', Some(b'b')), Ok(false));
-        assert_eq!(judge(&both, b'a', None), Err(Refused::Behind));
-        assert_eq!(judge(&both, b'b', None), Err(Refused::NotResealed));
-        assert_eq!(judge(&both, b'b', Some(b'c')), Err(Refused::PreviousOther));
-        assert_eq!(judge(&both, b'c', Some(b'b')), Err(Refused::Unfinished));
-        assert_eq!(judge(&both, b'c', None), Err(Refused::Other));
+        assert_eq!(judge(&both, b'a', None), Err(SecretRefused::Behind));
+        assert_eq!(judge(&both, b'b', None), Err(SecretRefused::NotResealed));
+        assert_eq!(judge(&both, b'b', Some(b'c')), Err(SecretRefused::PreviousOther));
+        assert_eq!(judge(&both, b'c', Some(b'b')), Err(SecretRefused::Unfinished));
+        assert_eq!(judge(&both, b'c', None), Err(SecretRefused::Other));
     }
 
     #[test]
@@ -234,9 +238,12 @@ mod tests {
         let done = |until| [(b'a', 1, until), (b'b', 2, None)];
         assert_eq!(judge(&done(late), b'b', None), Ok(false));
         assert_eq!(judge(&done(late), b'b', Some(b'a')), Ok(false));
-        assert_eq!(judge(&done(late), b'b', Some(b'c')), Err(Refused::PreviousOther));
+        assert_eq!(judge(&done(late), b'b', Some(b'c')), Err(SecretRefused::PreviousOther));
         assert_eq!(judge(&done(long_ago), b'b', Some(b'c')), Ok(false));
-        assert_eq!(judge(&done(late), b'a', None), Err(Refused::Replaced(Ts::from_secs(NOW - LIFE + 1))));
+        assert_eq!(
+            judge(&done(late), b'a', None),
+            Err(SecretRefused::Replaced(Ts::from_secs(NOW - LIFE + 1)))
+        );
         // Back again, and on to a third one, by the same rules.
         assert_eq!(judge(&done(late), b'a', Some(b'b')), Ok(true));
         assert_eq!(judge(&done(late), b'c', Some(b'b')), Ok(true));
