@@ -1,9 +1,9 @@
-//! Answers and totals that take a walk through a whole tree: made once for each state of it, answers as they are sent.
+//! A cache of answers and totals that are computed from a whole tree. It holds answers as the bytes that are sent.
 //!
-//! The key of an answer holds everything it depends on: the operation, the caller's scope, whatever else of the caller
-//! or the request shows in it, and the *list epochs*, which move with every commit that changes what it shows
-//! ([`DependsOn`]). They are read before the tree, so an answer is never older than its key. Nothing has to be thrown away:
-//! answers of an older epoch are not asked for again, and go when room is needed.
+//! The key of an answer holds everything that the answer depends on: the operation, the caller's scope, the parts of
+//! the request that change it, and the *list epochs*. A commit raises the epochs of everything that it changes
+//! ([`DependsOn`]). The cache reads the epochs before the tree, so an answer is never older than its key. Nothing is
+//! removed by hand: nobody asks for the answers of an older epoch, and the cache drops them when it needs room.
 
 use crate::Platform;
 use bailiwick_domain::{Error, Result};
@@ -14,21 +14,21 @@ use flate2::{Compression, write::GzEncoder};
 use moka::future::Cache;
 use std::{fmt, io::Write as _, sync::Arc};
 
-/// Most bytes kept.
+/// Most bytes of all answers.
 const BYTES: u64 = 64 * 1024 * 1024;
-/// Smallest answer that is kept compressed too, in bytes.
+/// Smallest answer that is compressed too, in bytes.
 const COMPRESSED_FROM: usize = 1024;
 
-/// What an answer shows, and so which changes make it another one.
+/// The data that an answer is computed from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DependsOn {
-    /// Organizations and users, but neither of the following.
+    /// Organizations and users, without their figures and sign-ins.
     People,
-    /// Organizations, and how many systems and applications they have.
+    /// Organizations, and their counts of systems and applications.
     Figures,
-    /// Users, and when they last signed in.
+    /// Users, and the times of their last sign-ins.
     Logins,
-    /// Which systems a filter finds, apart from their statuses.
+    /// The systems that a filter finds, apart from their statuses.
     Systems,
 }
 
@@ -44,20 +44,20 @@ impl DependsOn {
     }
 }
 
-/// What an answer depends on.
+/// The key of an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// As [`epochs`] says.
+    /// The present [`epochs`].
     pub epochs: ListEpochs,
     /// The operation.
     pub operation: &'static str,
     /// The caller's scope.
     pub scope: Scope,
-    /// The role, the day, or what else it depends on.
+    /// Everything else that the answer depends on, such as the role or the day.
     pub other: String,
 }
 
-/// Tells one question from another; nobody reads it.
+/// A text that tells one request of an operation from another; it is part of the key.
 pub fn variant(of: &dyn fmt::Debug) -> String {
     struct Shown<'a>(&'a dyn fmt::Debug);
     impl fmt::Display for Shown<'_> {
@@ -68,12 +68,12 @@ pub fn variant(of: &dyn fmt::Debug) -> String {
     Shown(of).to_string()
 }
 
-/// An answer as it is sent.
+/// An answer as the bytes that are sent.
 #[derive(Clone, Debug)]
 pub struct CachedAnswer {
-    /// As it is.
+    /// Uncompressed.
     pub plain: Bytes,
-    /// Compressed for whoever takes that, when it is large enough: browsers always do.
+    /// Compressed with gzip, if it is large enough, for clients that accept that.
     pub gzip: Option<Bytes>,
 }
 
@@ -94,7 +94,7 @@ impl CachedAnswer {
     }
 }
 
-/// Kept answers.
+/// The cached answers.
 #[derive(Debug)]
 pub struct AnswerCache {
     answers: Cache<Key, CachedAnswer>,
@@ -110,24 +110,27 @@ impl Default for AnswerCache {
 }
 
 impl AnswerCache {
-    /// Forgets all answers; for tests that compare what is kept with what would be made.
+    /// Drops all answers; for tests that compare a cached answer with a fresh one.
     #[doc(hidden)]
     pub fn forget(&self) {
         self.answers.invalidate_all();
     }
 
-    /// Bytes that were kept by [`AnswerCache::put`].
+    /// The bytes that [`AnswerCache::put`] has stored under the key.
     pub async fn get(&self, key: &Key) -> Option<Bytes> {
-        self.answers.get(key).await.map(|kept| kept.plain)
+        self.answers.get(key).await.map(|answer| answer.plain)
     }
 
-    /// Keeps bytes.
+    /// Stores bytes that are not an answer by themselves.
     pub async fn put(&self, key: Key, bytes: Bytes) {
         self.answers.insert(key, CachedAnswer { plain: bytes, gzip: None }).await;
     }
 }
 
-/// A number of an operation for everybody with this scope; see [`answer`].
+/// A number that an operation computes for all callers with this scope; see [`answer`].
+///
+/// # Errors
+/// The database's.
 pub async fn number(
     platform: &Platform,
     shows: DependsOn,
@@ -142,7 +145,10 @@ pub async fn number(
     cached.as_ref().try_into().map(u64::from_be_bytes).map_err(Error::internal)
 }
 
-/// Bytes that are not sent as they are.
+/// Bytes that are not an answer by themselves. `make` runs once, even if several requests ask at the same time.
+///
+/// # Errors
+/// The database's.
 pub async fn value(
     platform: &Platform,
     key: Key,
@@ -153,8 +159,11 @@ pub async fn value(
     cached.map(|answer| answer.plain).map_err(|e: Arc<Error>| (*e).clone())
 }
 
-/// The answer of an operation to everybody with this scope. `other`: what else it depends on, the role or the day.
-/// `make` runs once, however many ask for it at the same time.
+/// The answer of an operation to all callers with this scope. `other` names everything else that the answer depends on,
+/// such as the role or the day. `make` runs once, even if several requests ask at the same time.
+///
+/// # Errors
+/// The error of `make`, or the database's.
 pub async fn answer(
     platform: &Platform,
     shows: DependsOn,
@@ -167,14 +176,20 @@ pub async fn answer(
     answer_at(platform, epochs, operation, scope, other, make).await
 }
 
-/// The present epochs, for an answer that depends on more that is read from the database: that must be read after
-/// them. Read before them it may miss a change that they already count, and then tells nothing of how long the answer
-/// holds.
+/// The present epochs, for an answer whose `other` comes from the database. The caller must read `other` after the
+/// epochs: read before them, it may miss a change that the epochs already count, and the answer would outlive that
+/// change.
+///
+/// # Errors
+/// The database's.
 pub async fn epochs(platform: &Platform, shows: DependsOn) -> Result<ListEpochs> {
     Ok(shows.of(platform.db.list_epochs().await?))
 }
 
-/// As [`answer`], with the [`epochs`] that were read before `other`.
+/// Like [`answer`], with [`epochs`] that were read before `other`.
+///
+/// # Errors
+/// The error of `make`, or the database's.
 pub async fn answer_at(
     platform: &Platform,
     epochs: ListEpochs,

@@ -100,8 +100,8 @@ pub async fn record_own(
     Ok(audit::record(tx, entry).await?)
 }
 
-/// Writes the row of the start or the end of an impersonation: the person is the impersonator, the rights are those of the
-/// impersonated user.
+/// Writes the row of the start or the end of an impersonation: the person is the impersonator, the rights are those
+/// of the impersonated user.
 ///
 /// # Errors
 /// The database's.
@@ -129,7 +129,8 @@ pub async fn record_impersonation(
     audit::record(tx, entry).await
 }
 
-/// Writes the row of an action of a system with its own credential: no person acts, and the object is the system itself.
+/// Writes the row of an action of a system with its own credential: no person acts, and the object is the system
+/// itself.
 ///
 /// # Errors
 /// The database's.

@@ -6,8 +6,8 @@ use std::time::Duration;
 /// Doublings beyond this count make no difference: every schedule has reached its longest wait before.
 const MOST_DOUBLINGS: i64 = 16;
 
-/// A schedule of waits after failures in a row: first the listed waits, then the last of them doubled again and again up
-/// to the longest.
+/// A schedule of waits after failures in a row: first the listed waits, then the last of them doubled again and again
+/// up to the longest.
 #[derive(Clone, Copy, Debug)]
 pub struct Backoff {
     listed: &'static [Duration],

@@ -1,5 +1,7 @@
-//! Makes good what a clock has put off that was ahead and was set back since. Leases of such a clock are taken for none
-//! where they are looked at; the next tries it has written are looked for here, each minute, by one process.
+//! Repairs the times that a fast clock has written. When such a clock is set back, the work that it put off would wait
+//! too long. One process looks for such times every minute and makes the work due.
+//!
+//! Leases need no repair: a lease that lies too far ahead counts as none where it is read.
 
 use crate::{Platform, periodic};
 use bailiwick_domain::Result;
@@ -12,15 +14,16 @@ use std::time::Duration;
 const LEASE: &str = "times ahead";
 const LEASE_TIME: Duration = Duration::from_secs(180);
 const EVERY: Duration = Duration::from_secs(60);
-/// Rows of a table that one transaction makes good.
+/// Rows of a table that one transaction repairs.
 const ROWS: i64 = 1000;
 
-/// Looks for as long as the application runs.
+/// Starts the repair on the tracker. `longest` is the longest time for which each kind of work is ever put off.
 pub fn start(platform: &Platform, longest: Longest) {
     periodic::repeat(platform, LEASE, EVERY, move |platform| Box::pin(set_back(platform, longest)));
 }
 
-/// Makes due now what is put off further than anything ever is, if this process is the one to do so; how much that was.
+/// Makes due now all work that is put off further than its longest wait, if this process gets the lease. Returns how
+/// many rows that were.
 ///
 /// # Errors
 /// The database's.

@@ -1,4 +1,4 @@
-//! How many connections to webhooks and chats there are at once, over all hosts: of all tenants, alerts and events.
+//! The limit of concurrent connections to webhooks and chats: over all hosts and tenants, for alerts and events.
 
 use bailiwick_domain::OrgId;
 use std::{
@@ -7,14 +7,15 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// Of the process. Each is a file of the 1024 that a process may have open where nobody has raised that; the other half is
-/// for those who call and for the database.
+/// Connections of the process. Each is one of the 1024 files that a process may open by default; the other half is for
+/// callers and the database.
 const ALL: usize = 512;
-/// Of one tenant, whatever hosts it names: eight have to do their worst before anybody waits.
+/// Connections of one tenant, over all its hosts. Eight tenants must use all of theirs before another one waits.
 const OF_TENANT: usize = 64;
 
-/// Connections that are open. Whoever wants one while there is none waits behind those of his own tenant; the next one goes to
-/// the tenant that has fewest of those that wait. So many that do not answer keep others waiting for one answer at most.
+/// Open connections. A caller without a free connection waits behind the other callers of its tenant. The next free
+/// one goes to the waiting tenant that has fewest. So the hosts of one tenant that do not answer delay another tenant
+/// by one answer at most.
 #[derive(Clone, Debug)]
 pub struct ConnectionLimit(Arc<Mutex<State>>);
 
@@ -23,9 +24,9 @@ struct State {
     free: usize,
     of_tenant: usize,
     tenants: HashMap<OrgId, Tenant>,
-    /// Tenants that wait and may have more: how many each has, since when it has waited, and which it is.
+    /// The waiting tenants that may have more connections: open connections, number of the wait, tenant.
     waiting: BTreeSet<(usize, u64, OrgId)>,
-    /// Numbers those who begin to wait.
+    /// Number of the latest wait.
     turn: u64,
 }
 
@@ -33,11 +34,11 @@ struct State {
 struct Tenant {
     open: usize,
     line: VecDeque<oneshot::Sender<ConnectionPermit>>,
-    /// Its place among those that wait.
+    /// Its number among the waiting tenants.
     since: Option<u64>,
 }
 
-/// The right to one connection, until it is dropped.
+/// The permit for one connection, until it is dropped.
 #[derive(Debug)]
 pub struct ConnectionPermit {
     all: ConnectionLimit,
@@ -69,12 +70,12 @@ impl ConnectionLimit {
         self.give();
         match turn.await {
             Ok(connection) => connection,
-            // Nobody drops a sender that is waited for.
+            // The sender of a waiting caller is never dropped.
             Err(_) => std::future::pending().await,
         }
     }
 
-    /// Gives away what is free.
+    /// Gives the free connections to waiting callers.
     fn give(&self) {
         loop {
             let (sender, connection) = {
@@ -82,7 +83,7 @@ impl ConnectionLimit {
                 let Some((tenant, sender)) = state.next() else { return };
                 (sender, ConnectionPermit { all: self.clone(), tenant })
             };
-            // Whoever waits no more gives it back by dropping it, outside of the lock.
+            // A caller that waits no longer gives the permit back by dropping it, outside the lock.
             drop(sender.send(connection));
         }
     }
@@ -104,7 +105,7 @@ impl Drop for ConnectionPermit {
 }
 
 impl State {
-    /// Takes the next in turn off his line, with a connection.
+    /// The next caller in turn, with a connection for them.
     fn next(&mut self) -> Option<(OrgId, oneshot::Sender<ConnectionPermit>)> {
         while self.free > 0 {
             let (_, _, id) = self.waiting.pop_first()?;
@@ -128,7 +129,7 @@ impl State {
         None
     }
 
-    /// One connection of a tenant less.
+    /// Takes back a connection of a tenant.
     fn leave(&mut self, id: OrgId) {
         let Some(tenant) = self.tenants.get_mut(&id) else { return };
         if let Some(since) = tenant.since {
@@ -139,7 +140,7 @@ impl State {
         self.note(id);
     }
 
-    /// Puts a tenant among those that wait if it does and may have more, and forgets one of whom there is nothing to know.
+    /// Adds a tenant to the waiting ones if it waits and may have more connections, and removes an idle one.
     fn note(&mut self, id: OrgId) {
         let Some(tenant) = self.tenants.get_mut(&id) else { return };
         if tenant.line.is_empty() {
@@ -173,7 +174,7 @@ mod tests {
         Box::pin(connections.acquire(tenant(n)))
     }
 
-    /// What is there at once.
+    /// The permit, if it is available at once.
     fn now(waiting: &mut Waiting<'_>) -> Option<ConnectionPermit> {
         waiting.as_mut().now_or_never()
     }

@@ -1,5 +1,5 @@
-//! How fast: so many notifications a second for each tenant, and so many at once to each place, so that one that is slow
-//! keeps nobody else waiting.
+//! Limits on messages that leave the service: a rate for each tenant, and a concurrency for each destination, so that
+//! a slow destination delays only its own messages.
 
 use bailiwick_domain::OrgId;
 use std::{
@@ -15,13 +15,13 @@ use tokio::{
     time::Instant,
 };
 
-/// Notifications of a tenant within [`WINDOW`].
+/// Messages of a tenant within [`WINDOW`].
 const PER_WINDOW: usize = 50;
 const WINDOW: Duration = Duration::from_secs(1);
-/// Entries kept before idle ones are dropped.
+/// Entries above this count cause a removal of idle ones.
 const MANY: usize = 1024;
 
-/// When each tenant's latest notifications went out.
+/// The rate of messages of each tenant: the times of its latest ones, and the most within [`WINDOW`].
 #[derive(Debug)]
 pub struct TenantRateLimit(Mutex<HashMap<OrgId, VecDeque<Instant>>>, usize);
 
@@ -32,12 +32,15 @@ impl Default for TenantRateLimit {
 }
 
 impl TenantRateLimit {
-    /// So many within [`WINDOW`].
+    /// A limit of this many messages within a second.
     pub fn of(per_window: usize) -> TenantRateLimit {
         TenantRateLimit(Mutex::default(), per_window)
     }
 
-    /// Takes a turn, or says when to ask again.
+    /// Counts a message.
+    ///
+    /// # Errors
+    /// The limit is reached; the time says when to ask again.
     pub fn take(&self, tenant: OrgId, now: Instant) -> Result<(), Instant> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() > MANY {
@@ -57,7 +60,7 @@ impl TenantRateLimit {
     }
 }
 
-/// How many tries are under way at once to a place.
+/// Most tries under way at once to a destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Concurrency {
     /// In all.
@@ -70,17 +73,22 @@ pub struct Concurrency {
     pub recipient: usize,
 }
 
-/// Whose try it is, and where it goes.
+/// The destination of a try, and the parties that share its limits.
 #[derive(Clone, Debug)]
 pub struct Destination {
+    /// Host or service that receives the message.
     pub address: Arc<str>,
+    /// Tenant of the message.
     pub tenant: OrgId,
+    /// System that the message is about.
     pub system: Arc<str>,
+    /// Recipient at the address.
     pub recipient: Arc<str>,
+    /// Limits.
     pub concurrency: Concurrency,
 }
 
-/// Who shares turns at a place.
+/// The parties that share permits at an address.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Party {
     All,
@@ -91,20 +99,20 @@ enum Party {
 
 type Sharing = (Arc<str>, Party);
 
-/// Tries that are under way. Whoever wants one waits first among those of his system to the same recipient, then among
-/// those of his system, then of his tenant, then among all: so however many there are of one of them, and however slow a
-/// recipient is, few of them are in the way of the others.
+/// Tries under way. A try waits first among those of its system to the same recipient, then among those of its system,
+/// then of its tenant, then among all. So the tries of one party, however many and however slow, take few permits from
+/// the others.
 #[derive(Debug, Default)]
 pub struct DestinationLimits(Mutex<HashMap<Sharing, Arc<Semaphore>>>, AtomicUsize);
 
-/// A turn until it is dropped.
+/// A permit until it is dropped.
 pub type Permit = Option<OwnedSemaphorePermit>;
 
-/// The turns of recipient, system and tenant.
+/// The permits of recipient, system and tenant.
 pub type OwnPermits = (Permit, Permit, Permit);
 
 impl DestinationLimits {
-    /// Waits for the turn of a recipient, then of the system, then of its tenant.
+    /// Waits for the permit of the recipient, then of the system, then of the tenant.
     pub async fn acquire_own(&self, to: &Destination) -> OwnPermits {
         let permit = |party: Party, most: usize| self.one_of((to.address.clone(), party), most);
         let recipient = Party::Recipient(to.tenant, to.system.clone(), to.recipient.clone());
@@ -113,7 +121,7 @@ impl DestinationLimits {
         (recipient, system, permit(Party::Tenant(to.tenant), to.concurrency.tenant).await)
     }
 
-    /// Waits for the turn among all.
+    /// Waits for a permit among all tries to the address.
     pub async fn acquire_shared(&self, to: &Destination) -> Permit {
         self.one_of((to.address.clone(), Party::All), to.concurrency.address).await
     }
@@ -122,14 +130,14 @@ impl DestinationLimits {
         let semaphore = {
             let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             if all.len() > MANY.max(self.1.load(Ordering::Relaxed)) {
-                // Whoever waits or sends holds one too.
-                // Not again before there are twice as many: looking at all of them must not be the work of each.
+                // Each waiting or running try holds a reference too.
                 all.retain(|_, semaphore| Arc::strong_count(semaphore) > 1);
+                // The next removal comes when there are twice as many, so that not every try walks through all of them.
                 self.1.store(all.len() * 2, Ordering::Relaxed);
             }
             all.entry(sharing).or_insert_with(|| Arc::new(Semaphore::new(most))).clone()
         };
-        // Closed never.
+        // The semaphores are never closed.
         semaphore.acquire_owned().await.ok()
     }
 }

@@ -1,4 +1,4 @@
-//! Heavy work has few turns; who waits too long for one is told to come again.
+//! Limits on concurrent heavy work. A caller that waits too long for a permit gets a 503.
 
 use bailiwick_domain::{Error, OrgId, Result};
 use std::{
@@ -8,42 +8,49 @@ use std::{
 };
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
-/// 503 with the reason for the log.
+/// A 503 with a reason for the log.
 pub fn unavailable(log: &str) -> Error {
     Error::Unavailable { message: "service temporarily unavailable".into(), log: log.to_owned() }
 }
 
-/// The permit that is waited for, or 503 after `longest`.
+/// Waits for a permit.
+///
+/// # Errors
+/// 503 after `longest`.
 pub async fn acquire_within<P>(
     permit: impl Future<Output = Result<P, AcquireError>>,
     longest: Duration,
     too_many: &str,
 ) -> Result<P> {
-    // Nothing ever closes the semaphores; if something did, that work would have ended.
+    // The semaphores are never closed.
     tokio::time::timeout(longest, permit)
         .await
         .map_err(|_| unavailable(too_many))?
         .map_err(|_| unavailable("closed"))
 }
 
-/// Few turns in all, and one for each organization: however much one asks for at once, it takes no turn from others.
+/// A semaphore with few permits in all and one for each organization, so that an organization with many requests leaves
+/// permits to the others.
 #[derive(Debug)]
 pub struct FairSemaphore {
     all: Arc<Semaphore>,
-    /// Of those organizations that have a turn or wait for one.
+    /// Of the organizations that hold a permit or wait for one.
     own: Mutex<HashMap<OrgId, Arc<Semaphore>>>,
 }
 
-/// A turn until it is dropped: the organization's and one of all.
+/// A permit until it is dropped: the organization's and one of all.
 pub type FairPermit = (OwnedSemaphorePermit, OwnedSemaphorePermit);
 
 impl FairSemaphore {
-    /// So many in all.
+    /// A semaphore with this many permits in all.
     pub fn new(all: usize) -> FairSemaphore {
         FairSemaphore { all: Arc::new(Semaphore::new(all)), own: Mutex::default() }
     }
 
-    /// Waits for the organization's turn, then for one of all; 503 after `longest`.
+    /// Waits for the organization's permit, then for one of all. `too_many` is the reason for the log.
+    ///
+    /// # Errors
+    /// 503 after `longest`.
     pub async fn acquire(
         &self,
         organization: OrgId,
@@ -59,7 +66,7 @@ impl FairSemaphore {
 
     fn of(&self, organization: OrgId) -> Arc<Semaphore> {
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whoever waits for a turn or has it holds one too.
+        // Each holder of a permit and each waiting caller holds a reference too.
         own.retain(|_, semaphore| Arc::strong_count(semaphore) > 1);
         own.entry(organization).or_insert_with(|| Arc::new(Semaphore::new(1))).clone()
     }

@@ -1,27 +1,27 @@
-//! Work that waiting requests share: what arrives while one group is under way is the next group, and that starts at
-//! once. So a lone request waits for nobody and many share one round trip or one commit. No timer.
+//! Group commit: waiting requests share one round trip or one commit. The requests that arrive while a group is under
+//! way form the next group, which starts at once. There is no timer, so a lone request does not wait.
 
 use std::{future::Future, sync::Arc};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// Requests that may wait; more are refused at once.
+/// Most requests that may wait; further ones are refused at once.
 const WAITING: usize = 16_384;
 
-/// Why a request has no answer; the text is for the log.
+/// The reason why a request got no answer; the text is for the log.
 #[derive(Clone, Debug)]
 pub struct NotDone(pub Arc<str>);
 
 type Answer<R> = oneshot::Sender<Result<R, NotDone>>;
 
-/// Where to hand work in. The worker ends with the application, after what it has accepted.
+/// The queue of a group commit. Its worker ends with the process, after all accepted items.
 #[derive(Debug)]
 pub struct GroupCommit<T, R> {
     sender: mpsc::Sender<(T, Answer<R>)>,
 }
 
 impl<T: Send + 'static, R: Send + 'static> GroupCommit<T, R> {
-    /// Starts the worker. `work` gets up to `limit` items and answers each of them in order, or tells why none.
+    /// Starts the worker. `work` gets up to `limit` items and answers each of them in order, or fails for all of them.
     pub fn start<F, W, E>(
         tasks: &TaskTracker,
         stop: CancellationToken,
@@ -38,7 +38,10 @@ impl<T: Send + 'static, R: Send + 'static> GroupCommit<T, R> {
         GroupCommit { sender }
     }
 
-    /// Waits for the group that takes this item.
+    /// Waits for the answer to this item from its group.
+    ///
+    /// # Errors
+    /// Too many requests wait, the service stops, or the work of the group failed.
     pub async fn submit(&self, item: T) -> Result<R, NotDone> {
         let (answer, answered) = oneshot::channel();
         self.sender.try_send((item, answer)).map_err(|e| match e {
@@ -48,12 +51,12 @@ impl<T: Send + 'static, R: Send + 'static> GroupCommit<T, R> {
         answered.await.unwrap_or_else(|_| Err(NotDone("the group was given up".into())))
     }
 
-    /// Whether nothing is accepted any more, because the application stops.
+    /// Whether the queue accepts nothing any more, because the process stops.
     pub fn is_stopped(&self) -> bool {
         self.sender.is_closed()
     }
 
-    /// Has this item done with the next group, unless too many wait. Nobody hears of it.
+    /// Adds this item to the next group, unless too many wait. The answer is dropped.
     pub fn hint(&self, item: T) {
         let _ = self.sender.try_send((item, oneshot::channel().0));
     }
@@ -74,14 +77,14 @@ async fn run<T, R, F, W, E>(
         let received = tokio::select! {
             biased;
             n = receiver.recv_many(&mut group, limit) => n,
-            // Nothing more is accepted; what waits is still done.
+            // No further item is accepted; the waiting ones are still done.
             () = stop.cancelled(), if !receiver.is_closed() => { receiver.close(); continue }
         };
         if received == 0 {
             return;
         }
         let (items, answers): (Vec<T>, Vec<Answer<R>>) = group.drain(..).unzip();
-        // Whoever has given up waiting does not hear it.
+        // A send fails if its request waits no longer.
         match work(items).await {
             Ok(results) => answers.into_iter().zip(results).for_each(|(a, r)| drop(a.send(Ok(r)))),
             Err(e) => {

@@ -1,4 +1,5 @@
-//! Requests by route. Each worker of the HTTP front counts for itself, so that no core waits for another.
+//! Counters of requests by route. Each worker of the HTTP server has its own counters, so that no core waits for
+//! another.
 
 use bailiwick_domain::meter::{ANSWERS, Counter, Gauge, Histogram, Times};
 use std::{
@@ -6,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What a series is called.
+/// The name of a series.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouteName {
     /// Method.
@@ -18,11 +19,11 @@ pub struct RouteName {
 /// Classes of status codes.
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
-/// The workers of a process.
+/// The counters of all workers of a process.
 #[derive(Debug, Default)]
 pub struct HttpMetrics(Mutex<Vec<Arc<WorkerMetrics>>>);
 
-/// What one worker counts.
+/// The counters of one worker.
 #[derive(Debug)]
 pub struct WorkerMetrics {
     names: Arc<[RouteName]>,
@@ -39,15 +40,15 @@ struct Series {
 /// The answers of one route.
 #[derive(Clone, Debug)]
 pub struct RouteMetrics {
-    /// Which.
+    /// Route.
     pub name: RouteName,
-    /// Class of status and number, of each that occurred.
+    /// Number of answers of each class of status that occurred.
     pub classes: Vec<(&'static str, u64)>,
-    /// How long they took.
+    /// Their durations.
     pub times: Times,
 }
 
-/// A request in work. Whoever does not wait for the answer is not counted among the answered.
+/// A request in work. A request whose client leaves before the answer is not counted among the answered.
 #[derive(Debug)]
 pub struct RequestTimer<'w> {
     worker: &'w WorkerMetrics,
@@ -55,7 +56,7 @@ pub struct RequestTimer<'w> {
 }
 
 impl HttpMetrics {
-    /// One worker more. `names` are the same for all.
+    /// Adds a worker. All workers have the same `names`.
     pub fn worker(&self, names: Arc<[RouteName]>) -> Arc<WorkerMetrics> {
         let fresh = |_: &RouteName| Series { classes: Default::default(), times: Histogram::new(&ANSWERS) };
         let series = names.iter().map(fresh).collect();
@@ -73,7 +74,7 @@ impl HttpMetrics {
         self.all(|workers| workers.iter().map(|worker| worker.in_flight.get()).sum())
     }
 
-    /// Answers so far, of the routes that have given any.
+    /// The answers so far, of the routes that have answered.
     pub fn answered(&self) -> Vec<RouteMetrics> {
         let workers = self.all(|workers| workers.clone());
         let Some(first) = workers.first() else { return Vec::new() };
@@ -97,12 +98,12 @@ impl HttpMetrics {
 }
 
 impl WorkerMetrics {
-    /// The place of a route; `None` when there is none of this name.
+    /// The index of a route; `None` if there is no such route.
     pub fn place(&self, method: &str, route: &str) -> Option<usize> {
         self.names.iter().position(|name| name.method == method && name.route == route)
     }
 
-    /// What a place is called.
+    /// The name of a route by its index.
     pub fn name(&self, place: usize) -> Option<&RouteName> {
         self.names.get(place)
     }
@@ -123,7 +124,7 @@ impl WorkerMetrics {
 }
 
 impl RequestTimer<'_> {
-    /// The answer is known.
+    /// Counts the answer.
     pub fn answered(self, place: usize, status: u16) {
         self.worker.note(place, status, self.began.elapsed());
     }

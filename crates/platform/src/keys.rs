@@ -180,7 +180,8 @@ impl Keys {
         id.is_some_and(|id| self.rings().any(|ring| ring.token(kind).id == id))
     }
 
-    /// Encrypts a secret that must be read again (AES-256-GCM). A value sealed for one purpose opens for that purpose only.
+    /// Encrypts a secret that must be read again (AES-256-GCM). A value sealed for one purpose opens for that purpose
+    /// only.
     ///
     /// # Errors
     /// The encryption failed.

@@ -1,5 +1,5 @@
-//! Which processes serve the database: each gives a sign of life with what others must know of it, its names in tokens and
-//! the fingerprints of its secrets.
+//! The processes that serve the database. Each process writes a sign of life with the facts that others must know of
+//! it: its names in tokens and the fingerprints of its secrets.
 
 use crate::{Platform, ServiceNames};
 use bailiwick_domain::{Result, Ts};
@@ -10,22 +10,27 @@ use bailiwick_store::{
 };
 use std::time::Duration;
 
-/// Between two signs.
+/// Time between two signs.
 const EVERY: Duration = Duration::from_secs(15);
-/// After so long without one a process counts as gone; longer than a database is away in passing.
+/// A process without a sign for this long counts as gone. Short outages of the database are shorter.
 const GONE_AFTER: Duration = Duration::from_secs(60);
-/// How long the row of a process that was killed is kept.
+/// How long the row of a killed process stays.
 const KEPT: Duration = Duration::from_secs(24 * 3600);
 
-/// Those that have given a sign lately. What is far ahead was written by a clock that has been set back since.
+/// The processes that have given a sign lately. A sign far ahead does not count: a clock that was set back has
+/// written it.
+///
+/// # Errors
+/// The database's.
 pub async fn alive(on: impl Into<On<'_>>, now: Ts) -> Result<Vec<Process>, StoreError> {
     processes::seen(on, now.minus(GONE_AFTER), now.plus(GONE_AFTER)).await
 }
 
-/// Gives the first sign and goes on giving signs until the application stops. `host` is where this process runs, for people.
+/// Gives the first sign, and starts a task that gives further signs until the process stops. `host` tells people where
+/// this process runs.
 ///
 /// # Errors
-/// The database's own, for the first sign.
+/// The database's, for the first sign.
 pub async fn start(platform: &Platform, host: String) -> Result<()> {
     sign(platform, &host).await?;
     let own = platform.clone();
@@ -59,21 +64,21 @@ async fn sign(platform: &Platform, host: &str) -> Result<(), StoreError> {
     processes::sign(&platform.db, &process, now.minus(KEPT)).await
 }
 
-/// Whether a token with this process's names is taken by any that serves.
+/// Whether a serving process accepts tokens with the names of this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokensTaken {
-    /// There is one.
+    /// At least one process accepts them.
     ByAll,
-    /// Nobody serves the database.
+    /// No process serves the database.
     NobodyServes,
-    /// Those that serve have these names: issuer, audience, public address.
+    /// The serving processes have other names: issuer, audience, public address.
     Not(Vec<(String, String, String)>),
 }
 
-/// Who takes tokens of this process's settings.
+/// Whether a serving process accepts tokens that this process signs.
 ///
 /// # Errors
-/// The database's own.
+/// The database's.
 pub async fn are_tokens_taken(platform: &Platform) -> Result<TokensTaken> {
     let serving = alive(&platform.db, platform.now()).await?;
     let own = &platform.names;
@@ -90,6 +95,11 @@ pub async fn are_tokens_taken(platform: &Platform) -> Result<TokensTaken> {
     Ok(TokensTaken::Not(names))
 }
 
+/// Ends the leases of dead processes on SQLite, where one process has the database alone: every process that has
+/// taken a lease before is dead. It must run before this process takes a lease. On PostgreSQL it does nothing.
+///
+/// # Errors
+/// The database's.
 pub async fn end_leases_of_dead(platform: &Platform) -> Result<()> {
     if platform.db.is_postgres() {
         return Ok(());

@@ -1,17 +1,17 @@
-//! Transactions that start anew when they have met another change of the same rows.
+//! Transactions that are repeated after a conflict with another change of the same rows.
 
 use bailiwick_domain::{Error, Result};
 use bailiwick_store::StoreError;
 
-/// How often at most.
+/// Most attempts.
 const ATTEMPTS: usize = 3;
 
-/// Why an attempt ended without its commit.
-/// The database; it may be worth another attempt.
+/// The reason why an attempt ended without a commit.
 #[derive(Debug)]
 pub enum Aborted {
+    /// The database failed; another attempt may succeed.
     Store(StoreError),
-    /// The answer, whatever else happens.
+    /// The use case refused; no further attempt is made.
     Refused(Error),
 }
 
@@ -27,10 +27,11 @@ impl From<Error> for Aborted {
     }
 }
 
-/// Runs an attempt, which begins a transaction of its own, until it has not collided with another one.
+/// Runs `attempt` until it does not conflict with another transaction. Each attempt begins its own transaction. `what`
+/// names the change in the log.
 ///
 /// # Errors
-/// The refusal, or what the database says to the last attempt.
+/// The refusal, or the database's error of the last attempt.
 pub async fn retry_on_conflict<T, A>(what: &str, mut attempt: impl FnMut() -> A) -> Result<T>
 where
     A: Future<Output = Result<T, Aborted>>,

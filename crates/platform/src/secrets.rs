@@ -1,8 +1,9 @@
-//! Whether the configured secret is the database's. Every process must open whatever any process seals, and accept whatever
-//! any process signs; so the database keeps fingerprints of the secrets in use, and a process that lacks one does not start.
+//! The check that the configured secret belongs to the database. Every process must open the values that any process
+//! seals, and accept the tokens that any process signs. So the database keeps fingerprints of the secrets in use, and
+//! a process that lacks one of them does not start.
 //!
-//! A secret is *in use* from the first start with it as `secret` until everything is sealed anew with another one
-//! ([`resealed`]). It joins those in use only together with the one before it, given as `previous_secret`.
+//! A secret is *in use* from the first start with it as `secret` until everything is sealed with another one
+//! ([`resealed`]). A new secret comes into use only together with its predecessor, which is given as `previous_secret`.
 
 use crate::{Platform, keys::fingerprint, processes};
 use bailiwick_domain::{Result, Ts};
@@ -13,7 +14,7 @@ use bailiwick_store::{
 };
 use std::time::Duration;
 
-/// Fingerprints of what a process is configured with.
+/// Fingerprints of the configured secrets of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretFingerprints {
     /// Of `secret`.
@@ -23,10 +24,10 @@ pub struct SecretFingerprints {
 }
 
 impl SecretFingerprints {
-    /// Derives them.
+    /// Derives the fingerprints.
     ///
     /// # Errors
-    /// The derivation's own; never for what the configuration accepts.
+    /// The derivation failed; that never happens with a secret that the configuration accepts.
     pub fn of(secret: &[u8], previous: Option<&[u8]>) -> Result<SecretFingerprints> {
         let previous = previous.map(fingerprint).transpose()?.map(Vec::from);
         Ok(SecretFingerprints { present: fingerprint(secret)?.to_vec(), previous })
@@ -37,47 +38,47 @@ impl SecretFingerprints {
     }
 }
 
-/// Who asks to use the database.
+/// The purpose for which a process uses the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// A process that serves: a database that knows of no secret takes this one.
+    /// The process serves: a database without known secrets adopts its secret.
     Service,
-    /// A command: says nothing of whose a database is that has been in use before it kept fingerprints.
+    /// The process runs a command: its secret is not recorded in a database that was used before it kept fingerprints.
     Command,
 }
 
 /// Why a process may not use the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SecretRefused {
-    /// Nothing was ever sealed with this secret, nor with the previous one.
+    /// The database knows neither this secret nor the previous one.
     Other,
-    /// It was the database's until then.
+    /// The secret was in use until this time.
     Replaced(Ts),
-    /// It is being replaced by one that this process does not have.
+    /// A secret that this process does not have is replacing it.
     Behind,
-    /// Things are still sealed with the one before it.
+    /// Some values are still sealed with its predecessor.
     NotResealed,
-    /// The previous secret is not the one before it.
+    /// The previous secret is not its predecessor.
     PreviousOther,
-    /// The one before it replaces another one itself.
+    /// Its predecessor still replaces another secret.
     Unfinished,
-    /// A process that runs does not know this secret: it would refuse what is signed with it.
+    /// A running process, on this host, does not know the secret: it would refuse tokens signed with it.
     Unaware(String),
 }
 
-/// Whether a secret may be made up for this database: nobody has used it yet.
+/// Whether the database is unused, so that a fresh secret may be generated for it.
 ///
 /// # Errors
-/// The database's own.
+/// The database's.
 pub async fn is_unused(db: &Db) -> Result<bool, StoreError> {
     Ok(secrets::all(db).await?.is_empty() && organizations::owner(db).await?.is_none())
 }
 
-/// Lets a process use the database, and notes a secret that is new to it. `tokens_live` is how long a session goes on
-/// without coming back.
+/// Decides whether a process may use the database, and records a secret that is new to it. `tokens_live` is the
+/// lifetime of a session without a refresh.
 ///
 /// # Errors
-/// The database's own; the inner result says why not.
+/// The database's; the inner error is the reason of a refusal.
 pub async fn admit(
     db: &Db,
     now: Ts,
@@ -98,7 +99,7 @@ pub async fn admit(
         Err(refused) => Ok(Err(refused)),
         Ok(false) => Ok(Ok(())),
         Ok(true) => {
-            // A service holds a SQLite file alone, whatever one that was killed has left.
+            // A service holds a SQLite file alone; rows of other processes are left over from killed ones.
             let is_alone = purpose == Purpose::Service && !db.is_postgres();
             let others = if is_alone { Vec::new() } else { processes::alive(&mut tx, now).await? };
             if let Some(unaware) = others.iter().find(|other| !knows(other, &given.present)) {
@@ -115,7 +116,7 @@ fn knows(process: &Process, fingerprint: &[u8]) -> bool {
     process.secret == fingerprint || process.previous_secret.as_deref() == Some(fingerprint)
 }
 
-/// Whether the secret is one that joins those in use.
+/// Whether the secret must be added to those in use.
 fn judged(known: &[Known], given: &SecretFingerprints, tokens_from: Ts) -> Result<bool, SecretRefused> {
     let in_use = || known.iter().filter(|secret| secret.resealed_at.is_none());
     let own = known.iter().find(|secret| secret.fingerprint == given.present);
@@ -124,7 +125,7 @@ fn judged(known: &[Known], given: &SecretFingerprints, tokens_from: Ts) -> Resul
     let succeeds = in_use().any(|secret| previous == Some(&secret.fingerprint[..]));
     let mut missing = in_use().filter(|secret| !given.has(&secret.fingerprint)).peekable();
     if missing.peek().is_none() {
-        // Nothing lasting needs the one before any more, but sessions do.
+        // No lasting value needs the predecessor any more, but sessions do.
         let lives = known.iter().any(|secret| secret.resealed_at.is_some_and(|at| at > tokens_from));
         let is_known = known.iter().any(|secret| previous == Some(&secret.fingerprint[..]));
         return match previous {
@@ -147,20 +148,21 @@ fn judged(known: &[Known], given: &SecretFingerprints, tokens_from: Ts) -> Resul
     })
 }
 
-/// A process that still seals with another secret than this one; none when everything can be sealed anew for good.
+/// The host of a process that still seals with another secret than this one. There must be none before everything is
+/// sealed with a new secret.
 ///
 /// # Errors
-/// The database's own.
+/// The database's.
 pub async fn process_with_other_secret(platform: &Platform) -> Result<Option<String>> {
     let others = processes::alive(&platform.db, platform.now()).await?;
     let own = &platform.fingerprints.present;
     Ok(others.into_iter().find(|other| other.secret != *own).map(|other| other.host))
 }
 
-/// Notes that everything that lasts is sealed with the present secret.
+/// Records that every lasting value is sealed with the present secret.
 ///
 /// # Errors
-/// The database's own.
+/// The database's.
 pub async fn resealed(platform: &Platform) -> Result<()> {
     let mut tx = secrets::begin(&platform.db).await?;
     secrets::keep(&mut tx, &platform.fingerprints.present, platform.now()).await?;
@@ -168,10 +170,11 @@ pub async fn resealed(platform: &Platform) -> Result<()> {
     Ok(tx.commit().await?)
 }
 
-/// Takes the secret as the database's, whatever was sealed with others: it is lost. On SQLite the caller holds the file alone.
+/// Makes the secret the only one of the database. Values that were sealed with other secrets are lost. On SQLite the
+/// caller must hold the file alone.
 ///
 /// # Errors
-/// The database's own; the inner result names a process that serves.
+/// The database's; the inner error names a process that serves.
 pub async fn adopt(db: &Db, now: Ts, given: &SecretFingerprints) -> Result<Result<(), String>, StoreError> {
     let mut tx = secrets::begin(db).await?;
     if let Some(other) = processes::alive(&mut tx, now).await?.first().filter(|_| db.is_postgres()) {
@@ -190,7 +193,7 @@ mod tests {
     const NOW: i64 = 1_000_000;
     const LIFE: i64 = 1000;
 
-    /// In use since its number; `-` before it: sealed anew since then.
+    /// A secret, the time since when it is in use, and the time since when everything is sealed with another one.
     fn known(rows: &[(u8, i64, Option<i64>)]) -> Vec<Known> {
         let row = |(name, since, until): &(u8, i64, Option<i64>)| Known {
             fingerprint: vec![*name],

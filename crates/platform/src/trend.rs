@@ -72,8 +72,8 @@ impl Window {
         Ok(Ts::from(next.map_err(Error::internal)?.timestamp()))
     }
 
-    /// The trend. `changes` are those of each day since 1970-01-01, in order, from [`Window::since`] on; `total` is the present
-    /// number.
+    /// The trend. `changes` are those of each day since 1970-01-01, in order, from [`Window::since`] on; `total` is
+    /// the present number.
     ///
     /// # Errors
     /// A number is out of range.

@@ -1,9 +1,10 @@
 //! CSV import of organizations and users (spec: imports-and-exports#imports, imports-and-exports#import-of-users):
 //! validate a file, look at what it would do, confirm.
 //!
-//! One engine for the four families: [`csv`](bailiwick_platform::csv) reads the file, a family says for all rows together
-//! what each would do ([`organizations`], [`users`]), and confirming hands every row to the use case behind POST or PUT,
-//! in a transaction of its own. Nothing of the first look is trusted at the second: between the two only the file is kept.
+//! One engine for the four families: [`csv`](bailiwick_platform::csv) reads the file, a family says for all rows
+//! together what each would do ([`organizations`], [`users`]), and confirming hands every row to the use case behind
+//! POST or PUT, in a transaction of its own. Nothing of the first look is trusted at the second: between the two only
+//! the file is kept.
 //!
 //! To import another family: its columns and rows in a file of its own, a [`Kind`], a [`Plan`].
 

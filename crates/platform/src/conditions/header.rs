@@ -63,7 +63,8 @@ impl Condition {
         }
     }
 
-    /// Whether the present state is listed, compared strongly: a weak tag matches none. `None` without a readable header.
+    /// Whether the present state is listed, compared strongly: a weak tag matches none. `None` without a readable
+    /// header.
     pub(super) fn matches_state(&self, version: &Version) -> Option<bool> {
         self.find(version, |tag| !tag.is_weak && tag.state == version.state)
     }

@@ -4,10 +4,10 @@
 //!
 //! All state is in the database ([`bailiwick_store::delivery`]). One [`round`] takes the tenants that have something
 //! due, puts new alerts into groups and begins the [`flush`]es that are due. Each flush is a task that [`send`]s to
-//! every recipient within the [limits of its destination](bailiwick_platform::destination_limits), tries again where that
-//! may help, and [`record`]s what came of it before its group is due again. So a process that dies loses nothing: its
-//! tenants are taken by another one (or by itself when it is back) after the end of the lease, and what was recorded is
-//! not said again.
+//! every recipient within the [limits of its destination](bailiwick_platform::destination_limits), tries again where
+//! that may help, and [`record`]s what came of it before its group is due again. So a process that dies loses
+//! nothing: its tenants are taken by another one (or by itself when it is back) after the end of the lease, and what
+//! was recorded is not said again.
 //!
 //! To add a channel: a way to send in `bailiwick_outbound`, a variant of [`send::To`].
 
