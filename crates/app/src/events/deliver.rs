@@ -12,8 +12,10 @@ use crate::App;
 use bailiwick_domain::{Error, OrgId, Result, Ts, meter::Counter};
 use bailiwick_outbound::{delivery::Failure, webhook::Answered};
 use bailiwick_platform::{
+    backoff::Backoff,
     destination_limits::{Concurrency, Destination, DestinationLimits, OwnPermits, Permit, TenantRateLimit},
     jobs,
+    worker::Worker,
 };
 use bailiwick_store::{
     Tx, audit,
@@ -51,8 +53,9 @@ const TO_ONE: Concurrency = Concurrency { address: 64, tenant: 32, system: 16, r
 /// Waits after each failed try of a delivery; after the last it is given up.
 const WAITS: [u64; 9] = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400];
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(WAITS[WAITS.len() - 1]);
-/// Longest pause of a subscription that fails, and longest one that its recipient may ask for.
-const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+/// Pauses of a subscription after failures in a row: 1, 2, 4 … seconds.
+const PAUSES: Backoff = Backoff::new(&[Duration::from_secs(1)], Duration::from_secs(300));
+/// Longest pause that a recipient may ask for.
 pub(crate) const LONGEST_ASKED: Duration = Duration::from_secs(3600);
 
 /// What this process keeps for deliveries.
@@ -110,18 +113,17 @@ impl Figures {
 
 /// Starts it on the application's tracker.
 pub(super) fn start(app: &App) {
-    let app = app.clone();
-    app.tasks.clone().spawn(async move {
-        while !app.stop.is_cancelled() {
-            if let Err(e) = round(&app).await {
-                tracing::warn!(error = %e, "events cannot be delivered and are tried again");
-            }
-            tokio::select! {
-                () = app.stop.cancelled() => {}
-                () = app.deliveries.hint.notified() => {}
-                () = tokio::time::sleep(POLL) => {}
-            }
-        }
+    let worker = app.clone();
+    app.tasks.spawn(async move {
+        let app = &worker;
+        let step = || async {
+            round(app).await?;
+            // The tasks of a round give the hint when there is room for the next one.
+            Ok(0)
+        };
+        let failure = "events cannot be delivered and are tried again";
+        let hint = Some(&app.deliveries.hint);
+        Worker { name: "event deliveries", failure, poll: POLL, hint, step }.run(&app.stop).await;
     });
 }
 
@@ -364,7 +366,7 @@ async fn settle(app: &App, id: Uuid, holder: Uuid, tried: Vec<Tried>) -> Result<
         s.failures += 1;
     }
     // Also of success: those that have waited longer come first.
-    s.next_at = if has_arrived || refusals.is_empty() { now } else { now.plus(pause(s.failures)) };
+    s.next_at = if has_arrived || refusals.is_empty() { now } else { PAUSES.next_try(now, s.failures) };
     let asked = answers.iter().filter_map(|a| a.as_ref().ok()?.retry_after).max();
     if let Some(asked) = asked {
         s.next_at = s.next_at.max(now.plus(asked.min(LONGEST_ASKED)));
@@ -412,12 +414,6 @@ fn outcome((due, answer): &Tried, now: Ts) -> Outcome {
     }
 }
 
-/// How long a subscription rests after so many failures in a row: 1, 2, 4 … seconds.
-fn pause(failures: i64) -> Duration {
-    let doublings = u32::try_from(failures.saturating_sub(1).clamp(0, 16)).unwrap_or(16);
-    Duration::from_secs(1 << doublings).min(LONGEST_PAUSE)
-}
-
 async fn disable(tx: &mut Tx, s: &mut Subscription, now: Ts, reason: &str) -> Result<()> {
     s.is_enabled = false;
     s.disabled_at = Some(now);
@@ -450,6 +446,6 @@ mod tests {
         assert_eq!(outcome(&(due(8), answer()), Ts(0)).state, "pending");
         let last = outcome(&(due(9), answer()), Ts(0));
         assert_eq!((last.state, last.attempts), ("dead", 10));
-        assert_eq!([1, 2, 3, 9, 10, 99].map(|n| pause(n).as_secs()), [1, 2, 4, 256, 300, 300]);
+        assert_eq!([1, 2, 3, 9, 10, 99].map(|n| PAUSES.after(n).as_secs()), [1, 2, 4, 256, 300, 300]);
     }
 }

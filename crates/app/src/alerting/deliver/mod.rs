@@ -25,7 +25,10 @@ pub use figures::{Count, Figures};
 use crate::App;
 use bailiwick_alerting::config::{EmailRecipient, Layer, Recipient, TelegramRecipient, WebhookRecipient};
 use bailiwick_domain::{Result, Ts};
-use bailiwick_platform::destination_limits::{DestinationLimits, TenantRateLimit};
+use bailiwick_platform::{
+    destination_limits::{DestinationLimits, TenantRateLimit},
+    worker::Worker,
+};
 use bailiwick_store::delivery::log;
 use std::{
     sync::{
@@ -104,25 +107,20 @@ fn of(app: &App) -> &Delivery {
 
 /// Starts the work on the application's tracker. Once for each process that serves an embedded router.
 pub(super) fn start(app: &App) {
-    let app = app.clone();
-    app.tasks.clone().spawn(async move {
+    let worker = app.clone();
+    app.tasks.spawn(async move {
+        let app = &worker;
         let (mut told_at, mut told) = (Instant::now(), Vec::new());
-        while !app.stop.is_cancelled() {
+        let step = || {
             if told_at.elapsed() >= FIGURES_EVERY {
                 told_at = Instant::now();
-                tell_figures(&app, &mut told);
+                tell_figures(app, &mut told);
             }
-            match run(&app).await {
-                Ok(0) => {}
-                Ok(_) => continue,
-                Err(e) => tracing::warn!(error = %e, "alerts cannot be told of and are tried again"),
-            }
-            tokio::select! {
-                () = app.stop.cancelled() => {}
-                () = tokio::time::sleep(POLL) => {}
-            }
-        }
-        close(&app).await;
+            run(app)
+        };
+        let failure = "alerts cannot be told of and are tried again";
+        Worker { name: "notifications", failure, poll: POLL, hint: None, step }.run(&app.stop).await;
+        close(app).await;
     });
 }
 
