@@ -1,7 +1,7 @@
 //! What comes before anybody can sign in: the owner organization with its first user (spec:
 //! authentication#identity-modes), and the operator's commands that need only the database and the secret.
 
-use crate::{App, alerting::config::provision, auth, mirror, passwords};
+use crate::{App, auth, mirror, organizations::alert_tenants, passwords};
 use bailiwick_domain::{
     Error, OrgId, OrgType, Result, UserId,
     validate::{self, Email, Fields},
@@ -42,7 +42,7 @@ pub async fn ensure_owner(app: &App) -> Result<FirstStart> {
     let settings = &app.settings.owner;
     let (password, is_generated) = match &settings.password {
         // Where people sign in elsewhere nobody has a password here, unless his account is made from here.
-        _ if !makes_accounts(app) => (None, false),
+        _ if !app.settings.identity.makes_accounts() => (None, false),
         _ if app.settings.identity.logto().is_some_and(|logto| logto.owner_user_id.is_some()) => {
             (None, false)
         }
@@ -68,11 +68,6 @@ pub async fn ensure_owner(app: &App) -> Result<FirstStart> {
     }
 }
 
-/// Whether a new user gets an account with a password: here, or at a Logto tenant.
-pub fn makes_accounts(app: &App) -> bool {
-    app.settings.identity.is_embedded() || app.mirror.is_some()
-}
-
 /// What becomes of a new user's password.
 enum NewPassword {
     /// Kept here, hashed.
@@ -94,7 +89,7 @@ async fn create_all(app: &App, user: &Checked, password: NewPassword) -> Result<
         at: app.now(),
     };
     organizations::insert(&mut tx, None, &organization).await?;
-    provision::queue(app, &mut tx, organization.id, organization.org_type).await?;
+    alert_tenants::queue(app, &mut tx, organization.id, organization.org_type).await?;
     mirror::organization_created(app, &mut tx, organization.id).await?;
     let created = json!({"name": organization.name, "type": "owner"});
     record(app, &mut tx, "organization", organization.id.0, created).await?;

@@ -1,50 +1,36 @@
 //! The application: everything a use case reaches, passed as `&App`.
 
 use crate::{
-    alerting::{self, Alerting},
+    alerting::Alerting,
     api_keys::ApiKeys,
-    auth::{self, Bearers, Lives, Refreshes},
+    auth::{Bearers, Lives, Refreshes},
     avatars::Pictures,
-    backups::{self, Backups},
+    backups::Backups,
     credentials::Credentials,
     events,
     exports::Exports,
-    external::{self, External},
+    external::External,
     images::Images,
     ingest::Ingest,
-    inventory, links,
-    mail::{self, Outbox},
-    mirror::{self, Mirror},
+    mail::Outbox,
+    mirror::Mirror,
     passwords::Passwords,
     rebranding::Rebranding,
-    retention,
     settings::Settings,
     site::Site,
-    systems::{self, Clearing},
+    systems::Clearing,
 };
 use bailiwick_domain::{Clock, Entropy, Error, Result, UserId};
 use bailiwick_outbound::{reach::Reach, webhook::Webhooks};
 use bailiwick_platform::{
-    Platform, ServiceNames, clock_skew, jobs, processes,
+    Platform, ServiceNames,
     rate_limit::{AddressLimit, KeyedLimit},
 };
 use bailiwick_policy::Catalogue;
-use bailiwick_store::{Db, ahead::Longest};
+use bailiwick_store::Db;
 use std::{
     ops::Deref,
     sync::{Arc, OnceLock},
-};
-
-/// The longest time for which each kind of work is ever put off. Code that puts work off for longer must say so here.
-pub const LONGEST_WAITS: Longest = Longest {
-    jobs: jobs::RETRY.longest(),
-    inventory: inventory::LONGEST_DELAY,
-    held_alerts: alerting::LONGEST_HELD,
-    configurations: alerting::config::LONGEST_WAIT,
-    mirror: jobs::RETRY.longest(),
-    subscriptions: events::deliver::LONGEST_ASKED,
-    events: events::deliver::LONGEST_WAIT,
-    retention: retention::EVERY,
 };
 
 /// Cheap to clone; one for each process.
@@ -190,25 +176,6 @@ impl App {
             platform,
             settings,
         })))
-    }
-
-    /// Starts the tasks that run beside the requests, on the tracker that shutdown drains. Once for each process.
-    pub async fn start_background(&self) {
-        if let Err(e) = processes::end_leases_of_dead(self).await {
-            tracing::warn!(error = %e, "leases of an earlier process cannot be ended; they end by themselves");
-        }
-        external::start(self);
-        auth::start_purging(self);
-        events::start(self);
-        inventory::start_worker(self);
-        links::start_monitor(self);
-        clock_skew::start(self, LONGEST_WAITS);
-        retention::start(self);
-        mail::start_worker(self);
-        mirror::start(self);
-        backups::start_worker(self);
-        systems::start_clearing(self);
-        alerting::start_background(self);
     }
 
     /// What is known of the credentials of systems.

@@ -8,6 +8,7 @@ pub mod api_keys;
 pub mod applications;
 pub mod auth;
 pub mod avatars;
+mod background;
 pub mod backups;
 pub mod bootstrap;
 pub mod context;
@@ -28,6 +29,7 @@ pub mod mirror;
 pub mod oidc;
 pub mod organizations;
 pub mod passwords;
+mod purging;
 pub mod rebranding;
 pub mod retention;
 pub mod roles;
@@ -37,7 +39,8 @@ pub mod systems;
 pub mod third_party;
 pub mod users;
 
-pub use context::{App, LONGEST_WAITS};
+pub use background::LONGEST_WAITS;
+pub use context::App;
 pub use settings::Settings;
 
 /// The storage handle, for the process that opens it.

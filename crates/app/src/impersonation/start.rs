@@ -3,9 +3,11 @@
 use super::judge::{judge, live_of, reach};
 use crate::{
     App,
-    auth::{self, UserObject, identity_of, impersonation_token, invalid, refuse_disabled, user_object},
+    auth::{
+        self, UserObject, identity_of, impersonation_token, invalid, judged_user, refuse_disabled,
+        user_object,
+    },
     events::Told,
-    users::{load, target},
 };
 use bailiwick_domain::{ChainId, Error, Result, Ts, UserId};
 use bailiwick_platform::{
@@ -59,7 +61,10 @@ pub async fn start(
         return Err(Refusal::ImpersonateSelf.into());
     }
     // Whoever may not act as him does not wait for his row, nor make others wait.
-    let found = load(app, wanted).await?;
+    let found = match wanted {
+        Some(user) => users::get(&app.db, user).await?,
+        None => None,
+    };
     let consent = match wanted {
         Some(user) => consents::get(&app.db, user, app.now()).await?,
         None => None,
@@ -72,7 +77,7 @@ pub async fn start(
 fn allowed(app: &App, caller: &Caller, found: Option<&Placed>, has_consent: bool) -> Result<UserId> {
     let Some(placed) = found else { return Err(Refusal::NoConsent.into()) };
     let consent = if has_consent { reach(app) } else { Consent::Absent };
-    let target = UserTarget { consent, ..target(app, placed) };
+    let target = UserTarget { consent, ..judged_user(app, placed) };
     decide(caller, Action::Impersonate, &target).granted().map(|granted| granted.id())
 }
 

@@ -1,9 +1,8 @@
 //! Destruction for good (spec: organizations#destruction).
 
-use super::authorize_change;
+use super::{alert_tenants, authorize_change};
 use crate::{
     App,
-    alerting::config::provision,
     auth::{Destroyed, end_impersonations_of_destroyed},
     events::Told,
     mirror,
@@ -51,7 +50,7 @@ async fn attempt(
     let mut objects = backups::objects_below(&mut tx, id, family).await?;
     objects.extend(images::take_below(&mut tx, id, family).await?);
     backups::bury(&mut tx, &objects, app.now(), || app.fresh()).await?;
-    provision::queue_removal(app, &mut tx, id, family).await?;
+    alert_tenants::queue_removal(app, &mut tx, id, family).await?;
     mirror::organization_destroyed(app, &mut tx, id, family).await?;
     end_impersonations_of_destroyed(&mut tx, app.now(), Destroyed::Below(id, family)).await?;
     stored::destroy(&mut tx, &target, family, app.now()).await?;

@@ -3,6 +3,7 @@
 //! Each use case decides on the place of the organization before anything of the request's body is looked at, and
 //! again on the held row in the write transaction.
 
+pub(crate) mod alert_tenants;
 mod create;
 mod destroy;
 mod directory;

@@ -1,9 +1,8 @@
 //! Promotion of a reseller to distributor (spec: organizations#promotion).
 
-use super::{VAT, authorize_change};
+use super::{VAT, alert_tenants, authorize_change};
 use crate::{
     App,
-    alerting::config::provision,
     events::Told,
     impersonation::{Changed, end_of_changed},
     mirror,
@@ -85,7 +84,7 @@ async fn attempt(
         e => Aborted::Store(e),
     })?;
     // It is a distributor by now.
-    provision::queue(app, &mut tx, seen, OrgType::Distributor).await?;
+    alert_tenants::queue(app, &mut tx, seen, OrgType::Distributor).await?;
     mirror::organization_promoted(app, &mut tx, seen).await?;
     disable_subscriptions(&mut tx, &target, now, caller, ctx).await?;
     tx.bump_auth_epoch().await?;

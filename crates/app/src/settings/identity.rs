@@ -23,6 +23,11 @@ impl Identity {
         matches!(self, Identity::Embedded)
     }
 
+    /// Whether a new user gets an account with a password: here, or at a Logto tenant.
+    pub const fn makes_accounts(&self) -> bool {
+        !matches!(self, Identity::Oidc(_))
+    }
+
     /// The issuer where people sign in, if it is not the service.
     pub fn issuer(&self) -> Option<&Issuer> {
         match self {

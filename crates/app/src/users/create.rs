@@ -6,7 +6,6 @@ use super::{
     fields::{Accepted, Sent, accept, sent_values},
     home, shown,
 };
-use crate::bootstrap::makes_accounts;
 use crate::{App, events::Told, mail, mirror, passwords};
 use bailiwick_domain::{
     Error, OrgId, Result, UserId,
@@ -87,7 +86,7 @@ async fn prepare(
     accepted: Accepted,
 ) -> Result<(NewUser, Option<String>)> {
     let now = app.now();
-    let password = makes_accounts(app).then(|| generate_password(&*app.entropy));
+    let password = app.settings.identity.makes_accounts().then(|| generate_password(&*app.entropy));
     let password_hash = match &password {
         Some(password) if app.mirror.is_none() => Some(passwords::hash(app, password).await?),
         _ => None,

@@ -10,7 +10,7 @@ use std::fs;
 pub async fn run(app: &App, args: CreateOwnerArgs) -> Result<(), String> {
     let first = bootstrap::ensure_owner(app).await.map_err(|e| words::of(&e, str::to_owned))?;
     first_start::tell(app, first);
-    let has_password = bootstrap::makes_accounts(app);
+    let has_password = app.settings.identity.makes_accounts();
     if args.password_file.is_some() && !has_password {
         return Err("--password-file is of no use: people sign in at the identity provider".to_owned());
     }

@@ -6,15 +6,12 @@
 //! has no tenants and takes no configuration.
 
 use super::{effective, forget::forget, publishing::publishing, watch};
-use crate::{App, settings::Router};
+use crate::App;
 use bailiwick_alerting::config::{Layer, Publishing, Upload};
 use bailiwick_domain::{Error, OrgId, OrgType, Result, Ts};
 use bailiwick_outbound::{RouterClient, RouterError, router_client::Caller};
 use bailiwick_platform::{backoff::Backoff, worker::Worker};
-use bailiwick_store::{
-    Tx,
-    alert_tenants::{self, Due, Whose},
-};
+use bailiwick_store::alert_tenants::{self, Due, Whose};
 use futures_util::future::join_all;
 use std::{
     collections::HashMap,
@@ -70,34 +67,9 @@ impl Provisioning {
     }
 }
 
-/// Whether tenants are pushed anywhere.
-pub(super) fn is_on(app: &App) -> bool {
-    match &app.settings.alerting.router {
-        Router::Remote(remote) => remote.is_provisioned,
-        Router::Embedded => false,
-    }
-}
-
-/// To be called in the transaction of everything that changes what is in force for an organization and those below it:
-/// its creation, a save, a move, a mark set or cleared.
-pub(crate) async fn queue(app: &App, tx: &mut Tx, top: OrgId, org_type: OrgType) -> Result<()> {
-    if is_on(app) {
-        alert_tenants::queue(tx, Whose::Below(top, org_type), false, app.now()).await?;
-    }
-    Ok(())
-}
-
-/// The same before a subtree is destroyed: the router is to forget it.
-pub(crate) async fn queue_removal(app: &App, tx: &mut Tx, top: OrgId, org_type: OrgType) -> Result<()> {
-    if is_on(app) {
-        alert_tenants::queue(tx, Whose::Below(top, org_type), true, app.now()).await?;
-    }
-    Ok(())
-}
-
 /// The router has said that it does not know a tenant (spec: alerts#waiting-tenants).
 pub(in crate::alerting) async fn lost(app: &App, tenant: OrgId) {
-    if !is_on(app) {
+    if !app.settings.alerting.router.is_provisioned() {
         return;
     }
     let now = app.now();
@@ -127,7 +99,7 @@ pub(super) async fn queue_lost(app: &App, tenant: OrgId) -> Result<()> {
 /// Queues every tenant once, as the router or the settings may have changed while the service was down, then pushes
 /// what is queued until the application stops.
 pub(in crate::alerting) fn start(app: &App) {
-    if !is_on(app) {
+    if !app.settings.alerting.router.is_provisioned() {
         return;
     }
     watch::start(app);
@@ -289,7 +261,7 @@ pub(super) async fn after_save(app: &App, top: OrgId, org_type: OrgType) -> Resu
         return Ok((0, Vec::new()));
     }
     let whose = Whose::Below(top, org_type);
-    if !is_on(app) {
+    if !app.settings.alerting.router.is_provisioned() {
         let all = bailiwick_store::alert_layers::count_tenants(&app.db, top, org_type).await?;
         return Ok((all, vec!["the alert router takes no configuration".to_owned()]));
     }

@@ -1,7 +1,7 @@
 //! Saving and removing a layer.
 
 use super::{Saving, condition::EditableLayer, provision, publishing::warnings, sealed, store, target};
-use crate::App;
+use crate::{App, organizations::alert_tenants};
 use bailiwick_alerting::config::{Layer, Posted, WebhookField, webhook::Target};
 use bailiwick_domain::{Error, FieldError, OrgId, OrgType, Result};
 use bailiwick_platform::{RequestContext, audit};
@@ -189,7 +189,7 @@ async fn record(
 async fn propagate(app: &App, mut tx: Tx, place: &OrgPlace) -> Result<Saved> {
     let (top, org_type) = (place.path.id, place.org_type);
     let affected_tenants = alert_layers::count_tenants(&mut tx, top, org_type).await?;
-    provision::queue(app, &mut tx, top, org_type).await?;
+    alert_tenants::queue(app, &mut tx, top, org_type).await?;
     tx.commit().await?;
     let (left, warnings) = provision::after_save(app, top, org_type).await?;
     Ok(Saved { warnings, propagated_to: affected_tenants.saturating_sub(left), affected_tenants })

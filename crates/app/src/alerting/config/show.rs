@@ -53,7 +53,7 @@ pub async fn get(app: &App, caller: &Caller, organization: Option<&str>) -> Resu
         warnings.extend(failures.iter().map(ToString::to_string));
     }
     let version = Version::of(app, &EditableLayer(Some(&opened)))?;
-    let layer = if may_see_secrets(caller) { opened } else { opened.redacted() };
+    let layer = if caller.may_see_alert_secrets() { opened } else { opened.redacted() };
     Ok(Shown {
         flat: Some(FlatView::of(&layer)),
         warnings,
@@ -62,11 +62,6 @@ pub async fn get(app: &App, caller: &Caller, organization: Option<&str>) -> Resu
         updated_by_name: Some(stored.updated_by_name),
         updated_at: Some(stored.updated_at),
     })
-}
-
-/// Whoever may change them sees them, in person (spec: alert-management#management).
-pub(crate) fn may_see_secrets(caller: &Caller) -> bool {
-    caller.holds(Permission::ManageAlerts) && !caller.is_api_key() && caller.acting_for().is_none()
 }
 
 /// `GET /alerts/config?format=yaml`: the document of the tenant without secrets; none when nobody is told of anything.

@@ -3,7 +3,7 @@
 //! configurations back, some tenants each minute and all of them in turn.
 
 use super::{
-    provision::{is_on, layers_of, queue_lost},
+    provision::{layers_of, queue_lost},
     publishing::publishing,
 };
 use crate::App;
@@ -26,7 +26,7 @@ const AGAIN: Duration = Duration::from_secs(600);
 
 /// Reads back for as long as the application runs.
 pub(in crate::alerting) fn start(app: &App) {
-    if is_on(app) {
+    if app.settings.alerting.router.is_provisioned() {
         periodic::repeat(app, LEASE, EVERY, |app| {
             Box::pin(async { read_back(app).await.map(|found| found.unwrap_or(0)) })
         });
