@@ -137,8 +137,15 @@ impl App {
             audience: settings.tokens.audience.clone(),
         };
         let previous = settings.previous_secret.as_ref().map(|secret| secret.reveal().as_slice());
-        let (secret, clock_of, entropy_of) = (settings.secret.reveal(), clock.clone(), entropy.clone());
-        let platform = Platform::new(names, secret, previous, db, clock_of, entropy_of, catalogue)?;
+        let platform = Platform::new(
+            names,
+            settings.secret.reveal(),
+            previous,
+            db,
+            clock.clone(),
+            entropy.clone(),
+            catalogue,
+        )?;
         let limits = &settings.limits;
         let token_requests =
             AddressLimit::new(clock.clone(), limits.token_requests_per_second, limits.token_request_burst);

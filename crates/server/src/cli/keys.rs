@@ -14,7 +14,7 @@ use std::fs;
 
 /// The secret, once the database has taken it for its own; a new one where nobody has used the database yet. The error is a
 /// text for the operator.
-pub async fn admitted(config: &Config, db: &Db, who: Purpose) -> Result<config::Secret, String> {
+pub async fn admitted(config: &Config, db: &Db, purpose: Purpose) -> Result<config::Secret, String> {
     let (found, is_new) = match config::find_secret(config)? {
         Some(found) => (found, false),
         None if secrets::is_unused(db).await.map_err(|e| e.to_string())? => {
@@ -24,7 +24,7 @@ pub async fn admitted(config: &Config, db: &Db, who: Purpose) -> Result<config::
     };
     let given = given(config, &found)?;
     let tokens_live = config.tokens.refresh_lifetime;
-    let admitted = secrets::admit(db, SystemClock.now(), tokens_live, &given, who).await;
+    let admitted = secrets::admit(db, SystemClock.now(), tokens_live, &given, purpose).await;
     match admitted.map_err(|e| format!("the secrets of the database cannot be read: {e}"))? {
         Ok(()) => Ok(found.secret),
         Err(refused) => {
