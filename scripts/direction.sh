@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Checks that dependencies between the crates go one way, and that each outside library stays where it belongs:
-# server → api → app → {store, outbound, inventory, alerting, export} → policy → domain.
+# server → api → app → platform → store → policy → domain, and app → {outbound, inventory, alerting, export} → domain.
 # Only dependencies of the product count; tests may use what they like.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# Crates of ours that a crate may name.
+# Our crates from the bottom to the top. A crate may name only crates to its left, and of those the ones in its row.
+order=(domain policy inventory alerting store outbound export platform app api server)
 declare -A may_use=(
     [domain]=''
     [policy]='domain'
@@ -14,9 +15,10 @@ declare -A may_use=(
     [store]='domain policy'
     [outbound]='domain alerting'
     [export]='domain'
-    [app]='domain policy inventory alerting store outbound export'
-    [api]='domain policy alerting app'
-    [server]='domain app api'
+    [platform]='domain policy store'
+    [app]='domain policy inventory alerting store outbound export platform'
+    [api]='domain policy alerting platform app'
+    [server]='domain platform app api'
 )
 # Crates of ours that may name an outside library; libraries that are not listed may be named anywhere.
 declare -A belongs_to=(
@@ -34,8 +36,8 @@ declare -A belongs_to=(
     [reqwest]=''
     [time]=''
     [chrono]=''
-    [tokio]='store outbound app api server'
-    [tokio-util]='store outbound app api server'
+    [tokio]='store outbound platform app api server'
+    [tokio-util]='store outbound platform app api server'
 )
 # For tests only.
 free='testkit tests fuzz-targets'
@@ -48,6 +50,16 @@ complain() {
     status=1
 }
 
+# The rows themselves: an arrow may not be allowed upwards.
+below=''
+for crate in "${order[@]}"; do
+    [[ -v may_use[$crate] ]] || complain "$crate has no row in scripts/direction.sh"
+    for used in ${may_use[$crate]-}; do
+        contains "$below" "$used" || complain "the row of $crate allows an arrow upwards, to $used"
+    done
+    below+=" $crate"
+done
+
 members=$(cargo tree --quiet --workspace --depth 0 --prefix none --format '{p}' | cut -d' ' -f1 | sed '/^$/d')
 for member in $members; do
     crate=${member#bailiwick-}
@@ -57,7 +69,11 @@ for member in $members; do
         continue
     fi
     tree=$(cargo tree --quiet -p "$member" --edges normal,build --target all --depth 1 --prefix none --format '{p}')
-    for used in $(tail -n +2 <<<"$tree" | cut -d' ' -f1); do
+    named=$(tail -n +2 <<<"$tree" | cut -d' ' -f1)
+    for allowed in ${may_use[$crate]}; do
+        contains "${named//$'\n'/ }" "bailiwick-$allowed" || complain "the row of $crate allows $allowed, which it does not use"
+    done
+    for used in $named; do
         if [[ $used == bailiwick-* ]]; then
             contains "${may_use[$crate]}" "${used#bailiwick-}" || complain "$member must not depend on $used"
         elif [[ -v belongs_to[$used] ]]; then

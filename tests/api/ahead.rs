@@ -1,8 +1,9 @@
 //! What a clock has put off that was ahead and has been set back since is done soon, not when that clock meant it.
 
 use crate::ingest::changes::firewall;
-use bailiwick_app::{ahead, inventory};
+use bailiwick_app::inventory;
 use bailiwick_domain::{JobId, Ts};
+use bailiwick_platform::clock_skew;
 use bailiwick_store::{
     jobs::{self, NewJob},
     sql::Q,
@@ -40,10 +41,10 @@ api_test!(a_job_that_a_clock_ahead_has_put_off_is_due_at_once, |t| async move {
         jobs::enqueue(&mut tx, job).await.unwrap();
     }
     tx.commit().await.unwrap();
-    assert_eq!(ahead::set_back(&t.app).await.unwrap(), 1);
+    assert_eq!(clock_skew::set_back(&t.app, bailiwick_app::LONGEST_WAITS).await.unwrap(), 1);
     let due = jobs::claim(&t.app.db, "test", now, now.plus(SECOND), 9).await.unwrap();
     assert_eq!(due.iter().map(|job| job.id.0.as_u128()).collect::<Vec<_>>(), [1]);
-    assert_eq!(ahead::set_back(&t.app).await.unwrap(), 0);
+    assert_eq!(clock_skew::set_back(&t.app, bailiwick_app::LONGEST_WAITS).await.unwrap(), 0);
 });
 
 api_test!(a_document_that_a_clock_ahead_has_put_off_holds_none_up, |t| async move {
@@ -57,6 +58,6 @@ api_test!(a_document_that_a_clock_ahead_has_put_off_holds_none_up, |t| async mov
         Q::new("SELECT COUNT(*) FROM inventory_queue").count(&t.app.db).await.unwrap()
     };
     assert_eq!(waiting().await, 2);
-    assert_eq!(ahead::set_back(&t.app).await.unwrap(), 1);
+    assert_eq!(clock_skew::set_back(&t.app, bailiwick_app::LONGEST_WAITS).await.unwrap(), 1);
     assert_eq!(waiting().await, 0);
 });

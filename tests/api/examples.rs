@@ -10,8 +10,9 @@ mod tree;
 
 use bailiwick_app::{
     Settings,
-    settings::{AccessControl, AllowedHosts, Application, Client, Network, Secret},
+    settings::{AccessControl, AllowedHosts, Application, Client, Network},
 };
+use bailiwick_platform::Secret;
 use bailiwick_testkit::{Persona, api_test, seed::Seeded};
 use book::{Book, Sent, Who};
 use serde_json::{Value, json};

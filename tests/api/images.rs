@@ -3,9 +3,10 @@
 
 use bailiwick_app::{
     backups, images,
-    settings::{Bucket, ImageHome, Place, Secret, Settings},
+    settings::{Bucket, ImageHome, Place, Settings},
 };
 use bailiwick_domain::OrgId;
+use bailiwick_platform::Secret;
 use bailiwick_store::sql::Q;
 use bailiwick_testkit::{
     Call, Engine, Persona, Reply, Test, engine, eventually,

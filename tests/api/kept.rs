@@ -46,7 +46,7 @@ async fn ask(t: &Test, who: &Persona) -> Vec<Value> {
 pub async fn is_true(processes: &[&Test], who: &Persona, after: &str) {
     for t in processes {
         let kept = ask(t, who).await;
-        t.app.kept.forget();
+        t.app.answers.forget();
         assert_eq!(kept, ask(t, who).await, "after {after}");
     }
 }
@@ -115,7 +115,7 @@ api_test!(every_change_of_figures_and_every_sign_in_shows_at_once_in_every_proce
                 for path in &stats {
                     answers.push(t.get(path).bearer(&owner.token).send().await.expect(200).data());
                 }
-                t.app.kept.forget();
+                t.app.answers.forget();
             }
             assert_eq!(both[0], both[1], "after {after}");
         }

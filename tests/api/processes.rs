@@ -1,8 +1,8 @@
 //! Processes that serve one database, and whose secret is the database's.
 
-use bailiwick_app::{
-    processes::{self, Taken},
-    secrets::{self, Given, Refused, Who},
+use bailiwick_platform::{
+    processes::{self, TokensTaken},
+    secrets::{self, Purpose, SecretFingerprints, SecretRefused},
 };
 use bailiwick_store::{processes::Process, sql::Q};
 use bailiwick_testkit::{Engine, Test, api_test};
@@ -12,21 +12,21 @@ use uuid::Uuid;
 const SECOND: Duration = Duration::from_secs(1);
 const LIFE: Duration = Duration::from_secs(7 * 86_400);
 
-fn given(present: u8, previous: Option<u8>) -> Given {
+fn given(present: u8, previous: Option<u8>) -> SecretFingerprints {
     let previous = previous.map(|byte| [byte; 32]);
-    Given::of(&[present; 32], previous.as_ref().map(|secret| &secret[..])).unwrap()
+    SecretFingerprints::of(&[present; 32], previous.as_ref().map(|secret| &secret[..])).unwrap()
 }
 
-async fn admit(t: &Test, given: &Given) -> Result<(), Refused> {
-    secrets::admit(&t.app.db, t.app.now(), LIFE, given, Who::Service).await.unwrap()
+async fn admit(t: &Test, given: &SecretFingerprints) -> Result<(), SecretRefused> {
+    secrets::admit(&t.app.db, t.app.now(), LIFE, given, Purpose::Service).await.unwrap()
 }
 
-async fn command(t: &Test, given: &Given) -> Result<(), Refused> {
-    secrets::admit(&t.app.db, t.app.now(), LIFE, given, Who::Command).await.unwrap()
+async fn command(t: &Test, given: &SecretFingerprints) -> Result<(), SecretRefused> {
+    secrets::admit(&t.app.db, t.app.now(), LIFE, given, Purpose::Command).await.unwrap()
 }
 
 /// Another process gives a sign of life.
-async fn other(t: &Test, audience: &str, given: &Given) {
+async fn other(t: &Test, audience: &str, given: &SecretFingerprints) {
     let now = t.app.now();
     let process = Process {
         id: Uuid::from_u128(7),
@@ -43,21 +43,21 @@ async fn other(t: &Test, audience: &str, given: &Given) {
 }
 
 api_test!(a_process_counts_while_it_gives_signs_of_life, |t| async move {
-    assert_eq!(processes::who_takes_tokens(&t.app).await.unwrap(), Taken::NobodyServes);
+    assert_eq!(processes::are_tokens_taken(&t.app).await.unwrap(), TokensTaken::NobodyServes);
     other(&t, "http://other.example/api", &given(1, None)).await;
-    let Taken::Not(names) = processes::who_takes_tokens(&t.app).await.unwrap() else {
+    let TokensTaken::Not(names) = processes::are_tokens_taken(&t.app).await.unwrap() else {
         panic!("it takes them")
     };
     assert_eq!(names[0].1, "http://other.example/api");
     t.advance(60 * SECOND);
-    assert!(matches!(processes::who_takes_tokens(&t.app).await.unwrap(), Taken::Not(_)));
+    assert!(matches!(processes::are_tokens_taken(&t.app).await.unwrap(), TokensTaken::Not(_)));
     t.advance(SECOND);
-    assert_eq!(processes::who_takes_tokens(&t.app).await.unwrap(), Taken::NobodyServes);
+    assert_eq!(processes::are_tokens_taken(&t.app).await.unwrap(), TokensTaken::NobodyServes);
     bailiwick_store::processes::leave(&t.app.db, Uuid::from_u128(7)).await.unwrap();
     other(&t, "http://127.0.0.1:8080/api", &given(1, None)).await;
-    assert_eq!(processes::who_takes_tokens(&t.app).await.unwrap(), Taken::ByAll);
+    assert_eq!(processes::are_tokens_taken(&t.app).await.unwrap(), TokensTaken::ByAll);
     bailiwick_store::processes::leave(&t.app.db, Uuid::from_u128(7)).await.unwrap();
-    assert_eq!(processes::who_takes_tokens(&t.app).await.unwrap(), Taken::NobodyServes);
+    assert_eq!(processes::are_tokens_taken(&t.app).await.unwrap(), TokensTaken::NobodyServes);
     // What was killed does not stay for ever.
     other(&t, "a", &given(1, None)).await;
     t.advance(25 * 3600 * SECOND);
@@ -67,9 +67,9 @@ api_test!(a_process_counts_while_it_gives_signs_of_life, |t| async move {
 
 api_test!(a_secret_is_replaced_when_everybody_knows_the_new_one, |t| async move {
     assert_eq!(admit(&t, &given(1, None)).await, Ok(()));
-    assert_eq!(admit(&t, &given(2, None)).await, Err(Refused::Other));
+    assert_eq!(admit(&t, &given(2, None)).await, Err(SecretRefused::Other));
     other(&t, "a", &given(1, None)).await;
-    let unaware = Err(Refused::Unaware("process 7 on other".to_owned()));
+    let unaware = Err(SecretRefused::Unaware("process 7 on other".to_owned()));
     assert_eq!(command(&t, &given(2, Some(1))).await, unaware);
     if t.engine == Engine::Postgres {
         assert_eq!(admit(&t, &given(2, Some(1))).await, unaware);
@@ -77,29 +77,30 @@ api_test!(a_secret_is_replaced_when_everybody_knows_the_new_one, |t| async move 
     // It was killed.
     t.advance(61 * SECOND);
     assert_eq!(admit(&t, &given(2, Some(1))).await, Ok(()));
-    assert_eq!(admit(&t, &given(1, None)).await, Err(Refused::Behind));
-    assert_eq!(admit(&t, &given(2, None)).await, Err(Refused::NotResealed));
+    assert_eq!(admit(&t, &given(1, None)).await, Err(SecretRefused::Behind));
+    assert_eq!(admit(&t, &given(2, None)).await, Err(SecretRefused::NotResealed));
     assert_eq!(admit(&t, &given(1, Some(2))).await, Ok(()));
 });
 
 api_test!(a_lost_secret_is_given_up_while_nobody_serves, |t| async move {
     assert_eq!(admit(&t, &given(1, None)).await, Ok(()));
     other(&t, "a", &given(1, None)).await;
-    let adopt = async |given: &Given| secrets::adopt(&t.app.db, t.app.now(), given).await.unwrap();
-    // Who adopts holds a SQLite file alone.
+    let adopt =
+        async |given: &SecretFingerprints| secrets::adopt(&t.app.db, t.app.now(), given).await.unwrap();
+    // The adopting process holds a SQLite file alone.
     if t.engine == Engine::Postgres {
         assert_eq!(adopt(&given(2, None)).await, Err("process 7 on other".to_owned()));
         bailiwick_store::processes::leave(&t.app.db, Uuid::from_u128(7)).await.unwrap();
     }
     assert_eq!(adopt(&given(2, None)).await, Ok(()));
     assert_eq!(admit(&t, &given(2, None)).await, Ok(()));
-    assert_eq!(admit(&t, &given(1, None)).await, Err(Refused::Other));
+    assert_eq!(admit(&t, &given(1, None)).await, Err(SecretRefused::Other));
 });
 
 api_test!(a_database_in_use_takes_its_secret_from_a_service_alone, |t| async move {
-    assert!(!secrets::may_be_made(&t.app.db).await.unwrap(), "there is an owner");
+    assert!(!secrets::is_unused(&t.app.db).await.unwrap(), "there is an owner");
     assert_eq!(command(&t, &given(1, None)).await, Ok(()));
     assert_eq!(admit(&t, &given(2, None)).await, Ok(()));
-    assert_eq!(command(&t, &given(1, None)).await, Err(Refused::Other));
+    assert_eq!(command(&t, &given(1, None)).await, Err(SecretRefused::Other));
     assert_eq!(command(&t, &given(2, None)).await, Ok(()));
 });

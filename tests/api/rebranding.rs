@@ -307,9 +307,9 @@ api_test!(every_change_is_in_the_audit_without_the_files, |t| async move {
         call(&t, &owner, "DELETE", &format!("{}/{path}", tree.reseller)).send().await.expect(200);
     }
     disable(&t, &owner, tree.reseller).await;
-    let filter = bailiwick_app::audit::Filter { object: Some(tree.reseller.0), ..Default::default() };
+    let filter = bailiwick_platform::audit::Filter { object: Some(tree.reseller.0), ..Default::default() };
     let mut seen = Vec::new();
-    bailiwick_app::audit::read(&t.app, &filter, 100, |rows| {
+    bailiwick_platform::audit::read(&t.app, &filter, 100, |rows| {
         seen.extend(rows.iter().map(|r| (r.action.clone(), r.before.clone(), r.after.clone())));
         true
     })

@@ -5,13 +5,13 @@ use axum::{
     body::Body,
     response::{IntoResponse, Response},
 };
-use bailiwick_app::{
-    App,
-    conditions::{PACKED, Version},
-    context::RequestContext,
-    kept::Written,
-};
+use bailiwick_app::App;
 use bailiwick_domain::{Error, Page, Result};
+use bailiwick_platform::{
+    RequestContext,
+    answer_cache::CachedAnswer,
+    conditions::{PACKED, Version},
+};
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
@@ -54,7 +54,7 @@ impl<T: Serialize> Answer<T> {
 }
 
 impl<T: Serialize> Answer<T> {
-    /// The body, to be kept and sent again by [`Kept`].
+    /// The body, to be cached and sent again by [`Cached`].
     pub fn write(self) -> Result<Bytes> {
         write(self.status, &self.message, &self.data).map(Bytes::from).map_err(Error::internal)
     }
@@ -99,11 +99,11 @@ impl<T: Serialize> IntoResponse for Answer<T> {
 
 /// A 200 whose envelope is written already, compressed already for who takes that.
 #[derive(Debug)]
-pub struct Kept(pub Written, pub Gzip);
+pub struct Cached(pub CachedAnswer, pub Gzip);
 
-impl IntoResponse for Kept {
+impl IntoResponse for Cached {
     fn into_response(self) -> Response {
-        let Kept(written, Gzip(is_taken)) = self;
+        let Cached(written, Gzip(is_taken)) = self;
         let Some(gzip) = written.gzip.filter(|_| is_taken) else {
             return json(StatusCode::OK, written.plain.into());
         };

@@ -5,13 +5,12 @@ use axum::{
     body::Body,
     extract::{FromRequest, FromRequestParts, RawPathParams, Request},
 };
-use bailiwick_app::{
-    App,
-    conditions::{Condition, Conditions},
-    context::RequestContext,
-    imports,
-};
+use bailiwick_app::{App, imports};
 use bailiwick_domain::{Error, FieldError, OrgType, PageRequest};
+use bailiwick_platform::{
+    RequestContext,
+    conditions::{Condition, Conditions},
+};
 use bailiwick_policy::Caller;
 use bytes::{Bytes, BytesMut};
 use http::{HeaderValue, header, request::Parts};

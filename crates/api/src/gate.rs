@@ -15,11 +15,11 @@ use axum::{
 use bailiwick_app::{
     App,
     auth::{self, BearerRequest},
-    context::RequestContext,
     credentials,
     impersonation::Acting,
 };
 use bailiwick_domain::{API_VERSION, Error, Result};
+use bailiwick_platform::RequestContext;
 use bailiwick_policy::{Caller, Refusal, rebranding_gate};
 use http::{HeaderMap, Method, header, request::Parts};
 use serde_json::json;

@@ -6,7 +6,8 @@ use axum::{
     middleware::Next,
     response::Response,
 };
-use bailiwick_app::{App, conditions::Conditions, context::RequestContext, metrics::Worker};
+use bailiwick_app::App;
+use bailiwick_platform::{RequestContext, conditions::Conditions, http_metrics::WorkerMetrics};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -19,7 +20,7 @@ static API_VERSION: HeaderName = HeaderName::from_static("api-version");
 
 /// Outermost layer of everything but the alert interface, which does the same by itself.
 pub async fn frame(
-    State((app, worker)): State<(App, Arc<Worker>)>,
+    State((app, worker)): State<(App, Arc<WorkerMetrics>)>,
     mut request: Request,
     next: Next,
 ) -> Response {
@@ -52,7 +53,7 @@ pub(crate) fn span(context: &RequestContext, request: &Request) -> Span {
 }
 
 /// How the request ended.
-pub(crate) fn told(span: &Span, worker: &Worker, place: usize, response: &Response) {
+pub(crate) fn told(span: &Span, worker: &WorkerMetrics, place: usize, response: &Response) {
     if span.is_disabled() {
         return;
     }

@@ -24,7 +24,8 @@ mod web;
 pub mod wire;
 
 use axum::{Router, middleware, routing::MethodRouter};
-use bailiwick_app::{App, metrics::Worker};
+use bailiwick_app::App;
+use bailiwick_platform::http_metrics::WorkerMetrics;
 use std::{sync::Arc, time::Duration};
 use tower_http::{
     catch_panic::CatchPanicLayer,
@@ -70,7 +71,7 @@ pub fn router(app: &App) -> Router {
 }
 
 /// Every row that is not the proxy's, behind its gate.
-fn management(app: &App, meters: &Worker) -> Router<App> {
+fn management(app: &App, meters: &WorkerMetrics) -> Router<App> {
     let mut router = Router::new();
     let has_aliases = app.settings.systems.legacy_aliases;
     for mut route in routes::table().into_iter().filter(|r| has_aliases || !r.credential.is_of_alias()) {

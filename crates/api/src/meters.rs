@@ -7,7 +7,7 @@ use axum::{
     middleware::Next,
     response::Response,
 };
-use bailiwick_app::metrics::{RouteName, Worker};
+use bailiwick_platform::http_metrics::{RouteName, WorkerMetrics};
 use http::Method;
 use std::{
     collections::HashMap,
@@ -80,7 +80,7 @@ pub(crate) async fn mark(request: Request, next: Next) -> Response {
 }
 
 /// The series of an answer.
-pub(crate) fn place(worker: &Worker, response: &mut Response) -> usize {
+pub(crate) fn place(worker: &WorkerMetrics, response: &mut Response) -> usize {
     let found = match response.extensions_mut().remove::<Matched>() {
         Some(Matched::Row(place)) => Some(place),
         Some(Matched::Web) => Some(WEB),
@@ -94,7 +94,7 @@ pub(crate) fn place(worker: &Worker, response: &mut Response) -> usize {
 }
 
 /// The route of a series; none for what fits no route.
-pub(crate) fn route(worker: &Worker, place: usize) -> Option<&str> {
+pub(crate) fn route(worker: &WorkerMetrics, place: usize) -> Option<&str> {
     worker.name(place).filter(|_| place != OTHER).map(|name| name.route.as_str())
 }
 
@@ -104,7 +104,7 @@ pub(crate) struct Places(HashMap<String, usize>);
 
 impl Places {
     /// Of these rows.
-    pub(crate) fn of<'r>(rows: impl Iterator<Item = &'r Route>, worker: &Worker) -> Places {
+    pub(crate) fn of<'r>(rows: impl Iterator<Item = &'r Route>, worker: &WorkerMetrics) -> Places {
         let place = |row: &Route| worker.place(row.method.as_str(), &row.path).unwrap_or(OTHER);
         Places(rows.map(|row| (row.operation.clone(), place(row))).collect())
     }

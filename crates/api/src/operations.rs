@@ -56,7 +56,7 @@ async fn show(State(operations): State<Operations>, headers: HeaderMap) -> Respo
 fn presents(headers: &HeaderMap, token: &str) -> bool {
     let shown = authorization(headers).and_then(|value| value.split_once(' '));
     shown.is_some_and(|(scheme, shown)| {
-        scheme.eq_ignore_ascii_case("bearer") && metrics::is_same(shown.trim(), token)
+        scheme.eq_ignore_ascii_case("bearer") && bailiwick_platform::metrics::is_same(shown.trim(), token)
     })
 }
 

@@ -1,11 +1,12 @@
 //! What comes before anybody can sign in: the owner organization with its first user (spec:
 //! authentication#identity-modes), and the operator's commands that need only the database and the secret.
 
-use crate::{App, alerting::config::provision, auth, mirror, passwords, settings::Secret};
+use crate::{App, auth, mirror, organizations::alert_tenants, passwords};
 use bailiwick_domain::{
     Error, OrgId, OrgType, Result, UserId,
     validate::{self, Email, Fields},
 };
+use bailiwick_platform::Secret;
 use bailiwick_policy::{Action, Caller, Catalogue, UserHome, decide};
 use bailiwick_store::{
     Tx,
@@ -14,9 +15,6 @@ use bailiwick_store::{
     users::{self, Inserted, NewUser},
 };
 use serde_json::{Map, json};
-
-/// The one user name that the API never gives away (spec: authorization#owner-organization).
-pub(crate) const OWNER_USERNAME: &str = "owner";
 
 /// What [`ensure_owner`] has found or done.
 #[derive(Clone, Debug)]
@@ -44,7 +42,7 @@ pub async fn ensure_owner(app: &App) -> Result<FirstStart> {
     let settings = &app.settings.owner;
     let (password, is_generated) = match &settings.password {
         // Where people sign in elsewhere nobody has a password here, unless his account is made from here.
-        _ if !makes_accounts(app) => (None, false),
+        _ if !app.settings.identity.makes_accounts() => (None, false),
         _ if app.settings.identity.logto().is_some_and(|logto| logto.owner_user_id.is_some()) => {
             (None, false)
         }
@@ -53,7 +51,7 @@ pub async fn ensure_owner(app: &App) -> Result<FirstStart> {
     };
     let new = NewOwnerUser {
         email: settings.email.clone(),
-        username: Some(OWNER_USERNAME.to_owned()),
+        username: Some(validate::OWNER_USERNAME.to_owned()),
         name: settings.name.clone(),
         password: password.clone().map(Secret::new),
     };
@@ -68,11 +66,6 @@ pub async fn ensure_owner(app: &App) -> Result<FirstStart> {
         Err(_) if organizations::owner(&app.db).await?.is_some() => Ok(FirstStart::Done),
         Err(e) => Err(e),
     }
-}
-
-/// Whether a new user gets an account with a password: here, or at a Logto tenant.
-pub fn makes_accounts(app: &App) -> bool {
-    app.settings.identity.is_embedded() || app.mirror.is_some()
 }
 
 /// What becomes of a new user's password.
@@ -96,7 +89,7 @@ async fn create_all(app: &App, user: &Checked, password: NewPassword) -> Result<
         at: app.now(),
     };
     organizations::insert(&mut tx, None, &organization).await?;
-    provision::queue(app, &mut tx, organization.id, organization.org_type).await?;
+    alert_tenants::queue(app, &mut tx, organization.id, organization.org_type).await?;
     mirror::organization_created(app, &mut tx, organization.id).await?;
     let created = json!({"name": organization.name, "type": "owner"});
     record(app, &mut tx, "organization", organization.id.0, created).await?;
@@ -134,7 +127,11 @@ impl NewOwnerUser {
         let email = fields.check(&key("email"), &self.email, validate::email(&self.email));
         fields.check(&key("name"), &self.name, validate::display_name(&self.name));
         if let Some(username) = &self.username {
-            fields.check(&key("username"), username, validate::username(username, Some(OWNER_USERNAME)));
+            fields.check(
+                &key("username"),
+                username,
+                validate::username(username, Some(validate::OWNER_USERNAME)),
+            );
         }
         if let Some(password) = &self.password {
             fields.check_secret(&key("password"), validate::password(password.reveal()));

@@ -1,42 +1,37 @@
 //! The application: everything a use case reaches, passed as `&App`.
 
 use crate::{
-    ahead,
-    alerting::{self, Alerting, deliver::connections::Connections},
+    alerting::Alerting,
     api_keys::ApiKeys,
-    auth::{self, AddressLimit, Bearers, KeyedLimit, Keys, Lives, Refreshes},
+    auth::{Bearers, Lives, Refreshes},
     avatars::Pictures,
-    backups::{self, Backups},
-    conditions::Conditions,
+    backups::Backups,
     credentials::Credentials,
     events,
     exports::Exports,
-    external::{self, External},
+    external::External,
     images::Images,
     ingest::Ingest,
-    inventory, jobs,
-    kept::Kept,
-    links,
-    mail::{self, Outbox},
-    metrics::Metrics,
-    mirror::{self, Mirror},
+    mail::Outbox,
+    mirror::Mirror,
     passwords::Passwords,
     rebranding::Rebranding,
-    retention,
-    secrets::Given,
     settings::Settings,
     site::Site,
-    systems::{self, Clearing},
+    systems::Clearing,
 };
-use bailiwick_domain::{Clock, Entropy, Error, Result, Ts, UserId, id::uuid_v7};
+use bailiwick_domain::{Clock, Entropy, Error, Result, UserId};
 use bailiwick_outbound::{reach::Reach, webhook::Webhooks};
+use bailiwick_platform::{
+    Platform, ServiceNames,
+    rate_limit::{AddressLimit, KeyedLimit},
+};
 use bailiwick_policy::Catalogue;
 use bailiwick_store::Db;
 use std::{
     ops::Deref,
     sync::{Arc, OnceLock},
 };
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// Cheap to clone; one for each process.
 #[derive(Clone)]
@@ -49,28 +44,24 @@ impl Deref for App {
     }
 }
 
+impl AsRef<Platform> for App {
+    fn as_ref(&self) -> &Platform {
+        &self.0.platform
+    }
+}
+
 impl std::fmt::Debug for App {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("App")
     }
 }
 
-/// What [`App`] holds.
+/// The parts of an [`App`]. Those of the [`Platform`] are within reach too.
 pub struct Inner {
-    /// Storage.
-    pub db: Db,
-    /// The only source of time.
-    pub clock: Arc<dyn Clock>,
-    /// The only source of randomness.
-    pub entropy: Arc<dyn Entropy>,
+    /// Database, clock, randomness, keys, background tasks.
+    platform: Platform,
     /// Settings.
     pub settings: Settings,
-    /// Roles.
-    pub catalogue: Arc<Catalogue>,
-    /// Every key, derived from the configured secret.
-    pub keys: Keys,
-    /// Fingerprints of the configured secrets.
-    pub given: Given,
     /// Hashing turns and the memory of failed passwords.
     pub passwords: Passwords,
     /// External identity provider, where people sign in at one.
@@ -79,8 +70,6 @@ pub struct Inner {
     pub(crate) mirror: Option<Mirror>,
     /// How many exports may be made and sent at once.
     pub exports: Exports,
-    /// Answers made from whole trees.
-    pub kept: Kept,
     /// Requests to the token endpoints by client address.
     pub token_requests: AddressLimit,
     /// Turns at decoding pictures.
@@ -95,8 +84,6 @@ pub struct Inner {
     pub reachability_checks: KeyedLimit<UserId>,
     /// Looks webhooks up and calls them.
     pub webhooks: Webhooks,
-    /// How many calls there are at once.
-    pub(crate) connections: Connections,
     /// Storage of backups and what bounds its use.
     pub backups: Backups,
     /// Images read of a bucket or often.
@@ -119,22 +106,17 @@ pub struct Inner {
     alerting: Alerting,
     /// Files of the web interface, or why they cannot be served; read by the first that asks.
     site: OnceLock<std::result::Result<Option<Arc<Site>>, String>>,
-    /// Names this process among those that share the database.
-    instance: OnceLock<uuid::Uuid>,
-    /// What is counted of requests, and what was last seen of the work that waits.
-    pub metrics: Metrics,
-    /// Start of the process.
-    pub started_at: Ts,
     /// Events on their way to subscribers.
     pub deliveries: events::deliver::Deliveries,
     /// Events as they happen.
     pub streams: events::stream::Streams,
-    /// Background tasks, drained at shutdown.
-    pub tasks: TaskTracker,
-    /// The process has been asked to end: it still answers, but nobody should come any more.
-    pub leaving: CancellationToken,
-    /// Tells background tasks to end.
-    pub stop: CancellationToken,
+}
+
+impl Deref for Inner {
+    type Target = Platform;
+    fn deref(&self) -> &Platform {
+        &self.platform
+    }
 }
 
 impl App {
@@ -149,9 +131,21 @@ impl App {
         entropy: Arc<dyn Entropy>,
         catalogue: Catalogue,
     ) -> Result<App> {
+        let names = ServiceNames {
+            public_url: settings.public_url.clone(),
+            issuer: settings.tokens.issuer.clone(),
+            audience: settings.tokens.audience.clone(),
+        };
         let previous = settings.previous_secret.as_ref().map(|secret| secret.reveal().as_slice());
-        let keys = Keys::derive(settings.secret.reveal(), previous)?;
-        let given = Given::of(settings.secret.reveal(), previous)?;
+        let platform = Platform::new(
+            names,
+            settings.secret.reveal(),
+            previous,
+            db,
+            clock.clone(),
+            entropy.clone(),
+            catalogue,
+        )?;
         let limits = &settings.limits;
         let token_requests =
             AddressLimit::new(clock.clone(), limits.token_requests_per_second, limits.token_request_burst);
@@ -165,19 +159,15 @@ impl App {
             alerting,
             external,
             mirror,
-            keys,
-            given,
             passwords: Passwords::new(),
             pictures: Pictures::new(),
             exports: Exports::default(),
-            kept: Kept::default(),
             token_requests,
             avatar_requests,
             api_keys,
             reach: Reach::new(settings.systems.reachability_networks.clone()).map_err(Error::internal)?,
             reachability_checks: KeyedLimit::per_minute(clock.clone(), 10),
             webhooks: Webhooks::new(settings.alerting.allowed_hosts.clone()),
-            connections: Connections::default(),
             backups: Backups::new(settings.assets.uploads),
             images: Images::default(),
             rebranding: Rebranding::default(),
@@ -188,44 +178,11 @@ impl App {
             refreshes: OnceLock::new(),
             ingest: OnceLock::new(),
             site: OnceLock::new(),
-            instance: OnceLock::new(),
-            metrics: Metrics::default(),
-            started_at: clock.now(),
             deliveries: events::deliver::Deliveries::default(),
             streams: events::stream::Streams::default(),
-            leaving: CancellationToken::new(),
-            tasks: TaskTracker::new(),
-            stop: CancellationToken::new(),
-            db,
-            clock,
-            entropy,
+            platform,
             settings,
-            catalogue: Arc::new(catalogue),
         })))
-    }
-
-    /// Starts the tasks that run beside the requests, on the tracker that shutdown drains. Once for each process.
-    pub async fn start_background(&self) {
-        if let Err(e) = jobs::end_old_leases(self).await {
-            tracing::warn!(error = %e, "leases of an earlier process cannot be ended; they end by themselves");
-        }
-        external::start(self);
-        auth::start_purging(self);
-        events::start(self);
-        inventory::start_worker(self);
-        links::start_monitor(self);
-        ahead::start(self);
-        retention::start(self);
-        mail::start_worker(self);
-        mirror::start(self);
-        backups::start_worker(self);
-        systems::start_clearing(self);
-        alerting::start_background(self);
-    }
-
-    /// Whether the process has been asked to end.
-    pub fn is_leaving(&self) -> bool {
-        self.leaving.is_cancelled() || self.stop.is_cancelled()
     }
 
     /// What is known of the credentials of systems.
@@ -256,11 +213,6 @@ impl App {
         self.ingest.get_or_init(|| Ingest::start(&self.db, &self.tasks, &self.stop))
     }
 
-    /// Names this process among those that share the database.
-    pub fn instance(&self) -> uuid::Uuid {
-        *self.instance.get_or_init(|| self.fresh())
-    }
-
     /// Files of the web interface; `None` when none are configured.
     ///
     /// # Errors
@@ -275,27 +227,4 @@ impl App {
     pub fn alerting(&self) -> &Alerting {
         &self.alerting
     }
-
-    /// Now.
-    pub fn now(&self) -> Ts {
-        self.clock.now()
-    }
-
-    /// A fresh UUIDv7.
-    pub fn fresh<T: From<uuid::Uuid>>(&self) -> T {
-        uuid_v7(&*self.clock, &*self.entropy).into()
-    }
-}
-
-/// What a use case may know of the request it serves.
-#[derive(Clone, Debug)]
-pub struct RequestContext {
-    /// `X-Request-Id` of the answer; goes into the audit log.
-    pub request_id: String,
-    /// The peer, or what a trusted proxy says of it.
-    pub client_ip: std::net::IpAddr,
-    /// What the client calls itself, cut to a length that can be kept.
-    pub user_agent: Option<String>,
-    /// The state of an entity that the caller has seen and goes by.
-    pub conditions: Conditions,
 }

@@ -3,17 +3,14 @@
 //! To add one: a function in the module of its resource that takes `&App` and the `Caller`, loads its target, asks
 //! `policy::decide`, opens one write transaction, writes the audit row in it and commits.
 
-pub mod ahead;
 pub mod alerting;
-mod anew;
 pub mod api_keys;
 pub mod applications;
-pub mod audit;
 pub mod auth;
 pub mod avatars;
+mod background;
 pub mod backups;
 pub mod bootstrap;
-pub mod conditions;
 pub mod context;
 pub mod credentials;
 pub mod demo;
@@ -25,29 +22,24 @@ pub mod impersonation;
 pub mod imports;
 pub mod ingest;
 pub mod inventory;
-mod jobs;
-pub mod kept;
 pub mod links;
-mod listing;
 pub mod mail;
 pub mod metrics;
 pub mod mirror;
 pub mod oidc;
 pub mod organizations;
 pub mod passwords;
-pub mod processes;
+mod purging;
 pub mod rebranding;
 pub mod retention;
 pub mod roles;
-pub mod secrets;
 pub mod settings;
 pub mod site;
 pub mod systems;
 pub mod third_party;
-pub mod trend;
-mod turns;
 pub mod users;
 
+pub use background::LONGEST_WAITS;
 pub use context::App;
 pub use settings::Settings;
 

@@ -11,10 +11,11 @@ use crate::{
     App,
     alerting::{Raised as Posted, raise},
     events::Told,
-    jobs, systems,
+    systems,
 };
 use bailiwick_alerting::{Identity, Intake, Nanos, PostedAlert, parse_alerts};
 use bailiwick_domain::{Error, OrgId, Result, SystemId, Ts};
+use bailiwick_platform::periodic;
 use bailiwick_store::{
     leases,
     links::{self, Raised, Silent},
@@ -44,7 +45,7 @@ pub struct Checked {
 
 /// Starts the monitor on the application's tracker.
 pub fn start_monitor(app: &App) {
-    jobs::repeat(app, LEASE, app.settings.systems.check_interval, |app| {
+    periodic::repeat(app, LEASE, app.settings.systems.check_interval, |app| {
         Box::pin(async { Ok(check(app).await?.posted) })
     });
 }

@@ -3,11 +3,9 @@
 //! ([`crate::mirror::passwords`]).
 
 use crate::{
-    App, audit,
+    App,
     auth::{Failures, Guessed, Reason, chain_of, revoke_user},
-    context::RequestContext,
     mirror::passwords as there,
-    turns::turn,
 };
 use argon2::{
     Argon2,
@@ -18,6 +16,7 @@ use bailiwick_domain::{
     ports::random,
     validate::{self, Fields},
 };
+use bailiwick_platform::{RequestContext, audit, fair_semaphore::acquire_within};
 use bailiwick_policy::Caller;
 use bailiwick_store::{
     Tx, identities,
@@ -56,7 +55,7 @@ impl Passwords {
 
     async fn turn(&self) -> Result<OwnedSemaphorePermit> {
         let permit = self.turns.clone().acquire_owned();
-        turn(permit, LONGEST_WAIT, "too many passwords wait to be hashed").await
+        acquire_within(permit, LONGEST_WAIT, "too many passwords wait to be hashed").await
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the use cases need to know of the configuration: plain, checked values. The `server` crate makes them.
 
+mod alert_catalogue;
 mod alert_limits;
 mod alert_router;
 mod assets;
@@ -8,31 +9,10 @@ mod identity;
 mod rebranding;
 
 use bailiwick_inventory::Rules;
-use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
+use bailiwick_platform::Secret;
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
-/// A value that never prints.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret<T>(T);
-
-impl<T> Secret<T> {
-    /// Wraps it.
-    pub const fn new(value: T) -> Secret<T> {
-        Secret(value)
-    }
-
-    /// The value, for the one place that needs it.
-    pub const fn reveal(&self) -> &T {
-        &self.0
-    }
-}
-
-impl<T> fmt::Debug for Secret<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[hidden]")
-    }
-}
-
-pub use crate::alerting::manage::CatalogueEntry;
+pub use alert_catalogue::CatalogueEntry;
 pub use alert_limits::AlertLimits;
 pub use alert_router::{RemoteRouter, Router, RouterKind};
 pub use assets::{Assets, Bucket, ImageHome, Place};
@@ -347,6 +327,11 @@ pub struct Limits {
 }
 
 impl Settings {
+    /// `iss` of the embedded OpenID provider: `{public_url}/oidc`.
+    pub fn provider_issuer(&self) -> String {
+        format!("{}/oidc", self.public_url)
+    }
+
     /// The documented defaults for a service reached at `public_url`, with this secret.
     pub fn defaults(public_url: &str, secret: Vec<u8>) -> Settings {
         let public_url = public_url.trim_end_matches('/').to_owned();

@@ -59,7 +59,7 @@ pub async fn visible(app: &App, caller: &Caller) -> Vec<ThirdPartyApplication> {
 async fn sign_in_address(app: &App) -> String {
     match &app.external {
         Some(external) => external::authorization_endpoint(app, external).await,
-        None => format!("{}/auth", oidc::issuer(app)),
+        None => format!("{}/auth", app.settings.provider_issuer()),
     }
 }
 

@@ -160,6 +160,12 @@ impl Caller {
         self.user_id() == Some(user) || self.acting_for() == Some(user)
     }
 
+    /// Whether the caller sees the secrets of alert recipients: a person in their own name who may change them (spec:
+    /// alert-management#management).
+    pub fn may_see_alert_secrets(&self) -> bool {
+        self.holds(Permission::ManageAlerts) && !self.is_api_key() && self.acting_for().is_none()
+    }
+
     /// Whether the credential is an API key.
     pub const fn is_api_key(&self) -> bool {
         matches!(self, Caller::ApiKey { .. })

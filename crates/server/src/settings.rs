@@ -4,10 +4,11 @@ use crate::config::{self, AlertingMode, Config, MailSecurity};
 use bailiwick_app::settings::{
     AlertLimits, Alerting, AllowedHosts, Assets, Bucket, CatalogueEntry, ContentLimits, Events, Identity,
     ImageHome, Impersonation, ImpersonationScope, Issuer, Limits, Logto, Mail, Network, Owner, Place,
-    Provider, Rebranding, RemoteRouter, Router, RouterKind, SHORT_OUTAGE, Secret, Security, Settings,
-    Systems, Timing, Tokens,
+    Provider, Rebranding, RemoteRouter, Router, RouterKind, SHORT_OUTAGE, Security, Settings, Systems,
+    Timing, Tokens,
 };
 use bailiwick_domain::rebranding::Product;
+use bailiwick_platform::Secret;
 use std::sync::Arc;
 
 /// The settings of a checked configuration; `secret` is the configured one or that of the data directory.

@@ -37,7 +37,6 @@ const LIVE: &str = "SELECT l.organization_id, l.layer FROM alert_layers l \
      JOIN organizations o ON o.id = l.organization_id \
      WHERE o.eff_suspended_at IS NULL AND o.eff_deleted_at IS NULL AND l.organization_id IN (";
 pub(crate) const EPOCH: &str = "SELECT n FROM alert_config_epoch WHERE id = 1";
-pub(crate) const RAISE: &str = "UPDATE alert_config_epoch SET n = n + 1 WHERE id = 1";
 
 /// A layer as it is stored.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,12 +1,12 @@
 //! The two engines behind one handle.
 
 use crate::{
-    alert_layers, catalogue,
+    catalogue,
     epoch::{Epoch, Known, SETTLES},
     error::StoreError,
-    figures::Pools,
     list_epochs::{ListEpochs, MOVE_LISTS},
     sql::Q,
+    waits::ConnectionWaits,
 };
 use sqlx::{
     AssertSqlSafe, Connection as _, PgConnection, PgPool, Postgres, Sqlite, SqlitePool, Transaction,
@@ -31,7 +31,7 @@ pub struct Db {
     /// What this process knows of the [auth epoch](Db::auth_epoch).
     epoch: Arc<Epoch>,
     /// Waits for connections.
-    pub(crate) pools: Arc<Pools>,
+    pub(crate) pools: Arc<ConnectionWaits>,
 }
 
 #[derive(Clone, Debug)]
@@ -174,6 +174,7 @@ pub enum Tx {
     Lite(Transaction<'static, Sqlite>, Arc<Epoch>, Moved),
 }
 
+pub(crate) const MOVE_ALERT_CONFIG: &str = "UPDATE alert_config_epoch SET n = n + 1 WHERE id = 1";
 /// A number is never given out twice, not even when the database has gone back to an earlier state by a crash or a
 /// failover: what processes keep under a number that they have read meanwhile would count again. On SQLite whoever has
 /// read it goes down with the database.
@@ -218,7 +219,7 @@ impl Tx {
             q.bind(systems).bind(statuses).run(&mut self).await?;
         }
         if self.moved().alert_config {
-            Q::new(alert_layers::RAISE).run(&mut self).await?;
+            Q::new(MOVE_ALERT_CONFIG).run(&mut self).await?;
         }
         self.moved().span.record("db.operation.name", "COMMIT");
         match self {

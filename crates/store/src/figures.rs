@@ -1,51 +1,7 @@
 //! Figures for whoever watches the service: waits for connections, and how much work waits since when.
 
 use crate::{Db, StoreError, db::Engine, sql::Q, time::TsCodec};
-use bailiwick_domain::{
-    Ts,
-    meter::{Counter, Histogram, Times, WAITS},
-};
-use std::{future::Future, pin::Pin, time::Instant};
-
-/// Waits for connections, of all clones of a [`Db`].
-#[derive(Debug)]
-pub struct Pools {
-    read: Histogram,
-    write: Histogram,
-    failed: Counter,
-}
-
-impl Default for Pools {
-    fn default() -> Pools {
-        Pools { read: Histogram::new(&WAITS), write: Histogram::new(&WAITS), failed: Counter::default() }
-    }
-}
-
-/// On the heap: every statement's future would carry its size.
-type Lent<'f, T> = Pin<Box<dyn Future<Output = Result<T, sqlx::Error>> + Send + 'f>>;
-
-impl Pools {
-    pub(crate) async fn read<T>(&self, lent: Lent<'_, T>) -> Result<T, sqlx::Error> {
-        let asked = Instant::now();
-        let lent = lent.await;
-        self.note(&self.read, asked, lent.is_err());
-        lent
-    }
-
-    pub(crate) async fn write<T>(&self, begun: Lent<'_, T>) -> Result<T, sqlx::Error> {
-        let asked = Instant::now();
-        let begun = begun.await;
-        self.note(&self.write, asked, begun.is_err());
-        begun
-    }
-
-    fn note(&self, waits: &Histogram, asked: Instant, has_failed: bool) {
-        waits.note(asked.elapsed());
-        if has_failed {
-            self.failed.one();
-        }
-    }
-}
+use bailiwick_domain::{Ts, meter::Times};
 
 /// How many connections a pool has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

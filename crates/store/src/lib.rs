@@ -57,6 +57,7 @@ pub mod systems;
 pub mod time;
 pub mod transfer;
 pub mod users;
+mod waits;
 
 pub use db::{Db, Options, Tx, lock_file};
 pub use error::StoreError;

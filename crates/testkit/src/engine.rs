@@ -39,7 +39,7 @@ pub fn settings() -> Settings {
     let mut settings =
         Settings::defaults("http://127.0.0.1:8080", b"a secret of thirty-two bytes or so".to_vec());
     settings.owner.email = "owner@example.org".to_owned();
-    settings.owner.password = Some(bailiwick_app::settings::Secret::new(OWNER_PASSWORD.to_owned()));
+    settings.owner.password = Some(bailiwick_platform::Secret::new(OWNER_PASSWORD.to_owned()));
     // Time that a test lets pass is no outage unless it says so.
     settings.alerting.short_outage = Duration::MAX;
     settings

@@ -4,7 +4,7 @@ use super::{
     lists::{client, fire},
     *,
 };
-use bailiwick_app::settings::Secret;
+use bailiwick_platform::Secret;
 use bailiwick_testkit::{Reply, Settings};
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";

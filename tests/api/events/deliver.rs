@@ -485,7 +485,10 @@ api_test!(events_that_a_clock_ahead_has_put_off_are_told_of, |s| settings(s), |t
     run(&t).await;
     assert!(arrived(&hook).is_empty());
     put_off("event_deliveries").await;
-    assert_eq!(bailiwick_app::ahead::set_back(&t.app).await.unwrap(), 2);
+    assert_eq!(
+        bailiwick_platform::clock_skew::set_back(&t.app, bailiwick_app::LONGEST_WAITS).await.unwrap(),
+        2
+    );
     run(&t).await;
     assert_eq!(types(&arrived(&hook)), ["system.updated"]);
 });

@@ -1,12 +1,9 @@
 //! Subscriptions: who may have them, what they take, what their secrets are.
 
 use super::{Hook, act, create, settings};
-use bailiwick_app::{
-    conditions::Conditions,
-    context::RequestContext,
-    events::subscriptions::{self, Input},
-};
+use bailiwick_app::events::subscriptions::{self, Input};
 use bailiwick_domain::{Error, OrgId, OrgType, org::OrgRef};
+use bailiwick_platform::{RequestContext, conditions::Conditions};
 use bailiwick_policy::{BUILT_IN_JSON, Caller, Catalogue, Identity, KeyMode, Permission};
 use bailiwick_store::sql::Q;
 use bailiwick_testkit::{Persona, Test, api_test};

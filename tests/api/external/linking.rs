@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::mail;
-use bailiwick_app::{audit, external};
+use bailiwick_app::external;
+use bailiwick_platform::audit;
 use bailiwick_store::{identities::linked, sql::Q};
 
 async fn opened(t: &Test, p: &IdentityProvider, person: &str) -> Reply {

@@ -231,8 +231,8 @@ api_test!(the_services_own_audit_names_both, |t| async move {
     t.delete("/api/impersonate").bearer(&a.token).send().await.expect(200);
     withdraw(&t, &a.target).await;
     let mut rows = Vec::new();
-    let filter = bailiwick_app::audit::Filter::default();
-    bailiwick_app::audit::read(&t.app, &filter, 100, |some| {
+    let filter = bailiwick_platform::audit::Filter::default();
+    bailiwick_platform::audit::read(&t.app, &filter, 100, |some| {
         rows.extend(some.iter().map(|r| (r.action.clone(), r.actor_user_id, r.acting_for_user_id)));
         true
     })

@@ -222,5 +222,5 @@ mail_test!(a_waiting_link_can_be_read_nowhere, |t, sink| async move {
     assert_eq!(token.len(), 43);
     assert!(!waiting[0].payload.contains(token), "{waiting:?}");
     let hashes: Vec<(Vec<u8>,)> = Q::new("SELECT token_hash FROM mail_links").all(&t.app.db).await.unwrap();
-    assert_eq!(hashes, [(bailiwick_app::auth::token_digest(token),)]);
+    assert_eq!(hashes, [(bailiwick_platform::keys::token_digest(token),)]);
 });

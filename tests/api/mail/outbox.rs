@@ -111,8 +111,7 @@ async fn starttls_and_an_account_are_used_and_a_wrong_password_ends_no_mail() {
         let mut settings = settings(sink.port());
         let mail = settings.mail.as_mut().unwrap();
         mail.security = Security::StartTls;
-        mail.credentials =
-            Some(("fleet".to_owned(), bailiwick_app::settings::Secret::new(password.to_owned())));
+        mail.credentials = Some(("fleet".to_owned(), bailiwick_platform::Secret::new(password.to_owned())));
         mail.authority = authority;
         settings
     };

@@ -225,7 +225,7 @@ api_test!(rule_02_05_rule_05_30_without_a_scope_there_is_no_answer, |t| async mo
         .collect();
     alter(&t, &columns.iter().map(String::as_str).collect::<Vec<_>>()).await;
     // What it has answered before would be answered again.
-    t.app.kept.forget();
+    t.app.answers.forget();
     for who in [&d, &r] {
         for (path, message) in scoped(&tree, &user, &system) {
             // An empty answer would be wrong as well, but never a wider one.

@@ -6,9 +6,9 @@ use bailiwick_app::{
     App, Settings,
     auth::{self, Session},
     bootstrap, passwords,
-    settings::Secret,
 };
 use bailiwick_domain::{LoginId, Ts, UserId};
+use bailiwick_platform::Secret;
 use bailiwick_policy::Catalogue;
 use bailiwick_store::{
     identities,
@@ -117,7 +117,7 @@ pub async fn provider_token(t: &Test, user: UserId, client_id: &str) -> (String,
         is_ended: false,
     };
     let stored = tokens::NewToken {
-        hash: auth::token_digest(&token),
+        hash: bailiwick_platform::keys::token_digest(&token),
         grant: grant.id,
         kind: tokens::Kind::Access,
         scope: "openid".to_owned(),
@@ -126,8 +126,12 @@ pub async fn provider_token(t: &Test, user: UserId, client_id: &str) -> (String,
         expires_at: later,
     };
     let mut tx = t.app.db.begin().await.unwrap();
-    logins::insert(&mut tx, &login, &auth::token_digest(&format!("cookie of {token}"))).await.unwrap();
-    grants::insert(&mut tx, &grant, &auth::token_digest(&format!("code of {token}"))).await.unwrap();
+    logins::insert(&mut tx, &login, &bailiwick_platform::keys::token_digest(&format!("cookie of {token}")))
+        .await
+        .unwrap();
+    grants::insert(&mut tx, &grant, &bailiwick_platform::keys::token_digest(&format!("code of {token}")))
+        .await
+        .unwrap();
     tokens::insert(&mut tx, &stored).await.unwrap();
     tx.commit().await.unwrap();
     (token, login.id)

@@ -3,8 +3,9 @@
 use super::*;
 use bailiwick_app::{
     backups,
-    settings::{Bucket, Place, Secret, Settings},
+    settings::{Bucket, Place, Settings},
 };
+use bailiwick_platform::Secret;
 use bailiwick_store::jobs;
 use bailiwick_testkit::{Call, seed::Seeded};
 use base64::{Engine as _, prelude::BASE64_STANDARD};

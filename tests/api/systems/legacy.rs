@@ -4,10 +4,12 @@
 use super::{life::counters_are_true, *};
 use argon2::{Argon2, PasswordHasher};
 use bailiwick_app::{
-    alerting, backups, conditions::Conditions, context::RequestContext, credentials, credentials::Imports,
+    alerting, backups,
+    credentials::{self, Imports},
     inventory, systems,
 };
 use bailiwick_domain::{Error, SystemId};
+use bailiwick_platform::{RequestContext, conditions::Conditions};
 use bailiwick_testkit::{Call, Engine, Settings, seed::Seeded};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use std::net::IpAddr;

@@ -54,9 +54,8 @@ async fn pages(
 /// The word of a status as SQL.
 fn status_word(cutoff: Ts) -> String {
     let heard = "(SELECT a.last_heartbeat FROM system_activity a WHERE a.system_id = s.id)";
-    let cutoff = match cutoff.0 {
-        micros => format!("[[TIMESTAMPTZ 'epoch' + {micros} * INTERVAL '1 microsecond'||{micros}]]"),
-    };
+    let micros = cutoff.0;
+    let cutoff = format!("[[TIMESTAMPTZ 'epoch' + {micros} * INTERVAL '1 microsecond'||{micros}]]");
     format!(
         "CASE WHEN s.suspended_at IS NOT NULL OR o.eff_suspended_at IS NOT NULL THEN 'suspended' \
          WHEN {heard} IS NULL THEN 'unknown' WHEN {heard} > {cutoff} THEN 'active' ELSE 'inactive' END"

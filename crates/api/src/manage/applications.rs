@@ -20,9 +20,9 @@ use bailiwick_app::{
         self, ApplicationFilter, ApplicationOrder, ApplicationQuery, ApplicationRef, SummaryOrder,
         SummaryQuery,
     },
-    conditions::Version,
 };
 use bailiwick_domain::SortDirection;
+use bailiwick_platform::conditions::Version;
 
 /// Rows of a page unless the client says otherwise.
 const PAGE_SIZE: u64 = 50;

@@ -2,7 +2,7 @@
 //! organizations#promotion, organizations#directory).
 
 use crate::{
-    envelope::{Answer, Kept},
+    envelope::{Answer, Cached},
     error::Outcome,
     extract::{Ctx, Family, Gzip, Params, PathId, Who},
     wire::{
@@ -32,12 +32,12 @@ pub async fn trend(
     Family(family): Family,
     gzip: Gzip,
     params: Params,
-) -> Outcome<Kept> {
+) -> Outcome<Cached> {
     let write = |trend| {
         let output = TrendOutput::from(trend).with_older_spelling();
         Answer::ok(format!("{} trend retrieved successfully", family.plural()), output).write()
     };
-    Ok(Kept(organizations::trend(&app, &caller, family, params.text("period"), write).await?, gzip))
+    Ok(Cached(organizations::trend(&app, &caller, family, params.text("period"), write).await?, gzip))
 }
 
 /// `GET /filters/{p}`.
@@ -46,12 +46,12 @@ pub async fn filters(
     Who(caller): Who,
     Family(family): Family,
     gzip: Gzip,
-) -> Outcome<Kept> {
+) -> Outcome<Cached> {
     let write = |creators| {
         let message = format!("{} filters retrieved successfully", family.as_str());
         Answer::ok(message, OrganizationFilters::from(creators)).write()
     };
-    Ok(Kept(organizations::choices(&app, &caller, family, write).await?, gzip))
+    Ok(Cached(organizations::choices(&app, &caller, family, write).await?, gzip))
 }
 
 /// `GET /organizations`.
@@ -60,12 +60,12 @@ pub async fn directory(
     Who(caller): Who,
     gzip: Gzip,
     params: Params,
-) -> Outcome<Kept> {
+) -> Outcome<Cached> {
     let write = |page| {
         let list = Directory::of(page, params.one("sort_by"), params.one("sort_direction"));
         Answer::ok("organizations retrieved successfully", list).write()
     };
-    Ok(Kept(organizations::directory(&app, &caller, query(&params), write).await?, gzip))
+    Ok(Cached(organizations::directory(&app, &caller, query(&params), write).await?, gzip))
 }
 
 fn query(params: &Params) -> DirectoryQuery {

@@ -2,7 +2,7 @@
 //! organizations#operations).
 
 use crate::{
-    envelope::{Answer, Kept},
+    envelope::{Answer, Cached},
     error::Outcome,
     extract::{Ctx, Family, Gzip, JsonBody, Params, PathId, Who},
     wire::{
@@ -14,10 +14,10 @@ use crate::{
 use axum::{extract::State, response::Response};
 use bailiwick_app::{
     App,
-    conditions::Version,
     organizations::{self, ListQuery, Move},
 };
 use bailiwick_domain::{OrgId, SortDirection};
+use bailiwick_platform::conditions::Version;
 
 /// Rows of a page unless the client says otherwise.
 const PAGE_SIZE: u64 = 20;
@@ -29,13 +29,13 @@ pub async fn list(
     Family(family): Family,
     gzip: Gzip,
     params: Params,
-) -> Outcome<Kept> {
+) -> Outcome<Cached> {
     let write = |page| {
         let (sort_by, direction) = (params.one("sort_by"), params.one("sort_direction"));
         let list = OrganizationList::of(family, page, sort_by, direction);
         Answer::ok(format!("{} retrieved successfully", family.plural()), list).write()
     };
-    Ok(Kept(organizations::list(&app, &caller, family, query(&params), write).await?, gzip))
+    Ok(Cached(organizations::list(&app, &caller, family, query(&params), write).await?, gzip))
 }
 
 pub(super) fn query(params: &Params) -> ListQuery {
@@ -159,12 +159,12 @@ pub async fn stats(
     Family(family): Family,
     PathId(id): PathId<OrgId>,
     gzip: Gzip,
-) -> Outcome<Kept> {
+) -> Outcome<Cached> {
     let write = |stats| {
         let message = format!("{} stats retrieved successfully", family.as_str());
         Answer::ok(message, StatsOutput::of(family, stats)).write()
     };
-    Ok(Kept(organizations::stats(&app, &caller, family, id, write).await?, gzip))
+    Ok(Cached(organizations::stats(&app, &caller, family, id, write).await?, gzip))
 }
 
 /// `GET /{p}/totals`.

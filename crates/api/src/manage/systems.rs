@@ -15,10 +15,10 @@ use crate::{
 use axum::{extract::State, response::Response};
 use bailiwick_app::{
     App,
-    conditions::Version,
     systems::{self, StatusFilter, SystemFilter, SystemOrder, SystemQuery, VersionFilter},
 };
 use bailiwick_domain::{OrgId, SortDirection, SystemId};
+use bailiwick_platform::conditions::Version;
 
 /// Rows of a page unless the client says otherwise.
 const PAGE_SIZE: u64 = 50;

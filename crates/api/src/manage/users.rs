@@ -1,7 +1,7 @@
 //! Users (spec: users#operations).
 
 use crate::{
-    envelope::{Answer, Kept},
+    envelope::{Answer, Cached},
     error::Outcome,
     extract::{Ctx, Gzip, JsonBody, Params, PathId, Who},
     wire::{
@@ -13,21 +13,21 @@ use crate::{
 use axum::{extract::State, response::Response};
 use bailiwick_app::{
     App,
-    conditions::Version,
     users::{self, ListQuery},
 };
 use bailiwick_domain::{SortDirection, UserId};
+use bailiwick_platform::conditions::Version;
 
 /// Rows of a page unless the client says otherwise.
 const PAGE_SIZE: u64 = 20;
 
 /// `GET /users`.
-pub async fn list(State(app): State<App>, Who(caller): Who, gzip: Gzip, params: Params) -> Outcome<Kept> {
+pub async fn list(State(app): State<App>, Who(caller): Who, gzip: Gzip, params: Params) -> Outcome<Cached> {
     let write = |page| {
         let list = UserList::of(page, params.one("sort_by"), params.one("sort_direction"));
         Answer::ok("users retrieved successfully", list).write()
     };
-    Ok(Kept(users::list(&app, &caller, query(&params), write).await?, gzip))
+    Ok(Cached(users::list(&app, &caller, query(&params), write).await?, gzip))
 }
 
 pub(super) fn query(params: &Params) -> ListQuery {
@@ -150,24 +150,24 @@ pub async fn destroy(
 }
 
 /// `GET /users/totals`.
-pub async fn totals(State(app): State<App>, Who(caller): Who, gzip: Gzip) -> Outcome<Kept> {
+pub async fn totals(State(app): State<App>, Who(caller): Who, gzip: Gzip) -> Outcome<Cached> {
     let write = |found: users::Totals| {
         let enabled = found.total.saturating_sub(found.suspended);
         let totals = UserTotals { total: found.total, enabled, suspended: found.suspended };
         Answer::ok("users totals retrieved", totals).write()
     };
-    Ok(Kept(users::totals(&app, &caller, write).await?, gzip))
+    Ok(Cached(users::totals(&app, &caller, write).await?, gzip))
 }
 
 /// `GET /users/trend`.
-pub async fn trend(State(app): State<App>, Who(caller): Who, gzip: Gzip, params: Params) -> Outcome<Kept> {
+pub async fn trend(State(app): State<App>, Who(caller): Who, gzip: Gzip, params: Params) -> Outcome<Cached> {
     let write = |trend| Answer::ok("users trend retrieved successfully", TrendOutput::from(trend)).write();
-    Ok(Kept(users::trend(&app, &caller, params.text("period"), write).await?, gzip))
+    Ok(Cached(users::trend(&app, &caller, params.text("period"), write).await?, gzip))
 }
 
 /// `GET /filters/users`.
-pub async fn filters(State(app): State<App>, Who(caller): Who, gzip: Gzip) -> Outcome<Kept> {
+pub async fn filters(State(app): State<App>, Who(caller): Who, gzip: Gzip) -> Outcome<Cached> {
     let write =
         |choices| Answer::ok("user filters retrieved successfully", UserFilters::from(choices)).write();
-    Ok(Kept(users::choices(&app, &caller, write).await?, gzip))
+    Ok(Cached(users::choices(&app, &caller, write).await?, gzip))
 }

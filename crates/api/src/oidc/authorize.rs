@@ -14,7 +14,7 @@ use bailiwick_app::{
     App,
     oidc::{
         authorize::{self, Authorized},
-        consent, issuer,
+        consent,
         sign_in::{self, Denied, SignedIn},
     },
 };
@@ -65,7 +65,7 @@ pub async fn resume(State(app): State<App>, PathId(id): PathId<Uuid>, headers: H
 
 /// The page where the request of this id is answered.
 pub fn sign_in_page(app: &App, id: Uuid) -> String {
-    format!("{}/sign-in/{id}", issuer(app))
+    format!("{}/sign-in/{id}", app.settings.provider_issuer())
 }
 
 /// On to the client, with the cookie of the login.

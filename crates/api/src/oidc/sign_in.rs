@@ -13,12 +13,12 @@ use crate::{
 use axum::{extract::State, response::Response};
 use bailiwick_app::{
     App,
-    context::RequestContext,
     oidc::{
         authorize::{Browser, Parameters},
         sign_in::{self, Denied, Identifier, Page, Progress},
     },
 };
+use bailiwick_platform::RequestContext;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use uuid::Uuid;
 

@@ -9,12 +9,12 @@ use axum::{
 };
 use bailiwick_app::{
     App,
-    context::RequestContext,
     oidc::{
         Client, ClientCredentials, Code, Refusal, Refused, authorize::Parameters, claims,
         clients::authenticate, tokens,
     },
 };
+use bailiwick_platform::RequestContext;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderMap, StatusCode};
 

@@ -12,10 +12,10 @@ use bailiwick_app::{
     inventory::{Category, Kind, Severity},
     organizations,
     systems::{StatusFilter, SystemOrder},
-    trend::PERIODS,
     users,
 };
 use bailiwick_domain::{OrgType, PageRequest, SortDirection, rebranding::Asset};
+use bailiwick_platform::trend::PERIODS;
 use serde_json::{Value, json};
 
 const PAGE: &[&str] = &["page", "page_size"];

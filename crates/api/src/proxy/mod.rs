@@ -22,10 +22,9 @@ use bailiwick_alerting::{
 use bailiwick_app::{
     App,
     alerting::{self, AlertRouter, Fault, Sender},
-    context::RequestContext,
     credentials,
-    metrics::Worker,
 };
+use bailiwick_platform::{RequestContext, http_metrics::WorkerMetrics};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use http::{Method, request::Parts};
@@ -49,13 +48,13 @@ pub struct Proxy {
     mounts: Mounts,
     status: Bytes,
     metrics: Bytes,
-    worker: Arc<Worker>,
+    worker: Arc<WorkerMetrics>,
     places: meters::Places,
 }
 
 impl Proxy {
     /// For one worker: connections to a remote router are its own.
-    fn new(app: &App, worker: Arc<Worker>) -> Arc<Proxy> {
+    fn new(app: &App, worker: Arc<WorkerMetrics>) -> Arc<Proxy> {
         let settings = &app.settings.alerting;
         let version = &settings.reported_version;
         Arc::new(Proxy {
@@ -79,7 +78,7 @@ pub struct Front {
 
 impl Front {
     /// In front of `rest`.
-    pub fn new(app: &App, worker: Arc<Worker>, rest: Router) -> Front {
+    pub fn new(app: &App, worker: Arc<WorkerMetrics>, rest: Router) -> Front {
         Front { proxy: Proxy::new(app, worker), rest }
     }
 }

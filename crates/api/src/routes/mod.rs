@@ -234,7 +234,8 @@ impl Route {
         Route { success: status, ..self }
     }
 
-    /// Conditions on the state of its entity are heeded; what it calls must ask for them (`bailiwick_app::conditions`).
+    /// Conditions on the state of its entity are heeded; what it calls must ask for them
+    /// (`bailiwick_platform::conditions`).
     #[must_use]
     fn conditional(self) -> Route {
         Route { is_conditional: true, ..self }

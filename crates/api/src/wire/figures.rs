@@ -1,6 +1,6 @@
 //! Totals of users and all trends (spec: users#operations, conventions#trends, organizations#stats).
 
-use bailiwick_app::trend::Trend;
+use bailiwick_platform::trend::Trend;
 use serde::Serialize;
 use utoipa::ToSchema;
 

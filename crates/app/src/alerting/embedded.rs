@@ -7,7 +7,7 @@ use super::{
     history::{self, Note, Origin},
     room::is_over,
 };
-use crate::{App, ingest::batch::Batch};
+use crate::App;
 use bailiwick_alerting::{
     Fingerprint, Labels, ListedAlert, ListedSilence, Nanos, PostedAlert, PostedSilence, StoredAlert,
     StoredSilence,
@@ -16,6 +16,7 @@ use bailiwick_alerting::{
     silence::is_owned,
 };
 use bailiwick_domain::{OrgId, Ts, ports::random};
+use bailiwick_platform::group_commit::GroupCommit;
 use bailiwick_store::{
     Db, StoreError, Tx,
     history::{Held, hold},
@@ -36,7 +37,7 @@ const ROWS_PER_LIMIT: u64 = 20;
 const WAIT: Duration = Duration::from_secs(20);
 
 /// Group commit of pushes.
-pub(super) type Pushes = Batch<Push, Result<Outcome, Fault>>;
+pub(super) type Pushes = GroupCommit<Push, Result<Outcome, Fault>>;
 
 /// One system's push.
 #[derive(Clone, Debug)]
@@ -125,7 +126,9 @@ pub(super) async fn raise(
 fn start(app: &App) -> Pushes {
     let rules = Rules::of(app);
     let db = app.db.clone();
-    Batch::start(&app.tasks, app.stop.clone(), PUSHES, move |group| store_group(db.clone(), rules, group))
+    GroupCommit::start(&app.tasks, app.stop.clone(), PUSHES, move |group| {
+        store_group(db.clone(), rules, group)
+    })
 }
 
 /// All pushes of a group in one commit; if that fails, each on its own, so that one cannot spoil the others. Without a

@@ -37,7 +37,6 @@ use crate::{
     App,
     credentials::SystemIdentity,
     settings::{Router, RouterKind as Kind, Settings},
-    turns::Turns,
 };
 use bailiwick_alerting::{
     AlertsQuery, Batch as ParsedBatch, Identity, Intake, Limits, ListedAlert, ListedSilence, Nanos,
@@ -47,6 +46,7 @@ use bailiwick_alerting::{
 };
 use bailiwick_domain::{Clock, Error, OrgId, Result as DomainResult};
 use bailiwick_outbound::{RouterClient, RouterConfig, RouterKind, router_client};
+use bailiwick_platform::fair_semaphore::FairSemaphore;
 use std::{
     sync::{Arc, OnceLock},
     time::Duration,
@@ -69,7 +69,7 @@ pub struct Alerting {
     /// How many tenants all of people's lists together ask at the same time.
     asked: Semaphore,
     /// Whose statistics are made now; each reads all rows of its scope.
-    statistics: Turns,
+    statistics: FairSemaphore,
     /// Limits of each system.
     pub throttle: Throttle,
     /// Sizes that can be judged without storage.
@@ -135,7 +135,7 @@ impl Alerting {
             router,
             for_people,
             asked: Semaphore::new(limits.in_flight.min(FOR_PEOPLE).saturating_sub(SPARED).max(1)),
-            statistics: Turns::new(STATISTICS),
+            statistics: FairSemaphore::new(STATISTICS),
             throttle: Throttle::new(clock.clone(), rate, burst, limits.in_flight_per_system),
             limits: limits.content.clone(),
             pushes: OnceLock::new(),
@@ -182,7 +182,7 @@ impl Alerting {
     /// 503 while all are taken.
     #[doc(hidden)]
     pub async fn hold_statistics(&self, organization: OrgId) -> DomainResult<impl Sized + use<>> {
-        self.statistics.take(organization, Duration::ZERO, "taken").await
+        self.statistics.acquire(organization, Duration::ZERO, "taken").await
     }
 
     /// The router for one worker: connections to a remote one belong to the runtime that uses them.

@@ -5,8 +5,9 @@
 use super::{AlertRouter, Fault, room};
 use crate::App;
 use bailiwick_alerting::{Fingerprint, Nanos, PostedAlert, alert::write_started_alerts};
-use bailiwick_domain::{OrgId, Ts, meter::Counter};
+use bailiwick_domain::{OrgId, meter::Counter};
 use bailiwick_outbound::{RouterClient, RouterError, router_client::Caller};
+use bailiwick_platform::backoff::Backoff;
 use bailiwick_store::{
     StoreError, Tx,
     alert_queue::{self, Claimed, NewQueued, Queued},
@@ -18,9 +19,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Time between the first tries; it doubles up to [`LONGEST`].
+/// Time before the first try.
 const FIRST: Duration = Duration::from_secs(1);
-pub(crate) const LONGEST: Duration = Duration::from_secs(60);
+/// Waits after failed tries: 1, 2, 4 … 60 s.
+const RETRY: Backoff = Backoff::new(&[FIRST], Duration::from_secs(60));
+pub(crate) const LONGEST: Duration = RETRY.longest();
 /// How much longer than one request to the router a delivery may take before another process takes over.
 const SPARE: Duration = Duration::from_secs(35);
 /// Alerts of one request: of the largest ones, less than any router's limit of 16 MiB.
@@ -258,12 +261,6 @@ pub(super) async fn deliver(app: &App) -> Result<usize, StoreError> {
     all
 }
 
-/// After 1, 2, 4 … 60 s.
-fn next_try(now: Ts, attempts: i64) -> Ts {
-    let doublings = u32::try_from(attempts.clamp(0, 6)).unwrap_or(6);
-    now.plus(FIRST.saturating_mul(1 << doublings).min(LONGEST))
-}
-
 /// How long a delivery may take before another process takes over.
 fn lease(app: &App) -> Duration {
     app.settings.alerting.limits.write_timeout + SPARE
@@ -293,7 +290,8 @@ async fn deliver_to(app: &App, client: &RouterClient, tenant: OrgId) -> Result<u
             let now = app.now();
             let left = Claimed { alerts: left, ..claimed };
             let mut tx = app.db.begin().await?;
-            alert_queue::postpone(&mut tx, &left, |attempts| next_try(now, attempts)).await?;
+            alert_queue::postpone(&mut tx, &left, |attempts| RETRY.next_try(now, attempts.saturating_add(1)))
+                .await?;
             tx.commit().await?;
             break;
         }

@@ -3,11 +3,12 @@
 
 use crate::{
     App,
-    auth::{BearerRequest, KeyedLimit, identity_of, unreadable},
+    auth::{BearerRequest, identity_of, unreadable},
     credentials::{SaltedHash, is_secret},
     settings::Limits,
 };
 use bailiwick_domain::{ApiKeyId, Clock, Error, Result, Ts, validate::ApiKeyToken};
+use bailiwick_platform::rate_limit::KeyedLimit;
 use bailiwick_policy::Caller;
 use bailiwick_store::api_keys::{
     self, Presented,

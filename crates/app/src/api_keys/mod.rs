@@ -6,11 +6,12 @@ mod authenticate;
 pub use authenticate::ApiKeys;
 pub(crate) use authenticate::authenticate;
 
-use crate::{App, audit, context::RequestContext, credentials::hash_secret, listing, passwords};
+use crate::{App, credentials::hash_secret, passwords};
 use bailiwick_domain::{
     ApiKeyId, Error, OrgType, Page, PageRequest, Result, Ts, UserId,
     validate::{self, ApiKeyToken, Fields},
 };
+use bailiwick_platform::{RequestContext, audit, list_filters};
 use bailiwick_policy::{Caller, Identity, KeyMode};
 use bailiwick_store::{
     Tx,
@@ -253,7 +254,7 @@ pub async fn history(app: &App, caller: &Caller, query: HistoryQuery) -> Result<
     let filter = Filter {
         events: (!query.event.is_empty())
             .then(|| query.event.into_iter().filter(|word| EVENTS.contains(&word.as_str())).collect()),
-        keys: listing::ids(&query.api_key_id),
+        keys: list_filters::ids(&query.api_key_id),
     };
     Ok(events::of_user(&app.db, identity(caller)?.user_id, &filter, query.page).await?)
 }

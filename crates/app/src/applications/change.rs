@@ -2,14 +2,14 @@
 
 use super::{ApplicationRecord, ApplicationRef, load};
 use crate::{
-    App, audit,
-    context::RequestContext,
+    App,
     events::{Told, tell},
 };
 use bailiwick_domain::{
     ApplicationId, Error, OrgId, Result, Ts,
     validate::{Fields, free_text},
 };
+use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller, Granted, decide, in_hierarchy};
 use bailiwick_store::{Tx, applications, systems};
 use serde_json::{Value, json};

@@ -1,13 +1,11 @@
 //! Totals, summary, trend and the choices of the list's filters (spec: applications#operations; organizations#stats,
 //! organizations#filters).
 
-use crate::{
-    App,
-    trend::{Trend, Window},
-};
+use crate::App;
 use bailiwick_domain::{
     Error, OrgId, Page, PageRequest, Result, SortDirection, SystemId, Ts, Words, org::OrgRef,
 };
+use bailiwick_platform::trend::{Trend, Window};
 use bailiwick_policy::{Caller, Resource, Scope, in_hierarchy, list_scope};
 use bailiwick_store::{
     applications::{

@@ -12,8 +12,9 @@ pub use figures::{
 };
 pub(crate) use intake::{Heard, Listing, take_over};
 
-use crate::{App, listing};
+use crate::App;
 use bailiwick_domain::{ApplicationId, Error, Page, PageRequest, Result, SortDirection, SystemId};
+use bailiwick_platform::list_filters;
 use bailiwick_policy::{Action, Caller, Resource, decide, gate, list_scope};
 use bailiwick_store::{applications, sql::On};
 use std::{convert::Infallible, str::FromStr};
@@ -64,7 +65,7 @@ pub struct ApplicationQuery {
 pub async fn list(app: &App, caller: &Caller, query: ApplicationQuery) -> Result<Page<ApplicationRecord>> {
     let scope = list_scope(caller, Resource::Applications)?;
     let f = &query.filter;
-    listing::check_lengths([
+    list_filters::check_lengths([
         f.types.as_ref().map(Vec::len),
         f.versions.as_ref().map(Vec::len),
         f.systems.as_ref().map(Vec::len),

@@ -1,8 +1,9 @@
 //! Who a bearer token speaks for, read live for each request (spec: authentication#bearer-errors).
 
-use super::{keys::TokenKind, tokens};
+use super::tokens;
 use crate::{App, api_keys};
 use bailiwick_domain::{Error, Result, validate::ApiKeyToken};
+use bailiwick_platform::keys::TokenKind;
 use bailiwick_policy::Caller;
 use bailiwick_store::identities::Standing;
 use std::net::IpAddr;

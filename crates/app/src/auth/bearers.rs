@@ -3,8 +3,8 @@
 //! began after it arrived, so what has been revoked anywhere is refused by every process at once.
 
 use super::{bearer::unreadable, user_object::identity_of};
-use crate::ingest::batch::Batch;
 use bailiwick_domain::{ChainId, Result};
+use bailiwick_platform::group_commit::GroupCommit;
 use bailiwick_policy::{Catalogue, Identity};
 use bailiwick_store::{Db, StoreError, identities::Standing, sessions};
 use std::{collections::HashMap, sync::Arc, time::Duration};
@@ -30,7 +30,7 @@ pub(crate) struct Bearer {
 /// The reader; ends with the application.
 #[derive(Debug)]
 pub struct Bearers {
-    rows: Batch<ChainId, Option<Arc<Bearer>>>,
+    rows: GroupCommit<ChainId, Option<Arc<Bearer>>>,
     db: Db,
     catalogue: Arc<Catalogue>,
 }
@@ -46,7 +46,7 @@ impl Bearers {
         let (own_db, own_catalogue) = (db.clone(), catalogue.clone());
         let read = move |group| read(own_db.clone(), own_catalogue.clone(), group);
         Bearers {
-            rows: Batch::start(tasks, stop.clone(), ROWS, read),
+            rows: GroupCommit::start(tasks, stop.clone(), ROWS, read),
             db: db.clone(),
             catalogue: catalogue.clone(),
         }

@@ -4,7 +4,6 @@ use super::{
     Reason, UserObject,
     bearer::{suspended, unreadable},
     identity_of,
-    keys::TokenKind,
     profile::not_read,
     refreshes::Turn,
     revoke::{end_impersonations, revoke_chain},
@@ -14,9 +13,10 @@ use super::{
 use crate::{
     App,
     external::{self, Party},
-    impersonation, imports, mail, oidc,
+    oidc,
 };
 use bailiwick_domain::{ChainId, Error, LoginId, Result, Ts, UserId};
+use bailiwick_platform::keys::TokenKind;
 use bailiwick_policy::{Caller, Identity};
 use bailiwick_store::{
     Tx,
@@ -220,34 +220,6 @@ pub async fn issue_token(app: &App, user: UserId) -> Result<Session> {
     let session = session(app, &identity_of(&app.catalogue, user), &chain, now)?;
     tx.commit().await?;
     Ok(session)
-}
-
-/// How often expired sessions are removed.
-const PURGE_INTERVAL: Duration = Duration::from_secs(3600);
-
-/// Removes expired chains, files of imports, and what has expired at the embedded provider, now and then until the
-/// service stops.
-pub fn start_purging(app: &App) {
-    let app = app.clone();
-    app.tasks.clone().spawn(async move {
-        while app.stop.run_until_cancelled(tokio::time::sleep(PURGE_INTERVAL)).await.is_some() {
-            for (what, outcome) in [
-                ("session chains", purge_expired(&app).await),
-                ("provider", oidc::purge_expired(&app).await),
-                ("imports", imports::purge_expired(&app).await),
-                ("mail", mail::purge(&app).await),
-                (
-                    "impersonation",
-                    impersonation::purge(&app).await.map(|p| p.sessions + p.entries + p.consents),
-                ),
-            ] {
-                match outcome {
-                    Ok(purged) => tracing::debug!(what, purged, "expired rows removed"),
-                    Err(e) => tracing::warn!(what, error = %e, "expired rows could not be removed"),
-                }
-            }
-        }
-    });
 }
 
 /// Removes chains of which no token can be valid any more; returns how many.

@@ -5,9 +5,9 @@
 //! account, and so whether there is an account, is not for strangers to learn. The account's own limit holds in
 //! silence.
 
-use super::{keys::token_digest, limits::bucket_of};
 use crate::settings::Limits;
 use bailiwick_domain::{Error, Result, Ts, UserId, meter};
+use bailiwick_platform::{keys::token_digest, rate_limit::client_network};
 use std::{
     collections::{HashMap, VecDeque},
     net::IpAddr,
@@ -88,7 +88,7 @@ impl Failures {
         guessed: Guessed<'_>,
         address: IpAddr,
     ) -> Result<Attempt> {
-        let address = bucket_of(address);
+        let address = client_network(address);
         let of = |account: Account| [Counter::Pair(account.clone(), address), Counter::Account(account)];
         let (told, silent) = match guessed {
             Guessed::User(user) => (of(account_of(user)), None),

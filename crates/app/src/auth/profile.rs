@@ -7,11 +7,11 @@ use super::{
         unreadable,
     },
     identity_of,
-    keys::TokenKind,
     user_object::{UserObject, user_object},
 };
 use crate::{App, external, oidc};
 use bailiwick_domain::{Error, Result};
+use bailiwick_platform::keys::TokenKind;
 use bailiwick_policy::Caller;
 use bailiwick_store::identities;
 

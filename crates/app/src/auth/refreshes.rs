@@ -4,8 +4,8 @@
 //! Everything else, a grace, a reuse, a refusal, is decided one by one ([`super::chains`]).
 
 use super::bearer::unreadable;
-use crate::ingest::batch::Batch;
 use bailiwick_domain::{ChainId, Result, Ts, UserId};
+use bailiwick_platform::group_commit::GroupCommit;
 use bailiwick_store::{
     Db, StoreError,
     identities::Identified,
@@ -34,7 +34,7 @@ pub(crate) struct Turn {
 /// The writer; ends with the application.
 #[derive(Debug)]
 pub struct Refreshes {
-    turns: Batch<Turn, Option<(Chain, Identified)>>,
+    turns: GroupCommit<Turn, Option<(Chain, Identified)>>,
 }
 
 /// How long what is issued lives, and how long what was used up is remembered.
@@ -51,7 +51,9 @@ impl Refreshes {
     pub fn start(db: &Db, lives: Lives, tasks: &TaskTracker, stop: &CancellationToken) -> Refreshes {
         let db = db.clone();
         Refreshes {
-            turns: Batch::start(tasks, stop.clone(), GROUP, move |group| write(db.clone(), lives, group)),
+            turns: GroupCommit::start(tasks, stop.clone(), GROUP, move |group| {
+                write(db.clone(), lives, group)
+            }),
         }
     }
 

@@ -1,12 +1,10 @@
 //! The service's own tokens: HS256 JWTs (spec: authentication#service-tokens). Their claims inform clients; gates read
 //! live data.
 
-use super::{
-    keys::TokenKind,
-    user_object::{UserObject, user_object},
-};
+use super::user_object::{UserObject, user_object};
 use crate::App;
 use bailiwick_domain::{ChainId, ImpersonationId, Result, Ts, UserId};
+use bailiwick_platform::keys::TokenKind;
 use bailiwick_policy::Identity;
 use bailiwick_store::{impersonation, sessions::Chain};
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,9 @@
 //! The user object of tokens, `/auth/*`, `/me` and `/user/profile` (spec: authentication#user-object).
 
+use crate::App;
 use bailiwick_domain::{OrgId, UserId};
-use bailiwick_policy::{Catalogue, Identity};
-use bailiwick_store::identities::Identified;
+use bailiwick_policy::{Catalogue, Consent, Identity, UserTarget};
+use bailiwick_store::{identities::Identified, users::Placed};
 use serde::Serialize;
 
 /// Exactly these 14 keys.
@@ -69,5 +70,17 @@ pub fn identity_of(catalogue: &Catalogue, user: Identified) -> Identity {
         email: user.email,
         phone: user.phone,
         organization: user.organization,
+    }
+}
+
+/// A user as the rules of access see them. A caller that needs their consent looks it up.
+pub(crate) fn judged_user(app: &App, placed: &Placed) -> UserTarget {
+    let user = &placed.user;
+    UserTarget {
+        id: user.id,
+        path: placed.path,
+        effective: app.catalogue.effective(user.organization.org_type, &user.role_ids),
+        standing: placed.standing,
+        consent: Consent::Absent,
     }
 }

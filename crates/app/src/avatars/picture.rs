@@ -1,8 +1,9 @@
 //! From whatever a client sends to the one form that is kept: PNG, at most 256 by 256 pixels, upright, nothing else in
 //! it. The type is told by the first bytes and the dimensions are read from the header before any pixel is decoded.
 
-use crate::{App, turns::turn};
+use crate::App;
 use bailiwick_domain::{Error, Result};
+use bailiwick_platform::fair_semaphore::acquire_within;
 use bytes::Bytes;
 use image::{
     DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, guess_format, imageops::FilterType,
@@ -48,7 +49,7 @@ pub(super) async fn normal_form(app: &App, file: Bytes) -> Result<Vec<u8>> {
     }
     let format = format_of(&file)?;
     let permit = app.pictures.0.clone().acquire_owned();
-    let turn = turn(permit, LONGEST_WAIT, "too many pictures wait to be decoded").await?;
+    let turn = acquire_within(permit, LONGEST_WAIT, "too many pictures wait to be decoded").await?;
     tokio::task::spawn_blocking(move || {
         let converted = convert(&file, format);
         drop(turn);

@@ -13,8 +13,7 @@ pub use upload::{Cut, Incoming, store};
 pub use worker::{run_until_idle, start_worker};
 
 use crate::{
-    App, audit,
-    context::RequestContext,
+    App,
     credentials::SystemIdentity,
     settings::{self, Place},
     systems,
@@ -22,6 +21,7 @@ use crate::{
 use aws_lc_rs::digest;
 use bailiwick_domain::{Error, OrgId, Result, SystemId, Ts, ports::hex};
 use bailiwick_outbound::assets::{self, AssetError, AssetStore, Content};
+use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller, decide};
 use bailiwick_store::{Tx, backups, systems as stored};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};

@@ -1,10 +1,11 @@
 //! `POST /systems/backups` (spec: backups#operations).
 
 use super::{Backup, SUFFIXES, fault, object_key};
-use crate::{App, context::RequestContext, credentials::SystemIdentity};
+use crate::{App, credentials::SystemIdentity};
 use aws_lc_rs::digest;
 use bailiwick_domain::{Error, OrgId, Result, SystemId, ports::hex};
 use bailiwick_outbound::assets::{AssetStore, Upload};
+use bailiwick_platform::RequestContext;
 use bailiwick_store::{Tx, backups, systems};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};

@@ -1,8 +1,12 @@
 //! Deletes the objects nobody refers to any more. A job is tried again until it is done: the objects of what was
 //! destroyed must go, however long the storage is away.
 
-use crate::{App, images, jobs, settings::Place};
+use crate::{App, images, settings::Place};
 use bailiwick_domain::{Error, Result};
+use bailiwick_platform::{
+    jobs,
+    worker::{Worker, until_idle},
+};
 use bailiwick_store::{
     backups::DELETION,
     jobs::{self as leased_jobs, Job},
@@ -30,13 +34,15 @@ pub fn start_worker(app: &App) {
     }
     let worker = app.clone();
     app.tasks.spawn(async move {
-        jobs::work(&worker, DELETION, &worker.backups.arrived, POLL, |app| Box::pin(work_off(app))).await;
+        let step = || work_off(&worker);
+        let hint = Some(&worker.backups.arrived);
+        Worker { name: DELETION, failure: jobs::FAILURE, poll: POLL, hint, step }.run(&worker.stop).await;
     });
 }
 
 /// Handles everything that is due now; for tests. Answers how many jobs were handled.
 pub async fn run_until_idle(app: &App) -> Result<u64> {
-    jobs::until_idle(app, |app| Box::pin(work_off(app))).await
+    until_idle(|| work_off(app)).await
 }
 
 /// Leases once and handles what was leased.
@@ -55,7 +61,7 @@ async fn work_off(app: &App) -> Result<u64> {
             Err(e) => {
                 let why = jobs::reason(&e.to_string());
                 tracing::warn!(job = %job.id, attempt = job.attempts, error = why, "objects are deleted later");
-                leased_jobs::postpone(&mut tx, job, jobs::next_try(now, job.attempts), &why).await?;
+                leased_jobs::postpone(&mut tx, job, jobs::RETRY.next_try(now, job.attempts), &why).await?;
             }
         }
         tx.commit().await?;

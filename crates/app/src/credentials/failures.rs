@@ -1,8 +1,8 @@
 //! Limits against guessing (spec: systems-interface#failure-limits): failures per address and key, so that knowing a
 //! key locks nobody out.
 
-use crate::auth::bucket_of;
 use bailiwick_domain::{Error, Result, Ts, meter::Counter};
+use bailiwick_platform::rate_limit::client_network;
 use moka::sync::Cache;
 use std::{
     hash::{BuildHasher, RandomState},
@@ -58,7 +58,7 @@ impl Failures {
 
     /// The pair. All addresses of one IPv6 network of 64 bits are one.
     pub fn pair(&self, ip: IpAddr, sought: Sought<'_>) -> Pair {
-        self.hasher.hash_one((bucket_of(ip), sought))
+        self.hasher.hash_one((client_network(ip), sought))
     }
 
     /// What was looked for, as an index for other memories.

@@ -2,11 +2,12 @@
 //! systems-interface#older-paths; docs/import.md): a file of all systems concerned, taken over whole or not at all.
 
 use super::{hash_secret, imported::Imported, legacy::is_legacy_id};
-use crate::{App, imports::csv};
+use crate::App;
 use bailiwick_domain::{
     Error, FieldError, Result, SystemId, Ts,
     validate::{SystemKey, SystemSecret},
 };
+use bailiwick_platform::csv;
 use bailiwick_store::{Tx, audit, credentials, legacy, systems};
 use serde_json::json;
 use std::collections::HashSet;

@@ -2,9 +2,10 @@
 //! a time, and replaced by the own form at the first success.
 
 use super::hash_secret;
-use crate::{App, passwords, turns::turn};
+use crate::{App, passwords};
 use argon2::{ARGON2ID_IDENT, Params, PasswordHash};
 use bailiwick_domain::{Error, Result, SystemId};
+use bailiwick_platform::fair_semaphore::acquire_within;
 use bailiwick_store::{StoreError, legacy};
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
@@ -53,7 +54,7 @@ impl Default for Turns {
 /// 503 when too many wait for their turn, or when it cannot be stored.
 pub(crate) async fn take_over(app: &App, id: SystemId, imported: &Imported, secret: &str) -> Result<bool> {
     let waiting = app.credentials().imported.0.clone().acquire_owned();
-    let turn = turn(waiting, LONGEST_WAIT, "too many imported secrets wait to be checked").await?;
+    let turn = acquire_within(waiting, LONGEST_WAIT, "too many imported secrets wait to be checked").await?;
     if !passwords::is_behind(secret, &imported.0, turn).await? {
         return Ok(false);
     }

@@ -22,11 +22,12 @@ pub use legacy::{authenticate_either, authenticate_legacy};
 pub use secret::hash_secret;
 pub(crate) use secret::{SaltedHash, is_secret};
 
-use crate::{App, ingest::batch::Batch};
+use crate::App;
 use bailiwick_domain::{
     Error, Result, SystemId, Ts,
     validate::{SystemKey, SystemSecret},
 };
+use bailiwick_platform::group_commit::GroupCommit;
 use bailiwick_store::{Db, StoreError, credentials, epoch::Known};
 use basic::Basic;
 use entry::Entry;
@@ -58,8 +59,8 @@ pub struct Credentials {
     pub failures: Failures,
     /// Turns at checking imported hashes.
     imported: imported::Turns,
-    epochs: Batch<(), i64>,
-    rows: Batch<Wanted, Option<Arc<Entry>>>,
+    epochs: GroupCommit<(), i64>,
+    rows: GroupCommit<Wanted, Option<Arc<Entry>>>,
 }
 
 impl Credentials {
@@ -76,10 +77,12 @@ impl Credentials {
             unknown: Cache::builder().max_capacity(UNKNOWN).time_to_live(UNKNOWN_FOR).build(),
             failures: Failures::new(failures_per_minute),
             imported: imported::Turns::default(),
-            epochs: Batch::start(tasks, stop.clone(), 4096, move |group: Vec<()>| {
+            epochs: GroupCommit::start(tasks, stop.clone(), 4096, move |group: Vec<()>| {
                 read_epoch(epoch_db.clone(), group.len())
             }),
-            rows: Batch::start(tasks, stop.clone(), ROWS, move |group| read_rows(rows_db.clone(), group)),
+            rows: GroupCommit::start(tasks, stop.clone(), ROWS, move |group| {
+                read_rows(rows_db.clone(), group)
+            }),
         }
     }
 

@@ -6,8 +6,9 @@ use super::{
     sign::Message,
     subscriptions::{allowed, load, record, sight_of},
 };
-use crate::{App, context::RequestContext};
+use crate::App;
 use bailiwick_domain::{Error, Page, PageRequest, Result};
+use bailiwick_platform::RequestContext;
 use bailiwick_policy::{Action, Caller};
 use bailiwick_store::events::{
     self,
@@ -58,7 +59,7 @@ pub async fn test(app: &App, caller: &Caller, ctx: &RequestContext, id: Option<U
         Ok(target) => {
             let sending = target.send(app, Message::of(event, &app.settings.public_url));
             let tried = tokio::time::timeout(Duration::from_secs(20), sending).await;
-            tried.map_err(|_| crate::turns::busy("a test event had no turn"))?
+            tried.map_err(|_| bailiwick_platform::fair_semaphore::unavailable("a test event had no turn"))?
         }
         Err(e) => Err(unreadable(s.id, &e)),
     };
@@ -77,7 +78,7 @@ pub async fn deliveries(
     page: PageRequest,
 ) -> Result<Page<Delivery>> {
     let (_, s) = load(app, caller, Action::Read, id).await?;
-    crate::listing::check_lengths([Some(states.len())])?;
+    bailiwick_platform::list_filters::check_lengths([Some(states.len())])?;
     let known = |state: &String| super::deliver::states().any(|known| known == state);
     let states = (!states.is_empty()).then(|| states.into_iter().filter(known).collect::<Vec<_>>());
     Ok(deliveries::list(&app.db, s.id, states.as_deref(), page).await?)

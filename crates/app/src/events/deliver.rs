@@ -8,13 +8,15 @@ use super::{
     slots::{self, Slot, Slots},
     subscriptions::sight_of,
 };
-use crate::{
-    App,
-    alerting::deliver::pace::{AtOnce, OwnTurns, Paces, Places, Turn, Way},
-    jobs,
-};
+use crate::App;
 use bailiwick_domain::{Error, OrgId, Result, Ts, meter::Counter};
 use bailiwick_outbound::{delivery::Failure, webhook::Answered};
+use bailiwick_platform::{
+    backoff::Backoff,
+    destination_limits::{Concurrency, Destination, DestinationLimits, OwnPermits, Permit, TenantRateLimit},
+    jobs,
+    worker::Worker,
+};
 use bailiwick_store::{
     Tx, audit,
     events::{
@@ -47,19 +49,20 @@ const PROBE: i64 = 1;
 /// Deliveries of one organization in a second.
 const TURNS: usize = 400;
 /// Tries at once to one host.
-const TO_ONE: AtOnce = AtOnce { place: 64, tenant: 32, system: 16, recipient: 16 };
+const TO_ONE: Concurrency = Concurrency { address: 64, tenant: 32, system: 16, recipient: 16 };
 /// Waits after each failed try of a delivery; after the last it is given up.
 const WAITS: [u64; 9] = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400];
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(WAITS[WAITS.len() - 1]);
-/// Longest pause of a subscription that fails, and longest one that its recipient may ask for.
-const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+/// Pauses of a subscription after failures in a row: 1, 2, 4 … seconds.
+const PAUSES: Backoff = Backoff::new(&[Duration::from_secs(1)], Duration::from_secs(300));
+/// Longest pause that a recipient may ask for.
 pub(crate) const LONGEST_ASKED: Duration = Duration::from_secs(3600);
 
 /// What this process keeps for deliveries.
 #[derive(Debug)]
 pub struct Deliveries {
-    paces: Paces,
-    places: Places,
+    rates: TenantRateLimit,
+    destinations: DestinationLimits,
     taking: tokio::sync::Mutex<()>,
     slots: Arc<Slots>,
     /// What has become of tries.
@@ -71,8 +74,8 @@ pub struct Deliveries {
 impl Default for Deliveries {
     fn default() -> Deliveries {
         Deliveries {
-            paces: Paces::of(TURNS),
-            places: Places::default(),
+            rates: TenantRateLimit::of(TURNS),
+            destinations: DestinationLimits::default(),
             taking: tokio::sync::Mutex::default(),
             slots: Arc::default(),
             figures: Figures::default(),
@@ -110,18 +113,17 @@ impl Figures {
 
 /// Starts it on the application's tracker.
 pub(super) fn start(app: &App) {
-    let app = app.clone();
-    app.tasks.clone().spawn(async move {
-        while !app.stop.is_cancelled() {
-            if let Err(e) = round(&app).await {
-                tracing::warn!(error = %e, "events cannot be delivered and are tried again");
-            }
-            tokio::select! {
-                () = app.stop.cancelled() => {}
-                () = app.deliveries.hint.notified() => {}
-                () = tokio::time::sleep(POLL) => {}
-            }
-        }
+    let worker = app.clone();
+    app.tasks.spawn(async move {
+        let app = &worker;
+        let step = || async {
+            round(app).await?;
+            // The tasks of a round give the hint when there is room for the next one.
+            Ok(0)
+        };
+        let failure = "events cannot be delivered and are tried again";
+        let hint = Some(&app.deliveries.hint);
+        Worker { name: "event deliveries", failure, poll: POLL, hint, step }.run(&app.stop).await;
     });
 }
 
@@ -259,7 +261,7 @@ async fn try_all(app: &App, subscription: &Subscription, due: Vec<Due>) -> Vec<T
     let tried = join_all(due.into_iter().map(|due| async move {
         let Some(event) = due.event.clone() else { return Some((due, None)) };
         // Whose turn does not come is no failure: it stays due, and its place goes to others meanwhile.
-        let _turn = timeout(PATIENCE, target.turn(app)).await.ok()?;
+        let _permits = timeout(PATIENCE, target.permits(app)).await.ok()?;
         let sent = target.post(app, Message::of(event, &app.settings.public_url)).await;
         Some((due, Some(sent)))
     }));
@@ -279,39 +281,50 @@ pub(super) struct Target {
     organization: OrgId,
     url: String,
     secrets: Vec<String>,
-    way: Way,
+    destination: Destination,
 }
 
 impl Target {
     pub(super) fn of(app: &App, s: &Subscription) -> Result<Target> {
         let url = sign::open(&app.keys, s.id, &s.url)?;
-        let place = app.webhooks.place(&url).unwrap_or_default();
+        let address = app.webhooks.place(&url).unwrap_or_default();
         let id: Arc<str> = s.id.to_string().into();
         let tenant = s.path.id;
-        let way = Way { place: place.into(), tenant, system: id.clone(), recipient: id, at_once: TO_ONE };
-        Ok(Target { organization: tenant, url, secrets: sign::secrets(&app.keys, s, app.now())?, way })
+        let destination = Destination {
+            address: address.into(),
+            tenant,
+            system: id.clone(),
+            recipient: id,
+            concurrency: TO_ONE,
+        };
+        Ok(Target {
+            organization: tenant,
+            url,
+            secrets: sign::secrets(&app.keys, s, app.now())?,
+            destination,
+        })
     }
 
-    /// One try, when its turn has come.
+    /// One try, as soon as the limits allow it.
     pub(super) async fn send(&self, app: &App, message: Message) -> std::result::Result<Answered, Failure> {
-        let _turn = self.turn(app).await;
+        let _permits = self.permits(app).await;
         self.post(app, message).await
     }
 
-    /// Waits for the turn, which lasts until it is dropped.
-    async fn turn(&self, app: &App) -> (OwnTurns, Turn) {
+    /// Waits for the permits, which last until they are dropped.
+    async fn permits(&self, app: &App) -> (OwnPermits, Permit) {
         let deliveries = &app.deliveries;
-        let own = deliveries.places.own_turn(&self.way).await;
-        let turn = deliveries.places.turn(&self.way).await;
-        while let Err(at) = deliveries.paces.take(self.organization, Instant::now()) {
+        let own = deliveries.destinations.acquire_own(&self.destination).await;
+        let shared = deliveries.destinations.acquire_shared(&self.destination).await;
+        while let Err(at) = deliveries.rates.take(self.organization, Instant::now()) {
             tokio::time::sleep_until(at).await;
         }
-        (own, turn)
+        (own, shared)
     }
 
     async fn post(&self, app: &App, message: Message) -> std::result::Result<Answered, Failure> {
         let body = serde_json::to_vec(&message).map_err(|e| Failure::lasting("cannot be written", e))?;
-        let _connection = app.connections.turn(self.organization).await;
+        let _connection = app.connections.acquire(self.organization).await;
         // The time of the try: recipients refuse what was signed long ago.
         let headers = headers(message.id, app.now(), &body, &self.secrets);
         app.webhooks.deliver(self.organization, &self.url, &headers, Bytes::from(body)).await
@@ -353,7 +366,7 @@ async fn settle(app: &App, id: Uuid, holder: Uuid, tried: Vec<Tried>) -> Result<
         s.failures += 1;
     }
     // Also of success: those that have waited longer come first.
-    s.next_at = if has_arrived || refusals.is_empty() { now } else { now.plus(pause(s.failures)) };
+    s.next_at = if has_arrived || refusals.is_empty() { now } else { PAUSES.next_try(now, s.failures) };
     let asked = answers.iter().filter_map(|a| a.as_ref().ok()?.retry_after).max();
     if let Some(asked) = asked {
         s.next_at = s.next_at.max(now.plus(asked.min(LONGEST_ASKED)));
@@ -401,12 +414,6 @@ fn outcome((due, answer): &Tried, now: Ts) -> Outcome {
     }
 }
 
-/// How long a subscription rests after so many failures in a row: 1, 2, 4 … seconds.
-fn pause(failures: i64) -> Duration {
-    let doublings = u32::try_from(failures.saturating_sub(1).clamp(0, 16)).unwrap_or(16);
-    Duration::from_secs(1 << doublings).min(LONGEST_PAUSE)
-}
-
 async fn disable(tx: &mut Tx, s: &mut Subscription, now: Ts, reason: &str) -> Result<()> {
     s.is_enabled = false;
     s.disabled_at = Some(now);
@@ -439,6 +446,6 @@ mod tests {
         assert_eq!(outcome(&(due(8), answer()), Ts(0)).state, "pending");
         let last = outcome(&(due(9), answer()), Ts(0));
         assert_eq!((last.state, last.attempts), ("dead", 10));
-        assert_eq!([1, 2, 3, 9, 10, 99].map(|n| pause(n).as_secs()), [1, 2, 4, 256, 300, 300]);
+        assert_eq!([1, 2, 3, 9, 10, 99].map(|n| PAUSES.after(n).as_secs()), [1, 2, 4, 256, 300, 300]);
     }
 }

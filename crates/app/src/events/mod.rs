@@ -16,8 +16,9 @@ pub(crate) mod tell;
 pub use bailiwick_store::events::{Stored, deliveries::Delivery};
 pub use number::number_all;
 
-use crate::{App, listing};
+use crate::App;
 use bailiwick_domain::{Page, PageRequest, Result, SortDirection};
+use bailiwick_platform::{list_filters, periodic};
 use bailiwick_policy::{Caller, hierarchy};
 use bailiwick_store::{
     events::{self, Filter, Sight},
@@ -39,7 +40,7 @@ const PURGE_LEASE: &str = "events purge";
 pub fn start(app: &App) {
     number::start(app);
     deliver::start(app);
-    crate::jobs::repeat(app, PURGE_LEASE, PURGE_EVERY, |app| Box::pin(purge(app)));
+    periodic::repeat(app, PURGE_LEASE, PURGE_EVERY, |app| Box::pin(purge(app)));
 }
 
 /// The types a caller may read, of those that the patterns take; no patterns = all.
@@ -87,13 +88,13 @@ pub struct Listed {
 /// A page of the events the caller may read.
 pub async fn list(app: &App, caller: &Caller, query: ListQuery) -> Result<Listed> {
     let types = (!query.types.is_empty()).then_some(query.types.as_slice());
-    listing::check_lengths([
+    list_filters::check_lengths([
         types.map(|t| t.len() * (1000 / PATTERNS)),
         Some(query.organization_id.len()),
         Some(query.object_id.len()),
     ])?;
     let filter = Filter {
-        organizations: listing::ids(&query.organization_id),
+        organizations: list_filters::ids(&query.organization_id),
         objects: (!query.object_id.is_empty()).then_some(query.object_id),
         after: query.after.map(|after| after.parse().ok().filter(|n| *n >= 0).unwrap_or(i64::MAX)),
     };

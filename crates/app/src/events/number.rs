@@ -4,6 +4,7 @@
 use super::subscriptions::{sight_of, takes};
 use crate::App;
 use bailiwick_domain::Result;
+use bailiwick_platform::worker::{Worker, until_idle};
 use bailiwick_store::{
     Tx,
     events::{self, Numbered, deliveries, subscriptions},
@@ -16,21 +17,22 @@ const POLL: Duration = Duration::from_millis(250);
 
 /// Starts it on the application's tracker.
 pub(super) fn start(app: &App) {
-    let app = app.clone();
-    app.tasks.clone().spawn(async move {
-        loop {
-            match step(&app).await {
-                Ok(0) => look(&app).await,
-                Ok(_) => continue,
-                Err(e) => tracing::warn!(error = %e, "events cannot be numbered and are tried again"),
+    let worker = app.clone();
+    app.tasks.spawn(async move {
+        let app = &worker;
+        let number_or_look = || async {
+            let numbered = step(app).await?;
+            if numbered == 0 {
+                look(app).await;
             }
-            tokio::select! {
-                () = app.stop.cancelled() => break,
-                () = tokio::time::sleep(POLL) => {}
-            }
-        }
-        // What the last requests have told; whatever is left another process or the next start numbers.
-        if let Err(e) = step(&app).await {
+            Ok(numbered)
+        };
+        let failure = "events cannot be numbered and are tried again";
+        Worker { name: "event numbers", failure, poll: POLL, hint: None, step: number_or_look }
+            .run(&app.stop)
+            .await;
+        // The events of the last requests. Another process or the next start numbers the rest.
+        if let Err(e) = until_idle(|| step(app)).await {
             tracing::debug!(error = %e, "events wait for the next start");
         }
     });

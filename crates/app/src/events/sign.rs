@@ -1,8 +1,8 @@
 //! What goes out and how it is signed, by the Standard Webhooks specification.
 
-use crate::auth::Keys;
 use aws_lc_rs::hmac;
 use bailiwick_domain::{Entropy, Error, Result, Ts, ports::random};
+use bailiwick_platform::keys::Keys;
 use bailiwick_store::events::{Stored, subscriptions::Subscription};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::Serialize;

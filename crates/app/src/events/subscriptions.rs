@@ -3,7 +3,7 @@
 pub use super::attempts::{Replay, Tested, deliveries, replay, test};
 
 use super::{kinds, sign};
-use crate::{App, alerting::config::may_see_secrets, audit, context::RequestContext};
+use crate::App;
 use bailiwick_alerting::config::{
     REDACTED,
     webhook::{self, Target as Address},
@@ -12,6 +12,7 @@ use bailiwick_domain::{
     Error, OrgId, OrgType, Page, PageRequest, Result,
     validate::{Fields, display_name},
 };
+use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{
     Action, Caller, Granted, Path, Permission, Scope, SubscriptionTarget, decide, hierarchy, in_hierarchy,
 };
@@ -108,7 +109,7 @@ fn view(
     secret: Option<String>,
 ) -> View {
     let url = address(app, &subscription);
-    let url = if may_see_secrets(caller) { url } else { webhook::redacted(&url) };
+    let url = if caller.may_see_alert_secrets() { url } else { webhook::redacted(&url) };
     View { url, subscription, counts, secret }
 }
 
@@ -292,7 +293,7 @@ pub async fn remove(app: &App, caller: &Caller, ctx: &RequestContext, id: Option
 /// 403 for an API key and under impersonation, which are shown no secrets: whoever knows it can speak for the service.
 pub async fn rotate(app: &App, caller: &Caller, ctx: &RequestContext, id: Option<Uuid>) -> Result<View> {
     let (_, seen) = load(app, caller, Action::Update, id).await?;
-    if !may_see_secrets(caller) {
+    if !caller.may_see_alert_secrets() {
         return Err(Error::forbidden("access denied: secrets are shown to people in person only"));
     }
     let now = app.now();

@@ -12,9 +12,10 @@ mod rows;
 pub use places::Place;
 pub use rows::{organizations, systems, users};
 
-use crate::{App, turns::turn};
+use crate::App;
 use bailiwick_domain::{Error, OrgId, Result, Ts, Words};
 use bailiwick_export::{Cover, Faces, Fault, MAX_BYTES};
+use bailiwick_platform::fair_semaphore::acquire_within;
 use bailiwick_policy::Caller;
 use bailiwick_store::exports::{Bounds, Found};
 use bytes::Bytes;
@@ -54,7 +55,7 @@ impl Exports {
         let organization = caller.org().ok_or_else(|| Error::unauthenticated("authentication required"))?;
         let place = self.places.take(organization.id)?;
         let permit = self.turns.clone().acquire_owned();
-        let turn = turn(permit, LONGEST_WAIT, "exports before this one take too long").await?;
+        let turn = acquire_within(permit, LONGEST_WAIT, "exports before this one take too long").await?;
         Ok(Admission { place, turn })
     }
 

@@ -1,7 +1,7 @@
 //! How many files exist at once: in all, and of one organization, so that it cannot take the places of all others.
 
-use crate::turns::busy;
 use bailiwick_domain::{OrgId, Result};
+use bailiwick_platform::fair_semaphore::unavailable;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -44,11 +44,11 @@ impl Places {
     /// # Errors
     /// 503 when there is none, or none for it.
     pub(super) fn take(&self, organization: OrgId) -> Result<Place> {
-        let permit = self.permit().ok_or_else(|| busy("too many exports at once"))?;
+        let permit = self.permit().ok_or_else(|| unavailable("too many exports at once"))?;
         let mut taken = self.taken();
         let own = taken.entry(organization).or_default();
         if *own >= SHARE {
-            return Err(busy("too many exports of one organization at once"));
+            return Err(unavailable("too many exports of one organization at once"));
         }
         *own += 1;
         drop(taken);

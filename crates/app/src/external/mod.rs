@@ -10,12 +10,12 @@ mod linked;
 use crate::{
     App, auth, mirror,
     settings::{Identity, Issuer},
-    turns::busy,
 };
 use bailiwick_domain::{Error, Result, Ts, UserId};
 use bailiwick_outbound::issuer::{
     Credentials, Discovery, Introspected, IssuerClient, IssuerError, Told, Userinfo, is_yes,
 };
+use bailiwick_platform::fair_semaphore::unavailable;
 use jwt::{Claims, Jwt, Shape, Signed};
 use known::{Memory, Want};
 use serde_json::Value;
@@ -179,7 +179,7 @@ pub(crate) fn upstream(error: IssuerError) -> Error {
             Error::Upstream { message: "identity provider unreachable".into(), log }
         }
         IssuerError::TimedOut => Error::UpstreamTimeout("identity provider timeout".into()),
-        IssuerError::Busy => busy("too many requests to the identity provider"),
+        IssuerError::Busy => unavailable("too many requests to the identity provider"),
     }
 }
 

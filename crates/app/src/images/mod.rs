@@ -13,11 +13,11 @@ pub use moving::{Moved, left_to_move, move_all};
 use crate::{
     App,
     settings::{ImageHome, Place},
-    turns::turn,
 };
 use aws_lc_rs::digest;
 use bailiwick_domain::{Error, OrgId, Result, UserId, ports::hex};
 use bailiwick_outbound::assets::{AssetError, AssetStore};
+use bailiwick_platform::fair_semaphore::acquire_within;
 use bailiwick_store::{
     Tx, backups,
     images::{self as stored, Content, Object},
@@ -227,7 +227,7 @@ enum Found {
 async fn read(app: &App, object: &Object, sha256: &str) -> Result<Found> {
     let bucket = bucket(app)?;
     let place = app.images.places.clone().acquire_owned();
-    let _place = turn(place, TURN, "too many images are read from the bucket").await?;
+    let _place = acquire_within(place, TURN, "too many images are read from the bucket").await?;
     let size = u64::try_from(object.size).map_err(Error::internal)?;
     match bucket.get(&object.key, size, app.settings.assets.image_read).await {
         Ok(bytes) if is(&bytes, sha256) => Ok(Found::Whole(bytes)),

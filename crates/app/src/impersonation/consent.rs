@@ -1,14 +1,11 @@
 //! Letting others act as oneself, for a while (spec: impersonation#requests-while-impersonating).
 
-use crate::{
-    App,
-    anew::{Stopped, anew},
-    audit,
-    auth::invalid,
-    context::RequestContext,
-    events::Told,
-};
+use crate::{App, auth::invalid, events::Told};
 use bailiwick_domain::{Error, Result, Ts, UserId};
+use bailiwick_platform::{
+    RequestContext, audit,
+    retry_on_conflict::{Aborted, retry_on_conflict},
+};
 use bailiwick_policy::Caller;
 use bailiwick_store::{
     Tx, identities,
@@ -61,7 +58,7 @@ pub async fn give_consent(
         let after = json!({"expires_at": consent.expires_at});
         finish(tx, (now, user), caller, ctx, "user.give_consent", Some(after)).await
     };
-    anew("a consent", attempt).await?;
+    retry_on_conflict("a consent", attempt).await?;
     Ok(consent.clone())
 }
 
@@ -76,11 +73,11 @@ pub async fn withdraw_consent(app: &App, caller: &Caller, ctx: &RequestContext) 
         }
         finish(tx, (app.now(), user), caller, ctx, "user.withdraw_consent", None).await
     };
-    anew("the withdrawal of a consent", attempt).await
+    retry_on_conflict("the withdrawal of a consent", attempt).await
 }
 
 /// Holds the user: who is being suspended or deleted gives nothing any more.
-async fn begin(app: &App, user: UserId) -> Result<Tx, Stopped> {
+async fn begin(app: &App, user: UserId) -> Result<Tx, Aborted> {
     let mut tx = app.db.begin().await?;
     let held = identities::get_steady(&mut tx, user).await?;
     if !held.is_some_and(|held| held.standing.is_enabled()) {
@@ -96,7 +93,7 @@ async fn finish(
     ctx: &RequestContext,
     action: &'static str,
     after: Option<Value>,
-) -> Result<(), Stopped> {
+) -> Result<(), Aborted> {
     sessions::end(&mut tx, Which::As(user), now, Cause::Consent, None).await?;
     let event = audit::Event { action, object_type: "user", object_id: user.0, before: None, after };
     let what = if event.after.is_some() { "consented" } else { "consent_withdrawn" };

@@ -3,11 +3,11 @@
 
 use super::judge::live_of;
 use crate::{
-    App, audit,
+    App,
     auth::{self, invalid, resume, unreadable},
-    context::RequestContext,
 };
 use bailiwick_domain::{ChainId, Error, ImpersonationId, LoginId, Result, UserId};
+use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::Caller;
 use bailiwick_store::{
     Tx, identities,

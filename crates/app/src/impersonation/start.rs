@@ -3,14 +3,17 @@
 use super::judge::{judge, live_of, reach};
 use crate::{
     App,
-    anew::{Stopped, anew},
-    audit,
-    auth::{self, UserObject, identity_of, impersonation_token, invalid, refuse_disabled, user_object},
-    context::RequestContext,
+    auth::{
+        self, UserObject, identity_of, impersonation_token, invalid, judged_user, refuse_disabled,
+        user_object,
+    },
     events::Told,
-    users::{load, target},
 };
 use bailiwick_domain::{ChainId, Error, Result, Ts, UserId};
+use bailiwick_platform::{
+    RequestContext, audit,
+    retry_on_conflict::{Aborted, retry_on_conflict},
+};
 use bailiwick_policy::{Action, Caller, Consent, Identity, Refusal, UserTarget, decide};
 use bailiwick_store::{
     identities,
@@ -58,20 +61,23 @@ pub async fn start(
         return Err(Refusal::ImpersonateSelf.into());
     }
     // Whoever may not act as him does not wait for his row, nor make others wait.
-    let found = load(app, wanted).await?;
+    let found = match wanted {
+        Some(user) => users::get(&app.db, user).await?,
+        None => None,
+    };
     let consent = match wanted {
         Some(user) => consents::get(&app.db, user, app.now()).await?,
         None => None,
     };
     let wanted = allowed(app, caller, found.as_ref(), consent.is_some())?;
-    anew("an impersonation", || attempt(app, (me, chain), wanted, ctx)).await
+    retry_on_conflict("an impersonation", || attempt(app, (me, chain), wanted, ctx)).await
 }
 
 /// Whether the caller may act as this user now.
 fn allowed(app: &App, caller: &Caller, found: Option<&Placed>, has_consent: bool) -> Result<UserId> {
     let Some(placed) = found else { return Err(Refusal::NoConsent.into()) };
     let consent = if has_consent { reach(app) } else { Consent::Absent };
-    let target = UserTarget { consent, ..target(app, placed) };
+    let target = UserTarget { consent, ..judged_user(app, placed) };
     decide(caller, Action::Impersonate, &target).granted().map(|granted| granted.id())
 }
 
@@ -94,7 +100,7 @@ async fn attempt(
     (me, chain): (UserId, ChainId),
     wanted: UserId,
     ctx: &RequestContext,
-) -> Result<Started, Stopped> {
+) -> Result<Started, Aborted> {
     let now = app.now();
     let mut tx = app.db.begin().await?;
     // As a writer, so that of two starts one waits for the other.

@@ -1,8 +1,9 @@
 //! Confirming an import: every row is examined again, then created or updated on its own.
 
 use super::{Examined, FIRST_ROW, Kind, Plan, Resolutions, Status, WRITING, allow, examine, session, turn};
-use crate::{App, context::RequestContext, organizations, users};
+use crate::{App, organizations, users};
 use bailiwick_domain::{Error, FieldError, OrgId, Result};
+use bailiwick_platform::RequestContext;
 use bailiwick_policy::Caller;
 use std::{collections::HashMap, time::Duration};
 use tokio::time::Instant;

@@ -1,14 +1,14 @@
 //! CSV import of organizations and users (spec: imports-and-exports#imports, imports-and-exports#import-of-users):
 //! validate a file, look at what it would do, confirm.
 //!
-//! One engine for the four families: [`csv`] reads the file, a family says for all rows together what each would do
-//! ([`organizations`], [`users`]), and confirming hands every row to the use case behind POST or PUT, in a transaction
-//! of its own. Nothing of the first look is trusted at the second: between the two only the file is kept.
+//! One engine for the four families: [`csv`](bailiwick_platform::csv) reads the file, a family says for all rows
+//! together what each would do ([`organizations`], [`users`]), and confirming hands every row to the use case behind
+//! POST or PUT, in a transaction of its own. Nothing of the first look is trusted at the second: between the two only
+//! the file is kept.
 //!
 //! To import another family: its columns and rows in a file of its own, a [`Kind`], a [`Plan`].
 
 mod confirm;
-pub(crate) mod csv;
 mod organizations;
 mod session;
 mod users;
@@ -16,8 +16,9 @@ mod users;
 pub use confirm::{Confirmation, Confirmed, Outcome, confirm};
 pub use session::purge_expired;
 
-use crate::{App, organizations::OrganizationBody, turns, users::UserBody};
+use crate::{App, organizations::OrganizationBody, users::UserBody};
 use bailiwick_domain::{Error, OrgId, OrgType, Result, UserId, org::OrgRef};
+use bailiwick_platform::{csv, fair_semaphore};
 use bailiwick_policy::{Action, Caller, NewOrganization, Parent, Resource, decide, gate};
 use serde_json::{Map, Value};
 use std::{collections::HashMap, time::Duration};
@@ -215,7 +216,7 @@ async fn examine(
 
 /// Waits for one of the few turns.
 async fn turn(few: &'static Semaphore) -> Result<SemaphorePermit<'static>> {
-    turns::turn(few.acquire(), LONGEST_WAIT, "too many imports at the same time").await
+    fair_semaphore::acquire_within(few.acquire(), LONGEST_WAIT, "too many imports at the same time").await
 }
 
 /// The first row in which each value stands; blank ones are nobody's.

@@ -1,8 +1,9 @@
 //! The file between validation and confirmation: bound to its user and family, used once, for half an hour.
 
-use super::{Kind, csv};
+use super::Kind;
 use crate::App;
 use bailiwick_domain::{Error, Result};
+use bailiwick_platform::csv;
 use bailiwick_policy::Caller;
 use bailiwick_store::imports::{self, ImportSession};
 use std::time::Duration;

@@ -1,10 +1,7 @@
 //! Rows of users (spec: imports-and-exports#import-of-users).
 
 use super::{AMBIGUOUS, Examined, FIRST_ROW, FirstSeen, Issue, Plan, Resolutions, Row};
-use crate::{
-    App,
-    users::{UserBody, target},
-};
+use crate::{App, auth::judged_user, users::UserBody};
 use bailiwick_domain::{
     OrgId, OrgType, Result,
     fold::fold,
@@ -129,7 +126,7 @@ impl Known {
             named.entry(found.key.clone()).or_default().push(found);
         }
         let ids: HashSet<OrgId> = resolutions.values().copied().collect();
-        let ids: Vec<OrgId> = ids.into_iter().take(super::csv::MAX_ROWS).collect();
+        let ids: Vec<OrgId> = ids.into_iter().take(bailiwick_platform::csv::MAX_ROWS).collect();
         let chosen = organizations::by_ids(db, scope, &ids).await?;
         let users = lookup::by_emails(db, scope, &emails).await?;
         Ok(Known {
@@ -212,8 +209,8 @@ impl<'a> Cells<'a> {
         let is_archived = present.is_none()
             && (known.deleted.contains(&self.email_key) || known.users.contains_key(&self.email_key));
         // The caller himself, or somebody with more rights: the decision of PUT.
-        let is_out_of_hand =
-            present.is_some_and(|placed| !decide(caller, Action::Update, &target(app, placed)).is_allowed());
+        let is_out_of_hand = present
+            .is_some_and(|placed| !decide(caller, Action::Update, &judged_user(app, placed)).is_allowed());
         let other = known.phones.get(&self.phone_key);
         let other = other.filter(|holder| Some(holder.id) != present.map(|placed| placed.user.id));
         let used_by = |other: &Holder| vec![self.phone.to_owned(), other.email.clone()];

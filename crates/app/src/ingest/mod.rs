@@ -1,10 +1,10 @@
 //! What systems send often, written by group commit (spec: systems-interface#inventory, systems-interface#heartbeat).
 
-pub mod batch;
 mod documents;
 
-use crate::{App, credentials::SystemIdentity, ingest::batch::Batch};
+use crate::{App, credentials::SystemIdentity};
 use bailiwick_domain::{Error, Result, SystemId, Ts};
+use bailiwick_platform::group_commit::GroupCommit;
 use bailiwick_store::{Db, StoreError, activity};
 use std::{collections::HashSet, sync::Arc, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -28,8 +28,8 @@ struct Beat {
 /// The queues; requests wait here for the commit of their group.
 #[derive(Debug)]
 pub struct Ingest {
-    heartbeats: Batch<Beat, ()>,
-    documents: Batch<bailiwick_store::inventory::Document, ()>,
+    heartbeats: GroupCommit<Beat, ()>,
+    documents: GroupCommit<bailiwick_store::inventory::Document, ()>,
     /// Bytes of documents being prepared or waiting.
     room: tokio::sync::Semaphore,
     /// A hint for the inventory worker.
@@ -43,10 +43,10 @@ impl Ingest {
     pub fn start(db: &Db, tasks: &TaskTracker, stop: &CancellationToken) -> Ingest {
         let (beats_db, documents_db) = (db.clone(), db.clone());
         Ingest {
-            heartbeats: Batch::start(tasks, stop.clone(), BEATS, move |group| {
+            heartbeats: GroupCommit::start(tasks, stop.clone(), BEATS, move |group| {
                 write_beats(beats_db.clone(), group)
             }),
-            documents: Batch::start(tasks, stop.clone(), DOCUMENTS, move |group| {
+            documents: GroupCommit::start(tasks, stop.clone(), DOCUMENTS, move |group| {
                 documents::write(documents_db.clone(), group)
             }),
             room: tokio::sync::Semaphore::new(documents::ROOM_KIB),

@@ -2,9 +2,10 @@
 //! so that no answer needs more memory than its largest row, however long the history is.
 
 use super::{Latest, pack};
-use crate::{App, listing, systems};
+use crate::{App, systems};
 use bailiwick_domain::{Error, Page, PageRequest, Result, SystemId, Ts};
 use bailiwick_inventory::Severity;
+use bailiwick_platform::list_filters;
 use bailiwick_policy::Caller;
 use bailiwick_store::inventory::{
     self,
@@ -163,7 +164,7 @@ pub async fn latest_changes(app: &App, caller: &Caller, id: Option<SystemId>) ->
 }
 
 fn check_filter(filter: &DiffFilter) -> Result<()> {
-    listing::check_lengths([
+    list_filters::check_lengths([
         filter.severities.as_ref().map(Vec::len),
         filter.categories.as_ref().map(Vec::len),
         filter.kinds.as_ref().map(Vec::len),

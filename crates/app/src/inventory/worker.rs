@@ -8,9 +8,13 @@ use super::{
     plan::{self, Entry, Work},
     write,
 };
-use crate::{App, jobs};
+use crate::App;
 use bailiwick_domain::{Result, SystemId};
 use bailiwick_inventory::Rules;
+use bailiwick_platform::{
+    jobs,
+    worker::{Worker, until_idle},
+};
 use bailiwick_store::{
     StoreError,
     inventory::{self, Claimed, Packed, Stored},
@@ -22,6 +26,8 @@ use std::{
 };
 use tracing::Instrument;
 
+/// Name of the work, for the log and for traces.
+const KIND: &str = "inventory";
 /// Entries claimed at one time.
 const CLAIMS: i64 = 128;
 /// Entries of one transaction; a system with more of them has one of its own.
@@ -45,37 +51,31 @@ const ERROR_CHARS: usize = 2000;
 
 /// Starts the worker on the application's tracker.
 pub fn start_worker(app: &App) {
-    let (worker, stop) = (app.clone(), app.stop.clone());
+    let worker = app.clone();
     app.tasks.spawn(async move {
         let mut watched = Instant::now();
-        while !stop.is_cancelled() {
-            if watched.elapsed() >= WATCH {
+        let app = &worker;
+        let step = || {
+            let is_watch_due = watched.elapsed() >= WATCH;
+            if is_watch_due {
                 watched = Instant::now();
-                watch_queue(&worker).await;
             }
-            match work_off(&worker).await {
-                Ok(0) => {}
-                Ok(_) => continue,
-                Err(e) => tracing::warn!(error = %e, "the inventory queue cannot be worked on"),
+            async move {
+                if is_watch_due {
+                    watch_queue(app).await;
+                }
+                work_off(app).await
             }
-            tokio::select! {
-                () = stop.cancelled() => {}
-                () = worker.ingest().arrived.notified() => {}
-                () = tokio::time::sleep(POLL) => {}
-            }
-        }
+        };
+        let failure = "the inventory queue cannot be worked on";
+        let hint = Some(&app.ingest().arrived);
+        Worker { name: KIND, failure, poll: POLL, hint, step }.run(&app.stop).await;
     });
 }
 
 /// Handles everything that is due now; for tests and commands. Answers how many entries were handled.
 pub async fn run_until_idle(app: &App) -> Result<u64> {
-    let mut handled = 0;
-    loop {
-        match work_off(app).await? {
-            0 => return Ok(handled),
-            n => handled += n,
-        }
-    }
+    until_idle(|| work_off(app)).await
 }
 
 /// Claims once and handles what was claimed.
@@ -89,7 +89,7 @@ async fn work_off(app: &App) -> Result<u64> {
     tx.commit().await?;
     let count = claimed.len() as u64;
     let (batches, surplus) = batches(claimed);
-    let handled = |batch| handle(app, batch).instrument(jobs::span("inventory"));
+    let handled = |batch| handle(app, batch).instrument(jobs::span(KIND));
     let mut outcomes = stream::iter(batches).map(handled).buffer_unordered(LANES);
     let mut first_error = Ok(());
     while let Some(outcome) = outcomes.next().await {

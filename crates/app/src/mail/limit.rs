@@ -1,8 +1,8 @@
 //! So many in an hour for each client address (spec: conventions#limits). It lives in the process: with several
 //! replicas each allows the number on its own.
 
-use crate::auth::bucket_of;
 use bailiwick_domain::Ts;
+use bailiwick_platform::rate_limit::client_network;
 use std::{
     collections::{HashMap, VecDeque},
     net::IpAddr,
@@ -27,7 +27,7 @@ impl HourlyLimit {
         if all.len() > MANY {
             all.retain(|_, times| times.back().is_some_and(is_recent));
         }
-        let times = all.entry(bucket_of(address)).or_default();
+        let times = all.entry(client_network(address)).or_default();
         times.retain(is_recent);
         let is_free = times.len() < allowed as usize;
         if is_free {

@@ -14,9 +14,10 @@ pub use limit::HourlyLimit;
 pub(crate) use worker::mailer;
 pub use worker::{purge, run_until_idle, start_worker};
 
-use crate::{App, auth::token_digest, oidc::fresh_secret};
+use crate::App;
 use bailiwick_domain::{Error, Result, Ts, User, UserId, meter::Counter};
 use bailiwick_outbound::mail::Mailer;
+use bailiwick_platform::keys::{fresh_secret, token_digest};
 use bailiwick_store::{
     Tx, identities,
     jobs::{self, NewJob},

@@ -6,9 +6,13 @@ use super::{
     letter::{self, Kind, Language},
     open, seal,
 };
-use crate::{App, jobs, settings};
+use crate::{App, settings};
 use bailiwick_domain::{Error, Result, Ts, User, UserId};
 use bailiwick_outbound::mail::{Letter, MailError, Mailer, Server};
+use bailiwick_platform::{
+    jobs,
+    worker::{Worker, until_idle},
+};
 use bailiwick_store::{
     identities,
     jobs::{self as leased_jobs, Job},
@@ -38,7 +42,9 @@ pub fn start_worker(app: &App) {
     }
     let worker = app.clone();
     app.tasks.spawn(async move {
-        jobs::work(&worker, KIND, &worker.outbox.arrived, POLL, |app| Box::pin(work_off(app))).await;
+        let step = || work_off(&worker);
+        let hint = Some(&worker.outbox.arrived);
+        Worker { name: KIND, failure: jobs::FAILURE, poll: POLL, hint, step }.run(&worker.stop).await;
         if let Some(Ok(mailer)) = worker.outbox.mailer.get() {
             mailer.close().await;
         }
@@ -47,7 +53,7 @@ pub fn start_worker(app: &App) {
 
 /// Handles everything that is due now; for tests and commands. Answers how many jobs were handled.
 pub async fn run_until_idle(app: &App) -> Result<u64> {
-    jobs::until_idle(app, |app| Box::pin(work_off(app))).await
+    until_idle(|| work_off(app)).await
 }
 
 /// Removes expired links and jobs given up long ago; returns how many.
@@ -141,7 +147,7 @@ async fn settle(app: &App, job: &Job, outcome: Outcome) -> Result<()> {
             let why = jobs::reason(&why);
             figures.delayed.one();
             tracing::warn!(job = %job.id, attempt = job.attempts, error = why, "mail delayed");
-            leased_jobs::postpone(&mut tx, job, jobs::next_try(now, job.attempts), &why).await?;
+            leased_jobs::postpone(&mut tx, job, jobs::RETRY.next_try(now, job.attempts), &why).await?;
         }
         Outcome::Again(why) | Outcome::Never(why) => {
             let why = jobs::reason(&why);
@@ -256,7 +262,7 @@ async fn say(
     values: &mut Map<String, Value>,
 ) -> Result<Result<Said, &'static str>> {
     let now = app.now();
-    let page = |name: &str, token: &str| Some(format!("{}/{name}/{token}", crate::oidc::issuer(app)));
+    let page = |name: &str, token: &str| Some(format!("{}/{name}/{token}", app.settings.provider_issuer()));
     let mut set = |key: &str, value: String| values.insert(key.to_owned(), Value::String(value));
     Ok(Ok(match task {
         Task::Welcome { generated_at, sealed, .. } => {
@@ -287,7 +293,7 @@ async fn say(
         }
         Task::PasswordLink { to, sealed, .. } => {
             let token = open(app, sealed)?;
-            let hash = crate::auth::token_digest(&token);
+            let hash = bailiwick_platform::keys::token_digest(&token);
             let Some(link) = recovery::get(&app.db, &hash, Purpose::Password, now).await? else {
                 return Ok(Err("the link is used or has expired"));
             };
@@ -301,7 +307,7 @@ async fn say(
         }
         Task::AddressLink { old, new, sealed, .. } => {
             let token = open(app, sealed)?;
-            let hash = crate::auth::token_digest(&token);
+            let hash = bailiwick_platform::keys::token_digest(&token);
             let found = recovery::get(&app.db, &hash, Purpose::Address, now).await?;
             let Some(link) = found.filter(|_| user.email == *new && !user.email_verified) else {
                 return Ok(Err("the address is no longer waiting to be confirmed"));

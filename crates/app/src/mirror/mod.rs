@@ -27,6 +27,7 @@ use crate::{
 };
 use bailiwick_domain::{
     Clock, Entropy, Error, OrgId, OrgType, Organization, Result, Ts, User, UserId, org::Mirrored,
+    validate::OWNER_USERNAME,
 };
 use bailiwick_outbound::logto::{Access, LogtoClient, LogtoError, Refusal};
 use bailiwick_store::{
@@ -309,7 +310,7 @@ async fn link_configured(app: &App, mirror: &Mirror) -> Result<()> {
         }
     }
     let Some(theirs) = &settings.owner_user_id else { return Ok(()) };
-    let Some((first, _)) = identities::by_username(&app.db, crate::bootstrap::OWNER_USERNAME).await? else {
+    let Some((first, _)) = identities::by_username(&app.db, OWNER_USERNAME).await? else {
         return Ok(());
     };
     if logto::subject(&app.db, issuer, first.id).await?.is_some() {

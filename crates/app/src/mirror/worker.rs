@@ -2,9 +2,13 @@
 //! nobody tells of the same one at the same time, and what is told is the state at that moment.
 
 use super::{Mirror, account, link_configured, organization, user};
-use crate::{App, jobs};
+use crate::App;
 use bailiwick_domain::{Error, OrgId, Result, UserId};
 use bailiwick_outbound::logto::LogtoError;
+use bailiwick_platform::{
+    jobs,
+    worker::{Worker, until_idle},
+};
 use bailiwick_store::{
     identities,
     logto::{
@@ -44,13 +48,15 @@ pub fn start(app: &App) {
         if let Err(e) = link_configured(&worker, mirror).await {
             tracing::warn!(error = %e, "the mirror cannot be prepared; changes are told nevertheless");
         }
-        jobs::work(&worker, KIND, &mirror.arrived, POLL, |app| Box::pin(round(app))).await;
+        let step = || round(&worker);
+        let hint = Some(&mirror.arrived);
+        Worker { name: KIND, failure: jobs::FAILURE, poll: POLL, hint, step }.run(&worker.stop).await;
     });
 }
 
 /// Tells everything that is due now; for tests and commands. Answers how many objects were told of.
 pub async fn run_until_idle(app: &App) -> Result<u64> {
-    jobs::until_idle(app, |app| Box::pin(round(app))).await
+    until_idle(|| round(app)).await
 }
 
 /// What became of a row.
@@ -143,14 +149,14 @@ async fn handle(app: &App, mirror: &Mirror, due: &Due) -> Result<bool> {
             if !refused.is_empty() {
                 settle(&mut tx, issuer, due, Some(&jobs::reason(&refused.join("; "))), now).await?;
             }
-            let at = if at_once { now } else { jobs::next_try(now, due.attempts) };
+            let at = if at_once { now } else { jobs::RETRY.next_try(now, due.attempts) };
             outbox::postpone(&mut tx, issuer, due, Some(at), "its organization is not there yet").await?;
         }
         None => {
             let why = jobs::reason(&problem);
             tracing::warn!(kind = due.kind.word(), object = %due.object, attempt = due.attempts, error = why,
                 "the identity provider is told later");
-            let at = jobs::next_try(now, due.attempts).max(not_before);
+            let at = jobs::RETRY.next_try(now, due.attempts).max(not_before);
             outbox::postpone(&mut tx, issuer, due, Some(at), &why).await?;
         }
     }

@@ -1,8 +1,9 @@
 //! Authorization requests: what they may ask for, and their answer (spec: openid-provider#endpoints, steps 2 and 4).
 
-use super::{Code, INTERACTION, Refused, clients, consent, fresh_secret, issuer};
-use crate::{App, auth::token_digest};
+use super::{Code, INTERACTION, Refused, clients, consent};
+use crate::App;
 use bailiwick_domain::{Error, Result, Ts, UserId};
+use bailiwick_platform::keys::{fresh_secret, token_digest};
 use bailiwick_store::{
     Tx,
     identities::{self, Identified},
@@ -381,7 +382,7 @@ fn address(app: &App, redirect_uri: &str, pairs: &[(&str, Option<&str>)]) -> Str
             query.append_pair(name, value);
         }
     }
-    query.append_pair("iss", &issuer(app));
+    query.append_pair("iss", &app.settings.provider_issuer());
     with_query(redirect_uri, &query.finish())
 }
 

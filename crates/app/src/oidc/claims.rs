@@ -3,7 +3,7 @@
 use super::{
     Code, Refusal,
     clients::Client,
-    find_token, issuer,
+    find_token,
     keys::{self, SigningKey},
 };
 use crate::App;
@@ -77,7 +77,7 @@ pub(super) fn id_token(
     let mut claims = of_user(user, scope);
     let life = i64::try_from(app.settings.provider.access.as_secs()).unwrap_or(i64::MAX);
     let mut insert = |name: &str, value: Value| claims.insert(name.to_owned(), value);
-    insert("iss", json!(issuer(app)));
+    insert("iss", json!(app.settings.provider_issuer()));
     insert("aud", json!(grant.client_id));
     insert("iat", json!(now.secs()));
     insert("exp", json!(now.secs().saturating_add(life)));
@@ -108,7 +108,7 @@ pub(super) fn access_jwt(
 ) -> Result<String, Refusal> {
     let life = i64::try_from(app.settings.provider.access.as_secs()).unwrap_or(i64::MAX);
     let claims = json!({
-        "iss": issuer(app),
+        "iss": app.settings.provider_issuer(),
         "sub": grant.user_id,
         "aud": resource,
         "client_id": grant.client_id,
@@ -157,7 +157,7 @@ pub async fn introspect(app: &App, client: &Client, token: &str) -> Result<Value
 fn active(app: &App, token: &Token, user: &Identified) -> Value {
     let mut answer = json!({
         "active": true,
-        "iss": issuer(app),
+        "iss": app.settings.provider_issuer(),
         "sub": user.id,
         "client_id": token.grant.client_id,
         "username": user.username,
@@ -176,7 +176,7 @@ fn active(app: &App, token: &Token, user: &Identified) -> Value {
 
 /// `GET /oidc/.well-known/openid-configuration`.
 pub fn discovery(app: &App) -> Value {
-    let issuer = issuer(app);
+    let issuer = app.settings.provider_issuer();
     let at = |path: &str| format!("{issuer}{path}");
     json!({
         "issuer": issuer,

@@ -9,12 +9,13 @@ use super::{
     Code, Refused,
     authorize::{self, AuthorizationRequest, Browser},
     claims::has_scope,
-    clients, issuer,
+    clients,
     login::Person,
     sign_in::{Denied, form_token, latest, open, request_of, take},
 };
-use crate::{App, audit, auth::identity_of, context::RequestContext, third_party};
+use crate::{App, auth::identity_of, third_party};
 use bailiwick_domain::{Error, LoginId, Result, Ts, UserId};
+use bailiwick_platform::{RequestContext, audit};
 use bailiwick_store::{
     Tx,
     identities::{self, Identified},
@@ -121,7 +122,7 @@ pub(super) fn question(request: &AuthorizationRequest, login: &Login) -> Authori
 
 /// Where the question of this id is asked.
 pub fn address(app: &App, id: Uuid) -> String {
-    format!("{}/consent/{id}", issuer(app))
+    format!("{}/consent/{id}", app.settings.provider_issuer())
 }
 
 /// A question that waits, and of whom.
@@ -211,7 +212,7 @@ pub async fn allow_by_script(
     }
     remember(&mut tx, ctx, &user, &client, &request.scope, app.now()).await?;
     tx.commit().await?;
-    Ok(Some(format!("{}/auth/{}", issuer(app), interaction.id)))
+    Ok(Some(format!("{}/auth/{}", app.settings.provider_issuer(), interaction.id)))
 }
 
 /// The address a script was sent to after its yes; none when this interaction asks nobody.

@@ -1,6 +1,6 @@
 //! Signing keys: ES384, made at the first need, kept sealed in the database, read there by every process.
 
-use super::{INTERACTION, issuer};
+use super::INTERACTION;
 use crate::App;
 use aws_lc_rs::{
     digest,
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// What [`Keys::seal`](crate::auth::Keys::seal) seals them for.
+/// What [`Keys::seal`](bailiwick_platform::keys::Keys::seal) seals them for.
 const PURPOSE: &str = "oidc signing key";
 
 /// Bytes of one coordinate of a point on P-384.
@@ -95,7 +95,7 @@ pub(super) async fn audience_of_id_token(app: &App, token: &str) -> Result<Optio
     let key = DecodingKey::from_jwk(&jwk).map_err(Error::internal)?;
     let mut rules = Validation::new(Algorithm::ES384);
     rules.set_required_spec_claims(&["iss", "aud"]);
-    rules.set_issuer(&[issuer(app)]);
+    rules.set_issuer(&[app.settings.provider_issuer()]);
     rules.validate_aud = false;
     // A hint names a client; it opens nothing.
     rules.validate_exp = false;

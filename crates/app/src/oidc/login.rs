@@ -3,7 +3,6 @@
 use super::{
     authorize::{self, Browser},
     consent::{self, Allowed},
-    issuer,
     sign_in::{form_token, made_form_token},
 };
 use crate::App;
@@ -51,7 +50,7 @@ pub enum Landing {
 
 /// `{issuer}/login`.
 pub fn address(app: &App) -> String {
-    format!("{}/login", issuer(app))
+    format!("{}/login", app.settings.provider_issuer())
 }
 
 /// Who is signed in in this browser, or a sign-in for him.

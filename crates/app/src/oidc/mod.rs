@@ -22,13 +22,13 @@ pub mod tokens;
 pub use clients::{Client, ClientCredentials};
 pub use error::{Code, Refusal, Refused};
 
-use crate::{App, auth::token_digest};
-use bailiwick_domain::{Entropy, LoginId, Result, UserId, ports::random};
+use crate::App;
+use bailiwick_domain::{LoginId, Result, UserId};
+use bailiwick_platform::keys::token_digest;
 use bailiwick_store::{
     identities,
     oidc::{self, tokens::Kind},
 };
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use std::time::Duration;
 
 /// How long somebody may take to sign in.
@@ -48,11 +48,6 @@ pub struct ProviderSubject {
     pub client_id: String,
     /// Whether that client is first-party: only its tokens can be exchanged.
     pub first_party: bool,
-}
-
-/// `{public_url}/oidc`.
-pub fn issuer(app: &App) -> String {
-    format!("{}/oidc", app.settings.public_url)
 }
 
 /// The subject of a live access token; none when it is unknown, expired, revoked or of a client no longer registered.
@@ -111,9 +106,4 @@ async fn find_token(app: &App, token: &str) -> Result<Option<oidc::tokens::Token
         return Ok(None);
     }
     Ok(oidc::tokens::get(&app.db, &token_digest(token)).await?)
-}
-
-/// A fresh secret for a client or a browser: 256 random bits, 43 characters that need no escaping anywhere.
-pub(crate) fn fresh_secret(entropy: &dyn Entropy) -> String {
-    URL_SAFE_NO_PAD.encode(random::<32>(entropy))
 }

@@ -4,17 +4,17 @@
 
 use super::{
     authorize::{self, Browser, is_cookie},
-    fresh_secret,
     sign_in::{Denied, form_token, made_form_token},
 };
 use crate::{
-    App, audit,
-    auth::{Guessed, token_digest},
-    context::RequestContext,
+    App,
+    auth::Guessed,
     mail,
     passwords::{self, Origin},
 };
 use bailiwick_domain::{Result, UserId, fold::fold, validate};
+use bailiwick_platform::keys::fresh_secret;
+use bailiwick_platform::{RequestContext, audit, keys::token_digest};
 use bailiwick_store::{
     Tx,
     identities::{self, Identified},

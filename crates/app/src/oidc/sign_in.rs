@@ -7,15 +7,16 @@
 use super::{
     INTERACTION,
     authorize::{self, AuthorizationRequest, Browser, is_cookie},
-    consent, fresh_secret, issuer, login,
+    consent, login,
 };
 use crate::{
-    App, audit,
-    auth::{Guessed, revoke_login_chains, token_digest},
-    context::RequestContext,
+    App,
+    auth::{Guessed, revoke_login_chains},
     passwords::{self, Origin},
 };
 use bailiwick_domain::{Error, LoginId, Result, Ts, UserId, fold::fold, validate};
+use bailiwick_platform::keys::fresh_secret;
+use bailiwick_platform::{RequestContext, audit, keys::token_digest};
 use bailiwick_store::{
     Tx,
     identities::{self, Identified, PasswordRecord},
@@ -274,7 +275,7 @@ pub async fn submit(app: &App, browser: &Browser) -> Result<String, Denied> {
     match interaction.user_id {
         None => Err(Denied::NotIdentified),
         Some(_) if interaction.must_replace_password => Err(Denied::MustReplacePassword),
-        Some(_) => Ok(format!("{}/auth/{}", issuer(app), interaction.id)),
+        Some(_) => Ok(format!("{}/auth/{}", app.settings.provider_issuer(), interaction.id)),
     }
 }
 

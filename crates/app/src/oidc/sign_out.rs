@@ -5,11 +5,9 @@ use super::{
     authorize::{Browser, Parameters, is_cookie, with_query},
     clients, keys,
 };
-use crate::{
-    App,
-    auth::{revoke_login_chains, token_digest},
-};
+use crate::{App, auth::revoke_login_chains};
 use bailiwick_domain::Result;
+use bailiwick_platform::keys::token_digest;
 use bailiwick_store::{identities, oidc::logins};
 use url::form_urlencoded;
 

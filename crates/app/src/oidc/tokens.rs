@@ -5,15 +5,16 @@ use super::{
     authorize::{Parameters, SCOPES, resource},
     claims::{self, has_scope},
     clients::Client,
-    consent, find_token, fresh_secret,
+    consent, find_token,
     keys::{self, SigningKey},
 };
 use crate::{
     App,
-    auth::{Reason, end_impersonations_of_revoked, token_digest},
+    auth::{Reason, end_impersonations_of_revoked},
 };
 use aws_lc_rs::{constant_time, digest};
 use bailiwick_domain::{Error, Ts};
+use bailiwick_platform::keys::{fresh_secret, token_digest};
 use bailiwick_store::{
     Tx,
     identities::{self, Identified},

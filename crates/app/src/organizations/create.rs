@@ -1,8 +1,10 @@
 //! Creation (spec: organizations#create): rule, body, attribution, fields, uniqueness, in this order.
 
+use super::alert_tenants;
 use super::{Accepted, OrganizationBody, VAT, accept, audit_action, audited};
-use crate::{App, alerting::config::provision, audit, context::RequestContext, events::Told, mirror};
+use crate::{App, events::Told, mirror};
 use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result};
+use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller, Granted, NewOrganization as NewPlace, Parent, Refusal, decide};
 use bailiwick_store::organizations::{self, Editable, NewOrganization};
 
@@ -99,7 +101,7 @@ async fn write(
     audit::record(&mut tx, new.at, caller, ctx, event).await?;
     let told = Told::organization("created", new.org_type, new.id, &after.name);
     told.with(serde_json::json!({"parent_id": parent.id()})).write(&mut tx, new.at).await?;
-    provision::queue(app, &mut tx, new.id, new.org_type).await?;
+    alert_tenants::queue(app, &mut tx, new.id, new.org_type).await?;
     mirror::organization_created(app, &mut tx, new.id).await?;
     let created = organizations::get(&mut tx, new.id).await?;
     tx.commit().await?;

@@ -1,17 +1,17 @@
 //! Destruction for good (spec: organizations#destruction).
 
-use super::authorize_change;
+use super::{alert_tenants, authorize_change};
 use crate::{
     App,
-    alerting::config::provision,
-    anew::{Stopped, anew},
-    audit,
     auth::{Destroyed, end_impersonations_of_destroyed},
-    context::RequestContext,
     events::Told,
     mirror,
 };
 use bailiwick_domain::{Error, OrgId, OrgType, Result};
+use bailiwick_platform::{
+    RequestContext, audit,
+    retry_on_conflict::{Aborted, retry_on_conflict},
+};
 use bailiwick_policy::{Action, Caller};
 use bailiwick_store::{
     backups, images,
@@ -28,7 +28,7 @@ pub async fn destroy(
     id: Option<OrgId>,
 ) -> Result<()> {
     let seen = authorize_change(&app.db, app, caller, ctx, Action::Destroy, (family, id)).await?.id();
-    anew("a destruction", || attempt(app, caller, ctx, family, seen)).await?;
+    retry_on_conflict("a destruction", || attempt(app, caller, ctx, family, seen)).await?;
     app.backups.wake();
     mirror::wake(app);
     Ok(())
@@ -40,7 +40,7 @@ async fn attempt(
     ctx: &RequestContext,
     family: OrgType,
     id: OrgId,
-) -> Result<(), Stopped> {
+) -> Result<(), Aborted> {
     let mut tx = app.db.begin().await?;
     stored::hold_rows(&mut tx, id, family).await?;
     marks::hold_subtree(&mut tx, id).await?.ok_or(Error::NotFound(family.as_str()))?;
@@ -50,7 +50,7 @@ async fn attempt(
     let mut objects = backups::objects_below(&mut tx, id, family).await?;
     objects.extend(images::take_below(&mut tx, id, family).await?);
     backups::bury(&mut tx, &objects, app.now(), || app.fresh()).await?;
-    provision::queue_removal(app, &mut tx, id, family).await?;
+    alert_tenants::queue_removal(app, &mut tx, id, family).await?;
     mirror::organization_destroyed(app, &mut tx, id, family).await?;
     end_impersonations_of_destroyed(&mut tx, app.now(), Destroyed::Below(id, family)).await?;
     stored::destroy(&mut tx, &target, family, app.now()).await?;

@@ -1,10 +1,8 @@
 //! `GET /organizations` (spec: organizations#directory): all families in one list, for whoever signs in.
 
-use crate::{
-    App,
-    kept::{self, Shows, Written},
-};
+use crate::App;
 use bailiwick_domain::{OrgId, OrgType, Page, PageRequest, Result, SortDirection, Words};
+use bailiwick_platform::answer_cache::{self, CachedAnswer, DependsOn};
 use bailiwick_policy::{Caller, hierarchy};
 use bailiwick_store::organizations::directory::{self, DirectoryFilter, DirectorySort, Entry};
 use bytes::Bytes;
@@ -44,8 +42,8 @@ pub async fn directory(
     caller: &Caller,
     query: DirectoryQuery,
     write: impl FnOnce(Page<Entry>) -> Result<Bytes>,
-) -> Result<Written> {
-    let (scope, other) = (hierarchy(caller), kept::key(&query));
+) -> Result<CachedAnswer> {
+    let (scope, other) = (hierarchy(caller), answer_cache::variant(&query));
     let types: Vec<OrgType> = query.types.iter().filter_map(|word| OrgType::parse(word)).collect();
     let filter = DirectoryFilter {
         search: query.search,
@@ -58,8 +56,16 @@ pub async fn directory(
     let order = order.unwrap_or((DirectorySort::Name, SortDirection::Asc));
     let make = async {
         let count = directory::count(&app.db, &scope, &filter);
-        let total = kept::number(app, Shows::People, "directory", scope, kept::key(&filter), count).await?;
+        let total = answer_cache::number(
+            app,
+            DependsOn::People,
+            "directory",
+            scope,
+            answer_cache::variant(&filter),
+            count,
+        )
+        .await?;
         write(directory::directory(&app.db, &scope, &filter, order, query.page, total).await?)
     };
-    kept::answer(app, Shows::People, "directory", scope, other, make).await
+    answer_cache::answer(app, DependsOn::People, "directory", scope, other, make).await
 }

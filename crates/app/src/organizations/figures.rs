@@ -1,12 +1,12 @@
 //! Numbers about one organization and about a family (spec: organizations#stats).
 
 use super::{authorize, list};
-use crate::{
-    App,
-    kept::{self, Shows, Written},
+use crate::App;
+use bailiwick_domain::{OrgId, OrgType, Result, fold::fold, validate::Vat};
+use bailiwick_platform::{
+    answer_cache::{self, CachedAnswer, DependsOn},
     trend::{Trend, Window},
 };
-use bailiwick_domain::{OrgId, OrgType, Result, fold::fold, validate::Vat};
 use bailiwick_policy::{Action, Caller, Refusal, Scope, hierarchy, list_scope, resource_of};
 use bailiwick_store::{
     creators::{self, CreatorChoice, Of},
@@ -21,15 +21,22 @@ pub async fn stats(
     family: OrgType,
     id: Option<OrgId>,
     write: impl FnOnce(Stats) -> Result<Bytes>,
-) -> Result<Written> {
+) -> Result<CachedAnswer> {
     let id = authorize(&app.db, caller, Action::Read, family, id).await?.id();
     let make = async {
         let mut found = organizations::stats_of(&app.db, family, [id]).await?;
         write(found.remove(&id).unwrap_or_default())
     };
     // The same for everybody who may see the organization.
-    kept::answer(app, Shows::Figures, "stats", Scope::Everything, format!("{} {id}", family.as_str()), make)
-        .await
+    answer_cache::answer(
+        app,
+        DependsOn::Figures,
+        "stats",
+        Scope::Everything,
+        format!("{} {id}", family.as_str()),
+        make,
+    )
+    .await
 }
 
 /// How many organizations of the family the caller's unfiltered list holds.
@@ -46,7 +53,7 @@ pub async fn trend(
     family: OrgType,
     period: Option<&str>,
     write: impl FnOnce(Trend) -> Result<Bytes>,
-) -> Result<Written> {
+) -> Result<CachedAnswer> {
     let scope = list_scope(caller, resource_of(family).ok_or(Refusal::Gate)?)?;
     let window = Window::parse(app.now(), period)?;
     let other = format!("{} {}", family.as_str(), window.key());
@@ -54,7 +61,7 @@ pub async fn trend(
         let changes = figures::changes(&app.db, family, &scope, window.since()?).await?;
         write(window.fill(&changes.by_day, changes.total)?)
     };
-    kept::answer(app, Shows::People, "trend of organizations", scope, other, make).await
+    answer_cache::answer(app, DependsOn::People, "trend of organizations", scope, other, make).await
 }
 
 /// Who created the family's organizations that the caller sees, by name (spec: organizations#filters). `write`: the
@@ -64,11 +71,18 @@ pub async fn choices(
     caller: &Caller,
     family: OrgType,
     write: impl FnOnce(Vec<CreatorChoice>) -> Result<Bytes>,
-) -> Result<Written> {
+) -> Result<CachedAnswer> {
     let scope = list_scope(caller, resource_of(family).ok_or(Refusal::Gate)?)?;
     let make = async { write(by_name(creators::creators(&app.db, Of::Family(family), &scope).await?)) };
-    kept::answer(app, Shows::People, "filters of organizations", scope, family.as_str().to_owned(), make)
-        .await
+    answer_cache::answer(
+        app,
+        DependsOn::People,
+        "filters of organizations",
+        scope,
+        family.as_str().to_owned(),
+        make,
+    )
+    .await
 }
 
 /// The order of the `created_by` filters.

@@ -1,11 +1,11 @@
 //! Lists of a family (spec: organizations#list) with their inline counts.
 
-use crate::{
-    App,
-    kept::{self, Shows, Written},
-    listing, mirror,
-};
+use crate::{App, mirror};
 use bailiwick_domain::{OrgId, OrgType, Organization, Page, PageRequest, Result, SortDirection, Words};
+use bailiwick_platform::{
+    answer_cache::{self, CachedAnswer, DependsOn},
+    list_filters,
+};
 use bailiwick_policy::{Caller, Refusal, Scope, list_scope, resource_of};
 use bailiwick_store::organizations::{self, Counts, Filter, Order, Sort, Within, list::States};
 use bytes::Bytes;
@@ -22,9 +22,9 @@ pub const ORDERS: Words<Sort> = Words::of(&[
 
 /// The words of `status`.
 pub const STATES: Words<States> = Words::of(&[
-    ("enabled", listing::ENABLED),
-    ("suspended", listing::SUSPENDED),
-    ("deleted", listing::DELETED),
+    ("enabled", list_filters::ENABLED),
+    ("suspended", list_filters::SUSPENDED),
+    ("deleted", list_filters::DELETED),
 ]);
 
 /// The query as sent; repeated values are in the order of the request.
@@ -64,9 +64,9 @@ pub async fn list(
     family: OrgType,
     query: ListQuery,
     write: impl FnOnce(Page<Listed>) -> Result<Bytes>,
-) -> Result<Written> {
+) -> Result<CachedAnswer> {
     let scope = list_scope(caller, resource_of(family).ok_or(Refusal::Gate)?)?;
-    let other = kept::key(&(family, &query));
+    let other = answer_cache::variant(&(family, &query));
     let make = async {
         let (scope, filter, order) = prepare(app, caller, family, &query).await?;
         let total = total(app, family, scope, &filter).await?;
@@ -82,13 +82,21 @@ pub async fn list(
             },
         }))
     };
-    kept::answer(app, Shows::Figures, "list of organizations", scope, other, make).await
+    answer_cache::answer(app, DependsOn::Figures, "list of organizations", scope, other, make).await
 }
 
 /// How many rows of the family match.
 pub(super) async fn total(app: &App, family: OrgType, scope: Scope, filter: &Filter) -> Result<u64> {
     let count = organizations::list::count(&app.db, family, &scope, filter);
-    kept::number(app, Shows::People, "organizations", scope, kept::key(&(family, filter)), count).await
+    answer_cache::number(
+        app,
+        DependsOn::People,
+        "organizations",
+        scope,
+        answer_cache::variant(&(family, filter)),
+        count,
+    )
+    .await
 }
 
 /// Which rows the caller asks for, and in which order.
@@ -101,8 +109,8 @@ pub(crate) async fn prepare(
     let resource = resource_of(family).ok_or(Refusal::Gate)?;
     let scope = list_scope(caller, resource)?;
     let filter = Filter {
-        states: listing::states(&STATES, &query.status),
-        created_by: listing::ids(&query.created_by),
+        states: list_filters::states(&STATES, &query.status),
+        created_by: list_filters::ids(&query.created_by),
         within: within(app, &scope, family, query).await?,
         search: query.search.clone(),
     };
@@ -118,7 +126,7 @@ async fn within(app: &App, scope: &Scope, family: OrgType, query: &ListQuery) ->
     if family == OrgType::Distributor {
         return Ok(None);
     }
-    let Some(ids) = listing::ids(&query.organization_id) else { return Ok(None) };
+    let Some(ids) = list_filters::ids(&query.organization_id) else { return Ok(None) };
     let ids = ids.into_iter().map(OrgId);
     if !query.include_hierarchy {
         return Ok(Some(ids.map(Within::Parent).collect()));

@@ -3,6 +3,7 @@
 //! Each use case decides on the place of the organization before anything of the request's body is looked at, and
 //! again on the held row in the write transaction.
 
+pub(crate) mod alert_tenants;
 mod create;
 mod destroy;
 mod directory;
@@ -27,11 +28,12 @@ pub use promote::{Promotion, promote};
 pub use state::{Move, Moved, change_state};
 pub use update::update;
 
-use crate::{App, context::RequestContext, mirror};
+use crate::{App, mirror};
 use bailiwick_domain::{
     Error, OrgId, OrgType, Organization, Result,
     validate::{Fields, Vat, display_name, free_text, organization_custom_data},
 };
+use bailiwick_platform::RequestContext;
 use bailiwick_policy::{Action, Caller, Granted, OrgTarget, decide, gate, resource_of};
 use bailiwick_store::{
     organizations::{self, Editable},

@@ -1,17 +1,17 @@
 //! Promotion of a reseller to distributor (spec: organizations#promotion).
 
-use super::{VAT, authorize_change};
+use super::{VAT, alert_tenants, authorize_change};
 use crate::{
     App,
-    alerting::config::provision,
-    anew::{Stopped, anew},
-    audit,
-    context::RequestContext,
     events::Told,
     impersonation::{Changed, end_of_changed},
     mirror,
 };
 use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result, Ts, org::PromotedFrom};
+use bailiwick_platform::{
+    RequestContext, audit,
+    retry_on_conflict::{Aborted, retry_on_conflict},
+};
 use bailiwick_policy::{Action, Caller, Granted};
 use bailiwick_store::{
     StoreError, Tx,
@@ -45,7 +45,7 @@ pub async fn promote(
     id: Option<OrgId>,
 ) -> Result<Promotion> {
     let seen = authorize_change(&app.db, app, caller, ctx, Action::Promote, (FAMILY, id)).await?.id();
-    let done = anew("a promotion", || attempt(app, caller, ctx, seen)).await?;
+    let done = retry_on_conflict("a promotion", || attempt(app, caller, ctx, seen)).await?;
     Ok(Promotion { organization: mirror::marked(app, done.organization).await?, ..done })
 }
 
@@ -54,7 +54,7 @@ async fn attempt(
     caller: &Caller,
     ctx: &RequestContext,
     seen: OrgId,
-) -> Result<Promotion, Stopped> {
+) -> Result<Promotion, Aborted> {
     let missing = || Error::NotFound(FAMILY.as_str());
     let now = app.now();
     let mut tx = app.db.begin().await?;
@@ -81,10 +81,10 @@ async fn attempt(
         e if e.unique_field().is_some() => {
             Error::from(e).with_values(&[(VAT, before.vat.as_deref().unwrap_or_default())]).into()
         }
-        e => Stopped::Store(e),
+        e => Aborted::Store(e),
     })?;
     // It is a distributor by now.
-    provision::queue(app, &mut tx, seen, OrgType::Distributor).await?;
+    alert_tenants::queue(app, &mut tx, seen, OrgType::Distributor).await?;
     mirror::organization_promoted(app, &mut tx, seen).await?;
     disable_subscriptions(&mut tx, &target, now, caller, ctx).await?;
     tx.bump_auth_epoch().await?;

@@ -1,17 +1,15 @@
 //! Suspend, reactivate, delete, restore (spec: organizations#life-cycle): one own mark, everything below follows, all
 //! in one transaction with the end of every credential that loses its right.
 
-use super::{VAT, authorize_change};
+use super::{VAT, alert_tenants, authorize_change};
 use crate::{
     App,
-    alerting::config::provision,
-    audit,
     auth::{self, Reason},
-    context::RequestContext,
     events::{Told, tell},
     mirror,
 };
 use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result, Ts};
+use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller};
 use bailiwick_store::{
     Tx,
@@ -122,7 +120,7 @@ pub async fn change_state(
     if let Some(reason) = to.ends_sessions() {
         auth::revoke_organization(&mut tx, now, (seen, family), reason).await?;
     }
-    provision::queue(app, &mut tx, seen, family).await?;
+    alert_tenants::queue(app, &mut tx, seen, family).await?;
     mirror::organization_moved(app, &mut tx, seen).await?;
     // Systems below are refused, or heard again, from the commit on.
     tx.bump_auth_epoch().await?;

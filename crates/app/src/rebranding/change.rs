@@ -2,8 +2,9 @@
 //! before.
 
 use super::authorize;
-use crate::{App, audit, context::RequestContext, images};
+use crate::{App, images};
 use bailiwick_domain::{Error, OrgId, Result, Ts, rebranding::Asset};
+use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller, Granted, RebrandingChange, rebranding_gate};
 use bailiwick_store::{Tx, organizations, rebranding as stored};
 use serde_json::{Map, Value, json};

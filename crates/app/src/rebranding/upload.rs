@@ -1,8 +1,9 @@
 //! `PUT /rebranding/{org_id}/products/{product_id}` (spec: rebranding#operations): all of a form or nothing.
 
 use super::{authorize, change, judge, known, product};
-use crate::{App, context::RequestContext, images, turns::turn};
+use crate::{App, images};
 use bailiwick_domain::{Error, OrgId, Result, rebranding::Asset};
+use bailiwick_platform::{RequestContext, fair_semaphore::acquire_within};
 use bailiwick_policy::{Action, Caller, RebrandingChange, rebranding_gate};
 use bailiwick_store::{
     Tx,
@@ -60,7 +61,7 @@ pub async fn upload(
         return Err(not_enabled());
     }
     let permit = app.rebranding.places.clone().acquire_owned();
-    let place = turn(permit, LONGEST_WAIT, "too many rebranding uploads").await?;
+    let place = acquire_within(permit, LONGEST_WAIT, "too many rebranding uploads").await?;
     let parts = form.await?;
     let form = tokio::task::spawn_blocking(move || judged(parts)).await.map_err(Error::internal)??;
     known(app).await?;

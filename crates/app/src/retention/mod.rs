@@ -5,8 +5,9 @@
 mod pass;
 mod tiers;
 
-use crate::{App, jobs};
+use crate::App;
 use bailiwick_domain::{Result, Ts};
+use bailiwick_platform::jobs;
 use bailiwick_store::{inventory::retention, leases};
 use pass::{Pass, Way};
 use std::time::{Duration, Instant};

@@ -9,6 +9,16 @@ pub enum Router {
     Remote(RemoteRouter),
 }
 
+impl Router {
+    /// Whether the router is elsewhere and gets the configurations of its tenants from here.
+    pub const fn is_provisioned(&self) -> bool {
+        match self {
+            Router::Remote(remote) => remote.is_provisioned,
+            Router::Embedded => false,
+        }
+    }
+}
+
 /// A router elsewhere (spec: alert-router#remote).
 #[derive(Clone, Debug)]
 pub struct RemoteRouter {

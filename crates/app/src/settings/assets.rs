@@ -1,6 +1,6 @@
 //! Objects and images (spec: backups#operations, rebranding).
 
-use super::Secret;
+use bailiwick_platform::Secret;
 use std::{path::PathBuf, time::Duration};
 
 /// Objects beside the database: backups of systems (spec: backups#operations), images if so wished.

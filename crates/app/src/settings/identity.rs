@@ -1,7 +1,7 @@
 //! Who proves a person's identity (spec: authentication#identity-modes, account#password-operations,
 //! authentication#environment-names).
 
-use super::Secret;
+use bailiwick_platform::Secret;
 use std::time::Duration;
 
 pub use bailiwick_outbound::issuer::Times as IssuerTimes;
@@ -21,6 +21,11 @@ impl Identity {
     /// Whether people sign in here, with passwords of the service.
     pub const fn is_embedded(&self) -> bool {
         matches!(self, Identity::Embedded)
+    }
+
+    /// Whether a new user gets an account with a password: here, or at a Logto tenant.
+    pub const fn makes_accounts(&self) -> bool {
+        !matches!(self, Identity::Oidc(_))
     }
 
     /// The issuer where people sign in, if it is not the service.

@@ -1,12 +1,11 @@
 //! Totals, trend and the choices of the list's filters (spec: systems#totals, systems#trend, systems#filters).
 
-use crate::{
-    App,
-    kept::Key,
-    organizations::by_name,
+use crate::{App, organizations::by_name};
+use bailiwick_domain::{Result, SystemId, Ts, org::OrgRef};
+use bailiwick_platform::{
+    answer_cache::Key,
     trend::{Trend, Window},
 };
-use bailiwick_domain::{Result, SystemId, Ts, org::OrgRef};
 use bailiwick_policy::{Caller, Resource, Scope, list_scope};
 use bailiwick_store::{
     creators::{self, CreatorChoice, Of},
@@ -62,11 +61,11 @@ pub(super) async fn of(app: &App, scope: Scope, cutoff: Ts) -> Result<Totals> {
     let Some((epochs, unsettled)) = figures::unsettled(db, &scope, cutoff).await? else {
         return Ok(figures::counted_totals(db, &scope, cutoff).await?);
     };
-    if let Some(counters) = app.kept.get(&key(epochs)).await.and_then(|kept| Counters::from_bytes(&kept)) {
+    if let Some(counters) = app.answers.get(&key(epochs)).await.and_then(|kept| Counters::from_bytes(&kept)) {
         return Ok(counters.totals(unsettled));
     }
     let (epochs, counters, unsettled) = figures::counters(db, &scope, cutoff).await?;
-    app.kept.put(key(epochs), counters.to_bytes().into()).await;
+    app.answers.put(key(epochs), counters.to_bytes().into()).await;
     match unsettled {
         Some(unsettled) => Ok(counters.totals(unsettled)),
         None => Ok(figures::counted_totals(db, &scope, cutoff).await?),

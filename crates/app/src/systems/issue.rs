@@ -2,12 +2,12 @@
 //! systems-interface#older-paths).
 
 use crate::{
-    App, audit,
-    context::RequestContext,
+    App,
     credentials::{SystemIdentity, hash_secret},
     events::Told,
 };
 use bailiwick_domain::{Error, Result, validate::SystemSecret};
+use bailiwick_platform::{RequestContext, audit};
 use bailiwick_store::{legacy, systems};
 use serde_json::json;
 

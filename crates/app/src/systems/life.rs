@@ -3,12 +3,12 @@
 
 use super::Created;
 use crate::{
-    App, audit, backups,
-    context::RequestContext,
+    App, backups,
     credentials::hash_secret,
     events::{Told, tell},
 };
 use bailiwick_domain::{Error, Result, System, SystemId, Ts, validate::SystemSecret};
+use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller, Granted, Standing, decide};
 use bailiwick_store::{
     Tx,

@@ -23,18 +23,17 @@ pub use register::{Registered, register};
 pub use unregister::unregister;
 pub use update::{Change, update};
 
-use crate::{
-    App,
-    kept::{self, Key, Shows},
-    listing,
-};
+use crate::App;
 use bailiwick_domain::{Error, Page, PageRequest, Result, SortDirection, System, SystemId, Ts};
+use bailiwick_platform::{
+    answer_cache::{self, DependsOn, Key},
+    list_filters,
+};
 use bailiwick_policy::{Action, Caller, Resource, Scope, decide, list_scope};
 use bailiwick_store::{
     organizations,
     systems::{self, Known, Matches, SystemRecord},
 };
-
 use bytes::Bytes;
 
 pub use systems::{StatusFilter, SystemFilter, SystemOrder, VersionFilter};
@@ -71,7 +70,7 @@ pub async fn list(app: &App, caller: &Caller, query: SystemQuery) -> Result<Page
 /// How many systems a scope holds.
 async fn all(app: &App, scope: Scope) -> Result<u64> {
     let sum = async { Ok(organizations::totals(&app.db, &scope).await?.systems) };
-    kept::number(app, Shows::Figures, "systems", scope, String::new(), sum).await
+    answer_cache::number(app, DependsOn::Figures, "systems", scope, String::new(), sum).await
 }
 
 /// Pages of the order by status from which on it is worth knowing how many systems have which.
@@ -92,10 +91,11 @@ async fn matches(app: &App, scope: Scope, filter: &SystemFilter) -> Result<Optio
     if !systems::is_lasting(filter) {
         return Ok(None);
     }
-    let (epochs, other) = (kept::epochs(app, Shows::Systems).await?, kept::key(&lasting));
+    let (epochs, other) =
+        (answer_cache::epochs(app, DependsOn::Systems).await?, answer_cache::variant(&lasting));
     let key = Key { epochs, operation: "systems/matches", scope, other };
     let found = async { Ok(Bytes::from(systems::matches(&app.db, &scope, &lasting).await?.to_bytes())) };
-    Ok(Matches::from_bytes(&kept::value(app, key, found).await?))
+    Ok(Matches::from_bytes(&answer_cache::value(app, key, found).await?))
 }
 
 /// Which systems the caller may ask for, in which order, and when a heartbeat is too old.
@@ -106,7 +106,7 @@ pub(crate) fn prepare(
 ) -> Result<(Scope, (SystemOrder, SortDirection), Ts)> {
     let scope = list_scope(caller, Resource::Systems)?;
     let f = &query.filter;
-    listing::check_lengths([
+    list_filters::check_lengths([
         f.types.as_ref().map(Vec::len),
         f.created_by.as_ref().map(Vec::len),
         f.versions.as_ref().map(Vec::len),

@@ -3,8 +3,12 @@
 //! it has left. Tried again until it is done; also after a move that came to nothing, whose copies must go.
 
 use super::reassign::LOCK;
-use crate::{App, alerting, backups, jobs};
+use crate::{App, alerting, backups};
 use bailiwick_domain::{Error, OrgId, ReassignmentId, Result, SystemId, Ts};
+use bailiwick_platform::{
+    jobs,
+    worker::{Worker, until_idle},
+};
 use bailiwick_store::{
     Tx,
     jobs::{self as leased_jobs, Job, NewJob},
@@ -83,13 +87,15 @@ pub(super) async fn enqueue(tx: &mut Tx, app: &App, behind: Behind, at: Ts) -> R
 pub fn start_clearing(app: &App) {
     let worker = app.clone();
     app.tasks.spawn(async move {
-        jobs::work(&worker, KIND, &worker.clearing.arrived, POLL, |app| Box::pin(work_off(app))).await;
+        let step = || work_off(&worker);
+        let hint = Some(&worker.clearing.arrived);
+        Worker { name: KIND, failure: jobs::FAILURE, poll: POLL, hint, step }.run(&worker.stop).await;
     });
 }
 
 /// Handles everything that is due now; for tests. Answers how many jobs were handled.
 pub async fn clear_until_idle(app: &App) -> Result<u64> {
-    jobs::until_idle(app, |app| Box::pin(work_off(app))).await
+    until_idle(|| work_off(app)).await
 }
 
 /// Leases once and handles what was leased.
@@ -111,7 +117,7 @@ async fn work_off(app: &App) -> Result<u64> {
             Err(e) => {
                 let why = jobs::reason(&e.to_string());
                 tracing::warn!(job = %job.id, attempt = job.attempts, error = why, "a move is cleared up later");
-                leased_jobs::postpone(&mut tx, job, jobs::next_try(now, job.attempts), &why).await?;
+                leased_jobs::postpone(&mut tx, job, jobs::RETRY.next_try(now, job.attempts), &why).await?;
             }
         }
         tx.commit().await?;

@@ -10,15 +10,13 @@ use super::{
     moved::{self, Behind},
     update::{Change, apply, check_registered, editable},
 };
-use crate::{
-    App,
-    anew::{Stopped, anew},
-    audit, backups as bytes,
-    context::RequestContext,
-    events::Told,
-    turns::busy,
-};
+use crate::{App, backups as bytes, events::Told};
 use bailiwick_domain::{Error, OrgId, ReassignmentId, Result, System, SystemId};
+use bailiwick_platform::{
+    RequestContext, audit,
+    fair_semaphore::unavailable,
+    retry_on_conflict::{Aborted, retry_on_conflict},
+};
 use bailiwick_policy::{Action, Caller, decide};
 use bailiwick_store::{
     backups::{self, Backup},
@@ -120,7 +118,7 @@ impl Work {
         let (name, deadline) = (moved::lock(self.seen.id), Instant::now() + WAITING);
         while !self.take(&name).await? {
             if Instant::now() >= deadline {
-                return Err(busy("what is cleared up behind the move before takes long"));
+                return Err(unavailable("what is cleared up behind the move before takes long"));
             }
             tokio::time::sleep(LOOK).await;
         }
@@ -134,11 +132,11 @@ impl Work {
             let copied = timeout_at(deadline, self.copy()).await;
             copied.map_err(|_| Error::UpstreamTimeout("backup storage timed out".into()))??;
             let work: &Work = self;
-            if let Written::Moved(system) = anew("a move", || work.write()).await? {
+            if let Written::Moved(system) = retry_on_conflict("a move", || work.write()).await? {
                 return Ok(*system);
             }
         }
-        Err(busy("backups of a system arrive faster than they are copied"))
+        Err(unavailable("backups of a system arrive faster than they are copied"))
     }
 
     /// Copies the backups that are not copied yet.
@@ -169,7 +167,7 @@ impl Work {
     }
 
     /// Moves everything at once, if it still may.
-    async fn write(&self) -> Result<Written, Stopped> {
+    async fn write(&self) -> Result<Written, Aborted> {
         let (app, id, now) = (&self.app, self.seen.id, self.app.now());
         let mut tx = app.db.begin().await?;
         let found = systems::lock(&mut tx, id).await?.ok_or(Error::NotFound("system"))?;

@@ -3,11 +3,11 @@
 
 use crate::{
     App,
-    context::RequestContext,
     credentials::{Imported, SaltedHash, Sought, is_secret, take_over},
     events::Told,
 };
 use bailiwick_domain::{Error, Result, Ts, validate::SystemSecret};
+use bailiwick_platform::RequestContext;
 use bailiwick_store::credentials::{self, CredentialRecord};
 
 /// What the appliance gets.

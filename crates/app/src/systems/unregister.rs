@@ -1,7 +1,8 @@
 //! `POST /systems/unregister` (spec: systems-interface#unregister).
 
-use crate::{App, audit, context::RequestContext, credentials::SystemIdentity, events::Told};
+use crate::{App, credentials::SystemIdentity, events::Told};
 use bailiwick_domain::{Error, Result};
+use bailiwick_platform::{RequestContext, audit};
 use bailiwick_store::credentials;
 use serde_json::json;
 

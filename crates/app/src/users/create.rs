@@ -6,13 +6,13 @@ use super::{
     fields::{Accepted, Sent, accept, sent_values},
     home, shown,
 };
-use crate::bootstrap::makes_accounts;
-use crate::{App, audit, context::RequestContext, events::Told, mail, mirror, passwords};
+use crate::{App, events::Told, mail, mirror, passwords};
 use bailiwick_domain::{
     Error, OrgId, Result, UserId,
     fold::fold,
     validate::{Fields, generate_password, username_candidates},
 };
+use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{
     Action, Caller, Granted, Refusal, Resource, UserHome, decide, gate, known_roles, may_grant,
     outside_owner_organization,
@@ -86,7 +86,7 @@ async fn prepare(
     accepted: Accepted,
 ) -> Result<(NewUser, Option<String>)> {
     let now = app.now();
-    let password = makes_accounts(app).then(|| generate_password(&*app.entropy));
+    let password = app.settings.identity.makes_accounts().then(|| generate_password(&*app.entropy));
     let password_hash = match &password {
         Some(password) if app.mirror.is_none() => Some(passwords::hash(app, password).await?),
         _ => None,

@@ -1,13 +1,11 @@
 //! Totals, trend and the choices of the list's filters (spec: users#operations, conventions#trends).
 
-use crate::{
-    App,
-    kept::{self, Shows, Written},
-    organizations::by_name,
-    roles::RoleChoice,
+use crate::{App, organizations::by_name, roles::RoleChoice};
+use bailiwick_domain::{Result, org::OrgRef};
+use bailiwick_platform::{
+    answer_cache::{self, CachedAnswer, DependsOn},
     trend::{Trend, Window},
 };
-use bailiwick_domain::{Result, org::OrgRef};
 use bailiwick_policy::{Caller, Resource, filter_roles, list_scope};
 use bailiwick_store::{
     creators::{self, CreatorChoice, Of},
@@ -20,10 +18,10 @@ pub async fn totals(
     app: &App,
     caller: &Caller,
     write: impl FnOnce(Totals) -> Result<Bytes>,
-) -> Result<Written> {
+) -> Result<CachedAnswer> {
     let scope = list_scope(caller, Resource::Users)?;
     let make = async { write(figures::count_by_state(&app.db, &scope).await?) };
-    kept::answer(app, Shows::People, "totals of users", scope, String::new(), make).await
+    answer_cache::answer(app, DependsOn::People, "totals of users", scope, String::new(), make).await
 }
 
 /// The users the caller sees by date of creation; who is deleted now counts on no date, not even before (spec:
@@ -33,7 +31,7 @@ pub async fn trend(
     caller: &Caller,
     period: Option<&str>,
     write: impl FnOnce(Trend) -> Result<Bytes>,
-) -> Result<Written> {
+) -> Result<CachedAnswer> {
     let scope = list_scope(caller, Resource::Users)?;
     let window = Window::parse(app.now(), period)?;
     let dates = window.key();
@@ -42,7 +40,7 @@ pub async fn trend(
         let total = figures::count(&app.db, &scope).await?;
         write(window.fill(&created, total)?)
     };
-    kept::answer(app, Shows::People, "trend of users", scope, dates, make).await
+    answer_cache::answer(app, DependsOn::People, "trend of users", scope, dates, make).await
 }
 
 /// What the filters of the list can be set to.
@@ -61,7 +59,7 @@ pub async fn choices(
     app: &App,
     caller: &Caller,
     write: impl FnOnce(Choices) -> Result<Bytes>,
-) -> Result<Written> {
+) -> Result<CachedAnswer> {
     let scope = list_scope(caller, Resource::Users)?;
     let roles: Vec<RoleChoice> =
         filter_roles(caller, &app.catalogue).into_iter().map(RoleChoice::of).collect();
@@ -71,5 +69,5 @@ pub async fn choices(
         let creators = by_name(creators::creators(&app.db, Of::Users, &scope).await?);
         write(Choices { roles, organizations, creators })
     };
-    kept::answer(app, Shows::People, "filters of users", scope, offered, make).await
+    answer_cache::answer(app, DependsOn::People, "filters of users", scope, offered, make).await
 }

@@ -3,13 +3,13 @@
 
 use super::{audited, authorize_on_condition, load};
 use crate::{
-    App, audit,
+    App,
     auth::{Destroyed, Reason, end_impersonations_of_destroyed, revoke_user},
-    context::RequestContext,
     events::{Told, tell},
     images, mirror,
 };
 use bailiwick_domain::{Error, Result, Ts, User, UserId, validate};
+use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller, Granted};
 use bailiwick_store::{
     Tx, images as stored,

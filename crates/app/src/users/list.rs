@@ -1,12 +1,12 @@
 //! The list of users (spec: users#operations).
 
 use super::{UserView, distinct, view};
-use crate::{
-    App,
-    kept::{self, Shows, Written},
-    listing, mirror,
-};
+use crate::{App, mirror};
 use bailiwick_domain::{OrgId, Page, PageRequest, Result, SortDirection, Words};
+use bailiwick_platform::{
+    answer_cache::{self, CachedAnswer, DependsOn},
+    list_filters,
+};
 use bailiwick_policy::{Caller, Permission, Resource, Scope, list_scope};
 use bailiwick_store::{
     impersonation::consents,
@@ -30,10 +30,10 @@ pub const ORDERS: Words<Sort> = Words::of(&[
 
 /// The words of `status`; older clients say `active`, which is no state of an organization.
 pub const STATES: Words<States> = Words::of(&[
-    ("enabled", listing::ENABLED),
-    ("active", listing::ENABLED),
-    ("suspended", listing::SUSPENDED),
-    ("deleted", listing::DELETED),
+    ("enabled", list_filters::ENABLED),
+    ("active", list_filters::ENABLED),
+    ("suspended", list_filters::SUSPENDED),
+    ("deleted", list_filters::DELETED),
 ]);
 
 /// The query as sent.
@@ -63,25 +63,25 @@ pub async fn list(
     caller: &Caller,
     query: ListQuery,
     write: impl FnOnce(Page<UserView>) -> Result<Bytes>,
-) -> Result<Written> {
+) -> Result<CachedAnswer> {
     let page = query.page;
     // Whom he may impersonate is shown to nobody else. Consents move the epoch when they are given or withdrawn; when
     // they expire, the next one to do so is another. It is read after the epoch: the other way round a consent given
     // in between would show under a key that does not know when it expires, and go on showing after that.
-    let epochs = kept::epochs(app, Shows::Logins).await?;
+    let epochs = answer_cache::epochs(app, DependsOn::Logins).await?;
     let impersonates = if caller.holds(Permission::ImpersonateUsers) {
         let next = consents::next_expiry(&app.db, app.now()).await?;
         Some((caller.user_id(), caller.acting_for(), caller.permissions(), next))
     } else {
         None
     };
-    let other = kept::key(&(&impersonates, &query));
+    let other = answer_cache::variant(&(&impersonates, &query));
     let (scope, filter, order) = prepare(app, caller, query)?;
     let make = async {
-        let matches = kept::key(&filter);
-        let total = kept::number(
+        let matches = answer_cache::variant(&filter);
+        let total = answer_cache::number(
             app,
-            Shows::People,
+            DependsOn::People,
             "users",
             scope,
             matches,
@@ -96,7 +96,7 @@ pub async fn list(
             view(app, caller, agreed.as_ref(), placed)
         }))
     };
-    kept::answer_of(app, epochs, "list of users", scope, other, make).await
+    answer_cache::answer_at(app, epochs, "list of users", scope, other, make).await
 }
 
 /// Which users the caller asks for, and in which order.
@@ -108,10 +108,11 @@ pub(crate) fn prepare(app: &App, caller: &Caller, query: ListQuery) -> Result<(S
     let roles = (!query.role.is_empty()).then(|| distinct(query.role.into_iter().filter(known).collect()));
     let filter = Filter {
         search: query.search,
-        states: listing::states(&STATES, &query.status),
-        organizations: listing::ids(&query.organization_id).map(|ids| ids.into_iter().map(OrgId).collect()),
+        states: list_filters::states(&STATES, &query.status),
+        organizations: list_filters::ids(&query.organization_id)
+            .map(|ids| ids.into_iter().map(OrgId).collect()),
         roles,
-        created_by: listing::ids(&query.created_by),
+        created_by: list_filters::ids(&query.created_by),
     };
     Ok((scope, filter, order(&query.sort_by, query.direction)))
 }

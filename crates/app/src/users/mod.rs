@@ -23,8 +23,9 @@ pub use own::{OwnInfo, change_own_info};
 pub use password::set_password;
 pub use update::update;
 
-use crate::{App, context::RequestContext, impersonation, mirror};
+use crate::{App, auth::judged_user, impersonation, mirror};
 use bailiwick_domain::{Error, OrgId, Result, User, UserId};
+use bailiwick_platform::RequestContext;
 use bailiwick_policy::{
     Action, Caller, Consent, Granted, OrgPlace, Permission, Resource, UserHome, UserTarget, decide, gate,
 };
@@ -93,7 +94,7 @@ fn authorize(
         gate(caller, action, Resource::Users)?;
         return Err(Error::NotFound("user"));
     };
-    let granted = decide(caller, action, &target(app, &placed)).granted()?;
+    let granted = decide(caller, action, &judged_user(app, &placed)).granted()?;
     Ok((granted, placed))
 }
 
@@ -113,18 +114,6 @@ fn authorize_on_condition(
 /// Whether the caller may change something about the user that is no part of his row.
 pub(crate) fn authorize_change(app: &App, caller: &Caller, found: Option<Placed>) -> Result<UserId> {
     authorize(app, caller, Action::Update, found).map(|(granted, _)| granted.id())
-}
-
-/// A user as decisions see him. His consent is looked up where it counts.
-pub(crate) fn target(app: &App, placed: &Placed) -> UserTarget {
-    let user = &placed.user;
-    UserTarget {
-        id: user.id,
-        path: placed.path,
-        effective: app.catalogue.effective(user.organization.org_type, &user.role_ids),
-        standing: placed.standing,
-        consent: Consent::Absent,
-    }
 }
 
 /// A user as this caller sees him.
@@ -151,7 +140,7 @@ fn view(app: &App, caller: &Caller, agreed: Option<&HashSet<UserId>>, placed: Pl
     let can_be_impersonated = agreed.map(|agreed| {
         let consent =
             if agreed.contains(&placed.user.id) { impersonation::reach(app) } else { Consent::Absent };
-        decide(caller, Action::Impersonate, &UserTarget { consent, ..target(app, &placed) }).is_allowed()
+        decide(caller, Action::Impersonate, &UserTarget { consent, ..judged_user(app, &placed) }).is_allowed()
     });
     let known = placed.user.role_ids.iter().filter_map(|id| app.catalogue.user_role(id));
     let roles = known.map(|role| (role.key.clone(), role.name.clone())).collect();

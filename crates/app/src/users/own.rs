@@ -5,8 +5,7 @@ use super::{
     fields::{Accepted, Sent, accept, sent_values},
 };
 use crate::{
-    App, audit,
-    context::RequestContext,
+    App,
     events::Told,
     mail::{self, ChangedBy},
     mirror,
@@ -16,6 +15,7 @@ use bailiwick_domain::{
     fold::fold,
     validate::{self, Fields},
 };
+use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::Caller;
 use bailiwick_store::{
     Tx, recovery,

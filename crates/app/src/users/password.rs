@@ -2,8 +2,7 @@
 
 use super::{authorize_on_condition, load};
 use crate::{
-    App, audit,
-    context::RequestContext,
+    App,
     mirror::passwords as there,
     passwords::{self, Origin, Place},
 };
@@ -11,6 +10,7 @@ use bailiwick_domain::{
     Error, Result, UserId,
     validate::{self, Fields},
 };
+use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller};
 use bailiwick_store::users;
 

@@ -6,13 +6,13 @@ use super::{
     home, load, shown,
 };
 use crate::{
-    App, audit,
-    context::RequestContext,
+    App,
     events::Told,
     impersonation::{Changed, end_of_changed},
     mail, mirror,
 };
 use bailiwick_domain::{Error, OrgId, OrgType, Result, User, UserId, validate};
+use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{
     Action, Caller, Granted, OrgPlace, Refusal, UserHome, decide, known_roles, may_grant,
     outside_owner_organization,

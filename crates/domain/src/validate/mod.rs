@@ -24,4 +24,4 @@ pub use fields::{
 };
 pub use organization::{MAX_CUSTOM_DATA_BYTES, Vat, organization_custom_data};
 pub use password::{generate_password, password};
-pub use username::{MAX_USERNAME_CHARS, username, username_candidates};
+pub use username::{MAX_USERNAME_CHARS, OWNER_USERNAME, username, username_candidates};

@@ -10,7 +10,8 @@ pub const MAX_USERNAME_CHARS: usize = 128;
 const LAST_NUMBER: u32 = 1000;
 
 /// Reserved in any case.
-const RESERVED: &str = "owner";
+/// The one user name that the API never gives away (spec: authorization#owner-organization).
+pub const OWNER_USERNAME: &str = "owner";
 
 /// A user name (spec: users#username): `cannot_be_empty`, `invalid_format`, or the text about the reserved `owner`.
 /// `present` is the name the user already has: unchanged, it always passes.
@@ -26,7 +27,7 @@ pub fn username(value: &str, present: Option<&str>) -> Rule<()> {
     if !starts_well || !bytes.all(continues_a_name) || value.len() > MAX_USERNAME_CHARS {
         return Err("invalid_format");
     }
-    if value.eq_ignore_ascii_case(RESERVED) {
+    if value.eq_ignore_ascii_case(OWNER_USERNAME) {
         return Err("username 'owner' is reserved and cannot be used");
     }
     Ok(())
@@ -52,7 +53,7 @@ pub fn username_candidates(email: &Email, now: Ts) -> impl Iterator<Item = Strin
             let kept = base.len().min(MAX_USERNAME_CHARS - suffix.len());
             format!("{}{suffix}", &base[..kept])
         })
-        .filter(|name| !name.eq_ignore_ascii_case(RESERVED))
+        .filter(|name| !name.eq_ignore_ascii_case(OWNER_USERNAME))
 }
 
 /// ASCII only, so it may be cut anywhere.

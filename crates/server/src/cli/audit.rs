@@ -1,11 +1,9 @@
 //! `bailiwick audit`
 
 use super::AuditArgs;
-use bailiwick_app::{
-    App,
-    audit::{self, Filter, Recorded},
-};
+use bailiwick_app::App;
 use bailiwick_domain::{OrgId, Ts};
+use bailiwick_platform::audit::{self, Filter, Recorded};
 use serde_json::json;
 use std::{
     fmt::Write as _,

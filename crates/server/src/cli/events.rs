@@ -3,8 +3,6 @@
 use super::{audit, print};
 use bailiwick_app::{
     App, Caller,
-    conditions::Conditions,
-    context::RequestContext,
     events::{
         self, ListQuery,
         sign::Message,
@@ -12,6 +10,7 @@ use bailiwick_app::{
     },
 };
 use bailiwick_domain::{PageRequest, SortDirection};
+use bailiwick_platform::{RequestContext, conditions::Conditions};
 use clap::{Args, Subcommand};
 use serde_json::json;
 use std::net::{IpAddr, Ipv4Addr};

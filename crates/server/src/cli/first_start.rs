@@ -33,7 +33,7 @@ pub fn tell(app: &App, first: FirstStart) {
     ));
 }
 
-fn shown(generated: Option<bailiwick_app::settings::Secret<String>>) -> String {
+fn shown(generated: Option<bailiwick_platform::Secret<String>>) -> String {
     generated.map_or_else(
         || "the one you have configured".to_owned(),
         |password| format!("{}   (shown only now; keep it)", password.reveal()),

@@ -6,30 +6,25 @@ use crate::{
     ports::{SystemClock, SystemEntropy},
 };
 use bailiwick_app::{
-    App,
-    alerting::config as alert_config,
-    database::Db,
-    events::subscriptions,
-    mirror,
-    oidc::keys,
-    secrets::{self, Given, Refused, Who},
+    App, alerting::config as alert_config, database::Db, events::subscriptions, mirror, oidc::keys,
 };
 use bailiwick_domain::Clock;
+use bailiwick_platform::secrets::{self, Purpose, SecretFingerprints, SecretRefused};
 use std::fs;
 
 /// The secret, once the database has taken it for its own; a new one where nobody has used the database yet. The error is a
 /// text for the operator.
-pub async fn admitted(config: &Config, db: &Db, who: Who) -> Result<config::Secret, String> {
+pub async fn admitted(config: &Config, db: &Db, purpose: Purpose) -> Result<config::Secret, String> {
     let (found, is_new) = match config::find_secret(config)? {
         Some(found) => (found, false),
-        None if secrets::may_be_made(db).await.map_err(|e| e.to_string())? => {
+        None if secrets::is_unused(db).await.map_err(|e| e.to_string())? => {
             (config::make_secret(config, &SystemEntropy)?, true)
         }
         None => return Err(lost(config)),
     };
     let given = given(config, &found)?;
     let tokens_live = config.tokens.refresh_lifetime;
-    let admitted = secrets::admit(db, SystemClock.now(), tokens_live, &given, who).await;
+    let admitted = secrets::admit(db, SystemClock.now(), tokens_live, &given, purpose).await;
     match admitted.map_err(|e| format!("the secrets of the database cannot be read: {e}"))? {
         Ok(()) => Ok(found.secret),
         Err(refused) => {
@@ -42,9 +37,9 @@ pub async fn admitted(config: &Config, db: &Db, who: Who) -> Result<config::Secr
     }
 }
 
-fn given(config: &Config, found: &Found) -> Result<Given, String> {
+fn given(config: &Config, found: &Found) -> Result<SecretFingerprints, String> {
     let previous = config.general.previous_secret.as_ref().map(|secret| secret.reveal().as_bytes());
-    Given::of(found.secret.reveal().as_bytes(), previous).map_err(|e| e.to_string())
+    SecretFingerprints::of(found.secret.reveal().as_bytes(), previous).map_err(|e| e.to_string())
 }
 
 /// The database in words, without what lets anybody in.
@@ -71,37 +66,37 @@ fn lost(config: &Config) -> String {
     )
 }
 
-fn refusal(config: &Config, place: &str, refused: &Refused) -> String {
+fn refusal(config: &Config, place: &str, refused: &SecretRefused) -> String {
     let previous = config.place("previous_secret");
     match refused {
-        Refused::Other => format!(
+        SecretRefused::Other => format!(
             "{place} is not the secret of this database ({}): what is sealed there and the tokens in use are of another one. \
              Nothing was changed.\n  Give the process the secret that the database's other processes have. {ON_PURPOSE}\n  \
              {LOST}",
             named(config),
         ),
-        Refused::Replaced(at) => format!(
+        SecretRefused::Replaced(at) => format!(
             "{place} was replaced: since {} everything in the database is sealed with another one, which this process needs",
             at.rfc3339(0),
         ),
-        Refused::Behind => format!(
+        SecretRefused::Behind => format!(
             "{place} is being replaced: set the new one as `secret` and this one as `previous_secret`, as the other processes \
              have them",
         ),
-        Refused::NotResealed => format!(
+        SecretRefused::NotResealed => format!(
             "the database still has things that are sealed with the secret before {place}: set that one as \
              `previous_secret`, and take it away after `bailiwick keys reseal`",
         ),
-        Refused::PreviousOther => {
+        SecretRefused::PreviousOther => {
             format!(
                 "{previous} is not the secret that the database had beside {place}: tokens in use would be refused"
             )
         }
-        Refused::Unfinished => format!(
+        SecretRefused::Unfinished => format!(
             "{previous} is taking the place of another one itself: finish that with `bailiwick keys reseal` and those two \
              before {place} follows"
         ),
-        Refused::Unaware(host) => format!(
+        SecretRefused::Unaware(host) => format!(
             "{host} serves this database and does not know {place}, so it would refuse what is signed with it.\n  First start \
              all processes with the new one as `previous_secret` beside the present `secret`, then one after another with the \
              two exchanged (docs/security.md, Keys). A process that was killed counts for a minute more.",
@@ -143,7 +138,7 @@ pub async fn reseal(app: &App) -> Result<(), String> {
 }
 
 async fn nobody_seals_otherwise(app: &App) -> Result<(), String> {
-    let other = secrets::who_seals_otherwise(app).await.map_err(|e| e.to_string())?;
+    let other = secrets::process_with_other_secret(app).await.map_err(|e| e.to_string())?;
     other.map_or(Ok(()), |host| {
         Err(format!(
             "{host} still seals with another `secret` than this command has: give it the new one first (a process that was \

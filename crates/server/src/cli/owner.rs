@@ -1,15 +1,16 @@
 //! `bailiwick user …`
 
 use super::{CreateOwnerArgs, UnlinkArgs, first_start, print, words};
-use bailiwick_app::{App, bootstrap, external, settings::Secret};
+use bailiwick_app::{App, bootstrap, external};
 use bailiwick_domain::validate;
+use bailiwick_platform::Secret;
 use std::fs;
 
 /// Adds a Super Admin to the owner organization; a generated password is printed once.
 pub async fn run(app: &App, args: CreateOwnerArgs) -> Result<(), String> {
     let first = bootstrap::ensure_owner(app).await.map_err(|e| words::of(&e, str::to_owned))?;
     first_start::tell(app, first);
-    let has_password = bootstrap::makes_accounts(app);
+    let has_password = app.settings.identity.makes_accounts();
     if args.password_file.is_some() && !has_password {
         return Err("--password-file is of no use: people sign in at the identity provider".to_owned());
     }

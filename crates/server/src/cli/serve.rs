@@ -10,11 +10,11 @@ use bailiwick_app::{
     App,
     bootstrap::{self, FirstStart},
     database::{Db, analyze_restored},
-    images, oidc, processes,
-    secrets::Who,
+    images, oidc,
     settings::Build,
     traces::Traces,
 };
+use bailiwick_platform::{processes, secrets::Purpose};
 use std::{io, num::NonZeroUsize, process::ExitCode, sync::Arc, time::Duration};
 use tokio::runtime;
 
@@ -60,7 +60,7 @@ async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, Str
     }
     let db = wire::open(config, true).await?;
     know(&db).await;
-    let secret = keys::admitted(config, &db, Who::Service).await?;
+    let secret = keys::admitted(config, &db, Purpose::Service).await?;
     // Before anybody is made who has a password that is told once, and before anything is said of an address.
     let bound = bind(config)?;
     let config = &at_real_port(config, &bound);

@@ -1,8 +1,9 @@
 //! `bailiwick sessions …`
 
 use super::{SessionsCommand, print};
-use bailiwick_app::{App, audit, auth};
+use bailiwick_app::{App, auth};
 use bailiwick_domain::Ts;
+use bailiwick_platform::audit;
 use serde_json::json;
 
 /// Lists or ends what a user has open.

@@ -1,10 +1,8 @@
 //! `bailiwick token <email>`
 
 use super::{TokenArgs, note, print};
-use bailiwick_app::{
-    App, bootstrap,
-    processes::{self, Taken},
-};
+use bailiwick_app::{App, bootstrap};
+use bailiwick_platform::processes::{self, TokensTaken};
 
 /// Prints an access token of the user; whoever can read the database and the secret may act as anybody anyway. The standard
 /// error says for whom it is good.
@@ -13,10 +11,10 @@ pub async fn run(app: &App, args: &TokenArgs) -> Result<(), String> {
     let tokens = &app.settings.tokens;
     let minutes = tokens.access.as_secs() / 60;
     note(&format!("issuer {}, audience {}, for {minutes} minutes", tokens.issuer, tokens.audience));
-    match processes::who_takes_tokens(app).await.map_err(|e| e.to_string())? {
-        Taken::ByAll => {}
-        Taken::NobodyServes => note("no process serves this database at the moment"),
-        Taken::Not(names) => {
+    match processes::are_tokens_taken(app).await.map_err(|e| e.to_string())? {
+        TokensTaken::ByAll => {}
+        TokensTaken::NobodyServes => note("no process serves this database at the moment"),
+        TokensTaken::Not(names) => {
             let names = names.iter().map(|(issuer, audience, url)| {
                 format!("issuer {issuer}, audience {audience} (http.public_url {url})")
             });

@@ -10,7 +10,8 @@ use crate::{
     ports::{SystemClock, SystemEntropy},
     settings::settings,
 };
-use bailiwick_app::{App, Catalogue, database, secrets::Who};
+use bailiwick_app::{App, Catalogue, database};
+use bailiwick_platform::secrets::Purpose;
 use std::{future::Future, process::ExitCode, sync::Arc};
 use tokio::runtime;
 
@@ -99,7 +100,7 @@ async fn on_database<F: Future<Output = Result<(), String>>>(
     work: impl FnOnce(App) -> F,
 ) -> Result<(), String> {
     let db = open(config, exclusive).await?;
-    let outcome = match keys::admitted(config, &db, Who::Command).await {
+    let outcome = match keys::admitted(config, &db, Purpose::Command).await {
         Ok(secret) => match application(config, &secret, db.clone()) {
             Ok(app) => work(app).await,
             Err(problem) => Err(problem),

@@ -5,6 +5,7 @@
 //! Whoever keeps what he made of a configuration ([`plan`]) keeps [`version`] with it, asked *before*: while that has
 //! not moved, nothing else has.
 
+mod condition;
 mod explain;
 mod forget;
 pub(crate) mod provision;
@@ -19,7 +20,6 @@ pub(crate) use provision::LONGEST as LONGEST_WAIT;
 pub use provision::work_off;
 pub use save::{Saved, remove, set};
 pub use sealed::{Anew, seal_all_anew};
-pub(crate) use show::may_see_secrets;
 pub use show::{EffectiveView, LinkView, Shown, get, view, yaml};
 pub use watch::read_back;
 

@@ -6,18 +6,19 @@
 //! has no tenants and takes no configuration.
 
 use super::{effective, forget::forget, publishing::publishing, watch};
-use crate::{App, settings::Router};
+use crate::App;
 use bailiwick_alerting::config::{Layer, Publishing, Upload};
 use bailiwick_domain::{Error, OrgId, OrgType, Result, Ts};
 use bailiwick_outbound::{RouterClient, RouterError, router_client::Caller};
-use bailiwick_store::{
-    Tx,
-    alert_tenants::{self, Due, Whose},
-};
+use bailiwick_platform::{backoff::Backoff, worker::Worker};
+use bailiwick_store::alert_tenants::{self, Due, Whose};
 use futures_util::future::join_all;
 use std::{
     collections::HashMap,
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 use tokio::sync::Notify;
@@ -26,9 +27,12 @@ use tokio::sync::Notify;
 const AT_ONCE: i64 = 10;
 /// How long a push may take before another process takes over: longer than the router has for its answer.
 const LEASE: Duration = Duration::from_secs(60);
-/// Waits after the first failures; then it doubles up to [`LONGEST`].
-const WAITS: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(5)];
-pub(crate) const LONGEST: Duration = Duration::from_secs(300);
+/// Waits after failures: 1, 3, 5, 10, 20 … seconds.
+const RETRY: Backoff = Backoff::new(
+    &[Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(5)],
+    Duration::from_secs(300),
+);
+pub(crate) const LONGEST: Duration = RETRY.longest();
 /// How often the queue is looked at when nothing says that there is something.
 const POLL: Duration = Duration::from_secs(1);
 /// How long a save waits for the tenants it concerns.
@@ -63,34 +67,9 @@ impl Provisioning {
     }
 }
 
-/// Whether tenants are pushed anywhere.
-pub(super) fn is_on(app: &App) -> bool {
-    match &app.settings.alerting.router {
-        Router::Remote(remote) => remote.is_provisioned,
-        Router::Embedded => false,
-    }
-}
-
-/// To be called in the transaction of everything that changes what is in force for an organization and those below it:
-/// its creation, a save, a move, a mark set or cleared.
-pub(crate) async fn queue(app: &App, tx: &mut Tx, top: OrgId, org_type: OrgType) -> Result<()> {
-    if is_on(app) {
-        alert_tenants::queue(tx, Whose::Below(top, org_type), false, app.now()).await?;
-    }
-    Ok(())
-}
-
-/// The same before a subtree is destroyed: the router is to forget it.
-pub(crate) async fn queue_removal(app: &App, tx: &mut Tx, top: OrgId, org_type: OrgType) -> Result<()> {
-    if is_on(app) {
-        alert_tenants::queue(tx, Whose::Below(top, org_type), true, app.now()).await?;
-    }
-    Ok(())
-}
-
 /// The router has said that it does not know a tenant (spec: alerts#waiting-tenants).
 pub(in crate::alerting) async fn lost(app: &App, tenant: OrgId) {
-    if !is_on(app) {
+    if !app.settings.alerting.router.is_provisioned() {
         return;
     }
     let now = app.now();
@@ -120,31 +99,24 @@ pub(super) async fn queue_lost(app: &App, tenant: OrgId) -> Result<()> {
 /// Queues every tenant once, as the router or the settings may have changed while the service was down, then pushes
 /// what is queued until the application stops.
 pub(in crate::alerting) fn start(app: &App) {
-    if !is_on(app) {
+    if !app.settings.alerting.router.is_provisioned() {
         return;
     }
     watch::start(app);
     let worker = app.clone();
     app.tasks.spawn(async move {
-        let mut is_first = true;
-        while !worker.stop.is_cancelled() {
-            let queued = if is_first { queue_all(&worker).await } else { Ok(()) };
-            is_first = is_first && queued.is_err();
-            let pushed = match queued {
-                Ok(()) => work_off(&worker).await,
-                Err(e) => Err(e),
-            };
-            match pushed {
-                Ok(0) => {}
-                Ok(_) => continue,
-                Err(e) => tracing::warn!(error = %e, "alert configurations cannot be pushed and wait"),
+        let app = &worker;
+        let is_first = &AtomicBool::new(true);
+        let step = || async move {
+            if is_first.load(Ordering::Relaxed) {
+                queue_all(app).await?;
+                is_first.store(false, Ordering::Relaxed);
             }
-            tokio::select! {
-                () = worker.stop.cancelled() => {}
-                () = worker.alerting().provisioning.arrived.notified() => {}
-                () = tokio::time::sleep(POLL) => {}
-            }
-        }
+            Ok(work_off(app).await? as u64)
+        };
+        let failure = "alert configurations cannot be pushed and wait";
+        let hint = Some(&app.alerting().provisioning.arrived);
+        Worker { name: "alert configurations", failure, poll: POLL, hint, step }.run(&app.stop).await;
     });
 }
 
@@ -192,7 +164,7 @@ async fn push(app: &App, whose: Whose) -> Result<usize> {
         match outcome {
             Ok(()) => alert_tenants::finish(&mut tx, one, now).await?,
             Err(reason) => {
-                let next = now.plus(wait(one.attempts));
+                let next = RETRY.next_try(now, one.attempts);
                 alert_tenants::postpone(&mut tx, one, reason, next).await?;
             }
         }
@@ -228,18 +200,6 @@ pub(super) async fn layers_of(app: &App, tenants: &[OrgId]) -> Result<HashMap<Or
         }
     }
     Ok(found)
-}
-
-/// After 1, 3, 5 s, then 10, 20 … s up to five minutes.
-fn wait(attempts: i64) -> Duration {
-    let failures = usize::try_from(attempts.max(1)).unwrap_or(usize::MAX);
-    match WAITS.get(failures - 1) {
-        Some(wait) => *wait,
-        None => {
-            let doublings = u32::try_from(failures - WAITS.len()).unwrap_or(u32::MAX).min(16);
-            WAITS[WAITS.len() - 1].saturating_mul(1 << doublings).min(LONGEST)
-        }
-    }
 }
 
 /// One tenant; a reason that may be shown when it failed.
@@ -301,7 +261,7 @@ pub(super) async fn after_save(app: &App, top: OrgId, org_type: OrgType) -> Resu
         return Ok((0, Vec::new()));
     }
     let whose = Whose::Below(top, org_type);
-    if !is_on(app) {
+    if !app.settings.alerting.router.is_provisioned() {
         let all = bailiwick_store::alert_layers::count_tenants(&app.db, top, org_type).await?;
         return Ok((all, vec!["the alert router takes no configuration".to_owned()]));
     }
@@ -347,8 +307,7 @@ mod tests {
 
     #[test]
     fn the_waits_grow_and_end() {
-        let waits = [1, 2, 3, 4, 5, 8, 9, 10, i64::MAX].map(|n| wait(n).as_secs());
+        let waits = [1, 2, 3, 4, 5, 8, 9, 10, i64::MAX].map(|n| RETRY.after(n).as_secs());
         assert_eq!(waits, [1, 3, 5, 10, 20, 160, 300, 300, 300]);
-        assert_eq!(wait(0), WAITS[0]);
     }
 }

@@ -1,9 +1,10 @@
 //! Saving and removing a layer.
 
-use super::{Saving, provision, publishing::warnings, sealed, store, target};
-use crate::{App, audit, context::RequestContext};
+use super::{Saving, condition::EditableLayer, provision, publishing::warnings, sealed, store, target};
+use crate::{App, organizations::alert_tenants};
 use bailiwick_alerting::config::{Layer, Posted, WebhookField, webhook::Target};
 use bailiwick_domain::{Error, FieldError, OrgId, OrgType, Result};
+use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Caller, Granted, OrgPlace, Permission, Refusal};
 use bailiwick_store::{
     Tx,
@@ -49,7 +50,7 @@ pub async fn set(
     let (id, is_owner) = (granted.id(), place.org_type == OrgType::Owner);
     if !ctx.is_unconditional() {
         let stored = alert_layers::get(&app.db, id).await?;
-        ctx.check_conditions(app, &open(app, id, stored.as_ref())?.as_ref())?;
+        ctx.check_conditions(app, &EditableLayer(open(app, id, stored.as_ref())?.as_ref()))?;
     }
     let body = body()?;
     for _ in 0..ATTEMPTS {
@@ -57,7 +58,7 @@ pub async fn set(
         let stored = alert_layers::get(&app.db, id).await?;
         let (body, before, judging) = (body.clone(), open(app, id, stored.as_ref())?, app.clone());
         // It is still the same when it is written, or all of this begins anew.
-        ctx.check_conditions(app, &before.as_ref())?;
+        ctx.check_conditions(app, &EditableLayer(before.as_ref()))?;
         let judge = move || {
             let checked =
                 Posted::read(&body)?.check(before.as_ref(), is_owner, judging.webhooks.allowed())?;
@@ -100,7 +101,7 @@ pub async fn remove(
     let (target, place) = hold(&mut tx, caller, id).await?;
     let stored = alert_layers::get(&mut tx, id).await?;
     if !ctx.is_unconditional() {
-        ctx.check_conditions(app, &open(app, id, stored.as_ref())?.as_ref())?;
+        ctx.check_conditions(app, &EditableLayer(open(app, id, stored.as_ref())?.as_ref()))?;
     }
     if alert_layers::remove(&mut tx, &target).await? {
         // One that cannot be read any more can still be removed.
@@ -188,7 +189,7 @@ async fn record(
 async fn propagate(app: &App, mut tx: Tx, place: &OrgPlace) -> Result<Saved> {
     let (top, org_type) = (place.path.id, place.org_type);
     let affected_tenants = alert_layers::count_tenants(&mut tx, top, org_type).await?;
-    provision::queue(app, &mut tx, top, org_type).await?;
+    alert_tenants::queue(app, &mut tx, top, org_type).await?;
     tx.commit().await?;
     let (left, warnings) = provision::after_save(app, top, org_type).await?;
     Ok(Saved { warnings, propagated_to: affected_tenants.saturating_sub(left), affected_tenants })

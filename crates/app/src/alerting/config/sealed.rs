@@ -1,8 +1,9 @@
 //! A layer at rest: its JSON, with every secret in it sealed for the organization that has it.
 
-use crate::{App, auth::Keys};
+use crate::App;
 use bailiwick_alerting::config::{Layer, TelegramRecipient, WebhookRecipient};
 use bailiwick_domain::{Entropy, Error, OrgId, Result};
+use bailiwick_platform::keys::Keys;
 use bailiwick_store::alert_layers;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::Value;

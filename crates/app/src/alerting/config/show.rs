@@ -1,12 +1,14 @@
 //! A layer, and what is in force for a tenant, as their reader may see them.
 
 use super::{
+    condition::EditableLayer,
     publishing::{publishing, warnings},
     sealed, target,
 };
-use crate::{App, alerting::deliver::last_failures, conditions::Version};
+use crate::{App, alerting::deliver::last_failures};
 use bailiwick_alerting::config::{FlatView, Layer, Publishing, merge, shown_yaml};
 use bailiwick_domain::{Error, OrgId, OrgType, Result, Ts};
+use bailiwick_platform::conditions::Version;
 use bailiwick_policy::{Caller, OrgPlace, Permission, Scope, hierarchy};
 use bailiwick_store::alert_layers::{self, Link};
 
@@ -41,7 +43,7 @@ pub async fn get(app: &App, caller: &Caller, organization: Option<&str>) -> Resu
             updated_by_name: None,
             updated_at: None,
             warnings: Vec::new(),
-            version: Version::of(app, &None::<&Layer>)?,
+            version: Version::of(app, &EditableLayer(None))?,
         });
     };
     let opened = sealed::open(&app.keys, granted.id(), stored.layer)?;
@@ -50,8 +52,8 @@ pub async fn get(app: &App, caller: &Caller, organization: Option<&str>) -> Resu
         let failures = last_failures(app, &opened).await?;
         warnings.extend(failures.iter().map(ToString::to_string));
     }
-    let version = Version::of(app, &Some(&opened))?;
-    let layer = if may_see_secrets(caller) { opened } else { opened.redacted() };
+    let version = Version::of(app, &EditableLayer(Some(&opened)))?;
+    let layer = if caller.may_see_alert_secrets() { opened } else { opened.redacted() };
     Ok(Shown {
         flat: Some(FlatView::of(&layer)),
         warnings,
@@ -60,11 +62,6 @@ pub async fn get(app: &App, caller: &Caller, organization: Option<&str>) -> Resu
         updated_by_name: Some(stored.updated_by_name),
         updated_at: Some(stored.updated_at),
     })
-}
-
-/// Whoever may change them sees them, in person (spec: alert-management#management).
-pub(crate) fn may_see_secrets(caller: &Caller) -> bool {
-    caller.holds(Permission::ManageAlerts) && !caller.is_api_key() && caller.acting_for().is_none()
 }
 
 /// `GET /alerts/config?format=yaml`: the document of the tenant without secrets; none when nobody is told of anything.

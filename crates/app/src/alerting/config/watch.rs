@@ -3,13 +3,14 @@
 //! configurations back, some tenants each minute and all of them in turn.
 
 use super::{
-    provision::{is_on, layers_of, queue_lost},
+    provision::{layers_of, queue_lost},
     publishing::publishing,
 };
-use crate::{App, jobs};
+use crate::App;
 use bailiwick_alerting::config::{Layer, Publishing, Upload};
 use bailiwick_domain::{OrgId, Result};
 use bailiwick_outbound::{RouterClient, RouterError, router_client::Caller};
+use bailiwick_platform::periodic;
 use bailiwick_store::{alert_tenants, leases};
 use futures_util::{StreamExt, stream};
 use std::time::Duration;
@@ -25,8 +26,8 @@ const AGAIN: Duration = Duration::from_secs(600);
 
 /// Reads back for as long as the application runs.
 pub(in crate::alerting) fn start(app: &App) {
-    if is_on(app) {
-        jobs::repeat(app, LEASE, EVERY, |app| {
+    if app.settings.alerting.router.is_provisioned() {
+        periodic::repeat(app, LEASE, EVERY, |app| {
             Box::pin(async { read_back(app).await.map(|found| found.unwrap_or(0)) })
         });
     }

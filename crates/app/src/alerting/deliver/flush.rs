@@ -2,7 +2,6 @@
 
 use super::{
     of,
-    pace::Way,
     record::{Note, record},
     said::{Texts, said},
     send::{About, To, Ways},
@@ -14,6 +13,7 @@ use bailiwick_alerting::{
 };
 use bailiwick_domain::{OrgId, Ts, ports::random};
 use bailiwick_outbound::delivery::Failure;
+use bailiwick_platform::destination_limits::Destination;
 use bailiwick_store::delivery::{Finished, GroupKey, log};
 use futures_util::future::join_all;
 use std::{sync::Arc, time::Duration};
@@ -89,24 +89,25 @@ async fn tell(
 ) -> End {
     let delivery = of(app);
     let ways = delivery.ways.get_or_init(|| Ways::new(app));
-    let (place, at_once) = ways.place(to);
+    let (address, concurrency) = ways.place(to);
     let system = flush.group_labels.value("system_key").into();
-    let way = Way { place, tenant: flush.key.0, system, recipient: to.digest().into(), at_once };
+    let destination =
+        Destination { address, tenant: flush.key.0, system, recipient: to.digest().into(), concurrency };
     // The same for every try, so that whoever gets it twice can tell.
     let id = app.fresh::<uuid::Uuid>().to_string();
     let mut tries = 0;
     loop {
         let turn = async {
-            let own = delivery.places.own_turn(&way).await;
+            let own = delivery.destinations.acquire_own(&destination).await;
             loop {
                 // What the tenant may send in a second is not spent on waiting for the place, nor a turn of the place on
                 // waiting for the tenant's next second.
-                let turn = delivery.places.turn(&way).await;
+                let turn = delivery.destinations.acquire_shared(&destination).await;
                 let connection = match to.connects() {
-                    true => Some(app.connections.turn(flush.key.0).await),
+                    true => Some(app.connections.acquire(flush.key.0).await),
                     false => None,
                 };
-                match delivery.paces.take(flush.key.0, Instant::now()) {
+                match delivery.rates.take(flush.key.0, Instant::now()) {
                     Ok(()) => return (own, turn, connection),
                     Err(at) => {
                         drop((turn, connection));

@@ -4,17 +4,16 @@
 //!
 //! All state is in the database ([`bailiwick_store::delivery`]). One [`round`] takes the tenants that have something
 //! due, puts new alerts into groups and begins the [`flush`]es that are due. Each flush is a task that [`send`]s to
-//! every recipient at his own [`pace`], tries again where that may help, and [`record`]s what came of it before its
-//! group is due again. So a process that dies loses nothing: its tenants are taken by another one (or by itself when it
-//! is back) after the end of the lease, and what was recorded is not said again.
+//! every recipient within the [limits of its destination](bailiwick_platform::destination_limits), tries again where
+//! that may help, and [`record`]s what came of it before its group is due again. So a process that dies loses
+//! nothing: its tenants are taken by another one (or by itself when it is back) after the end of the lease, and what
+//! was recorded is not said again.
 //!
 //! To add a channel: a way to send in `bailiwick_outbound`, a variant of [`send::To`].
 
-pub(crate) mod connections;
 mod figures;
 mod flush;
 mod judge;
-pub(crate) mod pace;
 mod plans;
 mod record;
 mod round;
@@ -26,6 +25,10 @@ pub use figures::{Count, Figures};
 use crate::App;
 use bailiwick_alerting::config::{EmailRecipient, Layer, Recipient, TelegramRecipient, WebhookRecipient};
 use bailiwick_domain::{Result, Ts};
+use bailiwick_platform::{
+    destination_limits::{DestinationLimits, TenantRateLimit},
+    worker::Worker,
+};
 use bailiwick_store::delivery::log;
 use std::{
     sync::{
@@ -50,8 +53,8 @@ pub struct Delivery {
     /// One transaction of this process about groups at a time, so that it never waits for itself.
     writing: Mutex<()>,
     under_way: UnderWay,
-    paces: pace::Paces,
-    places: pace::Places,
+    rates: TenantRateLimit,
+    destinations: DestinationLimits,
     memory: said::Memory,
     expressions: judge::Expressions,
     ways: OnceLock<send::Ways>,
@@ -104,25 +107,20 @@ fn of(app: &App) -> &Delivery {
 
 /// Starts the work on the application's tracker. Once for each process that serves an embedded router.
 pub(super) fn start(app: &App) {
-    let app = app.clone();
-    app.tasks.clone().spawn(async move {
+    let worker = app.clone();
+    app.tasks.spawn(async move {
+        let app = &worker;
         let (mut told_at, mut told) = (Instant::now(), Vec::new());
-        while !app.stop.is_cancelled() {
+        let step = || {
             if told_at.elapsed() >= FIGURES_EVERY {
                 told_at = Instant::now();
-                tell_figures(&app, &mut told);
+                tell_figures(app, &mut told);
             }
-            match run(&app).await {
-                Ok(0) => {}
-                Ok(_) => continue,
-                Err(e) => tracing::warn!(error = %e, "alerts cannot be told of and are tried again"),
-            }
-            tokio::select! {
-                () = app.stop.cancelled() => {}
-                () = tokio::time::sleep(POLL) => {}
-            }
-        }
-        close(&app).await;
+            run(app)
+        };
+        let failure = "alerts cannot be told of and are tried again";
+        Worker { name: "notifications", failure, poll: POLL, hint: None, step }.run(&app.stop).await;
+        close(app).await;
     });
 }
 

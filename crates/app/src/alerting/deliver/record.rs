@@ -1,8 +1,9 @@
 //! Writing down what came of notifications: whatever ends at the same moment shares one commit.
 
 use super::of;
-use crate::{App, ingest::batch::Batch};
+use crate::App;
 use bailiwick_domain::OrgId;
+use bailiwick_platform::group_commit::GroupCommit;
 use bailiwick_store::{
     StoreError,
     delivery::{self, Finished, log},
@@ -36,7 +37,7 @@ pub(super) enum Note {
 
 /// Where notes are handed in.
 pub(super) struct Recorder {
-    notes: Batch<Note, ()>,
+    notes: GroupCommit<Note, ()>,
     closing: CancellationToken,
 }
 
@@ -49,7 +50,7 @@ impl Recorder {
             let app = worker.clone();
             async move { write(&app, notes).await }
         };
-        Recorder { notes: Batch::start(&app.tasks, closing.clone(), NOTES, work), closing }
+        Recorder { notes: GroupCommit::start(&app.tasks, closing.clone(), NOTES, work), closing }
     }
 
     /// Takes nothing more.

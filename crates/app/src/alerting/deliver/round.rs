@@ -10,10 +10,10 @@ use super::{
 use crate::{
     App,
     alerting::{config, life},
-    jobs,
 };
 use bailiwick_alerting::{Nanos, StoredAlert, config::Destination, notify::first_flush};
 use bailiwick_domain::{Error, OrgId, Result, Ts};
+use bailiwick_platform::jobs;
 use bailiwick_store::{
     delivery::{self, Alert, Due, Finished, GroupKey, NOBODY, Tenant, UNKNOWN, ahead},
     leases::SKEW,

@@ -1,7 +1,6 @@
 //! One try to reach one recipient.
 
 use super::{
-    pace::AtOnce,
     plans::digest_of,
     said::{Kind, Text},
 };
@@ -17,13 +16,15 @@ use bailiwick_outbound::{
     telegram::Telegram,
     webhook::Webhooks,
 };
+use bailiwick_platform::destination_limits::Concurrency;
 use std::sync::Arc;
 
 /// Tries at once to one host. One that does not answer is not to keep other tenants from it, or other recipients of the
 /// same, of whom another address may be meant there.
-const AT_ONCE: AtOnce = AtOnce { place: 64, tenant: 8, system: 4, recipient: 2 };
+const AT_ONCE: Concurrency = Concurrency { address: 64, tenant: 8, system: 4, recipient: 2 };
 /// To the mail server: what its connections can take.
-const MAILS_AT_ONCE: AtOnce = AtOnce { place: CONNECTIONS as usize, tenant: 3, system: 2, recipient: 1 };
+const MAILS_AT_ONCE: Concurrency =
+    Concurrency { address: CONNECTIONS as usize, tenant: 3, system: 2, recipient: 1 };
 
 /// A recipient.
 #[derive(Clone, Debug)]
@@ -100,7 +101,7 @@ impl Ways {
     }
 
     /// Whom a try has to share its turn with, and how many turns there are.
-    pub(super) fn place(&self, to: &To) -> (Arc<str>, AtOnce) {
+    pub(super) fn place(&self, to: &To) -> (Arc<str>, Concurrency) {
         match to {
             To::Email(_) => ("mail".into(), MAILS_AT_ONCE),
             To::Webhook(r) => (self.webhooks.place(&r.url).unwrap_or_default().into(), AT_ONCE),

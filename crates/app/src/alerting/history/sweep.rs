@@ -2,8 +2,9 @@
 //! alert-management#history).
 
 use super::super::life;
-use crate::{App, jobs};
+use crate::App;
 use bailiwick_alerting::Nanos;
+use bailiwick_platform::periodic;
 use bailiwick_store::{
     StoreError,
     history::keep::{self, Spared},
@@ -22,7 +23,7 @@ const ROWS: i64 = 500;
 
 /// Starts the looks on the application's tracker.
 pub(in super::super) fn start(app: &App) {
-    jobs::repeat(app, LEASE, EVERY, |app| Box::pin(async { Ok(sweep(app).await?.unwrap_or(0)) }));
+    periodic::repeat(app, LEASE, EVERY, |app| Box::pin(async { Ok(sweep(app).await?.unwrap_or(0)) }));
 }
 
 /// Ends the open rows whose time has passed; how many. None when another process looks.

@@ -4,7 +4,7 @@ use super::{Named, remote, told, within};
 use crate::{
     App,
     alerting::{AlertRouter, config, embedded},
-    listing, systems,
+    systems,
 };
 use bailiwick_alerting::{
     Labels, ListedAlert, Nanos, StoredAlert, StoredSilence,
@@ -13,6 +13,7 @@ use bailiwick_alerting::{
     router::{self, ActiveSilence},
 };
 use bailiwick_domain::{Error, OrgId, Page, PageRequest, Result, SortDirection, SystemId, Words, fold::fold};
+use bailiwick_platform::list_filters;
 use bailiwick_policy::{Caller, Scope};
 use bailiwick_store::{
     StoreError,
@@ -68,7 +69,7 @@ impl AlertQuery {
 
     fn check(&self) -> Result<()> {
         let f = &self.filter;
-        listing::check_lengths([
+        list_filters::check_lengths([
             self.statuses.as_ref().map(Vec::len),
             f.severities.as_ref().map(Vec::len),
             f.system_keys.as_ref().map(Vec::len),

@@ -1,8 +1,9 @@
 //! History, trend, statistics and the catalogue of names (spec: alert-management#figures).
 
-use super::{CatalogueEntry, Named, within};
-use crate::{App, listing, systems, trend::parse_period};
+use super::{Named, within};
+use crate::{App, settings::CatalogueEntry, systems};
 use bailiwick_domain::{Error, Page, PageRequest, Result, SortDirection, SystemId, Ts};
+use bailiwick_platform::{list_filters, trend::parse_period};
 use bailiwick_policy::{Caller, Resource, Scope, list_scope};
 use bailiwick_store::history::{
     Within, figures,
@@ -44,7 +45,7 @@ pub fn time(name: &str, sent: Option<&str>) -> Result<Option<Ts>> {
 }
 
 fn check(filter: &HistoryFilter) -> Result<()> {
-    listing::check_lengths([
+    list_filters::check_lengths([
         filter.system_keys.as_ref().map(Vec::len),
         filter.names.as_ref().map(Vec::len),
         filter.severities.as_ref().map(Vec::len),
@@ -157,8 +158,9 @@ pub async fn statistics(
     let top = query.top.map_or(TOP, |top| u64::try_from(top).unwrap_or(0).clamp(1, TOP_MOST));
     let filter = HistoryFilter { from: query.from, before: query.before, ..HistoryFilter::default() };
     let organization = caller.org().ok_or_else(|| Error::unauthenticated("authentication required"))?;
-    let turns = &app.alerting().statistics;
-    let _turn = turns.take(organization.id, LONGEST_WAIT, "statistics before these take too long").await?;
+    let permits = &app.alerting().statistics;
+    let _permit =
+        permits.acquire(organization.id, LONGEST_WAIT, "statistics before these take too long").await?;
     let figures = figures::statistics(&app.db, &within, &filter, top).await?;
     let seconds = |from: Ts, to: Ts| to.since(from).as_secs_f64();
     let between_seconds = match (query.from.zip(query.before), figures.starts) {

@@ -1,8 +1,9 @@
 //! What people note of an alert, who takes care of it, and the record of it all (spec: alert-management#handling).
 
 use super::{Assignment, active::live, check_all, fingerprint, tenant, text};
-use crate::{App, audit, context::RequestContext};
+use crate::App;
 use bailiwick_domain::{Error, FieldError, OrgId, Result};
+use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Caller, Scope};
 use bailiwick_store::{
     Tx,

@@ -6,7 +6,6 @@
 //! both routers.
 
 mod active;
-mod catalogue;
 mod figures;
 mod handling;
 mod remote;
@@ -20,7 +19,6 @@ pub use bailiwick_store::history::{
     active::{ActiveFilter, ActiveOrder, Assignment},
     list::{HistoryFilter, HistoryOrder, Record},
 };
-pub use catalogue::CatalogueEntry;
 pub use figures::{
     HistoryQuery, Statistics, StatisticsQuery, Trend, catalogue, history, history_of_system, statistics,
     time, trend,
@@ -33,8 +31,9 @@ pub(super) use totals::start as start_totals;
 pub use totals::{Totals, refresh_totals, totals};
 
 use super::Fault;
-use crate::{App, listing};
+use crate::App;
 use bailiwick_domain::{Error, FieldError, OrgId, OrgType, Result};
+use bailiwick_platform::list_filters;
 use bailiwick_policy::{Caller, OrgPlace, Resource, Scope, in_hierarchy, list_scope};
 use bailiwick_store::{history::Within, organizations};
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,7 +54,7 @@ async fn within(app: &App, caller: &Caller, named: &Named) -> Result<Within> {
         return Ok(Within::all(scope));
     }
     let sent: BTreeSet<&String> = named.ids.iter().collect();
-    listing::check_lengths([Some(sent.len())])?;
+    list_filters::check_lengths([Some(sent.len())])?;
     let ids: BTreeSet<OrgId> = sent.iter().filter_map(|id| id.parse().ok()).collect();
     let places: BTreeMap<OrgId, OrgPlace> = organizations::places(&app.db, ids.iter().copied())
         .await?

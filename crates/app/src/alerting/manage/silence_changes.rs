@@ -13,7 +13,6 @@ use super::{
 use crate::{
     App,
     alerting::{AlertRouter, Fault, embedded, remote as at_remote},
-    context::RequestContext,
 };
 use bailiwick_alerting::{
     Labels, ListedAlert, ListedSilence, Matcher, Nanos, PostedSilence, SilenceState, StoredAlert,
@@ -21,6 +20,7 @@ use bailiwick_alerting::{
 };
 use bailiwick_domain::{Error, FieldError, OrgId, Result, Ts};
 use bailiwick_outbound::RouterClient;
+use bailiwick_platform::RequestContext;
 use bailiwick_policy::{Action, Caller};
 use bailiwick_store::{
     Tx, alert_handling, audit,

@@ -4,10 +4,11 @@ use super::{Named, remote, told, within};
 use crate::{
     App,
     alerting::{AlertRouter, embedded},
-    listing, systems,
+    systems,
 };
 use bailiwick_alerting::{ListedSilence, Matcher, Nanos, Op, SilenceState, StoredSilence, silence::is_owned};
 use bailiwick_domain::{OrgId, Result, SystemId};
+use bailiwick_platform::list_filters;
 use bailiwick_policy::Caller;
 use bailiwick_store::{StoreError, history::active, router as rows};
 use std::collections::{BTreeSet, HashMap};
@@ -73,7 +74,7 @@ pub async fn silences(
     system_keys: Option<Vec<String>>,
 ) -> Result<FoundSilences> {
     let within = within(app, caller, named).await?;
-    listing::check_lengths([system_keys.as_ref().map(Vec::len)])?;
+    list_filters::check_lengths([system_keys.as_ref().map(Vec::len)])?;
     let (mut found, mut warnings) = match app.alerting().for_people() {
         AlertRouter::Embedded => {
             let at = app.now();

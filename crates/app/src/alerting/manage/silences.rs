@@ -8,10 +8,10 @@ use super::{
 use crate::{
     App,
     alerting::{AlertRouter, Sender, embedded, remote as at_remote},
-    context::RequestContext,
 };
 use bailiwick_alerting::{Identity, ListedSilence, silence::is_owned};
 use bailiwick_domain::{Error, OrgId, Result, SystemId};
+use bailiwick_platform::RequestContext;
 use bailiwick_policy::{Action, Caller, decide};
 use bailiwick_store::systems as stored_systems;
 use uuid::Uuid;

@@ -6,10 +6,11 @@ use super::{
     active::{live, suppressed_rows},
     remote, within,
 };
-use crate::{App, alerting::AlertRouter, jobs};
+use crate::{App, alerting::AlertRouter};
 use bailiwick_alerting::ListedAlert;
 use bailiwick_domain::{OrgId, Result, Ts};
 use bailiwick_outbound::RouterClient;
+use bailiwick_platform::periodic;
 use bailiwick_policy::Caller;
 use bailiwick_store::{
     StoreError,
@@ -95,7 +96,9 @@ pub(in crate::alerting) fn start(app: &App) {
     if app.alerting().is_embedded() {
         return;
     }
-    jobs::repeat(app, LEASE, EVERY, |app| Box::pin(async { Ok(refresh_totals(app).await?.unwrap_or(0)) }));
+    periodic::repeat(app, LEASE, EVERY, |app| {
+        Box::pin(async { Ok(refresh_totals(app).await?.unwrap_or(0)) })
+    });
 }
 
 /// Asks the remote router once about every tenant that has alerts; how many answered. None when another process does,

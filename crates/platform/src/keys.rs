@@ -10,6 +10,7 @@ use bailiwick_domain::{
     Entropy, Error, Result,
     ports::{hex, random},
 };
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -23,7 +24,7 @@ pub enum TokenKind {
     Access,
     /// Exchanged for the next pair of tokens; never a bearer.
     Refresh,
-    /// Opens the API as somebody else.
+    /// Opens the API as another user.
     Impersonation,
 }
 
@@ -52,7 +53,7 @@ impl std::fmt::Debug for Keys {
     }
 }
 
-/// What one secret gives.
+/// The keys of one secret.
 struct Ring {
     tokens: [TokenKey; 3],
     seal: LessSafeKey,
@@ -84,12 +85,15 @@ fn derive(secret: &[u8], info: &str) -> Result<[u8; 32]> {
     Ok(key)
 }
 
-/// Names a secret without telling anything of it or of any of its keys: a value of its own, derived as they are.
-pub(crate) fn fingerprint(secret: &[u8]) -> Result<[u8; 32]> {
+/// Names a secret without revealing anything of it or of its keys: a separate value, derived as they are.
+///
+/// # Errors
+/// The derivation failed.
+pub fn fingerprint(secret: &[u8]) -> Result<[u8; 32]> {
     derive(secret, "fingerprint")
 }
 
-/// First bytes of the digest of a key: names it without telling it.
+/// First bytes of the digest of a key: names it without revealing it.
 fn tag(key: &[u8]) -> [u8; TAG_BYTES] {
     let digest = digest::digest(&digest::SHA256, key);
     let mut tag = [0; TAG_BYTES];
@@ -142,15 +146,17 @@ impl Keys {
     }
 
     /// A signed token of the kind; the same claims give the same bytes.
-    pub(crate) fn sign(&self, kind: TokenKind, claims: &impl Serialize) -> Result<String> {
+    ///
+    /// # Errors
+    /// The claims cannot be written as JSON.
+    pub fn sign(&self, kind: TokenKind, claims: &impl Serialize) -> Result<String> {
         let key = self.present.token(kind);
         let header = Header { kid: Some(key.id.clone()), ..Header::new(Algorithm::HS256) };
         jsonwebtoken::encode(&header, claims, &key.sign).map_err(Error::internal)
     }
 
-    /// The claims of a token of the kind, its signature, `iss` and `aud` verified. Times are the caller's to check:
-    /// this knows no clock.
-    pub(crate) fn verify<T: DeserializeOwned>(
+    /// The claims of a token of the kind, after a check of its signature, `iss` and `aud`. The caller checks the times.
+    pub fn verify<T: DeserializeOwned>(
         &self,
         kind: TokenKind,
         token: &str,
@@ -168,13 +174,17 @@ impl Keys {
         jsonwebtoken::decode(token, &key.verify, &rules).ok().map(|data| data.claims)
     }
 
-    /// Whether the token names one of the keys of this kind; says nothing of its signature.
-    pub(crate) fn names(&self, kind: TokenKind, token: &str) -> bool {
+    /// Whether the token names one of the keys of this kind. It does not check the signature.
+    pub fn names(&self, kind: TokenKind, token: &str) -> bool {
         let id = jsonwebtoken::decode_header(token).ok().and_then(|header| header.kid);
         id.is_some_and(|id| self.rings().any(|ring| ring.token(kind).id == id))
     }
 
-    /// Encrypts a secret that must be read again (AES-256-GCM). What is sealed for one purpose opens for it only.
+    /// Encrypts a secret that must be read again (AES-256-GCM). A value sealed for one purpose opens for that purpose
+    /// only.
+    ///
+    /// # Errors
+    /// The encryption failed.
     pub fn seal(&self, purpose: &str, plain: &[u8], entropy: &dyn Entropy) -> Result<Vec<u8>> {
         let nonce = random::<NONCE_LEN>(entropy);
         let mut body = plain.to_vec();
@@ -194,10 +204,10 @@ impl Keys {
         Ok(sealed)
     }
 
-    /// Opens what [`Keys::seal`] made.
+    /// Opens a value sealed by [`Keys::seal`].
     ///
     /// # Errors
-    /// It was sealed with another secret or for another purpose, or changed since.
+    /// The value was sealed with another secret or for another purpose, or changed since.
     pub fn open(&self, purpose: &str, sealed: &[u8]) -> Result<Vec<u8>> {
         let unreadable = || Error::internal(format!("cannot open what was sealed for {purpose}"));
         let (head, body) = sealed.split_at_checked(SEALED_HEAD_BYTES).ok_or_else(unreadable)?;
@@ -224,18 +234,18 @@ impl Keys {
     }
 
     /// The signature of a link to a backup; its key signs nothing else.
-    pub(crate) fn sign_download(&self, data: &[u8]) -> [u8; 32] {
+    pub fn sign_download(&self, data: &[u8]) -> [u8; 32] {
         mac(&self.present.downloads, "download", data)
     }
 
-    /// Whether [`Keys::sign_download`] made it, compared in constant time.
-    pub(crate) fn is_download(&self, data: &[u8], given: &[u8]) -> bool {
+    /// Whether `given` is the signature by [`Keys::sign_download`], compared in constant time.
+    pub fn is_download(&self, data: &[u8], given: &[u8]) -> bool {
         self.rings().any(|ring| {
             constant_time::verify_slices_are_equal(&mac(&ring.downloads, "download", data), given).is_ok()
         })
     }
 
-    /// Whether [`Keys::mac`] made it, compared in constant time.
+    /// Whether `given` is the digest by [`Keys::mac`], compared in constant time.
     pub fn is_mac(&self, purpose: &str, data: &[u8], given: &[u8]) -> bool {
         self.rings()
             .any(|ring| constant_time::verify_slices_are_equal(&mac(&ring.mac, purpose, data), given).is_ok())
@@ -256,6 +266,11 @@ fn mac(key: &hmac::Key, purpose: &str, data: &[u8]) -> [u8; 32] {
 /// SHA-256, the form in which tokens are stored.
 pub fn token_digest(token: &str) -> Vec<u8> {
     digest::digest(&digest::SHA256, token.as_bytes()).as_ref().to_vec()
+}
+
+/// A fresh secret for a client or a browser: 256 random bits, 43 characters that need no escaping anywhere.
+pub fn fresh_secret(entropy: &dyn Entropy) -> String {
+    URL_SAFE_NO_PAD.encode(random::<32>(entropy))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Reading a CSV file (spec: imports-and-exports#imports): RFC 4180, lenient where people's programs are careless,
-//! within bounds.
+//! A reader of CSV files (spec: imports-and-exports#imports): RFC 4180, lenient where programs are careless, within
+//! bounds.
 //!
 //! A quote inside an unquoted cell is an ordinary character. A quoted cell must end where a cell ends: one that does
 //! not would silently swallow rows. Columns and rows beyond the limits are counted, never kept.
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 /// Most data rows of a file.
 pub const MAX_ROWS: usize = 1000;
-/// Header cells that are looked at; a file with more is refused anyway.
+/// Most header cells that are read; a file with more is refused.
 const MAX_HEADERS: usize = 64;
 /// Unexpected columns that are named in the answer, and characters of each name.
 const NAMED_COLUMNS: usize = 10;
@@ -24,10 +24,13 @@ pub fn read(bytes: &[u8], columns: &[&str]) -> Result<Vec<Vec<String>>> {
 }
 
 /// A data row with the line of the file where it begins.
-pub(crate) type Line = (usize, Vec<String>);
+pub type Line = (usize, Vec<String>);
 
-/// The same with the lines, and another limit of rows.
-pub(crate) fn read_lines(bytes: &[u8], columns: &[&str], most: usize) -> Result<Vec<Line>> {
+/// Like [`read`], with the line of each row and another limit of rows.
+///
+/// # Errors
+/// Those of [`read`].
+pub fn read_lines(bytes: &[u8], columns: &[&str], most: usize) -> Result<Vec<Line>> {
     let text = decode(bytes);
     if text.trim().is_empty() {
         return Err(Error::bad_request("file is empty"));

@@ -1,4 +1,5 @@
-//! Requests by route. Each worker of the HTTP front counts for itself, so that no core waits for another.
+//! Counters of requests by route. Each worker of the HTTP server has its own counters, so that no core waits for
+//! another.
 
 use bailiwick_domain::meter::{ANSWERS, Counter, Gauge, Histogram, Times};
 use std::{
@@ -6,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What a series is called.
+/// The name of a series.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouteName {
     /// Method.
@@ -18,13 +19,13 @@ pub struct RouteName {
 /// Classes of status codes.
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
-/// The workers of a process.
+/// The counters of all workers of a process.
 #[derive(Debug, Default)]
-pub struct Http(Mutex<Vec<Arc<Worker>>>);
+pub struct HttpMetrics(Mutex<Vec<Arc<WorkerMetrics>>>);
 
-/// What one worker counts.
+/// The counters of one worker.
 #[derive(Debug)]
-pub struct Worker {
+pub struct WorkerMetrics {
     names: Arc<[RouteName]>,
     series: Box<[Series]>,
     in_flight: Gauge,
@@ -38,43 +39,43 @@ struct Series {
 
 /// The answers of one route.
 #[derive(Clone, Debug)]
-pub(super) struct Answered {
-    /// Which.
+pub struct RouteMetrics {
+    /// Route.
     pub name: RouteName,
-    /// Class of status and number, of each that occurred.
+    /// Number of answers of each class of status that occurred.
     pub classes: Vec<(&'static str, u64)>,
-    /// How long they took.
+    /// Their durations.
     pub times: Times,
 }
 
-/// A request in work. Whoever does not wait for the answer is not counted among the answered.
+/// A request in work. A request whose client leaves before the answer is not counted among the answered.
 #[derive(Debug)]
-pub struct Watch<'w> {
-    worker: &'w Worker,
+pub struct RequestTimer<'w> {
+    worker: &'w WorkerMetrics,
     began: Instant,
 }
 
-impl Http {
-    /// One worker more. `names` are the same for all.
-    pub fn worker(&self, names: Arc<[RouteName]>) -> Arc<Worker> {
+impl HttpMetrics {
+    /// Adds a worker. All workers have the same `names`.
+    pub fn worker(&self, names: Arc<[RouteName]>) -> Arc<WorkerMetrics> {
         let fresh = |_: &RouteName| Series { classes: Default::default(), times: Histogram::new(&ANSWERS) };
         let series = names.iter().map(fresh).collect();
-        let worker = Arc::new(Worker { names, series, in_flight: Gauge::default() });
+        let worker = Arc::new(WorkerMetrics { names, series, in_flight: Gauge::default() });
         self.all(|workers| workers.push(worker.clone()));
         worker
     }
 
-    fn all<T>(&self, look: impl FnOnce(&mut Vec<Arc<Worker>>) -> T) -> T {
+    fn all<T>(&self, look: impl FnOnce(&mut Vec<Arc<WorkerMetrics>>) -> T) -> T {
         look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Requests in work.
-    pub(super) fn in_flight(&self) -> i64 {
+    pub fn in_flight(&self) -> i64 {
         self.all(|workers| workers.iter().map(|worker| worker.in_flight.get()).sum())
     }
 
-    /// Answers so far, of the routes that have given any.
-    pub(super) fn answered(&self) -> Vec<Answered> {
+    /// The answers so far, of the routes that have answered.
+    pub fn answered(&self) -> Vec<RouteMetrics> {
         let workers = self.all(|workers| workers.clone());
         let Some(first) = workers.first() else { return Vec::new() };
         let mut all = Vec::new();
@@ -89,28 +90,28 @@ impl Http {
             }
             let counted = CLASSES.iter().copied().zip(classes).filter(|(_, n)| *n > 0).collect::<Vec<_>>();
             if !counted.is_empty() {
-                all.push(Answered { name: name.clone(), classes: counted, times });
+                all.push(RouteMetrics { name: name.clone(), classes: counted, times });
             }
         }
         all
     }
 }
 
-impl Worker {
-    /// The place of a route; `None` when there is none of this name.
+impl WorkerMetrics {
+    /// The index of a route; `None` if there is no such route.
     pub fn place(&self, method: &str, route: &str) -> Option<usize> {
         self.names.iter().position(|name| name.method == method && name.route == route)
     }
 
-    /// What a place is called.
+    /// The name of a route by its index.
     pub fn name(&self, place: usize) -> Option<&RouteName> {
         self.names.get(place)
     }
 
     /// Begins a request.
-    pub fn begin(&self) -> Watch<'_> {
+    pub fn begin(&self) -> RequestTimer<'_> {
         self.in_flight.raise();
-        Watch { worker: self, began: Instant::now() }
+        RequestTimer { worker: self, began: Instant::now() }
     }
 
     fn note(&self, place: usize, status: u16, took: Duration) {
@@ -122,14 +123,14 @@ impl Worker {
     }
 }
 
-impl Watch<'_> {
-    /// The answer is known.
+impl RequestTimer<'_> {
+    /// Counts the answer.
     pub fn answered(self, place: usize, status: u16) {
         self.worker.note(place, status, self.began.elapsed());
     }
 }
 
-impl Drop for Watch<'_> {
+impl Drop for RequestTimer<'_> {
     fn drop(&mut self) {
         self.worker.in_flight.lower();
     }
@@ -143,7 +144,7 @@ mod tests {
     fn workers_count_for_themselves_and_are_added_up() {
         let name = |route: &str| RouteName { method: "GET".into(), route: route.into() };
         let names: Arc<[RouteName]> = [name("/a"), name("/b"), name("/c")].into();
-        let http = Http::default();
+        let http = HttpMetrics::default();
         let (one, two) = (http.worker(names.clone()), http.worker(names));
         let place = one.place("GET", "/b").unwrap();
         one.begin().answered(place, 200);
@@ -154,7 +155,7 @@ mod tests {
         drop(open);
         let answered = http.answered();
         assert_eq!(answered.len(), 1);
-        let Answered { name, classes, times } = &answered[0];
+        let RouteMetrics { name, classes, times } = &answered[0];
         assert_eq!((name.route.as_str(), times.count(), http.in_flight()), ("/b", 3, 0));
         assert_eq!(classes, &[("2xx", 2), ("4xx", 1)]);
     }

@@ -1,45 +1,44 @@
-//! Conditional requests (RFC 9110 §13): a caller says which state of an entity they have seen, and is answered by whether
-//! it still is the present one.
+//! Conditional requests (RFC 9110 §13): a caller names the state of an entity that they have seen, and the service
+//! compares it with the present one.
 //!
-//! An entity has one tag, `"<state>.<shown>"`. `state` stands for what people change of the entity ([`Editable`]), `shown`
-//! for every byte of the answer that the tag came with. `If-None-Match` goes by both, so a 304 is exact; `If-Match` goes by
-//! `state` alone, so a heartbeat that arrives meanwhile does not stop anybody who writes notes. Both halves are digests of
-//! content, not of times: two changes within one tick of the clock are two states. They are keyed, because a layer of alert
-//! configuration has secrets in it that not every reader of its tag is shown.
+//! An entity has one tag, `"<state>.<shown>"`. `state` stands for the editable part of the entity ([`Editable`]),
+//! `shown` for every byte of the answer that carries the tag. `If-None-Match` compares both, so a 304 is exact.
+//! `If-Match` compares `state` alone, so a heartbeat that arrives meanwhile does not refuse a change of the notes.
+//! Both halves are digests of content, not of times: two changes within one tick of the clock are two states. The
+//! digests are keyed, because a layer of alert configuration holds secrets that not every reader of its tag may see.
 //!
-//! A use case that changes an entity calls [`RequestContext::check_conditions`] with what it has loaded: after the decision whether
-//! the caller may, before the body is looked at, and again on the held row of the write transaction. To give another
-//! entity a tag: an implementation of [`Editable`], those calls, [`Version::of`] where it is read, and `.conditional()`
-//! in the route table.
+//! A use case that changes an entity calls [`RequestContext::check_conditions`] with the loaded entity: after the
+//! permission check, before it validates the body, and again on the locked row of the write transaction. To give
+//! another entity a tag: an implementation of [`Editable`], those calls, [`Version::of`] where it is read, and
+//! `.conditional()` in the route table.
 
 mod header;
 
 pub use header::{Condition, IF_MATCH, IF_NONE_MATCH};
 
-use crate::{App, context::RequestContext};
-use bailiwick_alerting::config::Layer;
+use crate::{Platform, RequestContext};
 use bailiwick_domain::{Error, Organization, Result, System, Ts, User, org::Mark, ports::hex};
 use bailiwick_store::applications::ApplicationRecord;
 use serde_json::{Value, json};
 
-/// Behind the tag of an answer that goes out packed: its bytes are others than those of the plain one.
+/// Suffix of the tag of a compressed answer, whose bytes differ from those of the plain one.
 pub const PACKED: &str = ".gzip";
 
-/// What people change of an entity, and nothing that changes by itself or above it.
+/// The part of an entity that people change, without anything that changes by itself or above it.
 pub trait Editable {
-    /// Equal as long as nobody has changed it.
+    /// A value that stays equal until a person changes the entity.
     ///
     /// # Errors
-    /// It cannot be written as JSON.
+    /// The entity cannot be written as JSON.
     fn editable(&self) -> Result<Value>;
 
-    /// Whether there is one, for `*`.
+    /// Whether the entity exists, for `*`.
     fn exists(&self) -> bool {
         true
     }
 }
 
-/// A mark that somebody has set on the entity itself.
+/// The time of a mark that a person has set on the entity itself.
 fn own(mark: Mark) -> Option<Ts> {
     mark.at.filter(|_| mark.by.is_none())
 }
@@ -79,17 +78,6 @@ impl Editable for ApplicationRecord {
     }
 }
 
-/// The layer of an organization, with its secrets; none until somebody saves one.
-impl Editable for Option<&Layer> {
-    fn editable(&self) -> Result<Value> {
-        serde_json::to_value(self).map_err(Error::internal)
-    }
-
-    fn exists(&self) -> bool {
-        self.is_some()
-    }
-}
-
 /// A state of an entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
@@ -98,31 +86,31 @@ pub struct Version {
 }
 
 impl Version {
-    /// The state that an entity is in.
+    /// The present state of an entity.
     ///
     /// # Errors
-    /// It cannot be written as JSON.
-    pub fn of(app: &App, entity: &impl Editable) -> Result<Version> {
+    /// The entity cannot be written as JSON.
+    pub fn of(platform: &Platform, entity: &impl Editable) -> Result<Version> {
         let mut editable = entity.editable()?;
         editable.sort_all_objects();
-        let state = digest(app, "state of an entity", editable.to_string().as_bytes());
+        let state = digest(platform, "state of an entity", editable.to_string().as_bytes());
         Ok(Version { state, exists: entity.exists() })
     }
 
     /// The tag of an answer with this body, for `ETag`.
-    pub fn tag(&self, app: &App, body: &[u8]) -> String {
-        format!("\"{}.{}\"", self.state, digest(app, "answer about an entity", body))
+    pub fn tag(&self, platform: &Platform, body: &[u8]) -> String {
+        format!("\"{}.{}\"", self.state, digest(platform, "answer about an entity", body))
     }
 }
 
 /// 128 bits as hexadecimal digits.
-fn digest(app: &App, purpose: &str, data: &[u8]) -> String {
-    let mut digits = hex(&app.keys.mac(purpose, data));
+fn digest(platform: &Platform, purpose: &str, data: &[u8]) -> String {
+    let mut digits = hex(&platform.keys.mac(purpose, data));
     digits.truncate(32);
     digits
 }
 
-/// What a request says of the state that its caller has seen.
+/// The conditions of a request on the present state of its entity.
 #[derive(Clone, Debug, Default)]
 pub struct Conditions {
     /// `If-Match`.
@@ -136,8 +124,8 @@ impl Conditions {
         self.if_match == Condition::Absent && self.if_none_match == Condition::Absent
     }
 
-    /// Whether a reader knows the answer with this tag already. What cannot be read of the conditions counts as not said:
-    /// the reader gets everything.
+    /// Whether the reader already knows the answer with this tag. A malformed condition counts as absent: the reader
+    /// gets the whole answer.
     ///
     /// # Errors
     /// 412 when `If-Match` does not hold.
@@ -151,7 +139,7 @@ impl Conditions {
     /// Refuses a change of an entity in this state unless the conditions hold, `If-Match` first.
     ///
     /// # Errors
-    /// 412 when one does not hold, 400 when it cannot be read: a guard is not passed over.
+    /// 412 when a condition does not hold, 400 when it is malformed: a guard is never ignored.
     pub fn admit(&self, version: &Version) -> Result<()> {
         self.if_match.check_readable(IF_MATCH)?;
         self.if_none_match.check_readable(IF_NONE_MATCH)?;
@@ -166,16 +154,20 @@ impl Conditions {
 }
 
 impl RequestContext {
-    /// Refuses a change of an entity that is not in the state that the caller has seen. Costs nothing without a condition.
-    pub(crate) fn check_conditions(&self, app: &App, entity: &impl Editable) -> Result<()> {
+    /// Refuses a change of an entity that is not in the state that the caller has seen. Without a condition it does
+    /// nothing.
+    ///
+    /// # Errors
+    /// Those of [`Conditions::admit`].
+    pub fn check_conditions(&self, platform: &Platform, entity: &impl Editable) -> Result<()> {
         if self.is_unconditional() {
             return Ok(());
         }
-        self.conditions.admit(&Version::of(app, entity)?)
+        self.conditions.admit(&Version::of(platform, entity)?)
     }
 
-    /// Whether the caller makes no condition, so that nothing needs to be read for one.
-    pub(crate) fn is_unconditional(&self) -> bool {
+    /// Whether the request has no condition, so that nothing needs to be read for one.
+    pub fn is_unconditional(&self) -> bool {
         self.conditions.is_absent()
     }
 }

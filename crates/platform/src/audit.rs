@@ -1,6 +1,6 @@
-//! Audit rows of the use cases: who acted, on what, what it was before and after.
+//! Audit rows of the use cases: the person who acted, the object, and its state before and after.
 
-use crate::{App, context::RequestContext};
+use crate::{Platform, RequestContext};
 use bailiwick_domain::{Error, OrgId, Result, Ts, UserId};
 use bailiwick_policy::Caller;
 use bailiwick_store::{StoreError, Tx, audit, identities, impersonation::sessions::Session};
@@ -12,12 +12,12 @@ pub use bailiwick_store::audit::{Filter, Recorded};
 /// Rows read at a time.
 const PAGE: u64 = 500;
 
-/// What happened. Secrets never go into `before` or `after`.
+/// An action on an object. Secrets never go into `before` or `after`.
 #[derive(Debug)]
 pub struct Event<'a> {
-    /// `<object type>.<what>`: `customer.create`.
+    /// `<object type>.<verb>`: `customer.create`.
     pub action: &'a str,
-    /// What the object is: `customer`, `user`, `system`.
+    /// Type of the object: `customer`, `user`, `system`.
     pub object_type: &'a str,
     /// The object.
     pub object_id: Uuid,
@@ -27,7 +27,10 @@ pub struct Event<'a> {
     pub after: Option<Value>,
 }
 
-/// Writes the row in the transaction of the change.
+/// Writes the row of an action in the transaction of the change.
+///
+/// # Errors
+/// The database's.
 pub async fn record(
     tx: &mut Tx,
     now: Ts,
@@ -38,7 +41,10 @@ pub async fn record(
     Ok(audit::record(tx, entry(now, caller, ctx, event)).await?)
 }
 
-/// The same row for each of a number of objects, in place of the one that the event names.
+/// Writes the same row for each of several objects, instead of the one that the event names.
+///
+/// # Errors
+/// The database's.
 pub async fn record_of_all(
     tx: &mut Tx,
     now: Ts,
@@ -67,7 +73,10 @@ fn entry<'a>(now: Ts, caller: &Caller, ctx: &'a RequestContext, event: Event<'a>
     }
 }
 
-/// The same for what a user does with his own account; nothing of a password or link is kept.
+/// Writes the row of an action of a user on their own account. The row holds nothing of a password or link.
+///
+/// # Errors
+/// The database's.
 pub async fn record_own(
     tx: &mut Tx,
     now: Ts,
@@ -91,8 +100,12 @@ pub async fn record_own(
     Ok(audit::record(tx, entry).await?)
 }
 
-/// The start and the end of an impersonation: the person is the impersonator, the rights those of the other.
-pub(crate) async fn record_impersonation(
+/// Writes the row of the start or the end of an impersonation: the person is the impersonator, the rights are those
+/// of the impersonated user.
+///
+/// # Errors
+/// The database's.
+pub async fn record_impersonation(
     tx: &mut Tx,
     now: Ts,
     ctx: &RequestContext,
@@ -116,7 +129,11 @@ pub(crate) async fn record_impersonation(
     audit::record(tx, entry).await
 }
 
-/// The same for what a system does with its own credential: no person acts, the object is the system itself.
+/// Writes the row of an action of a system with its own credential: no person acts, and the object is the system
+/// itself.
+///
+/// # Errors
+/// The database's.
 pub async fn record_unattended(tx: &mut Tx, now: Ts, ctx: &RequestContext, event: Event<'_>) -> Result<()> {
     let entry = audit::Entry {
         at: now,
@@ -133,28 +150,31 @@ pub async fn record_unattended(tx: &mut Tx, now: Ts, ctx: &RequestContext, event
     Ok(audit::record(tx, entry).await?)
 }
 
-/// The user an operator names by id or by address.
+/// The user that an operator names by id or by address.
 ///
 /// # Errors
-/// `user not found` for an address nobody has; an id may be that of a destroyed user.
-pub async fn actor(app: &App, named: &str) -> Result<UserId> {
+/// `user not found` for an address that no user has. An id may be that of a destroyed user.
+pub async fn actor(platform: &Platform, named: &str) -> Result<UserId> {
     if let Ok(id) = named.parse() {
         return Ok(id);
     }
-    let found = identities::by_email(&app.db, named).await?;
+    let found = identities::by_email(&platform.db, named).await?;
     found.map(|(user, _)| user.id).ok_or(Error::NotFound("user"))
 }
 
-/// Hands out at most `limit` rows, the newest first and a page at a time, until `each` has had enough.
+/// Passes at most `limit` rows to `each`, the newest first and a page at a time, until `each` returns false.
+///
+/// # Errors
+/// The database's.
 pub async fn read(
-    app: &App,
+    platform: &Platform,
     filter: &Filter,
     limit: u64,
     mut each: impl FnMut(&[Recorded]) -> bool,
 ) -> Result<()> {
     let (mut left, mut after) = (limit, None);
     while left > 0 {
-        let rows = audit::page(&app.db, filter, after, left.min(PAGE)).await?;
+        let rows = audit::page(&platform.db, filter, after, left.min(PAGE)).await?;
         let Some(last) = rows.last() else { break };
         after = Some((last.at, last.id));
         left = left.saturating_sub(rows.len() as u64);

@@ -1,11 +1,15 @@
-//! The page, family by family.
+//! The page of metrics for Prometheus (docs/observability.md), family by family.
+//!
+//! Every part of the service has counters of its own; [`page`] reads them. To add a family: a counter in the part, a
+//! function that reads it, its lines here, its row in docs/observability.md (a test compares the two). Labels are fixed
+//! words, never an id, a tenant or anything that a client sends.
 
-use super::{http::Answered, work};
 use crate::{App, alerting, alerting::deliver};
 use bailiwick_domain::{
     Ts,
     meter::{Kind, Page},
 };
+use bailiwick_platform::{http_metrics::RouteMetrics, metrics::work};
 use bailiwick_store::figures::{Connections, Subscriptions, Waiting, Work};
 
 /// Everything. `build` are the labels of the build.
@@ -48,14 +52,14 @@ fn requests(app: &App, page: &mut Page) {
     let answered = http.answered();
     let help = "Requests answered, by route and class of status.";
     let mut family = page.family("bailiwick_http_requests_total", Kind::Counter, help);
-    for Answered { name, classes, .. } in &answered {
+    for RouteMetrics { name, classes, .. } in &answered {
         for (class, count) in classes {
             family.value(&[("method", &name.method), ("route", &name.route), ("status", class)], count);
         }
     }
     let help = "Time from the head of a request to the head of its answer.";
     let mut family = page.family("bailiwick_http_request_duration_seconds", Kind::Histogram, help);
-    for Answered { name, times, .. } in &answered {
+    for RouteMetrics { name, times, .. } in &answered {
         family.times(&[("method", &name.method), ("route", &name.route)], times);
     }
 }

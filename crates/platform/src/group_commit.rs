@@ -1,28 +1,33 @@
-//! Work that waiting requests share: what arrives while one group is under way is the next group, and that starts at
-//! once. So a lone request waits for nobody and many share one round trip or one commit. No timer.
+//! Group commit: waiting requests share one round trip or one commit. The requests that arrive while a group is under
+//! way form the next group, which starts at once. There is no timer, so a lone request does not wait.
 
 use std::{future::Future, sync::Arc};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// Requests that may wait; more are refused at once.
+/// Most requests that may wait; further ones are refused at once.
 const WAITING: usize = 16_384;
 
-/// Why a request has no answer; the text is for the log.
+/// The reason why a request got no answer; the text is for the log.
 #[derive(Clone, Debug)]
-pub struct Lost(pub Arc<str>);
+pub struct NotDone(pub Arc<str>);
 
-type Answer<R> = oneshot::Sender<Result<R, Lost>>;
+type Answer<R> = oneshot::Sender<Result<R, NotDone>>;
 
-/// Where to hand work in. The worker ends with the application, after what it has accepted.
+/// The queue of a group commit. Its worker ends with the process, after all accepted items.
 #[derive(Debug)]
-pub struct Batch<T, R> {
+pub struct GroupCommit<T, R> {
     sender: mpsc::Sender<(T, Answer<R>)>,
 }
 
-impl<T: Send + 'static, R: Send + 'static> Batch<T, R> {
-    /// Starts the worker. `work` gets up to `limit` items and answers each of them in order, or tells why none.
-    pub fn start<F, W, E>(tasks: &TaskTracker, stop: CancellationToken, limit: usize, work: W) -> Batch<T, R>
+impl<T: Send + 'static, R: Send + 'static> GroupCommit<T, R> {
+    /// Starts the worker. `work` gets up to `limit` items and answers each of them in order, or fails for all of them.
+    pub fn start<F, W, E>(
+        tasks: &TaskTracker,
+        stop: CancellationToken,
+        limit: usize,
+        work: W,
+    ) -> GroupCommit<T, R>
     where
         W: Fn(Vec<T>) -> F + Send + 'static,
         F: Future<Output = Result<Vec<R>, E>> + Send + 'static,
@@ -30,25 +35,28 @@ impl<T: Send + 'static, R: Send + 'static> Batch<T, R> {
     {
         let (sender, receiver) = mpsc::channel(WAITING);
         tasks.spawn(run(receiver, stop, limit, work));
-        Batch { sender }
+        GroupCommit { sender }
     }
 
-    /// Waits for the group that takes this item.
-    pub async fn submit(&self, item: T) -> Result<R, Lost> {
+    /// Waits for the answer to this item from its group.
+    ///
+    /// # Errors
+    /// Too many requests wait, the service stops, or the work of the group failed.
+    pub async fn submit(&self, item: T) -> Result<R, NotDone> {
         let (answer, answered) = oneshot::channel();
         self.sender.try_send((item, answer)).map_err(|e| match e {
-            mpsc::error::TrySendError::Full(_) => Lost("too many requests are waiting".into()),
-            mpsc::error::TrySendError::Closed(_) => Lost("the service is stopping".into()),
+            mpsc::error::TrySendError::Full(_) => NotDone("too many requests are waiting".into()),
+            mpsc::error::TrySendError::Closed(_) => NotDone("the service is stopping".into()),
         })?;
-        answered.await.unwrap_or_else(|_| Err(Lost("the group was given up".into())))
+        answered.await.unwrap_or_else(|_| Err(NotDone("the group was given up".into())))
     }
 
-    /// Whether nothing is accepted any more, because the application stops.
+    /// Whether the queue accepts nothing any more, because the process stops.
     pub fn is_stopped(&self) -> bool {
         self.sender.is_closed()
     }
 
-    /// Has this item done with the next group, unless too many wait. Nobody hears of it.
+    /// Adds this item to the next group, unless too many wait. The answer is dropped.
     pub fn hint(&self, item: T) {
         let _ = self.sender.try_send((item, oneshot::channel().0));
     }
@@ -69,19 +77,19 @@ async fn run<T, R, F, W, E>(
         let received = tokio::select! {
             biased;
             n = receiver.recv_many(&mut group, limit) => n,
-            // Nothing more is accepted; what waits is still done.
+            // No further item is accepted; the waiting ones are still done.
             () = stop.cancelled(), if !receiver.is_closed() => { receiver.close(); continue }
         };
         if received == 0 {
             return;
         }
         let (items, answers): (Vec<T>, Vec<Answer<R>>) = group.drain(..).unzip();
-        // Whoever has given up waiting does not hear it.
+        // A send fails if its request waits no longer.
         match work(items).await {
             Ok(results) => answers.into_iter().zip(results).for_each(|(a, r)| drop(a.send(Ok(r)))),
             Err(e) => {
-                let lost = Lost(e.to_string().into());
-                answers.into_iter().for_each(|a| drop(a.send(Err(lost.clone()))));
+                let failure = NotDone(e.to_string().into());
+                answers.into_iter().for_each(|a| drop(a.send(Err(failure.clone()))));
             }
         }
     }
@@ -98,7 +106,7 @@ mod tests {
         let groups = Arc::new(AtomicUsize::new(0));
         let gate = Arc::new(tokio::sync::Semaphore::new(0));
         let (counted, opened) = (groups.clone(), gate.clone());
-        let batch = Arc::new(Batch::start(&tasks, stop.clone(), 64, move |items: Vec<u32>| {
+        let batch = Arc::new(GroupCommit::start(&tasks, stop.clone(), 64, move |items: Vec<u32>| {
             counted.fetch_add(1, Ordering::SeqCst);
             let opened = opened.clone();
             async move {
@@ -132,7 +140,7 @@ mod tests {
     #[tokio::test]
     async fn a_failure_is_told_to_everyone_of_its_group_only() {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        let batch = Batch::start(&tasks, stop, 1, |items: Vec<u32>| async move {
+        let batch = GroupCommit::start(&tasks, stop, 1, |items: Vec<u32>| async move {
             if items[0] == 13 { Err("unlucky") } else { Ok(items) }
         });
         let lost = batch.submit(13).await.unwrap_err();

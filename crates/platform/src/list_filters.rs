@@ -1,15 +1,18 @@
-//! What lists have in common: repeated filter values whose unknown or malformed ones match nothing (spec:
+//! Filters that lists have in common: repeated values, of which unknown or malformed ones match nothing (spec:
 //! conventions#lists).
 
 use bailiwick_domain::{Error, OrgId, Result, Words};
 use bailiwick_store::organizations::list::States;
 use uuid::Uuid;
 
-/// Values of one repeated filter; more are refused.
+/// Most values of one repeated filter.
 const FILTER_VALUES: usize = 1000;
 
-/// Refuses filters with too many values; `lengths`: of each filter that is given.
-pub(crate) fn check_lengths<const N: usize>(lengths: [Option<usize>; N]) -> Result<()> {
+/// Refuses filters with too many values. `lengths` are those of the given filters.
+///
+/// # Errors
+/// 400 if a filter has more than a thousand values.
+pub fn check_lengths<const N: usize>(lengths: [Option<usize>; N]) -> Result<()> {
     if lengths.into_iter().flatten().any(|n| n > FILTER_VALUES) {
         return Err(Error::bad_request("too many filter values"));
     }
@@ -17,13 +20,15 @@ pub(crate) fn check_lengths<const N: usize>(lengths: [Option<usize>; N]) -> Resu
 }
 
 const NOTHING: States = States { enabled: false, suspended: false, deleted: false };
-/// The effective states that words of `status` mean.
-pub(crate) const ENABLED: States = States { enabled: true, ..NOTHING };
-pub(crate) const SUSPENDED: States = States { suspended: true, ..NOTHING };
-pub(crate) const DELETED: States = States { deleted: true, ..NOTHING };
+/// Enabled organizations or users.
+pub const ENABLED: States = States { enabled: true, ..NOTHING };
+/// Suspended ones.
+pub const SUSPENDED: States = States { suspended: true, ..NOTHING };
+/// Deleted ones.
+pub const DELETED: States = States { deleted: true, ..NOTHING };
 
-/// Effective states asked for; none given = enabled and suspended, only unknown ones = nothing.
-pub(crate) fn states(words: &Words<States>, values: &[String]) -> States {
+/// The requested effective states. Without values these are enabled and suspended; unknown values add no state.
+pub fn states(words: &Words<States>, values: &[String]) -> States {
     if values.is_empty() {
         return States::default();
     }
@@ -35,8 +40,8 @@ pub(crate) fn states(words: &Words<States>, values: &[String]) -> States {
     })
 }
 
-/// The well-formed ids among the values; none when the filter is not given at all.
-pub(crate) fn ids(values: &[String]) -> Option<Vec<Uuid>> {
+/// The well-formed ids among the values; `None` without values.
+pub fn ids(values: &[String]) -> Option<Vec<Uuid>> {
     if values.is_empty() {
         return None;
     }

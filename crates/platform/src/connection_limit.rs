@@ -1,4 +1,4 @@
-//! How many connections to webhooks and chats there are at once, over all hosts: of all tenants, alerts and events.
+//! The limit of concurrent connections to webhooks and chats: over all hosts and tenants, for alerts and events.
 
 use bailiwick_domain::OrgId;
 use std::{
@@ -7,58 +7,59 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// Of the process. Each is a file of the 1024 that a process may have open where nobody has raised that; the other half is
-/// for those who call and for the database.
+/// Connections of the process. Each is one of the 1024 files that a process may open by default; the other half is for
+/// callers and the database.
 const ALL: usize = 512;
-/// Of one tenant, whatever hosts it names: eight have to do their worst before anybody waits.
+/// Connections of one tenant, over all its hosts. Eight tenants must use all of theirs before another one waits.
 const OF_TENANT: usize = 64;
 
-/// Connections that are open. Whoever wants one while there is none waits behind those of his own tenant; the next one goes to
-/// the tenant that has fewest of those that wait. So many that do not answer keep others waiting for one answer at most.
+/// Open connections. A caller without a free connection waits behind the other callers of its tenant. The next free
+/// one goes to the waiting tenant that has fewest. So the hosts of one tenant that do not answer delay another tenant
+/// by one answer at most.
 #[derive(Clone, Debug)]
-pub(crate) struct Connections(Arc<Mutex<State>>);
+pub struct ConnectionLimit(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
     free: usize,
     of_tenant: usize,
     tenants: HashMap<OrgId, Tenant>,
-    /// Tenants that wait and may have more: how many each has, since when it has waited, and which it is.
+    /// The waiting tenants that may have more connections: open connections, number of the wait, tenant.
     waiting: BTreeSet<(usize, u64, OrgId)>,
-    /// Numbers those who begin to wait.
+    /// Number of the latest wait.
     turn: u64,
 }
 
 #[derive(Debug, Default)]
 struct Tenant {
     open: usize,
-    line: VecDeque<oneshot::Sender<Connection>>,
-    /// Its place among those that wait.
+    line: VecDeque<oneshot::Sender<ConnectionPermit>>,
+    /// Its number among the waiting tenants.
     since: Option<u64>,
 }
 
-/// The right to one connection, until it is dropped.
+/// The permit for one connection, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Connection {
-    all: Connections,
+pub struct ConnectionPermit {
+    all: ConnectionLimit,
     tenant: OrgId,
 }
 
-impl Default for Connections {
-    fn default() -> Connections {
-        Connections::of(ALL, OF_TENANT)
+impl Default for ConnectionLimit {
+    fn default() -> ConnectionLimit {
+        ConnectionLimit::of(ALL, OF_TENANT)
     }
 }
 
-impl Connections {
-    fn of(all: usize, of_tenant: usize) -> Connections {
+impl ConnectionLimit {
+    fn of(all: usize, of_tenant: usize) -> ConnectionLimit {
         let state =
             State { free: all, of_tenant, tenants: HashMap::new(), waiting: BTreeSet::new(), turn: 0 };
-        Connections(Arc::new(Mutex::new(state)))
+        ConnectionLimit(Arc::new(Mutex::new(state)))
     }
 
     /// Waits for a connection of a tenant.
-    pub(crate) async fn turn(&self, tenant: OrgId) -> Connection {
+    pub async fn acquire(&self, tenant: OrgId) -> ConnectionPermit {
         let turn = {
             let mut state = self.lock();
             let (sender, turn) = oneshot::channel();
@@ -69,20 +70,20 @@ impl Connections {
         self.give();
         match turn.await {
             Ok(connection) => connection,
-            // Nobody drops a sender that is waited for.
+            // The sender of a waiting caller is never dropped.
             Err(_) => std::future::pending().await,
         }
     }
 
-    /// Gives away what is free.
+    /// Gives the free connections to waiting callers.
     fn give(&self) {
         loop {
             let (sender, connection) = {
                 let mut state = self.lock();
                 let Some((tenant, sender)) = state.next() else { return };
-                (sender, Connection { all: self.clone(), tenant })
+                (sender, ConnectionPermit { all: self.clone(), tenant })
             };
-            // Whoever waits no more gives it back by dropping it, outside of the lock.
+            // A caller that waits no longer gives the permit back by dropping it, outside the lock.
             drop(sender.send(connection));
         }
     }
@@ -92,7 +93,7 @@ impl Connections {
     }
 }
 
-impl Drop for Connection {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         {
             let mut state = self.all.lock();
@@ -104,8 +105,8 @@ impl Drop for Connection {
 }
 
 impl State {
-    /// Takes the next in turn off his line, with a connection.
-    fn next(&mut self) -> Option<(OrgId, oneshot::Sender<Connection>)> {
+    /// The next caller in turn, with a connection for them.
+    fn next(&mut self) -> Option<(OrgId, oneshot::Sender<ConnectionPermit>)> {
         while self.free > 0 {
             let (_, _, id) = self.waiting.pop_first()?;
             let Some(tenant) = self.tenants.get_mut(&id) else { continue };
@@ -128,7 +129,7 @@ impl State {
         None
     }
 
-    /// One connection of a tenant less.
+    /// Takes back a connection of a tenant.
     fn leave(&mut self, id: OrgId) {
         let Some(tenant) = self.tenants.get_mut(&id) else { return };
         if let Some(since) = tenant.since {
@@ -139,7 +140,7 @@ impl State {
         self.note(id);
     }
 
-    /// Puts a tenant among those that wait if it does and may have more, and forgets one of whom there is nothing to know.
+    /// Adds a tenant to the waiting ones if it waits and may have more connections, and removes an idle one.
     fn note(&mut self, id: OrgId) {
         let Some(tenant) = self.tenants.get_mut(&id) else { return };
         if tenant.line.is_empty() {
@@ -163,24 +164,24 @@ mod tests {
     use futures_util::FutureExt;
     use std::{future::Future, pin::Pin};
 
-    type Waiting<'c> = Pin<Box<dyn Future<Output = Connection> + 'c>>;
+    type Waiting<'c> = Pin<Box<dyn Future<Output = ConnectionPermit> + 'c>>;
 
     fn tenant(n: u128) -> OrgId {
         OrgId(uuid::Uuid::from_u128(n))
     }
 
-    fn ask(connections: &Connections, n: u128) -> Waiting<'_> {
-        Box::pin(connections.turn(tenant(n)))
+    fn ask(connections: &ConnectionLimit, n: u128) -> Waiting<'_> {
+        Box::pin(connections.acquire(tenant(n)))
     }
 
-    /// What is there at once.
-    fn now(waiting: &mut Waiting<'_>) -> Option<Connection> {
+    /// The permit, if it is available at once.
+    fn now(waiting: &mut Waiting<'_>) -> Option<ConnectionPermit> {
         waiting.as_mut().now_or_never()
     }
 
     #[test]
-    fn so_many_in_all_and_so_many_of_a_tenant() {
-        let connections = Connections::of(3, 2);
+    fn a_limit_in_all_and_for_a_tenant() {
+        let connections = ConnectionLimit::of(3, 2);
         let mut one: Vec<_> = (0..3).map(|_| ask(&connections, 1)).collect();
         let mut open: Vec<_> = one.iter_mut().filter_map(now).collect();
         assert_eq!(open.len(), 2);
@@ -198,8 +199,8 @@ mod tests {
     }
 
     #[test]
-    fn who_has_fewest_comes_first_however_many_wait_before_him() {
-        let connections = Connections::of(4, 4);
+    fn the_tenant_with_fewest_comes_first_however_many_wait_before_it() {
+        let connections = ConnectionLimit::of(4, 4);
         let mut greedy: Vec<_> = (0..100).map(|_| ask(&connections, 1)).collect();
         let mut open: Vec<_> = greedy.iter_mut().filter_map(now).collect();
         assert_eq!(open.len(), 4);
@@ -217,8 +218,8 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_no_more_takes_nothing() {
-        let connections = Connections::of(1, 1);
+    fn a_caller_that_waits_no_longer_takes_nothing() {
+        let connections = ConnectionLimit::of(1, 1);
         let held = now(&mut ask(&connections, 1)).expect("free");
         let mut left = ask(&connections, 2);
         assert!(now(&mut left).is_none());

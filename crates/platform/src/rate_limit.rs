@@ -1,5 +1,5 @@
-//! Limits on how often something may be tried (spec: conventions#limits), on the injected clock. They live in the
-//! process: with several replicas each allows the rate on its own.
+//! Rate limits (spec: conventions#limits) on the injected clock. They live in the process: each of several replicas
+//! allows the full rate.
 
 use bailiwick_domain::{Clock, Error, Result, Ts, meter::Counter};
 use governor::{Quota, RateLimiter, clock, middleware::NoOpMiddleware, state::keyed::DashMapStateStore};
@@ -11,7 +11,8 @@ use std::{
     time::Duration,
 };
 
-/// The injected clock as governor wants it: never backwards, so that a clock set back refuses nobody for that long.
+/// The injected clock in the form of governor. It never goes backwards, so that a clock set back refuses no request for
+/// that long.
 #[derive(Clone)]
 struct Ticks(Arc<dyn Clock>, Arc<Mutex<Elapsed>>);
 
@@ -40,7 +41,7 @@ impl clock::Clock for Ticks {
 
 type Buckets<K> = RateLimiter<K, DashMapStateStore<K>, Ticks, NoOpMiddleware<Duration>>;
 
-/// A token bucket for each of whatever is counted.
+/// A token bucket for each key.
 pub struct KeyedLimit<K: Clone + Eq + Hash> {
     buckets: Buckets<K>,
     clock: Ticks,
@@ -53,7 +54,7 @@ impl<K: Clone + Eq + Hash> std::fmt::Debug for KeyedLimit<K> {
     }
 }
 
-/// Buckets kept before the full ones are dropped.
+/// Buckets above this count cause a removal of the full ones.
 const MANY_BUCKETS: usize = 10_000;
 
 impl<K: Clone + Eq + Hash> KeyedLimit<K> {
@@ -90,7 +91,7 @@ impl<K: Clone + Eq + Hash> KeyedLimit<K> {
         })
     }
 
-    /// How many requests were refused.
+    /// Number of refused requests.
     pub fn refused(&self) -> u64 {
         self.refused.get()
     }
@@ -115,17 +116,18 @@ impl AddressLimit {
     /// # Errors
     /// 429 with the time until the next one is allowed.
     pub fn check(&self, address: IpAddr) -> Result<()> {
-        self.0.check(&bucket_of(address))
+        self.0.check(&client_network(address))
     }
 
-    /// How many requests were refused.
+    /// Number of refused requests.
     pub fn refused(&self) -> u64 {
         self.0.refused()
     }
 }
 
-/// An IPv6 host owns its /64: counting single addresses would count nothing.
-pub(crate) fn bucket_of(address: IpAddr) -> IpAddr {
+/// The network that a client address is counted by. An IPv6 host owns its /64, so counting single addresses would limit
+/// nothing.
+pub fn client_network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => {
             let [a, b, c, d, ..] = v6.segments();

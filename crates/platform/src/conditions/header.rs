@@ -3,29 +3,29 @@
 use super::{PACKED, Version};
 use bailiwick_domain::{Error, Result};
 
-/// The header that names states of which the present one must be one.
+/// The header that lists states; the present one must be among them.
 pub const IF_MATCH: &str = "If-Match";
-/// The header that names states of which the present one must be none.
+/// The header that lists states; the present one must not be among them.
 pub const IF_NONE_MATCH: &str = "If-None-Match";
 
 /// Characters of a header that an error repeats.
 const REPEATED: usize = 200;
 
-/// What one of the headers says.
+/// The content of one of the headers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Condition {
-    /// It is not there.
+    /// The header is missing.
     #[default]
     Absent,
-    /// It is neither `*` nor a list of tags; its text, cut to a length that can be repeated.
+    /// The header is neither `*` nor a list of tags; its text, cut to a length that an error can repeat.
     Unreadable(String),
-    /// `*`: whatever state there is.
+    /// `*`: any state.
     Any,
-    /// One of these.
+    /// One of these states.
     Tags(Vec<Tag>),
 }
 
-/// An entity tag as sent; of one that is not ours both halves are empty, which no state is.
+/// An entity tag as sent. Both halves of a foreign tag are empty, and so match no state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tag {
     is_weak: bool,
@@ -42,7 +42,7 @@ impl Tag {
 }
 
 impl Condition {
-    /// From the lines of a header.
+    /// Reads the lines of a header.
     pub fn read<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Condition {
         let lines: Vec<&[u8]> = lines.collect();
         if lines.is_empty() {
@@ -55,7 +55,7 @@ impl Condition {
         }
     }
 
-    /// Refuses a header that says something else.
+    /// Refuses a malformed header.
     pub(super) fn check_readable(&self, name: &'static str) -> Result<()> {
         match self {
             Condition::Unreadable(text) => Err(Error::field_value(name, "malformed_header", text)),
@@ -63,17 +63,18 @@ impl Condition {
         }
     }
 
-    /// Whether the present state is one of those named, compared strongly: a weak tag names none. `None` = nothing is said.
+    /// Whether the present state is listed, compared strongly: a weak tag matches none. `None` without a readable
+    /// header.
     pub(super) fn matches_state(&self, version: &Version) -> Option<bool> {
         self.find(version, |tag| !tag.is_weak && tag.state == version.state)
     }
 
-    /// The same, compared weakly.
+    /// Like [`Condition::matches_state`], compared weakly.
     pub(super) fn matches_state_weakly(&self, version: &Version) -> Option<bool> {
         self.find(version, |tag| tag.state == version.state)
     }
 
-    /// Whether the answer with this tag is one of those named, compared weakly.
+    /// Whether the answer with this tag is listed, compared weakly.
     pub(super) fn names(&self, version: &Version, tag: &str) -> bool {
         let present = Tag::new(false, tag.trim_matches('"'));
         let is_present = |tag: &Tag| tag.state == present.state && tag.shown == present.shown;
@@ -93,7 +94,7 @@ fn unreadable(text: &[u8]) -> Condition {
     Condition::Unreadable(String::from_utf8_lossy(text).chars().take(REPEATED).collect())
 }
 
-/// A list whose elements may be empty; `None` if something else stands in it.
+/// A list whose elements may be empty; `None` if it holds anything but tags.
 fn tags(list: &[u8]) -> Option<Vec<Tag>> {
     let mut found = Vec::new();
     let mut rest = list.trim_ascii_start();

@@ -1,5 +1,5 @@
-//! Numbers over time: which dates a trend shows and the value of each (spec: conventions#trends, organizations#stats).
-//! One place for all trends; what changed on which day comes from the store.
+//! Numbers over time: the dates of a trend and the value of each (spec: conventions#trends, organizations#stats). All
+//! trends use this module; the store supplies the changes of each day.
 
 use bailiwick_domain::{Error, Result, Ts, Words};
 use jiff::{
@@ -22,7 +22,7 @@ pub struct Trend {
 
 /// The dates of a trend, before their values are known.
 #[derive(Clone, Debug)]
-pub(crate) struct Window {
+pub struct Window {
     period: u16,
     dates: Vec<Date>,
     /// The day at whose end each value is taken.
@@ -30,17 +30,22 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Looking back from now; `period` as sent, none = 7.
-    pub(crate) fn parse(now: Ts, period: Option<&str>) -> Result<Window> {
+    /// A window that looks back from now. `period` is the parameter as sent; none means 7.
+    ///
+    /// # Errors
+    /// 400 for an unknown period.
+    pub fn parse(now: Ts, period: Option<&str>) -> Result<Window> {
         let period = parse_period(period)?;
         let today = now.to_jiff().to_zoned(TimeZone::UTC).date();
         let dates = dates(today, period)?;
         Ok(Window { period, ends: dates.clone(), dates })
     }
 
-    /// Looking back in whole days, weeks and months of the calendar, the last of which is not over (spec:
-    /// systems#trend).
-    pub(crate) fn parse_calendar(now: Ts, period: Option<&str>) -> Result<Window> {
+    /// A window of whole days, weeks or months of the calendar, the last of which is not over (spec: systems#trend).
+    ///
+    /// # Errors
+    /// 400 for an unknown period.
+    pub fn parse_calendar(now: Ts, period: Option<&str>) -> Result<Window> {
         let period = parse_period(period)?;
         let today = now.to_jiff().to_zoned(TimeZone::UTC).date();
         let dates = calendar(today, period)?;
@@ -52,26 +57,36 @@ impl Window {
         Ok(Window { period, dates, ends })
     }
 
-    /// What tells it from other windows: what is kept of one day is of no use on the next.
-    pub(crate) fn key(&self) -> String {
+    /// A text that tells this window from others, for the key of a cached answer.
+    pub fn key(&self) -> String {
         format!("{} {}", self.period, self.dates.last().copied().unwrap_or_default())
     }
 
-    /// The end of the first date: only what changed from then on matters.
-    pub(crate) fn since(&self) -> Result<Ts> {
+    /// The end of the first date: only changes from then on matter.
+    ///
+    /// # Errors
+    /// The date is out of range.
+    pub fn since(&self) -> Result<Ts> {
         let first = self.ends.first().copied().unwrap_or_else(|| date(1970, 1, 1));
         let next = first.checked_add(1.day()).and_then(|d| d.to_zoned(TimeZone::UTC));
         Ok(Ts::from(next.map_err(Error::internal)?.timestamp()))
     }
 
-    /// `changes`: by day since 1970-01-01, in order, from [`Window::since`] on; `total`: what there is now.
-    pub(crate) fn fill(&self, changes: &[(i64, i64)], total: u64) -> Result<Trend> {
+    /// The trend. `changes` are those of each day since 1970-01-01, in order, from [`Window::since`] on; `total` is
+    /// the present number.
+    ///
+    /// # Errors
+    /// A number is out of range.
+    pub fn fill(&self, changes: &[(i64, i64)], total: u64) -> Result<Trend> {
         Ok(Trend { period: self.period, points: accumulate(&self.dates, &self.ends, changes, total)? })
     }
 }
 
-/// The days of a period as sent; none = 7.
-pub(crate) fn parse_period(sent: Option<&str>) -> Result<u16> {
+/// The days of a period as sent; none means 7.
+///
+/// # Errors
+/// 400 for an unknown period.
+pub fn parse_period(sent: Option<&str>) -> Result<u16> {
     let unknown =
         || Error::bad_request(format!("invalid period parameter (supported: {})", PERIODS.list().join(", ")));
     PERIODS.parse(sent.unwrap_or("7")).ok_or_else(unknown)
@@ -87,7 +102,7 @@ fn dates(today: Date, period: u16) -> Result<Vec<Date>> {
             180 => step.weeks(),
             _ => step.months(),
         };
-        // Counted from the first, so that short months do not move what follows.
+        // Counted from the first date, so that short months do not move the following ones.
         let next = first.checked_add(span).map_err(Error::internal)?;
         if next >= today {
             break;
@@ -134,7 +149,7 @@ fn accumulate(dates: &[Date], ends: &[Date], changes: &[(i64, i64)], total: u64)
     let mut points = Vec::with_capacity(dates.len());
     for (index, (day, end)) in dates.iter().zip(ends).enumerate() {
         let number = i64::from(date(1970, 1, 1).until(*end).map_err(Error::internal)?.get_days());
-        // What another replica, slightly ahead, dates to tomorrow belongs to today.
+        // A change that another replica, slightly ahead, dates to tomorrow belongs to today.
         let is_last = index + 1 == dates.len();
         while let Some((_, n)) = changes.next_if(|(changed_on, _)| is_last || *changed_on <= number) {
             count += n;

@@ -1,0 +1,40 @@
+//! The background tasks of a process.
+
+use crate::{
+    App, alerting, backups, events, external, inventory, links, mail, mirror, purging, retention, systems,
+};
+use bailiwick_platform::{clock_skew, jobs, processes};
+use bailiwick_store::ahead::Longest;
+
+/// The longest time for which each kind of work is ever put off. Code that puts work off for longer must say so here.
+pub const LONGEST_WAITS: Longest = Longest {
+    jobs: jobs::RETRY.longest(),
+    inventory: inventory::LONGEST_DELAY,
+    held_alerts: alerting::LONGEST_HELD,
+    configurations: alerting::config::LONGEST_WAIT,
+    mirror: jobs::RETRY.longest(),
+    subscriptions: events::deliver::LONGEST_ASKED,
+    events: events::deliver::LONGEST_WAIT,
+    retention: retention::EVERY,
+};
+
+impl App {
+    /// Starts the tasks that run beside the requests, on the tracker that shutdown drains. Once for each process.
+    pub async fn start_background(&self) {
+        if let Err(e) = processes::end_leases_of_dead(self).await {
+            tracing::warn!(error = %e, "leases of an earlier process cannot be ended; they end by themselves");
+        }
+        external::start(self);
+        purging::start(self);
+        events::start(self);
+        inventory::start_worker(self);
+        links::start_monitor(self);
+        clock_skew::start(self, LONGEST_WAITS);
+        retention::start(self);
+        mail::start_worker(self);
+        mirror::start(self);
+        backups::start_worker(self);
+        systems::start_clearing(self);
+        alerting::start_background(self);
+    }
+}

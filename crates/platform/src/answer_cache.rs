@@ -1,0 +1,204 @@
+//! A cache of answers and totals that are computed from a whole tree. It holds answers as the bytes that are sent.
+//!
+//! The key of an answer holds everything that the answer depends on: the operation, the caller's scope, the parts of
+//! the request that change it, and the *list epochs*. A commit raises the epochs of everything that it changes
+//! ([`DependsOn`]). The cache reads the epochs before the tree, so an answer is never older than its key. Nothing is
+//! removed by hand: nobody asks for the answers of an older epoch, and the cache drops them when it needs room.
+
+use crate::Platform;
+use bailiwick_domain::{Error, Result};
+use bailiwick_policy::Scope;
+use bailiwick_store::{ListEpochs, StoreError};
+use bytes::Bytes;
+use flate2::{Compression, write::GzEncoder};
+use moka::future::Cache;
+use std::{fmt, io::Write as _, sync::Arc};
+
+/// Most bytes of all answers.
+const BYTES: u64 = 64 * 1024 * 1024;
+/// Smallest answer that is compressed too, in bytes.
+const COMPRESSED_FROM: usize = 1024;
+
+/// The data that an answer is computed from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DependsOn {
+    /// Organizations and users, without their figures and sign-ins.
+    People,
+    /// Organizations, and their counts of systems and applications.
+    Figures,
+    /// Users, and the times of their last sign-ins.
+    Logins,
+    /// The systems that a filter finds, apart from their statuses.
+    Systems,
+}
+
+impl DependsOn {
+    const fn of(self, all: ListEpochs) -> ListEpochs {
+        let people = ListEpochs { people: all.people, figures: 0, logins: 0, systems: 0, statuses: 0 };
+        match self {
+            DependsOn::People => people,
+            DependsOn::Figures => ListEpochs { figures: all.figures, ..people },
+            DependsOn::Logins => ListEpochs { logins: all.logins, ..people },
+            DependsOn::Systems => ListEpochs { systems: all.systems, ..people },
+        }
+    }
+}
+
+/// The key of an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Key {
+    /// The present [`epochs`].
+    pub epochs: ListEpochs,
+    /// The operation.
+    pub operation: &'static str,
+    /// The caller's scope.
+    pub scope: Scope,
+    /// Everything else that the answer depends on, such as the role or the day.
+    pub other: String,
+}
+
+/// A text that tells one request of an operation from another; it is part of the key.
+pub fn variant(of: &dyn fmt::Debug) -> String {
+    struct Shown<'a>(&'a dyn fmt::Debug);
+    impl fmt::Display for Shown<'_> {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            self.0.fmt(f)
+        }
+    }
+    Shown(of).to_string()
+}
+
+/// An answer as the bytes that are sent.
+#[derive(Clone, Debug)]
+pub struct CachedAnswer {
+    /// Uncompressed.
+    pub plain: Bytes,
+    /// Compressed with gzip, if it is large enough, for clients that accept that.
+    pub gzip: Option<Bytes>,
+}
+
+impl CachedAnswer {
+    fn of(plain: Bytes) -> Result<CachedAnswer> {
+        let gzip = if plain.len() < COMPRESSED_FROM {
+            None
+        } else {
+            let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+            encoder.write_all(&plain).map_err(Error::internal)?;
+            Some(encoder.finish().map_err(Error::internal)?.into())
+        };
+        Ok(CachedAnswer { plain, gzip })
+    }
+
+    fn len(&self) -> usize {
+        self.plain.len() + self.gzip.as_ref().map_or(0, Bytes::len)
+    }
+}
+
+/// The cached answers.
+#[derive(Debug)]
+pub struct AnswerCache {
+    answers: Cache<Key, CachedAnswer>,
+}
+
+impl Default for AnswerCache {
+    fn default() -> AnswerCache {
+        let weight = |key: &Key, answer: &CachedAnswer| {
+            u32::try_from(size_of::<Key>() + key.other.len() + answer.len()).unwrap_or(u32::MAX)
+        };
+        AnswerCache { answers: Cache::builder().max_capacity(BYTES).weigher(weight).build() }
+    }
+}
+
+impl AnswerCache {
+    /// Drops all answers; for tests that compare a cached answer with a fresh one.
+    #[doc(hidden)]
+    pub fn forget(&self) {
+        self.answers.invalidate_all();
+    }
+
+    /// The bytes that [`AnswerCache::put`] has stored under the key.
+    pub async fn get(&self, key: &Key) -> Option<Bytes> {
+        self.answers.get(key).await.map(|answer| answer.plain)
+    }
+
+    /// Stores bytes that are not an answer by themselves.
+    pub async fn put(&self, key: Key, bytes: Bytes) {
+        self.answers.insert(key, CachedAnswer { plain: bytes, gzip: None }).await;
+    }
+}
+
+/// A number that an operation computes for all callers with this scope; see [`answer`].
+///
+/// # Errors
+/// The database's.
+pub async fn number(
+    platform: &Platform,
+    shows: DependsOn,
+    operation: &'static str,
+    scope: Scope,
+    other: String,
+    make: impl Future<Output = std::result::Result<u64, StoreError>>,
+) -> Result<u64> {
+    let key = Key { epochs: epochs(platform, shows).await?, operation, scope, other };
+    let make = async { Ok(Bytes::copy_from_slice(&make.await?.to_be_bytes())) };
+    let cached = value(platform, key, make).await?;
+    cached.as_ref().try_into().map(u64::from_be_bytes).map_err(Error::internal)
+}
+
+/// Bytes that are not an answer by themselves. `make` runs once, even if several requests ask at the same time.
+///
+/// # Errors
+/// The database's.
+pub async fn value(
+    platform: &Platform,
+    key: Key,
+    make: impl Future<Output = std::result::Result<Bytes, StoreError>>,
+) -> Result<Bytes> {
+    let make = async { Ok(CachedAnswer { plain: make.await?, gzip: None }) };
+    let cached = platform.answers.answers.try_get_with(key, make).await;
+    cached.map(|answer| answer.plain).map_err(|e: Arc<Error>| (*e).clone())
+}
+
+/// The answer of an operation to all callers with this scope. `other` names everything else that the answer depends on,
+/// such as the role or the day. `make` runs once, even if several requests ask at the same time.
+///
+/// # Errors
+/// The error of `make`, or the database's.
+pub async fn answer(
+    platform: &Platform,
+    shows: DependsOn,
+    operation: &'static str,
+    scope: Scope,
+    other: String,
+    make: impl Future<Output = Result<Bytes>>,
+) -> Result<CachedAnswer> {
+    let epochs = epochs(platform, shows).await?;
+    answer_at(platform, epochs, operation, scope, other, make).await
+}
+
+/// The present epochs, for an answer whose `other` comes from the database. The caller must read `other` after the
+/// epochs: read before them, it may miss a change that the epochs already count, and the answer would outlive that
+/// change.
+///
+/// # Errors
+/// The database's.
+pub async fn epochs(platform: &Platform, shows: DependsOn) -> Result<ListEpochs> {
+    Ok(shows.of(platform.db.list_epochs().await?))
+}
+
+/// Like [`answer`], with [`epochs`] that were read before `other`.
+///
+/// # Errors
+/// The error of `make`, or the database's.
+pub async fn answer_at(
+    platform: &Platform,
+    epochs: ListEpochs,
+    operation: &'static str,
+    scope: Scope,
+    other: String,
+    make: impl Future<Output = Result<Bytes>>,
+) -> Result<CachedAnswer> {
+    let make = async { CachedAnswer::of(make.await?) };
+    let key = Key { epochs, operation, scope, other };
+    platform.answers.answers.try_get_with(key, make).await.map_err(|e: Arc<Error>| (*e).clone())
+}

@@ -1,0 +1,35 @@
+//! What every use case stands on: the database handle, the clock, randomness, the keys, the tracker of background
+//! tasks, and the tools that use cases share.
+//!
+//! This crate knows no use case. A crate of use cases passes its own context to the tools here; the context gives
+//! access to the [`Platform`] by `Deref` or [`AsRef`].
+
+pub mod answer_cache;
+pub mod audit;
+pub mod backoff;
+pub mod clock_skew;
+pub mod conditions;
+pub mod connection_limit;
+mod context;
+pub mod csv;
+pub mod destination_limits;
+pub mod fair_semaphore;
+pub mod group_commit;
+pub mod http_metrics;
+pub mod jobs;
+pub mod keys;
+pub mod list_filters;
+pub mod metrics;
+pub mod periodic;
+pub mod processes;
+pub mod rate_limit;
+mod request;
+pub mod retry_on_conflict;
+mod secret;
+pub mod secrets;
+pub mod trend;
+pub mod worker;
+
+pub use context::{Parts, Platform, ServiceNames};
+pub use request::RequestContext;
+pub use secret::Secret;

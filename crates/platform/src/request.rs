@@ -1,0 +1,17 @@
+//! The context of a request.
+
+use crate::conditions::Conditions;
+use std::net::IpAddr;
+
+/// The facts of a request that a use case may know.
+#[derive(Clone, Debug)]
+pub struct RequestContext {
+    /// `X-Request-Id` of the answer; goes into the audit log.
+    pub request_id: String,
+    /// Address of the client: the peer's, or the one that a trusted proxy reports.
+    pub client_ip: IpAddr,
+    /// `User-Agent` of the client, cut to a bounded length.
+    pub user_agent: Option<String>,
+    /// The caller's conditions on the present state of the entity.
+    pub conditions: Conditions,
+}
