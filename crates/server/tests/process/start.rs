@@ -22,6 +22,8 @@ impl Drop for Ending {
 
 fn serve(dir: &Path, settings: &[(&str, &str)]) -> Command {
     let mut command = command(dir);
+    // Not the port of a service that somebody runs here.
+    command.env("BAILIWICK_HTTP__LISTEN", "127.0.0.1:0");
     command.envs(settings.iter().copied()).arg("serve");
     command
 }
