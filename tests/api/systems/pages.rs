@@ -173,3 +173,49 @@ api_test!(pages_far_behind_and_searches_are_those_of_the_rows, |t| async move {
         }
     }
 });
+
+api_test!(every_order_finds_the_same_whatever_the_filter, |t| async move {
+    let plan = Plan { organizations: 20, systems: 120, users: None, applications: false, seed: 3 };
+    demo::fill(&t.app, &plan, &mut |_| {}).await.unwrap();
+    let distributor =
+        Scope::Subtree { root: greatest(&t, "p2", "distributor").await, org_type: OrgType::Distributor };
+    let reseller = Scope::Subtree { root: greatest(&t, "p3", "reseller").await, org_type: OrgType::Reseller };
+    let customer = Scope::Organization(greatest(&t, "organization_id", "customer").await);
+    let statuses = |words: &[StatusFilter]| Some(words.to_vec());
+    let is = |status| StatusFilter::Is(status);
+    let none = SystemFilter::default;
+    let filters = [
+        SystemFilter { statuses: statuses(&[is(SystemStatus::Active)]), ..none() },
+        SystemFilter {
+            statuses: statuses(&[is(SystemStatus::Suspended), is(SystemStatus::Inactive)]),
+            ..none()
+        },
+        SystemFilter { statuses: statuses(&[is(SystemStatus::Deleted), is(SystemStatus::Active)]), ..none() },
+        SystemFilter {
+            statuses: statuses(&[StatusFilter::NoInventory]),
+            search: Some("n".to_owned()),
+            ..none()
+        },
+        SystemFilter {
+            statuses: statuses(&[is(SystemStatus::Active)]),
+            name: Some("s".to_owned()),
+            ..none()
+        },
+        SystemFilter { search: Some("activ".to_owned()), types: Some(vec!["ns8".to_owned()]), ..none() },
+        SystemFilter { types: Some(vec!["nsec".to_owned()]), ..none() },
+    ];
+    for scope in [Scope::Everything, distributor, reseller, customer] {
+        for filter in &filters {
+            let mut first: Option<(BTreeSet<Uuid>, u64)> = None;
+            for word in SystemOrder::WORDS.list() {
+                for direction in [SortDirection::Asc, SortDirection::Desc] {
+                    let order = SystemOrder::WORDS.parse(word).unwrap();
+                    let (ids, total) = all_pages(&t, &scope, filter, (order, direction)).await;
+                    let found: (BTreeSet<Uuid>, u64) = (ids.into_iter().collect(), total);
+                    assert_eq!(found.0.len() as u64, total, "{word} {filter:?}");
+                    assert!(*first.get_or_insert(found.clone()) == found, "{word} {filter:?}");
+                }
+            }
+        }
+    }
+});

@@ -153,7 +153,8 @@ impl Spec<'_> {
     async fn count(&self, db: &Db, run: Option<Run>) -> Result<u64, StoreError> {
         let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM systems s");
         q.push(self.by_search());
-        self.push_where(&mut q, run, None);
+        // Whatever the order, nothing is joined for it.
+        Spec { order: SystemOrder::CreatedAt, ..*self }.push_where(&mut q, run, None);
         q.count(db).await
     }
 
