@@ -124,10 +124,15 @@ impl Stage {
     }
 
     async fn press(&self) {
-        let button = self.browser.find(Locator::Css("button")).await.unwrap();
+        self.press_on("button").await;
+    }
+
+    /// Presses a button of a form and waits until the next page has replaced this one.
+    async fn press_on(&self, css: &str) {
+        let button = self.browser.find(Locator::Css(css)).await.unwrap();
         button.clone().click().await.unwrap();
         // The driver may answer before the form is on its way; the button is gone once the next page is there.
-        for _ in 0..400 {
+        for _ in 0..1200 {
             if button.tag_name().await.is_err() {
                 return;
             }
@@ -136,8 +141,10 @@ impl Stage {
         panic!("the form leads nowhere");
     }
 
+    /// The text of the first such element, as soon as there is one.
     async fn text_of(&self, css: &str) -> String {
-        self.browser.find(Locator::Css(css)).await.unwrap().text().await.unwrap()
+        let wait = self.browser.wait().at_most(Duration::from_secs(60));
+        wait.for_element(Locator::Css(css)).await.unwrap().text().await.unwrap()
     }
 
     async fn picture(&self, name: &str) {

@@ -62,8 +62,7 @@ async fn a_person_is_asked_what_an_application_may_learn_and_takes_it_back() {
 
         stage.browser.goto(&format!("{}/oidc/login", stage.service.url)).await.unwrap();
         stage.picture(if is_italian { "allowed-italian-dark" } else { "allowed" }).await;
-        let withdraw = stage.browser.find(Locator::Css("form[action='/oidc/consent'] button")).await.unwrap();
-        withdraw.click().await.unwrap();
+        stage.press_on("form[action='/oidc/consent'] button").await;
         stage.browser.goto(address.as_str()).await.unwrap();
         assert_eq!(stage.text_of("h1").await, question, "asked again");
         stage.browser.clone().close().await.unwrap();

@@ -39,7 +39,7 @@ fn serve(site: &Recorder, issuer: &str, service: &str, hint: Option<&str>) {
 /// Waits until the application says so.
 async fn says(stage: &Stage, wanted: &str) {
     let mut seen = String::new();
-    for _ in 0..400 {
+    for _ in 0..1200 {
         if let Ok(found) = stage.browser.find(Locator::Id("state")).await {
             seen = found.text().await.unwrap_or_default();
             if seen == wanted {
@@ -79,7 +79,13 @@ async fn an_application_with_a_stock_library_signs_in_renews_and_signs_out() {
         stage.browser.goto(&stage.site.url()).await.unwrap();
         says(&stage, "signed out").await;
         press(&stage, "in").await;
-        stage.browser.wait().for_element(Locator::Id("password")).await.unwrap();
+        stage
+            .browser
+            .wait()
+            .at_most(Duration::from_secs(60))
+            .for_element(Locator::Id("password"))
+            .await
+            .unwrap();
         stage.type_into("name", OWNER).await;
         stage.type_into("password", OWNER_PASSWORD).await;
         stage.press().await;
@@ -93,7 +99,13 @@ async fn an_application_with_a_stock_library_signs_in_renews_and_signs_out() {
         says(&stage, "signed out").await;
         assert_eq!(stage.browser.current_url().await.unwrap().path(), "/login");
         press(&stage, "in").await;
-        stage.browser.wait().for_element(Locator::Id("password")).await.unwrap();
+        stage
+            .browser
+            .wait()
+            .at_most(Duration::from_secs(60))
+            .for_element(Locator::Id("password"))
+            .await
+            .unwrap();
         stage.browser.clone().close().await.unwrap();
     }
 }
@@ -128,6 +140,7 @@ async fn the_same_application_signs_in_at_a_provider_of_another_make() {
         stage
             .browser
             .wait()
+            .at_most(Duration::from_secs(60))
             .for_element(Locator::Css("button[value=yes]"))
             .await
             .unwrap()

@@ -18,15 +18,24 @@ const WATCH: &str = "
 
 /// The element, as soon as it is there.
 async fn found(stage: &Stage, css: &str) -> Element {
-    let wait = stage.browser.wait().at_most(Duration::from_secs(30));
+    let wait = stage.browser.wait().at_most(Duration::from_secs(60));
     wait.for_element(Locator::Css(css)).await.unwrap_or_else(|e| panic!("{css}: {e}"))
 }
 
+/// Clicks the element once it is there and nothing covers it.
 async fn click(stage: &Stage, css: &str) {
-    let element = found(stage, css).await;
     let script = "arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})";
-    stage.browser.execute(script, vec![serde_json::to_value(&element).unwrap()]).await.unwrap();
-    element.click().await.unwrap_or_else(|e| panic!("{css}: {e}"));
+    let mut failure = None;
+    for _ in 0..1200 {
+        let element = found(stage, css).await;
+        let scrolled = stage.browser.execute(script, vec![serde_json::to_value(&element).unwrap()]).await;
+        match scrolled.and(element.click().await) {
+            Ok(()) => return,
+            Err(e) => failure = Some(e),
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("{css}: {failure:?}");
 }
 
 async fn run(stage: &Stage, script: &str) -> Value {
@@ -35,7 +44,7 @@ async fn run(stage: &Stage, script: &str) -> Value {
 
 /// Waits until the page says so.
 async fn until(stage: &Stage, what: &str) -> Value {
-    for _ in 0..400 {
+    for _ in 0..1200 {
         let seen = run(stage, &format!("return {what}")).await;
         if seen != Value::Null && seen != json!(false) {
             return seen;
