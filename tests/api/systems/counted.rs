@@ -2,10 +2,15 @@
 
 use super::*;
 use bailiwick_app::links;
+use bailiwick_domain::{PageRequest, SortDirection, SystemId, Ts};
 use bailiwick_policy::Scope;
-use bailiwick_store::systems::{
-    counted,
-    figures::{counted_totals, kept_totals, totals},
+use bailiwick_store::{
+    Db,
+    exports::{Bounds, Found},
+    systems::{
+        self, Known, SystemFilter, SystemOrder, counted,
+        figures::{counted_totals, kept_totals, totals},
+    },
 };
 use bailiwick_testkit::seed::Seeded;
 use futures_util::future::join_all;
@@ -21,6 +26,15 @@ const COUNTERS: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM organization_counts
      OR systems_silent <> (SELECT COUNT(*) FROM systems s JOIN system_activity a ON a.system_id = s.id \
        WHERE s.organization_id = n.organization_id AND s.deleted_at IS NULL AND s.suspended_at IS NULL \
        AND a.counted = 2)";
+
+/// Rows of lists in the order of status that are missing, wrong or too many.
+const STATUSES: &str = "SELECT (SELECT CAST(COUNT(*) AS BIGINT) FROM systems s JOIN system_activity a ON a.system_id = s.id \
+     LEFT JOIN system_statuses l ON l.system_id = s.id AND l.counted = a.counted AND l.organization_id = s.organization_id \
+     AND COALESCE(l.p2, l.system_id) = COALESCE(s.p2, s.id) AND COALESCE(l.p3, l.system_id) = COALESCE(s.p3, s.id) \
+     WHERE s.deleted_at IS NULL AND s.suspended_at IS NULL AND a.counted <> 0 AND l.system_id IS NULL) \
+     + (SELECT CAST(COUNT(*) AS BIGINT) FROM system_statuses l WHERE NOT EXISTS (SELECT 1 FROM systems s \
+     JOIN system_activity a ON a.system_id = s.id WHERE s.id = l.system_id AND s.deleted_at IS NULL \
+     AND s.suspended_at IS NULL AND a.counted = l.counted))";
 
 fn scopes(tree: &bailiwick_testkit::seed::Tree) -> Vec<Scope> {
     let below = |root, org_type| Scope::Subtree { root, org_type };
@@ -38,17 +52,45 @@ fn scopes(tree: &bailiwick_testkit::seed::Tree) -> Vec<Scope> {
 async fn compare(t: &Test, scopes: &[Scope], what: &str) -> bool {
     let wrong = Q::new(COUNTERS).count(&t.app.db).await.unwrap();
     assert_eq!(wrong, 0, "organizations with wrong counters after {what}");
+    let wrong = Q::new(STATUSES).count(&t.app.db).await.unwrap();
+    assert_eq!(wrong, 0, "rows of lists by status that are wrong after {what}");
     let cutoff = t.app.now().minus(t.app.settings.systems.liveness_timeout);
     let mut are_good = true;
-    for scope in scopes {
+    for (n, scope) in scopes.iter().enumerate() {
         let expected = counted_totals(&t.app.db, scope, cutoff).await.unwrap();
         match kept_totals(&t.app.db, scope, cutoff).await.unwrap() {
             Some(kept) => assert_eq!(kept, expected, "{scope:?} after {what}"),
             None => are_good = false,
         }
         assert_eq!(totals(&t.app.db, scope, cutoff).await.unwrap(), expected);
+        if !matches!(scope, Scope::Organization(_)) {
+            let direction = [SortDirection::Asc, SortDirection::Desc][n % 2];
+            let listed = by_status(&t.app.db, scope, direction, cutoff).await;
+            assert_eq!(listed.0, listed.1, "{scope:?} {direction:?} after {what}");
+        }
     }
     are_good
+}
+
+/// The systems of a scope in the order of status: as the pages of the list have them, and as the heartbeats say.
+async fn by_status(
+    db: &Db,
+    scope: &Scope,
+    direction: SortDirection,
+    cutoff: Ts,
+) -> (Vec<SystemId>, Vec<SystemId>) {
+    let (filter, order) = (SystemFilter::default(), (SystemOrder::Status, direction));
+    let mut listed = Vec::new();
+    for page in 1..=2 {
+        let request = PageRequest { page, page_size: 5 };
+        let page = systems::list(db, scope, &filter, order, request, cutoff, Known::default()).await.unwrap();
+        listed.extend(page.rows.into_iter().map(|record| record.system.id));
+    }
+    let bounds = Bounds { rows: 1_000, bytes: 1_000_000 };
+    let Found::Rows(rows) = systems::export(db, scope, &filter, order, bounds, cutoff).await.unwrap() else {
+        panic!("more than {bounds:?}")
+    };
+    (listed, rows.into_iter().map(|record| record.system.id).take(10).collect())
 }
 
 /// A small generator: the same walk in every run.
@@ -245,4 +287,21 @@ api_test!(kept_totals_stay_true_among_writers_of_all_kinds, |t| async move {
     let left =
         Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM system_unsettled").count(&t.app.db).await.unwrap();
     assert_eq!(left, 0, "passed over, but not for ever");
+});
+
+api_test!(systems_of_a_promoted_reseller_are_listed_by_status_in_its_new_place, |t| async move {
+    let (tree, owner) = (t.tree().await, t.owner().await);
+    for home in [tree.reseller, tree.customer] {
+        beat(&t, &t.system(home).await).await;
+    }
+    links::check(&t.app).await.unwrap();
+    assert!(compare(&t, &scopes(&tree), "the check").await);
+    let path = format!("/api/resellers/{}/promote", tree.reseller);
+    t.patch(&path).bearer(&owner.token).send().await.expect(200);
+    let below = Scope::Subtree { root: tree.reseller, org_type: OrgType::Distributor };
+    let scopes = [below, Scope::Subtree { root: tree.distributor, org_type: OrgType::Distributor }];
+    assert!(compare(&t, &scopes, "the promotion").await);
+    let cutoff = t.app.now().minus(t.app.settings.systems.liveness_timeout);
+    let (listed, _) = by_status(&t.app.db, &below, SortDirection::Desc, cutoff).await;
+    assert_eq!(listed.len(), 2);
 });

@@ -13,6 +13,8 @@ pub(crate) const TURN: &str = "UPDATE organizations SET type = 'distributor', pa
     updated_by_org_id = CASE WHEN updated_by_org_id IS NULL THEN NULL ELSE [[CAST(? AS uuid)||?]] END WHERE id = ?";
 /// `p3` is the organization itself already, before and after; users and systems follow by their foreign key.
 pub(crate) const MOVE: &str = "UPDATE organizations SET p2 = ? WHERE p3 = ?";
+/// No foreign key does it, so that counting a system does not wait for its organization.
+pub(crate) const MOVE_STATUSES: &str = "UPDATE system_statuses SET p2 = ? WHERE p3 = ?";
 
 /// What a promotion concerned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,6 +45,8 @@ pub async fn promote(
     let (_,): (String,) = Q::new(MORE_TIME).one(&mut *tx).await?;
     let from = serde_json::to_value(from).map_err(|e| StoreError::Encode(e.into()))?;
     Q::new(TURN).bind(owner).bind(from).bind(at).bind(by).bind(id).run(&mut *tx).await?;
-    Q::new(MOVE).bind(id).bind(id).run(&mut *tx).await?;
+    for statement in [MOVE, MOVE_STATUSES] {
+        Q::new(statement).bind(id).bind(id).run(&mut *tx).await?;
+    }
     Ok(Promoted { customers, users: own.users, systems: own.systems })
 }

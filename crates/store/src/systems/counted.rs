@@ -5,9 +5,10 @@
 //! them: those heard of since they were counted as something else (the heartbeat itself says so), and those that will
 //! fall silent soon ([`watch`] looks ahead). [`settle_some`] counts them anew, a few at a time.
 //!
-//! Whoever changes the place or a mark of a system takes its [`tally`] before and [`settle`]s the difference afterwards,
-//! holding its row all the while; `counted` moves under the same lock only. On PostgreSQL [`settle_some`] passes over what
-//! somebody holds, so it waits for nobody.
+//! A use case that changes the place or a mark of a system takes its [`tally`] before and [`settle`]s the difference
+//! afterwards, holding its row all the while; `counted` moves under the same lock only, and with it the system's row in
+//! `system_statuses`, by which lists in the order of status find their pages. On PostgreSQL [`settle_some`] passes over
+//! rows that another transaction holds, so it never waits.
 
 use crate::{Db, StoreError, Tx, sql::Q, time::TsCodec};
 use bailiwick_domain::{OrgId, SystemId, Ts};
@@ -46,14 +47,22 @@ pub(crate) const COUNTS_ANEW: &str = "UPDATE organization_counts SET systems = (
      WHERE s.organization_id = organization_counts.organization_id AND s.deleted_at IS NULL \
      AND s.suspended_at IS NULL AND a.last_heartbeat IS NULL), systems_silent = 0";
 pub(crate) const FORGET_UNSETTLED: &str = "DELETE FROM system_unsettled";
+pub(crate) const FORGET_STATUSES: &str = "DELETE FROM system_statuses";
+/// Rows of `system_statuses` as the systems have them; conditions may follow.
+pub(crate) const STATUSES: &str = "INSERT INTO system_statuses (system_id, counted, organization_id, p2, p3) \
+     SELECT s.id, a.counted, s.organization_id, s.p2, s.p3 FROM systems s JOIN system_activity a ON a.system_id = s.id \
+     WHERE s.deleted_at IS NULL AND s.suspended_at IS NULL AND a.counted <> 0";
+/// Whether what systems are counted as is good for a cutoff, which is bound twice.
+pub(crate) const COVERS: &str =
+    "SELECT CAST(COUNT(*) AS BIGINT) FROM system_figures WHERE id = 1 AND silent_to <= ? AND watched_to >= ?";
 pub(crate) const FORGET_MARKS: &str =
     "UPDATE system_figures SET silent_to = NULL, watched_to = NULL WHERE id = 1";
 
 /// Rows of one statement.
 const ROWS: usize = 500;
 const UNHEARD: i64 = 0;
-const ACTIVE: i64 = 1;
-const SILENT: i64 = 2;
+pub(super) const ACTIVE: i64 = 1;
+pub(super) const SILENT: i64 = 2;
 
 /// Where a system is counted, and as what; none when it is deleted on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,9 +125,27 @@ pub(crate) async fn settle(tx: &mut Tx, id: SystemId, before: Tally) -> Result<(
         }
     }
     for (organization, change) in changes {
-        change.write(tx, organization).await?;
+        change.write(&mut *tx, organization).await?;
+    }
+    list_anew(tx, &[id.0]).await
+}
+
+/// Writes the rows of these held systems in `system_statuses` again.
+async fn list_anew(tx: &mut Tx, ids: &[Uuid]) -> Result<(), StoreError> {
+    for ids in ids.chunks(ROWS) {
+        let mut q = Q::new("DELETE FROM system_statuses WHERE system_id IN (");
+        q.list(ids.iter().copied()).push(")");
+        q.run(&mut *tx).await?;
+        let mut q = Q::new(STATUSES);
+        q.push(" AND s.id IN (").list(ids.iter().copied()).push(")");
+        q.run(&mut *tx).await?;
     }
     Ok(())
+}
+
+/// Whether lists in the order of status may go by what systems are counted as.
+pub(super) async fn covers(db: &Db, cutoff: Ts) -> Result<bool, StoreError> {
+    Ok(Q::new(COVERS).bind(cutoff).bind(cutoff).count(db).await? > 0)
 }
 
 /// Notes all systems that are silent at the latest at `watched_to` (as a time of last heartbeats), so that totals of any
@@ -191,6 +218,7 @@ pub async fn settle_some(
             q.arg(due).list(ids.iter().copied()).push(")");
             q.run(&mut tx).await?;
         }
+        list_anew(&mut tx, &ids).await?;
     }
     for (organization, change) in changes {
         if change != Change::default() {
@@ -229,7 +257,7 @@ pub async fn recount(tx: &mut Tx) -> Result<(), StoreError> {
         Q::new(hold).run(&mut *tx).await?;
     }
     tx.figures_changed();
-    for statement in [COUNTED_ANEW, COUNTS_ANEW, FORGET_UNSETTLED, FORGET_MARKS] {
+    for statement in [COUNTED_ANEW, COUNTS_ANEW, FORGET_STATUSES, STATUSES, FORGET_UNSETTLED, FORGET_MARKS] {
         Q::new(statement).run(&mut *tx).await?;
     }
     Ok(())

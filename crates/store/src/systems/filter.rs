@@ -128,9 +128,14 @@ pub(super) fn push_live(q: &mut Q) {
 
 /// Appends ` AND …`: neither deleted nor suspended, itself or with its organization.
 pub(super) fn push_unmarked(q: &mut Q) {
-    q.push(" AND s.deleted_at IS NULL AND s.suspended_at IS NULL AND s.organization_id NOT IN (");
+    q.push(" AND s.deleted_at IS NULL AND s.suspended_at IS NULL AND s.organization_id NOT IN ");
+    push_marked(q);
+}
+
+/// Appends `(…)`: the organizations that are deleted or suspended, on their own or with one above them.
+pub(super) fn push_marked(q: &mut Q) {
     q.push(&format!(
-        "SELECT d.id FROM organizations d WHERE d.eff_deleted_at IS NOT NULL UNION ALL {SUSPENDED})"
+        "(SELECT d.id FROM organizations d WHERE d.eff_deleted_at IS NOT NULL UNION ALL {SUSPENDED})"
     ));
 }
 

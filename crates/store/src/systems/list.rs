@@ -4,6 +4,7 @@
 //! index walk by id. `organization_name` walks the organizations in the order of their names. What a page passes over
 //! is read from an index alone, from the nearer end where the number of rows is known.
 
+mod by_status;
 mod deep;
 mod matches;
 
@@ -169,35 +170,6 @@ impl Spec<'_> {
         self.read(db, (self.ids(None, walk, start.as_ref()), walk), &[]).await
     }
 
-    async fn page_by_status(&self, db: &Db, window: Window) -> Result<Vec<Row>, StoreError> {
-        let (mut offset, mut wanted) = (window.offset, window.limit);
-        let mut rows: Vec<Row> = Vec::new();
-        for status in self.runs() {
-            let (run, size) = (Some(Run::Of(status)), self.size_of_run(status));
-            if let Some(size) = size
-                && offset >= size
-            {
-                offset -= size;
-                continue;
-            }
-            let walk = Window { offset, limit: wanted, size }.walk(self.direction);
-            let found = self.read(db, (self.ids(run, walk, None), walk), &rows).await?;
-            if found.is_empty() {
-                if offset > 0 && size.is_none() {
-                    offset = offset.saturating_sub(self.count(db, run).await?);
-                }
-                continue;
-            }
-            wanted = wanted.saturating_sub(found.len() as u64);
-            offset = 0;
-            rows.extend(found);
-            if wanted == 0 {
-                break;
-            }
-        }
-        Ok(rows)
-    }
-
     /// The rows whose ids a statement finds. Those of an export in one statement, within what the rows before leave of
     /// the budget; those of a page by their ids, which PostgreSQL plans once instead of once for each order and page.
     async fn read(&self, db: &Db, (ids, walk): (Q, Walk), before: &[Row]) -> Result<Vec<Row>, StoreError> {
@@ -225,18 +197,6 @@ impl Spec<'_> {
         let mut rows: HashMap<Uuid, Row> =
             q.all(db).await?.into_iter().map(|row: Row| (row.id(), row)).collect();
         Ok(ids.iter().filter_map(|id| rows.remove(id)).collect())
-    }
-
-    /// The statuses that can appear, in order.
-    fn runs(&self) -> Vec<SystemStatus> {
-        let asked = self.filter.statuses.as_deref().unwrap_or_default();
-        let with_deleted = asked.contains(&StatusFilter::Is(SystemStatus::Deleted));
-        let mut runs: Vec<_> =
-            BY_WORD.into_iter().filter(|s| with_deleted || *s != SystemStatus::Deleted).collect();
-        if self.direction == SortDirection::Desc {
-            runs.reverse();
-        }
-        runs
     }
 
     /// The ids of a walk's rows, by an index alone where possible.
