@@ -8,7 +8,7 @@ use bailiwick_app::{
     App, Catalogue, bootstrap,
     demo::{self, Plan},
 };
-use bailiwick_domain::{OrgId, OrgType, PageRequest, SortDirection, Ts};
+use bailiwick_domain::{OrgId, OrgType, PageRequest, SortDirection, SystemId, Ts};
 use bailiwick_policy::Scope;
 use bailiwick_store::{
     Db, Options,
@@ -155,6 +155,13 @@ async fn run_all(db: &Db, callers: &Callers) -> Vec<(String, Bounds)> {
     let (newest,): (TsCodec,) =
         Q::new("SELECT MAX(last_heartbeat) FROM system_activity").one(db).await.unwrap();
     let cutoff: Ts = newest.0.minus(Duration::from_secs(1200));
+    // As the monitor leaves them: counted, but for a few.
+    let silent_to = cutoff.minus(Duration::from_secs(30));
+    systems::counted::watch(db, silent_to, cutoff).await.unwrap();
+    let mut after = SystemId(Uuid::nil());
+    while let Some(last) = systems::counted::settle_some(db, silent_to, after, 1_000).await.unwrap() {
+        after = last;
+    }
     for (who, scope) in callers.all() {
         run_systems(db, who, scope, cutoff, &mut done).await;
         run_users(db, who, scope, &mut done).await;

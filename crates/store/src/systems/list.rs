@@ -35,6 +35,10 @@ use uuid::Uuid;
 
 pub use matches::{Matches, is_lasting, matches};
 
+/// What a row is read with.
+const JOINED: &str = " JOIN organizations o ON o.id = s.organization_id \
+     LEFT JOIN system_activity a ON a.system_id = s.id LEFT JOIN organizations c ON c.id = s.creator_org_id";
+
 /// A part of a list that is walked by itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Run {
@@ -173,8 +177,6 @@ impl Spec<'_> {
     /// The rows whose ids a statement finds. Those of an export in one statement, within what the rows before leave of
     /// the budget; those of a page by their ids, which PostgreSQL plans once instead of once for each order and page.
     async fn read(&self, db: &Db, (ids, walk): (Q, Walk), before: &[Row]) -> Result<Vec<Row>, StoreError> {
-        const JOINED: &str = " JOIN organizations o ON o.id = s.organization_id \
-             LEFT JOIN system_activity a ON a.system_id = s.id LEFT JOIN organizations c ON c.id = s.creator_org_id";
         if let Some(budget) = self.budget {
             let mut q =
                 Q::new(concat!("SELECT ", row_columns!("[[CAST('{}' AS jsonb)||'{}']] AS custom_data")));
@@ -187,7 +189,14 @@ impl Spec<'_> {
             return q.all_within(db, budget.saturating_sub(spent), Row::weight).await;
         }
         let ids: Vec<(Uuid,)> = ids.all(db).await?;
-        let mut ids: Vec<Uuid> = ids.into_iter().map(|(id,)| id).collect();
+        self.rows(db, walk, ids.into_iter().map(|(id,)| id).collect()).await
+    }
+
+    /// The rows of the ids of a walk, in the direction of the list.
+    async fn rows(&self, db: &Db, walk: Walk, mut ids: Vec<Uuid>) -> Result<Vec<Row>, StoreError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
         if walk.direction != self.direction {
             ids.reverse();
         }

@@ -1,31 +1,33 @@
 //! Lists in the order of status: a run for each status, in the order of their words.
+//!
+//! The heartbeat of each system would say which it has. Large lists go by what systems are counted as instead
+//! ([`counted`]), which an index has in order, and look at the heartbeats of the few unsettled ones.
 
 use super::{BY_WORD, Row, Run, Spec, StatusFilter, SystemFilter, Walk, Window, push_scope};
 use crate::{
     Db, StoreError,
-    sql::Q,
+    sql::{Arg, Q},
     systems::{
         counted,
-        filter::{heard, push_marked},
+        filter::{push_marked, push_unmarked},
     },
+    time::TsCodec,
 };
 use bailiwick_domain::{SortDirection, SystemStatus};
 use bailiwick_policy::Scope;
+use uuid::Uuid;
 
-/// As what systems of a status are counted (`system_statuses.counted`), of those that have rows there.
-const fn counted_as(status: SystemStatus) -> Option<i64> {
-    match status {
-        SystemStatus::Active => Some(counted::ACTIVE),
-        SystemStatus::Inactive => Some(counted::SILENT),
-        _ => None,
-    }
-}
+/// With more unsettled systems in a scope every heartbeat is looked at.
+const MOST_UNSETTLED: usize = 2_000;
+
+/// Systems of a scope that may be something else than they are counted as, each with what it is.
+type Unsettled = Vec<(Uuid, SystemStatus)>;
 
 impl Spec<'_> {
     pub(super) async fn page_by_status(&self, db: &Db, window: Window) -> Result<Vec<Row>, StoreError> {
         let (mut offset, mut wanted) = (window.offset, window.limit);
         let mut rows: Vec<Row> = Vec::new();
-        let is_counted = self.is_counted(db).await?;
+        let unsettled = self.unsettled(db).await?;
         for status in self.runs() {
             let (run, size) = (Some(Run::Of(status)), self.size_of_run(status));
             if let Some(size) = size
@@ -35,14 +37,17 @@ impl Spec<'_> {
                 continue;
             }
             let walk = Window { offset, limit: wanted, size }.walk(self.direction);
-            let ids = match counted_as(status) {
-                Some(counted) if is_counted => self.counted_ids(status, counted, walk),
-                _ => self.ids(run, walk, None),
+            let unsettled = unsettled.as_ref().filter(|_| is_by_heartbeat(status));
+            let found = match unsettled {
+                Some(unsettled) => self.counted_page(db, status, unsettled, walk).await?,
+                None => self.read(db, (self.ids(run, walk, None), walk), &rows).await?,
             };
-            let found = self.read(db, (ids, walk), &rows).await?;
             if found.is_empty() {
                 if offset > 0 && size.is_none() {
-                    offset = offset.saturating_sub(self.count(db, run).await?);
+                    offset = offset.saturating_sub(match unsettled {
+                        Some(unsettled) => self.count_counted(db, status, unsettled).await?,
+                        None => self.count(db, run).await?,
+                    });
                 }
                 continue;
             }
@@ -68,34 +73,116 @@ impl Spec<'_> {
         runs
     }
 
-    /// Whether active and inactive systems are found by what they are counted as.
-    async fn is_counted(&self, db: &Db) -> Result<bool, StoreError> {
+    /// The unsettled systems that are neither deleted nor suspended; none where the list has to look at every
+    /// heartbeat: it is short, or has a filter, what systems are counted as is for another time, or too many are
+    /// unsettled.
+    async fn unsettled(&self, db: &Db) -> Result<Option<Unsettled>, StoreError> {
         let is_plain = *self.filter == SystemFilter::default() && self.budget.is_none();
         let is_large = matches!(self.scope, Scope::Everything | Scope::Subtree { .. });
-        Ok(is_plain && is_large && counted::covers(db, self.cutoff).await?)
+        if !is_plain || !is_large || !counted::covers(db, self.cutoff).await? {
+            return Ok(None);
+        }
+        let mut q = Q::new("SELECT s.id, [[s||a]].last_heartbeat FROM system_unsettled w CROSS JOIN ");
+        let hint = if *self.scope == Scope::Everything { " INDEXED BY systems_all_live" } else { "" };
+        q.push(&format!(
+            "[[LATERAL (SELECT s.*, a.last_heartbeat FROM systems s JOIN system_activity a ON a.system_id = s.id \
+             WHERE s.id = w.system_id OFFSET 0) s||systems s{hint} ON s.id = w.system_id \
+             CROSS JOIN system_activity a ON a.system_id = s.id]] WHERE 1 = 1",
+        ));
+        push_unmarked(&mut q);
+        push_scope(&mut q, "s", "organization_id", self.scope);
+        q.push(" LIMIT ?").arg(MOST_UNSETTLED as u64 + 1);
+        let found: Vec<(Uuid, Option<TsCodec>)> = q.all(db).await?;
+        if found.len() > MOST_UNSETTLED {
+            return Ok(None);
+        }
+        let status = |at: Option<TsCodec>| match at {
+            None => SystemStatus::Unknown,
+            Some(at) if at.0 > self.cutoff => SystemStatus::Active,
+            Some(_) => SystemStatus::Inactive,
+        };
+        Ok(Some(found.into_iter().map(|(id, at)| (id, status(at))).collect()))
     }
 
-    /// The ids of a walk's rows of a status: the settled ones by what they are counted as, merged with those of the
-    /// unsettled ones that have this status by the cutoff.
-    fn counted_ids(&self, status: SystemStatus, counted: i64, walk: Walk) -> Q {
-        let mut q = Q::new("SELECT l.system_id AS page_id FROM system_statuses l WHERE l.counted = ?");
-        q.arg(counted).push(" AND l.organization_id NOT IN ");
-        push_marked(&mut q);
-        push_scope(&mut q, "l", "organization_id", self.scope);
-        q.push(
-            " AND NOT EXISTS (SELECT 1 FROM system_unsettled u WHERE u.system_id = l.system_id) \
-             UNION ALL SELECT [[a.id||s.id]] FROM system_unsettled w CROSS JOIN \
-             [[LATERAL (SELECT s.id, s.organization_id, s.p2, s.p3, h.last_heartbeat FROM systems s \
-             JOIN system_activity h ON h.system_id = s.id WHERE s.id = w.system_id AND s.deleted_at IS NULL \
-             AND s.suspended_at IS NULL OFFSET 0) a WHERE ||systems s ON s.id = w.system_id \
-             CROSS JOIN system_activity a ON a.system_id = s.id WHERE s.deleted_at IS NULL AND s.suspended_at IS NULL AND ]]",
-        );
-        q.push(heard(StatusFilter::Is(status))).arg(self.cutoff);
-        q.push(" AND [[a||s]].organization_id NOT IN ");
-        push_marked(&mut q);
-        push_scope(&mut q, "[[a||s]]", "organization_id", self.scope);
+    /// The rows of a walk through the systems of a status, of which `unsettled` are sorted in among the settled ones.
+    async fn counted_page(
+        &self,
+        db: &Db,
+        status: SystemStatus,
+        unsettled: &Unsettled,
+        walk: Walk,
+    ) -> Result<Vec<Row>, StoreError> {
+        let of_status: Vec<Uuid> = ids_of(unsettled, status).collect();
+        // So many settled ones before the page cannot be behind it, wherever the unsettled ones are.
+        let before = walk.offset.saturating_sub(of_status.len() as u64);
+        let passed = walk.offset - before;
+        let mut q = Q::new(match status {
+            SystemStatus::Unknown => "SELECT s.id AS page_id",
+            _ => "SELECT s.system_id AS page_id",
+        });
+        self.push_settled(&mut q, status, unsettled);
         q.push(&format!(" ORDER BY page_id {} LIMIT ? OFFSET ?", walk.direction.as_str()));
-        q.arg(walk.limit).arg(walk.offset);
-        q
+        q.arg(passed.saturating_add(walk.limit)).arg(before);
+        let mut ids: Vec<Uuid> = q.all(db).await?.into_iter().map(|(id,)| id).collect();
+        let is_last = (ids.len() as u64) < passed.saturating_add(walk.limit);
+        let end = ids.last().copied();
+        let comes_before = |a: &Uuid, b: &Uuid| match walk.direction {
+            SortDirection::Asc => a < b,
+            SortDirection::Desc => a > b,
+        };
+        ids.extend(of_status.iter().filter(|id| is_last || end.is_some_and(|end| comes_before(id, &end))));
+        ids.sort_unstable();
+        if walk.direction == SortDirection::Desc {
+            ids.reverse();
+        }
+        let (skip, take) = (usize::try_from(passed), usize::try_from(walk.limit));
+        let ids = ids.into_iter().skip(skip.unwrap_or(usize::MAX)).take(take.unwrap_or(usize::MAX));
+        self.rows(db, walk, ids.collect()).await
     }
+
+    async fn count_counted(
+        &self,
+        db: &Db,
+        status: SystemStatus,
+        unsettled: &Unsettled,
+    ) -> Result<u64, StoreError> {
+        let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT)");
+        self.push_settled(&mut q, status, unsettled);
+        Ok(q.count(db).await? + ids_of(unsettled, status).count() as u64)
+    }
+
+    /// FROM and WHERE of the settled systems of a status that are neither deleted nor suspended.
+    fn push_settled(&self, q: &mut Q, status: SystemStatus, unsettled: &Unsettled) {
+        let id = match status {
+            SystemStatus::Unknown => {
+                q.push(" FROM systems s WHERE s.first_heartbeat_at IS NULL");
+                push_unmarked(q);
+                "s.id"
+            }
+            _ => {
+                let counted = if status == SystemStatus::Active { counted::ACTIVE } else { counted::SILENT };
+                q.push(" FROM system_statuses s WHERE s.counted = ?").arg(counted);
+                q.push(" AND s.organization_id NOT IN ");
+                push_marked(q);
+                "s.system_id"
+            }
+        };
+        push_scope(q, "s", "organization_id", self.scope);
+        // As ids PostgreSQL looks them up by their hash, whatever it believes of the table.
+        if self.db.is_postgres() {
+            let ids = unsettled.iter().map(|(id, _)| *id).collect();
+            q.push(&format!(" AND {id} NOT IN (SELECT unnest(?::uuid[]))")).arg(Arg::Ids(ids));
+        } else {
+            q.push(&format!(" AND {id} NOT IN (SELECT u.system_id FROM system_unsettled u)"));
+        }
+    }
+}
+
+/// Whether heartbeats decide it, of systems that are neither deleted nor suspended.
+const fn is_by_heartbeat(status: SystemStatus) -> bool {
+    matches!(status, SystemStatus::Active | SystemStatus::Inactive | SystemStatus::Unknown)
+}
+
+fn ids_of(unsettled: &Unsettled, status: SystemStatus) -> impl Iterator<Item = Uuid> {
+    unsettled.iter().filter(move |(_, s)| *s == status).map(|(id, _)| *id)
 }
