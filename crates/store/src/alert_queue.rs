@@ -24,21 +24,21 @@ pub(crate) const PUT: &str = "INSERT INTO alert_queue \
 macro_rules! tenants {
     () => {
         "WITH RECURSIVE t (o) AS (SELECT (SELECT f.organization_id FROM alert_queue f \
-         ORDER BY f.organization_id, f.next_attempt_at, f.fingerprint LIMIT 1) UNION ALL \
+         ORDER BY f.organization_id, f.next_attempt_at LIMIT 1) UNION ALL \
          SELECT (SELECT n.organization_id FROM alert_queue n WHERE n.organization_id > t.o \
-         ORDER BY n.organization_id, n.next_attempt_at, n.fingerprint LIMIT 1) FROM t WHERE t.o IS NOT NULL) "
+         ORDER BY n.organization_id, n.next_attempt_at LIMIT 1) FROM t WHERE t.o IS NOT NULL) "
     };
 }
 pub(crate) const DUE: &str = concat!(
     tenants!(),
     "SELECT t.o, (SELECT q.next_attempt_at FROM alert_queue q WHERE q.organization_id = t.o AND q.next_attempt_at <= ? \
      AND (q.claimed_until IS NULL OR q.claimed_until <= ? OR q.claimed_until > ?) \
-     ORDER BY q.organization_id, q.next_attempt_at, q.fingerprint LIMIT 1) FROM t WHERE t.o IS NOT NULL"
+     ORDER BY q.organization_id, q.next_attempt_at LIMIT 1) FROM t WHERE t.o IS NOT NULL"
 );
 pub(crate) const CLAIM: &str = "UPDATE alert_queue SET claimed_until = ?, attempts = attempts + 1 \
      WHERE organization_id = ? AND [[ctid = ANY(ARRAY(SELECT ctid||fingerprint IN (SELECT fingerprint]] FROM alert_queue \
      WHERE organization_id = ? AND next_attempt_at <= ? \
-     AND (claimed_until IS NULL OR claimed_until <= ? OR claimed_until > ?) ORDER BY organization_id, next_attempt_at, fingerprint LIMIT ? [[FOR UPDATE SKIP LOCKED))||)]] \
+     AND (claimed_until IS NULL OR claimed_until <= ? OR claimed_until > ?) ORDER BY organization_id, next_attempt_at LIMIT ? [[FOR UPDATE SKIP LOCKED))||)]] \
      RETURNING fingerprint, CAST(payload AS TEXT) AS payload, attempts";
 pub(crate) const EXPIRE: &str = "DELETE FROM alert_queue WHERE queued_at < ?";
 pub(crate) const REMOVE_OF_SYSTEM: &str =
