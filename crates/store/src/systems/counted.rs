@@ -52,12 +52,15 @@ pub(crate) const FORGET_STATUSES: &str = "DELETE FROM system_statuses";
 pub(crate) const STATUSES: &str = "INSERT INTO system_statuses (system_id, counted, organization_id, p2, p3) \
      SELECT s.id, a.counted, s.organization_id, s.p2, s.p3 FROM systems s JOIN system_activity a ON a.system_id = s.id \
      WHERE s.deleted_at IS NULL AND s.suspended_at IS NULL AND a.counted <> 0";
-/// Whether what systems are counted as is good for a cutoff, which is bound twice.
-pub(crate) const COVERS: &str =
-    "SELECT CAST(COUNT(*) AS BIGINT) FROM system_figures WHERE id = 1 AND silent_to <= ? AND watched_to >= ?";
+/// How many systems are unsettled, at most those of the limit; no row where the counters are not for the cutoff, which is
+/// bound twice.
+pub(crate) const COVERS: &str = "SELECT (SELECT CAST(COUNT(*) AS BIGINT) FROM (SELECT 1 FROM system_unsettled LIMIT ?) u) \
+     FROM system_figures WHERE id = 1 AND silent_to <= ? AND watched_to >= ?";
 pub(crate) const FORGET_MARKS: &str =
     "UPDATE system_figures SET silent_to = NULL, watched_to = NULL WHERE id = 1";
 
+/// With more unsettled systems lists in the order of status look at every heartbeat.
+pub(super) const MOST_UNSETTLED: i64 = 2_000;
 /// Rows of one statement.
 const ROWS: usize = 500;
 const UNHEARD: i64 = 0;
@@ -143,9 +146,12 @@ async fn list_anew(tx: &mut Tx, ids: &[Uuid]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Whether lists in the order of status may go by what systems are counted as.
-pub(super) async fn covers(db: &Db, cutoff: Ts) -> Result<bool, StoreError> {
-    Ok(Q::new(COVERS).bind(cutoff).bind(cutoff).count(db).await? > 0)
+/// Whether lists in the order of status can go by what systems are counted as: that is good for the cutoff, and few are
+/// unsettled.
+pub(super) async fn can_be_listed_by(db: &Db, cutoff: Ts) -> Result<bool, StoreError> {
+    let q = Q::new(COVERS).bind(MOST_UNSETTLED + 1).bind(cutoff).bind(cutoff);
+    let unsettled: Option<(i64,)> = q.optional(db).await?;
+    Ok(unsettled.is_some_and(|(unsettled,)| unsettled <= MOST_UNSETTLED))
 }
 
 /// Notes all systems that are silent at the latest at `watched_to` (as a time of last heartbeats), so that totals of any

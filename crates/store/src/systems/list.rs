@@ -189,14 +189,7 @@ impl Spec<'_> {
             return q.all_within(db, budget.saturating_sub(spent), Row::weight).await;
         }
         let ids: Vec<(Uuid,)> = ids.all(db).await?;
-        self.rows(db, walk, ids.into_iter().map(|(id,)| id).collect()).await
-    }
-
-    /// The rows of the ids of a walk, in the direction of the list.
-    async fn rows(&self, db: &Db, walk: Walk, mut ids: Vec<Uuid>) -> Result<Vec<Row>, StoreError> {
-        if ids.is_empty() {
-            return Ok(Vec::new());
-        }
+        let mut ids: Vec<Uuid> = ids.into_iter().map(|(id,)| id).collect();
         if walk.direction != self.direction {
             ids.reverse();
         }
