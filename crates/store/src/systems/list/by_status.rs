@@ -87,7 +87,7 @@ impl Spec<'_> {
             q.push("SELECT page_id FROM ([[(||]]SELECT s.system_id AS page_id");
             self.push_settled(&mut q, status);
             push_end(&mut q);
-            q.push(" UNION ALL [[(||]]SELECT s.id AS page_id");
+            q.push(" UNION ALL [[(||]]SELECT w.system_id AS page_id");
             self.push_unsettled(&mut q, status);
             push_end(&mut q);
             q.push(") s");
