@@ -14,7 +14,7 @@ fn main() {
     }
 }
 
-/// What cargo is told. The names for the compiler must not begin as those of settings do: `cargo run` hands them to the
+/// Instructions for cargo. The names for the compiler must not begin as those of settings do: `cargo run` hands them to the
 /// program too.
 pub(crate) fn directives(root: &Path, given: impl Fn(&str) -> Option<String>) -> Vec<String> {
     const VARIABLES: [&str; 3] = ["BAILIWICK_COMMIT", "BAILIWICK_BUILD_TIME", "SOURCE_DATE_EPOCH"];
@@ -38,7 +38,7 @@ pub(crate) fn directives(root: &Path, given: impl Fn(&str) -> Option<String>) ->
     lines
 }
 
-/// The repository whose work tree the sources are. One around them, into which they were unpacked, is somebody else's.
+/// The repository whose work tree the sources are. One around them, into which they were unpacked, belongs to another project.
 struct Repository<'r>(&'r Path);
 
 impl<'r> Repository<'r> {
@@ -60,7 +60,7 @@ impl<'r> Repository<'r> {
         output.status.success().then(|| text.trim().to_owned()).filter(|text| !text.is_empty())
     }
 
-    /// Files that change whenever the commit does: a line is added to the first by whatever moves it.
+    /// Files that change whenever the commit does: every command that moves it adds a line to the first.
     fn moved_with(&self) -> impl Iterator<Item = String> {
         let path = |name: &str| {
             let told = self.tell(&["rev-parse", "--git-path", name])?;

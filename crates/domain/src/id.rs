@@ -73,6 +73,6 @@ ids! {
     ApplicationId,
     /// A move of a system to another organization.
     ReassignmentId,
-    /// A session in which somebody acts as somebody else.
+    /// A session in which one user acts as another.
     ImpersonationId,
 }

@@ -1,7 +1,7 @@
 //! What the service counts about itself, and the text in which Prometheus reads it (exposition format 0.0.4).
 //!
 //! A meter belongs to the part that it measures and is plain atomics: nothing is registered, locked or looked up where
-//! it is used. Whoever is asked for the page walks through the parts.
+//! it is used. The handler of the metrics page walks through the parts.
 
 use std::{
     fmt::{Display, Write},

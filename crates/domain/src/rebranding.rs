@@ -49,7 +49,7 @@ impl Product {
     }
 }
 
-/// The kinds of image, told by their bytes.
+/// The kinds of image, recognized by their first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Media {
     /// PNG.

@@ -4,7 +4,7 @@ use crate::{Document, Rejected};
 use aws_lc_rs::digest::{SHA256, digest};
 use bailiwick_domain::ports::hex;
 
-/// The canonical text and what is told about it.
+/// The canonical text with its size and hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Canonical {
     /// Compact JSON, keys sorted by UTF-8 bytes, number literals as received, minimal escapes.

@@ -3,7 +3,7 @@
 //! The key of an answer holds everything that the answer depends on: the operation, the caller's scope, the parts of
 //! the request that change it, and the *list epochs*. A commit raises the epochs of everything that it changes
 //! ([`DependsOn`]). The cache reads the epochs before the tree, so an answer is never older than its key. Nothing is
-//! removed by hand: nobody asks for the answers of an older epoch, and the cache drops them when it needs room.
+//! removed by hand: no request looks up answers of an older epoch, and the cache drops them when it needs room.
 
 use crate::Platform;
 use bailiwick_domain::{Error, Result};

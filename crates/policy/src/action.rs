@@ -123,7 +123,7 @@ pub fn gate(caller: &Caller, action: Action, resource: Resource) -> Result<(), R
     let needed = action.needs(resource).ok_or(Refusal::Misapplied { action, resource })?;
     let key_may = action.row().by_key || !caller.is_api_key();
     let may_write = action == Action::Read || !caller.is_read_only();
-    // Nobody and systems hold nothing; an action without permissions of its own is not for them either.
+    // Anonymous callers and systems hold no permissions, so an action without permissions of its own is not for them either.
     let known = caller.identity().is_some() || matches!(caller, Caller::Worker);
     if !(known && key_may && may_write && needed.is_subset(caller.permissions())) {
         return Err(Refusal::Gate);

@@ -1,4 +1,4 @@
-//! Who asks: the identity a request acts as, read live for every request.
+//! The caller: the identity a request acts as, read live for every request.
 
 use crate::{Effective, Permission, PermissionSet, Verb};
 use bailiwick_domain::{
@@ -96,7 +96,7 @@ pub enum Caller {
     System(SystemCaller),
     /// A background job of the service itself.
     Worker,
-    /// Nobody.
+    /// No one: the request has no credential.
     Anonymous,
 }
 

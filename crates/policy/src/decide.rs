@@ -4,8 +4,8 @@ use crate::{Action, Caller, Refusal};
 use bailiwick_domain::{Error, Result};
 
 /// Proof that a decision allowed an action on an object. Only [`decide`] and the two rules for organizations named
-/// in a request ([`crate::in_hierarchy`], [`crate::attribute_system`]) make one, and it cannot be copied; whoever
-/// writes by id asks for it.
+/// in a request ([`crate::in_hierarchy`], [`crate::attribute_system`]) make one, and it cannot be copied. Every
+/// function that writes by id asks for one.
 #[derive(Debug, PartialEq)]
 pub struct Granted<Id> {
     id: Id,
@@ -89,7 +89,7 @@ pub(crate) mod sealed {
 pub trait Target: sealed::Judged {}
 impl<T: sealed::Judged> Target for T {}
 
-/// May the caller do this to the object? Pure and total: whatever it does not know, it denies.
+/// May the caller do this to the object? Pure and total: it denies what it does not know.
 pub fn decide<T: Target>(caller: &Caller, action: Action, target: &T) -> Decision<T::Id> {
     match target.judge(caller, action) {
         Ok(id) => Decision::Allowed(Granted::new(id, action)),

@@ -1,4 +1,4 @@
-//! Who may do what: permissions, roles, scopes and the decision about single objects (spec: authorization).
+//! Authorization: permissions, roles, scopes and the decision about single objects (spec: authorization).
 //!
 //! Pure: no I/O, no clock; every answer follows from its arguments. A use case asks three things of it:
 //!

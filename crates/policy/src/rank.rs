@@ -1,4 +1,4 @@
-//! The rank rule (spec: authorization#assigning-roles): nobody acts on, or makes, a user who has more than himself.
+//! The rank rule (spec: authorization#assigning-roles): no user acts on, or creates, a user with more rights than their own.
 
 use crate::{Caller, Catalogue, Effective, Permission, PermissionSet, Refusal, UserRole};
 use bailiwick_domain::{Error, FieldError, OrgType};

@@ -4,7 +4,7 @@
 use crate::{Action, Caller, Granted, OrgPlace, Permission, Refusal, organization::visible};
 use bailiwick_domain::{Error, OrgId, OrgType, Result};
 
-/// What of rebranding somebody wants to change.
+/// The part of rebranding that a caller wants to change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RebrandingChange {
     /// Turn it on.
@@ -35,7 +35,7 @@ impl RebrandingChange {
 }
 
 /// The rule that stands in for a gate, before the organization is looked up. `by_organizations`: the setting that lets
-/// whoever manages systems change the assets of organizations within his reach.
+/// users who manage systems change the assets of organizations in their scope.
 ///
 /// # Errors
 /// `only owner organization can <verb> rebranding`.

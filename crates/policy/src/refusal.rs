@@ -40,7 +40,7 @@ pub enum Refusal {
         /// The caller's level.
         caller: OrgType,
     },
-    /// 400: a user's organization that does not exist, told only to those who reach everything.
+    /// 400: a user's organization that does not exist, named only to callers whose scope is everything.
     UnknownOrganization {
         /// As sent.
         given: String,
@@ -82,7 +82,7 @@ pub enum Refusal {
     },
 }
 
-/// See spec: organizations#object-rules: who creates what.
+/// Which level creates which organizations (spec: organizations#object-rules).
 fn creation_text(org_type: OrgType) -> &'static str {
     match org_type {
         OrgType::Owner => "access denied: the owner organization is managed by the system",

@@ -9,7 +9,7 @@ use std::{collections::HashSet, sync::LazyLock};
 pub const BUILT_IN_JSON: &str = include_str!("catalogue.json");
 
 static BUILT_IN: LazyLock<Catalogue> = LazyLock::new(|| {
-    // A catalogue without roles grants nothing to anybody; a test keeps this branch unused.
+    // A catalogue without roles grants nothing; a test keeps this branch unused.
     Catalogue::parse(BUILT_IN_JSON)
         .unwrap_or_else(|_| Catalogue { org_roles: Vec::new(), user_roles: Vec::new() })
 });

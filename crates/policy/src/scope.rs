@@ -71,7 +71,7 @@ impl Scope {
     }
 }
 
-/// H(caller), spec: authorization#scope, whatever his permissions are. Whether deleted organizations count is the
+/// H(caller), spec: authorization#scope, whatever their permissions are. Whether deleted organizations count is the
 /// reader's choice between H and H⁺: the tree is the same.
 pub fn hierarchy(caller: &Caller) -> Scope {
     if matches!(caller, Caller::Worker) {
@@ -88,7 +88,7 @@ pub fn hierarchy(caller: &Caller) -> Scope {
 }
 
 /// The organizations on which the caller has the permission: all he reaches, or none. Distributors as a family
-/// belong to the owner level alone, whatever a catalogue gives (spec: authorization#object-rules).
+/// belong to the owner level alone, even if a catalogue grants more (spec: authorization#object-rules).
 pub fn scope_for(caller: &Caller, permission: Permission) -> Scope {
     let reserved = permission.resource() == Resource::Distributors && !caller.is_owner_level();
     if caller.holds(permission) && !reserved { hierarchy(caller) } else { Scope::Nothing }

@@ -1,5 +1,5 @@
-//! Rules about subscriptions to events (docs/events.md): whoever decides who is told of an organization's alerts decides
-//! who is told of its events.
+//! Rules about subscriptions to events (docs/events.md): a caller who may configure an organization's
+//! alert notifications may configure its event subscriptions.
 
 use crate::{
     Action, Caller, Path, Permission, Refusal,

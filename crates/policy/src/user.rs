@@ -74,7 +74,7 @@ impl UserTarget {
             return Err(Refusal::AlreadyImpersonating.into());
         }
         gate(caller, Action::Impersonate, Resource::Users)?;
-        // The service itself never borrows somebody's rights.
+        // The service itself never borrows a user's rights.
         if caller.identity().is_none() {
             return Err(Refusal::Gate.into());
         }
@@ -125,7 +125,7 @@ impl Judged for UserHome {
     }
 }
 
-/// Nobody comes into the owner organization through the API (spec: authorization#owner-organization); asked after roles
+/// No user enters the owner organization through the API (spec: authorization#owner-organization); asked after roles
 /// and rank, and for an update only when the organization really changes.
 ///
 /// # Errors

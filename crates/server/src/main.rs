@@ -19,7 +19,7 @@ fn main() -> ExitCode {
             (Ok(name), Err(_)) if name.starts_with(VARIABLE_PREFIX) => {
                 return cli::fail(&format!("the variable {name} is not UTF-8"));
             }
-            // Somebody else's variable.
+            // A variable of another program.
             _ => {}
         }
     }

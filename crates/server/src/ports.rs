@@ -26,7 +26,7 @@ struct Fetched {
 }
 
 impl Fetched {
-    /// As long as an id; what is longer is fetched by itself.
+    /// The length of an id; longer requests are fetched separately.
     const SHORT: usize = 16;
 
     fn take(&mut self, into: &mut [u8]) {

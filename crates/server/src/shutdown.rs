@@ -11,7 +11,7 @@ pub const GRACE: Duration = Duration::from_secs(30);
 const INTERRUPTED: i32 = 130;
 
 /// A token that is cancelled by the first SIGTERM or SIGINT. The watching task runs as long as the process, so that a
-/// second one is heard whatever the end waits for.
+/// second one is noticed during the shutdown.
 pub fn on_signal() -> io::Result<CancellationToken> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

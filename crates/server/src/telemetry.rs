@@ -12,8 +12,8 @@ use std::{
 };
 use tracing_subscriber::{EnvFilter, Layer, layer::SubscriberExt, util::SubscriberInitExt};
 
-/// Starts logging for the whole process, and traces where a collector is configured; they are sent once whoever calls
-/// has a runtime to start them on. Panics are logged too, with their place, instead of being written raw.
+/// Starts logging for the whole process, and traces where a collector is configured; they are sent once the
+/// caller has a runtime to start them on. Panics are logged too, with their place, instead of being written raw.
 /// The error is a text for the operator: logging was started before, or the collector cannot be used.
 pub fn start(log: &Log, telemetry: &Telemetry) -> Result<Option<Traces>, String> {
     let filter = EnvFilter::builder().parse(log.level.as_str()).map_err(|why| why.to_string())?;

@@ -62,7 +62,7 @@ fn check_vat(fields: &mut Fields, value: Option<&Value>) -> Option<Vat> {
     match value {
         None | Some(Value::Null) => fields.push(KEY, "required", ""),
         Some(Value::String(vat)) if vat.trim().is_empty() => fields.push(KEY, "cannot_be_empty", vat),
-        // U+0000 is told by the rule for all values.
+        // The rule for all values reports U+0000.
         Some(Value::String(vat)) => match text(vat, MAX_NAME_CHARS) {
             Ok(()) => return Some(Vat { text: vat.clone(), key: Vat::key_of(vat) }),
             Err("too_long") => fields.push(KEY, "too_long", vat),

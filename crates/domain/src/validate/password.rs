@@ -144,7 +144,7 @@ mod tests {
             ("Zx9!kkk?rT5b", Ok(())),
             ("Zx9!kkKkrT5b", Ok(())),
             ("Zx9!kèèèèT5b", Err("too_many_repeating_chars")),
-            // The first failing rule alone is told.
+            // Only the first failing rule is reported.
             ("password", Err("min_length")),
             ("passwordpassword", Err("missing_uppercase")),
             ("Passwordd!!!!9", Err("too_many_repeating_chars")),

@@ -32,7 +32,7 @@ pub struct Cover {
     pub total: usize,
     /// Every filter given, as sent.
     pub filters: Vec<(String, String)>,
-    /// Name and e-mail of whoever asked.
+    /// Name and e-mail address of the user who asked for the report.
     pub exported_by: (String, String),
 }
 

@@ -22,7 +22,7 @@ impl fmt::Display for Decimal {
 
 impl Decimal {
     /// The number a text writes, in JSON's way or with a plus sign or zeros in front. None for every other text and for
-    /// an exponent that nobody can mean.
+    /// an exponent that cannot be meant.
     pub(super) fn parse(text: &str) -> Option<Decimal> {
         let (is_negative, unsigned) = match text.as_bytes().first()? {
             b'-' => (true, &text[1..]),

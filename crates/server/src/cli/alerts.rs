@@ -4,7 +4,7 @@ use super::{AlertRoutesArgs, AlertsCommand, print};
 use bailiwick_app::{App, alerting::config};
 use std::fmt::Write as _;
 
-/// Tells who would be told of an alert, and why.
+/// Prints the recipients that an alert would notify, and why.
 pub async fn run(app: &App, command: AlertsCommand) -> Result<(), String> {
     let AlertsCommand::Routes(AlertRoutesArgs { organization, labels }) = command;
     let labels = labels.into_iter().collect();

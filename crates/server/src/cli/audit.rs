@@ -16,7 +16,7 @@ pub fn time(text: &str) -> Result<Ts, String> {
     moment.parse().map_err(|_| "neither a day (2026-03-04) nor a moment (2026-03-04T10:00:00Z)".to_owned())
 }
 
-/// An id of whatever kind; all have the same form.
+/// An id of any kind; all have the same form.
 pub fn id(text: &str) -> Result<uuid::Uuid, String> {
     text.parse::<OrgId>().map(|id| id.0).map_err(|e| e.to_string())
 }
@@ -46,7 +46,7 @@ pub async fn run(app: &App, args: AuditArgs) -> Result<(), String> {
         audit::read(app, &filter, args.limit, each).await.map_err(|e| e.to_string())?;
     }
     match written {
-        // Whoever reads has seen enough (`| head`).
+        // The reader has closed the pipe (`| head`).
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(e.to_string()),
         _ => Ok(()),
     }

@@ -5,7 +5,7 @@ use crate::config::{Config, DatabaseUrl};
 use bailiwick_app::database::{Db, Options, analyze, transfer};
 use std::fs;
 
-/// Copies the configured SQLite file, which nobody may use meanwhile, into an empty PostgreSQL database.
+/// Copies the configured SQLite file, which no process may use meanwhile, into an empty PostgreSQL database.
 pub async fn run(config: &Config, args: &CopyDbArgs) -> Result<(), String> {
     let DatabaseUrl::Sqlite(file) = config.database_url() else {
         return Err("the configured database is PostgreSQL already".to_owned());

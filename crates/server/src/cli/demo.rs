@@ -5,7 +5,7 @@ use bailiwick_app::{App, bootstrap, demo};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fmt::Write;
 
-/// Fills the database and prints what is there to play with.
+/// Fills the database with demo data and prints how to sign in and look around.
 pub async fn run(app: &App, args: DemoArgs) -> Result<(), String> {
     let first = bootstrap::ensure_owner(app).await.map_err(|e| words::of(&e, str::to_owned))?;
     first_start::tell(app, first);

@@ -12,8 +12,8 @@ use bailiwick_domain::Clock;
 use bailiwick_platform::secrets::{self, Purpose, SecretFingerprints, SecretRefused};
 use std::fs;
 
-/// The secret, once the database has taken it for its own; a new one where nobody has used the database yet. The error is a
-/// text for the operator.
+/// The secret, once the database has accepted it; a new one where the database is unused. The error is a text for the
+/// operator.
 pub async fn admitted(config: &Config, db: &Db, purpose: Purpose) -> Result<config::Secret, String> {
     let (found, is_new) = match config::find_secret(config)? {
         Some(found) => (found, false),
@@ -42,7 +42,7 @@ fn given(config: &Config, found: &Found) -> Result<SecretFingerprints, String> {
     SecretFingerprints::of(found.secret.reveal().as_bytes(), previous).map_err(|e| e.to_string())
 }
 
-/// The database in words, without what lets anybody in.
+/// The database in words, without its credentials.
 fn named(config: &Config) -> String {
     match config.database_url() {
         DatabaseUrl::Sqlite(path) => path.display().to_string(),
@@ -116,7 +116,7 @@ pub async fn reseal(app: &App) -> Result<(), String> {
     nobody_seals_otherwise(app).await?;
     let done = alert_config::seal_all_anew(app).await.map_err(|e| e.to_string())?;
     let lost_subscriptions = subscriptions::seal_all_anew(app).await.map_err(|e| e.to_string())?;
-    // Whoever loses his gets another one, so that is no error.
+    // A user without theirs gets another one, so that is no error.
     mirror::seal_all_anew(app).await.map_err(|e| e.to_string())?;
     keys::rotate_signing_key(app).await.map_err(|e| e.to_string())?;
     nobody_seals_otherwise(app).await?;

@@ -67,7 +67,7 @@ pub struct Sources {
     /// sqlite:<path> or postgres://… (database.url)
     #[arg(long, global = true, value_name = "URL")]
     pub database_url: Option<String>,
-    /// What is logged: error, warn, info, debug, or a filter (log.level)
+    /// Log level: error, warn, info, debug, or a filter (log.level)
     #[arg(long, global = true, value_name = "LEVEL")]
     pub log_level: Option<String>,
 }
@@ -95,33 +95,33 @@ pub enum Command {
     /// Manage users of the owner organization
     #[command(subcommand)]
     User(UserCommand),
-    /// See where a user is signed in, and sign him out
+    /// List the sessions of a user, or end them
     #[command(subcommand)]
     Sessions(SessionsCommand),
-    /// Look after the keys by which the service signs and seals
+    /// Manage the keys that sign tokens and seal secrets
     #[command(subcommand)]
     Keys(KeysCommand),
-    /// Look after users and organizations at a Logto tenant (identity.mode `logto`)
+    /// Manage users and organizations at a Logto tenant (identity.mode `logto`)
     #[command(subcommand)]
     Logto(LogtoCommand),
-    /// Print who changed what, the newest first
+    /// Print the audit log, the newest entries first
     Audit(AuditArgs),
     /// Take over credentials that systems have from an earlier installation
     #[command(subcommand)]
     System(SystemCommand),
-    /// Look after files of rebranding and pictures of users
+    /// Manage rebranding files and pictures of users
     #[command(subcommand)]
     Assets(AssetsCommand),
-    /// Look into who is told of alerts
+    /// Explain who is notified of alerts
     #[command(subcommand)]
     Alerts(AlertsCommand),
-    /// Look into events for other software and how they are delivered
+    /// Inspect event subscriptions and their deliveries
     #[command(subcommand)]
     Events(events::EventsCommand),
-    /// Look after inventory documents that could not be used
+    /// Manage inventory documents that could not be processed
     #[command(subcommand)]
     Inventory(InventoryCommand),
-    /// Remove what has been kept long enough, as the service does every hour
+    /// Delete data past its retention, as the service does every hour
     Retention(RetentionArgs),
     /// Fill the database with a realistic made-up tree
     Demo(DemoArgs),
@@ -233,23 +233,23 @@ pub struct SessionsEndArgs {
 pub enum KeysCommand {
     /// Sign with a new key from now on; the old one stays published until nothing it signed is valid
     Rotate,
-    /// Seal what is kept sealed with the present secret, so that `previous_secret` can be forgotten
+    /// Seal stored secrets again with the current secret, so that `previous_secret` can be removed
     Reseal,
-    /// Take the configured secret as the database's although the one before it is lost, with what is sealed with it
+    /// Accept the configured secret although the previous one is lost; everything sealed with the lost one is lost too
     Adopt,
 }
 
 /// `bailiwick logto …`
 #[derive(Clone, Copy, Debug, Subcommand)]
 pub enum LogtoCommand {
-    /// Tell what is otherwise there than here, and make it as it is here
+    /// Print the differences between Logto and this service, and repair them at Logto
     Sync(LogtoSyncArgs),
 }
 
 /// `bailiwick logto sync`
 #[derive(Clone, Copy, Debug, Args)]
 pub struct LogtoSyncArgs {
-    /// Only tell
+    /// Only print the differences
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -263,7 +263,7 @@ pub struct AuditArgs {
     /// Before: 2026-03-05, or 2026-03-04T12:00:00Z
     #[arg(long, value_name = "TIME", value_parser = audit::time)]
     pub until: Option<Ts>,
-    /// Who acted, by id or e-mail address
+    /// The user who acted, by id or e-mail address
     #[arg(long, value_name = "USER")]
     pub actor: Option<String>,
     /// Organization of the user whose rights were used
@@ -332,7 +332,7 @@ pub struct AssetsMoveArgs {
 /// `bailiwick alerts …`
 #[derive(Debug, Subcommand)]
 pub enum AlertsCommand {
-    /// Tell who would be told of an alert, and why; secrets are left out
+    /// Print the recipients that an alert would notify, and why; secrets are left out
     Routes(AlertRoutesArgs),
 }
 

@@ -18,7 +18,7 @@ use bailiwick_platform::{processes, secrets::Purpose};
 use std::{io, num::NonZeroUsize, process::ExitCode, sync::Arc, time::Duration};
 use tokio::runtime;
 
-/// Serves until told to stop.
+/// Serves until the process receives a signal to stop.
 pub fn run(config: &Config) -> ExitCode {
     let traces = match telemetry::start(&config.log, &config.telemetry) {
         Ok(traces) => traces,
@@ -61,7 +61,7 @@ async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, Str
     let db = wire::open(config, true).await?;
     know(&db).await;
     let secret = keys::admitted(config, &db, Purpose::Service).await?;
-    // Before anybody is made who has a password that is told once, and before anything is said of an address.
+    // Before the first user is created, whose password is printed once, and before an address is printed.
     let bound = bind(config)?;
     let config = &at_real_port(config, &bound);
     let app = wire::application(config, &secret, db)?;
@@ -72,7 +72,7 @@ async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, Str
     let (mut front, operations) = match begin(config, &app, bound, (&tls, traces.clone())).await {
         Ok(listeners) => listeners,
         Err(problem) => {
-            // Nobody has seen it yet.
+            // The first password has not been printed yet.
             first_start::tell(&app, first);
             return Err(problem);
         }
@@ -136,8 +136,8 @@ fn at_real_port(config: &Config, bound: &Sockets) -> Config {
     config
 }
 
-/// Has a restored database find out about its rows before anybody asks for them, unless that takes long: then it goes on
-/// beside the first requests.
+/// Gathers statistics of a restored database before the first request, unless that takes long: then it goes on beside the
+/// first requests.
 async fn know(db: &Db) {
     const MOST: Duration = Duration::from_secs(20);
     match tokio::time::timeout(MOST, analyze_restored(db)).await {
@@ -148,7 +148,7 @@ async fn know(db: &Db) {
     }
 }
 
-/// Tells what is wrong with where images are; the service runs all the same.
+/// Logs problems of the image store; the service runs all the same.
 async fn look_at_images(app: App) {
     match images::complaints(&app).await {
         Ok(complaints) => complaints.iter().for_each(|complaint| tracing::warn!("{complaint}")),

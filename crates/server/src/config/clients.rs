@@ -96,7 +96,7 @@ const fn yes() -> bool {
     true
 }
 
-/// Takes the clients out of a file, so that nobody takes their ids for settings.
+/// Takes the clients out of a file, so that their ids are not taken for settings.
 pub(super) fn take(file: &mut Table, problems: &mut Vec<Problem>) -> Vec<Client> {
     let identity = file.get_mut("identity").and_then(Value::as_table_mut);
     match identity.and_then(|identity| identity.remove("clients")) {

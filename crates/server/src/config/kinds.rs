@@ -319,7 +319,7 @@ impl Value for LogFilter {
     }
 }
 
-/// Who proves a person's identity (spec: authentication#identity-modes).
+/// The identity provider that proves a person's identity (spec: authentication#identity-modes).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdentityMode {
     /// The service itself, under `/oidc`.

@@ -75,7 +75,7 @@ section! {
 }
 
 section! {
-    /// Who proves a person's identity.
+    /// The identity provider that proves a person's identity.
     Identity in "identity", keys "identity.";
     /// `embedded`: the service is its own OpenID provider under `/oidc`. `oidc`: people sign in at the issuer of
     /// `identity.oidc`. `logto`: at the tenant of `identity.logto`, which gets users and organizations (docs/identity.md).
@@ -98,7 +98,7 @@ section! {
     /// Clients whose tokens open sessions, by their ids at the issuer. Needed unless tokens of any client are accepted.
     /// Clients of `identity.clients` count too, those of third parties at `/user/profile` and `/user/permissions` only.
     client_ids: Vec<String>;
-    /// Accept tokens of which nobody can tell which client they belong to and, when neither `client_ids` nor
+    /// Accept tokens whose client cannot be determined and, when neither `client_ids` nor
     /// `identity.clients` names one of your own, those of every client. Set `audiences` with it.
     accept_any_client: bool = "false";
     /// Of which a token's `aud` must have one, an opaque one's as introspection tells it. When unset, or where only
@@ -108,7 +108,7 @@ section! {
     introspection_client_id: Option<String>;
     /// Its secret.
     introspection_client_secret: Option<Secret>;
-    /// Link somebody who comes for the first time to the one user who has his verified e-mail address.
+    /// Link a person who signs in for the first time to the one user with the same verified e-mail address.
     link_by_email: bool = "true";
     /// How long the issuer's keys are kept; in mode `logto` too.
     keys_cache: Duration = "5m", older "JWKS_CACHE_TTL";
@@ -135,12 +135,12 @@ section! {
     app_secret: Option<Secret>, older "LOGTO_BACKEND_APP_SECRET";
     /// Clients whose tokens open sessions, by their app ids. Needed unless tokens of any client are accepted.
     client_ids: Vec<String>;
-    /// Accept tokens of which nobody can tell which client they belong to: needed where Logto names no introspection
+    /// Accept tokens whose client cannot be determined: needed where Logto names no introspection
     /// endpoint. As in `identity.oidc`.
     accept_any_client: bool = "false";
     /// Of which a token's `aud` must have one. As in `identity.oidc`.
     audiences: Vec<String>;
-    /// Link somebody who comes for the first time to the one user who has his verified e-mail address.
+    /// Link a person who signs in for the first time to the one user with the same verified e-mail address.
     link_by_email: bool = "true";
     /// Id at Logto of the organization that is the owner organization; linked at the first start. When unset, one is
     /// made there.
@@ -210,7 +210,7 @@ section! {
     /// How long resolved alerts stay in the history, and what people did about alerts stays in its record. Six months
     /// have 184 days at most.
     history_retention: Duration = "184d";
-    /// Alertmanager version told to clients, which choose features by it.
+    /// Alertmanager version reported to clients, which choose features by it.
     reported_version: Word = "0.34.0";
     /// Label `managed_by` of alerts the service raises itself.
     managed_by: Word = "bailiwick";
@@ -235,7 +235,7 @@ section! {
     AlertingHistory in "alerting.history_webhook", keys "alerting.history_webhook.";
     /// Address under which the remote router reaches the service: `<public address>/api/alert_history`.
     url: Option<HttpUrl>;
-    /// Secret of at least 32 characters that the router shows. Without it nobody is let in.
+    /// Secret of at least 32 characters that the router shows. Without it every call is refused.
     secret: Option<Secret>;
 }
 
@@ -373,9 +373,9 @@ section! {
     /// Rebranding: names and pictures that an organization gives to the products its systems run.
     Rebranding in "rebranding", keys "rebranding.";
     /// What can be rebranded: `<id>:<display name>:<type>`, the type being `application` or `system`. A product that is
-    /// taken away is shown no more; what is stored for it stays.
+    /// removed here is no longer shown; its stored names and pictures stay.
     products: Vec<RebrandableProduct> = "nethvoice:NethVoice:application,webtop:NethService:application,ns8:NS8:system,nsec:NethSecurity:system";
-    /// Base path in the paths of assets that systems are told, `/` for none. When unset, that of their request.
+    /// Base path in the asset paths that systems receive, `/` for none. When unset, that of their request.
     asset_base_path: Option<BasePath>;
     /// Whether users with `manage:systems` may upload and delete assets of organizations within their reach, their own
     /// included. Rebranding itself is turned on and off by owners only.

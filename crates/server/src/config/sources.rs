@@ -70,7 +70,8 @@ fn secret_file(path: &str) -> Result<String, String> {
     Ok(text.trim_end_matches(['\r', '\n']).to_owned())
 }
 
-/// The entries and the clients of a TOML text. A mistake in its grammar is told by line only: the line itself may hold a secret.
+/// The entries and the clients of a TOML text. A mistake in its grammar is reported by line number only: the line itself
+/// may hold a secret.
 pub(super) fn from_file(text: &str, problems: &mut Vec<Problem>) -> (Vec<Entry>, Vec<Client>) {
     let (mut entries, mut found) = (Vec::new(), Vec::new());
     match text.parse::<toml::Table>() {
@@ -123,7 +124,7 @@ fn toml_text(value: &toml::Value, form: Form) -> Option<String> {
     }
 }
 
-/// What a file entry of another form is told.
+/// The complaint about a file entry of another form.
 fn wrong_form(form: Form) -> &'static str {
     match form {
         Form::Text => "must be a string",

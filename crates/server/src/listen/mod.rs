@@ -79,7 +79,7 @@ pub struct Server {
     threads: Vec<thread::JoinHandle<()>>,
 }
 
-/// Sockets that listen; who connects waits until [`start`] accepts. Dropping them gives the address back.
+/// Sockets that listen; clients that connect wait until [`start`] accepts them. Dropping them gives the address back.
 #[derive(Debug)]
 pub struct Bound {
     address: SocketAddr,

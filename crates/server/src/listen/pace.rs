@@ -21,7 +21,7 @@ pub(super) const IDLE: u8 = 0;
 pub(super) const HEAD: u8 = 1;
 /// A request is being worked on or answered.
 pub(super) const BUSY: u8 = 2;
-/// The last answer is sent, and what comes of a body that nobody has read is taken.
+/// The last answer is sent, and the rest of an unread body is received and dropped.
 pub(super) const LINGER: u8 = 3;
 
 /// How long the head of a request may be on its way before its connection counts as idle.
@@ -36,7 +36,7 @@ pub(super) struct Pace {
     since: AtomicU64,
     /// Since when the client has taken no byte, plus one; 0 = it takes them.
     blocked: AtomicU64,
-    /// The client is still sending a body that nobody reads.
+    /// The client is still sending a body that is not read.
     pub(super) is_unread: AtomicBool,
     is_asked_to_end: AtomicBool,
     task: AtomicWaker,

@@ -16,7 +16,7 @@ use std::{
 };
 use tokio_rustls::TlsAcceptor;
 
-/// A certificate that ends sooner is told of: those that are renewed by a program should have been.
+/// The service warns of a certificate that ends sooner: a program that renews certificates would have renewed it.
 const SOON: Duration = Duration::from_secs(10 * 86_400);
 
 /// Where the certificate is, and what is in use of it.

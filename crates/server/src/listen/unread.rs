@@ -1,4 +1,4 @@
-//! Bodies that nobody has read when the answer is there: of a request that is refused by its head.
+//! Bodies that are still unread when the answer is ready: those of requests that are refused by their head.
 //!
 //! What a client still sends would be in the way: a connection that is closed over it is reset, which may take the answer
 //! with it, and a client that hears nothing of the end sends its next request into it. So a small rest is read, and the
