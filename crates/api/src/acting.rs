@@ -67,12 +67,12 @@ pub(crate) async fn recognise(app: &App, route: &Route, parts: &mut Parts) -> Re
     }
 }
 
-/// Whether the route is for people who have signed in.
+/// Whether the route is for signed-in people.
 const fn takes_tokens(route: &Route) -> bool {
     !matches!(route.credential, Credential::Public) && !route.credential.is_of_system()
 }
 
-/// A record that has been opened, and what is still to be told of the request.
+/// A record that has been opened, and what is still to be recorded of the request.
 pub(crate) struct Record {
     opened: Opened,
     upload: Option<Upload>,
@@ -115,7 +115,7 @@ pub(crate) async fn open(
     Ok((Record { opened, upload }, body))
 }
 
-/// What of the request is recorded, as far as it can be told before it is served.
+/// The part of the request's record that is known before it is served.
 async fn look_at(
     app: &App,
     route: &Route,

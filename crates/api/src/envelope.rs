@@ -97,7 +97,7 @@ impl<T: Serialize> IntoResponse for Answer<T> {
     }
 }
 
-/// A 200 whose envelope is written already, compressed already for who takes that.
+/// A 200 whose envelope is written already, and compressed already for clients that accept that.
 #[derive(Debug)]
 pub struct Cached(pub CachedAnswer, pub Gzip);
 

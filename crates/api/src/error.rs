@@ -34,7 +34,7 @@ impl IntoResponse for Failure {
     }
 }
 
-/// Told to a client that should come back after a fault or an overload.
+/// `Retry-After` of a fault or an overload.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// Renders an error of a route.
@@ -82,7 +82,7 @@ fn retry_after(error: &Error) -> Option<Duration> {
     }
 }
 
-/// Seconds for `Retry-After`: rounded up, so that nobody who waits that long is refused again; at least one.
+/// Seconds for `Retry-After`: rounded up, so that a client that waits that long is not refused again; at least one.
 pub fn whole_seconds(duration: Duration) -> u64 {
     duration.as_secs() + u64::from(duration.subsec_nanos() > 0 || duration.is_zero())
 }

@@ -22,7 +22,7 @@ fn missing(what: &str) -> Failure {
     Error::internal(format!("{what} is missing from the request; is the route in the table?")).into()
 }
 
-/// Who asks, as the gate has verified.
+/// The caller, as the gate has verified.
 #[derive(Clone, Debug)]
 pub struct Who(pub Caller);
 
@@ -142,7 +142,7 @@ impl Params {
         self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
     }
 
-    /// The direction of a list that begins with the latest or most: down unless it is told otherwise. An empty
+    /// The direction of a list that begins with the latest or most: down unless the query says otherwise. An empty
     /// `sort_by` asks for the usual order, whatever direction stands beside it (spec: conventions#lists).
     pub fn falling(&self) -> &'static str {
         let is_usual = self.one("sort_by") == Some("");
@@ -211,7 +211,7 @@ impl JsonBody {
         })
     }
 
-    /// As it is, for a body with rules of its own; one that is too large is told so in these words.
+    /// As it is, for a body with rules of its own; one that is too large is refused with this message.
     pub fn raw(self, too_large: &'static str) -> Result<Bytes, Error> {
         self.bytes().map_err(|e| match e {
             Error::TooLarge { data, .. } => Error::TooLarge { message: too_large.into(), data },
@@ -321,7 +321,7 @@ mod tests {
     use crate::{error::answer, routes};
     use http::StatusCode;
 
-    // A line that breaks off is no mistake of who sends: he comes back.
+    // A connection that breaks off is no mistake of the client: it retries.
     #[tokio::test]
     async fn clients_14_a_body_that_does_not_come_passes() {
         let stalled = Body::from_stream(futures_util::stream::pending::<Result<Bytes, Infallible>>());

@@ -63,7 +63,7 @@ pub(crate) fn told(span: &Span, worker: &WorkerMetrics, place: usize, response: 
     span.record("http.response.status_code", response.status().as_u16());
 }
 
-/// The caller's place in a trace; of several nobody knows which counts.
+/// The caller's place in a trace; of several it is unknown which counts.
 fn traceparent(headers: &HeaderMap) -> Option<&str> {
     /// Of the one version there is it has 55.
     const LONGEST: usize = 128;

@@ -102,7 +102,7 @@ fn not_proxied(
 #[derive(Clone, Copy, Debug)]
 pub struct Uncompressed;
 
-/// How long a browser may go by what a preflight has told it: the most that any of them does.
+/// How long a browser may cache the answer of a preflight: the longest time that any browser accepts.
 pub(crate) const PREFLIGHT_AGE: Duration = Duration::from_secs(7200);
 
 fn cors(origins: &[String]) -> Option<CorsLayer> {

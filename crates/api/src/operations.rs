@@ -1,5 +1,5 @@
 //! What operators and their tools ask, on a listener of its own (`metrics.listen`): `GET /metrics` for Prometheus,
-//! `/live` and `/ready` for whoever starts and stops processes (docs/observability.md).
+//! `/live` and `/ready` for the supervisor of processes (docs/observability.md).
 
 use crate::{gate::authorization, manage::health::Health};
 use axum::{

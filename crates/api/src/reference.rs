@@ -1,5 +1,5 @@
 //! `/docs`: the OpenAPI document in an interactive viewer (Swagger UI). The viewer is part of the program, and the page
-//! is forbidden to ask anybody else for anything.
+//! is forbidden to load anything from other hosts.
 
 use crate::{Uncompressed, acting::Asked, extract::Gzip, openapi};
 use axum::{
@@ -105,7 +105,7 @@ fn broken(why: &str) -> Response {
     StatusCode::INTERNAL_SERVER_ERROR.into_response()
 }
 
-/// A file that is kept compressed; unpacked for the few who cannot do that.
+/// A file that is kept compressed; unpacked for the few clients that cannot do that.
 fn packed(file: &'static [u8], content_type: &'static str, Gzip(is_taken): Gzip) -> Response {
     let mut plain = Vec::new();
     let mut response = if is_taken {

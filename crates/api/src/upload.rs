@@ -145,7 +145,7 @@ impl Upload {
     }
 }
 
-/// What has ended the reading; `size` is told of a body without end.
+/// What has ended the reading; `size` is reported for a body without end.
 fn fault(e: &multer::Error, size: u64) -> UploadFault {
     match e {
         multer::Error::StreamReadFailed(cut) => match cut.downcast_ref::<Cut>() {

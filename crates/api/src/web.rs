@@ -2,7 +2,7 @@
 //!
 //! Below a prefixed base the API always answers. Else a file that exists is sent to everybody, and a browser that opens
 //! a page (`Accept` names `text/html`) and shows no credential gets `index.html`, whatever the path: the interface has
-//! pages at `/systems`, `/users` … too. What anybody may call without a credential stays with the API.
+//! pages at `/systems`, `/users` … too. Operations without a credential stay with the API.
 
 use crate::{
     meters::Matched,

@@ -107,7 +107,7 @@ pub struct AssetStore {
     objects: Arc<dyn ObjectStore>,
     /// Only files have one.
     directory: Option<Arc<Path>>,
-    /// Only a bucket can sign an address for somebody else.
+    /// Only a bucket can sign an address for a client.
     bucket: Option<Arc<AmazonS3>>,
     /// What all keys begin with in the storage.
     prefix: Arc<str>,
@@ -121,7 +121,7 @@ impl AssetStore {
     pub fn files(directory: &Path) -> Result<AssetStore, AssetError> {
         let unusable =
             |e: &dyn fmt::Display| AssetError::Unreachable(format!("{}: {e}", directory.display()));
-        // Backups of systems are for nobody else on this machine.
+        // Other users of this machine must not read backups of systems.
         let private = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
         private.map_err(|e| unusable(&e))?;
         let objects = LocalFileSystem::new_with_prefix(directory).map_err(|e| unusable(&e))?;
@@ -199,7 +199,7 @@ impl AssetStore {
         timeout(longest, whole).await.map_err(|_| AssetError::TimedOut)?
     }
 
-    /// Starts an object; nobody sees it before [`Upload::finish`].
+    /// Starts an object; it is invisible before [`Upload::finish`].
     ///
     /// # Errors
     /// The storage.
@@ -263,7 +263,7 @@ impl AssetStore {
         Ok(in_time(self.objects.head(&self.place(key))).await?.size)
     }
 
-    /// An address under which anybody can read the object for this time; none = this storage has no such thing.
+    /// An address under which anyone can read the object for this time; none = this storage has no such addresses.
     ///
     /// # Errors
     /// The storage.

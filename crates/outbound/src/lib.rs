@@ -1,7 +1,7 @@
 //! Everything the service says to other systems over the network.
 //!
 //! [`router_client`] speaks to a remote alert router (spec: alert-router#remote), [`mail`] to a mail server,
-//! [`webhook`] and [`telegram`] to those who are told of alerts (spec: alert-delivery#webhook-delivery,
+//! [`webhook`] and [`telegram`] to the receivers of alerts (spec: alert-delivery#webhook-delivery,
 //! alert-delivery#mail-and-telegram), [`reach`] asks whether an appliance answers (spec: systems#reachability),
 //! [`issuer`] asks an identity provider about tokens (spec: authentication#identity-modes), [`logto`] has Logto keep
 //! what is here (spec: logto#calls), [`traces`] tells a collector what took how long. To add another upstream: a module

@@ -65,7 +65,7 @@ pub struct Server {
 /// A message to one person.
 #[derive(Clone, Debug)]
 pub struct Letter {
-    /// Same id = same message: whoever gets it twice can tell.
+    /// Same id = same message, so that a recipient can recognize a duplicate.
     pub id: String,
     /// Address.
     pub to: String,
@@ -176,11 +176,11 @@ impl Mailer {
 }
 
 impl Mailer {
-    /// The beginning of a message that nobody has written by hand.
+    /// The beginning of an automatic message.
     fn automatic(&self) -> MessageBuilder {
         Message::builder()
             .from(self.from.clone())
-            // Nobody's absence notice is wanted in answer (RFC 3834).
+            // No absence notices, please (RFC 3834).
             .raw_header(HeaderValue::new(
                 HeaderName::new_from_ascii_str("Auto-Submitted"),
                 "auto-generated".to_owned(),
@@ -188,7 +188,7 @@ impl Mailer {
     }
 }
 
-/// A header is one line whatever somebody has called himself.
+/// A header is one line, whatever name a user has chosen.
 fn one_line(text: &str) -> String {
     let spaced: String = text.chars().map(|c| if is_break(c) { ' ' } else { c }).collect();
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -82,14 +82,14 @@ impl Names {
     async fn look_up(&self, tenant: OrgId, host: &str) -> io::Result<Answer> {
         let own = self.turns_of(tenant).acquire_owned().await.map_err(io::Error::other)?;
         let turn = self.turns.clone().acquire_owned().await.map_err(io::Error::other)?;
-        // Somebody else may have asked meanwhile.
+        // Another caller may have asked meanwhile.
         if let Some(answer) = self.known(host).await {
             return Ok(answer);
         }
         let (ask, name) = (self.ask.clone(), host.to_owned());
         let asking = tokio::task::spawn_blocking(move || {
             let found = ask(&name);
-            // Not before the thread is free again, however long ago whoever asked has given up.
+            // Not before the thread is free again, however long ago the caller has given up.
             drop((own, turn));
             found
         });
@@ -117,7 +117,7 @@ impl Names {
     fn turns_of(&self, tenant: OrgId) -> Arc<Semaphore> {
         let mut all = locked(&self.turns_of);
         if all.len() >= MANY {
-            // Whoever waits or asks holds one too.
+            // Callers that wait or ask hold one too.
             all.retain(|_, turns| Arc::strong_count(turns) > 1);
         }
         all.entry(tenant).or_insert_with(|| Arc::new(Semaphore::new(OF_ONE))).clone()
@@ -187,7 +187,7 @@ mod tests {
         let limit = Duration::from_secs(20);
         let found = tokio::time::timeout(limit, names.find(tenant(2), "alive")).await;
         assert_eq!(found.unwrap().unwrap().len(), 1);
-        // The threads of those who have given up are not free before they are.
+        // The threads of callers that have given up are not free before they end.
         drop(waiting);
         assert!(asked.load(Ordering::SeqCst) <= OF_ONE + 1);
         drop(hold);

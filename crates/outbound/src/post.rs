@@ -1,5 +1,5 @@
 //! One POST of JSON to an address that was judged just before: names are resolved, every address is judged, and the
-//! connection goes to one of exactly these. So a name that leads elsewhere a moment later leads nobody astray. No
+//! connection goes to one of exactly these. So a name that resolves differently a moment later does no harm. No
 //! proxy, no redirect, no connection kept.
 
 use crate::{delivery::Failure, names::Names, with_causes};
@@ -175,7 +175,7 @@ impl Poster {
         if found.is_empty() {
             return Err(Failure::passing("the name cannot be resolved", "no address"));
         }
-        // One inside spoils the others: whoever answers so means no good.
+        // One internal address spoils the others: such an answer is an attack.
         if !target.is_allowed_by_name && !found.iter().all(|address| allowed.permits(*address)) {
             return Err(Failure::lasting("the address is not public", "refused by the address policy"));
         }

@@ -1,4 +1,4 @@
-//! Whether something answers at an address a system has told us (spec: systems#reachability): the service must not
+//! Whether something answers at an address that a system has reported (spec: systems#reachability): the service must not
 //! become a telescope into the network it stands in, so every address is judged before the first packet.
 
 use bailiwick_domain::net::{Network, is_global};
@@ -139,8 +139,8 @@ fn plain_host(host: &str) -> Option<&str> {
     is_name.then_some(host)
 }
 
-/// Appliances have certificates of their own making; what is asked here is only whether somebody answers, and nothing
-/// is told or believed.
+/// Appliances have certificates of their own making; the probe only asks whether something answers, and neither
+/// sends nor believes anything.
 #[derive(Debug)]
 struct AnyCertificate(WebPkiSupportedAlgorithms);
 

@@ -36,7 +36,7 @@ impl Webhooks {
         Webhooks { poster: Poster::with_names(Names::new(ask)), allowed }
     }
 
-    /// The host and port of an address, to tell apart who is slow; none for an address that is none.
+    /// The host and port of an address, to distinguish slow hosts; none for an address that is none.
     pub fn place(&self, url: &str) -> Option<String> {
         let target = Target::parse(url, &self.allowed).ok()?;
         Some(format!("{}:{}", target.host, target.port))

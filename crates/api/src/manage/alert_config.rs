@@ -56,7 +56,7 @@ pub async fn get(
     let text =
         spelling.of("alerting configuration retrieved successfully", "alerting layer retrieved successfully");
     if params.one("format") == Some(YAML) {
-        // What several layers say together; nobody changes that as a whole.
+        // The layers together; they cannot be changed as a whole.
         let config = config::yaml(&app, &caller, organization).await?;
         return Ok(Answer::ok(text, AlertConfigOutput::Yaml(AlertYamlOutput { config })).into_response());
     }

@@ -1,4 +1,4 @@
-//! Silences, notes and who takes care of an alert (spec: alert-management#handling).
+//! Silences, notes and assignees of alerts (spec: alert-management#handling).
 
 use super::{alerts::named, systems::values};
 use crate::{

@@ -20,7 +20,7 @@ use bailiwick_domain::{Result, SortDirection, SystemId};
 /// Rows of a page unless the client says otherwise.
 const PAGE_SIZE: u64 = 50;
 const HISTORY_PAGE_SIZE: u64 = 20;
-/// The assignee of alerts that nobody takes care of.
+/// The assignee of unassigned alerts.
 const NOBODY: &str = "none";
 
 /// The word of `include`: also what is below the organizations named.

@@ -26,7 +26,7 @@ use bailiwick_platform::conditions::Version;
 
 /// Rows of a page unless the client says otherwise.
 const PAGE_SIZE: u64 = 50;
-/// The organization of those assigned to nobody.
+/// The organization of unassigned ones.
 const NOBODY: &str = "no_org";
 
 /// `GET /applications`.

@@ -25,7 +25,7 @@ const PAGE_SIZE: u64 = 20;
 
 /// `GET /events`.
 pub async fn list(State(app): State<App>, Who(caller): Who, params: Params) -> Outcome<Answer<EventList>> {
-    // The newest first, unless somebody reads on from where he was.
+    // The newest first, unless a reader goes on from where they were.
     let after = params.one("after").map(str::to_owned);
     let usual = if after.is_some() { "asc" } else { "desc" };
     let direction =
@@ -75,7 +75,7 @@ pub async fn stream(
             Some((Ok::<_, Infallible>(Bytes::from(written(next, &source))), opened))
         }
     });
-    // The head goes out at once: who listens knows that he does.
+    // The head goes out at once, so that the listener knows that they are connected.
     let head = futures_util::stream::iter([Ok(Bytes::from_static(b"retry: 3000\n\n"))]);
     let mut response = Response::new(Body::from_stream(futures_util::StreamExt::chain(head, body)));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -84,7 +84,7 @@ pub async fn stream(
     Ok(response)
 }
 
-/// As it goes over the wire. An `id` without data is remembered by a reader and shown to nobody.
+/// As it goes over the wire. A reader remembers an `id` without data and does not show it.
 fn written(next: Next, source: &str) -> String {
     let mut out = String::new();
     let done = match next {

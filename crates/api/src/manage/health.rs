@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 pub struct Health {
     /// Version of the service.
     pub version: &'static str,
-    /// Commit it was built from, `unknown` where neither a repository nor a packager has told.
+    /// Commit it was built from, `unknown` where neither a repository nor a packager names it.
     pub commit: &'static str,
     /// Time of that commit, RFC 3339, or the time that the packager has set; `unknown` as before.
     pub build_time: &'static str,

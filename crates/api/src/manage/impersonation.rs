@@ -112,7 +112,7 @@ pub async fn sessions(
     Who(caller): Who,
     params: Params,
 ) -> Outcome<Answer<SessionList>> {
-    // A word nobody knows matches nothing.
+    // An unknown word matches nothing.
     let side = SIDES.parse(params.text("as").unwrap_or("target"));
     let page = impersonation::sessions(&app, &caller, side, params.page(PAGE_SIZE)).await?;
     let now = app.now();

@@ -1,4 +1,4 @@
-//! The page on which somebody allows an application of a third party what it asks for, and where he takes it back.
+//! The page on which a user allows or withdraws what an application of a third party asks for.
 
 use super::{
     authorize::see_other,
@@ -29,7 +29,7 @@ pub async fn show(State(app): State<App>, PathId(id): PathId<Uuid>, headers: Hea
     }
 }
 
-/// Its form: which of the two buttons, is told by `answer`. Whatever is not `allow` is a no.
+/// Its form: `answer` says which of the two buttons. Everything but `allow` is a refusal.
 pub async fn submit(
     State(app): State<App>,
     Ctx(context): Ctx,
@@ -49,7 +49,7 @@ pub async fn submit(
     }
 }
 
-/// The form beside an application on the page of who is signed in.
+/// The form beside an application on the page of the signed-in user.
 pub async fn withdraw(
     State(app): State<App>,
     Ctx(context): Ctx,

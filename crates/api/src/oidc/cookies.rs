@@ -10,7 +10,7 @@ use std::time::Duration;
 const BROWSER: &str = "bailiwick-browser";
 const LOGIN: &str = "bailiwick-login";
 
-/// On https the prefix makes browsers refuse the cookie from anybody but this very host.
+/// On https the prefix makes browsers refuse the cookie from every other host.
 fn full_name(app: &App, name: &str) -> String {
     if is_https(app) { format!("__Host-{name}") } else { name.to_owned() }
 }

@@ -10,7 +10,7 @@ use bailiwick_domain::Error;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
 
-/// Seconds told to a client that should come back after an overload.
+/// `Retry-After` of an overload, in seconds.
 const RETRY_AFTER_SECONDS: u64 = 5;
 
 /// A refusal as JSON.

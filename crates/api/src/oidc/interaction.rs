@@ -26,8 +26,8 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::json;
 use std::time::Duration;
 
-/// These calls are for programs. A page, to which a browser would lend the cookies of somebody who is signed in, tells
-/// its origin with each of them and is sent away: it must not answer in his name.
+/// These calls are for programs. A browser adds the cookies of a signed-in user to
+/// the calls of any page, with the page's origin; such calls are refused, because a page must not answer for the user.
 pub async fn programs_only(request: Request, next: Next) -> Response {
     let headers = request.headers();
     let is_from_page = headers.contains_key(header::ORIGIN)
@@ -88,7 +88,7 @@ pub async fn submit(State(app): State<App>, headers: HeaderMap) -> Response {
     }
 }
 
-/// `POST /api/interaction/consent`; a body is ignored. Where nobody is asked, the address is that of `…/submit`.
+/// `POST /api/interaction/consent`; a body is ignored. Where no consent is needed, the address is that of `…/submit`.
 pub async fn consent(State(app): State<App>, Ctx(context): Ctx, headers: HeaderMap) -> Response {
     let browser = cookies::read(&app, &headers);
     let address = match consent::allow_by_script(&app, &context, &browser).await {

@@ -1,4 +1,4 @@
-//! `/oidc/login`: signing in without a client, and who is signed in.
+//! `/oidc/login`: signing in without a client, and the page of the signed-in user.
 
 use super::{
     authorize::{see_other, sign_in_page},
@@ -23,7 +23,7 @@ pub async fn to_login(State(app): State<App>, headers: HeaderMap) -> Response {
     see_other(Language::of(&headers), &login::address(&app))
 }
 
-/// Who is signed in; the sign-in page when nobody is.
+/// The page of the signed-in user; the sign-in page without one.
 pub async fn show(State(app): State<App>, Ctx(context): Ctx, headers: HeaderMap) -> Response {
     let language = Language::of(&headers);
     // Each request may store a row, so it is limited like the token endpoint.

@@ -76,7 +76,7 @@ impl Language {
     }
 }
 
-/// What somebody is told in place of a form.
+/// A message in place of a form.
 #[derive(Clone, Copy, Debug)]
 pub enum Notice {
     /// Unknown client or address.
@@ -87,7 +87,7 @@ pub enum Notice {
     SignedOut,
     /// No mail is configured, so there is no help with a forgotten password.
     NoMail,
-    /// Whoever it was has asked for a new password.
+    /// A new password was requested.
     MailAsked,
     /// A link is used, has expired, or never was.
     LinkOver,
@@ -133,7 +133,7 @@ pub struct FormPage<'a> {
     pub has_recovery: bool,
 }
 
-/// A page of who has forgotten his password or confirms an address.
+/// A page for a forgotten password or for confirming an address.
 #[derive(Clone, Debug)]
 pub struct RecoveryPage<'a> {
     /// 200, or what has gone wrong.
@@ -203,7 +203,7 @@ pub fn consent(language: Language, page: &ConsentPage) -> Response {
     render(language, StatusCode::OK, "consent.html", values, page.form_target.as_deref())
 }
 
-/// Renders who is signed in and what he has allowed, with the forms that sign out and take it back.
+/// Renders the signed-in user and the applications they have allowed, with the forms to sign out and to withdraw.
 pub fn signed_in(language: Language, person: &Person, allowed: &[Allowed], form_token: &str) -> Response {
     let allowed = allowed.iter().map(|a| json!({"client_id": a.client_id, "application": a.application}));
     let values = json!({

@@ -1,4 +1,4 @@
-//! The pages of who has forgotten his password or confirms an address; see `app::oidc::recovery`.
+//! The pages for a forgotten password and for confirming an address; see `app::oidc::recovery`.
 
 use super::{
     cookies,

@@ -57,7 +57,7 @@ pub async fn submit(
     }
 }
 
-/// Which of the two forms it is, is told by its fields.
+/// Its fields say which of the two forms it is.
 async fn run(
     app: &App,
     context: &RequestContext,

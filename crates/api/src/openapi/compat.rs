@@ -1,4 +1,4 @@
-//! Whether a document can take the place of a released one without breaking whoever goes by it (docs/versioning.md).
+//! Whether a document can take the place of a released one without breaking its clients (docs/versioning.md).
 //!
 //! What clients send may be asked for less, never for more; what they get may say more, never less. So schemas are
 //! compared in a direction: of two types that differ, the wider one is right for requests, the narrower one for answers.
@@ -11,7 +11,7 @@ const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "head", "
 const UPPER: [&str; 4] = ["maxLength", "maxItems", "maximum", "maxProperties"];
 const LOWER: [&str; 4] = ["minLength", "minItems", "minimum", "minProperties"];
 
-/// Who writes what a schema describes.
+/// The side that writes what a schema describes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Direction {
     Request,
@@ -93,7 +93,7 @@ impl<'a> Check<'a> {
         for (status, answer) in object(&old["responses"]) {
             let what = format!("{what} answer {status}");
             match &new["responses"][status] {
-                // Errors are told by their envelope; which of them there are is no promise.
+                // Errors are recognized by their envelope; which of them there are is no promise.
                 Value::Null if status.starts_with('2') => self.tell(&what, "is gone"),
                 now => self.content(&what, &answer["content"], &now["content"], Direction::Answer),
             }
@@ -262,7 +262,7 @@ impl<'a> Check<'a> {
             Direction::Answer => (fewer.copied().collect(), "may be left out now"),
         };
         for name in changed {
-            // One that is gone has been told of.
+            // A removed one has been reported already.
             if now.schemas.iter().any(|(other, _)| *other == name) {
                 self.tell(&format!("{what}.{name}"), how);
             }

@@ -27,7 +27,7 @@ pub(super) fn parameters(route: &Route) -> Vec<Value> {
     }
 }
 
-/// Adds the tag to what a reader gets, and the answer to a reader who has it already.
+/// Adds the tag to the answers of a read, and the answer to a reader who has the current version already.
 pub(super) fn complete(route: &Route, responses: &mut Map<String, Value>) {
     if !route.is_conditional || route.method != Method::GET {
         return;

@@ -120,7 +120,7 @@ pub fn document_at(bases: &[String]) -> Value {
     document
 }
 
-/// Forms are told apart by what they have, and fields that a form does not name are ignored: a value may be of two of
+/// Forms are distinguished by their fields, and fields that a form does not name are ignored: a value may be of two of
 /// them, which `oneOf` would forbid.
 fn any_of_its_forms(schema: &mut Value) {
     let Some(schema) = schema.as_object_mut() else { return };

@@ -1,4 +1,4 @@
-//! The order of lists that nobody has asked another order of (spec: acceptance#guarantees rule 14). The descriptions
+//! The default order of lists (spec: acceptance#guarantees rule 14). The descriptions
 //! tell it, `x-order` says it to programs, and the client of all tests holds every answer to it
 //! (`bailiwick_testkit::published`).
 

@@ -24,7 +24,7 @@ fn of_family(operation: &str) -> Option<String> {
         title.get_mut(..1)?.make_ascii_uppercase();
         let many = operation.replace(&format!("{title}s"), "Many");
         let many = if many == operation { operation.replace(&title, "One") } else { many };
-        // Who is spoken of to people.
+        // The article that people expect.
         let an = if one.starts_with('a') { "an" } else { "a" };
         Some(match many.as_str() {
             "listMany" => format!("List {one}s"),

@@ -1,10 +1,10 @@
-//! What the reference tells people of an operation: who may call it, in which order lists are, and where it belongs.
+//! What the reference says of an operation: its permissions, the order of its list, and its tag.
 
 use super::order;
 use crate::routes::{Credential, Gate, Route};
 use bailiwick_policy::RebrandingChange;
 
-/// Whether it is people who call with it, and permissions are a question at all.
+/// Whether people call with it, so that permissions apply.
 const fn is_of_a_person(credential: Credential) -> bool {
     matches!(
         credential,
@@ -33,7 +33,7 @@ pub(super) fn one_of(route: &Route) -> Vec<&'static str> {
     }
 }
 
-/// Who may call it, and the order of a list.
+/// The permissions it needs, and the order of a list.
 pub(super) fn description(route: &Route) -> String {
     let who = match route.credential {
         Credential::Public => "Anybody.",

@@ -138,7 +138,7 @@ impl Proxy {
         }
     }
 
-    /// Everything that needs to know the system: who it is, and whether it asks too often.
+    /// Requests of systems: identifies the system and applies its rate limit.
     async fn for_system(&self, target: Target, request: Request, context: &RequestContext) -> Response {
         let (parts, body) = request.into_parts();
         let header = authorization(&parts.headers);

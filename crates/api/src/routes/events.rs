@@ -1,4 +1,4 @@
-//! Events for other software (docs/events.md). Whoever decides who is told of alerts decides who is told of events.
+//! Events for other software (docs/events.md). The permissions of alert notifications apply.
 
 use super::{Route, delete, get, post, put};
 use crate::{

@@ -29,10 +29,10 @@ use bailiwick_policy::{Permission, RebrandingChange};
 use http::Method;
 use std::time::Duration;
 
-/// Who may call a route at all: the kind of credential (spec: authorization#credentials).
+/// The kind of credential that a route needs (spec: authorization#credentials).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Credential {
-    /// Anybody.
+    /// None.
     Public,
     /// The secret of the history webhook; the handler compares it.
     HistoryWebhook,
@@ -93,7 +93,7 @@ pub enum Class {
     Extra,
 }
 
-/// Who serves the row.
+/// The handler of the row.
 #[derive(Clone)]
 enum Served {
     /// A handler behind the gate.
@@ -317,7 +317,7 @@ impl Route {
         Route { served: Some(Served::Proxy), ..self }
     }
 
-    /// Whether somebody serves it; a test sees to it that this is so for every row.
+    /// Whether it has a handler; a test checks that every row has one.
     pub const fn is_served(&self) -> bool {
         self.served.is_some()
     }
@@ -327,7 +327,7 @@ impl Route {
         self.takes_file.is_some() || !self.takes_form.is_empty() || self.takes_bytes
     }
 
-    /// Whether it makes the caller act as somebody else: then it has words of its own for who does so already.
+    /// Whether it makes the caller act as another user: then it has its own message for callers who do so already.
     pub fn starts_impersonation(&self) -> bool {
         self.operation == impersonation::START
     }

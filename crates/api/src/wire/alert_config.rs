@@ -49,7 +49,7 @@ pub enum AlertMailFormat {
     Plain,
 }
 
-/// Somebody who gets e-mails.
+/// A recipient of e-mails.
 #[derive(Debug, ToSchema)]
 pub struct AlertEmailRecipient {
     /// At most 320 characters.
@@ -126,7 +126,7 @@ pub struct AlertSystemOverride {
     pub telegram_recipients: Vec<AlertTelegramRecipient>,
 }
 
-/// Who is told of alerts: what one organization says, or all together.
+/// The receivers of alerts: the layer of one organization, or all layers together.
 #[derive(Debug, ToSchema)]
 pub struct AlertLayer {
     /// Which channels are on.
@@ -254,7 +254,7 @@ pub struct AlertLayerOutput {
     #[serde(flatten)]
     #[schema(value_type = AlertLayer)]
     layer: Layer,
-    /// Who saved it last.
+    /// The user who saved it last.
     pub updated_by_name: Option<String>,
     /// When.
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -276,7 +276,7 @@ impl From<Shown> for AlertLayerOutput {
 /// The document of a tenant.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AlertYamlOutput {
-    /// Without secrets; null when nobody is told of anything.
+    /// Without secrets; null when there are no receivers.
     pub config: Option<String>,
 }
 
@@ -312,7 +312,7 @@ pub struct AlertChainLink {
     /// What, without secrets; recipients above the reader's organization are `[REDACTED]`.
     #[schema(value_type = Option<AlertLayer>)]
     layer: Option<Layer>,
-    /// Who saved it last.
+    /// The user who saved it last.
     pub updated_by_name: Option<String>,
     /// When.
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -343,7 +343,7 @@ pub struct AlertEffectiveOutput {
     /// All together.
     #[schema(value_type = AlertLayer)]
     effective: Layer,
-    /// As a document; null when nobody is told of anything.
+    /// As a document; null when there are no receivers.
     pub yaml: Option<String>,
 }
 

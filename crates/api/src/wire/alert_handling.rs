@@ -1,4 +1,4 @@
-//! Silences, notes and who takes care of an alert (spec: alert-management#handling).
+//! Silences, notes and assignees of alerts (spec: alert-management#handling).
 
 use super::alerts::AssigneeOutput;
 use bailiwick_alerting::{ListedSilence, Matcher, SilenceState};
@@ -204,7 +204,7 @@ pub struct EventOutput {
     pub fingerprint: String,
     /// `silenced`, `silence_updated`, `unsilenced`, `assigned`, `unassigned` or `note_added`.
     pub action: String,
-    /// Who; not there when the service did it.
+    /// The user; absent when the service did it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actor_user_id: Option<String>,
     /// His name.
@@ -283,7 +283,7 @@ impl From<AssignmentInput> for Assign {
     }
 }
 
-/// Who takes care of an alert.
+/// The user who takes care of an alert.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AssignmentOutput {
     /// Organization of the alert.

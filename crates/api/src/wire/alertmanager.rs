@@ -19,7 +19,7 @@ pub struct PushedAlert {
     pub annotations: Option<BTreeMap<String, String>>,
     /// Since when (RFC 3339 or a date); now unless said.
     pub starts_at: Option<String>,
-    /// When it has ended or will if nobody sends it again (RFC 3339 or a date).
+    /// When it has ended, or will end unless it is sent again (RFC 3339 or a date).
     pub ends_at: Option<String>,
     /// Where it was found.
     #[schema(rename = "generatorURL")]
@@ -49,16 +49,16 @@ pub struct ShownAlert {
     pub updated_at: String,
     /// Digest of its labels.
     pub fingerprint: String,
-    /// Who would be told.
+    /// The receivers that would be notified.
     pub receivers: Vec<RouterReceiver>,
-    /// Whether anybody is.
+    /// Whether any of them is.
     pub status: ShownAlertStatus,
     /// Where it was found.
     #[schema(rename = "generatorURL")]
     pub generator_url: Option<String>,
 }
 
-/// Whether anybody is told of an alert.
+/// Whether an alert notifies a receiver.
 #[derive(Debug, ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct ShownAlertStatus {
@@ -77,12 +77,12 @@ pub struct ShownAlertStatus {
 #[derive(Debug, ToSchema)]
 pub struct ShownAlertGroups(pub Vec<ShownAlertGroup>);
 
-/// Alerts that are told together.
+/// Alerts that are notified together.
 #[derive(Debug, ToSchema)]
 pub struct ShownAlertGroup {
     /// What they have in common.
     pub labels: BTreeMap<String, String>,
-    /// Who would be told.
+    /// The receivers that would be notified.
     pub receiver: RouterReceiver,
     /// The alerts.
     pub alerts: Vec<ShownAlert>,
@@ -92,7 +92,7 @@ pub struct ShownAlertGroup {
 #[derive(Debug, ToSchema)]
 pub struct RouterReceivers(pub Vec<RouterReceiver>);
 
-/// A receiver; its real name is nobody's business.
+/// A receiver; its real name is not disclosed.
 #[derive(Debug, ToSchema)]
 pub struct RouterReceiver {
     /// Name.
@@ -126,7 +126,7 @@ pub struct SilenceToSet {
     pub starts_at: String,
     /// Until when (RFC 3339).
     pub ends_at: String,
-    /// Who.
+    /// The author.
     pub created_by: String,
     /// Why.
     pub comment: String,
@@ -161,7 +161,7 @@ pub struct ShownSilence {
     /// Last change.
     #[schema(format = DateTime)]
     pub updated_at: String,
-    /// Who.
+    /// The author.
     pub created_by: String,
     /// Why.
     pub comment: String,
@@ -201,7 +201,7 @@ pub struct WebhookMessage {
     pub alerts: Option<Vec<WebhookAlert>>,
 }
 
-/// An alert that a webhook is told of.
+/// An alert in the body of a webhook.
 #[derive(Debug, ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct WebhookAlert {

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
-/// Who takes care of an alert.
+/// The user who takes care of an alert.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AssigneeOutput {
     /// User.
@@ -71,7 +71,7 @@ pub struct AlertOutput {
     pub annotations: BTreeMap<String, String>,
     /// State.
     pub status: AlertStatusOutput,
-    /// Who is notified.
+    /// The receivers that are notified.
     pub receivers: Vec<ReceiverOutput>,
     /// Start.
     #[schema(format = DateTime)]
@@ -85,7 +85,7 @@ pub struct AlertOutput {
     /// Address that produced it.
     #[serde(rename = "generatorURL", skip_serializing_if = "String::is_empty")]
     pub generator_url: String,
-    /// Who takes care of it.
+    /// The user who takes care of it.
     #[serde(rename = "assigned_to")]
     #[schema(required = true)]
     pub assigned_to: Option<AssigneeOutput>,
@@ -332,7 +332,7 @@ pub struct RecordOutput {
     /// Annotations.
     #[schema(value_type = BTreeMap<String, String>)]
     pub annotations: Box<RawValue>,
-    /// Who was notified.
+    /// The receiver that was notified.
     #[schema(required = true)]
     pub receiver: Option<String>,
     /// When it was resolved; of one that fires, when it began to.

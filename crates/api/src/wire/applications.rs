@@ -134,7 +134,7 @@ pub struct ApplicationOutput {
     pub last_inventory_at: Option<Ts>,
     /// Its system.
     pub system: HostOutput,
-    /// To whom it is assigned; absent when to nobody.
+    /// The organization it is assigned to; absent when unassigned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub organization: Option<AssignedOrganizationOutput>,
     /// Whether the system's organization or one above it has rebranding enabled.
@@ -227,7 +227,7 @@ pub struct ApplicationItem {
     pub services_data: Option<Box<RawValue>>,
     /// Its system.
     pub system: HostOutput,
-    /// To whom it is assigned; absent when to nobody.
+    /// The organization it is assigned to; absent when unassigned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub organization: Option<AssignedOrganizationOutput>,
     /// Creation.
@@ -301,7 +301,7 @@ impl ApplicationList {
 pub struct StatusCounts {
     /// Assigned.
     pub assigned: u64,
-    /// Assigned to nobody.
+    /// Unassigned.
     pub unassigned: u64,
 }
 
@@ -310,7 +310,7 @@ pub struct StatusCounts {
 pub struct ApplicationTotals {
     /// All of them.
     pub total: u64,
-    /// Assigned to nobody.
+    /// Unassigned.
     pub unassigned: u64,
     /// Assigned.
     pub assigned: u64,
@@ -398,7 +398,7 @@ pub struct ApplicationFilters {
     pub versions: Vec<ApplicationVersions>,
     /// Systems by name, at most 10,000.
     pub systems: Vec<HostOutput>,
-    /// Organizations by name, after `no_org` where one is assigned to nobody.
+    /// Organizations by name, after `no_org` where one is unassigned.
     pub organizations: Vec<AssignedOrganizationOutput>,
 }
 

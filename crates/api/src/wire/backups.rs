@@ -56,7 +56,7 @@ impl From<Vec<Backup>> for SystemBackupList {
     }
 }
 
-/// Where a backup can be fetched. Never printed: whoever knows it can.
+/// The address of a backup. Never printed: anyone with the address can fetch the backup.
 #[derive(Serialize, ToSchema)]
 pub struct DownloadOutput {
     /// The address.

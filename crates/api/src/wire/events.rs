@@ -44,7 +44,7 @@ impl Event {
 pub struct EventList {
     /// Events of the page.
     pub events: Vec<Event>,
-    /// The newest sequence number that is no longer kept: who has read less far may have missed events.
+    /// The newest sequence number that is no longer kept: a reader who has read less far may have missed events.
     pub removed_up_to: String,
     /// Page.
     pub pagination: Pagination,

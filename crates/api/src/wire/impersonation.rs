@@ -20,7 +20,7 @@ pub struct ConsentInput {
 pub struct ConsentOutput {
     /// Id.
     pub id: String,
-    /// Who has given it.
+    /// The user who has given it.
     pub user_id: String,
     /// Its end.
     #[schema(value_type = String, format = DateTime)]
@@ -98,7 +98,7 @@ impl From<Started> for StartOutput {
     }
 }
 
-/// Whether somebody acts as somebody else; all but the first only if so.
+/// Whether the caller acts as another user; all fields but the first only if so.
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub struct StatusOutput {
     /// Whether a session goes on.
@@ -155,7 +155,7 @@ impl From<Status> for StatusOutput {
 pub struct SessionOutput {
     /// Id.
     pub session_id: String,
-    /// Who acted.
+    /// The user who acted.
     pub impersonator_user_id: String,
     /// As whom.
     pub impersonated_user_id: String,
@@ -227,7 +227,7 @@ pub struct AuditEntryOutput {
     pub id: String,
     /// The session.
     pub session_id: String,
-    /// Who acted.
+    /// The user who acted.
     pub impersonator_user_id: String,
     /// As whom.
     pub impersonated_user_id: String,

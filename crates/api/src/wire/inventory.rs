@@ -126,7 +126,7 @@ pub struct DiffOutput {
     pub severity: &'static str,
     /// Part of the system.
     pub category: String,
-    /// Whether it was told.
+    /// Whether a notification was sent.
     pub notification_sent: bool,
     /// When it was found.
     #[schema(value_type = String, format = DateTime)]

@@ -36,7 +36,7 @@ impl From<OrganizationInput> for OrganizationBody {
     }
 }
 
-/// Who created something, as known then; the organization's name is the present one.
+/// The creator of an entity, as known at that time; the organization's name is the present one.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CreatorOutput {
     /// `""` when no user did.
@@ -80,7 +80,7 @@ pub struct PromotedFromOutput {
     pub at: Ts,
     /// The organization above it until then.
     pub detached_from_organization_id: String,
-    /// Who did it, as known then.
+    /// The user who did it, as known at that time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<CreatorOutput>,
 }

@@ -53,7 +53,7 @@ impl From<Vec<RoleChoice>> for OrganizationRoleList {
     }
 }
 
-/// A user who created something.
+/// A user who created an entity.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CreatorChoice {
     /// His id.

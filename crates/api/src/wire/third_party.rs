@@ -32,7 +32,7 @@ pub struct ThirdPartyApplicationOutput {
     pub post_logout_redirect_uris: Vec<String>,
     /// Where it is opened.
     pub login_url: String,
-    /// Where more is told about it.
+    /// Address of a page with more about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub info_url: Option<String>,
     /// How it looks.

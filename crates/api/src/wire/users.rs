@@ -136,7 +136,7 @@ pub struct UserOutput {
     /// The organization it is inherited from.
     #[schema(required = true)]
     pub deleted_by_org_id: Option<String>,
-    /// Who created him, or null.
+    /// The creator, or null.
     #[schema(required = true)]
     pub created_by: Option<CreatorOutput>,
     /// Only for callers who hold `impersonate:users`.

@@ -107,7 +107,7 @@ pub struct Introspected {
 /// What the issuer says of a person.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Userinfo {
-    /// Who.
+    /// The subject.
     pub sub: String,
     /// E-mail.
     pub email: Option<String>,

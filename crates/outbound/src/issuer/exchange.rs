@@ -23,7 +23,7 @@ const IDLE_PER_HOST: usize = 20;
 const CONNECT: Duration = Duration::from_secs(5);
 /// Requests about tokens on their way at once.
 const ABOUT_TOKENS: usize = 50;
-/// The same for description and keys: whoever shows tokens without end keeps nobody from learning new keys.
+/// The same for description and keys: a client that shows tokens without end keeps no other from learning new keys.
 const DOCUMENTS: usize = 4;
 /// How long one waits for its turn.
 const TURN: Duration = Duration::from_secs(1);
@@ -57,7 +57,7 @@ pub(crate) struct Connections {
 pub(crate) enum About {
     /// The issuer itself.
     Issuer,
-    /// A token, which anybody may have shown.
+    /// A token, which any client may have shown.
     Token,
 }
 

@@ -106,7 +106,7 @@ impl LogtoClient {
         self.send(Method::PATCH, &format!("/users/{id}/is-suspended"), &body).await
     }
 
-    /// Sets a password, while somebody waits. `is_unknown` is true from the moment it is sent until an answer says what
+    /// Sets a password, while a user waits. `is_unknown` is true from the moment it is sent until an answer says what
     /// came of it, so also when this is dropped meanwhile.
     pub async fn set_password(&self, id: &str, password: &str, is_unknown: &AtomicBool) -> Done<()> {
         let body = json!({"password": password});
@@ -114,7 +114,7 @@ impl LogtoClient {
         self.call_noting(Pace::Direct, Method::PATCH, &path, Some(&body), is_unknown).await.map(drop)
     }
 
-    /// Whether it is the account's password, while somebody waits.
+    /// Whether it is the account's password, while a user waits.
     pub async fn is_password(&self, id: &str, password: &str) -> Done<bool> {
         let body = json!({"password": password});
         let path = format!("/users/{id}/password/verify");
@@ -206,7 +206,7 @@ impl LogtoClient {
         self.delete(&format!("/organizations/{organization}/users/{user}/roles/{role}")).await
     }
 
-    /// Who joins an organization by himself gets this role.
+    /// A user who joins an organization by themselves gets this role.
     pub async fn add_jit_role(&self, organization: &str, role: &str) -> Done<()> {
         let body = json!({"organizationRoleIds": [role]});
         self.send(Method::POST, &format!("/organizations/{organization}/jit/roles"), &body).await

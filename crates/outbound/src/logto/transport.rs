@@ -27,7 +27,7 @@ const TOKEN_MARGIN: Duration = Duration::from_secs(30);
 const TOKEN_LIFE: Duration = Duration::from_secs(86_400);
 /// Tries after 429.
 const AGAIN: u32 = 5;
-/// Longest wait that Logto may ask for; for more nobody stays.
+/// Longest wait that Logto may ask for; a call does not wait longer.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Longest time after which it is tried again, whatever Logto asks for.
 const LATEST: Duration = Duration::from_secs(4 * 3600);
@@ -41,7 +41,7 @@ const PAGES: usize = 200;
 /// Whether a request may wait when Logto is asked too often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pace {
-    /// Somebody waits for the answer.
+    /// A user waits for the answer.
     Direct,
     /// A worker asks.
     Worker,
@@ -79,7 +79,7 @@ impl LogtoClient {
         self.call_noting(pace, method, path, body, &AtomicBool::new(false)).await
     }
 
-    /// The same; `is_unknown`: it was sent and nobody knows what came of it.
+    /// The same; `is_unknown`: it was sent and its outcome is unknown.
     pub(super) async fn call_noting(
         &self,
         pace: Pace,
@@ -143,7 +143,7 @@ impl LogtoClient {
     /// The present token, or a new one.
     async fn token(&self) -> Result<String, LogtoError> {
         let Inner { access, connections, clock, token, .. } = &*self.0;
-        // Held while a new one is fetched: one request for all who wait.
+        // Held while a new one is fetched: one request for all callers that wait.
         let mut held = token.lock().await;
         if let Some(token) = held.as_ref().filter(|token| clock.now() < token.until) {
             return Ok(token.text.clone());
@@ -223,7 +223,7 @@ fn sorted(answered: Answered, method: &Method, path: &str) -> Result<Answered, L
         404 => Err(LogtoError::Missing),
         405 => Err(LogtoError::Unsupported),
         408 => Err(IssuerError::TimedOut.into()),
-        // Of these the request is not to blame but the application, or nobody.
+        // The request is not to blame for these.
         401 | 403 | 429 => Err(unexpected(&answered, &what()).into()),
         400..=499 => match Refusal::read(status.as_u16(), &answered.body) {
             Some(refusal) => Err(LogtoError::Refused(refusal)),

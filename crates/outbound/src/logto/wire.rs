@@ -101,7 +101,7 @@ pub struct Application {
     /// Description.
     #[serde(default)]
     pub description: Option<String>,
-    /// Whether it belongs to somebody else.
+    /// Whether it belongs to another account.
     #[serde(default)]
     pub is_third_party: bool,
     /// Registered addresses.

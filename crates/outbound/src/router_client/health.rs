@@ -1,4 +1,4 @@
-//! How a router does, for whoever watches the service.
+//! The health of a router, for the service's metrics and health checks.
 
 use super::{RouterClient, RouterError};
 use bailiwick_domain::meter::{ANSWERS, Counter, Histogram, Times};

@@ -86,7 +86,7 @@ pub struct RouterConfig {
 pub enum RouterError {
     /// The settings cannot be used.
     Config(String),
-    /// Unreachable, unreadable, or an answer nobody expects: 502.
+    /// Unreachable, unreadable, or an unexpected answer: 502.
     Unavailable(String),
     /// No answer in time: 504.
     TimedOut,
@@ -353,7 +353,7 @@ impl RouterClient {
         let began = Instant::now();
         let limit = self.until.map_or(limit, |until| limit.min(until.saturating_duration_since(began)));
         if limit.is_zero() {
-            // Whoever has used up the time, it is not the router that is asked now.
+            // The time is used up before the router is asked.
             return Err(RouterError::TimedOut);
         }
         let span = tracing::trace_span!(

@@ -145,7 +145,7 @@ impl RouterClient {
         }
         let told = self.put_together(caller, &body, &others, deadline).await;
         for (_, tell) in others {
-            // Who has left needs no answer.
+            // A caller that has left needs no answer.
             let _ = tell.send(told.clone());
         }
         match told {
@@ -201,7 +201,7 @@ fn elements(array: &[u8]) -> &[u8] {
     array.strip_prefix(b"[").and_then(|rest| rest.strip_suffix(b"]")).unwrap_or(array)
 }
 
-/// With what is in the request, not with who asks or how often.
+/// With the content of the request, not with the caller or their rate.
 fn finds_fault(answered: &Answered) -> bool {
     answered.status.is_client_error() && !matches!(answered.status.as_u16(), 401 | 403 | 429)
 }

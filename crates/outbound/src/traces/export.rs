@@ -31,7 +31,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// What is read of an answer.
 const ANSWER_BYTES: usize = 64 * 1024;
-/// How often somebody is told that the collector does not take anything.
+/// How often the log says that the collector does not accept spans.
 const TELL_EVERY: Duration = Duration::from_secs(60);
 
 pub(super) struct Exporter {

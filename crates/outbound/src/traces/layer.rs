@@ -20,8 +20,8 @@ use tracing_subscriber::{
     registry::LookupSpan,
 };
 
-/// The fields that leave the process, and as what. All others are for the log: paths have ids in them, and who knows
-/// what else.
+/// The fields that leave the process, and as what. All others are for the log: paths have ids in them, and
+/// other fields may have more.
 const ATTRIBUTES: [(&str, &str); 8] = [
     ("id", "request.id"),
     ("method", METHOD),
@@ -151,7 +151,7 @@ where
     }
 }
 
-/// Only parts of a trace are the others: a transaction that belongs to nothing that anybody asked for is none.
+/// Only parts of a trace are the others: a transaction that belongs to no request or task is none.
 fn begins_a_trace(name: &str) -> bool {
     matches!(name, "request" | "job")
 }

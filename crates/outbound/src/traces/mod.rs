@@ -1,6 +1,6 @@
 //! Traces for an OpenTelemetry collector: OTLP over HTTP, as JSON (docs/observability.md).
 //!
-//! The parts of the service open spans of `tracing`; whether anybody wants them is decided by the subscriber, so a span
+//! The parts of the service open spans of `tracing`; the subscriber decides whether they are recorded, so a span
 //! costs one look at a number while there are no traces. [`Traces::layer`] turns them into OpenTelemetry's:
 //! `request` and `job` begin a trace; `transaction`, `query` and `call` only ever are parts of one. What leaves is the list of
 //! [`layer`]'s attributes and nothing else, whatever a span carries for the log.
@@ -157,7 +157,7 @@ impl Shared {
         Context { trace, span: self.span_id(), sampled: self.keeps(trace) }
     }
 
-    /// A place in somebody else's trace: kept if he keeps it and it is within the ratio.
+    /// A place in a caller's trace: kept if the caller keeps it and it is within the ratio.
     fn below(&self, parent: Parent) -> Context {
         Context {
             trace: parent.trace,

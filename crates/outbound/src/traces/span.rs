@@ -1,4 +1,4 @@
-//! A span of OpenTelemetry: its place in a trace, and what is told of it.
+//! A span of OpenTelemetry: its place in a trace, and its attributes.
 
 use bailiwick_domain::{Ts, ports::hex};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use std::fmt;
 pub(super) struct Context {
     pub(super) trace: [u8; 16],
     pub(super) span: [u8; 8],
-    /// Whether it is told to anybody.
+    /// Whether it is exported.
     pub(super) sampled: bool,
 }
 
@@ -25,9 +25,9 @@ impl fmt::Display for Context {
 pub(super) enum Role {
     /// Work of the service's own.
     Internal = 1,
-    /// An answer to somebody.
+    /// The answer to a request.
     Server = 2,
-    /// A question to somebody.
+    /// A request to another service.
     Client = 3,
 }
 
