@@ -44,6 +44,10 @@ pub async fn unassign(t: &Test, who: &Persona, id: &str) -> Reply {
 pub async fn send(t: &Test, s: &Seeded, body: impl Into<Vec<u8>>) {
     t.post("/systems/inventory").basic(&s.key, &s.secret).body(body.into()).send().await.expect(202);
     inventory::run_until_idle(&t.app).await.unwrap();
+    // Where there is another process it may have taken the document and be at it still.
+    let waiting = "SELECT CAST(COUNT(*) AS BIGINT) FROM inventory_queue";
+    let is_used = async || Q::new(waiting).count(&t.app.db).await.unwrap() == 0;
+    bailiwick_testkit::eventually("the document is used", is_used).await;
 }
 
 /// A cluster with these modules.

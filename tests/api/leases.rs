@@ -43,7 +43,9 @@ api_test!(a_lease_of_a_clock_that_was_set_back_keeps_no_inventory_waiting, |t| a
     assert_eq!(lease(10 * SECOND).await, 2);
     drop(turn);
     inventory::run_until_idle(&t.app).await.unwrap();
+    let turn = t.app.ingest().hold_worker().await;
     assert_eq!(lease(24 * 3600 * SECOND).await, 2);
+    drop(turn);
     inventory::run_until_idle(&t.app).await.unwrap();
     assert_eq!(waiting().await, 0);
 });

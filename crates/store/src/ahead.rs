@@ -5,7 +5,7 @@ use crate::{StoreError, Tx, sql::Q};
 use bailiwick_domain::Ts;
 use std::time::Duration;
 
-// Rows that somebody works on are left to him, and none waits for anybody.
+// Rows that a worker has leased are left to it, and no statement waits for a lock.
 macro_rules! set_back {
     ($table:literal, $key:literal, $time:literal, $which:literal, $order:literal) => {
         concat!(

@@ -1,4 +1,4 @@
-//! What people do about alerts (spec: alert-management#handling): who takes care of one, and the record of it all.
+//! What people do about alerts (spec: alert-management#handling): assignees, and the record of all actions.
 
 use crate::{
     Db, StoreError, Tx,
@@ -95,7 +95,7 @@ pub struct Doing {
     pub fingerprint: String,
     /// `silenced`, `silence_updated`, `unsilenced`, `assigned`, `note_added`.
     pub action: &'static str,
-    /// Who.
+    /// The user.
     pub actor: (UserId, String),
     /// The silence it is about.
     pub silence_id: Option<Uuid>,
@@ -125,7 +125,7 @@ pub(crate) const ASSIGN: &str = "INSERT INTO alert_assignments (organization_id,
      assigned_user_org_id = excluded.assigned_user_org_id, assigned_user_org_name = excluded.assigned_user_org_name, \
      assigned_at = excluded.assigned_at";
 
-/// Records what somebody has done.
+/// Records an action.
 pub async fn record(tx: &mut Tx, doing: Doing) -> Result<(), StoreError> {
     let (user, name) = doing.actor;
     Q::new(RECORD)
@@ -155,7 +155,7 @@ pub struct Event {
     pub id: i64,
     /// What was done.
     pub action: String,
-    /// Who; none = the service itself.
+    /// The user; none = the service itself.
     pub actor: Option<(UserId, String)>,
     /// The silence it is about.
     pub silence_id: Option<Uuid>,
@@ -219,7 +219,7 @@ pub async fn firing_now(
     Ok(row.map(|(key,)| key))
 }
 
-/// Who takes care of an alert: his id and name.
+/// The assignee of an alert: id and name.
 pub async fn assigned(
     tx: &mut Tx,
     organization: OrgId,
@@ -230,7 +230,7 @@ pub async fn assigned(
     Ok(row.map(|(id, name)| (UserId(id), name)))
 }
 
-/// Has somebody take care of an alert that fires, instead of whoever does; its organization is held.
+/// Assigns a firing alert to a user, in place of the previous assignee; its organization is held.
 pub async fn assign(
     tx: &mut Tx,
     (organization, fingerprint, system_key): (OrgId, &str, &str),

@@ -45,7 +45,7 @@ pub struct Stored {
     pub organization_id: OrgId,
     /// The layer, its secrets sealed.
     pub layer: Value,
-    /// Who saved it; none = the service itself.
+    /// The user who saved it; none = the service itself.
     pub updated_by: Option<UserId>,
     /// His name then.
     pub updated_by_name: String,

@@ -121,7 +121,7 @@ pub async fn claim(db: &Db, tenant: OrgId, now: Ts, until: Ts, limit: i64) -> Re
     tx.commit().await?;
     let each = |r: Row| Queued { fingerprint: r.fingerprint, payload: r.payload, attempts: r.attempts };
     let mut alerts: Vec<Queued> = rows.into_iter().map(each).collect();
-    // Whoever writes several of these rows does it in this order.
+    // All writers of several of these rows write them in this order.
     alerts.sort_by(|a, b| a.fingerprint.cmp(&b.fingerprint));
     Ok(Claimed { tenant, until, alerts })
 }

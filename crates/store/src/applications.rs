@@ -67,7 +67,7 @@ pub async fn by_module(
     Ok(found.map(|(id,)| ApplicationId(id)))
 }
 
-/// Holds a system against everybody who changes it or its applications; false when it is gone.
+/// Locks a system against changes of it and of its applications; false when it is gone.
 pub async fn hold_system(tx: &mut Tx, id: SystemId) -> Result<bool, StoreError> {
     let held: Option<(Uuid,)> = Q::new(HOLD_SYSTEM).bind(id).optional(tx).await?;
     Ok(held.is_some())

@@ -1,4 +1,4 @@
-//! The audit log: who did what. Rows are written in the transaction of the change and never touched again.
+//! The audit log. Rows are written in the transaction of the change and never touched again.
 
 use crate::{
     Db, StoreError, Tx,
@@ -94,7 +94,7 @@ pub struct Recorded {
     pub id: i64,
     /// When.
     pub at: Ts,
-    /// Who acted; none = a job or the command line.
+    /// The user who acted; none = a job or the command line.
     pub actor_user_id: Option<UserId>,
     /// His present address, while he exists.
     pub actor_email: Option<String>,
@@ -158,7 +158,7 @@ pub struct Filter {
     pub since: Option<Ts>,
     /// Before.
     pub until: Option<Ts>,
-    /// Who acted.
+    /// The user who acted.
     pub actor: Option<UserId>,
     /// Organization of the user whose rights were used.
     pub organization: Option<OrgId>,

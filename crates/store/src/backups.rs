@@ -171,7 +171,7 @@ pub async fn objects_below(
     Ok(keys.into_iter().map(|(key,)| key).collect())
 }
 
-/// Enqueues the deletion of objects nobody refers to any more.
+/// Enqueues the deletion of objects without references.
 pub async fn bury(
     tx: &mut Tx,
     keys: &[String],

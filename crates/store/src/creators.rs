@@ -1,4 +1,4 @@
-//! Who created what a scope shows: the choices of the `created_by` filters (spec: organizations#filters).
+//! The creators of the entities in a scope: the choices of the `created_by` filters (spec: organizations#filters).
 
 use crate::{
     Db, StoreError, organizations::creator, scope::push_scope, sql::Q,
@@ -46,7 +46,7 @@ impl Of {
     }
 }
 
-/// A user who created something.
+/// A user who created an entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CreatorChoice {
     /// His id.

@@ -187,7 +187,7 @@ pub(crate) const MOVE_AUTH: &str = "UPDATE auth_epoch SET n = \
 pub struct Moved {
     /// The auth epoch that it has set.
     auth: Option<i64>,
-    /// Whether that takes something away from somebody, so that every process must know before anybody is told.
+    /// Whether that takes rights away, so that every process must know before the answer is sent.
     revokes: bool,
     /// Which list epochs move with its commit: 1 or 0.
     pub(crate) lists: ListEpochs,
@@ -272,7 +272,7 @@ impl Tx {
         Ok(())
     }
 
-    /// To be called by every function that changes who is told of an organization's alerts.
+    /// To be called by every function that changes the receivers of an organization's alerts.
     pub(crate) const fn alert_config_changed(&mut self) {
         self.moved().alert_config = true;
     }
@@ -359,7 +359,7 @@ fn plain(error: &sqlx::Error) -> String {
 async fn open_sqlite(options: &Options) -> Result<Engine, StoreError> {
     let path = PathBuf::from(options.url.trim_start_matches("sqlite:").trim_start_matches("//"));
     if let Some(dir) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
-        // What is in the database is for nobody else on this machine.
+        // Other users of this machine must not read the database.
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
         made.map_err(|e| unusable(dir, &sqlx::Error::Io(e)))?;
     }
@@ -430,7 +430,7 @@ async fn forget_statistics(write: &SqlitePool) -> Result<(), StoreError> {
         return Ok(());
     }
     let of_queues = format!("FROM sqlite_stat1 WHERE tbl IN ('{}')", catalogue::QUEUES.join("', '"));
-    // Looked for first: who only reads is not to wait for a writer.
+    // Looked for first, so that a reader does not wait for a writer.
     if count(format!("SELECT COUNT(*) {of_queues}")).await? > 0 {
         sqlx::query(AssertSqlSafe(format!("DELETE {of_queues}"))).execute(write).await?;
         sqlx::query("ANALYZE sqlite_schema").execute(write).await?;
@@ -438,7 +438,7 @@ async fn forget_statistics(write: &SqlitePool) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A file to write, made for nobody but its owner where there is none yet.
+/// A file to write, created with access for its owner only.
 fn private_file(path: &Path) -> Result<File, StoreError> {
     let opened = File::options().create(true).truncate(false).write(true).mode(0o600).open(path);
     opened.map_err(|e| unusable(path, &sqlx::Error::Io(e)))

@@ -372,7 +372,7 @@ pub struct SetAside {
 }
 
 /// Takes away the secondary indexes of `systems` and of applications, apart from what other tables refer to, until [`build_index`] makes them again in the same transaction: so a
-/// crash in between leaves the database as it was. On PostgreSQL nobody reads the table meanwhile.
+/// crash in between leaves the database as it was. On PostgreSQL no other transaction reads the table meanwhile.
 pub async fn set_aside_indexes(tx: &mut Tx) -> Result<Vec<SetAside>, StoreError> {
     let aside: Vec<SetAside> = Q::new(
         "[[SELECT CAST(c.relname AS text) AS name, pg_get_indexdef(i.indexrelid) AS definition FROM pg_index i \

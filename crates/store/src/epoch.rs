@@ -37,7 +37,7 @@ pub struct Epoch {
     n: AtomicI64,
     /// Start of the newest read, in nanoseconds since `base`.
     read_at: AtomicU64,
-    /// When somebody was last told to have it read again, likewise.
+    /// When a caller was last asked to have it read again, likewise.
     asked_at: AtomicU64,
     base: Instant,
 }
@@ -64,7 +64,7 @@ impl Epoch {
 
     /// A read that began at this moment has found this number.
     pub(crate) fn read(&self, began: Instant, n: i64) {
-        // The number first: who sees the time of this read must not see an older number.
+        // The number first: a reader that sees the time of this read must not see an older number.
         self.moved(n);
         self.read_at.fetch_max(self.since_base(began), Ordering::SeqCst);
     }
@@ -84,7 +84,7 @@ impl Epoch {
         }
     }
 
-    /// Whether nobody else was for as long as it takes to age.
+    /// Whether no other caller was asked for as long as it takes to age.
     fn is_first_to_ask(&self, now: u64) -> bool {
         let asked_at = self.asked_at.load(Ordering::Relaxed);
         let is_time = asked_at == 0 || Duration::from_nanos(now.saturating_sub(asked_at)) >= AGES;
@@ -111,7 +111,7 @@ mod tests {
         epoch.read(began, 7);
         assert_eq!(epoch.known(began), Known::Fresh(7));
         assert_eq!(epoch.known(began + AGES), Known::Ageing(7));
-        // One is told, and another one if nothing came of it.
+        // One caller is asked, and another one if nothing came of it.
         assert_eq!(epoch.known(began + AGES), Known::Fresh(7));
         assert_eq!(epoch.known(began + 2 * AGES), Known::Ageing(7));
         assert_eq!(epoch.known(began + COUNTS), Known::Unknown);

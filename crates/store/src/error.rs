@@ -1,4 +1,4 @@
-//! What can go wrong in the store and what a caller is told of it.
+//! The errors of the store.
 
 use bailiwick_domain::{Error, FieldError};
 
@@ -25,7 +25,7 @@ pub enum StoreError {
         /// The system's or SQLite's word for it.
         why: String,
     },
-    /// PostgreSQL lets nobody in.
+    /// PostgreSQL accepts no connections.
     #[error("PostgreSQL at {address}: {why}")]
     NotReached {
         /// Host, port and database.

@@ -1,4 +1,4 @@
-//! Figures for whoever watches the service: waits for connections, and how much work waits since when.
+//! Figures for the metrics page: waits for connections, and how much work waits since when.
 
 use crate::{Db, StoreError, db::Engine, sql::Q, time::TsCodec};
 use bailiwick_domain::{Ts, meter::Times};
@@ -77,7 +77,7 @@ pub struct Jobs {
 pub struct Work {
     /// Jobs by kind.
     pub jobs: Vec<Jobs>,
-    /// Accepted inventories that nobody has compared yet.
+    /// Accepted inventories that have not been compared yet.
     pub documents: Waiting,
     /// Inventories that could not be worked on.
     pub quarantined: u64,
@@ -101,7 +101,7 @@ pub struct Work {
     pub dead_deliveries: u64,
     /// Subscriptions of events.
     pub subscriptions: Subscriptions,
-    /// Objects that a Logto tenant is still to be told of.
+    /// Objects that are still to be synchronized to a Logto tenant.
     pub mirror: Mirror,
 }
 
@@ -112,11 +112,11 @@ pub struct Subscriptions {
     pub working: u64,
     /// On, and nothing has been delivered for a while although it was tried.
     pub failing: u64,
-    /// Switched off, by somebody or because nothing could be delivered.
+    /// Switched off, by a user or because nothing could be delivered.
     pub off: u64,
 }
 
-/// What a Logto tenant is to be told.
+/// What is to be synchronized to a Logto tenant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mirror {
     /// Objects that wait, tried already or not.

@@ -93,7 +93,7 @@ pub struct Stored {
     pub ends_at: Option<Ts>,
     /// When an open row ends by itself.
     pub expires_at: Option<Ts>,
-    /// Who was notified.
+    /// The receiver that was notified.
     pub receiver: Option<String>,
     /// When it was made or resolved.
     pub created_at: Ts,
@@ -213,7 +213,7 @@ pub struct Write {
     pub ends_at: Option<Ts>,
     /// When an open row ends by itself.
     pub expires_at: Option<Ts>,
-    /// Who was notified.
+    /// The receiver that was notified.
     pub receiver: Option<String>,
     /// When it was made or resolved.
     pub created_at: Ts,

@@ -193,7 +193,7 @@ pub async fn get(on: impl Into<On<'_>>, id: UserId) -> Result<Option<Identified>
     user(Q::new(GET).bind(id), on).await
 }
 
-/// The user by id, held until the transaction ends: nobody suspends, deletes or moves him meanwhile.
+/// The user by id, locked until the transaction ends: no other transaction suspends, deletes or moves them meanwhile.
 pub async fn get_steady(tx: &mut Tx, id: UserId) -> Result<Option<Identified>, StoreError> {
     held(GET_STEADY, tx, id).await
 }

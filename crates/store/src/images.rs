@@ -1,5 +1,5 @@
 //! Where the bytes of images are, files of rebranding and pictures of users: in their rows, or in objects of a bucket
-//! which the rows name. A key is used for one object and never again, so an object nobody refers to stays that way.
+//! which the rows name. A key is used for one object and never again, so an object without references stays that way.
 
 use crate::{
     StoreError, Tx, backups,

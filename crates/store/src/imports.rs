@@ -18,7 +18,7 @@ pub(crate) const PURGE: &str = "DELETE FROM import_sessions WHERE created_at < ?
 pub struct ImportSession {
     /// Fresh id.
     pub id: Uuid,
-    /// Who may confirm it.
+    /// The user who may confirm it.
     pub user_id: UserId,
     /// `distributors`, `resellers`, `customers` or `users`.
     pub family: String,

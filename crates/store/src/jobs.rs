@@ -1,4 +1,4 @@
-//! Work for later. The row is the truth: a worker leases it, does it and removes it; who dies loses the lease.
+//! Work for later. The row is the truth: a worker leases it, does it and removes it; a worker that dies loses the lease.
 //!
 //! A lease is known by the time it ends: finishing or postponing a job that somebody else has leased since, or that
 //! was enqueued again meanwhile, changes nothing. A job that cannot be done stays, ended, with the reason.
@@ -58,7 +58,7 @@ pub struct Job {
     pub payload: Value,
     /// Leases so far, this one included.
     pub attempts: i64,
-    /// End of this lease; afterwards somebody else may take it.
+    /// End of this lease; afterwards another worker may take it.
     pub claimed_until: Ts,
 }
 

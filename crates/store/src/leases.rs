@@ -1,4 +1,4 @@
-//! Work that one process does for all: whoever holds the row does it, until he stops renewing it.
+//! Work that one process does for all: the process that holds the row does it, until it stops renewing the lease.
 
 use crate::{
     Db, StoreError, Tx, delivery, events::subscriptions, inventory::queue, jobs, logto::outbox, sql::Q,
@@ -22,7 +22,7 @@ pub(crate) const TAKE: &str = "INSERT INTO leases (name, holder, until) VALUES (
 pub(crate) const RELEASE: &str = "DELETE FROM leases WHERE name = ? AND holder = ?";
 pub(crate) const GIVE_BACK: &str = "DELETE FROM leases WHERE name = ? AND holder = ? AND until > ?";
 
-/// Takes or renews a lease until `until`; false when somebody else holds it.
+/// Takes or renews a lease until `until`; false when another process holds it.
 pub async fn take(db: &Db, name: &str, holder: Uuid, now: Ts, until: Ts) -> Result<bool, StoreError> {
     let mut tx = db.begin_relaxed().await?;
     let q = Q::new(TAKE).bind(name).bind(holder).bind(until).bind(now).bind(latest(now, until));
@@ -31,7 +31,7 @@ pub async fn take(db: &Db, name: &str, holder: Uuid, now: Ts, until: Ts) -> Resu
     Ok(taken)
 }
 
-/// Gives a lease up, so that nobody has to wait for its end.
+/// Gives a lease up, so that no process has to wait for its end.
 pub async fn release(db: &Db, name: &str, holder: Uuid) -> Result<(), StoreError> {
     let mut tx = db.begin_relaxed().await?;
     Q::by_index(RELEASE).bind(name).bind(holder).run(&mut tx).await?;

@@ -2,7 +2,7 @@
 //! systems-interface#older-paths): an older pair of id and secret, and their key and secret themselves, the latter as
 //! an Argon2id hash until its first use.
 //!
-//! Whoever writes here raises the auth epoch in the same transaction.
+//! Callers that write here raise the auth epoch in the same transaction.
 
 use crate::{
     StoreError, Tx,
@@ -50,7 +50,7 @@ pub async fn by_id(
     row.map(|row| Ok((CredentialRecord::try_from(row.system)?, row.legacy_hash))).transpose()
 }
 
-/// Whether a system has an older pair, which nobody takes away until the transaction ends.
+/// Whether a system has an older pair, locked until the transaction ends.
 pub async fn hold(tx: &mut Tx, system: SystemId) -> Result<bool, StoreError> {
     let row: Option<(Uuid,)> = Q::new(HOLD).bind(system).optional(tx).await?;
     Ok(row.is_some())

@@ -1,4 +1,4 @@
-//! Rebranding (spec: rebranding): who has it, and what is stored for each product. Everything goes with its
+//! Rebranding (spec: rebranding): the organizations that have it, and what is stored for each product. Everything goes with its
 //! organization.
 
 use crate::{

@@ -1,4 +1,4 @@
-//! Proof of who a user is by mail: his addresses, and the links that were sent to them (spec:
+//! Proof of identity by mail: the addresses of users, and the links that were sent to them (spec:
 //! openid-provider#endpoints, account#change-info).
 
 use crate::{
@@ -114,7 +114,7 @@ pub async fn note_mailed(tx: &mut Tx, id: UserId, address: Option<&str>) -> Resu
     Q::new(NOTE_MAILED).bind(address.map(fold)).bind(id).run(tx).await.map(|_| ())
 }
 
-/// Who calls himself so: by address, user name or the address before an unconfirmed one, not deleted on his own.
+/// The user with this name: by address, user name or the address before an unconfirmed one, not deleted on his own.
 pub async fn find(on: impl Into<On<'_>>, name: &str) -> Result<Option<UserId>, StoreError> {
     let key = fold(name.trim());
     let mut q = Q::new(FIND);
@@ -157,7 +157,7 @@ pub async fn get(
     }))
 }
 
-/// Uses a link up. False when somebody else has, or it has expired.
+/// Uses a link up. False when it was used before, or has expired.
 pub async fn take(tx: &mut Tx, link: &Link, now: Ts) -> Result<bool, StoreError> {
     let q = Q::new(TAKE).bind(now).bind(link.token_hash.clone()).bind(link.purpose.as_str()).bind(now);
     Ok(q.run(tx).await? > 0)

@@ -223,7 +223,7 @@ pub async fn put_alerts(tx: &mut Tx, rows: &[AlertRow]) -> Result<(), StoreError
     Ok(())
 }
 
-/// How many alerts each of these tenants has that have not ended at `now`; some may be told twice.
+/// How many alerts each of these tenants has that have not ended at `now`; some may appear twice.
 pub async fn count_alerts_of_tenants(
     tx: &mut Tx,
     tenants: &[OrgId],

@@ -35,7 +35,7 @@ pub(crate) const RESEALED: &str =
     "UPDATE secrets SET resealed_at = ? WHERE fingerprint <> ? AND resealed_at IS NULL";
 pub(crate) const FORGET: &str = "DELETE FROM secrets";
 
-/// Begins a transaction in which nobody else changes what is known.
+/// Begins a transaction that locks the fingerprints against other writers.
 pub async fn begin(db: &Db) -> Result<Tx, StoreError> {
     let mut tx = db.begin().await?;
     Q::new(HOLD).count(&mut tx).await?;

@@ -34,7 +34,7 @@ pub struct Chain {
     pub revoked: Option<String>,
 }
 
-/// A chain that is alive, for whoever looks after it.
+/// A live chain, as its user and operators see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenChain {
     /// The `sid` of its tokens.

@@ -161,7 +161,7 @@ pub async fn lock(tx: &mut Tx, id: UserId) -> Result<Option<Placed>, StoreError>
     row.map(Row::into_placed).transpose()
 }
 
-/// Which of a user's unique values belong to somebody else (spec: users#phone, users#email-uniqueness).
+/// Which of a user's unique values belong to another user (spec: users#phone, users#email-uniqueness).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
     /// User names count even when deleted.
@@ -203,7 +203,7 @@ pub async fn taken(
     })
 }
 
-/// Those of the user names that somebody has, folded.
+/// Those of the user names that are taken, folded.
 pub async fn taken_usernames(on: impl Into<On<'_>>, names: &[String]) -> Result<Vec<String>, StoreError> {
     let mut q = Q::new("SELECT username_key FROM users WHERE username_key IN (");
     q.list(names.iter().map(|n| fold(n))).push(")");
@@ -245,7 +245,7 @@ pub struct NewUser {
 pub enum Inserted {
     /// Done.
     Done,
-    /// Somebody has the user name; nothing is written and the transaction goes on.
+    /// The user name is taken; nothing is written and the transaction goes on.
     UsernameTaken,
     /// The organization is gone or deleted by now.
     NoOrganization,

@@ -50,7 +50,7 @@ pub(crate) async fn unassign_below(
         "FROM applications a WHERE a.organization_id IN (SELECT o.id FROM organizations o WHERE o.{below} = ?) \
          AND a.{home} <> ?"
     );
-    // Nobody else changes these systems or their figures from here on.
+    // No other transaction changes these systems or their figures from here on.
     for hold in [
         format!("SELECT s.id FROM systems s WHERE s.id IN (SELECT a.system_id {assigned}) ORDER BY s.id"),
         format!(
@@ -236,7 +236,7 @@ pub struct KindCount {
     pub version: String,
     /// `""` = none; long ones are cut.
     pub name: String,
-    /// Those assigned to nobody.
+    /// Unassigned ones.
     pub unassigned: u64,
     /// The others.
     pub assigned: u64,
@@ -278,7 +278,7 @@ pub struct Added {
     pub version: &'static str,
     /// Name.
     pub name: &'static str,
-    /// Assigned to nobody.
+    /// Unassigned.
     pub unassigned: u64,
     /// Assigned to their home.
     pub assigned: u64,

@@ -16,7 +16,7 @@ pub struct ApplicationFilter {
     pub systems: Option<Vec<SystemId>>,
     /// Organizations they are assigned to.
     pub organizations: Option<Vec<OrgId>>,
-    /// Also those assigned to nobody (`no_org`).
+    /// Also unassigned ones (`no_org`).
     pub or_unassigned: bool,
     /// Whether `organizations` stands for all below them as well.
     pub include_hierarchy: bool,

@@ -25,7 +25,7 @@ const KNOWN: &str = "SELECT system_id, module_id, instance_of, name, source, dis
 
 /// Most rows of one statement; they are cut into powers of two, so that there are few different texts.
 const ROWS: usize = 64;
-/// What is told of an application that is new or back.
+/// What an event says of an application that is new or back.
 const FOUND: &str = "found";
 /// Most characters of a version: it is part of index keys.
 const VERSION_CHARS: usize = 255;
@@ -244,7 +244,7 @@ struct Row {
     deleted_at: Option<Ts>,
     is_dismissed: bool,
     is_changed: bool,
-    /// What is told of it.
+    /// What an event says of it.
     told: Option<&'static str>,
 }
 

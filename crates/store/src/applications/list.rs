@@ -1,6 +1,6 @@
 //! The list of applications: a page is an index range in every order by a column of the row (docs/tree.md). Orders by
 //! what is said once for a system walk the systems with applications; the order by the name of the organization walks
-//! organizations and each one's applications, and those assigned to nobody are a run of their own at the greater end.
+//! organizations and each one's applications, and unassigned ones are a run of their own at the greater end.
 
 use super::{
     ApplicationRecord, counts,

@@ -3,7 +3,7 @@
 use crate::{StoreError, Tx, sql::Q};
 use bailiwick_domain::Ts;
 
-// None waits for anybody, so whoever holds rows in another order does not matter.
+// None of them waits for a lock, so the order in which others hold rows does not matter.
 pub(crate) const GROUPS: &str = "UPDATE router_groups SET due_at = ? WHERE [[ctid = ANY(ARRAY(SELECT ctid||(organization_id, id) IN \
      (SELECT organization_id, id]] FROM router_groups WHERE due_at > ? AND started_at IS NULL ORDER BY due_at LIMIT ? \
      [[FOR NO KEY UPDATE SKIP LOCKED))||)]]";
@@ -22,7 +22,7 @@ pub struct Latest {
     pub due_at: Ts,
     /// When a lease ends.
     pub held_until: Ts,
-    /// When somebody was told.
+    /// When the last notification was sent.
     pub told_at: Ts,
 }
 

@@ -1,4 +1,4 @@
-//! What recipients were told of groups of alerts, and whom it did not reach.
+//! The notification log: what each integration was sent of groups of alerts, and failures.
 
 use super::{GroupKey, group_columns};
 use crate::{
@@ -16,7 +16,7 @@ pub(crate) const PURGE: &str = "DELETE FROM router_notices WHERE \
      ORDER BY told_at LIMIT ? [[FOR UPDATE SKIP LOCKED))||)]]";
 pub(crate) const PURGE_FAILURES: &str = "DELETE FROM router_failures WHERE failed_at < ?";
 
-/// What an integration was told of a group at its last success.
+/// What an integration was sent of a group at its last success.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     /// The group.
@@ -66,7 +66,7 @@ pub async fn notices(db: &Db, groups: &[GroupKey]) -> Result<Vec<Notice>, StoreE
     Ok(found.into_iter().map(notice).collect())
 }
 
-/// Notes what was told, each (group, receiver, integration) at most once; of tenants that are gone nothing.
+/// Notes what was sent, each (group, receiver, integration) at most once; of tenants that are gone nothing.
 pub async fn note(tx: &mut Tx, notices: &[Notice]) -> Result<(), StoreError> {
     for chunk in notices.chunks(ROWS) {
         let each = || chunk.iter();
@@ -93,7 +93,7 @@ pub async fn note(tx: &mut Tx, notices: &[Notice]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Removes up to `limit` notices told before `before`; how many.
+/// Removes up to `limit` notices sent before `before`; how many.
 pub async fn purge(tx: &mut Tx, before: Ts, limit: i64) -> Result<u64, StoreError> {
     Q::by_index(PURGE).bind(before).bind(limit).run(tx).await
 }

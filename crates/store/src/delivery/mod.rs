@@ -20,9 +20,9 @@ use sqlx::FromRow;
 use std::collections::{BTreeSet, HashSet};
 use uuid::Uuid;
 
-/// Mark of an alert that is over and told of.
+/// Mark of an alert that is over and whose end was notified.
 const LEFT: &str = "left";
-/// Mark of an alert of which nobody is told.
+/// Mark of an alert that no receiver is notified of.
 pub const NOBODY: &str = "nobody";
 /// Mark of an alert of which is not known who is to be told: what says so cannot be read.
 pub const UNKNOWN: &str = "unknown";
@@ -148,7 +148,7 @@ pub async fn hold(tx: &mut Tx, me: Uuid, until: Ts, tenants: &[OrgId]) -> Result
     Ok(held)
 }
 
-/// Gives tenants back, so that nobody waits for the end of the lease. Of none of them is anything under way, so what is
+/// Gives tenants back, so that no process waits for the end of the lease. Of none of them is anything under way, so what is
 /// marked so is due.
 pub async fn release(tx: &mut Tx, me: Uuid, tenants: &[OrgId], now: Ts) -> Result<(), StoreError> {
     let held = hold(tx, me, now, tenants).await?;
@@ -271,7 +271,7 @@ impl From<AlertRow> for Alert {
     }
 }
 
-/// Up to `limit` alerts of these tenants that nobody has looked at.
+/// Up to `limit` alerts of these tenants that no process has evaluated.
 pub async fn fresh(db: &Db, tenants: &[OrgId], limit: i64) -> Result<Vec<Alert>, StoreError> {
     let mut q = Q::by_index(ALERT);
     q.push("router_alerts a WHERE a.group_id = '' AND a.organization_id IN (");
@@ -381,7 +381,7 @@ pub async fn silences(
     Ok(found.into_iter().map(|(o, key, payload)| (OrgId(o), key, payload)).collect())
 }
 
-/// Notes that groups are being told of since `now`, and when they are due next.
+/// Notes that notifications of groups are being sent since `now`, and when the groups are due next.
 pub async fn start(tx: &mut Tx, groups: &[(GroupKey, Ts)], now: Ts) -> Result<(), StoreError> {
     for chunk in groups.chunks(ROWS) {
         let mut columns = group_columns(chunk.iter().map(|(key, _)| key));
@@ -395,7 +395,7 @@ pub async fn start(tx: &mut Tx, groups: &[(GroupKey, Ts)], now: Ts) -> Result<()
     Ok(())
 }
 
-/// A group that has been told of.
+/// A group whose notification was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finished {
     /// Which.

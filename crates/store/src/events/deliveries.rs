@@ -1,4 +1,4 @@
-//! Deliveries: what is to be told to whom, and what has become of it.
+//! Deliveries: which event goes to which subscription, and their outcome.
 
 use super::{Sight, Stored, read::Row as EventRow};
 use crate::{
@@ -13,7 +13,7 @@ use sqlx::FromRow;
 use std::collections::HashMap;
 use uuid::Uuid;
 
-/// Adds what a number of subscriptions are to be told of; what is there already stays.
+/// Adds deliveries for a number of subscriptions; existing ones stay.
 pub async fn add(tx: &mut Tx, pairs: &[(Uuid, i64)], now: Ts) -> Result<(), StoreError> {
     for chunk in pairs.chunks(ROWS) {
         let columns = vec![
@@ -113,7 +113,7 @@ pub async fn hurry(tx: &mut Tx, id: Uuid, now: Ts) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Which events are to be told again.
+/// Which events are to be delivered again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Again {
     /// This one.

@@ -39,7 +39,7 @@ pub struct NewEvent {
     /// To whom what it is about belongs; none = the organization of the system or user at this moment. Events of an
     /// organization that is gone by the time they are numbered are dropped.
     pub organization: Option<OrgId>,
-    /// Whose present place counts as well when somebody reads it.
+    /// Whose present place counts as well when a caller reads it.
     pub about: About,
     /// Id of the object.
     pub object_id: String,
@@ -49,7 +49,7 @@ pub struct NewEvent {
     pub data: Value,
 }
 
-/// What an event is about: who may not see this any more does not see the event.
+/// What an event is about: a caller who may not see this any more does not see the event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum About {
     /// Nothing but the organization.

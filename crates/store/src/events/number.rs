@@ -14,7 +14,7 @@ use std::collections::{BTreeSet, HashMap};
 use uuid::Uuid;
 
 pub(crate) const WAITING: &str = "SELECT id FROM event_outbox ORDER BY id LIMIT 1";
-/// Whoever does not get the row leaves the work to the one who has it.
+/// A process that does not get the row leaves the work to the one that has it.
 pub(crate) const POSITION: &str =
     "SELECT p.last FROM event_position p WHERE p.id = 1 [[FOR UPDATE SKIP LOCKED||]]";
 pub(crate) const LAST: &str = "SELECT p.last FROM event_position p WHERE p.id = 1";
@@ -94,7 +94,7 @@ pub async fn number(
     let kept = keep(tx, &waiting).await?;
     let mut rows = Vec::with_capacity(waiting.len());
     for w in waiting {
-        // Of an organization that is gone nobody may read anything.
+        // Events of an organization that is gone are invisible to all.
         let Some(path) = w.organization_id.and_then(|id| kept.get(&id)).copied() else { continue };
         seq += 1;
         let one = Numbered {

@@ -1,4 +1,4 @@
-//! Subscriptions: who is told of which events, and how that goes.
+//! Subscriptions to events, and the state of their delivery.
 
 use crate::{
     Db, StoreError, Tx,
@@ -219,7 +219,7 @@ pub async fn change(tx: &mut Tx, target: &Granted<Uuid>, s: &Subscription) -> Re
     keep(tx, s).await
 }
 
-/// Writes how it goes, for who holds it.
+/// Writes the state of the delivery, for the process that holds it.
 pub async fn keep(tx: &mut Tx, s: &Subscription) -> Result<(), StoreError> {
     Q::new(
         "UPDATE event_subscriptions SET name = ?, url = ?, named_by_org_id = ?, secret = ?, previous_secret = ?, \
@@ -350,7 +350,7 @@ pub async fn candidates(
     Ok(rows.into_iter().map(place).collect())
 }
 
-/// Takes those of these subscriptions that nobody has taken meanwhile, until `until`.
+/// Leases those of these subscriptions that no other process has leased meanwhile, until `until`.
 pub async fn claim(
     tx: &mut Tx,
     ids: &[Uuid],
@@ -372,7 +372,7 @@ pub async fn claim(
     Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 
-/// Those with something due that nobody holds, while their organizations are neither suspended nor deleted.
+/// Those with something due and without a lease, while their organizations are neither suspended nor deleted.
 const WAITING: &str = "FROM event_subscriptions s JOIN organizations o ON o.id = s.organization_id WHERE s.is_enabled \
      AND s.next_at <= ? AND (s.held_until IS NULL OR s.held_until <= ? OR s.held_until > ?) AND o.eff_suspended_at IS NULL \
      AND o.eff_deleted_at IS NULL AND (SELECT d.event_seq FROM event_deliveries d WHERE d.subscription_id = s.id \
@@ -393,7 +393,7 @@ pub async fn is_any_due(db: &Db, (now, until): (Ts, Ts)) -> Result<bool, StoreEr
     Ok(found.is_some())
 }
 
-/// Holds it for longer; false when somebody else may have it by now.
+/// Extends the lease; false when another process may have it by now.
 pub async fn renew(tx: &mut Tx, id: Uuid, holder: Uuid, (now, until): (Ts, Ts)) -> Result<bool, StoreError> {
     Ok(Q::by_index(RENEW).bind(until).bind(id).bind(holder).bind(now).run(tx).await? > 0)
 }

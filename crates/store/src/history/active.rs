@@ -27,9 +27,9 @@ pub struct ActiveFilter {
     pub system_keys: Option<Vec<String>>,
     /// Names, exact.
     pub names: Option<Vec<String>>,
-    /// Who takes care of it.
+    /// The assignee.
     pub assignees: Option<Vec<UserId>>,
-    /// With `assignees`: those of nobody as well (`none`).
+    /// With `assignees`: unassigned ones as well (`none`).
     pub or_unassigned: bool,
 }
 
@@ -60,7 +60,7 @@ pub enum ActiveOrder {
     Alertname,
     /// Active before suppressed.
     Status,
-    /// Who takes care of it, ignoring case; nobody comes first.
+    /// By assignee, ignoring case; unassigned ones come first.
     AssignedUserName,
 }
 
@@ -232,7 +232,7 @@ fn push_any(q: &mut Q, db: &Db, rows: &[i64]) {
     }
 }
 
-/// Who takes care of an alert.
+/// The assignee of an alert.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
     /// User.
@@ -254,7 +254,7 @@ pub struct Shown {
     pub system: Option<[String; 4]>,
     /// The organization's name, type and VAT number.
     pub organization: [String; 3],
-    /// Who takes care of it.
+    /// The assignee.
     pub assigned: Option<Assignment>,
 }
 

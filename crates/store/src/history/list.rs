@@ -119,7 +119,7 @@ pub struct Record {
     pub labels: String,
     /// JSON object.
     pub annotations: String,
-    /// Who was notified.
+    /// The receiver that was notified.
     pub receiver: Option<String>,
     /// When it was made or resolved.
     pub created_at: Ts,

@@ -8,7 +8,7 @@ use crate::{
 use bailiwick_domain::Ts;
 use serde_json::json;
 
-/// What is told of an alert.
+/// What an event says of an alert.
 pub(super) struct Told<'a> {
     pub(super) key: &'a AlertKey,
     pub(super) system_key: &'a str,
@@ -40,7 +40,7 @@ pub(super) async fn written(tx: &mut Tx, rows: &[Write]) -> Result<(), StoreErro
     events::write(tx, &told).await
 }
 
-/// Labels may be long; what is told is not.
+/// Labels may be long; events shorten them.
 fn short(text: &str) -> String {
     text.chars().take(NAME_CHARS).collect()
 }

@@ -1,4 +1,5 @@
-//! Who lets others act as him. Every write moves the epoch of the lists that show whom one may impersonate.
+//! Consents of users to be impersonated. Every write moves the epoch of the lists that show which users a caller may
+//! impersonate.
 
 use crate::{
     Db, StoreError, Tx,
@@ -65,7 +66,7 @@ pub async fn get(on: impl Into<On<'_>>, user: UserId, now: Ts) -> Result<Option<
     Ok(Q::new(GET).bind(user).bind(now).optional::<Row>(on).await?.map(Consent::from))
 }
 
-/// The same, which nobody replaces or withdraws until the transaction ends.
+/// The same, locked against replacement and withdrawal until the transaction ends.
 pub async fn hold(tx: &mut Tx, user: UserId, now: Ts) -> Result<Option<Consent>, StoreError> {
     Ok(Q::new(HOLD).bind(user).bind(now).optional::<Row>(tx).await?.map(Consent::from))
 }

@@ -64,7 +64,7 @@ pub struct End {
 pub struct Session {
     /// Id.
     pub id: ImpersonationId,
-    /// Who acts.
+    /// The user who acts.
     pub impersonator: Party,
     /// As whom.
     pub impersonated: Party,

@@ -129,7 +129,7 @@ pub(crate) const PURGE: &str = "DELETE FROM impersonation_sessions WHERE id IN (
 /// One of the two people as he is now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Person {
-    /// Who and in which state.
+    /// The user, and the state of the session.
     pub user: Identified,
     /// Where his organization hangs.
     pub path: Path,

@@ -280,7 +280,7 @@ pub struct DiffRow {
     pub previous_value: Option<String>,
     /// JSON text.
     pub current_value: Option<String>,
-    /// Whether it was told.
+    /// Whether a notification was sent.
     pub notification_sent: bool,
     /// When it was found.
     pub created_at: Ts,

@@ -78,13 +78,13 @@ pub(crate) const PURGE_OUTBOX: [&str; 2] = [purge_outbox!("<"), purge_outbox!(">
 /// What is kept of a user besides his link.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pending {
-    /// A creation was begun, and nobody knows what came of it.
+    /// A creation was begun, and its outcome is unknown.
     pub creating_at: Option<Ts>,
     /// The name it was begun with.
     pub creating_name: Option<String>,
     /// The password his account is to have.
     pub sealed_password: Option<String>,
-    /// When it was generated for him; none when somebody has chosen it.
+    /// When it was generated; none when a person has chosen it.
     pub generated_at: Option<Ts>,
 }
 
@@ -176,7 +176,7 @@ pub async fn user_created(tx: &mut Tx, issuer: &str, user: UserId) -> Result<(),
     Ok(())
 }
 
-/// Everything about him was told.
+/// The user is synchronized.
 pub async fn user_synced(tx: &mut Tx, issuer: &str, user: UserId, at: Ts) -> Result<(), StoreError> {
     tx.logins_changed();
     Q::new(USER_SYNCED).bind(issuer).bind(user).bind(at).run(tx).await?;
@@ -195,7 +195,7 @@ pub async fn user_failed(tx: &mut Tx, issuer: &str, user: UserId, why: &str) -> 
 pub struct There {
     /// Its id there.
     pub id: Option<String>,
-    /// A creation was begun, and nobody knows what came of it.
+    /// A creation was begun, and its outcome is unknown.
     pub is_creating: bool,
     /// The name it was begun with.
     pub creating_name: Option<String>,
@@ -263,7 +263,7 @@ pub async fn unlink_organization(
     Ok(())
 }
 
-/// Everything about it was told.
+/// The organization is synchronized.
 pub async fn organization_synced(
     tx: &mut Tx,
     issuer: &str,

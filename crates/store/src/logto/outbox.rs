@@ -75,7 +75,7 @@ pub enum Kind {
     Tree,
     /// A user.
     User,
-    /// The account of a user who is no more.
+    /// The account of a destroyed user.
     GoneUser,
     /// An organization that is no more.
     GoneOrganization,
@@ -143,7 +143,7 @@ struct Row {
     claimed_until: TsCodec,
 }
 
-/// Wants something told of an object, besides what is wanted already.
+/// Queues a change of an object, besides those that wait already.
 pub async fn put(
     tx: &mut Tx,
     issuer: &str,
@@ -155,7 +155,7 @@ pub async fn put(
     put_one(tx, issuer, (kind, object, None), aspects, at).await
 }
 
-/// Wants an account removed that is nobody's here; `id`: a fresh one.
+/// Queues the removal of an account that belongs to no user here; `id`: a fresh one.
 pub async fn put_gone_account(
     tx: &mut Tx,
     issuer: &str,
@@ -230,7 +230,7 @@ pub async fn retry_gone(tx: &mut Tx, issuer: &str, at: Ts) -> Result<(), StoreEr
     Ok(())
 }
 
-/// Wants the account of a user removed who is about to be destroyed.
+/// Queues the removal of the account of a user who is about to be destroyed.
 pub async fn put_gone_user(tx: &mut Tx, issuer: &str, user: UserId, at: Ts) -> Result<(), StoreError> {
     let q = Q::new(GONE_USER).bind(issuer).bind(Kind::GoneUser.position()).bind(at).bind(at);
     q.bind(issuer).bind(issuer).bind(user).run(&mut *tx).await?;

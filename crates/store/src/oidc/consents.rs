@@ -52,7 +52,7 @@ pub async fn scope(
     Ok(row.map(|(scope,)| scope))
 }
 
-/// Everything the user has allowed, by client; at most a hundred, as many as nobody configures.
+/// Everything the user has allowed, by client; at most a hundred, more than any installation configures.
 pub async fn of_user(on: impl Into<On<'_>>, user: UserId) -> Result<Vec<Consent>, StoreError> {
     let rows: Vec<ConsentRow> = Q::new(OF_USER).bind(user).all(on).await?;
     Ok(rows.into_iter().map(Consent::from).collect())

@@ -14,7 +14,7 @@ use uuid::Uuid;
 pub struct Grant {
     /// Id.
     pub id: Uuid,
-    /// Who.
+    /// The user.
     pub user_id: UserId,
     /// Through which login.
     pub login_id: LoginId,

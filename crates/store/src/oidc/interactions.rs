@@ -1,4 +1,4 @@
-//! Authorization requests that wait for somebody to sign in.
+//! Authorization requests that wait for a user to sign in.
 
 use crate::{
     StoreError, Tx,
@@ -153,7 +153,7 @@ pub async fn rewrite(tx: &mut Tx, of: &Interaction, request: &Value) -> Result<b
     Ok(q.run(tx).await? > 0)
 }
 
-/// Forgets who signed in: the request starts over.
+/// Forgets the signed-in user: the request starts over.
 pub async fn reset(tx: &mut Tx, id: Uuid) -> Result<u64, StoreError> {
     Q::new(RESET).bind(false).bind(id).run(tx).await
 }

@@ -15,7 +15,7 @@ use uuid::Uuid;
 pub struct Login {
     /// Id; `sid` of the ID tokens.
     pub id: LoginId,
-    /// Who.
+    /// The user.
     pub user_id: UserId,
     /// The last time the password was given; `auth_time` of the ID tokens.
     pub authenticated_at: Ts,
@@ -23,7 +23,7 @@ pub struct Login {
     pub expires_at: Ts,
 }
 
-/// A login that is on, for whoever looks after it.
+/// An active login, as its user and operators see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenLogin {
     /// Id.

@@ -6,7 +6,7 @@ use crate::{StoreError, Tx, sql::Q};
 use bailiwick_domain::{OrgId, OrgType, Ts};
 use bailiwick_policy::{Granted, Path};
 
-/// The ancestors, top-down: nobody marks or moves them until the transaction ends.
+/// The ancestors, top-down, locked against marks and moves until the transaction ends.
 pub(crate) const LOCK_ABOVE: &str = "SELECT id FROM organizations WHERE id IN (?, ?) AND id <> ? \
     ORDER BY CASE type WHEN 'owner' THEN 1 WHEN 'distributor' THEN 2 ELSE 3 END [[FOR SHARE||]]";
 pub(crate) const LOCK_OWN: &str = "SELECT id FROM organizations WHERE id = ? [[FOR NO KEY UPDATE||]]";
@@ -110,7 +110,7 @@ pub async fn set(
     tx.alert_config_changed();
     Q::new(own).bind(at).bind(at).bind(id).run(tx).await?;
     let below = match at {
-        // Who has a mark already has it from nearer.
+        // An organization with a mark already has it from nearer.
         Some(at) => Q::new(&format!(
             "UPDATE organizations SET eff_{word}_at = ?, eff_{word}_by = ? WHERE {column} = ? AND eff_{word}_at IS NULL"
         ))

@@ -1,4 +1,4 @@
-//! Systems by status, counted as they change (`organization_counts`) instead of when somebody asks.
+//! Systems by status, counted as they change (`organization_counts`) instead of at each request.
 //!
 //! A system is *counted as* never heard of, active or silent (`system_activity.counted`). That may be behind what it is:
 //! a heartbeat moves no counter, and the clock writes nothing. Such systems are *unsettled*, and totals look at each of
@@ -24,13 +24,13 @@ pub(crate) const ADD: &str = "UPDATE organization_counts SET systems = systems +
      systems_silent = systems_silent + ? WHERE organization_id = ?";
 pub(crate) const HOLD_MARKS: &str = "SELECT watched_to FROM system_figures WHERE id = 1 [[FOR UPDATE||]]";
 pub(crate) const SET_MARKS: &str = "UPDATE system_figures SET silent_to = ?, watched_to = ? WHERE id = 1";
-/// The last two say what should not be: rows that somebody has put there without a heartbeat, and a clock set back.
+/// The last two say what should not be: rows that were inserted without a heartbeat, and a clock set back.
 pub(crate) const WATCH: &str = "INSERT INTO system_unsettled (system_id) SELECT a.system_id FROM system_activity a \
      WHERE (a.counted = 1 AND a.last_heartbeat <= ?) OR (a.counted = 0 AND a.last_heartbeat IS NOT NULL) \
      OR (a.counted = 2 AND a.last_heartbeat > ?) ORDER BY a.system_id ON CONFLICT (system_id) DO NOTHING";
 pub(crate) const DROP_GONE: &str = "DELETE FROM system_unsettled WHERE NOT EXISTS \
      (SELECT 1 FROM system_activity a WHERE a.system_id = system_unsettled.system_id)";
-/// Held, as far as nobody else holds them.
+/// Locked, but for those that another transaction holds.
 pub(crate) const UNSETTLED: &str = "SELECT s.id, s.organization_id, CAST(CASE WHEN s.deleted_at IS NULL \
      AND s.suspended_at IS NULL THEN 1 ELSE 0 END AS BIGINT) AS shows, CAST(a.counted AS BIGINT) AS counted, a.last_heartbeat \
      FROM systems s JOIN system_activity a ON a.system_id = s.id WHERE s.id [[= ANY(ARRAY||IN ]](SELECT u.system_id \
@@ -243,7 +243,7 @@ pub async fn settle_some(
     Ok(Some(last))
 }
 
-/// Holds the counters of these organizations as far as nobody else does.
+/// Locks the counters of these organizations, but for those that another transaction holds.
 async fn hold_counters(tx: &mut Tx, of: BTreeSet<Uuid>) -> Result<BTreeSet<Uuid>, StoreError> {
     let (of, mut held) = (Vec::from_iter(of), BTreeSet::new());
     for chunk in of.chunks(ROWS) {
@@ -255,7 +255,8 @@ async fn hold_counters(tx: &mut Tx, of: BTreeSet<Uuid>) -> Result<BTreeSet<Uuid>
     Ok(held)
 }
 
-/// Counts everything anew from the rows, while nobody else writes systems. Until the next [`watch`] totals count the rows.
+/// Counts everything again from the rows, while no other transaction writes systems. Until the next [`watch`] totals count
+/// the rows.
 pub async fn recount(tx: &mut Tx) -> Result<(), StoreError> {
     let _: (Option<TsCodec>,) = Q::new(HOLD_MARKS).one(&mut *tx).await?;
     if tx.is_postgres() {

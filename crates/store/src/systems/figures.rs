@@ -52,7 +52,7 @@ pub async fn totals(db: &Db, scope: &Scope, cutoff: Ts) -> Result<Totals, StoreE
 }
 
 /// The same from the counters and the systems that are not [settled](super::counted). None when the counters are for
-/// another time: the timeout is another one, nobody has watched for a while, or clocks differ too much.
+/// another time: the timeout is another one, the monitor has not run for a while, or clocks differ too much.
 pub async fn kept_totals(db: &Db, scope: &Scope, cutoff: Ts) -> Result<Option<Totals>, StoreError> {
     let (_, counters, unsettled) = counters(db, scope, cutoff).await?;
     Ok(unsettled.map(|unsettled| counters.totals(unsettled)))

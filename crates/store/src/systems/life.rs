@@ -1,4 +1,5 @@
-//! Marks of a system, its removal, a new secret. The counters of systems and the figures of its applications follow; whoever calls holds the row, and raises the auth epoch in the same transaction.
+//! Marks of a system, its removal, a new secret. The counters of systems and the figures of its
+//! applications follow. The caller holds the row, and raises the auth epoch in the same transaction.
 
 use super::counted;
 use crate::{

@@ -1,6 +1,6 @@
 //! Systems: their rows with organization and activity, writes by id, the list (in [`list`]).
 //!
-//! `search_key` holds what `search` looks at, folded; whoever writes one of its parts writes it too ([`search_key`]).
+//! `search_key` holds what `search` looks at, folded; a statement that writes one of its parts writes it too ([`search_key`]).
 //! `organization_counts` counts the rows not deleted on their own; [`insert`] keeps that here, [`life`] and [`moves`]
 //! do as well ([`counted`]).
 

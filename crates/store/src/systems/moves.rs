@@ -17,7 +17,7 @@ pub(crate) const PLACE: &str =
 /// Those that have disappeared as well: they would come back with it.
 pub(crate) const UNASSIGN: &str = "UPDATE applications SET organization_id = NULL, status = 'unassigned', \
      updated_at = ? WHERE system_id = ? AND organization_id IS NOT NULL";
-/// The actor as he is now; of a destroyed one only the id is left.
+/// The actor as they are now; of a destroyed one only the id is left.
 pub(crate) const RECORD: &str = "INSERT INTO system_reassignments (id, system_id, system_key, from_org_id, to_org_id, \
      actor_user_id, actor_user_email, actor_organization_id, actor_ip, user_agent, backups_copied, \
      history_rows_reassigned, apps_unassigned, occurred_at) VALUES (?, ?, ?, ?, ?, ?, (SELECT u.email FROM users u WHERE u.id = ?), \
@@ -27,9 +27,9 @@ pub(crate) const NOTE_CLEARED: &str = "UPDATE system_reassignments SET \
      backups_deleted = [[GREATEST||MAX]](backups_deleted, ?), silences_cleared = silences_cleared + ? WHERE id = ?";
 
 /// Puts a held system, not deleted on its own, into the organization that was granted; `path` is that
-/// organization's. Its applications are assigned to nobody afterwards; how many of them were assigned.
+/// organization's. Its applications are unassigned afterwards; how many of them were assigned.
 ///
-/// Whoever calls raises the auth epoch in the same transaction.
+/// The caller raises the auth epoch in the same transaction.
 pub async fn place(
     tx: &mut Tx,
     target: &Granted<SystemId>,
@@ -64,7 +64,7 @@ pub struct Reassignment<'a> {
     pub from: OrgId,
     /// Where it is.
     pub to: OrgId,
-    /// Who did it; his e-mail address and organization are kept with it.
+    /// The user who did it; their e-mail address and organization are kept with it.
     pub actor: Option<UserId>,
     /// Where the request came from.
     pub actor_ip: String,

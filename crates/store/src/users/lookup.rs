@@ -51,10 +51,10 @@ pub async fn deleted_emails(
     Ok(rows.into_iter().map(|r| r.0).collect())
 }
 
-/// Somebody who has a phone.
+/// A user with a phone number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Holder {
-    /// Who.
+    /// The user.
     pub id: UserId,
     /// His address.
     pub email: String,
