@@ -10,8 +10,9 @@ mod silences;
 mod webhook;
 
 use crate::proxy::{Client, generous, remote};
-use bailiwick_app::{alerting, settings::RouterKind};
+use bailiwick_app::alerting;
 use bailiwick_domain::{OrgId, Ts};
+use bailiwick_settings::RouterKind;
 use bailiwick_store::{sql::Q, time::TsCodec};
 use bailiwick_testkit::{
     ManualClock, Test, api_test, eventually,

@@ -2,10 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 use bailiwick_api::routes::{Credential, table};
-use bailiwick_app::{
-    Settings,
-    settings::{AllowedHosts, Network},
-};
+use bailiwick_settings::{AllowedHosts, Network, Settings};
 use bailiwick_store::audit::{self, Filter, Recorded};
 use bailiwick_testkit::{
     Call, Persona, Test, api_test,

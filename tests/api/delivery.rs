@@ -13,12 +13,9 @@ mod outages;
 mod shared;
 
 use crate::{mail, proxy::Client, proxy::generous};
-use bailiwick_app::{
-    Settings,
-    alerting::deliver,
-    settings::{AllowedHosts, Network},
-};
+use bailiwick_app::alerting::deliver;
 use bailiwick_domain::Ts;
+use bailiwick_settings::{AllowedHosts, Network, Settings};
 use bailiwick_store::sql::Q;
 use bailiwick_testkit::{
     Engine, ManualClock, Test, eventually,

@@ -6,10 +6,8 @@ mod stream;
 mod subscriptions;
 
 use aws_lc_rs::hmac;
-use bailiwick_app::{
-    Settings, events,
-    settings::{AllowedHosts, Network},
-};
+use bailiwick_events as events;
+use bailiwick_settings::{AllowedHosts, Network, Settings};
 use bailiwick_testkit::{
     Persona, Test,
     parts::recorder::{Answer, Recorded, Recorder},

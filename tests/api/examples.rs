@@ -8,11 +8,8 @@ mod people;
 mod systems;
 mod tree;
 
-use bailiwick_app::{
-    Settings,
-    settings::{AccessControl, AllowedHosts, Application, Client, Network},
-};
 use bailiwick_platform::Secret;
+use bailiwick_settings::{AccessControl, AllowedHosts, Application, Client, Network, Settings};
 use bailiwick_testkit::{Persona, api_test, seed::Seeded};
 use book::{Book, Sent, Who};
 use serde_json::{Value, json};

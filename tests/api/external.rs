@@ -9,12 +9,9 @@ mod modes;
 mod sign_in;
 
 use crate::session::exchange;
-use bailiwick_app::{
-    Settings,
-    settings::{AccessControl, Application, Client, Identity, Issuer},
-};
 use bailiwick_domain::Ts;
 use bailiwick_platform::Secret;
+use bailiwick_settings::{AccessControl, Application, Client, Identity, Issuer, Settings};
 use bailiwick_testkit::{
     Engine, Reply, Test, engine,
     parts::identity_provider::{AUDIENCE, INTROSPECTOR, IdentityProvider, shared},

@@ -1,6 +1,6 @@
 //! What holds for every answer (spec: conventions#addresses).
 
-use bailiwick_app::settings::{Identity, Issuer, Logto};
+use bailiwick_settings::{Identity, Issuer, Logto};
 use bailiwick_testkit::{Reply, Test, api_test};
 use serde_json::json;
 use std::time::Duration;
@@ -44,7 +44,7 @@ api_test!(answers_say_what_browsers_may_do_with_them, |t| async move {
     }
     is_guarded(&t.get("/api/systems").bearer(&owner.token).send().await.expect(200));
     // Where it is reached by https, browsers are to stay there.
-    let mut settings = t.app.settings.clone();
+    let mut settings = (*t.app.settings).clone();
     settings.public_url = "https://portal.example.org".to_owned();
     let reply = Test::with(t.engine, settings).await.get("/health").send().await.expect(200);
     assert_eq!(reply.header("strict-transport-security"), Some("max-age=31536000"));
@@ -65,7 +65,7 @@ api_test!(clients_02_files_of_the_interface_whoever_asks, |t| async move {
     ] {
         std::fs::write(site.path().join(name), text).unwrap();
     }
-    let mut settings = t.app.settings.clone();
+    let mut settings = (*t.app.settings).clone();
     settings.static_dir = Some(root);
     let t = Test::with(t.engine, settings).await;
     let owner = t.owner().await;
@@ -131,7 +131,7 @@ api_test!(clients_02_the_policy_of_pages_names_the_origin_of_the_issuer, |t| asy
         (Identity::Oidc(Box::new(issuer("/realms/one"))), "http://127.0.0.1:1"),
         (Identity::Logto(Box::new(Logto::new(issuer("/oidc"), "id", "secret"))), "http://127.0.0.1:1"),
     ] {
-        let mut settings = t.app.settings.clone();
+        let mut settings = (*t.app.settings).clone();
         settings.public_url = "https://portal.example.org/ui".to_owned();
         settings.static_dir = Some(site.path().to_owned());
         settings.identity = identity;
@@ -208,7 +208,7 @@ api_test!(
     rule_01_17_the_client_is_the_nearest_address_that_no_trusted_proxy_has,
     |settings| {
         settings.trusted_proxies =
-            vec![bailiwick_app::settings::Network { address: [10, 0, 0, 0].into(), bits: 8 }];
+            vec![bailiwick_settings::Network { address: [10, 0, 0, 0].into(), bits: 8 }];
         settings.limits.token_requests_per_second = 1;
         settings.limits.token_request_burst = 1;
     },

@@ -1,12 +1,10 @@
 //! Images in a bucket: files of rebranding and pictures of users (spec: rebranding, account#avatars), with a real
 //! object storage.
 
-use bailiwick_app::{
-    backups, images,
-    settings::{Bucket, ImageHome, Place, Settings},
-};
+use bailiwick_app::{backups, images};
 use bailiwick_domain::OrgId;
 use bailiwick_platform::Secret;
+use bailiwick_settings::{Bucket, ImageHome, Place, Settings};
 use bailiwick_store::sql::Q;
 use bailiwick_testkit::{
     Call, Engine, Persona, Reply, Test, engine, eventually,

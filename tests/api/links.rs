@@ -1,11 +1,9 @@
 //! The liveness monitor and its alerts (spec: systems#liveness; alerts#link-failed; §14 rules 36, 37).
 
 use crate::proxy::wall_clock;
-use bailiwick_app::{
-    links::{self, Checked},
-    settings::{RemoteRouter, Router, RouterKind},
-};
+use bailiwick_app::links::{self, Checked};
 use bailiwick_domain::OrgId;
+use bailiwick_settings::{RemoteRouter, Router, RouterKind};
 use bailiwick_store::sql::Q;
 use bailiwick_testkit::{
     Engine, Persona, Test, api_test,

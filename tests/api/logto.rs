@@ -12,11 +12,8 @@ mod sync;
 mod trees;
 
 use crate::external::on_both;
-use bailiwick_app::{
-    Settings,
-    settings::{Identity, Logto as Tenancy},
-};
 use bailiwick_domain::OrgId;
+use bailiwick_settings::{Identity, Logto as Tenancy, Settings};
 use bailiwick_testkit::{
     Engine, Persona, Test, engine, eventually,
     parts::logto::{Logto, Tenant},

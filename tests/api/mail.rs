@@ -6,11 +6,9 @@ mod letters;
 mod outbox;
 
 use crate::provider::client::{Browser, form_token, local};
-use bailiwick_app::{
-    Settings, mail,
-    settings::{Mail, Security},
-};
 use bailiwick_domain::UserId;
+use bailiwick_events::mail;
+use bailiwick_settings::{Mail, Security, Settings};
 use bailiwick_store::{recovery, sql::Q};
 use bailiwick_testkit::{
     Engine, Persona, Reply, Test, engine,

@@ -16,8 +16,8 @@ mod together;
 mod tools;
 mod vmalert;
 
-use bailiwick_app::settings::{RemoteRouter, Router, RouterKind};
 use bailiwick_domain::Ts;
+use bailiwick_settings::{RemoteRouter, Router, RouterKind};
 use bailiwick_testkit::{Call, Reply, Settings, Test, seed::Seeded};
 
 /// Where the interface is mounted.
@@ -86,7 +86,7 @@ pub(crate) async fn remote(
     kind: RouterKind,
     change: impl FnOnce(&mut Settings),
 ) -> Test {
-    let mut settings = t.app.settings.clone();
+    let mut settings = (*t.app.settings).clone();
     let prefix = if kind == RouterKind::Plain { "" } else { "/alertmanager" };
     settings.alerting.router = Router::Remote(RemoteRouter {
         url: url.to_owned(),

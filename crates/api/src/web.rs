@@ -15,9 +15,10 @@ use axum::{
     response::Response,
 };
 use bailiwick_app::{
-    App, Settings,
+    App,
     site::{File, Site},
 };
+use bailiwick_settings::Settings;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use percent_encoding::percent_decode_str;
 use std::{borrow::Cow, sync::Arc};

@@ -1,8 +1,7 @@
 //! The background tasks of a process.
 
-use crate::{
-    App, alerting, backups, events, external, inventory, links, mail, mirror, purging, retention, systems,
-};
+use crate::{App, alerting, backups, external, inventory, links, mirror, purging, retention, systems};
+use bailiwick_events::{self as events, mail};
 use bailiwick_platform::{clock_skew, jobs, processes};
 use bailiwick_store::ahead::Longest;
 

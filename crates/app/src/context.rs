@@ -7,61 +7,38 @@ use crate::{
     avatars::Pictures,
     backups::Backups,
     credentials::Credentials,
-    events,
     exports::Exports,
     external::External,
     images::Images,
     ingest::Ingest,
-    mail::Outbox,
     mirror::Mirror,
     passwords::Passwords,
     rebranding::Rebranding,
-    settings::Settings,
     site::Site,
     systems::Clearing,
 };
 use bailiwick_domain::{Clock, Entropy, Error, Result, UserId};
-use bailiwick_outbound::{reach::Reach, webhook::Webhooks};
+use bailiwick_events::Events;
+use bailiwick_outbound::reach::Reach;
 use bailiwick_platform::{
     Platform, ServiceNames,
     rate_limit::{AddressLimit, KeyedLimit},
 };
 use bailiwick_policy::Catalogue;
+use bailiwick_settings::Settings;
 use bailiwick_store::Db;
-use std::{
-    ops::Deref,
-    sync::{Arc, OnceLock},
-};
+use std::sync::{Arc, OnceLock};
 
 /// Cheap to clone; one for each process.
 #[derive(Clone)]
 pub struct App(Arc<Inner>);
 
-impl Deref for App {
-    type Target = Inner;
-    fn deref(&self) -> &Inner {
-        &self.0
-    }
-}
-
-impl AsRef<Platform> for App {
-    fn as_ref(&self) -> &Platform {
-        &self.0.platform
-    }
-}
-
-impl std::fmt::Debug for App {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("App")
-    }
-}
+bailiwick_platform::service!(App, Inner, events: Events);
 
 /// The parts of an [`App`]. Those of the [`Platform`] are within reach too.
 pub struct Inner {
-    /// Database, clock, randomness, keys, background tasks.
-    platform: Platform,
-    /// Settings.
-    pub settings: Settings,
+    /// Events and mail.
+    events: Events,
     /// Hashing turns and the memory of failed passwords.
     pub passwords: Passwords,
     /// External identity provider, where people sign in at one.
@@ -82,8 +59,6 @@ pub struct Inner {
     pub reach: Reach,
     /// Reachability checks by person (spec: systems#reachability).
     pub reachability_checks: KeyedLimit<UserId>,
-    /// Looks webhooks up and calls them.
-    pub webhooks: Webhooks,
     /// Storage of backups and what bounds its use.
     pub backups: Backups,
     /// Images read of a bucket or often.
@@ -92,8 +67,6 @@ pub struct Inner {
     pub rebranding: Rebranding,
     /// Clears up behind systems that have moved.
     pub(crate) clearing: Clearing,
-    /// Mails that wait.
-    pub(crate) outbox: Outbox,
     /// Credentials of systems; started by the first that calls.
     credentials: OnceLock<Credentials>,
     /// Whose access tokens are; started by the first that is shown.
@@ -106,17 +79,6 @@ pub struct Inner {
     alerting: Alerting,
     /// Files of the web interface, or why they cannot be served; read by the first that asks.
     site: OnceLock<std::result::Result<Option<Arc<Site>>, String>>,
-    /// Events on their way to subscribers.
-    pub deliveries: events::deliver::Deliveries,
-    /// Events as they happen.
-    pub streams: events::stream::Streams,
-}
-
-impl Deref for Inner {
-    type Target = Platform;
-    fn deref(&self) -> &Platform {
-        &self.platform
-    }
 }
 
 impl App {
@@ -146,6 +108,8 @@ impl App {
             entropy.clone(),
             catalogue,
         )?;
+        let settings = Arc::new(settings);
+        let events = Events::new(platform, settings.clone());
         let limits = &settings.limits;
         let token_requests =
             AddressLimit::new(clock.clone(), limits.token_requests_per_second, limits.token_request_burst);
@@ -167,21 +131,16 @@ impl App {
             api_keys,
             reach: Reach::new(settings.systems.reachability_networks.clone()).map_err(Error::internal)?,
             reachability_checks: KeyedLimit::per_minute(clock.clone(), 10),
-            webhooks: Webhooks::new(settings.alerting.allowed_hosts.clone()),
             backups: Backups::new(settings.assets.uploads),
             images: Images::default(),
             rebranding: Rebranding::default(),
             clearing: Clearing::default(),
-            outbox: Outbox::default(),
             credentials: OnceLock::new(),
             bearers: OnceLock::new(),
             refreshes: OnceLock::new(),
             ingest: OnceLock::new(),
             site: OnceLock::new(),
-            deliveries: events::deliver::Deliveries::default(),
-            streams: events::stream::Streams::default(),
-            platform,
-            settings,
+            events,
         })))
     }
 

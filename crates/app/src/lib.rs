@@ -14,7 +14,6 @@ pub mod bootstrap;
 pub mod context;
 pub mod credentials;
 pub mod demo;
-pub mod events;
 pub mod exports;
 pub mod external;
 pub mod images;
@@ -23,7 +22,6 @@ pub mod imports;
 pub mod ingest;
 pub mod inventory;
 pub mod links;
-pub mod mail;
 pub mod metrics;
 pub mod mirror;
 pub mod oidc;
@@ -33,7 +31,6 @@ mod purging;
 pub mod rebranding;
 pub mod retention;
 pub mod roles;
-pub mod settings;
 pub mod site;
 pub mod systems;
 pub mod third_party;
@@ -41,7 +38,6 @@ pub mod users;
 
 pub use background::LONGEST_WAITS;
 pub use context::App;
-pub use settings::Settings;
 
 /// The storage handle, for the process that opens it.
 pub mod database {

@@ -1,6 +1,7 @@
 //! The regular removal of expired rows of all areas.
 
-use crate::{App, auth, impersonation, imports, mail, oidc};
+use crate::{App, auth, impersonation, imports, oidc};
+use bailiwick_events::mail;
 use std::time::Duration;
 
 /// Time between two removals.

@@ -5,10 +5,10 @@ use crate::{
     App, external,
     mirror::{self, Applications},
     oidc,
-    settings::{AccessControl, Client, Settings},
 };
 use bailiwick_domain::{Entropy, fold::fold, ports::random_hex};
 use bailiwick_policy::{Caller, Identity};
+use bailiwick_settings::{AccessControl, Client, Settings};
 use url::form_urlencoded;
 
 /// What an application asks for when it is opened from the list (spec: openid-provider#third-party-applications).

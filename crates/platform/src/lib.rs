@@ -27,6 +27,7 @@ mod request;
 pub mod retry_on_conflict;
 mod secret;
 pub mod secrets;
+mod service;
 pub mod trend;
 pub mod worker;
 

@@ -1,7 +1,7 @@
 //! What the program was built from, as the build script found it out.
 
-use bailiwick_app::settings::Build;
 use bailiwick_domain::Ts;
+use bailiwick_settings::Build;
 use std::sync::LazyLock;
 
 /// Of this program.

@@ -1,14 +1,14 @@
 //! From the configuration to what the use cases want to know.
 
 use crate::config::{self, AlertingMode, Config, MailSecurity};
-use bailiwick_app::settings::{
+use bailiwick_domain::rebranding::Product;
+use bailiwick_platform::Secret;
+use bailiwick_settings::{
     AlertLimits, Alerting, AllowedHosts, Assets, Bucket, CatalogueEntry, ContentLimits, Events, Identity,
     ImageHome, Impersonation, ImpersonationScope, Issuer, Limits, Logto, Mail, Network, Owner, Place,
     Provider, Rebranding, RemoteRouter, Router, RouterKind, SHORT_OUTAGE, Security, Settings, Systems,
     Timing, Tokens,
 };
-use bailiwick_domain::rebranding::Product;
-use bailiwick_platform::Secret;
 use std::sync::Arc;
 
 /// The settings of a checked configuration; `secret` is the configured one or that of the data directory.
@@ -188,7 +188,7 @@ fn alerting(config: &Config) -> Alerting {
         allowed_hosts: allowed_hosts(&config.alerting_webhook.allowed_hosts),
         telegram: config.alerting_telegram.enabled,
         catalogue: catalogue(&alerting.catalogue),
-        telegram_api: bailiwick_app::settings::TELEGRAM_API.to_owned(),
+        telegram_api: bailiwick_settings::TELEGRAM_API.to_owned(),
         limits: alert_limits(&config.alerting_limits),
     }
 }

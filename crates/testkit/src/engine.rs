@@ -8,7 +8,8 @@ use crate::{
     },
     service::build,
 };
-use bailiwick_app::{App, Settings};
+use bailiwick_app::App;
+use bailiwick_settings::Settings;
 use bailiwick_store::{Db, Options};
 use std::{
     path::PathBuf,

@@ -73,4 +73,4 @@ macro_rules! api_test {
     };
 }
 
-pub use bailiwick_app::Settings;
+pub use bailiwick_settings::Settings;

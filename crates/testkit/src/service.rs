@@ -2,9 +2,10 @@
 
 use crate::{Call, Engine, ManualClock, SeededEntropy, engine};
 use axum::Router;
-use bailiwick_app::{App, Settings, settings::Place};
+use bailiwick_app::App;
 use bailiwick_domain::{Clock, Entropy};
 use bailiwick_policy::Catalogue;
+use bailiwick_settings::{Place, Settings};
 use bailiwick_store::Db;
 use http::Method;
 use std::{sync::Arc, time::Duration};
@@ -61,7 +62,7 @@ impl Test {
 
     /// A second process on the same database and clock whose settings differ.
     pub async fn replica_with(&self, change: impl FnOnce(&mut Settings)) -> Test {
-        let mut settings = self.app.settings.clone();
+        let mut settings = (*self.app.settings).clone();
         change(&mut settings);
         let db = engine::open(&self.database_url).await;
         let entropy = Arc::new(SeededEntropy::new(3));

@@ -1,11 +1,9 @@
 //! Configurations pushed to a router with tenants: when, for whom, and until it has them.
 
 use super::*;
-use bailiwick_app::{
-    alerting::config,
-    settings::{RemoteRouter, Router, RouterKind},
-};
+use bailiwick_app::alerting::config;
 use bailiwick_domain::OrgId;
+use bailiwick_settings::{RemoteRouter, Router, RouterKind};
 use bailiwick_store::sql::Q;
 use bailiwick_testkit::{
     Engine, Settings, api_test, eventually,
@@ -207,7 +205,7 @@ api_test!(what_the_router_has_lost_without_a_sign_is_noticed, |t| async move {
 });
 
 api_test!(a_router_without_configuration_interface_is_said_to_be_one, |t| async move {
-    let mut settings = t.app.settings.clone();
+    let mut settings = (*t.app.settings).clone();
     settings.alerting.router = Router::Remote(RemoteRouter {
         url: "http://127.0.0.1:9".to_owned(),
         prefix: String::new(),
@@ -242,7 +240,7 @@ api_test!(alerts_and_silences_of_a_destroyed_tenant_end_before_its_configuration
     })
     .await
     .unwrap();
-    let mut settings = t.app.settings.clone();
+    let mut settings = (*t.app.settings).clone();
     settings.alerting.router = Router::Remote(RemoteRouter {
         url: router.url(),
         prefix: "/alertmanager".to_owned(),

@@ -72,7 +72,7 @@ api_test!(
     an_operator_lets_webhooks_in,
     |settings| {
         settings.alerting.allowed_hosts =
-            bailiwick_app::settings::AllowedHosts::new(["localhost".to_owned()], Vec::new());
+            bailiwick_settings::AllowedHosts::new(["localhost".to_owned()], Vec::new());
     },
     |t| async move {
         let owner = t.owner().await;

@@ -1,8 +1,8 @@
 //! Credentials of one kind shown in the place of another, in places where none belongs, and two at once.
 
 use crate::provider::client::*;
-use bailiwick_app::settings::{AccessControl, Application, Client, Settings};
 use bailiwick_policy::KeyMode;
+use bailiwick_settings::{AccessControl, Application, Client, Settings};
 use bailiwick_testkit::{Call, Test, api_test};
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! The page that asks what an application of a third party may learn, and where it is taken back.
 
 use crate::{CALLBACK_PAGE, CHALLENGE, Kind, Stage};
-use bailiwick_app::settings::{AccessControl, Application, Client};
+use bailiwick_settings::{AccessControl, Application, Client};
 use bailiwick_testkit::{
     Engine, Test,
     engine::OWNER_PASSWORD,

@@ -2,9 +2,9 @@
 //! tokens and signs out; at the embedded provider and, in mode `oidc`, at one of another make.
 
 use crate::{Kind, Stage};
-use bailiwick_app::settings::{Identity, Issuer};
 use bailiwick_domain::Ts;
 use bailiwick_platform::Secret;
+use bailiwick_settings::{Identity, Issuer};
 use bailiwick_testkit::{
     Engine, Test,
     engine::OWNER_PASSWORD,

@@ -3,8 +3,8 @@
 
 use super::*;
 use crate::proxy::{Client, P, generous, remote};
-use bailiwick_app::settings::RouterKind;
 use bailiwick_domain::OrgType;
+use bailiwick_settings::RouterKind;
 use bailiwick_testkit::{
     api_test,
     parts::recorder::{Answer, Recorder},

@@ -1,7 +1,7 @@
 //! Counters and tiles (spec: acceptance#scenarios scenario 36).
 
 use super::*;
-use bailiwick_app::settings::{AccessControl, Application, Client};
+use bailiwick_settings::{AccessControl, Application, Client};
 use bailiwick_testkit::api_test;
 
 const COUNTERS: [(&str, &str); 6] = [

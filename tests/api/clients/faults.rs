@@ -5,7 +5,7 @@ use crate::{
     proxy::{P, remote},
     rules::faults::alter,
 };
-use bailiwick_app::settings::{Place, RouterKind};
+use bailiwick_settings::{Place, RouterKind};
 use bailiwick_testkit::{
     Call, Engine, api_test,
     parts::recorder::{Answer, Recorder},

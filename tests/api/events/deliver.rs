@@ -1,7 +1,7 @@
 //! Deliveries: signed, tried again, given up, replayed; never of what the organization cannot read.
 
 use super::{Hook, act, create, settings, subscriptions::shown, types};
-use bailiwick_app::events::deliver;
+use bailiwick_events::deliver;
 use bailiwick_store::{events::subscriptions::lock, sql::Q, time::TsCodec};
 use bailiwick_testkit::{Engine, Persona, Test, api_test, parts::recorder::Answer};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ api_test!(events_arrive_signed_as_they_are_listed_at_who_may_read_them, |s| sett
     let owner = t.owner().await;
     let tree = t.tree().await;
     let system = t.system(tree.customer).await.id.to_string();
-    bailiwick_app::events::number_all(&t.app).await.unwrap();
+    bailiwick_events::number_all(&t.app).await.unwrap();
     let mut hooks = Vec::new();
     for organization in [tree.owner, tree.distributor, tree.reseller, tree.customer, tree.other_customer] {
         let role = if organization == tree.owner { "super" } else { "admin" };
@@ -42,7 +42,7 @@ api_test!(events_arrive_signed_as_they_are_listed_at_who_may_read_them, |s| sett
     }
     rename(&t, &owner, &system, "Gate").await;
     act(&t, &owner, "PATCH", &format!("/customers/{}/suspend", tree.other_customer), Value::Null).await;
-    bailiwick_app::events::number_all(&t.app).await.unwrap();
+    bailiwick_events::number_all(&t.app).await.unwrap();
     act(&t, &owner, "PATCH", &format!("/customers/{}/reactivate", tree.other_customer), Value::Null).await;
     let body = json!({"name": "Peer", "custom_data": {"vat": "IT77"}});
     act(&t, &owner, "POST", "/distributors", body).await;
@@ -318,7 +318,7 @@ api_test!(a_suspension_stops_what_is_being_delivered, |s| settings(s), |t| async
     for n in 0..60 {
         rename(&t, &owner, &system, &format!("n{n}")).await;
     }
-    bailiwick_app::events::number_all(&t.app).await.unwrap();
+    bailiwick_events::number_all(&t.app).await.unwrap();
     hook.sink.wait_for(1).await.unwrap();
     act(&t, &owner, "PATCH", &format!("/customers/{}/suspend", tree.customer), Value::Null).await;
     let sent = hook.sink.requests().len();
@@ -343,7 +343,7 @@ async fn numbers_are_given_while_a_subscription_is_held() {
     let id = made["id"].as_str().unwrap().parse().unwrap();
     lock(&mut tx, id).await.unwrap().unwrap();
     rename(&t, &owner, &system, "Gate").await;
-    let numbered = bailiwick_app::events::number_all(&t.app);
+    let numbered = bailiwick_events::number_all(&t.app);
     tokio::time::timeout(bailiwick_testkit::PATIENCE, numbered).await.expect("nobody waits").unwrap();
     assert_eq!(deliveries(&t, &owner, made["id"].as_str().unwrap(), "").await.len(), 1);
     tx.commit().await.unwrap();
@@ -358,12 +358,12 @@ async fn retention_takes_the_position_before_the_events() {
     for name in ["A", "B", "C"] {
         rename(&t, &owner, &system, name).await;
     }
-    bailiwick_app::events::number_all(&t.app).await.unwrap();
+    bailiwick_events::number_all(&t.app).await.unwrap();
     let mut tx = t.app.db.begin().await.unwrap();
     let held = Q::new("UPDATE event_position SET last = last");
     assert_eq!(held.run(&mut tx).await.unwrap(), 1);
     let event = Q::new("UPDATE events SET data = data WHERE seq = (SELECT MIN(seq) FROM events)");
-    let purged = crate::impersonation::let_wait(tx, event, bailiwick_app::events::purge(&t.app)).await;
+    let purged = crate::impersonation::let_wait(tx, event, bailiwick_events::purge(&t.app)).await;
     assert!(purged.unwrap() > 0);
 }
 
@@ -402,7 +402,7 @@ api_test!(
         for n in 0..3 {
             rename(&t, &owner, &system, &format!("n{n}")).await;
         }
-        bailiwick_app::events::number_all(&t.app).await.unwrap();
+        bailiwick_events::number_all(&t.app).await.unwrap();
         let path = format!("/customers/{}/destroy", tree.customer);
         let destroyed = act(&t, &owner, "DELETE", &path, Value::Null);
         if t.engine == Engine::Postgres {

@@ -1,8 +1,9 @@
 //! What is told, in which order, and to whom.
 
 use super::{act, read, settle, types};
-use bailiwick_app::{events, inventory, links};
+use bailiwick_app::{inventory, links};
 use bailiwick_domain::{OrgId, SortDirection};
+use bailiwick_events as events;
 use bailiwick_policy::KeyMode;
 use bailiwick_store::{
     events::{About, NewEvent},

@@ -1,8 +1,8 @@
 //! Subscriptions: who may have them, what they take, what their secrets are.
 
 use super::{Hook, act, create, settings};
-use bailiwick_app::events::subscriptions::{self, Input};
 use bailiwick_domain::{Error, OrgId, OrgType, org::OrgRef};
+use bailiwick_events::subscriptions::{self, Input};
 use bailiwick_platform::{RequestContext, conditions::Conditions};
 use bailiwick_policy::{BUILT_IN_JSON, Caller, Catalogue, Identity, KeyMode, Permission};
 use bailiwick_store::sql::Q;

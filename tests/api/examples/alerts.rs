@@ -1,7 +1,7 @@
 //! Alerts on both sides, who is told of them, and events.
 
 use super::{tree::Places, *};
-use bailiwick_app::events;
+use bailiwick_events as events;
 use bailiwick_testkit::parts::recorder::{Answer, Recorder};
 use futures_util::StreamExt;
 use std::time::Duration;

@@ -145,7 +145,7 @@ api_test!(lists_say_at_once_who_can_be_impersonated, |t| async move {
 
 api_test!(
     with_the_scope_hierarchy_the_tree_counts_too,
-    |settings| settings.impersonation.scope = bailiwick_app::settings::ImpersonationScope::Hierarchy,
+    |settings| settings.impersonation.scope = bailiwick_settings::ImpersonationScope::Hierarchy,
     |t| async move {
         let tree = t.tree().await;
         let by = t.user(tree.distributor, &["super"]).await;

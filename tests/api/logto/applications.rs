@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::session::exchange;
-use bailiwick_app::settings::{AccessControl, Application, Client};
+use bailiwick_settings::{AccessControl, Application, Client};
 use bailiwick_testkit::parts::{logto::CLIENT, recorder::Answer};
 
 fn application(id: &str, name: &str, custom_data: Value) -> Value {
@@ -139,7 +139,7 @@ async fn catalogue(engine: Engine) {
     let found = listed(&t, &owner).await;
     assert!(found[1]["login_url"].as_str().unwrap().starts_with("https://login.example.org/oidc/auth?"));
     l.always(Answer::dropped());
-    let fresh = Test::with(engine, t.app.settings.clone()).await;
+    let fresh = Test::with(engine, (*t.app.settings).clone()).await;
     assert_eq!(ids(&listed(&fresh, &fresh.owner().await).await), ["wiki"]);
 }
 on_both!(an_id_in_both_lists_is_the_catalogues, catalogue);

@@ -195,6 +195,6 @@ api_test!(rule_02_23_no_row_anywhere_names_what_was_destroyed, |t| async move {
     }
     assert!(before.iter().any(|found| found.starts_with("inventory_")), "{before:?}");
     send(&t, &owner, "distributors", tree.distributor).await.expect(200);
-    bailiwick_app::events::number_all(&t.app).await.unwrap();
+    bailiwick_events::number_all(&t.app).await.unwrap();
     assert_eq!(naming(&t, &ids).await, [""; 0]);
 });

@@ -2,7 +2,7 @@
 //! openid-provider#endpoints step 2, openid-provider#third-party-applications; guarantees#identity rules 7 and 42).
 
 use super::client::*;
-use bailiwick_app::settings::{AccessControl, Application, Client, Settings};
+use bailiwick_settings::{AccessControl, Application, Client, Settings};
 use bailiwick_testkit::{Persona, Reply, Test, api_test};
 use serde_json::json;
 

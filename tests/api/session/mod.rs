@@ -3,13 +3,14 @@
 //! guarantees#identity.
 
 use bailiwick_app::{
-    App, Settings,
+    App,
     auth::{self, Session},
     bootstrap, passwords,
 };
 use bailiwick_domain::{LoginId, Ts, UserId};
 use bailiwick_platform::Secret;
 use bailiwick_policy::Catalogue;
+use bailiwick_settings::Settings;
 use bailiwick_store::{
     identities,
     oidc::{grants, logins, tokens},
@@ -79,7 +80,7 @@ fn part(token: &str, index: usize) -> Value {
 
 /// Another process on the same database whose settings or clock differ.
 fn other(t: &Test, change: impl FnOnce(&mut Settings), ahead: Duration) -> App {
-    let mut settings = t.app.settings.clone();
+    let mut settings = (*t.app.settings).clone();
     change(&mut settings);
     let clock = ManualClock::new();
     clock.set(t.app.now().plus(ahead));

@@ -1,11 +1,9 @@
 //! Backups (spec: backups#operations).
 
 use super::*;
-use bailiwick_app::{
-    backups,
-    settings::{Bucket, Place, Settings},
-};
+use bailiwick_app::backups;
 use bailiwick_platform::Secret;
+use bailiwick_settings::{Bucket, Place, Settings};
 use bailiwick_store::jobs;
 use bailiwick_testkit::{Call, seed::Seeded};
 use base64::{Engine as _, prelude::BASE64_STANDARD};

@@ -3,9 +3,9 @@
 use super::get;
 use bailiwick_app::{
     auth::{BearerRequest, authenticate_bearer},
-    settings::{AccessControl, Application, Client, Settings},
     third_party,
 };
+use bailiwick_settings::{AccessControl, Application, Client, Settings};
 use bailiwick_testkit::{Persona, Test, api_test};
 use serde_json::{Value, json};
 
@@ -113,7 +113,7 @@ api_test!(
 api_test!(an_application_of_one_organization, |t| async move {
     let tree = t.tree().await;
     let control = AccessControl { organization_ids: vec![tree.reseller.to_string()], ..Default::default() };
-    let mut settings = t.app.settings.clone();
+    let mut settings = (*t.app.settings).clone();
     settings.provider.clients = vec![application("one", Some(control))];
     let seen = async |org| {
         let who = t.user(org, &["reader"]).await;

@@ -10,7 +10,8 @@ use crate::{
     },
 };
 use axum::extract::State;
-use bailiwick_app::{App, events::subscriptions};
+use bailiwick_app::App;
+use bailiwick_events::subscriptions;
 use uuid::Uuid;
 
 const PAGE_SIZE: u64 = 20;

@@ -10,16 +10,18 @@ use crate::{
 use axum::{body::Body, extract::State, response::Response};
 use bailiwick_app::{
     App,
-    events::{
-        self,
-        stream::{self, Gap, Next},
-    },
+    auth::{self, BearerRequest},
+    impersonation,
 };
 use bailiwick_domain::{Error, SortDirection};
+use bailiwick_events::{
+    self as events,
+    stream::{self, Gap, Next},
+};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Uri, header};
 use serde_json::json;
-use std::{convert::Infallible, fmt::Write as _};
+use std::{convert::Infallible, fmt::Write as _, net::IpAddr, sync::Arc};
 
 const PAGE_SIZE: u64 = 20;
 
@@ -58,7 +60,7 @@ pub async fn stream(
     headers: HeaderMap,
 ) -> Outcome<Response> {
     let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
-    let shown = stream::Shown {
+    let credential = StreamCredential {
         authorization: headers.get(header::AUTHORIZATION).map(text).unwrap_or_default(),
         client_ip: ctx.client_ip,
         path: uri.path().to_owned(),
@@ -67,7 +69,8 @@ pub async fn stream(
     let last = headers.get("last-event-id").map(text).filter(|last| !last.is_empty());
     let last = last.or_else(|| params.one("last_event_id").map(str::to_owned));
     let source = app.settings.public_url.clone();
-    let opened = stream::open(&app, &caller, shown, params.many("types"), last).await?;
+    let opened =
+        stream::open(&app, &caller, credential.authenticator(&app), params.many("types"), last).await?;
     let body = futures_util::stream::unfold(opened, move |mut opened| {
         let source = source.clone();
         async move {
@@ -82,6 +85,39 @@ pub async fn stream(
     response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
     response.extensions_mut().insert(Uncompressed);
     Ok(response)
+}
+
+/// The credential with which a stream was opened.
+#[derive(Clone)]
+struct StreamCredential {
+    authorization: String,
+    client_ip: IpAddr,
+    /// For the history of API keys.
+    path: String,
+}
+
+impl StreamCredential {
+    /// Authenticates this credential anew at each call.
+    fn authenticator(self, app: &App) -> stream::Authenticate {
+        let shared = Arc::new((app.clone(), self));
+        Box::new(move || {
+            let shared = shared.clone();
+            Box::pin(async move {
+                let (app, credential) = &*shared;
+                let authorization = Some(credential.authorization.as_str());
+                if let Some(token) = impersonation::presented(app, authorization) {
+                    return impersonation::authenticate(app, token).await?.caller;
+                }
+                let request = BearerRequest {
+                    authorization,
+                    client_ip: credential.client_ip,
+                    method: "GET",
+                    path: &credential.path,
+                };
+                auth::authenticate_bearer(app, &request).await
+            })
+        })
+    }
 }
 
 /// As it goes over the wire. A reader remembers an `id` without data and does not show it.

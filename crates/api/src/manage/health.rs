@@ -2,8 +2,9 @@
 
 use crate::envelope::render;
 use axum::{extract::State, response::Response};
-use bailiwick_app::{App, settings::Build};
+use bailiwick_app::App;
 use bailiwick_domain::API_VERSION;
+use bailiwick_settings::Build;
 use http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -11,12 +11,13 @@ use crate::{
 };
 use axum::{extract::State, response::Response};
 use bailiwick_app::{
-    App, mail,
+    App,
     oidc::{
         recovery::{self, Form as Which},
         sign_in::Denied,
     },
 };
+use bailiwick_events::mail;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 /// `GET /oidc/forgotten-password`.

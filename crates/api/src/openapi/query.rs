@@ -7,7 +7,6 @@ use bailiwick_app::{
     alerting::manage::{ActiveOrder, HistoryFilter, HistoryOrder, STATES},
     api_keys::EVENTS,
     applications::{ApplicationFilter, ApplicationOrder, SummaryOrder},
-    events::deliver,
     exports::Format,
     inventory::{Category, Kind, Severity},
     organizations,
@@ -15,6 +14,7 @@ use bailiwick_app::{
     users,
 };
 use bailiwick_domain::{OrgType, PageRequest, SortDirection, rebranding::Asset};
+use bailiwick_events::deliver;
 use bailiwick_platform::trend::PERIODS;
 use serde_json::{Value, json};
 

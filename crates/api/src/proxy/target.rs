@@ -1,6 +1,6 @@
 //! Which path means what (spec: alerts#paths).
 
-use bailiwick_app::Settings;
+use bailiwick_settings::Settings;
 use http::Method;
 use percent_encoding::percent_decode_str;
 

@@ -3,8 +3,8 @@
 use crate::envelope::Pagination;
 use bailiwick_alerting::{ListedAlert, listing::AlertState};
 use bailiwick_app::alerting::manage::{ActiveAlert, Assignment, Record, Statistics, Totals, Trend};
-use bailiwick_app::settings::CatalogueEntry;
 use bailiwick_domain::{Error, Page, Ts};
+use bailiwick_settings::CatalogueEntry;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! Subscriptions to events and their deliveries on the wire (docs/events.md).
 
 use crate::envelope::Pagination;
-use bailiwick_app::events::subscriptions::{Input, Replay, Tested, View};
 use bailiwick_domain::Ts;
+use bailiwick_events::subscriptions::{Input, Replay, Tested, View};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -171,8 +171,8 @@ pub struct Delivery {
     pub last_error: Option<String>,
 }
 
-impl From<bailiwick_app::events::Delivery> for Delivery {
-    fn from(d: bailiwick_app::events::Delivery) -> Delivery {
+impl From<bailiwick_events::Delivery> for Delivery {
+    fn from(d: bailiwick_events::Delivery) -> Delivery {
         let is_waiting = d.state == "pending";
         Delivery {
             event_id: d.event_id.to_string(),

@@ -30,14 +30,14 @@ pub fn start_background(app: &App) {
     manage::start_totals(app);
     let settings = &app.settings.alerting;
     match settings.router {
-        crate::settings::Router::Embedded => {
+        bailiwick_settings::Router::Embedded => {
             deliver::start(app);
             let life_app = app.clone();
             app.tasks.spawn(async move { every(&life_app, life::EVERY, keep_alive).await });
             let purge_app = app.clone();
             app.tasks.spawn(async move { every(&purge_app, PURGE_EVERY, purge).await });
         }
-        crate::settings::Router::Remote(_) => {
+        bailiwick_settings::Router::Remote(_) => {
             provision::start(app);
             let queue_app = app.clone();
             app.tasks.spawn(async move { every(&queue_app, QUEUE_EVERY, deliver).await });

@@ -5,11 +5,11 @@ use crate::{
     App,
     auth::{BearerRequest, identity_of, unreadable},
     credentials::{SaltedHash, is_secret},
-    settings::Limits,
 };
 use bailiwick_domain::{ApiKeyId, Clock, Error, Result, Ts, validate::ApiKeyToken};
 use bailiwick_platform::rate_limit::KeyedLimit;
 use bailiwick_policy::Caller;
+use bailiwick_settings::Limits;
 use bailiwick_store::api_keys::{
     self, Presented,
     events::{self, Event, NewEvent, Reason},

@@ -1,14 +1,12 @@
 //! Notes, deletion and assignment of an application (spec: applications#operations).
 
 use super::{ApplicationRecord, ApplicationRef, load};
-use crate::{
-    App,
-    events::{Told, tell},
-};
+use crate::App;
 use bailiwick_domain::{
     ApplicationId, Error, OrgId, Result, Ts,
     validate::{Fields, free_text},
 };
+use bailiwick_events::{Told, tell};
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller, Granted, decide, in_hierarchy};
 use bailiwick_store::{Tx, applications, systems};

@@ -5,9 +5,9 @@
 //! account, and so whether there is an account, is not for strangers to learn. The account's own limit holds in
 //! silence.
 
-use crate::settings::Limits;
 use bailiwick_domain::{Error, Result, Ts, UserId, meter};
 use bailiwick_platform::{keys::token_digest, rate_limit::client_network};
+use bailiwick_settings::Limits;
 use std::{
     collections::{HashMap, VecDeque},
     net::IpAddr,
@@ -170,7 +170,7 @@ mod tests {
     const NOW: Ts = Ts::from_secs(1_000_000);
 
     fn limits() -> Limits {
-        crate::Settings::defaults("http://127.0.0.1:8080", vec![0; 32]).limits
+        bailiwick_settings::Settings::defaults("http://127.0.0.1:8080", vec![0; 32]).limits
     }
 
     fn ip(n: u8) -> IpAddr {

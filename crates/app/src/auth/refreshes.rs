@@ -24,7 +24,7 @@ const WAIT: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 pub(crate) struct Turn {
     pub(crate) chain: ChainId,
-    pub(crate) user: UserId,
+    pub user: UserId,
     pub(crate) presented: Uuid,
     pub(crate) next: Uuid,
     /// When it was presented.

@@ -12,17 +12,13 @@ mod worker;
 pub use upload::{Cut, Incoming, store};
 pub use worker::{run_until_idle, start_worker};
 
-use crate::{
-    App,
-    credentials::SystemIdentity,
-    settings::{self, Place},
-    systems,
-};
+use crate::{App, credentials::SystemIdentity, systems};
 use aws_lc_rs::digest;
 use bailiwick_domain::{Error, OrgId, Result, SystemId, Ts, ports::hex};
 use bailiwick_outbound::assets::{self, AssetError, AssetStore, Content};
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller, decide};
+use bailiwick_settings::{self as settings, Place};
 use bailiwick_store::{Tx, backups, systems as stored};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use futures_util::StreamExt as _;

@@ -1,12 +1,13 @@
 //! Deletes the objects nobody refers to any more. A job is tried again until it is done: the objects of what was
 //! destroyed must go, however long the storage is away.
 
-use crate::{App, images, settings::Place};
+use crate::{App, images};
 use bailiwick_domain::{Error, Result};
 use bailiwick_platform::{
     jobs,
     worker::{Worker, until_idle},
 };
+use bailiwick_settings::Place;
 use bailiwick_store::{
     backups::DELETION,
     jobs::{self as leased_jobs, Job},

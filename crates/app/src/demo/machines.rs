@@ -86,7 +86,7 @@ impl<'a> Workshop<'a> {
 
     /// System number `i`, the position of its organization and its secret. Each third one hangs below the great
     /// distributor. Numbers grow with time, so neighbours in the table are strangers in the tree, as in life.
-    pub(super) fn system(&self, i: u64) -> (PlacedSystem, usize, SystemSecret) {
+    pub fn system(&self, i: u64) -> (PlacedSystem, usize, SystemSecret) {
         let created_at = self.time_of(i);
         let (first, second) =
             if i.is_multiple_of(3) { (&self.great, &self.others) } else { (&self.others, &self.great) };

@@ -27,7 +27,7 @@ pub(super) fn roles(catalogue: &Catalogue) -> Vec<String> {
 
 /// Makes user number `n` of the tree in the organization at `at`; the first of an organization becomes its creator
 /// of everything else.
-pub(super) fn user(
+pub fn user(
     tree: &mut Tree,
     at: usize,
     n: u64,

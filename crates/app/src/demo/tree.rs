@@ -292,7 +292,7 @@ impl Tree {
     }
 
     /// The organization as it is stored.
-    pub(super) fn organization(&self, at: usize, dice: &Dice) -> Organization {
+    pub fn organization(&self, at: usize, dice: &Dice) -> Organization {
         let node = &self.nodes[at];
         let (first, last) = node.country.person(dice);
         let phone =

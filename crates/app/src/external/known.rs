@@ -2,9 +2,10 @@
 //! wait, which goes on when they have left: nobody can keep the service from learning new keys by hanging up.
 
 use super::jwt::KeySet;
-use crate::{App, settings::Issuer};
+use crate::App;
 use bailiwick_domain::Ts;
 use bailiwick_outbound::issuer::{Discovery, IssuerClient, IssuerError};
+use bailiwick_settings::Issuer;
 use futures_util::{
     FutureExt,
     future::{BoxFuture, Shared},

@@ -7,15 +7,13 @@ mod jwt;
 mod known;
 mod linked;
 
-use crate::{
-    App, auth, mirror,
-    settings::{Identity, Issuer},
-};
+use crate::{App, auth, mirror};
 use bailiwick_domain::{Error, Result, Ts, UserId};
 use bailiwick_outbound::issuer::{
     Credentials, Discovery, Introspected, IssuerClient, IssuerError, Told, Userinfo, is_yes,
 };
 use bailiwick_platform::fair_semaphore::unavailable;
+use bailiwick_settings::{Identity, Issuer};
 use jwt::{Claims, Jwt, Shape, Signed};
 use known::{Memory, Want};
 use serde_json::Value;

@@ -10,14 +10,12 @@ mod moving;
 
 pub use moving::{Moved, left_to_move, move_all};
 
-use crate::{
-    App,
-    settings::{ImageHome, Place},
-};
+use crate::App;
 use aws_lc_rs::digest;
 use bailiwick_domain::{Error, OrgId, Result, UserId, ports::hex};
 use bailiwick_outbound::assets::{AssetError, AssetStore};
 use bailiwick_platform::fair_semaphore::acquire_within;
+use bailiwick_settings::{ImageHome, Place};
 use bailiwick_store::{
     Tx, backups,
     images::{self as stored, Content, Object},

@@ -1,8 +1,9 @@
 //! Moving images to where new ones go, beside a service that runs (`bailiwick assets move`).
 
 use super::{Found, Owner, bucket, bury, is, read, write};
-use crate::{App, settings::ImageHome};
+use crate::App;
 use bailiwick_domain::{Error, Result};
+use bailiwick_settings::ImageHome;
 use bailiwick_store::images::{self as stored, Content, Image, Which};
 
 /// Images looked up at once; each is moved in a transaction of its own.

@@ -1,7 +1,8 @@
 //! Letting others act as oneself, for a while (spec: impersonation#requests-while-impersonating).
 
-use crate::{App, auth::invalid, events::Told};
+use crate::{App, auth::invalid};
 use bailiwick_domain::{Error, Result, Ts, UserId};
+use bailiwick_events::Told;
 use bailiwick_platform::{
     RequestContext, audit,
     retry_on_conflict::{Aborted, retry_on_conflict},

@@ -4,13 +4,13 @@
 use crate::{
     App,
     auth::{MAX_TOKEN_BYTES, bearer_token, identity_of, invalid, unreadable, verify_impersonation},
-    settings::ImpersonationScope,
 };
 use bailiwick_domain::{Error, ImpersonationId, OrgId, Result, Ts, UserId};
 use bailiwick_platform::keys::TokenKind;
 use bailiwick_policy::{
     Action, Caller, Consent, Identity, Permission, Standing, UserCaller, UserTarget, decide,
 };
+use bailiwick_settings::ImpersonationScope;
 use bailiwick_store::{
     StoreError, Tx,
     impersonation::sessions::{self, Cause, Person, Seen, Which},

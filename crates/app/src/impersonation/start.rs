@@ -7,9 +7,9 @@ use crate::{
         self, UserObject, identity_of, impersonation_token, invalid, judged_user, refuse_disabled,
         user_object,
     },
-    events::Told,
 };
 use bailiwick_domain::{ChainId, Error, Result, Ts, UserId};
+use bailiwick_events::Told;
 use bailiwick_platform::{
     RequestContext, audit,
     retry_on_conflict::{Aborted, retry_on_conflict},

@@ -118,7 +118,7 @@ fn gunzip(body: &[u8], max: usize) -> Result<Vec<u8>> {
 }
 
 /// Durable before anybody is answered; few large transactions rather than one endless one.
-pub(super) async fn write(db: Db, group: Vec<inventory::Document>) -> Result<Vec<()>, StoreError> {
+pub async fn write(db: Db, group: Vec<inventory::Document>) -> Result<Vec<()>, StoreError> {
     let waiting = group.len();
     let mut chunk: Vec<inventory::Document> = Vec::new();
     let mut bytes = 0;

@@ -9,7 +9,7 @@ use bailiwick_store::inventory::{Claimed, Packed, Stored};
 /// The entries of a system in order, and its latest record.
 #[derive(Debug)]
 pub(super) struct Work {
-    pub(super) system: SystemId,
+    pub system: SystemId,
     pub(super) entries: Vec<Entry>,
     pub(super) latest: Option<Stored>,
 }
@@ -35,7 +35,7 @@ impl Entry {
 /// What to write for a system.
 #[derive(Debug)]
 pub(super) struct Plan {
-    pub(super) system: SystemId,
+    pub system: SystemId,
     /// The record the first step was compared with.
     pub(super) latest: Option<i64>,
     /// Whole texts to store: bytes of the text and the text compressed.

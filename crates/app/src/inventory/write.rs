@@ -33,7 +33,7 @@ struct Made {
 /// Writes the plans in one transaction, all or nothing; those whose entries are no longer ours are left out.
 /// Everything that an entry leads to is kept together with the end of the entry, so doing it twice does it once.
 /// Answers the entries whose system has got another latest record since they were planned: they are to be planned anew.
-pub(super) async fn write(app: &App, claimed_until: Ts, plans: Vec<Plan>) -> Result<Vec<Claimed>, Failure> {
+pub async fn write(app: &App, claimed_until: Ts, plans: Vec<Plan>) -> Result<Vec<Claimed>, Failure> {
     let ids: Vec<i64> = plans.iter().flat_map(|plan| &plan.steps).map(|step| step.claimed.id).collect();
     if ids.is_empty() {
         return Ok(Vec::new());

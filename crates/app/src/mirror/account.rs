@@ -2,8 +2,9 @@
 //! searched for by the name that creation was begun with; nothing else is ever searched for.
 
 use super::{Mirror, open, organization::LOCAL_ID, record_link, refused, seal, user::mirrored, worker::Stop};
-use crate::{App, mail};
+use crate::App;
 use bailiwick_domain::{User, UserId, validate::generate_password};
+use bailiwick_events::mail;
 use bailiwick_outbound::logto::LogtoError;
 use bailiwick_store::{
     identities::linked,

@@ -2,12 +2,10 @@
 //! somebody wants the list and it is five minutes old. While the tenant is away the last good list goes on.
 
 use super::{Mirror, names};
-use crate::{
-    App,
-    settings::{AccessControl, Application, Client},
-};
+use crate::App;
 use bailiwick_domain::{Ts, fold::fold};
 use bailiwick_outbound::logto::{self as provider, LogtoError};
+use bailiwick_settings::{AccessControl, Application, Client};
 use bailiwick_store::logto;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::Deserialize;

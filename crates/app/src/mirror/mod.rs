@@ -21,15 +21,13 @@ pub(crate) use applications::{Applications, applications, is_third_party};
 pub use check::{Difference, Figures, reconcile};
 pub use worker::{run_until_idle, start};
 
-use crate::{
-    App,
-    settings::{Identity, Logto},
-};
+use crate::App;
 use bailiwick_domain::{
     Clock, Entropy, Error, OrgId, OrgType, Organization, Result, Ts, User, UserId, org::Mirrored,
     validate::OWNER_USERNAME,
 };
 use bailiwick_outbound::logto::{Access, LogtoClient, LogtoError, Refusal};
+use bailiwick_settings::{Identity, Logto};
 use bailiwick_store::{
     Tx,
     audit::{self, Entry},

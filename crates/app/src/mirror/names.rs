@@ -16,9 +16,9 @@ const PAUSE: Duration = Duration::from_secs(10);
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Names {
     /// User roles.
-    pub(super) user: HashMap<String, String>,
+    pub user: HashMap<String, String>,
     /// Organization roles.
-    pub(super) organization: HashMap<String, String>,
+    pub organization: HashMap<String, String>,
 }
 
 impl Names {

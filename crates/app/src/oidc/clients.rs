@@ -1,9 +1,9 @@
 //! Registered clients: the one that is always there and the configured ones (spec: openid-provider#endpoints).
 
 use super::{Code, Refused};
-use crate::settings::{Application, Client as Configured, Settings};
 use aws_lc_rs::{constant_time, digest};
 use bailiwick_domain::{OrgId, ports::hex};
+use bailiwick_settings::{Application, Client as Configured, Settings};
 use url::{Host, Url};
 
 /// `client_id` of the client that is always there: the service's own user interface.

@@ -9,10 +9,10 @@ use super::{
 use crate::{
     App,
     auth::Guessed,
-    mail,
     passwords::{self, Origin},
 };
 use bailiwick_domain::{Result, UserId, fold::fold, validate};
+use bailiwick_events::mail;
 use bailiwick_platform::keys::fresh_secret;
 use bailiwick_platform::{RequestContext, audit, keys::token_digest};
 use bailiwick_store::{

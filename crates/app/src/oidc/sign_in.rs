@@ -143,7 +143,7 @@ pub async fn page(app: &App, id: Uuid, browser: &Browser) -> Result<Option<Page>
         form_target: request.as_ref().and_then(|request| authorize::form_target(&request.redirect_uri)),
         login_hint: request.and_then(|request| request.login_hint),
         form_token: form_token(app, cookie, id),
-        has_recovery: crate::mail::is_on(app),
+        has_recovery: bailiwick_events::mail::is_on(app),
     }))
 }
 

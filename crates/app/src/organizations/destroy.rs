@@ -4,10 +4,10 @@ use super::{alert_tenants, authorize_change};
 use crate::{
     App,
     auth::{Destroyed, end_impersonations_of_destroyed},
-    events::Told,
     mirror,
 };
 use bailiwick_domain::{Error, OrgId, OrgType, Result};
+use bailiwick_events::Told;
 use bailiwick_platform::{
     RequestContext, audit,
     retry_on_conflict::{Aborted, retry_on_conflict},

@@ -5,10 +5,10 @@ use super::{VAT, alert_tenants, authorize_change};
 use crate::{
     App,
     auth::{self, Reason},
-    events::{Told, tell},
     mirror,
 };
 use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result, Ts};
+use bailiwick_events::{Told, tell};
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller};
 use bailiwick_store::{

@@ -4,9 +4,9 @@
 use crate::{
     App,
     credentials::{SystemIdentity, hash_secret},
-    events::Told,
 };
 use bailiwick_domain::{Error, Result, validate::SystemSecret};
+use bailiwick_events::Told;
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_store::{legacy, systems};
 use serde_json::json;

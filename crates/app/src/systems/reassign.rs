@@ -10,8 +10,9 @@ use super::{
     moved::{self, Behind},
     update::{Change, apply, check_registered, editable},
 };
-use crate::{App, backups as bytes, events::Told};
+use crate::{App, backups as bytes};
 use bailiwick_domain::{Error, OrgId, ReassignmentId, Result, System, SystemId};
+use bailiwick_events::Told;
 use bailiwick_platform::{
     RequestContext, audit,
     fair_semaphore::unavailable,

@@ -4,9 +4,9 @@
 use crate::{
     App,
     credentials::{Imported, SaltedHash, Sought, is_secret, take_over},
-    events::Told,
 };
 use bailiwick_domain::{Error, Result, Ts, validate::SystemSecret};
+use bailiwick_events::Told;
 use bailiwick_platform::RequestContext;
 use bailiwick_store::credentials::{self, CredentialRecord};
 

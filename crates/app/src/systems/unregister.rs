@@ -1,7 +1,8 @@
 //! `POST /systems/unregister` (spec: systems-interface#unregister).
 
-use crate::{App, credentials::SystemIdentity, events::Told};
+use crate::{App, credentials::SystemIdentity};
 use bailiwick_domain::{Error, Result};
+use bailiwick_events::Told;
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_store::credentials;
 use serde_json::json;

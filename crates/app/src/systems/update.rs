@@ -1,11 +1,12 @@
 //! `PUT /systems/{id}` (spec: systems#update).
 
 use super::{create::home, reassign};
-use crate::{App, events::Told};
+use crate::App;
 use bailiwick_domain::{
     Error, OrgId, Result, System, SystemId,
     validate::{Fields, Holder, client_keys, free_text, string_values, system_name},
 };
+use bailiwick_events::Told;
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller, decide};
 use bailiwick_store::{Tx, systems};

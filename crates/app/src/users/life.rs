@@ -5,10 +5,10 @@ use super::{audited, authorize_on_condition, load};
 use crate::{
     App,
     auth::{Destroyed, Reason, end_impersonations_of_destroyed, revoke_user},
-    events::{Told, tell},
     images, mirror,
 };
 use bailiwick_domain::{Error, Result, Ts, User, UserId, validate};
+use bailiwick_events::{Told, tell};
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller, Granted};
 use bailiwick_store::{

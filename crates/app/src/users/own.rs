@@ -4,16 +4,15 @@ use super::{
     audited,
     fields::{Accepted, Sent, accept, sent_values},
 };
-use crate::{
-    App,
-    events::Told,
-    mail::{self, ChangedBy},
-    mirror,
-};
+use crate::{App, mirror};
 use bailiwick_domain::{
     Error, Result, User,
     fold::fold,
     validate::{self, Fields},
+};
+use bailiwick_events::{
+    Told,
+    mail::{self, ChangedBy},
 };
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::Caller;

@@ -7,11 +7,11 @@ use super::{
 };
 use crate::{
     App,
-    events::Told,
     impersonation::{Changed, end_of_changed},
-    mail, mirror,
+    mirror,
 };
 use bailiwick_domain::{Error, OrgId, OrgType, Result, User, UserId, validate};
+use bailiwick_events::{Told, mail};
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{
     Action, Caller, Granted, OrgPlace, Refusal, UserHome, decide, known_roles, may_grant,

@@ -1,7 +1,8 @@
 //! `bailiwick assets …`
 
 use super::{AssetsCommand, AssetsMoveArgs, print};
-use bailiwick_app::{App, backups, images, settings::ImageHome};
+use bailiwick_app::{App, backups, images};
+use bailiwick_settings::ImageHome;
 
 /// Moves images to where new ones go, or counts those that are elsewhere.
 pub async fn run(app: &App, command: AssetsCommand) -> Result<(), String> {

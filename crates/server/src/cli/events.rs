@@ -1,15 +1,13 @@
 //! `bailiwick events …`
 
 use super::{audit, print};
-use bailiwick_app::{
-    App, Caller,
-    events::{
-        self, ListQuery,
-        sign::Message,
-        subscriptions::{self, Replay, View},
-    },
-};
+use bailiwick_app::{App, Caller};
 use bailiwick_domain::{PageRequest, SortDirection};
+use bailiwick_events::{
+    self as events, ListQuery,
+    sign::Message,
+    subscriptions::{self, Replay, View},
+};
 use bailiwick_platform::{RequestContext, conditions::Conditions};
 use clap::{Args, Subcommand};
 use serde_json::json;

@@ -5,10 +5,9 @@ use crate::{
     config::{self, Config, DatabaseUrl, Found},
     ports::{SystemClock, SystemEntropy},
 };
-use bailiwick_app::{
-    App, alerting::config as alert_config, database::Db, events::subscriptions, mirror, oidc::keys,
-};
+use bailiwick_app::{App, alerting::config as alert_config, database::Db, mirror, oidc::keys};
 use bailiwick_domain::Clock;
+use bailiwick_events::subscriptions;
 use bailiwick_platform::secrets::{self, Purpose, SecretFingerprints, SecretRefused};
 use std::fs;
 

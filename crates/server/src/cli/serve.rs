@@ -11,10 +11,10 @@ use bailiwick_app::{
     bootstrap::{self, FirstStart},
     database::{Db, analyze_restored},
     images, oidc,
-    settings::Build,
     traces::Traces,
 };
 use bailiwick_platform::{processes, secrets::Purpose};
+use bailiwick_settings::Build;
 use std::{io, num::NonZeroUsize, process::ExitCode, sync::Arc, time::Duration};
 use tokio::runtime;
 

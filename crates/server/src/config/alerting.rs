@@ -4,7 +4,8 @@ use super::{
     kinds::Network,
     value::{Kind, Value},
 };
-use bailiwick_app::{alerting::zone_named, settings::Zone};
+use bailiwick_app::alerting::zone_named;
+use bailiwick_settings::Zone;
 
 /// A host name, address or range of addresses that webhooks may go to.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! The settings' own types: secrets, addresses, database locations, enumerations.
 
 use super::value::{Choice, Form, Kind, Value};
-use bailiwick_app::{oidc::clients::problem_of_address, settings::CatalogueEntry};
+use bailiwick_app::oidc::clients::problem_of_address;
+use bailiwick_settings::CatalogueEntry;
 use std::{
     fmt,
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -233,7 +234,7 @@ impl Value for Word {
 
 /// A range of client or proxy addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Network(pub bailiwick_app::settings::Network);
+pub struct Network(pub bailiwick_settings::Network);
 
 impl Value for Network {
     const KIND: Kind = Kind::text("address range");
@@ -243,11 +244,7 @@ impl Value for Network {
         let address = address.parse::<IpAddr>().map_err(|_| why)?;
         let most = if address.is_ipv4() { 32 } else { 128 };
         let bits = bits.map_or(Ok(most), str::parse::<u8>).map_err(|_| why)?;
-        if bits > most {
-            Err(why.into())
-        } else {
-            Ok(Network(bailiwick_app::settings::Network { address, bits }))
-        }
+        if bits > most { Err(why.into()) } else { Ok(Network(bailiwick_settings::Network { address, bits })) }
     }
     fn show(&self) -> Option<String> {
         Some(format!("{}/{}", self.0.address, self.0.bits))

@@ -39,7 +39,7 @@ pub use sections::{
 pub use sources::FILE_VARIABLE;
 pub use value::{Choice, Form, Kind, Size, Value};
 
-use bailiwick_app::settings::Client;
+use bailiwick_settings::Client;
 use sources::Entry;
 use std::{fmt, net::IpAddr};
 

@@ -6,7 +6,7 @@ use super::{
     settings,
     value::Form,
 };
-use bailiwick_app::settings::Client;
+use bailiwick_settings::Client;
 use std::{collections::BTreeMap, fs};
 
 /// A setting's text and where it was given.

@@ -2,11 +2,9 @@
 
 use super::*;
 use crate::systems::backups::{SUM, as_system, files, listed};
-use bailiwick_app::{
-    backups as assets,
-    settings::{Bucket, Place},
-};
+use bailiwick_app::backups as assets;
 use bailiwick_platform::Secret;
+use bailiwick_settings::{Bucket, Place};
 use bailiwick_store::backups as rows;
 use bailiwick_testkit::parts::recorder::{Answer, Recorded, Recorder};
 

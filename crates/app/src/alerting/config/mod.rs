@@ -23,10 +23,11 @@ pub use sealed::{Anew, seal_all_anew};
 pub use show::{EffectiveView, LinkView, Shown, get, view, yaml};
 pub use watch::read_back;
 
-use crate::{App, settings::Alerting as Settings};
+use crate::App;
 use bailiwick_alerting::config::{Layer, Plan, merge};
 use bailiwick_domain::{OrgId, OrgType, Result, Ts, UserId};
 use bailiwick_policy::{Caller, Granted, OrgPlace, Permission, Refusal, alert_configuration};
+use bailiwick_settings::Alerting as Settings;
 use bailiwick_store::{
     Tx,
     alert_layers::{self, Stored},

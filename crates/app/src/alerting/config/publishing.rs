@@ -1,10 +1,11 @@
 //! What the documents of all tenants have in common: settings.
 
-use crate::{App, settings::Router};
+use crate::App;
 use bailiwick_alerting::config::{
     EmailRecipient, History, Layer, Publishing, Smtp, Surroundings, TelegramRecipient,
 };
 use bailiwick_outbound::mail::Security;
+use bailiwick_settings::Router;
 
 /// What the documents of all tenants have in common.
 pub(crate) fn publishing(app: &App) -> Publishing {

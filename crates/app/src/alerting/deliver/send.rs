@@ -4,12 +4,13 @@ use super::{
     plans::digest_of,
     said::{Kind, Text},
 };
-use crate::{App, mail};
+use crate::App;
 use bailiwick_alerting::{
     config::{Audience, EmailRecipient, Recipient as _, Surroundings, TelegramRecipient, WebhookRecipient},
     notify::Reason,
 };
 use bailiwick_domain::{OrgId, Ts};
+use bailiwick_events::mail;
 use bailiwick_outbound::{
     delivery::Failure,
     mail::{CONNECTIONS, Mailer, Notice},

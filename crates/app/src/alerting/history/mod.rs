@@ -78,7 +78,7 @@ type Known = (Vec<Stored>, Vec<Note>);
 
 /// Writes what was heard, in order, of alerts of held organizations. What is about a system that has left the tenant
 /// meanwhile is not written: its history is elsewhere.
-pub(super) async fn write(tx: &mut Tx, held: &Held, mut notes: Vec<Note>) -> Result<(), StoreError> {
+pub async fn write(tx: &mut Tx, held: &Held, mut notes: Vec<Note>) -> Result<(), StoreError> {
     let systems: BTreeSet<String> = notes.iter().map(|note| note.system_key.clone()).collect();
     let homes = history::homes(tx, &systems).await?;
     notes.retain(|note| homes.get(&note.system_key) == Some(&note.tenant));

@@ -1,10 +1,11 @@
 //! History, trend, statistics and the catalogue of names (spec: alert-management#figures).
 
 use super::{Named, within};
-use crate::{App, settings::CatalogueEntry, systems};
+use crate::{App, systems};
 use bailiwick_domain::{Error, Page, PageRequest, Result, SortDirection, SystemId, Ts};
 use bailiwick_platform::{list_filters, trend::parse_period};
 use bailiwick_policy::{Caller, Resource, Scope, list_scope};
+use bailiwick_settings::CatalogueEntry;
 use bailiwick_store::history::{
     Within, figures,
     list::{self, HistoryFilter, HistoryOrder, Record},

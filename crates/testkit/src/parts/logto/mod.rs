@@ -11,7 +11,7 @@ use super::{
     Result,
     recorder::{Answer, Recorded, Recorder},
 };
-use bailiwick_app::settings::{Issuer, Logto as Settings};
+use bailiwick_settings::{Issuer, Logto as Settings};
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,

@@ -6,7 +6,7 @@ use super::{
     sign::Message,
     subscriptions::{allowed, load, record, sight_of},
 };
-use crate::App;
+use crate::Events;
 use bailiwick_domain::{Error, Page, PageRequest, Result};
 use bailiwick_platform::RequestContext;
 use bailiwick_policy::{Action, Caller};
@@ -39,7 +39,7 @@ pub struct Tested {
 
 /// Sends one message of the type `events.test` at once, also to a subscription that is disabled. It is no event: it is
 /// in no list and not tried again.
-pub async fn test(app: &App, caller: &Caller, ctx: &RequestContext, id: Option<Uuid>) -> Result<Tested> {
+pub async fn test(app: &Events, caller: &Caller, ctx: &RequestContext, id: Option<Uuid>) -> Result<Tested> {
     let (_, s) = load(app, caller, Action::Update, id).await?;
     let target = Target::of(app, &s);
     let event = Stored {
@@ -71,7 +71,7 @@ pub async fn test(app: &App, caller: &Caller, ctx: &RequestContext, id: Option<U
 
 /// A page of deliveries, the newest event first; `states`: `status` as sent.
 pub async fn deliveries(
-    app: &App,
+    app: &Events,
     caller: &Caller,
     id: Option<Uuid>,
     states: Vec<String>,
@@ -95,7 +95,7 @@ pub struct Replay {
 
 /// Delivers again what the organization may read of it, delivered before or not; how many events.
 pub async fn replay(
-    app: &App,
+    app: &Events,
     caller: &Caller,
     ctx: &RequestContext,
     id: Option<Uuid>,

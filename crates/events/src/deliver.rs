@@ -8,7 +8,7 @@ use super::{
     slots::{self, Slot, Slots},
     subscriptions::sight_of,
 };
-use crate::App;
+use crate::Events;
 use bailiwick_domain::{Error, OrgId, Result, Ts, meter::Counter};
 use bailiwick_outbound::{delivery::Failure, webhook::Answered};
 use bailiwick_platform::{
@@ -52,11 +52,12 @@ const TURNS: usize = 400;
 const TO_ONE: Concurrency = Concurrency { address: 64, tenant: 32, system: 16, recipient: 16 };
 /// Waits after each failed try of a delivery; after the last it is given up.
 const WAITS: [u64; 9] = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400];
-pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(WAITS[WAITS.len() - 1]);
+/// The longest wait between two tries.
+pub const LONGEST_WAIT: Duration = Duration::from_secs(WAITS[WAITS.len() - 1]);
 /// Pauses of a subscription after failures in a row: 1, 2, 4 … seconds.
 const PAUSES: Backoff = Backoff::new(&[Duration::from_secs(1)], Duration::from_secs(300));
 /// Longest pause that a recipient may ask for.
-pub(crate) const LONGEST_ASKED: Duration = Duration::from_secs(3600);
+pub const LONGEST_ASKED: Duration = Duration::from_secs(3600);
 
 /// What this process keeps for deliveries.
 #[derive(Debug)]
@@ -66,7 +67,7 @@ pub struct Deliveries {
     taking: tokio::sync::Mutex<()>,
     slots: Arc<Slots>,
     /// What has become of tries.
-    pub(crate) figures: Figures,
+    pub figures: Figures,
     /// Something may be due.
     pub(super) hint: Notify,
 }
@@ -86,7 +87,7 @@ impl Default for Deliveries {
 
 /// Tries by outcome since the process began.
 #[derive(Debug, Default)]
-pub(crate) struct Figures([Counter; OUTCOMES.len()]);
+pub struct Figures([Counter; OUTCOMES.len()]);
 
 /// States of a delivery after a try, and what the metrics page calls them.
 const OUTCOMES: [(&str, &str); 4] =
@@ -106,13 +107,13 @@ impl Figures {
     }
 
     /// All counters.
-    pub(crate) fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
+    pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
         OUTCOMES.iter().zip(&self.0).map(|((_, outcome), counter)| (*outcome, counter.get()))
     }
 }
 
 /// Starts it on the application's tracker.
-pub(super) fn start(app: &App) {
+pub(super) fn start(app: &Events) {
     let worker = app.clone();
     app.tasks.spawn(async move {
         let app = &worker;
@@ -127,12 +128,12 @@ pub(super) fn start(app: &App) {
     });
 }
 
-async fn is_any_due(app: &App, now: Ts) -> Result<bool> {
+async fn is_any_due(app: &Events, now: Ts) -> Result<bool> {
     Ok(subscriptions::is_any_due(&app.db, (now, now.plus(LEASE))).await?)
 }
 
 /// Takes what is due, as far as there is room; how many subscriptions.
-async fn round(app: &App) -> Result<usize> {
+async fn round(app: &Events) -> Result<usize> {
     // What is taken is counted before anybody else of this process looks for more.
     let _taking = app.deliveries.taking.lock().await;
     let slots = &app.deliveries.slots;
@@ -176,7 +177,7 @@ const IDLE: u32 = 20;
 const ENDING: Duration = Duration::from_millis(10);
 
 /// Delivers everything that is due now; for tests and commands.
-pub async fn run_until_idle(app: &App) -> Result<u64> {
+pub async fn run_until_idle(app: &Events) -> Result<u64> {
     let (mut count, mut idle) = (0, 0);
     loop {
         count += super::number_all(app).await?;
@@ -195,7 +196,7 @@ pub async fn run_until_idle(app: &App) -> Result<u64> {
 }
 
 /// Delivers of one subscription until nothing is due, its spell is over or the process stops.
-async fn work(app: &App, id: Uuid, holder: Uuid) -> Result<()> {
+async fn work(app: &Events, id: Uuid, holder: Uuid) -> Result<()> {
     let started = Instant::now();
     while !app.stop.is_cancelled() {
         let Some(subscription) = subscriptions::get(&app.db, id).await? else { return Ok(()) };
@@ -225,7 +226,7 @@ async fn work(app: &App, id: Uuid, holder: Uuid) -> Result<()> {
 
 /// Does something and renews the lease meanwhile; none when that is lost.
 async fn while_held<T>(
-    app: &App,
+    app: &Events,
     id: Uuid,
     holder: Uuid,
     work: impl Future<Output = T>,
@@ -250,7 +251,7 @@ async fn while_held<T>(
 /// A delivery and what came of the try; none = it was withheld.
 type Tried = (Due, Option<std::result::Result<Answered, Failure>>);
 
-async fn try_all(app: &App, subscription: &Subscription, due: Vec<Due>) -> Vec<Tried> {
+async fn try_all(app: &Events, subscription: &Subscription, due: Vec<Due>) -> Vec<Tried> {
     let target = match Target::of(app, subscription) {
         Ok(target) => target,
         Err(e) => {
@@ -285,7 +286,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    pub(super) fn of(app: &App, s: &Subscription) -> Result<Target> {
+    pub(super) fn of(app: &Events, s: &Subscription) -> Result<Target> {
         let url = sign::open(&app.keys, s.id, &s.url)?;
         let address = app.webhooks.place(&url).unwrap_or_default();
         let id: Arc<str> = s.id.to_string().into();
@@ -306,13 +307,17 @@ impl Target {
     }
 
     /// One try, as soon as the limits allow it.
-    pub(super) async fn send(&self, app: &App, message: Message) -> std::result::Result<Answered, Failure> {
+    pub(super) async fn send(
+        &self,
+        app: &Events,
+        message: Message,
+    ) -> std::result::Result<Answered, Failure> {
         let _permits = self.permits(app).await;
         self.post(app, message).await
     }
 
     /// Waits for the permits, which last until they are dropped.
-    async fn permits(&self, app: &App) -> (OwnPermits, Permit) {
+    async fn permits(&self, app: &Events) -> (OwnPermits, Permit) {
         let deliveries = &app.deliveries;
         let own = deliveries.destinations.acquire_own(&self.destination).await;
         let shared = deliveries.destinations.acquire_shared(&self.destination).await;
@@ -322,7 +327,7 @@ impl Target {
         (own, shared)
     }
 
-    async fn post(&self, app: &App, message: Message) -> std::result::Result<Answered, Failure> {
+    async fn post(&self, app: &Events, message: Message) -> std::result::Result<Answered, Failure> {
         let body = serde_json::to_vec(&message).map_err(|e| Failure::lasting("cannot be written", e))?;
         let _connection = app.connections.acquire(self.organization).await;
         // The time of the try: recipients refuse what was signed long ago.
@@ -341,7 +346,7 @@ pub(super) fn refusal(tried: &std::result::Result<Answered, Failure>) -> Option<
 }
 
 /// Records what came of a number of tries; false when the subscription is not ours any more or was switched off.
-async fn settle(app: &App, id: Uuid, holder: Uuid, tried: Vec<Tried>) -> Result<bool> {
+async fn settle(app: &Events, id: Uuid, holder: Uuid, tried: Vec<Tried>) -> Result<bool> {
     let now = app.now();
     let mut tx = app.db.begin().await?;
     let Some(mut s) = subscriptions::lock(&mut tx, id).await? else { return Ok(false) };

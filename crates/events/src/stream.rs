@@ -1,17 +1,13 @@
 //! Events as they happen, for one caller: read with his rights of that moment, from where he has read up to.
 
 use super::{Stored, sight};
-use crate::{
-    App,
-    auth::{self, BearerRequest},
-    impersonation,
-};
+use crate::Events;
 use bailiwick_domain::{Error, Result};
 use bailiwick_policy::Caller;
 use bailiwick_store::events;
+use futures_util::future::BoxFuture;
 use std::{
     collections::HashMap,
-    net::IpAddr,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -94,16 +90,8 @@ impl Drop for Place {
     }
 }
 
-/// The credential a stream was opened with, to be shown again and again.
-#[derive(Clone, Debug)]
-pub struct Shown {
-    /// `Authorization`.
-    pub authorization: String,
-    /// Where from.
-    pub client_ip: IpAddr,
-    /// For the history of API keys.
-    pub path: String,
-}
+/// Authenticates the credential with which a stream was opened once more, and answers what its caller may do now.
+pub type Authenticate = Box<dyn Fn() -> BoxFuture<'static, Result<Caller>> + Send + Sync>;
 
 /// Why a stream does not begin or go on where its reader was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,10 +118,9 @@ pub enum Next {
 }
 
 /// A stream that is open.
-#[derive(Debug)]
 pub struct Stream {
-    app: App,
-    shown: Shown,
+    app: Events,
+    authenticate: Authenticate,
     types: Vec<String>,
     newest: watch::Receiver<i64>,
     /// Read up to this number.
@@ -150,9 +137,9 @@ pub struct Stream {
 /// # Errors
 /// 429 when there are too many.
 pub async fn open(
-    app: &App,
+    app: &Events,
     caller: &Caller,
-    shown: Shown,
+    authenticate: Authenticate,
     types: Vec<String>,
     last: Option<String>,
 ) -> Result<Stream> {
@@ -176,7 +163,7 @@ pub async fn open(
     };
     Ok(Stream {
         app: app.clone(),
-        shown,
+        authenticate,
         types,
         newest,
         cursor,
@@ -247,7 +234,7 @@ impl Stream {
             return Ok(Vec::new());
         }
         self.checked = Some(Instant::now());
-        let caller = self.caller().await?;
+        let caller = (self.authenticate)().await?;
         if up_to <= self.cursor {
             return Ok(Vec::new());
         }
@@ -266,19 +253,5 @@ impl Stream {
             self.newest.mark_changed();
         }
         Ok(found)
-    }
-
-    async fn caller(&self) -> Result<Caller> {
-        let header = Some(self.shown.authorization.as_str());
-        if let Some(token) = impersonation::presented(&self.app, header) {
-            return impersonation::authenticate(&self.app, token).await?.caller;
-        }
-        let request = BearerRequest {
-            authorization: header,
-            client_ip: self.shown.client_ip,
-            method: "GET",
-            path: &self.shown.path,
-        };
-        auth::authenticate_bearer(&self.app, &request).await
     }
 }

@@ -6,13 +6,14 @@ use super::{
     letter::{self, Kind, Language},
     open, seal,
 };
-use crate::{App, settings};
+use crate::Events;
 use bailiwick_domain::{Error, Result, Ts, User, UserId};
 use bailiwick_outbound::mail::{Letter, MailError, Mailer, Server};
 use bailiwick_platform::{
     jobs,
     worker::{Worker, until_idle},
 };
+use bailiwick_settings as settings;
 use bailiwick_store::{
     identities,
     jobs::{self as leased_jobs, Job},
@@ -35,7 +36,7 @@ const ATTEMPTS: i64 = 20;
 /// How long a job that was given up stays to be seen.
 const KEEP_ENDED: Duration = Duration::from_secs(30 * 86_400);
 /// Starts the worker on the application's tracker, if mail is configured.
-pub fn start_worker(app: &App) {
+pub fn start_worker(app: &Events) {
     if !super::is_on(app) {
         tracing::info!("mail is not configured (smtp.host): nothing is sent, everything else works");
         return;
@@ -52,12 +53,12 @@ pub fn start_worker(app: &App) {
 }
 
 /// Handles everything that is due now; for tests and commands. Answers how many jobs were handled.
-pub async fn run_until_idle(app: &App) -> Result<u64> {
+pub async fn run_until_idle(app: &Events) -> Result<u64> {
     until_idle(|| work_off(app)).await
 }
 
 /// Removes expired links and jobs given up long ago; returns how many.
-pub async fn purge(app: &App) -> Result<u64> {
+pub async fn purge(app: &Events) -> Result<u64> {
     let now = app.now();
     let mut tx = app.db.begin_relaxed().await?;
     let mut purged = recovery::purge(&mut tx, now).await?;
@@ -67,7 +68,7 @@ pub async fn purge(app: &App) -> Result<u64> {
 }
 
 /// Leases once and handles what was leased.
-async fn work_off(app: &App) -> Result<u64> {
+async fn work_off(app: &Events) -> Result<u64> {
     let _turn = app.outbox.turn.lock().await;
     if !super::is_on(app) {
         return Ok(0);
@@ -96,7 +97,7 @@ enum Outcome {
     Never(String),
 }
 
-async fn handle(app: &App, job: Option<&Job>) -> Result<()> {
+async fn handle(app: &Events, job: Option<&Job>) -> Result<()> {
     let Some(job) = job else { return Ok(()) };
     let task = serde_json::from_value::<Task>(job.payload.clone());
     let outcome = match task {
@@ -116,7 +117,7 @@ async fn handle(app: &App, job: Option<&Job>) -> Result<()> {
 }
 
 /// Makes the link of a forgotten password, for whom there is one to make.
-async fn look_up(app: &App, job: &Job, name: &str) -> Result<()> {
+async fn look_up(app: &Events, job: &Job, name: &str) -> Result<()> {
     let now = app.now();
     let mut tx = app.db.begin().await?;
     if let Some((user, to, token)) = forgotten_link(app, &mut tx, name, now).await? {
@@ -126,7 +127,7 @@ async fn look_up(app: &App, job: &Job, name: &str) -> Result<()> {
     Ok(tx.commit().await?)
 }
 
-async fn settle(app: &App, job: &Job, outcome: Outcome) -> Result<()> {
+async fn settle(app: &Events, job: &Job, outcome: Outcome) -> Result<()> {
     let (now, figures) = (app.now(), &app.outbox.figures);
     let mut tx = app.db.begin().await?;
     match outcome {
@@ -173,7 +174,7 @@ async fn note_mailed(tx: &mut bailiwick_store::Tx, user: UserId, generated_at: T
     Ok(())
 }
 
-async fn send(app: &App, job: &Job, task: &Task) -> Result<Outcome> {
+async fn send(app: &Events, job: &Job, task: &Task) -> Result<Outcome> {
     if job.attempts > ATTEMPTS {
         return Ok(Outcome::Never("tried too often without an end".into()));
     }
@@ -193,7 +194,7 @@ async fn send(app: &App, job: &Job, task: &Task) -> Result<Outcome> {
 }
 
 /// Connections to the configured server. They belong to the runtime that is the present one.
-pub(crate) fn mailer(app: &App) -> Result<Mailer, String> {
+pub fn mailer(app: &Events) -> Result<Mailer, String> {
     let mail = app.settings.mail.as_ref().ok_or("mail is not configured")?;
     let settings::Mail { host, port, security, credentials, authority, from, from_name } = mail.clone();
     let credentials = credentials.map(|(user, password)| (user, password.reveal().clone()));
@@ -201,7 +202,7 @@ pub(crate) fn mailer(app: &App) -> Result<Mailer, String> {
 }
 
 /// The message of a task as things are now, or why there is none.
-async fn compose(app: &App, job: &Job, task: &Task) -> Result<Result<Letter, &'static str>> {
+async fn compose(app: &Events, job: &Job, task: &Task) -> Result<Result<Letter, &'static str>> {
     let user = match task {
         Task::Welcome { user, .. } | Task::PasswordLink { user, .. } | Task::AddressLink { user, .. }
             if !app.settings.identity.is_embedded() =>
@@ -255,7 +256,7 @@ struct Said {
 }
 
 async fn say(
-    app: &App,
+    app: &Events,
     task: &Task,
     user: &User,
     language: Language,
@@ -322,13 +323,13 @@ async fn say(
 }
 
 /// Names of the user's roles.
-fn roles(app: &App, user: &User) -> String {
+fn roles(app: &Events, user: &User) -> String {
     let names = user.role_ids.iter().map(|id| app.catalogue.user_role(id).map_or(id, |r| &r.name));
     names.map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
 /// What every mail may name.
-fn common(app: &App, user: &User) -> Map<String, Value> {
+fn common(app: &Events, user: &User) -> Map<String, Value> {
     let support = app.settings.mail.as_ref().map_or("", |mail| mail.from.as_str());
     let pairs = [
         ("name", user.name.as_str()),

@@ -2,7 +2,7 @@
 //! the work to the other.
 
 use super::subscriptions::{sight_of, takes};
-use crate::App;
+use crate::Events;
 use bailiwick_domain::Result;
 use bailiwick_platform::worker::{Worker, until_idle};
 use bailiwick_store::{
@@ -16,7 +16,7 @@ use uuid::Uuid;
 const POLL: Duration = Duration::from_millis(250);
 
 /// Starts it on the application's tracker.
-pub(super) fn start(app: &App) {
+pub(super) fn start(app: &Events) {
     let worker = app.clone();
     app.tasks.spawn(async move {
         let app = &worker;
@@ -39,7 +39,7 @@ pub(super) fn start(app: &App) {
 }
 
 /// What other processes have numbered, if anybody here listens.
-async fn look(app: &App) {
+async fn look(app: &Events) {
     if app.streams.is_wanted() && app.db.is_postgres() {
         match events::position(&app.db).await {
             Ok(newest) => app.streams.tell(newest),
@@ -49,7 +49,7 @@ async fn look(app: &App) {
 }
 
 /// One step; how many events got a number.
-async fn step(app: &App) -> Result<u64> {
+async fn step(app: &Events) -> Result<u64> {
     if !events::is_waiting(&app.db).await? {
         return Ok(0);
     }
@@ -68,7 +68,7 @@ async fn step(app: &App) -> Result<u64> {
 
 /// What subscribers are to be told of these events; whether that is anything. At most a bounded number of subscriptions
 /// of each of four organizations takes an event.
-async fn fan_out(app: &App, tx: &mut Tx, numbered: &[Numbered]) -> Result<bool> {
+async fn fan_out(app: &Events, tx: &mut Tx, numbered: &[Numbered]) -> Result<bool> {
     let places: BTreeSet<Uuid> =
         numbered.iter().flat_map(|n| [n.path.id.0, n.path.p2.0, n.path.p3.0]).collect();
     let places: Vec<Uuid> = places.into_iter().collect();
@@ -84,7 +84,7 @@ async fn fan_out(app: &App, tx: &mut Tx, numbered: &[Numbered]) -> Result<bool> 
 }
 
 /// Numbers everything that waits; for tests and commands.
-pub async fn number_all(app: &App) -> Result<u64> {
+pub async fn number_all(app: &Events) -> Result<u64> {
     let mut count = 0;
     loop {
         match step(app).await? {

@@ -11,10 +11,10 @@ mod worker;
 
 pub use letter::Language;
 pub use limit::HourlyLimit;
-pub(crate) use worker::mailer;
+pub use worker::mailer;
 pub use worker::{purge, run_until_idle, start_worker};
 
-use crate::App;
+use crate::Events;
 use bailiwick_domain::{Error, Result, Ts, User, UserId, meter::Counter};
 use bailiwick_outbound::mail::Mailer;
 use bailiwick_platform::keys::{fresh_secret, token_digest};
@@ -46,7 +46,7 @@ const OWN_CHANGES_WINDOW: Duration = Duration::from_secs(3600);
 
 /// What has become of tries to send, counted since the process began.
 #[derive(Debug, Default)]
-pub(crate) struct Figures {
+pub struct Figures {
     /// Taken by the server.
     pub sent: Counter,
     /// Not taken, tried again later.
@@ -65,11 +65,11 @@ pub struct Outbox {
     /// One worker of this process at a time.
     turn: Mutex<()>,
     /// What has become of mails.
-    pub(crate) figures: Figures,
+    pub figures: Figures,
     /// Made by the first that sends.
     mailer: OnceLock<Result<Mailer, String>>,
     /// Requests for a new password by client address.
-    pub(crate) forgotten: HourlyLimit,
+    pub forgotten: HourlyLimit,
 }
 
 /// A mail to send, or what leads to one. The payload of the job.
@@ -108,18 +108,18 @@ impl Task {
 }
 
 /// Whether mail is configured.
-pub fn is_on(app: &App) -> bool {
+pub fn is_on(app: &Events) -> bool {
     app.settings.mail.is_some()
 }
 
 /// Tells the worker, after the commit, that there is something; it would find it by itself a little later.
-pub fn wake(app: &App) {
+pub fn wake(app: &Events) {
     app.outbox.arrived.notify_one();
 }
 
 /// The mail of a new account, with its generated password where it has one.
-pub(crate) async fn welcome(
-    app: &App,
+pub async fn welcome(
+    app: &Events,
     tx: &mut Tx,
     user: UserId,
     generated_at: Ts,
@@ -136,7 +136,7 @@ pub(crate) async fn welcome(
 }
 
 /// The mail of a new account at the tenant, in the transaction that learns of it.
-pub(crate) async fn welcome_at_provider(app: &App, tx: &mut Tx, user: UserId, password: &str) -> Result<()> {
+pub async fn welcome_at_provider(app: &Events, tx: &mut Tx, user: UserId, password: &str) -> Result<()> {
     if !is_on(app) {
         tracing::info!(user_id = %user, "mail is not configured: the new user is not told of his account");
         return Ok(());
@@ -146,7 +146,7 @@ pub(crate) async fn welcome_at_provider(app: &App, tx: &mut Tx, user: UserId, pa
 
 /// Who changed an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ChangedBy {
+pub enum ChangedBy {
     /// Whose it is: he must confirm it, where there is a page for that.
     Himself,
     /// Somebody who manages him.
@@ -154,8 +154,8 @@ pub(crate) enum ChangedBy {
 }
 
 /// The mails about a changed address, when it was changed.
-pub(crate) async fn address_changed(
-    app: &App,
+pub async fn address_changed(
+    app: &Events,
     tx: &mut Tx,
     before: &User,
     now_is: &str,
@@ -187,7 +187,7 @@ pub(crate) async fn address_changed(
 ///
 /// # Errors
 /// 429 until the oldest of them is an hour old.
-pub(crate) async fn check_own_changes(app: &App, tx: &mut Tx, user: UserId, now: Ts) -> Result<()> {
+pub async fn check_own_changes(app: &Events, tx: &mut Tx, user: UserId, now: Ts) -> Result<()> {
     if !is_on(app) {
         return Ok(());
     }
@@ -199,14 +199,14 @@ pub(crate) async fn check_own_changes(app: &App, tx: &mut Tx, user: UserId, now:
 }
 
 /// A request for a new password; see [`Task::Forgotten`].
-pub(crate) async fn forgotten(app: &App, tx: &mut Tx, name: &str) -> Result<()> {
+pub async fn forgotten(app: &Events, tx: &mut Tx, name: &str) -> Result<()> {
     enqueue(app, tx, &Task::Forgotten { name: name.to_owned() }).await
 }
 
 /// The link for whoever calls himself so: whose, where to, its token. None for nobody, for who may not come in, and
 /// beyond the limit of an account (spec: conventions#limits).
 async fn forgotten_link(
-    app: &App,
+    app: &Events,
     tx: &mut Tx,
     name: &str,
     now: Ts,
@@ -229,7 +229,7 @@ async fn forgotten_link(
 }
 
 /// Stores a fresh link; its token.
-async fn link(app: &App, tx: &mut Tx, user: UserId, purpose: Purpose, address: &str) -> Result<String> {
+async fn link(app: &Events, tx: &mut Tx, user: UserId, purpose: Purpose, address: &str) -> Result<String> {
     let (token, now) = (fresh_secret(&*app.entropy), app.now());
     let life = match purpose {
         Purpose::Password => PASSWORD_LINK,
@@ -247,18 +247,18 @@ async fn link(app: &App, tx: &mut Tx, user: UserId, purpose: Purpose, address: &
     Ok(token)
 }
 
-async fn enqueue(app: &App, tx: &mut Tx, task: &Task) -> Result<()> {
+async fn enqueue(app: &Events, tx: &mut Tx, task: &Task) -> Result<()> {
     let now = app.now();
     let payload = serde_json::to_value(task).map_err(Error::internal)?;
     let job = NewJob { id: app.fresh(), kind: KIND, key: None, payload, next_at: now, at: now };
     Ok(jobs::enqueue(tx, job).await?)
 }
 
-fn seal(app: &App, plain: &str) -> Result<String> {
+fn seal(app: &Events, plain: &str) -> Result<String> {
     app.keys.seal(SEAL, plain.as_bytes(), &*app.entropy).map(|sealed| STANDARD.encode(sealed))
 }
 
-fn open(app: &App, sealed: &str) -> Result<String> {
+fn open(app: &Events, sealed: &str) -> Result<String> {
     let bytes = STANDARD.decode(sealed).map_err(Error::internal)?;
     String::from_utf8(app.keys.open(SEAL, &bytes)?).map_err(Error::internal)
 }

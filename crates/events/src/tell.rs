@@ -10,11 +10,11 @@ use serde_json::{Map, Value, json};
 
 /// An event without its time.
 #[derive(Clone, Debug)]
-pub(crate) struct Told(NewEvent);
+pub struct Told(NewEvent);
 
 impl Told {
     /// Of an organization.
-    pub(crate) fn organization(what: &str, family: OrgType, id: OrgId, name: &str) -> Told {
+    pub fn organization(what: &str, family: OrgType, id: OrgId, name: &str) -> Told {
         let word = family.as_str();
         Told(NewEvent {
             at: Ts(0),
@@ -28,14 +28,14 @@ impl Told {
     }
 
     /// Of an organization that is gone, or out of reach, for the one that was above it.
-    pub(crate) fn organization_gone(what: &str, gone: &Organization, above: OrgId) -> Told {
+    pub fn organization_gone(what: &str, gone: &Organization, above: OrgId) -> Told {
         let mut told = Told::organization(what, gone.org_type, gone.id, &gone.name);
         told.0.organization = Some(above);
         told.without_subject()
     }
 
     /// Of a system.
-    pub(crate) fn system(what: &str, system: &System) -> Told {
+    pub fn system(what: &str, system: &System) -> Told {
         let id = system.id;
         Told(NewEvent {
             at: Ts(0),
@@ -52,7 +52,7 @@ impl Told {
     }
 
     /// Of a system of which only the id and the key are at hand; the rest is filled in when it is numbered.
-    pub(crate) fn system_by_id(what: &str, id: SystemId, system_key: &str) -> Told {
+    pub fn system_by_id(what: &str, id: SystemId, system_key: &str) -> Told {
         Told(NewEvent {
             at: Ts(0),
             kind: format!("system.{what}"),
@@ -65,7 +65,7 @@ impl Told {
     }
 
     /// Of a user.
-    pub(crate) fn user(what: &str, user: &User) -> Told {
+    pub fn user(what: &str, user: &User) -> Told {
         let id = user.id;
         Told(NewEvent {
             at: Ts(0),
@@ -82,7 +82,7 @@ impl Told {
     }
 
     /// Of an application; it is read by whoever reads its system.
-    pub(crate) fn application(what: &str, application: &ApplicationRecord) -> Told {
+    pub fn application(what: &str, application: &ApplicationRecord) -> Told {
         let ApplicationRecord { id, system_id, module_id, name, instance_of, .. } = application;
         Told(NewEvent {
             at: Ts(0),
@@ -97,7 +97,7 @@ impl Told {
 
     /// Of an impersonation, about the user who is impersonated. Nothing of the other one: the organization of the user
     /// could not read that either.
-    pub(crate) fn impersonation(what: &str, object_id: String, user: UserId) -> Told {
+    pub fn impersonation(what: &str, object_id: String, user: UserId) -> Told {
         Told(NewEvent {
             at: Ts(0),
             kind: format!("impersonation.{what}"),
@@ -110,7 +110,7 @@ impl Told {
     }
 
     /// The same, for the organization that it or he has left; nobody there can read the object any more.
-    pub(crate) fn left(mut self, organization: &OrgRef) -> Told {
+    pub fn left(mut self, organization: &OrgRef) -> Told {
         let word = self.0.kind.split('.').next().unwrap_or_default().to_owned();
         self.0.kind = format!("{word}.left");
         self.0.organization = Some(organization.id);
@@ -120,25 +120,25 @@ impl Told {
     }
 
     /// Of an organization that the writer knows.
-    pub(crate) fn of(mut self, organization: OrgId) -> Told {
+    pub fn of(mut self, organization: OrgId) -> Told {
         self.0.organization = Some(organization);
         self
     }
 
     /// Leads elsewhere than its type says.
-    pub(crate) fn at(mut self, subject: String) -> Told {
+    pub fn at(mut self, subject: String) -> Told {
         self.0.subject = Some(subject);
         self
     }
 
     /// The object can be read no more.
-    pub(crate) fn without_subject(mut self) -> Told {
+    pub fn without_subject(mut self) -> Told {
         self.0.subject = None;
         self
     }
 
     /// Adds to the data.
-    pub(crate) fn with(mut self, more: Value) -> Told {
+    pub fn with(mut self, more: Value) -> Told {
         if let (Some(data), Value::Object(more)) = (self.0.data.as_object_mut(), more) {
             data.extend(more);
         }
@@ -146,7 +146,7 @@ impl Told {
     }
 
     /// Adds the names of the fields that differ.
-    pub(crate) fn with_changes(self, before: &Value, after: &Value) -> Told {
+    pub fn with_changes(self, before: &Value, after: &Value) -> Told {
         let empty = Map::new();
         let (before, after) = (before.as_object().unwrap_or(&empty), after.as_object().unwrap_or(&empty));
         let mut changed: Vec<&String> = after
@@ -159,25 +159,21 @@ impl Told {
     }
 
     /// Writes it in the transaction of the change.
-    pub(crate) async fn write(self, tx: &mut Tx, at: Ts) -> Result<(), StoreError> {
+    pub async fn write(self, tx: &mut Tx, at: Ts) -> Result<(), StoreError> {
         events::write(tx, &[NewEvent { at, ..self.0 }]).await
     }
 }
 
 impl Told {
     /// Writes all of them in the transaction of the change.
-    pub(crate) async fn write_all(
-        all: impl Iterator<Item = Told>,
-        tx: &mut Tx,
-        at: Ts,
-    ) -> Result<(), StoreError> {
+    pub async fn write_all(all: impl Iterator<Item = Told>, tx: &mut Tx, at: Ts) -> Result<(), StoreError> {
         let all: Vec<NewEvent> = all.map(|told| NewEvent { at, ..told.0 }).collect();
         events::write(tx, &all).await
     }
 }
 
 /// The past tense of a verb of the audit: `suspend` becomes `suspended`.
-pub(crate) fn past(verb: &str) -> &'static str {
+pub fn past(verb: &str) -> &'static str {
     match verb {
         "create" => "created",
         "suspend" => "suspended",
@@ -193,6 +189,6 @@ pub(crate) fn past(verb: &str) -> &'static str {
 }
 
 /// The verb of an audited action: `system.suspend`.
-pub(crate) fn verb(action: &str) -> &str {
+pub fn verb(action: &str) -> &str {
     action.rsplit('.').next().unwrap_or_default()
 }

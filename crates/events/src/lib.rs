@@ -6,27 +6,32 @@
 mod attempts;
 pub mod deliver;
 pub mod kinds;
+pub mod mail;
 mod number;
 pub mod sign;
 mod slots;
 pub mod stream;
 pub mod subscriptions;
-pub(crate) mod tell;
+pub mod tell;
 
 pub use bailiwick_store::events::{Stored, deliveries::Delivery};
 pub use number::number_all;
 
-use crate::App;
 use bailiwick_domain::{Page, PageRequest, Result, SortDirection};
-use bailiwick_platform::{list_filters, periodic};
+use bailiwick_outbound::webhook::Webhooks;
+use bailiwick_platform::{Platform, list_filters, periodic};
 use bailiwick_policy::{Caller, hierarchy};
+use bailiwick_settings::Settings;
 use bailiwick_store::{
     events::{self, Filter, Sight},
     leases,
 };
-use std::time::Duration;
+use deliver::Deliveries;
+use mail::Outbox;
+use std::{sync::Arc, time::Duration};
+use stream::Streams;
 
-pub(crate) use tell::Told;
+pub use tell::Told;
 
 /// Patterns of one request.
 const PATTERNS: usize = 100;
@@ -36,8 +41,43 @@ const PURGED_AT_ONCE: i64 = 2_000;
 const PURGE_EVERY: Duration = Duration::from_secs(300);
 const PURGE_LEASE: &str = "events purge";
 
-/// Starts the work on the application's tracker.
-pub fn start(app: &App) {
+/// Events and mail: what tells people and other software that something has happened. Cloning it is cheap.
+#[derive(Clone)]
+pub struct Events(Arc<Parts>);
+
+bailiwick_platform::service!(Events, Parts, platform: Platform);
+
+/// The parts of [`Events`].
+pub struct Parts {
+    platform: Platform,
+    /// Settings of all services.
+    pub settings: Arc<Settings>,
+    /// Client for webhooks.
+    pub webhooks: Webhooks,
+    /// Events on their way to subscribers.
+    pub deliveries: Deliveries,
+    /// Open streams of events.
+    pub streams: Streams,
+    /// Mail on its way.
+    pub outbox: Outbox,
+}
+
+impl Events {
+    /// Puts the parts together. It reads nothing and starts nothing.
+    pub fn new(platform: Platform, settings: Arc<Settings>) -> Events {
+        Events(Arc::new(Parts {
+            webhooks: Webhooks::new(settings.alerting.allowed_hosts.clone()),
+            deliveries: Deliveries::default(),
+            streams: Streams::default(),
+            outbox: Outbox::default(),
+            platform,
+            settings,
+        }))
+    }
+}
+
+/// Starts the background work of this crate.
+pub fn start(app: &Events) {
     number::start(app);
     deliver::start(app);
     periodic::repeat(app, PURGE_LEASE, PURGE_EVERY, |app| Box::pin(purge(app)));
@@ -86,7 +126,7 @@ pub struct Listed {
 }
 
 /// A page of the events the caller may read.
-pub async fn list(app: &App, caller: &Caller, query: ListQuery) -> Result<Listed> {
+pub async fn list(app: &Events, caller: &Caller, query: ListQuery) -> Result<Listed> {
     let types = (!query.types.is_empty()).then_some(query.types.as_slice());
     list_filters::check_lengths([
         types.map(|t| t.len() * (1000 / PATTERNS)),
@@ -106,7 +146,7 @@ pub async fn list(app: &App, caller: &Caller, query: ListQuery) -> Result<Listed
 }
 
 /// Removes what is too old or too much, if this process is the one to do so; how many.
-pub async fn purge(app: &App) -> Result<u64> {
+pub async fn purge(app: &Events) -> Result<u64> {
     let settings = &app.settings.events;
     let mut gone = 0;
     while !app.stop.is_cancelled() {

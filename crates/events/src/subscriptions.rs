@@ -3,7 +3,7 @@
 pub use super::attempts::{Replay, Tested, deliveries, replay, test};
 
 use super::{kinds, sign};
-use crate::App;
+use crate::Events;
 use bailiwick_alerting::config::{
     REDACTED,
     webhook::{self, Target as Address},
@@ -89,7 +89,7 @@ pub(super) fn takes(s: &Subscription, sight: &Sight, path: &Path, kind: &str, ob
 }
 
 /// A page of the subscriptions in the caller's hierarchy.
-pub async fn list(app: &App, caller: &Caller, page: PageRequest) -> Result<Page<View>> {
+pub async fn list(app: &Events, caller: &Caller, page: PageRequest) -> Result<Page<View>> {
     let found = subscriptions::list(&app.db, &hierarchy(caller), page).await?;
     let ids: Vec<Uuid> = found.rows.iter().map(|s| s.id).collect();
     let counts = subscriptions::counts(&app.db, &ids).await?;
@@ -102,7 +102,7 @@ pub async fn list(app: &App, caller: &Caller, page: PageRequest) -> Result<Page<
 }
 
 fn view(
-    app: &App,
+    app: &Events,
     caller: &Caller,
     subscription: Subscription,
     counts: Counts,
@@ -115,7 +115,7 @@ fn view(
 
 /// Its address. One that was sealed with another key is shown as none that can be read: everything else of the
 /// subscription can be seen and changed, the address too.
-fn address(app: &App, s: &Subscription) -> String {
+fn address(app: &Events, s: &Subscription) -> String {
     sign::open(&app.keys, s.id, &s.url).unwrap_or_else(|e| {
         tracing::error!(subscription = %s.id, error = %e, "the address of a subscription cannot be opened");
         webhook::redacted("")
@@ -139,7 +139,7 @@ fn sent_address(url: Option<String>, stored: Option<&str>) -> Result<Option<Stri
 }
 
 pub(super) async fn load(
-    app: &App,
+    app: &Events,
     caller: &Caller,
     action: Action,
     id: Option<Uuid>,
@@ -161,7 +161,7 @@ pub(super) fn allowed(
 }
 
 /// One of them.
-pub async fn show(app: &App, caller: &Caller, id: Option<Uuid>) -> Result<View> {
+pub async fn show(app: &Events, caller: &Caller, id: Option<Uuid>) -> Result<View> {
     let (_, s) = load(app, caller, Action::Read, id).await?;
     let counts = subscriptions::counts(&app.db, &[s.id]).await?.remove(&s.id).unwrap_or_default();
     Ok(view(app, caller, s, counts, None))
@@ -169,7 +169,7 @@ pub async fn show(app: &App, caller: &Caller, id: Option<Uuid>) -> Result<View> 
 
 /// Makes one, with a fresh secret.
 pub async fn create(
-    app: &App,
+    app: &Events,
     caller: &Caller,
     ctx: &RequestContext,
     body: impl FnOnce() -> Result<Input>,
@@ -229,7 +229,7 @@ pub async fn create(
 
 /// Changes one. Enabling it begins anew: what failed before counts no more.
 pub async fn update(
-    app: &App,
+    app: &Events,
     caller: &Caller,
     ctx: &RequestContext,
     id: Option<Uuid>,
@@ -278,7 +278,7 @@ pub async fn update(
 }
 
 /// Removes one with its deliveries.
-pub async fn remove(app: &App, caller: &Caller, ctx: &RequestContext, id: Option<Uuid>) -> Result<()> {
+pub async fn remove(app: &Events, caller: &Caller, ctx: &RequestContext, id: Option<Uuid>) -> Result<()> {
     let (_, seen) = load(app, caller, Action::Delete, id).await?;
     let mut tx = app.db.begin().await?;
     let (granted, s) = allowed(caller, Action::Delete, subscriptions::lock(&mut tx, seen.id).await?)?;
@@ -291,7 +291,7 @@ pub async fn remove(app: &App, caller: &Caller, ctx: &RequestContext, id: Option
 ///
 /// # Errors
 /// 403 for an API key and under impersonation, which are shown no secrets: whoever knows it can speak for the service.
-pub async fn rotate(app: &App, caller: &Caller, ctx: &RequestContext, id: Option<Uuid>) -> Result<View> {
+pub async fn rotate(app: &Events, caller: &Caller, ctx: &RequestContext, id: Option<Uuid>) -> Result<View> {
     let (_, seen) = load(app, caller, Action::Update, id).await?;
     if !caller.may_see_alert_secrets() {
         return Err(Error::forbidden("access denied: secrets are shown to people in person only"));
@@ -314,7 +314,7 @@ pub async fn rotate(app: &App, caller: &Caller, ctx: &RequestContext, id: Option
 
 /// Seals addresses and secrets of all subscriptions anew, so that the previous secret of the service can be forgotten;
 /// how many do not open and stay as they are.
-pub async fn seal_all_anew(app: &App) -> Result<u64> {
+pub async fn seal_all_anew(app: &Events) -> Result<u64> {
     const AT_ONCE: i64 = 200;
     let (mut lost, mut after) = (0, Uuid::nil());
     loop {
@@ -335,7 +335,7 @@ pub async fn seal_all_anew(app: &App) -> Result<u64> {
     }
 }
 
-fn sealed_anew(app: &App, s: &mut Subscription) -> Result<()> {
+fn sealed_anew(app: &Events, s: &mut Subscription) -> Result<()> {
     let anew =
         |sealed: &[u8]| sign::seal(&app.keys, &*app.entropy, s.id, &sign::open(&app.keys, s.id, sealed)?);
     let (url, secret) = (anew(&s.url)?, anew(&s.secret)?);
@@ -367,7 +367,7 @@ fn readable(caller: &Caller, types: &[String]) -> Result<()> {
 }
 
 async fn check(
-    app: &App,
+    app: &Events,
     organization: OrgId,
     name: Option<&str>,
     url: Option<&str>,
@@ -409,7 +409,7 @@ fn audited(s: &Subscription, url: Option<&str>) -> Value {
 
 pub(super) async fn record(
     tx: &mut Tx,
-    app: &App,
+    app: &Events,
     caller: &Caller,
     ctx: &RequestContext,
     verb: &str,
