@@ -11,7 +11,7 @@ mod sign_in;
 use crate::session::exchange;
 use bailiwick_domain::Ts;
 use bailiwick_platform::Secret;
-use bailiwick_settings::{AccessControl, Application, Client, Identity, Issuer, Settings};
+use bailiwick_settings::{AccessControl, Application, Client, IdentityMode, Issuer, Settings};
 use bailiwick_testkit::{
     Engine, Reply, Test, engine,
     parts::identity_provider::{AUDIENCE, INTROSPECTOR, IdentityProvider, shared},
@@ -28,7 +28,7 @@ fn settings(url: &str, change: impl FnOnce(&mut Issuer)) -> Settings {
     let (id, secret) = INTROSPECTOR;
     issuer.introspection = Some((id.to_owned(), Secret::new(secret.to_owned())));
     change(&mut issuer);
-    settings.identity = Identity::Oidc(Box::new(issuer));
+    settings.identity = IdentityMode::Oidc(Box::new(issuer));
     settings.provider.clients = vec![Client {
         id: "wiki".to_owned(),
         secret_sha256: None,

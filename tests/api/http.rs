@@ -1,6 +1,6 @@
 //! What holds for every answer (spec: conventions#addresses).
 
-use bailiwick_settings::{Identity, Issuer, Logto};
+use bailiwick_settings::{IdentityMode, Issuer, Logto};
 use bailiwick_testkit::{Reply, Test, api_test};
 use serde_json::json;
 use std::time::Duration;
@@ -127,9 +127,9 @@ api_test!(clients_02_the_policy_of_pages_names_the_origin_of_the_issuer, |t| asy
     std::fs::write(site.path().join("index.html"), "page").unwrap();
     let issuer = |path: &str| Issuer::new(&format!("http://127.0.0.1:1{path}"), "bailiwick");
     for (identity, origin) in [
-        (Identity::Embedded, "https://portal.example.org"),
-        (Identity::Oidc(Box::new(issuer("/realms/one"))), "http://127.0.0.1:1"),
-        (Identity::Logto(Box::new(Logto::new(issuer("/oidc"), "id", "secret"))), "http://127.0.0.1:1"),
+        (IdentityMode::Embedded, "https://portal.example.org"),
+        (IdentityMode::Oidc(Box::new(issuer("/realms/one"))), "http://127.0.0.1:1"),
+        (IdentityMode::Logto(Box::new(Logto::new(issuer("/oidc"), "id", "secret"))), "http://127.0.0.1:1"),
     ] {
         let mut settings = (*t.app.settings).clone();
         settings.public_url = "https://portal.example.org/ui".to_owned();

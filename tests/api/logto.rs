@@ -13,7 +13,7 @@ mod trees;
 
 use crate::external::on_both;
 use bailiwick_domain::OrgId;
-use bailiwick_settings::{Identity, Logto as Tenancy, Settings};
+use bailiwick_settings::{IdentityMode, Logto as Tenancy, Settings};
 use bailiwick_testkit::{
     Engine, Persona, Test, engine, eventually,
     parts::logto::{Logto, Tenant},
@@ -26,7 +26,7 @@ fn settings(logto: &Logto, change: impl FnOnce(&mut Tenancy)) -> Settings {
     let mut settings = engine::settings();
     let mut tenancy = logto.settings();
     change(&mut tenancy);
-    settings.identity = Identity::Logto(Box::new(tenancy));
+    settings.identity = IdentityMode::Logto(Box::new(tenancy));
     settings
 }
 

@@ -7,7 +7,7 @@ use crate::{
     oidc,
 };
 use bailiwick_domain::{Entropy, fold::fold, ports::random_hex};
-use bailiwick_policy::{Caller, Identity};
+use bailiwick_policy::{Caller, UserIdentity};
 use bailiwick_settings::{AccessControl, Client, Settings};
 use url::form_urlencoded;
 
@@ -92,13 +92,13 @@ fn of<'a>(
 }
 
 /// Whether a client of a third party admits this person (spec: openid-provider#third-party-applications).
-pub(crate) fn admits(client: &oidc::Client, identity: &Identity) -> bool {
+pub(crate) fn admits(client: &oidc::Client, identity: &UserIdentity) -> bool {
     let control = client.third_party().and_then(|application| application.access_control.as_ref());
     control.is_some_and(|control| names(control, identity))
 }
 
 fn shown_to(
-    identity: &Identity,
+    identity: &UserIdentity,
     client: &Client,
     login_url: impl Fn(&Client) -> String,
 ) -> Option<ThirdPartyApplication> {
@@ -136,7 +136,7 @@ fn login_url(sign_in: &str, entropy: &dyn Entropy, client: &Client) -> String {
 }
 
 /// Every list with something in it must match; with nothing in any of them nobody is admitted.
-fn names(control: &AccessControl, identity: &Identity) -> bool {
+fn names(control: &AccessControl, identity: &UserIdentity) -> bool {
     let (organization, effective) = (&identity.organization, &identity.effective);
     let AccessControl { organization_ids, organization_roles, user_roles, user_role_ids } = control;
     let by_keys = !user_role_ids.is_empty();

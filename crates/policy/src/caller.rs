@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// A user with everything a decision, a creation snapshot and the wire identity need.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Identity {
+pub struct UserIdentity {
     /// Id.
     pub user_id: UserId,
     /// User name.
@@ -62,7 +62,7 @@ impl KeyMode {
 #[derive(Clone, Debug)]
 pub struct UserCaller {
     /// Whom the request acts as; the target while impersonating.
-    pub identity: Arc<Identity>,
+    pub identity: Arc<UserIdentity>,
     /// The chain of the token; none for tokens outside a chain.
     pub chain: Option<ChainId>,
     /// Set while impersonating: the impersonator, for whom the target's rights are used.
@@ -88,7 +88,7 @@ pub enum Caller {
     /// A personal API key.
     ApiKey {
         /// The key's owner.
-        identity: Arc<Identity>,
+        identity: Arc<UserIdentity>,
         /// What of his permissions passes.
         mode: KeyMode,
     },
@@ -102,7 +102,7 @@ pub enum Caller {
 
 impl Caller {
     /// An ordinary user token.
-    pub fn user(identity: Arc<Identity>, chain: Option<ChainId>) -> Caller {
+    pub fn user(identity: Arc<UserIdentity>, chain: Option<ChainId>) -> Caller {
         Caller::User(UserCaller { identity, chain, acting_for: None })
     }
 
@@ -122,7 +122,7 @@ impl Caller {
     }
 
     /// The user behind a token or key.
-    pub fn identity(&self) -> Option<&Identity> {
+    pub fn identity(&self) -> Option<&UserIdentity> {
         match self {
             Caller::User(UserCaller { identity, .. }) | Caller::ApiKey { identity, .. } => Some(identity),
             _ => None,

@@ -29,7 +29,7 @@ mod user;
 
 pub use action::{Action, gate};
 pub use application::ApplicationTarget;
-pub use caller::{Caller, Identity, KeyMode, SystemCaller, UserCaller};
+pub use caller::{Caller, KeyMode, SystemCaller, UserCaller, UserIdentity};
 pub use decide::{Decision, Granted, Target, decide};
 pub use effective::Effective;
 pub use organization::{

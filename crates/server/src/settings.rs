@@ -4,7 +4,7 @@ use crate::config::{self, AlertingMode, Config, MailSecurity};
 use bailiwick_domain::rebranding::Product;
 use bailiwick_platform::Secret;
 use bailiwick_settings::{
-    AlertLimits, Alerting, AllowedHosts, Assets, Bucket, CatalogueEntry, ContentLimits, Events, Identity,
+    AlertLimits, Alerting, AllowedHosts, Assets, Bucket, CatalogueEntry, ContentLimits, Events, IdentityMode,
     ImageHome, Impersonation, ImpersonationScope, Issuer, Limits, Logto, Mail, Network, Owner, Place,
     Provider, Rebranding, RemoteRouter, Router, RouterKind, SHORT_OUTAGE, Security, Settings, Systems,
     Timing, Tokens,
@@ -81,17 +81,17 @@ pub fn settings(config: &Config, secret: &config::Secret) -> Settings {
     }
 }
 
-fn identity(config: &Config) -> Identity {
+fn identity(config: &Config) -> IdentityMode {
     let oidc = &config.identity_oidc;
     if config.identity.mode == config::IdentityMode::Logto {
-        return Identity::Logto(Box::new(logto(config)));
+        return IdentityMode::Logto(Box::new(logto(config)));
     }
     let (config::IdentityMode::Oidc, Some(issuer)) = (config.identity.mode, &oidc.issuer) else {
-        return Identity::Embedded;
+        return IdentityMode::Embedded;
     };
     let secret = oidc.introspection_client_secret.as_ref();
     let secret = secret.map(|secret| Secret::new(secret.reveal().to_owned()));
-    Identity::Oidc(Box::new(Issuer {
+    IdentityMode::Oidc(Box::new(Issuer {
         client_ids: oidc.client_ids.clone(),
         accept_any_client: oidc.accept_any_client,
         audiences: oidc.audiences.clone(),

@@ -8,7 +8,7 @@ pub use bailiwick_outbound::issuer::Times as IssuerTimes;
 
 /// The mode.
 #[derive(Clone, Debug)]
-pub enum Identity {
+pub enum IdentityMode {
     /// The service itself, under `/oidc`.
     Embedded,
     /// An OpenID Connect issuer.
@@ -17,39 +17,39 @@ pub enum Identity {
     Logto(Box<Logto>),
 }
 
-impl Identity {
+impl IdentityMode {
     /// Whether people sign in here, with passwords of the service.
     pub const fn is_embedded(&self) -> bool {
-        matches!(self, Identity::Embedded)
+        matches!(self, IdentityMode::Embedded)
     }
 
     /// Whether a new user gets an account with a password: here, or at a Logto tenant.
     pub const fn makes_accounts(&self) -> bool {
-        !matches!(self, Identity::Oidc(_))
+        !matches!(self, IdentityMode::Oidc(_))
     }
 
     /// The issuer where people sign in, if it is not the service.
     pub fn issuer(&self) -> Option<&Issuer> {
         match self {
-            Identity::Embedded => None,
-            Identity::Oidc(issuer) => Some(issuer),
-            Identity::Logto(logto) => Some(&logto.issuer),
+            IdentityMode::Embedded => None,
+            IdentityMode::Oidc(issuer) => Some(issuer),
+            IdentityMode::Logto(logto) => Some(&logto.issuer),
         }
     }
 
     /// The Logto tenant, if it is one.
     pub fn logto(&self) -> Option<&Logto> {
         match self {
-            Identity::Embedded | Identity::Oidc(_) => None,
-            Identity::Logto(logto) => Some(logto),
+            IdentityMode::Embedded | IdentityMode::Oidc(_) => None,
+            IdentityMode::Logto(logto) => Some(logto),
         }
     }
 
     /// The section of the configuration that is about the issuer, for the operator.
     pub const fn section(&self) -> &'static str {
         match self {
-            Identity::Embedded | Identity::Oidc(_) => "identity.oidc",
-            Identity::Logto(_) => "identity.logto",
+            IdentityMode::Embedded | IdentityMode::Oidc(_) => "identity.oidc",
+            IdentityMode::Logto(_) => "identity.logto",
         }
     }
 }

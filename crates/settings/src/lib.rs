@@ -23,7 +23,7 @@ pub use bailiwick_alerting::{
 };
 pub use bailiwick_domain::net::Network;
 pub use events::Events;
-pub use identity::{Identity, Issuer, IssuerTimes, Logto};
+pub use identity::{IdentityMode, Issuer, IssuerTimes, Logto};
 pub use rebranding::Rebranding;
 
 /// What the program was built from.
@@ -65,7 +65,7 @@ pub struct Settings {
     /// Session tokens.
     pub tokens: Tokens,
     /// Who proves a person's identity.
-    pub identity: Identity,
+    pub identity: IdentityMode,
     /// Embedded identity provider; its clients of third parties are the catalogue of every mode.
     pub provider: Provider,
     /// Acting as another user with his consent.
@@ -359,7 +359,7 @@ impl Settings {
                 refresh: Duration::from_secs(168 * 3600),
                 reuse_grace: Duration::from_secs(30),
             },
-            identity: Identity::Embedded,
+            identity: IdentityMode::Embedded,
             provider: Provider {
                 login: Duration::from_secs(14 * 86_400),
                 access: Duration::from_secs(3600),

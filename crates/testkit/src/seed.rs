@@ -8,8 +8,8 @@ use bailiwick_domain::{
     validate::{self, ApiKeyToken, Vat},
 };
 use bailiwick_policy::{
-    Action, Caller, Identity, KeyMode, NewOrganization, Parent, Permission, UserHome, alert_configuration,
-    decide,
+    Action, Caller, KeyMode, NewOrganization, Parent, Permission, UserHome, UserIdentity,
+    alert_configuration, decide,
 };
 use bailiwick_store::{api_keys, applications, identities, organizations, users};
 use http::Method;
@@ -89,7 +89,7 @@ impl Test {
     async fn manager(&self, org: OrgId) -> Caller {
         let org = organizations::get(&self.app.db, org).await.expect("a read").expect("the organization");
         Caller::user(
-            Arc::new(Identity {
+            Arc::new(UserIdentity {
                 user_id: self.app.fresh(),
                 username: "seed".to_owned(),
                 name: "Seed".to_owned(),

@@ -4,7 +4,7 @@
 use crate::{Kind, Stage};
 use bailiwick_domain::Ts;
 use bailiwick_platform::Secret;
-use bailiwick_settings::{Identity, Issuer};
+use bailiwick_settings::{IdentityMode, Issuer};
 use bailiwick_testkit::{
     Engine, Test,
     engine::OWNER_PASSWORD,
@@ -119,7 +119,7 @@ async fn the_same_application_signs_in_at_a_provider_of_another_make() {
         let issuer = provider.url();
         let (test, service) = Test::on_port(engine, |settings| {
             settings.cors_origins.push(origin.clone());
-            settings.identity = Identity::Oidc(Box::new(Issuer {
+            settings.identity = IdentityMode::Oidc(Box::new(Issuer {
                 introspection: Some((INTROSPECTOR.0.to_owned(), Secret::new(INTROSPECTOR.1.to_owned()))),
                 ..Issuer::new(&issuer, "bailiwick")
             }));

@@ -4,7 +4,7 @@ use super::{Hook, act, create, settings};
 use bailiwick_domain::{Error, OrgId, OrgType, org::OrgRef};
 use bailiwick_events::subscriptions::{self, Input};
 use bailiwick_platform::{RequestContext, conditions::Conditions};
-use bailiwick_policy::{BUILT_IN_JSON, Caller, Catalogue, Identity, KeyMode, Permission};
+use bailiwick_policy::{BUILT_IN_JSON, Caller, Catalogue, KeyMode, Permission, UserIdentity};
 use bailiwick_store::sql::Q;
 use bailiwick_testkit::{Persona, Test, api_test};
 use serde_json::{Value, json};
@@ -190,7 +190,7 @@ api_test!(another_address_needs_the_permissions_of_what_it_is_told, |s| settings
     assert!(effective.set().contains(Permission::ManageAlerts));
     assert!(!effective.set().contains(Permission::ReadUsers));
     let caller = Caller::user(
-        Arc::new(Identity {
+        Arc::new(UserIdentity {
             user_id: admin.id,
             username: "other".to_owned(),
             name: "Other".to_owned(),

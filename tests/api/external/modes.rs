@@ -9,7 +9,7 @@ use serde_json::json;
 
 /// An issuer nobody needs to reach.
 fn elsewhere(settings: &mut Settings) {
-    settings.identity = Identity::Oidc(Box::new(Issuer::new("http://127.0.0.1:1", "bailiwick")));
+    settings.identity = IdentityMode::Oidc(Box::new(Issuer::new("http://127.0.0.1:1", "bailiwick")));
 }
 
 api_test!(there_are_no_passwords, |settings| elsewhere(settings), |t| async move {

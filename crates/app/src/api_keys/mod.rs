@@ -12,7 +12,7 @@ use bailiwick_domain::{
     validate::{self, ApiKeyToken, Fields},
 };
 use bailiwick_platform::{RequestContext, audit, list_filters};
-use bailiwick_policy::{Caller, Identity, KeyMode};
+use bailiwick_policy::{Caller, KeyMode, UserIdentity};
 use bailiwick_store::{
     Tx,
     api_keys::{
@@ -60,7 +60,7 @@ fn gone() -> Error {
     Error::unauthenticated("invalid token")
 }
 
-fn identity(caller: &Caller) -> Result<&Identity> {
+fn identity(caller: &Caller) -> Result<&UserIdentity> {
     caller.identity().ok_or_else(gone)
 }
 

@@ -5,7 +5,7 @@
 use super::{bearer::unreadable, user_object::identity_of};
 use bailiwick_domain::{ChainId, Result};
 use bailiwick_platform::group_commit::GroupCommit;
-use bailiwick_policy::{Catalogue, Identity};
+use bailiwick_policy::{Catalogue, UserIdentity};
 use bailiwick_store::{Db, StoreError, identities::Standing, sessions};
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -20,7 +20,7 @@ const WAIT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(crate) struct Bearer {
     /// Who, and what he may do.
-    pub(crate) identity: Arc<Identity>,
+    pub(crate) identity: Arc<UserIdentity>,
     /// Whether he may come in.
     pub(crate) standing: Standing,
     /// The reason once the chain is revoked.

@@ -17,7 +17,7 @@ use crate::{
 };
 use bailiwick_domain::{ChainId, Error, LoginId, Result, Ts, UserId};
 use bailiwick_platform::keys::TokenKind;
-use bailiwick_policy::{Caller, Identity};
+use bailiwick_policy::{Caller, UserIdentity};
 use bailiwick_store::{
     Tx,
     identities::{self, Identified},
@@ -40,7 +40,7 @@ pub struct Session {
     pub user: UserObject,
 }
 
-fn session(app: &App, identity: &Identity, chain: &Chain, now: Ts) -> Result<Session> {
+fn session(app: &App, identity: &UserIdentity, chain: &Chain, now: Ts) -> Result<Session> {
     let (token, expires_in) = tokens::access_token(app, identity, chain.id, now)?;
     let refresh_token = tokens::refresh_token(app, chain)?;
     Ok(Session { token, refresh_token, expires_in, user: user_object(identity) })

@@ -5,7 +5,7 @@ use super::user_object::{UserObject, user_object};
 use crate::App;
 use bailiwick_domain::{ChainId, ImpersonationId, Result, Ts, UserId};
 use bailiwick_platform::keys::TokenKind;
-use bailiwick_policy::Identity;
+use bailiwick_policy::UserIdentity;
 use bailiwick_store::{impersonation, sessions::Chain};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -98,7 +98,12 @@ fn registered<'a>(
 }
 
 /// An access token for the chain and the seconds it lives.
-pub(crate) fn access_token(app: &App, identity: &Identity, chain: ChainId, now: Ts) -> Result<(String, u64)> {
+pub(crate) fn access_token(
+    app: &App,
+    identity: &UserIdentity,
+    chain: ChainId,
+    now: Ts,
+) -> Result<(String, u64)> {
     let life = app.settings.tokens.access.as_secs();
     let expires = now.secs().saturating_add(i64::try_from(life).unwrap_or(i64::MAX));
     let claims = AccessClaims {
@@ -138,8 +143,8 @@ pub(crate) fn verify(app: &App, kind: TokenKind, token: &str, now: Ts) -> Option
 pub(crate) fn impersonation_token(
     app: &App,
     session: &impersonation::sessions::Session,
-    impersonated: &Identity,
-    impersonator: &Identity,
+    impersonated: &UserIdentity,
+    impersonator: &UserIdentity,
     now: Ts,
 ) -> Result<(String, u64)> {
     let (from, to) = (now.secs(), session.expires_at.secs());

@@ -2,7 +2,7 @@
 
 use crate::App;
 use bailiwick_domain::{OrgId, UserId};
-use bailiwick_policy::{Catalogue, Consent, Identity, UserTarget};
+use bailiwick_policy::{Catalogue, Consent, UserIdentity, UserTarget};
 use bailiwick_store::{identities::Identified, users::Placed};
 use serde::Serialize;
 
@@ -40,7 +40,7 @@ pub struct UserObject {
 }
 
 /// The one place that makes it.
-pub fn user_object(identity: &Identity) -> UserObject {
+pub fn user_object(identity: &UserIdentity) -> UserObject {
     let organization = &identity.organization;
     UserObject {
         id: identity.user_id,
@@ -61,8 +61,8 @@ pub fn user_object(identity: &Identity) -> UserObject {
 }
 
 /// A user as the policy sees him, from what was just read.
-pub fn identity_of(catalogue: &Catalogue, user: Identified) -> Identity {
-    Identity {
+pub fn identity_of(catalogue: &Catalogue, user: Identified) -> UserIdentity {
+    UserIdentity {
         user_id: user.id,
         effective: catalogue.effective(user.organization.org_type, &user.role_ids),
         username: user.username,

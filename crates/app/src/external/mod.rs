@@ -13,7 +13,7 @@ use bailiwick_outbound::issuer::{
     Credentials, Discovery, Introspected, IssuerClient, IssuerError, Told, Userinfo, is_yes,
 };
 use bailiwick_platform::fair_semaphore::unavailable;
-use bailiwick_settings::{Identity, Issuer};
+use bailiwick_settings::{IdentityMode, Issuer};
 use jwt::{Claims, Jwt, Shape, Signed};
 use known::{Memory, Want};
 use serde_json::Value;
@@ -45,7 +45,7 @@ impl External {
     ///
     /// # Errors
     /// The system's root certificates cannot be read.
-    pub(crate) fn new(identity: &Identity) -> Result<Option<External>> {
+    pub(crate) fn new(identity: &IdentityMode) -> Result<Option<External>> {
         let Some(settings) = identity.issuer() else { return Ok(None) };
         let client = IssuerClient::new(settings.times).map_err(Error::internal)?;
         Ok(Some(External {

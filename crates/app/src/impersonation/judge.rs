@@ -8,7 +8,7 @@ use crate::{
 use bailiwick_domain::{Error, ImpersonationId, OrgId, Result, Ts, UserId};
 use bailiwick_platform::keys::TokenKind;
 use bailiwick_policy::{
-    Action, Caller, Consent, Identity, Permission, Standing, UserCaller, UserTarget, decide,
+    Action, Caller, Consent, Permission, Standing, UserCaller, UserIdentity, UserTarget, decide,
 };
 use bailiwick_settings::ImpersonationScope;
 use bailiwick_store::{
@@ -26,8 +26,8 @@ const DELETED: &str = "user deleted";
 
 /// The two people of a session that counts.
 pub(super) struct Pair {
-    pub(super) impersonator: Arc<Identity>,
-    pub(super) impersonated: Arc<Identity>,
+    pub(super) impersonator: Arc<UserIdentity>,
+    pub(super) impersonated: Arc<UserIdentity>,
 }
 
 /// Why a session does not count. When several fit: the impersonator's side, then consent, then target.
@@ -82,7 +82,7 @@ pub(crate) fn reach(app: &App) -> Consent {
     }
 }
 
-fn identity(app: &App, person: &Person) -> Arc<Identity> {
+fn identity(app: &App, person: &Person) -> Arc<UserIdentity> {
     Arc::new(identity_of(&app.catalogue, person.user.clone()))
 }
 

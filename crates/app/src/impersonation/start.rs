@@ -14,7 +14,7 @@ use bailiwick_platform::{
     RequestContext, audit,
     retry_on_conflict::{Aborted, retry_on_conflict},
 };
-use bailiwick_policy::{Action, Caller, Consent, Identity, Refusal, UserTarget, decide};
+use bailiwick_policy::{Action, Caller, Consent, Refusal, UserIdentity, UserTarget, decide};
 use bailiwick_store::{
     identities,
     impersonation::{
@@ -148,15 +148,15 @@ async fn attempt(
     Ok(started)
 }
 
-fn party(identity: &Identity) -> Party {
+fn party(identity: &UserIdentity) -> Party {
     Party { id: identity.user_id, username: identity.username.clone(), name: identity.name.clone() }
 }
 
 fn started(
     app: &App,
     session: Session,
-    impersonated: &Identity,
-    impersonator: &Identity,
+    impersonated: &UserIdentity,
+    impersonator: &UserIdentity,
     now: Ts,
 ) -> Result<Started> {
     let (token, expires_in) = impersonation_token(app, &session, impersonated, impersonator, now)?;

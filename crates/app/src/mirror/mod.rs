@@ -27,7 +27,7 @@ use bailiwick_domain::{
     validate::OWNER_USERNAME,
 };
 use bailiwick_outbound::logto::{Access, LogtoClient, LogtoError, Refusal};
-use bailiwick_settings::{Identity, Logto};
+use bailiwick_settings::{IdentityMode, Logto};
 use bailiwick_store::{
     Tx,
     audit::{self, Entry},
@@ -85,7 +85,7 @@ impl Mirror {
     /// # Errors
     /// The system's root certificates cannot be read.
     pub(crate) fn new(
-        identity: &Identity,
+        identity: &IdentityMode,
         clock: &Arc<dyn Clock>,
         entropy: &Arc<dyn Entropy>,
     ) -> Result<Option<Mirror>> {

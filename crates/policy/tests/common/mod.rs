@@ -69,8 +69,8 @@ impl Node {
         UserTarget { id: user_id(n), path: self.path, effective, standing, consent: Consent::Everyone }
     }
 
-    pub fn identity(&self, n: u128, effective: Effective) -> Arc<Identity> {
-        Arc::new(Identity {
+    pub fn identity(&self, n: u128, effective: Effective) -> Arc<UserIdentity> {
+        Arc::new(UserIdentity {
             user_id: user_id(n),
             username: format!("u{n}"),
             name: format!("User {n}"),
