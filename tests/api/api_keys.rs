@@ -102,7 +102,7 @@ api_test!(a_key_is_made_used_and_ended, |t| async move {
 api_test!(a_key_of_another_organization_has_the_other_prefix, |t| async move {
     let tree = t.tree().await;
     let user = t.user(tree.reseller, &["admin"]).await;
-    let hash = bailiwick_app::passwords::hash(&t.app, OWNER_PASSWORD).await.unwrap();
+    let hash = bailiwick_identity::passwords::hash(&t.app, OWNER_PASSWORD).await.unwrap();
     let mut tx = t.app.db.begin().await.unwrap();
     bailiwick_store::identities::set_password(&mut tx, user.id, &hash, None).await.unwrap();
     tx.commit().await.unwrap();

@@ -8,7 +8,7 @@
     reason = "a test may fail anywhere, and a browser has a clock of its own"
 )]
 
-use bailiwick_app::passwords;
+use bailiwick_identity::passwords;
 use bailiwick_store::identities;
 use bailiwick_testkit::{
     Engine, Running, Test,

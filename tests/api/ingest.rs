@@ -157,7 +157,7 @@ api_test!(rule_05_16_the_very_next_call_sees_every_change, |t| async move {
     let header = format!("Basic {pair}");
     for app in [Some(&t.app), second.as_ref().map(|s| &s.app)].into_iter().flatten() {
         let identity =
-            bailiwick_app::credentials::authenticate_system(app, Some(&header), here).await.unwrap();
+            bailiwick_identity::credentials::authenticate_system(app, Some(&header), here).await.unwrap();
         assert_eq!((identity.name.as_str(), identity.organization.id), ("New", tree.customer));
     }
 });

@@ -39,7 +39,7 @@ async fn service(engine: Engine, logto: &Logto) -> Test {
 async fn tell(t: &Test) {
     // On a stack of its own: unoptimised, that of a long test is full already.
     let app = t.app.clone();
-    let told = tokio::task::spawn(async move { bailiwick_app::mirror::run_until_idle(&app).await });
+    let told = tokio::task::spawn(async move { bailiwick_identity::mirror::run_until_idle(&app).await });
     told.await.unwrap().unwrap();
 }
 

@@ -1,8 +1,8 @@
 //! Users: create, read, list, change, password (spec: users#operations, authorization#assigning-roles).
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
-use bailiwick_app::passwords;
 use bailiwick_domain::UserId;
+use bailiwick_identity::passwords;
 use bailiwick_store::identities;
 use bailiwick_testkit::{Persona, Reply, Test, api_test};
 use serde_json::{Value, json};

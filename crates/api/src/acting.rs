@@ -9,11 +9,9 @@ use crate::{
     routes::{Credential, Route},
 };
 use axum::{body::Body, extract::FromRequestParts};
-use bailiwick_app::{
-    App,
-    impersonation::{self, Acting, Call, Opened, Sent, of_body, shown_address},
-};
+use bailiwick_app::App;
 use bailiwick_domain::{Error, ImpersonationId, Result};
+use bailiwick_identity::impersonation::{self, Acting, Call, Opened, Sent, of_body, shown_address};
 use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode, Uri, header, request::Parts};
 use http_body_util::BodyExt;

@@ -12,13 +12,13 @@ use axum::{
     middleware::Next,
     response::Response,
 };
-use bailiwick_app::{
-    App,
+use bailiwick_app::App;
+use bailiwick_domain::{API_VERSION, Error, Result};
+use bailiwick_identity::{
     auth::{self, BearerRequest},
     credentials,
     impersonation::Acting,
 };
-use bailiwick_domain::{API_VERSION, Error, Result};
 use bailiwick_platform::RequestContext;
 use bailiwick_policy::{Caller, Refusal, rebranding_gate};
 use http::{HeaderMap, Method, header, request::Parts};

@@ -1,7 +1,8 @@
 //! The background tasks of a process.
 
-use crate::{App, alerting, backups, external, inventory, links, mirror, purging, retention, systems};
+use crate::{App, alerting, backups, inventory, links, purging, retention, systems};
 use bailiwick_events::{self as events, mail};
+use bailiwick_identity::{external, mirror};
 use bailiwick_platform::{clock_skew, jobs, processes};
 use bailiwick_store::ahead::Longest;
 

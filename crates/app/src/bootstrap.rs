@@ -1,11 +1,12 @@
 //! What comes before anybody can sign in: the owner organization with its first user (spec:
 //! authentication#identity-modes), and the operator's commands that need only the database and the secret.
 
-use crate::{App, auth, mirror, organizations::alert_tenants, passwords};
+use crate::{App, organizations::alert_tenants};
 use bailiwick_domain::{
     Error, OrgId, OrgType, Result, UserId,
     validate::{self, Email, Fields},
 };
+use bailiwick_identity::{auth, mirror, passwords};
 use bailiwick_platform::Secret;
 use bailiwick_policy::{Action, Caller, Catalogue, UserHome, decide};
 use bailiwick_store::{

@@ -4,36 +4,27 @@
 //! `policy::decide`, opens one write transaction, writes the audit row in it and commits.
 
 pub mod alerting;
-pub mod api_keys;
 pub mod applications;
-pub mod auth;
 pub mod avatars;
 mod background;
 pub mod backups;
 pub mod bootstrap;
 pub mod context;
-pub mod credentials;
 pub mod demo;
 pub mod exports;
-pub mod external;
 pub mod images;
-pub mod impersonation;
 pub mod imports;
 pub mod ingest;
 pub mod inventory;
 pub mod links;
 pub mod metrics;
-pub mod mirror;
-pub mod oidc;
 pub mod organizations;
-pub mod passwords;
 mod purging;
 pub mod rebranding;
 pub mod retention;
 pub mod roles;
 pub mod site;
 pub mod systems;
-pub mod third_party;
 pub mod users;
 
 pub use background::LONGEST_WAITS;

@@ -1,7 +1,8 @@
 //! The regular removal of expired rows of all areas.
 
-use crate::{App, auth, impersonation, imports, oidc};
+use crate::{App, imports};
 use bailiwick_events::mail;
+use bailiwick_identity::{auth, impersonation, oidc};
 use std::time::Duration;
 
 /// Time between two removals.

@@ -113,7 +113,7 @@ impl Figures {
 }
 
 /// Starts it on the application's tracker.
-pub(super) fn start(app: &Events) {
+pub fn start(app: &Events) {
     let worker = app.clone();
     app.tasks.spawn(async move {
         let app = &worker;

@@ -1,7 +1,8 @@
 //! What appliances do: registration, heartbeat, inventory, backups, rebranding, the older paths.
 
 use super::{tree::Places, *};
-use bailiwick_app::{credentials, inventory};
+use bailiwick_app::inventory;
+use bailiwick_identity::credentials;
 
 const OLD_ID: &str = "5c6f3a52-77aa-4f7e-9f51-3f0e6c9b2f10";
 const OLD_SECRET: &str = "4f1c0e5d7a3b9c8e6f2d1a0b3c4d5e6f7a8b9c0d";

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::mail;
-use bailiwick_app::external;
+use bailiwick_identity::external;
 use bailiwick_platform::audit;
 use bailiwick_store::{identities::linked, sql::Q};
 

@@ -4,8 +4,8 @@ use super::{
     Acting, acting, agree, is_over, is_withdrawn, me, only_session, start, status, text, told, withdraw,
 };
 use crate::session::{exchange, provider_token};
-use bailiwick_app::auth;
 use bailiwick_domain::UserId;
+use bailiwick_identity::auth;
 use bailiwick_store::oidc::logins;
 use bailiwick_testkit::{Engine, Persona, Reply, Test, api_test};
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! What ends the impersonator's rights while a way back is under way, or long before it.
 
 use super::{acting, agree, is_over, me, start, text, withdraw};
-use bailiwick_app::auth;
+use bailiwick_identity::auth;
 use bailiwick_store::{Tx, sql::Q};
 use bailiwick_testkit::{Engine, Persona, Reply, Test, api_test, eventually};
 use serde_json::json;

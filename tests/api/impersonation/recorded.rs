@@ -3,10 +3,8 @@
 use super::{acting, agree, entries, is_withdrawn, me, start, status, text, told, withdraw};
 use axum::body::{Body, Bytes};
 use bailiwick_api::routes::{Credential, table};
-use bailiwick_app::{
-    impersonation::{self, Call, Opened, Purged},
-    retention,
-};
+use bailiwick_app::retention;
+use bailiwick_identity::impersonation::{self, Call, Opened, Purged};
 use bailiwick_store::sql::Q;
 use bailiwick_testkit::{Test, api_test, patience};
 use futures_util::{FutureExt, stream};

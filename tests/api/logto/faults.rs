@@ -310,7 +310,8 @@ logto_test!(an_account_that_cannot_be_removed_is_suspended_and_not_forgotten, |t
     tell(&t).await;
     l.with(|tenant| assert!(!tenant.users.contains_key(&account) && tenant.users.contains_key(&kept)));
     let app = t.app.clone();
-    let held = tokio::task::spawn(async move { bailiwick_app::mirror::reconcile(&app, false, |_| {}).await });
+    let held =
+        tokio::task::spawn(async move { bailiwick_identity::mirror::reconcile(&app, false, |_| {}).await });
     held.await.unwrap().unwrap();
     assert!(!l.with(|tenant| tenant.users.contains_key(&kept)));
     assert_eq!(waiting(&t, &l).await, 0);

@@ -166,7 +166,7 @@ api_test!(rule_02_20_rule_05_16_every_credential_below_dies_with_the_answer, |t|
             let refresh = t.post("/api/auth/refresh").json(json!({"refresh_token": user.refresh_token}));
             refresh.send().await.expect(401);
         }
-        assert!(bailiwick_app::auth::issue_token(&t.app, user.id).await.is_err());
+        assert!(bailiwick_identity::auth::issue_token(&t.app, user.id).await.is_err());
         patch(&t, &owner, &format!("{path}/{back}")).await.expect(200);
         for t in &replicas {
             // Systems are heard again; sessions from before stay dead.
@@ -209,7 +209,7 @@ api_test!(rule_02_20_no_session_begun_beside_a_move_outlives_it, |t| async move 
             let call = if end == "delete" { t.delete(&path) } else { t.patch(&format!("{path}/{end}")) };
             call.bearer(&owner.token).send().await.status.as_u16()
         };
-        let begin = || bailiwick_app::auth::issue_token(&t.app, user);
+        let begin = || bailiwick_identity::auth::issue_token(&t.app, user);
         let (_, _, marked, ..) = tokio::join!(begin(), begin(), mark(), begin(), begin());
         assert_eq!(marked, 200);
         let live = Q::new("SELECT COUNT(*) FROM session_chains WHERE user_id = ? AND revoked_at IS NULL");

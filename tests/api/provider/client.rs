@@ -1,7 +1,7 @@
 //! A browser with cookies and a client with PKCE, by hand.
 
-use bailiwick_app::passwords;
 use bailiwick_domain::{Ts, UserId};
+use bailiwick_identity::passwords;
 use bailiwick_settings::Client;
 use bailiwick_store::identities;
 use bailiwick_testkit::{Call, Reply, Test};

@@ -1,7 +1,7 @@
 //! Who may not come in, what ends with him, and passwords that must be replaced.
 
 use super::client::*;
-use bailiwick_app::{
+use bailiwick_identity::{
     auth::{Reason, revoke_user},
     passwords::{self, Origin},
 };

@@ -1,7 +1,7 @@
 //! Refresh, resources, introspection, keys.
 
 use super::{client::*, flow::verified};
-use bailiwick_app::oidc;
+use bailiwick_identity::oidc;
 use bailiwick_testkit::api_test;
 use serde_json::{Value, json};
 use std::time::Duration;

@@ -255,7 +255,7 @@ api_test!(rule_01_16_a_failed_lookup_mints_no_token, |t| async move {
             .await
             .unwrap();
         tx.commit().await.unwrap();
-        assert!(bailiwick_app::auth::issue_token(&t.app, user.id).await.is_err());
+        assert!(bailiwick_identity::auth::issue_token(&t.app, user.id).await.is_err());
         let reply = refresh().await;
         assert!(reply.status.is_server_error(), "{}", reply.text());
         assert_eq!(reply.data(), Value::Null);

@@ -2,12 +2,12 @@
 //! authentication#provider-token-reads, account#me). The numbers in the names are the rules of spec:
 //! guarantees#identity.
 
-use bailiwick_app::{
-    App,
-    auth::{self, Session},
-    bootstrap, passwords,
-};
+use bailiwick_app::{App, bootstrap};
 use bailiwick_domain::{LoginId, Ts, UserId};
+use bailiwick_identity::{
+    auth::{self, Session},
+    passwords,
+};
 use bailiwick_platform::Secret;
 use bailiwick_policy::Catalogue;
 use bailiwick_settings::Settings;

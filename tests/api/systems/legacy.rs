@@ -3,12 +3,9 @@
 
 use super::{life::counters_are_true, *};
 use argon2::{Argon2, PasswordHasher};
-use bailiwick_app::{
-    alerting, backups,
-    credentials::{self, Imports},
-    inventory, systems,
-};
+use bailiwick_app::{alerting, backups, inventory, systems};
 use bailiwick_domain::{Error, SystemId};
+use bailiwick_identity::credentials::{self, Imports};
 use bailiwick_platform::{RequestContext, conditions::Conditions};
 use bailiwick_testkit::{Call, Engine, Settings, seed::Seeded};
 use base64::{Engine as _, engine::general_purpose::STANDARD};

@@ -242,7 +242,7 @@ api_test!(
              {},{},{legacy},,,,\n",
                 system.id, system.key
             );
-            bailiwick_app::credentials::import(&t.app, rows.as_bytes()).await.unwrap();
+            bailiwick_identity::credentials::import(&t.app, rows.as_bytes()).await.unwrap();
             let (hash, old): (String, String) = Q::new(
             "SELECT s.secret_hash, l.secret_hash FROM systems s JOIN legacy_credentials l ON l.system_id = s.id \
              WHERE s.id = ?",

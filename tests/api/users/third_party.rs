@@ -1,7 +1,7 @@
 //! Third-party applications (spec: openid-provider#third-party-applications; guarantees#identity rules 7, 8).
 
 use super::get;
-use bailiwick_app::{
+use bailiwick_identity::{
     auth::{BearerRequest, authenticate_bearer},
     third_party,
 };

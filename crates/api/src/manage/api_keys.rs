@@ -8,11 +8,9 @@ use crate::{
     wire::api_keys::{ApiKeyHistory, ApiKeyInput, ApiKeyList, NewApiKeyOutput},
 };
 use axum::extract::State;
-use bailiwick_app::{
-    App,
-    api_keys::{self, HistoryQuery},
-};
+use bailiwick_app::App;
 use bailiwick_domain::ApiKeyId;
+use bailiwick_identity::api_keys::{self, HistoryQuery};
 
 /// Rows of a page unless the client says otherwise.
 const PAGE_SIZE: u64 = 20;

@@ -8,15 +8,15 @@ use crate::{
     wire::events::{Event, EventList},
 };
 use axum::{body::Body, extract::State, response::Response};
-use bailiwick_app::{
-    App,
-    auth::{self, BearerRequest},
-    impersonation,
-};
+use bailiwick_app::App;
 use bailiwick_domain::{Error, SortDirection};
 use bailiwick_events::{
     self as events,
     stream::{self, Gap, Next},
+};
+use bailiwick_identity::{
+    auth::{self, BearerRequest},
+    impersonation,
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Uri, header};

@@ -14,11 +14,9 @@ use crate::{
     },
 };
 use axum::extract::{FromRequestParts, State};
-use bailiwick_app::{
-    App,
-    impersonation::{self, Side},
-};
+use bailiwick_app::App;
 use bailiwick_domain::{ImpersonationId, Words};
+use bailiwick_identity::impersonation::{self, Side};
 use http::request::Parts;
 
 /// Rows of a page unless the client says otherwise.

@@ -8,11 +8,14 @@ use crate::{
 };
 use axum::extract::State;
 use bailiwick_app::{
-    App, auth,
-    passwords::{self, OwnChange},
+    App,
     users::{self, OwnInfo},
 };
 use bailiwick_domain::{Error, FieldError};
+use bailiwick_identity::{
+    auth,
+    passwords::{self, OwnChange},
+};
 use serde_json::json;
 
 /// `GET /me`.

@@ -11,7 +11,8 @@ use crate::{
     },
 };
 use axum::extract::State;
-use bailiwick_app::{App, roles, third_party};
+use bailiwick_app::{App, roles};
+use bailiwick_identity::third_party;
 
 /// `GET /roles`.
 pub async fn list(State(app): State<App>, Who(caller): Who) -> Outcome<Answer<RoleList>> {

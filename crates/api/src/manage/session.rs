@@ -9,8 +9,9 @@ use crate::{
     wire::session::{Exchange, LoggedOut, Refresh, SessionTokens, SessionUser, UserPermissions, required},
 };
 use axum::extract::State;
-use bailiwick_app::{App, auth};
+use bailiwick_app::App;
 use bailiwick_domain::Result;
+use bailiwick_identity::auth;
 use bailiwick_policy::Caller;
 use http::request::Parts;
 

@@ -10,15 +10,13 @@ use axum::{
     extract::State,
     response::{IntoResponse, Response},
 };
-use bailiwick_app::{
-    App,
-    oidc::{
-        authorize::{self, Authorized},
-        consent,
-        sign_in::{self, Denied, SignedIn},
-    },
-};
+use bailiwick_app::App;
 use bailiwick_domain::Error;
+use bailiwick_identity::oidc::{
+    authorize::{self, Authorized},
+    consent,
+    sign_in::{self, Denied, SignedIn},
+};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use uuid::Uuid;
 

@@ -8,12 +8,10 @@ use super::{
 };
 use crate::extract::{Ctx, PathId};
 use axum::{extract::State, response::Response};
-use bailiwick_app::{
-    App,
-    oidc::{
-        consent, login,
-        sign_in::{self, Denied},
-    },
+use bailiwick_app::App;
+use bailiwick_identity::oidc::{
+    consent, login,
+    sign_in::{self, Denied},
 };
 use http::HeaderMap;
 use uuid::Uuid;

@@ -1,9 +1,7 @@
 //! The provider's two cookies: one binds waiting requests to a browser, one is its login.
 
-use bailiwick_app::{
-    App,
-    oidc::{INTERACTION, authorize::Browser},
-};
+use bailiwick_app::App;
+use bailiwick_identity::oidc::{INTERACTION, authorize::Browser};
 use http::{HeaderMap, HeaderValue, header};
 use std::time::Duration;
 

@@ -7,7 +7,8 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use bailiwick_app::{App, oidc::clients::is_client_origin};
+use bailiwick_app::App;
+use bailiwick_identity::oidc::clients::is_client_origin;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 /// For pages of any origin.

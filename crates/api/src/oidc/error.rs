@@ -5,8 +5,8 @@ use axum::{
     Json,
     response::{IntoResponse, Response},
 };
-use bailiwick_app::oidc::{Code, Refusal};
 use bailiwick_domain::Error;
+use bailiwick_identity::oidc::{Code, Refusal};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
 

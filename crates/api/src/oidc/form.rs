@@ -6,10 +6,8 @@ use axum::{
     extract::{FromRequest, FromRequestParts, Request},
     response::Response,
 };
-use bailiwick_app::{
-    App,
-    oidc::{Refusal, authorize::Parameters},
-};
+use bailiwick_app::App;
+use bailiwick_identity::oidc::{Refusal, authorize::Parameters};
 use http::request::Parts;
 use std::time::Duration;
 

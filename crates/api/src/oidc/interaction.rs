@@ -13,14 +13,12 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use bailiwick_app::{
-    App,
-    oidc::{
-        Refusal, consent,
-        sign_in::{self, Denied, Identifier},
-    },
-};
+use bailiwick_app::App;
 use bailiwick_domain::Error;
+use bailiwick_identity::oidc::{
+    Refusal, consent,
+    sign_in::{self, Denied, Identifier},
+};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::json;

@@ -9,12 +9,10 @@ use super::{
 };
 use crate::extract::Ctx;
 use axum::{extract::State, response::Response};
-use bailiwick_app::{
-    App,
-    oidc::{
-        authorize::Parameters,
-        login::{self, Landing},
-    },
+use bailiwick_app::App;
+use bailiwick_identity::oidc::{
+    authorize::Parameters,
+    login::{self, Landing},
 };
 use http::HeaderMap;
 

@@ -30,7 +30,8 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, patch, post, put},
 };
-use bailiwick_app::{App, oidc::claims};
+use bailiwick_app::App;
+use bailiwick_identity::oidc::claims;
 
 /// Every route of the provider.
 pub fn router() -> Router<App> {

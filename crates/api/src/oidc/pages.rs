@@ -4,11 +4,11 @@
 //! beside `en` and `it` (a test compares them), and its code in [`Language`].
 
 use axum::response::{Html, IntoResponse, Response};
-use bailiwick_app::oidc::{
+use bailiwick_domain::Error;
+use bailiwick_identity::oidc::{
     consent::{Allowed, Page as ConsentPage},
     login::Person,
 };
-use bailiwick_domain::Error;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use minijinja::{Environment, value::Serde};
 use serde_json::{Value, json};

@@ -10,14 +10,12 @@ use crate::{
     extract::{Ctx, PathId},
 };
 use axum::{extract::State, response::Response};
-use bailiwick_app::{
-    App,
-    oidc::{
-        recovery::{self, Form as Which},
-        sign_in::Denied,
-    },
-};
+use bailiwick_app::App;
 use bailiwick_events::mail;
+use bailiwick_identity::oidc::{
+    recovery::{self, Form as Which},
+    sign_in::Denied,
+};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 /// `GET /oidc/forgotten-password`.

@@ -7,10 +7,8 @@ use super::{
     pages::{self, Language, Notice},
 };
 use axum::{extract::State, response::Response};
-use bailiwick_app::{
-    App,
-    oidc::{authorize::Parameters, sign_out},
-};
+use bailiwick_app::App;
+use bailiwick_identity::oidc::{authorize::Parameters, sign_out};
 use http::HeaderMap;
 
 /// The browser is sent here.

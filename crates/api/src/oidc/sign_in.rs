@@ -11,12 +11,10 @@ use crate::{
     extract::{Ctx, PathId},
 };
 use axum::{extract::State, response::Response};
-use bailiwick_app::{
-    App,
-    oidc::{
-        authorize::{Browser, Parameters},
-        sign_in::{self, Denied, Identifier, Page, Progress},
-    },
+use bailiwick_app::App;
+use bailiwick_identity::oidc::{
+    authorize::{Browser, Parameters},
+    sign_in::{self, Denied, Identifier, Page, Progress},
 };
 use bailiwick_platform::RequestContext;
 use http::{HeaderMap, HeaderValue, StatusCode, header};

@@ -7,12 +7,10 @@ use axum::{
     extract::State,
     response::{IntoResponse, Response},
 };
-use bailiwick_app::{
-    App,
-    oidc::{
-        Client, ClientCredentials, Code, Refusal, Refused, authorize::Parameters, claims,
-        clients::authenticate, tokens,
-    },
+use bailiwick_app::App;
+use bailiwick_identity::oidc::{
+    Client, ClientCredentials, Code, Refusal, Refused, authorize::Parameters, claims, clients::authenticate,
+    tokens,
 };
 use bailiwick_platform::RequestContext;
 use base64::{Engine as _, engine::general_purpose::STANDARD};

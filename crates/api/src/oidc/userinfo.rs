@@ -7,8 +7,9 @@ use axum::{
     extract::State,
     response::{IntoResponse, Response},
 };
-use bailiwick_app::{
-    App, auth,
+use bailiwick_app::App;
+use bailiwick_identity::{
+    auth,
     oidc::{Code, Refused, claims},
 };
 use http::HeaderMap;

@@ -5,7 +5,6 @@
 use crate::manage::{alert_config::YAML, alerts::DESCENDANTS, impersonation::SIDES, inventory::WITHOUT_TEXT};
 use bailiwick_app::{
     alerting::manage::{ActiveOrder, HistoryFilter, HistoryOrder, STATES},
-    api_keys::EVENTS,
     applications::{ApplicationFilter, ApplicationOrder, SummaryOrder},
     exports::Format,
     inventory::{Category, Kind, Severity},
@@ -15,6 +14,7 @@ use bailiwick_app::{
 };
 use bailiwick_domain::{OrgType, PageRequest, SortDirection, rebranding::Asset};
 use bailiwick_events::deliver;
+use bailiwick_identity::api_keys::EVENTS;
 use bailiwick_platform::trend::PERIODS;
 use serde_json::{Value, json};
 

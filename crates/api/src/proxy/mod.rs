@@ -22,8 +22,8 @@ use bailiwick_alerting::{
 use bailiwick_app::{
     App,
     alerting::{self, AlertRouter, Fault, Sender},
-    credentials,
 };
+use bailiwick_identity::credentials;
 use bailiwick_platform::{RequestContext, http_metrics::WorkerMetrics};
 use bytes::Bytes;
 use futures_util::FutureExt;

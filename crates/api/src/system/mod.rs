@@ -12,8 +12,8 @@ pub mod unregister;
 
 use crate::error::Failure;
 use axum::extract::FromRequestParts;
-use bailiwick_app::credentials::SystemIdentity;
 use bailiwick_domain::Error;
+use bailiwick_identity::credentials::SystemIdentity;
 use http::request::Parts;
 use std::sync::Arc;
 

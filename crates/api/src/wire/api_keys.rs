@@ -1,8 +1,8 @@
 //! Personal API keys (spec: account#api-keys).
 
 use crate::envelope::Pagination;
-use bailiwick_app::api_keys::{ApiKey, Recorded, Wanted};
 use bailiwick_domain::{Page, Ts};
+use bailiwick_identity::api_keys::{ApiKey, Recorded, Wanted};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -2,8 +2,10 @@
 
 use super::session::SessionUser;
 use crate::envelope::Pagination;
-use bailiwick_app::impersonation::{Consent, Current, Entry, Recovery, Session, Started, Status, over_at};
 use bailiwick_domain::Ts;
+use bailiwick_identity::impersonation::{
+    Consent, Current, Entry, Recovery, Session, Started, Status, over_at,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

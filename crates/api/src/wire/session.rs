@@ -1,8 +1,8 @@
 //! Sessions and the caller himself (spec: authentication#user-object to authentication#provider-token-reads,
 //! account#me).
 
-use bailiwick_app::auth::{Session, UserObject};
 use bailiwick_domain::{Error, FieldError};
+use bailiwick_identity::auth::{Session, UserObject};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

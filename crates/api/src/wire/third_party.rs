@@ -1,6 +1,6 @@
 //! Third-party applications (spec: openid-provider#third-party-applications).
 
-use bailiwick_app::third_party::ThirdPartyApplication;
+use bailiwick_identity::third_party::ThirdPartyApplication;
 use serde::Serialize;
 use utoipa::ToSchema;
 

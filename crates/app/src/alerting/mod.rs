@@ -33,7 +33,7 @@ pub use throttle::{InFlight, Throttle};
 pub use upkeep::{deliver_queued, purge_ended, start_background};
 pub use zone::zone_named;
 
-use crate::{App, credentials::SystemIdentity};
+use crate::App;
 use bailiwick_alerting::{
     AlertsQuery, Batch as ParsedBatch, Identity, Intake, Limits, ListedAlert, ListedSilence, Nanos,
     SilenceIntake, SilencesQuery,
@@ -41,6 +41,7 @@ use bailiwick_alerting::{
     parse_alerts, parse_silence,
 };
 use bailiwick_domain::{Clock, Error, OrgId, Result as DomainResult};
+use bailiwick_identity::credentials::SystemIdentity;
 use bailiwick_outbound::{RouterClient, RouterConfig, RouterKind, router_client};
 use bailiwick_platform::fair_semaphore::FairSemaphore;
 use bailiwick_settings::{Router, RouterKind as Kind, Settings};

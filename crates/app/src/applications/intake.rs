@@ -48,7 +48,7 @@ impl Heard {
 
 /// Takes over what documents of held systems say, those of a system in order, with the system's host name after them.
 /// Before the auth epoch is raised, whose row everybody waits for.
-pub(crate) async fn take_over(
+pub async fn take_over(
     app: &App,
     tx: &mut Tx,
     heard: Vec<(SystemId, String, Vec<Heard>)>,

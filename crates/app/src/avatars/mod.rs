@@ -2,9 +2,10 @@
 
 mod picture;
 
-use crate::{App, images, mirror, users};
+use crate::{App, images, users};
 use aws_lc_rs::digest;
 use bailiwick_domain::{Error, Result, UserId, ports::hex};
+use bailiwick_identity::mirror;
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::Caller;
 use bailiwick_store::{

@@ -12,9 +12,10 @@ mod worker;
 pub use upload::{Cut, Incoming, store};
 pub use worker::{run_until_idle, start_worker};
 
-use crate::{App, credentials::SystemIdentity, systems};
+use crate::{App, systems};
 use aws_lc_rs::digest;
 use bailiwick_domain::{Error, OrgId, Result, SystemId, Ts, ports::hex};
+use bailiwick_identity::credentials::SystemIdentity;
 use bailiwick_outbound::assets::{self, AssetError, AssetStore, Content};
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller, decide};
@@ -85,7 +86,7 @@ impl Backups {
     }
 
     /// Says that there is something to delete.
-    pub(crate) fn wake(&self) {
+    pub fn wake(&self) {
         self.arrived.notify_one();
     }
 

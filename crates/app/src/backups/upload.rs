@@ -1,9 +1,10 @@
 //! `POST /systems/backups` (spec: backups#operations).
 
 use super::{Backup, SUFFIXES, fault, object_key};
-use crate::{App, credentials::SystemIdentity};
+use crate::App;
 use aws_lc_rs::digest;
 use bailiwick_domain::{Error, OrgId, Result, SystemId, ports::hex};
+use bailiwick_identity::credentials::SystemIdentity;
 use bailiwick_outbound::assets::{AssetStore, Upload};
 use bailiwick_platform::RequestContext;
 use bailiwick_store::{Tx, backups, systems};

@@ -5,13 +5,13 @@ use super::{
     tree::{Admin, HISTORY, Tree, created_at_clock},
     words,
 };
-use crate::credentials::hash_secret;
 use bailiwick_domain::{
     System, SystemId, Ts,
     id::uuid_v7,
     org::{Mark, OrgRef},
     validate::{SystemKey, SystemSecret},
 };
+use bailiwick_identity::credentials::hash_secret;
 use bailiwick_store::demo::PlacedSystem;
 use serde_json::{Map, Value, json};
 use std::time::Duration;

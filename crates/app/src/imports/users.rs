@@ -1,13 +1,14 @@
 //! Rows of users (spec: imports-and-exports#import-of-users).
 
 use super::{AMBIGUOUS, Examined, FIRST_ROW, FirstSeen, Issue, Plan, Resolutions, Row};
-use crate::{App, auth::judged_user, users::UserBody};
+use crate::{App, users::UserBody};
 use bailiwick_domain::{
     OrgId, OrgType, Result,
     fold::fold,
     org::OrgRef,
     validate::{self, imported_phone, is_too_long},
 };
+use bailiwick_identity::auth::judged_user;
 use bailiwick_policy::{Action, Caller, Permission, Refusal, Scope, decide, may_grant, scope_for};
 use bailiwick_store::{
     organizations::lookup::{self as organizations, Named},

@@ -2,8 +2,9 @@
 //! inventory#processing).
 
 use super::ATTEMPTS;
-use crate::{App, credentials::SystemIdentity};
+use crate::App;
 use bailiwick_domain::{Error, Result, Ts};
+use bailiwick_identity::credentials::SystemIdentity;
 use bailiwick_inventory::{Rejected, canonical};
 use bailiwick_store::{Db, StoreError, inventory};
 use bytes::Bytes;

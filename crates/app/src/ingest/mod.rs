@@ -2,8 +2,9 @@
 
 mod documents;
 
-use crate::{App, credentials::SystemIdentity};
+use crate::App;
 use bailiwick_domain::{Error, Result, SystemId, Ts};
+use bailiwick_identity::credentials::SystemIdentity;
 use bailiwick_platform::group_commit::GroupCommit;
 use bailiwick_store::{Db, StoreError, activity};
 use std::{collections::HashSet, sync::Arc, time::Duration};

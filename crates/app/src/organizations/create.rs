@@ -2,9 +2,10 @@
 
 use super::alert_tenants;
 use super::{Accepted, OrganizationBody, VAT, accept, audit_action, audited};
-use crate::{App, mirror};
+use crate::App;
 use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result};
 use bailiwick_events::Told;
+use bailiwick_identity::mirror;
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller, Granted, NewOrganization as NewPlace, Parent, Refusal, decide};
 use bailiwick_store::organizations::{self, Editable, NewOrganization};

@@ -1,13 +1,13 @@
 //! Destruction for good (spec: organizations#destruction).
 
 use super::{alert_tenants, authorize_change};
-use crate::{
-    App,
+use crate::App;
+use bailiwick_domain::{Error, OrgId, OrgType, Result};
+use bailiwick_events::Told;
+use bailiwick_identity::{
     auth::{Destroyed, end_impersonations_of_destroyed},
     mirror,
 };
-use bailiwick_domain::{Error, OrgId, OrgType, Result};
-use bailiwick_events::Told;
 use bailiwick_platform::{
     RequestContext, audit,
     retry_on_conflict::{Aborted, retry_on_conflict},

@@ -1,7 +1,8 @@
 //! Lists of a family (spec: organizations#list) with their inline counts.
 
-use crate::{App, mirror};
+use crate::App;
 use bailiwick_domain::{OrgId, OrgType, Organization, Page, PageRequest, Result, SortDirection, Words};
+use bailiwick_identity::mirror;
 use bailiwick_platform::{
     answer_cache::{self, CachedAnswer, DependsOn},
     list_filters,

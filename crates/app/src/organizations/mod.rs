@@ -28,11 +28,12 @@ pub use promote::{Promotion, promote};
 pub use state::{Move, Moved, change_state};
 pub use update::update;
 
-use crate::{App, mirror};
+use crate::App;
 use bailiwick_domain::{
     Error, OrgId, OrgType, Organization, Result,
     validate::{Fields, Vat, display_name, free_text, organization_custom_data},
 };
+use bailiwick_identity::mirror;
 use bailiwick_platform::RequestContext;
 use bailiwick_policy::{Action, Caller, Granted, OrgTarget, decide, gate, resource_of};
 use bailiwick_store::{

@@ -1,13 +1,13 @@
 //! Promotion of a reseller to distributor (spec: organizations#promotion).
 
 use super::{VAT, alert_tenants, authorize_change};
-use crate::{
-    App,
+use crate::App;
+use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result, Ts, org::PromotedFrom};
+use bailiwick_events::Told;
+use bailiwick_identity::{
     impersonation::{Changed, end_of_changed},
     mirror,
 };
-use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result, Ts, org::PromotedFrom};
-use bailiwick_events::Told;
 use bailiwick_platform::{
     RequestContext, audit,
     retry_on_conflict::{Aborted, retry_on_conflict},

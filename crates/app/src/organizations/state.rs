@@ -2,13 +2,13 @@
 //! in one transaction with the end of every credential that loses its right.
 
 use super::{VAT, alert_tenants, authorize_change};
-use crate::{
-    App,
+use crate::App;
+use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result, Ts};
+use bailiwick_events::{Told, tell};
+use bailiwick_identity::{
     auth::{self, Reason},
     mirror,
 };
-use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result, Ts};
-use bailiwick_events::{Told, tell};
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller};
 use bailiwick_store::{

@@ -1,12 +1,13 @@
 //! PUT (spec: organizations#update): what is absent stays, `custom_data` is laid over the stored keys.
 
 use super::{OrganizationBody, VAT, audit_action, audited, authorize_change};
-use crate::{App, mirror};
+use crate::App;
 use bailiwick_domain::{
     Error, OrgId, OrgType, Organization, Result,
     validate::{Fields, display_name, free_text, organization_custom_data},
 };
 use bailiwick_events::Told;
+use bailiwick_identity::mirror;
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller};
 use bailiwick_store::{

@@ -2,11 +2,12 @@
 //! rebranding#serving).
 
 use super::{authorize, change::named};
-use crate::{App, avatars::is_named, credentials::SystemIdentity, images};
+use crate::{App, avatars::is_named, images};
 use bailiwick_domain::{
     Error, OrgId, OrgType, Result,
     rebranding::{Asset, Media, Product, ProductType},
 };
+use bailiwick_identity::credentials::SystemIdentity;
 use bailiwick_policy::{Action, Caller};
 use bailiwick_store::rebranding::{self as stored, Place};
 use bytes::Bytes;

@@ -4,8 +4,9 @@ use super::{
     Figures,
     tiers::{Thinning, Tiers},
 };
-use crate::{App, impersonation, mirror};
+use crate::App;
 use bailiwick_domain::{Result, SystemId, Ts};
+use bailiwick_identity::{impersonation, mirror};
 use bailiwick_store::{alert_handling, api_keys::events, history::keep, inventory::retention};
 use std::{collections::BTreeSet, time::Duration};
 use uuid::Uuid;

@@ -1,12 +1,13 @@
 //! `POST /systems` (spec: systems#create).
 
-use crate::{App, credentials::hash_secret};
+use crate::App;
 use bailiwick_domain::{
     Error, OrgId, Result, System, SystemId, Ts,
     org::{Creator, Mark, OrgRef},
     validate::{Fields, Holder, SystemKey, SystemSecret, client_keys, free_text, string_values, system_name},
 };
 use bailiwick_events::Told;
+use bailiwick_identity::credentials::hash_secret;
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{
     Action, Caller, Granted, OrgPlace, Resource, SystemHome, attribute_system, attributing, decide, gate,

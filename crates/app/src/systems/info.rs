@@ -1,7 +1,8 @@
 //! `GET /systems/info`: what a system may know of itself (spec: systems-interface#info).
 
-use crate::{App, credentials::SystemIdentity};
+use crate::App;
 use bailiwick_domain::{Error, Result, System, Ts};
+use bailiwick_identity::credentials::SystemIdentity;
 use bailiwick_store::systems;
 
 /// A system as it sees itself.

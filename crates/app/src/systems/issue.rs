@@ -1,12 +1,10 @@
 //! `GET /proxy/credentials`: an appliance that knows only its older pair gets a key and a secret (spec:
 //! systems-interface#older-paths).
 
-use crate::{
-    App,
-    credentials::{SystemIdentity, hash_secret},
-};
+use crate::App;
 use bailiwick_domain::{Error, Result, validate::SystemSecret};
 use bailiwick_events::Told;
+use bailiwick_identity::credentials::{SystemIdentity, hash_secret};
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_store::{legacy, systems};
 use serde_json::json;

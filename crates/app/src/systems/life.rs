@@ -2,9 +2,10 @@
 //! in its transaction, so that the very next system-facing call of any process sees it.
 
 use super::Created;
-use crate::{App, backups, credentials::hash_secret};
+use crate::{App, backups};
 use bailiwick_domain::{Error, Result, System, SystemId, Ts, validate::SystemSecret};
 use bailiwick_events::{Told, tell};
+use bailiwick_identity::credentials::hash_secret;
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller, Granted, Standing, decide};
 use bailiwick_store::{

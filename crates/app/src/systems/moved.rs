@@ -65,7 +65,7 @@ pub struct Clearing {
 
 impl Clearing {
     /// Says that there is something to do.
-    pub(super) fn wake(&self) {
+    pub fn wake(&self) {
         self.arrived.notify_one();
     }
 }

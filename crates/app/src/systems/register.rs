@@ -1,12 +1,10 @@
 //! `POST /systems/register` (spec: systems-interface#register): the order of the checks decides what a caller without
 //! the right secret can learn, which is nothing.
 
-use crate::{
-    App,
-    credentials::{Imported, SaltedHash, Sought, is_secret, take_over},
-};
+use crate::App;
 use bailiwick_domain::{Error, Result, Ts, validate::SystemSecret};
 use bailiwick_events::Told;
+use bailiwick_identity::credentials::{Imported, SaltedHash, Sought, is_secret, take_over};
 use bailiwick_platform::RequestContext;
 use bailiwick_store::credentials::{self, CredentialRecord};
 

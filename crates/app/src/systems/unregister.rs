@@ -1,8 +1,9 @@
 //! `POST /systems/unregister` (spec: systems-interface#unregister).
 
-use crate::{App, credentials::SystemIdentity};
+use crate::App;
 use bailiwick_domain::{Error, Result};
 use bailiwick_events::Told;
+use bailiwick_identity::credentials::SystemIdentity;
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_store::credentials;
 use serde_json::json;

@@ -6,13 +6,14 @@ use super::{
     fields::{Accepted, Sent, accept, sent_values},
     home, shown,
 };
-use crate::{App, mirror, passwords};
+use crate::App;
 use bailiwick_domain::{
     Error, OrgId, Result, UserId,
     fold::fold,
     validate::{Fields, generate_password, username_candidates},
 };
 use bailiwick_events::{Told, mail};
+use bailiwick_identity::{mirror, passwords};
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{
     Action, Caller, Granted, Refusal, Resource, UserHome, decide, gate, known_roles, may_grant,

@@ -2,13 +2,13 @@
 //! rights ends his sessions in the same transaction, so that his very next call is refused on every replica.
 
 use super::{audited, authorize_on_condition, load};
-use crate::{
-    App,
-    auth::{Destroyed, Reason, end_impersonations_of_destroyed, revoke_user},
-    images, mirror,
-};
+use crate::{App, images};
 use bailiwick_domain::{Error, Result, Ts, User, UserId, validate};
 use bailiwick_events::{Told, tell};
+use bailiwick_identity::{
+    auth::{Destroyed, Reason, end_impersonations_of_destroyed, revoke_user},
+    mirror,
+};
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller, Granted};
 use bailiwick_store::{

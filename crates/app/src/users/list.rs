@@ -1,8 +1,9 @@
 //! The list of users (spec: users#operations).
 
 use super::{UserView, distinct, view};
-use crate::{App, mirror};
+use crate::App;
 use bailiwick_domain::{OrgId, Page, PageRequest, Result, SortDirection, Words};
+use bailiwick_identity::mirror;
 use bailiwick_platform::{
     answer_cache::{self, CachedAnswer, DependsOn},
     list_filters,

@@ -23,8 +23,9 @@ pub use own::{OwnInfo, change_own_info};
 pub use password::set_password;
 pub use update::update;
 
-use crate::{App, auth::judged_user, impersonation, mirror};
+use crate::App;
 use bailiwick_domain::{Error, OrgId, Result, User, UserId};
+use bailiwick_identity::{auth::judged_user, impersonation, mirror};
 use bailiwick_platform::RequestContext;
 use bailiwick_policy::{
     Action, Caller, Consent, Granted, OrgPlace, Permission, Resource, UserHome, UserTarget, decide, gate,

@@ -4,7 +4,7 @@ use super::{
     audited,
     fields::{Accepted, Sent, accept, sent_values},
 };
-use crate::{App, mirror};
+use crate::App;
 use bailiwick_domain::{
     Error, Result, User,
     fold::fold,
@@ -14,6 +14,7 @@ use bailiwick_events::{
     Told,
     mail::{self, ChangedBy},
 };
+use bailiwick_identity::mirror;
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::Caller;
 use bailiwick_store::{

@@ -1,14 +1,14 @@
 //! PATCH `/users/{id}/password` (spec: users#operations).
 
 use super::{authorize_on_condition, load};
-use crate::{
-    App,
-    mirror::passwords as there,
-    passwords::{self, Origin, Place},
-};
+use crate::App;
 use bailiwick_domain::{
     Error, Result, UserId,
     validate::{self, Fields},
+};
+use bailiwick_identity::{
+    mirror::passwords as there,
+    passwords::{self, Origin, Place},
 };
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller};

@@ -5,13 +5,13 @@ use super::{
     fields::{Accepted, Sent, accept, sent_values},
     home, load, shown,
 };
-use crate::{
-    App,
+use crate::App;
+use bailiwick_domain::{Error, OrgId, OrgType, Result, User, UserId, validate};
+use bailiwick_events::{Told, mail};
+use bailiwick_identity::{
     impersonation::{Changed, end_of_changed},
     mirror,
 };
-use bailiwick_domain::{Error, OrgId, OrgType, Result, User, UserId, validate};
-use bailiwick_events::{Told, mail};
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{
     Action, Caller, Granted, OrgPlace, Refusal, UserHome, decide, known_roles, may_grant,

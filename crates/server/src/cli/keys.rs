@@ -5,9 +5,10 @@ use crate::{
     config::{self, Config, DatabaseUrl, Found},
     ports::{SystemClock, SystemEntropy},
 };
-use bailiwick_app::{App, alerting::config as alert_config, database::Db, mirror, oidc::keys};
+use bailiwick_app::{App, alerting::config as alert_config, database::Db};
 use bailiwick_domain::Clock;
 use bailiwick_events::subscriptions;
+use bailiwick_identity::{mirror, oidc::keys};
 use bailiwick_platform::secrets::{self, Purpose, SecretFingerprints, SecretRefused};
 use std::fs;
 

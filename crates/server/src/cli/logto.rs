@@ -1,7 +1,8 @@
 //! `bailiwick logto …`
 
 use super::{LogtoCommand, LogtoSyncArgs, print};
-use bailiwick_app::{App, mirror};
+use bailiwick_app::App;
+use bailiwick_identity::mirror;
 
 /// Prints what differs, one line for each object, and tells the tenant unless it is asked not to.
 pub async fn run(app: &App, command: LogtoCommand) -> Result<(), String> {

@@ -1,8 +1,9 @@
 //! `bailiwick user …`
 
 use super::{CreateOwnerArgs, UnlinkArgs, first_start, print, words};
-use bailiwick_app::{App, bootstrap, external};
+use bailiwick_app::{App, bootstrap};
 use bailiwick_domain::validate;
+use bailiwick_identity::external;
 use bailiwick_platform::Secret;
 use std::fs;
 

@@ -10,9 +10,10 @@ use bailiwick_app::{
     App,
     bootstrap::{self, FirstStart},
     database::{Db, analyze_restored},
-    images, oidc,
+    images,
     traces::Traces,
 };
+use bailiwick_identity::oidc;
 use bailiwick_platform::{processes, secrets::Purpose};
 use bailiwick_settings::Build;
 use std::{io, num::NonZeroUsize, process::ExitCode, sync::Arc, time::Duration};

@@ -1,8 +1,9 @@
 //! `bailiwick sessions …`
 
 use super::{SessionsCommand, print};
-use bailiwick_app::{App, auth};
+use bailiwick_app::App;
 use bailiwick_domain::Ts;
+use bailiwick_identity::auth;
 use bailiwick_platform::audit;
 use serde_json::json;
 

@@ -1,8 +1,9 @@
 //! `bailiwick system …`
 
 use super::{SystemCommand, print};
-use bailiwick_app::{App, credentials};
+use bailiwick_app::App;
 use bailiwick_domain::Error;
+use bailiwick_identity::credentials;
 use std::fs;
 
 /// Takes over credentials of an earlier installation, or drops older pairs.

@@ -2,7 +2,7 @@
 //! beforehand, so it comes from the file only.
 
 use super::{Problem, kinds::COVERED};
-use bailiwick_app::oidc;
+use bailiwick_identity::oidc;
 use bailiwick_settings::{AccessControl, Application, Client};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};

@@ -1,7 +1,7 @@
 //! The settings' own types: secrets, addresses, database locations, enumerations.
 
 use super::value::{Choice, Form, Kind, Value};
-use bailiwick_app::oidc::clients::problem_of_address;
+use bailiwick_identity::oidc::clients::problem_of_address;
 use bailiwick_settings::CatalogueEntry;
 use std::{
     fmt,

@@ -174,7 +174,7 @@ fn clients_are_registered_by_table_and_the_default_one_takes_more_addresses() {
     assert_eq!(effective(&loaded(&text.replace("***", digest), &[], &[])).matches("example/cb").count(), 2);
 
     let settings = crate::settings::settings(&config, &Secret::new("0123456789abcdef0123456789abcdef"));
-    let of = |id: &str| bailiwick_app::oidc::clients::find(&settings, id).unwrap();
+    let of = |id: &str| bailiwick_identity::oidc::clients::find(&settings, id).unwrap();
     assert!(of("console").may_redirect_to("https://console.example/cb?a=b") && !of("console").is_public());
     assert!(of("console").may_redirect_to("app.example:/cb"));
     assert!(of("console").may_return_to("https://console.example/") && of("console").is_first_party());

@@ -1,0 +1,158 @@
+//! Who a personal API key speaks for: read live for each request, like user sessions. So revocation, expiry, suspension
+//! and deletion hold for the very next request on every replica.
+
+use crate::{
+    Identity,
+    auth::{BearerRequest, identity_of, unreadable},
+    credentials::{SaltedHash, is_secret},
+};
+use bailiwick_domain::{ApiKeyId, Clock, Error, Result, Ts, validate::ApiKeyToken};
+use bailiwick_platform::rate_limit::KeyedLimit;
+use bailiwick_policy::Caller;
+use bailiwick_settings::Limits;
+use bailiwick_store::api_keys::{
+    self, Presented,
+    events::{self, Event, NewEvent, Reason},
+};
+use moka::sync::Cache;
+use std::{sync::Arc, time::Duration};
+
+/// How often the last use of a key is written.
+const USE_INTERVAL: Duration = Duration::from_secs(60);
+/// What was written lately is remembered for so many keys and kinds; beyond, the table's own bound still holds.
+const MEMORY: u64 = 20_000;
+/// Longest path that is recorded, in characters.
+const MAX_PATH: usize = 255;
+
+/// What a process keeps about API keys.
+pub struct ApiKeys {
+    requests: KeyedLimit<ApiKeyId>,
+    /// When this process last wrote something about a key.
+    written: Cache<(ApiKeyId, Note), Ts>,
+}
+
+/// What is written about a key while it is used; never more than once a minute.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Note {
+    Use,
+    Refusal(Event),
+}
+
+impl ApiKeys {
+    /// Nothing seen yet.
+    pub fn new(clock: Arc<dyn Clock>, limits: &Limits) -> ApiKeys {
+        let (rate, burst) = (limits.api_key_requests_per_second, limits.api_key_request_burst);
+        ApiKeys {
+            requests: KeyedLimit::new(clock, rate, burst),
+            written: Cache::builder().max_capacity(MEMORY).build(),
+        }
+    }
+
+    /// How many requests were refused for their rate.
+    pub fn refused(&self) -> u64 {
+        self.requests.refused()
+    }
+
+    /// Whether it is time to write this: at most once a minute, whatever requests come.
+    fn is_due(&self, key: ApiKeyId, note: Note, now: Ts) -> bool {
+        let last = self.written.get(&(key, note));
+        let is_due = match note {
+            Note::Use => last.is_none_or(|at| now.since(at) >= USE_INTERVAL),
+            // The table keeps one row for each minute of the clock.
+            Note::Refusal(_) => last.is_none_or(|at| events::minute(at) != events::minute(now)),
+        };
+        if is_due {
+            self.written.insert((key, note), now);
+        }
+        is_due
+    }
+}
+
+/// Authenticates a request that carries an API key.
+///
+/// # Errors
+/// 401 `invalid api key` for whatever is wrong with it; 429 beyond the key's rate; 503 when its state cannot be read.
+pub(crate) async fn authenticate(app: &Identity, token: &str, request: &BearerRequest<'_>) -> Result<Caller> {
+    let refused = || Error::unauthenticated("invalid api key");
+    let token = ApiKeyToken::parse(token).ok_or_else(refused)?;
+    let found = api_keys::by_public(&app.db, &token.public).await.map_err(unreadable)?;
+    // The same work whether or not there is such a key.
+    let hash = found.as_ref().and_then(|key| SaltedHash::parse(&key.secret_hash));
+    let is_right = is_secret(hash.as_ref(), token.secret.expose());
+    let key = found.ok_or_else(refused)?;
+    let now = app.now();
+    if let Some(reason) = refusal(&key, is_right, now) {
+        note_refusal(app, &key, request, Event::AuthFailed(reason), now).await;
+        return Err(refused());
+    }
+    // Only a genuine key takes from its own bucket: knowing the public part locks nobody out.
+    if let Err(too_many) = app.api_keys.requests.check(&key.id) {
+        note_refusal(app, &key, request, Event::RateLimited, now).await;
+        return Err(too_many);
+    }
+    note_use(app, &key, request, now).await;
+    let identity = Arc::new(identity_of(&app.catalogue, key.user));
+    Ok(Caller::ApiKey { identity, mode: key.mode })
+}
+
+fn refusal(key: &Presented, is_right: bool, now: Ts) -> Option<Reason> {
+    if !is_right {
+        Some(Reason::InvalidSecret)
+    } else if key.is_revoked {
+        Some(Reason::Revoked)
+    } else if now >= key.expires_at {
+        Some(Reason::Expired)
+    } else if !key.user.standing.is_enabled() {
+        Some(Reason::UserInactive)
+    } else {
+        None
+    }
+}
+
+/// A refusal stays one whether or not it can be recorded.
+async fn note_refusal(app: &Identity, key: &Presented, request: &BearerRequest<'_>, event: Event, now: Ts) {
+    if !app.api_keys.is_due(key.id, Note::Refusal(event), now) {
+        return;
+    }
+    let ip = request.client_ip.to_string();
+    let path: String = request.path.chars().take(MAX_PATH).collect();
+    let new = NewEvent {
+        id: app.fresh(),
+        api_key_id: key.id,
+        user_id: key.user.id,
+        organization_id: key.user.organization.id,
+        event,
+        key_name: &key.name,
+        key_mode: key.mode,
+        ip: &ip,
+        method: request.method,
+        path: &path,
+        at: now,
+    };
+    let written: Result<()> = async {
+        let mut tx = app.db.begin_relaxed().await?;
+        events::record(&mut tx, &new).await?;
+        Ok(tx.commit().await?)
+    }
+    .await;
+    if let Err(e) = written {
+        tracing::warn!(key = %key.id, error = %e, "a refused API key could not be recorded");
+    }
+}
+
+async fn note_use(app: &Identity, key: &Presented, request: &BearerRequest<'_>, now: Ts) {
+    let is_noted = key.last_used_at.is_some_and(|at| now.since(at) < USE_INTERVAL);
+    if is_noted || !app.api_keys.is_due(key.id, Note::Use, now) {
+        return;
+    }
+    let ip = request.client_ip.to_string();
+    let written: Result<()> = async {
+        let mut tx = app.db.begin_relaxed().await?;
+        api_keys::note_use(&mut tx, key.id, now, &ip, USE_INTERVAL).await?;
+        Ok(tx.commit().await?)
+    }
+    .await;
+    if let Err(e) = written {
+        tracing::warn!(key = %key.id, error = %e, "the use of an API key could not be noted");
+    }
+}

@@ -1,0 +1,99 @@
+//! Who a bearer token speaks for, read live for each request (spec: authentication#bearer-errors).
+
+use super::tokens;
+use crate::{Identity, api_keys};
+use bailiwick_domain::{Error, Result, validate::ApiKeyToken};
+use bailiwick_platform::keys::TokenKind;
+use bailiwick_policy::Caller;
+use bailiwick_store::identities::Standing;
+use std::net::IpAddr;
+
+/// Reason given when the user or his organization is deleted.
+pub(crate) const DELETED: &str = "user deleted";
+
+/// Longest bearer token that is looked at, in bytes; ours stay far below.
+pub(crate) const MAX_TOKEN_BYTES: usize = 16 * 1024;
+
+/// A request with a bearer token, as far as authentication looks at it.
+#[derive(Clone, Copy, Debug)]
+pub struct BearerRequest<'a> {
+    /// The `Authorization` header.
+    pub authorization: Option<&'a str>,
+    /// Where it comes from.
+    pub client_ip: IpAddr,
+    /// For the history of API keys.
+    pub method: &'a str,
+    /// The same, without query.
+    pub path: &'a str,
+}
+
+/// The token of an `Authorization` header, by the first three rows of spec: authentication#bearer-errors.
+pub fn bearer_token(header: Option<&str>) -> Result<&str> {
+    let header = header.ok_or_else(|| Error::unauthenticated("authorization header required"))?;
+    let bad_format = || Error::unauthenticated("invalid authorization header format");
+    let (scheme, token) = header.trim_start().split_once(' ').unwrap_or((header.trim(), ""));
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Err(bad_format());
+    }
+    match token.trim() {
+        "" => Err(Error::unauthenticated("token not provided")),
+        token => Ok(token),
+    }
+}
+
+/// Whether the bearer has the shape of a personal API key.
+pub fn is_api_key(token: &str) -> bool {
+    ApiKeyToken::is_meant_by(token)
+}
+
+pub(crate) fn invalid() -> Error {
+    Error::unauthenticated("invalid token")
+}
+
+/// State that protects something could not be read: never access, whatever the cause (spec: guarantees#identity rule
+/// 11).
+pub(crate) fn unreadable(e: impl std::fmt::Display) -> Error {
+    Error::security_unavailable(e.to_string())
+}
+
+pub(crate) fn suspended(reason: &str) -> Error {
+    Error::unauthenticated_because("user account has been suspended", reason)
+}
+
+/// Refuses a user who may not act now. Suspended goes before deleted.
+pub(crate) fn refuse_disabled(standing: Standing) -> Result<()> {
+    if let Some(reason) = standing.suspension() {
+        return Err(suspended(reason));
+    }
+    if standing.is_gone() {
+        return Err(Error::unauthenticated_because("token has been revoked", DELETED));
+    }
+    Ok(())
+}
+
+/// Authenticates a request that carries `Authorization: Bearer …`.
+///
+/// # Errors
+/// The rows of spec: authentication#bearer-errors; 429 beyond the rate of an API key.
+pub async fn authenticate_bearer(app: &Identity, request: &BearerRequest<'_>) -> Result<Caller> {
+    let token = bearer_token(request.authorization)?;
+    if is_api_key(token) {
+        return api_keys::authenticate(app, token, request).await;
+    }
+    authenticate_access_token(app, token).await
+}
+
+/// The same for a token already taken out of its header.
+pub(crate) async fn authenticate_access_token(app: &Identity, token: &str) -> Result<Caller> {
+    if token.len() > MAX_TOKEN_BYTES {
+        return Err(invalid());
+    }
+    let presented = tokens::verify(app, TokenKind::Access, token, app.now()).ok_or_else(invalid)?;
+    let found = app.bearers().of(presented.chain).await?;
+    let bearer = found.filter(|b| b.identity.user_id == presented.user_id).ok_or_else(invalid)?;
+    refuse_disabled(bearer.standing)?;
+    if let Some(reason) = &bearer.revoked {
+        return Err(Error::unauthenticated_because("token has been revoked", reason));
+    }
+    Ok(Caller::user(bearer.identity.clone(), Some(presented.chain)))
+}

@@ -1,0 +1,151 @@
+//! What ends sessions (spec: authentication#session-chains). Always inside the transaction of the event, so that it
+//! holds for the next request on every replica.
+
+use bailiwick_domain::{ChainId, LoginId, OrgId, OrgType, Result, Ts, UserId};
+use bailiwick_store::{
+    StoreError, Tx,
+    impersonation::sessions::{Cause, Which, end, hold_all},
+    oidc::{interactions, logins},
+    sessions,
+};
+
+/// Why a chain ended; what `{reason}` of `token has been revoked` says (spec: authentication#bearer-errors).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Signed out, here or at the provider.
+    Logout,
+    /// Password changed or reset.
+    PasswordChanged,
+    /// A refresh token came again after its grace.
+    RefreshReuse,
+    /// The user or an organization above him was deleted.
+    Deleted,
+    /// The same with suspended: says why an earlier token stays dead when the suspension is over.
+    Suspended,
+}
+
+impl Reason {
+    /// The text of the wire, also what is stored.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Reason::Logout => "user logout",
+            Reason::PasswordChanged => "password changed",
+            Reason::RefreshReuse => "refresh token reuse detected",
+            Reason::Deleted => super::bearer::DELETED,
+            Reason::Suspended => "user suspended",
+        }
+    }
+
+    /// What somebody who acts as the user is told; none where the user's own sign-ins are all that ends.
+    const fn told_of(self, by_organization: bool) -> Option<&'static str> {
+        match self {
+            Reason::Deleted => Some(super::bearer::DELETED),
+            Reason::Suspended if by_organization => Some("organization suspended"),
+            Reason::Suspended => Some("user suspended by administrator"),
+            Reason::Logout | Reason::PasswordChanged | Reason::RefreshReuse => None,
+        }
+    }
+}
+
+/// Ends the impersonations that somebody has opened, because he may not go on.
+pub(super) async fn end_impersonations(tx: &mut Tx, which: Which, now: Ts) -> Result<(), StoreError> {
+    end(tx, which, now, Cause::Impersonator, None).await.map(|_| ())
+}
+
+/// Ends all chains of the user that exist now, and his provider logins with everything issued through them. `keep`
+/// spares the calling chain and the login it came from (own password change).
+///
+/// The caller holds the user's row in the same transaction (it has just written it), which keeps new chains out.
+pub async fn revoke_user(
+    tx: &mut Tx,
+    now: Ts,
+    user: UserId,
+    keep: Option<ChainId>,
+    reason: Reason,
+) -> Result<()> {
+    let keep_login = match keep {
+        Some(chain) => sessions::login_of(&mut *tx, chain).await?,
+        None => None,
+    };
+    logins::end_of_user(tx, user, keep_login, now).await?;
+    interactions::forget_user(tx, user).await?;
+    sessions::revoke_of_user(tx, user, keep, now, reason.as_str()).await?;
+    let (by, of) = (Which::By(user, keep), Which::As(user));
+    match reason.told_of(false) {
+        Some(told) => end_both(tx, now, by, of, Some(told)).await?,
+        None => end_impersonations(tx, by, now).await?,
+    }
+    Ok(())
+}
+
+/// Ends the impersonations that some people have opened, and those in which they are impersonated.
+async fn end_both(tx: &mut Tx, now: Ts, by: Which, of: Which, told: Option<&str>) -> Result<(), StoreError> {
+    hold_all(tx, &[by, of], now).await?;
+    end_impersonations(tx, by, now).await?;
+    end(tx, of, now, Cause::Target, told).await?;
+    Ok(())
+}
+
+/// Ends the impersonations that a user has opened or is the target of, before his row is removed.
+pub async fn end_impersonations_of_destroyed(
+    tx: &mut Tx,
+    now: Ts,
+    whose: Destroyed,
+) -> Result<(), StoreError> {
+    let (by, of) = match whose {
+        Destroyed::User(user) => (Which::By(user, None), Which::As(user)),
+        Destroyed::Below(id, org_type) => (Which::ByBelow(id, org_type), Which::AsBelow(id, org_type)),
+    };
+    end_both(tx, now, by, of, Reason::Deleted.told_of(false)).await
+}
+
+/// Whose rows are removed for good.
+#[derive(Clone, Copy, Debug)]
+pub enum Destroyed {
+    /// This user's.
+    User(UserId),
+    /// Those of an organization and of everything below it.
+    Below(OrgId, OrgType),
+}
+
+/// The same for all users of an organization and of everything below it: to be called when it is suspended or
+/// deleted, after its rows were written.
+pub async fn revoke_organization(
+    tx: &mut Tx,
+    now: Ts,
+    organization: (OrgId, OrgType),
+    reason: Reason,
+) -> Result<()> {
+    logins::end_below(tx, organization, now).await?;
+    sessions::revoke_below(tx, organization, now, reason.as_str()).await?;
+    let (id, org_type) = organization;
+    let (by, of) = (Which::ByBelow(id, org_type), Which::AsBelow(id, org_type));
+    match reason.told_of(true) {
+        Some(told) => end_both(tx, now, by, of, Some(told)).await?,
+        None => end_impersonations(tx, by, now).await?,
+    }
+    Ok(())
+}
+
+/// Ends one chain, which is held, and the impersonation that is bound to it.
+pub(super) async fn revoke_chain(
+    tx: &mut Tx,
+    now: Ts,
+    chain: ChainId,
+    reason: Reason,
+) -> Result<(), StoreError> {
+    sessions::revoke(tx, chain, now, reason.as_str()).await?;
+    end_impersonations(tx, Which::BoundTo(chain), now).await
+}
+
+/// Ends the chains exchanged from a provider login (sign-out at the provider).
+pub async fn revoke_login_chains(tx: &mut Tx, now: Ts, login: LoginId) -> Result<()> {
+    sessions::revoke_of_login(tx, login, now, Reason::Logout.as_str()).await?;
+    end_impersonations(tx, Which::From(login), now).await?;
+    Ok(())
+}
+
+/// Ends those impersonations that are bound to chains of a provider login which were revoked just now.
+pub async fn end_impersonations_of_revoked(tx: &mut Tx, now: Ts, login: LoginId) -> Result<()> {
+    Ok(end_impersonations(tx, Which::FromRevoked(login), now).await?)
+}

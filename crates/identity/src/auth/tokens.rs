@@ -1,0 +1,202 @@
+//! The service's own tokens: HS256 JWTs (spec: authentication#service-tokens). Their claims inform clients; gates read
+//! live data.
+
+use super::user_object::{UserObject, user_object};
+use crate::Identity;
+use bailiwick_domain::{ChainId, ImpersonationId, Result, Ts, UserId};
+use bailiwick_platform::keys::TokenKind;
+use bailiwick_policy::UserIdentity;
+use bailiwick_store::{impersonation, sessions::Chain};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use uuid::Uuid;
+
+/// How far the clock of the replica that issued a token may be ahead of ours (spec: authentication#service-tokens); for
+/// `nbf` only.
+const NOT_BEFORE_LEEWAY: Duration = Duration::from_secs(60);
+
+/// What all kinds have in common.
+#[derive(Serialize)]
+struct Registered<'a> {
+    iss: &'a str,
+    sub: String,
+    aud: [&'a str; 1],
+    iat: i64,
+    nbf: i64,
+    exp: i64,
+    jti: String,
+    sid: String,
+}
+
+#[derive(Serialize)]
+struct AccessClaims<'a> {
+    token_type: &'static str,
+    user: UserObject,
+    #[serde(flatten)]
+    registered: Registered<'a>,
+}
+
+#[derive(Serialize)]
+struct RefreshClaims<'a> {
+    token_type: &'static str,
+    user_id: String,
+    #[serde(flatten)]
+    registered: Registered<'a>,
+}
+
+#[derive(Serialize)]
+struct ImpersonationClaims<'a> {
+    token_type: &'static str,
+    user: UserObject,
+    impersonated_by: UserObject,
+    is_impersonated: bool,
+    session_id: String,
+    #[serde(flatten)]
+    registered: Registered<'a>,
+}
+
+/// What the service believes of its own token once it is verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Presented {
+    /// The user.
+    pub user_id: UserId,
+    /// The chain.
+    pub chain: ChainId,
+    /// `jti`.
+    pub token_id: Uuid,
+}
+
+#[derive(Deserialize)]
+struct PresentedClaims {
+    token_type: String,
+    sub: UserId,
+    sid: ChainId,
+    jti: Uuid,
+    exp: i64,
+    nbf: i64,
+}
+
+fn registered<'a>(
+    app: &'a Identity,
+    user: UserId,
+    chain: ChainId,
+    id: Uuid,
+    from: i64,
+    to: i64,
+) -> Registered<'a> {
+    let settings = &app.settings.tokens;
+    Registered {
+        iss: &settings.issuer,
+        sub: user.to_string(),
+        aud: [&settings.audience],
+        iat: from,
+        nbf: from,
+        exp: to,
+        jti: id.to_string(),
+        sid: chain.to_string(),
+    }
+}
+
+/// An access token for the chain and the seconds it lives.
+pub(crate) fn access_token(
+    app: &Identity,
+    identity: &UserIdentity,
+    chain: ChainId,
+    now: Ts,
+) -> Result<(String, u64)> {
+    let life = app.settings.tokens.access.as_secs();
+    let expires = now.secs().saturating_add(i64::try_from(life).unwrap_or(i64::MAX));
+    let claims = AccessClaims {
+        token_type: TokenKind::Access.as_str(),
+        user: user_object(identity),
+        registered: registered(app, identity.user_id, chain, app.fresh(), now.secs(), expires),
+    };
+    Ok((app.keys.sign(TokenKind::Access, &claims)?, life))
+}
+
+/// The chain's current refresh token. It is made from the stored chain alone, so that whoever asks within the reuse
+/// grace gets the same string (spec: authentication#session-chains) without a token being kept.
+pub(crate) fn refresh_token(app: &Identity, chain: &Chain) -> Result<String> {
+    let (from, to) = (chain.refresh_issued_at.secs(), chain.expires_at.secs());
+    let claims = RefreshClaims {
+        token_type: TokenKind::Refresh.as_str(),
+        user_id: chain.user_id.to_string(),
+        registered: registered(app, chain.user_id, chain.id, chain.refresh_id, from, to),
+    };
+    app.keys.sign(TokenKind::Refresh, &claims)
+}
+
+/// Verifies signature, issuer, audience, kind and times. None for anything that is not such a token of ours.
+pub(crate) fn verify(app: &Identity, kind: TokenKind, token: &str, now: Ts) -> Option<Presented> {
+    let settings = &app.settings.tokens;
+    let claims: PresentedClaims = app.keys.verify(kind, token, &settings.issuer, &settings.audience)?;
+    let in_time = claims.exp > now.secs() && claims.nbf <= now.plus(NOT_BEFORE_LEEWAY).secs();
+    (in_time && claims.token_type == kind.as_str()).then_some(Presented {
+        user_id: claims.sub,
+        chain: claims.sid,
+        token_id: claims.jti,
+    })
+}
+
+/// A token for a session of impersonation, and the seconds until the consent expires. Only what is in the rows of the
+/// session counts later; the claims tell clients who is who.
+pub fn impersonation_token(
+    app: &Identity,
+    session: &impersonation::sessions::Session,
+    impersonated: &UserIdentity,
+    impersonator: &UserIdentity,
+    now: Ts,
+) -> Result<(String, u64)> {
+    let (from, to) = (now.secs(), session.expires_at.secs());
+    let claims = ImpersonationClaims {
+        token_type: TokenKind::Impersonation.as_str(),
+        user: user_object(impersonated),
+        impersonated_by: user_object(impersonator),
+        is_impersonated: true,
+        session_id: session.id.to_string(),
+        registered: registered(app, impersonated.user_id, session.chain_id, app.fresh(), from, to),
+    };
+    Ok((app.keys.sign(TokenKind::Impersonation, &claims)?, session.expires_at.since(now).as_secs()))
+}
+
+/// The same once it is verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PresentedImpersonation {
+    /// The session.
+    pub session: ImpersonationId,
+    /// Whose rights it gives.
+    pub impersonated: UserId,
+    /// To whom.
+    pub impersonator: UserId,
+    /// Whether its time is over; that has an answer of its own (spec: authentication#bearer-errors).
+    pub is_expired: bool,
+}
+
+#[derive(Deserialize)]
+struct PresentedImpersonationClaims {
+    token_type: String,
+    sub: UserId,
+    session_id: ImpersonationId,
+    impersonated_by: Impersonator,
+    exp: i64,
+    nbf: i64,
+}
+
+#[derive(Deserialize)]
+struct Impersonator {
+    id: UserId,
+}
+
+/// Verifies signature, issuer, audience, kind and `nbf`. None for anything that is not such a token of ours.
+pub fn verify_impersonation(app: &Identity, token: &str, now: Ts) -> Option<PresentedImpersonation> {
+    let (settings, kind) = (&app.settings.tokens, TokenKind::Impersonation);
+    let claims: PresentedImpersonationClaims =
+        app.keys.verify(kind, token, &settings.issuer, &settings.audience)?;
+    let has_begun = claims.nbf <= now.plus(NOT_BEFORE_LEEWAY).secs();
+    (has_begun && claims.token_type == kind.as_str()).then_some(PresentedImpersonation {
+        session: claims.session_id,
+        impersonated: claims.sub,
+        impersonator: claims.impersonated_by.id,
+        is_expired: claims.exp <= now.secs(),
+    })
+}

@@ -1,0 +1,232 @@
+//! Credentials from an earlier installation, loaded by an operator (spec: systems-interface#credentials,
+//! systems-interface#older-paths; docs/import.md): a file of all systems concerned, taken over whole or not at all.
+
+use super::{hash_secret, imported::Imported, legacy::is_legacy_id};
+use crate::Identity;
+use bailiwick_domain::{
+    Error, FieldError, Result, SystemId, Ts,
+    validate::{SystemKey, SystemSecret},
+};
+use bailiwick_platform::csv;
+use bailiwick_store::{Tx, audit, credentials, legacy, systems};
+use serde_json::json;
+use std::collections::HashSet;
+
+/// Columns of the file, in any order.
+const COLUMNS: [&str; 7] = [
+    "system_id",
+    "legacy_id",
+    "legacy_secret",
+    "system_key",
+    "secret_public",
+    "secret_hash",
+    "registered_at",
+];
+/// Most rows of a file.
+const MAX_ROWS: usize = 20_000;
+/// Longest lookup part.
+const PUBLIC_CHARS: usize = 64;
+/// Longest older secret.
+const SECRET_CHARS: usize = 512;
+
+/// What a file has brought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Imports {
+    /// Older pairs.
+    pub pairs: u64,
+    /// Keys with their secrets.
+    pub keys: u64,
+}
+
+/// A row that can be read.
+struct Row {
+    /// Of the file, for messages.
+    line: usize,
+    system: SystemId,
+    pair: Option<(String, String)>,
+    key: Option<(SystemKey, String, String)>,
+    registered_at: Option<Ts>,
+}
+
+/// Takes a CSV file over.
+///
+/// # Errors
+/// 400 for what is no such file; the rows that cannot be taken, by line and column, none of which shows a secret.
+/// Nothing is changed then.
+pub async fn import(app: &Identity, file: &[u8]) -> Result<Imports> {
+    let (mut rows, mut wrong) = (Vec::new(), Vec::new());
+    for (line, cells) in csv::read_lines(file, &COLUMNS, MAX_ROWS)? {
+        match read(line, &cells, app.now()) {
+            Ok(row) => rows.push(row),
+            Err(e) => wrong.push(e),
+        }
+    }
+    wrong.extend(repeated(&rows));
+    refuse(wrong)?;
+    let (mut done, mut wrong) = (Imports::default(), Vec::new());
+    let mut tx = app.db.begin().await?;
+    for row in &rows {
+        match take(app, &mut tx, row).await? {
+            Ok(taken) => {
+                done.pairs += taken.pairs;
+                done.keys += taken.keys;
+            }
+            Err(e) => wrong.push(e),
+        }
+    }
+    refuse(wrong)?;
+    tx.bump_auth_epoch().await?;
+    tx.commit().await?;
+    Ok(done)
+}
+
+/// Takes the older pair of a system away, or those of all; how many.
+pub async fn forget_legacy(app: &Identity, system: Option<SystemId>) -> Result<u64> {
+    let mut tx = app.db.begin().await?;
+    let gone = legacy::remove(&mut tx, system).await?;
+    let event = json!({ "system_id": system, "pairs": gone });
+    note(&mut tx, app.now(), "system.forget_legacy", system, event).await?;
+    tx.bump_auth_epoch().await?;
+    tx.commit().await?;
+    Ok(gone)
+}
+
+fn refuse(wrong: Vec<FieldError>) -> Result<()> {
+    if wrong.is_empty() { Ok(()) } else { Err(Error::Invalid(wrong)) }
+}
+
+fn at(line: usize, column: &str, what: &str) -> FieldError {
+    FieldError::new(format!("line {line}, {column}"), what)
+}
+
+fn read(line: usize, cells: &[String], now: Ts) -> Result<Row, FieldError> {
+    let cell = |n: usize| cells.get(n).map(String::as_str).unwrap_or_default();
+    let wrong = |n: usize, what: &str| at(line, COLUMNS.get(n).copied().unwrap_or_default(), what);
+    let system = cell(0).parse().map_err(|_| wrong(0, "is no id of a system"))?;
+    let pair = match (cell(1), cell(2)) {
+        ("", "") => None,
+        (id, _) if !is_legacy_id(id) => {
+            return Err(wrong(1, "is not 1 to 255 printable characters without space and colon"));
+        }
+        (id, secret) => {
+            let is_hex = secret.bytes().all(|b| b.is_ascii_hexdigit());
+            if !is_hex || !(SystemSecret::MIN_SECRET_CHARS..=SECRET_CHARS).contains(&secret.len()) {
+                return Err(wrong(2, "is not 32 to 512 hexadecimal digits"));
+            }
+            Some((id.to_owned(), secret.to_owned()))
+        }
+    };
+    let key = match (cell(3), cell(4), cell(5)) {
+        ("", "", "") => None,
+        (key, public, hash) => {
+            let key = SystemKey::parse(key)
+                .ok_or_else(|| wrong(3, "is not 1 to 255 of the characters A to Z, 0 to 9 and -"))?;
+            let is_word = public.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+            if !is_word || !(1..=PUBLIC_CHARS).contains(&public.len()) {
+                return Err(wrong(4, "is not 1 to 64 letters, digits and _"));
+            }
+            Imported::parse(hash).ok_or_else(|| wrong(5, "is no Argon2id hash of a bounded cost"))?;
+            Some((key, public.to_owned(), hash.to_owned()))
+        }
+    };
+    let registered_at = match cell(6) {
+        "" => None,
+        text => match text.parse::<Ts>() {
+            Ok(at) if at <= now => Some(at),
+            Ok(_) => return Err(wrong(6, "is in the future")),
+            Err(_) => return Err(wrong(6, "is no RFC 3339 time")),
+        },
+    };
+    if pair.is_none() && key.is_none() {
+        return Err(wrong(0, "has neither an older pair nor a key with its secret"));
+    }
+    Ok(Row { line, system, pair, key, registered_at })
+}
+
+/// What must be there once and is there twice.
+fn repeated(rows: &[Row]) -> Vec<FieldError> {
+    let mut seen: HashSet<(&str, String)> = HashSet::new();
+    let mut wrong = Vec::new();
+    for row in rows {
+        let pair = row.pair.as_ref().map(|(id, _)| ("legacy_id", id.clone()));
+        let key = row.key.as_ref().map(|(key, ..)| ("system_key", key.to_string()));
+        let public = row.key.as_ref().map(|(_, public, _)| ("secret_public", public.clone()));
+        let system = Some(("system_id", row.system.to_string()));
+        for named in [system, pair, key, public].into_iter().flatten() {
+            if !seen.insert(named.clone()) {
+                wrong.push(at(row.line, named.0, "is in the file twice"));
+            }
+        }
+    }
+    wrong
+}
+
+/// Writes a row; what is wrong with it otherwise.
+async fn take(app: &Identity, tx: &mut Tx, row: &Row) -> Result<Result<Imports, FieldError>> {
+    let (now, mut taken) = (app.now(), Imports::default());
+    let wrong = |column: &str, what: &str| Ok(Err(at(row.line, column, what)));
+    let Some(found) = systems::lock(tx, row.system).await? else {
+        return wrong("system_id", "is no id of a system");
+    };
+    let mut system = found.system;
+    if let Some((key, public, hash)) = &row.key {
+        let same_key = credentials::by_keys(&app.db, vec![key.to_string()]).await?;
+        let same_public = credentials::by_public(&app.db, public).await?;
+        let is_other = |other: &credentials::CredentialRecord| other.id != row.system;
+        if same_key.iter().any(is_other) {
+            return wrong("system_key", "belongs to another system");
+        }
+        if same_public.as_ref().is_some_and(is_other) {
+            return wrong("secret_public", "belongs to another system");
+        }
+        // What has been taken over before may have been used since.
+        if same_key.is_empty() || same_public.is_none() {
+            key.as_str().clone_into(&mut system.system_key);
+            if !legacy::adopt(tx, &system, public, hash, now).await? {
+                return wrong("system_id", "is registered: it keeps its key and secret");
+            }
+            taken.keys = 1;
+        }
+    }
+    if let Some((id, secret)) = &row.pair {
+        let holder = legacy::by_id(&app.db, id).await?;
+        if holder.is_some_and(|(other, _)| other.id != row.system) {
+            return wrong("legacy_id", "belongs to another system");
+        }
+        legacy::put(tx, row.system, id, &hash_secret(secret, &*app.entropy), now).await?;
+        taken.pairs = 1;
+    }
+    if let Some(at) = row.registered_at {
+        legacy::register(tx, row.system, at, now).await?;
+    }
+    let after = json!({
+        "legacy_id": row.pair.as_ref().map(|(id, _)| id),
+        "system_key": row.key.as_ref().map(|(key, ..)| key.as_str()),
+        "registered_at": row.registered_at,
+    });
+    note(tx, now, "system.import_credentials", Some(row.system), after).await?;
+    Ok(Ok(taken))
+}
+
+/// On the command line nobody has signed in.
+async fn note(
+    tx: &mut Tx,
+    now: Ts,
+    action: &str,
+    system: Option<SystemId>,
+    after: serde_json::Value,
+) -> Result<()> {
+    let entry = audit::Entry {
+        at: now,
+        actor_user_id: None,
+        acting_for_user_id: None,
+        actor_organization_id: None,
+        action,
+        object_type: "system",
+        object_id: system.map(|id| id.0),
+        before: None,
+        after: Some(after),
+        request_id: None,
+    };
+    Ok(audit::record(tx, entry).await?)
+}

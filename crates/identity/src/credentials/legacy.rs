@@ -1,0 +1,83 @@
+//! Older pairs of id and secret (spec: systems-interface#older-paths): each stands for the system it was imported for,
+//! by all rules of the pair of key and secret. They are few and call seldom, so nothing of them is kept in memory but
+//! what does not exist.
+
+use super::{
+    Basic, Sought, WAIT, basic, by_key,
+    entry::{Entry, SystemIdentity},
+    is_secret, note_first_call,
+    secret::SaltedHash,
+};
+use crate::Identity;
+use bailiwick_domain::{Error, Result, validate::SystemSecret};
+use bailiwick_store::legacy;
+use std::{net::IpAddr, sync::Arc};
+
+/// Longest older id.
+const MAX_CHARS: usize = 255;
+
+/// Whether this can be an older id: anything that can stand before the colon of a Basic credential.
+pub(super) fn is_legacy_id(text: &str) -> bool {
+    (1..=MAX_CHARS).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic() && b != b':')
+}
+
+/// Who calls by key and secret or by an older pair: no older secret looks like one of ours.
+pub async fn authenticate_either(
+    app: &Identity,
+    authorization: Option<&str>,
+    client_ip: IpAddr,
+) -> Result<Arc<SystemIdentity>> {
+    let basic = basic::parse(authorization)?;
+    if basic.password().and_then(SystemSecret::parse).is_some() {
+        return by_key(app, &basic, client_ip).await;
+    }
+    by_pair(app, &basic, client_ip, true).await
+}
+
+/// Who calls by an older pair, registered or not.
+pub async fn authenticate_legacy(
+    app: &Identity,
+    authorization: Option<&str>,
+    client_ip: IpAddr,
+) -> Result<Arc<SystemIdentity>> {
+    by_pair(app, &basic::parse(authorization)?, client_ip, false).await
+}
+
+async fn by_pair(
+    app: &Identity,
+    basic: &Basic,
+    client_ip: IpAddr,
+    must_be_registered: bool,
+) -> Result<Arc<SystemIdentity>> {
+    let (memory, now, sought) = (app.credentials(), app.now(), Sought::Legacy(&basic.key));
+    let pair = memory.failures.pair(client_ip, sought);
+    memory.failures.check(pair, now)?;
+    let found = if is_legacy_id(&basic.key) && !memory.is_unknown(sought, now) {
+        let read = tokio::time::timeout(WAIT, legacy::by_id(&app.db, &basic.key)).await;
+        let read =
+            read.map_err(|_| Error::security_unavailable(format!("no row within {} s", WAIT.as_secs_f64())))?;
+        let read = read.map_err(|e| Error::security_unavailable(e.to_string()))?;
+        // Only what was looked up: asking again makes nobody unknown for longer.
+        if read.is_none() {
+            memory.note_unknown(sought, now);
+        }
+        read
+    } else {
+        None
+    };
+    // The same work whatever is wrong.
+    let hash = found.as_ref().and_then(|(_, hash)| SaltedHash::parse(hash));
+    let is_right = is_secret(hash.as_ref(), basic.password().unwrap_or_default());
+    let matching = found.filter(|(system, _)| {
+        let may_call = system.registered_at.is_some() || !must_be_registered;
+        is_right & may_call & !system.is_suspended & !system.is_deleted
+    });
+    let Some((system, _)) = matching else {
+        memory.failures.count(pair, now)?;
+        return Err(Error::unauthenticated("invalid system credentials"));
+    };
+    // Its epoch is not looked at: nobody finds it again.
+    let entry = Entry::new(system, 0);
+    note_first_call(app, &entry).await?;
+    Ok(entry.identity.clone())
+}

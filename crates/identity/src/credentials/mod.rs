@@ -1,0 +1,233 @@
+//! Authentication of systems: Basic with key and secret (spec: systems-interface#authentication), as fast as a hash and
+//! never out of date.
+//!
+//! What was read of a system stays in memory, tagged with the *auth epoch* read before the row. Whatever can change
+//! what a credential may do raises the epoch in its own transaction; an entry of another epoch is read again. What is
+//! known of the epoch without asking is the storage's matter (`store::epoch`); where it must be read, all requests that
+//! wait share one read. Rows are read in groups too, so that a moved epoch does not cost a query for each request.
+
+mod basic;
+mod entry;
+mod failures;
+mod import;
+mod imported;
+mod legacy;
+mod secret;
+
+pub use entry::SystemIdentity;
+pub use failures::{Failures, Sought};
+pub use import::{Imports, forget_legacy, import};
+pub use imported::{Imported, take_over};
+pub use legacy::{authenticate_either, authenticate_legacy};
+pub use secret::hash_secret;
+pub use secret::{SaltedHash, is_secret};
+
+use crate::Identity;
+use bailiwick_domain::{
+    Error, Result, SystemId, Ts,
+    validate::{SystemKey, SystemSecret},
+};
+use bailiwick_platform::group_commit::GroupCommit;
+use bailiwick_store::{Db, StoreError, credentials, epoch::Known};
+use basic::Basic;
+use entry::Entry;
+use moka::sync::Cache;
+use std::{collections::HashMap, net::IpAddr, sync::Arc, time::Duration};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// Systems kept in memory.
+const ENTRIES: u64 = 100_000;
+/// Keys known to be unknown.
+const UNKNOWN: u64 = 50_000;
+/// How long an unknown key is answered from memory: the window of the failure limits.
+const UNKNOWN_FOR: Duration = failures::WINDOW;
+/// Rows read by one statement at most.
+const ROWS: usize = 256;
+/// Longest wait for the state that protects access.
+const WAIT: Duration = Duration::from_secs(5);
+
+/// A key to be read, with an epoch that was read before.
+type Wanted = (String, i64);
+
+/// What is remembered between requests; bounded.
+#[derive(Debug)]
+pub struct Credentials {
+    entries: Cache<String, Arc<Entry>>,
+    /// Hash of the key, time of the read.
+    unknown: Cache<u64, Ts>,
+    /// Failed authentications and registrations.
+    pub failures: Failures,
+    /// Turns at checking imported hashes.
+    imported: imported::Turns,
+    epochs: GroupCommit<(), i64>,
+    rows: GroupCommit<Wanted, Option<Arc<Entry>>>,
+}
+
+impl Credentials {
+    /// Starts the readers on the tracker. `failures_per_minute`: see spec: systems-interface#failure-limits.
+    pub fn start(
+        db: &Db,
+        tasks: &TaskTracker,
+        stop: &CancellationToken,
+        failures_per_minute: u32,
+    ) -> Credentials {
+        let (epoch_db, rows_db) = (db.clone(), db.clone());
+        Credentials {
+            entries: Cache::new(ENTRIES),
+            unknown: Cache::builder().max_capacity(UNKNOWN).time_to_live(UNKNOWN_FOR).build(),
+            failures: Failures::new(failures_per_minute),
+            imported: imported::Turns::default(),
+            epochs: GroupCommit::start(tasks, stop.clone(), 4096, move |group: Vec<()>| {
+                read_epoch(epoch_db.clone(), group.len())
+            }),
+            rows: GroupCommit::start(tasks, stop.clone(), ROWS, move |group| {
+                read_rows(rows_db.clone(), group)
+            }),
+        }
+    }
+
+    /// The present epoch: no commit that was answered before this call has moved it since.
+    async fn epoch(&self, app: &Identity) -> Result<i64> {
+        match app.db.known_auth_epoch() {
+            Known::Fresh(epoch) => return Ok(epoch),
+            Known::Ageing(epoch) => {
+                self.epochs.hint(());
+                return Ok(epoch);
+            }
+            Known::Unknown => {}
+        }
+        match tokio::time::timeout(WAIT, self.epochs.submit(())).await {
+            Ok(Ok(epoch)) => Ok(epoch),
+            Ok(Err(e)) => Err(Error::security_unavailable(e.0.to_string())),
+            Err(_) => Err(Error::security_unavailable(format!("no epoch within {} s", WAIT.as_secs_f64()))),
+        }
+    }
+
+    /// The system with this key as it is now; none = no such key.
+    async fn entry(&self, app: &Identity, key: &str, epoch: i64) -> Result<Option<Arc<Entry>>> {
+        if let Some(entry) = self.entries.get(key).filter(|e| e.epoch == epoch) {
+            return Ok(Some(entry));
+        }
+        let (key_hash, now) = (self.failures.hash_of(Sought::Key(key)), app.now());
+        if SystemKey::parse(key).is_none() || self.has_missed(key_hash, now) {
+            return Ok(None);
+        }
+        let read = tokio::time::timeout(WAIT, self.rows.submit((key.to_owned(), epoch))).await;
+        let found = match read {
+            Ok(Ok(found)) => found,
+            Ok(Err(e)) => return Err(Error::security_unavailable(e.0.to_string())),
+            Err(_) => {
+                return Err(Error::security_unavailable(format!("no row within {} s", WAIT.as_secs_f64())));
+            }
+        };
+        match &found {
+            None => self.unknown.insert(key_hash, now),
+            // A registration raises no epoch, so what it changes is not remembered before it.
+            Some(entry) if entry.registered_at.is_some() => {
+                self.entries.insert(key.to_owned(), entry.clone())
+            }
+            Some(_) => {}
+        }
+        Ok(found)
+    }
+
+    /// Keys and lookup parts are random: one that did not exist a moment ago will not now.
+    fn has_missed(&self, hash: u64, now: Ts) -> bool {
+        self.unknown.get(&hash).is_some_and(|at| now < at.plus(UNKNOWN_FOR))
+    }
+
+    /// Whether this was looked for in vain within the window, so that it need not be again.
+    pub fn is_unknown(&self, sought: Sought<'_>, now: Ts) -> bool {
+        self.has_missed(self.failures.hash_of(sought), now)
+    }
+
+    /// Remembers that this does not exist.
+    pub fn note_unknown(&self, sought: Sought<'_>, now: Ts) {
+        self.unknown.insert(self.failures.hash_of(sought), now);
+    }
+}
+
+async fn read_epoch(db: Db, waiting: usize) -> Result<Vec<i64>, StoreError> {
+    let epoch = db.auth_epoch().await?;
+    Ok(vec![epoch; waiting])
+}
+
+/// One statement for all keys that wait. Every epoch handed in was read before, so the newest of them is a true tag.
+async fn read_rows(db: Db, group: Vec<Wanted>) -> Result<Vec<Option<Arc<Entry>>>, StoreError> {
+    let epoch = group.iter().map(|(_, epoch)| *epoch).max().unwrap_or_default();
+    let mut keys: Vec<String> = group.iter().map(|(key, _)| key.clone()).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    let rows = credentials::by_keys(&db, keys).await?;
+    let found: HashMap<String, Arc<Entry>> =
+        rows.into_iter().map(|row| (row.system_key.clone(), Arc::new(Entry::new(row, epoch)))).collect();
+    Ok(group.iter().map(|(key, _)| found.get(key).cloned()).collect())
+}
+
+/// Who calls, or the refusal of spec: systems-interface#authentication. `authorization` is the header as text; what is
+/// no text is `""`.
+pub async fn authenticate_system(
+    app: &Identity,
+    authorization: Option<&str>,
+    client_ip: IpAddr,
+) -> Result<Arc<SystemIdentity>> {
+    by_key(app, &basic::parse(authorization)?, client_ip).await
+}
+
+async fn by_key(app: &Identity, basic: &Basic, client_ip: IpAddr) -> Result<Arc<SystemIdentity>> {
+    let credentials = app.credentials();
+    let pair = credentials.failures.pair(client_ip, Sought::Key(&basic.key));
+    credentials.failures.check(pair, app.now())?;
+    let epoch = credentials.epoch(app).await?;
+    let entry = credentials.entry(app, &basic.key, epoch).await?;
+    let secret = basic.password().and_then(SystemSecret::parse).filter(SystemSecret::is_long_enough);
+    // The same work whatever is wrong.
+    let is_right =
+        is_secret(entry.as_ref().map(|e| &e.hash), secret.as_ref().map_or("", |s| s.secret.expose()));
+    let own = entry.zip(secret).filter(|(e, secret)| (secret.public == e.public) & e.is_allowed);
+    let matching = match own {
+        Some((entry, _)) if is_right => Some(entry),
+        // Whoever does not know the lookup part never comes here, so time tells him nothing.
+        Some((entry, secret)) if entry.imported.is_some() => first_use(app, entry, &secret).await?,
+        _ => None,
+    };
+    let Some(entry) = matching else {
+        credentials.failures.count(pair, app.now())?;
+        return Err(Error::unauthenticated("invalid system credentials"));
+    };
+    note_first_call(app, &entry).await?;
+    Ok(entry.identity.clone())
+}
+
+/// A secret whose hash was imported. The work takes its time, and another call may have been faster: what is stored
+/// afterwards decides.
+async fn first_use(app: &Identity, entry: Arc<Entry>, secret: &SystemSecret) -> Result<Option<Arc<Entry>>> {
+    let Some(hash) = &entry.imported else { return Ok(None) };
+    if !take_over(app, entry.identity.id, hash, secret.secret.expose()).await? {
+        return Ok(None);
+    }
+    // Not what is remembered: another process may have stored the own form within the time an epoch counts for.
+    let wanted = (entry.identity.system_key.clone(), entry.epoch);
+    let unavailable = |e: StoreError| Error::security_unavailable(e.to_string());
+    let again = read_rows(app.db.clone(), vec![wanted]).await.map_err(unavailable)?;
+    Ok(again.into_iter().flatten().next().filter(|e| {
+        (secret.public == e.public) & e.is_allowed & is_secret(Some(&e.hash), secret.secret.expose())
+    }))
+}
+
+/// Ends the time in which the registration may be repeated (spec: systems-interface#register). Later first calls need
+/// no note.
+async fn note_first_call(app: &Identity, entry: &Entry) -> Result<()> {
+    let Some(registered_at) = entry.registered_at.filter(|_| !entry.has_called()) else { return Ok(()) };
+    let now = app.now();
+    // Twice the time, for another process whose clock is not quite ours.
+    if now <= registered_at.plus(app.settings.systems.registration_repeat.saturating_mul(2)) {
+        let unavailable = |e: StoreError| Error::security_unavailable(e.to_string());
+        let id: SystemId = entry.identity.id;
+        let mut tx = app.db.begin_relaxed().await.map_err(unavailable)?;
+        credentials::note_first_call(&mut tx, id, registered_at, now).await.map_err(unavailable)?;
+        tx.commit().await.map_err(unavailable)?;
+    }
+    entry.set_called();
+    Ok(())
+}

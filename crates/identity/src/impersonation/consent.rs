@@ -1,0 +1,106 @@
+//! Letting others act as oneself, for a while (spec: impersonation#requests-while-impersonating).
+
+use crate::{Identity, auth::invalid};
+use bailiwick_domain::{Error, Result, Ts, UserId};
+use bailiwick_events::Told;
+use bailiwick_platform::{
+    RequestContext, audit,
+    retry_on_conflict::{Aborted, retry_on_conflict},
+};
+use bailiwick_policy::Caller;
+use bailiwick_store::{
+    Tx, identities,
+    impersonation::{
+        consents::{self, Consent},
+        sessions::{self, Cause, Which},
+    },
+};
+use serde_json::{Value, json};
+use std::{ops::RangeInclusive, time::Duration};
+
+/// What can be asked for, in hours; 0 is [`USUAL_HOURS`].
+const HOURS: RangeInclusive<i64> = 0..=168;
+const USUAL_HOURS: i64 = 1;
+
+/// The caller's live consent.
+pub async fn consent(app: &Identity, caller: &Caller) -> Result<Option<Consent>> {
+    let user = caller.user_id().ok_or_else(invalid)?;
+    Ok(consents::get(&app.db, user, app.now()).await?)
+}
+
+/// Gives consent for some hours in the place of the one before, whose sessions end. The caller speaks for himself:
+/// the gate lets no impersonation token come here.
+pub async fn give_consent(
+    app: &Identity,
+    caller: &Caller,
+    ctx: &RequestContext,
+    body: impl FnOnce() -> Result<Option<i64>>,
+) -> Result<Consent> {
+    let user = caller.user_id().ok_or_else(invalid)?;
+    let hours = body()?.unwrap_or(0);
+    if !HOURS.contains(&hours) {
+        return Err(Error::field_value("duration_hours", "out_of_range", hours.to_string()));
+    }
+    let hours = if hours == 0 { USUAL_HOURS } else { hours };
+    let now = app.now();
+    let minutes = hours.saturating_mul(60);
+    let life = Duration::from_secs(60 * u64::try_from(minutes).unwrap_or_default());
+    let consent = Consent {
+        id: app.fresh(),
+        user_id: user,
+        expires_at: now.plus(life),
+        max_duration_minutes: minutes,
+        created_at: now,
+    };
+    let consent = &consent;
+    let attempt = || async move {
+        let mut tx = begin(app, user).await?;
+        consents::put(&mut tx, consent).await?;
+        let after = json!({"expires_at": consent.expires_at});
+        finish(tx, (now, user), caller, ctx, "user.give_consent", Some(after)).await
+    };
+    retry_on_conflict("a consent", attempt).await?;
+    Ok(consent.clone())
+}
+
+/// Withdraws the caller's consent, if there is one, and ends every session based on it.
+pub async fn withdraw_consent(app: &Identity, caller: &Caller, ctx: &RequestContext) -> Result<()> {
+    let user = caller.user_id().ok_or_else(invalid)?;
+    let attempt = || async move {
+        let mut tx = begin(app, user).await?;
+        if !consents::remove(&mut tx, user).await? {
+            // Nothing based on it either: what expired has ended by itself.
+            return Ok(());
+        }
+        finish(tx, (app.now(), user), caller, ctx, "user.withdraw_consent", None).await
+    };
+    retry_on_conflict("the withdrawal of a consent", attempt).await
+}
+
+/// Holds the user: who is being suspended or deleted gives nothing any more.
+async fn begin(app: &Identity, user: UserId) -> Result<Tx, Aborted> {
+    let mut tx = app.db.begin().await?;
+    let held = identities::get_steady(&mut tx, user).await?;
+    if !held.is_some_and(|held| held.standing.is_enabled()) {
+        return Err(invalid().into());
+    }
+    Ok(tx)
+}
+
+async fn finish(
+    mut tx: Tx,
+    (now, user): (Ts, UserId),
+    caller: &Caller,
+    ctx: &RequestContext,
+    action: &'static str,
+    after: Option<Value>,
+) -> Result<(), Aborted> {
+    sessions::end(&mut tx, Which::As(user), now, Cause::Consent, None).await?;
+    let event = audit::Event { action, object_type: "user", object_id: user.0, before: None, after };
+    let what = if event.after.is_some() { "consented" } else { "consent_withdrawn" };
+    let told =
+        Told::impersonation(what, user.to_string(), user).with(event.after.clone().unwrap_or_default());
+    audit::record(&mut tx, now, caller, ctx, event).await?;
+    told.write(&mut tx, now).await?;
+    Ok(tx.commit().await?)
+}

@@ -1,0 +1,97 @@
+//! What both people can read of their sessions, and how long it is kept (spec:
+//! impersonation#requests-while-impersonating).
+
+use crate::{Identity, auth::invalid};
+use bailiwick_domain::{Error, ImpersonationId, Page, PageRequest, Result, Ts};
+use bailiwick_policy::Caller;
+use bailiwick_store::impersonation::{
+    consents,
+    entries::{self, Entry},
+    sessions::{self, Cause, Session, Side, Which},
+};
+
+/// When a session was over; none = it goes on.
+pub fn over_at(session: &Session, now: Ts) -> Option<Ts> {
+    let by_itself = (session.expires_at <= now).then_some(session.expires_at);
+    session.end.as_ref().map(|end| end.at).or(by_itself)
+}
+
+/// One page of the caller's sessions, the newest first; without a side, none.
+pub async fn sessions(
+    app: &Identity,
+    caller: &Caller,
+    side: Option<Side>,
+    page: PageRequest,
+) -> Result<Page<Session>> {
+    let user = caller.user_id().ok_or_else(invalid)?;
+    match side {
+        Some(side) => Ok(sessions::of_user(&app.db, user, side, page).await?),
+        None => Ok(Page { rows: Vec::new(), total: 0, request: page }),
+    }
+}
+
+/// A session in which the caller is one of the two. `id`: none = malformed.
+pub async fn session(app: &Identity, caller: &Caller, id: Option<ImpersonationId>) -> Result<Session> {
+    let user = caller.user_id().ok_or_else(invalid)?;
+    let missing = || Error::NotFound("session");
+    let found = sessions::get(&app.db, id.ok_or_else(missing)?).await?;
+    found.filter(|s| s.impersonator.id == user || s.impersonated.id == user).ok_or_else(missing)
+}
+
+/// One page of what was done in such a session, the oldest first.
+pub async fn audit(
+    app: &Identity,
+    caller: &Caller,
+    id: Option<ImpersonationId>,
+    page: PageRequest,
+) -> Result<(Session, Page<Entry>)> {
+    let session = session(app, caller, id).await?;
+    let entries = entries::of_session(&app.db, session.id, page).await?;
+    Ok((session, entries))
+}
+
+/// What [`purge`] has removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Purged {
+    /// Sessions.
+    pub sessions: u64,
+    /// What was done in them.
+    pub entries: u64,
+    /// Expired consents.
+    pub consents: u64,
+}
+
+/// What [`purge`] would remove of sessions and of what was done in them.
+pub async fn count_old(app: &Identity) -> Result<Purged> {
+    let limit = app.now().minus(app.settings.impersonation.audit_retention);
+    let (sessions, entries) =
+        (sessions::count_old(&app.db, limit).await?, entries::count_old(&app.db, limit).await?);
+    Ok(Purged { sessions, entries, consents: 0 })
+}
+
+/// Rows of one statement.
+const CHUNK: i64 = 500;
+
+/// Records the end of sessions whose time is over, and removes what has been kept long enough: sessions that ended
+/// before the retention, their entries first, and expired consents. In small transactions.
+pub async fn purge(app: &Identity) -> Result<Purged> {
+    let now = app.now();
+    let limit = now.minus(app.settings.impersonation.audit_retention);
+    let mut removed = Purged::default();
+    while !app.stop.is_cancelled() {
+        let mut tx = app.db.begin_relaxed().await?;
+        let ended = sessions::end(&mut tx, Which::Expired(CHUNK), now, Cause::Expiry, None).await?;
+        let entries = entries::purge(&mut tx, limit, CHUNK).await?;
+        // Only those without entries, which go first.
+        let sessions = sessions::purge(&mut tx, limit, CHUNK).await?;
+        let consents = consents::purge(&mut tx, now, CHUNK).await?;
+        tx.commit().await?;
+        removed.entries += entries;
+        removed.sessions += sessions;
+        removed.consents += consents;
+        if ended + entries + sessions + consents == 0 {
+            break;
+        }
+    }
+    Ok(removed)
+}

@@ -1,0 +1,165 @@
+//! The start of a session (spec: impersonation#requests-while-impersonating).
+
+use super::judge::{judge, live_of, reach};
+use crate::{
+    Identity,
+    auth::{
+        self, UserObject, identity_of, impersonation_token, invalid, judged_user, refuse_disabled,
+        user_object,
+    },
+};
+use bailiwick_domain::{ChainId, Error, Result, Ts, UserId};
+use bailiwick_events::Told;
+use bailiwick_platform::{
+    RequestContext, audit,
+    retry_on_conflict::{Aborted, retry_on_conflict},
+};
+use bailiwick_policy::{Action, Caller, Consent, Refusal, UserIdentity, UserTarget, decide};
+use bailiwick_store::{
+    identities,
+    impersonation::{
+        consents,
+        sessions::{self, Party, Session},
+    },
+    sessions as chains,
+    users::{self, Placed},
+};
+use serde_json::json;
+use std::sync::Arc;
+
+/// What the start of a session answers.
+#[derive(Clone, Debug)]
+pub struct Started {
+    /// The session.
+    pub session: Session,
+    /// Its token.
+    pub token: String,
+    /// Seconds to the expiry of the consent.
+    pub expires_in: u64,
+    /// Whose rights it gives.
+    pub impersonated: UserObject,
+    /// To whom.
+    pub impersonator: UserObject,
+}
+
+/// Starts a session. The gate has refused who may not impersonate anybody, and impersonation tokens.
+///
+/// # Errors
+/// In the order of spec: impersonation#requests-while-impersonating.
+pub async fn start(
+    app: &Identity,
+    caller: &Caller,
+    ctx: &RequestContext,
+    body: impl FnOnce() -> Result<String>,
+) -> Result<Started> {
+    let (me, chain) = caller.user_id().zip(auth::chain_of(caller)).ok_or_else(invalid)?;
+    if let Some((live, _)) = live_of(app, me, app.now()).await? {
+        return Err(already(&live));
+    }
+    let wanted = body()?.parse::<UserId>().ok();
+    if wanted == Some(me) {
+        return Err(Refusal::ImpersonateSelf.into());
+    }
+    // Whoever may not act as him does not wait for his row, nor make others wait.
+    let found = match wanted {
+        Some(user) => users::get(&app.db, user).await?,
+        None => None,
+    };
+    let consent = match wanted {
+        Some(user) => consents::get(&app.db, user, app.now()).await?,
+        None => None,
+    };
+    let wanted = allowed(app, caller, found.as_ref(), consent.is_some())?;
+    retry_on_conflict("an impersonation", || attempt(app, (me, chain), wanted, ctx)).await
+}
+
+/// Whether the caller may act as this user now.
+fn allowed(app: &Identity, caller: &Caller, found: Option<&Placed>, has_consent: bool) -> Result<UserId> {
+    let Some(placed) = found else { return Err(Refusal::NoConsent.into()) };
+    let consent = if has_consent { reach(app) } else { Consent::Absent };
+    let target = UserTarget { consent, ..judged_user(app, placed) };
+    decide(caller, Action::Impersonate, &target).granted().map(|granted| granted.id())
+}
+
+fn already(live: &Session) -> Error {
+    Error::Conflict {
+        message: "you already have an active impersonation session. exit the current session before starting a new one."
+            .into(),
+        data: json!({"type": "conflict", "active_session": {
+            "session_id": live.id,
+            "impersonated_user_id": live.impersonated.id,
+            "created_at": live.started_at,
+            "expires_at": live.expires_at,
+        }}),
+    }
+}
+
+/// One try: both people, the chain and the consent are held, and all of it is judged again.
+async fn attempt(
+    app: &Identity,
+    (me, chain): (UserId, ChainId),
+    wanted: UserId,
+    ctx: &RequestContext,
+) -> Result<Started, Aborted> {
+    let now = app.now();
+    let mut tx = app.db.begin().await?;
+    // As a writer, so that of two starts one waits for the other.
+    let own = identities::get_for_login(&mut tx, me).await?.ok_or_else(invalid)?;
+    refuse_disabled(own.standing)?;
+    let target = identities::get_steady(&mut tx, wanted).await?;
+    let held = chains::lock(&mut tx, chain).await?.ok_or_else(invalid)?;
+    if let Some(reason) = held.revoked {
+        return Err(Error::unauthenticated_because("token has been revoked", &reason).into());
+    }
+    if let Some(seen) = sessions::look_of(&mut tx, me).await? {
+        match judge(app, &seen, now) {
+            Ok(_) => return Err(already(&seen.session).into()),
+            Err(dead) => dead.record(&mut tx, seen.session.id, now).await?,
+        }
+    }
+    let impersonator = Arc::new(identity_of(&app.catalogue, own));
+    let caller = Caller::user(impersonator.clone(), Some(chain));
+    let consent = consents::hold(&mut tx, wanted, now).await?;
+    let placed = users::get(&mut tx, wanted).await?;
+    allowed(app, &caller, placed.as_ref(), consent.is_some())?;
+    let (Some(target), Some(consent)) = (target, consent) else {
+        return Err(Error::from(Refusal::NoConsent).into());
+    };
+    let impersonated = identity_of(&app.catalogue, target);
+    let session = Session {
+        id: app.fresh(),
+        impersonator: party(&impersonator),
+        impersonated: party(&impersonated),
+        consent_id: consent.id,
+        chain_id: chain,
+        login_id: held.login_id,
+        started_at: now,
+        expires_at: consent.expires_at,
+        end: None,
+        action_count: 1,
+    };
+    sessions::insert(&mut tx, &session, (app.fresh(), app.fresh())).await?;
+    audit::record_impersonation(&mut tx, now, ctx, &session, "impersonation.start").await?;
+    let told = Told::impersonation("started", session.id.to_string(), wanted);
+    let data = json!({"session_id": session.id, "expires_at": session.expires_at});
+    told.with(data).write(&mut tx, now).await?;
+    let started = started(app, session, &impersonated, &impersonator, now)?;
+    tx.commit().await?;
+    Ok(started)
+}
+
+fn party(identity: &UserIdentity) -> Party {
+    Party { id: identity.user_id, username: identity.username.clone(), name: identity.name.clone() }
+}
+
+fn started(
+    app: &Identity,
+    session: Session,
+    impersonated: &UserIdentity,
+    impersonator: &UserIdentity,
+    now: Ts,
+) -> Result<Started> {
+    let (token, expires_in) = impersonation_token(app, &session, impersonated, impersonator, now)?;
+    let (impersonated, impersonator) = (user_object(impersonated), user_object(impersonator));
+    Ok(Started { session, token, expires_in, impersonated, impersonator })
+}

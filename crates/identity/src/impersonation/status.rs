@@ -1,0 +1,80 @@
+//! Whether somebody acts as somebody else (spec: impersonation#requests-while-impersonating).
+
+use super::judge::{Pair, live_of};
+use crate::{
+    Identity,
+    auth::{self, UserObject, impersonation_token, invalid, unreadable, user_object},
+};
+use bailiwick_domain::{ImpersonationId, Result, UserId};
+use bailiwick_policy::Caller;
+use bailiwick_store::{
+    identities,
+    impersonation::sessions::{self, Session},
+    sessions as chains,
+};
+
+/// A session that goes on.
+#[derive(Clone, Debug)]
+pub struct Current {
+    /// The session.
+    pub session: Session,
+    /// Whose rights it gives.
+    pub impersonated: UserObject,
+    /// To whom.
+    pub impersonator: UserObject,
+}
+
+impl Current {
+    fn of(session: Session, pair: &Pair) -> Current {
+        let (impersonated, impersonator) = (user_object(&pair.impersonated), user_object(&pair.impersonator));
+        Current { session, impersonated, impersonator }
+    }
+}
+
+/// A token for somebody who has lost his, by reloading the page.
+#[derive(Clone, Debug)]
+pub struct Recovery {
+    /// A fresh token of the session.
+    pub token: String,
+    /// Seconds to the expiry of the consent.
+    pub expires_in: u64,
+}
+
+/// What is answered.
+#[derive(Clone, Debug)]
+pub enum Status {
+    /// Nobody acts as anybody.
+    No,
+    /// With the impersonation token itself.
+    Acting(Box<Current>),
+    /// With the impersonator's own token.
+    Own(Box<Current>, Recovery),
+}
+
+/// With an impersonation token.
+pub async fn status_of(app: &Identity, impersonator: UserId, session: ImpersonationId) -> Result<Status> {
+    let live = live_of(app, impersonator, app.now()).await?;
+    let same = live.filter(|(live, _)| live.id == session);
+    Ok(same.map_or(Status::No, |(live, pair)| Status::Acting(Box::new(Current::of(live, &pair)))))
+}
+
+/// With an own token: finds the session again and binds it to the chain of that token.
+pub async fn status(app: &Identity, caller: &Caller) -> Result<Status> {
+    let (me, chain) = caller.user_id().zip(auth::chain_of(caller)).ok_or_else(invalid)?;
+    let now = app.now();
+    let Some((mut session, pair)) = live_of(app, me, now).await? else { return Ok(Status::No) };
+    if session.chain_id != chain {
+        let mut tx = app.db.begin().await.map_err(unreadable)?;
+        identities::get_steady(&mut tx, me).await.map_err(unreadable)?;
+        let held = chains::lock(&mut tx, chain).await.map_err(unreadable)?;
+        let held = held.filter(|held| held.revoked.is_none()).ok_or_else(invalid)?;
+        if !sessions::bind_to(&mut tx, session.id, chain, held.login_id).await.map_err(unreadable)? {
+            return Ok(Status::No);
+        }
+        tx.commit().await.map_err(unreadable)?;
+        (session.chain_id, session.login_id) = (chain, held.login_id);
+    }
+    let (token, expires_in) =
+        impersonation_token(app, &session, &pair.impersonated, &pair.impersonator, now)?;
+    Ok(Status::Own(Box::new(Current::of(session, &pair)), Recovery { token, expires_in }))
+}

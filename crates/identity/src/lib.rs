@@ -1,0 +1,103 @@
+//! Who calls: sign-in, sessions and tokens of people, API keys, impersonation, and the credentials of systems.
+//!
+//! To add a use case: a function in the module of its resource that takes `&Identity` and the `Caller`, loads its
+//! target, asks `policy::decide`, opens one write transaction, writes the audit row in it and commits.
+
+pub mod api_keys;
+pub mod auth;
+pub mod credentials;
+pub mod external;
+pub mod impersonation;
+pub mod mirror;
+pub mod oidc;
+pub mod passwords;
+pub mod third_party;
+
+use api_keys::ApiKeys;
+use auth::{Bearers, Lives, Refreshes};
+use bailiwick_domain::Result;
+use bailiwick_events::Events;
+use bailiwick_platform::rate_limit::AddressLimit;
+use credentials::Credentials;
+use external::External;
+use mirror::Mirror;
+use passwords::Passwords;
+use std::sync::{Arc, OnceLock};
+
+/// Sign-in, sessions, tokens and credentials. Cloning it is cheap.
+#[derive(Clone)]
+pub struct Identity(Arc<Parts>);
+
+bailiwick_platform::service!(Identity, Parts, events: Events);
+
+/// The parts of [`Identity`].
+pub struct Parts {
+    events: Events,
+    /// Password hashing, and the memory of failed passwords.
+    pub passwords: Passwords,
+    /// External identity provider, if people sign in there.
+    pub(crate) external: Option<External>,
+    /// Copy of users and organizations at a Logto tenant, in that mode.
+    pub mirror: Option<Mirror>,
+    /// Limit of requests to the token endpoints by client address.
+    pub token_requests: AddressLimit,
+    /// Rates and recent uses of personal API keys.
+    pub api_keys: ApiKeys,
+    /// Credentials of systems; started by the first call.
+    credentials: OnceLock<Credentials>,
+    /// Lookups of access tokens; started by the first one.
+    bearers: OnceLock<Bearers>,
+    /// Refreshes of sessions; started by the first one.
+    refreshes: OnceLock<Refreshes>,
+}
+
+impl Identity {
+    /// Puts the parts together. It reads nothing and starts nothing.
+    ///
+    /// # Errors
+    /// An external identity provider whose settings cannot be used.
+    pub fn new(events: Events) -> Result<Identity> {
+        let (settings, clock) = (&events.settings, &events.clock);
+        let limits = &settings.limits;
+        Ok(Identity(Arc::new(Parts {
+            passwords: Passwords::new(),
+            external: External::new(&settings.identity)?,
+            mirror: Mirror::new(&settings.identity, clock, &events.entropy)?,
+            token_requests: AddressLimit::new(
+                clock.clone(),
+                limits.token_requests_per_second,
+                limits.token_request_burst,
+            ),
+            api_keys: ApiKeys::new(clock.clone(), limits),
+            credentials: OnceLock::new(),
+            bearers: OnceLock::new(),
+            refreshes: OnceLock::new(),
+            events,
+        })))
+    }
+}
+
+impl Parts {
+    /// Cached credentials of systems, and their failures.
+    pub fn credentials(&self) -> &Credentials {
+        let limit = self.settings.limits.system_failures;
+        self.credentials.get_or_init(|| Credentials::start(&self.db, &self.tasks, &self.stop, limit))
+    }
+
+    /// Lookups of access tokens.
+    pub(crate) fn bearers(&self) -> &Bearers {
+        self.bearers.get_or_init(|| Bearers::start(&self.db, &self.catalogue, &self.tasks, &self.stop))
+    }
+
+    /// Refreshes of sessions.
+    pub(crate) fn refreshes(&self) -> &Refreshes {
+        let tokens = &self.settings.tokens;
+        let lives = Lives { refresh: tokens.refresh, grace: tokens.reuse_grace };
+        self.refreshes.get_or_init(|| Refreshes::start(&self.db, lives, &self.tasks, &self.stop))
+    }
+
+    /// How many sign-ins of systems were refused after too many failures. Starts nothing.
+    pub fn refused_credentials(&self) -> u64 {
+        self.credentials.get().map_or(0, |credentials| credentials.failures.refused())
+    }
+}

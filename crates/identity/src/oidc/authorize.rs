@@ -1,0 +1,407 @@
+//! Authorization requests: what they may ask for, and their answer (spec: openid-provider#endpoints, steps 2 and 4).
+
+use super::{Code, INTERACTION, Refused, clients, consent};
+use crate::Identity;
+use bailiwick_domain::{Error, Result, Ts, UserId};
+use bailiwick_platform::keys::{fresh_secret, token_digest};
+use bailiwick_store::{
+    Tx,
+    identities::{self, Identified},
+    oidc::{
+        grants::{self, Grant},
+        interactions::{self, Interaction},
+        logins::{self, Login},
+    },
+};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use url::{Url, form_urlencoded};
+use uuid::Uuid;
+
+/// Scopes that mean something here; others are ignored.
+pub const SCOPES: [&str; 5] = ["openid", "offline_access", "profile", "email", "phone"];
+
+/// Longest value of a parameter, in bytes.
+const MAX_PARAMETER_BYTES: usize = 2048;
+
+/// Characters of a SHA-256 in base64url.
+const CHALLENGE_CHARS: usize = 43;
+
+/// What was sent to an endpoint. Empty values count as missing (RFC 6749 §3.1).
+#[derive(Clone, Debug, Default)]
+pub struct Parameters(Vec<(String, String)>);
+
+impl Parameters {
+    /// From a query or a form body.
+    pub fn parse(text: &[u8]) -> Parameters {
+        Parameters(form_urlencoded::parse(text).into_owned().filter(|(_, value)| !value.is_empty()).collect())
+    }
+
+    /// The value of a parameter that may come once.
+    ///
+    /// # Errors
+    /// `invalid_request` when it comes more often, is too long or has control characters.
+    pub fn one(&self, name: &'static str) -> Result<Option<&str>, Refused> {
+        let mut values = self.0.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str());
+        let value = values.next();
+        let wrong = |what: &str| Refused::new(Code::InvalidRequest, format!("{name} {what}"));
+        if values.next().is_some() {
+            return Err(wrong("must not be repeated"));
+        }
+        match value {
+            Some(v) if v.len() > MAX_PARAMETER_BYTES => Err(wrong("is too long")),
+            Some(v) if v.chars().any(char::is_control) => Err(wrong("has characters that are not allowed")),
+            value => Ok(value),
+        }
+    }
+
+    /// As [`Parameters::one`] for a parameter that must be there.
+    pub fn required(&self, name: &'static str) -> Result<&str, Refused> {
+        self.one(name)?.ok_or_else(|| Refused::new(Code::InvalidRequest, format!("{name} is missing")))
+    }
+}
+
+/// The cookies of a browser.
+#[derive(Clone, Debug, Default)]
+pub struct Browser {
+    /// Binds waiting requests to the browser.
+    pub browser: Option<String>,
+    /// Its login.
+    pub login: Option<String>,
+}
+
+/// A request found good, as it is stored while somebody signs in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AuthorizationRequest {
+    /// Registered client.
+    pub client_id: String,
+    /// One of its redirect URIs.
+    pub redirect_uri: String,
+    /// Handed back unchanged.
+    pub state: Option<String>,
+    /// What is granted: the known ones of the asked scopes.
+    pub scope: String,
+    /// S256 challenge.
+    pub code_challenge: Option<String>,
+    /// For the ID token.
+    pub nonce: Option<String>,
+    /// Audience of the access token.
+    pub resource: Option<String>,
+    /// Who probably signs in.
+    pub login_hint: Option<String>,
+    /// The user is to be asked even for what he has allowed before (`prompt=consent`).
+    #[serde(default)]
+    pub wants_consent: bool,
+    /// Somebody has signed in and is asked what the client may learn.
+    #[serde(default)]
+    pub asked: Option<consent::Asked>,
+}
+
+/// What of a request decides whether somebody must sign in; nothing that is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Wish {
+    no_page: bool,
+    sign_in: bool,
+    max_age: Option<Duration>,
+}
+
+/// What becomes of a request.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Authorized {
+    /// Unknown client or address: shown here, never sent on.
+    Untrusted(Refused),
+    /// Back to the client, with a code or an error.
+    Redirect(String),
+    /// Somebody must sign in first.
+    SignIn {
+        /// Of the stored request.
+        interaction: Uuid,
+        /// The browser's cookie.
+        browser: String,
+    },
+    /// Somebody is signed in and must say what the client may learn.
+    Consent {
+        /// Of the question.
+        interaction: Uuid,
+        /// The browser's cookie.
+        browser: String,
+    },
+}
+
+/// Answers a request or stores it until somebody has signed in.
+pub async fn authorize(app: &Identity, parameters: &Parameters, browser: &Browser) -> Result<Authorized> {
+    let (client, redirect_uri) = match destination(app, parameters) {
+        Ok(known) => known,
+        Err(refused) => return Ok(Authorized::Untrusted(refused)),
+    };
+    let refuse = |refused: &Refused| {
+        let state = parameters.one("state").ok().flatten();
+        Authorized::Redirect(error_address(app, &redirect_uri, state, refused))
+    };
+    let read = read(app, parameters, &client, &redirect_uri);
+    let (request, wish) = match read {
+        Ok(read) => read,
+        Err(refused) => return Ok(refuse(&refused)),
+    };
+    let now = app.now();
+    let login = live_login(app, browser, now).await?.filter(|(login, _)| {
+        let age = now.since(login.authenticated_at);
+        !wish.sign_in && wish.max_age.is_none_or(|max_age| age <= max_age)
+    });
+    if let Some((login, _)) = login {
+        let mut tx = app.db.begin().await?;
+        match consent::settle(app, &mut tx, &request, &login, now).await? {
+            consent::Settled::Redirect(address) => {
+                tx.commit().await?;
+                return Ok(Authorized::Redirect(address));
+            }
+            consent::Settled::Ask if wish.no_page => {
+                return Ok(refuse(&Refused::new(Code::ConsentRequired, "the user must be asked first")));
+            }
+            consent::Settled::Ask => {
+                drop(tx);
+                let question = consent::question(&request, &login);
+                let (interaction, browser) = store(app, Some(&question), browser, now).await?;
+                return Ok(Authorized::Consent { interaction, browser });
+            }
+            consent::Settled::Gone => {}
+        }
+    }
+    if wish.no_page {
+        return Ok(refuse(&Refused::new(Code::LoginRequired, "nobody is signed in in this browser")));
+    }
+    let (interaction, browser) = store(app, Some(&request), browser, now).await?;
+    Ok(Authorized::SignIn { interaction, browser })
+}
+
+/// Client and redirect URI: as long as they are in doubt, nothing may be sent anywhere.
+fn destination(app: &Identity, parameters: &Parameters) -> Result<(clients::Client, String), Refused> {
+    let unknown = || Refused::new(Code::InvalidClient, "the client is not known here");
+    let client = clients::find(&app.settings, parameters.required("client_id")?).ok_or_else(unknown)?;
+    let uri = parameters.required("redirect_uri")?;
+    if client.may_redirect_to(uri) {
+        Ok((client, uri.to_owned()))
+    } else {
+        Err(Refused::new(Code::InvalidRequest, "the redirect URI is not registered for this client"))
+    }
+}
+
+fn read(
+    app: &Identity,
+    parameters: &Parameters,
+    client: &clients::Client,
+    redirect_uri: &str,
+) -> Result<(AuthorizationRequest, Wish), Refused> {
+    let refused = |code, text: &'static str| Err(Refused::new(code, text));
+    if parameters.one("request")?.is_some() {
+        return refused(Code::RequestNotSupported, "request objects are not supported");
+    }
+    if parameters.one("request_uri")?.is_some() {
+        return refused(Code::RequestUriNotSupported, "request objects are not supported");
+    }
+    if parameters.required("response_type")? != "code" {
+        return refused(Code::UnsupportedResponseType, "only response_type=code is supported");
+    }
+    if parameters.one("response_mode")?.is_some_and(|mode| mode != "query") {
+        return refused(Code::InvalidRequest, "only response_mode=query is supported");
+    }
+    let request = AuthorizationRequest {
+        client_id: client.id().to_owned(),
+        redirect_uri: redirect_uri.to_owned(),
+        state: parameters.one("state")?.map(str::to_owned),
+        scope: known_scopes(parameters.one("scope")?.unwrap_or_default()),
+        code_challenge: challenge(parameters, client)?,
+        nonce: parameters.one("nonce")?.map(str::to_owned),
+        resource: resource(app, parameters)?,
+        login_hint: parameters.one("login_hint")?.map(str::to_owned),
+        wants_consent: has_prompt(parameters, "consent")?,
+        asked: None,
+    };
+    Ok((request, wish(parameters)?))
+}
+
+fn known_scopes(asked: &str) -> String {
+    let known = SCOPES.iter().filter(|scope| asked.split(' ').any(|word| word == **scope));
+    known.copied().collect::<Vec<_>>().join(" ")
+}
+
+/// Mandatory for public clients; `plain` never.
+fn challenge(parameters: &Parameters, client: &clients::Client) -> Result<Option<String>, Refused> {
+    let refused = |text: &'static str| Err(Refused::new(Code::InvalidRequest, text));
+    let method = parameters.one("code_challenge_method")?;
+    match parameters.one("code_challenge")? {
+        None if client.is_public() => refused("code_challenge is missing: PKCE is required"),
+        None if method.is_some() => refused("code_challenge_method without code_challenge"),
+        None => Ok(None),
+        Some(_) if method != Some("S256") => refused("only code_challenge_method=S256 is supported"),
+        Some(challenge) if !is_base64url(challenge) || challenge.len() != CHALLENGE_CHARS => {
+            refused("code_challenge is malformed")
+        }
+        Some(challenge) => Ok(Some(challenge.to_owned())),
+    }
+}
+
+fn is_base64url(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+}
+
+/// The only resource there is: the service itself.
+pub(super) fn resource(app: &Identity, parameters: &Parameters) -> Result<Option<String>, Refused> {
+    match parameters.one("resource")? {
+        None => Ok(None),
+        Some(resource) if resource == app.settings.tokens.audience => Ok(Some(resource.to_owned())),
+        Some(_) => Err(Refused::new(Code::InvalidTarget, "the resource is not known here")),
+    }
+}
+
+fn has_prompt(parameters: &Parameters, word: &str) -> Result<bool, Refused> {
+    Ok(parameters.one("prompt")?.unwrap_or_default().split(' ').any(|prompt| prompt == word))
+}
+
+fn wish(parameters: &Parameters) -> Result<Wish, Refused> {
+    let prompts: Vec<&str> = parameters.one("prompt")?.unwrap_or_default().split(' ').collect();
+    let has = |word: &str| prompts.contains(&word);
+    let refused = |text: &'static str| Refused::new(Code::InvalidRequest, text);
+    if has("none") && prompts.len() > 1 {
+        return Err(refused("prompt=none cannot be combined"));
+    }
+    let max_age = parameters
+        .one("max_age")?
+        .map(|text| {
+            text.parse().map(Duration::from_secs).map_err(|_| refused("max_age must be a number of seconds"))
+        })
+        .transpose()?;
+    let sign_in = has("login") || has("select_account") || max_age == Some(Duration::ZERO);
+    Ok(Wish { no_page: has("none"), sign_in, max_age })
+}
+
+/// The login of this browser and whose it is, unless it has ended or its user may not come in.
+pub(super) async fn live_login(
+    app: &Identity,
+    browser: &Browser,
+    now: Ts,
+) -> Result<Option<(Login, Identified)>> {
+    let Some(cookie) = browser.login.as_deref().filter(|cookie| is_cookie(cookie)) else { return Ok(None) };
+    let Some(login) = logins::by_token(&app.db, &token_digest(cookie), now).await? else { return Ok(None) };
+    let user = identities::get(&app.db, login.user_id).await?;
+    Ok(user.filter(|user| user.standing.is_enabled()).map(|user| (login, user)))
+}
+
+/// Whether a cookie can be one of ours.
+pub(super) fn is_cookie(value: &str) -> bool {
+    value.len() == CHALLENGE_CHARS && is_base64url(value)
+}
+
+/// Stores what waits for a sign-in: a request, or none when a person came without a client.
+pub(super) async fn store(
+    app: &Identity,
+    request: Option<&AuthorizationRequest>,
+    browser: &Browser,
+    now: Ts,
+) -> Result<(Uuid, String)> {
+    // The same cookie for all waiting requests of a browser, so that two tabs do not disturb each other.
+    let browser = match browser.browser.as_deref().filter(|cookie| is_cookie(cookie)) {
+        Some(known) => known.to_owned(),
+        None => fresh_secret(&*app.entropy),
+    };
+    let interaction = Interaction {
+        id: app.fresh(),
+        browser_hash: token_digest(&browser),
+        request: serde_json::to_value(request).map_err(Error::internal)?,
+        user_id: None,
+        must_replace_password: false,
+        created_at: now,
+        expires_at: now.plus(INTERACTION),
+    };
+    let mut tx = app.db.begin_relaxed().await?;
+    interactions::insert(&mut tx, &interaction).await?;
+    tx.commit().await?;
+    Ok((interaction.id, browser))
+}
+
+/// Writes the grant of a request and gives the address that carries its code. Whether it may is [`consent::settle`]'s.
+pub(super) async fn grant(
+    app: &Identity,
+    tx: &mut Tx,
+    request: &AuthorizationRequest,
+    login: &Login,
+    now: Ts,
+) -> Result<String> {
+    let code = fresh_secret(&*app.entropy);
+    let code_expires_at = now.plus(app.settings.provider.code);
+    let grant = Grant {
+        id: app.fresh(),
+        user_id: login.user_id,
+        login_id: login.id,
+        client_id: request.client_id.clone(),
+        scope: request.scope.clone(),
+        nonce: request.nonce.clone(),
+        resource: request.resource.clone(),
+        auth_at: login.authenticated_at,
+        code: grants::Code {
+            redirect_uri: request.redirect_uri.clone(),
+            challenge: request.code_challenge.clone(),
+            expires_at: code_expires_at,
+            used_at: None,
+        },
+        created_at: now,
+        expires_at: code_expires_at,
+        is_ended: false,
+    };
+    grants::insert(tx, &grant, &token_digest(&code)).await?;
+    let state = request.state.as_deref();
+    Ok(address(app, &request.redirect_uri, &[("code", Some(&code)), ("state", state)]))
+}
+
+/// The user, if he is still good; he stays so until the transaction ends.
+pub(super) async fn hold_user(tx: &mut Tx, user: UserId) -> Result<Option<Identified>> {
+    let user = identities::get_steady(tx, user).await?;
+    Ok(user.filter(|user| user.standing.is_enabled()))
+}
+
+/// The user of a login, if both are still good; they stay so until the transaction ends.
+pub(super) async fn hold(tx: &mut Tx, login: &Login) -> Result<Option<Identified>> {
+    let user = hold_user(tx, login.user_id).await?;
+    Ok(if logins::hold(tx, login.id).await? { user } else { None })
+}
+
+/// The address that carries a refusal of a request found good to its client.
+pub(super) fn refusal(app: &Identity, request: &AuthorizationRequest, refused: &Refused) -> String {
+    error_address(app, &request.redirect_uri, request.state.as_deref(), refused)
+}
+
+/// The address that carries a refusal to the client.
+fn error_address(app: &Identity, redirect_uri: &str, state: Option<&str>, refused: &Refused) -> String {
+    let description = Some(refused.description.as_ref());
+    let pairs =
+        [("error", Some(refused.code.as_str())), ("error_description", description), ("state", state)];
+    address(app, redirect_uri, &pairs)
+}
+
+/// The redirect URI with more in its query, and who speaks (RFC 9207).
+fn address(app: &Identity, redirect_uri: &str, pairs: &[(&str, Option<&str>)]) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    for (name, value) in pairs {
+        if let Some(value) = value {
+            query.append_pair(name, value);
+        }
+    }
+    query.append_pair("iss", &app.settings.provider_issuer());
+    with_query(redirect_uri, &query.finish())
+}
+
+/// Appends to a query, whether there is one or not; the rest of the address stays byte by byte.
+pub(super) fn with_query(address: &str, query: &str) -> String {
+    let separator = if address.contains('?') { '&' } else { '?' };
+    format!("{address}{separator}{query}")
+}
+
+/// What a page's `form-action` must allow so that its form can lead there (spec: openid-provider#endpoints, step 3).
+pub fn form_target(redirect_uri: &str) -> Option<String> {
+    let url = Url::parse(redirect_uri).ok()?;
+    match url.scheme() {
+        "http" | "https" => Some(url.origin().ascii_serialization()),
+        // An application's own scheme has no origin; the scheme is what can be named.
+        scheme => Some(format!("{scheme}:")),
+    }
+}

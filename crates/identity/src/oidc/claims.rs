@@ -1,0 +1,212 @@
+//! What tokens tell of a user: ID tokens, userinfo, introspection (spec: openid-provider#endpoints).
+
+use super::{
+    Code, Refusal,
+    clients::Client,
+    find_token,
+    keys::{self, SigningKey},
+};
+use crate::Identity;
+use aws_lc_rs::digest;
+use bailiwick_domain::{Ts, ports::random_hex};
+use bailiwick_store::{
+    identities::{self, Identified},
+    oidc::{
+        grants::Grant,
+        tokens::{Kind, Token},
+    },
+};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde_json::{Map, Value, json};
+
+/// Names of the claims, for discovery.
+pub const CLAIMS: [&str; 16] = [
+    "iss",
+    "sub",
+    "aud",
+    "exp",
+    "iat",
+    "auth_time",
+    "nonce",
+    "at_hash",
+    "sid",
+    "name",
+    "username",
+    "picture",
+    "email",
+    "email_verified",
+    "phone_number",
+    "phone_number_verified",
+];
+
+/// Whether a scope is among those separated by spaces.
+pub(super) fn has_scope(scopes: &str, scope: &str) -> bool {
+    scopes.split(' ').any(|word| word == scope)
+}
+
+/// The user's claims that the scopes open.
+fn of_user(user: &Identified, scope: &str) -> Map<String, Value> {
+    let mut claims = Map::new();
+    claims.insert("sub".into(), json!(user.id));
+    if has_scope(scope, "profile") {
+        claims.insert("name".into(), json!(user.name));
+        claims.insert("username".into(), json!(user.username));
+        claims.insert("picture".into(), Value::Null);
+    }
+    if has_scope(scope, "email") {
+        claims.insert("email".into(), json!(user.email));
+        claims.insert("email_verified".into(), json!(user.email_verified));
+    }
+    if has_scope(scope, "phone") {
+        claims.insert("phone_number".into(), json!(user.phone));
+        claims.insert("phone_number_verified".into(), json!(false));
+    }
+    claims
+}
+
+/// The ID token issued together with an access token.
+pub(super) fn id_token(
+    app: &Identity,
+    key: &SigningKey,
+    grant: &Grant,
+    user: &Identified,
+    scope: &str,
+    access_token: &str,
+    now: Ts,
+) -> Result<String, Refusal> {
+    let mut claims = of_user(user, scope);
+    let life = i64::try_from(app.settings.provider.access.as_secs()).unwrap_or(i64::MAX);
+    let mut insert = |name: &str, value: Value| claims.insert(name.to_owned(), value);
+    insert("iss", json!(app.settings.provider_issuer()));
+    insert("aud", json!(grant.client_id));
+    insert("iat", json!(now.secs()));
+    insert("exp", json!(now.secs().saturating_add(life)));
+    insert("auth_time", json!(grant.auth_at.secs()));
+    insert("at_hash", json!(at_hash(access_token)));
+    insert("sid", json!(grant.login_id));
+    if let Some(nonce) = &grant.nonce {
+        insert("nonce", json!(nonce));
+    }
+    Ok(key.sign("JWT", &claims)?)
+}
+
+/// Left half of the digest that the signature algorithm uses (OpenID Connect Core §3.1.3.6).
+fn at_hash(access_token: &str) -> String {
+    let digest = digest::digest(&digest::SHA384, access_token.as_bytes());
+    let (left, _) = digest.as_ref().split_at(digest.as_ref().len() / 2);
+    URL_SAFE_NO_PAD.encode(left)
+}
+
+/// An access token for a resource (RFC 9068). It is stored like any other, so it can be revoked like any other.
+pub(super) fn access_jwt(
+    app: &Identity,
+    key: &SigningKey,
+    grant: &Grant,
+    resource: &str,
+    scope: &str,
+    now: Ts,
+) -> Result<String, Refusal> {
+    let life = i64::try_from(app.settings.provider.access.as_secs()).unwrap_or(i64::MAX);
+    let claims = json!({
+        "iss": app.settings.provider_issuer(),
+        "sub": grant.user_id,
+        "aud": resource,
+        "client_id": grant.client_id,
+        "scope": scope,
+        "iat": now.secs(),
+        "exp": now.secs().saturating_add(life),
+        "jti": random_hex::<16>(&*app.entropy),
+    });
+    Ok(key.sign("at+jwt", &claims)?)
+}
+
+/// `GET /oidc/me`.
+pub async fn userinfo(app: &Identity, access_token: &str) -> Result<Map<String, Value>, Refusal> {
+    let invalid = || Refusal::new(Code::InvalidToken, "the access token is unknown, expired or revoked");
+    let token = find_token(app, access_token).await?.ok_or_else(invalid)?;
+    if token.kind != Kind::Access || !token.is_alive(app.now()) {
+        return Err(invalid());
+    }
+    let user = identities::get(&app.db, token.grant.user_id).await?;
+    let user = user.filter(|user| user.standing.is_enabled()).ok_or_else(invalid)?;
+    if !has_scope(&token.scope, "openid") {
+        return Err(Refusal::new(Code::InsufficientScope, "the access token was not given for openid"));
+    }
+    Ok(of_user(&user, &token.scope))
+}
+
+/// `POST /oidc/token/introspection` (RFC 7662); for confidential clients.
+///
+/// # Errors
+/// `invalid_client` when the client has no secret.
+pub async fn introspect(app: &Identity, client: &Client, token: &str) -> Result<Value, Refusal> {
+    if client.is_public() {
+        return Err(Refusal::new(Code::InvalidClient, "introspection is for confidential clients"));
+    }
+    let now = app.now();
+    let inactive = json!({"active": false});
+    let Some(token) = find_token(app, token).await? else { return Ok(inactive) };
+    if !token.is_alive(now) || token.rotated_at.is_some() {
+        return Ok(inactive);
+    }
+    let user = identities::get(&app.db, token.grant.user_id).await?;
+    let user = user.filter(|user| user.standing.is_enabled());
+    Ok(user.map_or(inactive, |user| active(app, &token, &user)))
+}
+
+fn active(app: &Identity, token: &Token, user: &Identified) -> Value {
+    let mut answer = json!({
+        "active": true,
+        "iss": app.settings.provider_issuer(),
+        "sub": user.id,
+        "client_id": token.grant.client_id,
+        "username": user.username,
+        "scope": token.scope,
+        "iat": token.created_at.secs(),
+        "exp": token.expires_at.secs(),
+    });
+    if let (Some(answer), Kind::Access) = (answer.as_object_mut(), token.kind) {
+        answer.insert("token_type".into(), json!("Bearer"));
+        if let Some(resource) = &token.grant.resource {
+            answer.insert("aud".into(), json!(resource));
+        }
+    }
+    answer
+}
+
+/// `GET /oidc/.well-known/openid-configuration`.
+pub fn discovery(app: &Identity) -> Value {
+    let issuer = app.settings.provider_issuer();
+    let at = |path: &str| format!("{issuer}{path}");
+    json!({
+        "issuer": issuer,
+        "authorization_endpoint": at("/auth"),
+        "token_endpoint": at("/token"),
+        "userinfo_endpoint": at("/me"),
+        "jwks_uri": at("/jwks"),
+        "revocation_endpoint": at("/token/revocation"),
+        "introspection_endpoint": at("/token/introspection"),
+        "end_session_endpoint": at("/session/end"),
+        "response_types_supported": ["code"],
+        "response_modes_supported": ["query"],
+        "grant_types_supported": ["authorization_code", "refresh_token"],
+        "code_challenge_methods_supported": ["S256"],
+        "id_token_signing_alg_values_supported": ["ES384"],
+        "subject_types_supported": ["public"],
+        "scopes_supported": super::authorize::SCOPES,
+        "token_endpoint_auth_methods_supported": ["none", "client_secret_basic", "client_secret_post"],
+        "revocation_endpoint_auth_methods_supported": ["none", "client_secret_basic", "client_secret_post"],
+        "introspection_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
+        "claims_supported": CLAIMS,
+        "prompt_values_supported": ["none", "login", "consent"],
+        "ui_locales_supported": ["en", "it"],
+        "authorization_response_iss_parameter_supported": true,
+        "request_parameter_supported": false,
+        "request_uri_parameter_supported": false,
+    })
+}
+
+/// `GET /oidc/jwks`.
+pub async fn jwks(app: &Identity) -> Result<Value, Refusal> {
+    Ok(keys::published(app).await?)
+}

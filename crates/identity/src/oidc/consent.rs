@@ -1,0 +1,283 @@
+//! Clients of third parties: who may use them, and what he lets them learn (spec: openid-provider#endpoints, step 2,
+//! and openid-provider#third-party-applications).
+//!
+//! [`settle`] is where every sign-in ends: with a code, with a refusal, or with the question that a page ([`page`],
+//! [`answer`]) or a script ([`allow_by_script`], then [`resume`]) answers. The question waits as an interaction that
+//! names the login it is asked of; it opens nothing without that login's cookie.
+
+use super::{
+    Code, Refused,
+    authorize::{self, AuthorizationRequest, Browser},
+    claims::has_scope,
+    clients,
+    login::Person,
+    sign_in::{Denied, form_token, latest, open, request_of, take},
+};
+use crate::{Identity, auth::identity_of, third_party};
+use bailiwick_domain::{Error, LoginId, Result, Ts, UserId};
+use bailiwick_platform::{RequestContext, audit};
+use bailiwick_store::{
+    Tx,
+    identities::{self, Identified},
+    oidc::{
+        consents::{self, Consent},
+        grants,
+        interactions::{self, Interaction},
+        logins::Login,
+    },
+};
+use serde::{Deserialize, Serialize};
+use url::Url;
+use uuid::Uuid;
+
+/// How a sign-in ends.
+pub(super) enum Settled {
+    /// Back to the client, with a code or with a refusal.
+    Redirect(String),
+    /// The user must be asked first.
+    Ask,
+    /// The user, the login or the client is no longer good.
+    Gone,
+}
+
+/// The question of a waiting request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// The login it is asked of.
+    pub login: LoginId,
+    /// Whether it was answered with yes.
+    pub is_allowed: bool,
+}
+
+/// What the page shows.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// Name of the application.
+    pub application: String,
+    /// Host that will be told.
+    pub host: String,
+    /// What it asks for.
+    pub scopes: Vec<&'static str>,
+    /// Who is asked.
+    pub person: Person,
+    /// For `form-action`.
+    pub form_target: Option<String>,
+    /// To be sent back with the form.
+    pub form_token: String,
+}
+
+/// An application somebody has allowed something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allowed {
+    /// `client_id`.
+    pub client_id: String,
+    /// Its name.
+    pub application: String,
+}
+
+/// Whether this person may use the client: everybody a client of ours, whom `access_control` names one of a third
+/// party.
+pub(super) fn admits(app: &Identity, client: &clients::Client, user: &Identified) -> bool {
+    client.is_first_party() || third_party::admits(client, &identity_of(&app.catalogue, user.clone()))
+}
+
+/// Ends a sign-in: user and login are held until the transaction ends.
+pub(super) async fn settle(
+    app: &Identity,
+    tx: &mut Tx,
+    request: &AuthorizationRequest,
+    login: &Login,
+    now: Ts,
+) -> Result<Settled> {
+    let client = clients::find(&app.settings, &request.client_id);
+    let Some(client) = client.filter(|client| client.may_redirect_to(&request.redirect_uri)) else {
+        return Ok(Settled::Gone);
+    };
+    let Some(user) = authorize::hold(tx, login).await? else { return Ok(Settled::Gone) };
+    if !admits(app, &client, &user) {
+        let refused = Refused::new(Code::AccessDenied, "this user may not use the application");
+        return Ok(Settled::Redirect(authorize::refusal(app, request, &refused)));
+    }
+    if !client.is_first_party() && !is_allowed(tx, request, login).await? {
+        return Ok(Settled::Ask);
+    }
+    authorize::grant(app, tx, request, login, now).await.map(Settled::Redirect)
+}
+
+/// Once for at least these scopes, and just now if the client wants the user asked again. What was taken back meanwhile
+/// is not allowed, whatever was answered before: who takes it back holds the user.
+async fn is_allowed(tx: &mut Tx, request: &AuthorizationRequest, login: &Login) -> Result<bool> {
+    let was_asked = request.asked.is_some_and(|asked| asked.is_allowed && asked.login == login.id);
+    if request.wants_consent && !was_asked {
+        return Ok(false);
+    }
+    let allowed = consents::scope(tx, login.user_id, &request.client_id).await?;
+    Ok(allowed.is_some_and(|allowed| request.scope.split(' ').all(|scope| has_scope(&allowed, scope))))
+}
+
+/// The request as it waits for the answer of this login.
+pub(super) fn question(request: &AuthorizationRequest, login: &Login) -> AuthorizationRequest {
+    AuthorizationRequest { asked: Some(Asked { login: login.id, is_allowed: false }), ..request.clone() }
+}
+
+/// Where the question of this id is asked.
+pub fn address(app: &Identity, id: Uuid) -> String {
+    format!("{}/consent/{id}", app.settings.provider_issuer())
+}
+
+/// A question that waits, and of whom.
+struct Waiting {
+    interaction: Interaction,
+    request: AuthorizationRequest,
+    client: clients::Client,
+    login: Login,
+    user: Identified,
+}
+
+/// The question of an interaction; none when it asks none, or somebody else. Where somebody has given a password since,
+/// it is his sign-in again.
+async fn waiting(app: &Identity, interaction: Interaction, browser: &Browser) -> Result<Option<Waiting>> {
+    if interaction.user_id.is_some() {
+        return Ok(None);
+    }
+    let Some(request) = request_of(&interaction)? else { return Ok(None) };
+    let Some(asked) = request.asked else { return Ok(None) };
+    let live = authorize::live_login(app, browser, app.now()).await?;
+    let Some((login, user)) = live.filter(|(login, _)| login.id == asked.login) else { return Ok(None) };
+    let client = clients::find(&app.settings, &request.client_id);
+    Ok(client.map(|client| Waiting { interaction, request, client, login, user }))
+}
+
+/// The page of a question; none when it is gone or somebody else's.
+pub async fn page(app: &Identity, id: Uuid, browser: &Browser) -> Result<Option<Page>> {
+    let Some((cookie, interaction)) = open(app, id, browser).await? else { return Ok(None) };
+    let Some(waiting) = waiting(app, interaction, browser).await? else { return Ok(None) };
+    let redirect = Url::parse(&waiting.request.redirect_uri).ok();
+    Ok(Some(Page {
+        application: waiting.client.display_name().to_owned(),
+        host: redirect.and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default(),
+        scopes: authorize::SCOPES.into_iter().filter(|s| has_scope(&waiting.request.scope, s)).collect(),
+        person: Person::of(waiting.user),
+        form_target: authorize::form_target(&waiting.request.redirect_uri),
+        form_token: form_token(app, cookie, id),
+    }))
+}
+
+/// The page's form: the address that leads on.
+pub async fn answer(
+    app: &Identity,
+    ctx: &RequestContext,
+    id: Uuid,
+    browser: &Browser,
+    allows: bool,
+) -> Result<String, Denied> {
+    let (_, interaction) = open(app, id, browser).await?.ok_or(Denied::Gone)?;
+    let Waiting { interaction, mut request, client, login, .. } =
+        waiting(app, interaction, browser).await?.ok_or(Denied::Gone)?;
+    let now = app.now();
+    let mut tx = app.db.begin().await?;
+    // Locks in the order user, waiting request, login, as every sign-in takes them.
+    let user = authorize::hold_user(&mut tx, login.user_id).await?.ok_or(Denied::Gone)?;
+    take(&mut tx, &interaction).await?;
+    let address = if allows {
+        remember(&mut tx, ctx, &user, &client, &request.scope, now).await?;
+        request.asked = Some(Asked { login: login.id, is_allowed: true });
+        match settle(app, &mut tx, &request, &login, now).await? {
+            Settled::Redirect(address) => address,
+            Settled::Ask | Settled::Gone => return Err(Denied::Gone),
+        }
+    } else {
+        let refused = Refused::new(Code::AccessDenied, "the user has declined");
+        authorize::refusal(app, &request, &refused)
+    };
+    tx.commit().await?;
+    Ok(address)
+}
+
+/// A script answers with yes: the address that leads on. None when nobody is asked.
+pub async fn allow_by_script(
+    app: &Identity,
+    ctx: &RequestContext,
+    browser: &Browser,
+) -> Result<Option<String>, Denied> {
+    let interaction = latest(app, browser).await?;
+    let Some(waiting) = waiting(app, interaction, browser).await? else { return Ok(None) };
+    let Waiting { interaction, mut request, client, login, .. } = waiting;
+    request.asked = Some(Asked { login: login.id, is_allowed: true });
+    let written = serde_json::to_value(&request).map_err(Error::internal)?;
+    let mut tx = app.db.begin().await?;
+    let user = authorize::hold_user(&mut tx, login.user_id).await?.ok_or(Denied::Gone)?;
+    if !interactions::rewrite(&mut tx, &interaction, &written).await? {
+        return Err(Denied::Gone);
+    }
+    remember(&mut tx, ctx, &user, &client, &request.scope, app.now()).await?;
+    tx.commit().await?;
+    Ok(Some(format!("{}/auth/{}", app.settings.provider_issuer(), interaction.id)))
+}
+
+/// The address a script was sent to after its yes; none when this interaction asks nobody.
+pub(super) async fn resume(
+    app: &Identity,
+    interaction: &Interaction,
+    browser: &Browser,
+) -> Result<Option<String>, Denied> {
+    let Some(waiting) = waiting(app, interaction.clone(), browser).await? else { return Ok(None) };
+    let mut tx = app.db.begin().await?;
+    authorize::hold_user(&mut tx, waiting.login.user_id).await?.ok_or(Denied::Gone)?;
+    take(&mut tx, interaction).await?;
+    let settled = settle(app, &mut tx, &waiting.request, &waiting.login, app.now()).await?;
+    // Not answered yet: the transaction ends without a trace and the page asks.
+    let Settled::Redirect(address) = settled else { return Ok(Some(address(app, interaction.id))) };
+    tx.commit().await?;
+    Ok(Some(address))
+}
+
+/// Keeps what was allowed, together with what was allowed before.
+async fn remember(
+    tx: &mut Tx,
+    ctx: &RequestContext,
+    user: &Identified,
+    client: &clients::Client,
+    scope: &str,
+    now: Ts,
+) -> Result<()> {
+    let before = consents::scope(&mut *tx, user.id, client.id()).await?.unwrap_or_default();
+    let all = authorize::SCOPES.into_iter().filter(|s| has_scope(scope, s) || has_scope(&before, s));
+    let all = all.collect::<Vec<_>>().join(" ");
+    consents::put(tx, user.id, client.id(), &all, now).await?;
+    audit::record_own(tx, now, ctx, user.id, user.organization.id, "user.allow_application").await
+}
+
+/// What somebody has allowed, by the name of the application; clients that are gone are left out.
+pub(super) async fn allowed(app: &Identity, user: UserId) -> Result<Vec<Allowed>> {
+    let of_client = |consent: Consent| {
+        let client = clients::find(&app.settings, &consent.client_id)?;
+        Some(Allowed { application: client.display_name().to_owned(), client_id: consent.client_id })
+    };
+    let mut all: Vec<_> = consents::of_user(&app.db, user).await?.into_iter().filter_map(of_client).collect();
+    all.sort_by(|a, b| (&a.application, &a.client_id).cmp(&(&b.application, &b.client_id)));
+    Ok(all)
+}
+
+/// Somebody takes back what he has allowed: the application's tokens end with it.
+pub async fn withdraw(
+    app: &Identity,
+    ctx: &RequestContext,
+    browser: &Browser,
+    client_id: &str,
+) -> Result<()> {
+    let now = app.now();
+    let Some((login, _)) = authorize::live_login(app, browser, now).await? else { return Ok(()) };
+    let mut tx = app.db.begin().await?;
+    // Held alone, so that no sign-in that has read the consent is still under way.
+    let Some(user) = identities::get_for_login(&mut tx, login.user_id).await? else { return Ok(()) };
+    let was_allowed = consents::withdraw(&mut tx, user.id, client_id).await?;
+    let is_third_party = clients::find(&app.settings, client_id).is_some_and(|c| !c.is_first_party());
+    if was_allowed || is_third_party {
+        grants::end_of_client(&mut tx, user.id, client_id, now).await?;
+        audit::record_own(&mut tx, now, ctx, user.id, user.organization.id, "user.withdraw_application")
+            .await?;
+        tx.commit().await?;
+    }
+    Ok(())
+}

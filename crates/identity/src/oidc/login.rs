@@ -1,0 +1,73 @@
+//! Signing in without a client: the address the first start prints.
+
+use super::{
+    authorize::{self, Browser},
+    consent::{self, Allowed},
+    sign_in::{form_token, made_form_token},
+};
+use crate::Identity;
+use bailiwick_domain::Result;
+use bailiwick_store::identities::Identified;
+use uuid::Uuid;
+
+/// Who is signed in, for his own eyes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Person {
+    /// Display name.
+    pub name: String,
+    /// E-mail as given.
+    pub email: String,
+    /// Name of his organization.
+    pub organization: String,
+}
+
+impl Person {
+    pub(super) fn of(user: Identified) -> Person {
+        Person { name: user.name, email: user.email, organization: user.organization.name }
+    }
+}
+
+/// What somebody finds there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Landing {
+    /// A live login.
+    SignedIn {
+        /// Whose it is.
+        person: Person,
+        /// What he has allowed applications of third parties.
+        allowed: Vec<Allowed>,
+        /// To be sent back with the form that signs out.
+        form_token: String,
+    },
+    /// Nobody is signed in; a sign-in waits that leads back here.
+    SignIn {
+        /// Of the waiting sign-in.
+        interaction: Uuid,
+        /// The browser's cookie.
+        browser: String,
+    },
+}
+
+/// `{issuer}/login`.
+pub fn address(app: &Identity) -> String {
+    format!("{}/login", app.settings.provider_issuer())
+}
+
+/// Who is signed in in this browser, or a sign-in for him.
+pub async fn land(app: &Identity, browser: &Browser) -> Result<Landing> {
+    let now = app.now();
+    let live = authorize::live_login(app, browser, now).await?;
+    if let Some(((_, user), cookie)) = live.zip(browser.login.as_deref()) {
+        let allowed = consent::allowed(app, user.id).await?;
+        let form_token = form_token(app, cookie, Uuid::nil());
+        return Ok(Landing::SignedIn { person: Person::of(user), allowed, form_token });
+    }
+    let (interaction, browser) = authorize::store(app, None, browser, now).await?;
+    Ok(Landing::SignIn { interaction, browser })
+}
+
+/// Whether the form that signs out was made for this browser's login.
+pub fn is_form_token(app: &Identity, browser: &Browser, given: &str) -> bool {
+    // A waiting request never has this id, so no token of its form passes here.
+    made_form_token(app, browser.login.as_deref(), Uuid::nil(), given)
+}

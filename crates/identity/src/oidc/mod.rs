@@ -1,0 +1,109 @@
+//! Embedded OpenID provider (spec: openid-provider#endpoints): who somebody is, proved by a password, told to
+//! registered clients.
+//!
+//! [`authorize`] judges a request and either answers it or stores it as an interaction; [`sign_in`] completes the
+//! interaction, [`consent`] asks for what third parties may learn; [`tokens`] turns codes into tokens, renews and ends
+//! them; [`claims`] says what they tell. [`login`] is the same sign-in without a client; [`recovery`] what links in
+//! mails open. Everything a client or a browser holds is stored hashed. Refusals are [`Refusal`]s: the protocol's words
+//! for what the client did wrong, or a fault of ours.
+
+pub mod authorize;
+pub mod claims;
+pub mod clients;
+pub mod consent;
+mod error;
+pub mod keys;
+pub mod login;
+pub mod recovery;
+pub mod sign_in;
+pub mod sign_out;
+pub mod tokens;
+
+pub use clients::{Client, ClientCredentials};
+pub use error::{Code, Refusal, Refused};
+
+use crate::Identity;
+use bailiwick_domain::{LoginId, Result, UserId};
+use bailiwick_platform::keys::token_digest;
+use bailiwick_store::{
+    identities,
+    oidc::{self, tokens::Kind},
+};
+use std::time::Duration;
+
+/// How long somebody may take to sign in.
+pub const INTERACTION: Duration = Duration::from_secs(3600);
+
+/// Longest token, code or cookie that is looked at, in bytes; ours stay far below.
+const MAX_SECRET_BYTES: usize = 4096;
+
+/// Whom an access token of the provider speaks of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProviderSubject {
+    /// The user.
+    pub user_id: UserId,
+    /// The browser login behind it; chains exchanged from the token end with it.
+    pub login_id: LoginId,
+    /// Whose token it is.
+    pub client_id: String,
+    /// Whether that client is first-party: only its tokens can be exchanged.
+    pub first_party: bool,
+}
+
+/// The subject of a live access token; none when it is unknown, expired, revoked or of a client no longer registered.
+///
+/// Says nothing of the user's state: that is the caller's to read. While the user is suspended his tokens are still
+/// recognized here although the suspension has ended their login, so that he can be told why he is refused; whoever
+/// acts on the answer holds the login (`store::oidc::logins::hold`) in the same transaction.
+pub async fn subject_of_access_token(app: &Identity, token: &str) -> Result<Option<ProviderSubject>> {
+    let now = app.now();
+    let Some(token) = find_token(app, token).await? else { return Ok(None) };
+    if token.kind != Kind::Access || token.is_revoked || token.expires_at <= now {
+        return Ok(None);
+    }
+    let Some(client) = clients::find(&app.settings, &token.grant.client_id) else { return Ok(None) };
+    let (user_id, login_id) = (token.grant.user_id, token.grant.login_id);
+    if token.grant.is_ended {
+        let user = identities::get(&app.db, user_id).await?;
+        if user.is_none_or(|user| user.standing.suspension().is_none()) {
+            return Ok(None);
+        }
+    }
+    Ok(Some(ProviderSubject {
+        user_id,
+        login_id,
+        client_id: token.grant.client_id,
+        first_party: client.is_first_party(),
+    }))
+}
+
+/// The user of a live access token of any client that still admits him; as [`subject_of_access_token`] otherwise.
+pub(crate) async fn user_of_access_token(app: &Identity, token: &str) -> Result<Option<UserId>> {
+    let Some(subject) = subject_of_access_token(app, token).await? else { return Ok(None) };
+    if subject.first_party {
+        return Ok(Some(subject.user_id));
+    }
+    let client = clients::find(&app.settings, &subject.client_id);
+    let user = identities::get(&app.db, subject.user_id).await?;
+    let admitted = client.zip(user).is_some_and(|(client, user)| consent::admits(app, &client, &user));
+    Ok(admitted.then_some(subject.user_id))
+}
+
+/// Removes what has expired and signing keys nothing alive is signed with; returns how many rows. For the
+/// housekeeping worker.
+pub async fn purge_expired(app: &Identity) -> Result<u64> {
+    let now = app.now();
+    let mut tx = app.db.begin_relaxed().await?;
+    let mut purged = oidc::purge(&mut tx, now).await?;
+    purged += oidc::keys::purge(&mut tx, now.minus(keys::signed_life(app))).await?;
+    tx.commit().await?;
+    Ok(purged)
+}
+
+/// The stored token behind a string a client sent.
+async fn find_token(app: &Identity, token: &str) -> Result<Option<oidc::tokens::Token>> {
+    if token.is_empty() || token.len() > MAX_SECRET_BYTES {
+        return Ok(None);
+    }
+    Ok(oidc::tokens::get(&app.db, &token_digest(token)).await?)
+}

@@ -1,0 +1,207 @@
+//! What a link in a mail opens: a new password in the place of a forgotten one, the confirmation of an address
+//! (spec: openid-provider#endpoints, account#change-info). The addresses of the pages are made of the configured public
+//! one, never of what a request says. Looking at a page uses nothing up, because mail scanners look at every link.
+
+use super::{
+    authorize::{self, Browser, is_cookie},
+    sign_in::{Denied, form_token, made_form_token},
+};
+use crate::{
+    Identity,
+    auth::Guessed,
+    passwords::{self, Origin},
+};
+use bailiwick_domain::{Result, UserId, fold::fold, validate};
+use bailiwick_events::mail;
+use bailiwick_platform::keys::fresh_secret;
+use bailiwick_platform::{RequestContext, audit, keys::token_digest};
+use bailiwick_store::{
+    Tx,
+    identities::{self, Identified},
+    recovery::{self, Addresses, Link, Purpose},
+};
+use uuid::Uuid;
+
+/// Longest name anybody calls himself by, in bytes.
+const MAX_NAME_BYTES: usize = 255;
+
+/// The three forms; a token made for one is worth nothing for another. No waiting request has such an id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Who has forgotten his password.
+    Forgotten,
+    /// The new one.
+    NewPassword,
+    /// The confirmation of an address.
+    ConfirmAddress,
+}
+
+impl Form {
+    const fn id(self) -> Uuid {
+        Uuid::from_u128(match self {
+            Form::Forgotten => 1,
+            Form::NewPassword => 2,
+            Form::ConfirmAddress => 3,
+        })
+    }
+}
+
+/// A form's token and the browser's cookie, when it has none yet.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// To be sent back with the form.
+    pub form_token: String,
+    /// To be set.
+    pub fresh_cookie: Option<String>,
+}
+
+/// Opens a form for a browser.
+pub fn open(app: &Identity, browser: &Browser, form: Form) -> Opened {
+    let known = browser.browser.as_deref().filter(|cookie| is_cookie(cookie));
+    let fresh = known.is_none().then(|| fresh_secret(&*app.entropy));
+    let cookie = known.or(fresh.as_deref()).unwrap_or_default();
+    Opened { form_token: form_token(app, cookie, form.id()), fresh_cookie: fresh }
+}
+
+/// Whether the form was opened by this browser.
+pub fn is_form_token(app: &Identity, browser: &Browser, form: Form, given: &str) -> bool {
+    made_form_token(app, browser.browser.as_deref().filter(|cookie| is_cookie(cookie)), form.id(), given)
+}
+
+/// Takes a request for a new password. Nothing of the account is looked at here, so the answer and its time are the
+/// same for all of them; the worker looks. Beyond the limit of the client's address nothing is taken.
+pub async fn ask(app: &Identity, context: &RequestContext, name: &str) -> Result<()> {
+    let name = name.trim();
+    let is_name = !name.is_empty() && name.len() <= MAX_NAME_BYTES && !name.chars().any(char::is_control);
+    let allowed = app.settings.limits.forgotten_mails_per_address;
+    if !is_name || !app.outbox.forgotten.take(allowed, app.now(), context.client_ip) {
+        return Ok(());
+    }
+    let mut tx = app.db.begin_relaxed().await?;
+    mail::forgotten(app, &mut tx, name).await?;
+    tx.commit().await?;
+    mail::wake(app);
+    Ok(())
+}
+
+/// Whether a link to a new password can still be used.
+pub async fn is_open(app: &Identity, token: &str) -> Result<bool> {
+    Ok(find(app, token, Purpose::Password).await?.is_some())
+}
+
+/// A new password by a link. Everything of the user ends (spec: authentication#session-chains); he is not signed in.
+pub async fn reset(
+    app: &Identity,
+    context: &RequestContext,
+    token: &str,
+    new: &str,
+    again: &str,
+) -> Result<(), Denied> {
+    let link = find(app, token, Purpose::Password).await?.ok_or(Denied::Gone)?;
+    if new != again {
+        return Err(Denied::WeakPassword("mismatch"));
+    }
+    validate::password(new).map_err(Denied::WeakPassword)?;
+    let hash = passwords::hash(app, new).await?;
+    let now = app.now();
+    let mut tx = app.db.begin().await?;
+    let (person, addresses) = hold(&mut tx, link.user_id).await?;
+    // It went where links go now: neither confirmed nor changed since.
+    let is_there = fold(addresses.for_recovery()) == fold(&link.address);
+    if !is_there || !recovery::take(&mut tx, &link, now).await? {
+        return Err(Denied::Gone);
+    }
+    passwords::set_password(&mut tx, now, person.id, Some(&hash), Origin::Chosen, None).await?;
+    if fold(&addresses.email) == fold(&link.address) {
+        recovery::verify(&mut tx, person.id).await?;
+    }
+    audit::record_own(
+        &mut tx,
+        now,
+        context,
+        person.id,
+        person.organization.id,
+        "user.reset_forgotten_password",
+    )
+    .await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+/// What the page of a confirmation shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Confirmation {
+    /// The address.
+    pub address: String,
+    /// Whether the password must be given.
+    pub needs_password: bool,
+}
+
+/// The confirmation behind a link; none when it can no longer be used.
+///
+/// The link alone is not enough: who has stolen a session can have it sent to himself (spec: guarantees#identity rule
+/// 41). So the browser must be signed in at the provider, or the password is asked for.
+pub async fn confirmation(app: &Identity, token: &str, browser: &Browser) -> Result<Option<Confirmation>> {
+    let Some(link) = find(app, token, Purpose::Address).await? else { return Ok(None) };
+    let needs_password = !is_signed_in(app, browser, link.user_id).await?;
+    Ok(Some(Confirmation { address: link.address, needs_password }))
+}
+
+/// Confirms an address.
+pub async fn confirm(
+    app: &Identity,
+    context: &RequestContext,
+    token: &str,
+    browser: &Browser,
+    password: &str,
+) -> Result<(), Denied> {
+    let link = find(app, token, Purpose::Address).await?.ok_or(Denied::Gone)?;
+    let mut checked = None;
+    if !is_signed_in(app, browser, link.user_id).await? {
+        let stored = identities::password(&app.db, link.user_id).await?.ok_or(Denied::Gone)?.hash;
+        let guessed = Guessed::User(link.user_id);
+        let ip = context.client_ip;
+        if !passwords::matches_user(app, guessed, ip, password, stored.as_deref()).await? {
+            return Err(Denied::WrongCredentials);
+        }
+        checked = stored;
+    }
+    let now = app.now();
+    let mut tx = app.db.begin().await?;
+    let (person, addresses) = hold(&mut tx, link.user_id).await?;
+    let present = identities::password(&mut tx, person.id).await?.and_then(|password| password.hash);
+    if checked.is_some() && checked != present {
+        return Err(Denied::WrongCredentials);
+    }
+    // Changed again since: this link speaks of another address.
+    let is_present = fold(&addresses.email) == fold(&link.address);
+    if !is_present || !recovery::take(&mut tx, &link, now).await? {
+        return Err(Denied::Gone);
+    }
+    recovery::verify(&mut tx, person.id).await?;
+    audit::record_own(&mut tx, now, context, person.id, person.organization.id, "user.confirm_address")
+        .await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+async fn is_signed_in(app: &Identity, browser: &Browser, user: UserId) -> Result<bool> {
+    let live = authorize::live_login(app, browser, app.now()).await?;
+    Ok(live.is_some_and(|(_, person)| person.id == user))
+}
+
+async fn find(app: &Identity, token: &str, purpose: Purpose) -> Result<Option<Link>> {
+    // Tokens look as cookies do.
+    if !is_cookie(token) {
+        return Ok(None);
+    }
+    Ok(recovery::get(&app.db, &token_digest(token), purpose, app.now()).await?)
+}
+
+/// The user of a link, held, if he may come in.
+async fn hold(tx: &mut Tx, user: UserId) -> Result<(Identified, Addresses), Denied> {
+    let person = identities::get_for_login(tx, user).await?;
+    let person = person.filter(|person| person.standing.is_enabled()).ok_or(Denied::Gone)?;
+    let addresses = recovery::addresses(tx, user).await?.ok_or(Denied::Gone)?;
+    Ok((person, addresses))
+}

@@ -1,0 +1,467 @@
+//! Signing in: from a waiting request to its answer (spec: openid-provider#endpoints, steps 3 and 4, and the scripted
+//! sign-in).
+//!
+//! A page posts the password and gets the answer at once. A script does it in three calls: [`identify`], [`submit`],
+//! then it follows the address to [`resume`].
+
+use super::{
+    INTERACTION,
+    authorize::{self, AuthorizationRequest, Browser, is_cookie},
+    consent, login,
+};
+use crate::{
+    Identity,
+    auth::{Guessed, revoke_login_chains},
+    passwords::{self, Origin},
+};
+use bailiwick_domain::{Error, LoginId, Result, Ts, UserId, fold::fold, validate};
+use bailiwick_platform::keys::fresh_secret;
+use bailiwick_platform::{RequestContext, audit, keys::token_digest};
+use bailiwick_store::{
+    Tx,
+    identities::{self, Identified, PasswordRecord},
+    oidc::{
+        interactions::{self, Interaction},
+        logins::{self, Login},
+    },
+    recovery,
+};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use std::time::Duration;
+use uuid::Uuid;
+
+/// Longest name anybody signs in with, in bytes: the bound of an e-mail address.
+const MAX_IDENTIFIER_BYTES: usize = 255;
+
+/// What form tokens are made for.
+const FORM: &str = "oidc form";
+
+/// What somebody calls himself.
+#[derive(Clone, Debug)]
+pub enum Identifier {
+    /// An e-mail address.
+    Email(String),
+    /// A user name.
+    Username(String),
+}
+
+impl Identifier {
+    /// Whichever it looks like: user names have no `@`.
+    pub fn guess(text: &str) -> Identifier {
+        let text = text.trim().to_owned();
+        if text.contains('@') { Identifier::Email(text) } else { Identifier::Username(text) }
+    }
+
+    fn text(&self) -> &str {
+        match self {
+            Identifier::Email(text) | Identifier::Username(text) => text,
+        }
+    }
+}
+
+/// Why a sign-in did not go on.
+#[derive(Debug)]
+pub enum Denied {
+    /// One answer for everything that can be wrong with name and password.
+    WrongCredentials,
+    /// The password was right, the user or an organization above him is suspended.
+    AccountSuspended,
+    /// Failed too often.
+    TooMany {
+        /// When to come back.
+        retry_after: Duration,
+    },
+    /// The request has expired, is answered already, or belongs to another browser.
+    Gone,
+    /// The new password is not acceptable: a code of spec: account#password-strength, `unchanged` or `mismatch`.
+    WeakPassword(&'static str),
+    /// A generated password waits to be replaced, which a script cannot do.
+    MustReplacePassword,
+    /// Nobody has given a password yet.
+    NotIdentified,
+    /// A fault of ours.
+    Fault(Error),
+}
+
+impl From<Error> for Denied {
+    fn from(error: Error) -> Denied {
+        match error {
+            Error::TooMany { retry_after } => Denied::TooMany { retry_after },
+            error => Denied::Fault(error),
+        }
+    }
+}
+
+impl From<bailiwick_store::StoreError> for Denied {
+    fn from(error: bailiwick_store::StoreError) -> Denied {
+        Denied::Fault(error.into())
+    }
+}
+
+/// What comes after a right password.
+#[derive(Clone, Debug)]
+pub enum Progress {
+    /// Signed in: where to go, and the cookie of the login.
+    Done(SignedIn),
+    /// The password must be replaced first. The browser gets a new cookie: nobody who knew the old one can go on.
+    ReplacePassword {
+        /// The browser's cookie from now on.
+        browser: String,
+    },
+}
+
+/// A completed sign-in.
+#[derive(Clone, Debug)]
+pub struct SignedIn {
+    /// The client's address with the code; without a client the provider's own page.
+    pub address: String,
+    /// Cookie of a new login; none when the browser has it already.
+    pub login: Option<String>,
+}
+
+/// What a page of a waiting request shows.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// The password is right but must be replaced.
+    pub replaces_password: bool,
+    /// Who probably signs in.
+    pub login_hint: Option<String>,
+    /// For `form-action`.
+    pub form_target: Option<String>,
+    /// To be sent back with the form.
+    pub form_token: String,
+    /// Whether somebody who has forgotten his password can be helped by mail.
+    pub has_recovery: bool,
+}
+
+/// The waiting request of a page; none when it is gone.
+pub async fn page(app: &Identity, id: Uuid, browser: &Browser) -> Result<Option<Page>> {
+    let Some((cookie, interaction)) = open(app, id, browser).await? else { return Ok(None) };
+    let request = request_of(&interaction)?;
+    Ok(Some(Page {
+        replaces_password: interaction.must_replace_password,
+        form_target: request.as_ref().and_then(|request| authorize::form_target(&request.redirect_uri)),
+        login_hint: request.and_then(|request| request.login_hint),
+        form_token: form_token(app, cookie, id),
+        has_recovery: bailiwick_events::mail::is_on(app),
+    }))
+}
+
+/// Proof that a form was made for the browser with this cookie and for what the id names.
+pub(super) fn form_token(app: &Identity, cookie: &str, id: Uuid) -> String {
+    URL_SAFE_NO_PAD.encode(app.keys.mac(FORM, &form_data(cookie, id)))
+}
+
+/// Whether the form of this waiting request was made for this browser.
+pub fn is_form_token(app: &Identity, browser: &Browser, id: Uuid, given: &str) -> bool {
+    made_form_token(app, browser.browser.as_deref(), id, given)
+}
+
+/// Whether [`form_token`] made it.
+pub(super) fn made_form_token(app: &Identity, cookie: Option<&str>, id: Uuid, given: &str) -> bool {
+    let (Some(cookie), Ok(given)) = (cookie, URL_SAFE_NO_PAD.decode(given)) else { return false };
+    app.keys.is_mac(FORM, &form_data(cookie, id), &given)
+}
+
+fn form_data(cookie: &str, id: Uuid) -> Vec<u8> {
+    [id.as_bytes(), cookie.as_bytes()].concat()
+}
+
+/// The page's form: name and password.
+pub async fn sign_in(
+    app: &Identity,
+    context: &RequestContext,
+    id: Uuid,
+    browser: &Browser,
+    who: &Identifier,
+    password: &str,
+) -> Result<Progress, Denied> {
+    let (_, interaction) = open(app, id, browser).await?.ok_or(Denied::Gone)?;
+    let known = check(app, context, who, password).await?;
+    if known.must_replace_password {
+        let fresh = fresh_secret(&*app.entropy);
+        let mut tx = app.db.begin().await?;
+        known.hold(&mut tx).await?;
+        if !interactions::identify(&mut tx, &interaction, known.user, true, &token_digest(&fresh)).await? {
+            return Err(Denied::Gone);
+        }
+        tx.commit().await?;
+        return Ok(Progress::ReplacePassword { browser: fresh });
+    }
+    let mut tx = app.db.begin().await?;
+    known.hold(&mut tx).await?;
+    let done = complete(app, &mut tx, &interaction, known.user, browser).await?;
+    tx.commit().await?;
+    Ok(Progress::Done(done))
+}
+
+/// The page's second form: the new password in the place of a generated one.
+pub async fn replace_password(
+    app: &Identity,
+    context: &RequestContext,
+    id: Uuid,
+    browser: &Browser,
+    new: &str,
+    again: &str,
+) -> Result<SignedIn, Denied> {
+    let (_, interaction) = open(app, id, browser).await?.ok_or(Denied::Gone)?;
+    let user =
+        interaction.user_id.filter(|_| interaction.must_replace_password).ok_or(Denied::NotIdentified)?;
+    let old = identities::password(&app.db, user).await?.ok_or(Denied::Gone)?;
+    if new != again {
+        return Err(Denied::WeakPassword("mismatch"));
+    }
+    validate::password(new).map_err(Denied::WeakPassword)?;
+    if passwords::verify(app, new, old.hash.as_deref()).await? {
+        return Err(Denied::WeakPassword("unchanged"));
+    }
+    let hash = passwords::hash(app, new).await?;
+    let now = app.now();
+    let mut tx = app.db.begin().await?;
+    let person = identities::get_for_login(&mut tx, user).await?;
+    let person = person.filter(|p| p.standing.is_enabled()).ok_or(Denied::Gone)?;
+    // Neither replaced nor expired since the page was made.
+    let record = identities::password(&mut tx, user).await?.filter(|record| *record == old);
+    if record.is_none_or(|record| is_expired(app, &record, now)) {
+        return Err(Denied::Gone);
+    }
+    // Taken first: the change of the password ends every request in which the user has given the old one.
+    take(&mut tx, &interaction).await?;
+    // Who has a password that was mailed there reads that mailbox (spec: account#change-info).
+    let mailed_to = recovery::addresses(&mut tx, user).await?.and_then(|a| a.password_mailed_to);
+    if mailed_to.is_some_and(|address| address == fold(&person.email)) {
+        recovery::verify(&mut tx, user).await?;
+    }
+    passwords::set_password(&mut tx, now, user, Some(&hash), Origin::Chosen, None).await?;
+    let action = "user.replace_generated_password";
+    audit::record_own(&mut tx, now, context, person.id, person.organization.id, action).await?;
+    let done = answer(app, &mut tx, &interaction, user, browser).await?;
+    tx.commit().await?;
+    Ok(done)
+}
+
+/// A script starts over.
+pub async fn restart(app: &Identity, browser: &Browser) -> Result<(), Denied> {
+    let interaction = latest(app, browser).await?;
+    let mut tx = app.db.begin_relaxed().await?;
+    interactions::reset(&mut tx, interaction.id).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+/// A script gives name and password.
+pub async fn identify(
+    app: &Identity,
+    context: &RequestContext,
+    browser: &Browser,
+    who: &Identifier,
+    password: &str,
+) -> Result<(), Denied> {
+    let interaction = latest(app, browser).await?;
+    let known = check(app, context, who, password).await?;
+    let mut tx = app.db.begin().await?;
+    known.hold(&mut tx).await?;
+    let same = interaction.browser_hash.clone();
+    if !interactions::identify(&mut tx, &interaction, known.user, known.must_replace_password, &same).await? {
+        return Err(Denied::Gone);
+    }
+    tx.commit().await?;
+    Ok(())
+}
+
+/// A script is done: the address that leads on.
+pub async fn submit(app: &Identity, browser: &Browser) -> Result<String, Denied> {
+    let interaction = latest(app, browser).await?;
+    match interaction.user_id {
+        None => Err(Denied::NotIdentified),
+        Some(_) if interaction.must_replace_password => Err(Denied::MustReplacePassword),
+        Some(_) => Ok(format!("{}/auth/{}", app.settings.provider_issuer(), interaction.id)),
+    }
+}
+
+/// The address a script was sent to.
+pub async fn resume(app: &Identity, id: Uuid, browser: &Browser) -> Result<SignedIn, Denied> {
+    let (_, interaction) = open(app, id, browser).await?.ok_or(Denied::Gone)?;
+    // A question, unless somebody has signed in over it.
+    if let Some(address) = consent::resume(app, &interaction, browser).await? {
+        return Ok(SignedIn { address, login: None });
+    }
+    let user = interaction.user_id.ok_or(Denied::NotIdentified)?;
+    if interaction.must_replace_password {
+        return Err(Denied::MustReplacePassword);
+    }
+    let mut tx = app.db.begin().await?;
+    // Locks in the order user, waiting request, login, as whatever ends the user's sessions takes them.
+    identities::get_steady(&mut tx, user).await?;
+    let done = complete(app, &mut tx, &interaction, user, browser).await?;
+    tx.commit().await?;
+    Ok(done)
+}
+
+pub(super) async fn open<'a>(
+    app: &Identity,
+    id: Uuid,
+    browser: &'a Browser,
+) -> Result<Option<(&'a str, Interaction)>> {
+    let Some(cookie) = browser.browser.as_deref().filter(|cookie| is_cookie(cookie)) else { return Ok(None) };
+    let found = interactions::get(&app.db, id, &token_digest(cookie), app.now()).await?;
+    Ok(found.map(|interaction| (cookie, interaction)))
+}
+
+/// The last waiting request of a browser; for scripts.
+pub(super) async fn latest(app: &Identity, browser: &Browser) -> Result<Interaction, Denied> {
+    let cookie = browser.browser.as_deref().filter(|cookie| is_cookie(cookie)).ok_or(Denied::Gone)?;
+    interactions::latest(&app.db, &token_digest(cookie), app.now()).await?.ok_or(Denied::Gone)
+}
+
+/// None when a person came without a client.
+pub(super) fn request_of(interaction: &Interaction) -> Result<Option<AuthorizationRequest>> {
+    serde_json::from_value(interaction.request.clone()).map_err(Error::internal)
+}
+
+/// Somebody whose password was right.
+struct Known {
+    user: UserId,
+    hash: Option<String>,
+    must_replace_password: bool,
+}
+
+impl Known {
+    /// Holds the user until the transaction ends, if he is still who he was when his password was checked.
+    async fn hold(&self, tx: &mut Tx) -> Result<(), Denied> {
+        let user = identities::get_steady(tx, self.user).await?;
+        let record = identities::password(tx, self.user).await?;
+        let is_same = record.is_some_and(|record| record.hash == self.hash);
+        if is_same && user.is_some_and(|user| user.standing.is_enabled()) {
+            Ok(())
+        } else {
+            Err(Denied::WrongCredentials)
+        }
+    }
+}
+
+/// Name and password. An unknown or deleted user costs the same time as a wrong password.
+async fn check(
+    app: &Identity,
+    context: &RequestContext,
+    who: &Identifier,
+    password: &str,
+) -> Result<Known, Denied> {
+    let found = lookup(app, who).await?.filter(|(user, _)| !user.standing.is_gone());
+    let name = fold(who.text());
+    let guessed = Guessed::Name(&name, found.as_ref().map(|(user, _)| user.id));
+    let hash = found.as_ref().and_then(|(_, record)| record.hash.as_deref());
+    let is_right = passwords::matches_user(app, guessed, context.client_ip, password, hash).await?;
+    let (user, record) = found.filter(|_| is_right).ok_or_else(|| {
+        tracing::info!(client_ip = %context.client_ip, "sign-in refused");
+        Denied::WrongCredentials
+    })?;
+    if user.standing.suspension().is_some() {
+        return Err(Denied::AccountSuspended);
+    }
+    if is_expired(app, &record, app.now()) {
+        return Err(Denied::WrongCredentials);
+    }
+    Ok(Known { user: user.id, must_replace_password: record.generated_at.is_some(), hash: record.hash })
+}
+
+async fn lookup(app: &Identity, who: &Identifier) -> Result<Option<(Identified, PasswordRecord)>> {
+    let text = who.text();
+    if text.is_empty() || text.len() > MAX_IDENTIFIER_BYTES || text.chars().any(char::is_control) {
+        return Ok(None);
+    }
+    Ok(match who {
+        Identifier::Email(email) => identities::by_email(&app.db, email).await?,
+        Identifier::Username(name) => identities::by_username(&app.db, name).await?,
+    })
+}
+
+/// A generated password lives for a while only.
+fn is_expired(app: &Identity, record: &PasswordRecord, now: Ts) -> bool {
+    record.generated_at.is_some_and(|at| at.plus(app.settings.provider.generated_password) <= now)
+}
+
+pub(super) async fn take(tx: &mut Tx, interaction: &Interaction) -> Result<(), Denied> {
+    if interactions::take(tx, interaction).await? { Ok(()) } else { Err(Denied::Gone) }
+}
+
+/// Ends the waiting request with a login and, for a client, a code.
+async fn complete(
+    app: &Identity,
+    tx: &mut Tx,
+    interaction: &Interaction,
+    user: UserId,
+    browser: &Browser,
+) -> Result<SignedIn, Denied> {
+    take(tx, interaction).await?;
+    answer(app, tx, interaction, user, browser).await
+}
+
+async fn answer(
+    app: &Identity,
+    tx: &mut Tx,
+    interaction: &Interaction,
+    user: UserId,
+    browser: &Browser,
+) -> Result<SignedIn, Denied> {
+    let now = app.now();
+    let request = request_of(interaction)?;
+    let (login, cookie) = log_in(app, tx, user, browser, now).await?;
+    let address = match request {
+        Some(request) => match consent::settle(app, tx, &request, &login, now).await? {
+            consent::Settled::Redirect(address) => address,
+            consent::Settled::Ask => {
+                let question = Interaction {
+                    id: app.fresh(),
+                    request: serde_json::to_value(consent::question(&request, &login))
+                        .map_err(Error::internal)?,
+                    user_id: None,
+                    must_replace_password: false,
+                    created_at: now,
+                    expires_at: now.plus(INTERACTION),
+                    ..interaction.clone()
+                };
+                interactions::insert(tx, &question).await?;
+                consent::address(app, question.id)
+            }
+            consent::Settled::Gone => return Err(Denied::Gone),
+        },
+        None if authorize::hold(tx, &login).await?.is_some() => login::address(app),
+        None => return Err(Denied::Gone),
+    };
+    Ok(SignedIn { address, login: Some(cookie) })
+}
+
+/// The login of this browser from now on: the one it has if the same person signs in again, else a new one, and what
+/// somebody else had open in it ends. Always with a new cookie.
+async fn log_in(
+    app: &Identity,
+    tx: &mut Tx,
+    user: UserId,
+    browser: &Browser,
+    now: Ts,
+) -> Result<(Login, String), Denied> {
+    let cookie = fresh_secret(&*app.entropy);
+    let expires_at = now.plus(app.settings.provider.login);
+    let known = browser.login.as_deref().filter(|cookie| is_cookie(cookie));
+    let present = match known {
+        Some(known) => logins::by_token(&mut *tx, &token_digest(known), now).await?,
+        None => None,
+    };
+    match present {
+        Some(mine) if mine.user_id == user => {
+            let login = Login { authenticated_at: now, expires_at, ..mine };
+            if logins::renew(tx, &login, &token_digest(&cookie)).await? {
+                return Ok((login, cookie));
+            }
+        }
+        Some(theirs) => {
+            logins::end(tx, theirs.id, now).await?;
+            revoke_login_chains(tx, now, theirs.id).await?;
+        }
+        None => {}
+    }
+    let login = Login { id: LoginId(app.fresh()), user_id: user, authenticated_at: now, expires_at };
+    logins::insert(tx, &login, &token_digest(&cookie)).await?;
+    Ok((login, cookie))
+}

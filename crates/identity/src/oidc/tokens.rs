@@ -1,0 +1,321 @@
+//! Tokens: from a code, from a refresh token, and their end (spec: openid-provider#endpoints, steps 5, 8 and 9).
+
+use super::{
+    Code, Refusal, Refused,
+    authorize::{Parameters, SCOPES, resource},
+    claims::{self, has_scope},
+    clients::Client,
+    consent, find_token,
+    keys::{self, SigningKey},
+};
+use crate::{
+    Identity,
+    auth::{Reason, end_impersonations_of_revoked},
+};
+use aws_lc_rs::{constant_time, digest};
+use bailiwick_domain::{Error, Ts};
+use bailiwick_platform::keys::{fresh_secret, token_digest};
+use bailiwick_store::{
+    Tx,
+    identities::{self, Identified},
+    oidc::{
+        grants::{self, Grant},
+        logins,
+        tokens::{self, Kind, NewToken, Token},
+    },
+};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde::Serialize;
+
+/// What refresh tokens are sealed for.
+const PURPOSE: &str = "oidc refresh token";
+
+/// The answer of the token endpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TokenAnswer {
+    /// Opaque; a JWT when it is for a resource.
+    pub access_token: String,
+    /// When `openid` was granted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id_token: Option<String>,
+    /// When `offline_access` was granted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refresh_token: Option<String>,
+    /// Seconds the access token lives.
+    pub expires_in: u64,
+    /// Granted scopes.
+    pub scope: String,
+    /// `Bearer`.
+    pub token_type: &'static str,
+}
+
+/// `POST /oidc/token` for a client that has proved itself.
+pub async fn token(app: &Identity, client: &Client, parameters: &Parameters) -> Result<TokenAnswer, Refusal> {
+    match parameters.required("grant_type")? {
+        "authorization_code" => exchange_code(app, client, parameters).await,
+        "refresh_token" => refresh(app, client, parameters).await,
+        _ => Err(Refusal::new(
+            Code::UnsupportedGrantType,
+            "only authorization_code and refresh_token are supported",
+        )),
+    }
+}
+
+/// Takes user, login and grant, in this order, and holds them until the transaction ends. None when one of them is
+/// no longer good, or the client no longer admits the user.
+async fn hold(
+    app: &Identity,
+    tx: &mut Tx,
+    client: &Client,
+    seen: &Grant,
+) -> Result<Option<(Identified, Grant)>, Refusal> {
+    let user = identities::get_steady(tx, seen.user_id).await?;
+    let is_on = logins::hold(tx, seen.login_id).await?;
+    let grant = grants::lock(tx, seen.id).await?;
+    let may_use = |user: &Identified| user.standing.is_enabled() && consent::admits(app, client, user);
+    let enabled = user.filter(|user| is_on && may_use(user));
+    Ok(enabled.zip(grant))
+}
+
+async fn exchange_code(
+    app: &Identity,
+    client: &Client,
+    parameters: &Parameters,
+) -> Result<TokenAnswer, Refusal> {
+    let code = parameters.required("code")?;
+    let redirect_uri = parameters.one("redirect_uri")?;
+    let verifier = parameters.one("code_verifier")?;
+    let wanted = resource(app, parameters)?;
+    let now = app.now();
+    let key = keys::signing(app).await?;
+    let found = grants::by_code(&app.db, &token_digest(code)).await?;
+    let seen = found.filter(|grant| grant.client_id == client.id()).ok_or_else(Refusal::invalid_grant)?;
+    let mut tx = app.db.begin().await?;
+    let Some((user, grant)) = hold(app, &mut tx, client, &seen).await? else {
+        return Err(Refusal::invalid_grant());
+    };
+    if let Some(used_at) = grant.code.used_at {
+        end_reused(&mut tx, client, &grant, used_at, now).await?;
+        tx.commit().await?;
+        return Err(Refusal::invalid_grant());
+    }
+    let is_good = !grant.is_ended
+        && now < grant.code.expires_at
+        && redirect_uri == Some(grant.code.redirect_uri.as_str())
+        && matches_challenge(grant.code.challenge.as_deref(), verifier);
+    if !is_good {
+        return Err(Refusal::invalid_grant());
+    }
+    within(wanted.as_deref(), &grant)?;
+    if !grants::use_code(&mut tx, grant.id, now).await? {
+        return Err(Refusal::Fault(Error::internal("a code moved under its lock")));
+    }
+    let scope = grant.scope.clone();
+    let issued = issue(app, &mut tx, &key, &grant, &user, &scope, now).await?;
+    let refresh_token = if has_scope(&grant.scope, "offline_access") {
+        Some(issue_refresh(app, &mut tx, &grant, now).await?)
+    } else {
+        None
+    };
+    tx.commit().await?;
+    Ok(TokenAnswer { refresh_token, ..issued })
+}
+
+/// A code that comes twice was stolen, before or after its owner used it: what the first use produced ends, and with
+/// it the sessions opened through this login since (nothing else tells which of them came from these tokens). Tokens of
+/// third parties open no sessions.
+async fn end_reused(
+    tx: &mut Tx,
+    client: &Client,
+    grant: &Grant,
+    used_at: Ts,
+    now: Ts,
+) -> Result<(), Refusal> {
+    if grant.is_ended {
+        return Ok(());
+    }
+    tracing::warn!(user = %grant.user_id, client = grant.client_id, "authorization code used twice, its tokens are revoked");
+    grants::end(tx, grant.id, now).await?;
+    if !client.is_first_party() {
+        return Ok(());
+    }
+    grants::revoke_chains_since(tx, grant.login_id, used_at, now, Reason::Logout.as_str()).await?;
+    end_impersonations_of_revoked(tx, now, grant.login_id).await?;
+    Ok(())
+}
+
+/// PKCE (RFC 7636 §4.6). A verifier without a challenge is refused: somebody has taken the challenge out of the
+/// request.
+fn matches_challenge(challenge: Option<&str>, verifier: Option<&str>) -> bool {
+    let (challenge, verifier) = match (challenge, verifier) {
+        (None, None) => return true,
+        (Some(challenge), Some(verifier)) => (challenge, verifier),
+        _ => return false,
+    };
+    let is_unreserved = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b'~');
+    if !(43..=128).contains(&verifier.len()) || !verifier.bytes().all(is_unreserved) {
+        return false;
+    }
+    let made = URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, verifier.as_bytes()));
+    constant_time::verify_slices_are_equal(made.as_bytes(), challenge.as_bytes()).is_ok()
+}
+
+/// A resource must have been asked for at authorization (RFC 8707 §2.2).
+fn within(wanted: Option<&str>, grant: &Grant) -> Result<(), Refused> {
+    match wanted {
+        Some(wanted) if grant.resource.as_deref() != Some(wanted) => {
+            Err(Refused::new(Code::InvalidTarget, "the resource was not granted"))
+        }
+        _ => Ok(()),
+    }
+}
+
+async fn issue(
+    app: &Identity,
+    tx: &mut Tx,
+    key: &SigningKey,
+    grant: &Grant,
+    user: &Identified,
+    scope: &str,
+    now: Ts,
+) -> Result<TokenAnswer, Refusal> {
+    let access_token = match &grant.resource {
+        Some(resource) => claims::access_jwt(app, key, grant, resource, scope, now)?,
+        None => fresh_secret(&*app.entropy),
+    };
+    let life = app.settings.provider.access;
+    let expires_at = now.plus(life);
+    let token = NewToken {
+        hash: token_digest(&access_token),
+        grant: grant.id,
+        kind: Kind::Access,
+        scope: scope.to_owned(),
+        sealed: None,
+        created_at: now,
+        expires_at,
+    };
+    tokens::insert(tx, &token).await?;
+    grants::extend(tx, grant.id, expires_at).await?;
+    let id_token = if has_scope(scope, "openid") {
+        Some(claims::id_token(app, key, grant, user, scope, &access_token, now)?)
+    } else {
+        None
+    };
+    Ok(TokenAnswer {
+        access_token,
+        id_token,
+        refresh_token: None,
+        expires_in: life.as_secs(),
+        scope: scope.to_owned(),
+        token_type: "Bearer",
+    })
+}
+
+async fn issue_refresh(app: &Identity, tx: &mut Tx, grant: &Grant, now: Ts) -> Result<String, Refusal> {
+    let token = fresh_secret(&*app.entropy);
+    let expires_at = now.plus(app.settings.provider.refresh);
+    let stored = NewToken {
+        hash: token_digest(&token),
+        grant: grant.id,
+        kind: Kind::Refresh,
+        scope: grant.scope.clone(),
+        sealed: Some(app.keys.seal(PURPOSE, token.as_bytes(), &*app.entropy)?),
+        created_at: now,
+        expires_at,
+    };
+    tokens::insert(tx, &stored).await?;
+    grants::extend(tx, grant.id, expires_at).await?;
+    Ok(token)
+}
+
+async fn refresh(app: &Identity, client: &Client, parameters: &Parameters) -> Result<TokenAnswer, Refusal> {
+    let presented = parameters.required("refresh_token")?;
+    let asked = parameters.one("scope")?;
+    let wanted = resource(app, parameters)?;
+    let now = app.now();
+    let key = keys::signing(app).await?;
+    let is_mine = |token: &Token| token.kind == Kind::Refresh && token.grant.client_id == client.id();
+    let seen = find_token(app, presented).await?.filter(is_mine).ok_or_else(Refusal::invalid_grant)?;
+    let mut tx = app.db.begin().await?;
+    let Some((user, grant)) = hold(app, &mut tx, client, &seen.grant).await? else {
+        return Err(Refusal::invalid_grant());
+    };
+    // Read again under the lock: another request may have moved it.
+    let hash = token_digest(presented);
+    let token = tokens::get(&mut tx, &hash).await?;
+    let token = token.filter(|token| token.is_alive(now)).ok_or_else(Refusal::invalid_grant)?;
+    within(wanted.as_deref(), &grant)?;
+    let scope = narrowed(asked, &grant.scope)?;
+    let refresh_token = match token.rotated_at {
+        None => {
+            tokens::rotate(&mut tx, &hash, now).await?;
+            issue_refresh(app, &mut tx, &grant, now).await?
+        }
+        Some(at) if now.since(at) <= app.settings.tokens.reuse_grace => {
+            let sealed = tokens::current_refresh(&mut tx, grant.id, now).await?;
+            let plain = app.keys.open(PURPOSE, &sealed.ok_or_else(Refusal::invalid_grant)?)?;
+            String::from_utf8(plain).map_err(Error::internal)?
+        }
+        Some(_) => {
+            tracing::warn!(user = %grant.user_id, client = grant.client_id, "refresh token reused, its grant is ended");
+            grants::end(&mut tx, grant.id, now).await?;
+            tx.commit().await?;
+            return Err(Refusal::invalid_grant());
+        }
+    };
+    let issued = issue(app, &mut tx, &key, &grant, &user, &scope, now).await?;
+    tx.commit().await?;
+    Ok(TokenAnswer { refresh_token: Some(refresh_token), ..issued })
+}
+
+/// A refresh may ask for fewer scopes than were granted; unknown ones are ignored as always.
+fn narrowed(asked: Option<&str>, granted: &str) -> Result<String, Refused> {
+    let Some(asked) = asked else { return Ok(granted.to_owned()) };
+    let asked: Vec<&str> = SCOPES.into_iter().filter(|scope| has_scope(asked, scope)).collect();
+    if asked.iter().all(|scope| has_scope(granted, scope)) {
+        Ok(asked.join(" "))
+    } else {
+        Err(Refused::new(Code::InvalidScope, "more was asked than was granted"))
+    }
+}
+
+/// `POST /oidc/token/revocation` (RFC 7009): a refresh token ends its grant, an access token itself. A token that is
+/// unknown or another client's is none of its business, which the answer does not tell.
+pub async fn revoke(app: &Identity, client: &Client, token: &str) -> Result<(), Refusal> {
+    let now = app.now();
+    let found = find_token(app, token).await?.filter(|found| found.grant.client_id == client.id());
+    let Some(found) = found else { return Ok(()) };
+    let mut tx = app.db.begin().await?;
+    match found.kind {
+        Kind::Refresh => grants::end(&mut tx, found.grant.id, now).await?,
+        Kind::Access => tokens::revoke(&mut tx, &token_digest(token), now).await?,
+    };
+    tx.commit().await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pkce_matches_the_example_of_its_rfc_and_nothing_near_it() {
+        let challenge = Some("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
+        let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+        assert!(matches_challenge(challenge, Some(verifier)));
+        assert!(matches_challenge(None, None));
+        assert!(!matches_challenge(None, Some(verifier)), "downgrade");
+        assert!(!matches_challenge(challenge, None));
+        assert!(!matches_challenge(challenge, Some("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")), "plain");
+        assert!(!matches_challenge(challenge, Some(&format!("{verifier}x"))));
+        assert!(!matches_challenge(challenge, Some(&verifier[..42])));
+    }
+
+    #[test]
+    fn a_refresh_may_narrow_scopes_but_not_widen_them() {
+        let narrowed = |asked, granted| narrowed(asked, granted).map_err(|refused| refused.code);
+        assert_eq!(narrowed(None, "openid email").unwrap(), "openid email");
+        assert_eq!(narrowed(Some("email roles"), "openid email").unwrap(), "email");
+        assert_eq!(narrowed(Some("openid profile"), "openid email"), Err(Code::InvalidScope));
+    }
+}

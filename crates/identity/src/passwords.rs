@@ -1,0 +1,356 @@
+//! Passwords (spec: conventions#limits, account#password-operations), failures limited. Those of the service: argon2id
+//! off the request threads, few at a time. Those at a Logto tenant are asked and set there
+//! ([`crate::mirror::passwords`]).
+
+use crate::{
+    Identity,
+    auth::{Failures, Guessed, Reason, chain_of, revoke_user},
+    mirror::passwords as there,
+};
+use argon2::{
+    Argon2,
+    password_hash::{PasswordHasher, PasswordVerifier},
+};
+use bailiwick_domain::{
+    ChainId, Error, Result, Ts, UserId,
+    ports::random,
+    validate::{self, Fields},
+};
+use bailiwick_platform::{RequestContext, audit, fair_semaphore::acquire_within};
+use bailiwick_policy::Caller;
+use bailiwick_store::{
+    Tx, identities,
+    recovery::{self, Purpose},
+};
+use std::{future::Future, net::IpAddr, sync::Arc, time::Duration};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+const SALT_BYTES: usize = 16;
+
+/// How long a request waits for its turn to hash.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// Costs the same as a real one and matches nothing that anybody knows: for accounts that do not exist or have no
+/// password, so that the answer takes as long as for those that have.
+const NOBODY: &str =
+    "$argon2id$v=19$m=19456,t=2,p=1$rQi75XBF5AMQyOqTJGm/Eg$geGC01tzwWfH/cgl+VEH2qOxdFbcwX/BWi363MdWdl0";
+
+/// Turns at hashing and the memory of failures.
+pub struct Passwords {
+    turns: Arc<Semaphore>,
+    failures: Failures,
+}
+
+impl Passwords {
+    /// As many turns as there are processors: more would only take memory (19 MiB each).
+    pub fn new() -> Passwords {
+        let turns = std::thread::available_parallelism().map_or(1, usize::from);
+        Passwords { turns: Arc::new(Semaphore::new(turns)), failures: Failures::default() }
+    }
+
+    /// How many attempts were refused after too many failures.
+    pub fn refused(&self) -> u64 {
+        self.failures.refused()
+    }
+
+    async fn turn(&self) -> Result<OwnedSemaphorePermit> {
+        let permit = self.turns.clone().acquire_owned();
+        acquire_within(permit, LONGEST_WAIT, "too many passwords wait to be hashed").await
+    }
+}
+
+impl Default for Passwords {
+    fn default() -> Passwords {
+        Passwords::new()
+    }
+}
+
+/// Hashes a password with a fresh salt, in PHC form.
+pub async fn hash(app: &Identity, password: &str) -> Result<String> {
+    let salt = random::<SALT_BYTES>(&*app.entropy);
+    let password = password.to_owned();
+    let turn = app.passwords.turn().await?;
+    tokio::task::spawn_blocking(move || {
+        let hashed = Argon2::default().hash_password_with_salt(password.as_bytes(), &salt);
+        drop(turn);
+        hashed.map(|hash| hash.to_string()).map_err(Error::internal)
+    })
+    .await
+    .map_err(Error::internal)?
+}
+
+/// Whether the password is the one behind the hash; without a hash false, after the same time. Unlimited: a request
+/// that guesses goes through [`matches_user`].
+pub async fn verify(app: &Identity, password: &str, hash: Option<&str>) -> Result<bool> {
+    let turn = app.passwords.turn().await?;
+    Ok(is_behind(password, hash.unwrap_or(NOBODY), turn).await? && hash.is_some())
+}
+
+/// Whether the text is the one behind the hash; `turn` is given back when that is known, also to whoever has gone away.
+pub(crate) async fn is_behind(text: &str, hash: &str, turn: OwnedSemaphorePermit) -> Result<bool> {
+    let (password, hash) = (text.to_owned(), hash.to_owned());
+    tokio::task::spawn_blocking(move || {
+        let outcome = Argon2::default().verify_password(password.as_bytes(), hash.as_str());
+        drop(turn);
+        match outcome {
+            Ok(()) => Ok(true),
+            Err(argon2::password_hash::Error::PasswordInvalid) => Ok(false),
+            Err(e) => Err(Error::internal(format!("unreadable password hash: {e}"))),
+        }
+    })
+    .await
+    .map_err(Error::internal)?
+}
+
+/// The check behind sign-in, own password change and step-up. False after too many failures of an account of which the
+/// caller knows a name only.
+///
+/// # Errors
+/// 429 when the account or name, the address or the two together have failed too often (spec: conventions#limits).
+pub async fn matches_user(
+    app: &Identity,
+    guessed: Guessed<'_>,
+    client_ip: IpAddr,
+    password: &str,
+    hash: Option<&str>,
+) -> Result<bool> {
+    limited(app, guessed, client_ip, verify(app, password, hash)).await
+}
+
+async fn limited(
+    app: &Identity,
+    guessed: Guessed<'_>,
+    client_ip: IpAddr,
+    check: impl Future<Output = Result<bool>>,
+) -> Result<bool> {
+    let attempt = app.passwords.failures.attempt(&app.settings.limits, app.now(), guessed, client_ip)?;
+    let checked = check.await.map(|is_right| is_right && !attempt.is_hopeless());
+    // An overload is nobody's wrong password.
+    if !matches!(checked, Ok(false)) {
+        app.passwords.failures.forgive(&attempt);
+    }
+    checked
+}
+
+/// What a new password is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Chosen by a person: by the user, or for him by an administrator.
+    Chosen,
+    /// Drawn and mailed: must be replaced at the first sign-in and expires (spec: openid-provider#endpoints).
+    Generated,
+}
+
+/// Stores a hash, if the password is kept here, and ends what the old one opened (spec: authentication#session-chains);
+/// `keep` is the calling chain of an own change. False when there is no such user.
+pub async fn set_password(
+    tx: &mut Tx,
+    now: Ts,
+    user: UserId,
+    hash: Option<&str>,
+    origin: Origin,
+    keep: Option<ChainId>,
+) -> Result<bool> {
+    let generated_at = (origin == Origin::Generated).then_some(now);
+    let changed = match hash {
+        Some(hash) => identities::set_password(tx, user, hash, generated_at).await?,
+        None => u64::from(identities::get_for_login(tx, user).await?.is_some()),
+    };
+    // Neither a link made before nor what was mailed says anything about the new one.
+    recovery::end_of_user(tx, user, Purpose::Password, now).await?;
+    recovery::note_mailed(tx, user, None).await?;
+    revoke_user(tx, now, user, keep, Reason::PasswordChanged).await?;
+    Ok(changed > 0)
+}
+
+/// Where a user's password is.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// Here, as this hash.
+    Here(String),
+    /// At the tenant, of this account.
+    There(String),
+}
+
+/// Where the user's password is; none where he has none, at a tenant as long as he has no account.
+pub async fn place(app: &Identity, user: UserId) -> Result<Option<Place>> {
+    if let Some(mirror) = &app.mirror {
+        return Ok(there::find(app, mirror, user).await?.map(Place::There));
+    }
+    if !app.settings.identity.is_embedded() {
+        // A password of former times proves nothing where people sign in elsewhere.
+        return Ok(None);
+    }
+    Ok(identities::password(&app.db, user).await?.and_then(|password| password.hash).map(Place::Here))
+}
+
+/// The check behind step-up and own change, wherever the password is.
+///
+/// # Errors
+/// 429 as [`matches_user`], 502 and 504 for the provider.
+pub async fn is_right(
+    app: &Identity,
+    user: UserId,
+    client_ip: IpAddr,
+    password: &str,
+    place: &Place,
+) -> Result<bool> {
+    let guessed = Guessed::User(user);
+    match (place, &app.mirror) {
+        (Place::There(theirs), Some(mirror)) => {
+            limited(app, guessed, client_ip, there::is_password(mirror, theirs, password)).await
+        }
+        (Place::Here(hash), _) => matches_user(app, guessed, client_ip, password, Some(hash)).await,
+        (Place::There(_), None) => Ok(false),
+    }
+}
+
+/// Whether what was checked outside a transaction is still the password; nobody tells of those elsewhere.
+pub async fn is_still(tx: &mut Tx, user: UserId, place: &Place) -> Result<bool> {
+    let Place::Here(hash) = place else { return Ok(true) };
+    Ok(identities::password(tx, user).await?.and_then(|p| p.hash).as_ref() == Some(hash))
+}
+
+/// A new password where it is to be.
+pub struct Prepared {
+    /// Its hash for here; none where it is set at the tenant.
+    pub hash: Option<String>,
+    /// It was sent to the tenant and nobody knows whether it is set. Everything that follows from a new password is to
+    /// be done, and then this is told.
+    pub unknown: Option<Error>,
+}
+
+impl Prepared {
+    /// What is told when all the rest is done.
+    ///
+    /// # Errors
+    /// 502 and 504 when nobody knows whether the tenant has it.
+    pub fn told(self) -> Result<()> {
+        self.unknown.map_or(Ok(()), Err)
+    }
+}
+
+/// Hashes a new password for here, or sets it at the tenant already: then what follows must not be given up because
+/// whoever has asked leaves ([`to_its_end`]).
+///
+/// # Errors
+/// 400 with what the provider refuses, 502 and 504 for the provider where it is not set.
+pub async fn prepare(app: &Identity, password: &str, place: &Place) -> Result<Prepared> {
+    match (place, &app.mirror) {
+        (Place::There(theirs), Some(mirror)) => {
+            Ok(Prepared { hash: None, unknown: there::set(mirror, theirs, password).await? })
+        }
+        _ => Ok(Prepared { hash: Some(hash(app, password).await?), unknown: None }),
+    }
+}
+
+/// Runs something to its end, whoever leaves meanwhile: a password that was set and the sessions it ends are one.
+///
+/// # Errors
+/// As the work's.
+pub async fn to_its_end<T: Send + 'static>(
+    app: &Identity,
+    work: impl Future<Output = Result<T>> + Send + 'static,
+) -> Result<T> {
+    app.tasks.spawn(work).await.map_err(Error::internal)?
+}
+
+/// Body of an own password change.
+pub struct OwnChange {
+    /// The present password.
+    pub current: String,
+    /// The new one.
+    pub new: String,
+}
+
+/// Refuses where passwords are not the service's business (spec: account#password-operations).
+///
+/// # Errors
+/// 400 in identity mode `oidc`.
+pub fn check_mode(app: &Identity) -> Result<()> {
+    if app.settings.identity.is_embedded() || app.mirror.is_some() {
+        return Ok(());
+    }
+    Err(Error::bad_request("password change not available for this user"))
+}
+
+/// `POST /me/change-password` (spec: account#change-password): the calling chain and its login stay, everything else of
+/// the user ends.
+///
+/// # Errors
+/// The fields in the order of the specification; 429 after too many wrong current passwords.
+pub async fn change_own(
+    app: &Identity,
+    caller: &Caller,
+    request: &RequestContext,
+    body: impl FnOnce() -> Result<OwnChange>,
+) -> Result<()> {
+    let identity = caller.identity().ok_or_else(|| Error::unauthenticated("invalid token"))?;
+    check_mode(app)?;
+    let user = identity.user_id;
+    let place = place(app, user).await?;
+    let place = place.ok_or_else(|| Error::bad_request("password change not available for this user"))?;
+    let body = body()?;
+    check_own(&body)?;
+    let wrong = || Error::field("current_password", "incorrect_password");
+    if !is_right(app, user, request.client_ip, &body.current, &place).await? {
+        return Err(wrong());
+    }
+    let (kept, organization) = (chain_of(caller), identity.organization.id);
+    let (whole, request) = (app.clone(), request.clone());
+    let changing = async move {
+        let app = &whole;
+        let prepared = prepare(app, &body.new, &place).await.map_err(as_new)?;
+        let now = app.now();
+        let mut tx = app.db.begin().await?;
+        identities::get_for_login(&mut tx, user).await?;
+        // What was checked must still be the password: it may have been changed while this one was hashed.
+        if !is_still(&mut tx, user, &place).await? {
+            return Err(wrong());
+        }
+        set_password(&mut tx, now, user, prepared.hash.as_deref(), Origin::Chosen, kept).await?;
+        audit::record_own(&mut tx, now, &request, user, organization, "user.password").await?;
+        tx.commit().await?;
+        prepared.told()
+    };
+    to_its_end(app, changing).await
+}
+
+/// The provider calls it `password`, the form `new_password`.
+fn as_new(error: Error) -> Error {
+    let Error::Invalid(mut fields) = error else { return error };
+    for field in fields.iter_mut().filter(|field| field.key == "password") {
+        "new_password".clone_into(&mut field.key);
+    }
+    Error::Invalid(fields)
+}
+
+fn check_own(body: &OwnChange) -> Result<()> {
+    let mut fields = Fields::new();
+    for (key, value) in [("current_password", &body.current), ("new_password", &body.new)] {
+        if value.is_empty() {
+            fields.push(key, "required", "");
+        }
+    }
+    if fields.is_empty() {
+        fields.check_secret("new_password", validate::password(&body.new));
+    }
+    fields.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_of_nobody_costs_what_a_real_one_does() {
+        let real = Argon2::default().hash_password_with_salt(b"x", &[7; SALT_BYTES]).unwrap().to_string();
+        let shape = |hash: &str| {
+            let parts: Vec<_> = hash.split('$').collect();
+            (parts[1..4].join("$"), parts[4].len(), parts[5].len())
+        };
+        assert_eq!(shape(NOBODY), shape(&real));
+        let outcome = Argon2::default().verify_password(b"x", NOBODY);
+        assert!(matches!(outcome, Err(argon2::password_hash::Error::PasswordInvalid)));
+    }
+}

@@ -1,0 +1,158 @@
+//! Third-party applications people may open (spec: openid-provider#third-party-applications): the catalogue in the
+//! configuration, and those a Logto tenant knows.
+
+use crate::{
+    Identity, external,
+    mirror::{self, Applications},
+    oidc,
+};
+use bailiwick_domain::{Entropy, fold::fold, ports::random_hex};
+use bailiwick_policy::{Caller, UserIdentity};
+use bailiwick_settings::{AccessControl, Client, Settings};
+use url::form_urlencoded;
+
+/// What an application asks for when it is opened from the list (spec: openid-provider#third-party-applications).
+const DEFAULT_SCOPE: &str = "openid profile email";
+
+/// An application as one person sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThirdPartyApplication {
+    /// Client id.
+    pub id: String,
+    /// Name.
+    pub name: String,
+    /// `""` when absent.
+    pub description: String,
+    /// Registered redirect addresses.
+    pub redirect_uris: Vec<String>,
+    /// The same for sign-out.
+    pub post_logout_redirect_uris: Vec<String>,
+    /// Where it is opened.
+    pub login_url: String,
+    /// Where more is told about it.
+    pub info_url: Option<String>,
+    /// Shown in the place of the name.
+    pub display_name: String,
+    /// On a light ground.
+    pub logo_url: Option<String>,
+    /// On a dark ground.
+    pub dark_logo_url: Option<String>,
+}
+
+/// The applications that let the caller see them: those of the catalogue, and with other ids those of the tenant.
+pub async fn visible(app: &Identity, caller: &Caller) -> Vec<ThirdPartyApplication> {
+    let theirs = mirror::applications(app).await;
+    let (theirs, domain) = match theirs.as_deref() {
+        Some(Applications { clients, sign_in }) => (clients.as_slice(), sign_in.clone()),
+        None => (&[][..], None),
+    };
+    let sign_in = match domain {
+        Some(address) => address,
+        None => sign_in_address(app).await,
+    };
+    let ours = &app.settings.provider.clients;
+    let others = theirs.iter().filter(|client| !ours.iter().any(|own| own.id == client.id));
+    of(ours.iter().chain(others), &*app.entropy, &sign_in, caller)
+}
+
+/// Where people sign in to applications whose place is not configured: the provider's authorization endpoint.
+async fn sign_in_address(app: &Identity) -> String {
+    match &app.external {
+        Some(external) => external::authorization_endpoint(app, external).await,
+        None => format!("{}/auth", app.settings.provider_issuer()),
+    }
+}
+
+/// Those of the catalogue that let the caller see them, by display name, then id. `sign_in`: where people sign in.
+pub fn list(
+    settings: &Settings,
+    entropy: &dyn Entropy,
+    sign_in: &str,
+    caller: &Caller,
+) -> Vec<ThirdPartyApplication> {
+    of(settings.provider.clients.iter(), entropy, sign_in, caller)
+}
+
+fn of<'a>(
+    clients: impl Iterator<Item = &'a Client>,
+    entropy: &dyn Entropy,
+    sign_in: &str,
+    caller: &Caller,
+) -> Vec<ThirdPartyApplication> {
+    let Some(identity) = caller.identity() else { return Vec::new() };
+    let clients = clients.filter(|client| !client.first_party);
+    let mut visible: Vec<_> = clients
+        .filter_map(|client| {
+            let login_url = |client: &Client| login_url(sign_in, entropy, client);
+            shown_to(identity, client, login_url)
+        })
+        .collect();
+    visible.sort_by_cached_key(|application| (fold(&application.display_name), application.id.clone()));
+    visible
+}
+
+/// Whether a client of a third party admits this person (spec: openid-provider#third-party-applications).
+pub(crate) fn admits(client: &oidc::Client, identity: &UserIdentity) -> bool {
+    let control = client.third_party().and_then(|application| application.access_control.as_ref());
+    control.is_some_and(|control| names(control, identity))
+}
+
+fn shown_to(
+    identity: &UserIdentity,
+    client: &Client,
+    login_url: impl Fn(&Client) -> String,
+) -> Option<ThirdPartyApplication> {
+    let application = &client.application;
+    application.access_control.as_ref().filter(|control| names(control, identity))?;
+    let name = application.name.clone().unwrap_or_else(|| client.id.clone());
+    Some(ThirdPartyApplication {
+        id: client.id.clone(),
+        description: application.description.clone(),
+        redirect_uris: client.redirect_uris.clone(),
+        post_logout_redirect_uris: client.post_logout_redirect_uris.clone(),
+        login_url: application.login_url.clone().unwrap_or_else(|| login_url(client)),
+        info_url: application.info_url.clone(),
+        display_name: application.display_name.clone().unwrap_or_else(|| name.clone()),
+        logo_url: application.logo_url.clone(),
+        dark_logo_url: application.dark_logo_url.clone(),
+        name,
+    })
+}
+
+/// An authorization request of the client at the provider; the client itself has to recognize its answer.
+fn login_url(sign_in: &str, entropy: &dyn Entropy, client: &Client) -> String {
+    let state = random_hex::<16>(entropy);
+    let query = [
+        ("client_id", client.id.as_str()),
+        ("redirect_uri", client.redirect_uris.first().map_or("", String::as_str)),
+        ("response_type", "code"),
+        ("scope", client.application.scope.as_deref().unwrap_or(DEFAULT_SCOPE)),
+        ("state", &state),
+    ];
+    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
+    // An endpoint may have a query of its own (RFC 6749 §3.1).
+    let joint = if sign_in.contains('?') { '&' } else { '?' };
+    format!("{sign_in}{joint}{query}")
+}
+
+/// Every list with something in it must match; with nothing in any of them nobody is admitted.
+fn names(control: &AccessControl, identity: &UserIdentity) -> bool {
+    let (organization, effective) = (&identity.organization, &identity.effective);
+    let AccessControl { organization_ids, organization_roles, user_roles, user_role_ids } = control;
+    let by_keys = !user_role_ids.is_empty();
+    // None = nothing is asked.
+    let asked = |list: &[String], matches: &dyn Fn(&String) -> bool| {
+        (!list.is_empty()).then(|| list.iter().any(matches))
+    };
+    let id = organization.id.to_string();
+    let same_word = |a: &str, b: &str| fold(a) == fold(b);
+    let answers = [
+        asked(organization_ids, &|wanted| wanted.eq_ignore_ascii_case(&id)),
+        asked(organization_roles, &|wanted| same_word(wanted, organization.org_type.role_name())),
+        asked(user_role_ids, &|wanted| effective.user_role_ids().contains(wanted)),
+        asked(if by_keys { &[] } else { user_roles }, &|wanted| {
+            effective.user_roles().iter().any(|held| same_word(wanted, held))
+        }),
+    ];
+    answers.iter().any(Option::is_some) && answers.iter().flatten().all(|matches| *matches)
+}
