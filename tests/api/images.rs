@@ -1,7 +1,7 @@
 //! Images in a bucket: files of rebranding and pictures of users (spec: rebranding, account#avatars), with a real
 //! object storage.
 
-use bailiwick_app::{backups, images};
+use bailiwick_directory::{images, objects};
 use bailiwick_domain::OrgId;
 use bailiwick_platform::Secret;
 use bailiwick_settings::{Bucket, ImageHome, Place, Settings};
@@ -173,5 +173,5 @@ async fn waiting(t: &Test) -> u64 {
 
 /// Everything that can be deleted by now is.
 async fn tidied(t: &Test) {
-    backups::run_until_idle(&t.app).await.unwrap();
+    objects::run_until_idle(&t.app).await.unwrap();
 }

@@ -184,9 +184,9 @@ api_test!(a_file_waits_for_half_an_hour_and_is_then_removed, |t| async move {
     let body = json!({"import_id": old["import_id"]});
     send_confirm(&t, &d, "customers", body).await.expect_message(400, LOST);
     assert_eq!(waiting().await, 2);
-    assert_eq!(bailiwick_app::imports::purge_expired(&t.app).await.unwrap(), 0);
+    assert_eq!(bailiwick_directory::imports::purge_expired(&t.app).await.unwrap(), 0);
     t.advance(Duration::from_secs(1));
-    assert_eq!(bailiwick_app::imports::purge_expired(&t.app).await.unwrap(), 1);
+    assert_eq!(bailiwick_directory::imports::purge_expired(&t.app).await.unwrap(), 1);
     assert_eq!(outcomes(&confirmed(&t, &d, "customers", &younger, false).await), ["created"]);
     assert_eq!(waiting().await, 0);
 });

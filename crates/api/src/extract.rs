@@ -5,7 +5,8 @@ use axum::{
     body::Body,
     extract::{FromRequest, FromRequestParts, RawPathParams, Request},
 };
-use bailiwick_app::{App, imports};
+use bailiwick_app::App;
+use bailiwick_directory::imports;
 use bailiwick_domain::{Error, FieldError, OrgType, PageRequest};
 use bailiwick_platform::{
     RequestContext,

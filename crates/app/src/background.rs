@@ -1,6 +1,7 @@
 //! The background tasks of a process.
 
-use crate::{App, alerting, backups, inventory, links, purging, retention, systems};
+use crate::{App, alerting, inventory, links, purging, retention, transfer_cleanup};
+use bailiwick_directory::objects;
 use bailiwick_events::{self as events, mail};
 use bailiwick_identity::{external, mirror};
 use bailiwick_platform::{clock_skew, jobs, processes};
@@ -33,8 +34,8 @@ impl App {
         retention::start(self);
         mail::start_worker(self);
         mirror::start(self);
-        backups::start_worker(self);
-        systems::start_clearing(self);
+        objects::start_worker(self);
+        transfer_cleanup::start_worker(self);
         alerting::start_background(self);
     }
 }

@@ -1,7 +1,8 @@
 //! What comes before anybody can sign in: the owner organization with its first user (spec:
 //! authentication#identity-modes), and the operator's commands that need only the database and the secret.
 
-use crate::{App, organizations::alert_tenants};
+use crate::App;
+use bailiwick_directory::organizations::alert_tenants;
 use bailiwick_domain::{
     Error, OrgId, OrgType, Result, UserId,
     validate::{self, Email, Fields},

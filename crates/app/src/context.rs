@@ -1,17 +1,12 @@
 //! The application: everything a use case reaches, passed as `&App`.
 
-use crate::{
-    alerting::Alerting, avatars::Pictures, backups::Backups, exports::Exports, images::Images,
-    ingest::Ingest, rebranding::Rebranding, site::Site, systems::Clearing,
-};
+use crate::{alerting::Alerting, backups::Backups, ingest::Ingest, site::Site, systems::transfer::Transfers};
+use bailiwick_directory::Directory;
 use bailiwick_domain::{Clock, Entropy, Error, Result, UserId};
 use bailiwick_events::Events;
 use bailiwick_identity::Identity;
 use bailiwick_outbound::reach::Reach;
-use bailiwick_platform::{
-    Platform, ServiceNames,
-    rate_limit::{AddressLimit, KeyedLimit},
-};
+use bailiwick_platform::{Platform, ServiceNames, rate_limit::KeyedLimit};
 use bailiwick_policy::Catalogue;
 use bailiwick_settings::Settings;
 use bailiwick_store::Db;
@@ -21,30 +16,20 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone)]
 pub struct App(Arc<Inner>);
 
-bailiwick_platform::service!(App, Inner, identity: Identity);
+bailiwick_platform::service!(App, Inner, directory: Directory);
 
 /// The parts of an [`App`]. Those of the [`Platform`] are within reach too.
 pub struct Inner {
-    /// Sign-in, sessions and credentials.
-    identity: Identity,
-    /// How many exports may be made and sent at once.
-    pub exports: Exports,
-    /// Turns at decoding pictures.
-    pub(crate) pictures: Pictures,
-    /// Requests to the public pictures by client address.
-    pub avatar_requests: AddressLimit,
+    /// Organizations, users and what belongs to them.
+    directory: Directory,
     /// Asks appliances whether they answer.
     pub reach: Reach,
     /// Reachability checks by person (spec: systems#reachability).
     pub reachability_checks: KeyedLimit<UserId>,
-    /// Storage of backups and what bounds its use.
+    /// Limits of uploads of backups.
     pub backups: Backups,
-    /// Images read of a bucket or often.
-    pub images: Images,
-    /// Known products and turns at uploads.
-    pub rebranding: Rebranding,
-    /// Clears up behind systems that have moved.
-    pub(crate) clearing: Clearing,
+    /// The signal that a system has gone to another organization.
+    pub transfers: Transfers,
     /// Group commits; started by the first that has something to write.
     ingest: OnceLock<Ingest>,
     /// Alert router and its limits.
@@ -81,25 +66,17 @@ impl App {
             catalogue,
         )?;
         let settings = Arc::new(settings);
-        let identity = Identity::new(Events::new(platform, settings.clone()))?;
-        let limits = &settings.limits;
-        let avatar_requests =
-            AddressLimit::new(clock.clone(), limits.avatar_requests_per_second, limits.avatar_request_burst);
+        let directory = Directory::new(Identity::new(Events::new(platform, settings.clone()))?);
         let alerting = Alerting::new(&settings, &clock)?;
         Ok(App(Arc::new(Inner {
             alerting,
-            pictures: Pictures::new(),
-            exports: Exports::default(),
-            avatar_requests,
             reach: Reach::new(settings.systems.reachability_networks.clone()).map_err(Error::internal)?,
             reachability_checks: KeyedLimit::per_minute(clock.clone(), 10),
             backups: Backups::new(settings.assets.uploads),
-            images: Images::default(),
-            rebranding: Rebranding::default(),
-            clearing: Clearing::default(),
+            transfers: Transfers::default(),
             ingest: OnceLock::new(),
             site: OnceLock::new(),
-            identity,
+            directory,
         })))
     }
 

@@ -5,27 +5,20 @@
 
 pub mod alerting;
 pub mod applications;
-pub mod avatars;
 mod background;
 pub mod backups;
 pub mod bootstrap;
 pub mod context;
 pub mod demo;
-pub mod exports;
-pub mod images;
-pub mod imports;
 pub mod ingest;
 pub mod inventory;
 pub mod links;
 pub mod metrics;
-pub mod organizations;
 mod purging;
-pub mod rebranding;
 pub mod retention;
-pub mod roles;
 pub mod site;
 pub mod systems;
-pub mod users;
+pub mod transfer_cleanup;
 
 pub use background::LONGEST_WAITS;
 pub use context::App;

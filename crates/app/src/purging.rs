@@ -1,6 +1,7 @@
 //! The regular removal of expired rows of all areas.
 
-use crate::{App, imports};
+use crate::App;
+use bailiwick_directory::imports;
 use bailiwick_events::mail;
 use bailiwick_identity::{auth, impersonation, oidc};
 use std::time::Duration;

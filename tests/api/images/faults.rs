@@ -109,7 +109,7 @@ bucket_test!(content_that_comes_back_is_not_deleted, |t, bucket| async move {
     let (one, two) = (png(16, 16), png(17, 17));
     put(&t, &owner, tree.customer, &[("favicon", &one)]).await;
     // Deletions have to wait; uploads by another process find the storage well.
-    let gone = t.app.backups.hold().await;
+    let gone = t.app.objects.hold().await;
     put(&t, &owner, tree.customer, &[("favicon", &two)]).await;
     put(&t, &owner, tree.customer, &[("favicon", &one)]).await;
     put(&t, &owner, tree.customer, &[("favicon", &one), ("logo_dark_rect", &one)]).await;
@@ -163,7 +163,7 @@ bucket_test!(an_upload_that_was_given_up_meanwhile_is_refused, |t, bucket| async
     // So long that somebody begins to delete what it is writing.
     t.advance(LATER);
     let app = t.app.clone();
-    let deleting = tokio::spawn(async move { backups::run_until_idle(&app).await });
+    let deleting = tokio::spawn(async move { objects::run_until_idle(&app).await });
     eventually("the deletion has begun", async || {
         let leased = "SELECT COUNT(*) FROM jobs WHERE kind = 'asset.delete' AND attempts > 0";
         Q::new(leased).count(&t.app.db).await.unwrap() == 1

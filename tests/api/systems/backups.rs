@@ -1,7 +1,7 @@
 //! Backups (spec: backups#operations).
 
 use super::*;
-use bailiwick_app::backups;
+use bailiwick_directory::objects;
 use bailiwick_platform::Secret;
 use bailiwick_settings::{Bucket, Place, Settings};
 use bailiwick_store::jobs;
@@ -100,7 +100,7 @@ api_test!(a_backup_is_stored_listed_read_and_deleted_by_its_system, |t| async mo
     assert_eq!(gone.expect_message(200, "backup deleted").data(), json!({ "id": id }));
     as_system(&t, &system, &format!("/{id}")).send().await.expect_message(404, "backup not found");
     assert_eq!(listed(&t, &system).await, [second]);
-    backups::run_until_idle(&t.app).await.unwrap();
+    objects::run_until_idle(&t.app).await.unwrap();
     assert_eq!((files(&t).len(), waiting(&t).await), (1, 0));
     t.get("/api/systems/backups").send().await.expect_message(401, "authentication required");
 });
@@ -134,7 +134,7 @@ api_test!(
         }
         let reply = send(Some("101"), "").send().await.expect_message(413, "backup too large");
         assert_eq!(reply.data(), json!({"max_bytes": 100}));
-        backups::run_until_idle(&t.app).await.unwrap();
+        objects::run_until_idle(&t.app).await.unwrap();
         assert_eq!((listed(&t, &system).await.len(), files(&t).len(), waiting(&t).await), (0, 0, 0));
         // The quota counts what the whole organization has.
         let rest = ["a".repeat(100), "b".repeat(100), "c".repeat(50)];
@@ -171,7 +171,7 @@ api_test!(the_oldest_are_pruned_and_uploads_have_a_rate, |settings| small(settin
     t.advance(Duration::from_secs(60));
     let larger = stored(&t, &system, &"z".repeat(30)).await;
     assert_eq!(listed(&t, &system).await, [larger]);
-    backups::run_until_idle(&t.app).await.unwrap();
+    objects::run_until_idle(&t.app).await.unwrap();
     assert_eq!(files(&t).len(), 1);
     assert_ne!(large["id"], Value::Null);
 });
@@ -245,7 +245,7 @@ api_test!(scenario_28_management_lists_links_and_deletes, |t| async move {
     assert_eq!(gone.data(), json!({"system_id": system.id, "backup_id": id}));
     delete(&admin, id).await.expect_message(404, "backup not found");
     t.get(url).send().await.expect_message(404, "backup not found");
-    backups::run_until_idle(&t.app).await.unwrap();
+    objects::run_until_idle(&t.app).await.unwrap();
     assert_eq!((files(&t).len(), waiting(&t).await), (0, 0));
 });
 
@@ -266,7 +266,7 @@ api_test!(rule_03_12_destroyed_systems_leave_no_backups, |t| async move {
     t.get(&urls[0]).send().await.expect_message(404, "backup not found");
     destroy(format!("/api/distributors/{}/destroy", tree.distributor)).await.expect(200);
     t.get(&urls[1]).send().await.expect_message(404, "backup not found");
-    backups::run_until_idle(&t.app).await.unwrap();
+    objects::run_until_idle(&t.app).await.unwrap();
     let left = files(&t);
     assert_eq!((left.len(), waiting(&t).await), (1, 0));
     assert!(left[0].starts_with(&tree.other_customer.to_string()), "{left:?}");
@@ -286,10 +286,10 @@ api_test!(rule_03_12_what_a_crash_leaves_is_removed, |t| async move {
         tokio::task::yield_now().await;
     }
     assert_eq!((listed(&t, &system).await.len(), waiting(&t).await), (0, 1));
-    backups::run_until_idle(&t.app).await.unwrap();
+    objects::run_until_idle(&t.app).await.unwrap();
     assert_eq!((files(&t).len(), waiting(&t).await), (1, 1));
     t.advance(Duration::from_secs(2 * 3600));
-    backups::run_until_idle(&t.app).await.unwrap();
+    objects::run_until_idle(&t.app).await.unwrap();
     assert_eq!((files(&t).len(), waiting(&t).await), (0, 0));
     sent.abort();
 });
@@ -333,7 +333,7 @@ api_test!(an_upload_whose_object_may_be_gone_is_not_listed, |t| async move {
     let tree = t.tree().await;
     let system = t.system(tree.customer).await;
     let service = t.serve().await;
-    let deleting = t.app.backups.hold().await;
+    let deleting = t.app.objects.hold().await;
     let mut stream = tokio::net::TcpStream::connect(service.url.trim_start_matches("http://")).await.unwrap();
     let pair = BASE64_STANDARD.encode(format!("{}:{}", system.key, system.secret));
     let head = format!(
@@ -354,7 +354,7 @@ api_test!(an_upload_whose_object_may_be_gone_is_not_listed, |t| async move {
     assert!(answer.to_ascii_lowercase().contains("retry-after:"), "{answer}");
     assert_eq!(listed(&t, &system).await, [Value::Null; 0]);
     drop(deleting);
-    backups::run_until_idle(&t.app).await.unwrap();
+    objects::run_until_idle(&t.app).await.unwrap();
     assert_eq!((files(&t).len(), waiting(&t).await), (0, 0));
     stored(&t, &system, "ciphertext").await;
 });
@@ -363,7 +363,7 @@ api_test!(a_lease_of_a_clock_that_was_set_back_keeps_no_deletion_waiting, |t| as
     let tree = t.tree().await;
     let system = t.system(tree.customer).await;
     let id = text(&stored(&t, &system, "ciphertext").await, "id").to_owned();
-    let deleting = t.app.backups.hold().await;
+    let deleting = t.app.objects.hold().await;
     let call = t.delete(&format!("/systems/backups/{id}")).basic(&system.key, &system.secret);
     call.send().await.expect(200);
     let lease = async |ahead: u64| {
@@ -375,9 +375,9 @@ api_test!(a_lease_of_a_clock_that_was_set_back_keeps_no_deletion_waiting, |t| as
     // As the workers' leases are, and as none can be.
     lease(600).await;
     drop(deleting);
-    backups::run_until_idle(&t.app).await.unwrap();
+    objects::run_until_idle(&t.app).await.unwrap();
     assert_eq!(waiting(&t).await, 1);
     lease(24 * 3600).await;
-    backups::run_until_idle(&t.app).await.unwrap();
+    objects::run_until_idle(&t.app).await.unwrap();
     assert_eq!((files(&t).len(), waiting(&t).await), (0, 0));
 });

@@ -3,7 +3,8 @@
 
 use super::{life::counters_are_true, *};
 use argon2::{Argon2, PasswordHasher};
-use bailiwick_app::{alerting, backups, inventory, systems};
+use bailiwick_app::{alerting, inventory, systems};
+use bailiwick_directory::objects;
 use bailiwick_domain::{Error, SystemId};
 use bailiwick_identity::credentials::{self, Imports};
 use bailiwick_platform::{RequestContext, conditions::Conditions};
@@ -180,7 +181,7 @@ api_test!(
         act("DELETE", format!("{of_system}/destroy")).await;
         answers(false).await;
         assert_eq!(Q::new("SELECT COUNT(*) FROM legacy_credentials").count(&t.app.db).await.unwrap(), 0);
-        backups::run_until_idle(&t.app).await.unwrap();
+        objects::run_until_idle(&t.app).await.unwrap();
         counters_are_true(&t).await;
     }
 );

@@ -23,7 +23,7 @@ async fn shift(t: &Test, who: &Persona, system: &Seeded, to: impl serde::Seriali
 }
 
 async fn cleared(t: &Test) {
-    systems::clear_until_idle(&t.app).await.unwrap();
+    bailiwick_app::transfer_cleanup::run_until_idle(&t.app).await.unwrap();
 }
 
 /// What is kept about the moves, by time: from, to, the five numbers.

@@ -9,10 +9,8 @@ use crate::{
     wire::session::AvatarOutput,
 };
 use axum::{body::Body, extract::State, response::Response};
-use bailiwick_app::{
-    App,
-    avatars::{self, MAX_BYTES, Shown, Whose},
-};
+use bailiwick_app::App;
+use bailiwick_directory::avatars::{self, MAX_BYTES, Shown, Whose};
 use bailiwick_domain::{Error, Result, UserId};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};

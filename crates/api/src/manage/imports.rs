@@ -12,10 +12,8 @@ use axum::{
     extract::State,
     response::{IntoResponse, Response},
 };
-use bailiwick_app::{
-    App,
-    imports::{self, Confirmation, MAX_FILE_BYTES},
-};
+use bailiwick_app::App;
+use bailiwick_directory::imports::{self, Confirmation, MAX_FILE_BYTES};
 use bailiwick_domain::{Error, Result};
 use http::header;
 use serde_json::Value;

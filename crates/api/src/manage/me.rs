@@ -7,10 +7,8 @@ use crate::{
     wire::session::{InfoChange, InfoChanged, PasswordChange, SessionUser},
 };
 use axum::extract::State;
-use bailiwick_app::{
-    App,
-    users::{self, OwnInfo},
-};
+use bailiwick_app::App;
+use bailiwick_directory::users::{self, OwnInfo};
 use bailiwick_domain::{Error, FieldError};
 use bailiwick_identity::{
     auth,

@@ -12,10 +12,8 @@ use crate::{
     },
 };
 use axum::extract::State;
-use bailiwick_app::{
-    App,
-    organizations::{self, DirectoryQuery},
-};
+use bailiwick_app::App;
+use bailiwick_directory::organizations::{self, DirectoryQuery};
 use bailiwick_domain::{Error, OrgId, OrgType, PageRequest, SortDirection};
 use std::str::FromStr;
 

@@ -12,10 +12,8 @@ use crate::{
     },
 };
 use axum::{extract::State, response::Response};
-use bailiwick_app::{
-    App,
-    organizations::{self, ListQuery, Move},
-};
+use bailiwick_app::App;
+use bailiwick_directory::organizations::{self, ListQuery, Move};
 use bailiwick_domain::{OrgId, SortDirection};
 use bailiwick_platform::conditions::Version;
 

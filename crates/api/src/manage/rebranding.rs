@@ -14,10 +14,8 @@ use axum::{
     extract::{FromRequestParts, RawPathParams, State},
     response::Response,
 };
-use bailiwick_app::{
-    App,
-    rebranding::{self, MAX_NAME_BYTES, Part, Shown},
-};
+use bailiwick_app::App;
+use bailiwick_directory::rebranding::{self, MAX_NAME_BYTES, Part, Shown};
 use bailiwick_domain::{Error, OrgId, Result, rebranding::Asset};
 use http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
 use serde_json::Value;

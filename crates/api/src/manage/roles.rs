@@ -11,7 +11,8 @@ use crate::{
     },
 };
 use axum::extract::State;
-use bailiwick_app::{App, roles};
+use bailiwick_app::App;
+use bailiwick_directory::roles;
 use bailiwick_identity::third_party;
 
 /// `GET /roles`.

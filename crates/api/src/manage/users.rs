@@ -11,10 +11,8 @@ use crate::{
     },
 };
 use axum::{extract::State, response::Response};
-use bailiwick_app::{
-    App,
-    users::{self, ListQuery},
-};
+use bailiwick_app::App;
+use bailiwick_directory::users::{self, ListQuery};
 use bailiwick_domain::{SortDirection, UserId};
 use bailiwick_platform::conditions::Version;
 

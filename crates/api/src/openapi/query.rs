@@ -6,12 +6,10 @@ use crate::manage::{alert_config::YAML, alerts::DESCENDANTS, impersonation::SIDE
 use bailiwick_app::{
     alerting::manage::{ActiveOrder, HistoryFilter, HistoryOrder, STATES},
     applications::{ApplicationFilter, ApplicationOrder, SummaryOrder},
-    exports::Format,
     inventory::{Category, Kind, Severity},
-    organizations,
     systems::{StatusFilter, SystemOrder},
-    users,
 };
+use bailiwick_directory::{exports::Format, organizations, users};
 use bailiwick_domain::{OrgType, PageRequest, SortDirection, rebranding::Asset};
 use bailiwick_events::deliver;
 use bailiwick_identity::api_keys::EVENTS;

@@ -9,7 +9,8 @@ use crate::{
     wire::rebranding::SystemRebrandingOutput,
 };
 use axum::{Extension, extract::State, response::Response};
-use bailiwick_app::{App, rebranding};
+use bailiwick_app::App;
+use bailiwick_directory::rebranding;
 use http::HeaderMap;
 
 /// What follows the base path of this route.

@@ -1,6 +1,6 @@
 //! Imports (spec: imports-and-exports#imports, imports-and-exports#import-of-users).
 
-use bailiwick_app::imports::{Confirmation, Confirmed, Issue, Outcome, Preview, Row, Status};
+use bailiwick_directory::imports::{Confirmation, Confirmed, Issue, Outcome, Preview, Row, Status};
 use bailiwick_domain::org::OrgRef;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -1,6 +1,6 @@
 //! Stats and totals of organizations (spec: organizations#stats). What a family does not have is left out.
 
-use bailiwick_app::organizations::Stats;
+use bailiwick_directory::organizations::Stats;
 use bailiwick_domain::OrgType;
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -3,7 +3,7 @@
 
 use super::organizations::OrganizationOutput;
 use crate::envelope::Pagination;
-use bailiwick_app::organizations::{Entry, Promotion};
+use bailiwick_directory::organizations::{Entry, Promotion};
 use bailiwick_domain::Page;
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -2,7 +2,7 @@
 //! What a family does not have below it is left out.
 
 use super::organizations::OrganizationOutput;
-use bailiwick_app::organizations::Moved;
+use bailiwick_directory::organizations::Moved;
 use bailiwick_domain::OrgType;
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -1,7 +1,7 @@
 //! Organizations (spec: organizations#organization, organizations#create).
 
 use crate::envelope::Pagination;
-use bailiwick_app::organizations::{Listed, OrganizationBody};
+use bailiwick_directory::organizations::{Listed, OrganizationBody};
 use bailiwick_domain::{
     OrgType, Organization, Page, Ts,
     org::{self, shown_custom_data},

@@ -1,6 +1,6 @@
 //! Rebranding as management and systems see it (spec: rebranding#operations, rebranding#system-document).
 
-use bailiwick_app::rebranding::{Document, DocumentProduct, Known, ProductStatus, Status};
+use bailiwick_directory::rebranding::{Document, DocumentProduct, Known, ProductStatus, Status};
 use bailiwick_domain::{
     Ts,
     rebranding::{Asset, ProductType},

@@ -2,7 +2,7 @@
 //! users#organization-roles).
 
 use super::users::OrganizationRefOutput;
-use bailiwick_app::{organizations, roles::RoleChoice, users::Choices};
+use bailiwick_directory::{organizations, roles::RoleChoice, users::Choices};
 use serde::Serialize;
 use utoipa::ToSchema;
 

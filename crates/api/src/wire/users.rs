@@ -2,7 +2,7 @@
 
 use super::organizations::CreatorOutput;
 use crate::envelope::Pagination;
-use bailiwick_app::users::{UserBody, UserView};
+use bailiwick_directory::users::{UserBody, UserView};
 use bailiwick_domain::{Page, Ts, org::OrgRef};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -7,77 +7,39 @@
 
 mod rate;
 mod upload;
-mod worker;
 
 pub use upload::{Cut, Incoming, store};
-pub use worker::{run_until_idle, start_worker};
 
 use crate::{App, systems};
 use aws_lc_rs::digest;
+use bailiwick_directory::objects::fault;
 use bailiwick_domain::{Error, OrgId, Result, SystemId, Ts, ports::hex};
 use bailiwick_identity::credentials::SystemIdentity;
-use bailiwick_outbound::assets::{self, AssetError, AssetStore, Content};
+use bailiwick_outbound::assets::{AssetError, Content};
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller, decide};
-use bailiwick_settings::{self as settings, Place};
 use bailiwick_store::{Tx, backups, systems as stored};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use futures_util::StreamExt as _;
 use serde_json::json;
-use std::sync::{Arc, OnceLock};
-use tokio::sync::{Mutex, Notify, OwnedSemaphorePermit, Semaphore};
+use std::sync::Arc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 pub use backups::Backup;
 
 /// Suffixes of ids, by the names of the files.
 const SUFFIXES: [&str; 6] = [".tar.gz", ".tar.xz", ".tar.bz2", ".tar.zst", ".gpg", ".bin"];
 
-/// The storage and what bounds its use.
+/// Limits of uploads.
 #[derive(Debug)]
 pub struct Backups {
-    assets: OnceLock<AssetStore>,
     places: Arc<Semaphore>,
     rate: rate::Rate,
-    /// There may be something to delete.
-    arrived: Notify,
-    /// One at a time works on deletions.
-    turn: Mutex<()>,
 }
 
 impl Backups {
     pub(crate) fn new(uploads: usize) -> Backups {
-        Backups {
-            assets: OnceLock::new(),
-            places: Arc::new(Semaphore::new(uploads)),
-            rate: rate::Rate::default(),
-            arrived: Notify::new(),
-            turn: Mutex::new(()),
-        }
-    }
-
-    /// The storage; made at its first use, so that a service whose storage is away starts.
-    pub(crate) fn assets(&self, settings: &settings::Assets) -> Result<&AssetStore> {
-        if let Some(assets) = self.assets.get() {
-            return Ok(assets);
-        }
-        let made = match &settings.place {
-            Place::Nowhere => {
-                let message = "backup storage is not configured".into();
-                return Err(Error::Unavailable { message, log: "no place for assets".into() });
-            }
-            Place::Files(directory) => AssetStore::files(directory),
-            Place::Bucket(bucket) => AssetStore::bucket(&assets::Bucket {
-                endpoint: bucket.endpoint.clone(),
-                region: bucket.region.clone(),
-                name: bucket.name.clone(),
-                access_key: bucket.access_key.clone(),
-                secret_key: bucket.secret_key.reveal().clone(),
-                prefix: bucket.prefix.clone(),
-                path_style: bucket.path_style,
-            }),
-        };
-        let made = made.map_err(fault)?;
-        Ok(self.assets.get_or_init(|| made))
+        Backups { places: Arc::new(Semaphore::new(uploads)), rate: rate::Rate::default() }
     }
 
     /// How many uploads were refused for their rate.
@@ -85,32 +47,10 @@ impl Backups {
         self.rate.refused.get()
     }
 
-    /// Says that there is something to delete.
-    pub fn wake(&self) {
-        self.arrived.notify_one();
-    }
-
-    /// Lets nothing be deleted until it is dropped.
-    #[doc(hidden)]
-    pub async fn hold(&self) -> impl Sized + use<'_> {
-        self.turn.lock().await
-    }
-
     /// Takes all places, as that many slow uploads would.
     #[doc(hidden)]
     pub fn occupy(&self) -> Vec<OwnedSemaphorePermit> {
         std::iter::from_fn(|| self.places.clone().try_acquire_owned().ok()).collect()
-    }
-}
-
-/// What the storage could not do, in the words of the specification.
-fn fault(e: AssetError) -> Error {
-    match e {
-        AssetError::NotFound => Error::NotFound("backup"),
-        AssetError::Unreachable(log) | AssetError::Damaged(log) => {
-            Error::Upstream { message: "backup storage is unavailable".into(), log }
-        }
-        AssetError::TimedOut => Error::UpstreamTimeout("backup storage timed out".into()),
     }
 }
 
@@ -140,7 +80,7 @@ pub async fn read_own(app: &App, system: &SystemIdentity, id: &str) -> Result<(B
 }
 
 async fn read(app: &App, backup: Backup) -> Result<(Backup, Content)> {
-    let assets = app.backups.assets(&app.settings.assets)?;
+    let assets = app.objects.store()?;
     let bytes = assets.read(&backup.object_key).await.map_err(|e| {
         tracing::error!(backup = backup.id, error = %e, "a backup cannot be read");
         fault(e)
@@ -154,7 +94,7 @@ pub async fn delete_own(app: &App, system: &SystemIdentity, id: &str) -> Result<
     let mut tx = app.db.begin().await?;
     take(app, &mut tx, system.id, id).await?;
     tx.commit().await?;
-    app.backups.wake();
+    app.objects.wake();
     Ok(())
 }
 
@@ -181,7 +121,7 @@ pub(crate) fn object_key(organization: OrgId, system_key: &str, id: &str) -> Str
 pub(crate) async fn copy(app: &App, backup: &Backup, to: &str) -> Result<()> {
     let damaged =
         |log: String| fault(AssetError::Unreachable(format!("backup {} cannot be copied: {log}", backup.id)));
-    let assets = app.backups.assets(&app.settings.assets)?;
+    let assets = app.objects.store()?;
     let copied = async {
         assets.copy(&backup.object_key, to).await?;
         let mut bytes = assets.read(to).await?;
@@ -199,15 +139,6 @@ pub(crate) async fn copy(app: &App, backup: &Backup, to: &str) -> Result<()> {
         Err(AssetError::NotFound) => Err(damaged("it is not there".to_owned())),
         Err(e) => Err(fault(e)),
     }
-}
-
-/// Deletes an object, unless a backup refers to it; whether it is gone.
-pub(crate) async fn delete_unlisted(app: &App, key: &str) -> Result<bool> {
-    if backups::by_object(&app.db, key).await?.is_some() {
-        return Ok(false);
-    }
-    app.backups.assets(&app.settings.assets)?.delete(key).await.map_err(fault)?;
-    Ok(true)
 }
 
 /// Enqueues the deletion of all objects of a system that is being destroyed.
@@ -244,7 +175,7 @@ pub async fn delete(
     };
     audit::record(&mut tx, app.now(), caller, ctx, event).await?;
     tx.commit().await?;
-    app.backups.wake();
+    app.objects.wake();
     Ok(system)
 }
 
@@ -263,7 +194,7 @@ pub async fn link(app: &App, caller: &Caller, system: Option<SystemId>, id: &str
     let found = backups::get(&app.db, system.id, checked(id)?).await?.ok_or(Error::NotFound("backup"))?;
     let settings = &app.settings;
     let life = settings.assets.download_lifetime;
-    let assets = app.backups.assets(&settings.assets)?;
+    let assets = app.objects.store()?;
     let url = match assets.signed_url(&found.object_key, life).await.map_err(fault)? {
         Some(url) => url,
         None => {

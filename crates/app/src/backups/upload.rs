@@ -62,7 +62,7 @@ pub async fn store(
         message: "service temporarily unavailable".into(),
         log: "too many backups are being uploaded".into(),
     })?;
-    let assets = app.backups.assets(&app.settings.assets)?.clone();
+    let assets = app.objects.store()?.clone();
     let draft = Draft::new(app, ctx, system, incoming);
     // A task of its own: a client that goes away must not stop the cleaning up.
     let app = app.clone();
@@ -190,7 +190,7 @@ impl Draft {
         let pruned = self.prune(app, &mut tx).await?;
         tx.commit().await?;
         if pruned {
-            app.backups.wake();
+            app.objects.wake();
         }
         Ok(backup)
     }
@@ -223,7 +223,7 @@ impl Draft {
             tx.commit().await
         };
         match sooner.await {
-            Ok(()) => app.backups.wake(),
+            Ok(()) => app.objects.wake(),
             Err(e) => tracing::warn!(error = %e, "what a failed upload left is removed later"),
         }
     }

@@ -1,6 +1,7 @@
 //! Totals, trend and the choices of the list's filters (spec: systems#totals, systems#trend, systems#filters).
 
-use crate::{App, organizations::by_name};
+use crate::App;
+use bailiwick_directory::organizations::by_name;
 use bailiwick_domain::{Result, SystemId, Ts, org::OrgRef};
 use bailiwick_platform::{
     answer_cache::Key,

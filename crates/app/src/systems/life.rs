@@ -62,7 +62,7 @@ pub async fn destroy(app: &App, caller: &Caller, ctx: &RequestContext, id: Optio
     backups::bury_system(app, &mut step.tx, step.target.id()).await?;
     life::destroy(&mut step.tx, &step.target, &step.before, step.now).await?;
     step.finish(caller, ctx, "system.destroy").await?;
-    app.backups.wake();
+    app.objects.wake();
     Ok(())
 }
 

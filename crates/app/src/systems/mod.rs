@@ -1,23 +1,24 @@
 //! Systems: what management does with them, and what they do for themselves.
 
 mod create;
+mod export;
 pub(crate) mod figures;
 mod info;
 mod issue;
 mod life;
-mod moved;
 mod reachability;
 mod reassign;
 mod register;
+pub mod transfer;
 mod unregister;
 mod update;
 
 pub use create::{Created, NewSystem, create};
+pub use export::export;
 pub use figures::{Choices, Totals, choices, totals, trend};
 pub use info::{Info, info};
 pub use issue::{Issued, issue_credentials};
 pub use life::{delete, destroy, reactivate, regenerate_secret, restore, suspend};
-pub use moved::{Clearing, clear_until_idle, start_clearing};
 pub use reachability::{Reachability, reachability};
 pub use register::{Registered, register};
 pub use unregister::unregister;

@@ -2,12 +2,12 @@
 //! systems#reassignment).
 //!
 //! First its backups are copied, which takes time and may fail; then one transaction moves everything; then a job
-//! clears up behind it ([`super::moved`]). The job is promised before the first copy, so a crash leaves nothing behind.
+//! clears up behind it ([`super::transfer`]). The job is promised before the first copy, so a crash leaves nothing behind.
 //! Two leases keep moves of one system apart from each other, and from what is cleared up behind them.
 
 use super::{
     create::home,
-    moved::{self, Behind},
+    transfer::{self, Cleanup, LOCK},
     update::{Change, apply, check_registered, editable},
 };
 use crate::{App, backups as bytes};
@@ -30,8 +30,6 @@ use std::{collections::BTreeMap, time::Duration};
 use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
-/// The limit of the lock: whoever has died holds it no longer.
-pub(super) const LOCK: Duration = Duration::from_secs(300);
 /// Longest time for the copies, well within the lock.
 const COPYING: Duration = Duration::from_secs(240);
 /// Longest time a move waits while something is cleared up behind the one before it, and between two looks.
@@ -105,7 +103,7 @@ impl Work {
             self.give_up().await;
         }
         // Whatever came of it, there may be something to clear up.
-        self.app.clearing.wake();
+        self.app.transfers.wake();
         outcome
     }
 
@@ -116,7 +114,7 @@ impl Work {
 
     /// Keeps what is cleared up behind moves out of the way.
     async fn stop_clearing(&self) -> Result<()> {
-        let (name, deadline) = (moved::lock(self.seen.id), Instant::now() + WAITING);
+        let (name, deadline) = (transfer::lock(self.seen.id), Instant::now() + WAITING);
         while !self.take(&name).await? {
             if Instant::now() >= deadline {
                 return Err(unavailable("what is cleared up behind the move before takes long"));
@@ -153,7 +151,7 @@ impl Work {
         }
         let mut tx = self.app.db.begin().await?;
         let now = self.app.now();
-        moved::enqueue(&mut tx, &self.app, self.behind(None), now.plus(LOCK)).await?;
+        transfer::enqueue(&mut tx, &self.app, self.behind(None), now.plus(LOCK)).await?;
         tx.commit().await?;
         for backup in &missing {
             let Some(copy) = self.copies.get(&backup.object_key) else { continue };
@@ -179,7 +177,7 @@ impl Work {
         check_registered(&found.system, to)?;
         // Another move was faster, or a lock has ended.
         let mut is_ours = found.system.organization.id == self.seen.organization.id;
-        for name in [lock(id), moved::lock(id)] {
+        for name in [lock(id), transfer::lock(id)] {
             is_ours &= leases::give_back(&mut tx, &name, self.holder, now).await?;
         }
         if !is_ours {
@@ -203,7 +201,7 @@ impl Work {
             }
         }
         moves::record(&mut tx, &self.record(&backups, history_rows, apps_unassigned)).await?;
-        moved::enqueue(&mut tx, app, self.behind(Some(now.plus(moved::IN_FLIGHT))), now).await?;
+        transfer::enqueue(&mut tx, app, self.behind(Some(now.plus(transfer::IN_FLIGHT))), now).await?;
         let after = systems::get(&mut tx, id).await?.ok_or(Error::NotFound("system"))?.system;
         let event = audit::Event {
             action: "system.reassign",
@@ -238,8 +236,8 @@ impl Work {
         }
     }
 
-    fn behind(&self, settled_at: Option<bailiwick_domain::Ts>) -> Behind {
-        Behind {
+    fn behind(&self, settled_at: Option<bailiwick_domain::Ts>) -> Cleanup {
+        Cleanup {
             reassignment: self.id,
             system: self.seen.id,
             system_key: self.seen.system_key.clone(),
@@ -253,12 +251,12 @@ impl Work {
     /// Lets others move the system, and has the copies removed. Where this fails as well, both end by themselves.
     async fn give_up(&self) {
         let given_up = async {
-            for name in [lock(self.seen.id), moved::lock(self.seen.id)] {
+            for name in [lock(self.seen.id), transfer::lock(self.seen.id)] {
                 leases::release(&self.app.db, &name, self.holder).await?;
             }
             if !self.copies.is_empty() {
                 let mut tx = self.app.db.begin().await?;
-                moved::enqueue(&mut tx, &self.app, self.behind(None), self.app.now()).await?;
+                transfer::enqueue(&mut tx, &self.app, self.behind(None), self.app.now()).await?;
                 tx.commit().await?;
             }
             Ok::<(), Error>(())

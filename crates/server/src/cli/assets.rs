@@ -1,7 +1,8 @@
 //! `bailiwick assets …`
 
 use super::{AssetsCommand, AssetsMoveArgs, print};
-use bailiwick_app::{App, backups, images};
+use bailiwick_app::App;
+use bailiwick_directory::{images, objects};
 use bailiwick_settings::ImageHome;
 
 /// Moves images to where new ones go, or counts those that are elsewhere.
@@ -24,7 +25,7 @@ pub async fn run(app: &App, command: AssetsCommand) -> Result<(), String> {
     let moved = images::move_all(app, progress).await;
     let moved = moved.map_err(|e| format!("{done} images were moved, then: {e}; run it again to go on"))?;
     // A service that runs does so too; what cannot be deleted now is deleted later.
-    if let Err(e) = backups::run_until_idle(app).await {
+    if let Err(e) = objects::run_until_idle(app).await {
         print(&format!("objects that are of no use any more are deleted later: {e}\n"));
     }
     print(&format!("{} images, {} bytes moved to {to}\n", moved.images, moved.bytes));

@@ -10,9 +10,9 @@ use bailiwick_app::{
     App,
     bootstrap::{self, FirstStart},
     database::{Db, analyze_restored},
-    images,
     traces::Traces,
 };
+use bailiwick_directory::images;
 use bailiwick_identity::oidc;
 use bailiwick_platform::{processes, secrets::Purpose};
 use bailiwick_settings::Build;

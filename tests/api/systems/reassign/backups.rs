@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::systems::backups::{SUM, as_system, files, listed};
-use bailiwick_app::backups as assets;
+use bailiwick_directory::objects;
 use bailiwick_platform::Secret;
 use bailiwick_settings::{Bucket, Place};
 use bailiwick_store::backups as rows;
@@ -17,7 +17,7 @@ async fn all_cleared(t: &Test) {
     cleared(t).await;
     t.advance(Duration::from_secs(120));
     cleared(t).await;
-    assets::run_until_idle(&t.app).await.unwrap();
+    objects::run_until_idle(&t.app).await.unwrap();
     assert_eq!(jobs(t).await, 0);
 }
 

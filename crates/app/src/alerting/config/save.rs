@@ -1,8 +1,9 @@
 //! Saving and removing a layer.
 
 use super::{Saving, condition::EditableLayer, provision, publishing::warnings, sealed, store, target};
-use crate::{App, organizations::alert_tenants};
+use crate::App;
 use bailiwick_alerting::config::{Layer, Posted, WebhookField, webhook::Target};
+use bailiwick_directory::organizations::alert_tenants;
 use bailiwick_domain::{Error, FieldError, OrgId, OrgType, Result};
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Caller, Granted, OrgPlace, Permission, Refusal};

@@ -1,0 +1,218 @@
+//! Pictures of users (spec: account#avatars): changed by themselves and by administrators, seen by everybody.
+
+mod picture;
+
+use crate::{Directory, images, users};
+use aws_lc_rs::digest;
+use bailiwick_domain::{Error, Result, UserId, ports::hex};
+use bailiwick_identity::mirror;
+use bailiwick_platform::{RequestContext, audit};
+use bailiwick_policy::Caller;
+use bailiwick_store::{
+    Tx, avatars, identities,
+    images::{self as stored, Content},
+};
+use bytes::Bytes;
+use serde_json::json;
+
+pub use picture::MAX_BYTES;
+pub(crate) use picture::Pictures;
+
+/// How often a picture is looked up again when it was replaced in between.
+const TRIES: usize = 4;
+
+/// Whose picture is changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// The caller's own.
+    Own,
+    /// Another user's; none = malformed id.
+    Of(Option<UserId>),
+}
+
+/// Stores the picture that `file` gives once the caller has been let in; the address it can be seen at.
+///
+/// # Errors
+/// `user not found` and the refusals of the rank rule; what is wrong with the file; 502 and 504 of the bucket.
+pub async fn upload(
+    app: &Directory,
+    caller: &Caller,
+    ctx: &RequestContext,
+    whose: Whose,
+    file: impl Future<Output = Result<Bytes>>,
+) -> Result<String> {
+    if let Whose::Of(id) = whose {
+        users::authorize_change(app, caller, users::load(app, id).await?)?;
+    }
+    let image = picture::normal_form(app, file.await?).await?;
+    let etag = hex(digest::digest(&digest::SHA256, &image).as_ref());
+    let mut content = Content::Bytes(image);
+    // Whoever it is by now is looked at again below.
+    let id = match whose {
+        Whose::Own => caller.user_id().ok_or_else(gone)?,
+        Whose::Of(id) => id.ok_or(Error::NotFound("user"))?,
+    };
+    let staged = images::stage(app, images::Owner::User(id), vec![(&etag, &mut content)]).await?;
+    let (tx, user) = match written_down(app, caller, ctx, whose, (content, &etag), &staged).await {
+        Ok(written) => written,
+        Err(e) => {
+            staged.give_up(app).await;
+            return Err(e);
+        }
+    };
+    tx.commit().await?;
+    app.objects.wake();
+    mirror::wake(app);
+    let settings = &app.settings;
+    Ok(format!("{}{}/public/users/{user}/avatar", settings.app_url, settings.api_base_url))
+}
+
+/// A transaction with the picture in it, not committed yet, and whose it is.
+async fn written_down(
+    app: &Directory,
+    caller: &Caller,
+    ctx: &RequestContext,
+    whose: Whose,
+    (image, etag): (Content, &str),
+    staged: &images::Staged,
+) -> Result<(Tx, UserId)> {
+    let mut tx = app.db.begin().await?;
+    let user = held(app, &mut tx, caller, whose).await?;
+    let before = avatars::etag(&mut tx, user).await?;
+    let now = app.now();
+    let replaced = avatars::put(&mut tx, user, image, etag, now).await?;
+    images::bury(app, &mut tx, replaced.as_slice()).await?;
+    staged.keep(&mut tx).await?;
+    let event = audit::Event {
+        action: "user.avatar",
+        object_type: "user",
+        object_id: user.0,
+        before: before.map(|etag| json!({"avatar": etag})),
+        after: Some(json!({"avatar": etag})),
+    };
+    audit::record(&mut tx, now, caller, ctx, event).await?;
+    mirror::picture_changed(app, &mut tx, user).await?;
+    Ok((tx, user))
+}
+
+fn gone() -> Error {
+    Error::unauthenticated("invalid token")
+}
+
+/// Removes the picture; where there is none nothing happens.
+pub async fn remove(app: &Directory, caller: &Caller, ctx: &RequestContext, whose: Whose) -> Result<()> {
+    if let Whose::Of(id) = whose {
+        users::authorize_change(app, caller, users::load(app, id).await?)?;
+    }
+    let mut tx = app.db.begin().await?;
+    let user = held(app, &mut tx, caller, whose).await?;
+    let before = avatars::etag(&mut tx, user).await?;
+    if before.is_none() {
+        return Ok(());
+    }
+    let object = stored::take_of_user(&mut tx, user).await?;
+    images::bury(app, &mut tx, object.as_slice()).await?;
+    let event = audit::Event {
+        action: "user.avatar_delete",
+        object_type: "user",
+        object_id: user.0,
+        before: before.map(|etag| json!({"avatar": etag})),
+        after: None,
+    };
+    audit::record(&mut tx, app.now(), caller, ctx, event).await?;
+    mirror::picture_changed(app, &mut tx, user).await?;
+    tx.commit().await?;
+    app.objects.wake();
+    mirror::wake(app);
+    Ok(())
+}
+
+/// The user whose picture may be changed, his row held; decided again on what it says now.
+async fn held(app: &Directory, tx: &mut Tx, caller: &Caller, whose: Whose) -> Result<UserId> {
+    match whose {
+        Whose::Own => {
+            let id = caller.user_id().ok_or_else(gone)?;
+            let user = identities::get_for_login(tx, id).await?.ok_or_else(gone)?;
+            if user.standing.is_enabled() { Ok(id) } else { Err(gone()) }
+        }
+        Whose::Of(None) => Err(Error::NotFound("user")),
+        Whose::Of(Some(id)) => {
+            let found = bailiwick_store::users::lock(tx, id).await?;
+            users::authorize_change(app, caller, found)
+        }
+    }
+}
+
+/// What a client gets of a picture.
+#[derive(Clone, Debug)]
+pub enum Shown {
+    /// PNG with its entity tag, quoted.
+    Image(Bytes, String),
+    /// The client has it already.
+    Unchanged(String),
+}
+
+/// The picture of a user who is not deleted. `known`: the `If-None-Match` header.
+///
+/// # Errors
+/// 429 for an address that asks too often; 404 without a picture; 502, 504 and 503 of a bucket that it is in.
+pub async fn show(
+    app: &Directory,
+    ctx: &RequestContext,
+    user: Option<UserId>,
+    known: Option<&str>,
+) -> Result<Shown> {
+    app.avatar_requests.check(ctx.client_ip)?;
+    let missing = || Error::NotFound("avatar");
+    let user = user.ok_or_else(missing)?;
+    if let Some(known) = known {
+        let etag = quoted(&avatars::etag(&app.db, user).await?.ok_or_else(missing)?);
+        if is_named(known, &etag) {
+            return Ok(Shown::Unchanged(etag));
+        }
+    }
+    for _ in 0..TRIES {
+        let (image, etag) = avatars::image(&app.db, user).await?.ok_or_else(missing)?;
+        let object = match image {
+            Content::Bytes(image) => return Ok(Shown::Image(image.into(), quoted(&etag))),
+            Content::Object(object) => object,
+        };
+        let again = async {
+            Ok(match avatars::image(&app.db, user).await? {
+                Some((Content::Object(object), _)) => Some(object),
+                _ => None,
+            })
+        };
+        match images::of_object(app, &object, &etag, missing(), again).await {
+            Ok(image) => return Ok(Shown::Image(image, quoted(&etag))),
+            // Replaced, moved or removed since.
+            Err(Error::NotFound(_)) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Err(missing())
+}
+
+fn quoted(etag: &str) -> String {
+    format!("\"{etag}\"")
+}
+
+/// Whether an `If-None-Match` names the tag (weak comparison, RFC 9110 §13.1.2).
+pub(crate) fn is_named(known: &str, etag: &str) -> bool {
+    known.trim() == "*" || known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == etag)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_named;
+
+    #[test]
+    fn tags_are_compared_weakly() {
+        for known in ["*", "\"a\"", "W/\"a\"", "\"b\", \"a\"", " \"b\",W/\"a\" "] {
+            assert!(is_named(known, "\"a\""), "{known}");
+        }
+        for known in ["", "a", "\"b\"", "\"aa\"", "W/*"] {
+            assert!(!is_named(known, "\"a\""), "{known}");
+        }
+    }
+}

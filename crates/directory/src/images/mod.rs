@@ -1,0 +1,302 @@
+//! Images (files of rebranding, pictures of users) that are kept in a bucket: the row says what the image is and names its
+//! object.
+//!
+//! The object is written before the transaction that refers to it, and before that a job to delete it again, which the
+//! transaction takes back ([`Staged::keep`]): so a crash leaves neither a row without bytes nor bytes that nobody removes.
+//! Whatever takes a reference away enqueues the deletion in its own transaction. Keys are never used twice, so the
+//! deletion of one can meet nothing new under it, also when the same content comes back meanwhile.
+
+mod moving;
+
+pub use moving::{Moved, left_to_move, move_all};
+
+use crate::Directory;
+use aws_lc_rs::digest;
+use bailiwick_domain::{Error, OrgId, Result, UserId, ports::hex};
+use bailiwick_outbound::assets::{AssetError, AssetStore};
+use bailiwick_platform::fair_semaphore::acquire_within;
+use bailiwick_settings::{ImageHome, Place};
+use bailiwick_store::{
+    Tx, backups,
+    images::{self as stored, Content, Object},
+};
+use bytes::Bytes;
+use moka::future::Cache;
+use std::{sync::Arc, time::Duration};
+use tokio::sync::Semaphore;
+
+/// Bytes of images kept in memory: all systems below an organization ask for the same few.
+const KEPT_BYTES: u64 = 32 * 1024 * 1024;
+/// Objects read at once, each with the bytes of one image.
+const READS: usize = 16;
+/// How long a reader waits for his turn.
+const TURN: Duration = Duration::from_secs(5);
+/// Time in which the bucket answers when the service starts.
+const LOOK: Duration = Duration::from_secs(30);
+/// What has been written and is not referred to by then never will be.
+const ABANDONED: Duration = Duration::from_secs(2 * 3600);
+
+/// What the use cases keep in memory.
+#[derive(Debug)]
+pub struct Images {
+    /// By their digest, so that what is kept is never another image.
+    kept: Cache<String, Bytes>,
+    places: Arc<Semaphore>,
+}
+
+impl Default for Images {
+    fn default() -> Images {
+        let weight =
+            |digest: &String, bytes: &Bytes| u32::try_from(digest.len() + bytes.len()).unwrap_or(u32::MAX);
+        Images {
+            kept: Cache::builder().max_capacity(KEPT_BYTES).weigher(weight).build(),
+            places: Arc::new(Semaphore::new(READS)),
+        }
+    }
+}
+
+impl Images {
+    /// The image with this digest, from memory or as it is read; many who ask at once wait for one reading.
+    pub(crate) async fn get(&self, sha256: &str, read: impl Future<Output = Result<Bytes>>) -> Result<Bytes> {
+        let kept = self.kept.try_get_with(sha256.to_owned(), read).await;
+        kept.map_err(|e: Arc<Error>| (*e).clone())
+    }
+
+    /// Forgets everything, as a process that has just started.
+    #[doc(hidden)]
+    pub fn forget(&self) {
+        self.kept.invalidate_all();
+    }
+}
+
+/// Whose an image is: the first part of its key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Owner {
+    /// A file of an organization's rebranding.
+    Organization(OrgId),
+    /// The picture of a user.
+    User(UserId),
+}
+
+impl Owner {
+    /// A key that nothing else ever has.
+    fn key(self, app: &Directory, sha256: &str) -> String {
+        let fresh: uuid::Uuid = app.fresh();
+        match self {
+            Owner::Organization(id) => format!("{REBRANDING}{id}/{sha256}-{fresh}"),
+            Owner::User(id) => format!("{AVATARS}{id}/{sha256}-{fresh}"),
+        }
+    }
+}
+
+const REBRANDING: &str = "rebranding/";
+const AVATARS: &str = "avatars/";
+
+/// Whether an object is an image, by its key. Those of backups begin with an id.
+pub(crate) fn is_image(key: &str) -> bool {
+    key.starts_with(REBRANDING) || key.starts_with(AVATARS)
+}
+
+/// The storage, if it is a bucket: images are nowhere else.
+fn bucket(app: &Directory) -> Result<&AssetStore> {
+    match app.settings.assets.place {
+        Place::Bucket(_) => app.objects.store(),
+        Place::Nowhere | Place::Files(_) => {
+            let message = "asset storage is not configured".into();
+            Err(Error::Unavailable { message, log: "an image is in a bucket, and none is configured".into() })
+        }
+    }
+}
+
+/// What the storage could not do.
+fn fault(e: AssetError) -> Error {
+    match e {
+        AssetError::NotFound => lost("an object that is referred to is not there"),
+        AssetError::Unreachable(log) | AssetError::Damaged(log) => lost(&log),
+        AssetError::TimedOut => Error::UpstreamTimeout("asset storage timed out".into()),
+    }
+}
+
+fn lost(log: &str) -> Error {
+    Error::Upstream { message: "asset storage is unavailable".into(), log: log.to_owned() }
+}
+
+/// Images of one upload, ready to be referred to. Their objects are there already, if that is where they belong.
+#[derive(Debug)]
+pub(crate) struct Staged {
+    keys: Vec<String>,
+}
+
+/// Brings images, each with its digest, to where new ones go: what their rows are to contain is in their place then.
+///
+/// # Errors
+/// 502 and 504 of the storage, 503 when there is none; nothing is left behind then.
+pub(crate) async fn stage(
+    app: &Directory,
+    owner: Owner,
+    images: Vec<(&str, &mut Content)>,
+) -> Result<Staged> {
+    if app.settings.assets.images == ImageHome::Database {
+        return Ok(Staged { keys: Vec::new() });
+    }
+    write(app, owner, images).await
+}
+
+/// Writes images into objects of their own.
+async fn write(app: &Directory, owner: Owner, images: Vec<(&str, &mut Content)>) -> Result<Staged> {
+    let bucket = bucket(app)?;
+    let (mut keys, mut objects) = (Vec::new(), Vec::new());
+    for (sha256, content) in images {
+        let Content::Bytes(bytes) = content else { continue };
+        let bytes = Bytes::from(std::mem::take(bytes));
+        let key = owner.key(app, sha256);
+        let size = i64::try_from(bytes.len()).map_err(Error::internal)?;
+        *content = Content::Object(Object { key: key.clone(), size });
+        keys.push(key.clone());
+        objects.push((key, bytes));
+    }
+    let now = app.now();
+    let mut tx = app.db.begin().await?;
+    stored::intend(&mut tx, &keys, now.plus(ABANDONED), now, || app.fresh()).await?;
+    tx.commit().await?;
+    let staged = Staged { keys };
+    let longest = app.settings.assets.image_write;
+    let written = async {
+        for (key, bytes) in objects {
+            bucket.put(&key, bytes, longest).await?;
+        }
+        Ok(())
+    };
+    let written = tokio::time::timeout(longest, written).await.unwrap_or(Err(AssetError::TimedOut));
+    // What the storage goes on to write of a request that nobody waits for any more must be there when it is deleted: not now.
+    written.map_err(fault)?;
+    Ok(staged)
+}
+
+impl Staged {
+    /// In the transaction that refers to them: they are not to be deleted.
+    ///
+    /// # Errors
+    /// 503 when it took so long that they may be gone.
+    pub async fn keep(&self, tx: &mut Tx) -> Result<()> {
+        for key in &self.keys {
+            if !backups::keep(tx, key).await? {
+                let log = "an image took so long to be stored that its object was given up".to_owned();
+                return Err(Error::Unavailable { message: "service temporarily unavailable".into(), log });
+            }
+        }
+        Ok(())
+    }
+
+    /// They are there and nobody will refer to them: they are deleted at once. Where this fails, or nobody comes to say so,
+    /// later.
+    pub async fn give_up(self, app: &Directory) {
+        if self.keys.is_empty() {
+            return;
+        }
+        let now = app.now();
+        let sooner = async {
+            let mut tx = app.db.begin().await?;
+            stored::intend(&mut tx, &self.keys, now, now, || app.fresh()).await?;
+            tx.commit().await
+        };
+        match sooner.await {
+            Ok(()) => app.objects.wake(),
+            Err(e) => tracing::warn!(error = %e, "what a failed upload left is removed later"),
+        }
+    }
+}
+
+/// Enqueues the deletion of objects in the transaction that takes the last reference away. Wake the worker after its commit.
+pub(crate) async fn bury(app: &Directory, tx: &mut Tx, keys: &[String]) -> Result<()> {
+    Ok(backups::bury(tx, keys, app.now(), || app.fresh()).await?)
+}
+
+/// What an object is found to be.
+enum Found {
+    /// What was written.
+    Whole(Bytes),
+    /// Something else, with what tells so.
+    Damaged(String),
+    /// Not there, as when the image was replaced meanwhile.
+    Missing,
+}
+
+/// Reads an object.
+///
+/// # Errors
+/// 502 and 504 of the storage; 503 when there is none, or too many read from it.
+async fn read(app: &Directory, object: &Object, sha256: &str) -> Result<Found> {
+    let bucket = bucket(app)?;
+    let place = app.images.places.clone().acquire_owned();
+    let _place = acquire_within(place, TURN, "too many images are read from the bucket").await?;
+    let size = u64::try_from(object.size).map_err(Error::internal)?;
+    match bucket.get(&object.key, size, app.settings.assets.image_read).await {
+        Ok(bytes) if is(&bytes, sha256) => Ok(Found::Whole(bytes)),
+        Ok(_) => Ok(Found::Damaged(format!("{} has another digest", object.key))),
+        Err(AssetError::Damaged(log)) => Ok(Found::Damaged(log)),
+        Err(AssetError::NotFound) => Ok(Found::Missing),
+        Err(e) => Err(fault(e)),
+    }
+}
+
+fn is(bytes: &[u8], sha256: &str) -> bool {
+    hex(digest::digest(&digest::SHA256, bytes).as_ref()) == sha256
+}
+
+/// The image of a row that names an object, from memory or the bucket. `again`: what the row says now, asked when there is
+/// no such object.
+///
+/// # Errors
+/// 502 and 504 of the storage, 503 when there is none or too many read from it; `gone` when the row says otherwise by now; 502 when it goes on naming what is not there.
+pub(crate) async fn of_object(
+    app: &Directory,
+    object: &Object,
+    sha256: &str,
+    gone: Error,
+    again: impl Future<Output = Result<Option<Object>>>,
+) -> Result<Bytes> {
+    let read = async {
+        match read(app, object, sha256).await? {
+            Found::Whole(bytes) => Ok(bytes),
+            Found::Damaged(log) => Err(lost(&log)),
+            Found::Missing if again.await?.as_ref() == Some(object) => Err(fault(AssetError::NotFound)),
+            Found::Missing => Err(gone),
+        }
+    };
+    app.images.get(sha256, read).await
+}
+
+/// Deletes an object, unless an image refers to it.
+///
+/// # Errors
+/// The storage, and that there is none: an object of a bucket is not gone because the bucket is not configured any more.
+pub(crate) async fn delete_unlisted(app: &Directory, key: &str) -> Result<()> {
+    if stored::refers(&app.db, key).await? {
+        return Ok(());
+    }
+    bucket(app)?.delete(key).await.map_err(fault)
+}
+
+/// What whoever runs the service should know: images that cannot be shown as it is configured, a bucket that cannot be
+/// used. The service does everything else all the same.
+///
+/// # Errors
+/// The database.
+pub async fn complaints(app: &Directory) -> Result<Vec<String>> {
+    let mut complaints = Vec::new();
+    if matches!(app.settings.assets.place, Place::Bucket(_)) {
+        let looked = match bucket(app) {
+            Ok(bucket) => bucket.look(LOOK).await.map_err(|e| e.to_string()),
+            Err(e) => Err(e.to_string()),
+        };
+        if let Err(why) = looked {
+            complaints.push(format!("the bucket (assets.bucket) cannot be used now: {why}"));
+        }
+    } else if stored::any_in_objects(&app.db).await? {
+        complaints.push(
+            "images are in a bucket and assets.bucket is not set: they cannot be shown or deleted".to_owned(),
+        );
+    }
+    Ok(complaints)
+}

@@ -1,0 +1,142 @@
+//! Confirming an import: every row is examined again, then created or updated on its own.
+
+use super::{Examined, FIRST_ROW, Kind, Plan, Resolutions, Status, WRITING, allow, examine, session, turn};
+use crate::{Directory, organizations, users};
+use bailiwick_domain::{Error, FieldError, OrgId, Result};
+use bailiwick_platform::RequestContext;
+use bailiwick_policy::Caller;
+use std::{collections::HashMap, time::Duration};
+use tokio::time::Instant;
+use uuid::Uuid;
+
+/// No row is begun later than this after the body was read, so that the answer still arrives in the 180 s of spec:
+/// conventions#limits: 30 s may have gone for the body, and the last row may wait for the database and its turn
+/// to hash a password.
+const WRITE_WITHIN: Duration = Duration::from_secs(130);
+
+/// The body.
+#[derive(Clone, Debug, Default)]
+pub struct Confirmation {
+    /// `import_id`.
+    pub import_id: String,
+    /// Whether rows that exist already are overwritten.
+    pub overrides: bool,
+    /// Organization ids as sent, by row number as sent; for users.
+    pub resolutions: HashMap<String, String>,
+}
+
+/// What became of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// A new object.
+    Created(Uuid),
+    /// The object that existed.
+    Updated(Uuid),
+    /// Left out: `error`, `warning_not_overridden` or `ambiguous_unresolved`.
+    Skipped(&'static str),
+    /// Tried; why it was refused.
+    Failed(String),
+}
+
+/// What became of all rows, in order, with their numbers.
+#[derive(Clone, Debug)]
+pub struct Confirmed(pub Vec<(usize, Outcome)>);
+
+/// Imports a validated file. One row that fails does not stop the others.
+pub async fn confirm(
+    app: &Directory,
+    caller: &Caller,
+    ctx: &RequestContext,
+    kind: Kind,
+    body: impl FnOnce() -> Result<Confirmation>,
+) -> Result<Confirmed> {
+    allow(caller, kind)?;
+    let end = Instant::now() + WRITE_WITHIN;
+    let body = body()?;
+    if body.import_id.is_empty() {
+        return Err(Error::bad_request("import_id is required"));
+    }
+    // Taken first: an overload must not use the file up.
+    let _turn = turn(&WRITING).await?;
+    let session = session::take(app, caller, kind, &body.import_id).await?;
+    let rows = session::rows(app, kind, session).await?;
+    let examined = examine(app, caller, kind, &rows, &resolutions(&body)).await?;
+    let mut outcomes = Vec::with_capacity(examined.len());
+    for Examined { row, plan } in examined {
+        let outcome = match (row.status(), plan) {
+            (Status::Ambiguous, _) => Outcome::Skipped("ambiguous_unresolved"),
+            (Status::Error, _) | (_, None) => Outcome::Skipped("error"),
+            (Status::Warning, _) if !body.overrides => Outcome::Skipped("warning_not_overridden"),
+            _ if Instant::now() > end => Outcome::Failed("the time for the import is over".to_owned()),
+            (_, Some(plan)) => carry_out(app, caller, ctx, kind, plan).await,
+        };
+        outcomes.push((row.number, outcome));
+    }
+    Ok(Confirmed(outcomes))
+}
+
+/// Choices that name a row and an organization; anything else resolves nothing.
+fn resolutions(body: &Confirmation) -> Resolutions {
+    let chosen =
+        |(row, id): (&String, &String)| Some((row.parse::<usize>().ok()?, id.parse::<OrgId>().ok()?));
+    body.resolutions.iter().filter_map(chosen).filter(|(row, _)| *row >= FIRST_ROW).collect()
+}
+
+async fn carry_out(
+    app: &Directory,
+    caller: &Caller,
+    ctx: &RequestContext,
+    kind: Kind,
+    plan: Plan,
+) -> Outcome {
+    let done = match plan {
+        Plan::CreateOrganization(body) => {
+            let Kind::Organizations(family) = kind else { return misplaced() };
+            let made = organizations::create(app, caller, ctx, family, || Ok(body)).await;
+            made.map(|o| Outcome::Created(o.id.0))
+        }
+        Plan::UpdateOrganization(id, body) => {
+            let Kind::Organizations(family) = kind else { return misplaced() };
+            let changed = organizations::update(app, caller, ctx, family, Some(id), || Ok(body)).await;
+            changed.map(|o| Outcome::Updated(o.id.0))
+        }
+        Plan::CreateUser(body) => {
+            let made = users::create(app, caller, ctx, || Ok(body)).await;
+            made.map(|view| Outcome::Created(view.user.id.0))
+        }
+        Plan::UpdateUser(id, body) => {
+            let changed = users::update(app, caller, ctx, Some(id), || Ok(body)).await;
+            changed.map(|view| Outcome::Updated(view.user.id.0))
+        }
+    };
+    done.unwrap_or_else(|error| Outcome::Failed(told(&error)))
+}
+
+fn misplaced() -> Outcome {
+    tracing::error!("an organization among imported users");
+    Outcome::Failed(INTERNAL.to_owned())
+}
+
+const INTERNAL: &str = "internal server error";
+
+/// What the file's owner is told of a row that was refused; nothing internal.
+fn told(error: &Error) -> String {
+    match error {
+        Error::Invalid(fields) => {
+            let pair = |f: &FieldError| format!("{}: {}", f.key, f.message);
+            fields.iter().map(pair).collect::<Vec<_>>().join("; ")
+        }
+        Error::BadRequest { message, .. }
+        | Error::Forbidden { message, .. }
+        | Error::Conflict { message, .. } => message.to_string(),
+        Error::NotFound(kind) => format!("{kind} not found"),
+        Error::Unavailable { message, .. } => {
+            tracing::warn!(%error, "an imported row could not be written");
+            message.to_string()
+        }
+        _ => {
+            tracing::error!(%error, "an imported row could not be written");
+            INTERNAL.to_owned()
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! CSV import of organizations and users (spec: imports-and-exports#imports, imports-and-exports#import-of-users):
+//! validate a file, look at what it would do, confirm.
+//!
+//! One engine for the four families: [`csv`](bailiwick_platform::csv) reads the file, a family says for all rows
+//! together what each would do ([`organizations`], [`users`]), and confirming hands every row to the use case behind
+//! POST or PUT, in a transaction of its own. Nothing of the first look is trusted at the second: between the two only
+//! the file is kept.
+//!
+//! To import another family: its columns and rows in a file of its own, a [`Kind`], a [`Plan`].
+
+mod confirm;
+mod organizations;
+mod session;
+mod users;
+
+pub use confirm::{Confirmation, Confirmed, Outcome, confirm};
+pub use session::purge_expired;
+
+use crate::{Directory, organizations::OrganizationBody, users::UserBody};
+use bailiwick_domain::{Error, OrgId, OrgType, Result, UserId, org::OrgRef};
+use bailiwick_platform::{csv, fair_semaphore};
+use bailiwick_policy::{Action, Caller, NewOrganization, Parent, Resource, decide, gate};
+use serde_json::{Map, Value};
+use std::{collections::HashMap, time::Duration};
+use tokio::sync::{Semaphore, SemaphorePermit};
+use uuid::Uuid;
+
+/// Largest file, in bytes.
+pub const MAX_FILE_BYTES: u64 = 10_485_760;
+
+/// Number in the file of the first data row.
+const FIRST_ROW: usize = 2;
+/// Files read at the same time in a process, and imports written: both are long.
+static READING: Semaphore = Semaphore::const_new(4);
+static WRITING: Semaphore = Semaphore::const_new(4);
+/// How long a request waits for its turn.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// What is imported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Distributors, resellers or customers.
+    Organizations(OrgType),
+    /// Users.
+    Users,
+}
+
+impl Kind {
+    /// `distributors`, `resellers`, `customers` or `users`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Kind::Organizations(family) => family.plural(),
+            Kind::Users => "users",
+        }
+    }
+
+    /// The columns of its file.
+    pub const fn columns(self) -> &'static [&'static str] {
+        match self {
+            Kind::Organizations(_) => &organizations::COLUMNS,
+            Kind::Users => &users::COLUMNS,
+        }
+    }
+
+    /// Header and two fictitious rows.
+    pub fn template(self) -> String {
+        let rows = match self {
+            Kind::Organizations(_) => organizations::EXAMPLES,
+            Kind::Users => users::EXAMPLES,
+        };
+        format!("{}\n{rows}", self.columns().join(","))
+    }
+}
+
+/// Something to say about a cell.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Issue {
+    /// Column.
+    pub field: &'static str,
+    /// Code that clients translate.
+    pub message: &'static str,
+    /// The value of a warning.
+    pub value: Option<String>,
+    /// The values of an error: what the cell said, and whom or what it meets.
+    pub values: Vec<String>,
+    /// Organizations to choose from.
+    pub candidates: Vec<OrgRef>,
+}
+
+impl Issue {
+    const fn new(field: &'static str, message: &'static str) -> Issue {
+        Issue { field, message, value: None, values: Vec::new(), candidates: Vec::new() }
+    }
+
+    /// With what the cell said.
+    fn of_cell(field: &'static str, message: &'static str, said: &str) -> Issue {
+        Issue::new(field, message).with_values(vec![said.to_owned()])
+    }
+
+    fn with_values(self, values: Vec<String>) -> Issue {
+        Issue { values, ..self }
+    }
+}
+
+/// What a row is, the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Cannot be imported.
+    Error,
+    /// Names an organization that several have the name of.
+    Ambiguous,
+    /// Exists already.
+    Warning,
+    /// Will be created.
+    Valid,
+}
+
+/// The code of the one issue that a choice of the client resolves.
+const AMBIGUOUS: &str = "ambiguous";
+
+/// A row of the file and what is to be said of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The header is 1.
+    pub number: usize,
+    /// Cells by column, and what they were found to mean.
+    pub data: Map<String, Value>,
+    /// Why it cannot be imported (yet).
+    pub errors: Vec<Issue>,
+    /// What it would overwrite.
+    pub warnings: Vec<Issue>,
+}
+
+impl Row {
+    /// What the issues make of it.
+    pub fn status(&self) -> Status {
+        if self.errors.iter().any(|issue| issue.message != AMBIGUOUS) {
+            Status::Error
+        } else if !self.errors.is_empty() {
+            Status::Ambiguous
+        } else if !self.warnings.is_empty() {
+            Status::Warning
+        } else {
+            Status::Valid
+        }
+    }
+}
+
+/// What importing a row without errors means.
+#[derive(Debug)]
+enum Plan {
+    CreateOrganization(OrganizationBody),
+    UpdateOrganization(OrgId, OrganizationBody),
+    CreateUser(UserBody),
+    UpdateUser(UserId, UserBody),
+}
+
+/// A row and, unless it has errors, what importing it means.
+#[derive(Debug)]
+struct Examined {
+    row: Row,
+    plan: Option<Plan>,
+}
+
+/// The organization chosen for an ambiguous row, by row number.
+type Resolutions = HashMap<usize, OrgId>;
+
+/// What a validation found.
+#[derive(Clone, Debug)]
+pub struct Preview {
+    /// Names the file in the confirmation.
+    pub import_id: Uuid,
+    /// All rows in order.
+    pub rows: Vec<Row>,
+}
+
+/// Whether the caller may import at all: the permission and the creation rule, asked before anything is read.
+pub fn allow(caller: &Caller, kind: Kind) -> Result<()> {
+    match kind {
+        Kind::Organizations(family) => {
+            let new = NewOrganization { family, parent: Parent::Own };
+            decide(caller, Action::Create, &new).granted().map(drop)
+        }
+        Kind::Users => gate(caller, Action::Create, Resource::Users).map_err(Error::from),
+    }
+}
+
+/// Checks a file against the present state and keeps it for its confirmation. Changes nothing else.
+pub async fn validate(app: &Directory, caller: &Caller, kind: Kind, file: Vec<u8>) -> Result<Preview> {
+    allow(caller, kind)?;
+    // Held until the end: what is examined takes several times the memory of the file.
+    let _turn = turn(&READING).await?;
+    let read = move || -> Result<_> {
+        let rows = csv::read(&file, kind.columns())?;
+        let packed = zstd::bulk::compress(&file, 1).map_err(Error::internal)?;
+        Ok((rows, packed, file.len()))
+    };
+    let (rows, packed, size) = app.tasks.spawn_blocking(read).await.map_err(Error::internal)??;
+    let examined = examine(app, caller, kind, &rows, &Resolutions::new()).await?;
+    let import_id = session::keep(app, caller, kind, packed, size).await?;
+    Ok(Preview { import_id, rows: examined.into_iter().map(|e| e.row).collect() })
+}
+
+async fn examine(
+    app: &Directory,
+    caller: &Caller,
+    kind: Kind,
+    rows: &[Vec<String>],
+    resolutions: &Resolutions,
+) -> Result<Vec<Examined>> {
+    match kind {
+        Kind::Organizations(family) => organizations::examine(app, caller, family, rows).await,
+        Kind::Users => users::examine(app, caller, rows, resolutions).await,
+    }
+}
+
+/// Waits for one of the few turns.
+async fn turn(few: &'static Semaphore) -> Result<SemaphorePermit<'static>> {
+    fair_semaphore::acquire_within(few.acquire(), LONGEST_WAIT, "too many imports at the same time").await
+}
+
+/// The first row in which each value stands; blank ones are nobody's.
+struct FirstSeen<'a>(HashMap<&'a str, usize>);
+
+impl<'a> FirstSeen<'a> {
+    fn of(values: impl Iterator<Item = &'a str>) -> FirstSeen<'a> {
+        let mut first = HashMap::new();
+        for (index, value) in values.enumerate().filter(|(_, value)| !value.is_empty()) {
+            first.entry(value).or_insert(index);
+        }
+        FirstSeen(first)
+    }
+
+    /// The error of a row whose value stands in an earlier one; `sent` is the value as it is in the file.
+    fn duplicate(&self, index: usize, value: &str, field: &'static str, sent: &str) -> Option<Issue> {
+        let first = *self.0.get(value)?;
+        let values = vec![sent.to_owned(), (first + FIRST_ROW).to_string()];
+        (first < index).then(|| Issue::new(field, "duplicate_in_csv").with_values(values))
+    }
+
+    /// Each value once.
+    fn values(&self) -> Vec<&'a str> {
+        self.0.keys().copied().collect()
+    }
+}

@@ -1,0 +1,288 @@
+//! Rows of users (spec: imports-and-exports#import-of-users).
+
+use super::{AMBIGUOUS, Examined, FIRST_ROW, FirstSeen, Issue, Plan, Resolutions, Row};
+use crate::{Directory, users::UserBody};
+use bailiwick_domain::{
+    OrgId, OrgType, Result,
+    fold::fold,
+    org::OrgRef,
+    validate::{self, imported_phone, is_too_long},
+};
+use bailiwick_identity::auth::judged_user;
+use bailiwick_policy::{Action, Caller, Permission, Refusal, Scope, decide, may_grant, scope_for};
+use bailiwick_store::{
+    organizations::lookup::{self as organizations, Named},
+    users::{
+        Placed,
+        lookup::{self, Holder},
+    },
+};
+use serde_json::{Map, Value};
+use std::collections::{HashMap, HashSet};
+
+/// The exact set; the answer names them in this order.
+pub(super) const COLUMNS: [&str; 5] = [EMAIL, NAME, PHONE, COMPANY, ROLES];
+
+/// Nobody's data: reserved names.
+pub(super) const EXAMPLES: &str = "\
+anna@one.example,Anna Esempio,+39 011 5550100,Example One Srl,Admin
+john@two.example,John Sample,,Example Two Ltd,Support;Reader
+";
+
+const EMAIL: &str = "email";
+const NAME: &str = "name";
+const PHONE: &str = "phone";
+const COMPANY: &str = "company_name";
+const ROLES: &str = "roles";
+/// What POST and PUT say of a suspended organization (spec: users#create).
+const NOT_ACTIVE: &str = "organization is not active";
+/// Organizations of one name that are shown to choose from.
+const CANDIDATES: i64 = 50;
+/// Longest list of roles, in characters.
+const MAX_ROLES_CHARS: usize = 1000;
+
+/// A row whose cells have been looked at, each on its own.
+struct Cells<'a> {
+    email: &'a str,
+    name: &'a str,
+    phone: &'a str,
+    company: &'a str,
+    roles: &'a str,
+    /// Folded address; empty unless it is right.
+    email_key: String,
+    /// Digits; empty unless there are any.
+    phone_key: String,
+    /// Folded name; empty unless it is right.
+    company_key: String,
+    /// Keys of the roles that exist.
+    role_ids: Vec<String>,
+    errors: Vec<Issue>,
+}
+
+/// What the service knows about all rows together.
+struct Known {
+    companies: HashMap<String, Vec<Named>>,
+    chosen: HashMap<OrgId, Named>,
+    users: HashMap<String, Placed>,
+    deleted: HashSet<String>,
+    /// With the address of each.
+    phones: HashMap<String, Holder>,
+}
+
+/// Examines all rows with one look at the organizations and users that exist.
+pub(super) async fn examine(
+    app: &Directory,
+    caller: &Caller,
+    rows: &[Vec<String>],
+    resolutions: &Resolutions,
+) -> Result<Vec<Examined>> {
+    let rows: Vec<Cells<'_>> = rows.iter().map(|row| Cells::of(app, row)).collect();
+    let emails = FirstSeen::of(rows.iter().map(|row| row.email_key.as_str()));
+    let phones = FirstSeen::of(rows.iter().map(|row| row.phone_key.as_str()));
+    let companies = FirstSeen::of(rows.iter().map(|row| row.company_key.as_str()));
+    let scope = scope_for(caller, Permission::ManageUsers);
+    let known = Known::look_up(app, &scope, [&emails, &phones, &companies], resolutions).await?;
+    let examined = rows.iter().enumerate().map(|(index, row)| {
+        let chosen = resolutions.get(&(index + FIRST_ROW)).and_then(|id| known.chosen.get(id));
+        let company = row.company(&known, chosen);
+        let mut errors = row.errors.clone();
+        errors.extend(emails.duplicate(index, &row.email_key, EMAIL, row.email));
+        errors.extend(phones.duplicate(index, &row.phone_key, PHONE, row.phone));
+        let present = known.users.get(&row.email_key).filter(|placed| !placed.standing.deleted);
+        errors.extend(row.occupied(app, caller, &known, present));
+        if let Err(issue) = &company {
+            errors.extend(issue.clone());
+        }
+        let named = company.as_ref().ok();
+        // As by PUT: who is there already may stay.
+        let is_moving =
+            |to: &Named| present.is_none_or(|placed| placed.user.organization.id != to.organization.id);
+        if named.is_some_and(|named| named.is_suspended && is_moving(named)) {
+            errors.push(Issue::of_cell(COMPANY, NOT_ACTIVE, row.company));
+        }
+        let home = named.map(|named| &named.organization);
+        errors.extend(home.and_then(|home| row.ungrantable(app, caller, home.org_type)));
+        errors.sort_by_key(|issue| COLUMNS.iter().position(|column| *column == issue.field));
+        let exists = Issue { value: Some(row.email.to_owned()), ..Issue::new(EMAIL, "already_exists") };
+        let warnings = present.map(|_| exists).into_iter().collect();
+        let plan = home.filter(|_| errors.is_empty()).map(|home| row.plan(present, home.id));
+        let row = Row { number: index + FIRST_ROW, data: row.data(home), errors, warnings };
+        Examined { row, plan }
+    });
+    Ok(examined.collect())
+}
+
+impl Known {
+    /// A fixed number of statements, whatever the number of rows.
+    async fn look_up(
+        app: &Directory,
+        scope: &Scope,
+        [emails, phones, companies]: [&FirstSeen<'_>; 3],
+        resolutions: &Resolutions,
+    ) -> Result<Known> {
+        let db = &app.db;
+        let emails = emails.values();
+        let mut named: HashMap<String, Vec<Named>> = HashMap::new();
+        for found in organizations::by_names(db, scope, &companies.values(), CANDIDATES).await? {
+            named.entry(found.key.clone()).or_default().push(found);
+        }
+        let ids: HashSet<OrgId> = resolutions.values().copied().collect();
+        let ids: Vec<OrgId> = ids.into_iter().take(bailiwick_platform::csv::MAX_ROWS).collect();
+        let chosen = organizations::by_ids(db, scope, &ids).await?;
+        let users = lookup::by_emails(db, scope, &emails).await?;
+        Ok(Known {
+            companies: named,
+            chosen: chosen.into_iter().map(|found| (found.organization.id, found)).collect(),
+            users: users.into_iter().map(|placed| (fold(&placed.user.email), placed)).collect(),
+            deleted: lookup::deleted_emails(db, scope, &emails).await?.into_iter().collect(),
+            phones: lookup::holders_of_phones(db, scope, &phones.values()).await?,
+        })
+    }
+}
+
+impl<'a> Cells<'a> {
+    /// Looks at each cell on its own, with the rules of POST.
+    fn of(app: &Directory, row: &'a [String]) -> Cells<'a> {
+        let cell = |at: usize| row.get(at).map(String::as_str).unwrap_or_default();
+        let [email, name, phone, company, roles] = std::array::from_fn(cell);
+        let mut errors = Vec::new();
+        let email_key = validate::email(email).map(|address| address.key().to_owned());
+        let phone_key = imported_phone(phone).map(Option::unwrap_or_default);
+        let company_key = validate::display_name(company).map(|()| fold(company));
+        for (field, said, code) in [
+            (EMAIL, email, email_key.as_ref().err()),
+            (NAME, name, validate::display_name(name).as_ref().err()),
+            (PHONE, phone, phone_key.as_ref().err()),
+            (COMPANY, company, company_key.as_ref().err()),
+        ] {
+            match code {
+                None => {}
+                Some(&"required" | &"cannot_be_empty") => errors.push(Issue::new(field, "required")),
+                Some(&"too_long") => errors.push(Issue::of_cell(field, "too_long", said)),
+                Some(_) => errors.push(Issue::of_cell(field, "invalid_format", said)),
+            }
+        }
+        let role_ids = named_roles(app, roles).unwrap_or_else(|issue| {
+            errors.push(issue);
+            Vec::new()
+        });
+        Cells {
+            email,
+            name,
+            phone,
+            company,
+            roles,
+            email_key: email_key.unwrap_or_default(),
+            phone_key: phone_key.unwrap_or_default(),
+            company_key: company_key.unwrap_or_default(),
+            role_ids,
+            errors,
+        }
+    }
+
+    /// The organization, or why there is none; no issue when the cell itself is wrong.
+    fn company(&self, known: &Known, chosen: Option<&Named>) -> Result<Named, Option<Issue>> {
+        if self.company_key.is_empty() {
+            return Err(None);
+        }
+        match known.companies.get(&self.company_key).map(Vec::as_slice).unwrap_or_default() {
+            [] => Err(Some(Issue::of_cell(COMPANY, "not_found", self.company))),
+            [only] => Ok(only.clone()),
+            // A choice among those of this name; any other resolves nothing.
+            several => match chosen.filter(|named| named.key == self.company_key) {
+                Some(named) => Ok(named.clone()),
+                None => {
+                    let candidates = several.iter().map(|named| named.organization.clone()).collect();
+                    Err(Some(Issue { candidates, ..Issue::of_cell(COMPANY, AMBIGUOUS, self.company) }))
+                }
+            },
+        }
+    }
+
+    /// What of the row belongs to somebody in the caller's reach, or is somebody he may not change.
+    fn occupied(
+        &self,
+        app: &Directory,
+        caller: &Caller,
+        known: &Known,
+        present: Option<&Placed>,
+    ) -> impl Iterator<Item = Issue> + use<> {
+        let is_archived = present.is_none()
+            && (known.deleted.contains(&self.email_key) || known.users.contains_key(&self.email_key));
+        // The caller himself, or somebody with more rights: the decision of PUT.
+        let is_out_of_hand = present
+            .is_some_and(|placed| !decide(caller, Action::Update, &judged_user(app, placed)).is_allowed());
+        let other = known.phones.get(&self.phone_key);
+        let other = other.filter(|holder| Some(holder.id) != present.map(|placed| placed.user.id));
+        let used_by = |other: &Holder| vec![self.phone.to_owned(), other.email.clone()];
+        [
+            is_archived.then(|| Issue::of_cell(EMAIL, "archived", self.email)),
+            is_out_of_hand.then(|| Issue::new(EMAIL, "insufficient_privileges")),
+            other.map(|other| Issue::new(PHONE, "already_used").with_values(used_by(other))),
+        ]
+        .into_iter()
+        .flatten()
+    }
+
+    /// The grant rule for the roles in this organization.
+    fn ungrantable(&self, app: &Directory, caller: &Caller, org_type: OrgType) -> Option<Issue> {
+        if self.role_ids.is_empty() {
+            return None;
+        }
+        let refusal = may_grant(caller, &app.catalogue, &self.role_ids, org_type).err()?;
+        let role = match refusal {
+            Refusal::Ungrantable(gap) => gap.role_id,
+            _ => None,
+        };
+        let name = role.and_then(|id| app.catalogue.user_role(&id)).map(|role| role.name.clone());
+        Some(Issue::new(ROLES, "insufficient_privileges").with_values(name.into_iter().collect()))
+    }
+
+    fn plan(&self, present: Option<&Placed>, home: OrgId) -> Plan {
+        let body = UserBody {
+            name: Some(self.name.to_owned()),
+            phone: Some(self.phone.to_owned()),
+            user_role_ids: Some(self.role_ids.clone()),
+            organization_id: Some(home.to_string()),
+            ..UserBody::default()
+        };
+        match present {
+            // The address is what he was found by; it stays as he has it.
+            Some(placed) => Plan::UpdateUser(placed.user.id, body),
+            None => Plan::CreateUser(UserBody { email: Some(self.email.to_owned()), ..body }),
+        }
+    }
+
+    fn data(&self, home: Option<&OrgRef>) -> Map<String, Value> {
+        let cells = [self.email, self.name, self.phone, self.company, self.roles];
+        let mut data: Map<String, Value> = COLUMNS
+            .iter()
+            .zip(cells)
+            .map(|(column, cell)| ((*column).to_owned(), Value::from(cell)))
+            .collect();
+        let organization = home.map(|home| home.id.to_string()).unwrap_or_default();
+        data.insert("organization_id".to_owned(), Value::from(organization));
+        data.insert("role_ids".to_owned(), Value::from(self.role_ids.clone()));
+        data
+    }
+}
+
+/// Keys of the roles with these names, in any case, separated by `;`.
+fn named_roles(app: &Directory, cell: &str) -> Result<Vec<String>, Issue> {
+    if is_too_long(cell, MAX_ROLES_CHARS) {
+        return Err(Issue::of_cell(ROLES, "too_long", cell));
+    }
+    let (mut keys, mut unknown) = (Vec::new(), Vec::new());
+    for name in cell.split(';').map(str::trim).filter(|name| !name.is_empty()) {
+        let is_named = |role: &&bailiwick_policy::UserRole| role.name.to_lowercase() == name.to_lowercase();
+        match app.catalogue.user_roles().iter().find(is_named) {
+            Some(role) if keys.contains(&role.key) => {}
+            Some(role) => keys.push(role.key.clone()),
+            None => unknown.push(name.to_owned()),
+        }
+    }
+    if !unknown.is_empty() {
+        return Err(Issue::new(ROLES, "unknown").with_values(unknown));
+    }
+    if keys.is_empty() { Err(Issue::new(ROLES, "at_least_one_required")) } else { Ok(keys) }
+}

@@ -1,0 +1,96 @@
+//! The worker that deletes objects without a reference. A job is tried again until it is done: the objects of what was
+//! destroyed must go, however long the storage is away.
+
+use crate::{Directory, images};
+use bailiwick_domain::{Error, Result};
+use bailiwick_platform::{
+    jobs,
+    worker::{Worker, until_idle},
+};
+use bailiwick_settings::Place;
+use bailiwick_store::{
+    backups::{self, DELETION},
+    jobs::{self as leased_jobs, Job},
+};
+use serde::Deserialize;
+use std::time::Duration;
+use tracing::Instrument;
+
+/// Jobs leased at one time.
+const CLAIMS: i64 = 8;
+/// Longest time a leased job waits for a worker that has died.
+const LEASE: Duration = Duration::from_secs(600);
+/// How often the jobs are looked at when nothing says that there is something.
+const POLL: Duration = Duration::from_secs(60);
+
+#[derive(Deserialize)]
+struct Task {
+    keys: Vec<String>,
+}
+
+/// Starts the worker on the application's tracker, if there is a storage.
+pub fn start_worker(app: &Directory) {
+    if matches!(app.settings.assets.place, Place::Nowhere) {
+        return;
+    }
+    let worker = app.clone();
+    app.tasks.spawn(async move {
+        let step = || work_off(&worker);
+        let hint = Some(&worker.objects.arrived);
+        Worker { name: DELETION, failure: jobs::FAILURE, poll: POLL, hint, step }.run(&worker.stop).await;
+    });
+}
+
+/// Handles everything that is due now; for tests. Answers how many jobs were handled.
+pub async fn run_until_idle(app: &Directory) -> Result<u64> {
+    until_idle(|| work_off(app)).await
+}
+
+/// Leases once and handles what was leased.
+async fn work_off(app: &Directory) -> Result<u64> {
+    let _turn = app.objects.turn.lock().await;
+    let now = app.now();
+    let leased = leased_jobs::claim(&app.db, DELETION, now, now.plus(LEASE), CLAIMS).await?;
+    for job in &leased {
+        let outcome = delete(app, job).instrument(jobs::span(DELETION)).await;
+        let now = app.now();
+        let mut tx = app.db.begin_relaxed().await?;
+        match outcome {
+            Ok(()) => {
+                leased_jobs::finish(&mut tx, job).await?;
+            }
+            Err(e) => {
+                let why = jobs::reason(&e.to_string());
+                tracing::warn!(job = %job.id, attempt = job.attempts, error = why, "objects are deleted later");
+                leased_jobs::postpone(&mut tx, job, jobs::RETRY.next_try(now, job.attempts), &why).await?;
+            }
+        }
+        tx.commit().await?;
+    }
+    Ok(leased.len() as u64)
+}
+
+async fn delete(app: &Directory, job: &Job) -> Result<()> {
+    let task: Task = serde_json::from_value(job.payload.clone()).map_err(Error::internal)?;
+    for key in task.keys {
+        // An upload whose end was not known here may have been listed after all.
+        if images::is_image(&key) {
+            images::delete_unlisted(app, &key).await?;
+        } else {
+            delete_unlisted_backup(app, &key).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Deletes an object, unless a backup refers to it; whether it is gone.
+///
+/// # Errors
+/// 502, 504 or 503 of the storage.
+pub async fn delete_unlisted_backup(app: &Directory, key: &str) -> Result<bool> {
+    if backups::by_object(&app.db, key).await?.is_some() {
+        return Ok(false);
+    }
+    app.objects.store()?.delete(key).await.map_err(super::fault)?;
+    Ok(true)
+}

@@ -1,0 +1,82 @@
+//! Object storage: the files beside the database, which hold backups of systems and, if so configured, images.
+//!
+//! An object that no row refers to is garbage with a job that deletes it. The job is made before the object is
+//! written and dropped by the transaction that refers to it, and a transaction that takes the last reference away makes
+//! it again. So a crash leaves neither a row without bytes nor bytes that nobody removes.
+
+mod deletion;
+
+pub use deletion::{delete_unlisted_backup, run_until_idle, start_worker};
+
+use bailiwick_domain::{Error, Result};
+use bailiwick_outbound::assets::{self, AssetError, AssetStore};
+use bailiwick_settings::{Place, Settings};
+use std::sync::{Arc, OnceLock};
+use tokio::sync::{Mutex, Notify};
+
+/// The object storage and the worker that deletes objects.
+#[derive(Debug)]
+pub struct Objects {
+    settings: Arc<Settings>,
+    store: OnceLock<AssetStore>,
+    /// An object may be waiting for its deletion.
+    arrived: Notify,
+    /// One worker of this process at a time.
+    turn: Mutex<()>,
+}
+
+impl Objects {
+    pub(crate) fn new(settings: Arc<Settings>) -> Objects {
+        Objects { settings, store: OnceLock::new(), arrived: Notify::new(), turn: Mutex::new(()) }
+    }
+
+    /// The storage; opened at its first use, so that the service starts while the storage is away.
+    ///
+    /// # Errors
+    /// 503 when none is configured.
+    pub fn store(&self) -> Result<&AssetStore> {
+        if let Some(store) = self.store.get() {
+            return Ok(store);
+        }
+        let opened = match &self.settings.assets.place {
+            Place::Nowhere => {
+                let message = "backup storage is not configured".into();
+                return Err(Error::Unavailable { message, log: "no place for assets".into() });
+            }
+            Place::Files(directory) => AssetStore::files(directory),
+            Place::Bucket(bucket) => AssetStore::bucket(&assets::Bucket {
+                endpoint: bucket.endpoint.clone(),
+                region: bucket.region.clone(),
+                name: bucket.name.clone(),
+                access_key: bucket.access_key.clone(),
+                secret_key: bucket.secret_key.reveal().clone(),
+                prefix: bucket.prefix.clone(),
+                path_style: bucket.path_style,
+            }),
+        };
+        let opened = opened.map_err(fault)?;
+        Ok(self.store.get_or_init(|| opened))
+    }
+
+    /// Wakes the worker: there may be an object to delete.
+    pub fn wake(&self) {
+        self.arrived.notify_one();
+    }
+
+    /// Lets nothing be deleted until it is dropped.
+    #[doc(hidden)]
+    pub async fn hold(&self) -> impl Sized + use<'_> {
+        self.turn.lock().await
+    }
+}
+
+/// A failure of the storage, in the words of the specification.
+pub fn fault(e: AssetError) -> Error {
+    match e {
+        AssetError::NotFound => Error::NotFound("backup"),
+        AssetError::Unreachable(log) | AssetError::Damaged(log) => {
+            Error::Upstream { message: "backup storage is unavailable".into(), log }
+        }
+        AssetError::TimedOut => Error::UpstreamTimeout("backup storage timed out".into()),
+    }
+}

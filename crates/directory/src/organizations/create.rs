@@ -1,0 +1,112 @@
+//! Creation (spec: organizations#create): rule, body, attribution, fields, uniqueness, in this order.
+
+use super::alert_tenants;
+use super::{Accepted, OrganizationBody, VAT, accept, audit_action, audited};
+use crate::Directory;
+use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result};
+use bailiwick_events::Told;
+use bailiwick_identity::mirror;
+use bailiwick_platform::{RequestContext, audit};
+use bailiwick_policy::{Action, Caller, Granted, NewOrganization as NewPlace, Parent, Refusal, decide};
+use bailiwick_store::organizations::{self, Editable, NewOrganization};
+
+/// Creates an organization of a family below the caller's own, or below the one the body attributes it to.
+pub async fn create(
+    app: &Directory,
+    caller: &Caller,
+    ctx: &RequestContext,
+    family: OrgType,
+    body: impl FnOnce() -> Result<OrganizationBody>,
+) -> Result<Organization> {
+    decide(caller, Action::Create, &NewPlace { family, parent: Parent::Own }).granted()?;
+    let body = body()?;
+    let parent = attribute(app, caller, family, body.created_by_organization_id.as_deref()).await?;
+    let new = checked(app, caller, family, &parent, body)?;
+    write(app, caller, ctx, &parent, new).await
+}
+
+/// The parent: the caller's own organization or, if he may, the one named.
+async fn attribute(
+    app: &Directory,
+    caller: &Caller,
+    family: OrgType,
+    named: Option<&str>,
+) -> Result<Granted<OrgId>> {
+    let parent = match named.filter(|n| !n.is_empty() && family != OrgType::Distributor) {
+        None => Parent::Own,
+        Some(named) => Parent::Named(match named.parse::<OrgId>() {
+            Ok(id) => organizations::place(&app.db, id).await?,
+            Err(_) => None,
+        }),
+    };
+    decide(caller, Action::Create, &NewPlace { family, parent }).granted()
+}
+
+fn checked(
+    app: &Directory,
+    caller: &Caller,
+    family: OrgType,
+    parent: &Granted<OrgId>,
+    body: OrganizationBody,
+) -> Result<NewOrganization> {
+    let Accepted { name, description, custom_data, vat } = accept(body)?;
+    let mut created_by = caller.creator();
+    if let Some(creator) = created_by.as_mut().filter(|c| c.organization_id != Some(parent.id())) {
+        // The name is filled in at reading, as for every creator.
+        creator.organization_id = Some(parent.id());
+        creator.on_behalf_of = true;
+    }
+    Ok(NewOrganization {
+        id: app.fresh(),
+        org_type: family,
+        name,
+        description,
+        vat,
+        custom_data,
+        created_by,
+        at: app.now(),
+    })
+}
+
+async fn write(
+    app: &Directory,
+    caller: &Caller,
+    ctx: &RequestContext,
+    parent: &Granted<OrgId>,
+    mut new: NewOrganization,
+) -> Result<Organization> {
+    let mut tx = app.db.begin().await?;
+    if let Some(creator) = new.created_by.as_mut().filter(|c| c.on_behalf_of) {
+        // Last known name, for the time after that organization is destroyed.
+        let attributed = organizations::get(&mut tx, parent.id()).await?;
+        creator.organization_name = attributed.map(|o| o.name).unwrap_or_default();
+    }
+    let vat = new.vat.as_ref().map(|v| v.as_str().to_owned()).unwrap_or_default();
+    let written = organizations::insert(&mut tx, Some(parent), &new).await;
+    if !written.map_err(|e| Error::from(e).with_values(&[(VAT, &vat)]))? {
+        // Deleted between the decision and the write.
+        return Err(Refusal::AttributionScope.into());
+    }
+    let after = Editable {
+        name: new.name,
+        description: new.description,
+        vat: Some(vat),
+        custom_data: new.custom_data,
+    };
+    let event = audit::Event {
+        action: audit_action(new.org_type, true),
+        object_type: new.org_type.as_str(),
+        object_id: new.id.0,
+        before: None,
+        after: Some(audited(&after)),
+    };
+    audit::record(&mut tx, new.at, caller, ctx, event).await?;
+    let told = Told::organization("created", new.org_type, new.id, &after.name);
+    told.with(serde_json::json!({"parent_id": parent.id()})).write(&mut tx, new.at).await?;
+    alert_tenants::queue(app, &mut tx, new.id, new.org_type).await?;
+    mirror::organization_created(app, &mut tx, new.id).await?;
+    let created = organizations::get(&mut tx, new.id).await?;
+    tx.commit().await?;
+    mirror::wake(app);
+    created.ok_or_else(|| Error::internal("a new organization cannot be read back"))
+}

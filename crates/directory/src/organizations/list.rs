@@ -1,0 +1,143 @@
+//! Lists of a family (spec: organizations#list) with their inline counts.
+
+use crate::Directory;
+use bailiwick_domain::{OrgId, OrgType, Organization, Page, PageRequest, Result, SortDirection, Words};
+use bailiwick_identity::mirror;
+use bailiwick_platform::{
+    answer_cache::{self, CachedAnswer, DependsOn},
+    list_filters,
+};
+use bailiwick_policy::{Caller, Refusal, Scope, list_scope, resource_of};
+use bailiwick_store::organizations::{self, Counts, Filter, Order, Sort, Within, list::States};
+use bytes::Bytes;
+
+/// The words of `sort_by`.
+pub const ORDERS: Words<Sort> = Words::of(&[
+    ("name", Sort::Name),
+    ("description", Sort::Description),
+    ("created_at", Sort::CreatedAt),
+    ("updated_at", Sort::UpdatedAt),
+    ("suspended_at", Sort::SuspendedAt),
+    ("creator_name", Sort::CreatorName),
+]);
+
+/// The words of `status`.
+pub const STATES: Words<States> = Words::of(&[
+    ("enabled", list_filters::ENABLED),
+    ("suspended", list_filters::SUSPENDED),
+    ("deleted", list_filters::DELETED),
+]);
+
+/// The query as sent; repeated values are in the order of the request.
+#[derive(Clone, Debug)]
+pub struct ListQuery {
+    /// Page.
+    pub page: PageRequest,
+    /// `search`.
+    pub search: String,
+    /// `sort_by`; unknown = the default order.
+    pub sort_by: String,
+    /// `sort_direction`.
+    pub direction: SortDirection,
+    /// `status`.
+    pub status: Vec<String>,
+    /// `created_by`.
+    pub created_by: Vec<String>,
+    /// `organization_id`, for resellers and customers.
+    pub organization_id: Vec<String>,
+    /// `include_hierarchy`.
+    pub include_hierarchy: bool,
+}
+
+/// A row of the list.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// The organization.
+    pub organization: Organization,
+    /// What is below it.
+    pub counts: Counts,
+}
+
+/// One page of the family inside the caller's hierarchy. `write`: the answer as it is sent.
+pub async fn list(
+    app: &Directory,
+    caller: &Caller,
+    family: OrgType,
+    query: ListQuery,
+    write: impl FnOnce(Page<Listed>) -> Result<Bytes>,
+) -> Result<CachedAnswer> {
+    let scope = list_scope(caller, resource_of(family).ok_or(Refusal::Gate)?)?;
+    let other = answer_cache::variant(&(family, &query));
+    let make = async {
+        let (scope, filter, order) = prepare(app, caller, family, &query).await?;
+        let total = total(app, family, scope, &filter).await?;
+        let page =
+            organizations::list::page_of(&app.db, family, &scope, &filter, order, query.page, total).await?;
+        let mut stats = organizations::stats_of(&app.db, family, page.rows.iter().map(|o| o.id)).await?;
+        let mut marks = mirror::marks_of_organizations(app, page.rows.iter().map(|o| o.id)).await?;
+        write(page.map(|organization| Listed {
+            counts: stats.remove(&organization.id).unwrap_or_default().into(),
+            organization: Organization {
+                mirrored: marks.remove(&organization.id.0).unwrap_or_default(),
+                ..organization
+            },
+        }))
+    };
+    answer_cache::answer(app, DependsOn::Figures, "list of organizations", scope, other, make).await
+}
+
+/// How many rows of the family match.
+pub(super) async fn total(app: &Directory, family: OrgType, scope: Scope, filter: &Filter) -> Result<u64> {
+    let count = organizations::list::count(&app.db, family, &scope, filter);
+    answer_cache::number(
+        app,
+        DependsOn::People,
+        "organizations",
+        scope,
+        answer_cache::variant(&(family, filter)),
+        count,
+    )
+    .await
+}
+
+/// Which rows the caller asks for, and in which order.
+pub async fn prepare(
+    app: &Directory,
+    caller: &Caller,
+    family: OrgType,
+    query: &ListQuery,
+) -> Result<(Scope, Filter, Order)> {
+    let resource = resource_of(family).ok_or(Refusal::Gate)?;
+    let scope = list_scope(caller, resource)?;
+    let filter = Filter {
+        states: list_filters::states(&STATES, &query.status),
+        created_by: list_filters::ids(&query.created_by),
+        within: within(app, &scope, family, query).await?,
+        search: query.search.clone(),
+    };
+    Ok((scope, filter, order(&query.sort_by, query.direction)))
+}
+
+fn order(sort_by: &str, direction: SortDirection) -> Order {
+    ORDERS.parse(sort_by).map_or_else(Order::default, |by| Order { by, direction })
+}
+
+/// The parents asked for. With the hierarchy each one is looked up, and only those the caller reaches count.
+async fn within(
+    app: &Directory,
+    scope: &Scope,
+    family: OrgType,
+    query: &ListQuery,
+) -> Result<Option<Vec<Within>>> {
+    if family == OrgType::Distributor {
+        return Ok(None);
+    }
+    let Some(ids) = list_filters::ids(&query.organization_id) else { return Ok(None) };
+    let ids = ids.into_iter().map(OrgId);
+    if !query.include_hierarchy {
+        return Ok(Some(ids.map(Within::Parent).collect()));
+    }
+    let places = organizations::places(&app.db, ids).await?;
+    let reached = places.iter().filter(|p| scope.contains(&p.path));
+    Ok(Some(reached.map(|p| Within::Below(p.path.id, p.org_type)).collect()))
+}

@@ -1,0 +1,153 @@
+//! The three organization families (spec: organizations#operations): create, read, change, suspend, delete, promote.
+//!
+//! Each use case decides on the place of the organization before anything of the request's body is looked at, and
+//! again on the held row in the write transaction.
+
+pub mod alert_tenants;
+mod create;
+mod destroy;
+mod directory;
+mod figures;
+mod list;
+mod promote;
+mod state;
+mod update;
+
+pub use bailiwick_store::{
+    creators::CreatorChoice,
+    organizations::{Stats, directory::Entry},
+};
+pub use create::create;
+pub use destroy::destroy;
+pub use directory::{DIRECTORY_ORDERS, DirectoryQuery, directory};
+pub use figures::by_name;
+pub use figures::{choices, family_total, stats, trend, vat_exists};
+pub use list::prepare;
+pub use list::{ListQuery, Listed, ORDERS, STATES, list};
+pub use promote::{Promotion, promote};
+pub use state::{Move, Moved, change_state};
+pub use update::update;
+
+use crate::Directory;
+use bailiwick_domain::{
+    Error, OrgId, OrgType, Organization, Result,
+    validate::{Fields, Vat, display_name, free_text, organization_custom_data},
+};
+use bailiwick_identity::mirror;
+use bailiwick_platform::RequestContext;
+use bailiwick_policy::{Action, Caller, Granted, OrgTarget, decide, gate, resource_of};
+use bailiwick_store::{
+    organizations::{self, Editable},
+    sql::On,
+};
+use serde_json::{Map, Value, json};
+
+/// The body of a creation or a change; absent and null are the same.
+#[derive(Clone, Debug, Default)]
+pub struct OrganizationBody {
+    /// `name`.
+    pub name: Option<String>,
+    /// `description`.
+    pub description: Option<String>,
+    /// `custom_data` as sent, server-owned keys included.
+    pub custom_data: Option<Map<String, Value>>,
+    /// `created_by_organization_id`; only a creation looks at it.
+    pub created_by_organization_id: Option<String>,
+}
+
+/// The fields of a body that a creation takes.
+pub(crate) struct Accepted {
+    pub name: String,
+    pub description: String,
+    pub custom_data: Map<String, Value>,
+    pub vat: Option<Vat>,
+}
+
+/// The field rules of a creation (spec: organizations#create); an import holds its rows to the same ones.
+pub(crate) fn accept(body: OrganizationBody) -> Result<Accepted> {
+    let name = body.name.unwrap_or_default();
+    let description = body.description.unwrap_or_default();
+    let mut fields = Fields::new();
+    fields.check("name", &name, display_name(&name));
+    fields.check("description", "", free_text(&description));
+    let (custom_data, vat) =
+        organization_custom_data(&mut fields, Map::new(), body.custom_data.unwrap_or_default());
+    fields.finish()?;
+    Ok(Accepted { name, description, custom_data, vat })
+}
+
+/// One organization of a family. `id`: none = malformed, which is as good as missing.
+pub async fn get(
+    app: &Directory,
+    caller: &Caller,
+    family: OrgType,
+    id: Option<OrgId>,
+) -> Result<Organization> {
+    let granted = authorize(&app.db, caller, Action::Read, family, id).await?;
+    let found = organizations::get(&app.db, granted.id()).await?;
+    mirror::marked(app, found.ok_or(Error::NotFound(family.as_str()))?).await
+}
+
+/// Loads the place of an organization and decides whether the caller may change it, then whether it is as they have
+/// seen it.
+async fn authorize_change(
+    on: impl Into<On<'_>>,
+    app: &Directory,
+    caller: &Caller,
+    ctx: &RequestContext,
+    action: Action,
+    (family, id): (OrgType, Option<OrgId>),
+) -> Result<Granted<OrgId>> {
+    let mut on = on.into();
+    let granted = authorize(on.reborrow(), caller, action, family, id).await?;
+    if !ctx.is_unconditional() {
+        let found = organizations::get(on, granted.id()).await?;
+        ctx.check_conditions(app, &found.ok_or(Error::NotFound(family.as_str()))?)?;
+    }
+    Ok(granted)
+}
+
+/// Loads the place of an organization and decides; missing and unreadable give the same answer.
+pub(crate) async fn authorize(
+    on: impl Into<On<'_>>,
+    caller: &Caller,
+    action: Action,
+    family: OrgType,
+    id: Option<OrgId>,
+) -> Result<Granted<OrgId>> {
+    let place = match id {
+        Some(id) => organizations::place(on, id).await?,
+        None => None,
+    };
+    match place {
+        Some(place) => decide(caller, action, &OrgTarget { family, place }).granted(),
+        None => {
+            if let Some(resource) = resource_of(family) {
+                gate(caller, action, resource)?;
+            }
+            Err(Error::NotFound(family.as_str()))
+        }
+    }
+}
+
+/// Key of the VAT number in errors (spec: organizations#create).
+const VAT: &str = "custom_data.vat";
+
+/// What the audit keeps of an organization.
+fn audited(o: &Editable) -> Value {
+    json!({ "name": o.name, "description": o.description, "custom_data": o.custom_data })
+}
+
+/// Action names of the audit.
+const fn audit_action(family: OrgType, is_new: bool) -> &'static str {
+    match (family, is_new) {
+        (OrgType::Owner, true) => "owner.create",
+        (OrgType::Owner, false) => "owner.update",
+        (OrgType::Distributor, true) => "distributor.create",
+        (OrgType::Distributor, false) => "distributor.update",
+        (OrgType::Reseller, true) => "reseller.create",
+        (OrgType::Reseller, false) => "reseller.update",
+        (OrgType::Customer, true) => "customer.create",
+        (OrgType::Customer, false) => "customer.update",
+    }
+}

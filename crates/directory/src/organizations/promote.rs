@@ -1,0 +1,132 @@
+//! Promotion of a reseller to distributor (spec: organizations#promotion).
+
+use super::{VAT, alert_tenants, authorize_change};
+use crate::Directory;
+use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result, Ts, org::PromotedFrom};
+use bailiwick_events::Told;
+use bailiwick_identity::{
+    impersonation::{Changed, end_of_changed},
+    mirror,
+};
+use bailiwick_platform::{
+    RequestContext, audit,
+    retry_on_conflict::{Aborted, retry_on_conflict},
+};
+use bailiwick_policy::{Action, Caller, Granted};
+use bailiwick_store::{
+    StoreError, Tx,
+    events::subscriptions,
+    organizations::{self, destroy::hold_rows, marks, promote as stored},
+};
+use serde_json::json;
+
+const FAMILY: OrgType = OrgType::Reseller;
+
+/// What a promotion did.
+#[derive(Clone, Debug)]
+pub struct Promotion {
+    /// The distributor.
+    pub organization: Organization,
+    /// The organization above it until now.
+    pub detached_from: OrgId,
+    /// The one above it from now on.
+    pub parent: OrgId,
+    /// What came along.
+    pub numbers: stored::Promoted,
+}
+
+/// Turns a reseller into a distributor below the owner, with everything that belongs to it. Whoever reached it from
+/// above loses it with the commit: every request reads the tree anew, and cached system credentials, which carry their
+/// organization, are read again. `id`: none = malformed.
+pub async fn promote(
+    app: &Directory,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<OrgId>,
+) -> Result<Promotion> {
+    let seen = authorize_change(&app.db, app, caller, ctx, Action::Promote, (FAMILY, id)).await?.id();
+    let done = retry_on_conflict("a promotion", || attempt(app, caller, ctx, seen)).await?;
+    Ok(Promotion { organization: mirror::marked(app, done.organization).await?, ..done })
+}
+
+async fn attempt(
+    app: &Directory,
+    caller: &Caller,
+    ctx: &RequestContext,
+    seen: OrgId,
+) -> Result<Promotion, Aborted> {
+    let missing = || Error::NotFound(FAMILY.as_str());
+    let now = app.now();
+    let mut tx = app.db.begin().await?;
+    // People who move and systems that speak hold their own rows first.
+    hold_rows(&mut tx, seen, FAMILY).await?;
+    let held = marks::hold_subtree(&mut tx, seen).await?.ok_or_else(missing)?;
+    // What was decided above may have changed before the rows were held.
+    let target = authorize_change(&mut tx, app, caller, ctx, Action::Promote, (FAMILY, Some(seen))).await?;
+    if held.suspended.is_set() {
+        return Err(suspended().into());
+    }
+    let before = organizations::get(&mut tx, seen).await?.ok_or_else(missing)?;
+    let detached_from = before.parent_id.ok_or_else(|| Error::internal("a reseller without a parent"))?;
+    let owner = organizations::owner(&mut tx).await?.ok_or_else(|| Error::internal("there is no owner"))?;
+    let from = PromotedFrom {
+        level: FAMILY,
+        at: now,
+        detached_from_organization_id: detached_from,
+        by: caller.creator(),
+    };
+    let by = caller.org().map(|o| o.id);
+    let written = stored::promote(&mut tx, &target, owner, &from, now, by).await;
+    let numbers = written.map_err(|e| match e {
+        e if e.unique_field().is_some() => {
+            Error::from(e).with_values(&[(VAT, before.vat.as_deref().unwrap_or_default())]).into()
+        }
+        e => Aborted::Store(e),
+    })?;
+    // It is a distributor by now.
+    alert_tenants::queue(app, &mut tx, seen, OrgType::Distributor).await?;
+    mirror::organization_promoted(app, &mut tx, seen).await?;
+    disable_subscriptions(&mut tx, &target, now, caller, ctx).await?;
+    tx.bump_auth_epoch().await?;
+    end_of_changed(app, &mut tx, now, Changed::Promoted(seen)).await?;
+    let event = audit::Event {
+        action: "reseller.promote",
+        object_type: FAMILY.as_str(),
+        object_id: seen.0,
+        before: Some(json!({ "type": FAMILY.as_str(), "parent_id": detached_from })),
+        after: Some(json!({ "type": OrgType::Distributor.as_str(), "parent_id": owner })),
+    };
+    audit::record(&mut tx, now, caller, ctx, event).await?;
+    Told::organization_gone("left", &before, detached_from).write(&mut tx, now).await?;
+    let organization = organizations::get(&mut tx, seen).await?.ok_or_else(missing)?;
+    let subject = format!("/distributors/{seen}");
+    Told::organization("promoted", FAMILY, seen, &before.name).at(subject).write(&mut tx, now).await?;
+    tx.commit().await?;
+    mirror::wake(app);
+    Ok(Promotion { organization, detached_from, parent: owner, numbers })
+}
+
+/// Whoever was above it is not sent its events any more either, by an address that was named there.
+async fn disable_subscriptions(
+    tx: &mut Tx,
+    target: &Granted<OrgId>,
+    now: Ts,
+    caller: &Caller,
+    ctx: &RequestContext,
+) -> Result<(), StoreError> {
+    const REASON: &str = "the organization that named the address is not above any more";
+    let disabled = subscriptions::disable_named_from_outside(tx, target, now, REASON).await?;
+    let event = audit::Event {
+        action: "event_subscription.disable",
+        object_type: "event_subscription",
+        object_id: target.id().0,
+        before: Some(json!({"enabled": true})),
+        after: Some(json!({"enabled": false, "reason": REASON})),
+    };
+    audit::record_of_all(tx, now, caller, ctx, event, &disabled).await
+}
+
+fn suspended() -> Error {
+    let errors = json!([{ "key": "promote", "message": "organization_is_suspended" }]);
+    Error::Conflict { message: "validation failed".into(), data: json!({ "errors": errors }) }
+}

@@ -1,0 +1,84 @@
+//! PUT (spec: organizations#update): what is absent stays, `custom_data` is laid over the stored keys.
+
+use super::{OrganizationBody, VAT, audit_action, audited, authorize_change};
+use crate::Directory;
+use bailiwick_domain::{
+    Error, OrgId, OrgType, Organization, Result,
+    validate::{Fields, display_name, free_text, organization_custom_data},
+};
+use bailiwick_events::Told;
+use bailiwick_identity::mirror;
+use bailiwick_platform::{RequestContext, audit};
+use bailiwick_policy::{Action, Caller};
+use bailiwick_store::{
+    Tx,
+    organizations::{self, Change, Editable},
+};
+
+/// Changes an organization of a family. `id`: none = malformed.
+pub async fn update(
+    app: &Directory,
+    caller: &Caller,
+    ctx: &RequestContext,
+    family: OrgType,
+    id: Option<OrgId>,
+    body: impl FnOnce() -> Result<OrganizationBody>,
+) -> Result<Organization> {
+    authorize_change(&app.db, app, caller, ctx, Action::Update, (family, id)).await?;
+    let body = body()?;
+    let mut tx = app.db.begin().await?;
+    let held = match id {
+        Some(id) => organizations::lock(&mut tx, id).await?,
+        None => None,
+    };
+    let before = held.ok_or(Error::NotFound(family.as_str()))?;
+    // What was decided above may have changed before the row was held.
+    let target = authorize_change(&mut tx, app, caller, ctx, Action::Update, (family, id)).await?;
+    let change = changed(app, caller, &before, body)?;
+    let written = organizations::update(&mut tx, &target, &change).await;
+    written.map_err(|e| Error::from(e).with_values(&[(VAT, change.vat.as_str())]))?;
+    follow_labels(&mut tx, &before, &change).await?;
+    let after = Editable {
+        name: change.name,
+        description: change.description,
+        vat: Some(change.vat.as_str().to_owned()),
+        custom_data: change.custom_data,
+    };
+    let event = audit::Event {
+        action: audit_action(family, false),
+        object_type: family.as_str(),
+        object_id: target.id().0,
+        before: Some(audited(&before)),
+        after: Some(audited(&after)),
+    };
+    audit::record(&mut tx, change.at, caller, ctx, event).await?;
+    let told = Told::organization("updated", family, target.id(), &after.name);
+    told.with_changes(&audited(&before), &audited(&after)).write(&mut tx, change.at).await?;
+    let updated = organizations::get(&mut tx, target.id()).await?;
+    mirror::organization_changed(app, &mut tx, target.id()).await?;
+    tx.commit().await?;
+    mirror::wake(app);
+    mirror::marked(app, updated.ok_or(Error::NotFound(family.as_str()))?).await
+}
+
+fn changed(app: &Directory, caller: &Caller, before: &Editable, body: OrganizationBody) -> Result<Change> {
+    let name = body.name.unwrap_or_else(|| before.name.clone());
+    let description = body.description.unwrap_or_else(|| before.description.clone());
+    let mut fields = Fields::new();
+    fields.check("name", &name, display_name(&name));
+    fields.check("description", "", free_text(&description));
+    let sent = body.custom_data.unwrap_or_default();
+    let (custom_data, vat) = organization_custom_data(&mut fields, before.custom_data.clone(), sent);
+    fields.finish()?;
+    let vat = vat.ok_or_else(|| Error::internal("an accepted organization has no VAT number"))?;
+    let by = caller.org().map(|o| o.id);
+    Ok(Change { name, description, vat, custom_data, at: app.now(), by })
+}
+
+/// Name and VAT number are labels of every alert of the organization's systems, whose credentials are cached with them.
+async fn follow_labels(tx: &mut Tx, before: &Editable, change: &Change) -> Result<()> {
+    if before.name != change.name || before.vat.as_deref() != Some(change.vat.as_str()) {
+        tx.bump_auth_epoch().await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,168 @@
+//! Turning rebranding on and off, and deleting what is stored (spec: rebranding#operations). The gate has been passed
+//! before.
+
+use super::authorize;
+use crate::{Directory, images};
+use bailiwick_domain::{Error, OrgId, Result, Ts, rebranding::Asset};
+use bailiwick_platform::{RequestContext, audit};
+use bailiwick_policy::{Action, Caller, Granted, RebrandingChange, rebranding_gate};
+use bailiwick_store::{Tx, organizations, rebranding as stored};
+use serde_json::{Map, Value, json};
+
+/// Turns it on; on once more moves `enabled_at` only.
+///
+/// # Errors
+/// `organization not found`; 400 for the owner organization.
+pub async fn enable(app: &Directory, caller: &Caller, ctx: &RequestContext, id: Option<OrgId>) -> Result<()> {
+    switch(app, caller, ctx, id, RebrandingChange::Enable).await
+}
+
+/// Turns it off; what is stored stays.
+///
+/// # Errors
+/// `organization not found`.
+pub async fn disable(
+    app: &Directory,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<OrgId>,
+) -> Result<()> {
+    switch(app, caller, ctx, id, RebrandingChange::Disable).await
+}
+
+async fn switch(
+    app: &Directory,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<OrgId>,
+    change: RebrandingChange,
+) -> Result<()> {
+    let enabling = change == RebrandingChange::Enable;
+    let mut tx = app.db.begin().await?;
+    let target = held(app, &mut tx, caller, id, change).await?;
+    let owner = organizations::owner(&mut tx).await?;
+    if enabling && owner == Some(target.id()) {
+        return Err(Error::bad_request("cannot enable rebranding for owner organization"));
+    }
+    let before = stored::is_enabled(&mut tx, target.id()).await?;
+    let now = app.now();
+    if enabling {
+        stored::enable(&mut tx, &target, now).await?;
+    } else {
+        stored::disable(&mut tx, &target).await?;
+    }
+    let event = audit::Event {
+        action: if enabling { "rebranding.enable" } else { "rebranding.disable" },
+        object_type: "rebranding",
+        object_id: target.id().0,
+        before: Some(json!({"enabled": before})),
+        after: Some(json!({"enabled": enabling})),
+    };
+    audit::record(&mut tx, now, caller, ctx, event).await?;
+    Ok(tx.commit().await?)
+}
+
+/// The organization whose rebranding may be changed, held against its deletion until the transaction ends.
+pub(super) async fn held(
+    app: &Directory,
+    tx: &mut Tx,
+    caller: &Caller,
+    id: Option<OrgId>,
+    change: RebrandingChange,
+) -> Result<Granted<OrgId>> {
+    rebranding_gate(caller, change, app.settings.rebranding.organizations_manage_assets)?;
+    if let Some(id) = id {
+        organizations::hold(tx, id).await?;
+    }
+    authorize(tx, caller, Action::Update, id).await
+}
+
+/// Removes all that is stored of a product.
+///
+/// # Errors
+/// `organization not found`; `rebranding product not found` when there is nothing.
+pub async fn delete_product(
+    app: &Directory,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<OrgId>,
+    product: &str,
+) -> Result<()> {
+    let mut tx = app.db.begin().await?;
+    let target = held(app, &mut tx, caller, id, RebrandingChange::Delete).await?;
+    let missing = || Error::NotFound("rebranding product");
+    check_id(product).ok_or_else(missing)?;
+    let (removed, objects) = stored::remove_all(&mut tx, &target, product).await?;
+    if removed == stored::Stored::default() {
+        return Err(missing());
+    }
+    let before = audited(product, &removed.assets, removed.name.as_deref());
+    record(&mut tx, app.now(), (caller, ctx), "rebranding.delete", &target, (Some(before), None)).await?;
+    images::bury(app, &mut tx, &objects).await?;
+    tx.commit().await?;
+    app.objects.wake();
+    Ok(())
+}
+
+/// Removes one asset.
+///
+/// # Errors
+/// `organization not found`; 400 `invalid asset name`; `asset not found`.
+pub async fn delete_asset(
+    app: &Directory,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<OrgId>,
+    (product, asset): (&str, &str),
+) -> Result<()> {
+    let mut tx = app.db.begin().await?;
+    let target = held(app, &mut tx, caller, id, RebrandingChange::Delete).await?;
+    let asset = named(asset)?;
+    let missing = || Error::NotFound("asset");
+    check_id(product).ok_or_else(missing)?;
+    let (removed, object) = stored::remove(&mut tx, &target, product, asset).await?.ok_or_else(missing)?;
+    let before = audited(product, &[(asset, removed)], None);
+    record(&mut tx, app.now(), (caller, ctx), "rebranding.delete_asset", &target, (Some(before), None))
+        .await?;
+    images::bury(app, &mut tx, object.as_slice()).await?;
+    tx.commit().await?;
+    app.objects.wake();
+    Ok(())
+}
+
+/// Whether a product can have this id at all, be it configured or not: what is stored of one that is so no more can
+/// still be deleted.
+fn check_id(product: &str) -> Option<()> {
+    (!product.contains('\0') && product.len() <= 100).then_some(())
+}
+
+/// The asset of this name.
+///
+/// # Errors
+/// 400 `invalid asset name`.
+pub(super) fn named(asset: &str) -> Result<Asset> {
+    Asset::parse(asset).ok_or_else(|| Error::bad_request("invalid asset name"))
+}
+
+/// What the audit keeps of a product: which files, by their digests, never the files.
+pub(super) fn audited(product: &str, assets: &[(Asset, String)], name: Option<&str>) -> Value {
+    let assets: Map<String, Value> =
+        assets.iter().map(|(asset, sha256)| (asset.as_str().to_owned(), json!(sha256))).collect();
+    let mut kept = json!({"product_id": product, "assets": assets});
+    if let Some(name) = name {
+        kept["product_name"] = json!(name);
+    }
+    kept
+}
+
+pub(super) async fn record(
+    tx: &mut Tx,
+    now: Ts,
+    (caller, ctx): (&Caller, &RequestContext),
+    action: &'static str,
+    target: &Granted<OrgId>,
+    (before, after): (Option<Value>, Option<Value>),
+) -> Result<()> {
+    let event = audit::Event { action, object_type: "rebranding", object_id: target.id().0, before, after };
+    audit::record(tx, now, caller, ctx, event).await
+}

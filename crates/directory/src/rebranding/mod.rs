@@ -1,0 +1,137 @@
+//! Rebranding (spec: rebranding): an organization's own names and pictures for the products its systems run, shown by
+//! its systems and by those of the organizations below it.
+//!
+//! Files are kept in their rows, so that an upload is one transaction, every process sees the same, and a destroyed
+//! organization takes them along; or in a bucket ([`crate::images`]).
+
+mod change;
+mod copies;
+mod css;
+mod judge;
+mod serve;
+mod svg;
+mod upload;
+
+pub use change::{delete_asset, delete_product, disable, enable};
+pub use serve::{Document, DocumentProduct, File, Shown, asset, asset_for_system, document};
+pub use upload::{MAX_NAME_BYTES, Part, upload};
+
+use crate::Directory;
+use bailiwick_domain::{
+    OrgId, Result, Ts,
+    rebranding::{Asset, Product},
+};
+use bailiwick_policy::{Action, Caller, Granted, rebranding};
+use bailiwick_store::{organizations, rebranding as stored, sql::On};
+use std::{collections::HashMap, sync::Arc};
+use tokio::sync::{OnceCell, Semaphore};
+
+/// Uploads read and judged at once: each may hold as many bytes as a form may have.
+const UPLOADS: usize = 6;
+
+/// What the use cases keep in memory.
+#[derive(Debug)]
+pub struct Rebranding {
+    /// Since when the configured products are known.
+    known: OnceCell<HashMap<String, Ts>>,
+    places: Arc<Semaphore>,
+}
+
+impl Default for Rebranding {
+    fn default() -> Rebranding {
+        Rebranding { known: OnceCell::new(), places: Arc::new(Semaphore::new(UPLOADS)) }
+    }
+}
+
+impl Rebranding {
+    /// Takes all places, as that many slow uploads would.
+    #[doc(hidden)]
+    pub fn occupy(&self) -> Vec<tokio::sync::OwnedSemaphorePermit> {
+        std::iter::from_fn(|| self.places.clone().try_acquire_owned().ok()).collect()
+    }
+}
+
+/// A product with the time since which it is known.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// The product.
+    pub product: Product,
+    /// Since when.
+    pub created_at: Ts,
+}
+
+/// What can be rebranded, by type and display name.
+pub async fn products(app: &Directory) -> Result<Vec<Known>> {
+    let known = known(app).await?;
+    let since = |product: &Product| known.get(&product.id).copied().unwrap_or(app.started_at);
+    let products = app.settings.rebranding.products.iter();
+    Ok(products.map(|product| Known { created_at: since(product), product: product.clone() }).collect())
+}
+
+/// Writes the configured products down once for each process, so that files can refer to them.
+async fn known(app: &Directory) -> Result<&HashMap<String, Ts>> {
+    let register = async || {
+        let mut tx = app.db.begin().await?;
+        stored::register(&mut tx, &app.settings.rebranding.products, app.now()).await?;
+        let known = stored::known(&mut tx).await?;
+        tx.commit().await?;
+        Ok(known.into_iter().collect())
+    };
+    app.rebranding.known.get_or_try_init(register).await
+}
+
+/// What an organization itself has stored; nothing is inherited here.
+#[derive(Clone, Debug)]
+pub struct Status {
+    /// Its own flag.
+    pub enabled: bool,
+    /// One for each product.
+    pub products: Vec<ProductStatus>,
+}
+
+/// What is stored of one product.
+#[derive(Clone, Debug)]
+pub struct ProductStatus {
+    /// The product.
+    pub product: Product,
+    /// What the organization calls it.
+    pub name: Option<String>,
+    /// The assets there are.
+    pub assets: Vec<Asset>,
+}
+
+/// Of an organization within the caller's reach. `id`: none = malformed.
+///
+/// # Errors
+/// `organization not found`.
+pub async fn status(app: &Directory, caller: &Caller, id: Option<OrgId>) -> Result<Status> {
+    let id = authorize(&app.db, caller, Action::Read, id).await?.id();
+    let enabled = stored::is_enabled(&app.db, id).await?;
+    let mut inventory = stored::inventory(&app.db, id).await?;
+    let products = app.settings.rebranding.products.iter();
+    let products = products.map(|product| {
+        let stored = inventory.take(&product.id);
+        let assets = stored.assets.into_iter().map(|(asset, _)| asset).collect();
+        ProductStatus { product: product.clone(), name: stored.name, assets }
+    });
+    Ok(Status { enabled, products: products.collect() })
+}
+
+/// The organization, if it is within reach and not deleted; missing, foreign and malformed give the same answer.
+async fn authorize(
+    on: impl Into<On<'_>>,
+    caller: &Caller,
+    action: Action,
+    id: Option<OrgId>,
+) -> Result<Granted<OrgId>> {
+    let place = match id {
+        Some(id) => organizations::place(on, id).await?,
+        None => None,
+    };
+    rebranding(caller, action, place.as_ref())
+}
+
+/// The configured product of this id.
+fn product<'a>(app: &'a Directory, id: &str) -> Option<&'a Product> {
+    app.settings.rebranding.products.iter().find(|product| product.id == id)
+}

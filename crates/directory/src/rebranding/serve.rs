@@ -1,0 +1,147 @@
+//! What is shown: files to management and to systems, and the document of a system (spec: rebranding#system-document,
+//! rebranding#serving).
+
+use super::{authorize, change::named};
+use crate::{Directory, avatars::is_named, images};
+use bailiwick_domain::{
+    Error, OrgId, OrgType, Result,
+    rebranding::{Asset, Media, Product, ProductType},
+};
+use bailiwick_identity::credentials::SystemIdentity;
+use bailiwick_policy::{Action, Caller};
+use bailiwick_store::rebranding::{self as stored, Place};
+use bytes::Bytes;
+
+/// Hexadecimal digits of the digest that make an entity tag.
+const TAG_DIGITS: usize = 32;
+/// How often a file is looked up again when it was replaced in between.
+const TRIES: usize = 4;
+
+/// What is known of a file without its bytes.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// Which asset it is.
+    pub asset: Asset,
+    /// What its bytes have shown when it was stored.
+    pub media: Media,
+    /// Entity tag, quoted.
+    pub etag: String,
+}
+
+/// What a client gets of a file.
+#[derive(Clone, Debug)]
+pub enum Shown {
+    /// All of it.
+    Content(File, Bytes),
+    /// The client has it already.
+    Unchanged(File),
+}
+
+/// A file of an organization within the caller's reach, whether rebranding is on or off. `known`: `If-None-Match`.
+///
+/// # Errors
+/// `organization not found`; 400 `invalid asset name`; `asset not found`.
+pub async fn asset(
+    app: &Directory,
+    caller: &Caller,
+    id: Option<OrgId>,
+    (product, asset): (&str, &str),
+    known: Option<&str>,
+) -> Result<Shown> {
+    let organization = authorize(&app.db, caller, Action::Read, id).await?.id();
+    shown(app, Place { organization, product, asset: named(asset)? }, known).await
+}
+
+/// The file that a system is to show.
+///
+/// # Errors
+/// 400 `invalid asset name`; `rebranding not enabled`; `asset not found`.
+pub async fn asset_for_system(
+    app: &Directory,
+    system: &SystemIdentity,
+    (product, asset): (&str, &str),
+    known: Option<&str>,
+) -> Result<Shown> {
+    let asset = named(asset)?;
+    let nearest = stored::nearest_to(&app.db, system.organization.id).await?;
+    let (organization, _) = nearest.ok_or(Error::NotFound("rebranding"))?;
+    shown(app, Place { organization, product, asset }, known).await
+}
+
+async fn shown(app: &Directory, place: Place<'_>, known: Option<&str>) -> Result<Shown> {
+    let missing = || Error::NotFound("asset");
+    // What is not configured any more is not there.
+    super::product(app, place.product).ok_or_else(missing)?;
+    for _ in 0..TRIES {
+        let stored::File { content_type, sha256, object } =
+            stored::file(&app.db, place).await?.ok_or_else(missing)?;
+        let media = Media::parse(&content_type)
+            .ok_or_else(|| Error::internal(format_args!("a file of type \"{content_type}\"")))?;
+        let tag = sha256.get(..TAG_DIGITS).unwrap_or(&sha256);
+        let file = File { asset: place.asset, media, etag: format!("\"{tag}\"") };
+        if known.is_some_and(|known| is_named(known, &file.etag)) {
+            return Ok(Shown::Unchanged(file));
+        }
+        let read = match &object {
+            Some(object) => {
+                let again = async { Ok(stored::file(&app.db, place).await?.and_then(|file| file.object)) };
+                images::of_object(app, object, &sha256, missing(), again).await
+            }
+            None => {
+                let read = async {
+                    let bytes = stored::bytes(&app.db, place, &sha256).await?;
+                    bytes.map(Bytes::from).ok_or_else(missing)
+                };
+                app.images.get(&sha256, read).await
+            }
+        };
+        match read {
+            Ok(bytes) => return Ok(Shown::Content(file, bytes)),
+            // Replaced, moved or removed since.
+            Err(Error::NotFound(_)) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Err(missing())
+}
+
+/// What a system is to show.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// The organization that gives everything, unless it is the system's own.
+    pub inherited_from: Option<(OrgType, OrgId)>,
+    /// Products with something stored, in the order of lists.
+    pub products: Vec<DocumentProduct>,
+}
+
+/// A product with something stored.
+#[derive(Clone, Debug)]
+pub struct DocumentProduct {
+    /// The product.
+    pub product: Product,
+    /// What it is to be called.
+    pub name: Option<String>,
+    /// The assets there are.
+    pub assets: Vec<Asset>,
+}
+
+impl Document {
+    /// Its products of one type.
+    pub fn of(&self, product_type: ProductType) -> impl Iterator<Item = &DocumentProduct> {
+        self.products.iter().filter(move |p| p.product.product_type == product_type)
+    }
+}
+
+/// What the nearest organization with rebranding gives the system; none when there is no such organization.
+pub async fn document(app: &Directory, system: &SystemIdentity) -> Result<Option<Document>> {
+    let own = system.organization.id;
+    let Some((id, org_type)) = stored::nearest_to(&app.db, own).await? else { return Ok(None) };
+    let mut inventory = stored::inventory(&app.db, id).await?;
+    let products = app.settings.rebranding.products.iter().filter_map(|product| {
+        let stored = inventory.take(&product.id);
+        let assets: Vec<Asset> = stored.assets.into_iter().map(|(asset, _)| asset).collect();
+        let is_empty = assets.is_empty() && stored.name.is_none();
+        (!is_empty).then(|| DocumentProduct { product: product.clone(), name: stored.name, assets })
+    });
+    Ok(Some(Document { inherited_from: (id != own).then_some((org_type, id)), products: products.collect() }))
+}

@@ -1,0 +1,38 @@
+//! The roles of the catalogue as callers see them (spec: users#user-roles, users#organization-roles).
+
+use crate::Directory;
+use bailiwick_policy::{Caller, OrgRole, UserRole, visible_roles};
+
+/// A role as lists offer it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoleChoice {
+    /// Catalogue key; of an organization role, the word of its type.
+    pub id: String,
+    /// Name.
+    pub name: String,
+    /// Description.
+    pub description: String,
+}
+
+impl RoleChoice {
+    pub(crate) fn of(role: &UserRole) -> RoleChoice {
+        RoleChoice { id: role.key.clone(), name: role.name.clone(), description: role.description.clone() }
+    }
+
+    fn of_organizations(role: &OrgRole) -> RoleChoice {
+        let id = role.org_type.as_str().to_owned();
+        RoleChoice { id, name: role.name.clone(), description: role.description.clone() }
+    }
+}
+
+/// The user roles the caller may be offered, in catalogue order.
+pub fn user_roles(app: &Directory, caller: &Caller) -> Vec<RoleChoice> {
+    visible_roles(caller, &app.catalogue).into_iter().map(RoleChoice::of).collect()
+}
+
+/// The four organization roles, from the owner down.
+pub fn organization_roles(app: &Directory) -> Vec<RoleChoice> {
+    let mut roles: Vec<&OrgRole> = app.catalogue.org_roles().iter().collect();
+    roles.sort_by_key(|role| role.org_type.level());
+    roles.into_iter().map(RoleChoice::of_organizations).collect()
+}

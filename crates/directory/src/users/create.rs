@@ -1,0 +1,177 @@
+//! POST (spec: users#create). At a Logto tenant the new user's account gets his generated password; where people sign
+//! in elsewhere otherwise he has none and his mail says so.
+
+use super::{
+    UserBody, UserView, audited, distinct,
+    fields::{Accepted, Sent, accept, sent_values},
+    home, shown,
+};
+use crate::Directory;
+use bailiwick_domain::{
+    Error, OrgId, Result, UserId,
+    fold::fold,
+    validate::{Fields, generate_password, username_candidates},
+};
+use bailiwick_events::{Told, mail};
+use bailiwick_identity::{mirror, passwords};
+use bailiwick_platform::{RequestContext, audit};
+use bailiwick_policy::{
+    Action, Caller, Granted, Refusal, Resource, UserHome, decide, gate, known_roles, may_grant,
+    outside_owner_organization,
+};
+use bailiwick_store::{
+    Tx, organizations,
+    users::{self, Inserted, NewUser, Placed},
+};
+
+/// User names looked up at once while one is derived.
+const NAMES_AT_ONCE: usize = 100;
+
+/// Creates a user; with a generated password unless people have theirs elsewhere. In embedded mode he must replace it
+/// at his first sign-in.
+pub async fn create(
+    app: &Directory,
+    caller: &Caller,
+    ctx: &RequestContext,
+    body: impl FnOnce() -> Result<UserBody>,
+) -> Result<UserView> {
+    gate(caller, Action::Create, Resource::Users)?;
+    let body = body()?;
+    let role_ids = distinct(body.user_role_ids.unwrap_or_default());
+    let given = body.organization_id.unwrap_or_default();
+    present(&role_ids, &given)?;
+    let (home, place) = home(app, caller, Action::Create, &given).await?;
+    known_roles(&app.catalogue, &role_ids)?;
+    may_grant(caller, &app.catalogue, &role_ids, place.org_type)?;
+    outside_owner_organization(Action::Create, place.org_type)
+        .map_err(|e| e.with_values(&[("organization_id", &given)]))?;
+    let id: UserId = app.fresh();
+    let sent = Sent {
+        name: body.name.as_deref().unwrap_or_default(),
+        email: body.email.as_deref().unwrap_or_default(),
+        username: body.username.as_deref().filter(|u| !u.is_empty()),
+        phone: body.phone.as_deref(),
+        custom_data: body.custom_data,
+        present: None,
+        is_home_active: !place.standing.suspended,
+        home: &given,
+    };
+    let accepted = accept(app, id, sent).await?;
+    let (new, password) = prepare(app, caller, id, role_ids, accepted).await?;
+    let written = write(app, caller, ctx, &home, new, password.as_deref()).await;
+    // Somebody else was faster than the check of the fields.
+    let placed =
+        written.map_err(|e| e.with_values(&sent_values(&body.email, &body.username, &body.phone)))?;
+    mail::wake(app);
+    mirror::wake(app);
+    shown(app, caller, placed).await
+}
+
+/// Roles and an organization must be named before anything is looked up.
+fn present(role_ids: &[String], organization: &str) -> Result<()> {
+    let mut fields = Fields::new();
+    if role_ids.is_empty() {
+        fields.push("user_role_ids", "at least one role is required", "");
+    }
+    if organization.is_empty() {
+        fields.push("organization_id", "required", "");
+    }
+    fields.finish()
+}
+
+/// A new user, whose name is still to be found when `username` is empty, and his password if he has one.
+async fn prepare(
+    app: &Directory,
+    caller: &Caller,
+    id: UserId,
+    role_ids: Vec<String>,
+    accepted: Accepted,
+) -> Result<(NewUser, Option<String>)> {
+    let now = app.now();
+    let password = app.settings.identity.makes_accounts().then(|| generate_password(&*app.entropy));
+    let password_hash = match &password {
+        Some(password) if app.mirror.is_none() => Some(passwords::hash(app, password).await?),
+        _ => None,
+    };
+    let new = NewUser {
+        id,
+        username: accepted.username.unwrap_or_default(),
+        email: accepted.email,
+        email_verified: false,
+        name: accepted.name,
+        phone: accepted.phone,
+        role_ids,
+        custom_data: accepted.custom_data,
+        password_generated_at: password_hash.is_some().then_some(now),
+        password_hash,
+        created_by: caller.creator(),
+        at: now,
+    };
+    Ok((new, password))
+}
+
+async fn write(
+    app: &Directory,
+    caller: &Caller,
+    ctx: &RequestContext,
+    home: &Granted<OrgId>,
+    mut new: NewUser,
+    password: Option<&str>,
+) -> Result<Placed> {
+    let mut tx = app.db.begin().await?;
+    // Still in reach, now that a long hash has been computed.
+    let place = organizations::place(&mut tx, home.id()).await?;
+    let home = decide(caller, Action::Create, &UserHome { given: home.id().to_string(), place }).granted()?;
+    if new.username.is_empty() {
+        insert_with_derived_name(&mut tx, &home, &mut new).await?;
+    } else {
+        inserted(users::insert(&mut tx, &home, &new).await?, &new)?;
+    }
+    let placed = users::get(&mut tx, new.id).await?;
+    let placed = placed.ok_or_else(|| Error::internal("a new user cannot be read back"))?;
+    let event = audit::Event {
+        action: "user.create",
+        object_type: "user",
+        object_id: new.id.0,
+        before: None,
+        after: Some(audited(&placed.user)),
+    };
+    audit::record(&mut tx, new.at, caller, ctx, event).await?;
+    Told::user("created", &placed.user).write(&mut tx, new.at).await?;
+    match &app.mirror {
+        // Told of it when his account is there.
+        Some(_) => mirror::user_created(app, &mut tx, new.id, password, Some(new.at)).await?,
+        None => mail::welcome(app, &mut tx, new.id, new.at, password).await?,
+    }
+    tx.commit().await?;
+    Ok(placed)
+}
+
+/// What somebody else did since the fields were accepted, in their words.
+fn inserted(outcome: Inserted, new: &NewUser) -> Result<()> {
+    match outcome {
+        Inserted::Done => Ok(()),
+        Inserted::UsernameTaken => Err(Error::field_value("username", "already_exists", &new.username)),
+        Inserted::SuspendedOrganization => Err(Error::field("organization_id", "organization is not active")),
+        Inserted::NoOrganization => Err(Refusal::NotInHierarchy.into()),
+    }
+}
+
+/// Takes the first free name derived from the address (spec: users#username).
+async fn insert_with_derived_name(tx: &mut Tx, home: &Granted<OrgId>, new: &mut NewUser) -> Result<()> {
+    let email = new.email.clone();
+    let mut candidates = username_candidates(&email, new.at).peekable();
+    while candidates.peek().is_some() {
+        let batch: Vec<String> = candidates.by_ref().take(NAMES_AT_ONCE).collect();
+        let taken = users::taken_usernames(&mut *tx, &batch).await?;
+        for name in batch.into_iter().filter(|name| !taken.contains(&fold(name))) {
+            new.username = name;
+            match users::insert(tx, home, new).await? {
+                // Somebody was faster; the next one.
+                Inserted::UsernameTaken => {}
+                outcome => return inserted(outcome, new),
+            }
+        }
+    }
+    Err(Error::field("username", "already_exists"))
+}

@@ -1,0 +1,91 @@
+//! The fields of a user's body, rules and uniqueness together (spec: users#create step 6).
+
+use crate::Directory;
+use bailiwick_domain::{
+    Error, Result, User, UserId,
+    validate::{self, Email, Fields, Holder, client_keys, text_values},
+};
+use bailiwick_store::users;
+use serde_json::{Map, Value};
+
+/// What a body says of the fields, absent ones filled in from the present user.
+pub(super) struct Sent<'a> {
+    pub name: &'a str,
+    pub email: &'a str,
+    /// None = to be derived from the address.
+    pub username: Option<&'a str>,
+    pub phone: Option<&'a str>,
+    pub custom_data: Option<Map<String, Value>>,
+    /// The user as he is; none at a creation.
+    pub present: Option<&'a User>,
+    /// Whether the organization the user comes into takes new users.
+    pub is_home_active: bool,
+    /// For the error about it.
+    pub home: &'a str,
+}
+
+/// The accepted fields.
+pub(super) struct Accepted {
+    pub name: String,
+    pub email: Email,
+    pub username: Option<String>,
+    pub phone: Option<String>,
+    pub custom_data: Option<Map<String, Value>>,
+}
+
+/// What was sent under the keys of unique values, for errors that come from an index.
+pub(super) fn sent_values<'a>(
+    email: &'a Option<String>,
+    username: &'a Option<String>,
+    phone: &'a Option<String>,
+) -> [(&'static str, &'a str); 3] {
+    let text = |value: &'a Option<String>| value.as_deref().unwrap_or_default();
+    [("email", text(email)), ("username", text(username)), ("phone", text(phone))]
+}
+
+pub(super) async fn accept(app: &Directory, id: UserId, sent: Sent<'_>) -> Result<Accepted> {
+    let present = sent.present;
+    let mut email = validate::email(sent.email);
+    let mut username = sent
+        .username
+        .map(|name| validate::username(name, present.map(|u| u.username.as_str())).map(|()| name.to_owned()));
+    // What is stored is digits only and may be shorter than what was typed; unchanged it passes.
+    let mut phone = match (sent.phone, present) {
+        (Some(phone), Some(user)) if user.phone.as_deref() == Some(phone) => Ok(user.phone.clone()),
+        (Some(phone), _) => validate::phone(phone),
+        (None, _) => Ok(None),
+    };
+    let free = |name: &Option<validate::Rule<String>>| name.as_ref().and_then(|n| n.clone().ok());
+    let wanted = (free(&username), email.clone().ok(), phone.clone().ok().flatten());
+    let taken =
+        users::taken(&app.db, id, wanted.0.as_deref(), wanted.1.as_ref(), wanted.2.as_deref()).await?;
+    if taken.email {
+        email = Err("already_exists");
+    }
+    if taken.username {
+        username = Some(Err("already_exists"));
+    }
+    if taken.phone {
+        phone = Err("already_exists");
+    }
+    let mut fields = Fields::new();
+    fields.check("name", sent.name, validate::display_name(sent.name));
+    let email = fields.check("email", sent.email, email);
+    let username = username.map(|rule| fields.check("username", sent.username.unwrap_or_default(), rule));
+    let phone = fields.check("phone", sent.phone.unwrap_or_default(), phone);
+    let custom_data = sent.custom_data.map(|data| client_keys(Holder::User, data));
+    if let Some(data) = &custom_data {
+        text_values(&mut fields, data);
+    }
+    if !sent.is_home_active {
+        fields.push("organization_id", "organization is not active", sent.home);
+    }
+    fields.finish()?;
+    Ok(Accepted {
+        name: sent.name.to_owned(),
+        email: email.ok_or_else(|| Error::internal("an address that is neither right nor wrong"))?,
+        username: username.flatten(),
+        phone: phone.flatten(),
+        custom_data,
+    })
+}

@@ -1,0 +1,123 @@
+//! The list of users (spec: users#operations).
+
+use super::{UserView, distinct, view};
+use crate::Directory;
+use bailiwick_domain::{OrgId, Page, PageRequest, Result, SortDirection, Words};
+use bailiwick_identity::mirror;
+use bailiwick_platform::{
+    answer_cache::{self, CachedAnswer, DependsOn},
+    list_filters,
+};
+use bailiwick_policy::{Caller, Permission, Resource, Scope, list_scope};
+use bailiwick_store::{
+    impersonation::consents,
+    organizations::list::States,
+    users::{self, Filter, Order, Sort},
+};
+use bytes::Bytes;
+
+/// The words of `sort_by`.
+pub const ORDERS: Words<Sort> = Words::of(&[
+    ("name", Sort::Name),
+    ("email", Sort::Email),
+    ("username", Sort::Username),
+    ("created_at", Sort::CreatedAt),
+    ("updated_at", Sort::UpdatedAt),
+    ("latest_login_at", Sort::LatestLoginAt),
+    ("organization", Sort::Organization),
+    ("status", Sort::SuspendedAt),
+    ("creator_name", Sort::CreatorName),
+]);
+
+/// The words of `status`; older clients say `active`, which is no state of an organization.
+pub const STATES: Words<States> = Words::of(&[
+    ("enabled", list_filters::ENABLED),
+    ("active", list_filters::ENABLED),
+    ("suspended", list_filters::SUSPENDED),
+    ("deleted", list_filters::DELETED),
+]);
+
+/// The query as sent.
+#[derive(Clone, Debug)]
+pub struct ListQuery {
+    /// Page.
+    pub page: PageRequest,
+    /// `search`.
+    pub search: String,
+    /// `sort_by`; unknown = the default order.
+    pub sort_by: String,
+    /// `sort_direction`.
+    pub direction: SortDirection,
+    /// `status`.
+    pub status: Vec<String>,
+    /// `organization_id`.
+    pub organization_id: Vec<String>,
+    /// `role`.
+    pub role: Vec<String>,
+    /// `created_by`.
+    pub created_by: Vec<String>,
+}
+
+/// One page of the users inside the caller's hierarchy, himself included. `write`: the answer as it is sent.
+pub async fn list(
+    app: &Directory,
+    caller: &Caller,
+    query: ListQuery,
+    write: impl FnOnce(Page<UserView>) -> Result<Bytes>,
+) -> Result<CachedAnswer> {
+    let page = query.page;
+    // Whom he may impersonate is shown to nobody else. Consents move the epoch when they are given or withdrawn; when
+    // they expire, the next one to do so is another. It is read after the epoch: the other way round a consent given
+    // in between would show under a key that does not know when it expires, and go on showing after that.
+    let epochs = answer_cache::epochs(app, DependsOn::Logins).await?;
+    let impersonates = if caller.holds(Permission::ImpersonateUsers) {
+        let next = consents::next_expiry(&app.db, app.now()).await?;
+        Some((caller.user_id(), caller.acting_for(), caller.permissions(), next))
+    } else {
+        None
+    };
+    let other = answer_cache::variant(&(&impersonates, &query));
+    let (scope, filter, order) = prepare(app, caller, query)?;
+    let make = async {
+        let matches = answer_cache::variant(&filter);
+        let total = answer_cache::number(
+            app,
+            DependsOn::People,
+            "users",
+            scope,
+            matches,
+            users::list::count(&app.db, &scope, &filter),
+        )
+        .await?;
+        let page = users::list::page_of(&app.db, &scope, &filter, order, page, total).await?;
+        let agreed = super::consents(app, caller, page.rows.iter().map(|placed| placed.user.id)).await?;
+        let mut marks = mirror::marks_of_users(app, page.rows.iter().map(|placed| placed.user.id)).await?;
+        write(page.map(|mut placed| {
+            placed.user.mirrored = marks.remove(&placed.user.id.0).unwrap_or_default();
+            view(app, caller, agreed.as_ref(), placed)
+        }))
+    };
+    answer_cache::answer_at(app, epochs, "list of users", scope, other, make).await
+}
+
+/// Which users the caller asks for, and in which order.
+pub fn prepare(app: &Directory, caller: &Caller, query: ListQuery) -> Result<(Scope, Filter, Order)> {
+    let scope = list_scope(caller, Resource::Users)?;
+    // A key that the catalogue does not know is hidden everywhere, so it finds nobody.
+    let known = |id: &String| app.catalogue.user_role(id).is_some();
+    // Each key once: the statement stays as short as the catalogue, however often a query repeats them.
+    let roles = (!query.role.is_empty()).then(|| distinct(query.role.into_iter().filter(known).collect()));
+    let filter = Filter {
+        search: query.search,
+        states: list_filters::states(&STATES, &query.status),
+        organizations: list_filters::ids(&query.organization_id)
+            .map(|ids| ids.into_iter().map(OrgId).collect()),
+        roles,
+        created_by: list_filters::ids(&query.created_by),
+    };
+    Ok((scope, filter, order(&query.sort_by, query.direction)))
+}
+
+fn order(sort_by: &str, direction: SortDirection) -> Order {
+    ORDERS.parse(sort_by).map_or_else(Order::default, |by| Order { by, direction })
+}

@@ -1,0 +1,182 @@
+//! Users (spec: users#operations, authorization#assigning-roles): create, read, change, assign roles, reset a password,
+//! suspend, delete and back.
+//!
+//! Order of every change: gate, self guard, reach, rank; then the body; then the references in it (organization,
+//! roles); then fields and uniqueness together. What was decided is decided again on the held row.
+
+mod create;
+mod fields;
+mod figures;
+mod life;
+mod list;
+mod own;
+mod password;
+mod update;
+
+pub use bailiwick_store::users::figures::Totals;
+pub use create::create;
+pub use figures::{Choices, choices, totals, trend};
+pub use life::{delete, destroy, reactivate, restore, suspend};
+pub(crate) use list::prepare;
+pub use list::{ListQuery, ORDERS, STATES, list};
+pub use own::{OwnInfo, change_own_info};
+pub use password::set_password;
+pub use update::update;
+
+use crate::Directory;
+use bailiwick_domain::{Error, OrgId, Result, User, UserId};
+use bailiwick_identity::{auth::judged_user, impersonation, mirror};
+use bailiwick_platform::RequestContext;
+use bailiwick_policy::{
+    Action, Caller, Consent, Granted, OrgPlace, Permission, Resource, UserHome, UserTarget, decide, gate,
+};
+use bailiwick_store::{
+    impersonation::consents as stored_consents,
+    organizations,
+    users::{self, Placed},
+};
+use serde_json::{Map, Value, json};
+use std::collections::HashSet;
+
+/// The body of a creation or a change; absent and null are the same.
+#[derive(Clone, Debug, Default)]
+pub struct UserBody {
+    /// `username`.
+    pub username: Option<String>,
+    /// `email`.
+    pub email: Option<String>,
+    /// `name`.
+    pub name: Option<String>,
+    /// `phone`; `""` removes it.
+    pub phone: Option<String>,
+    /// `user_role_ids`.
+    pub user_role_ids: Option<Vec<String>>,
+    /// `organization_id`.
+    pub organization_id: Option<String>,
+    /// `custom_data` as sent, server-owned keys included.
+    pub custom_data: Option<Map<String, Value>>,
+}
+
+/// A user as an answer shows him.
+#[derive(Clone, Debug)]
+pub struct UserView {
+    /// The user.
+    pub user: User,
+    /// Key and name of the roles that the catalogue knows.
+    pub roles: Vec<(String, String)>,
+    /// Set only for callers who hold `impersonate:users`.
+    pub can_be_impersonated: Option<bool>,
+    /// What the mirror was refused about him; set only in identity mode `logto`.
+    pub sync_error: Option<Option<String>>,
+}
+
+/// One user. `id`: none = malformed, which is as good as missing.
+pub async fn get(app: &Directory, caller: &Caller, id: Option<UserId>) -> Result<UserView> {
+    let placed = load(app, id).await?;
+    let (_, placed) = authorize(app, caller, Action::Read, placed)?;
+    shown(app, caller, placed).await
+}
+
+pub(crate) async fn load(app: &Directory, id: Option<UserId>) -> Result<Option<Placed>> {
+    match id {
+        Some(id) => Ok(users::get(&app.db, id).await?),
+        None => Ok(None),
+    }
+}
+
+/// Decides about a user who was looked for; missing and unreadable give the same answer.
+fn authorize(
+    app: &Directory,
+    caller: &Caller,
+    action: Action,
+    found: Option<Placed>,
+) -> Result<(Granted<UserId>, Placed)> {
+    let Some(placed) = found else {
+        gate(caller, action, Resource::Users)?;
+        return Err(Error::NotFound("user"));
+    };
+    let granted = decide(caller, action, &judged_user(app, &placed)).granted()?;
+    Ok((granted, placed))
+}
+
+/// Decides about a change of a user, then whether they are as the caller has seen them.
+fn authorize_on_condition(
+    app: &Directory,
+    caller: &Caller,
+    ctx: &RequestContext,
+    action: Action,
+    found: Option<Placed>,
+) -> Result<(Granted<UserId>, Placed)> {
+    let (granted, placed) = authorize(app, caller, action, found)?;
+    ctx.check_conditions(app, &placed.user)?;
+    Ok((granted, placed))
+}
+
+/// Whether the caller may change something about the user that is no part of his row.
+pub(crate) fn authorize_change(app: &Directory, caller: &Caller, found: Option<Placed>) -> Result<UserId> {
+    authorize(app, caller, Action::Update, found).map(|(granted, _)| granted.id())
+}
+
+/// A user as this caller sees him.
+async fn shown(app: &Directory, caller: &Caller, mut placed: Placed) -> Result<UserView> {
+    let agreed = consents(app, caller, std::iter::once(placed.user.id)).await?;
+    let mut marks = mirror::marks_of_users(app, std::iter::once(placed.user.id)).await?;
+    placed.user.mirrored = marks.remove(&placed.user.id.0).unwrap_or_default();
+    Ok(view(app, caller, agreed.as_ref(), placed))
+}
+
+/// Which of these users may be impersonated as far as they themselves are concerned; none for a caller who is not told.
+async fn consents(
+    app: &Directory,
+    caller: &Caller,
+    users: impl Iterator<Item = UserId>,
+) -> Result<Option<HashSet<UserId>>> {
+    if !caller.holds(Permission::ImpersonateUsers) {
+        return Ok(None);
+    }
+    Ok(Some(stored_consents::of_users(&app.db, users, app.now()).await?))
+}
+
+fn view(app: &Directory, caller: &Caller, agreed: Option<&HashSet<UserId>>, placed: Placed) -> UserView {
+    let can_be_impersonated = agreed.map(|agreed| {
+        let consent =
+            if agreed.contains(&placed.user.id) { impersonation::reach(app) } else { Consent::Absent };
+        decide(caller, Action::Impersonate, &UserTarget { consent, ..judged_user(app, &placed) }).is_allowed()
+    });
+    let known = placed.user.role_ids.iter().filter_map(|id| app.catalogue.user_role(id));
+    let roles = known.map(|role| (role.key.clone(), role.name.clone())).collect();
+    let sync_error = app.mirror.as_ref().map(|_| placed.user.mirrored.error.clone());
+    UserView { roles, can_be_impersonated, sync_error, user: placed.user }
+}
+
+/// The organization a body names, if the caller may put users there (spec: users#scope).
+async fn home(
+    app: &Directory,
+    caller: &Caller,
+    action: Action,
+    given: &str,
+) -> Result<(Granted<OrgId>, OrgPlace)> {
+    let place = match given.parse::<OrgId>() {
+        Ok(id) => organizations::place(&app.db, id).await?,
+        Err(_) => None,
+    };
+    let granted = decide(caller, action, &UserHome { given: given.to_owned(), place }).granted()?;
+    // Without a place nothing is granted; this names the type for those who come after.
+    let place = place.ok_or_else(|| Error::internal("an unknown organization was granted"))?;
+    Ok((granted, place))
+}
+
+/// The same keys once, in order of first sight. A body holds a hundred thousand of them, hence the set.
+fn distinct(mut role_ids: Vec<String>) -> Vec<String> {
+    let mut seen = HashSet::with_capacity(role_ids.len());
+    role_ids.retain(|id| seen.insert(id.clone()));
+    role_ids
+}
+
+/// What the audit keeps of a user; nothing secret is in it.
+fn audited(user: &User) -> Value {
+    json!({
+        "username": user.username, "email": user.email, "name": user.name, "phone": user.phone,
+        "user_role_ids": user.role_ids, "organization_id": user.organization.id, "custom_data": user.custom_data,
+    })
+}

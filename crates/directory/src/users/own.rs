@@ -1,0 +1,148 @@
+//! POST `/me/change-info` (spec: account#change-info): what a user changes of himself.
+
+use super::{
+    audited,
+    fields::{Accepted, Sent, accept, sent_values},
+};
+use crate::Directory;
+use bailiwick_domain::{
+    Error, Result, User,
+    fold::fold,
+    validate::{self, Fields},
+};
+use bailiwick_events::{
+    Told,
+    mail::{self, ChangedBy},
+};
+use bailiwick_identity::mirror;
+use bailiwick_platform::{RequestContext, audit};
+use bailiwick_policy::Caller;
+use bailiwick_store::{
+    Tx, recovery,
+    users::{self, OwnChange, life},
+};
+
+/// The body; absent and null are the same.
+#[derive(Clone, Debug, Default)]
+pub struct OwnInfo {
+    /// `name`.
+    pub name: Option<String>,
+    /// `email`.
+    pub email: Option<String>,
+    /// `phone`; `""` removes it.
+    pub phone: Option<String>,
+}
+
+/// Changes the caller's own name, address or phone; the names of the fields that were sent, as the answer lists them.
+pub async fn change_own_info(
+    app: &Directory,
+    caller: &Caller,
+    ctx: &RequestContext,
+    body: impl FnOnce() -> Result<OwnInfo>,
+) -> Result<Vec<&'static str>> {
+    let gone = || Error::unauthenticated("invalid token");
+    let id = caller.user_id().ok_or_else(gone)?;
+    let body = body()?;
+    let updated = updated_fields(&body)?;
+    let present = users::get(&app.db, id).await?.ok_or_else(gone)?.user;
+    let accepted = accept(app, id, sent(&body, &present)).await?;
+    let mut tx = app.db.begin().await?;
+    let held = users::lock(&mut tx, id).await?.ok_or_else(gone)?;
+    // Refused since the request was let in: his rights ended meanwhile.
+    if held.standing.suspended || held.standing.deleted {
+        return Err(gone());
+    }
+    let before = held.user;
+    let named = (body.email.clone(), None, body.phone.clone());
+    let change = change(app, body, accepted, &before)?;
+    let written = life::update_own(&mut tx, id, &change).await;
+    // Somebody else was faster than the check of the fields.
+    written.map_err(|e| Error::from(e).with_values(&sent_values(&named.0, &named.1, &named.2)))?;
+    let after = users::get(&mut tx, id).await?.ok_or_else(gone)?.user;
+    let event = audit::Event {
+        action: "user.change_info",
+        object_type: "user",
+        object_id: id.0,
+        before: Some(audited(&before)),
+        after: Some(audited(&after)),
+    };
+    audit::record(&mut tx, change.at, caller, ctx, event).await?;
+    let told = Told::user("updated", &after).with_changes(&audited(&before), &audited(&after));
+    told.write(&mut tx, change.at).await?;
+    if before.email != after.email {
+        keep_previous(&mut tx, &before, &after.email).await?;
+        mail::check_own_changes(app, &mut tx, before.id, change.at).await?;
+        mail::address_changed(app, &mut tx, &before, &after.email, ChangedBy::Himself).await?;
+    }
+    mirror::user_changed(app, &mut tx, &before, &after).await?;
+    tx.commit().await?;
+    mail::wake(app);
+    mirror::wake(app);
+    Ok(updated)
+}
+
+/// Until the new address is confirmed, a link for a forgotten password goes to the last one that was not of his own
+/// unconfirmed choice (spec: openid-provider#endpoints, guarantees#identity rule 41).
+async fn keep_previous(tx: &mut Tx, before: &User, email: &str) -> Result<()> {
+    let known =
+        recovery::addresses(&mut *tx, before.id).await?.and_then(|addresses| addresses.previous_email);
+    let trusted = known.filter(|_| !before.email_verified).unwrap_or_else(|| before.email.clone());
+    let is_back = fold(&trusted) == fold(email);
+    Ok(recovery::set_previous(tx, before.id, Some(trusted.as_str()).filter(|_| !is_back)).await?)
+}
+
+/// Refuses a body that names nothing, or empties what cannot be empty.
+fn updated_fields(body: &OwnInfo) -> Result<Vec<&'static str>> {
+    let mut fields = Fields::new();
+    let mut updated = Vec::new();
+    let is_blank = |text: &Option<String>| text.as_ref().is_some_and(|t| t.trim().is_empty());
+    if body.name.is_some() {
+        updated.push("name");
+    }
+    if body.email.is_some() {
+        updated.push("email");
+    }
+    if let Some(phone) = &body.phone {
+        updated.push(if phone.is_empty() { "phone (removed)" } else { "phone" });
+    }
+    if updated.is_empty() {
+        return Err(Error::bad_request("at least one field (name, email, or phone) must be provided"));
+    }
+    if is_blank(&body.name) {
+        fields.push("name", "name cannot be empty", "");
+    }
+    if is_blank(&body.email) {
+        fields.push("email", "email cannot be empty", "");
+    }
+    fields.finish()?;
+    Ok(updated)
+}
+
+fn sent<'a>(body: &'a OwnInfo, user: &'a User) -> Sent<'a> {
+    Sent {
+        name: body.name.as_deref().unwrap_or(&user.name),
+        email: body.email.as_deref().unwrap_or(&user.email),
+        username: Some(&user.username),
+        phone: body.phone.as_deref().or(user.phone.as_deref()),
+        custom_data: None,
+        present: Some(user),
+        is_home_active: true,
+        home: "",
+    }
+}
+
+/// What was sent over what the held row has.
+fn change(app: &Directory, body: OwnInfo, accepted: Accepted, before: &User) -> Result<OwnChange> {
+    let unreadable = |code| Error::internal(format!("stored address of user {}: {code}", before.id));
+    let email = match body.email {
+        Some(_) => accepted.email,
+        None => validate::email(&before.email).map_err(unreadable)?,
+    };
+    Ok(OwnChange {
+        email_verified: before.email_verified && email.as_str() == before.email,
+        email,
+        name: body.name.unwrap_or_else(|| before.name.clone()),
+        phone: if body.phone.is_some() { accepted.phone } else { before.phone.clone() },
+        at: app.now(),
+    })
+}

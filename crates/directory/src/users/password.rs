@@ -1,0 +1,67 @@
+//! PATCH `/users/{id}/password` (spec: users#operations).
+
+use super::{authorize_on_condition, load};
+use crate::Directory;
+use bailiwick_domain::{
+    Error, Result, UserId,
+    validate::{self, Fields},
+};
+use bailiwick_identity::{
+    mirror::passwords as there,
+    passwords::{self, Origin, Place},
+};
+use bailiwick_platform::{RequestContext, audit};
+use bailiwick_policy::{Action, Caller};
+use bailiwick_store::users;
+
+/// Sets another user's password, which needs no replacement, and ends all his sessions.
+pub async fn set_password(
+    app: &Directory,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<UserId>,
+    body: impl FnOnce() -> Result<Option<String>>,
+) -> Result<()> {
+    let found = load(app, id).await?;
+    let (granted, _) = authorize_on_condition(app, caller, ctx, Action::SetPassword, found)?;
+    passwords::check_mode(app)?;
+    let password = body()?.unwrap_or_default();
+    let mut fields = Fields::new();
+    fields.check_secret("password", validate::password(&password));
+    fields.finish()?;
+    // At the tenant it is set now, outside every transaction.
+    let place = match &app.mirror {
+        Some(mirror) => Place::There(there::account(app, mirror, granted.id()).await?),
+        None => Place::Here(String::new()),
+    };
+    let id = granted.id();
+    let (whole, caller, ctx) = (app.clone(), caller.clone(), ctx.clone());
+    let setting = async move {
+        let app = &whole;
+        let prepared = passwords::prepare(app, &password, &place).await?;
+        let mut tx = app.db.begin().await?;
+        let held = users::lock(&mut tx, id).await?;
+        // What is set at the tenant is set, whatever has become of the caller's rights, or of the user, meanwhile.
+        match place {
+            Place::There(_) => drop(held.ok_or(Error::NotFound("user"))?),
+            Place::Here(_) => {
+                drop(authorize_on_condition(app, &caller, &ctx, Action::SetPassword, held)?);
+            }
+        }
+        let (now, hash) = (app.now(), prepared.hash.as_deref());
+        if !passwords::set_password(&mut tx, now, id, hash, Origin::Chosen, None).await? {
+            return Err(Error::NotFound("user"));
+        }
+        let event = audit::Event {
+            action: "user.password",
+            object_type: "user",
+            object_id: id.0,
+            before: None,
+            after: None,
+        };
+        audit::record(&mut tx, now, &caller, &ctx, event).await?;
+        tx.commit().await?;
+        prepared.told()
+    };
+    passwords::to_its_end(app, setting).await
+}

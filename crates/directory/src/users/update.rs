@@ -1,0 +1,192 @@
+//! PUT (spec: users#update): what is absent stays; everything that is sent is written together or not at all.
+
+use super::{
+    UserBody, UserView, audited, authorize_on_condition, distinct,
+    fields::{Accepted, Sent, accept, sent_values},
+    home, load, shown,
+};
+use crate::Directory;
+use bailiwick_domain::{Error, OrgId, OrgType, Result, User, UserId, validate};
+use bailiwick_events::{Told, mail};
+use bailiwick_identity::{
+    impersonation::{Changed, end_of_changed},
+    mirror,
+};
+use bailiwick_platform::{RequestContext, audit};
+use bailiwick_policy::{
+    Action, Caller, Granted, OrgPlace, Refusal, UserHome, decide, known_roles, may_grant,
+    outside_owner_organization,
+};
+use bailiwick_store::{
+    Tx, organizations, recovery,
+    users::{self, Change, Inserted, Placed},
+};
+
+/// Changes a user; with a new organization he moves there.
+pub async fn update(
+    app: &Directory,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<UserId>,
+    body: impl FnOnce() -> Result<UserBody>,
+) -> Result<UserView> {
+    let found = load(app, id).await?;
+    let (_, placed) = authorize_on_condition(app, caller, ctx, Action::Update, found)?;
+    let body = body()?;
+    let role_ids = body.user_role_ids.clone().map(distinct);
+    if role_ids.as_ref().is_some_and(Vec::is_empty) {
+        known_roles(&app.catalogue, &[])?;
+    }
+    let moving = destination(app, caller, &placed.user, body.organization_id.as_deref()).await?;
+    if let Some(role_ids) = &role_ids {
+        known_roles(&app.catalogue, role_ids)?;
+    }
+    let to = moving.as_ref().map(|(_, place)| place.org_type);
+    let allowed = allow_result(app, caller, &placed.user, role_ids.as_deref(), to);
+    allowed.map_err(|e| {
+        e.with_values(&[("organization_id", body.organization_id.as_deref().unwrap_or_default())])
+    })?;
+    let accepted = accept(app, placed.user.id, sent(&body, &placed.user, moving.as_ref())).await?;
+    let sent = (body.email.clone(), body.username.clone(), body.phone.clone());
+    let write = Write { body, role_ids, accepted, home: moving.map(|m| m.0) };
+    let updated = write.run(app, caller, ctx, placed.user.id).await;
+    // Somebody else was faster than the check of the fields.
+    let updated = updated.map_err(|e| e.with_values(&sent_values(&sent.0, &sent.1, &sent.2)))?;
+    shown(app, caller, updated).await
+}
+
+/// The new organization, when the body names another one than the present.
+async fn destination(
+    app: &Directory,
+    caller: &Caller,
+    user: &User,
+    given: Option<&str>,
+) -> Result<Option<(Granted<OrgId>, OrgPlace)>> {
+    match given {
+        None => Ok(None),
+        Some("") => Err(Error::field("organization_id", "required")),
+        Some(given) if given.parse() == Ok(user.organization.id) => Ok(None),
+        Some(given) => home(app, caller, Action::Update, given).await.map(Some),
+    }
+}
+
+/// The rank rule for the result: roles and organization as they will be (spec: authorization#rank).
+fn allow_result(
+    app: &Directory,
+    caller: &Caller,
+    user: &User,
+    role_ids: Option<&[String]>,
+    destination: Option<OrgType>,
+) -> Result<()> {
+    let org_type = destination.unwrap_or(user.organization.org_type);
+    may_grant(caller, &app.catalogue, role_ids.unwrap_or(&user.role_ids), org_type)?;
+    match destination {
+        Some(destination) => outside_owner_organization(Action::Update, destination),
+        None => Ok(()),
+    }
+}
+
+fn sent<'a>(body: &'a UserBody, user: &'a User, moving: Option<&(Granted<OrgId>, OrgPlace)>) -> Sent<'a> {
+    Sent {
+        name: body.name.as_deref().unwrap_or(&user.name),
+        email: body.email.as_deref().unwrap_or(&user.email),
+        username: Some(body.username.as_deref().unwrap_or(&user.username)),
+        phone: body.phone.as_deref().or(user.phone.as_deref()),
+        custom_data: body.custom_data.clone(),
+        present: Some(user),
+        is_home_active: moving.is_none_or(|(_, place)| !place.standing.suspended),
+        home: body.organization_id.as_deref().unwrap_or_default(),
+    }
+}
+
+/// An accepted change.
+struct Write {
+    /// Tells what was sent; the rest stays as the held row has it.
+    body: UserBody,
+    role_ids: Option<Vec<String>>,
+    accepted: Accepted,
+    home: Option<Granted<OrgId>>,
+}
+
+impl Write {
+    async fn run(self, app: &Directory, caller: &Caller, ctx: &RequestContext, id: UserId) -> Result<Placed> {
+        let mut tx = app.db.begin().await?;
+        let held = users::lock(&mut tx, id).await?;
+        // Decided again: he may have moved, been promoted or deleted since.
+        let (target, before) = authorize_on_condition(app, caller, ctx, Action::Update, held)?;
+        let before = before.user;
+        if let Some(home) = &self.home {
+            relocate(&mut tx, caller, &target, &before, home.id()).await?;
+        }
+        let change = self.change(app, before.clone())?;
+        users::update(&mut tx, &target, &change).await?;
+        let after = users::get(&mut tx, id).await?.ok_or(Error::NotFound("user"))?;
+        // The result counts, whoever else changed roles or organization in between.
+        may_grant(caller, &app.catalogue, &after.user.role_ids, after.user.organization.org_type)?;
+        if before.role_ids != after.user.role_ids || before.organization.id != after.user.organization.id {
+            end_of_changed(app, &mut tx, change.at, Changed::User(id)).await?;
+        }
+        let event = audit::Event {
+            action: "user.update",
+            object_type: "user",
+            object_id: id.0,
+            before: Some(audited(&before)),
+            after: Some(audited(&after.user)),
+        };
+        audit::record(&mut tx, change.at, caller, ctx, event).await?;
+        let told = Told::user("updated", &after.user).with_changes(&audited(&before), &audited(&after.user));
+        if before.organization.id != after.user.organization.id {
+            Told::user("left", &before).left(&before.organization).write(&mut tx, change.at).await?;
+        }
+        told.write(&mut tx, change.at).await?;
+        if before.email != after.user.email {
+            // Somebody else vouches for the new address: it is no longer one of his own unconfirmed choice.
+            recovery::set_previous(&mut tx, id, None).await?;
+            mail::address_changed(app, &mut tx, &before, &after.user.email, mail::ChangedBy::Another).await?;
+        }
+        mirror::user_changed(app, &mut tx, &before, &after.user).await?;
+        tx.commit().await?;
+        mail::wake(app);
+        mirror::wake(app);
+        Ok(after)
+    }
+
+    fn change(self, app: &Directory, before: User) -> Result<Change> {
+        let Write { body, accepted, role_ids, .. } = self;
+        let unreadable = |code| Error::internal(format!("stored address of user {}: {code}", before.id));
+        let email = match body.email {
+            Some(_) => accepted.email,
+            None => validate::email(&before.email).map_err(unreadable)?,
+        };
+        Ok(Change {
+            email_verified: before.email_verified && email.as_str() == before.email,
+            username: body.username.and(accepted.username).unwrap_or(before.username),
+            email,
+            name: body.name.unwrap_or(before.name),
+            phone: if body.phone.is_some() { accepted.phone } else { before.phone },
+            role_ids: role_ids.unwrap_or(before.role_ids),
+            custom_data: accepted.custom_data.or(before.custom_data),
+            at: app.now(),
+        })
+    }
+}
+
+async fn relocate(
+    tx: &mut Tx,
+    caller: &Caller,
+    target: &Granted<UserId>,
+    before: &User,
+    destination: OrgId,
+) -> Result<()> {
+    let place = organizations::place(&mut *tx, destination).await?;
+    let home = UserHome { given: destination.to_string(), place };
+    let home = decide(caller, Action::Update, &home).granted()?;
+    if destination == before.organization.id {
+        return Ok(());
+    }
+    match users::relocate(tx, target, before.organization.id, &home).await? {
+        Inserted::Done => Ok(()),
+        Inserted::SuspendedOrganization => Err(Error::field("organization_id", "organization is not active")),
+        Inserted::UsernameTaken | Inserted::NoOrganization => Err(Refusal::NotInHierarchy.into()),
+    }
+}
