@@ -1,8 +1,8 @@
 //! What a clock has put off that was ahead and has been set back since is done soon, not when that clock meant it.
 
 use crate::ingest::changes::firewall;
-use bailiwick_app::inventory;
 use bailiwick_domain::{JobId, Ts};
+use bailiwick_fleet::inventory;
 use bailiwick_platform::clock_skew;
 use bailiwick_store::{
     jobs::{self, NewJob},

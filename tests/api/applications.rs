@@ -1,8 +1,8 @@
 //! Applications: what documents list and what management does with it (spec: applications#intake,
 //! applications#operations; guarantees#systems; organizations#counts, organizations#filters).
 
-use bailiwick_app::inventory;
 use bailiwick_domain::OrgId;
+use bailiwick_fleet::inventory;
 use bailiwick_store::sql::Q;
 use bailiwick_testkit::{Persona, Reply, Test, api_test, seed::Seeded};
 use serde_json::{Value, json};

@@ -15,7 +15,7 @@ mod organizations;
 mod queries;
 mod systems;
 
-use bailiwick_app::inventory;
+use bailiwick_fleet::inventory;
 use bailiwick_testkit::{Persona, Reply, Running, Settings, Test, parts::programs, published};
 use reqwest::Method;
 use serde_json::{Value, json};

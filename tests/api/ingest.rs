@@ -2,8 +2,8 @@
 //! inventory#processing; guarantees#systems credentials, inventory, liveness).
 
 use crate::systems::futures;
-use bailiwick_app::inventory;
 use bailiwick_domain::SystemId;
+use bailiwick_fleet::inventory;
 use bailiwick_store::sql::Q;
 use bailiwick_testkit::{Call, Engine, Persona, Reply, Test, api_test, seed::Seeded};
 use base64::Engine as _;

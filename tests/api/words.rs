@@ -151,7 +151,7 @@ async fn world(t: &Test) -> (Persona, Seeded, Tree) {
         call.send().await.expect(202);
         systems.push(system);
     }
-    bailiwick_app::inventory::run_until_idle(&t.app).await.unwrap();
+    bailiwick_fleet::inventory::run_until_idle(&t.app).await.unwrap();
     let found = t.get("/api/applications").bearer(&owner.token).send().await.expect(200).data();
     let assign = format!("/api/applications/{}/assign", found["applications"][0]["id"].as_str().unwrap());
     let to = json!({"organization_id": tree.customer});

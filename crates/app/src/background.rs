@@ -1,8 +1,9 @@
 //! The background tasks of a process.
 
-use crate::{App, alerting, inventory, links, purging, retention, transfer_cleanup};
+use crate::{App, alerting, links, purging, retention, transfer_cleanup};
 use bailiwick_directory::objects;
 use bailiwick_events::{self as events, mail};
+use bailiwick_fleet::inventory;
 use bailiwick_identity::{external, mirror};
 use bailiwick_platform::{clock_skew, jobs, processes};
 use bailiwick_store::ahead::Longest;

@@ -1,12 +1,12 @@
 //! The application: everything a use case reaches, passed as `&App`.
 
-use crate::{alerting::Alerting, backups::Backups, ingest::Ingest, site::Site, systems::transfer::Transfers};
+use crate::{alerting::Alerting, site::Site};
 use bailiwick_directory::Directory;
-use bailiwick_domain::{Clock, Entropy, Error, Result, UserId};
+use bailiwick_domain::{Clock, Entropy, Result};
 use bailiwick_events::Events;
+use bailiwick_fleet::Fleet;
 use bailiwick_identity::Identity;
-use bailiwick_outbound::reach::Reach;
-use bailiwick_platform::{Platform, ServiceNames, rate_limit::KeyedLimit};
+use bailiwick_platform::{Platform, ServiceNames};
 use bailiwick_policy::Catalogue;
 use bailiwick_settings::Settings;
 use bailiwick_store::Db;
@@ -16,22 +16,12 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone)]
 pub struct App(Arc<Inner>);
 
-bailiwick_platform::service!(App, Inner, directory: Directory);
+bailiwick_platform::service!(App, Inner, fleet: Fleet);
 
 /// The parts of an [`App`]. Those of the [`Platform`] are within reach too.
 pub struct Inner {
-    /// Organizations, users and what belongs to them.
-    directory: Directory,
-    /// Asks appliances whether they answer.
-    pub reach: Reach,
-    /// Reachability checks by person (spec: systems#reachability).
-    pub reachability_checks: KeyedLimit<UserId>,
-    /// Limits of uploads of backups.
-    pub backups: Backups,
-    /// The signal that a system has gone to another organization.
-    pub transfers: Transfers,
-    /// Group commits; started by the first that has something to write.
-    ingest: OnceLock<Ingest>,
+    /// Systems and what they send.
+    fleet: Fleet,
     /// Alert router and its limits.
     alerting: Alerting,
     /// Files of the web interface, or why they cannot be served; read by the first that asks.
@@ -66,23 +56,9 @@ impl App {
             catalogue,
         )?;
         let settings = Arc::new(settings);
-        let directory = Directory::new(Identity::new(Events::new(platform, settings.clone()))?);
+        let fleet = Fleet::new(Directory::new(Identity::new(Events::new(platform, settings.clone()))?))?;
         let alerting = Alerting::new(&settings, &clock)?;
-        Ok(App(Arc::new(Inner {
-            alerting,
-            reach: Reach::new(settings.systems.reachability_networks.clone()).map_err(Error::internal)?,
-            reachability_checks: KeyedLimit::per_minute(clock.clone(), 10),
-            backups: Backups::new(settings.assets.uploads),
-            transfers: Transfers::default(),
-            ingest: OnceLock::new(),
-            site: OnceLock::new(),
-            directory,
-        })))
-    }
-
-    /// The group commits of what systems send.
-    pub fn ingest(&self) -> &Ingest {
-        self.ingest.get_or_init(|| Ingest::start(&self.db, &self.tasks, &self.stop))
+        Ok(App(Arc::new(Inner { alerting, site: OnceLock::new(), fleet })))
     }
 
     /// Files of the web interface; `None` when none are configured.

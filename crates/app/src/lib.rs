@@ -4,20 +4,15 @@
 //! `policy::decide`, opens one write transaction, writes the audit row in it and commits.
 
 pub mod alerting;
-pub mod applications;
 mod background;
-pub mod backups;
 pub mod bootstrap;
 pub mod context;
 pub mod demo;
-pub mod ingest;
-pub mod inventory;
 pub mod links;
 pub mod metrics;
 mod purging;
 pub mod retention;
 pub mod site;
-pub mod systems;
 pub mod transfer_cleanup;
 
 pub use background::LONGEST_WAITS;

@@ -10,11 +10,11 @@
 use crate::{
     App,
     alerting::{Raised as Posted, raise},
-    systems,
 };
 use bailiwick_alerting::{Identity, Intake, Nanos, PostedAlert, parse_alerts};
 use bailiwick_domain::{Error, OrgId, Result, SystemId, Ts};
 use bailiwick_events::Told;
+use bailiwick_fleet::systems;
 use bailiwick_platform::periodic;
 use bailiwick_store::{
     leases,

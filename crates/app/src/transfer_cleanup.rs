@@ -2,10 +2,10 @@
 //! backups' objects without a reference, and alerts and silences in the tenant that the system has left. Each is tried
 //! again until it is done; also after a move that was rolled back, whose copies must go.
 
-use crate::systems::transfer::{Cleanup, KIND, LOCK, lock};
 use crate::{App, alerting};
 use bailiwick_directory::objects;
 use bailiwick_domain::{Error, Result, Ts};
+use bailiwick_fleet::systems::transfer::{Cleanup, KIND, LOCK, lock};
 use bailiwick_platform::{
     jobs,
     worker::{Worker, until_idle},

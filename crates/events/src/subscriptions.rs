@@ -138,7 +138,11 @@ fn sent_address(url: Option<String>, stored: Option<&str>) -> Result<Option<Stri
     if is_kept { Ok(None) } else { Err(Error::field_value("url", "invalid_value", &url)) }
 }
 
-pub(super) async fn load(
+/// The subscription, if the caller may do this with it.
+///
+/// # Errors
+/// 404 when there is none that the caller may see, 403 when they may not.
+pub async fn load(
     app: &Events,
     caller: &Caller,
     action: Action,

@@ -1,12 +1,13 @@
 //! Organizations, users, systems and sessions for tests.
 
 use crate::Test;
-use bailiwick_app::{alerting::config, inventory};
+use bailiwick_app::alerting::config;
 use bailiwick_domain::{
     ApiKeyId, ApplicationId, OrgId, OrgType, SystemId, UserId,
     org::OrgRef,
     validate::{self, ApiKeyToken, Vat},
 };
+use bailiwick_fleet::inventory;
 use bailiwick_identity::{auth, credentials::hash_secret};
 use bailiwick_policy::{
     Action, Caller, KeyMode, NewOrganization, Parent, Permission, UserHome, UserIdentity,

@@ -1,9 +1,10 @@
 //! What is told, in which order, and to whom.
 
 use super::{act, read, settle, types};
-use bailiwick_app::{inventory, links};
+use bailiwick_app::links;
 use bailiwick_domain::{OrgId, SortDirection};
 use bailiwick_events as events;
+use bailiwick_fleet::inventory;
 use bailiwick_policy::KeyMode;
 use bailiwick_store::{
     events::{About, NewEvent},

@@ -1,7 +1,7 @@
 //! What appliances do: registration, heartbeat, inventory, backups, rebranding, the older paths.
 
 use super::{tree::Places, *};
-use bailiwick_app::inventory;
+use bailiwick_fleet::inventory;
 use bailiwick_identity::credentials;
 
 const OLD_ID: &str = "5c6f3a52-77aa-4f7e-9f51-3f0e6c9b2f10";

@@ -1,7 +1,7 @@
 //! What a search or a total found before hides no change: answers are those of the rows after every write.
 
 use super::*;
-use bailiwick_app::inventory;
+use bailiwick_fleet::inventory;
 
 const SEARCH: &str = "?search=Marker&sort_by=name&sort_direction=asc";
 

@@ -3,9 +3,10 @@
 
 use super::{life::counters_are_true, *};
 use argon2::{Argon2, PasswordHasher};
-use bailiwick_app::{alerting, inventory, systems};
+use bailiwick_app::alerting;
 use bailiwick_directory::objects;
 use bailiwick_domain::{Error, SystemId};
+use bailiwick_fleet::{inventory, systems};
 use bailiwick_identity::credentials::{self, Imports};
 use bailiwick_platform::{RequestContext, conditions::Conditions};
 use bailiwick_testkit::{Call, Engine, Settings, seed::Seeded};

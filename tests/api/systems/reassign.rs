@@ -5,8 +5,9 @@ use super::{backups::stored, life::counters_are_true, *};
 use crate::applications::figures_are_true;
 use bailiwick_app::{
     alerting::{self, Sender},
-    inventory, links, systems,
+    links,
 };
+use bailiwick_fleet::inventory;
 use bailiwick_identity::credentials;
 use bailiwick_store::leases;
 use bailiwick_testkit::seed::{Seeded, Tree};

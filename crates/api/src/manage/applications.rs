@@ -14,14 +14,11 @@ use crate::{
     },
 };
 use axum::{extract::State, response::Response};
-use bailiwick_app::{
-    App,
-    applications::{
-        self, ApplicationFilter, ApplicationOrder, ApplicationQuery, ApplicationRef, SummaryOrder,
-        SummaryQuery,
-    },
-};
+use bailiwick_app::App;
 use bailiwick_domain::SortDirection;
+use bailiwick_fleet::applications::{
+    self, ApplicationFilter, ApplicationOrder, ApplicationQuery, ApplicationRef, SummaryOrder, SummaryQuery,
+};
 use bailiwick_platform::conditions::Version;
 
 /// Rows of a page unless the client says otherwise.

@@ -7,8 +7,9 @@ use crate::{
     wire::backups::{DeletedSystemBackupOutput, DownloadOutput, SystemBackupList},
 };
 use axum::extract::{FromRequestParts, RawPathParams, State};
-use bailiwick_app::{App, backups};
+use bailiwick_app::App;
 use bailiwick_domain::SystemId;
+use bailiwick_fleet::backups;
 use http::request::Parts;
 
 /// A system and what follows `backups/` in the path, as it is.

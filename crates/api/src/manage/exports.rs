@@ -82,7 +82,7 @@ pub async fn users(State(app): State<App>, Who(caller): Who, params: Params) -> 
 pub async fn systems(State(app): State<App>, Who(caller): Who, params: Params) -> Outcome<Response> {
     let mut query = systems::query(&params);
     query.order = query.order.map(|(by, _)| (by, direction(&params)));
-    download(bailiwick_app::systems::export(&app, &caller, query, asked(&params, &SYSTEMS)).await?)
+    download(bailiwick_fleet::systems::export(&app, &caller, query, asked(&params, &SYSTEMS)).await?)
 }
 
 /// The file as it is: compressed it would lose `Content-Length`, which these answers promise.

@@ -13,11 +13,9 @@ use axum::{
     extract::{FromRequestParts, RawPathParams, State},
     response::{IntoResponse, Response},
 };
-use bailiwick_app::{
-    App,
-    inventory::{self, DiffFilter, Kind, Severity, TimeRange},
-};
+use bailiwick_app::App;
 use bailiwick_domain::{Error, SystemId};
+use bailiwick_fleet::inventory::{self, DiffFilter, Kind, Severity, TimeRange};
 use http::request::Parts;
 
 /// Rows of a page unless the client says otherwise.

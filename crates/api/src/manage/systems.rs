@@ -13,11 +13,9 @@ use crate::{
     },
 };
 use axum::{extract::State, response::Response};
-use bailiwick_app::{
-    App,
-    systems::{self, StatusFilter, SystemFilter, SystemOrder, SystemQuery, VersionFilter},
-};
+use bailiwick_app::App;
 use bailiwick_domain::{OrgId, SortDirection, SystemId};
+use bailiwick_fleet::systems::{self, StatusFilter, SystemFilter, SystemOrder, SystemQuery, VersionFilter};
 use bailiwick_platform::conditions::Version;
 
 /// Rows of a page unless the client says otherwise.

@@ -13,11 +13,9 @@ use axum::{
     extract::{Request, State},
     response::Response,
 };
-use bailiwick_app::{
-    App,
-    backups::{self, Backup, Cut, Incoming},
-};
+use bailiwick_app::App;
 use bailiwick_domain::Error;
+use bailiwick_fleet::backups::{self, Backup, Cut, Incoming};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};

@@ -8,7 +8,8 @@ use crate::{
     wire::system_side::CredentialsOutput,
 };
 use axum::{extract::State, response::Response};
-use bailiwick_app::{App, systems};
+use bailiwick_app::App;
+use bailiwick_fleet::systems;
 use http::{Method, StatusCode};
 
 /// Answers once the new secret is valid and the one before it is not.

@@ -3,7 +3,8 @@
 use super::Itself;
 use crate::{envelope::render, error::Outcome, wire::system_side::HeartbeatOutput};
 use axum::{extract::State, response::Response};
-use bailiwick_app::{App, ingest};
+use bailiwick_app::App;
+use bailiwick_fleet::ingest;
 use http::StatusCode;
 
 /// Answers once the heartbeat is committed.

@@ -3,7 +3,8 @@
 use super::Itself;
 use crate::{envelope::Answer, error::Outcome, wire::system_side::InfoOutput};
 use axum::extract::State;
-use bailiwick_app::{App, systems};
+use bailiwick_app::App;
+use bailiwick_fleet::systems;
 
 /// What the system may know of itself.
 pub async fn show(State(app): State<App>, Itself(system): Itself) -> Outcome<Answer<InfoOutput>> {

@@ -6,11 +6,9 @@ use axum::{
     extract::{Request, State},
     response::Response,
 };
-use bailiwick_app::{
-    App,
-    ingest::{self, Document},
-};
+use bailiwick_app::App;
 use bailiwick_domain::{Error, Result};
+use bailiwick_fleet::ingest::{self, Document};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::json;
 use std::time::Duration;

@@ -7,8 +7,9 @@ use crate::{
     wire::system_side::{RegistrationInput, RegistrationOutput},
 };
 use axum::extract::State;
-use bailiwick_app::{App, systems};
+use bailiwick_app::App;
 use bailiwick_domain::Error;
+use bailiwick_fleet::systems;
 
 /// Text of the answer, twice in it.
 const DONE: &str = "system registered successfully";

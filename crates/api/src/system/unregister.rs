@@ -3,7 +3,8 @@
 use super::Itself;
 use crate::{envelope::Answer, error::Outcome, extract::Ctx};
 use axum::extract::State;
-use bailiwick_app::{App, systems};
+use bailiwick_app::App;
+use bailiwick_fleet::systems;
 
 /// Answers once the credential is dead.
 pub async fn unregister(

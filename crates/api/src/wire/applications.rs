@@ -2,8 +2,8 @@
 
 use super::users::OrganizationRefOutput;
 use crate::envelope::Pagination;
-use bailiwick_app::applications::{ApplicationRecord, ByType, Choices, Summary, Totals, TypeVersions};
 use bailiwick_domain::{Error, Page, Ts, org::OrgRef};
+use bailiwick_fleet::applications::{ApplicationRecord, ByType, Choices, Summary, Totals, TypeVersions};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;

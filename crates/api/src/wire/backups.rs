@@ -1,7 +1,7 @@
 //! Backups of systems (spec: backups#operations).
 
-use bailiwick_app::backups::Backup;
 use bailiwick_domain::Ts;
+use bailiwick_fleet::backups::Backup;
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -1,8 +1,8 @@
 //! Inventory records, differences, summaries (spec: inventory#shapes, inventory#timeline).
 
 use crate::envelope::Pagination;
-use bailiwick_app::inventory::{Day, DiffRow, Kind, Latest, RecordMeta, Severity, Summary, Timeline};
 use bailiwick_domain::{Error, SystemId, Ts};
+use bailiwick_fleet::inventory::{Day, DiffRow, Kind, Latest, RecordMeta, Severity, Summary, Timeline};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Totals of systems and what their filters offer (spec: systems#totals, systems#filters).
 
 use super::{roles::CreatorChoice, users::OrganizationRefOutput};
-use bailiwick_app::systems::{Choices, Totals};
+use bailiwick_fleet::systems::{Choices, Totals};
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -1,8 +1,9 @@
 //! What systems send and get (spec: systems-interface#register, systems-interface#client-facts).
 
 use super::users::OrganizationRefOutput;
-use bailiwick_app::{App, systems::Info};
+use bailiwick_app::App;
 use bailiwick_domain::Ts;
+use bailiwick_fleet::systems::Info;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

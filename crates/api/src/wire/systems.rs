@@ -2,11 +2,9 @@
 
 use super::{organizations::CreatorOutput, users::OrganizationRefOutput};
 use crate::envelope::Pagination;
-use bailiwick_app::{
-    App,
-    systems::{Change, Created, NewSystem},
-};
+use bailiwick_app::App;
 use bailiwick_domain::{Page, System, SystemStatus, Ts};
+use bailiwick_fleet::systems::{Change, Created, NewSystem};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;

@@ -43,7 +43,7 @@ pub(super) struct Pass<'a> {
     tiers: Tiers,
     /// Records to go, with their systems.
     gone: Vec<(SystemId, i64)>,
-    pub(super) figures: Figures,
+    pub figures: Figures,
 }
 
 impl<'a> Pass<'a> {

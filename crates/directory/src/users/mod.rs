@@ -77,7 +77,8 @@ pub async fn get(app: &Directory, caller: &Caller, id: Option<UserId>) -> Result
     shown(app, caller, placed).await
 }
 
-pub(crate) async fn load(app: &Directory, id: Option<UserId>) -> Result<Option<Placed>> {
+/// A user with the place of their organization in the tree; none when there is no such user.
+pub async fn load(app: &Directory, id: Option<UserId>) -> Result<Option<Placed>> {
     match id {
         Some(id) => Ok(users::get(&app.db, id).await?),
         None => Ok(None),

@@ -1,7 +1,8 @@
 //! `bailiwick inventory …`
 
 use super::{InventoryCommand, print};
-use bailiwick_app::{App, inventory};
+use bailiwick_app::App;
+use bailiwick_fleet::inventory;
 
 /// Lists documents that were put aside, or puts them back into the queue.
 pub async fn run(app: &App, command: InventoryCommand) -> Result<(), String> {

@@ -1,7 +1,7 @@
 //! Rules over values that are each well formed.
 
 use super::{AlertingMode, Config, HttpUrl, IdentityMode, ImageStore, Problem, clients};
-use bailiwick_app::inventory::Rules;
+use bailiwick_fleet::inventory::Rules;
 use std::{collections::HashSet, time::Duration};
 use url::Host;
 

@@ -4,7 +4,6 @@ use super::{Named, remote, told, within};
 use crate::{
     App,
     alerting::{AlertRouter, config, embedded},
-    systems,
 };
 use bailiwick_alerting::{
     Labels, ListedAlert, Nanos, StoredAlert, StoredSilence,
@@ -13,6 +12,7 @@ use bailiwick_alerting::{
     router::{self, ActiveSilence},
 };
 use bailiwick_domain::{Error, OrgId, Page, PageRequest, Result, SortDirection, SystemId, Words, fold::fold};
+use bailiwick_fleet::systems;
 use bailiwick_platform::list_filters;
 use bailiwick_policy::{Caller, Scope};
 use bailiwick_store::{

@@ -1,8 +1,9 @@
 //! History, trend, statistics and the catalogue of names (spec: alert-management#figures).
 
 use super::{Named, within};
-use crate::{App, systems};
+use crate::App;
 use bailiwick_domain::{Error, Page, PageRequest, Result, SortDirection, SystemId, Ts};
+use bailiwick_fleet::systems;
 use bailiwick_platform::{list_filters, trend::parse_period};
 use bailiwick_policy::{Caller, Resource, Scope, list_scope};
 use bailiwick_settings::CatalogueEntry;

@@ -4,10 +4,10 @@ use super::{Named, remote, told, within};
 use crate::{
     App,
     alerting::{AlertRouter, embedded},
-    systems,
 };
 use bailiwick_alerting::{ListedSilence, Matcher, Nanos, Op, SilenceState, StoredSilence, silence::is_owned};
 use bailiwick_domain::{OrgId, Result, SystemId};
+use bailiwick_fleet::systems;
 use bailiwick_platform::list_filters;
 use bailiwick_policy::Caller;
 use bailiwick_store::{StoreError, history::active, router as rows};

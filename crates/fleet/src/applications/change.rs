@@ -1,0 +1,136 @@
+//! Notes, deletion and assignment of an application (spec: applications#operations).
+
+use super::{ApplicationRecord, ApplicationRef, load};
+use crate::Fleet;
+use bailiwick_domain::{
+    ApplicationId, Error, OrgId, Result, Ts,
+    validate::{Fields, free_text},
+};
+use bailiwick_events::{Told, tell};
+use bailiwick_platform::{RequestContext, audit};
+use bailiwick_policy::{Action, Caller, Granted, decide, in_hierarchy};
+use bailiwick_store::{Tx, applications, systems};
+use serde_json::{Value, json};
+
+/// `PUT /applications/{id}`. The body gives the notes: none keeps them, `""` clears them.
+pub async fn set_notes(
+    app: &Fleet,
+    caller: &Caller,
+    ctx: &RequestContext,
+    which: ApplicationRef,
+    body: impl FnOnce() -> Result<Option<String>>,
+) -> Result<ApplicationRecord> {
+    let mut step = Step::begin(app, caller, ctx, Action::Update, &which).await?;
+    let notes = body()?;
+    let Some(notes) = notes else { return Ok(step.before) };
+    let mut fields = Fields::new();
+    fields.check("notes", "", free_text(&notes));
+    fields.finish()?;
+    let notes = Some(notes.as_str()).filter(|n| !n.is_empty());
+    applications::set_notes(&mut step.tx, &step.target, notes, step.now).await?;
+    step.finish(caller, ctx, "application.update").await
+}
+
+/// `DELETE /applications/{id}`; it comes back with the next inventory that names it.
+pub async fn delete(app: &Fleet, caller: &Caller, ctx: &RequestContext, which: ApplicationRef) -> Result<()> {
+    let mut step = Step::begin(app, caller, ctx, Action::Delete, &which).await?;
+    applications::delete(&mut step.tx, &step.target, step.before.system_id, step.now).await?;
+    step.finish(caller, ctx, "application.delete").await.map(drop)
+}
+
+/// `PATCH /applications/{id}/assign`. The body names the organization.
+pub async fn assign(
+    app: &Fleet,
+    caller: &Caller,
+    ctx: &RequestContext,
+    which: ApplicationRef,
+    body: impl FnOnce() -> Result<Option<String>>,
+) -> Result<ApplicationRecord> {
+    let mut step = Step::begin(app, caller, ctx, Action::Update, &which).await?;
+    let named = body()?.filter(|id| !id.trim().is_empty());
+    let named = named.ok_or_else(|| Error::field("organization_id", "required"))?;
+    let found = match named.parse::<OrgId>() {
+        Ok(id) => systems::home(&mut step.tx, id).await?,
+        Err(_) => None,
+    };
+    let to = in_hierarchy(caller, found.as_ref().map(|(place, _)| place))?;
+    applications::assign(&mut step.tx, &step.target, step.before.system_id, Some(&to), step.now).await?;
+    step.finish(caller, ctx, "application.assign").await
+}
+
+/// `PATCH /applications/{id}/unassign`; the same again changes nothing.
+pub async fn unassign(
+    app: &Fleet,
+    caller: &Caller,
+    ctx: &RequestContext,
+    which: ApplicationRef,
+) -> Result<ApplicationRecord> {
+    let mut step = Step::begin(app, caller, ctx, Action::Update, &which).await?;
+    if step.before.organization.is_none() {
+        return Ok(step.before);
+    }
+    applications::assign(&mut step.tx, &step.target, step.before.system_id, None, step.now).await?;
+    step.finish(caller, ctx, "application.unassign").await
+}
+
+/// A change that has been allowed on the held row.
+struct Step {
+    tx: Tx,
+    target: Granted<ApplicationId>,
+    before: ApplicationRecord,
+    now: Ts,
+}
+
+impl Step {
+    async fn begin(
+        app: &Fleet,
+        caller: &Caller,
+        ctx: &RequestContext,
+        action: Action,
+        which: &ApplicationRef,
+    ) -> Result<Step> {
+        // Whoever may not act does not wait for the row, nor make others wait.
+        let seen = load(&app.db, caller, action, which).await?;
+        ctx.check_conditions(app, &seen)?;
+        let mut tx = app.db.begin().await?;
+        if !applications::hold_system(&mut tx, seen.system_id).await? {
+            return Err(Error::NotFound("application"));
+        }
+        // What was decided above may have changed before the row was held.
+        let before = load(&mut tx, caller, action, which).await?;
+        ctx.check_conditions(app, &before)?;
+        let target = decide(caller, action, &before.target()).granted()?;
+        Ok(Step { tx, target, before, now: app.now() })
+    }
+
+    async fn finish(
+        mut self,
+        caller: &Caller,
+        ctx: &RequestContext,
+        action: &'static str,
+    ) -> Result<ApplicationRecord> {
+        let after = applications::get(&mut self.tx, self.target.id()).await?;
+        let after = after.ok_or_else(|| Error::internal("a held application is gone"))?;
+        let event = audit::Event {
+            action,
+            object_type: "application",
+            object_id: self.target.id().0,
+            before: Some(audited(&self.before)),
+            after: Some(audited(&after)),
+        };
+        audit::record(&mut self.tx, self.now, caller, ctx, event).await?;
+        let what = tell::past(tell::verb(action));
+        let told = Told::application(what, &after).with_changes(&audited(&self.before), &audited(&after));
+        told.write(&mut self.tx, self.now).await?;
+        self.tx.commit().await?;
+        Ok(after)
+    }
+}
+
+/// What the audit keeps.
+fn audited(a: &ApplicationRecord) -> Value {
+    json!({
+        "system_id": a.system_id, "module_id": a.module_id, "organization_id": a.organization.as_ref().map(|o| o.id),
+        "notes": a.notes, "deleted_at": a.deleted_at,
+    })
+}

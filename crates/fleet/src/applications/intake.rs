@@ -1,0 +1,144 @@
+//! What a document lists, from parsing it to its transaction (spec: applications#intake).
+
+use crate::Fleet;
+use aws_lc_rs::digest;
+use bailiwick_domain::{SystemId, Ts};
+use bailiwick_inventory::{Application, Document, administered_at};
+use bailiwick_store::{
+    StoreError, Tx,
+    applications::intake::{self, Arrival, Listed, Seen},
+};
+
+/// The applications a document lists, read before its transaction.
+#[derive(Debug)]
+pub(crate) struct Listing(Vec<Application>);
+
+impl Listing {
+    /// None when it lists none: then nothing that is known has disappeared.
+    pub(crate) fn of(document: &Document<'_>) -> Option<Listing> {
+        // The name of the system is known in the transaction only.
+        let found = document.applications(None);
+        (!found.is_empty()).then_some(Listing(found))
+    }
+}
+
+/// What one document of a system says of applications.
+#[derive(Debug)]
+pub(crate) struct Heard {
+    /// Receipt.
+    pub(crate) received_at: Ts,
+    /// None: the text of the document before it, again.
+    pub(crate) new: Option<Option<Listing>>,
+}
+
+impl Heard {
+    fn arrival(self, system_id: SystemId, fqdn: &str) -> Arrival {
+        let listed = match self.new {
+            None => Listed::Again,
+            Some(None) => Listed::Nothing,
+            Some(Some(Listing(found))) => {
+                let seen: Vec<Seen> = found.into_iter().map(|found| seen(found, fqdn)).collect();
+                let digest = digest_of(&seen);
+                Listed::These(seen, digest)
+            }
+        };
+        Arrival { system_id, received_at: self.received_at, listed }
+    }
+}
+
+/// Takes over what documents of held systems say, those of a system in order, with the system's host name after them.
+/// Before the auth epoch is raised, whose row everybody waits for.
+pub async fn take_over(
+    app: &Fleet,
+    tx: &mut Tx,
+    heard: Vec<(SystemId, String, Vec<Heard>)>,
+    now: Ts,
+) -> Result<(), StoreError> {
+    let arrivals: Vec<Arrival> = heard
+        .into_iter()
+        .flat_map(|(id, fqdn, heard)| heard.into_iter().map(move |h| h.arrival(id, &fqdn)))
+        .collect();
+    if arrivals.is_empty() {
+        return Ok(());
+    }
+    intake::take(tx, arrivals, now, || app.fresh()).await
+}
+
+fn seen(found: Application, system_fqdn: &str) -> Seen {
+    let url = found.url.or_else(|| {
+        let is_known = found.is_user_facing && !system_fqdn.is_empty();
+        is_known.then(|| administered_at(system_fqdn, &found.module_id))
+    });
+    Seen {
+        url,
+        module_id: found.module_id,
+        instance_of: found.instance_of,
+        name: found.name,
+        source: found.source,
+        display_name: found.display_name,
+        node_id: found.node_id,
+        node_label: found.node_label,
+        version: found.version.unwrap_or_default(),
+        certification_level: found.certification_level.map(i64::from),
+        is_user_facing: found.is_user_facing,
+        inventory_data: found.inventory_data,
+    }
+}
+
+/// Equal for equal lists only: every text goes in with its length.
+fn digest_of(seen: &[Seen]) -> Vec<u8> {
+    let mut context = digest::Context::new(&digest::SHA256);
+    let mut text = |t: Option<&str>| {
+        let length = t.map_or(u64::MAX, |t| t.len() as u64);
+        context.update(&length.to_be_bytes());
+        context.update(t.unwrap_or_default().as_bytes());
+    };
+    for s in seen {
+        let texts = [&s.name, &s.source, &s.display_name, &s.node_label, &s.url].map(|t| t.as_deref());
+        let required =
+            [&s.module_id, &s.instance_of, &s.version, &s.inventory_data].map(|t| Some(t.as_str()));
+        texts.into_iter().chain(required).for_each(&mut text);
+        let number = |n: Option<i64>| n.map_or_else(|| "None".to_owned(), |n| format!("Some({n})"));
+        let numbers = format!("{}{}{}", number(s.node_id), number(s.certification_level), s.is_user_facing);
+        text(Some(&numbers));
+    }
+    context.finish().as_ref().to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(modules: &str) -> Vec<Seen> {
+        let body = format!(r#"{{"installation":"nethserver","facts":{{"modules":[{modules}]}}}}"#);
+        let document = Document::parse(body.as_bytes()).unwrap();
+        Listing::of(&document)
+            .map(|l| l.0)
+            .unwrap_or_default()
+            .into_iter()
+            .map(|a| seen(a, "a.example"))
+            .collect()
+    }
+
+    #[test]
+    fn every_difference_shows_in_the_digest() {
+        let texts = [
+            r#"{"id":"a","module":"b"}"#,
+            r#"{"id":"ab","module":"b"}"#,
+            r#"{"id":"a","module":"bb"}"#,
+            r#"{"id":"a","module":"b","name":""}"#,
+            r#"{"id":"a","module":"b","source":""}"#,
+            r#"{"id":"a","module":"b","version":"1"}"#,
+            r#"{"id":"a","module":"b","node":"1"}"#,
+            r#"{"id":"a","module":"b","certification_level":1}"#,
+            r#"{"id":"a","module":"b","x":1}"#,
+            r#"{"id":"a","module":"b"},{"id":"c","module":"b"}"#,
+        ];
+        let digests: Vec<_> = texts.iter().map(|t| digest_of(&listed(t))).collect();
+        for (i, digest) in digests.iter().enumerate() {
+            assert_eq!(digests.iter().filter(|d| *d == digest).count(), 1, "{}", texts[i]);
+        }
+        assert_eq!(digests[0], digest_of(&listed(r#"{ "module":"b", "id":"a" }"#)));
+        assert_eq!(listed(texts[0])[0].url.as_deref(), Some("https://a.example/cluster-admin/#/apps/a"));
+    }
+}

@@ -1,0 +1,130 @@
+//! Applications found on systems (spec: applications#operations): what documents list, and what management does with
+//! it.
+
+mod change;
+mod figures;
+mod intake;
+
+pub use change::{assign, delete, set_notes, unassign};
+pub use figures::{
+    ByType, Choices, Summary, SummaryOrder, SummaryQuery, Totals, TypeVersions, choices, summary, totals,
+    trend,
+};
+pub(crate) use intake::{Heard, Listing, take_over};
+
+use crate::Fleet;
+use bailiwick_domain::{ApplicationId, Error, Page, PageRequest, Result, SortDirection, SystemId};
+use bailiwick_platform::list_filters;
+use bailiwick_policy::{Action, Caller, Resource, decide, gate, list_scope};
+use bailiwick_store::{applications, sql::On};
+use std::{convert::Infallible, str::FromStr};
+
+pub use applications::{ApplicationFilter, ApplicationOrder, ApplicationRecord};
+
+/// How a path names an application.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ApplicationRef {
+    /// By id.
+    Id(ApplicationId),
+    /// `<system_id>-<module_id>`, as older clients do.
+    Module(SystemId, String),
+    /// Neither: no application is called so.
+    Nonsense,
+}
+
+impl FromStr for ApplicationRef {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<ApplicationRef, Infallible> {
+        const UUID_BYTES: usize = 36;
+        if let Ok(id) = text.parse() {
+            return Ok(ApplicationRef::Id(id));
+        }
+        let parts = text.get(..UUID_BYTES).zip(text.get(UUID_BYTES..));
+        Ok(parts
+            .and_then(|(system, rest)| Some((system.parse().ok()?, rest.strip_prefix('-')?)))
+            .filter(|(_, module)| !module.is_empty() && !module.contains('\0'))
+            .map_or(ApplicationRef::Nonsense, |(system, module)| {
+                ApplicationRef::Module(system, module.to_owned())
+            }))
+    }
+}
+
+/// A list as asked for (spec: applications#operations).
+#[derive(Clone, Debug)]
+pub struct ApplicationQuery {
+    /// Filters.
+    pub filter: ApplicationFilter,
+    /// None = newest first.
+    pub order: Option<(ApplicationOrder, SortDirection)>,
+    /// Page.
+    pub page: PageRequest,
+}
+
+/// `GET /applications`.
+pub async fn list(app: &Fleet, caller: &Caller, query: ApplicationQuery) -> Result<Page<ApplicationRecord>> {
+    let scope = list_scope(caller, Resource::Applications)?;
+    let f = &query.filter;
+    list_filters::check_lengths([
+        f.types.as_ref().map(Vec::len),
+        f.versions.as_ref().map(Vec::len),
+        f.systems.as_ref().map(Vec::len),
+        f.organizations.as_ref().map(Vec::len),
+        f.statuses.as_ref().map(Vec::len),
+    ])?;
+    let order = query.order.unwrap_or((ApplicationOrder::CreatedAt, SortDirection::Desc));
+    Ok(applications::list(&app.db, &scope, &query.filter, order, query.page).await?)
+}
+
+/// `GET /applications/{id}`: any that is not deleted, on a system the caller may read.
+pub async fn get(app: &Fleet, caller: &Caller, which: ApplicationRef) -> Result<ApplicationRecord> {
+    load(&app.db, caller, Action::Read, &which).await
+}
+
+/// The application, if the caller may do this to it.
+async fn load<'a>(
+    on: impl Into<On<'a>>,
+    caller: &Caller,
+    action: Action,
+    which: &ApplicationRef,
+) -> Result<ApplicationRecord> {
+    gate(caller, action, Resource::Applications)?;
+    let missing = Error::NotFound("application");
+    let mut on = on.into();
+    let id = match which {
+        ApplicationRef::Id(id) => Some(*id),
+        ApplicationRef::Module(system, module) => {
+            applications::by_module(on.reborrow(), *system, module).await?
+        }
+        ApplicationRef::Nonsense => None,
+    };
+    let Some(id) = id else { return Err(missing) };
+    let found = applications::get(on, id).await?.ok_or(missing)?;
+    decide(caller, action, &found.target()).granted()?;
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_paths() {
+        let id = "019c9fa6-4540-7a3b-8c5d-1f2e3a4b5c6d";
+        let read = |text: &str| text.parse::<ApplicationRef>().unwrap();
+        assert_eq!(read(id), ApplicationRef::Id(id.parse().unwrap()));
+        let module = ApplicationRef::Module(id.parse().unwrap(), "mail-1".to_owned());
+        assert_eq!(read(&format!("{id}-mail-1")), module);
+        for text in [
+            "",
+            "x",
+            &id[..35],
+            &format!("{id}-"),
+            &format!("{id}mail1"),
+            &format!("{id}-a\0"),
+            "ééééééééééééééééééé-a",
+        ] {
+            assert_eq!(read(text), ApplicationRef::Nonsense, "{text}");
+        }
+    }
+}

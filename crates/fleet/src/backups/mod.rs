@@ -1,0 +1,262 @@
+//! Backups of systems (spec: backups#operations): what systems store, and what they and management do with it.
+//!
+//! The rows in the database are the list; the bytes are objects of a storage beside it. An object without a row is
+//! garbage with a job to remove it: the job is made before the upload begins and dropped by the transaction that lists
+//! the backup, and whatever takes a row away makes the job again in its own transaction. So a crash leaves neither a
+//! backup without bytes nor bytes that nobody removes.
+
+mod rate;
+mod upload;
+
+pub use upload::{Cut, Incoming, store};
+
+use crate::{Fleet, systems};
+use aws_lc_rs::digest;
+use bailiwick_directory::objects::fault;
+use bailiwick_domain::{Error, OrgId, Result, SystemId, Ts, ports::hex};
+use bailiwick_identity::credentials::SystemIdentity;
+use bailiwick_outbound::assets::{AssetError, Content};
+use bailiwick_platform::{RequestContext, audit};
+use bailiwick_policy::{Action, Caller, decide};
+use bailiwick_store::{Tx, backups, systems as stored};
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use futures_util::StreamExt as _;
+use serde_json::json;
+use std::sync::Arc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+pub use backups::Backup;
+
+/// Suffixes of ids, by the names of the files.
+const SUFFIXES: [&str; 6] = [".tar.gz", ".tar.xz", ".tar.bz2", ".tar.zst", ".gpg", ".bin"];
+
+/// Limits of uploads.
+#[derive(Debug)]
+pub struct Backups {
+    places: Arc<Semaphore>,
+    rate: rate::Rate,
+}
+
+impl Backups {
+    pub(crate) fn new(uploads: usize) -> Backups {
+        Backups { places: Arc::new(Semaphore::new(uploads)), rate: rate::Rate::default() }
+    }
+
+    /// How many uploads were refused for their rate.
+    pub fn refused(&self) -> u64 {
+        self.rate.refused.get()
+    }
+
+    /// Takes all places, as that many slow uploads would.
+    #[doc(hidden)]
+    pub fn occupy(&self) -> Vec<OwnedSemaphorePermit> {
+        std::iter::from_fn(|| self.places.clone().try_acquire_owned().ok()).collect()
+    }
+}
+
+/// A backup's id as a client names it.
+///
+/// # Errors
+/// 400 `invalid backup id`.
+fn checked(id: &str) -> Result<&str> {
+    let (uuid, suffix) = id.split_at_checked(36).unwrap_or_default();
+    let is_lower = !uuid.bytes().any(|b| b.is_ascii_uppercase());
+    let known = uuid.parse::<uuid::fmt::Hyphenated>().ok().map(uuid::fmt::Hyphenated::into_uuid);
+    let is_v7 =
+        known.is_some_and(|id| id.get_version_num() == 7 && id.get_variant() == uuid::Variant::RFC4122);
+    let is_suffix = suffix.is_empty() || SUFFIXES.contains(&suffix);
+    if is_lower && is_v7 && is_suffix { Ok(id) } else { Err(Error::bad_request("invalid backup id")) }
+}
+
+/// `GET /systems/backups`: the system's own, the newest first.
+pub async fn own(app: &Fleet, system: &SystemIdentity) -> Result<Vec<Backup>> {
+    Ok(backups::list(&app.db, system.id).await?)
+}
+
+/// `GET /systems/backups/{backup_id}`: a backup of the system with its bytes.
+pub async fn read_own(app: &Fleet, system: &SystemIdentity, id: &str) -> Result<(Backup, Content)> {
+    let found = backups::get(&app.db, system.id, checked(id)?).await?;
+    read(app, found.ok_or(Error::NotFound("backup"))?).await
+}
+
+async fn read(app: &Fleet, backup: Backup) -> Result<(Backup, Content)> {
+    let assets = app.objects.store()?;
+    let bytes = assets.read(&backup.object_key).await.map_err(|e| {
+        tracing::error!(backup = backup.id, error = %e, "a backup cannot be read");
+        fault(e)
+    })?;
+    Ok((backup, bytes))
+}
+
+/// `DELETE /systems/backups/{backup_id}`.
+pub async fn delete_own(app: &Fleet, system: &SystemIdentity, id: &str) -> Result<()> {
+    let id = checked(id)?;
+    let mut tx = app.db.begin().await?;
+    take(app, &mut tx, system.id, id).await?;
+    tx.commit().await?;
+    app.objects.wake();
+    Ok(())
+}
+
+/// Takes a backup off the list and enqueues the deletion of its object.
+async fn take(app: &Fleet, tx: &mut Tx, system: SystemId, id: &str) -> Result<Backup> {
+    let found = backups::get(&mut *tx, system, id).await?.ok_or(Error::NotFound("backup"))?;
+    if !backups::remove(tx, id).await? {
+        return Err(Error::NotFound("backup"));
+    }
+    let key = std::slice::from_ref(&found.object_key);
+    backups::bury(tx, key, app.now(), || app.fresh()).await?;
+    Ok(found)
+}
+
+/// Where the bytes of a backup are.
+pub(crate) fn object_key(organization: OrgId, system_key: &str, id: &str) -> String {
+    format!("{organization}/{system_key}/{id}")
+}
+
+/// Copies the bytes of a backup and reads the copy: it must be what was uploaded.
+///
+/// # Errors
+/// 502, 504 or 503 of the storage; 502 also when it has lost or damaged them.
+pub(crate) async fn copy(app: &Fleet, backup: &Backup, to: &str) -> Result<()> {
+    let damaged =
+        |log: String| fault(AssetError::Unreachable(format!("backup {} cannot be copied: {log}", backup.id)));
+    let assets = app.objects.store()?;
+    let copied = async {
+        assets.copy(&backup.object_key, to).await?;
+        let mut bytes = assets.read(to).await?;
+        let (mut sum, mut size) = (digest::Context::new(&digest::SHA256), 0_i64);
+        while let Some(chunk) = bytes.next().await {
+            let chunk = chunk?;
+            size = size.saturating_add(i64::try_from(chunk.len()).unwrap_or(i64::MAX));
+            sum.update(&chunk);
+        }
+        Ok((size, hex(sum.finish().as_ref())))
+    };
+    match copied.await {
+        Ok((size, sha256)) if size == backup.size && sha256 == backup.sha256 => Ok(()),
+        Ok(_) => Err(damaged("the copy differs from what was uploaded".to_owned())),
+        Err(AssetError::NotFound) => Err(damaged("it is not there".to_owned())),
+        Err(e) => Err(fault(e)),
+    }
+}
+
+/// Enqueues the deletion of all objects of a system that is being destroyed.
+pub(crate) async fn bury_system(app: &Fleet, tx: &mut Tx, system: SystemId) -> Result<()> {
+    let keys: Vec<String> =
+        backups::list(&mut *tx, system).await?.into_iter().map(|b| b.object_key).collect();
+    Ok(backups::bury(tx, &keys, app.now(), || app.fresh()).await?)
+}
+
+/// `GET /systems/{id}/backups`.
+pub async fn list(app: &Fleet, caller: &Caller, id: Option<SystemId>) -> Result<Vec<Backup>> {
+    let system = systems::load(app, caller, id).await?.system;
+    Ok(backups::list(&app.db, system.id).await?)
+}
+
+/// `DELETE /systems/{id}/backups/{backup_id}`.
+pub async fn delete(
+    app: &Fleet,
+    caller: &Caller,
+    ctx: &RequestContext,
+    (system, id): (Option<SystemId>, &str),
+) -> Result<SystemId> {
+    let system = system.ok_or(Error::NotFound("system"))?;
+    let mut tx = app.db.begin().await?;
+    let found = stored::lock(&mut tx, system).await?.ok_or(Error::NotFound("system"))?;
+    decide(caller, Action::Update, &found.target()).granted()?;
+    let taken = take(app, &mut tx, system, checked(id)?).await?;
+    let event = audit::Event {
+        action: "system.delete_backup",
+        object_type: "system",
+        object_id: system.0,
+        before: Some(json!({"backup_id": taken.id, "filename": taken.filename, "sha256": taken.sha256})),
+        after: None,
+    };
+    audit::record(&mut tx, app.now(), caller, ctx, event).await?;
+    tx.commit().await?;
+    app.objects.wake();
+    Ok(system)
+}
+
+/// Where a backup can be fetched without a credential, for some seconds.
+#[derive(Clone)]
+pub struct Link {
+    /// The address; whoever knows it reads the backup, so it is never logged.
+    pub url: String,
+    /// Its life in seconds.
+    pub seconds: u64,
+}
+
+/// `GET /systems/{id}/backups/{backup_id}/download`.
+pub async fn link(app: &Fleet, caller: &Caller, system: Option<SystemId>, id: &str) -> Result<Link> {
+    let system = systems::load(app, caller, system).await?.system;
+    let found = backups::get(&app.db, system.id, checked(id)?).await?.ok_or(Error::NotFound("backup"))?;
+    let settings = &app.settings;
+    let life = settings.assets.download_lifetime;
+    let assets = app.objects.store()?;
+    let url = match assets.signed_url(&found.object_key, life).await.map_err(fault)? {
+        Some(url) => url,
+        None => {
+            let token = token(app, &found.object_key, app.now().plus(life));
+            format!("{}{}/downloads/{token}", settings.app_url, settings.api_base_url)
+        }
+    };
+    Ok(Link { url, seconds: life.as_secs() })
+}
+
+/// `<expiry>.<object key>` and its signature, in the alphabet of URLs.
+fn token(app: &Fleet, key: &str, expires: Ts) -> String {
+    let said = format!("{}.{key}", expires.0);
+    let signature = BASE64_URL_SAFE_NO_PAD.encode(app.keys.sign_download(said.as_bytes()));
+    format!("{}.{signature}", BASE64_URL_SAFE_NO_PAD.encode(said))
+}
+
+/// The object a token names, if the service has signed it and it has not expired.
+fn named_by(app: &Fleet, token: &str) -> Option<String> {
+    let (said, signature) = token.split_once('.')?;
+    let said = BASE64_URL_SAFE_NO_PAD.decode(said).ok()?;
+    let signature = BASE64_URL_SAFE_NO_PAD.decode(signature).ok()?;
+    if !app.keys.is_download(&said, &signature) {
+        return None;
+    }
+    let said = String::from_utf8(said).ok()?;
+    let (expires, key) = said.split_once('.')?;
+    let expires = Ts(expires.parse().ok()?);
+    (app.now() < expires).then(|| key.to_owned())
+}
+
+/// `GET /downloads/{token}`: whatever is wrong with the token, there is no such backup.
+pub async fn read_by_token(app: &Fleet, token: &str) -> Result<(Backup, Content)> {
+    let key = named_by(app, token).ok_or(Error::NotFound("backup"))?;
+    // The key names the organization too: what has moved or gone meanwhile is not there.
+    let found = backups::by_object(&app.db, &key).await?.ok_or(Error::NotFound("backup"))?;
+    read(app, found).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_those_of_the_contract() {
+        let id = "019c9fa6-4540-7a3b-8c5d-1f2e3a4b5c6d";
+        for suffix in SUFFIXES.into_iter().chain([""]) {
+            assert!(checked(&format!("{id}{suffix}")).is_ok(), "{suffix}");
+        }
+        for bad in [
+            "",
+            "x",
+            &id[..35],
+            &id.to_uppercase(),
+            "019c9fa6-4540-4a3b-8c5d-1f2e3a4b5c6d",
+            "019c9fa6-4540-7a3b-cc5d-1f2e3a4b5c6d",
+            "019c9fa6-4540-7a3b-8c5d-1f2e3a4b5c6d.zip",
+            "019c9fa6-4540-7a3b-8c5d-1f2e3a4b5c6d.bin/..",
+            "019c9fa645407a3b8c5d1f2e3a4b5c6d",
+            "\u{e9}19c9fa6-4540-7a3b-8c5d-1f2e3a4b5c6d",
+        ] {
+            assert!(checked(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Inventory documents: decoded, checked, compressed, queued durably (spec: systems-interface#inventory,
+//! inventory#processing).
+
+use super::ATTEMPTS;
+use crate::Fleet;
+use bailiwick_domain::{Error, Result, Ts};
+use bailiwick_identity::credentials::SystemIdentity;
+use bailiwick_inventory::{Rejected, canonical};
+use bailiwick_store::{Db, StoreError, inventory};
+use bytes::Bytes;
+use serde_json::json;
+use std::{io::Read, time::Duration};
+
+/// KiB of documents that may be prepared or wait for their commit at one time.
+pub(super) const ROOM_KIB: usize = 128 * 1024;
+/// Compressed bytes of one transaction at most; a larger document has its own.
+const GROUP_BYTES: usize = 8 * 1024 * 1024;
+/// Longest wait for room and commit.
+const WAIT: Duration = Duration::from_secs(5);
+/// Documents up to this size are prepared on the spot: handing them to another thread costs more.
+const SMALL: usize = 256 * 1024;
+
+/// A document as received.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// The body, at most the configured limit.
+    pub body: Bytes,
+    /// Whether the body is compressed with gzip.
+    pub is_gzip: bool,
+}
+
+/// What the 202 tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    /// Receipt.
+    pub timestamp: Ts,
+    /// Bytes of the canonical text.
+    pub data_size: usize,
+}
+
+/// A document ready for the queue.
+struct Prepared {
+    hash: String,
+    size: usize,
+    body: Vec<u8>,
+}
+
+/// `POST /systems/inventory`: once this answers, the document is kept.
+pub async fn submit(app: &Fleet, system: &SystemIdentity, document: Document) -> Result<Accepted> {
+    let received_at = app.now();
+    match tokio::time::timeout(WAIT, queue(app, system, document, received_at)).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(lost(format!("not queued within {} s", WAIT.as_secs_f64()))),
+    }
+}
+
+async fn queue(
+    app: &Fleet,
+    system: &SystemIdentity,
+    document: Document,
+    received_at: Ts,
+) -> Result<Accepted> {
+    let max = app.settings.systems.inventory_max_bytes;
+    let kib = u32::try_from(document.body.len() / 1024 + 1).unwrap_or(u32::MAX);
+    let room = app.ingest().room.acquire_many(kib.min(ROOM_KIB as u32)).await;
+    let _room = room.map_err(|e| lost(e.to_string()))?;
+    let prepared = if document.body.len() <= SMALL {
+        prepare(&document, max)?
+    } else {
+        let task = app.tasks.spawn_blocking(move || prepare(&document, max));
+        task.await.map_err(Error::internal)??
+    };
+    let accepted = Accepted { timestamp: received_at, data_size: prepared.size };
+    let row = inventory::Document {
+        system_id: system.id,
+        received_at,
+        data_hash: prepared.hash,
+        data_size: i64::try_from(prepared.size).unwrap_or(i64::MAX),
+        body: prepared.body,
+    };
+    app.ingest().documents.submit(row).await.map_err(|e| lost(e.0.to_string()))?;
+    app.ingest().arrived.notify_one();
+    Ok(accepted)
+}
+
+fn lost(log: String) -> Error {
+    Error::Unavailable { message: "failed to process inventory".into(), log }
+}
+
+fn rejected(why: Rejected) -> Error {
+    Error::BadRequest {
+        message: "invalid inventory data".into(),
+        data: json!({"validation_error": why.text()}),
+    }
+}
+
+/// 413 of this route; `received`: the announced length, none when unknown.
+pub fn too_large(max: usize, received: Option<u64>) -> Error {
+    let data = json!({"max_size_bytes": max, "received_bytes": received});
+    Error::TooLarge { message: "request too large".into(), data }
+}
+
+fn prepare(document: &Document, max: usize) -> Result<Prepared> {
+    let decoded;
+    let text = if document.is_gzip && !document.body.is_empty() {
+        decoded = gunzip(&document.body, max)?;
+        decoded.as_slice()
+    } else {
+        &document.body[..]
+    };
+    let text = canonical(text).map_err(rejected)?;
+    let size = text.size();
+    let body = zstd::bulk::compress(text.text.as_bytes(), 1).map_err(Error::internal)?;
+    Ok(Prepared { hash: text.hash, size, body })
+}
+
+/// All members of the stream; what decodes to more than `max` bytes is given up there.
+fn gunzip(body: &[u8], max: usize) -> Result<Vec<u8>> {
+    let mut decoded = Vec::with_capacity(body.len().saturating_mul(4).min(max));
+    let limit = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(1);
+    let read = flate2::read::MultiGzDecoder::new(body).take(limit).read_to_end(&mut decoded);
+    read.map_err(|_| rejected(Rejected::NotJson))?;
+    if decoded.len() > max { Err(too_large(max, u64::try_from(body.len()).ok())) } else { Ok(decoded) }
+}
+
+/// Durable before anybody is answered; few large transactions rather than one endless one.
+pub async fn write(db: Db, group: Vec<inventory::Document>) -> Result<Vec<()>, StoreError> {
+    let waiting = group.len();
+    let mut chunk: Vec<inventory::Document> = Vec::new();
+    let mut bytes = 0;
+    for document in group {
+        if !chunk.is_empty() && bytes + document.body.len() > GROUP_BYTES {
+            commit(&db, std::mem::take(&mut chunk)).await?;
+            bytes = 0;
+        }
+        bytes += document.body.len();
+        chunk.push(document);
+    }
+    commit(&db, chunk).await?;
+    Ok(vec![(); waiting])
+}
+
+/// What the database gave up because others were in its way is written again.
+async fn commit(db: &Db, chunk: Vec<inventory::Document>) -> Result<(), StoreError> {
+    for _ in 1..ATTEMPTS {
+        match commit_once(db, chunk.clone()).await {
+            Err(e) if e.is_collision() => {}
+            done => return done,
+        }
+    }
+    commit_once(db, chunk).await
+}
+
+async fn commit_once(db: &Db, chunk: Vec<inventory::Document>) -> Result<(), StoreError> {
+    let mut tx = db.begin().await?;
+    inventory::enqueue(&mut tx, chunk).await?;
+    tx.commit().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::{Compression, write::GzEncoder};
+    use std::io::Write;
+
+    fn gzip(bytes: &[u8]) -> Bytes {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap().into()
+    }
+
+    fn refused(body: Bytes, is_gzip: bool, max: usize) -> Error {
+        prepare(&Document { body, is_gzip }, max).err().unwrap()
+    }
+
+    #[test]
+    fn plain_and_compressed_give_the_same() {
+        let text = br#"{"b": 1, "a": 12345678901234567890}"#;
+        let plain = prepare(&Document { body: text.to_vec().into(), is_gzip: false }, 1000).unwrap();
+        let zipped = prepare(&Document { body: gzip(text), is_gzip: true }, 1000).unwrap();
+        assert_eq!((&plain.hash, plain.size), (&zipped.hash, zipped.size));
+        let stored = zstd::bulk::decompress(&zipped.body, plain.size).unwrap();
+        assert_eq!(stored, br#"{"a":12345678901234567890,"b":1}"#);
+    }
+
+    #[test]
+    fn a_bomb_is_too_large_and_rubbish_is_not_json() {
+        let bomb = gzip(&vec![b' '; 1_000_000]);
+        assert!(matches!(refused(bomb, true, 10_000), Error::TooLarge { .. }));
+        for body in [&b"\x1f\x8b\x08rubbish"[..], b"{}"] {
+            let Error::BadRequest { data, .. } = refused(body.to_vec().into(), true, 1000) else { panic!() };
+            assert_eq!(data["validation_error"], "data must be valid JSON");
+        }
+        let cut = gzip(b"{\"a\":1}");
+        let Error::BadRequest { .. } = refused(cut.slice(..cut.len() - 9), true, 1000) else { panic!() };
+        let Error::BadRequest { data, .. } = refused(Bytes::new(), true, 1000) else { panic!() };
+        assert_eq!(data["validation_error"], "data is required");
+        let Error::BadRequest { data, .. } = refused(gzip(b"[]"), true, 1000) else { panic!() };
+        assert_eq!(data["validation_error"], "data must be a JSON object");
+    }
+}

@@ -1,0 +1,111 @@
+//! What systems send often, written by group commit (spec: systems-interface#inventory, systems-interface#heartbeat).
+
+mod documents;
+
+use crate::Fleet;
+use bailiwick_domain::{Error, Result, SystemId, Ts};
+use bailiwick_identity::credentials::SystemIdentity;
+use bailiwick_platform::group_commit::GroupCommit;
+use bailiwick_store::{Db, StoreError, activity};
+use std::{collections::HashSet, sync::Arc, time::Duration};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+pub use documents::{Accepted, Document, submit, too_large};
+
+/// Heartbeats of one group at most.
+const BEATS: usize = 512;
+/// Documents of one group at most.
+const DOCUMENTS: usize = 64;
+/// Longest wait for a heartbeat's commit.
+const HEARTBEAT_WAIT: Duration = Duration::from_secs(2);
+
+/// A heartbeat on its way.
+#[derive(Debug)]
+struct Beat {
+    from: Arc<SystemIdentity>,
+    at: Ts,
+}
+
+/// The queues; requests wait here for the commit of their group.
+#[derive(Debug)]
+pub struct Ingest {
+    heartbeats: GroupCommit<Beat, ()>,
+    documents: GroupCommit<bailiwick_store::inventory::Document, ()>,
+    /// Bytes of documents being prepared or waiting.
+    room: tokio::sync::Semaphore,
+    /// A hint for the inventory worker.
+    pub(crate) arrived: tokio::sync::Notify,
+    /// Held by whoever works on the queue: one at a time in each process.
+    working: tokio::sync::Mutex<()>,
+}
+
+impl Ingest {
+    /// Starts the writers on the tracker; they end after `stop` with what they have accepted.
+    pub fn start(db: &Db, tasks: &TaskTracker, stop: &CancellationToken) -> Ingest {
+        let (beats_db, documents_db) = (db.clone(), db.clone());
+        Ingest {
+            heartbeats: GroupCommit::start(tasks, stop.clone(), BEATS, move |group| {
+                write_beats(beats_db.clone(), group)
+            }),
+            documents: GroupCommit::start(tasks, stop.clone(), DOCUMENTS, move |group| {
+                documents::write(documents_db.clone(), group)
+            }),
+            room: tokio::sync::Semaphore::new(documents::ROOM_KIB),
+            arrived: tokio::sync::Notify::new(),
+            working: tokio::sync::Mutex::new(()),
+        }
+    }
+}
+
+impl Ingest {
+    /// Keeps this process's worker from taking documents until the guard is dropped.
+    pub async fn hold_worker(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.working.lock().await
+    }
+}
+
+/// How often a group is written because others are in its way or some of its systems are being removed.
+const ATTEMPTS: usize = 3;
+
+/// One statement and one commit for the whole group. A crash of the host may lose it, half of it never.
+async fn write_beats(db: Db, group: Vec<Beat>) -> Result<Vec<()>, StoreError> {
+    let mut left = ATTEMPTS;
+    loop {
+        left -= 1;
+        match write_once(&db, &group).await {
+            // The others of the group have nothing to do with it.
+            Err(e) if left > 0 && e.is_collision() => {}
+            Err(e) => return Err(e),
+            Ok(()) => return Ok(vec![(); group.len()]),
+        }
+    }
+}
+
+async fn write_once(db: &Db, group: &[Beat]) -> Result<(), StoreError> {
+    let mut beats: Vec<(SystemId, Ts)> = group.iter().map(|beat| (beat.from.id, beat.at)).collect();
+    // Each system once, its newest; in the order of ids, so that processes do not wait for each other in a ring.
+    beats.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
+    beats.dedup_by_key(|beat| beat.0);
+    let new: HashSet<SystemId> = group.iter().filter(|b| !b.from.is_heard()).map(|b| b.from.id).collect();
+    let mut tx = db.begin_relaxed().await?;
+    activity::beat(&mut tx, &beats).await?;
+    if !new.is_empty() {
+        beats.retain(|(id, _)| new.contains(id));
+        activity::mark_heard(&mut tx, &beats).await?;
+    }
+    tx.commit().await?;
+    group.iter().for_each(|beat| beat.from.set_heard());
+    Ok(())
+}
+
+/// `POST /systems/heartbeat`: answers the time of receipt once it is committed.
+pub async fn heartbeat(app: &Fleet, system: &Arc<SystemIdentity>) -> Result<Ts> {
+    let now = app.now();
+    let beat = Beat { from: system.clone(), at: now };
+    let lost = |log: String| Error::Unavailable { message: "failed to process heartbeat".into(), log };
+    match tokio::time::timeout(HEARTBEAT_WAIT, app.ingest().heartbeats.submit(beat)).await {
+        Ok(Ok(())) => Ok(now),
+        Ok(Err(e)) => Err(lost(e.0.to_string())),
+        Err(_) => Err(lost(format!("no commit within {} s", HEARTBEAT_WAIT.as_secs_f64()))),
+    }
+}

@@ -1,0 +1,58 @@
+//! Inventory after its acceptance: the worker that makes records of queued documents, and the reads.
+
+mod pack;
+mod plan;
+mod reads;
+mod worker;
+mod write;
+
+pub use worker::LONGEST_DELAY;
+pub use worker::{run_until_idle, start_worker};
+
+use crate::{Fleet, systems};
+use bailiwick_domain::{Result, SystemId};
+use bailiwick_policy::Caller;
+use bailiwick_store::inventory;
+
+pub use bailiwick_inventory::{Category, Kind, Rules, Severity};
+pub use inventory::{
+    Quarantined, Record,
+    reads::{DiffFilter, DiffRow, RecordMeta, TimeRange},
+};
+pub use reads::{
+    Day, Summary, Timeline, changes, diff_rows, diffs, history, latest_changes, latest_diffs, portions,
+    record, texts, time_range, timeline,
+};
+
+/// A record with its document as stored, one JSON object.
+#[derive(Clone, Debug)]
+pub struct Latest {
+    /// Everything but the document.
+    pub record: Record,
+    /// Canonical text: in value what was received.
+    pub document: String,
+}
+
+/// The latest record of a system the caller may read; none when there is none.
+pub async fn latest(app: &Fleet, caller: &Caller, id: Option<SystemId>) -> Result<Option<Latest>> {
+    let found = systems::load(app, caller, id).await?;
+    let Some(record) = inventory::latest(&app.db, found.system.id).await? else { return Ok(None) };
+    let document = pack::unpack(&record.text)?;
+    Ok(Some(Latest { record, document }))
+}
+
+/// Entries put aside at one time.
+const QUARANTINED_AT_ONCE: i64 = 500;
+
+/// Documents put aside, the next ones after that entry; for the operator.
+pub async fn quarantined(app: &Fleet, after: i64) -> Result<Vec<Quarantined>> {
+    Ok(inventory::quarantined(&app.db, after, QUARANTINED_AT_ONCE).await?)
+}
+
+/// Puts documents that were put aside back into the queue, that one or all, as if they had just come. Answers how many.
+pub async fn replay(app: &Fleet, entry: Option<i64>) -> Result<u64> {
+    let mut tx = app.db.begin().await?;
+    let count = inventory::replay(&mut tx, entry, app.now()).await?;
+    tx.commit().await?;
+    Ok(count)
+}

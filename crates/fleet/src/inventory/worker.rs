@@ -1,0 +1,282 @@
+//! The worker of spec: inventory#processing: queued documents become records with their differences.
+//!
+//! Entries are claimed with a lease, those of a system together, so that a system's documents are handled in order and
+//! different systems side by side. A worker that dies leaves entries whose lease ends; processing twice changes
+//! nothing, because an entry is removed in the transaction that uses it.
+
+use super::{
+    plan::{self, Entry, Work},
+    write,
+};
+use crate::Fleet;
+use bailiwick_domain::{Result, SystemId};
+use bailiwick_inventory::Rules;
+use bailiwick_platform::{
+    jobs,
+    worker::{Worker, until_idle},
+};
+use bailiwick_store::{
+    StoreError,
+    inventory::{self, Claimed, Packed, Stored},
+};
+use futures_util::stream::{self, StreamExt as _};
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
+use tracing::Instrument;
+
+/// Name of the work, for the log and for traces.
+const KIND: &str = "inventory";
+/// Entries claimed at one time.
+const CLAIMS: i64 = 128;
+/// Entries of one transaction; a system with more of them has one of its own.
+const BATCH: usize = 32;
+/// Bytes of texts of one transaction; a single larger text has one of its own.
+const BATCH_BYTES: i64 = 16 * 1024 * 1024;
+/// Batches under way at one time: while one is planned another one is written.
+const LANES: usize = 3;
+/// Longest time a claimed entry waits for a worker that has died. Many times what a claim takes.
+const LEASE: Duration = Duration::from_secs(30);
+/// How often the queue is looked at when nothing says that there is something.
+const POLL: Duration = Duration::from_secs(2);
+/// How often the log is told of a full queue.
+const WATCH: Duration = Duration::from_secs(60);
+/// Failures before an entry is put aside.
+const ATTEMPTS: i64 = 3;
+/// Longest wait before the next try.
+pub const LONGEST_DELAY: Duration = Duration::from_secs(300);
+/// Longest error text kept.
+const ERROR_CHARS: usize = 2000;
+
+/// Starts the worker on the application's tracker.
+pub fn start_worker(app: &Fleet) {
+    let worker = app.clone();
+    app.tasks.spawn(async move {
+        let mut watched = Instant::now();
+        let app = &worker;
+        let step = || {
+            let is_watch_due = watched.elapsed() >= WATCH;
+            if is_watch_due {
+                watched = Instant::now();
+            }
+            async move {
+                if is_watch_due {
+                    watch_queue(app).await;
+                }
+                work_off(app).await
+            }
+        };
+        let failure = "the inventory queue cannot be worked on";
+        let hint = Some(&app.ingest().arrived);
+        Worker { name: KIND, failure, poll: POLL, hint, step }.run(&app.stop).await;
+    });
+}
+
+/// Handles everything that is due now; for tests and commands. Answers how many entries were handled.
+pub async fn run_until_idle(app: &Fleet) -> Result<u64> {
+    until_idle(|| work_off(app)).await
+}
+
+/// Claims once and handles what was claimed.
+async fn work_off(app: &Fleet) -> Result<u64> {
+    let _turn = app.ingest().hold_worker().await;
+    let mut tx = app.db.begin_relaxed().await?;
+    let claimed = inventory::claim(&mut tx, app.now(), LEASE, CLAIMS).await?;
+    if claimed.is_empty() {
+        return Ok(0);
+    }
+    tx.commit().await?;
+    let count = claimed.len() as u64;
+    let (batches, surplus) = batches(claimed);
+    let handled = |batch| handle(app, batch).instrument(jobs::span(KIND));
+    let mut outcomes = stream::iter(batches).map(handled).buffer_unordered(LANES);
+    let mut first_error = Ok(());
+    while let Some(outcome) = outcomes.next().await {
+        first_error = first_error.and(outcome);
+    }
+    drop(outcomes);
+    release(app, &surplus).await?;
+    first_error.map(|()| count)
+}
+
+/// The entries of each system in order, as many systems together as one transaction takes; and what is too much of one
+/// system for one transaction.
+fn batches(claimed: Vec<Claimed>) -> (Vec<Vec<Vec<Claimed>>>, Vec<Claimed>) {
+    let mut systems: Vec<(i64, Vec<Claimed>)> = Vec::new();
+    let mut places: HashMap<SystemId, usize> = HashMap::new();
+    let mut surplus = Vec::new();
+    for entry in claimed {
+        let place = *places.entry(entry.system_id).or_insert(systems.len());
+        match systems.get_mut(place) {
+            // Once one is too much, so are those behind it.
+            Some((bytes, entries)) => {
+                *bytes += entry.data_size;
+                if *bytes > BATCH_BYTES { surplus.push(entry) } else { entries.push(entry) }
+            }
+            None => systems.push((entry.data_size, vec![entry])),
+        }
+    }
+    let mut batches: Vec<Vec<Vec<Claimed>>> = Vec::new();
+    let (mut count, mut bytes) = (BATCH, 0);
+    for (_, entries) in systems {
+        let more: i64 = entries.iter().map(|entry| entry.data_size).sum();
+        if count + entries.len() > BATCH || bytes + more > BATCH_BYTES {
+            batches.push(Vec::new());
+            (count, bytes) = (0, 0);
+        }
+        (count, bytes) = (count + entries.len(), bytes + more);
+        if let Some(batch) = batches.last_mut() {
+            batch.push(entries);
+        }
+    }
+    (batches, surplus)
+}
+
+/// A batch together; if that fails, each system for itself, and then entry by entry, so that what is wrong with one
+/// document is counted against that one only.
+async fn handle(app: &Fleet, batch: Vec<Vec<Claimed>>) -> Result<()> {
+    let text = match together(app, &batch).await {
+        Ok(failed) => {
+            for (entry, text, untouched) in failed {
+                put_back(app, &entry, &text).await?;
+                release(app, &untouched).await?;
+            }
+            return Ok(());
+        }
+        Err(Failure::Unreachable(e)) => return Err(e.into()),
+        Err(Failure::Failed(text)) => text,
+    };
+    let systems = batch.len();
+    for mut entries in batch {
+        if systems == 1 && entries.len() <= 1 {
+            if let Some(entry) = entries.pop() {
+                put_back(app, &entry, &text).await?;
+            }
+            continue;
+        }
+        let rest = if systems == 1 { entries.split_off(1) } else { Vec::new() };
+        Box::pin(handle(app, vec![entries])).await?;
+        release(app, &rest).await?;
+    }
+    Ok(())
+}
+
+/// An entry that cannot be used, why, and the entries of its system behind it.
+type Unusable = (Claimed, String, Vec<Claimed>);
+
+/// Reads what a batch needs, plans it on a thread for work, and writes it in one transaction.
+async fn together(app: &Fleet, batch: &[Vec<Claimed>]) -> Result<Vec<Unusable>, Failure> {
+    let Some(claimed_until) = batch.iter().flatten().map(|entry| entry.claimed_until).next() else {
+        return Ok(Vec::new());
+    };
+    let works = read(app, batch).await?;
+    let own = app.settings.systems.inventory_rules.clone();
+    let planning = app.tasks.spawn_blocking(move || {
+        let rules = own.as_deref().unwrap_or_else(|| Rules::standard());
+        works.into_iter().map(|work| plan::plan(rules, work)).collect::<Vec<_>>()
+    });
+    let mut plans = planning.await.map_err(|e| Failure::Failed(e.to_string()))?;
+    let mut failed = Vec::new();
+    for plan in &mut plans {
+        if let Some((entry, text)) = plan.failed.take() {
+            failed.push((entry, text, std::mem::take(&mut plan.untouched)));
+        }
+    }
+    let stale = write::write(app, claimed_until, plans).await?;
+    // Should this fail, their lease ends by itself.
+    if let Err(e) = release(app, &stale).await {
+        tracing::warn!(error = %e, "entries cannot be given back");
+    }
+    Ok(failed)
+}
+
+/// The bodies of a batch and what they are compared with.
+async fn read(app: &Fleet, batch: &[Vec<Claimed>]) -> Result<Vec<Work>, Failure> {
+    let entries = || batch.iter().flatten();
+    let ids: Vec<i64> = entries().filter(|e| e.same_as.is_none()).map(|entry| entry.id).collect();
+    let mut bodies = if ids.is_empty() { HashMap::new() } else { inventory::bodies(&app.db, &ids).await? };
+    let systems: Vec<SystemId> =
+        batch.iter().filter_map(|entries| entries.first()).map(|entry| entry.system_id).collect();
+    let mut latest: HashMap<SystemId, Stored> = HashMap::new();
+    let mut texts: HashMap<i64, Packed> = HashMap::new();
+    for stored in inventory::latest_of(&app.db, &systems).await? {
+        texts.insert(stored.id, stored.text.clone());
+        latest.insert(stored.system_id, stored);
+    }
+    // Seldom: the latest record at receipt is no longer the latest.
+    let older: Vec<i64> =
+        entries().filter_map(|entry| entry.same_as).filter(|id| !texts.contains_key(id)).collect();
+    if !older.is_empty() {
+        let stored = inventory::stored(&app.db, &older).await?;
+        texts.extend(stored.into_iter().map(|stored| (stored.id, stored.text)));
+    }
+    let mut works = Vec::with_capacity(batch.len());
+    for of_system in batch {
+        let Some(system) = of_system.first().map(|entry| entry.system_id) else { continue };
+        let with_text = of_system.iter().map(|claimed| Entry {
+            claimed: claimed.clone(),
+            body: bodies.remove(&claimed.id).unwrap_or_default(),
+            same: claimed.same_as.and_then(|id| texts.get(&id).cloned()),
+        });
+        works.push(Work { system, entries: with_text.collect(), latest: latest.remove(&system) });
+    }
+    Ok(works)
+}
+
+/// Gives entries back unused.
+async fn release(app: &Fleet, entries: &[Claimed]) -> Result<()> {
+    if entries.is_empty() {
+        return Ok(());
+    }
+    let mut tx = app.db.begin_relaxed().await?;
+    for entry in entries {
+        inventory::release(&mut tx, entry).await?;
+    }
+    Ok(tx.commit().await?)
+}
+
+/// Why entries could not be handled.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The database is away; the documents are not to blame.
+    Unreachable(StoreError),
+    /// Everything else counts as an attempt.
+    Failed(String),
+}
+
+impl From<StoreError> for Failure {
+    fn from(e: StoreError) -> Failure {
+        if e.is_unreachable() { Failure::Unreachable(e) } else { Failure::Failed(e.to_string()) }
+    }
+}
+
+/// An entry that failed: to be tried again, or put aside.
+async fn put_back(app: &Fleet, entry: &Claimed, error: &str) -> Result<()> {
+    let error: String = error.replace('\0', " ").chars().take(ERROR_CHARS).collect();
+    let (now, attempt) = (app.now(), entry.attempts + 1);
+    let mut tx = app.db.begin().await?;
+    if attempt >= ATTEMPTS {
+        tracing::warn!(entry = entry.id, system = %entry.system_id, error, "inventory document put aside");
+        inventory::quarantine(&mut tx, entry, now, &error).await?;
+    } else {
+        let seconds = u64::try_from(attempt).unwrap_or(1).saturating_mul(5);
+        let delay = Duration::from_secs(seconds).min(LONGEST_DELAY);
+        inventory::retry(&mut tx, entry, now.plus(delay), &error).await?;
+    }
+    Ok(tx.commit().await?)
+}
+
+/// Tells the log how full the queue is when that is worth telling (spec: inventory#processing).
+async fn watch_queue(app: &Fleet) {
+    let state = match inventory::state(&app.db).await {
+        Ok(state) => state,
+        Err(e) => return tracing::warn!(error = %e, "the inventory queue cannot be counted"),
+    };
+    let (pending, quarantined) = (state.pending, state.quarantined);
+    if quarantined > 100 || pending > 10_000 {
+        tracing::error!(pending, quarantined, "the inventory queue is critically full");
+    } else if quarantined > 10 || pending > 1000 {
+        tracing::warn!(pending, quarantined, "the inventory queue is filling");
+    }
+}

@@ -1,0 +1,69 @@
+//! The systems: registration, heartbeat and inventory, differences, applications and backups.
+//!
+//! To add a use case: a function in the module of its resource that takes `&Fleet` and the `Caller`, loads its target,
+//! asks `policy::decide`, opens one write transaction, writes the audit row in it and commits.
+
+pub mod applications;
+pub mod backups;
+pub mod ingest;
+pub mod inventory;
+pub mod systems;
+
+use backups::Backups;
+use bailiwick_directory::Directory;
+use bailiwick_domain::{Error, Result, UserId};
+use bailiwick_outbound::reach::Reach;
+use bailiwick_platform::rate_limit::KeyedLimit;
+use ingest::Ingest;
+use std::sync::{Arc, OnceLock};
+use systems::transfer::Transfers;
+
+/// Reachability checks of one person in a minute (spec: systems#reachability).
+const REACHABILITY_CHECKS: u32 = 10;
+
+/// Systems and what they send. Cloning it is cheap.
+#[derive(Clone)]
+pub struct Fleet(Arc<Parts>);
+
+bailiwick_platform::service!(Fleet, Parts, directory: Directory);
+
+/// The parts of [`Fleet`].
+pub struct Parts {
+    directory: Directory,
+    /// Client that asks systems whether they answer.
+    pub reach: Reach,
+    /// Limit of reachability checks by person.
+    pub reachability_checks: KeyedLimit<UserId>,
+    /// Limits of uploads of backups.
+    pub backups: Backups,
+    /// The signal that a system has gone to another organization.
+    pub transfers: Transfers,
+    /// Group commits; started by the first write.
+    ingest: OnceLock<Ingest>,
+}
+
+impl Fleet {
+    /// Puts the parts together. It reads nothing and starts nothing.
+    ///
+    /// # Errors
+    /// Networks of reachability checks that cannot be used.
+    pub fn new(directory: Directory) -> Result<Fleet> {
+        let settings = &directory.settings;
+        let networks = settings.systems.reachability_networks.clone();
+        Ok(Fleet(Arc::new(Parts {
+            reach: Reach::new(networks).map_err(Error::internal)?,
+            reachability_checks: KeyedLimit::per_minute(directory.clock.clone(), REACHABILITY_CHECKS),
+            backups: Backups::new(settings.assets.uploads),
+            transfers: Transfers::default(),
+            ingest: OnceLock::new(),
+            directory,
+        })))
+    }
+}
+
+impl Parts {
+    /// The group commits of what systems send.
+    pub fn ingest(&self) -> &Ingest {
+        self.ingest.get_or_init(|| Ingest::start(&self.db, &self.tasks, &self.stop))
+    }
+}

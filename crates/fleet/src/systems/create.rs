@@ -1,0 +1,214 @@
+//! `POST /systems` (spec: systems#create).
+
+use crate::Fleet;
+use bailiwick_domain::{
+    Error, OrgId, Result, System, SystemId, Ts,
+    org::{Creator, Mark, OrgRef},
+    validate::{Fields, Holder, SystemKey, SystemSecret, client_keys, free_text, string_values, system_name},
+};
+use bailiwick_events::Told;
+use bailiwick_identity::credentials::hash_secret;
+use bailiwick_platform::{RequestContext, audit};
+use bailiwick_policy::{
+    Action, Caller, Granted, OrgPlace, Resource, SystemHome, attribute_system, attributing, decide, gate,
+};
+use bailiwick_store::{Tx, rebranding, systems};
+use serde_json::{Map, Value, json};
+
+/// A creation as sent.
+#[derive(Clone, Debug, Default)]
+pub struct NewSystem {
+    /// Required.
+    pub name: String,
+    /// Required.
+    pub organization_id: String,
+    /// Text to text.
+    pub custom_data: Map<String, Value>,
+    /// `""` when absent.
+    pub notes: String,
+    /// Displayed creator organization.
+    pub created_by_organization_id: Option<String>,
+    /// Earlier creation.
+    pub created_at: Option<String>,
+    /// Born registered.
+    pub registered_at: Option<String>,
+}
+
+/// A new system with the secret that is shown this once.
+#[derive(Clone, Debug)]
+pub struct Created {
+    /// The system.
+    pub system: System,
+    /// Its secret.
+    pub secret: SystemSecret,
+}
+
+/// Creates a system. The body is decoded after the gate; a creation has no object to load (spec:
+/// conventions#order-of-checks).
+pub async fn create(
+    app: &Fleet,
+    caller: &Caller,
+    ctx: &RequestContext,
+    body: impl FnOnce() -> Result<NewSystem>,
+) -> Result<Created> {
+    gate(caller, Action::Create, Resource::Systems)?;
+    let mut new = body()?;
+    // The server's keys are ignored, whatever is under them.
+    new.custom_data = client_keys(Holder::System, new.custom_data);
+    let now = app.now();
+    // Nothing to refer to: the fields say so before the references are looked at.
+    if new.organization_id.trim().is_empty() {
+        let mut fields = check_fields(&new);
+        fields.push("organization_id", "required", "");
+        check_times(&mut fields, &new, now);
+        return Err(fields.finish().err().unwrap_or(Error::field("organization_id", "required")));
+    }
+    let mut tx = app.db.begin().await?;
+    let (granted, place, organization) = home(&mut tx, caller, Action::Create, &new.organization_id).await?;
+    let creator = creator(&mut tx, caller, &new).await?;
+    let mut fields = check_fields(&new);
+    let (created_at, registered_at) = check_times(&mut fields, &new, now);
+    fields.finish()?;
+    let rebranding = rebranding::nearest_to(&mut tx, organization.id).await?.map(|(id, _)| id);
+    let mut created = build(app, new, organization, creator, (created_at, registered_at, now));
+    created.system.rebranding = rebranding;
+    store(&mut tx, &granted, &place, &created, app).await?;
+    let event = audit::Event {
+        action: "system.create",
+        object_type: "system",
+        object_id: created.system.id.0,
+        before: None,
+        after: Some(json!({
+            "name": created.system.name, "organization_id": created.system.organization.id,
+            "system_key": created.system.system_key,
+        })),
+    };
+    audit::record(&mut tx, now, caller, ctx, event).await?;
+    Told::system("created", &created.system).write(&mut tx, now).await?;
+    tx.commit().await?;
+    Ok(created)
+}
+
+/// The organization named for a new (`Create`) or moving (`Update`) system, held until the transaction ends.
+pub(super) async fn home(
+    tx: &mut Tx,
+    caller: &Caller,
+    action: Action,
+    id: &str,
+) -> Result<(Granted<OrgId>, OrgPlace, OrgRef)> {
+    let found = match id.parse::<OrgId>() {
+        Ok(id) => systems::home(tx, id).await?,
+        Err(_) => None,
+    };
+    let granted = decide(caller, action, &SystemHome { place: found.as_ref().map(|f| f.0) }).granted()?;
+    // A grant exists only for a place.
+    let (place, name) = found.ok_or_else(|| Error::internal("a grant without a place"))?;
+    let organization = OrgRef { id: place.path.id, name, org_type: place.org_type };
+    Ok((granted, place, organization))
+}
+
+/// The caller, or what owners and distributors let appear in his place.
+async fn creator(tx: &mut Tx, caller: &Caller, new: &NewSystem) -> Result<Creator> {
+    let mut creator = caller.creator().ok_or_else(|| Error::internal("a system created by nobody"))?;
+    if let Some(id) = new.created_by_organization_id.as_deref().filter(|id| !id.is_empty()) {
+        let named = match id.parse::<OrgId>() {
+            Ok(id) => systems::home(tx, id).await?,
+            Err(_) => None,
+        };
+        attribute_system(caller, named.as_ref().map(|n| &n.0))?;
+        if let Some((place, name)) = named {
+            creator.organization_id = Some(place.path.id);
+            creator.organization_name = name;
+            creator.on_behalf_of = true;
+        }
+    }
+    for (field, value) in [("created_at", &new.created_at), ("registered_at", &new.registered_at)] {
+        if value.is_some() {
+            attributing(caller, field)?;
+        }
+    }
+    Ok(creator)
+}
+
+fn check_fields(new: &NewSystem) -> Fields {
+    let mut fields = Fields::new();
+    fields.check("name", &new.name, system_name(&new.name));
+    string_values(&mut fields, &new.custom_data);
+    fields.check("notes", "", free_text(&new.notes));
+    fields
+}
+
+/// Creation and registration times: the given ones where they are possible (spec: systems#create).
+fn check_times(fields: &mut Fields, new: &NewSystem, now: Ts) -> (Ts, Option<Ts>) {
+    let mut read = |key: &str, text: &Option<String>| {
+        let text = text.as_deref()?;
+        match text.parse::<Ts>() {
+            Ok(at) if at > now => fields.push(key, "cannot_be_in_future", text),
+            Ok(at) => return Some(at),
+            Err(_) => fields.push(key, "invalid_format", text),
+        }
+        None
+    };
+    let created_at = read("created_at", &new.created_at).unwrap_or(now);
+    let registered_at = read("registered_at", &new.registered_at);
+    if let Some(at) = registered_at.filter(|at| *at < created_at) {
+        fields.push("registered_at", "cannot_precede_created_at", at.to_string());
+    }
+    (created_at, registered_at)
+}
+
+fn build(
+    app: &Fleet,
+    new: NewSystem,
+    organization: OrgRef,
+    created_by: Creator,
+    (created_at, registered_at, now): (Ts, Option<Ts>, Ts),
+) -> Created {
+    let system = System {
+        id: app.fresh::<SystemId>(),
+        name: new.name,
+        system_type: None,
+        fqdn: String::new(),
+        ipv4_address: String::new(),
+        ipv6_address: String::new(),
+        version: String::new(),
+        custom_data: new.custom_data,
+        organization,
+        system_key: SystemKey::generate(&app.settings.systems.key_prefix, &*app.entropy).to_string(),
+        notes: new.notes,
+        created_at,
+        updated_at: now,
+        registered_at,
+        created_by,
+        last_heartbeat: None,
+        last_inventory: None,
+        suspended: Mark::default(),
+        deleted: Mark::default(),
+        rebranding: None,
+    };
+    Created { system, secret: SystemSecret::generate(&*app.entropy) }
+}
+
+async fn store(
+    tx: &mut Tx,
+    granted: &Granted<OrgId>,
+    place: &OrgPlace,
+    created: &Created,
+    app: &Fleet,
+) -> Result<()> {
+    let Created { system, secret } = created;
+    let row = systems::NewSystem {
+        id: system.id,
+        name: system.name.clone(),
+        notes: system.notes.clone(),
+        custom_data: system.custom_data.clone(),
+        system_key: system.system_key.clone(),
+        secret_public: secret.public.clone(),
+        secret_hash: hash_secret(secret.secret.expose(), &*app.entropy),
+        created_by: system.created_by.clone(),
+        created_at: system.created_at,
+        updated_at: system.updated_at,
+        registered_at: system.registered_at,
+    };
+    Ok(systems::insert(tx, granted, &place.path, row).await?)
+}

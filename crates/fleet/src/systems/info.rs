@@ -1,0 +1,21 @@
+//! `GET /systems/info`: what a system may know of itself (spec: systems-interface#info).
+
+use crate::Fleet;
+use bailiwick_domain::{Error, Result, System, Ts};
+use bailiwick_identity::credentials::SystemIdentity;
+use bailiwick_store::systems;
+
+/// A system as it sees itself.
+#[derive(Clone, Debug)]
+pub struct Info {
+    /// The system.
+    pub system: System,
+    /// Effective suspension of its organization.
+    pub organization_suspended_at: Option<Ts>,
+}
+
+/// Its row now; 404 when it vanished after the authentication.
+pub async fn info(app: &Fleet, identity: &SystemIdentity) -> Result<Info> {
+    let found = systems::get(&app.db, identity.id).await?.ok_or(Error::NotFound("system"))?;
+    Ok(Info { system: found.system, organization_suspended_at: found.organization_suspended.at })
+}

@@ -1,0 +1,132 @@
+//! Systems: what management does with them, and what they do for themselves.
+
+mod create;
+mod export;
+pub mod figures;
+mod info;
+mod issue;
+mod life;
+mod reachability;
+mod reassign;
+mod register;
+pub mod transfer;
+mod unregister;
+mod update;
+
+pub use create::{Created, NewSystem, create};
+pub use export::export;
+pub use figures::{Choices, Totals, choices, totals, trend};
+pub use info::{Info, info};
+pub use issue::{Issued, issue_credentials};
+pub use life::{delete, destroy, reactivate, regenerate_secret, restore, suspend};
+pub use reachability::{Reachability, reachability};
+pub use register::{Registered, register};
+pub use unregister::unregister;
+pub use update::{Change, update};
+
+use crate::Fleet;
+use bailiwick_domain::{Error, Page, PageRequest, Result, SortDirection, System, SystemId, Ts};
+use bailiwick_platform::{
+    answer_cache::{self, DependsOn, Key},
+    list_filters,
+};
+use bailiwick_policy::{Action, Caller, Resource, Scope, decide, list_scope};
+use bailiwick_store::{
+    organizations,
+    systems::{self, Known, Matches, SystemRecord},
+};
+use bytes::Bytes;
+
+pub use systems::{StatusFilter, SystemFilter, SystemOrder, VersionFilter};
+
+/// A list as asked for (spec: systems#list).
+#[derive(Clone, Debug)]
+pub struct SystemQuery {
+    /// Filters.
+    pub filter: SystemFilter,
+    /// None = newest first.
+    pub order: Option<(SystemOrder, SortDirection)>,
+    /// Page.
+    pub page: PageRequest,
+}
+
+/// `GET /systems`.
+pub async fn list(app: &Fleet, caller: &Caller, query: SystemQuery) -> Result<Page<System>> {
+    let (scope, order, cutoff) = prepare(app, caller, &query)?;
+    let matches = matches(app, scope, &query.filter).await?;
+    let known = Known {
+        // Only of the unfiltered list: reading it costs others nothing.
+        all: if query.filter == SystemFilter::default() { Some(all(app, scope).await?) } else { None },
+        totals: if wants_totals(&query, order.0) {
+            Some(figures::of(app, scope, cutoff).await?)
+        } else {
+            None
+        },
+        matches: matches.as_ref(),
+    };
+    let page = systems::list(&app.db, &scope, &query.filter, order, query.page, cutoff, known).await?;
+    Ok(page.map(|record| record.system))
+}
+
+/// How many systems a scope holds.
+async fn all(app: &Fleet, scope: Scope) -> Result<u64> {
+    let sum = async { Ok(organizations::totals(&app.db, &scope).await?.systems) };
+    answer_cache::number(app, DependsOn::Figures, "systems", scope, String::new(), sum).await
+}
+
+/// Pages of the order by status from which on it is worth knowing how many systems have which.
+const FAR: u64 = 100;
+
+/// Whether a page is found faster by how many systems have which status: one far behind in the order of their statuses,
+/// and one of a list of some statuses.
+fn wants_totals(query: &SystemQuery, order: SystemOrder) -> bool {
+    let statuses = query.filter.statuses.clone();
+    let is_by_status = order == SystemOrder::Status && query.page.page >= FAR;
+    (is_by_status || statuses.is_some())
+        && query.filter == SystemFilter { statuses, ..SystemFilter::default() }
+}
+
+/// What a filter finds whatever it says of statuses, once for all pages and orders; see [`systems::matches`].
+async fn matches(app: &Fleet, scope: Scope, filter: &SystemFilter) -> Result<Option<Matches>> {
+    let lasting = SystemFilter { statuses: None, ..filter.clone() };
+    if !systems::is_lasting(filter) {
+        return Ok(None);
+    }
+    let (epochs, other) =
+        (answer_cache::epochs(app, DependsOn::Systems).await?, answer_cache::variant(&lasting));
+    let key = Key { epochs, operation: "systems/matches", scope, other };
+    let found = async { Ok(Bytes::from(systems::matches(&app.db, &scope, &lasting).await?.to_bytes())) };
+    Ok(Matches::from_bytes(&answer_cache::value(app, key, found).await?))
+}
+
+/// Which systems the caller may ask for, in which order, and when a heartbeat is too old.
+pub(crate) fn prepare(
+    app: &Fleet,
+    caller: &Caller,
+    query: &SystemQuery,
+) -> Result<(Scope, (SystemOrder, SortDirection), Ts)> {
+    let scope = list_scope(caller, Resource::Systems)?;
+    let f = &query.filter;
+    list_filters::check_lengths([
+        f.types.as_ref().map(Vec::len),
+        f.created_by.as_ref().map(Vec::len),
+        f.versions.as_ref().map(Vec::len),
+        f.organizations.as_ref().map(Vec::len),
+        f.statuses.as_ref().map(Vec::len),
+    ])?;
+    let order = query.order.unwrap_or((SystemOrder::CreatedAt, SortDirection::Desc));
+    Ok((scope, order, app.now().minus(app.settings.systems.liveness_timeout)))
+}
+
+/// `GET /systems/{id}`; a malformed id is one that does not exist.
+pub async fn get(app: &Fleet, caller: &Caller, id: Option<SystemId>) -> Result<System> {
+    Ok(load(app, caller, id).await?.system)
+}
+
+/// The system, if the caller may read it.
+pub async fn load(app: &Fleet, caller: &Caller, id: Option<SystemId>) -> Result<SystemRecord> {
+    let id = id.ok_or(Error::NotFound("system"))?;
+    let found = systems::get(&app.db, id).await?.ok_or(Error::NotFound("system"))?;
+    decide(caller, Action::Read, &found.target()).granted()?;
+    Ok(found)
+}

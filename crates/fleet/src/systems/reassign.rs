@@ -1,0 +1,274 @@
+//! A system goes to another organization: `PUT /systems/{id}` with another `organization_id` (spec:
+//! systems#reassignment).
+//!
+//! First its backups are copied, which takes time and may fail; then one transaction moves everything; then a job
+//! clears up behind it ([`super::transfer`]). The job is promised before the first copy, so a crash leaves nothing behind.
+//! Two leases keep moves of one system apart from each other, and from what is cleared up behind them.
+
+use super::{
+    create::home,
+    transfer::{self, Cleanup, LOCK},
+    update::{Change, apply, check_registered, editable},
+};
+use crate::{Fleet, backups as bytes};
+use bailiwick_domain::{Error, OrgId, ReassignmentId, Result, System, SystemId};
+use bailiwick_events::Told;
+use bailiwick_platform::{
+    RequestContext, audit,
+    fair_semaphore::unavailable,
+    retry_on_conflict::{Aborted, retry_on_conflict},
+};
+use bailiwick_policy::{Action, Caller, decide};
+use bailiwick_store::{
+    backups::{self, Backup},
+    history::keep::move_system,
+    leases,
+    systems::{self, moves},
+};
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, time::Duration};
+use tokio::time::{Instant, timeout_at};
+use uuid::Uuid;
+
+/// Longest time for the copies, well within the lock.
+const COPYING: Duration = Duration::from_secs(240);
+/// Longest time a move waits while something is cleared up behind the one before it, and between two looks.
+const WAITING: Duration = Duration::from_secs(30);
+const LOOK: Duration = Duration::from_millis(50);
+/// How often backups that arrive meanwhile are copied after the others.
+const ROUNDS: usize = 5;
+
+/// Name of the lock that only moves of a system take: whoever finds it taken is refused.
+fn lock(system: SystemId) -> String {
+    format!("reassignment:{system}")
+}
+
+fn in_progress() -> Error {
+    Error::conflict("system reassignment is already in progress")
+}
+
+/// Moves a system, which was `seen` when the first checks were passed, and changes what else is to be changed.
+pub(super) async fn reassign(
+    app: &Fleet,
+    caller: &Caller,
+    ctx: &RequestContext,
+    seen: System,
+    to: OrgId,
+    change: Change,
+) -> Result<System> {
+    let work = Work {
+        app: app.clone(),
+        caller: caller.clone(),
+        ctx: ctx.clone(),
+        id: app.fresh(),
+        holder: app.fresh(),
+        seen,
+        to,
+        change,
+        copies: BTreeMap::new(),
+    };
+    // A task of its own: a client that goes away must leave neither the lock nor copies behind.
+    let task = app.tasks.spawn(work.run());
+    task.await.map_err(Error::internal)?
+}
+
+/// A move under way.
+struct Work {
+    app: Fleet,
+    caller: Caller,
+    ctx: RequestContext,
+    id: ReassignmentId,
+    holder: Uuid,
+    seen: System,
+    to: OrgId,
+    change: Change,
+    /// What is copied, or begun to be, by the key of the original: the key of the copy.
+    copies: BTreeMap<String, String>,
+}
+
+/// What came of an attempt to write.
+enum Written {
+    Moved(Box<System>),
+    /// Backups arrived that are not copied yet.
+    MoreBackups,
+}
+
+impl Work {
+    async fn run(mut self) -> Result<System> {
+        if !self.take(&lock(self.seen.id)).await? {
+            return Err(in_progress());
+        }
+        let outcome = self.locked().await;
+        if outcome.is_err() {
+            self.give_up().await;
+        }
+        // Whatever came of it, there may be something to clear up.
+        self.app.transfers.wake();
+        outcome
+    }
+
+    async fn take(&self, name: &str) -> Result<bool> {
+        let now = self.app.now();
+        Ok(leases::take(&self.app.db, name, self.holder, now, now.plus(LOCK)).await?)
+    }
+
+    /// Keeps what is cleared up behind moves out of the way.
+    async fn stop_clearing(&self) -> Result<()> {
+        let (name, deadline) = (transfer::lock(self.seen.id), Instant::now() + WAITING);
+        while !self.take(&name).await? {
+            if Instant::now() >= deadline {
+                return Err(unavailable("what is cleared up behind the move before takes long"));
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        Ok(())
+    }
+
+    async fn locked(&mut self) -> Result<System> {
+        self.stop_clearing().await?;
+        let deadline = Instant::now() + COPYING;
+        for _ in 0..ROUNDS {
+            let copied = timeout_at(deadline, self.copy()).await;
+            copied.map_err(|_| Error::UpstreamTimeout("backup storage timed out".into()))??;
+            let work: &Work = self;
+            if let Written::Moved(system) = retry_on_conflict("a move", || work.write()).await? {
+                return Ok(*system);
+            }
+        }
+        Err(unavailable("backups of a system arrive faster than they are copied"))
+    }
+
+    /// Copies the backups that are not copied yet.
+    async fn copy(&mut self) -> Result<()> {
+        let mut missing = backups::list(&self.app.db, self.seen.id).await?;
+        missing.retain(|backup| !self.copies.contains_key(&backup.object_key));
+        if missing.is_empty() {
+            return Ok(());
+        }
+        for backup in &missing {
+            let copy = bytes::object_key(self.to, &self.seen.system_key, &backup.id);
+            self.copies.insert(backup.object_key.clone(), copy);
+        }
+        let mut tx = self.app.db.begin().await?;
+        let now = self.app.now();
+        transfer::enqueue(&mut tx, &self.app, self.behind(None), now.plus(LOCK)).await?;
+        tx.commit().await?;
+        for backup in &missing {
+            let Some(copy) = self.copies.get(&backup.object_key) else { continue };
+            if let Err(e) = bytes::copy(&self.app, backup, copy).await {
+                // What was deleted meanwhile, with its system perhaps, nobody misses.
+                if backups::by_object(&self.app.db, &backup.object_key).await?.is_some() {
+                    return Err(e);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves everything at once, if it still may.
+    async fn write(&self) -> Result<Written, Aborted> {
+        let (app, id, now) = (&self.app, self.seen.id, self.app.now());
+        let mut tx = app.db.begin().await?;
+        let found = systems::lock(&mut tx, id).await?.ok_or(Error::NotFound("system"))?;
+        let target = decide(&self.caller, Action::Update, &found.target()).granted()?;
+        self.ctx.check_conditions(app, &found.system)?;
+        let to = self.to.to_string();
+        let (granted, place, _) = home(&mut tx, &self.caller, Action::Update, &to).await?;
+        check_registered(&found.system, to)?;
+        // Another move was faster, or a lock has ended.
+        let mut is_ours = found.system.organization.id == self.seen.organization.id;
+        for name in [lock(id), transfer::lock(id)] {
+            is_ours &= leases::give_back(&mut tx, &name, self.holder, now).await?;
+        }
+        if !is_ours {
+            return Err(in_progress().into());
+        }
+        let backups = backups::list(&mut tx, id).await?;
+        if !backups.iter().all(|backup| self.copies.contains_key(&backup.object_key)) {
+            return Ok(Written::MoreBackups);
+        }
+        let before = audited(&found.system);
+        let mut system = found.system;
+        apply(&mut system, self.change.clone())?;
+        system.updated_at = now;
+        systems::update(&mut tx, &target, &system).await?;
+        let from = system.organization.id;
+        let history_rows = move_system(&mut tx, &system.system_key, from, self.to, now).await?;
+        let apps_unassigned = moves::place(&mut tx, &target, &granted, &place.path, now).await?;
+        for backup in &backups {
+            if let Some(copy) = self.copies.get(&backup.object_key) {
+                backups::relocate(&mut tx, &backup.id, self.to, copy).await?;
+            }
+        }
+        moves::record(&mut tx, &self.record(&backups, history_rows, apps_unassigned)).await?;
+        transfer::enqueue(&mut tx, app, self.behind(Some(now.plus(transfer::IN_FLIGHT))), now).await?;
+        let after = systems::get(&mut tx, id).await?.ok_or(Error::NotFound("system"))?.system;
+        let event = audit::Event {
+            action: "system.reassign",
+            object_type: "system",
+            object_id: id.0,
+            before: Some(before),
+            after: Some(audited(&after)),
+        };
+        audit::record(&mut tx, now, &self.caller, &self.ctx, event).await?;
+        // As it was while it could be read there.
+        Told::system("left", &self.seen).left(&self.seen.organization).write(&mut tx, now).await?;
+        Told::system("reassigned", &after).write(&mut tx, now).await?;
+        tx.bump_auth_epoch().await?;
+        tx.commit().await?;
+        Ok(Written::Moved(Box::new(after)))
+    }
+
+    fn record(&self, backups: &[Backup], history_rows: u64, apps_unassigned: u64) -> moves::Reassignment<'_> {
+        moves::Reassignment {
+            id: self.id,
+            system_id: self.seen.id,
+            system_key: &self.seen.system_key,
+            from: self.seen.organization.id,
+            to: self.to,
+            actor: self.caller.acting_for().or(self.caller.user_id()),
+            actor_ip: self.ctx.client_ip.to_string(),
+            user_agent: self.ctx.user_agent.as_deref(),
+            backups_copied: backups.len() as u64,
+            history_rows,
+            apps_unassigned,
+            occurred_at: self.app.now(),
+        }
+    }
+
+    fn behind(&self, settled_at: Option<bailiwick_domain::Ts>) -> Cleanup {
+        Cleanup {
+            reassignment: self.id,
+            system: self.seen.id,
+            system_key: self.seen.system_key.clone(),
+            from: self.seen.organization.id,
+            originals: self.copies.keys().cloned().collect(),
+            copies: self.copies.values().cloned().collect(),
+            settled_at,
+        }
+    }
+
+    /// Lets others move the system, and has the copies removed. Where this fails as well, both end by themselves.
+    async fn give_up(&self) {
+        let given_up = async {
+            for name in [lock(self.seen.id), transfer::lock(self.seen.id)] {
+                leases::release(&self.app.db, &name, self.holder).await?;
+            }
+            if !self.copies.is_empty() {
+                let mut tx = self.app.db.begin().await?;
+                transfer::enqueue(&mut tx, &self.app, self.behind(None), self.app.now()).await?;
+                tx.commit().await?;
+            }
+            Ok::<(), Error>(())
+        };
+        if let Err(e) = given_up.await {
+            tracing::warn!(system = %self.seen.id, error = %e, "a move that failed is cleared up later");
+        }
+    }
+}
+
+fn audited(system: &System) -> Value {
+    let mut kept = editable(system);
+    kept["organization_id"] = json!(system.organization.id);
+    kept
+}

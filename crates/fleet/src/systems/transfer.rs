@@ -1,0 +1,73 @@
+//! The promise to clean up after a system that goes to another organization. It is a job, written in the transactions
+//! of the move; the worker of the `alerts` crate does the work.
+
+use crate::Fleet;
+use bailiwick_domain::{Error, OrgId, ReassignmentId, Result, SystemId, Ts};
+use bailiwick_store::{
+    Tx,
+    jobs::{self, NewJob},
+};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use tokio::sync::{Mutex, Notify};
+
+/// Kind of the jobs; keyed by the move.
+pub const KIND: &str = "system.moved";
+/// After this time no push that was let in before the move is still on its way into the old tenant: then it is looked
+/// at once more.
+pub(super) const IN_FLIGHT: Duration = Duration::from_secs(120);
+/// For how long a lease on a system counts without being renewed.
+pub const LOCK: Duration = Duration::from_secs(300);
+
+/// Name of the lease that cleanup and move of a system both take: what one removes the other may need.
+pub fn lock(system: SystemId) -> String {
+    format!("clearing:{system}")
+}
+
+/// What a move leaves to be done.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Cleanup {
+    /// Which move.
+    pub reassignment: ReassignmentId,
+    /// Which system.
+    pub system: SystemId,
+    /// Its key, should it be destroyed meanwhile.
+    pub system_key: String,
+    /// The organization it was in.
+    pub from: OrgId,
+    /// Objects of its backups before the move.
+    pub originals: Vec<String>,
+    /// Their copies for the other organization.
+    pub copies: Vec<String>,
+    /// When the old tenant is looked at for the last time; none: the move has not been committed when this is written.
+    pub settled_at: Option<Ts>,
+}
+
+/// The signal that wakes the cleanup worker.
+#[derive(Debug, Default)]
+pub struct Transfers {
+    /// A cleanup may be due.
+    pub arrived: Notify,
+    /// One worker of this process at a time.
+    pub turn: Mutex<()>,
+}
+
+impl Transfers {
+    /// Says that a cleanup may be due.
+    pub(super) fn wake(&self) {
+        self.arrived.notify_one();
+    }
+}
+
+/// Promises the cleanup from `at` on; a second call for the same move replaces the promise.
+pub(super) async fn enqueue(tx: &mut Tx, app: &Fleet, cleanup: Cleanup, at: Ts) -> Result<()> {
+    let job = NewJob {
+        id: app.fresh(),
+        kind: KIND,
+        key: Some(cleanup.reassignment.to_string()),
+        payload: serde_json::to_value(cleanup).map_err(Error::internal)?,
+        next_at: at,
+        at: app.now(),
+    };
+    Ok(jobs::enqueue(tx, job).await?)
+}

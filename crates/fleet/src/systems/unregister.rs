@@ -1,0 +1,31 @@
+//! `POST /systems/unregister` (spec: systems-interface#unregister).
+
+use crate::Fleet;
+use bailiwick_domain::{Error, Result};
+use bailiwick_events::Told;
+use bailiwick_identity::credentials::SystemIdentity;
+use bailiwick_platform::{RequestContext, audit};
+use bailiwick_store::credentials;
+use serde_json::json;
+
+/// Ends the registration of the calling system and its secret with it; a new one comes from `regenerate-secret`.
+pub async fn unregister(app: &Fleet, ctx: &RequestContext, identity: &SystemIdentity) -> Result<()> {
+    let now = app.now();
+    let mut tx = app.db.begin().await?;
+    if !credentials::unregister(&mut tx, identity.id, now).await? {
+        // A rival call was faster, and this credential is as dead as that one's.
+        return Err(Error::unauthenticated("invalid system credentials"));
+    }
+    tx.bump_auth_epoch().await?;
+    let event = audit::Event {
+        action: "system.unregister",
+        object_type: "system",
+        object_id: identity.id.0,
+        before: None,
+        after: Some(json!({ "registered_at": null })),
+    };
+    audit::record_unattended(&mut tx, now, ctx, event).await?;
+    let told = Told::system_by_id("unregistered", identity.id, &identity.system_key);
+    told.write(&mut tx, now).await?;
+    Ok(tx.commit().await?)
+}

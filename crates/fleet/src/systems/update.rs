@@ -1,0 +1,116 @@
+//! `PUT /systems/{id}` (spec: systems#update).
+
+use super::{create::home, reassign};
+use crate::Fleet;
+use bailiwick_domain::{
+    Error, OrgId, Result, System, SystemId,
+    validate::{Fields, Holder, client_keys, free_text, string_values, system_name},
+};
+use bailiwick_events::Told;
+use bailiwick_platform::{RequestContext, audit};
+use bailiwick_policy::{Action, Caller, decide};
+use bailiwick_store::{Tx, systems};
+use serde_json::{Map, Value, json};
+
+/// A change as sent; none keeps.
+#[derive(Clone, Debug, Default)]
+pub struct Change {
+    /// Empty keeps.
+    pub name: Option<String>,
+    /// `""` clears.
+    pub notes: Option<String>,
+    /// Replaces the whole map.
+    pub custom_data: Option<Map<String, Value>>,
+    /// Another organization is a reassignment; empty keeps.
+    pub organization_id: Option<String>,
+}
+
+/// Changes a system the caller may change. Another organization comes with everything else or not at all.
+pub async fn update(
+    app: &Fleet,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<SystemId>,
+    body: impl FnOnce() -> Result<Change>,
+) -> Result<System> {
+    let id = id.ok_or(Error::NotFound("system"))?;
+    let mut tx = app.db.begin().await?;
+    let found = systems::lock(&mut tx, id).await?.ok_or(Error::NotFound("system"))?;
+    let granted = decide(caller, Action::Update, &found.target()).granted()?;
+    ctx.check_conditions(app, &found.system)?;
+    let change = body()?;
+    let mut system = found.system;
+    let destination = destination(&mut tx, caller, &system, change.organization_id.as_deref()).await?;
+    let before = editable(&system);
+    let unmoved = system.clone();
+    apply(&mut system, change.clone())?;
+    if let Some(to) = destination {
+        drop(tx);
+        return reassign::reassign(app, caller, ctx, unmoved, to, change).await;
+    }
+    system.updated_at = app.now();
+    systems::update(&mut tx, &granted, &system).await?;
+    // Its name goes out with its alerts, from what is kept with the credential.
+    tx.bump_auth_epoch().await?;
+    let event = audit::Event {
+        action: "system.update",
+        object_type: "system",
+        object_id: id.0,
+        before: Some(before.clone()),
+        after: Some(editable(&system)),
+    };
+    audit::record(&mut tx, system.updated_at, caller, ctx, event).await?;
+    let told = Told::system("updated", &system).with_changes(&before, &editable(&system));
+    told.write(&mut tx, system.updated_at).await?;
+    tx.commit().await?;
+    Ok(system)
+}
+
+/// Where a system is to go, once the first two checks of spec: systems#reassignment are passed; none = it stays.
+async fn destination(
+    tx: &mut Tx,
+    caller: &Caller,
+    system: &System,
+    wanted: Option<&str>,
+) -> Result<Option<OrgId>> {
+    let Some(wanted) = wanted.filter(|id| !id.is_empty()) else { return Ok(None) };
+    if wanted.parse().ok() == Some(system.organization.id) {
+        return Ok(None);
+    }
+    let (granted, ..) = home(tx, caller, Action::Update, wanted).await?;
+    check_registered(system, wanted)?;
+    Ok(Some(granted.id()))
+}
+
+/// Only a registered system can go elsewhere.
+pub(super) fn check_registered(system: &System, wanted: impl Into<String>) -> Result<()> {
+    match system.registered_at {
+        Some(_) => Ok(()),
+        None => Err(Error::field_value("organization_id", "system_not_registered", wanted)),
+    }
+}
+
+/// Takes over what a change names, organization apart.
+pub(super) fn apply(system: &mut System, change: Change) -> Result<()> {
+    let mut fields = Fields::new();
+    if let Some(name) = change.name.filter(|name| !name.is_empty()) {
+        fields.check("name", &name, system_name(&name));
+        system.name = name;
+    }
+    if let Some(notes) = change.notes {
+        fields.check("notes", "", free_text(&notes));
+        system.notes = notes;
+    }
+    if let Some(data) = change.custom_data {
+        // The server's keys are ignored, whatever is under them.
+        let data = client_keys(Holder::System, data);
+        string_values(&mut fields, &data);
+        system.custom_data = data;
+    }
+    fields.finish()
+}
+
+/// What the audit keeps of a change.
+pub(super) fn editable(system: &System) -> Value {
+    json!({"name": system.name, "notes": system.notes, "custom_data": system.custom_data})
+}
