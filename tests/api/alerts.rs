@@ -10,7 +10,7 @@ mod silences;
 mod webhook;
 
 use crate::proxy::{Client, generous, remote};
-use bailiwick_app::alerting;
+use bailiwick_alerts as alerting;
 use bailiwick_domain::{OrgId, Ts};
 use bailiwick_settings::RouterKind;
 use bailiwick_store::{sql::Q, time::TsCodec};

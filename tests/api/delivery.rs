@@ -13,7 +13,7 @@ mod outages;
 mod shared;
 
 use crate::{mail, proxy::Client, proxy::generous};
-use bailiwick_app::alerting::deliver;
+use bailiwick_alerts::deliver;
 use bailiwick_domain::Ts;
 use bailiwick_settings::{AllowedHosts, Network, Settings};
 use bailiwick_store::sql::Q;

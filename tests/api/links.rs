@@ -1,7 +1,7 @@
 //! The liveness monitor and its alerts (spec: systems#liveness; alerts#link-failed; §14 rules 36, 37).
 
 use crate::proxy::wall_clock;
-use bailiwick_app::links::{self, Checked};
+use bailiwick_alerts::liveness_monitor::{self, Checked};
 use bailiwick_domain::OrgId;
 use bailiwick_settings::{RemoteRouter, Router, RouterKind};
 use bailiwick_store::sql::Q;
@@ -20,7 +20,7 @@ async fn beat(t: &Test, s: &Seeded) {
 }
 
 async fn check(t: &Test) -> (u64, u64) {
-    let Checked { is_leader, posted, resolved } = links::check(&t.app).await.unwrap();
+    let Checked { is_leader, posted, resolved } = liveness_monitor::check(&t.app).await.unwrap();
     assert!(is_leader);
     (posted, resolved)
 }
@@ -205,7 +205,7 @@ async fn one_of_several_processes_watches() {
     beat(&t, &s).await;
     t.advance(20 * MINUTE);
     let both = async || {
-        let (a, b) = tokio::join!(links::check(&t.app), links::check(&other.app));
+        let (a, b) = tokio::join!(liveness_monitor::check(&t.app), liveness_monitor::check(&other.app));
         (a.unwrap(), b.unwrap())
     };
     let (a, b) = both().await;
@@ -215,17 +215,17 @@ async fn one_of_several_processes_watches() {
     // It stays so as long as the one goes on, and the other takes over when it does not.
     for _ in 0..10 {
         t.advance(MINUTE);
-        assert!(links::check(&leader.app).await.unwrap().is_leader);
-        assert!(!links::check(&follower.app).await.unwrap().is_leader);
+        assert!(liveness_monitor::check(&leader.app).await.unwrap().is_leader);
+        assert!(!liveness_monitor::check(&follower.app).await.unwrap().is_leader);
     }
     t.advance(3 * MINUTE - Duration::from_micros(1));
-    assert!(!links::check(&follower.app).await.unwrap().is_leader);
+    assert!(!liveness_monitor::check(&follower.app).await.unwrap().is_leader);
     t.advance(Duration::from_micros(1));
-    let taken_over = links::check(&follower.app).await.unwrap();
+    let taken_over = liveness_monitor::check(&follower.app).await.unwrap();
     assert_eq!((taken_over.is_leader, taken_over.resolved), (true, 0));
-    assert!(!links::check(&leader.app).await.unwrap().is_leader);
+    assert!(!liveness_monitor::check(&leader.app).await.unwrap().is_leader);
     beat(&t, &s).await;
-    assert_eq!(links::check(&follower.app).await.unwrap().resolved, 1);
+    assert_eq!(liveness_monitor::check(&follower.app).await.unwrap().resolved, 1);
 }
 
 api_test!(

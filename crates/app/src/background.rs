@@ -1,6 +1,8 @@
 //! The background tasks of a process.
 
-use crate::{App, alerting, links, purging, retention, transfer_cleanup};
+use crate::{App, purging, retention};
+use bailiwick_alerts as alerting;
+use bailiwick_alerts::{liveness_monitor, transfer_cleanup};
 use bailiwick_directory::objects;
 use bailiwick_events::{self as events, mail};
 use bailiwick_fleet::inventory;
@@ -30,7 +32,7 @@ impl App {
         purging::start(self);
         events::start(self);
         inventory::start_worker(self);
-        links::start_monitor(self);
+        liveness_monitor::start_monitor(self);
         clock_skew::start(self, LONGEST_WAITS);
         retention::start(self);
         mail::start_worker(self);

@@ -1,6 +1,7 @@
 //! The application: everything a use case reaches, passed as `&App`.
 
-use crate::{alerting::Alerting, site::Site};
+use crate::site::Site;
+use bailiwick_alerts::Alerts;
 use bailiwick_directory::Directory;
 use bailiwick_domain::{Clock, Entropy, Result};
 use bailiwick_events::Events;
@@ -16,14 +17,12 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone)]
 pub struct App(Arc<Inner>);
 
-bailiwick_platform::service!(App, Inner, fleet: Fleet);
+bailiwick_platform::service!(App, Inner, alerts: Alerts);
 
 /// The parts of an [`App`]. Those of the [`Platform`] are within reach too.
 pub struct Inner {
-    /// Systems and what they send.
-    fleet: Fleet,
-    /// Alert router and its limits.
-    alerting: Alerting,
+    /// Alerts.
+    alerts: Alerts,
     /// Files of the web interface, or why they cannot be served; read by the first that asks.
     site: OnceLock<std::result::Result<Option<Arc<Site>>, String>>,
 }
@@ -46,19 +45,11 @@ impl App {
             audience: settings.tokens.audience.clone(),
         };
         let previous = settings.previous_secret.as_ref().map(|secret| secret.reveal().as_slice());
-        let platform = Platform::new(
-            names,
-            settings.secret.reveal(),
-            previous,
-            db,
-            clock.clone(),
-            entropy.clone(),
-            catalogue,
-        )?;
-        let settings = Arc::new(settings);
-        let fleet = Fleet::new(Directory::new(Identity::new(Events::new(platform, settings.clone()))?))?;
-        let alerting = Alerting::new(&settings, &clock)?;
-        Ok(App(Arc::new(Inner { alerting, site: OnceLock::new(), fleet })))
+        let platform =
+            Platform::new(names, settings.secret.reveal(), previous, db, clock, entropy, catalogue)?;
+        let events = Events::new(platform, Arc::new(settings));
+        let fleet = Fleet::new(Directory::new(Identity::new(events)?))?;
+        Ok(App(Arc::new(Inner { alerts: Alerts::new(fleet)?, site: OnceLock::new() })))
     }
 
     /// Files of the web interface; `None` when none are configured.
@@ -69,10 +60,5 @@ impl App {
         let open =
             || self.settings.static_dir.as_deref().map(|dir| Site::open(dir).map(Arc::new)).transpose();
         self.site.get_or_init(open).clone()
-    }
-
-    /// The alert router and its limits.
-    pub fn alerting(&self) -> &Alerting {
-        &self.alerting
     }
 }

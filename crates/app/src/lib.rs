@@ -3,17 +3,14 @@
 //! To add one: a function in the module of its resource that takes `&App` and the `Caller`, loads its target, asks
 //! `policy::decide`, opens one write transaction, writes the audit row in it and commits.
 
-pub mod alerting;
 mod background;
 pub mod bootstrap;
 pub mod context;
 pub mod demo;
-pub mod links;
 pub mod metrics;
 mod purging;
 pub mod retention;
 pub mod site;
-pub mod transfer_cleanup;
 
 pub use background::LONGEST_WAITS;
 pub use context::App;

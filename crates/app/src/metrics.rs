@@ -4,7 +4,9 @@
 //! function that reads it, its lines here, its row in docs/observability.md (a test compares the two). Labels are fixed
 //! words, never an id, a tenant or anything that a client sends.
 
-use crate::{App, alerting, alerting::deliver};
+use crate::App;
+use bailiwick_alerts as alerting;
+use bailiwick_alerts::deliver;
 use bailiwick_domain::{
     Ts,
     meter::{Kind, Page},

@@ -1,7 +1,7 @@
 //! Organizations, users, systems and sessions for tests.
 
 use crate::Test;
-use bailiwick_app::alerting::config;
+use bailiwick_alerts::config;
 use bailiwick_domain::{
     ApiKeyId, ApplicationId, OrgId, OrgType, SystemId, UserId,
     org::OrgRef,

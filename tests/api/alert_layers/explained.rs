@@ -2,7 +2,7 @@
 
 use super::*;
 use bailiwick_alerting::Labels;
-use bailiwick_app::alerting::config::{self, Explanation};
+use bailiwick_alerts::config::{self, Explanation};
 use bailiwick_testkit::api_test;
 
 fn told(found: &Explanation) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! What is in force for a tenant, and the version that tells when it may have changed.
 
 use bailiwick_alerting::config::Layer;
-use bailiwick_app::alerting::config;
+use bailiwick_alerts::config;
 use bailiwick_domain::{OrgId, OrgType};
 use bailiwick_store::sql::Q;
 use bailiwick_testkit::{Test, api_test};

@@ -1,7 +1,7 @@
 //! Configurations pushed to a router with tenants: when, for whom, and until it has them.
 
 use super::*;
-use bailiwick_app::alerting::config;
+use bailiwick_alerts::config;
 use bailiwick_domain::OrgId;
 use bailiwick_settings::{RemoteRouter, Router, RouterKind};
 use bailiwick_store::sql::Q;

@@ -202,7 +202,7 @@ api_test!(the_alerts_of_the_service_itself_are_recorded, |t| async move {
     let beat = async || {
         t.post("/systems/heartbeat").basic(&c.system.key, &c.system.secret).send().await.expect(200);
     };
-    let check = async || bailiwick_app::links::check(&t.app).await.unwrap();
+    let check = async || bailiwick_alerts::liveness_monitor::check(&t.app).await.unwrap();
     beat().await;
     t.advance(LIVENESS + MINUTE);
     assert_eq!(check().await.posted, 1);

@@ -238,7 +238,7 @@ api_test!(the_history_of_a_system_moves_with_it, |t| async move {
     assert_eq!((figures(&t, tree.customer).await, figures(&t, tree.other_customer).await), ([1; 3], [2; 3]));
     assert_eq!(assigned(&t).await, 1, "only that of the system that stays");
     // What is told of it in the old tenant afterwards is not written, in the new one it is.
-    let service = bailiwick_app::links::check(&t.app).await.unwrap();
+    let service = bailiwick_alerts::liveness_monitor::check(&t.app).await.unwrap();
     assert_eq!(service.resolved, 0);
     let before = rows(&t).await.len();
     c.push(&json!([{"labels": {"alertname": "A"}, "startsAt": at(0)}]).to_string()).await.expect(200);

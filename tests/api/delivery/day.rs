@@ -6,7 +6,7 @@
 use super::*;
 use crate::proxy::wall_clock;
 use bailiwick_alerting::config::{Publishing, Smtp, Surroundings, Timing, Upload, Zone};
-use bailiwick_app::alerting::config;
+use bailiwick_alerts::config;
 use bailiwick_domain::OrgId;
 use bailiwick_settings::{RemoteRouter, Router, RouterKind};
 use bailiwick_testkit::{

@@ -1,7 +1,7 @@
 //! What is said of a group, and when.
 
 use super::*;
-use bailiwick_app::alerting;
+use bailiwick_alerts as alerting;
 
 on_both!(scenario_34_one_mail_and_one_webhook_for_each_news, |engine| async {
     let told = Told::start(engine).await;

@@ -1,7 +1,7 @@
 //! Times in which nobody could refresh alerts, and clocks that are set back.
 
 use super::*;
-use bailiwick_app::alerting;
+use bailiwick_alerts as alerting;
 use bailiwick_store::router::note_alive;
 
 /// As in operation: a minute without a sign of life is an outage.

@@ -1,7 +1,7 @@
 //! What is told, in which order, and to whom.
 
 use super::{act, read, settle, types};
-use bailiwick_app::links;
+use bailiwick_alerts::liveness_monitor;
 use bailiwick_domain::{OrgId, SortDirection};
 use bailiwick_events as events;
 use bailiwick_fleet::inventory;
@@ -102,11 +102,11 @@ api_test!(systems_tell_of_registration_inventory_applications_links_and_alerts, 
     push(Some(&t.app.now().rfc3339(0))).send().await.expect(200);
     t.post("/api/systems/heartbeat").basic(key, secret).send().await.expect(200);
     t.advance(Duration::from_secs(21 * 60));
-    links::check(&t.app).await.unwrap();
+    liveness_monitor::check(&t.app).await.unwrap();
     t.advance(Duration::from_secs(6 * 60));
-    links::check(&t.app).await.unwrap();
+    liveness_monitor::check(&t.app).await.unwrap();
     t.post("/api/systems/heartbeat").basic(key, secret).send().await.expect(200);
-    links::check(&t.app).await.unwrap();
+    liveness_monitor::check(&t.app).await.unwrap();
     let told = read(&t, &owner, "types=system.*&types=inventory.*&types=alert.*&types=application.*").await;
     let mut seen = types(&told);
     // An alert about the link is one like any other.

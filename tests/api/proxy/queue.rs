@@ -31,7 +31,7 @@ fn sent(upstream: &Recorder) -> Vec<(String, bool)> {
 }
 
 async fn deliver(p: &Test) -> usize {
-    bailiwick_app::alerting::deliver_queued(&p.app).await.unwrap()
+    bailiwick_alerts::deliver_queued(&p.app).await.unwrap()
 }
 
 api_test!(a_resolve_does_not_overtake_what_waits, |t| async move {

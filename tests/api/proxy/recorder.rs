@@ -300,7 +300,7 @@ api_test!(rule_04_23_a_tenant_that_does_not_run_yet_can_push_and_list_at_once, |
     p.advance(Duration::from_secs(120));
     let mut names = Vec::new();
     while names.len() < UNKNOWN.len() {
-        bailiwick_app::alerting::deliver_queued(&p.app).await.unwrap();
+        bailiwick_alerts::deliver_queued(&p.app).await.unwrap();
         for request in upstream.wait_for(1).await.map(|_| upstream.take()).unwrap() {
             assert_eq!(request.values("x-scope-orgid").len(), 1);
             for alert in request.json().unwrap().as_array().unwrap() {
@@ -315,7 +315,7 @@ api_test!(rule_04_23_a_tenant_that_does_not_run_yet_can_push_and_list_at_once, |
 
 /// Lets both the service's own task and this call deliver, then tells what has arrived.
 async fn delivered(p: &Test, upstream: &Recorder) -> Vec<Value> {
-    bailiwick_app::alerting::deliver_queued(&p.app).await.unwrap();
+    bailiwick_alerts::deliver_queued(&p.app).await.unwrap();
     let requests = upstream.take();
     requests.iter().flat_map(|r| r.json().unwrap().as_array().unwrap().clone()).collect()
 }
@@ -339,7 +339,7 @@ api_test!(queued_alerts_are_replaced_superseded_and_given_up, |s| generous(s), |
     assert!(upstream.take().is_empty());
     p.advance(Duration::from_secs(1));
     // The service's own task may be faster than this test.
-    bailiwick_app::alerting::deliver_queued(&p.app).await.unwrap();
+    bailiwick_alerts::deliver_queued(&p.app).await.unwrap();
     let sent = upstream.wait_for(1).await.unwrap();
     let sent = sent[0].json().unwrap();
     let said = |alert: &Value| {
@@ -370,7 +370,7 @@ api_test!(queued_alerts_outlive_the_process, |t| async move {
     upstream.answer_by(|_| Answer::status(200));
     p.advance(Duration::from_secs(300));
     let again = p.replica().await;
-    bailiwick_app::alerting::deliver_queued(&again.app).await.unwrap();
+    bailiwick_alerts::deliver_queued(&again.app).await.unwrap();
     let sent = upstream.wait_for(1).await.unwrap();
     assert_eq!(sent[0].json().unwrap()[0]["labels"]["alertname"], "A");
 });

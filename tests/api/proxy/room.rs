@@ -79,7 +79,7 @@ api_test!(rule_04_24_new_alerts_at_a_remote_router_are_bounded, |t| async move {
     // So does time.
     written(&p).await;
     p.advance(Duration::from_secs(7 * 3600));
-    bailiwick_app::alerting::sweep_history(&p.app).await.unwrap();
+    bailiwick_alerts::sweep_history(&p.app).await.unwrap();
     system.push(&batch(20..30, "")).await.expect(200);
 });
 

@@ -1,7 +1,7 @@
 //! Systems by status are counted as they change: the counters say what the rows do, whatever happened.
 
 use super::*;
-use bailiwick_app::links;
+use bailiwick_alerts::liveness_monitor;
 use bailiwick_domain::{PageRequest, SortDirection, SystemId, Ts};
 use bailiwick_policy::Scope;
 use bailiwick_store::{
@@ -168,13 +168,13 @@ api_test!(kept_totals_are_those_of_the_rows_whatever_happens, |t| async move {
                 format!("{step}: created")
             }
             9 => {
-                links::check(&t.app).await.unwrap();
+                liveness_monitor::check(&t.app).await.unwrap();
                 format!("{step}: a check")
             }
             _ => {
                 t.advance(Duration::from_secs([20, 59, 60, 240, 1171, 1200][dice.next(6)]));
                 owner = t.session(owner_id).await;
-                links::check(&t.app).await.unwrap();
+                liveness_monitor::check(&t.app).await.unwrap();
                 // The clock alone turns systems until the next check.
                 for seconds in [0, 1, 59, 60, 59] {
                     t.advance(Duration::from_secs(seconds));
@@ -199,7 +199,7 @@ api_test!(kept_totals_are_those_of_the_rows_whatever_happens, |t| async move {
     counted::recount(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
     assert!(!compare(&t, &scopes, "a recount").await);
-    links::check(&t.app).await.unwrap();
+    liveness_monitor::check(&t.app).await.unwrap();
     assert!(compare(&t, &scopes, "the check after it").await);
 });
 
@@ -211,14 +211,14 @@ api_test!(a_check_settles_what_was_heard_and_what_fell_silent, |t| async move {
         Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM system_unsettled").count(&t.app.db).await.unwrap()
     };
     assert!(!compare(&t, &scopes, "nothing").await);
-    links::check(&t.app).await.unwrap();
+    liveness_monitor::check(&t.app).await.unwrap();
     assert!(compare(&t, &scopes, "the first check").await);
     for s in &systems {
         beat(&t, s).await;
     }
     assert_eq!(unsettled().await, 3);
     assert!(compare(&t, &scopes, "first heartbeats").await);
-    links::check(&t.app).await.unwrap();
+    liveness_monitor::check(&t.app).await.unwrap();
     assert_eq!(unsettled().await, 0);
     // Further ones leave nothing to be done.
     t.advance(Duration::from_secs(600));
@@ -226,7 +226,7 @@ api_test!(a_check_settles_what_was_heard_and_what_fell_silent, |t| async move {
     assert_eq!(unsettled().await, 0);
     // Three minutes before the others fall silent a check knows of them; nobody else is looked at.
     t.advance(Duration::from_secs(480));
-    links::check(&t.app).await.unwrap();
+    liveness_monitor::check(&t.app).await.unwrap();
     assert_eq!(unsettled().await, 2);
     t.advance(Duration::from_secs(119));
     assert!(compare(&t, &scopes, "the last second").await);
@@ -234,7 +234,7 @@ api_test!(a_check_settles_what_was_heard_and_what_fell_silent, |t| async move {
     assert!(compare(&t, &scopes, "silence").await);
     // Half a minute later, for clocks that differ, they are counted as silent.
     t.advance(Duration::from_secs(30));
-    links::check(&t.app).await.unwrap();
+    liveness_monitor::check(&t.app).await.unwrap();
     assert_eq!(unsettled().await, 0);
     beat(&t, &systems[1]).await;
     assert_eq!(unsettled().await, 1);
@@ -252,7 +252,7 @@ api_test!(kept_totals_stay_true_among_writers_of_all_kinds, |t| async move {
     for n in 0..6 {
         systems.push(t.system(homes[n % 3]).await);
     }
-    links::check(&t.app).await.unwrap();
+    liveness_monitor::check(&t.app).await.unwrap();
     let (t, systems, owner) = (&t, &systems, &owner);
     for round in 0..6_usize {
         t.advance(Duration::from_secs(if round % 2 == 0 { 1230 } else { 30 }));
@@ -277,13 +277,13 @@ api_test!(kept_totals_stay_true_among_writers_of_all_kinds, |t| async move {
         };
         let checks = async {
             for _ in 0..6 {
-                links::check(&t.app).await.unwrap();
+                liveness_monitor::check(&t.app).await.unwrap();
             }
         };
         tokio::join!(beats, marks, moves, checks);
         assert!(compare(t, &scopes, &format!("round {round}")).await);
     }
-    links::check(&t.app).await.unwrap();
+    liveness_monitor::check(&t.app).await.unwrap();
     let left =
         Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM system_unsettled").count(&t.app.db).await.unwrap();
     assert_eq!(left, 0, "passed over, but not for ever");
@@ -294,7 +294,7 @@ api_test!(systems_of_a_promoted_reseller_are_listed_by_status_in_its_new_place, 
     for home in [tree.reseller, tree.customer] {
         beat(&t, &t.system(home).await).await;
     }
-    links::check(&t.app).await.unwrap();
+    liveness_monitor::check(&t.app).await.unwrap();
     assert!(compare(&t, &scopes(&tree), "the check").await);
     let path = format!("/api/resellers/{}/promote", tree.reseller);
     t.patch(&path).bearer(&owner.token).send().await.expect(200);

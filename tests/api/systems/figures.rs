@@ -134,7 +134,7 @@ api_test!(
             assert_eq!((&all[status], &all["timeout_minutes"]), (&json!(1), &json!(1)));
             let info = t.get("/systems/info").basic(&s.key, &s.secret).send().await.expect(200).data();
             assert_eq!(info["status"], status);
-            let checked = bailiwick_app::links::check(&t.app).await.unwrap();
+            let checked = bailiwick_alerts::liveness_monitor::check(&t.app).await.unwrap();
             assert_eq!((checked.is_leader, checked.posted), (true, alerts));
         }
     }

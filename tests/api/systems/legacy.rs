@@ -3,7 +3,7 @@
 
 use super::{life::counters_are_true, *};
 use argon2::{Argon2, PasswordHasher};
-use bailiwick_app::alerting;
+use bailiwick_alerts as alerting;
 use bailiwick_directory::objects;
 use bailiwick_domain::{Error, SystemId};
 use bailiwick_fleet::{inventory, systems};

@@ -204,7 +204,7 @@ api_test!(rule_03_04_nothing_about_liveness_is_written_while_a_system_is_suspend
         assert_eq!(text(&shown, "status"), "suspended");
     }
     t.advance(Duration::from_secs(20 * 60 - 1));
-    assert!(bailiwick_app::links::check(&t.app).await.unwrap().is_leader);
+    assert!(bailiwick_alerts::liveness_monitor::check(&t.app).await.unwrap().is_leader);
     assert_eq!(kept().await, before);
     // The moment they are reactivated they are what their heartbeat says, and a second later no longer.
     let path = format!("/api/distributors/{}/reactivate", tree.distributor);

@@ -3,10 +3,7 @@
 
 use super::{backups::stored, life::counters_are_true, *};
 use crate::applications::figures_are_true;
-use bailiwick_app::{
-    alerting::{self, Sender},
-    links,
-};
+use bailiwick_alerts::{self as alerting, Sender, liveness_monitor};
 use bailiwick_fleet::inventory;
 use bailiwick_identity::credentials;
 use bailiwick_store::leases;
@@ -24,7 +21,7 @@ async fn shift(t: &Test, who: &Persona, system: &Seeded, to: impl serde::Seriali
 }
 
 async fn cleared(t: &Test) {
-    bailiwick_app::transfer_cleanup::run_until_idle(&t.app).await.unwrap();
+    bailiwick_alerts::transfer_cleanup::run_until_idle(&t.app).await.unwrap();
 }
 
 /// What is kept about the moves, by time: from, to, the five numbers.
@@ -385,12 +382,12 @@ api_test!(
         let system = t.system(tree.customer).await;
         t.post("/systems/heartbeat").basic(&system.key, &system.secret).send().await.expect(200);
         t.advance(Duration::from_secs(20 * 60));
-        assert_eq!(links::check(&t.app).await.unwrap().posted, 1);
+        assert_eq!(liveness_monitor::check(&t.app).await.unwrap().posted, 1);
         assert_eq!(in_force(&t, tree.customer).await, (1, 0));
         let owner = t.owner().await;
         shift(&t, &owner, &system, tree.other_customer).await.expect(200);
         // The next check does both, whether or not the old tenant has been cleared.
-        let checked = links::check(&t.app).await.unwrap();
+        let checked = liveness_monitor::check(&t.app).await.unwrap();
         assert_eq!((checked.posted, checked.resolved), (1, 1));
         t.advance(Duration::from_secs(1));
         assert_eq!(
@@ -402,7 +399,7 @@ api_test!(
             (in_force(&t, tree.customer).await, in_force(&t, tree.other_customer).await),
             ((0, 0), (1, 0))
         );
-        let checked = links::check(&t.app).await.unwrap();
+        let checked = liveness_monitor::check(&t.app).await.unwrap();
         assert_eq!((checked.posted, checked.resolved), (0, 0));
     }
 );

@@ -12,7 +12,8 @@ use axum::{
     extract::{FromRequestParts, State},
     response::{IntoResponse, Response},
 };
-use bailiwick_app::{App, alerting::config};
+use bailiwick_alerts::config;
+use bailiwick_app::App;
 use http::request::Parts;
 use std::{convert::Infallible, sync::Arc};
 

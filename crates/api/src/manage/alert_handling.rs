@@ -11,10 +11,8 @@ use crate::{
     },
 };
 use axum::extract::{FromRequestParts, RawPathParams, State};
-use bailiwick_app::{
-    App,
-    alerting::manage::{self, By, Place},
-};
+use bailiwick_alerts::manage::{self, By, Place};
+use bailiwick_app::App;
 use bailiwick_domain::SystemId;
 use http::request::Parts;
 use uuid::Uuid;

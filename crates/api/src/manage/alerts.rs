@@ -8,13 +8,11 @@ use crate::{
     wire::alerts::{AlertFilters, AlertList, AlertStatistics, AlertTotals, AlertTrend, HistoryList},
 };
 use axum::extract::State;
-use bailiwick_app::{
-    App,
-    alerting::manage::{
-        self, ActiveFilter, ActiveOrder, AlertQuery, HistoryFilter, HistoryOrder, HistoryQuery, Named,
-        StatisticsQuery,
-    },
+use bailiwick_alerts::manage::{
+    self, ActiveFilter, ActiveOrder, AlertQuery, HistoryFilter, HistoryOrder, HistoryQuery, Named,
+    StatisticsQuery,
 };
+use bailiwick_app::App;
 use bailiwick_domain::{Result, SortDirection, SystemId};
 
 /// Rows of a page unless the client says otherwise.

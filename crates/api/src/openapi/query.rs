@@ -3,7 +3,7 @@
 //! Words that are known beforehand are listed from the tables that parse them, so the document says what handlers do.
 
 use crate::manage::{alert_config::YAML, alerts::DESCENDANTS, impersonation::SIDES, inventory::WITHOUT_TEXT};
-use bailiwick_app::alerting::manage::{ActiveOrder, HistoryFilter, HistoryOrder, STATES};
+use bailiwick_alerts::manage::{ActiveOrder, HistoryFilter, HistoryOrder, STATES};
 use bailiwick_directory::{exports::Format, organizations, users};
 use bailiwick_domain::{OrgType, PageRequest, SortDirection, rebranding::Asset};
 use bailiwick_events::deliver;

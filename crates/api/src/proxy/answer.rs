@@ -3,7 +3,7 @@
 use crate::{Uncompressed, envelope::render, routes::Credential};
 use axum::{body::Body, response::Response};
 use bailiwick_alerting::{Reject, RejectBody};
-use bailiwick_app::alerting::Fault;
+use bailiwick_alerts::Fault;
 use bailiwick_domain::Error;
 use bytes::Bytes;
 use http::{HeaderValue, Method, StatusCode, header};

@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use bailiwick_alerting::{Reject, RejectBody};
-use bailiwick_app::alerting::Fault;
+use bailiwick_alerts::Fault;
 use bailiwick_domain::Error;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, header};

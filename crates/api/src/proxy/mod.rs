@@ -19,10 +19,8 @@ use bailiwick_alerting::{
     silence::{created, path_id},
     status::{metrics_document, receivers_document, status_document},
 };
-use bailiwick_app::{
-    App,
-    alerting::{self, AlertRouter, Fault, Sender},
-};
+use bailiwick_alerts::{self as alerting, AlertRouter, Fault, Sender};
+use bailiwick_app::App;
 use bailiwick_identity::credentials;
 use bailiwick_platform::{RequestContext, http_metrics::WorkerMetrics};
 use bytes::Bytes;

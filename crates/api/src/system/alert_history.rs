@@ -2,7 +2,8 @@
 
 use crate::{error::Outcome, extract::read, gate::authorization};
 use axum::extract::{Request, State};
-use bailiwick_app::{App, alerting};
+use bailiwick_alerts as alerting;
+use bailiwick_app::App;
 use http::StatusCode;
 use std::time::Duration;
 

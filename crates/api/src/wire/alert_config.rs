@@ -1,7 +1,7 @@
 //! Alert configuration (spec: alert-configuration#layers). The layer form and the flat form of older clients.
 
 use bailiwick_alerting::config::{FlatView, Layer};
-use bailiwick_app::alerting::config::{EffectiveView, LinkView, Saved, Shown};
+use bailiwick_alerts::config::{EffectiveView, LinkView, Saved, Shown};
 use bailiwick_domain::Ts;
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -2,7 +2,7 @@
 
 use super::alerts::AssigneeOutput;
 use bailiwick_alerting::{ListedSilence, Matcher, SilenceState};
-use bailiwick_app::alerting::manage::{
+use bailiwick_alerts::manage::{
     Assign, Assignment, Event, FoundSilence, FoundSilences, NewNote, NewSilence, SilenceChange,
 };
 use bailiwick_domain::OrgId;

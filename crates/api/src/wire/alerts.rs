@@ -2,7 +2,7 @@
 
 use crate::envelope::Pagination;
 use bailiwick_alerting::{ListedAlert, listing::AlertState};
-use bailiwick_app::alerting::manage::{ActiveAlert, Assignment, Record, Statistics, Totals, Trend};
+use bailiwick_alerts::manage::{ActiveAlert, Assignment, Record, Statistics, Totals, Trend};
 use bailiwick_domain::{Error, Page, Ts};
 use bailiwick_settings::CatalogueEntry;
 use serde::Serialize;

@@ -1,7 +1,8 @@
 //! `bailiwick alerts …`
 
 use super::{AlertRoutesArgs, AlertsCommand, print};
-use bailiwick_app::{App, alerting::config};
+use bailiwick_alerts::config;
+use bailiwick_app::App;
 use std::fmt::Write as _;
 
 /// Prints the recipients that an alert would notify, and why.

@@ -5,7 +5,8 @@ use crate::{
     config::{self, Config, DatabaseUrl, Found},
     ports::{SystemClock, SystemEntropy},
 };
-use bailiwick_app::{App, alerting::config as alert_config, database::Db};
+use bailiwick_alerts::config as alert_config;
+use bailiwick_app::{App, database::Db};
 use bailiwick_domain::Clock;
 use bailiwick_events::subscriptions;
 use bailiwick_identity::{mirror, oidc::keys};

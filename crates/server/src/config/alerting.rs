@@ -4,7 +4,7 @@ use super::{
     kinds::Network,
     value::{Kind, Value},
 };
-use bailiwick_app::alerting::zone_named;
+use bailiwick_alerts::zone_named;
 use bailiwick_settings::Zone;
 
 /// A host name, address or range of addresses that webhooks may go to.

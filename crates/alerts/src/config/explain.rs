@@ -1,0 +1,129 @@
+//! Who would be told of an alert, and why: for an operator who wonders. No secret is in it.
+
+use super::{plan_of, sealed};
+use crate::Alerts;
+use bailiwick_alerting::{
+    Labels,
+    config::{
+        Audience, BLACKHOLE, Channels, EmailRecipient, Layer, Recipient, Severity, TelegramRecipient, Tree,
+        WebhookRecipient, merge, webhook,
+    },
+};
+use bailiwick_domain::{Error, OrgId, Result};
+use bailiwick_store::{alert_layers, organizations};
+use std::time::Duration;
+
+/// Who would be told of an alert with some labels.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// Name and type of the tenant.
+    pub organization: (String, &'static str),
+    /// The labels, `organization_id` included.
+    pub labels: Labels,
+    /// What the alert counts as.
+    pub severity: Severity,
+    /// The matchers on the way to the node that takes it.
+    pub route: String,
+    /// The receiver there; none when it tells nobody.
+    pub receiver: Option<String>,
+    /// Waits before the first message, the next one and a repetition.
+    pub waits: [Duration; 3],
+    /// E-mail, webhook, Telegram.
+    pub channels: Vec<Channel>,
+}
+
+/// One channel.
+#[derive(Clone, Debug)]
+pub struct Channel {
+    /// Its word.
+    pub name: &'static str,
+    /// Why it is on or off.
+    pub why: String,
+    /// Who is told, and whose layers name him.
+    pub told: Vec<(String, String)>,
+}
+
+/// Walks the tree of a tenant with an alert; `labels` without `organization_id` are of that tenant.
+///
+/// # Errors
+/// An organization that does not exist, or the database's.
+pub async fn explain(app: &Alerts, tenant: OrgId, mut labels: Labels) -> Result<Explanation> {
+    if labels.get("organization_id").is_none() {
+        labels.insert("organization_id", tenant.to_string());
+    }
+    let place = organizations::place(&app.db, tenant).await?.ok_or(Error::NotFound("organization"))?;
+    let mut organization = (String::new(), place.org_type.as_str());
+    let (mut above, mut own) = (Vec::new(), None);
+    for link in alert_layers::chain(&app.db, place.path).await? {
+        if link.path.id == tenant {
+            organization.0.clone_from(&link.name);
+        }
+        let Some(stored) = link.layer.filter(|_| !link.is_silent) else { continue };
+        let layer = sealed::open(&app.keys, link.path.id, stored.layer)?;
+        if link.path.id == tenant {
+            own = Some((link.name, layer));
+        } else {
+            above.push((link.name, layer));
+        }
+    }
+    let effective = merge(above.iter().map(|(_, layer)| layer), own.as_ref().map(|(_, layer)| layer));
+    let layers: Vec<&(String, Layer)> = above.iter().chain(&own).collect();
+    let plan = plan_of(&app.settings.alerting, tenant, &effective);
+    let tree = Tree::new(&plan.route).map_err(Error::internal)?;
+    let found = tree.route(&labels);
+    let at = found.first().ok_or_else(|| Error::internal("a tree without a root"))?;
+    let audience = plan.receiver(&at.receiver).map(|r| r.audience.clone()).unwrap_or_default();
+    let key = labels.get("system_key").unwrap_or_default().to_owned();
+    let own = effective.systems.iter().find(|o| o.system_key == key).map(|o| &o.channels);
+    let Audience { email, webhook, telegram } = &audience;
+    let of = Source { layers: &layers, own };
+    let channels = vec![
+        of.channel(email, |r: &EmailRecipient| format!("{} ({})", r.address, r.language.as_str())),
+        of.channel(webhook, |r: &WebhookRecipient| format!("{} {}", r.name, webhook::redacted(&r.url))),
+        of.channel(telegram, |r: &TelegramRecipient| format!("chat {} ({})", r.chat_id, r.language.as_str())),
+    ];
+    Ok(Explanation {
+        organization,
+        severity: Severity::of_label(labels.get("severity").unwrap_or_default()),
+        route: at.route.clone(),
+        receiver: Some(at.receiver.clone()).filter(|name| name != BLACKHOLE),
+        waits: [at.group_wait, at.group_interval, at.repeat_interval],
+        labels,
+        channels,
+    })
+}
+
+/// Where recipients and toggles come from.
+struct Source<'a> {
+    /// Layers that count, by the names of their organizations, from the owner down.
+    layers: &'a [&'a (String, Layer)],
+    /// The override for the system.
+    own: Option<&'a Channels>,
+}
+
+impl Source<'_> {
+    fn channel<R: Recipient>(&self, told: &[R], shown: impl Fn(&R) -> String) -> Channel {
+        let names = |has: &dyn Fn(&Channels) -> bool| {
+            let having = self.layers.iter().filter(|(_, layer)| has(&layer.channels));
+            having.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        let on = names(&|channels| R::toggle(channels) == Some(true));
+        let why = match self.own.and_then(R::toggle) {
+            Some(true) => "on by the override for the system".to_owned(),
+            Some(false) => "off by the override for the system".to_owned(),
+            None if on.is_empty() => "off: no organization has switched it on".to_owned(),
+            None => format!("on by {on}"),
+        };
+        let is_own = self.own.is_some_and(|own| !R::list(own).is_empty());
+        let from = |recipient: &R| {
+            let key = recipient.key();
+            if is_own {
+                "the override for the system".to_owned()
+            } else {
+                names(&|channels| R::list(channels).iter().any(|r| r.key() == key))
+            }
+        };
+        let told = told.iter().map(|r| (shown(r), from(r))).collect();
+        Channel { name: R::CHANNEL, why, told }
+    }
+}

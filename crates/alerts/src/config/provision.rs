@@ -1,0 +1,314 @@
+//! Telling a remote router what is in force for its tenants (spec: alert-configuration#provisioning,
+//! alert-router#remote). What changes it queues the tenants in its own transaction; workers of all processes push what
+//! is queued, and a save helps them with its own for a while.
+//!
+//! Nothing here happens with the embedded router, which reads what is stored, nor with a router of kind `plain`, which
+//! has no tenants and takes no configuration.
+
+use super::{effective, forget::forget, publishing::publishing, watch};
+use crate::Alerts;
+use bailiwick_alerting::config::{Layer, Publishing, Upload};
+use bailiwick_domain::{Error, OrgId, OrgType, Result, Ts};
+use bailiwick_outbound::{RouterClient, RouterError, router_client::Caller};
+use bailiwick_platform::{backoff::Backoff, worker::Worker};
+use bailiwick_store::alert_tenants::{self, Due, Whose};
+use futures_util::future::join_all;
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+use tokio::sync::Notify;
+
+/// Tenants pushed at once.
+const AT_ONCE: i64 = 10;
+/// How long a push may take before another process takes over: longer than the router has for its answer.
+const LEASE: Duration = Duration::from_secs(60);
+/// Waits after failures: 1, 3, 5, 10, 20 … seconds.
+const RETRY: Backoff = Backoff::new(
+    &[Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(5)],
+    Duration::from_secs(300),
+);
+/// The longest wait between two tries.
+pub const LONGEST: Duration = RETRY.longest();
+/// How often the queue is looked at when nothing says that there is something.
+const POLL: Duration = Duration::from_secs(1);
+/// How long a save waits for the tenants it concerns.
+const SAVE_WAITS: Duration = Duration::from_secs(20);
+/// Between two looks at what others push for a save.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// Tenants that a save names one by one.
+const NAMED: i64 = 1000;
+/// A router needs this long to start a tenant: before that nothing is lost.
+const SETTLES: Duration = Duration::from_secs(60);
+
+/// What this process keeps for pushing.
+#[derive(Debug, Default)]
+pub(crate) struct Provisioning {
+    /// Of its own, so that faults here do not open the breaker that systems' requests stand behind.
+    client: Option<RouterClient>,
+    /// Something was queued.
+    arrived: Notify,
+    /// When a tenant was last found missing at the router, so that each sign does not cost a write.
+    lost: Mutex<HashMap<OrgId, Ts>>,
+}
+
+impl Provisioning {
+    /// The client; none for the embedded router.
+    pub(crate) const fn client(&self) -> Option<&RouterClient> {
+        self.client.as_ref()
+    }
+
+    /// For this router; none for the embedded one.
+    pub(crate) fn new(client: Option<RouterClient>) -> Provisioning {
+        Provisioning { client, ..Provisioning::default() }
+    }
+}
+
+/// The router has said that it does not know a tenant (spec: alerts#waiting-tenants).
+pub(crate) async fn lost(app: &Alerts, tenant: OrgId) {
+    if !app.settings.alerting.router.is_provisioned() {
+        return;
+    }
+    let now = app.now();
+    let since = now.minus(SETTLES);
+    {
+        let mut lost = app.alerting().provisioning.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        lost.retain(|_, at| *at > since);
+        if lost.insert(tenant, now).is_some() {
+            return;
+        }
+    }
+    if let Err(e) = queue_lost(app, tenant).await {
+        tracing::warn!(%tenant, error = %e, "a tenant the router does not know could not be queued");
+    }
+}
+
+/// Queues a tenant that the router has lost, unless it was pushed a moment ago.
+pub(super) async fn queue_lost(app: &Alerts, tenant: OrgId) -> Result<()> {
+    let now = app.now();
+    let mut tx = app.db.begin().await?;
+    alert_tenants::queue_lost(&mut tx, tenant, now, now.minus(SETTLES)).await?;
+    tx.commit().await?;
+    app.alerting().provisioning.arrived.notify_one();
+    Ok(())
+}
+
+/// Queues every tenant once, as the router or the settings may have changed while the service was down, then pushes
+/// what is queued until the application stops.
+pub(crate) fn start(app: &Alerts) {
+    if !app.settings.alerting.router.is_provisioned() {
+        return;
+    }
+    watch::start(app);
+    let worker = app.clone();
+    app.tasks.spawn(async move {
+        let app = &worker;
+        let is_first = &AtomicBool::new(true);
+        let step = || async move {
+            if is_first.load(Ordering::Relaxed) {
+                queue_all(app).await?;
+                is_first.store(false, Ordering::Relaxed);
+            }
+            Ok(work_off(app).await? as u64)
+        };
+        let failure = "alert configurations cannot be pushed and wait";
+        let hint = Some(&app.alerting().provisioning.arrived);
+        Worker { name: "alert configurations", failure, poll: POLL, hint, step }.run(&app.stop).await;
+    });
+}
+
+async fn queue_all(app: &Alerts) -> Result<()> {
+    let mut tx = app.db.begin().await?;
+    alert_tenants::queue(&mut tx, Whose::All, false, app.now()).await?;
+    Ok(tx.commit().await?)
+}
+
+/// Pushes up to ten tenants that are due; how many were tried.
+///
+/// # Errors
+/// The database's.
+pub async fn work_off(app: &Alerts) -> Result<usize> {
+    push(app, Whose::All).await
+}
+
+async fn push(app: &Alerts, whose: Whose) -> Result<usize> {
+    let Some(client) = &app.alerting().provisioning.client else { return Ok(0) };
+    let now = app.now();
+    let due = alert_tenants::claim(&app.db, whose, now, now.plus(LEASE), AT_ONCE).await?;
+    if due.is_empty() {
+        return Ok(0);
+    }
+    // Connections belong to the runtime that uses them. The same settings have made a client before.
+    let client = client.with_own_connections().map_err(Error::internal)?;
+    let tenants: Vec<OrgId> = due.iter().filter(|d| !d.is_gone).map(|d| d.organization_id).collect();
+    let layers = layers_of(app, &tenants).await?;
+    let publishing = publishing(app);
+    let pushes = due.iter().map(|one| {
+        let wanted = match layers.get(&one.organization_id).filter(|_| !one.is_gone) {
+            None => Wanted::Nothing,
+            Some(Some(layer)) => Wanted::Layer(layer.clone()),
+            Some(None) => Wanted::Unreadable,
+        };
+        push_one(app, &client, one, wanted, publishing.clone())
+    });
+    let mut outcomes: Vec<(&Due, Result<(), &'static str>)> =
+        due.iter().zip(join_all(pushes).await).collect();
+    // Whoever writes several of these rows does it in the order of their ids.
+    outcomes.sort_by_key(|(one, _)| one.organization_id);
+    let now = app.now();
+    let mut tx = app.db.begin().await?;
+    for (one, outcome) in outcomes {
+        match outcome {
+            Ok(()) => alert_tenants::finish(&mut tx, one, now).await?,
+            Err(reason) => {
+                let next = RETRY.next_try(now, one.attempts);
+                alert_tenants::postpone(&mut tx, one, reason, next).await?;
+            }
+        }
+    }
+    tx.commit().await?;
+    Ok(due.len())
+}
+
+/// What a tenant's configuration at the router is to be.
+enum Wanted {
+    /// None: there is no such organization.
+    Nothing,
+    /// What this means.
+    Layer(Layer),
+    /// What it is, until it can be read.
+    Unreadable,
+}
+
+/// What is in force for these tenants; none for one that cannot be read, which must not keep the others waiting.
+pub(super) async fn layers_of(app: &Alerts, tenants: &[OrgId]) -> Result<HashMap<OrgId, Option<Layer>>> {
+    match effective(app, &app.db, tenants).await {
+        Err(Error::Internal(_)) => {}
+        layers => return Ok(layers?.into_iter().map(|(id, layer)| (id, Some(layer))).collect()),
+    }
+    let mut found = HashMap::with_capacity(tenants.len());
+    for tenant in tenants {
+        match effective(app, &app.db, &[*tenant]).await {
+            Err(Error::Internal(e)) => {
+                tracing::error!(%tenant, error = %e, "an alert configuration cannot be read");
+                found.insert(*tenant, None);
+            }
+            layers => found.extend(layers?.into_iter().map(|(id, layer)| (id, Some(layer)))),
+        }
+    }
+    Ok(found)
+}
+
+/// One tenant; a reason that may be shown when it failed.
+async fn push_one(
+    app: &Alerts,
+    client: &RouterClient,
+    due: &Due,
+    wanted: Wanted,
+    publishing: Publishing,
+) -> Result<(), &'static str> {
+    const REJECTED: &str = "configuration rejected";
+    let tenant = due.organization_id.to_string();
+    let request_id = app.fresh::<uuid::Uuid>().to_string();
+    let caller = Caller { tenant: &tenant, request_id: &request_id };
+    let pushed = match wanted {
+        Wanted::Unreadable => return Err("internal error"),
+        Wanted::Nothing => forget(app, client, caller).await,
+        Wanted::Layer(layer) => {
+            let named = tenant.clone();
+            let making = move || {
+                let upload = Upload::new(&named, &layer, &publishing)?;
+                upload.to_yaml()
+            };
+            let made = app.tasks.spawn_blocking(making).await;
+            let body = match made {
+                Ok(Ok(body)) => body,
+                Ok(Err(e)) => {
+                    tracing::error!(tenant, error = %e, "an alert configuration cannot be made");
+                    return Err(REJECTED);
+                }
+                Err(e) => {
+                    tracing::error!(tenant, error = %e, "an alert configuration cannot be made");
+                    return Err("internal error");
+                }
+            };
+            client.put_configuration(caller, body.into()).await
+        }
+    };
+    pushed.map_err(|e| match e {
+        RouterError::Rejected(text) => {
+            tracing::error!(tenant, answer = text, "the alert router refuses a configuration");
+            REJECTED
+        }
+        e => {
+            tracing::warn!(tenant, attempt = due.attempts, error = %e, "an alert configuration is pushed later");
+            match e {
+                RouterError::TimedOut => "alerting backend timed out",
+                RouterError::NotReady(_) | RouterError::UnknownTenant => "alerting backend is not ready",
+                _ => "alerting backend is unavailable",
+            }
+        }
+    })
+}
+
+/// Pushes what a save has queued, ten tenants at a time and for 20 s at most; then how many of the subtree still wait
+/// and a warning for each (the first thousand). What waits is pushed later, by whichever process.
+pub(super) async fn after_save(app: &Alerts, top: OrgId, org_type: OrgType) -> Result<(u64, Vec<String>)> {
+    if app.alerting().is_embedded() {
+        return Ok((0, Vec::new()));
+    }
+    let whose = Whose::Below(top, org_type);
+    if !app.settings.alerting.router.is_provisioned() {
+        let all = bailiwick_store::alert_layers::count_tenants(&app.db, top, org_type).await?;
+        return Ok((all, vec!["the alert router takes no configuration".to_owned()]));
+    }
+    let helper = app.clone();
+    // A task of its own: whoever no longer waits for the answer leaves no push half done.
+    let pushing = app.tasks.spawn(async move {
+        let until = tokio::time::Instant::now() + SAVE_WAITS;
+        loop {
+            if push(&helper, whose).await? > 0 {
+                if tokio::time::Instant::now() >= until {
+                    return Ok(());
+                }
+                continue;
+            }
+            // Others may be at the rest.
+            let left = alert_tenants::waiting(&helper.db, whose, helper.now(), 0).await?;
+            if left.active == 0 || tokio::time::Instant::now() >= until {
+                return Ok::<_, Error>(());
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    });
+    if let Ok(ended) = tokio::time::timeout(SAVE_WAITS, pushing).await {
+        ended.map_err(Error::internal)??;
+    }
+    app.alerting().provisioning.arrived.notify_one();
+    let left = alert_tenants::waiting(&app.db, whose, app.now(), NAMED).await?;
+    let mut warnings: Vec<String> = left
+        .first
+        .iter()
+        .map(|(id, problem)| format!("org {id}: {}", problem.as_deref().unwrap_or("not reached yet")))
+        .collect();
+    let named = u64::try_from(warnings.len()).unwrap_or(u64::MAX);
+    if left.count > named {
+        warnings.push(format!("{} more organizations are not reached yet", left.count - named));
+    }
+    Ok((left.count, warnings))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_waits_grow_and_end() {
+        let waits = [1, 2, 3, 4, 5, 8, 9, 10, i64::MAX].map(|n| RETRY.after(n).as_secs());
+        assert_eq!(waits, [1, 3, 5, 10, 20, 160, 300, 300, 300]);
+    }
+}

@@ -1,0 +1,48 @@
+//! What the documents of all tenants have in common: settings.
+
+use crate::Alerts;
+use bailiwick_alerting::config::{
+    EmailRecipient, History, Layer, Publishing, Smtp, Surroundings, TelegramRecipient,
+};
+use bailiwick_outbound::mail::Security;
+use bailiwick_settings::Router;
+
+/// What the documents of all tenants have in common.
+pub(crate) fn publishing(app: &Alerts) -> Publishing {
+    let settings = &app.settings;
+    let alerting = &settings.alerting;
+    let is_remote = matches!(alerting.router, Router::Remote(_));
+    let smtp = settings.mail.as_ref().map(|mail| {
+        let host = if mail.host.contains(':') { format!("[{}]", mail.host) } else { mail.host.clone() };
+        Smtp {
+            smarthost: format!("{host}:{}", mail.port),
+            from: mail.from.clone(),
+            username: mail.credentials.as_ref().map(|(user, _)| user.clone()),
+            password: mail.credentials.as_ref().map(|(_, password)| password.reveal().clone()),
+            requires_tls: mail.security != Security::None,
+        }
+    });
+    let history = alerting.history_url.as_ref().zip(alerting.history_secret.as_ref()).filter(|_| is_remote);
+    Publishing {
+        resolve_timeout: alerting.resolve_timeout,
+        timing: alerting.timing,
+        omits_email: is_remote && smtp.is_none(),
+        smtp,
+        history: history.map(|(url, secret)| History { url: url.clone(), secret: secret.reveal().clone() }),
+        surroundings: Surroundings { app_url: settings.app_url.clone(), zone: alerting.zone.clone() },
+    }
+}
+
+/// What of a layer has no effect at present, in the words of spec: alert-delivery#mail-and-telegram, alerts#settings.
+pub(super) fn warnings(app: &Alerts, layer: &Layer) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if app.settings.mail.is_none() && layer.has_any::<EmailRecipient>() {
+        warnings.push("email delivery is not configured".to_owned());
+    }
+    // A remote router writes to Telegram by itself.
+    let is_silent = app.alerting().is_embedded() && !app.settings.alerting.telegram;
+    if is_silent && layer.has_any::<TelegramRecipient>() {
+        warnings.push("telegram delivery is not available".to_owned());
+    }
+    warnings
+}

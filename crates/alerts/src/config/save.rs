@@ -1,0 +1,197 @@
+//! Saving and removing a layer.
+
+use super::{Saving, condition::EditableLayer, provision, publishing::warnings, sealed, store, target};
+use crate::Alerts;
+use bailiwick_alerting::config::{Layer, Posted, WebhookField, webhook::Target};
+use bailiwick_directory::organizations::alert_tenants;
+use bailiwick_domain::{Error, FieldError, OrgId, OrgType, Result};
+use bailiwick_platform::{RequestContext, audit};
+use bailiwick_policy::{Caller, Granted, OrgPlace, Permission, Refusal};
+use bailiwick_store::{
+    Tx,
+    alert_layers::{self, Stored},
+    organizations::marks,
+    systems,
+};
+use bytes::Bytes;
+use futures_util::future::join_all;
+use serde_json::Value;
+use std::{collections::HashMap, time::Duration};
+
+/// How often a save starts anew because somebody else has saved the same layer meanwhile.
+const ATTEMPTS: usize = 5;
+/// Names looked up at the same time.
+const LOOK_UPS: usize = 16;
+/// Time for all of them; each has 3 s.
+const LOOK_UP_TIME: Duration = Duration::from_secs(6);
+
+/// What a save has done.
+#[derive(Clone, Debug, Default)]
+pub struct Saved {
+    /// What has no effect at present, and tenants that were not reached.
+    pub warnings: Vec<String>,
+    /// Tenants for which the change is in force.
+    pub propagated_to: u64,
+    /// Tenants it concerns: the organization and those below it that are not deleted.
+    pub affected_tenants: u64,
+}
+
+/// `POST /alerts/config`: takes the place of the layer that is there.
+///
+/// # Errors
+/// 403 for an organization out of reach, then what is wrong with the body (spec: alert-configuration#layers).
+pub async fn set(
+    app: &Alerts,
+    caller: &Caller,
+    ctx: &RequestContext,
+    organization: Option<&str>,
+    body: impl FnOnce() -> Result<Bytes>,
+) -> Result<Saved> {
+    let (granted, place) = target(&app.db, caller, Permission::ManageAlerts, organization).await?;
+    let (id, is_owner) = (granted.id(), place.org_type == OrgType::Owner);
+    if !ctx.is_unconditional() {
+        let stored = alert_layers::get(&app.db, id).await?;
+        ctx.check_conditions(app, &EditableLayer(open(app, id, stored.as_ref())?.as_ref()))?;
+    }
+    let body = body()?;
+    for _ in 0..ATTEMPTS {
+        // Secrets that are kept, and the name service, are asked before anything is held.
+        let stored = alert_layers::get(&app.db, id).await?;
+        let (body, before, judging) = (body.clone(), open(app, id, stored.as_ref())?, app.clone());
+        // It is still the same when it is written, or all of this begins anew.
+        ctx.check_conditions(app, &EditableLayer(before.as_ref()))?;
+        let judge = move || {
+            let checked =
+                Posted::read(&body)?.check(before.as_ref(), is_owner, judging.webhooks.allowed())?;
+            Ok::<_, Error>((checked, before))
+        };
+        let (checked, before) = app.tasks.spawn_blocking(judge).await.map_err(Error::internal)??;
+        look_up(app, id, &checked.webhooks).await?;
+        let mut tx = app.db.begin().await?;
+        let (target, place) = hold(&mut tx, caller, id).await?;
+        if alert_layers::get(&mut tx, id).await? != stored {
+            continue;
+        }
+        known_systems(&mut tx, id, &checked.layer).await?;
+        store(app, &mut tx, &target, &checked.layer, &saving(app, caller)).await?;
+        record(app, &mut tx, caller, ctx, id, [before.as_ref(), Some(&checked.layer)]).await?;
+        let mut saved = propagate(app, tx, &place).await?;
+        saved.warnings.splice(0..0, warnings(app, &checked.layer));
+        return Ok(saved);
+    }
+    Err(Error::Unavailable {
+        message: "service temporarily unavailable".into(),
+        log: format!("the alert layer of {id} is saved faster than it can be checked"),
+    })
+}
+
+/// `DELETE /alerts/config`: the layer is gone, those of organizations above stay in force. Doing so again changes
+/// nothing.
+///
+/// # Errors
+/// 403 for an organization out of reach.
+pub async fn remove(
+    app: &Alerts,
+    caller: &Caller,
+    ctx: &RequestContext,
+    organization: Option<&str>,
+) -> Result<Saved> {
+    let (granted, _) = target(&app.db, caller, Permission::ManageAlerts, organization).await?;
+    let id = granted.id();
+    let mut tx = app.db.begin().await?;
+    let (target, place) = hold(&mut tx, caller, id).await?;
+    let stored = alert_layers::get(&mut tx, id).await?;
+    if !ctx.is_unconditional() {
+        ctx.check_conditions(app, &EditableLayer(open(app, id, stored.as_ref())?.as_ref()))?;
+    }
+    if alert_layers::remove(&mut tx, &target).await? {
+        // One that cannot be read any more can still be removed.
+        let before = open(app, id, stored.as_ref()).unwrap_or_default();
+        record(app, &mut tx, caller, ctx, id, [before.as_ref(), None]).await?;
+    }
+    propagate(app, tx, &place).await
+}
+
+fn open(app: &Alerts, id: OrgId, stored: Option<&Stored>) -> Result<Option<Layer>> {
+    stored.map(|s| sealed::open(&app.keys, id, s.layer.clone())).transpose()
+}
+
+/// Holds the organization, so that saves to it follow each other, and decides again on what is held.
+async fn hold(tx: &mut Tx, caller: &Caller, id: OrgId) -> Result<(Granted<OrgId>, OrgPlace)> {
+    marks::hold_marks(&mut *tx, id).await?.ok_or(Refusal::NotInHierarchy)?;
+    target(tx, caller, Permission::ManageAlerts, Some(&id.to_string())).await
+}
+
+fn saving(app: &Alerts, caller: &Caller) -> Saving {
+    let name = caller.identity().map(|i| i.name.clone()).unwrap_or_default();
+    Saving { user: caller.user_id(), name, at: app.now() }
+}
+
+/// Every name of a webhook must lead to public addresses only.
+async fn look_up(app: &Alerts, tenant: OrgId, webhooks: &[WebhookField]) -> Result<()> {
+    let mut targets: Vec<&Target> = webhooks.iter().map(|field| &field.target).collect();
+    targets.sort_by(|a, b| a.host.cmp(&b.host));
+    targets.dedup_by(|a, b| a.host == b.host);
+    let mut found: HashMap<&str, Option<&'static str>> = HashMap::new();
+    let asking = async {
+        for some in targets.chunks(LOOK_UPS) {
+            let answers = join_all(some.iter().map(|target| app.webhooks.look_up(tenant, target))).await;
+            let codes = answers.into_iter().map(std::result::Result::err);
+            found.extend(some.iter().map(|target| target.host.as_str()).zip(codes));
+        }
+    };
+    // Those that were not answered in time count as not found.
+    let _ = tokio::time::timeout(LOOK_UP_TIME, asking).await;
+    let refused = |field: &WebhookField| {
+        let host = field.target.host.as_str();
+        let code = found.get(host).copied().unwrap_or(Some("dns_resolution_failed"));
+        code.map(|code| FieldError::new(field.key.clone(), code))
+    };
+    let wrong: Vec<FieldError> = webhooks.iter().filter_map(refused).collect();
+    if wrong.is_empty() { Ok(()) } else { Err(Error::Invalid(wrong)) }
+}
+
+/// Overrides are for systems of the organization.
+async fn known_systems(tx: &mut Tx, id: OrgId, layer: &Layer) -> Result<()> {
+    let keys = layer.systems.iter().map(|o| o.system_key.as_str());
+    let known = systems::keys_among(tx, id, keys).await?;
+    let unknown = layer.systems.iter().enumerate().filter(|(_, o)| !known.contains(&o.system_key));
+    let unknown: Vec<FieldError> = unknown
+        .map(|(i, o)| {
+            FieldError::new(format!("systems.{i}.system_key"), "invalid_value").with_value(&o.system_key)
+        })
+        .collect();
+    if unknown.is_empty() { Ok(()) } else { Err(Error::Invalid(unknown)) }
+}
+
+/// The audit keeps layers, before and after, without secrets.
+async fn record(
+    app: &Alerts,
+    tx: &mut Tx,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: OrgId,
+    [before, after]: [Option<&Layer>; 2],
+) -> Result<()> {
+    let shown = |layer: Option<&Layer>| -> Result<Option<Value>> {
+        layer.map(|l| serde_json::to_value(l.redacted()).map_err(Error::internal)).transpose()
+    };
+    let event = audit::Event {
+        action: if after.is_some() { "alert_config.update" } else { "alert_config.remove" },
+        object_type: "alert_config",
+        object_id: id.0,
+        before: shown(before)?,
+        after: shown(after)?,
+    };
+    audit::record(tx, app.now(), caller, ctx, event).await
+}
+
+/// Commits. The embedded router reads what is stored, so a change is in force with the commit; a remote one is told.
+async fn propagate(app: &Alerts, mut tx: Tx, place: &OrgPlace) -> Result<Saved> {
+    let (top, org_type) = (place.path.id, place.org_type);
+    let affected_tenants = alert_layers::count_tenants(&mut tx, top, org_type).await?;
+    alert_tenants::queue(app, &mut tx, top, org_type).await?;
+    tx.commit().await?;
+    let (left, warnings) = provision::after_save(app, top, org_type).await?;
+    Ok(Saved { warnings, propagated_to: affected_tenants.saturating_sub(left), affected_tenants })
+}

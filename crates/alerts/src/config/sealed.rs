@@ -1,0 +1,193 @@
+//! A layer at rest: its JSON, with every secret in it sealed for the organization that has it.
+
+use crate::Alerts;
+use bailiwick_alerting::config::{Layer, TelegramRecipient, WebhookRecipient};
+use bailiwick_domain::{Entropy, Error, OrgId, Result};
+use bailiwick_platform::keys::Keys;
+use bailiwick_store::alert_layers;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::Value;
+
+/// Sealed for one organization, a secret copied into the row of another does not open there.
+fn purpose(organization: OrgId) -> String {
+    format!("alert layer of {organization}")
+}
+
+/// The layer as it is stored.
+///
+/// # Errors
+/// A secret that cannot be sealed.
+pub(super) fn seal(keys: &Keys, entropy: &dyn Entropy, organization: OrgId, layer: &Layer) -> Result<Value> {
+    let purpose = purpose(organization);
+    let mut sealed = layer.clone();
+    sealed.change_secrets(|secret| -> Result<()> {
+        *secret = STANDARD.encode(keys.seal(&purpose, secret.as_bytes(), entropy)?);
+        Ok(())
+    })?;
+    serde_json::to_value(&sealed).map_err(Error::internal)
+}
+
+/// The layer as it was saved. A recipient whose secret does not open, because the service's own has changed more than
+/// once, is left out and logged: all others are told as before.
+///
+/// # Errors
+/// The stored value is no layer.
+pub(super) fn open(keys: &Keys, organization: OrgId, stored: Value) -> Result<Layer> {
+    let purpose = purpose(organization);
+    let sealed: Layer = serde_json::from_value(stored)
+        .map_err(|e| Error::internal(format!("the alert layer of organization {organization}: {e}")))?;
+    let mut layer = sealed.clone();
+    let opened = |secret: &mut String| {
+        let plain = STANDARD.decode(&*secret).ok().and_then(|sealed| keys.open(&purpose, &sealed).ok());
+        let plain = plain.and_then(|plain| String::from_utf8(plain).ok());
+        plain.map(|plain| *secret = plain).is_some()
+    };
+    let mut lost = 0;
+    for channels in layer.all_channels_mut() {
+        let before = channels.webhook_recipients.len() + channels.telegram_recipients.len();
+        channels.webhook_recipients.retain_mut(|r: &mut WebhookRecipient| opened(&mut r.url));
+        channels.telegram_recipients.retain_mut(|r: &mut TelegramRecipient| opened(&mut r.bot_token));
+        lost += before - channels.webhook_recipients.len() - channels.telegram_recipients.len();
+    }
+    // An override without anybody left would mean the organization's own recipients, who were not to be told.
+    for (now, stored) in layer.systems.iter_mut().zip(&sealed.systems) {
+        let (now, stored) = (&mut now.channels, &stored.channels);
+        if now.webhook_recipients.is_empty() && !stored.webhook_recipients.is_empty() {
+            now.enabled.webhook = Some(false);
+        }
+        if now.telegram_recipients.is_empty() && !stored.telegram_recipients.is_empty() {
+            now.enabled.telegram = Some(false);
+        }
+    }
+    if lost > 0 {
+        tracing::error!(%organization, lost, "secrets of alert recipients cannot be opened; these are not told");
+    }
+    Ok(layer)
+}
+
+/// The stored layer with every secret that opens sealed anew, by the present secret of the service, and how many do not:
+/// these stay as they are.
+///
+/// # Errors
+/// The stored value is no layer, or a secret that cannot be sealed.
+fn seal_anew(keys: &Keys, entropy: &dyn Entropy, organization: OrgId, stored: Value) -> Result<(Value, u64)> {
+    let purpose = purpose(organization);
+    let mut layer: Layer = serde_json::from_value(stored).map_err(Error::internal)?;
+    let mut lost = 0;
+    layer.change_secrets(|secret| -> Result<()> {
+        let plain = STANDARD.decode(&*secret).ok().and_then(|sealed| keys.open(&purpose, &sealed).ok());
+        match plain {
+            Some(plain) => *secret = STANDARD.encode(keys.seal(&purpose, &plain, entropy)?),
+            None => lost += 1,
+        }
+        Ok(())
+    })?;
+    Ok((serde_json::to_value(&layer).map_err(Error::internal)?, lost))
+}
+
+/// What sealing everything anew came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Anew {
+    /// Layers written anew.
+    pub sealed: u64,
+    /// Layers with something that neither the present nor the previous secret opens, or that cannot be read at all; that
+    /// stays as it is.
+    pub lost: u64,
+}
+
+/// Seals the secrets of all layers anew, so that the previous secret of the service can be forgotten. One that is saved
+/// meanwhile is sealed by its save.
+///
+/// # Errors
+/// The database does not answer; what was done stays, and doing it again does no harm.
+pub async fn seal_all_anew(app: &Alerts) -> Result<Anew> {
+    let (mut done, mut after) = (Anew::default(), None);
+    loop {
+        let page = alert_layers::after(&app.db, after).await?;
+        let Some(last) = page.last() else { return Ok(done) };
+        after = Some(last.organization_id);
+        let mut tx = app.db.begin().await?;
+        for row in page {
+            let organization = row.organization_id;
+            let Ok((anew, lost)) = seal_anew(&app.keys, &*app.entropy, organization, row.layer) else {
+                tracing::error!(%organization, "an alert layer cannot be read; it stays as it is");
+                done.lost += 1;
+                continue;
+            };
+            if lost > 0 {
+                tracing::error!(%organization, lost, "secrets of alert recipients cannot be opened; they stay as they are");
+                done.lost += 1;
+            }
+            alert_layers::replace(&mut tx, organization, row.updated_at, &anew).await?;
+            done.sealed += 1;
+        }
+        tx.commit().await?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    struct Fixed;
+    impl Entropy for Fixed {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.fill(7);
+        }
+    }
+
+    fn layer() -> Layer {
+        serde_json::from_value(json!({
+            "enabled": {"email": true},
+            "email_recipients": [{"address": "noc@example.org"}],
+            "webhook_recipients": [{"name": "hook", "url": "https://example.org/h"}],
+            "systems": [{"system_key": "SYS-1", "telegram_recipients": [{"bot_token": "1:abc", "chat_id": 5}]}],
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn secrets_rest_sealed_for_their_organization_and_the_others_outlive_a_lost_one() {
+        let keys = Keys::derive(&[1; 32], None).unwrap();
+        let [own, other] = [1, 2].map(|n| OrgId(uuid::Uuid::from_u128(n)));
+        let stored = seal(&keys, &Fixed, own, &layer()).unwrap();
+        let text = stored.to_string();
+        assert!(!text.contains("example.org/h") && !text.contains("1:abc"), "{text}");
+        assert_eq!(open(&keys, own, stored.clone()).unwrap(), layer());
+        // Another organization's row, and another secret of the service.
+        let changed = Keys::derive(&[2; 32], None).unwrap();
+        for read in [open(&keys, other, stored.clone()), open(&changed, own, stored.clone())] {
+            let read = read.unwrap();
+            assert_eq!(read.channels.email_recipients, layer().channels.email_recipients);
+            assert_eq!((read.channels.webhook_recipients.len(), read.systems.len()), (0, 1));
+            assert!(read.systems[0].channels.telegram_recipients.is_empty());
+            assert_eq!(read.systems[0].channels.enabled.telegram, Some(false));
+        }
+        let rotated = Keys::derive(&[2; 32], Some(&[1; 32])).unwrap();
+        assert_eq!(open(&rotated, own, stored).unwrap(), layer());
+        assert!(open(&keys, own, json!([])).is_err());
+    }
+
+    #[test]
+    fn sealed_anew_it_opens_without_the_previous_secret() {
+        let own = OrgId(uuid::Uuid::from_u128(1));
+        let old = Keys::derive(&[1; 32], None).unwrap();
+        let both = Keys::derive(&[2; 32], Some(&[1; 32])).unwrap();
+        let new = Keys::derive(&[2; 32], None).unwrap();
+        let stored = seal(&old, &Fixed, own, &layer()).unwrap();
+        let (anew, lost) = seal_anew(&both, &Fixed, own, stored.clone()).unwrap();
+        assert_eq!((open(&new, own, anew.clone()).unwrap(), lost), (layer(), 0));
+        assert_eq!(
+            seal_anew(&new, &Fixed, own, stored.clone()).unwrap(),
+            (stored.clone(), 2),
+            "nothing is thrown away"
+        );
+        // One that nobody can open keeps none of the others from being sealed anew.
+        let mut mixed = stored;
+        mixed["webhook_recipients"][0]["url"] = json!("AAAA");
+        let (mixed, lost) = seal_anew(&both, &Fixed, own, mixed).unwrap();
+        assert_eq!(lost, 1);
+        assert_eq!(open(&new, own, mixed).unwrap().systems, layer().systems);
+    }
+}

@@ -1,0 +1,160 @@
+//! A layer, and what is in force for a tenant, as their reader may see them.
+
+use super::{
+    condition::EditableLayer,
+    publishing::{publishing, warnings},
+    sealed, target,
+};
+use crate::{Alerts, deliver::last_failures};
+use bailiwick_alerting::config::{FlatView, Layer, Publishing, merge, shown_yaml};
+use bailiwick_domain::{Error, OrgId, OrgType, Result, Ts};
+use bailiwick_platform::conditions::Version;
+use bailiwick_policy::{Caller, OrgPlace, Permission, Scope, hierarchy};
+use bailiwick_store::alert_layers::{self, Link};
+
+/// A layer as its reader may see it.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// The layer; nothing when none was saved.
+    pub layer: Layer,
+    /// The same in the flat form of older clients; none when none was saved.
+    pub flat: Option<FlatView>,
+    /// Who saved it last.
+    pub updated_by_name: Option<String>,
+    /// When.
+    pub updated_at: Option<Ts>,
+    /// What it says that has no effect at present, and recipients whom the last notification did not reach.
+    pub warnings: Vec<String>,
+    /// The state of the layer, secrets included.
+    pub version: Version,
+}
+
+/// `GET /alerts/config`: the layer of the caller's own organization or of the one named.
+///
+/// # Errors
+/// 403 for an organization out of reach.
+pub async fn get(app: &Alerts, caller: &Caller, organization: Option<&str>) -> Result<Shown> {
+    let (granted, _) = target(&app.db, caller, Permission::ReadAlerts, organization).await?;
+    let Some(stored) = alert_layers::get(&app.db, granted.id()).await? else {
+        let layer = Layer::default();
+        return Ok(Shown {
+            layer,
+            flat: None,
+            updated_by_name: None,
+            updated_at: None,
+            warnings: Vec::new(),
+            version: Version::of(app, &EditableLayer(None))?,
+        });
+    };
+    let opened = sealed::open(&app.keys, granted.id(), stored.layer)?;
+    let mut warnings = warnings(app, &opened);
+    if app.alerting().is_embedded() {
+        let failures = last_failures(app, &opened).await?;
+        warnings.extend(failures.iter().map(ToString::to_string));
+    }
+    let version = Version::of(app, &EditableLayer(Some(&opened)))?;
+    let layer = if caller.may_see_alert_secrets() { opened } else { opened.redacted() };
+    Ok(Shown {
+        flat: Some(FlatView::of(&layer)),
+        warnings,
+        version,
+        layer,
+        updated_by_name: Some(stored.updated_by_name),
+        updated_at: Some(stored.updated_at),
+    })
+}
+
+/// `GET /alerts/config?format=yaml`: the document of the tenant without secrets; none when nobody is told of anything.
+///
+/// # Errors
+/// 403 for an organization out of reach.
+pub async fn yaml(app: &Alerts, caller: &Caller, organization: Option<&str>) -> Result<Option<String>> {
+    let (_, place) = target(&app.db, caller, Permission::ReadAlerts, organization).await?;
+    Ok(look(app, caller, &place).await?.yaml)
+}
+
+/// An organization between the owner and the tenant.
+#[derive(Clone, Debug)]
+pub struct LinkView {
+    /// Its id.
+    pub organization_id: OrgId,
+    /// Its name.
+    pub organization_name: String,
+    /// Its type.
+    pub org_type: OrgType,
+    /// Its layer without secrets; recipients above the reader's organization are hidden.
+    pub layer: Option<Layer>,
+    /// Who saved it last; not told of people above the reader's organization.
+    pub updated_by_name: Option<String>,
+    /// When.
+    pub updated_at: Option<Ts>,
+}
+
+/// What is in force and where it comes from, as its reader may see it.
+#[derive(Clone, Debug)]
+pub struct EffectiveView {
+    /// The tenant.
+    pub organization_id: OrgId,
+    /// From the owner down to the tenant.
+    pub chain: Vec<LinkView>,
+    /// All together.
+    pub effective: Layer,
+    /// As a document; none when nobody is told of anything.
+    pub yaml: Option<String>,
+}
+
+/// `GET /alerts/config/effective`.
+///
+/// # Errors
+/// 400 without exactly one organization (customers always mean their own), 403 when it is not the caller's to see.
+pub async fn view(app: &Alerts, caller: &Caller, organization: Option<&str>) -> Result<EffectiveView> {
+    if organization.is_none() && caller.org_type() != Some(OrgType::Customer) {
+        return Err(Error::bad_request("organization_id query parameter is required"));
+    }
+    let (_, place) = target(&app.db, caller, Permission::ConfigAlerts, organization).await?;
+    look(app, caller, &place).await
+}
+
+/// Secrets are never in it; recipients from above the reader's organization are hidden whole.
+async fn look(app: &Alerts, caller: &Caller, place: &OrgPlace) -> Result<EffectiveView> {
+    let links = alert_layers::chain(&app.db, place.path).await?;
+    let (scope, publishing, tenant) = (hierarchy(caller), publishing(app), place.path.id);
+    let opening = app.clone();
+    // A document may have some ten thousand recipients.
+    let looking = move || assemble(&opening, tenant, links, &scope, &publishing);
+    app.tasks.spawn_blocking(looking).await.map_err(Error::internal)?
+}
+
+fn assemble(
+    app: &Alerts,
+    tenant: OrgId,
+    links: Vec<Link>,
+    scope: &Scope,
+    publishing: &Publishing,
+) -> Result<EffectiveView> {
+    let (mut above, mut within, mut own) = (Vec::new(), Vec::new(), None);
+    let mut chain = Vec::with_capacity(links.len());
+    for link in links {
+        let id = link.path.id;
+        let is_known = scope.contains(&link.path);
+        let (by, at) = link.layer.as_ref().map(|l| (l.updated_by_name.clone(), l.updated_at)).unzip();
+        let layer = link.layer.map(|stored| sealed::open(&app.keys, id, stored.layer)).transpose()?;
+        chain.push(LinkView {
+            organization_id: id,
+            organization_name: link.name,
+            org_type: link.org_type,
+            layer: layer.as_ref().map(|l| if is_known { l.redacted() } else { l.hidden() }),
+            updated_by_name: by.filter(|_| is_known),
+            updated_at: at,
+        });
+        match layer.filter(|_| !link.is_silent) {
+            Some(layer) if id == tenant => own = Some(layer),
+            Some(layer) if is_known => within.push(layer),
+            Some(layer) => above.push(layer),
+            None => {}
+        }
+    }
+    let effective = Layer::beside(&merge(&above, None), &merge(&within, own.as_ref()));
+    let yaml = shown_yaml(&tenant.to_string(), &effective, publishing).map_err(Error::internal)?;
+    Ok(EffectiveView { organization_id: tenant, chain, effective: effective.redacted(), yaml })
+}

@@ -1,0 +1,94 @@
+//! Notices that a remote router no longer has what it was given (spec: alert-router#remote-interface): one that falls
+//! back to an empty configuration answers as if all were well, and tells nobody of any alert. So one process reads
+//! configurations back, some tenants each minute and all of them in turn.
+
+use super::{
+    provision::{layers_of, queue_lost},
+    publishing::publishing,
+};
+use crate::Alerts;
+use bailiwick_alerting::config::{Layer, Publishing, Upload};
+use bailiwick_domain::{OrgId, Result};
+use bailiwick_outbound::{RouterClient, RouterError, router_client::Caller};
+use bailiwick_platform::periodic;
+use bailiwick_store::{alert_tenants, leases};
+use futures_util::{StreamExt, stream};
+use std::time::Duration;
+
+const LEASE: &str = "alert configurations";
+const LEASE_TIME: Duration = Duration::from_secs(180);
+/// Between two looks, how many tenants each concerns, and how many of them are asked about at the same time.
+const EVERY: Duration = Duration::from_secs(60);
+const TENANTS: i64 = 60;
+const SIDE_BY_SIDE: usize = 4;
+/// How long a tenant is not asked about after it was, or was pushed.
+const AGAIN: Duration = Duration::from_secs(600);
+
+/// Reads back for as long as the application runs.
+pub(crate) fn start(app: &Alerts) {
+    if app.settings.alerting.router.is_provisioned() {
+        periodic::repeat(app, LEASE, EVERY, |app| {
+            Box::pin(async { read_back(app).await.map(|found| found.unwrap_or(0)) })
+        });
+    }
+}
+
+/// Reads some tenants' configurations back from the router and queues those that are not there as they should be; how
+/// many these were. None when another process does that.
+///
+/// # Errors
+/// The database's.
+pub async fn read_back(app: &Alerts) -> Result<Option<u64>> {
+    let Some(client) = app.alerting().provisioning.client() else { return Ok(None) };
+    let now = app.now();
+    if !leases::take(&app.db, LEASE, app.instance(), now, now.plus(LEASE_TIME)).await? {
+        return Ok(None);
+    }
+    let tenants = alert_tenants::to_read_back(&app.db, now, now.minus(AGAIN), TENANTS).await?;
+    if tenants.is_empty() {
+        return Ok(Some(0));
+    }
+    // Connections belong to the runtime that uses them.
+    let client = client.with_own_connections().map_err(bailiwick_domain::Error::internal)?;
+    let publishing = publishing(app);
+    let wanted = layers_of(app, &tenants).await?;
+    let each = wanted.into_iter().filter_map(|(tenant, layer)| {
+        let (client, publishing) = (&client, publishing.clone());
+        layer.map(|layer| async move { (tenant, is_there(app, client, tenant, layer, publishing).await) })
+    });
+    let mut each = std::pin::pin!(stream::iter(each).buffer_unordered(SIDE_BY_SIDE));
+    let mut lost = 0;
+    while let Some((tenant, is_there)) = each.next().await {
+        if !is_there {
+            tracing::warn!(%tenant, "the alert router no longer has a configuration as it was pushed");
+            queue_lost(app, tenant).await?;
+            lost += 1;
+        }
+    }
+    Ok(Some(lost))
+}
+
+/// False when the router is known to have another one, or none.
+async fn is_there(
+    app: &Alerts,
+    client: &RouterClient,
+    tenant: OrgId,
+    layer: Layer,
+    publishing: Publishing,
+) -> bool {
+    let (id, request_id) = (tenant.to_string(), app.fresh::<uuid::Uuid>().to_string());
+    let told = match client.configuration(Caller { tenant: &id, request_id: &request_id }).await {
+        Ok(Some(told)) => told,
+        Ok(None) | Err(RouterError::UnknownTenant) => return false,
+        Err(error) => {
+            tracing::debug!(tenant = id, %error, "a configuration cannot be read back");
+            return true;
+        }
+    };
+    let compare = move || {
+        // What cannot be made cannot be pushed either; that is told there.
+        let Ok(upload) = Upload::new(&id, &layer, &publishing) else { return true };
+        upload.is_what_is_told(&told)
+    };
+    app.tasks.spawn_blocking(compare).await.unwrap_or(true)
+}

@@ -1,0 +1,231 @@
+//! Telling people and programs of alerts: the groups of the embedded router and what is sent of them (spec:
+//! alert-delivery#routing to alert-delivery#mail-and-telegram). What is said and when is decided by
+//! `bailiwick_alerting::notify`; here is where it happens.
+//!
+//! All state is in the database ([`bailiwick_store::delivery`]). One [`round`] takes the tenants that have something
+//! due, puts new alerts into groups and begins the [`flush`]es that are due. Each flush is a task that [`send`]s to
+//! every recipient within the [limits of its destination](bailiwick_platform::destination_limits), tries again where
+//! that may help, and [`record`]s what came of it before its group is due again. So a process that dies loses
+//! nothing: its tenants are taken by another one (or by itself when it is back) after the end of the lease, and what
+//! was recorded is not said again.
+//!
+//! To add a channel: a way to send in `bailiwick_outbound`, a variant of [`send::To`].
+
+mod figures;
+mod flush;
+mod judge;
+mod plans;
+mod record;
+mod round;
+mod said;
+mod send;
+
+pub use figures::{Count, Figures};
+
+use crate::Alerts;
+use bailiwick_alerting::config::{EmailRecipient, Layer, Recipient, TelegramRecipient, WebhookRecipient};
+use bailiwick_domain::{Result, Ts};
+use bailiwick_platform::{
+    destination_limits::{DestinationLimits, TenantRateLimit},
+    worker::Worker,
+};
+use bailiwick_store::delivery::log;
+use std::{
+    sync::{
+        OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+use tokio::sync::{Mutex, Notify};
+
+/// How often is looked for something due: a notification is to go out within a second of being due.
+const POLL: Duration = Duration::from_millis(400);
+
+/// How often the log is told how many notifications there were.
+const FIGURES_EVERY: Duration = Duration::from_secs(600);
+
+/// What this process keeps for telling people.
+#[derive(Default)]
+pub struct Delivery {
+    /// One round of this process at a time.
+    round: Mutex<round::Round>,
+    /// One transaction of this process about groups at a time, so that it never waits for itself.
+    writing: Mutex<()>,
+    under_way: UnderWay,
+    rates: TenantRateLimit,
+    destinations: DestinationLimits,
+    memory: said::Memory,
+    expressions: judge::Expressions,
+    ways: OnceLock<send::Ways>,
+    recorder: OnceLock<record::Recorder>,
+    figures: Figures,
+}
+
+impl std::fmt::Debug for Delivery {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Delivery")
+    }
+}
+
+/// Flushes that are under way.
+#[derive(Default)]
+struct UnderWay {
+    count: AtomicUsize,
+    one_less: Notify,
+}
+
+impl UnderWay {
+    fn count(&self) -> usize {
+        self.count.load(Ordering::SeqCst)
+    }
+
+    fn begin(&self) {
+        self.count.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn end(&self) {
+        self.count.fetch_sub(1, Ordering::SeqCst);
+        self.one_less.notify_waiters();
+    }
+
+    /// Waits until fewer than `count` are.
+    async fn below(&self, count: usize) {
+        loop {
+            let one_less = self.one_less.notified();
+            if self.count() < count {
+                return;
+            }
+            one_less.await;
+        }
+    }
+}
+
+fn of(app: &Alerts) -> &Delivery {
+    &app.alerting().delivery
+}
+
+/// Starts the work on the application's tracker. Once for each process that serves an embedded router.
+pub(super) fn start(app: &Alerts) {
+    let worker = app.clone();
+    app.tasks.spawn(async move {
+        let app = &worker;
+        let (mut told_at, mut told) = (Instant::now(), Vec::new());
+        let step = || {
+            if told_at.elapsed() >= FIGURES_EVERY {
+                told_at = Instant::now();
+                tell_figures(app, &mut told);
+            }
+            run(app)
+        };
+        let failure = "alerts cannot be told of and are tried again";
+        Worker { name: "notifications", failure, poll: POLL, hint: None, step }.run(&app.stop).await;
+        close(app).await;
+    });
+}
+
+/// Tells the log what has become of notifications, if it is not what it was told last.
+fn tell_figures(app: &Alerts, told: &mut Vec<Count>) {
+    let counts = figures(app).counts();
+    if *told == counts {
+        return;
+    }
+    for Count { channel, sent, retried, failed } in &counts {
+        tracing::info!(channel, sent, retried, failed, "notifications since the start");
+    }
+    *told = counts;
+}
+
+/// What is on its way ends with its present try; then everything is given back, so that another process goes on at
+/// once.
+async fn close(app: &Alerts) {
+    let delivery = of(app);
+    delivery.under_way.below(1).await;
+    if let Err(e) = delivery.round.lock().await.release_all(app).await {
+        tracing::warn!(error = %e, "tenants cannot be given back; their leases end by themselves");
+    }
+    if let Some(recorder) = delivery.recorder.get() {
+        recorder.close();
+    }
+    if let Some(ways) = delivery.ways.get() {
+        ways.close().await;
+    }
+}
+
+/// One round; how much there was to do.
+async fn run(app: &Alerts) -> Result<u64> {
+    let mut state = of(app).round.lock().await;
+    round::round(app, &mut state).await
+}
+
+/// Does everything that is due now and waits until it is told; for tests and commands. Answers how much it was.
+///
+/// # Errors
+/// The database's.
+pub async fn run_until_idle(app: &Alerts) -> Result<u64> {
+    let mut done = 0;
+    loop {
+        let found = run(app).await?;
+        of(app).under_way.below(1).await;
+        if found == 0 {
+            return Ok(done);
+        }
+        done += found;
+    }
+}
+
+/// What has become of notifications since the process began.
+pub fn figures(app: &Alerts) -> &Figures {
+    &of(app).figures
+}
+
+/// A recipient whom the last notification did not reach.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastFailure {
+    /// `email`, `webhook` or `telegram`.
+    pub channel: &'static str,
+    /// The address, the name of the webhook or the number of the chat: no secret.
+    pub recipient: String,
+    /// Why, in words of the service.
+    pub reason: String,
+    /// When.
+    pub at: Ts,
+}
+
+impl std::fmt::Display for LastFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let LastFailure { channel, recipient, reason, at } = self;
+        write!(f, "{channel} {recipient}: delivery failed at {}: {reason}", at.rfc3339(0))
+    }
+}
+
+/// Those recipients of a layer, overrides included, whom the last notification did not reach, whichever tenant it was
+/// about. One statement.
+///
+/// # Errors
+/// The database's.
+pub async fn last_failures(app: &Alerts, layer: &Layer) -> Result<Vec<LastFailure>> {
+    let mut known: Vec<(String, &'static str, String)> = Vec::new();
+    for channels in layer.all_channels() {
+        let email = channels.email_recipients.iter();
+        known.extend(email.map(|r| (plans::digest_of(r), EmailRecipient::CHANNEL, r.address.clone())));
+        let webhook = channels.webhook_recipients.iter();
+        known.extend(webhook.map(|r| (plans::digest_of(r), WebhookRecipient::CHANNEL, r.name.clone())));
+        let telegram = channels.telegram_recipients.iter();
+        known.extend(
+            telegram.map(|r| (plans::digest_of(r), TelegramRecipient::CHANNEL, r.chat_id.to_string())),
+        );
+    }
+    let ids: Vec<String> = known.iter().map(|(id, ..)| id.clone()).collect();
+    let failed = log::failures(&app.db, &ids).await?;
+    let mut failures: Vec<LastFailure> = Vec::new();
+    for (id, channel, recipient) in known {
+        if let Some(f) = failed.iter().find(|f| f.recipient == id) {
+            let one = LastFailure { channel, recipient, reason: f.reason.clone(), at: f.failed_at };
+            if !failures.contains(&one) {
+                failures.push(one);
+            }
+        }
+    }
+    Ok(failures)
+}

@@ -1,0 +1,140 @@
+//! What is said of a group: made once for all recipients who hear the same at the same moment, away from the request
+//! threads where it is much, and no more of it at once than memory is set aside for.
+
+use super::{flush::Flush, of, send::Ways};
+use crate::Alerts;
+use bailiwick_alerting::{
+    config::{Format, Language},
+    notify::{Message, Reason},
+};
+use bailiwick_domain::{Error, Result};
+use bytes::Bytes;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError, Weak},
+};
+use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
+
+/// Records of a group, in bytes, of which a text is made on the spot.
+const LITTLE: usize = 64 * 1024;
+/// Texts of larger groups that are being sent, in KiB of the records they are made of.
+const MUCH_AT_ONCE: u32 = 64 * 1024;
+
+/// Who hears the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// Webhooks that are told for the same reason.
+    Webhook(Reason),
+    /// Mails in the same language and form.
+    Mail(Language, Format),
+    /// Chats in the same language.
+    Telegram(Language),
+}
+
+/// What they hear.
+#[derive(Debug)]
+pub(super) enum Text {
+    Webhook(Bytes),
+    Mail { subject: String, text: String, html: Option<String> },
+    Telegram(String),
+}
+
+/// Kept while somebody sends it.
+#[derive(Debug)]
+pub(super) struct Said {
+    pub(super) text: Text,
+    _memory: Option<OwnedSemaphorePermit>,
+}
+
+/// What is being said of one group.
+#[derive(Debug, Default)]
+pub(super) struct Texts(Mutex<HashMap<Kind, Weak<OnceCell<Arc<Said>>>>>);
+
+/// Memory for what is long.
+#[derive(Debug)]
+pub(super) struct Memory(Arc<Semaphore>);
+
+impl Default for Memory {
+    fn default() -> Memory {
+        Memory(Arc::new(Semaphore::new(MUCH_AT_ONCE as usize)))
+    }
+}
+
+/// One that is sent: its text is made by whoever comes first.
+pub(super) type Making = Arc<OnceCell<Arc<Said>>>;
+
+impl Texts {
+    /// Where the text of a kind is, or will be.
+    fn making(&self, kind: Kind) -> Making {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(making) = all.get(&kind).and_then(Weak::upgrade) {
+            return making;
+        }
+        let making = Making::default();
+        all.insert(kind, Arc::downgrade(&making));
+        making
+    }
+}
+
+/// What to say to a kind of recipients. Whoever keeps it while he tries keeps it for the others.
+pub(super) async fn said(app: &Alerts, flush: &Arc<Flush>, kind: Kind) -> Result<(Making, Arc<Said>)> {
+    let making = flush.texts.making(kind);
+    let said = making.get_or_try_init(|| make(app, flush, kind)).await?.clone();
+    Ok((making, said))
+}
+
+async fn make(app: &Alerts, flush: &Arc<Flush>, kind: Kind) -> Result<Arc<Said>> {
+    let ways = of(app).ways.get_or_init(|| Ways::new(app));
+    if flush.bytes <= LITTLE {
+        return Ok(Arc::new(Said { text: text(ways, flush, kind), _memory: None }));
+    }
+    // One that is larger than all of it is sent alone.
+    let kib = u32::try_from(flush.bytes / 1024).unwrap_or(u32::MAX).min(MUCH_AT_ONCE);
+    let memory = of(app).memory.0.clone().acquire_many_owned(kib).await.map_err(Error::internal)?;
+    let (maker, flush) = (app.clone(), flush.clone());
+    let making = app.tasks.spawn_blocking(move || {
+        let ways = of(&maker).ways.get_or_init(|| Ways::new(&maker));
+        Arc::new(Said { text: text(ways, &flush, kind), _memory: Some(memory) })
+    });
+    making.await.map_err(Error::internal)
+}
+
+fn text(ways: &Ways, flush: &Flush, kind: Kind) -> Text {
+    let message = Message {
+        receiver: &flush.receiver,
+        // Only webhooks are told.
+        reason: if let Kind::Webhook(reason) = kind { reason } else { Reason::First },
+        snapshot: &flush.snapshot,
+        group_labels: &flush.group_labels,
+        group_key: &flush.group_key,
+        external_url: ways.external_url(),
+    };
+    let around = ways.around();
+    match kind {
+        Kind::Webhook(_) => Text::Webhook(message.webhook().into()),
+        Kind::Telegram(language) => Text::Telegram(message.telegram(language, around)),
+        Kind::Mail(language, format) => Text::Mail {
+            subject: message.subject(),
+            text: message.text(language, around),
+            html: (format == Format::Html).then(|| message.html(language, around)),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_shared_while_somebody_sends_it() {
+        let texts = Texts::default();
+        let first = texts.making(Kind::Webhook(Reason::First));
+        assert!(Arc::ptr_eq(&first, &texts.making(Kind::Webhook(Reason::First))));
+        assert!(!Arc::ptr_eq(&first, &texts.making(Kind::Webhook(Reason::NewAlerts))));
+        assert!(!Arc::ptr_eq(&first, &texts.making(Kind::Mail(Language::En, Format::Html))));
+        let weak = Arc::downgrade(&first);
+        drop(first);
+        assert!(weak.upgrade().is_none());
+        assert!(texts.making(Kind::Webhook(Reason::First)).get().is_none());
+    }
+}

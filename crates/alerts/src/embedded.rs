@@ -1,0 +1,478 @@
+//! Alerts and silences in the service's own database (spec: alert-router#ingest, alert-router#listing,
+//! silences#update-rules, silences#expire-and-list). The rules are those of `alerting::router`; here they are read,
+//! applied and written in one transaction.
+
+use super::{
+    Fault, Sender,
+    history::{self, Note, Origin},
+    room::is_over,
+};
+use crate::Alerts;
+use bailiwick_alerting::{
+    Fingerprint, Labels, ListedAlert, ListedSilence, Nanos, PostedAlert, PostedSilence, StoredAlert,
+    StoredSilence,
+    listing::NEUTRAL_RECEIVER,
+    router::{self, active_silences, put_silence},
+    silence::is_owned,
+};
+use bailiwick_domain::{OrgId, Ts, ports::random};
+use bailiwick_platform::group_commit::GroupCommit;
+use bailiwick_store::{
+    Db, StoreError, Tx,
+    history::{Held, hold},
+    router::{self as rows, AlertCounts, AlertRow, SilenceRow},
+};
+use serde::{Serialize, de::DeserializeOwned};
+use std::{
+    collections::{BTreeSet, HashMap},
+    time::Duration,
+};
+use uuid::Uuid;
+
+/// Pushes of one group at most.
+const PUSHES: usize = 64;
+/// Rows of a system per allowed active alert or silence: ended ones are kept for a while, but not without end.
+const ROWS_PER_LIMIT: u64 = 20;
+/// Longest wait for a commit.
+const WAIT: Duration = Duration::from_secs(20);
+
+/// Group commit of pushes.
+pub(super) type Pushes = GroupCommit<Push, Result<Outcome, Fault>>;
+
+/// One system's push.
+#[derive(Clone, Debug)]
+pub(super) struct Push {
+    tenant: OrgId,
+    system_key: String,
+    now: Nanos,
+    alerts: Vec<PostedAlert>,
+    origin: Origin,
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Outcome {
+    /// New alerts beyond a limit were not stored.
+    is_over_limit: bool,
+}
+
+/// What a group needs besides its pushes.
+#[derive(Clone, Copy)]
+struct Rules {
+    resolve_timeout: Duration,
+    alerts_per_system: u64,
+    alerts_per_tenant: u64,
+}
+
+/// Stores a push; answers after the commit of its group.
+pub(super) async fn push(
+    app: &Alerts,
+    who: &Sender<'_>,
+    now: Nanos,
+    alerts: Vec<PostedAlert>,
+) -> Result<(), Fault> {
+    let (system_key, origin) = (who.key().to_owned(), Origin::System);
+    let push = Push { tenant: who.tenant, system_key, now, alerts, origin };
+    let pushes = app.alerting().pushes.get_or_init(|| start(app));
+    match tokio::time::timeout(WAIT, pushes.submit(push)).await {
+        Ok(Ok(Ok(Outcome { is_over_limit: false }))) => Ok(()),
+        Ok(Ok(Ok(Outcome { is_over_limit: true }))) => Err(Fault::AlertLimit),
+        Ok(Ok(Err(fault))) => Err(fault),
+        Ok(Err(lost)) => Err(Fault::not_ready(lost.0.to_string())),
+        Err(_) => Err(Fault::Database(format!("no commit within {} s", WAIT.as_secs_f64()))),
+    }
+}
+
+impl Rules {
+    fn of(app: &Alerts) -> Rules {
+        let settings = &app.settings.alerting;
+        Rules {
+            resolve_timeout: settings.resolve_timeout,
+            alerts_per_system: settings.limits.alerts_per_system,
+            alerts_per_tenant: settings.limits.alerts_per_tenant,
+        }
+    }
+}
+
+/// Stores alerts about several systems of a tenant, whatever its limits; the positions of those that the database has
+/// refused.
+pub async fn raise(
+    app: &Alerts,
+    tenant: OrgId,
+    now: Nanos,
+    alerts: Vec<super::raise::Raised>,
+) -> Result<Vec<usize>, Fault> {
+    let rules = Rules::of(app);
+    let origin = Origin::Service;
+    let pushes: Vec<Push> = alerts
+        .into_iter()
+        .map(|(system_key, alert)| Push { tenant, system_key, now, alerts: vec![alert], origin })
+        .collect();
+    let mut left = Vec::new();
+    for (n, group) in pushes.chunks(PUSHES).enumerate() {
+        let Ok(outcomes) = store_group(app.db.clone(), rules, group.to_vec()).await;
+        let failed = outcomes.into_iter().enumerate().filter(|(_, outcome)| match outcome {
+            Ok(_) => false,
+            Err(error) => {
+                tracing::warn!(%tenant, %error, "an alert of the service could not be stored");
+                true
+            }
+        });
+        left.extend(failed.map(|(i, _)| n * PUSHES + i));
+    }
+    Ok(left)
+}
+
+fn start(app: &Alerts) -> Pushes {
+    let rules = Rules::of(app);
+    let db = app.db.clone();
+    GroupCommit::start(&app.tasks, app.stop.clone(), PUSHES, move |group| {
+        store_group(db.clone(), rules, group)
+    })
+}
+
+/// All pushes of a group in one commit; if that fails, each on its own, so that one cannot spoil the others. Without a
+/// database no push of the group is tried again: its sender comes back.
+async fn store_group(
+    db: Db,
+    rules: Rules,
+    group: Vec<Push>,
+) -> Result<Vec<Result<Outcome, Fault>>, std::convert::Infallible> {
+    match store(&db, rules, &group).await {
+        Ok(outcomes) => return Ok(outcomes.into_iter().map(Ok).collect()),
+        Err(e) if e.is_unreachable() && !e.is_collision() => {
+            let log = e.to_string();
+            return Ok(group.iter().map(|_| Err(Fault::Database(log.clone()))).collect());
+        }
+        Err(e) if group.len() == 1 => return Ok(vec![Err(e.into())]),
+        Err(e) => tracing::warn!(error = %e, "a group of pushes is stored one by one"),
+    }
+    let mut outcomes = Vec::with_capacity(group.len());
+    for push in group {
+        let stored = store(&db, rules, std::slice::from_ref(&push)).await;
+        let outcome = stored.map(|o| o.first().copied().unwrap_or_default());
+        outcomes.push(outcome.map_err(Fault::from));
+    }
+    Ok(outcomes)
+}
+
+async fn store(db: &Db, rules: Rules, group: &[Push]) -> Result<Vec<Outcome>, StoreError> {
+    let tenants: BTreeSet<OrgId> = group.iter().map(|p| p.tenant).collect();
+    let keys: BTreeSet<(OrgId, Fingerprint)> =
+        group.iter().flat_map(|p| p.alerts.iter().map(|a| (p.tenant, a.fingerprint()))).collect();
+    let keys: Vec<(OrgId, String)> = keys.into_iter().map(|(t, f)| (t, f.to_string())).collect();
+    let mut tx = db.begin().await?;
+    let held = hold(&mut tx, tenants).await?;
+    let mut state = State {
+        tx,
+        held,
+        rules,
+        alerts: HashMap::new(),
+        counts: HashMap::new(),
+        tenants: HashMap::new(),
+        notes: Vec::new(),
+    };
+    for (tenant, fingerprint, payload) in rows::alerts_by_key(&mut state.tx, &keys).await? {
+        if let (Ok(fingerprint), Some(stored)) = (fingerprint.parse(), read::<StoredAlert>(&payload)) {
+            state.alerts.insert((tenant, fingerprint), Kept { alert: stored, is_changed: false });
+        }
+    }
+    state.read_counts(group).await?;
+    let mut outcomes = Vec::with_capacity(group.len());
+    for push in group {
+        let mut outcome = Outcome::default();
+        for alert in &push.alerts {
+            outcome.is_over_limit |= !state.take(push, alert).await?;
+        }
+        outcomes.push(outcome);
+    }
+    state.write().await?;
+    Ok(outcomes)
+}
+
+/// The rows a group concerns, as they become.
+struct State {
+    tx: Tx,
+    held: Held,
+    rules: Rules,
+    alerts: HashMap<(OrgId, Fingerprint), Kept>,
+    counts: HashMap<(OrgId, String), AlertCounts>,
+    tenants: HashMap<OrgId, u64>,
+    /// For the history.
+    notes: Vec<Note>,
+}
+
+struct Kept {
+    alert: StoredAlert,
+    is_changed: bool,
+}
+
+impl State {
+    /// Takes one alert in; false when it is new and beyond a limit.
+    async fn take(&mut self, push: &Push, posted: &PostedAlert) -> Result<bool, StoreError> {
+        let key = (push.tenant, posted.fingerprint());
+        let new = StoredAlert::new(posted.clone(), push.now, self.rules.resolve_timeout);
+        let old = self.alerts.get(&key).map(|k| &k.alert);
+        let is_known = old.is_some();
+        if let Some(old) = old.filter(|old| old.labels != new.labels) {
+            // Two label sets with one fingerprint are made on purpose; whoever was there first stays.
+            if !old.is_resolved(push.now) {
+                tracing::warn!(tenant = %push.tenant, fingerprint = %key.1, "a push collides with another alert");
+                return Ok(true);
+            }
+        }
+        let was_active = old.is_some_and(|old| !old.is_resolved(push.now));
+        let alert = router::store(old, new, push.now);
+        let is_active = !alert.is_resolved(push.now);
+        // What the service has to say of a system is not the system's to use up.
+        let has_limits = push.origin != Origin::Service;
+        if has_limits && !is_known && !self.has_rows_left(push).await? {
+            // Over before it was known: nobody has seen it. One that fires is refused instead of lost.
+            return Ok(!is_active);
+        }
+        if has_limits && is_active && !was_active && !self.make_room(push).await? {
+            return Ok(false);
+        }
+        if has_limits && was_active && !is_active {
+            self.give_room_back(push).await?;
+        }
+        let whose = (push.tenant, push.system_key.as_str());
+        self.notes.push(Note::of(whose, posted, push.now, alert.ends_at, push.origin));
+        self.alerts.insert(key, Kept { alert, is_changed: true });
+        Ok(true)
+    }
+
+    /// Reads what the systems of these pushes have, and their tenants, unless all that they push is active already.
+    async fn read_counts(&mut self, pushes: &[Push]) -> Result<(), StoreError> {
+        let is_refresh = |push: &Push, alert: &PostedAlert| {
+            let kept = self.alerts.get(&(push.tenant, alert.fingerprint()));
+            !is_over(alert, push.now) && kept.is_some_and(|kept| !kept.alert.is_resolved(push.now))
+        };
+        let has_news = |push: &&Push| !push.alerts.iter().all(|alert| is_refresh(push, alert));
+        let with_news = pushes.iter().filter(|push| push.origin == Origin::System).filter(has_news);
+        let systems: BTreeSet<_> = with_news.map(|push| (push.tenant, push.system_key.as_str())).collect();
+        // What ends while the group waits may be refreshed by it, so it counts.
+        let Some(now) = pushes.iter().map(|push| push.now.to_ts()).min().filter(|_| !systems.is_empty())
+        else {
+            return Ok(());
+        };
+        self.count(&systems.into_iter().collect::<Vec<_>>(), now).await
+    }
+
+    async fn count(&mut self, systems: &[(OrgId, &str)], now: Ts) -> Result<(), StoreError> {
+        let tenants: BTreeSet<OrgId> = systems.iter().map(|(tenant, _)| *tenant).collect();
+        let tenants: Vec<OrgId> = tenants.into_iter().collect();
+        self.counts.extend(rows::count_alerts_of_systems(&mut self.tx, systems, now).await?);
+        for (tenant, in_force) in rows::count_alerts_of_tenants(&mut self.tx, &tenants, now).await? {
+            self.tenants.entry(tenant).or_insert(in_force);
+        }
+        Ok(())
+    }
+
+    async fn counts(&mut self, push: &Push) -> Result<&mut AlertCounts, StoreError> {
+        let key = (push.tenant, push.system_key.clone());
+        if !self.counts.contains_key(&key) {
+            self.count(&[(push.tenant, push.system_key.as_str())], push.now.to_ts()).await?;
+        }
+        Ok(self.counts.entry(key).or_default())
+    }
+
+    /// Counts one more active alert, if the limits allow it.
+    async fn make_room(&mut self, push: &Push) -> Result<bool, StoreError> {
+        let Rules { alerts_per_system, alerts_per_tenant, .. } = self.rules;
+        let of_system = self.counts(push).await?.in_force;
+        let of_tenant = self.tenants.get(&push.tenant).copied().unwrap_or_default();
+        if of_system >= alerts_per_system || of_tenant >= alerts_per_tenant {
+            return Ok(false);
+        }
+        self.counts(push).await?.in_force += 1;
+        self.tenants.insert(push.tenant, of_tenant + 1);
+        Ok(true)
+    }
+
+    /// Counts one active alert less.
+    async fn give_room_back(&mut self, push: &Push) -> Result<(), StoreError> {
+        let counts = self.counts(push).await?;
+        counts.in_force = counts.in_force.saturating_sub(1);
+        self.tenants.entry(push.tenant).and_modify(|in_force| *in_force = in_force.saturating_sub(1));
+        Ok(())
+    }
+
+    /// Counts one more row; false when a system piles up alerts that are over.
+    async fn has_rows_left(&mut self, push: &Push) -> Result<bool, StoreError> {
+        let most = self.rules.alerts_per_system.saturating_mul(ROWS_PER_LIMIT);
+        let counts = self.counts(push).await?;
+        counts.rows += 1;
+        Ok(counts.rows <= most)
+    }
+
+    async fn write(mut self) -> Result<(), StoreError> {
+        let mut changed = Vec::with_capacity(self.alerts.len());
+        for ((tenant, fingerprint), kept) in self.alerts.into_iter().filter(|(_, kept)| kept.is_changed) {
+            changed.push(AlertRow {
+                organization_id: tenant,
+                fingerprint: fingerprint.to_string(),
+                system_key: kept.alert.labels.value("system_key").to_owned(),
+                ends_at: kept.alert.ends_at.to_ts(),
+                payload: written(&kept.alert)?,
+            });
+        }
+        // In one order everywhere, so that processes do not wait for each other in a ring.
+        changed.sort_unstable_by(|a, b| {
+            (a.organization_id, &a.fingerprint).cmp(&(b.organization_id, &b.fingerprint))
+        });
+        rows::put_alerts(&mut self.tx, &changed).await?;
+        history::write(&mut self.tx, &self.held, self.notes).await?;
+        self.tx.commit().await
+    }
+}
+
+pub(super) fn written<T: Serialize>(record: &T) -> Result<String, StoreError> {
+    serde_json::to_string(record).map_err(|e| StoreError::Corrupt(e.to_string()))
+}
+
+/// A record of another version that cannot be read counts as absent: the sender repeats it.
+pub(super) fn read<T: DeserializeOwned>(payload: &str) -> Option<T> {
+    serde_json::from_str(payload)
+        .inspect_err(|e| tracing::error!(error = %e, "an unreadable record of the alert router"))
+        .ok()
+}
+
+/// The system's alerts with their status, and its silences.
+pub(super) async fn alerts(
+    app: &Alerts,
+    who: &Sender<'_>,
+) -> Result<(Vec<ListedAlert>, Vec<ListedSilence>), Fault> {
+    let at = app.now();
+    let now = Nanos::from_ts(at);
+    let outage = app.alerting().outage.get();
+    // After an outage, alerts that ended in it are still shown for a while.
+    let from = outage.and_then(|o| o.spares(now)).map_or(at, |(from, _)| from.to_ts());
+    let (stored, silences) =
+        rows::alerts_and_silences_of_system(&app.db, who.tenant, who.key(), from, at).await?;
+    let stored: Vec<StoredAlert> = stored.iter().filter_map(|p| read(p)).collect();
+    let silences: Vec<ListedSilence> =
+        silences.iter().filter_map(|p| read::<StoredSilence>(p)).map(|s| s.listed(now)).collect();
+    let receivers = |_: &Labels| vec![NEUTRAL_RECEIVER.to_owned()];
+    let listed = router::list_alerts(&stored, &active_silences(&silences), now, outage, receivers);
+    Ok((listed, silences))
+}
+
+/// The system's silences that may still be read.
+pub(super) async fn silences(app: &Alerts, who: &Sender<'_>) -> Result<Vec<ListedSilence>, Fault> {
+    let at = app.now();
+    let from = at.minus(app.settings.alerting.silence_retention);
+    let stored = rows::silences_of_system(&app.db, who.tenant, who.key(), from).await?;
+    let now = Nanos::from_ts(at);
+    Ok(stored.iter().filter_map(|p| read::<StoredSilence>(p)).map(|s| s.listed(now)).collect())
+}
+
+/// One silence of the tenant that may still be read.
+pub(super) async fn silence(
+    app: &Alerts,
+    who: &Sender<'_>,
+    id: Uuid,
+) -> Result<Option<ListedSilence>, Fault> {
+    let now = Nanos::from_ts(app.now());
+    let payload = rows::silence(&app.db, who.tenant, id).await?;
+    let stored = payload.as_deref().and_then(read::<StoredSilence>);
+    let kept = stored.filter(|s| !s.is_removable(now, app.settings.alerting.silence_retention));
+    Ok(kept.map(|s| s.listed(now)))
+}
+
+/// Writes the silence and, if it takes the place of another, that one as expired.
+pub(super) async fn set_silence(
+    app: &Alerts,
+    who: &Sender<'_>,
+    now: Nanos,
+    posted: PostedSilence,
+) -> Result<Uuid, Fault> {
+    let mut tx = app.db.begin().await?;
+    hold(&mut tx, [who.tenant]).await?;
+    let id = set_silence_in(&mut tx, app, who, now, posted).await?;
+    tx.commit().await?;
+    Ok(id)
+}
+
+/// The same in a transaction that holds the tenant.
+pub(super) async fn set_silence_in(
+    tx: &mut Tx,
+    app: &Alerts,
+    who: &Sender<'_>,
+    now: Nanos,
+    posted: PostedSilence,
+) -> Result<Uuid, Fault> {
+    let limits = &app.settings.alerting.limits;
+    let stored = match posted.id {
+        Some(id) => stored_silence(app, tx, who.tenant, id, now).await?,
+        None => None,
+    };
+    let new_id = uuid::Builder::from_random_bytes(random(&*app.entropy)).into_uuid();
+    let decided = put_silence(posted, stored.as_ref(), Some(who.key()), now, new_id)?;
+    if decided.put.id == new_id {
+        let counts = rows::count_silences(tx, who.tenant, who.key(), now.to_ts()).await?;
+        let is_more = decided.replaced.is_none();
+        let is_full =
+            counts.of_system >= limits.silences_per_system || counts.of_tenant >= limits.silences_per_tenant;
+        if is_more && is_full {
+            return Err(Fault::SilenceLimit);
+        }
+        // Those that are over are kept for a while, and count for nothing: the oldest make room.
+        let most = limits.silences_per_system.saturating_mul(ROWS_PER_LIMIT);
+        let beyond = (counts.rows_of_system + 1).saturating_sub(most);
+        if beyond > 0 {
+            rows::purge_silences_of_system(tx, who.tenant, who.key(), now.to_ts(), beyond).await?;
+        }
+    }
+    for silence in decided.replaced.iter().chain([&decided.put]) {
+        rows::put_silence(tx, silence_row(who, silence)?).await?;
+    }
+    Ok(decided.put.id)
+}
+
+/// Expires the system's own silence.
+pub(super) async fn expire_silence(app: &Alerts, who: &Sender<'_>, id: Uuid) -> Result<bool, Fault> {
+    let mut tx = app.db.begin().await?;
+    hold(&mut tx, [who.tenant]).await?;
+    let is_known = expire_silence_in(&mut tx, app, who, id).await?;
+    tx.commit().await?;
+    Ok(is_known)
+}
+
+/// The same in a transaction that holds the tenant.
+pub(super) async fn expire_silence_in(
+    tx: &mut Tx,
+    app: &Alerts,
+    who: &Sender<'_>,
+    id: Uuid,
+) -> Result<bool, Fault> {
+    let now = Nanos::from_ts(app.now());
+    let stored = stored_silence(app, tx, who.tenant, id, now).await?;
+    let Some(stored) = stored.filter(|s| is_owned(&s.matchers, who.key())) else { return Ok(false) };
+    if let Some(expired) = stored.expired(now) {
+        rows::put_silence(tx, silence_row(who, &expired)?).await?;
+    }
+    Ok(true)
+}
+
+async fn stored_silence(
+    app: &Alerts,
+    tx: &mut Tx,
+    tenant: OrgId,
+    id: Uuid,
+    now: Nanos,
+) -> Result<Option<StoredSilence>, StoreError> {
+    let payload = rows::silence(tx, tenant, id).await?;
+    let stored = payload.as_deref().and_then(read::<StoredSilence>);
+    Ok(stored.filter(|s| !s.is_removable(now, app.settings.alerting.silence_retention)))
+}
+
+fn silence_row(who: &Sender<'_>, silence: &StoredSilence) -> Result<SilenceRow, StoreError> {
+    Ok(SilenceRow {
+        organization_id: who.tenant,
+        id: silence.id,
+        system_key: who.key().to_owned(),
+        ends_at: silence.ends_at.to_ts(),
+        payload: written(silence)?,
+    })
+}

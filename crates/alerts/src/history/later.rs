@@ -1,0 +1,256 @@
+//! History with a remote router: noted when the router has taken an alert, written after the answer in groups, so that
+//! a push costs no commit (spec: alert-management#history). What a crash loses comes back with the sender's next push
+//! or the webhook.
+
+use super::{Note, Origin, write};
+use crate::Alerts;
+use bailiwick_alerting::{Fingerprint, Nanos, PostedAlert, history::What};
+use bailiwick_domain::OrgId;
+use bailiwick_store::{StoreError, history};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tokio::sync::Notify;
+
+/// How long the first note of a group waits for others: well below the second that rows may be behind.
+const GATHER: Duration = Duration::from_millis(500);
+/// Notes of one transaction.
+const NOTES: usize = 1000;
+/// Bytes that may wait; what comes beyond is dropped.
+const WAITING: usize = 64 * 1024 * 1024;
+/// Between two tries while the database does not answer.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Where notes are handed in.
+#[derive(Debug, Default)]
+pub(in super::super) struct Writer(OnceLock<Arc<Queue>>);
+
+#[derive(Debug, Default)]
+struct Queue {
+    gathered: Mutex<Gathered>,
+    /// Bytes of what is gathered or being written.
+    waiting: AtomicUsize,
+    arrived: Notify,
+}
+
+/// Where in a list the last note of each alert is.
+type Places = HashMap<(OrgId, Fingerprint), usize>;
+
+/// What waits, in order.
+#[derive(Debug, Default)]
+struct Gathered {
+    notes: Vec<Note>,
+    /// Where the last note of each alert is.
+    last: Places,
+    /// What is being written, and the same of it.
+    writing: (Arc<Vec<Note>>, Places),
+    is_closed: bool,
+}
+
+impl Gathered {
+    /// Lets a refresh that says nothing new move the end of the note before it: senders repeat themselves, and several
+    /// often say the same. True when that is all there was to note.
+    fn refresh(&mut self, key: (OrgId, Fingerprint), alert: &PostedAlert, now: Nanos, ends: Nanos) -> bool {
+        let Some(note) = self.last.get(&key).and_then(|place| self.notes.get_mut(*place)) else {
+            return false;
+        };
+        let What::Firing { start, until } = &mut note.heard.what else { return false };
+        let is_same = alert.ends_at.is_none_or(|end| end > now)
+            && *start == alert.starts_at.map(Nanos::to_ts)
+            && note.labels == *alert.labels()
+            && note.heard.annotations == alert.annotations;
+        if is_same {
+            *until = ends.to_ts();
+        }
+        is_same
+    }
+}
+
+impl Queue {
+    fn gathered(&self) -> std::sync::MutexGuard<'_, Gathered> {
+        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Notes alerts of a tenant, each with the key of its system, that are taken in now; they are written within a second.
+pub(in super::super) fn note<'a>(
+    app: &Alerts,
+    tenant: OrgId,
+    now: Nanos,
+    origin: Origin,
+    alerts: impl IntoIterator<Item = (&'a str, &'a PostedAlert)>,
+) {
+    let queue = app.alerting().writer.0.get_or_init(|| start(app));
+    let resolve_timeout = app.settings.alerting.resolve_timeout;
+    let mut dropped = 0_u64;
+    for (system_key, alert) in alerts {
+        let (key, ends) = ((tenant, alert.fingerprint()), alert.span(now, resolve_timeout).1);
+        let mut gathered = queue.gathered();
+        if gathered.refresh(key, alert, now, ends) {
+            continue;
+        }
+        let note = Note::of((tenant, system_key), alert, now, ends, origin);
+        let weight = note.weight();
+        let before = queue.waiting.fetch_add(weight, Ordering::Relaxed);
+        if before.saturating_add(weight) > WAITING || gathered.is_closed {
+            queue.waiting.fetch_sub(weight, Ordering::Relaxed);
+            dropped += 1;
+            continue;
+        }
+        let place = gathered.notes.len();
+        gathered.notes.push(note);
+        gathered.last.insert(key, place);
+        drop(gathered);
+        if place == 0 {
+            queue.arrived.notify_one();
+        }
+    }
+    if dropped > 0 {
+        tracing::warn!(
+            dropped,
+            "too much alert history waits to be written; the next push of these alerts tells it"
+        );
+    }
+}
+
+/// Whether everything that was noted in this process is written.
+pub fn is_written(app: &Alerts) -> bool {
+    app.alerting().writer.0.get().is_none_or(|queue| queue.waiting.load(Ordering::Relaxed) == 0)
+}
+
+/// What was noted last of a tenant's alerts and is not known to be written: the key of the system of those that fire,
+/// none for those that are over.
+pub(in super::super) fn noted(app: &Alerts, tenant: OrgId) -> HashMap<Fingerprint, Option<Box<str>>> {
+    let Some(queue) = app.alerting().writer.0.get() else { return HashMap::new() };
+    let gathered = queue.gathered();
+    let (writing, written) = (&gathered.writing, &mut HashMap::new());
+    for (notes, last) in [(&*writing.0, &writing.1), (&gathered.notes, &gathered.last)] {
+        for ((_, fingerprint), place) in last.iter().filter(|((whose, _), _)| *whose == tenant) {
+            let Some(note) = notes.get(*place) else { continue };
+            let fires = matches!(note.heard.what, What::Firing { .. });
+            written.insert(*fingerprint, fires.then(|| note.system_key.as_str().into()));
+        }
+    }
+    std::mem::take(written)
+}
+
+/// How many events wait for their turn to be written by this process.
+pub fn waiting(app: &Alerts) -> usize {
+    app.alerting().writer.0.get().map_or(0, |queue| queue.gathered().notes.len())
+}
+
+fn start(app: &Alerts) -> Arc<Queue> {
+    let queue = Arc::new(Queue::default());
+    app.tasks.spawn(run(app.clone(), queue.clone()));
+    queue
+}
+
+/// Writes what comes in until the application stops; then what waits.
+async fn run(app: Alerts, queue: Arc<Queue>) {
+    let mut is_stopping = false;
+    while !is_stopping {
+        // Something arrives, and then waits for more; a stop ends either.
+        let gather = async {
+            queue.arrived.notified().await;
+            tokio::time::sleep(GATHER).await;
+        };
+        is_stopping = app.stop.run_until_cancelled(gather).await.is_none();
+        let taken = {
+            let mut gathered = queue.gathered();
+            gathered.is_closed = is_stopping;
+            let taken = Arc::new(std::mem::take(&mut gathered.notes));
+            gathered.writing = (taken.clone(), std::mem::take(&mut gathered.last));
+            taken
+        };
+        for notes in taken.chunks(NOTES) {
+            let weight = notes.iter().map(Note::weight).sum();
+            group(&app, notes.to_vec()).await;
+            queue.waiting.fetch_sub(weight, Ordering::Relaxed);
+        }
+        queue.gathered().writing = Default::default();
+    }
+}
+
+/// One group in one commit. While the database cannot be reached it waits; what the database refuses is written one by
+/// one, so that a note cannot spoil the others.
+async fn group(app: &Alerts, notes: Vec<Note>) {
+    loop {
+        match commit(app, notes.clone()).await {
+            Ok(()) => return,
+            Err(e) if e.is_unreachable() && !app.stop.is_cancelled() => {
+                tracing::warn!(error = %e, notes = notes.len(), "alert history waits for the database");
+                tokio::time::sleep(PAUSE).await;
+            }
+            Err(e) => {
+                tracing::warn!(error = %e, "a group of alert history is written one by one");
+                break;
+            }
+        }
+    }
+    for note in notes {
+        let (tenant, fingerprint) = (note.tenant, note.fingerprint.clone());
+        if let Err(e) = commit(app, vec![note]).await {
+            tracing::error!(error = %e, %tenant, fingerprint, "alert history could not be written");
+        }
+    }
+}
+
+async fn commit(app: &Alerts, notes: Vec<Note>) -> Result<(), StoreError> {
+    let mut tx = app.db.begin_relaxed().await?;
+    let held = history::hold(&mut tx, notes.iter().map(|note| note.tenant)).await?;
+    write(&mut tx, &held, notes).await?;
+    tx.commit().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bailiwick_alerting::Labels;
+
+    fn alert(summary: &str, starts_at: Option<Nanos>) -> PostedAlert {
+        let annotations = Labels::from_iter([("summary", summary)]);
+        let mut alert = PostedAlert::of(Labels::from_iter([("alertname", "A")]));
+        (alert.annotations, alert.starts_at) = (annotations, starts_at);
+        alert
+    }
+
+    fn gathered(alert: &PostedAlert, now: Nanos) -> (Gathered, (OrgId, Fingerprint)) {
+        let (tenant, ends) = (OrgId(uuid::Uuid::nil()), now.plus(Duration::from_secs(60)));
+        let note = Note::of((tenant, "NETH-1"), alert, now, ends, Origin::System);
+        let key = (tenant, alert.fingerprint());
+        (Gathered { notes: vec![note], last: HashMap::from([(key, 0)]), ..Gathered::default() }, key)
+    }
+
+    #[test]
+    fn a_repetition_moves_the_end_of_what_waits() {
+        let now = Nanos::from_ts(bailiwick_domain::Ts::from_secs(1_000));
+        let firing = alert("full", None);
+        let (mut waiting, key) = gathered(&firing, now);
+        let (later, ends) = (now.plus(Duration::from_secs(1)), now.plus(Duration::from_secs(61)));
+        assert!(waiting.refresh(key, &firing, later, ends));
+        let heard = &waiting.notes[0].heard;
+        assert_eq!(
+            (heard.at, heard.what.clone()),
+            (now.to_ts(), What::Firing { start: None, until: ends.to_ts() })
+        );
+    }
+
+    #[test]
+    fn whatever_says_something_else_is_noted() {
+        let now = Nanos::from_ts(bailiwick_domain::Ts::from_secs(1_000));
+        let (firing, ends) = (alert("full", None), now.plus(Duration::from_secs(60)));
+        let mut over = firing.clone();
+        over.ends_at = Some(now);
+        for other in [alert("fuller", None), alert("full", Some(now)), over.clone()] {
+            let (mut waiting, key) = gathered(&firing, now);
+            assert!(!waiting.refresh(key, &other, now, ends), "{other:?}");
+        }
+        let (mut waiting, key) = gathered(&over, now);
+        assert!(!waiting.refresh(key, &firing, now, ends), "it fires again");
+    }
+}

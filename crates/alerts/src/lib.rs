@@ -1,0 +1,435 @@
+//! Alerts: the embedded and the remote router, the interface of systems and of people, configuration, delivery and history.
+//!
+//! This file is the alert interface for systems: who asks, what he may see and change, and where it is kept (spec:
+//! alerts#system-interface).
+//!
+//! One [`AlertRouter`] serves every operation: [`embedded`] keeps alerts and silences in the database, [`remote`] asks
+//! a router elsewhere. Both use the rules and the filters of the `alerting` crate, so both answer alike. To add an
+//! operation: a function here, one in each of the two.
+
+pub mod config;
+pub mod deliver;
+mod embedded;
+mod fault;
+mod history;
+mod leave;
+mod life;
+pub mod liveness_monitor;
+pub mod manage;
+mod queue;
+mod raise;
+mod remote;
+mod room;
+mod throttle;
+pub mod transfer_cleanup;
+mod upkeep;
+mod zone;
+
+pub use fault::Fault;
+pub use history::{
+    later::is_written as is_history_written, later::waiting as history_waiting,
+    sweep::sweep as sweep_history, webhook as history_webhook,
+};
+pub use queue::LONGEST as LONGEST_HELD;
+pub use raise::{Raised, raise};
+pub use throttle::{InFlight, Throttle};
+pub use upkeep::{deliver_queued, purge_ended, start_background};
+pub use zone::zone_named;
+
+use bailiwick_alerting::{
+    AlertsQuery, Batch as ParsedBatch, Identity, Intake, Limits, ListedAlert, ListedSilence, Nanos,
+    SilenceIntake, SilencesQuery,
+    listing::{Viewer, select_alerts, select_silences},
+    parse_alerts, parse_silence,
+};
+use bailiwick_domain::{Clock, Error, OrgId, Result as DomainResult};
+use bailiwick_fleet::Fleet;
+use bailiwick_identity::credentials::SystemIdentity;
+use bailiwick_outbound::{RouterClient, RouterConfig, RouterKind, router_client};
+use bailiwick_platform::fair_semaphore::FairSemaphore;
+use bailiwick_settings::{Router, RouterKind as Kind, Settings};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+use tokio::sync::Semaphore;
+use uuid::Uuid;
+
+/// Requests of people in flight to a remote router, and how many of these are left to what is about one tenant.
+const FOR_PEOPLE: usize = 64;
+const SPARED: usize = 16;
+/// Statistics over the history that are made at once.
+const STATISTICS: usize = 2;
+
+/// The alert router and what belongs to it. Cloning it is cheap.
+#[derive(Clone)]
+pub struct Alerts(Arc<Parts>);
+
+bailiwick_platform::service!(Alerts, Parts, fleet: Fleet);
+
+/// The parts of [`Alerts`].
+pub struct Parts {
+    fleet: Fleet,
+    alerting: Alerting,
+}
+
+impl Alerts {
+    /// Puts the parts together. It reads nothing and starts nothing.
+    ///
+    /// # Errors
+    /// A router address that cannot be used.
+    pub fn new(fleet: Fleet) -> DomainResult<Alerts> {
+        let alerting = Alerting::new(&fleet.settings, &fleet.clock)?;
+        Ok(Alerts(Arc::new(Parts { fleet, alerting })))
+    }
+}
+
+impl Parts {
+    /// The alert router and its limits.
+    pub fn alerting(&self) -> &Alerting {
+        &self.alerting
+    }
+}
+
+/// What the service keeps of alerting between requests.
+#[derive(Debug)]
+pub struct Alerting {
+    router: AlertRouter,
+    /// The same for people: what they ask takes no place from systems, and its faults close nobody's way.
+    for_people: AlertRouter,
+    /// How many tenants all of people's lists together ask at the same time.
+    asked: Semaphore,
+    /// Whose statistics are made now; each reads all rows of its scope.
+    statistics: FairSemaphore,
+    /// Limits of each system.
+    pub throttle: Throttle,
+    /// Sizes that can be judged without storage.
+    pub limits: Limits,
+    /// Group commit of pushes to the embedded router; started by the first push.
+    pushes: OnceLock<embedded::Pushes>,
+    outage: life::KnownOutage,
+    waiting: queue::Waiting,
+    dropped: queue::Dropped,
+    /// How many alerts are active at a remote router.
+    room: room::Room,
+    /// Pushes the configurations of tenants to a remote router.
+    provisioning: config::provision::Provisioning,
+    /// Writes history after the answer; started by the first push to a remote router.
+    writer: history::later::Writer,
+    /// Tells people of the embedded router's alerts.
+    delivery: deliver::Delivery,
+}
+
+/// Where alerts and silences are.
+#[derive(Clone, Debug)]
+pub enum AlertRouter {
+    /// In the service's own database.
+    Embedded,
+    /// At a router elsewhere.
+    Remote(Box<RouterClient>),
+}
+
+impl Alerting {
+    /// From the settings.
+    ///
+    /// # Errors
+    /// A router address that cannot be used.
+    pub fn new(settings: &Settings, clock: &Arc<dyn Clock>) -> DomainResult<Alerting> {
+        let (alerting, limits) = (&settings.alerting, &settings.alerting.limits);
+        let (mut provisioning, mut for_people) = (None, AlertRouter::Embedded);
+        let router = match &alerting.router {
+            Router::Embedded => AlertRouter::Embedded,
+            Router::Remote(remote) => {
+                let config = RouterConfig {
+                    url: remote.url.clone(),
+                    prefix: remote.prefix.clone(),
+                    kind: match remote.kind {
+                        Kind::Mimir => RouterKind::Mimir,
+                        Kind::Cortex => RouterKind::Cortex,
+                        Kind::Plain => RouterKind::Plain,
+                    },
+                    in_flight: limits.in_flight,
+                    pushes_together: limits.pushes_together,
+                    read_timeout: limits.read_timeout,
+                    write_timeout: limits.write_timeout,
+                };
+                let client = RouterClient::new(config.clone(), clock.clone()).map_err(Error::internal)?;
+                let people = RouterConfig { in_flight: limits.in_flight.min(FOR_PEOPLE), ..config.clone() };
+                let people = RouterClient::new(people, clock.clone()).map_err(Error::internal)?;
+                for_people = AlertRouter::Remote(Box::new(people));
+                provisioning = Some(RouterClient::new(config, clock.clone()).map_err(Error::internal)?);
+                AlertRouter::Remote(Box::new(client))
+            }
+        };
+        let (rate, burst) = (limits.requests_per_second, limits.request_burst);
+        Ok(Alerting {
+            router,
+            for_people,
+            asked: Semaphore::new(limits.in_flight.min(FOR_PEOPLE).saturating_sub(SPARED).max(1)),
+            statistics: FairSemaphore::new(STATISTICS),
+            throttle: Throttle::new(clock.clone(), rate, burst, limits.in_flight_per_system),
+            limits: limits.content.clone(),
+            pushes: OnceLock::new(),
+            outage: life::KnownOutage::default(),
+            waiting: queue::Waiting::default(),
+            dropped: queue::Dropped::default(),
+            room: room::Room::default(),
+            provisioning: config::provision::Provisioning::new(provisioning),
+            writer: history::later::Writer::default(),
+            delivery: deliver::Delivery::default(),
+        })
+    }
+
+    /// Whether alerts are in the service's own database.
+    pub const fn is_embedded(&self) -> bool {
+        matches!(self.router, AlertRouter::Embedded)
+    }
+
+    /// The router for what people ask; its connections live with the runtime that opened them, so a
+    /// request that another one makes when that ends is tried again like any broken one.
+    pub(crate) const fn for_people(&self) -> &AlertRouter {
+        &self.for_people
+    }
+
+    /// How a remote router does, for each client of it by name; none for the embedded one.
+    pub fn router_health(&self) -> Vec<(&'static str, router_client::Health)> {
+        let health = |name, router: &AlertRouter| match router {
+            AlertRouter::Embedded => None,
+            AlertRouter::Remote(client) => Some((name, client.health())),
+        };
+        let proxy = health("requests", &self.router).into_iter().chain(health("people", &self.for_people));
+        let configurations = self.provisioning.client().map(|client| ("configurations", client.health()));
+        proxy.chain(configurations).collect()
+    }
+
+    /// Alerts held for a remote router that were dropped since the process began, by reason.
+    pub fn dropped(&self) -> [(&'static str, u64); 2] {
+        [("refused", self.dropped.refused.get()), ("expired", self.dropped.expired.get())]
+    }
+
+    /// Takes the organization's turn at statistics, as a large one would.
+    ///
+    /// # Errors
+    /// 503 while all are taken.
+    #[doc(hidden)]
+    pub async fn hold_statistics(&self, organization: OrgId) -> DomainResult<impl Sized + use<>> {
+        self.statistics.acquire(organization, Duration::ZERO, "taken").await
+    }
+
+    /// The router for one worker: connections to a remote one belong to the runtime that uses them.
+    pub fn router_for_worker(&self) -> AlertRouter {
+        match &self.router {
+            AlertRouter::Embedded => AlertRouter::Embedded,
+            // The same settings have made a client before.
+            AlertRouter::Remote(client) => {
+                let own = client.with_own_connections().unwrap_or_else(|_| RouterClient::clone(client));
+                AlertRouter::Remote(Box::new(own))
+            }
+        }
+    }
+}
+
+/// The system that asks, for the time of one request.
+#[derive(Debug)]
+pub struct Sender<'a> {
+    /// Stable labels and display values.
+    pub identity: Identity,
+    /// The tenant: the system's organization at this moment.
+    pub tenant: OrgId,
+    /// `X-Request-Id`.
+    pub request_id: &'a str,
+}
+
+impl Sender<'_> {
+    /// From an authenticated system.
+    pub fn new<'a>(system: &SystemIdentity, request_id: &'a str) -> Sender<'a> {
+        let organization = &system.organization;
+        Sender {
+            identity: Identity {
+                system_key: system.system_key.clone(),
+                system_id: system.id.to_string(),
+                organization_id: organization.id.to_string(),
+                system_name: system.name.clone(),
+                system_type: system.system_type.clone().unwrap_or_default(),
+                system_fqdn: system.fqdn.clone(),
+                system_ipv4: system.ipv4_address.clone(),
+                organization_name: organization.name.clone(),
+                organization_type: organization.org_type.as_str().to_owned(),
+                organization_vat: system.organization_vat.clone().unwrap_or_default(),
+            },
+            tenant: organization.id,
+            request_id,
+        }
+    }
+
+    fn key(&self) -> &str {
+        &self.identity.system_key
+    }
+
+    fn viewer(&self) -> Viewer<'_> {
+        Viewer::System {
+            system_key: &self.identity.system_key,
+            organization_id: &self.identity.organization_id,
+        }
+    }
+
+    fn caller(&self) -> router_client::Caller<'_> {
+        router_client::Caller { tenant: &self.identity.organization_id, request_id: self.request_id }
+    }
+}
+
+/// Stores a push: all that is good in it, also when the rest is refused.
+pub async fn push_alerts(
+    app: &Alerts,
+    router: &AlertRouter,
+    who: &Sender<'_>,
+    body: &[u8],
+) -> Result<(), Fault> {
+    let now = Nanos::from_ts(app.now());
+    let alerting = app.alerting();
+    let mut batch = parse_alerts(
+        body,
+        &Intake {
+            identity: Some(&who.identity),
+            now,
+            resolve_timeout: app.settings.alerting.resolve_timeout,
+            limits: &alerting.limits,
+        },
+    )?;
+    let alerts = std::mem::take(&mut batch.alerts);
+    let stored = if alerts.is_empty() {
+        Ok(())
+    } else {
+        match router {
+            AlertRouter::Embedded => embedded::push(app, who, now, alerts).await,
+            AlertRouter::Remote(client) => remote::push(app, client, who, now, alerts).await,
+        }
+    };
+    refused_first(&batch, stored)
+}
+
+/// What is wrong with the request comes before a limit, but not before a fault that calls for sending it again.
+fn refused_first(batch: &ParsedBatch, stored: Result<(), Fault>) -> Result<(), Fault> {
+    match (batch.refusal(), stored) {
+        (Some(reject), Ok(()) | Err(Fault::AlertLimit | Fault::Rejected(_))) => Err(reject.into()),
+        (_, stored) => stored,
+    }
+}
+
+/// The system's own alerts that the query selects, by fingerprint.
+pub async fn list_alerts(
+    app: &Alerts,
+    router: &AlertRouter,
+    who: &Sender<'_>,
+    query: &AlertsQuery,
+) -> Result<Vec<ListedAlert>, Fault> {
+    let read = match router {
+        AlertRouter::Embedded => embedded::alerts(app, who).await,
+        AlertRouter::Remote(client) => remote::alerts(app, client, who, query).await,
+    };
+    let (alerts, silences) = match read {
+        Err(Fault::UnknownTenant) => {
+            config::provision::lost(app, who.tenant).await;
+            return Ok(Vec::new());
+        }
+        read => read?,
+    };
+    Ok(select_alerts(alerts, &silences, query, &who.viewer()))
+}
+
+/// The system's own silences that the query selects, in order.
+pub async fn list_silences(
+    app: &Alerts,
+    router: &AlertRouter,
+    who: &Sender<'_>,
+    query: &SilencesQuery,
+) -> Result<Vec<ListedSilence>, Fault> {
+    let read = match router {
+        AlertRouter::Embedded => embedded::silences(app, who).await,
+        AlertRouter::Remote(client) => remote::silences(client, who, &query.upstream(who.key())).await,
+    };
+    match read {
+        Err(Fault::UnknownTenant) => {
+            config::provision::lost(app, who.tenant).await;
+            Ok(Vec::new())
+        }
+        read => Ok(select_silences(read?, query, &who.viewer())),
+    }
+}
+
+/// One silence; `None` when there is none or it is not the system's own.
+pub async fn silence(
+    app: &Alerts,
+    router: &AlertRouter,
+    who: &Sender<'_>,
+    id: Uuid,
+) -> Result<Option<ListedSilence>, Fault> {
+    let read = match router {
+        AlertRouter::Embedded => embedded::silence(app, who, id).await,
+        AlertRouter::Remote(client) => remote::silence(client, who, id).await,
+    };
+    match read {
+        Err(Fault::UnknownTenant) => {
+            config::provision::lost(app, who.tenant).await;
+            Ok(None)
+        }
+        read => Ok(read?.filter(|s| s.id == id && who.viewer().sees_silence(&s.matchers))),
+    }
+}
+
+/// Creates or updates a silence of the own system; the id that is valid from now on.
+pub async fn set_silence(
+    app: &Alerts,
+    router: &AlertRouter,
+    who: &Sender<'_>,
+    body: &[u8],
+) -> Result<Uuid, Fault> {
+    let now = Nanos::from_ts(app.now());
+    let intake = SilenceIntake { identity: Some(&who.identity), now, limits: &app.alerting().limits };
+    let posted = parse_silence(body, &intake)?;
+    let set = match router {
+        AlertRouter::Embedded => embedded::set_silence(app, who, now, posted).await,
+        AlertRouter::Remote(client) => remote::set_silence(app, client, who, &posted).await,
+    };
+    if matches!(set, Err(Fault::UnknownTenant)) {
+        config::provision::lost(app, who.tenant).await;
+    }
+    set.map_err(|fault| match fault {
+        Fault::UnknownTenant => Fault::NotReady {
+            retry_after_secs: 15,
+            log: format!("tenant {} does not run at the alert router", who.identity.organization_id),
+        },
+        other => other,
+    })
+}
+
+/// Expires a silence of the own system; false when there is none. One that is over already stays as it is.
+pub async fn expire_silence(
+    app: &Alerts,
+    router: &AlertRouter,
+    who: &Sender<'_>,
+    id: Uuid,
+) -> Result<bool, Fault> {
+    let expired = match router {
+        AlertRouter::Embedded => embedded::expire_silence(app, who, id).await,
+        AlertRouter::Remote(client) => remote::expire_silence(app, client, who, id).await,
+    };
+    match expired {
+        Err(Fault::UnknownTenant) => {
+            config::provision::lost(app, who.tenant).await;
+            Ok(false)
+        }
+        expired => expired,
+    }
+}
+
+/// Can the router take requests?
+pub async fn is_ready(app: &Alerts, router: &AlertRouter) -> bool {
+    match router {
+        AlertRouter::Embedded => {
+            let ping = tokio::time::timeout(Duration::from_secs(2), app.db.ping());
+            matches!(ping.await, Ok(Ok(())))
+        }
+        AlertRouter::Remote(client) => client.is_ready().await,
+    }
+}

@@ -1,0 +1,235 @@
+//! The liveness monitor (spec: systems#liveness; alerts#link-failed): raises `LinkFailed` for every system that is
+//! inactive, refreshes it while it stays so, and resolves it in its tenant when the system recovers, is suspended,
+//! deleted, destroyed or moved.
+//!
+//! It also keeps the numbers of systems by status ([`systems::figures::settle`]).
+//!
+//! One process does so for all: the one that holds the lease. All work is in batches; what has been raised is kept
+//! apart from the systems, and only what a tenant has taken is kept as raised.
+
+use crate::{Alerts, Raised as Posted, raise};
+use bailiwick_alerting::{Identity, Intake, Nanos, PostedAlert, parse_alerts};
+use bailiwick_domain::{Error, OrgId, Result, SystemId, Ts};
+use bailiwick_events::Told;
+use bailiwick_fleet::systems;
+use bailiwick_platform::periodic;
+use bailiwick_store::{
+    leases,
+    links::{self, Raised, Silent},
+    organizations,
+};
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, time::Duration};
+use uuid::Uuid;
+
+/// Name of the lease.
+const LEASE: &str = "liveness";
+/// Systems or alerts of one batch.
+const BATCH: u64 = 2_000;
+/// A process that has died is replaced after so many intervals.
+const INTERVALS: u32 = 3;
+
+/// What a check did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Whether this process is the one that watches.
+    pub is_leader: bool,
+    /// Alerts raised or refreshed.
+    pub posted: u64,
+    /// Alerts resolved.
+    pub resolved: u64,
+}
+
+/// Starts the monitor on the application's tracker.
+pub fn start_monitor(app: &Alerts) {
+    periodic::repeat(app, LEASE, app.settings.systems.check_interval, |app| {
+        Box::pin(async { Ok(check(app).await?.posted) })
+    });
+}
+
+/// Checks once, if this process is the one to do so.
+pub async fn check(app: &Alerts) -> Result<Checked> {
+    let lease = app.settings.systems.check_interval * INTERVALS;
+    let mut checked = Checked::default();
+    let renew = async || {
+        let now = app.now();
+        leases::take(&app.db, LEASE, app.instance(), now, now.plus(lease)).await
+    };
+    checked.is_leader = renew().await?;
+    if !checked.is_leader {
+        return Ok(checked);
+    }
+    systems::figures::settle(app).await?;
+    let cutoff = app.now().minus(app.settings.systems.liveness_timeout);
+    let mut after = (SystemId(Uuid::nil()), OrgId(Uuid::nil()));
+    loop {
+        // A long check keeps its lease, and one that has lost it stops.
+        checked.is_leader = renew().await?;
+        if !checked.is_leader {
+            return Ok(checked);
+        }
+        let over = links::over(&app.db, cutoff, after, BATCH).await?;
+        let Some(last) = over.last() else { break };
+        after = (last.system_id, last.organization_id);
+        checked.resolved += resolve(app, over, cutoff).await?;
+    }
+    let due = app.now().minus(app.settings.systems.link_alert_refresh);
+    let mut after = SystemId(Uuid::nil());
+    while checked.is_leader {
+        let silent = links::due(&app.db, cutoff, due, after, BATCH).await?;
+        let Some(last) = silent.last() else { break };
+        after = last.id;
+        checked.posted += fire(app, silent).await?;
+        checked.is_leader = renew().await?;
+    }
+    Ok(checked)
+}
+
+/// Raises or refreshes the alerts of these systems, one batch for each tenant.
+async fn fire(app: &Alerts, silent: Vec<Silent>) -> Result<u64> {
+    let now = app.now();
+    let mut tenants: BTreeMap<OrgId, Vec<(Raised, Ts, PostedAlert)>> = BTreeMap::new();
+    for system in silent {
+        let started_at = system.last_heartbeat.plus(app.settings.systems.liveness_timeout).min(now);
+        let alert = firing(app, &system, started_at, now)?;
+        let raised = Raised {
+            system_id: system.id,
+            organization_id: system.organization.id,
+            system_key: system.system_key,
+        };
+        tenants.entry(system.organization.id).or_default().push((raised, started_at, alert));
+    }
+    let mut posted = 0;
+    for (tenant, alerts) in tenants {
+        let (rows, alerts): (Vec<_>, Vec<Posted>) = alerts
+            .into_iter()
+            .map(|(raised, at, alert)| ((raised.clone(), at), (raised.system_key, alert)))
+            .unzip();
+        let Some(taken) = taken(app, tenant, rows, alerts).await else { continue };
+        let mut tx = app.db.begin_relaxed().await?;
+        let first = links::first(&mut tx, &taken).await?;
+        Told::write_all(first.iter().map(|raised| told("link_failed", raised)), &mut tx, now).await?;
+        links::keep(&mut tx, &taken, now).await?;
+        tx.commit().await?;
+        posted += taken.len() as u64;
+    }
+    Ok(posted)
+}
+
+/// Resolves these alerts, one batch for each tenant.
+async fn resolve(app: &Alerts, over: Vec<Raised>, cutoff: Ts) -> Result<u64> {
+    let mut tenants: BTreeMap<OrgId, Vec<Raised>> = BTreeMap::new();
+    for raised in over {
+        tenants.entry(raised.organization_id).or_default().push(raised);
+    }
+    let mut count = 0;
+    for (tenant, rows) in tenants {
+        let is_gone = organizations::place(&app.db, tenant).await?.is_none();
+        // The service's own router keeps nothing of a tenant that is gone.
+        let resolved = if is_gone && app.alerting().is_embedded() {
+            rows
+        } else {
+            let alerts = rows
+                .iter()
+                .map(|row| Ok((row.system_key.clone(), over_now(app, row)?)))
+                .collect::<Result<Vec<Posted>>>()?;
+            let Some(taken) = taken(app, tenant, rows, alerts).await else { continue };
+            taken
+        };
+        let mut tx = app.db.begin_relaxed().await?;
+        let heard = links::heard(&mut tx, &resolved, cutoff).await?;
+        let restored = resolved.iter().filter(|raised| heard.contains(&raised.system_id));
+        let restored = restored.map(|raised| told("link_restored", raised));
+        Told::write_all(restored, &mut tx, app.now()).await?;
+        links::forget(&mut tx, &resolved).await?;
+        tx.commit().await?;
+        count += resolved.len() as u64;
+    }
+    Ok(count)
+}
+
+fn told(what: &str, raised: &Raised) -> Told {
+    Told::system_by_id(what, raised.system_id, &raised.system_key).of(raised.organization_id)
+}
+
+/// Posts alerts of a tenant; the rows of those it took. None when it took none at all: the next check tries again, and
+/// other tenants go on.
+async fn taken<R>(app: &Alerts, tenant: OrgId, rows: Vec<R>, alerts: Vec<Posted>) -> Option<Vec<R>> {
+    match raise(app, tenant, alerts).await {
+        Ok(left) => {
+            let kept = rows.into_iter().enumerate().filter(|(i, _)| !left.contains(i));
+            Some(kept.map(|(_, row)| row).collect())
+        }
+        Err(fault) => {
+            tracing::warn!(%tenant, error = %fault, "link alerts of a tenant are tried again");
+            None
+        }
+    }
+}
+
+fn labels(app: &Alerts) -> Value {
+    json!({
+        "alertname": "LinkFailed", "severity": "critical", "managed_by": app.settings.alerting.managed_by,
+    })
+}
+
+fn firing(app: &Alerts, system: &Silent, started_at: Ts, now: Ts) -> Result<PostedAlert> {
+    let (since, minutes) =
+        (system.last_heartbeat.rfc3339(0), app.settings.systems.liveness_timeout.as_secs() / 60);
+    let summary = "System {{ .system_name }} does not answer";
+    let description = format!("The last heartbeat was received at {since}, more than {minutes} minutes ago.");
+    let alert = json!([{
+        "labels": labels(app),
+        "annotations": {
+            "summary": summary, "summary_en": summary,
+            "summary_it": "Il sistema {{ .system_name }} non risponde",
+            "description": description, "description_en": description,
+            "description_it": format!("L'ultimo heartbeat è stato ricevuto il {since}, più di {minutes} minuti fa."),
+        },
+        "startsAt": started_at, "endsAt": now.plus(app.settings.systems.link_alert_refresh * 2),
+    }]);
+    let organization = &system.organization;
+    let identity = Identity {
+        system_name: system.name.clone(),
+        system_type: system.system_type.clone(),
+        system_fqdn: system.fqdn.clone(),
+        system_ipv4: system.ipv4_address.clone(),
+        organization_name: organization.name.clone(),
+        organization_type: organization.org_type.as_str().to_owned(),
+        organization_vat: system.vat.clone(),
+        ..stable(system.id, organization.id, &system.system_key)
+    };
+    posted(app, &alert, &identity)
+}
+
+/// The same labels once more, over now.
+fn over_now(app: &Alerts, raised: &Raised) -> Result<PostedAlert> {
+    let now = app.now();
+    let alert = json!([{
+        "labels": labels(app), "startsAt": now.minus(Duration::from_secs(60)), "endsAt": now,
+    }]);
+    posted(app, &alert, &stable(raised.system_id, raised.organization_id, &raised.system_key))
+}
+
+fn stable(system: SystemId, organization: OrgId, key: &str) -> Identity {
+    Identity {
+        system_key: key.to_owned(),
+        system_id: system.to_string(),
+        organization_id: organization.to_string(),
+        ..Identity::default()
+    }
+}
+
+/// As a system's own push would be taken: with the identity added.
+fn posted(app: &Alerts, alert: &Value, identity: &Identity) -> Result<PostedAlert> {
+    let intake = Intake {
+        identity: Some(identity),
+        now: Nanos::from_ts(app.now()),
+        resolve_timeout: app.settings.alerting.resolve_timeout,
+        limits: &app.alerting().limits,
+    };
+    let batch = parse_alerts(alert.to_string().as_bytes(), &intake)
+        .map_err(|e| Error::internal(format_args!("an alert of the service is refused: {e}")))?;
+    let alert = batch.alerts.into_iter().next();
+    alert.ok_or_else(|| Error::internal("an alert of the service exceeds its limits"))
+}

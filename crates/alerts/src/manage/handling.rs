@@ -1,0 +1,183 @@
+//! What people note of an alert, who takes care of it, and the record of it all (spec: alert-management#handling).
+
+use super::{Assignment, active::live, check_all, fingerprint, tenant, text};
+use crate::Alerts;
+use bailiwick_domain::{Error, FieldError, OrgId, Result};
+use bailiwick_platform::{RequestContext, audit};
+use bailiwick_policy::{Caller, Scope};
+use bailiwick_store::{
+    Tx,
+    alert_handling::{self, Doing},
+    history::{self, Within},
+};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+pub use alert_handling::Event;
+
+/// Characters of a note.
+const NOTE: usize = 2000;
+/// Records that are shown unless asked otherwise, and at most.
+const EVENTS: u64 = 100;
+const EVENTS_MOST: u64 = 500;
+
+/// `GET /alerts/activity/{fingerprint}`, with the organization. `limit` as sent.
+///
+/// # Errors
+/// 400 without an organization, 403 for one out of reach.
+pub async fn activity(
+    app: &Alerts,
+    caller: &Caller,
+    organizations: &[String],
+    alert: &str,
+    limit: Option<&str>,
+) -> Result<(OrgId, Vec<Event>)> {
+    let tenant = tenant(app, caller, organizations).await?;
+    let limit = limit.and_then(|n| n.parse().ok()).filter(|n| *n >= 1).unwrap_or(EVENTS).min(EVENTS_MOST);
+    if fingerprint(alert).is_err() {
+        return Ok((tenant, Vec::new()));
+    }
+    Ok((tenant, alert_handling::events(&app.db, tenant, alert, limit).await?))
+}
+
+/// A note to be added.
+#[derive(Clone, Debug, Default)]
+pub struct NewNote {
+    /// The alert.
+    pub fingerprint: String,
+    /// 1 to 2000 characters.
+    pub text: String,
+}
+
+/// `POST /alerts/notes`.
+///
+/// # Errors
+/// 400 without an organization, 403 for one out of reach, 400 for fields.
+pub async fn add_note(
+    app: &Alerts,
+    caller: &Caller,
+    ctx: &RequestContext,
+    organizations: &[String],
+    body: impl FnOnce() -> Result<NewNote>,
+) -> Result<()> {
+    let tenant = tenant(app, caller, organizations).await?;
+    let note = body()?;
+    let words = note.text.trim();
+    let is_there = if words.is_empty() { Err(FieldError::new("text", "required")) } else { Ok(()) };
+    check_all([fingerprint(&note.fingerprint), is_there, text("text", words, NOTE)])?;
+    let mut tx = app.db.begin().await?;
+    let held = history::hold(&mut tx, [tenant]).await?;
+    if !held.contains(tenant) {
+        return Err(Error::forbidden("access denied: organization not in your hierarchy"));
+    }
+    let what = What { action: "note_added", silence: None, details: json!({"text": words}) };
+    record(&mut tx, app, caller, (tenant, &note.fingerprint), what).await?;
+    let told = json!({"fingerprint": note.fingerprint, "text": words});
+    audited(&mut tx, app, caller, ctx, ("alert.note", "alert", tenant.0), (None, Some(told))).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+/// Taking charge of an alert.
+#[derive(Clone, Debug, Default)]
+pub struct Assign {
+    /// The alert.
+    pub fingerprint: String,
+    /// At most 2000 characters.
+    pub note: String,
+}
+
+/// `POST /alerts/assignment`: the caller takes care of it from now on.
+///
+/// # Errors
+/// 400 without an organization, 403 for one out of reach, 400 for fields, 404 `alert not found` unless it fires.
+pub async fn assign(
+    app: &Alerts,
+    caller: &Caller,
+    ctx: &RequestContext,
+    organizations: &[String],
+    body: impl FnOnce() -> Result<Assign>,
+) -> Result<(OrgId, String, Assignment)> {
+    let tenant = tenant(app, caller, organizations).await?;
+    let asked = body()?;
+    let note = asked.note.trim();
+    check_all([fingerprint(&asked.fingerprint), text("note", note, NOTE)])?;
+    let who = caller.identity().ok_or_else(Error::insufficient_permissions)?;
+    let mut tx = app.db.begin().await?;
+    history::hold(&mut tx, [tenant]).await?;
+    let now = live(app, Within::all(Scope::Organization(tenant)));
+    let alert = (tenant, asked.fingerprint.as_str());
+    let firing = alert_handling::firing_now(&mut tx, tenant, alert.1, now.now, now.spared).await?;
+    let system_key = firing.ok_or(Error::NotFound("alert"))?;
+    let before = alert_handling::assigned(&mut tx, tenant, alert.1).await?;
+    let assignment = Assignment {
+        user_id: who.user_id,
+        user_name: name_of(caller),
+        user_org_id: who.organization.id,
+        user_org_name: who.organization.name.clone(),
+        assigned_at: now.now,
+    };
+    alert_handling::assign(&mut tx, (tenant, alert.1, &system_key), &assignment).await?;
+    let mut details = serde_json::Map::new();
+    if let Some((_, name)) = before.as_ref().filter(|(id, _)| *id != who.user_id) {
+        details.insert("reassigned_from".to_owned(), json!(name));
+    }
+    if !note.is_empty() {
+        details.insert("note".to_owned(), json!(note));
+    }
+    let what = What { action: "assigned", silence: None, details: Value::Object(details) };
+    record(&mut tx, app, caller, alert, what).await?;
+    let told = |user: &Uuid| json!({"fingerprint": asked.fingerprint, "assigned_user_id": user});
+    let change = (before.map(|(id, _)| told(&id.0)), Some(told(&who.user_id.0)));
+    audited(&mut tx, app, caller, ctx, ("alert.assign", "alert", tenant.0), change).await?;
+    tx.commit().await?;
+    Ok((tenant, asked.fingerprint, assignment))
+}
+
+/// What was done about an alert.
+pub(super) struct What {
+    pub(super) action: &'static str,
+    pub(super) silence: Option<Uuid>,
+    pub(super) details: Value,
+}
+
+/// Records it in the transaction of the change.
+pub(super) async fn record(
+    tx: &mut Tx,
+    app: &Alerts,
+    caller: &Caller,
+    (tenant, fingerprint): (OrgId, &str),
+    what: What,
+) -> Result<()> {
+    let Some(user) = caller.user_id() else { return Err(Error::insufficient_permissions()) };
+    let doing = Doing {
+        organization_id: tenant,
+        fingerprint: fingerprint.to_owned(),
+        action: what.action,
+        actor: (user, name_of(caller)),
+        silence_id: what.silence,
+        details: what.details,
+        at: app.now(),
+    };
+    Ok(alert_handling::record(tx, doing).await?)
+}
+
+/// The audit row: action, kind and id of the object; what it was before and after.
+pub(super) async fn audited(
+    tx: &mut Tx,
+    app: &Alerts,
+    caller: &Caller,
+    ctx: &RequestContext,
+    (action, object_type, object_id): (&str, &str, Uuid),
+    (before, after): (Option<Value>, Option<Value>),
+) -> Result<()> {
+    let event = audit::Event { action, object_type, object_id, before, after };
+    audit::record(tx, app.now(), caller, ctx, event).await
+}
+
+/// As people know him.
+fn name_of(caller: &Caller) -> String {
+    let names = caller.identity().map(|i| [&i.name, &i.username, &i.email]);
+    let first = names.and_then(|names| names.into_iter().find(|name| !name.trim().is_empty()));
+    first.cloned().unwrap_or_default()
+}

@@ -1,0 +1,152 @@
+//! What people do with alerts (spec: alert-management#management): lists and figures over their organizations,
+//! silences, notes, taking charge. The configuration of alerts is elsewhere.
+//!
+//! Aggregates read a [`Within`], made by [`within`] from the caller and the organizations he names; what concerns one
+//! organization takes a tenant, made by [`tenant`]. To add a read: a function in the room of its kind, which serves
+//! both routers.
+
+mod active;
+mod figures;
+mod handling;
+mod remote;
+mod silence_changes;
+mod silence_lists;
+mod silences;
+mod totals;
+
+pub use active::{ActiveAlert, ActiveAlerts, AlertQuery, STATES, active, active_of_system};
+pub use bailiwick_store::history::{
+    active::{ActiveFilter, ActiveOrder, Assignment},
+    list::{HistoryFilter, HistoryOrder, Record},
+};
+pub use figures::{
+    HistoryQuery, Statistics, StatisticsQuery, Trend, catalogue, history, history_of_system, statistics,
+    time, trend,
+};
+pub use handling::{Assign, Event, NewNote, activity, add_note, assign};
+pub use silence_changes::{NewSilence, SilenceChange, change_silence, create_silence, end_silence};
+pub use silence_lists::{FoundSilence, FoundSilences, silences, silences_of_system};
+pub use silences::{By, Place, silence};
+pub(super) use totals::start as start_totals;
+pub use totals::{Totals, refresh_totals, totals};
+
+use super::Fault;
+use crate::Alerts;
+use bailiwick_domain::{Error, FieldError, OrgId, OrgType, Result};
+use bailiwick_platform::list_filters;
+use bailiwick_policy::{Caller, OrgPlace, Resource, Scope, in_hierarchy, list_scope};
+use bailiwick_store::{history::Within, organizations};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Organizations that a request names, as sent.
+#[derive(Clone, Debug, Default)]
+pub struct Named {
+    /// `organization_id`, repeated.
+    pub ids: Vec<String>,
+    /// `include=descendants`.
+    pub with_descendants: bool,
+}
+
+/// The organizations of an aggregate: the caller's hierarchy or what he names of it. A customer's user names nothing.
+async fn within(app: &Alerts, caller: &Caller, named: &Named) -> Result<Within> {
+    let scope = list_scope(caller, Resource::Systems)?;
+    if named.ids.is_empty() || caller.org_type() == Some(OrgType::Customer) {
+        return Ok(Within::all(scope));
+    }
+    let sent: BTreeSet<&String> = named.ids.iter().collect();
+    list_filters::check_lengths([Some(sent.len())])?;
+    let ids: BTreeSet<OrgId> = sent.iter().filter_map(|id| id.parse().ok()).collect();
+    let places: BTreeMap<OrgId, OrgPlace> = organizations::places(&app.db, ids.iter().copied())
+        .await?
+        .into_iter()
+        .map(|place| (place.path.id, place))
+        .collect();
+    let mut found = Vec::with_capacity(sent.len());
+    for id in sent {
+        let place = id.parse().ok().and_then(|id: OrgId| places.get(&id));
+        let granted = in_hierarchy(caller, place)?;
+        if let Some(place) = place {
+            found.push((granted.id(), place.org_type));
+        }
+    }
+    found.dedup();
+    Ok(match found[..] {
+        // One of them is an index range like any other scope.
+        [(id, org_type)] => Within::all(match org_type {
+            _ if !named.with_descendants => Scope::Organization(id),
+            OrgType::Owner => scope,
+            OrgType::Customer => Scope::Organization(id),
+            OrgType::Distributor | OrgType::Reseller => Scope::Subtree { root: id, org_type },
+        }),
+        _ => Within { scope, named: Some(found), with_descendants: named.with_descendants },
+    })
+}
+
+/// The one organization that a request is about. A customer's user names nothing.
+async fn tenant(app: &Alerts, caller: &Caller, ids: &[String]) -> Result<OrgId> {
+    if let Some(own) = caller.org().filter(|own| own.org_type == OrgType::Customer) {
+        return Ok(own.id);
+    }
+    let sent: BTreeSet<&str> = ids.iter().map(|id| id.trim()).filter(|id| !id.is_empty()).collect();
+    let mut sent = sent.into_iter();
+    let (Some(id), None) = (sent.next(), sent.next()) else {
+        return Err(Error::bad_request("organization_id query parameter is required"));
+    };
+    let place = match id.parse::<OrgId>() {
+        Ok(id) => organizations::place(&app.db, id).await?,
+        Err(_) => None,
+    };
+    Ok(in_hierarchy(caller, place.as_ref())?.id())
+}
+
+/// A fingerprint as it is sent.
+fn fingerprint(sent: &str) -> Result<(), FieldError> {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b':' | b'-');
+    match sent {
+        "" => Err(FieldError::new("fingerprint", "required")),
+        _ if sent.len() <= 128 && sent.bytes().all(is_plain) => Ok(()),
+        _ => Err(FieldError::new("fingerprint", "invalid_format").with_value(sent)),
+    }
+}
+
+/// A text of people: what is wrong with it.
+fn text(key: &'static str, sent: &str, most: usize) -> Result<(), FieldError> {
+    if sent.contains('\0') {
+        return Err(FieldError::new(key, "invalid_format"));
+    }
+    if sent.chars().count() > most { Err(FieldError::new(key, "too_long")) } else { Ok(()) }
+}
+
+/// Refuses with all that is wrong.
+fn check_all<const N: usize>(checked: [Result<(), FieldError>; N]) -> Result<()> {
+    let wrong: Vec<FieldError> = checked.into_iter().filter_map(std::result::Result::err).collect();
+    if wrong.is_empty() { Ok(()) } else { Err(Error::Invalid(wrong)) }
+}
+
+/// What the remote or the embedded router could not do, for management (spec: alert-management#handling,
+/// alert-guarantees#guarantees rule 16).
+fn told(fault: Fault) -> Error {
+    match fault {
+        Fault::Unavailable(log) => Error::Upstream { message: "alerting backend is unavailable".into(), log },
+        Fault::TimedOut => Error::UpstreamTimeout("alerting backend timed out".into()),
+        // People are told of an answer and of no answer, and of nothing else.
+        Fault::NotReady { log, .. } => {
+            Error::Upstream { message: "alerting backend is unavailable".into(), log }
+        }
+        Fault::UnknownTenant => Error::Upstream {
+            message: "alerting backend is unavailable".into(),
+            log: "the tenant does not run at the alert router".to_owned(),
+        },
+        Fault::Rejected(reject) => Error::Upstream {
+            message: "alerting backend is unavailable".into(),
+            log: format!("refused with {}: {}", reject.status, reject.render().trim_end()),
+        },
+        Fault::SlowBody => Error::SlowBody,
+        Fault::Database(log) => Error::Unavailable { message: "service temporarily unavailable".into(), log },
+        Fault::SilenceLimit => Error::conflict("silence limit exceeded"),
+        Fault::RateLimited | Fault::AlertLimit => {
+            Error::internal("a limit of systems does not hold for management")
+        }
+        Fault::Internal(log) => Error::internal(log),
+    }
+}

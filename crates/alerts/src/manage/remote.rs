@@ -1,0 +1,174 @@
+//! Many tenants of a remote router, asked side by side within a bounded time (spec: alert-management#active-alerts).
+
+use crate::{Alerts, Fault};
+use bailiwick_alerting::{
+    AlertState, ListedAlert, ListedSilence, SilencesQuery,
+    answer::{complete_status, decode_alerts, decode_silences},
+    router::active_silences,
+};
+use bailiwick_domain::{Error, OrgId, Result};
+use bailiwick_outbound::{RouterClient, router_client::Caller};
+use bailiwick_store::history::{
+    Within,
+    active::{self, ActiveFilter},
+};
+use futures_util::{StreamExt, stream};
+use std::{future::Future, time::Duration};
+use tokio::time::{Instant, timeout_at};
+
+/// Tenants asked at the same time.
+const SIDE_BY_SIDE: usize = 50;
+/// Time for all of them.
+const IN_ALL: Duration = Duration::from_secs(10);
+/// Tenants of one read.
+const TENANTS: u64 = 20_000;
+/// Bytes of labels and annotations that one read holds.
+const BYTES: usize = 64 * 1024 * 1024;
+/// Warnings named one by one; of the others only the number is told.
+const WARNINGS: usize = 20;
+
+/// What was told of several tenants.
+#[derive(Debug)]
+pub(super) struct Told<T> {
+    pub(super) found: Vec<(OrgId, T)>,
+    pub(super) warnings: Vec<String>,
+}
+
+/// Alerts of all tenants that may have some that pass; others of theirs are among them.
+pub(super) async fn alerts(
+    app: &Alerts,
+    client: &RouterClient,
+    within: &Within,
+    filter: &ActiveFilter,
+) -> Result<Told<ListedAlert>> {
+    let tenants = active::tenants(&app.db, within, filter, TENANTS).await?;
+    let key = only(filter.system_keys.as_deref());
+    let weight = |a: &ListedAlert| a.labels.size() + a.annotations.size() + 256;
+    ask(app, tenants, weight, "failed to fetch alerts", |tenant| alerts_of(app, client, tenant, key)).await
+}
+
+/// Silences of all tenants with systems; `system_keys`: with one of these.
+pub(super) async fn silences(
+    app: &Alerts,
+    client: &RouterClient,
+    within: &Within,
+    system_keys: Option<&[String]>,
+) -> Result<Told<ListedSilence>> {
+    let tenants = active::tenants_with_systems(&app.db, within, system_keys, TENANTS).await?;
+    let key = only(system_keys);
+    let weight = |s: &ListedSilence| s.comment.len() + s.annotations.size() + s.matchers.len() * 64 + 256;
+    ask(app, tenants, weight, "alerting backend is unavailable", |tenant| {
+        silences_of(app, client, tenant, key)
+    })
+    .await
+}
+
+/// The one system that is asked about: the router need not tell of others.
+fn only(system_keys: Option<&[String]>) -> Option<&str> {
+    match system_keys {
+        Some([key]) => Some(key),
+        _ => None,
+    }
+}
+
+/// Asks each tenant; who fails becomes a warning, unless all do.
+async fn ask<T, F: Future<Output = std::result::Result<Vec<T>, Fault>>>(
+    app: &Alerts,
+    tenants: Vec<OrgId>,
+    weight: impl Fn(&T) -> usize,
+    failed: &'static str,
+    each: impl Fn(OrgId) -> F,
+) -> Result<Told<T>> {
+    let until = Instant::now() + IN_ALL;
+    let asked = tenants.len();
+    let answers = stream::iter(tenants).map(|tenant| {
+        let answer = each(tenant);
+        // Lists that are asked for at the same time wait for each other.
+        let answer = async move {
+            let _place = app.alerting().asked.acquire().await;
+            answer.await
+        };
+        async move { (tenant, timeout_at(until, answer).await.unwrap_or(Err(Fault::TimedOut))) }
+    });
+    let mut answers = std::pin::pin!(answers.buffer_unordered(SIDE_BY_SIDE));
+    let (mut found, mut bytes) = (Vec::new(), 0_usize);
+    let (mut failures, mut log) = (Vec::new(), String::new());
+    while let Some((tenant, answer)) = answers.next().await {
+        let reason = match answer {
+            Ok(list) => {
+                bytes = bytes.saturating_add(list.iter().map(&weight).sum());
+                if bytes <= BYTES {
+                    found.extend(list.into_iter().map(|item| (tenant, item)));
+                    continue;
+                }
+                bytes = BYTES;
+                "too many to show"
+            }
+            Err(fault) => {
+                log = format!("tenant {tenant}: {fault}");
+                tracing::warn!(%tenant, %fault, "a tenant could not be asked at the alert router");
+                if matches!(fault, Fault::TimedOut) { "timed out" } else { "unavailable" }
+            }
+        };
+        failures.push(format!("org {tenant}: {reason}"));
+    }
+    if asked > 0 && failures.len() == asked {
+        return Err(Error::Upstream { message: failed.into(), log });
+    }
+    failures.sort();
+    let more = failures.len().saturating_sub(WARNINGS);
+    failures.truncate(WARNINGS);
+    if more > 0 {
+        failures.push(format!("{more} more organizations could not be asked"));
+    }
+    Ok(Told { found, warnings: failures })
+}
+
+/// The query for what is about one system.
+fn of_system(key: &str) -> String {
+    SilencesQuery::default().upstream(key)
+}
+
+fn request_id(app: &Alerts) -> String {
+    app.fresh::<uuid::Uuid>().to_string()
+}
+
+/// Alerts of a tenant with a complete status; only those that say they are the tenant's. `system_key`: only its own.
+pub(crate) async fn alerts_of(
+    app: &Alerts,
+    client: &RouterClient,
+    tenant: OrgId,
+    system_key: Option<&str>,
+) -> std::result::Result<Vec<ListedAlert>, Fault> {
+    let (id, request_id) = (tenant.to_string(), request_id(app));
+    let caller = Caller { tenant: &id, request_id: &request_id };
+    let query = system_key.map(of_system).unwrap_or_default();
+    let body = match client.list_alerts(caller, &query).await.map_err(Fault::from) {
+        Err(Fault::UnknownTenant) => return Ok(Vec::new()),
+        body => body?,
+    };
+    let mut alerts = decode_alerts(&body)?;
+    // A router without tenants tells of everybody.
+    alerts.retain(|a| a.labels.value("organization_id") == id);
+    if alerts.iter().any(|a| a.status.state == AlertState::Unprocessed) {
+        let silences = silences_of(app, client, tenant, system_key).await?;
+        complete_status(&mut alerts, &active_silences(&silences));
+    }
+    Ok(alerts)
+}
+
+/// Silences of a tenant; of a router without tenants, of everybody.
+pub(crate) async fn silences_of(
+    app: &Alerts,
+    client: &RouterClient,
+    tenant: OrgId,
+    system_key: Option<&str>,
+) -> std::result::Result<Vec<ListedSilence>, Fault> {
+    let (id, request_id) = (tenant.to_string(), request_id(app));
+    let caller = Caller { tenant: &id, request_id: &request_id };
+    let query = system_key.map(of_system).unwrap_or_default();
+    match client.list_silences(caller, &query).await.map_err(Fault::from) {
+        Err(Fault::UnknownTenant) => Ok(Vec::new()),
+        body => Ok(decode_silences(&body?)?),
+    }
+}

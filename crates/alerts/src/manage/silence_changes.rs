@@ -1,0 +1,488 @@
+//! Silences that people make, change and end (spec: alert-management#handling), in both routers.
+//!
+//! With the embedded router a change, its record and its audit row are one transaction. With a remote one they are
+//! written when the router has done it, in one task that nobody splits by leaving: what the router has is recorded.
+
+use super::{
+    check_all, fingerprint,
+    handling::{What, audited, record},
+    remote,
+    silences::{By, Found, Place, find, look_up, sender},
+    text, told,
+};
+use crate::{AlertRouter, Alerts, Fault, embedded, remote as at_remote};
+use bailiwick_alerting::{
+    Labels, ListedAlert, ListedSilence, Matcher, Nanos, PostedSilence, SilenceState, StoredAlert,
+    StoredSilence, router::active_silences,
+};
+use bailiwick_domain::{Error, FieldError, OrgId, Result, Ts};
+use bailiwick_outbound::RouterClient;
+use bailiwick_platform::RequestContext;
+use bailiwick_policy::{Action, Caller};
+use bailiwick_store::{
+    Tx, alert_handling, audit,
+    history::{self, active},
+    router as rows,
+};
+use serde_json::{Value, json};
+use std::{future::Future, time::Duration};
+use tokio::time::{Instant, timeout_at};
+use uuid::Uuid;
+
+/// Minutes of a silence without an end.
+const MINUTES: i64 = 60;
+const MINUTES_MOST: i64 = 10_080;
+const COMMENT: &str = "silenced from Bailiwick";
+const ENDED: &str = "alert_silence.delete";
+
+/// A silence to be made.
+#[derive(Clone, Debug, Default)]
+pub struct NewSilence {
+    /// The alert.
+    pub fingerprint: String,
+    /// Comment.
+    pub comment: String,
+    /// Length.
+    pub duration_minutes: Option<i64>,
+    /// End as sent; wins.
+    pub end_at: Option<String>,
+}
+
+/// A silence to be changed.
+#[derive(Clone, Debug, Default)]
+pub struct SilenceChange {
+    /// New end as sent.
+    pub end_at: Option<String>,
+    /// New comment; none keeps it.
+    pub comment: Option<String>,
+}
+
+/// The end as sent, after `now` and within the longest silence, which is counted from its start too.
+fn end(app: &Alerts, sent: &str, start: Option<Ts>) -> std::result::Result<Ts, FieldError> {
+    let now = app.now();
+    let wrong = |code: &str| FieldError::new("end_at", code).with_value(sent);
+    let is_time = sent.contains(['T', 't']) && sent.as_bytes().get(4) == Some(&b'-');
+    let end = sent.parse::<Ts>().ok().filter(|_| is_time).ok_or_else(|| wrong("invalid_format"))?;
+    if end <= now {
+        return Err(wrong("must_be_future"));
+    }
+    if end.since(start.unwrap_or(now).min(now)) > app.settings.alerting.limits.content.silence_length {
+        return Err(wrong("too_late"));
+    }
+    Ok(end)
+}
+
+fn comment(app: &Alerts, sent: &str) -> std::result::Result<(), FieldError> {
+    text("comment", sent, app.settings.alerting.limits.content.silence_bytes / 4)
+}
+
+/// By when a remote router has done its part, all questions together: before the route gives up.
+fn deadline(app: &Alerts) -> Instant {
+    Instant::now() + app.settings.alerting.limits.write_timeout
+}
+
+async fn in_time<T>(
+    until: Instant,
+    asked: impl Future<Output = std::result::Result<T, Fault>>,
+) -> std::result::Result<T, Fault> {
+    timeout_at(until, asked).await.unwrap_or(Err(Fault::TimedOut))
+}
+
+/// What a remote router does and the record of it.
+struct Errand {
+    app: Alerts,
+    client: RouterClient,
+    caller: Caller,
+    ctx: RequestContext,
+    tenant: OrgId,
+    system_key: String,
+    until: Instant,
+}
+
+impl Errand {
+    fn new(
+        app: &Alerts,
+        client: &RouterClient,
+        by: By<'_>,
+        (tenant, system_key): (OrgId, &str),
+        until: Instant,
+    ) -> Errand {
+        Errand {
+            app: app.clone(),
+            client: client.clone(),
+            caller: by.caller.clone(),
+            ctx: by.ctx.clone(),
+            tenant,
+            system_key: system_key.to_owned(),
+            until,
+        }
+    }
+
+    /// Runs it to its end, whoever leaves meanwhile.
+    async fn run<T: Send + 'static, F: Future<Output = Result<T>> + Send + 'static>(
+        self,
+        work: impl FnOnce(Errand) -> F,
+    ) -> Result<T> {
+        let tasks = self.app.tasks.clone();
+        tasks.spawn(work(self)).await.map_err(Error::internal)?
+    }
+
+    async fn set(&self, posted: &PostedSilence) -> std::result::Result<Uuid, Fault> {
+        let who = sender(self.tenant, &self.system_key, &self.ctx.request_id);
+        in_time(self.until, at_remote::set_silence(&self.app, &self.client, &who, posted)).await
+    }
+
+    async fn expire(&self, id: Uuid) -> std::result::Result<bool, Fault> {
+        let who = sender(self.tenant, &self.system_key, &self.ctx.request_id);
+        in_time(self.until, at_remote::expire_silence(&self.app, &self.client, &who, id)).await
+    }
+
+    fn by(&self) -> By<'_> {
+        By { caller: &self.caller, ctx: &self.ctx }
+    }
+}
+
+/// `POST /systems/{id}/alerts/silences`, `POST /alerts/silences`; the id of the silence.
+///
+/// # Errors
+/// As the steps of the specification say, then the router's.
+pub async fn create_silence(
+    app: &Alerts,
+    by: By<'_>,
+    place: &Place,
+    body: impl FnOnce() -> Result<NewSilence>,
+) -> Result<Uuid> {
+    let found = find(app, by.caller, Action::Update, place).await?;
+    if !found.is_registered {
+        return Err(Error::bad_request("system is not registered"));
+    }
+    let new = body()?;
+    let minutes = new.duration_minutes.unwrap_or(MINUTES);
+    let duration = match &new.end_at {
+        None if !(1..=MINUTES_MOST).contains(&minutes) => {
+            Err(FieldError::new("duration_minutes", "out_of_range").with_value(minutes.to_string()))
+        }
+        _ => Ok(()),
+    };
+    check_all([fingerprint(&new.fingerprint), comment(app, &new.comment), duration])?;
+    let alert = (found.tenant, new.fingerprint.clone());
+    match app.alerting().for_people() {
+        AlertRouter::Embedded => {
+            let mut tx = app.db.begin().await?;
+            history::hold(&mut tx, [found.tenant]).await?;
+            let (key, labels) = stored_alert(&mut tx, app, &found, &new.fingerprint).await?;
+            let order = Order::new(app, by.caller, &new, &labels)?;
+            let who = sender(found.tenant, &key, &by.ctx.request_id);
+            let at = order.posted.starts_at;
+            let id = embedded::set_silence_in(&mut tx, app, &who, at, order.posted).await.map_err(told)?;
+            let what = What { action: "silenced", silence: Some(id), details: order.details };
+            note(&mut tx, app, by, alert, "alert_silence.create", (None, what)).await?;
+            tx.commit().await?;
+            Ok(id)
+        }
+        AlertRouter::Remote(client) => {
+            let until = deadline(app);
+            let asked = timeout_at(until, told_alert(app, client, &found, &new.fingerprint)).await;
+            let labels = asked.unwrap_or_else(|_| Err(told(Fault::TimedOut)))?.labels;
+            let order = Order::new(app, by.caller, &new, &labels)?;
+            let place = (found.tenant, labels.value("system_key"));
+            let errand = Errand::new(app, client, by, place, until);
+            errand.run(|errand| create_at_remote(errand, order, alert)).await
+        }
+    }
+}
+
+async fn create_at_remote(errand: Errand, order: Order, alert: (OrgId, String)) -> Result<Uuid> {
+    let id = errand.set(&order.posted).await.map_err(told)?;
+    let recorded = async {
+        let mut tx = errand.app.db.begin().await?;
+        let what = What { action: "silenced", silence: Some(id), details: order.details };
+        note(&mut tx, &errand.app, errand.by(), alert, "alert_silence.create", (None, what)).await?;
+        Ok::<_, Error>(tx.commit().await?)
+    };
+    if let Err(error) = recorded.await {
+        // Nobody is told of it, so nothing is to be silent because of it.
+        if let Err(fault) = errand.expire(id).await {
+            tracing::error!(silence = %id, %fault, "a silence that could not be recorded is in force");
+        }
+        return Err(error);
+    }
+    Ok(id)
+}
+
+/// What is posted for a new silence, and what is told of it.
+struct Order {
+    posted: PostedSilence,
+    details: Value,
+}
+
+impl Order {
+    /// What is wrong with the end is told when everything else is right.
+    fn new(app: &Alerts, caller: &Caller, new: &NewSilence, labels: &Labels) -> Result<Order> {
+        // Whole seconds, as the other routers' tools write it.
+        let now = Ts::from_secs(app.now().secs());
+        let ends_at = match &new.end_at {
+            Some(sent) => end(app, sent, Some(now)).map_err(|wrong| Error::Invalid(vec![wrong]))?,
+            None => {
+                let minutes = new.duration_minutes.unwrap_or(MINUTES).unsigned_abs();
+                now.plus(Duration::from_secs(minutes * 60))
+            }
+        };
+        let words = Some(new.comment.trim()).filter(|c| !c.is_empty()).unwrap_or(COMMENT).to_owned();
+        let details = json!({"comment": words, "duration_minutes": ends_at.since(now).as_secs() / 60,
+            "end_at": ends_at.rfc3339(0)});
+        let posted = PostedSilence {
+            id: None,
+            matchers: matchers(labels),
+            starts_at: Nanos::from_ts(now),
+            ends_at: Nanos::from_ts(ends_at),
+            created_by: author(caller),
+            comment: words,
+            annotations: Labels::default(),
+        };
+        Ok(Order { posted, details })
+    }
+}
+
+/// User name, else address, name, id, else the service.
+fn author(caller: &Caller) -> String {
+    let Some(who) = caller.identity() else { return "bailiwick".to_owned() };
+    let names = [&who.username, &who.email, &who.name];
+    let name = names.into_iter().find(|name| !name.trim().is_empty());
+    name.cloned().unwrap_or_else(|| who.user_id.to_string())
+}
+
+/// Of every label that says something.
+fn matchers(labels: &Labels) -> Vec<Matcher> {
+    let told = labels.iter().filter(|(_, value)| !value.trim().is_empty());
+    told.map(|(name, value)| Matcher::equal(name, value)).collect()
+}
+
+/// The active alert in the embedded router that is not silenced yet: the key of its system and its labels.
+async fn stored_alert(
+    tx: &mut Tx,
+    app: &Alerts,
+    found: &Found,
+    fingerprint: &str,
+) -> Result<(String, Labels)> {
+    let keys = [(found.tenant, fingerprint.to_owned())];
+    let payload = rows::alerts_by_key(tx, &keys).await?.pop();
+    let stored = payload.and_then(|(_, _, payload)| embedded::read::<StoredAlert>(&payload));
+    let at = app.now();
+    let is_listed = |a: &StoredAlert| a.is_listed(Nanos::from_ts(at), app.alerting().outage.get());
+    let labels = stored.filter(is_listed).ok_or(Error::NotFound("alert"))?.labels;
+    let key = owner(found, &labels)?;
+    if !active::has_system(tx, found.tenant, &key).await? {
+        return Err(Error::NotFound("alert"));
+    }
+    let silences = rows::silences_of_system(&mut *tx, found.tenant, &key, at).await?;
+    let listed: Vec<ListedSilence> = silences
+        .iter()
+        .filter_map(|payload| embedded::read::<StoredSilence>(payload))
+        .map(|s| s.listed(Nanos::from_ts(at)))
+        .collect();
+    if active_silences(&listed).iter().any(|s| s.silences(&labels)) {
+        return Err(Error::bad_request("alert is already silenced"));
+    }
+    Ok((key, labels))
+}
+
+/// The same at a remote router.
+async fn told_alert(
+    app: &Alerts,
+    client: &RouterClient,
+    found: &Found,
+    fingerprint: &str,
+) -> Result<ListedAlert> {
+    let known = alert_handling::firing(&app.db, found.tenant, fingerprint).await?;
+    let key = found.system_key.as_deref().or(known.as_deref());
+    let alerts = remote::alerts_of(app, client, found.tenant, key).await.map_err(told)?;
+    let alert = alerts.into_iter().find(|a| a.fingerprint.to_string() == fingerprint);
+    let alert = alert.ok_or(Error::NotFound("alert"))?;
+    let key = owner(found, &alert.labels)?;
+    if active::shown(&app.db, &[((found.tenant, fingerprint.to_owned()), key)])
+        .await?
+        .iter()
+        .all(|(_, shown)| shown.system.is_none())
+    {
+        return Err(Error::NotFound("alert"));
+    }
+    if alert.status.silenced_by.is_empty() {
+        Ok(alert)
+    } else {
+        Err(Error::bad_request("alert is already silenced"))
+    }
+}
+
+/// The key of the alert's system, which is the one that is named, if one is.
+fn owner(found: &Found, labels: &Labels) -> Result<String> {
+    let key = labels.value("system_key");
+    if found.system_key.as_deref().is_some_and(|wanted| wanted != key) {
+        return Err(Error::NotFound("alert"));
+    }
+    if key.is_empty() {
+        return Err(Error::bad_request("alert is not system-scoped (missing system_key label)"));
+    }
+    Ok(key.to_owned())
+}
+
+/// Records what was done to a silence and audits it, with what it was before.
+async fn note(
+    tx: &mut Tx,
+    app: &Alerts,
+    by: By<'_>,
+    (tenant, alert): (OrgId, String),
+    action: &str,
+    (before, what): (Option<Value>, What),
+) -> Result<()> {
+    let id = what.silence.unwrap_or_default();
+    let mut told = what.details.clone();
+    if let Value::Object(told) = &mut told {
+        told.insert("organization_id".to_owned(), json!(tenant.to_string()));
+        if !alert.is_empty() {
+            told.insert("fingerprint".to_owned(), json!(alert));
+        }
+    }
+    if !alert.is_empty() {
+        record(tx, app, by.caller, (tenant, &alert), what).await?;
+    }
+    audited(tx, app, by.caller, by.ctx, (action, "alert_silence", id), (before, Some(told))).await
+}
+
+/// What of a silence people may change.
+fn as_it_was(silence: &ListedSilence) -> Option<Value> {
+    Some(json!({"comment": silence.comment, "end_at": silence.ends_at.to_ts().rfc3339(0)}))
+}
+
+/// `PUT …/silences/{silence_id}`: its id from now on.
+///
+/// # Errors
+/// 404 for one of another system or organization, 400 for fields; the router's.
+pub async fn change_silence(
+    app: &Alerts,
+    by: By<'_>,
+    place: &Place,
+    id: &str,
+    body: impl FnOnce() -> Result<SilenceChange>,
+) -> Result<Uuid> {
+    let until = deadline(app);
+    let found = find(app, by.caller, Action::Update, place).await?;
+    let (key, stored) = look_up(app, &found, by.ctx, id).await?;
+    let change = body()?;
+    let ends_at = match change.end_at.as_deref() {
+        None | Some("") => Err(FieldError::new("end_at", "required")),
+        Some(sent) => end(app, sent, Some(stored.starts_at.to_ts())),
+    };
+    let words = change.comment.as_deref().unwrap_or_default();
+    check_all([ends_at.clone().map(drop), comment(app, words)])?;
+    let Ok(ends_at) = ends_at else { return Err(Error::field("end_at", "required")) };
+    if Nanos::from_ts(ends_at) <= stored.starts_at {
+        return Err(Error::field("end_at", "must_be_after_start"));
+    }
+    let words = Some(words.trim()).filter(|c| !c.is_empty()).unwrap_or(&stored.comment).to_owned();
+    let details = json!({"comment": words, "end_at": ends_at.rfc3339(0)});
+    let edit = Edit { old: stored.id, before: as_it_was(&stored), details };
+    let posted = PostedSilence {
+        id: Some(stored.id),
+        matchers: stored.matchers,
+        starts_at: stored.starts_at,
+        ends_at: Nanos::from_ts(ends_at),
+        created_by: stored.created_by,
+        comment: words,
+        annotations: stored.annotations,
+    };
+    match app.alerting().for_people() {
+        AlertRouter::Embedded => {
+            let who = sender(found.tenant, &key, &by.ctx.request_id);
+            let mut tx = app.db.begin().await?;
+            history::hold(&mut tx, [found.tenant]).await?;
+            let now = Nanos::from_ts(app.now());
+            let set = embedded::set_silence_in(&mut tx, app, &who, now, posted).await.map_err(gone)?;
+            edit.recorded(tx, app, by, found.tenant, set).await
+        }
+        AlertRouter::Remote(client) => {
+            let errand = Errand::new(app, client, by, (found.tenant, &key), until);
+            errand
+                .run(|errand| async move {
+                    let set = errand.set(&posted).await.map_err(gone)?;
+                    let tx = errand.app.db.begin().await?;
+                    edit.recorded(tx, &errand.app, errand.by(), errand.tenant, set).await
+                })
+                .await
+        }
+    }
+}
+
+/// A silence that has vanished since it was looked up is as one that never was.
+fn gone(fault: Fault) -> Error {
+    match fault {
+        Fault::Rejected(reject) if reject.status == 404 => Error::NotFound("silence"),
+        fault => told(fault),
+    }
+}
+
+/// A change that the router has made.
+struct Edit {
+    old: Uuid,
+    before: Option<Value>,
+    details: Value,
+}
+
+impl Edit {
+    async fn recorded(self, mut tx: Tx, app: &Alerts, by: By<'_>, tenant: OrgId, id: Uuid) -> Result<Uuid> {
+        let alert = alert_handling::silenced(&mut tx, tenant, self.old).await?.unwrap_or_default();
+        let what = What { action: "silence_updated", silence: Some(id), details: self.details };
+        note(&mut tx, app, by, (tenant, alert), "alert_silence.update", (self.before, what)).await?;
+        tx.commit().await?;
+        Ok(id)
+    }
+}
+
+/// `DELETE …/silences/{silence_id}`; one that is over already stays as it is.
+///
+/// # Errors
+/// 404 for one of another system or organization; the router's.
+pub async fn end_silence(app: &Alerts, by: By<'_>, place: &Place, id: &str) -> Result<()> {
+    let until = deadline(app);
+    let found = find(app, by.caller, Action::Update, place).await?;
+    let (key, stored) = look_up(app, &found, by.ctx, id).await?;
+    if stored.status.state == SilenceState::Expired {
+        return Ok(());
+    }
+    match app.alerting().for_people() {
+        AlertRouter::Embedded => {
+            let who = sender(found.tenant, &key, &by.ctx.request_id);
+            let mut tx = app.db.begin().await?;
+            history::hold(&mut tx, [found.tenant]).await?;
+            if !embedded::expire_silence_in(&mut tx, app, &who, stored.id).await.map_err(told)? {
+                return Err(Error::NotFound("silence"));
+            }
+            ended(tx, app, by, found.tenant, &stored).await
+        }
+        AlertRouter::Remote(client) => {
+            let errand = Errand::new(app, client, by, (found.tenant, &key), until);
+            errand
+                .run(|errand| async move {
+                    if !errand.expire(stored.id).await.map_err(told)? {
+                        return Err(Error::NotFound("silence"));
+                    }
+                    let mut tx = errand.app.db.begin().await?;
+                    history::hold(&mut tx, [errand.tenant]).await?;
+                    ended(tx, &errand.app, errand.by(), errand.tenant, &stored).await
+                })
+                .await
+        }
+    }
+}
+
+/// Of several who end it at the same moment, one did: a silence that is over never comes back.
+async fn ended(mut tx: Tx, app: &Alerts, by: By<'_>, tenant: OrgId, stored: &ListedSilence) -> Result<()> {
+    if audit::is_recorded(&mut tx, stored.id, ENDED).await? {
+        return Ok(());
+    }
+    let alert = alert_handling::silenced(&mut tx, tenant, stored.id).await?.unwrap_or_default();
+    let what = What { action: "unsilenced", silence: Some(stored.id), details: json!({}) };
+    note(&mut tx, app, by, (tenant, alert), ENDED, (as_it_was(stored), what)).await?;
+    tx.commit().await?;
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! One silence, found where people look for it (spec: alert-management#handling), in both routers. What they do with it
+//! is beside this.
+
+use super::{
+    silence_lists::{key_of, of_their_systems},
+    tenant, told,
+};
+use crate::{AlertRouter, Alerts, Sender, embedded, remote as at_remote};
+use bailiwick_alerting::{Identity, ListedSilence, silence::is_owned};
+use bailiwick_domain::{Error, OrgId, Result, SystemId};
+use bailiwick_platform::RequestContext;
+use bailiwick_policy::{Action, Caller, decide};
+use bailiwick_store::systems as stored_systems;
+use uuid::Uuid;
+
+/// Where silences are looked for.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// At one system, as the path names it.
+    System(Option<SystemId>),
+    /// In one organization, as the query names it.
+    Organization(Vec<String>),
+}
+
+/// The same, found.
+pub(super) struct Found {
+    pub(super) tenant: OrgId,
+    /// Key of the system, where one is named.
+    pub(super) system_key: Option<String>,
+    pub(super) is_registered: bool,
+}
+
+pub(super) async fn find(app: &Alerts, caller: &Caller, action: Action, place: &Place) -> Result<Found> {
+    match place {
+        Place::System(id) => {
+            let id = id.ok_or(Error::NotFound("system"))?;
+            let found = stored_systems::get(&app.db, id).await?.ok_or(Error::NotFound("system"))?;
+            decide(caller, action, &found.target()).granted()?;
+            let system = found.system;
+            Ok(Found {
+                tenant: system.organization.id,
+                system_key: Some(system.system_key),
+                is_registered: system.registered_at.is_some(),
+            })
+        }
+        Place::Organization(ids) => {
+            let tenant = tenant(app, caller, ids).await?;
+            Ok(Found { tenant, system_key: None, is_registered: true })
+        }
+    }
+}
+
+/// In the name of a system, as the routers' rules want it.
+pub(super) fn sender<'a>(tenant: OrgId, system_key: &str, request_id: &'a str) -> Sender<'a> {
+    let identity = Identity {
+        system_key: system_key.to_owned(),
+        organization_id: tenant.to_string(),
+        ..Identity::default()
+    };
+    Sender { identity, tenant, request_id }
+}
+
+/// Who made the request and what it is called.
+#[derive(Clone, Copy, Debug)]
+pub struct By<'a> {
+    /// Caller.
+    pub caller: &'a Caller,
+    /// Request.
+    pub ctx: &'a RequestContext,
+}
+
+/// A silence of the place, with the key of its system.
+pub(super) async fn look_up(
+    app: &Alerts,
+    found: &Found,
+    ctx: &RequestContext,
+    id: &str,
+) -> Result<(String, ListedSilence)> {
+    let missing = || Error::NotFound("silence");
+    let id = Uuid::try_parse(id).ok().filter(|_| id.len() == 36).ok_or_else(missing)?;
+    let who = sender(found.tenant, found.system_key.as_deref().unwrap_or_default(), &ctx.request_id);
+    let silence = match app.alerting().for_people() {
+        AlertRouter::Embedded => embedded::silence(app, &who, id).await,
+        AlertRouter::Remote(client) => at_remote::silence(client, &who, id).await,
+    };
+    let silence = match silence {
+        Err(crate::Fault::UnknownTenant) => None,
+        read => read.map_err(told)?,
+    };
+    let silence = silence.filter(|s| s.id == id).ok_or_else(missing)?;
+    if let Some(key) = &found.system_key {
+        return if is_owned(&silence.matchers, key) { Ok((key.clone(), silence)) } else { Err(missing()) };
+    }
+    let key = key_of(&silence.matchers).ok_or_else(missing)?.to_owned();
+    let own = of_their_systems(app, vec![(found.tenant, silence)], None).await?.pop();
+    own.map(|f| (key, f.silence)).ok_or_else(missing)
+}
+
+/// `GET …/silences/{silence_id}`.
+///
+/// # Errors
+/// 404 for one of another system or organization; the router's.
+pub async fn silence(app: &Alerts, by: By<'_>, place: &Place, id: &str) -> Result<ListedSilence> {
+    let found = find(app, by.caller, Action::Read, place).await?;
+    Ok(look_up(app, &found, by.ctx, id).await?.1)
+}

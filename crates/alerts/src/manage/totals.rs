@@ -1,0 +1,206 @@
+//! Numbers of active alerts (spec: alert-management#figures): counted at once with the embedded router; with a remote
+//! one from what a background task keeps.
+
+use super::{
+    Named,
+    active::{live, suppressed_rows},
+    remote, within,
+};
+use crate::{AlertRouter, Alerts};
+use bailiwick_alerting::ListedAlert;
+use bailiwick_domain::{OrgId, Result, Ts};
+use bailiwick_outbound::RouterClient;
+use bailiwick_platform::periodic;
+use bailiwick_policy::Caller;
+use bailiwick_store::{
+    StoreError,
+    history::{
+        active,
+        figures::{self, Live},
+    },
+    leases,
+};
+use futures_util::{StreamExt, stream};
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
+
+/// Name of the lease.
+const LEASE: &str = "alert totals";
+/// A process that has died is replaced after that time.
+const LEASE_TIME: Duration = Duration::from_secs(180);
+/// Between two rounds.
+const EVERY: Duration = Duration::from_secs(60);
+/// Older figures are told to be so.
+const STALE: Duration = Duration::from_secs(300);
+/// Tenants asked side by side, and kept by one transaction.
+const SIDE_BY_SIDE: usize = 16;
+const TENANTS: u64 = 200;
+
+/// Numbers of alerts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Active alerts by severity, and how many of them are silenced.
+    pub live: Live,
+    /// Resolved rows of the history.
+    pub history: u64,
+    /// What is not as it should be.
+    pub warnings: Vec<String>,
+}
+
+/// `GET /alerts/totals`.
+///
+/// # Errors
+/// 403 for an organization out of reach.
+pub async fn totals(app: &Alerts, caller: &Caller, named: &Named) -> Result<Totals> {
+    let within = within(app, caller, named).await?;
+    let history = figures::resolved(&app.db, &within).await?;
+    if app.alerting().is_embedded() {
+        let query = live(app, within);
+        let (severities, suppressed) = tokio::join!(query.severities(&app.db), suppressed_rows(app, &query));
+        let mut live = Live { muted: suppressed?.len() as u64, ..Live::default() };
+        for (severity, n) in severities? {
+            count(&mut live, severity.as_deref().unwrap_or_default(), u64::try_from(n).unwrap_or(0));
+        }
+        return Ok(Totals { live, history, warnings: Vec::new() });
+    }
+    let (live, oldest) =
+        tokio::join!(figures::live(&app.db, &within), figures::oldest_live(&app.db, &within));
+    let age = oldest?.map(|at| app.now().since(at)).filter(|age| *age > STALE);
+    let warning = |age| format!("totals: stale data, oldest refresh {} ago", words(age));
+    Ok(Totals { live: live?, history, warnings: age.map(warning).into_iter().collect() })
+}
+
+fn count(live: &mut Live, severity: &str, n: u64) {
+    live.active += n;
+    match severity {
+        "critical" => live.critical += n,
+        "warning" => live.warning += n,
+        _ => live.info += n,
+    }
+}
+
+/// `1h2m3s`, without what is zero in front.
+fn words(age: Duration) -> String {
+    let (hours, minutes, seconds) = (age.as_secs() / 3600, age.as_secs() / 60 % 60, age.as_secs() % 60);
+    match (hours, minutes) {
+        (0, 0) => format!("{seconds}s"),
+        (0, _) => format!("{minutes}m{seconds}s"),
+        _ => format!("{hours}h{minutes}m{seconds}s"),
+    }
+}
+
+/// Keeps the figures fresh, on the application's tracker; only with a remote router.
+pub(crate) fn start(app: &Alerts) {
+    if app.alerting().is_embedded() {
+        return;
+    }
+    periodic::repeat(app, LEASE, EVERY, |app| {
+        Box::pin(async { Ok(refresh_totals(app).await?.unwrap_or(0)) })
+    });
+}
+
+/// Asks the remote router once about every tenant that has alerts; how many answered. None when another process does,
+/// or when the router is the embedded one.
+///
+/// # Errors
+/// The database's.
+pub async fn refresh_totals(app: &Alerts) -> Result<Option<u64>, StoreError> {
+    let AlertRouter::Remote(client) = app.alerting().for_people() else { return Ok(None) };
+    let began = app.now();
+    let mut answered = 0;
+    let mut asked_after = None;
+    loop {
+        let now = app.now();
+        if !leases::take(&app.db, LEASE, app.instance(), now, now.plus(LEASE_TIME)).await? {
+            return Ok(None);
+        }
+        let tenants = figures::tenants_to_ask(&app.db, began, asked_after, TENANTS).await?;
+        let Some(last) = tenants.last() else { return Ok(Some(answered)) };
+        asked_after = Some(*last);
+        let told = of_their_systems(app, ask(app, client, tenants).await).await?;
+        answered += told.len() as u64;
+        keep(app, &told, now).await?;
+        if app.stop.is_cancelled() {
+            return Ok(Some(answered));
+        }
+    }
+}
+
+/// Numbers of a tenant by the system that is named.
+type BySystem = HashMap<String, Live>;
+
+/// The sums over the systems that the tenants have: what lists leave out is not counted either.
+async fn of_their_systems(
+    app: &Alerts,
+    told: Vec<(OrgId, BySystem)>,
+) -> Result<Vec<(OrgId, Live)>, StoreError> {
+    let named = |(tenant, all): &(OrgId, BySystem)| {
+        let tenant = *tenant;
+        all.keys().map(move |key| ((tenant, key.clone()), key.clone())).collect::<Vec<_>>()
+    };
+    let named: Vec<_> = told.iter().flat_map(named).collect();
+    let shown = active::shown(&app.db, &named).await?;
+    let theirs: HashSet<_> =
+        shown.into_iter().filter(|(_, s)| s.system.is_some()).map(|(key, _)| key).collect();
+    let sum = |(tenant, all): (OrgId, BySystem)| {
+        let mut sum = Live::default();
+        for (_, live) in all.into_iter().filter(|(key, _)| theirs.contains(&(tenant, key.clone()))) {
+            sum.active += live.active;
+            sum.critical += live.critical;
+            sum.warning += live.warning;
+            sum.info += live.info;
+            sum.muted += live.muted;
+        }
+        (tenant, sum)
+    };
+    Ok(told.into_iter().map(sum).collect())
+}
+
+async fn ask(app: &Alerts, client: &RouterClient, tenants: Vec<OrgId>) -> Vec<(OrgId, BySystem)> {
+    let each = |tenant: OrgId| async move {
+        let _place = app.alerting().asked.acquire().await;
+        (tenant, remote::alerts_of(app, client, tenant, None).await)
+    };
+    let mut answers = std::pin::pin!(stream::iter(tenants).map(each).buffer_unordered(SIDE_BY_SIDE));
+    let mut told = Vec::new();
+    while let Some((tenant, answer)) = answers.next().await {
+        match answer {
+            Ok(alerts) => told.push((tenant, figures_of(&alerts))),
+            Err(fault) => tracing::debug!(%tenant, %fault, "numbers of alerts are not told"),
+        }
+    }
+    told
+}
+
+fn figures_of(alerts: &[ListedAlert]) -> BySystem {
+    let mut all = BySystem::new();
+    for alert in alerts {
+        let live = all.entry(alert.labels.value("system_key").to_owned()).or_default();
+        count(live, alert.labels.value("severity"), 1);
+        live.muted += u64::from(!alert.status.silenced_by.is_empty());
+    }
+    all
+}
+
+async fn keep(app: &Alerts, told: &[(OrgId, Live)], now: Ts) -> Result<(), StoreError> {
+    let mut told = told.to_vec();
+    // In one order everywhere, so that processes do not wait for each other in a ring.
+    told.sort_unstable_by_key(|(tenant, _)| *tenant);
+    let mut tx = app.db.begin_relaxed().await?;
+    figures::keep_live(&mut tx, &told, now).await?;
+    tx.commit().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_are_told_in_words() {
+        for (seconds, text) in [(301, "5m1s"), (59, "59s"), (3600, "1h0m0s"), (90_061, "25h1m1s")] {
+            assert_eq!(words(Duration::from_secs(seconds)), text);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Alerts and silences at a remote router: own requests, answers read and judged here (spec: alerts#proxy-errors,
+//! alert-router#remote-rules).
+
+use super::{
+    Fault, Sender,
+    config::provision::lost,
+    history::{Origin, later},
+    queue::{self, Kept},
+    room,
+};
+use crate::Alerts;
+use bailiwick_alerting::{
+    AlertState, AlertsQuery, ListedAlert, ListedSilence, Nanos, PostedAlert, PostedSilence, Reject,
+    SilenceState, SilencesQuery,
+    alert::write_started_alerts,
+    answer::{complete_status, decode_alerts, decode_created, decode_silence, decode_silences},
+    router::active_silences,
+    silence::write_silence,
+};
+use bailiwick_domain::OrgId;
+use bailiwick_outbound::{RouterClient, RouterError, router_client::Caller};
+use uuid::Uuid;
+
+/// Sends a push on. A tenant that does not run there yet gets it later: it is kept, durably, before the answer.
+pub(super) async fn push(
+    app: &Alerts,
+    client: &RouterClient,
+    who: &Sender<'_>,
+    now: Nanos,
+    alerts: Vec<PostedAlert>,
+) -> Result<(), Fault> {
+    let mut admitted = room::admit(app, who, now, alerts).await?;
+    let alerts = std::mem::take(&mut admitted.alerts);
+    let to = Addressed { caller: who.caller(), tenant: who.tenant, system_key: Some(who.key()) };
+    let taken =
+        if alerts.is_empty() { Taken::default() } else { hand_over(app, client, to, now, alerts).await? };
+    room::learn(app, who, now, &taken.alerts);
+    if admitted.is_cut || taken.is_cut { Err(Fault::AlertLimit) } else { Ok(()) }
+}
+
+/// Where alerts go.
+#[derive(Clone, Copy)]
+pub(super) struct Addressed<'a> {
+    pub(super) caller: Caller<'a>,
+    pub(super) tenant: OrgId,
+    /// The system that sends them; none when it is the service itself.
+    pub(super) system_key: Option<&'a str>,
+}
+
+/// What was taken in of a push.
+#[derive(Default)]
+pub(super) struct Taken {
+    alerts: Vec<PostedAlert>,
+    /// Others were left out, because too much waits for the tenant.
+    is_cut: bool,
+}
+
+/// Gives alerts to the router, or keeps them until it runs the tenant, and notes them in the history.
+pub(super) async fn hand_over(
+    app: &Alerts,
+    client: &RouterClient,
+    to: Addressed<'_>,
+    now: Nanos,
+    alerts: Vec<PostedAlert>,
+) -> Result<Taken, Fault> {
+    let mut taken = Taken::default();
+    let (behind, direct) = queue::behind(app, to.tenant, alerts).await?;
+    if !behind.is_empty() {
+        taken.add(app, to, now, queue::keep(app, to.tenant, now, behind, to.system_key).await?);
+    }
+    if direct.is_empty() {
+        return Ok(taken);
+    }
+    let body = write_started_alerts(&direct, now).into();
+    let sent = match to.system_key {
+        Some(_) => client.push_alerts(to.caller, body).await,
+        None => client.put_alerts(to.caller, body).await,
+    };
+    let kept = match sent.map_err(Fault::from) {
+        Ok(()) => Kept { alerts: direct, is_cut: false },
+        Err(Fault::UnknownTenant) => {
+            lost(app, to.tenant).await;
+            queue::keep(app, to.tenant, now, direct, to.system_key).await?
+        }
+        Err(fault) => return Err(fault),
+    };
+    taken.add(app, to, now, kept);
+    Ok(taken)
+}
+
+impl Taken {
+    fn add(&mut self, app: &Alerts, to: Addressed<'_>, now: Nanos, kept: Kept) {
+        let origin = if to.system_key.is_some() { Origin::System } else { Origin::Service };
+        // Every alert names its system, whoever sends it.
+        let whose = |alert| (PostedAlert::system_key(alert), alert);
+        later::note(app, to.tenant, now, origin, kept.alerts.iter().map(whose));
+        self.is_cut |= kept.is_cut;
+        if self.alerts.is_empty() {
+            self.alerts = kept.alerts;
+        } else {
+            self.alerts.extend(kept.alerts);
+        }
+    }
+}
+
+/// The alerts the router names, with a complete status, and the silences that were needed for that.
+pub(super) async fn alerts(
+    app: &Alerts,
+    client: &RouterClient,
+    who: &Sender<'_>,
+    query: &AlertsQuery,
+) -> Result<(Vec<ListedAlert>, Vec<ListedSilence>), Fault> {
+    let client = &client.within(app.settings.alerting.limits.read_timeout);
+    let body = client.list_alerts(who.caller(), &query.upstream(who.key())).await?;
+    let mut alerts = decode_alerts(&body)?;
+    let needs_silences =
+        |a: &ListedAlert| a.status.state == AlertState::Unprocessed || !a.status.silenced_by.is_empty();
+    if !alerts.iter().any(needs_silences) {
+        return Ok((alerts, Vec::new()));
+    }
+    // Every silence names its system, so none of another system applies to these alerts.
+    let silences = silences(client, who, &SilencesQuery::default().upstream(who.key())).await?;
+    complete_status(&mut alerts, &active_silences(&silences));
+    Ok((alerts, silences))
+}
+
+/// The silences the router names.
+pub(super) async fn silences(
+    client: &RouterClient,
+    who: &Sender<'_>,
+    query: &str,
+) -> Result<Vec<ListedSilence>, Fault> {
+    Ok(decode_silences(&client.list_silences(who.caller(), query).await?)?)
+}
+
+pub(super) async fn silence(
+    client: &RouterClient,
+    who: &Sender<'_>,
+    id: Uuid,
+) -> Result<Option<ListedSilence>, Fault> {
+    match client.silence(who.caller(), id).await? {
+        Some(body) => Ok(Some(decode_silence(&body)?)),
+        None => Ok(None),
+    }
+}
+
+/// The silence if it is the system's own.
+async fn owned(client: &RouterClient, who: &Sender<'_>, id: Uuid) -> Result<Option<ListedSilence>, Fault> {
+    let found = silence(client, who, id).await?;
+    Ok(found.filter(|s| s.id == id && who.viewer().sees_silence(&s.matchers)))
+}
+
+/// Whose the posted id is, is found out before anything is sent (spec: silences#create-for-systems).
+pub(super) async fn set_silence(
+    app: &Alerts,
+    client: &RouterClient,
+    who: &Sender<'_>,
+    posted: &PostedSilence,
+) -> Result<Uuid, Fault> {
+    let client = &client.within(app.settings.alerting.limits.write_timeout);
+    let replaces = match posted.id {
+        Some(id) => {
+            let stored = owned(client, who, id).await?.ok_or_else(Reject::silence_not_found)?;
+            stored.status.state != SilenceState::Expired
+        }
+        None => false,
+    };
+    if !replaces {
+        let own = silences(client, who, &SilencesQuery::default().upstream(who.key())).await?;
+        let in_force = own
+            .iter()
+            .filter(|s| s.status.state != SilenceState::Expired && who.viewer().sees_silence(&s.matchers))
+            .count();
+        if in_force as u64 >= app.settings.alerting.limits.silences_per_system {
+            return Err(Fault::SilenceLimit);
+        }
+        if !room::admit_silence(app, client, who).await {
+            return Err(Fault::SilenceLimit);
+        }
+    }
+    let body = client.set_silence(who.caller(), write_silence(posted).into()).await?;
+    Ok(decode_created(&body)?)
+}
+
+/// One that is over is not asked about again: some routers call that an error.
+pub(super) async fn expire_silence(
+    app: &Alerts,
+    client: &RouterClient,
+    who: &Sender<'_>,
+    id: Uuid,
+) -> Result<bool, Fault> {
+    let client = &client.within(app.settings.alerting.limits.read_timeout);
+    match owned(client, who, id).await? {
+        None => return Ok(false),
+        Some(s) if s.status.state == SilenceState::Expired => return Ok(true),
+        Some(_) => room::forget_silences(app, who.tenant),
+    }
+    match client.expire_silence(who.caller(), id).await {
+        Err(error) if !matches!(error, RouterError::TimedOut | RouterError::UnknownTenant) => {
+            // A try whose answer got lost may have ended it, and then the next one finds nothing to end.
+            match owned(client, who, id).await {
+                Ok(Some(s)) if s.status.state == SilenceState::Expired => Ok(true),
+                _ => Err(error.into()),
+            }
+        }
+        expired => Ok(expired?),
+    }
+}

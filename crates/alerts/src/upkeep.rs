@@ -1,0 +1,113 @@
+//! What goes on beside the requests: signs of life, removal of what is over, delivery of queued pushes.
+
+use super::{config::provision, deliver, history::sweep, life, manage, queue};
+use crate::Alerts;
+use bailiwick_alerting::notify;
+use bailiwick_domain::Ts;
+use bailiwick_store::{
+    StoreError,
+    delivery::{self, log},
+    router,
+};
+use std::{future::Future, time::Duration};
+
+/// Between two looks for rows to remove.
+const PURGE_EVERY: Duration = Duration::from_secs(60);
+/// Between two looks into the queue.
+const QUEUE_EVERY: Duration = Duration::from_secs(1);
+/// How long the row of an alert is kept after its end when all who were to be told of it have been, and when not
+/// (spec: alert-router#life).
+const KEEP_TOLD: Duration = Duration::from_secs(15 * 60);
+const KEEP_UNTOLD: Duration = Duration::from_secs(45 * 60);
+/// How long it is kept that a recipient could not be reached, unless that happens again.
+const KEEP_FAILURES: Duration = Duration::from_secs(30 * 86_400);
+/// Rows removed by one transaction.
+const ROWS: i64 = 1000;
+
+/// Starts the tasks on the application's tracker. Once for each process that serves.
+pub fn start_background(app: &Alerts) {
+    sweep::start(app);
+    manage::start_totals(app);
+    let settings = &app.settings.alerting;
+    match settings.router {
+        bailiwick_settings::Router::Embedded => {
+            deliver::start(app);
+            let life_app = app.clone();
+            app.tasks.spawn(async move { every(&life_app, life::EVERY, keep_alive).await });
+            let purge_app = app.clone();
+            app.tasks.spawn(async move { every(&purge_app, PURGE_EVERY, purge).await });
+        }
+        bailiwick_settings::Router::Remote(_) => {
+            provision::start(app);
+            let queue_app = app.clone();
+            app.tasks.spawn(async move { every(&queue_app, QUEUE_EVERY, deliver).await });
+        }
+    }
+}
+
+/// Runs the work again and again until the application stops; a failure is logged and tried again.
+async fn every<F: Future<Output = Result<(), StoreError>>>(
+    app: &Alerts,
+    pause: Duration,
+    work: impl Fn(Alerts) -> F,
+) {
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = app.stop.cancelled() => return,
+        }
+        if let Err(e) = work(app.clone()).await {
+            tracing::warn!(error = %e, "alerting upkeep failed and is tried again");
+        }
+    }
+}
+
+async fn keep_alive(app: Alerts) -> Result<(), StoreError> {
+    life::keep(&app).await
+}
+
+async fn deliver(app: Alerts) -> Result<(), StoreError> {
+    deliver_queued(&app).await.map(drop)
+}
+
+/// Delivers queued pushes that are due; how many were tried.
+///
+/// # Errors
+/// The database's.
+pub async fn deliver_queued(app: &Alerts) -> Result<usize, StoreError> {
+    queue::deliver(app).await
+}
+
+async fn purge(app: Alerts) -> Result<(), StoreError> {
+    purge_ended(&app).await.map(drop)
+}
+
+/// Removes alerts and silences that are over for long enough; how many.
+///
+/// # Errors
+/// The database's.
+pub async fn purge_ended(app: &Alerts) -> Result<u64, StoreError> {
+    life::keep(app).await?;
+    let now = app.now();
+    // What ended in an outage may still be refreshed right after it, and is still to be told of.
+    let up_since = app.alerting().outage.ended_at().map_or(app.started_at, |at| at.max(app.started_at));
+    let before = |kept| if now >= up_since.plus(kept) { now.minus(kept) } else { Ts(i64::MIN) };
+    let (told, untold) = (before(KEEP_TOLD), before(KEEP_UNTOLD));
+    let settings = &app.settings.alerting;
+    let silences_before = now.minus(settings.silence_retention);
+    let notices_before = now.minus(notify::kept_for(settings.timing.repeat_interval));
+    let mut removed = 0;
+    loop {
+        let mut tx = app.db.begin_relaxed().await?;
+        let n = router::purge_alerts(&mut tx, told, untold, ROWS).await?
+            + router::purge_silences(&mut tx, silences_before, ROWS).await?;
+        let traces = log::purge(&mut tx, notices_before, ROWS).await?
+            + log::purge_failures(&mut tx, now.minus(KEEP_FAILURES)).await?
+            + delivery::purge_tenants(&mut tx).await?;
+        tx.commit().await?;
+        removed += n;
+        if n + traces == 0 {
+            return Ok(removed);
+        }
+    }
+}
