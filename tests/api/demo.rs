@@ -1,6 +1,6 @@
 //! The synthetic tree: what it promises to hold.
 
-use bailiwick_app::demo::{self, Plan, Progress, Stage, Summary};
+use bailiwick_demo::{self as demo, Plan, Progress, Stage, Summary};
 use bailiwick_domain::{Error, PageRequest, SortDirection, SystemStatus};
 use bailiwick_policy::Scope;
 use bailiwick_store::{Db, organizations, sql::Q, systems};

@@ -4,10 +4,8 @@
 //! come up as well, and the server tells by `auto_explain` what it did. So this is about rows really read and sorted,
 //! not about estimates. Between the lists a marker statement says in the server's log what comes next.
 
-use bailiwick_app::{
-    App, Catalogue, bootstrap,
-    demo::{self, Plan},
-};
+use bailiwick_app::{App, Catalogue, bootstrap};
+use bailiwick_demo::{self as demo, Plan};
 use bailiwick_domain::{OrgId, OrgType, PageRequest, SortDirection, SystemId, Ts};
 use bailiwick_policy::Scope;
 use bailiwick_store::{

@@ -176,8 +176,8 @@ api_test!(rule_03_37_an_alert_is_resolved_in_its_tenant_whatever_becomes_of_the_
 
 api_test!(many_silent_systems_are_raised_in_batches, |t| async move {
     let tree = t.tree().await;
-    let plan = bailiwick_app::demo::Plan { organizations: 20, systems: 3_000, ..Default::default() };
-    bailiwick_app::demo::fill(&t.app, &plan, &mut |_| {}).await.unwrap();
+    let plan = bailiwick_demo::Plan { organizations: 20, systems: 3_000, ..Default::default() };
+    bailiwick_demo::fill(&t.app, &plan, &mut |_| {}).await.unwrap();
     let owner = t.owner().await;
     let inactive = async || {
         let all = t.get("/api/systems/totals").bearer(&owner.token).send().await.expect(200).data();

@@ -16,7 +16,7 @@ use axum::{
 };
 use bailiwick_app::{
     App,
-    site::{File, Site},
+    static_files::{File, StaticFiles},
 };
 use bailiwick_settings::Settings;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -29,7 +29,7 @@ pub struct Web(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    site: Arc<Site>,
+    static_files: Arc<StaticFiles>,
     policy: HeaderValue,
     /// Bases below which the API answers alone.
     bases: Vec<String>,
@@ -40,13 +40,13 @@ struct Inner {
 impl Web {
     /// `None` where no files are configured, or they could not be read.
     pub fn new(app: &App) -> Option<Web> {
-        let site = app.site().ok()??;
+        let static_files = app.static_files().ok()??;
         let policy = HeaderValue::from_str(&policy(&app.settings)).ok()?;
         let bases = app.settings.base_paths.iter().filter(|base| !base.is_empty()).cloned().collect();
         let is_open =
             |route: &routes::Route| route.method == Method::GET && route.credential == Credential::Public;
         let open = routes::table().iter().filter(|row| is_open(row)).map(|row| segments(&row.path)).collect();
-        Some(Web(Arc::new(Inner { site, policy, bases, open })))
+        Some(Web(Arc::new(Inner { static_files, policy, bases, open })))
     }
 }
 
@@ -92,7 +92,7 @@ impl Inner {
         if !is_read || self.is_api(path) {
             return None;
         }
-        let files = self.site.files();
+        let files = self.static_files.files();
         let named = decoded(path).filter(|name| !self.is_api(name)).and_then(|name| files.get(&*name));
         let is_page = path == "/" || (opens_a_page(headers) && !self.is_open(path));
         let file = match named {

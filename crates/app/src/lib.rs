@@ -1,19 +1,29 @@
-//! Use cases: authorize, read, write, audit, commit. HTTP, workers and the command line call the same functions.
+//! The composition of the service: makes the services of all areas, starts the background work, and holds what is of
+//! no single area: first start, retention, metrics, static files.
 //!
-//! To add one: a function in the module of its resource that takes `&App` and the `Caller`, loads its target, asks
-//! `policy::decide`, opens one write transaction, writes the audit row in it and commits.
+//! Use cases are in the crates of their areas: `events`, `identity`, `directory`, `fleet` and `alerts`.
 
 mod background;
 pub mod bootstrap;
-pub mod context;
-pub mod demo;
 pub mod metrics;
 mod purging;
 pub mod retention;
-pub mod site;
+pub mod static_files;
 
 pub use background::LONGEST_WAITS;
-pub use context::App;
+pub use bailiwick_policy::{Caller, Catalogue};
+
+use bailiwick_alerts::Alerts;
+use bailiwick_directory::Directory;
+use bailiwick_domain::{Clock, Entropy, Result};
+use bailiwick_events::Events;
+use bailiwick_fleet::Fleet;
+use bailiwick_identity::Identity;
+use bailiwick_platform::{Platform, ServiceNames};
+use bailiwick_settings::Settings;
+use bailiwick_store::Db;
+use static_files::StaticFiles;
+use std::sync::{Arc, OnceLock};
 
 /// The storage handle, for the process that opens it.
 pub mod database {
@@ -26,4 +36,54 @@ pub mod database {
 pub mod traces {
     pub use bailiwick_outbound::traces::{TraceConfig, TraceLayer, Traces, Wanted};
 }
-pub use bailiwick_policy::{Caller, Catalogue};
+
+/// All services of one process. Cloning it is cheap.
+#[derive(Clone)]
+pub struct App(Arc<Parts>);
+
+bailiwick_platform::service!(App, Parts, alerts: Alerts);
+
+/// The parts of an [`App`].
+pub struct Parts {
+    /// Alerts.
+    alerts: Alerts,
+    /// Files of the web interface, or why they cannot be served; read by the first call.
+    static_files: OnceLock<std::result::Result<Option<Arc<StaticFiles>>, String>>,
+}
+
+impl App {
+    /// Puts the services together. It reads nothing and starts nothing.
+    ///
+    /// # Errors
+    /// A secret that is too short (spec: guarantees#identity rule 9), or an alert router's address that cannot be used.
+    pub fn new(
+        settings: Settings,
+        db: Db,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+        catalogue: Catalogue,
+    ) -> Result<App> {
+        let names = ServiceNames {
+            public_url: settings.public_url.clone(),
+            issuer: settings.tokens.issuer.clone(),
+            audience: settings.tokens.audience.clone(),
+        };
+        let previous = settings.previous_secret.as_ref().map(|secret| secret.reveal().as_slice());
+        let platform =
+            Platform::new(names, settings.secret.reveal(), previous, db, clock, entropy, catalogue)?;
+        let events = Events::new(platform, Arc::new(settings));
+        let fleet = Fleet::new(Directory::new(Identity::new(events)?))?;
+        Ok(App(Arc::new(Parts { alerts: Alerts::new(fleet)?, static_files: OnceLock::new() })))
+    }
+
+    /// Files of the web interface; `None` when none are configured.
+    ///
+    /// # Errors
+    /// A text for the operator when they cannot be read.
+    pub fn static_files(&self) -> std::result::Result<Option<Arc<StaticFiles>>, String> {
+        let open = || {
+            self.settings.static_dir.as_deref().map(|dir| StaticFiles::open(dir).map(Arc::new)).transpose()
+        };
+        self.static_files.get_or_init(open).clone()
+    }
+}

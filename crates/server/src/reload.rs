@@ -1,7 +1,7 @@
 //! SIGHUP: files that may have changed are read again. What cannot be read leaves everything as it was.
 
 use crate::listen::Tls;
-use bailiwick_app::{App, site::Site};
+use bailiwick_app::{App, static_files::StaticFiles};
 use bailiwick_domain::{
     Ts,
     meter::{Kind, Page},
@@ -15,7 +15,12 @@ pub fn hangups() -> io::Result<Signal> {
 }
 
 /// Waits for the signal on the application's tracker until it ends.
-pub fn on_hangup(app: &App, mut hangup: Signal, tls: Option<Arc<Tls>>, site: Option<Arc<Site>>) {
+pub fn on_hangup(
+    app: &App,
+    mut hangup: Signal,
+    tls: Option<Arc<Tls>>,
+    static_files: Option<Arc<StaticFiles>>,
+) {
     let app = app.clone();
     app.tasks.clone().spawn(async move {
         loop {
@@ -23,8 +28,8 @@ pub fn on_hangup(app: &App, mut hangup: Signal, tls: Option<Arc<Tls>>, site: Opt
                 received = hangup.recv() => if received.is_none() { return },
                 () = app.stop.cancelled() => return,
             }
-            let (tls, site, now) = (tls.clone(), site.clone(), app.now());
-            let again = move || read_again(tls.as_deref(), site.as_deref(), now);
+            let (tls, static_files, now) = (tls.clone(), static_files.clone(), app.now());
+            let again = move || read_again(tls.as_deref(), static_files.as_deref(), now);
             let read = tokio::task::spawn_blocking(again).await;
             if read.is_err() {
                 tracing::error!("SIGHUP: reading again has failed");
@@ -67,13 +72,13 @@ pub fn page(tls: Option<&Tls>) -> String {
     page.finish()
 }
 
-fn read_again(tls: Option<&Tls>, site: Option<&Site>, now: Ts) {
+fn read_again(tls: Option<&Tls>, static_files: Option<&StaticFiles>, now: Ts) {
     if let Some(tls) = tls {
         read_certificate(tls, now);
     } else {
         tracing::info!("SIGHUP: there is no certificate to read again");
     }
-    match site.map(Site::reload) {
+    match static_files.map(StaticFiles::reload) {
         None => {}
         Some(Ok(())) => tracing::info!("SIGHUP: the files of the web interface are those that are there now"),
         Some(Err(why)) => {

@@ -2,7 +2,7 @@
 //! rule 14).
 
 use super::*;
-use bailiwick_app::demo::{self, Plan};
+use bailiwick_demo::{self as demo, Plan};
 use bailiwick_domain::OrgType;
 use bailiwick_testkit::api_test;
 

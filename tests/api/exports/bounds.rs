@@ -1,7 +1,7 @@
 //! What an export may take: rows, bytes, and how many at once.
 
 use super::{csv, get, pdf};
-use bailiwick_app::demo::{self, Plan};
+use bailiwick_demo::{self as demo, Plan};
 use bailiwick_store::sql::Q;
 use bailiwick_testkit::api_test;
 use serde_json::json;

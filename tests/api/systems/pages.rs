@@ -1,7 +1,7 @@
 //! Pages far behind, and what a search finds, say what one long statement over the rows says.
 
 use super::*;
-use bailiwick_app::demo::{self, Plan};
+use bailiwick_demo::{self as demo, Plan};
 use bailiwick_domain::{OrgId, PageRequest, SortDirection, SystemStatus, Ts};
 use bailiwick_policy::Scope;
 use bailiwick_store::systems::{

@@ -1,7 +1,8 @@
 //! `bailiwick demo`
 
 use super::{DemoArgs, first_start, print, words};
-use bailiwick_app::{App, bootstrap, demo};
+use bailiwick_app::{App, bootstrap};
+use bailiwick_demo as demo;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fmt::Write;
 

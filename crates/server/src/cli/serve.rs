@@ -66,7 +66,7 @@ async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, Str
     let bound = bind(config)?;
     let config = &at_real_port(config, &bound);
     let app = wire::application(config, &secret, db)?;
-    let site = app.site().map_err(|why| format!("http.static_dir: {why}"))?;
+    let static_files = app.static_files().map_err(|why| format!("http.static_dir: {why}"))?;
     let first = bootstrap::ensure_owner(&app).await;
     let first = first.map_err(|e| words::of(&e, |key| config.place(key)))?;
     of_no_use(config, &first);
@@ -79,7 +79,7 @@ async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, Str
         }
     };
     first_start::greet(&app, first);
-    reload::on_hangup(&app, hangups, tls, site);
+    reload::on_hangup(&app, hangups, tls, static_files);
     asked.cancelled().await;
     app.leaving.cancel();
     tokio::time::sleep(config.http.drain_delay.unwrap_or_default()).await;

@@ -43,25 +43,25 @@ pub type Files = HashMap<String, File>;
 
 /// The files of a directory.
 #[derive(Debug)]
-pub struct Site {
+pub struct StaticFiles {
     directory: PathBuf,
     files: RwLock<Arc<Files>>,
 }
 
-impl Site {
+impl StaticFiles {
     /// Reads the directory.
     ///
     /// # Errors
     /// A text for the operator: it cannot be read, is too large, or has no `index.html`.
-    pub fn open(directory: &Path) -> Result<Site, String> {
+    pub fn open(directory: &Path) -> Result<StaticFiles, String> {
         let files = read(directory).map_err(|why| format!("{}: {why}", directory.display()))?;
-        Ok(Site { directory: directory.to_owned(), files: RwLock::new(Arc::new(files)) })
+        Ok(StaticFiles { directory: directory.to_owned(), files: RwLock::new(Arc::new(files)) })
     }
 
     /// Reads it again.
     ///
     /// # Errors
-    /// As [`Site::open`]; what was there before goes on being served.
+    /// As [`StaticFiles::open`]; what was there before goes on being served.
     pub fn reload(&self) -> Result<(), String> {
         let files = read(&self.directory).map_err(|why| format!("{}: {why}", self.directory.display()))?;
         *self.files.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(files);
@@ -191,7 +191,7 @@ mod tests {
     fn links_stay_inside_and_forms_stand_beside() {
         let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let (root, outside) = (dir.path(), outside.path());
-        assert!(Site::open(root).unwrap_err().contains("index.html"));
+        assert!(StaticFiles::open(root).unwrap_err().contains("index.html"));
         fs::create_dir(root.join("assets")).unwrap();
         fs::write(root.join("index.html"), "x".repeat(2000)).unwrap();
         fs::write(root.join("assets/a.js"), "1").unwrap();
@@ -202,8 +202,8 @@ mod tests {
         symlink(outside, root.join("directory")).unwrap();
         symlink(root.join("nowhere"), root.join("dangling")).unwrap();
         symlink("assets/a.js", root.join("alias.js")).unwrap();
-        let site = Site::open(root).unwrap();
-        let files = site.files();
+        let static_files = StaticFiles::open(root).unwrap();
+        let files = static_files.files();
         let mut paths: Vec<&str> = files.keys().map(String::as_str).collect();
         paths.sort_unstable();
         assert_eq!(paths, ["/alias.js", "/assets/a.js", "/index.html"]);
@@ -212,7 +212,7 @@ mod tests {
         assert!(script.is_immutable && !files["/index.html"].is_immutable);
         assert!(files["/index.html"].gzip.as_ref().is_some_and(|gzip| gzip.len() < 200));
         symlink(root, root.join("assets/circle")).unwrap();
-        assert!(site.reload().unwrap_err().contains("levels"));
-        assert_eq!(site.files().len(), 3, "what was there stays");
+        assert!(static_files.reload().unwrap_err().contains("levels"));
+        assert_eq!(static_files.files().len(), 3, "what was there stays");
     }
 }

@@ -12,10 +12,10 @@ mod software;
 mod tree;
 mod words;
 
-use crate::App;
 use bailiwick_domain::{
     Error, OrgId, OrgType, Result, SystemStatus, Ts, org::Creator, validate::SystemSecret,
 };
+use bailiwick_fleet::Fleet;
 use bailiwick_store::{
     Tx,
     demo::{self as store, PlacedOrganization, PlacedSystem},
@@ -137,7 +137,7 @@ pub struct Summary {
 /// # Errors
 /// 400 for a plan out of bounds, 409 when there is no owner yet or when data of this seed (or of one that gives the
 /// same numbers) is there, 500 for storage.
-pub async fn fill(app: &App, plan: &Plan, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<Summary> {
+pub async fn fill(app: &Fleet, plan: &Plan, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<Summary> {
     check(plan)?;
     let root = root(app).await?;
     if store::is_vat_taken(&app.db, &tree::first_vat(plan.seed)).await? {
@@ -199,7 +199,7 @@ fn conflict(message: &'static str) -> Error {
 }
 
 /// The owner organization and its first user, in whose name everything is made.
-async fn root(app: &App) -> Result<Root> {
+async fn root(app: &Fleet) -> Result<Root> {
     let missing = || conflict("there is no owner organization yet");
     let id = organizations::owner(&app.db).await?.ok_or_else(missing)?;
     let owner = organizations::get(&app.db, id).await?.ok_or_else(missing)?;
@@ -234,7 +234,7 @@ fn summarize(tree: &Tree) -> Summary {
 /// The first user of each organization, then others anywhere. Made before the organizations are written, since these
 /// name their creators.
 fn make_users(
-    app: &App,
+    app: &Fleet,
     tree: &mut Tree,
     plan: &Plan,
     dice: &Dice,
@@ -296,7 +296,7 @@ impl Load<'_> {
         Ok(())
     }
 
-    async fn systems(&mut self, app: &App, tree: &Tree, plan: &Plan, dice: &Dice, now: Ts) -> Result<()> {
+    async fn systems(&mut self, app: &Fleet, tree: &Tree, plan: &Plan, dice: &Dice, now: Ts) -> Result<()> {
         let settings = &app.settings.systems;
         let timeout = settings.liveness_timeout;
         let workshop = Workshop::new(dice, tree, now, timeout, &settings.key_prefix, plan.systems);
