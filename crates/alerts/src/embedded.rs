@@ -66,14 +66,14 @@ struct Rules {
 
 /// Stores a push; answers after the commit of its group.
 pub(super) async fn push(
-    app: &Alerts,
+    service: &Alerts,
     who: &Sender<'_>,
     now: Nanos,
     alerts: Vec<PostedAlert>,
 ) -> Result<(), Fault> {
     let (system_key, origin) = (who.key().to_owned(), Origin::System);
     let push = Push { tenant: who.tenant, system_key, now, alerts, origin };
-    let pushes = app.alerting().pushes.get_or_init(|| start(app));
+    let pushes = service.alerting().pushes.get_or_init(|| start(service));
     match tokio::time::timeout(WAIT, pushes.submit(push)).await {
         Ok(Ok(Ok(Outcome { is_over_limit: false }))) => Ok(()),
         Ok(Ok(Ok(Outcome { is_over_limit: true }))) => Err(Fault::AlertLimit),
@@ -84,8 +84,8 @@ pub(super) async fn push(
 }
 
 impl Rules {
-    fn of(app: &Alerts) -> Rules {
-        let settings = &app.settings.alerting;
+    fn of(service: &Alerts) -> Rules {
+        let settings = &service.settings.alerting;
         Rules {
             resolve_timeout: settings.resolve_timeout,
             alerts_per_system: settings.limits.alerts_per_system,
@@ -97,12 +97,12 @@ impl Rules {
 /// Stores alerts about several systems of a tenant, whatever its limits; the positions of those that the database has
 /// refused.
 pub async fn raise(
-    app: &Alerts,
+    service: &Alerts,
     tenant: OrgId,
     now: Nanos,
     alerts: Vec<super::raise::Raised>,
 ) -> Result<Vec<usize>, Fault> {
-    let rules = Rules::of(app);
+    let rules = Rules::of(service);
     let origin = Origin::Service;
     let pushes: Vec<Push> = alerts
         .into_iter()
@@ -110,7 +110,7 @@ pub async fn raise(
         .collect();
     let mut left = Vec::new();
     for (n, group) in pushes.chunks(PUSHES).enumerate() {
-        let Ok(outcomes) = store_group(app.db.clone(), rules, group.to_vec()).await;
+        let Ok(outcomes) = store_group(service.db.clone(), rules, group.to_vec()).await;
         let failed = outcomes.into_iter().enumerate().filter(|(_, outcome)| match outcome {
             Ok(_) => false,
             Err(error) => {
@@ -123,10 +123,10 @@ pub async fn raise(
     Ok(left)
 }
 
-fn start(app: &Alerts) -> Pushes {
-    let rules = Rules::of(app);
-    let db = app.db.clone();
-    GroupCommit::start(&app.tasks, app.stop.clone(), PUSHES, move |group| {
+fn start(service: &Alerts) -> Pushes {
+    let rules = Rules::of(service);
+    let db = service.db.clone();
+    GroupCommit::start(&service.tasks, service.stop.clone(), PUSHES, move |group| {
         store_group(db.clone(), rules, group)
     })
 }
@@ -340,16 +340,16 @@ pub(super) fn read<T: DeserializeOwned>(payload: &str) -> Option<T> {
 
 /// The system's alerts with their status, and its silences.
 pub(super) async fn alerts(
-    app: &Alerts,
+    service: &Alerts,
     who: &Sender<'_>,
 ) -> Result<(Vec<ListedAlert>, Vec<ListedSilence>), Fault> {
-    let at = app.now();
+    let at = service.now();
     let now = Nanos::from_ts(at);
-    let outage = app.alerting().outage.get();
+    let outage = service.alerting().outage.get();
     // After an outage, alerts that ended in it are still shown for a while.
     let from = outage.and_then(|o| o.spares(now)).map_or(at, |(from, _)| from.to_ts());
     let (stored, silences) =
-        rows::alerts_and_silences_of_system(&app.db, who.tenant, who.key(), from, at).await?;
+        rows::alerts_and_silences_of_system(&service.db, who.tenant, who.key(), from, at).await?;
     let stored: Vec<StoredAlert> = stored.iter().filter_map(|p| read(p)).collect();
     let silences: Vec<ListedSilence> =
         silences.iter().filter_map(|p| read::<StoredSilence>(p)).map(|s| s.listed(now)).collect();
@@ -359,37 +359,37 @@ pub(super) async fn alerts(
 }
 
 /// The system's silences that may still be read.
-pub(super) async fn silences(app: &Alerts, who: &Sender<'_>) -> Result<Vec<ListedSilence>, Fault> {
-    let at = app.now();
-    let from = at.minus(app.settings.alerting.silence_retention);
-    let stored = rows::silences_of_system(&app.db, who.tenant, who.key(), from).await?;
+pub(super) async fn silences(service: &Alerts, who: &Sender<'_>) -> Result<Vec<ListedSilence>, Fault> {
+    let at = service.now();
+    let from = at.minus(service.settings.alerting.silence_retention);
+    let stored = rows::silences_of_system(&service.db, who.tenant, who.key(), from).await?;
     let now = Nanos::from_ts(at);
     Ok(stored.iter().filter_map(|p| read::<StoredSilence>(p)).map(|s| s.listed(now)).collect())
 }
 
 /// One silence of the tenant that may still be read.
 pub(super) async fn silence(
-    app: &Alerts,
+    service: &Alerts,
     who: &Sender<'_>,
     id: Uuid,
 ) -> Result<Option<ListedSilence>, Fault> {
-    let now = Nanos::from_ts(app.now());
-    let payload = rows::silence(&app.db, who.tenant, id).await?;
+    let now = Nanos::from_ts(service.now());
+    let payload = rows::silence(&service.db, who.tenant, id).await?;
     let stored = payload.as_deref().and_then(read::<StoredSilence>);
-    let kept = stored.filter(|s| !s.is_removable(now, app.settings.alerting.silence_retention));
+    let kept = stored.filter(|s| !s.is_removable(now, service.settings.alerting.silence_retention));
     Ok(kept.map(|s| s.listed(now)))
 }
 
 /// Writes the silence and, if it takes the place of another, that one as expired.
 pub(super) async fn set_silence(
-    app: &Alerts,
+    service: &Alerts,
     who: &Sender<'_>,
     now: Nanos,
     posted: PostedSilence,
 ) -> Result<Uuid, Fault> {
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     hold(&mut tx, [who.tenant]).await?;
-    let id = set_silence_in(&mut tx, app, who, now, posted).await?;
+    let id = set_silence_in(&mut tx, service, who, now, posted).await?;
     tx.commit().await?;
     Ok(id)
 }
@@ -397,17 +397,17 @@ pub(super) async fn set_silence(
 /// The same in a transaction that holds the tenant.
 pub(super) async fn set_silence_in(
     tx: &mut Tx,
-    app: &Alerts,
+    service: &Alerts,
     who: &Sender<'_>,
     now: Nanos,
     posted: PostedSilence,
 ) -> Result<Uuid, Fault> {
-    let limits = &app.settings.alerting.limits;
+    let limits = &service.settings.alerting.limits;
     let stored = match posted.id {
-        Some(id) => stored_silence(app, tx, who.tenant, id, now).await?,
+        Some(id) => stored_silence(service, tx, who.tenant, id, now).await?,
         None => None,
     };
-    let new_id = uuid::Builder::from_random_bytes(random(&*app.entropy)).into_uuid();
+    let new_id = uuid::Builder::from_random_bytes(random(&*service.entropy)).into_uuid();
     let decided = put_silence(posted, stored.as_ref(), Some(who.key()), now, new_id)?;
     if decided.put.id == new_id {
         let counts = rows::count_silences(tx, who.tenant, who.key(), now.to_ts()).await?;
@@ -431,10 +431,10 @@ pub(super) async fn set_silence_in(
 }
 
 /// Expires the system's own silence.
-pub(super) async fn expire_silence(app: &Alerts, who: &Sender<'_>, id: Uuid) -> Result<bool, Fault> {
-    let mut tx = app.db.begin().await?;
+pub(super) async fn expire_silence(service: &Alerts, who: &Sender<'_>, id: Uuid) -> Result<bool, Fault> {
+    let mut tx = service.db.begin().await?;
     hold(&mut tx, [who.tenant]).await?;
-    let is_known = expire_silence_in(&mut tx, app, who, id).await?;
+    let is_known = expire_silence_in(&mut tx, service, who, id).await?;
     tx.commit().await?;
     Ok(is_known)
 }
@@ -442,12 +442,12 @@ pub(super) async fn expire_silence(app: &Alerts, who: &Sender<'_>, id: Uuid) -> 
 /// The same in a transaction that holds the tenant.
 pub(super) async fn expire_silence_in(
     tx: &mut Tx,
-    app: &Alerts,
+    service: &Alerts,
     who: &Sender<'_>,
     id: Uuid,
 ) -> Result<bool, Fault> {
-    let now = Nanos::from_ts(app.now());
-    let stored = stored_silence(app, tx, who.tenant, id, now).await?;
+    let now = Nanos::from_ts(service.now());
+    let stored = stored_silence(service, tx, who.tenant, id, now).await?;
     let Some(stored) = stored.filter(|s| is_owned(&s.matchers, who.key())) else { return Ok(false) };
     if let Some(expired) = stored.expired(now) {
         rows::put_silence(tx, silence_row(who, &expired)?).await?;
@@ -456,7 +456,7 @@ pub(super) async fn expire_silence_in(
 }
 
 async fn stored_silence(
-    app: &Alerts,
+    service: &Alerts,
     tx: &mut Tx,
     tenant: OrgId,
     id: Uuid,
@@ -464,7 +464,7 @@ async fn stored_silence(
 ) -> Result<Option<StoredSilence>, StoreError> {
     let payload = rows::silence(tx, tenant, id).await?;
     let stored = payload.as_deref().and_then(read::<StoredSilence>);
-    Ok(stored.filter(|s| !s.is_removable(now, app.settings.alerting.silence_retention)))
+    Ok(stored.filter(|s| !s.is_removable(now, service.settings.alerting.silence_retention)))
 }
 
 fn silence_row(who: &Sender<'_>, silence: &StoredSilence) -> Result<SilenceRow, StoreError> {

@@ -13,13 +13,13 @@ use bailiwick_domain::{OrgId, SystemId};
 /// # Errors
 /// The router's; then it is to be done again.
 pub(crate) async fn leave(
-    app: &Alerts,
+    service: &Alerts,
     tenant: OrgId,
     system: SystemId,
     system_key: &str,
 ) -> Result<u64, Fault> {
-    let router = app.alerting().router_for_worker();
-    let request_id = app.fresh::<uuid::Uuid>().to_string();
+    let router = service.alerting().router_for_worker();
+    let request_id = service.fresh::<uuid::Uuid>().to_string();
     let identity = Identity {
         system_key: system_key.to_owned(),
         system_id: system.to_string(),
@@ -28,19 +28,19 @@ pub(crate) async fn leave(
     };
     let who = Sender { identity, tenant, request_id: &request_id };
     // What the tenant has not been given yet it need not get.
-    queue::withdraw(app, tenant, system_key).await?;
-    let now = Nanos::from_ts(app.now());
-    let alerts = list_alerts(app, &router, &who, &AlertsQuery::default()).await?;
+    queue::withdraw(service, tenant, system_key).await?;
+    let now = Nanos::from_ts(service.now());
+    let alerts = list_alerts(service, &router, &who, &AlertsQuery::default()).await?;
     let resolved: Vec<Raised> =
         alerts.into_iter().map(|alert| (system_key.to_owned(), over(alert, now))).collect();
-    let left = if resolved.is_empty() { Vec::new() } else { raise(app, tenant, resolved).await? };
+    let left = if resolved.is_empty() { Vec::new() } else { raise(service, tenant, resolved).await? };
     if !left.is_empty() {
         return Err(Fault::not_ready(format!("{} alerts could not be resolved", left.len())));
     }
     let in_force = SilencesQuery { expired: false, ..SilencesQuery::default() };
     let mut expired = 0;
-    for silence in list_silences(app, &router, &who, &in_force).await? {
-        if is_whole(&silence) && expire_silence(app, &router, &who, silence.id).await? {
+    for silence in list_silences(service, &router, &who, &in_force).await? {
+        if is_whole(&silence) && expire_silence(service, &router, &who, silence.id).await? {
             expired += 1;
         }
     }

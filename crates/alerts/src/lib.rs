@@ -280,19 +280,19 @@ impl Sender<'_> {
 
 /// Stores a push: all that is good in it, also when the rest is refused.
 pub async fn push_alerts(
-    app: &Alerts,
+    service: &Alerts,
     router: &AlertRouter,
     who: &Sender<'_>,
     body: &[u8],
 ) -> Result<(), Fault> {
-    let now = Nanos::from_ts(app.now());
-    let alerting = app.alerting();
+    let now = Nanos::from_ts(service.now());
+    let alerting = service.alerting();
     let mut batch = parse_alerts(
         body,
         &Intake {
             identity: Some(&who.identity),
             now,
-            resolve_timeout: app.settings.alerting.resolve_timeout,
+            resolve_timeout: service.settings.alerting.resolve_timeout,
             limits: &alerting.limits,
         },
     )?;
@@ -301,8 +301,8 @@ pub async fn push_alerts(
         Ok(())
     } else {
         match router {
-            AlertRouter::Embedded => embedded::push(app, who, now, alerts).await,
-            AlertRouter::Remote(client) => remote::push(app, client, who, now, alerts).await,
+            AlertRouter::Embedded => embedded::push(service, who, now, alerts).await,
+            AlertRouter::Remote(client) => remote::push(service, client, who, now, alerts).await,
         }
     };
     refused_first(&batch, stored)
@@ -318,18 +318,18 @@ fn refused_first(batch: &ParsedBatch, stored: Result<(), Fault>) -> Result<(), F
 
 /// The system's own alerts that the query selects, by fingerprint.
 pub async fn list_alerts(
-    app: &Alerts,
+    service: &Alerts,
     router: &AlertRouter,
     who: &Sender<'_>,
     query: &AlertsQuery,
 ) -> Result<Vec<ListedAlert>, Fault> {
     let read = match router {
-        AlertRouter::Embedded => embedded::alerts(app, who).await,
-        AlertRouter::Remote(client) => remote::alerts(app, client, who, query).await,
+        AlertRouter::Embedded => embedded::alerts(service, who).await,
+        AlertRouter::Remote(client) => remote::alerts(service, client, who, query).await,
     };
     let (alerts, silences) = match read {
         Err(Fault::UnknownTenant) => {
-            config::provision::lost(app, who.tenant).await;
+            config::provision::lost(service, who.tenant).await;
             return Ok(Vec::new());
         }
         read => read?,
@@ -339,18 +339,18 @@ pub async fn list_alerts(
 
 /// The system's own silences that the query selects, in order.
 pub async fn list_silences(
-    app: &Alerts,
+    service: &Alerts,
     router: &AlertRouter,
     who: &Sender<'_>,
     query: &SilencesQuery,
 ) -> Result<Vec<ListedSilence>, Fault> {
     let read = match router {
-        AlertRouter::Embedded => embedded::silences(app, who).await,
+        AlertRouter::Embedded => embedded::silences(service, who).await,
         AlertRouter::Remote(client) => remote::silences(client, who, &query.upstream(who.key())).await,
     };
     match read {
         Err(Fault::UnknownTenant) => {
-            config::provision::lost(app, who.tenant).await;
+            config::provision::lost(service, who.tenant).await;
             Ok(Vec::new())
         }
         read => Ok(select_silences(read?, query, &who.viewer())),
@@ -359,18 +359,18 @@ pub async fn list_silences(
 
 /// One silence; `None` when there is none or it is not the system's own.
 pub async fn silence(
-    app: &Alerts,
+    service: &Alerts,
     router: &AlertRouter,
     who: &Sender<'_>,
     id: Uuid,
 ) -> Result<Option<ListedSilence>, Fault> {
     let read = match router {
-        AlertRouter::Embedded => embedded::silence(app, who, id).await,
+        AlertRouter::Embedded => embedded::silence(service, who, id).await,
         AlertRouter::Remote(client) => remote::silence(client, who, id).await,
     };
     match read {
         Err(Fault::UnknownTenant) => {
-            config::provision::lost(app, who.tenant).await;
+            config::provision::lost(service, who.tenant).await;
             Ok(None)
         }
         read => Ok(read?.filter(|s| s.id == id && who.viewer().sees_silence(&s.matchers))),
@@ -379,20 +379,20 @@ pub async fn silence(
 
 /// Creates or updates a silence of the own system; the id that is valid from now on.
 pub async fn set_silence(
-    app: &Alerts,
+    service: &Alerts,
     router: &AlertRouter,
     who: &Sender<'_>,
     body: &[u8],
 ) -> Result<Uuid, Fault> {
-    let now = Nanos::from_ts(app.now());
-    let intake = SilenceIntake { identity: Some(&who.identity), now, limits: &app.alerting().limits };
+    let now = Nanos::from_ts(service.now());
+    let intake = SilenceIntake { identity: Some(&who.identity), now, limits: &service.alerting().limits };
     let posted = parse_silence(body, &intake)?;
     let set = match router {
-        AlertRouter::Embedded => embedded::set_silence(app, who, now, posted).await,
-        AlertRouter::Remote(client) => remote::set_silence(app, client, who, &posted).await,
+        AlertRouter::Embedded => embedded::set_silence(service, who, now, posted).await,
+        AlertRouter::Remote(client) => remote::set_silence(service, client, who, &posted).await,
     };
     if matches!(set, Err(Fault::UnknownTenant)) {
-        config::provision::lost(app, who.tenant).await;
+        config::provision::lost(service, who.tenant).await;
     }
     set.map_err(|fault| match fault {
         Fault::UnknownTenant => Fault::NotReady {
@@ -405,18 +405,18 @@ pub async fn set_silence(
 
 /// Expires a silence of the own system; false when there is none. One that is over already stays as it is.
 pub async fn expire_silence(
-    app: &Alerts,
+    service: &Alerts,
     router: &AlertRouter,
     who: &Sender<'_>,
     id: Uuid,
 ) -> Result<bool, Fault> {
     let expired = match router {
-        AlertRouter::Embedded => embedded::expire_silence(app, who, id).await,
-        AlertRouter::Remote(client) => remote::expire_silence(app, client, who, id).await,
+        AlertRouter::Embedded => embedded::expire_silence(service, who, id).await,
+        AlertRouter::Remote(client) => remote::expire_silence(service, client, who, id).await,
     };
     match expired {
         Err(Fault::UnknownTenant) => {
-            config::provision::lost(app, who.tenant).await;
+            config::provision::lost(service, who.tenant).await;
             Ok(false)
         }
         expired => expired,
@@ -424,10 +424,10 @@ pub async fn expire_silence(
 }
 
 /// Can the router take requests?
-pub async fn is_ready(app: &Alerts, router: &AlertRouter) -> bool {
+pub async fn is_ready(service: &Alerts, router: &AlertRouter) -> bool {
     match router {
         AlertRouter::Embedded => {
-            let ping = tokio::time::timeout(Duration::from_secs(2), app.db.ping());
+            let ping = tokio::time::timeout(Duration::from_secs(2), service.db.ping());
             matches!(ping.await, Ok(Ok(())))
         }
         AlertRouter::Remote(client) => client.is_ready().await,

@@ -51,20 +51,20 @@ impl KnownOutage {
 }
 
 /// Gives a sign of life unless the last one is recent, and learns of an outage that is over with it.
-pub(super) async fn keep(app: &Alerts) -> Result<(), StoreError> {
-    let signed_at = app.alerting().outage.known().signed_at;
-    let now = app.now();
+pub(super) async fn keep(service: &Alerts) -> Result<(), StoreError> {
+    let signed_at = service.alerting().outage.known().signed_at;
+    let now = service.now();
     // A clock that was set back makes it worthless.
     let is_recent = signed_at.is_some_and(|at| at <= now && now.since(at) < EVERY);
-    if is_recent { Ok(()) } else { sign(app).await }
+    if is_recent { Ok(()) } else { sign(service).await }
 }
 
-async fn sign(app: &Alerts) -> Result<(), StoreError> {
-    let short = app.settings.alerting.short_outage;
-    let (at, outage) = rows::note_alive(&app.db, &*app.clock, short, REFRESH_AFTER_OUTAGE).await?;
+async fn sign(service: &Alerts) -> Result<(), StoreError> {
+    let short = service.settings.alerting.short_outage;
+    let (at, outage) = rows::note_alive(&service.db, &*service.clock, short, REFRESH_AFTER_OUTAGE).await?;
     let ends = outage.map(|o| (Nanos::from_ts(o.down_since), Nanos::from_ts(o.up_since)));
     let outage = ends.and_then(|(down, up)| Outage::new(down, up));
-    let alerting = app.alerting();
+    let alerting = service.alerting();
     if let Some(new) = outage.filter(|new| alerting.outage.get() != Some(*new)) {
         tracing::warn!(outage = %new, "alerts could not be taken for a while; those that ended then may be refreshed");
     }

@@ -41,26 +41,26 @@ pub struct Checked {
 }
 
 /// Starts the monitor on the application's tracker.
-pub fn start_monitor(app: &Alerts) {
-    periodic::repeat(app, LEASE, app.settings.systems.check_interval, |app| {
-        Box::pin(async { Ok(check(app).await?.posted) })
+pub fn start_monitor(service: &Alerts) {
+    periodic::repeat(service, LEASE, service.settings.systems.check_interval, |service| {
+        Box::pin(async { Ok(check(service).await?.posted) })
     });
 }
 
 /// Checks once, if this process is the one to do so.
-pub async fn check(app: &Alerts) -> Result<Checked> {
-    let lease = app.settings.systems.check_interval * INTERVALS;
+pub async fn check(service: &Alerts) -> Result<Checked> {
+    let lease = service.settings.systems.check_interval * INTERVALS;
     let mut checked = Checked::default();
     let renew = async || {
-        let now = app.now();
-        leases::take(&app.db, LEASE, app.instance(), now, now.plus(lease)).await
+        let now = service.now();
+        leases::take(&service.db, LEASE, service.instance(), now, now.plus(lease)).await
     };
     checked.is_leader = renew().await?;
     if !checked.is_leader {
         return Ok(checked);
     }
-    systems::figures::settle(app).await?;
-    let cutoff = app.now().minus(app.settings.systems.liveness_timeout);
+    systems::figures::settle(service).await?;
+    let cutoff = service.now().minus(service.settings.systems.liveness_timeout);
     let mut after = (SystemId(Uuid::nil()), OrgId(Uuid::nil()));
     loop {
         // A long check keeps its lease, and one that has lost it stops.
@@ -68,30 +68,30 @@ pub async fn check(app: &Alerts) -> Result<Checked> {
         if !checked.is_leader {
             return Ok(checked);
         }
-        let over = links::over(&app.db, cutoff, after, BATCH).await?;
+        let over = links::over(&service.db, cutoff, after, BATCH).await?;
         let Some(last) = over.last() else { break };
         after = (last.system_id, last.organization_id);
-        checked.resolved += resolve(app, over, cutoff).await?;
+        checked.resolved += resolve(service, over, cutoff).await?;
     }
-    let due = app.now().minus(app.settings.systems.link_alert_refresh);
+    let due = service.now().minus(service.settings.systems.link_alert_refresh);
     let mut after = SystemId(Uuid::nil());
     while checked.is_leader {
-        let silent = links::due(&app.db, cutoff, due, after, BATCH).await?;
+        let silent = links::due(&service.db, cutoff, due, after, BATCH).await?;
         let Some(last) = silent.last() else { break };
         after = last.id;
-        checked.posted += fire(app, silent).await?;
+        checked.posted += fire(service, silent).await?;
         checked.is_leader = renew().await?;
     }
     Ok(checked)
 }
 
 /// Raises or refreshes the alerts of these systems, one batch for each tenant.
-async fn fire(app: &Alerts, silent: Vec<Silent>) -> Result<u64> {
-    let now = app.now();
+async fn fire(service: &Alerts, silent: Vec<Silent>) -> Result<u64> {
+    let now = service.now();
     let mut tenants: BTreeMap<OrgId, Vec<(Raised, Ts, PostedAlert)>> = BTreeMap::new();
     for system in silent {
-        let started_at = system.last_heartbeat.plus(app.settings.systems.liveness_timeout).min(now);
-        let alert = firing(app, &system, started_at, now)?;
+        let started_at = system.last_heartbeat.plus(service.settings.systems.liveness_timeout).min(now);
+        let alert = firing(service, &system, started_at, now)?;
         let raised = Raised {
             system_id: system.id,
             organization_id: system.organization.id,
@@ -105,8 +105,8 @@ async fn fire(app: &Alerts, silent: Vec<Silent>) -> Result<u64> {
             .into_iter()
             .map(|(raised, at, alert)| ((raised.clone(), at), (raised.system_key, alert)))
             .unzip();
-        let Some(taken) = taken(app, tenant, rows, alerts).await else { continue };
-        let mut tx = app.db.begin_relaxed().await?;
+        let Some(taken) = taken(service, tenant, rows, alerts).await else { continue };
+        let mut tx = service.db.begin_relaxed().await?;
         let first = links::first(&mut tx, &taken).await?;
         Told::write_all(first.iter().map(|raised| told("link_failed", raised)), &mut tx, now).await?;
         links::keep(&mut tx, &taken, now).await?;
@@ -117,30 +117,30 @@ async fn fire(app: &Alerts, silent: Vec<Silent>) -> Result<u64> {
 }
 
 /// Resolves these alerts, one batch for each tenant.
-async fn resolve(app: &Alerts, over: Vec<Raised>, cutoff: Ts) -> Result<u64> {
+async fn resolve(service: &Alerts, over: Vec<Raised>, cutoff: Ts) -> Result<u64> {
     let mut tenants: BTreeMap<OrgId, Vec<Raised>> = BTreeMap::new();
     for raised in over {
         tenants.entry(raised.organization_id).or_default().push(raised);
     }
     let mut count = 0;
     for (tenant, rows) in tenants {
-        let is_gone = organizations::place(&app.db, tenant).await?.is_none();
+        let is_gone = organizations::place(&service.db, tenant).await?.is_none();
         // The service's own router keeps nothing of a tenant that is gone.
-        let resolved = if is_gone && app.alerting().is_embedded() {
+        let resolved = if is_gone && service.alerting().is_embedded() {
             rows
         } else {
             let alerts = rows
                 .iter()
-                .map(|row| Ok((row.system_key.clone(), over_now(app, row)?)))
+                .map(|row| Ok((row.system_key.clone(), over_now(service, row)?)))
                 .collect::<Result<Vec<Posted>>>()?;
-            let Some(taken) = taken(app, tenant, rows, alerts).await else { continue };
+            let Some(taken) = taken(service, tenant, rows, alerts).await else { continue };
             taken
         };
-        let mut tx = app.db.begin_relaxed().await?;
+        let mut tx = service.db.begin_relaxed().await?;
         let heard = links::heard(&mut tx, &resolved, cutoff).await?;
         let restored = resolved.iter().filter(|raised| heard.contains(&raised.system_id));
         let restored = restored.map(|raised| told("link_restored", raised));
-        Told::write_all(restored, &mut tx, app.now()).await?;
+        Told::write_all(restored, &mut tx, service.now()).await?;
         links::forget(&mut tx, &resolved).await?;
         tx.commit().await?;
         count += resolved.len() as u64;
@@ -154,8 +154,8 @@ fn told(what: &str, raised: &Raised) -> Told {
 
 /// Posts alerts of a tenant; the rows of those it took. None when it took none at all: the next check tries again, and
 /// other tenants go on.
-async fn taken<R>(app: &Alerts, tenant: OrgId, rows: Vec<R>, alerts: Vec<Posted>) -> Option<Vec<R>> {
-    match raise(app, tenant, alerts).await {
+async fn taken<R>(service: &Alerts, tenant: OrgId, rows: Vec<R>, alerts: Vec<Posted>) -> Option<Vec<R>> {
+    match raise(service, tenant, alerts).await {
         Ok(left) => {
             let kept = rows.into_iter().enumerate().filter(|(i, _)| !left.contains(i));
             Some(kept.map(|(_, row)| row).collect())
@@ -167,26 +167,26 @@ async fn taken<R>(app: &Alerts, tenant: OrgId, rows: Vec<R>, alerts: Vec<Posted>
     }
 }
 
-fn labels(app: &Alerts) -> Value {
+fn labels(service: &Alerts) -> Value {
     json!({
-        "alertname": "LinkFailed", "severity": "critical", "managed_by": app.settings.alerting.managed_by,
+        "alertname": "LinkFailed", "severity": "critical", "managed_by": service.settings.alerting.managed_by,
     })
 }
 
-fn firing(app: &Alerts, system: &Silent, started_at: Ts, now: Ts) -> Result<PostedAlert> {
+fn firing(service: &Alerts, system: &Silent, started_at: Ts, now: Ts) -> Result<PostedAlert> {
     let (since, minutes) =
-        (system.last_heartbeat.rfc3339(0), app.settings.systems.liveness_timeout.as_secs() / 60);
+        (system.last_heartbeat.rfc3339(0), service.settings.systems.liveness_timeout.as_secs() / 60);
     let summary = "System {{ .system_name }} does not answer";
     let description = format!("The last heartbeat was received at {since}, more than {minutes} minutes ago.");
     let alert = json!([{
-        "labels": labels(app),
+        "labels": labels(service),
         "annotations": {
             "summary": summary, "summary_en": summary,
             "summary_it": "Il sistema {{ .system_name }} non risponde",
             "description": description, "description_en": description,
             "description_it": format!("L'ultimo heartbeat è stato ricevuto il {since}, più di {minutes} minuti fa."),
         },
-        "startsAt": started_at, "endsAt": now.plus(app.settings.systems.link_alert_refresh * 2),
+        "startsAt": started_at, "endsAt": now.plus(service.settings.systems.link_alert_refresh * 2),
     }]);
     let organization = &system.organization;
     let identity = Identity {
@@ -199,16 +199,16 @@ fn firing(app: &Alerts, system: &Silent, started_at: Ts, now: Ts) -> Result<Post
         organization_vat: system.vat.clone(),
         ..stable(system.id, organization.id, &system.system_key)
     };
-    posted(app, &alert, &identity)
+    posted(service, &alert, &identity)
 }
 
 /// The same labels once more, over now.
-fn over_now(app: &Alerts, raised: &Raised) -> Result<PostedAlert> {
-    let now = app.now();
+fn over_now(service: &Alerts, raised: &Raised) -> Result<PostedAlert> {
+    let now = service.now();
     let alert = json!([{
-        "labels": labels(app), "startsAt": now.minus(Duration::from_secs(60)), "endsAt": now,
+        "labels": labels(service), "startsAt": now.minus(Duration::from_secs(60)), "endsAt": now,
     }]);
-    posted(app, &alert, &stable(raised.system_id, raised.organization_id, &raised.system_key))
+    posted(service, &alert, &stable(raised.system_id, raised.organization_id, &raised.system_key))
 }
 
 fn stable(system: SystemId, organization: OrgId, key: &str) -> Identity {
@@ -221,12 +221,12 @@ fn stable(system: SystemId, organization: OrgId, key: &str) -> Identity {
 }
 
 /// As a system's own push would be taken: with the identity added.
-fn posted(app: &Alerts, alert: &Value, identity: &Identity) -> Result<PostedAlert> {
+fn posted(service: &Alerts, alert: &Value, identity: &Identity) -> Result<PostedAlert> {
     let intake = Intake {
         identity: Some(identity),
-        now: Nanos::from_ts(app.now()),
-        resolve_timeout: app.settings.alerting.resolve_timeout,
-        limits: &app.alerting().limits,
+        now: Nanos::from_ts(service.now()),
+        resolve_timeout: service.settings.alerting.resolve_timeout,
+        limits: &service.alerting().limits,
     };
     let batch = parse_alerts(alert.to_string().as_bytes(), &intake)
         .map_err(|e| Error::internal(format_args!("an alert of the service is refused: {e}")))?;

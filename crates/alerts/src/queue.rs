@@ -114,15 +114,15 @@ pub(super) struct Dropped {
 
 /// Splits a push into what has to queue behind something that waits, and what can be sent.
 pub(super) async fn behind(
-    app: &Alerts,
+    service: &Alerts,
     tenant: OrgId,
     alerts: Vec<PostedAlert>,
 ) -> Result<(Vec<PostedAlert>, Vec<PostedAlert>), Fault> {
-    if !app.alerting().waiting.has(tenant) {
+    if !service.alerting().waiting.has(tenant) {
         return Ok((Vec::new(), alerts));
     }
     let fingerprints: Vec<String> = alerts.iter().map(|a| a.fingerprint().to_string()).collect();
-    let waiting = alert_queue::waiting(&app.db, tenant, &fingerprints).await?;
+    let waiting = alert_queue::waiting(&service.db, tenant, &fingerprints).await?;
     Ok(alerts.into_iter().partition(|a| waiting.contains(&a.fingerprint().to_string())))
 }
 
@@ -138,17 +138,17 @@ pub(super) struct Kept {
 /// Keeps a push until the tenant runs. `share`: the system whose share of the queue it counts towards; none for what
 /// the service itself says. What takes the place of something that waits, and what ends something, always is kept.
 pub(super) async fn keep(
-    app: &Alerts,
+    service: &Alerts,
     tenant: OrgId,
     now: Nanos,
     mut alerts: Vec<PostedAlert>,
     share: Option<&str>,
 ) -> Result<Kept, Fault> {
-    let waiting = &app.alerting().waiting;
+    let waiting = &service.alerting().waiting;
     waiting.add(tenant);
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     let left_out = match share {
-        Some(system_key) => left_out(app, &mut tx, (tenant, system_key), now, &alerts).await?,
+        Some(system_key) => left_out(service, &mut tx, (tenant, system_key), now, &alerts).await?,
         None => LeftOut::default(),
     };
     let mut rows: BTreeMap<Fingerprint, NewQueued> = BTreeMap::new();
@@ -186,7 +186,7 @@ struct LeftOut {
 }
 
 async fn left_out(
-    app: &Alerts,
+    service: &Alerts,
     tx: &mut Tx,
     (tenant, system_key): (OrgId, &str),
     now: Nanos,
@@ -198,7 +198,7 @@ async fn left_out(
     if fingerprints.iter().all(|fingerprint| waiting.contains(fingerprint)) {
         return Ok(out);
     }
-    let limits = &app.settings.alerting.limits;
+    let limits = &service.settings.alerting.limits;
     let (mut of_system, mut of_tenant) = alert_queue::counts(tx, tenant, system_key).await?;
     let (mut seen, mut endings) = (HashSet::new(), Vec::new());
     for (alert, text) in alerts.iter().zip(&fingerprints) {
@@ -216,41 +216,41 @@ async fn left_out(
         }
     }
     if !endings.is_empty() {
-        let active = room::active(app, &mut *tx, tenant, &endings).await?;
+        let active = room::active(service, &mut *tx, tenant, &endings).await?;
         out.needless.extend(endings.into_iter().filter(|fingerprint| !active.contains_key(fingerprint)));
     }
     Ok(out)
 }
 
 /// Drops what waits about a system in a tenant it has left.
-pub(super) async fn withdraw(app: &Alerts, tenant: OrgId, system_key: &str) -> Result<(), Fault> {
-    let mut tx = app.db.begin().await?;
+pub(super) async fn withdraw(service: &Alerts, tenant: OrgId, system_key: &str) -> Result<(), Fault> {
+    let mut tx = service.db.begin().await?;
     alert_queue::remove_of_system(&mut tx, tenant, system_key).await?;
     Ok(tx.commit().await?)
 }
 
 /// Delivers what is due; how many alerts were leased.
-pub(super) async fn deliver(app: &Alerts) -> Result<usize, StoreError> {
-    let AlertRouter::Remote(client) = &app.alerting().router else { return Ok(0) };
-    let waiting = &app.alerting().waiting;
+pub(super) async fn deliver(service: &Alerts) -> Result<usize, StoreError> {
+    let AlertRouter::Remote(client) = &service.alerting().router else { return Ok(0) };
+    let waiting = &service.alerting().waiting;
     let read = waiting.begin();
-    let tenants = alert_queue::tenants(&app.db).await?;
+    let tenants = alert_queue::tenants(&service.db).await?;
     waiting.set(&tenants, read);
     if tenants.is_empty() {
         return Ok(0);
     }
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     let expired =
-        alert_queue::expire(&mut tx, app.now().minus(app.settings.alerting.resolve_timeout)).await?;
+        alert_queue::expire(&mut tx, service.now().minus(service.settings.alerting.resolve_timeout)).await?;
     tx.commit().await?;
     if expired > 0 {
-        app.alerting().dropped.expired.add(expired);
+        service.alerting().dropped.expired.add(expired);
         tracing::warn!(alerts = expired, "queued alerts were dropped: too old to be delivered");
     }
-    let now = app.now();
-    let due = alert_queue::due(&app.db, now, now.plus(lease(app))).await?;
+    let now = service.now();
+    let due = alert_queue::due(&service.db, now, now.plus(lease(service))).await?;
     let mut each =
-        stream::iter(due).map(|tenant| deliver_to(app, client, tenant)).buffer_unordered(SIDE_BY_SIDE);
+        stream::iter(due).map(|tenant| deliver_to(service, client, tenant)).buffer_unordered(SIDE_BY_SIDE);
     // What fails for one tenant leaves nobody else's alerts leased.
     let mut all = Ok(0);
     while let Some(one) = each.next().await {
@@ -263,24 +263,24 @@ pub(super) async fn deliver(app: &Alerts) -> Result<usize, StoreError> {
 }
 
 /// How long a delivery may take before another process takes over.
-fn lease(app: &Alerts) -> Duration {
-    app.settings.alerting.limits.write_timeout + SPARE
+fn lease(service: &Alerts) -> Duration {
+    service.settings.alerting.limits.write_timeout + SPARE
 }
 
 /// Delivers what is due of a tenant, each part right after it was leased, for about the time of one request to the
 /// router if it is slow.
-async fn deliver_to(app: &Alerts, client: &RouterClient, tenant: OrgId) -> Result<usize, StoreError> {
-    let (waiting, time) = (&app.alerting().waiting, app.settings.alerting.limits.write_timeout);
+async fn deliver_to(service: &Alerts, client: &RouterClient, tenant: OrgId) -> Result<usize, StoreError> {
+    let (waiting, time) = (&service.alerting().waiting, service.settings.alerting.limits.write_timeout);
     let (began, mut requests, mut leased) = (Instant::now(), REQUESTS, 0);
     while requests > 0 && began.elapsed() < time {
-        let (now, limit) = (app.now(), waiting.at_once(tenant));
+        let (now, limit) = (service.now(), waiting.at_once(tenant));
         let rows = i64::try_from(limit).unwrap_or(i64::MAX);
-        let claimed = alert_queue::claim(&app.db, tenant, now, now.plus(lease(app)), rows).await?;
+        let claimed = alert_queue::claim(&service.db, tenant, now, now.plus(lease(service)), rows).await?;
         if claimed.alerts.is_empty() {
             break;
         }
         leased += claimed.alerts.len();
-        let Sent { left, smallest_refused } = send(app, client, &claimed, &mut requests).await?;
+        let Sent { left, smallest_refused } = send(service, client, &claimed, &mut requests).await?;
         match smallest_refused {
             None if left.is_empty() => waiting.set_at_once(tenant, limit.saturating_mul(2)),
             // The next delivery goes on about where this one came to, however slowly the router refuses.
@@ -288,9 +288,9 @@ async fn deliver_to(app: &Alerts, client: &RouterClient, tenant: OrgId) -> Resul
             _ => {}
         }
         if !left.is_empty() {
-            let now = app.now();
+            let now = service.now();
             let left = Claimed { alerts: left, ..claimed };
-            let mut tx = app.db.begin().await?;
+            let mut tx = service.db.begin().await?;
             alert_queue::postpone(&mut tx, &left, |attempts| RETRY.next_try(now, attempts.saturating_add(1)))
                 .await?;
             tx.commit().await?;
@@ -311,22 +311,22 @@ struct Sent {
 /// Sends all in one request. What the router refuses is sent again in halves, so that only those alerts are dropped
 /// that it refuses by themselves, as far as `requests` and the time of one request go.
 async fn send(
-    app: &Alerts,
+    service: &Alerts,
     client: &RouterClient,
     claimed: &Claimed,
     requests: &mut usize,
 ) -> Result<Sent, StoreError> {
-    let client = client.within(app.settings.alerting.limits.write_timeout);
+    let client = client.within(service.settings.alerting.limits.write_timeout);
     let (mut refused, mut smallest_refused) = (Vec::new(), None);
     let mut parts = vec![claimed.alerts.as_slice()];
     while *requests > 0 {
         let Some(part) = parts.pop() else { break };
         *requests -= 1;
-        match put(app, &client, claimed.tenant, part).await {
-            Ok(()) => finish(app, claimed, part).await?,
+        match put(service, &client, claimed.tenant, part).await {
+            Ok(()) => finish(service, claimed, part).await?,
             Err(RouterError::Refused(reject)) => match part {
                 [alert] => {
-                    finish(app, claimed, part).await?;
+                    finish(service, claimed, part).await?;
                     refused.push((alert, reject));
                 }
                 _ => {
@@ -343,7 +343,7 @@ async fn send(
         }
     }
     if let Some((_, reject)) = refused.first() {
-        app.alerting().dropped.refused.add(refused.len() as u64);
+        service.alerting().dropped.refused.add(refused.len() as u64);
         let named: Vec<&str> =
             refused.iter().take(NAMED).map(|(alert, _)| alert.fingerprint.as_str()).collect();
         tracing::warn!(
@@ -359,23 +359,23 @@ async fn send(
 }
 
 /// Takes a part out of the queue, at once: what the router has answered need not be asked again.
-async fn finish(app: &Alerts, claimed: &Claimed, part: &[Queued]) -> Result<(), StoreError> {
+async fn finish(service: &Alerts, claimed: &Claimed, part: &[Queued]) -> Result<(), StoreError> {
     let part = Claimed { alerts: part.to_vec(), ..*claimed };
     // A transaction of its own: whoever puts alerts into the queue takes their rows in one order.
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     alert_queue::finish(&mut tx, &part).await?;
     tx.commit().await
 }
 
 async fn put(
-    app: &Alerts,
+    service: &Alerts,
     client: &RouterClient,
     tenant: OrgId,
     alerts: &[Queued],
 ) -> Result<(), RouterError> {
     let payloads: Vec<&str> = alerts.iter().map(|alert| alert.payload.as_str()).collect();
     let body = format!("[{}]", payloads.join(","));
-    let (tenant, request_id) = (tenant.to_string(), app.fresh::<uuid::Uuid>().to_string());
+    let (tenant, request_id) = (tenant.to_string(), service.fresh::<uuid::Uuid>().to_string());
     client.put_alerts(Caller { tenant: &tenant, request_id: &request_id }, body.into()).await
 }
 

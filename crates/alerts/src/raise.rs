@@ -20,19 +20,19 @@ pub type Raised = (String, PostedAlert);
 ///
 /// # Errors
 /// When none was taken.
-pub async fn raise(app: &Alerts, tenant: OrgId, alerts: Vec<Raised>) -> Result<Vec<usize>, Fault> {
-    let now = Nanos::from_ts(app.now());
-    let client = match app.alerting().router_for_worker() {
-        AlertRouter::Embedded => return embedded::raise(app, tenant, now, alerts).await,
+pub async fn raise(service: &Alerts, tenant: OrgId, alerts: Vec<Raised>) -> Result<Vec<usize>, Fault> {
+    let now = Nanos::from_ts(service.now());
+    let client = match service.alerting().router_for_worker() {
+        AlertRouter::Embedded => return embedded::raise(service, tenant, now, alerts).await,
         AlertRouter::Remote(client) => client,
     };
     let id = tenant.to_string();
     let mut alerts = alerts.into_iter().map(|(_, alert)| alert).peekable();
     while alerts.peek().is_some() {
         let some = alerts.by_ref().take(ALERTS).collect();
-        let request_id = app.fresh::<uuid::Uuid>().to_string();
+        let request_id = service.fresh::<uuid::Uuid>().to_string();
         let caller = Caller { tenant: &id, request_id: &request_id };
-        hand_over(app, &client, Addressed { caller, tenant, system_key: None }, now, some).await?;
+        hand_over(service, &client, Addressed { caller, tenant, system_key: None }, now, some).await?;
     }
     Ok(Vec::new())
 }

@@ -23,18 +23,21 @@ use uuid::Uuid;
 
 /// Sends a push on. A tenant that does not run there yet gets it later: it is kept, durably, before the answer.
 pub(super) async fn push(
-    app: &Alerts,
+    service: &Alerts,
     client: &RouterClient,
     who: &Sender<'_>,
     now: Nanos,
     alerts: Vec<PostedAlert>,
 ) -> Result<(), Fault> {
-    let mut admitted = room::admit(app, who, now, alerts).await?;
+    let mut admitted = room::admit(service, who, now, alerts).await?;
     let alerts = std::mem::take(&mut admitted.alerts);
     let to = Addressed { caller: who.caller(), tenant: who.tenant, system_key: Some(who.key()) };
-    let taken =
-        if alerts.is_empty() { Taken::default() } else { hand_over(app, client, to, now, alerts).await? };
-    room::learn(app, who, now, &taken.alerts);
+    let taken = if alerts.is_empty() {
+        Taken::default()
+    } else {
+        hand_over(service, client, to, now, alerts).await?
+    };
+    room::learn(service, who, now, &taken.alerts);
     if admitted.is_cut || taken.is_cut { Err(Fault::AlertLimit) } else { Ok(()) }
 }
 
@@ -57,16 +60,16 @@ pub(super) struct Taken {
 
 /// Gives alerts to the router, or keeps them until it runs the tenant, and notes them in the history.
 pub(super) async fn hand_over(
-    app: &Alerts,
+    service: &Alerts,
     client: &RouterClient,
     to: Addressed<'_>,
     now: Nanos,
     alerts: Vec<PostedAlert>,
 ) -> Result<Taken, Fault> {
     let mut taken = Taken::default();
-    let (behind, direct) = queue::behind(app, to.tenant, alerts).await?;
+    let (behind, direct) = queue::behind(service, to.tenant, alerts).await?;
     if !behind.is_empty() {
-        taken.add(app, to, now, queue::keep(app, to.tenant, now, behind, to.system_key).await?);
+        taken.add(service, to, now, queue::keep(service, to.tenant, now, behind, to.system_key).await?);
     }
     if direct.is_empty() {
         return Ok(taken);
@@ -79,21 +82,21 @@ pub(super) async fn hand_over(
     let kept = match sent.map_err(Fault::from) {
         Ok(()) => Kept { alerts: direct, is_cut: false },
         Err(Fault::UnknownTenant) => {
-            lost(app, to.tenant).await;
-            queue::keep(app, to.tenant, now, direct, to.system_key).await?
+            lost(service, to.tenant).await;
+            queue::keep(service, to.tenant, now, direct, to.system_key).await?
         }
         Err(fault) => return Err(fault),
     };
-    taken.add(app, to, now, kept);
+    taken.add(service, to, now, kept);
     Ok(taken)
 }
 
 impl Taken {
-    fn add(&mut self, app: &Alerts, to: Addressed<'_>, now: Nanos, kept: Kept) {
+    fn add(&mut self, service: &Alerts, to: Addressed<'_>, now: Nanos, kept: Kept) {
         let origin = if to.system_key.is_some() { Origin::System } else { Origin::Service };
         // Every alert names its system, whoever sends it.
         let whose = |alert| (PostedAlert::system_key(alert), alert);
-        later::note(app, to.tenant, now, origin, kept.alerts.iter().map(whose));
+        later::note(service, to.tenant, now, origin, kept.alerts.iter().map(whose));
         self.is_cut |= kept.is_cut;
         if self.alerts.is_empty() {
             self.alerts = kept.alerts;
@@ -105,12 +108,12 @@ impl Taken {
 
 /// The alerts the router names, with a complete status, and the silences that were needed for that.
 pub(super) async fn alerts(
-    app: &Alerts,
+    service: &Alerts,
     client: &RouterClient,
     who: &Sender<'_>,
     query: &AlertsQuery,
 ) -> Result<(Vec<ListedAlert>, Vec<ListedSilence>), Fault> {
-    let client = &client.within(app.settings.alerting.limits.read_timeout);
+    let client = &client.within(service.settings.alerting.limits.read_timeout);
     let body = client.list_alerts(who.caller(), &query.upstream(who.key())).await?;
     let mut alerts = decode_alerts(&body)?;
     let needs_silences =
@@ -152,12 +155,12 @@ async fn owned(client: &RouterClient, who: &Sender<'_>, id: Uuid) -> Result<Opti
 
 /// Whose the posted id is, is found out before anything is sent (spec: silences#create-for-systems).
 pub(super) async fn set_silence(
-    app: &Alerts,
+    service: &Alerts,
     client: &RouterClient,
     who: &Sender<'_>,
     posted: &PostedSilence,
 ) -> Result<Uuid, Fault> {
-    let client = &client.within(app.settings.alerting.limits.write_timeout);
+    let client = &client.within(service.settings.alerting.limits.write_timeout);
     let replaces = match posted.id {
         Some(id) => {
             let stored = owned(client, who, id).await?.ok_or_else(Reject::silence_not_found)?;
@@ -171,10 +174,10 @@ pub(super) async fn set_silence(
             .iter()
             .filter(|s| s.status.state != SilenceState::Expired && who.viewer().sees_silence(&s.matchers))
             .count();
-        if in_force as u64 >= app.settings.alerting.limits.silences_per_system {
+        if in_force as u64 >= service.settings.alerting.limits.silences_per_system {
             return Err(Fault::SilenceLimit);
         }
-        if !room::admit_silence(app, client, who).await {
+        if !room::admit_silence(service, client, who).await {
             return Err(Fault::SilenceLimit);
         }
     }
@@ -184,16 +187,16 @@ pub(super) async fn set_silence(
 
 /// One that is over is not asked about again: some routers call that an error.
 pub(super) async fn expire_silence(
-    app: &Alerts,
+    service: &Alerts,
     client: &RouterClient,
     who: &Sender<'_>,
     id: Uuid,
 ) -> Result<bool, Fault> {
-    let client = &client.within(app.settings.alerting.limits.read_timeout);
+    let client = &client.within(service.settings.alerting.limits.read_timeout);
     match owned(client, who, id).await? {
         None => return Ok(false),
         Some(s) if s.status.state == SilenceState::Expired => return Ok(true),
-        Some(_) => room::forget_silences(app, who.tenant),
+        Some(_) => room::forget_silences(service, who.tenant),
     }
     match client.expire_silence(who.caller(), id).await {
         Err(error) if !matches!(error, RouterError::TimedOut | RouterError::UnknownTenant) => {

@@ -124,7 +124,7 @@ pub(super) struct Admitted<'a> {
     pub(super) alerts: Vec<PostedAlert>,
     /// Others were left out.
     pub(super) is_cut: bool,
-    app: &'a Alerts,
+    service: &'a Alerts,
     tenant: OrgId,
     system_key: &'a str,
     held: Vec<Fingerprint>,
@@ -135,7 +135,7 @@ impl Drop for Admitted<'_> {
         if self.held.is_empty() {
             return;
         }
-        let mut memory = self.app.alerting().room.memory();
+        let mut memory = self.service.alerting().room.memory();
         let (_, system) = memory.system(self.tenant, self.system_key);
         for fingerprint in &self.held {
             if let Some(pushes) = system.under_way.get_mut(fingerprint) {
@@ -150,19 +150,19 @@ impl Drop for Admitted<'_> {
 
 /// Leaves out new alerts that there is no room for. Refreshes of active ones and what ends some always pass.
 pub(super) async fn admit<'a>(
-    app: &'a Alerts,
+    service: &'a Alerts,
     who: &'a Sender<'_>,
     now: Nanos,
     alerts: Vec<PostedAlert>,
 ) -> Result<Admitted<'a>, Fault> {
     let (tenant, system_key) = (who.tenant, who.key());
     let mut admitted =
-        Admitted { alerts: Vec::new(), is_cut: false, app, tenant, system_key, held: Vec::new() };
-    let limits = &app.settings.alerting.limits;
+        Admitted { alerts: Vec::new(), is_cut: false, service, tenant, system_key, held: Vec::new() };
+    let limits = &service.settings.alerting.limits;
     let limits = (limits.alerts_per_system, limits.alerts_per_tenant);
     let mut new = Vec::new();
     {
-        let mut memory = app.alerting().room.memory();
+        let mut memory = service.alerting().room.memory();
         let (of_tenant, system) = memory.system(tenant, system_key);
         let is_new = |alert: &PostedAlert| {
             let fingerprint = alert.fingerprint();
@@ -203,17 +203,17 @@ async fn ask(
     now: Nanos,
     new: &[Fingerprint],
 ) -> Result<HashSet<Fingerprint>, Fault> {
-    let (app, tenant, system_key) = (admitted.app, admitted.tenant, admitted.system_key);
+    let (service, tenant, system_key) = (admitted.service, admitted.tenant, admitted.system_key);
     // In the order in which an alert goes, so that none is missed between two: on its way, noted, written.
-    let mut beside = app.alerting().room.memory().under_way(tenant);
-    let noted = later::noted(app, tenant);
+    let mut beside = service.alerting().room.memory().under_way(tenant);
+    let noted = later::noted(service, tenant);
     let mut asked: HashSet<Fingerprint> = new.iter().copied().collect();
     asked.extend(beside.keys().chain(noted.keys()));
     let asked: Vec<Fingerprint> = asked.into_iter().collect();
-    let stored = stored(&app.db, tenant, &asked).await?;
-    let (of_system, of_tenant) = open::counts(&app.db, tenant, system_key).await?;
+    let stored = stored(&service.db, tenant, &asked).await?;
+    let (of_system, of_tenant) = open::counts(&service.db, tenant, system_key).await?;
 
-    let mut memory = app.alerting().room.memory();
+    let mut memory = service.alerting().room.memory();
     beside.extend(memory.under_way(tenant));
     let active = combined(&stored, noted, beside);
     let counted = |mine: &dyn Fn(&str) -> bool, rows: u64| {
@@ -287,19 +287,19 @@ fn combined(
 
 /// Which of these alerts of a tenant are active, each with the key of its system.
 pub(super) async fn active(
-    app: &Alerts,
+    service: &Alerts,
     on: impl Into<On<'_>>,
     tenant: OrgId,
     fingerprints: &[Fingerprint],
 ) -> Result<HashMap<Fingerprint, Box<str>>, Fault> {
-    let noted = later::noted(app, tenant);
+    let noted = later::noted(service, tenant);
     Ok(combined(&stored(on, tenant, fingerprints).await?, noted, HashMap::new()))
 }
 
 /// Remembers what the router has been given.
-pub(super) fn learn(app: &Alerts, who: &Sender<'_>, now: Nanos, alerts: &[PostedAlert]) {
-    let resolve_timeout = app.settings.alerting.resolve_timeout;
-    let mut memory = app.alerting().room.memory();
+pub(super) fn learn(service: &Alerts, who: &Sender<'_>, now: Nanos, alerts: &[PostedAlert]) {
+    let resolve_timeout = service.settings.alerting.resolve_timeout;
+    let mut memory = service.alerting().room.memory();
     let (_, system) = memory.system(who.tenant, who.key());
     let before = system.known.len();
     for alert in alerts {
@@ -324,9 +324,9 @@ const TENANTS: usize = 10_000;
 
 /// Whether a tenant may have one more silence. A router that does not tell refuses nobody: it is about to be asked for
 /// the silence itself, and each system has a limit of its own.
-pub(super) async fn admit_silence(app: &Alerts, client: &RouterClient, who: &Sender<'_>) -> bool {
-    let (limit, now) = (app.settings.alerting.limits.silences_per_tenant, app.now());
-    let room = &app.alerting().room;
+pub(super) async fn admit_silence(service: &Alerts, client: &RouterClient, who: &Sender<'_>) -> bool {
+    let (limit, now) = (service.settings.alerting.limits.silences_per_tenant, service.now());
+    let room = &service.alerting().room;
     {
         let mut counts = room.silences();
         let count = counts.entry(who.tenant).or_default();
@@ -345,7 +345,7 @@ pub(super) async fn admit_silence(app: &Alerts, client: &RouterClient, who: &Sen
         Some(silences.iter().filter(counts).count() as u64)
     };
     // There may be thousands.
-    let Ok(Some(in_force)) = app.tasks.spawn_blocking(in_force).await else { return true };
+    let Ok(Some(in_force)) = service.tasks.spawn_blocking(in_force).await else { return true };
     let fits = in_force < limit;
     let mut counts = room.silences();
     if counts.len() > TENANTS {
@@ -356,6 +356,6 @@ pub(super) async fn admit_silence(app: &Alerts, client: &RouterClient, who: &Sen
 }
 
 /// One of a tenant's silences has ended.
-pub(super) fn forget_silences(app: &Alerts, tenant: OrgId) {
-    app.alerting().room.silences().remove(&tenant);
+pub(super) fn forget_silences(service: &Alerts, tenant: OrgId) {
+    service.alerting().room.silences().remove(&tenant);
 }

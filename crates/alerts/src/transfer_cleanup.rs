@@ -26,9 +26,9 @@ const POLL: Duration = Duration::from_secs(30);
 const LATER: Duration = Duration::from_secs(10);
 
 /// Starts the worker on the application's tracker.
-pub fn start_worker(app: &Alerts) {
-    let worker = app.clone();
-    app.tasks.spawn(async move {
+pub fn start_worker(service: &Alerts) {
+    let worker = service.clone();
+    service.tasks.spawn(async move {
         let step = || work_off(&worker);
         let hint = Some(&worker.transfers.arrived);
         Worker { name: KIND, failure: jobs::FAILURE, poll: POLL, hint, step }.run(&worker.stop).await;
@@ -36,19 +36,19 @@ pub fn start_worker(app: &Alerts) {
 }
 
 /// Handles everything that is due now; for tests. Answers how many jobs were handled.
-pub async fn run_until_idle(app: &Alerts) -> Result<u64> {
-    until_idle(|| work_off(app)).await
+pub async fn run_until_idle(service: &Alerts) -> Result<u64> {
+    until_idle(|| work_off(service)).await
 }
 
 /// Leases once and handles what was leased.
-async fn work_off(app: &Alerts) -> Result<u64> {
-    let _turn = app.transfers.turn.lock().await;
-    let now = app.now();
-    let leased = leased_jobs::claim(&app.db, KIND, now, now.plus(LEASE), 1).await?;
+async fn work_off(service: &Alerts) -> Result<u64> {
+    let _turn = service.transfers.turn.lock().await;
+    let now = service.now();
+    let leased = leased_jobs::claim(&service.db, KIND, now, now.plus(LEASE), 1).await?;
     for job in &leased {
-        let outcome = handle(app, job).instrument(jobs::span(KIND)).await;
-        let now = app.now();
-        let mut tx = app.db.begin_relaxed().await?;
+        let outcome = handle(service, job).instrument(jobs::span(KIND)).await;
+        let now = service.now();
+        let mut tx = service.db.begin_relaxed().await?;
         match outcome {
             Ok(None) => {
                 leased_jobs::finish(&mut tx, job).await?;
@@ -68,20 +68,20 @@ async fn work_off(app: &Alerts) -> Result<u64> {
 }
 
 /// When there is more to do; none: never.
-async fn handle(app: &Alerts, job: &Job) -> Result<Option<Ts>> {
+async fn handle(service: &Alerts, job: &Job) -> Result<Option<Ts>> {
     let cleanup: Cleanup = serde_json::from_value(job.payload.clone()).map_err(Error::internal)?;
-    let lock = Lock { app, name: lock(cleanup.system), holder: app.fresh() };
+    let lock = Lock { service, name: lock(cleanup.system), holder: service.fresh() };
     if !lock.hold().await? {
-        return Ok(Some(app.now().plus(LATER)));
+        return Ok(Some(service.now().plus(LATER)));
     }
-    let cleared = clear(app, &cleanup, &lock).await;
-    leases::release(&app.db, &lock.name, lock.holder).await?;
+    let cleared = clear(service, &cleanup, &lock).await;
+    leases::release(&service.db, &lock.name, lock.holder).await?;
     cleared
 }
 
 /// The lock, as this job holds it.
 struct Lock<'a> {
-    app: &'a Alerts,
+    service: &'a Alerts,
     name: String,
     holder: uuid::Uuid,
 }
@@ -89,45 +89,45 @@ struct Lock<'a> {
 impl Lock<'_> {
     /// Takes or renews it; false when somebody else has it.
     async fn hold(&self) -> Result<bool> {
-        let now = self.app.now();
-        Ok(leases::take(&self.app.db, &self.name, self.holder, now, now.plus(LOCK)).await?)
+        let now = self.service.now();
+        Ok(leases::take(&self.service.db, &self.name, self.holder, now, now.plus(LOCK)).await?)
     }
 }
 
-async fn clear(app: &Alerts, cleanup: &Cleanup, lock: &Lock<'_>) -> Result<Option<Ts>> {
-    let has_happened = moves::has_happened(&app.db, cleanup.reassignment).await?;
+async fn clear(service: &Alerts, cleanup: &Cleanup, lock: &Lock<'_>) -> Result<Option<Ts>> {
+    let has_happened = moves::has_happened(&service.db, cleanup.reassignment).await?;
     // Neither waits for the other: a storage or a router may be away for long.
-    let left = if has_happened { leave(app, cleanup).await } else { Ok(0) };
+    let left = if has_happened { leave(service, cleanup).await } else { Ok(0) };
     let mut deleted = 0;
-    let removed = remove(app, cleanup, lock, &mut deleted).await;
-    let mut tx = app.db.begin_relaxed().await?;
+    let removed = remove(service, cleanup, lock, &mut deleted).await;
+    let mut tx = service.db.begin_relaxed().await?;
     moves::note_cleared(&mut tx, cleanup.reassignment, deleted, *left.as_ref().unwrap_or(&0)).await?;
     tx.commit().await?;
     left?;
     match removed? {
-        true => Ok(cleanup.settled_at.filter(|at| *at > app.now())),
-        false => Ok(Some(app.now().plus(LATER))),
+        true => Ok(cleanup.settled_at.filter(|at| *at > service.now())),
+        false => Ok(Some(service.now().plus(LATER))),
     }
 }
 
 /// Deletes the objects nobody refers to, and counts the originals among them; false when the lock is lost.
-async fn remove(app: &Alerts, cleanup: &Cleanup, lock: &Lock<'_>, deleted: &mut u64) -> Result<bool> {
+async fn remove(service: &Alerts, cleanup: &Cleanup, lock: &Lock<'_>, deleted: &mut u64) -> Result<bool> {
     for key in cleanup.originals.iter().chain(&cleanup.copies) {
         if !lock.hold().await? {
             return Ok(false);
         }
-        let is_gone = objects::delete_unlisted_backup(app, key).await?;
+        let is_gone = objects::delete_unlisted_backup(service, key).await?;
         *deleted += u64::from(is_gone && cleanup.originals.contains(key));
     }
     Ok(true)
 }
 
 /// Ends what the system still has in the tenant it has left, unless it is back there; how many silences.
-async fn leave(app: &Alerts, cleanup: &Cleanup) -> Result<u64> {
-    let found = systems::get(&app.db, cleanup.system).await?;
+async fn leave(service: &Alerts, cleanup: &Cleanup) -> Result<u64> {
+    let found = systems::get(&service.db, cleanup.system).await?;
     if found.is_some_and(|found| found.system.organization.id == cleanup.from) {
         return Ok(0);
     }
-    let left = leave_tenant(app, cleanup.from, cleanup.system, &cleanup.system_key).await;
+    let left = leave_tenant(service, cleanup.from, cleanup.system, &cleanup.system_key).await;
     left.map_err(|fault| Error::internal(format_args!("alerts in a tenant that was left: {fault}")))
 }

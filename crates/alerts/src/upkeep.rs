@@ -25,80 +25,81 @@ const KEEP_FAILURES: Duration = Duration::from_secs(30 * 86_400);
 const ROWS: i64 = 1000;
 
 /// Starts the tasks on the application's tracker. Once for each process that serves.
-pub fn start_background(app: &Alerts) {
-    sweep::start(app);
-    manage::start_totals(app);
-    let settings = &app.settings.alerting;
+pub fn start_background(service: &Alerts) {
+    sweep::start(service);
+    manage::start_totals(service);
+    let settings = &service.settings.alerting;
     match settings.router {
         bailiwick_settings::Router::Embedded => {
-            deliver::start(app);
-            let life_app = app.clone();
-            app.tasks.spawn(async move { every(&life_app, life::EVERY, keep_alive).await });
-            let purge_app = app.clone();
-            app.tasks.spawn(async move { every(&purge_app, PURGE_EVERY, purge).await });
+            deliver::start(service);
+            let life_service = service.clone();
+            service.tasks.spawn(async move { every(&life_service, life::EVERY, keep_alive).await });
+            let purge_service = service.clone();
+            service.tasks.spawn(async move { every(&purge_service, PURGE_EVERY, purge).await });
         }
         bailiwick_settings::Router::Remote(_) => {
-            provision::start(app);
-            let queue_app = app.clone();
-            app.tasks.spawn(async move { every(&queue_app, QUEUE_EVERY, deliver).await });
+            provision::start(service);
+            let queue_service = service.clone();
+            service.tasks.spawn(async move { every(&queue_service, QUEUE_EVERY, deliver).await });
         }
     }
 }
 
 /// Runs the work again and again until the application stops; a failure is logged and tried again.
 async fn every<F: Future<Output = Result<(), StoreError>>>(
-    app: &Alerts,
+    service: &Alerts,
     pause: Duration,
     work: impl Fn(Alerts) -> F,
 ) {
     loop {
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
-            () = app.stop.cancelled() => return,
+            () = service.stop.cancelled() => return,
         }
-        if let Err(e) = work(app.clone()).await {
+        if let Err(e) = work(service.clone()).await {
             tracing::warn!(error = %e, "alerting upkeep failed and is tried again");
         }
     }
 }
 
-async fn keep_alive(app: Alerts) -> Result<(), StoreError> {
-    life::keep(&app).await
+async fn keep_alive(service: Alerts) -> Result<(), StoreError> {
+    life::keep(&service).await
 }
 
-async fn deliver(app: Alerts) -> Result<(), StoreError> {
-    deliver_queued(&app).await.map(drop)
+async fn deliver(service: Alerts) -> Result<(), StoreError> {
+    deliver_queued(&service).await.map(drop)
 }
 
 /// Delivers queued pushes that are due; how many were tried.
 ///
 /// # Errors
 /// The database's.
-pub async fn deliver_queued(app: &Alerts) -> Result<usize, StoreError> {
-    queue::deliver(app).await
+pub async fn deliver_queued(service: &Alerts) -> Result<usize, StoreError> {
+    queue::deliver(service).await
 }
 
-async fn purge(app: Alerts) -> Result<(), StoreError> {
-    purge_ended(&app).await.map(drop)
+async fn purge(service: Alerts) -> Result<(), StoreError> {
+    purge_ended(&service).await.map(drop)
 }
 
 /// Removes alerts and silences that are over for long enough; how many.
 ///
 /// # Errors
 /// The database's.
-pub async fn purge_ended(app: &Alerts) -> Result<u64, StoreError> {
-    life::keep(app).await?;
-    let now = app.now();
+pub async fn purge_ended(service: &Alerts) -> Result<u64, StoreError> {
+    life::keep(service).await?;
+    let now = service.now();
     // What ended in an outage may still be refreshed right after it, and is still to be told of.
-    let up_since = app.alerting().outage.ended_at().map_or(app.started_at, |at| at.max(app.started_at));
+    let up_since =
+        service.alerting().outage.ended_at().map_or(service.started_at, |at| at.max(service.started_at));
     let before = |kept| if now >= up_since.plus(kept) { now.minus(kept) } else { Ts(i64::MIN) };
     let (told, untold) = (before(KEEP_TOLD), before(KEEP_UNTOLD));
-    let settings = &app.settings.alerting;
+    let settings = &service.settings.alerting;
     let silences_before = now.minus(settings.silence_retention);
     let notices_before = now.minus(notify::kept_for(settings.timing.repeat_interval));
     let mut removed = 0;
     loop {
-        let mut tx = app.db.begin_relaxed().await?;
+        let mut tx = service.db.begin_relaxed().await?;
         let n = router::purge_alerts(&mut tx, told, untold, ROWS).await?
             + router::purge_silences(&mut tx, silences_before, ROWS).await?;
         let traces = log::purge(&mut tx, notices_before, ROWS).await?

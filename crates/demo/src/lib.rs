@@ -137,29 +137,33 @@ pub struct Summary {
 /// # Errors
 /// 400 for a plan out of bounds, 409 when there is no owner yet or when data of this seed (or of one that gives the
 /// same numbers) is there, 500 for storage.
-pub async fn fill(app: &Fleet, plan: &Plan, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<Summary> {
+pub async fn fill(
+    service: &Fleet,
+    plan: &Plan,
+    progress: &mut (dyn FnMut(Progress) + Send),
+) -> Result<Summary> {
     check(plan)?;
-    let root = root(app).await?;
-    if store::is_vat_taken(&app.db, &tree::first_vat(plan.seed)).await? {
+    let root = root(service).await?;
+    if store::is_vat_taken(&service.db, &tree::first_vat(plan.seed)).await? {
         return Err(conflict(
             "this data, or data with the same numbers, is in the database already: use another seed",
         ));
     }
     let dice = Dice::new(plan.seed);
-    let now = app.now();
+    let now = service.now();
     let mut tree = tree::plant(&dice, plan.seed, plan.organizations, &root, now);
     let mut load = Load {
-        tx: app.db.begin().await?,
+        tx: service.db.begin().await?,
         counts: BTreeMap::new(),
         kinds: BTreeMap::new(),
         progress,
         summary: summarize(&tree),
     };
     store::prepare_long_transaction(&mut load.tx).await?;
-    let users = make_users(app, &mut tree, plan, &dice, now)?;
+    let users = make_users(service, &mut tree, plan, &dice, now)?;
     load.organizations(&tree, &dice).await?;
     load.users(users).await?;
-    load.systems(app, &tree, plan, &dice, now).await?;
+    load.systems(service, &tree, plan, &dice, now).await?;
     let Load { mut tx, counts, kinds, progress, summary } = load;
     store::add_counts(&mut tx, &counts).await?;
     bailiwick_store::systems::counted::recount(&mut tx).await?;
@@ -168,7 +172,7 @@ pub async fn fill(app: &Fleet, plan: &Plan, progress: &mut (dyn FnMut(Progress) 
     tx.bump_auth_epoch().await?;
     tx.commit().await?;
     progress(Progress { stage: Stage::Statistics, done: 0, total: 1 });
-    store::gather_statistics(&app.db).await?;
+    store::gather_statistics(&service.db).await?;
     progress(Progress { stage: Stage::Statistics, done: 1, total: 1 });
     Ok(summary)
 }
@@ -199,11 +203,11 @@ fn conflict(message: &'static str) -> Error {
 }
 
 /// The owner organization and its first user, in whose name everything is made.
-async fn root(app: &Fleet) -> Result<Root> {
+async fn root(service: &Fleet) -> Result<Root> {
     let missing = || conflict("there is no owner organization yet");
-    let id = organizations::owner(&app.db).await?.ok_or_else(missing)?;
-    let owner = organizations::get(&app.db, id).await?.ok_or_else(missing)?;
-    let user = store::owner_user(&app.db, id).await?;
+    let id = organizations::owner(&service.db).await?.ok_or_else(missing)?;
+    let owner = organizations::get(&service.db, id).await?.ok_or_else(missing)?;
+    let user = store::owner_user(&service.db, id).await?;
     let (user_id, [username, name, email]) = match user {
         Some((id, words)) => (Some(id), words),
         None => (None, Default::default()),
@@ -234,13 +238,13 @@ fn summarize(tree: &Tree) -> Summary {
 /// The first user of each organization, then others anywhere. Made before the organizations are written, since these
 /// name their creators.
 fn make_users(
-    app: &Fleet,
+    service: &Fleet,
     tree: &mut Tree,
     plan: &Plan,
     dice: &Dice,
     now: Ts,
 ) -> Result<Vec<store::PlacedUser>> {
-    let roles = people::roles(&app.catalogue);
+    let roles = people::roles(&service.catalogue);
     let organizations = tree.nodes.len() as u64 - 1;
     let total = plan.users.unwrap_or(organizations * 3 / 2);
     (0..total)
@@ -296,8 +300,15 @@ impl Load<'_> {
         Ok(())
     }
 
-    async fn systems(&mut self, app: &Fleet, tree: &Tree, plan: &Plan, dice: &Dice, now: Ts) -> Result<()> {
-        let settings = &app.settings.systems;
+    async fn systems(
+        &mut self,
+        service: &Fleet,
+        tree: &Tree,
+        plan: &Plan,
+        dice: &Dice,
+        now: Ts,
+    ) -> Result<()> {
+        let settings = &service.settings.systems;
         let timeout = settings.liveness_timeout;
         let workshop = Workshop::new(dice, tree, now, timeout, &settings.key_prefix, plan.systems);
         let aside = if plan.systems >= REINDEX_FROM {

@@ -26,13 +26,13 @@ impl RoleChoice {
 }
 
 /// The user roles the caller may be offered, in catalogue order.
-pub fn user_roles(app: &Directory, caller: &Caller) -> Vec<RoleChoice> {
-    visible_roles(caller, &app.catalogue).into_iter().map(RoleChoice::of).collect()
+pub fn user_roles(service: &Directory, caller: &Caller) -> Vec<RoleChoice> {
+    visible_roles(caller, &service.catalogue).into_iter().map(RoleChoice::of).collect()
 }
 
 /// The four organization roles, from the owner down.
-pub fn organization_roles(app: &Directory) -> Vec<RoleChoice> {
-    let mut roles: Vec<&OrgRole> = app.catalogue.org_roles().iter().collect();
+pub fn organization_roles(service: &Directory) -> Vec<RoleChoice> {
+    let mut roles: Vec<&OrgRole> = service.catalogue.org_roles().iter().collect();
     roles.sort_by_key(|role| role.org_type.level());
     roles.into_iter().map(RoleChoice::of_organizations).collect()
 }

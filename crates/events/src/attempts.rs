@@ -39,25 +39,30 @@ pub struct Tested {
 
 /// Sends one message of the type `events.test` at once, also to a subscription that is disabled. It is no event: it is
 /// in no list and not tried again.
-pub async fn test(app: &Events, caller: &Caller, ctx: &RequestContext, id: Option<Uuid>) -> Result<Tested> {
-    let (_, s) = load(app, caller, Action::Update, id).await?;
-    let target = Target::of(app, &s);
+pub async fn test(
+    service: &Events,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<Uuid>,
+) -> Result<Tested> {
+    let (_, s) = load(service, caller, Action::Update, id).await?;
+    let target = Target::of(service, &s);
     let event = Stored {
         seq: 0,
-        id: app.fresh(),
-        at: app.now(),
+        id: service.fresh(),
+        at: service.now(),
         kind: "events.test".to_owned(),
         subject: Some(format!("/events/subscriptions/{}", s.id)),
         data: json!({"id": s.id, "name": s.name, "organization_id": s.path.id}),
     };
     let message = event.id;
-    let mut tx = app.db.begin().await?;
-    record(&mut tx, app, caller, ctx, "test", s.id, [None, None]).await?;
+    let mut tx = service.db.begin().await?;
+    record(&mut tx, service, caller, ctx, "test", s.id, [None, None]).await?;
     tx.commit().await?;
     let started = Instant::now();
     let tried = match target {
         Ok(target) => {
-            let sending = target.send(app, Message::of(event, &app.settings.public_url));
+            let sending = target.send(service, Message::of(event, &service.settings.public_url));
             let tried = tokio::time::timeout(Duration::from_secs(20), sending).await;
             tried.map_err(|_| bailiwick_platform::fair_semaphore::unavailable("a test event had no turn"))?
         }
@@ -71,17 +76,17 @@ pub async fn test(app: &Events, caller: &Caller, ctx: &RequestContext, id: Optio
 
 /// A page of deliveries, the newest event first; `states`: `status` as sent.
 pub async fn deliveries(
-    app: &Events,
+    service: &Events,
     caller: &Caller,
     id: Option<Uuid>,
     states: Vec<String>,
     page: PageRequest,
 ) -> Result<Page<Delivery>> {
-    let (_, s) = load(app, caller, Action::Read, id).await?;
+    let (_, s) = load(service, caller, Action::Read, id).await?;
     bailiwick_platform::list_filters::check_lengths([Some(states.len())])?;
     let known = |state: &String| super::deliver::states().any(|known| known == state);
     let states = (!states.is_empty()).then(|| states.into_iter().filter(known).collect::<Vec<_>>());
-    Ok(deliveries::list(&app.db, s.id, states.as_deref(), page).await?)
+    Ok(deliveries::list(&service.db, s.id, states.as_deref(), page).await?)
 }
 
 /// Which events are to be delivered again, as sent: one of both.
@@ -95,13 +100,13 @@ pub struct Replay {
 
 /// Delivers again what the organization may read of it, delivered before or not; how many events.
 pub async fn replay(
-    app: &Events,
+    service: &Events,
     caller: &Caller,
     ctx: &RequestContext,
     id: Option<Uuid>,
     body: impl FnOnce() -> Result<Replay>,
 ) -> Result<u64> {
-    let (_, seen) = load(app, caller, Action::Update, id).await?;
+    let (_, seen) = load(service, caller, Action::Update, id).await?;
     let body = body()?;
     let again = match (&body.event_id, &body.since) {
         (Some(event), None) => {
@@ -111,22 +116,22 @@ pub async fn replay(
         (None, Some(since)) => {
             let since = since.parse().map_err(|_| Error::field_value("since", "invalid_format", since))?;
             // Behind the newest when there is none: what comes until the next statement is delivered anyway.
-            Again::Since(since, events::first_since(&app.db, since).await?.unwrap_or(i64::MAX))
+            Again::Since(since, events::first_since(&service.db, since).await?.unwrap_or(i64::MAX))
         }
         _ => return Err(Error::field("event_id", "required")),
     };
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     let (granted, mut s) = allowed(caller, Action::Update, subscriptions::lock(&mut tx, seen.id).await?)?;
-    let count = deliveries::replay(&mut tx, &granted, &sight_of(&s), &again, app.now(), REPLAYED).await?;
+    let count = deliveries::replay(&mut tx, &granted, &sight_of(&s), &again, service.now(), REPLAYED).await?;
     if count == 0 && matches!(again, Again::One(_)) {
         return Err(Error::NotFound("event"));
     }
     // Whoever asks for it knows that the recipient is back.
-    s.next_at = app.now();
+    s.next_at = service.now();
     subscriptions::change(&mut tx, &granted, &s).await?;
     let after = json!({"event_id": body.event_id, "since": body.since, "events": count});
-    record(&mut tx, app, caller, ctx, "replay", s.id, [None, Some(after)]).await?;
+    record(&mut tx, service, caller, ctx, "replay", s.id, [None, Some(after)]).await?;
     tx.commit().await?;
-    app.deliveries.hint.notify_one();
+    service.deliveries.hint.notify_one();
     Ok(count)
 }

@@ -113,54 +113,54 @@ impl Figures {
 }
 
 /// Starts it on the application's tracker.
-pub fn start(app: &Events) {
-    let worker = app.clone();
-    app.tasks.spawn(async move {
-        let app = &worker;
+pub fn start(service: &Events) {
+    let worker = service.clone();
+    service.tasks.spawn(async move {
+        let service = &worker;
         let step = || async {
-            round(app).await?;
+            round(service).await?;
             // The tasks of a round give the hint when there is room for the next one.
             Ok(0)
         };
         let failure = "events cannot be delivered and are tried again";
-        let hint = Some(&app.deliveries.hint);
-        Worker { name: "event deliveries", failure, poll: POLL, hint, step }.run(&app.stop).await;
+        let hint = Some(&service.deliveries.hint);
+        Worker { name: "event deliveries", failure, poll: POLL, hint, step }.run(&service.stop).await;
     });
 }
 
-async fn is_any_due(app: &Events, now: Ts) -> Result<bool> {
-    Ok(subscriptions::is_any_due(&app.db, (now, now.plus(LEASE))).await?)
+async fn is_any_due(service: &Events, now: Ts) -> Result<bool> {
+    Ok(subscriptions::is_any_due(&service.db, (now, now.plus(LEASE))).await?)
 }
 
 /// Takes what is due, as far as there is room; how many subscriptions.
-async fn round(app: &Events) -> Result<usize> {
+async fn round(service: &Events) -> Result<usize> {
     // What is taken is counted before anybody else of this process looks for more.
-    let _taking = app.deliveries.taking.lock().await;
-    let slots = &app.deliveries.slots;
-    let now = app.now();
+    let _taking = service.deliveries.taking.lock().await;
+    let slots = &service.deliveries.slots;
+    let now = service.now();
     let until = now.plus(LEASE);
-    if slots.are_taken() || !is_any_due(app, now).await? {
+    if slots.are_taken() || !is_any_due(service, now).await? {
         return Ok(0);
     }
     let found =
-        subscriptions::candidates(&app.db, &slots.full(), (now, until), slots::SHARES, slots::LOOKED_AT)
+        subscriptions::candidates(&service.db, &slots.full(), (now, until), slots::SHARES, slots::LOOKED_AT)
             .await?;
     let mut places: HashMap<Uuid, Slot> =
         found.into_iter().filter_map(|(id, path)| Some((id, slots.take(&path)?))).collect();
     if places.is_empty() {
         return Ok(0);
     }
-    let mut tx = app.db.begin_relaxed().await?;
+    let mut tx = service.db.begin_relaxed().await?;
     // Each a name of its own: a task that is late writes nothing over the next one's work.
-    let holder = app.fresh::<Uuid>();
+    let holder = service.fresh::<Uuid>();
     let ids: Vec<Uuid> = places.keys().copied().collect();
     let taken = subscriptions::claim(&mut tx, &ids, holder, (now, until)).await?;
     tx.commit().await?;
     let count = taken.len();
     for id in taken {
         let Some(slot) = places.remove(&id) else { continue };
-        let worker = app.clone();
-        app.tasks.spawn(async move {
+        let worker = service.clone();
+        service.tasks.spawn(async move {
             if let Err(e) = work(&worker, id, holder).instrument(jobs::span("events")).await {
                 tracing::warn!(subscription = %id, error = %e, "deliveries of a subscription wait for its lease");
             }
@@ -177,16 +177,16 @@ const IDLE: u32 = 20;
 const ENDING: Duration = Duration::from_millis(10);
 
 /// Delivers everything that is due now; for tests and commands.
-pub async fn run_until_idle(app: &Events) -> Result<u64> {
+pub async fn run_until_idle(service: &Events) -> Result<u64> {
     let (mut count, mut idle) = (0, 0);
     loop {
-        count += super::number_all(app).await?;
-        let taken = round(app).await?;
-        app.deliveries.slots.all_free().await;
+        count += super::number_all(service).await?;
+        let taken = round(service).await?;
+        service.deliveries.slots.all_free().await;
         // What is due and cannot be taken may be held by another process that is just ending it.
         if taken > 0 {
             idle = 0;
-        } else if idle == IDLE || !is_any_due(app, app.now()).await? {
+        } else if idle == IDLE || !is_any_due(service, service.now()).await? {
             return Ok(count);
         } else {
             idle += 1;
@@ -196,37 +196,37 @@ pub async fn run_until_idle(app: &Events) -> Result<u64> {
 }
 
 /// Delivers of one subscription until nothing is due, its spell is over or the process stops.
-async fn work(app: &Events, id: Uuid, holder: Uuid) -> Result<()> {
+async fn work(service: &Events, id: Uuid, holder: Uuid) -> Result<()> {
     let started = Instant::now();
-    while !app.stop.is_cancelled() {
-        let Some(subscription) = subscriptions::get(&app.db, id).await? else { return Ok(()) };
-        let now = app.now();
+    while !service.stop.is_cancelled() {
+        let Some(subscription) = subscriptions::get(&service.db, id).await? else { return Ok(()) };
+        let now = service.now();
         let is_awake = subscription.is_enabled && !subscription.is_suspended && !subscription.is_deleted;
         if !is_awake || subscription.next_at > now {
             break;
         }
         let limit = if subscription.failing_since.is_some() { PROBE } else { BATCH };
-        let due = deliveries::due(&app.db, id, &sight_of(&subscription), now, limit).await?;
+        let due = deliveries::due(&service.db, id, &sight_of(&subscription), now, limit).await?;
         if due.is_empty() {
             break;
         }
-        let tries = try_all(app, &subscription, due);
-        let Some(tried) = while_held(app, id, holder, tries).await? else { return Ok(()) };
-        if !settle(app, id, holder, tried).await? {
+        let tries = try_all(service, &subscription, due);
+        let Some(tried) = while_held(service, id, holder, tries).await? else { return Ok(()) };
+        if !settle(service, id, holder, tried).await? {
             return Ok(());
         }
         if started.elapsed() >= SPELL {
             break;
         }
     }
-    let mut tx = app.db.begin_relaxed().await?;
+    let mut tx = service.db.begin_relaxed().await?;
     subscriptions::release(&mut tx, id, holder).await?;
     Ok(tx.commit().await?)
 }
 
 /// Does something and renews the lease meanwhile; none when that is lost.
 async fn while_held<T>(
-    app: &Events,
+    service: &Events,
     id: Uuid,
     holder: Uuid,
     work: impl Future<Output = T>,
@@ -236,8 +236,8 @@ async fn while_held<T>(
         tokio::select! {
             done = &mut work => return Ok(Some(done)),
             () = tokio::time::sleep(LEASE / 3) => {
-                let now = app.now();
-                let mut tx = app.db.begin_relaxed().await?;
+                let now = service.now();
+                let mut tx = service.db.begin_relaxed().await?;
                 let is_ours = subscriptions::renew(&mut tx, id, holder, (now, now.plus(LEASE))).await?;
                 tx.commit().await?;
                 if !is_ours {
@@ -251,8 +251,8 @@ async fn while_held<T>(
 /// A delivery and what came of the try; none = it was withheld.
 type Tried = (Due, Option<std::result::Result<Answered, Failure>>);
 
-async fn try_all(app: &Events, subscription: &Subscription, due: Vec<Due>) -> Vec<Tried> {
-    let target = match Target::of(app, subscription) {
+async fn try_all(service: &Events, subscription: &Subscription, due: Vec<Due>) -> Vec<Tried> {
+    let target = match Target::of(service, subscription) {
         Ok(target) => target,
         Err(e) => {
             return due.into_iter().map(|due| (due, Some(Err(unreadable(subscription.id, &e))))).collect();
@@ -262,8 +262,8 @@ async fn try_all(app: &Events, subscription: &Subscription, due: Vec<Due>) -> Ve
     let tried = join_all(due.into_iter().map(|due| async move {
         let Some(event) = due.event.clone() else { return Some((due, None)) };
         // Whose turn does not come is no failure: it stays due, and its place goes to others meanwhile.
-        let _permits = timeout(PATIENCE, target.permits(app)).await.ok()?;
-        let sent = target.post(app, Message::of(event, &app.settings.public_url)).await;
+        let _permits = timeout(PATIENCE, target.permits(service)).await.ok()?;
+        let sent = target.post(service, Message::of(event, &service.settings.public_url)).await;
         Some((due, Some(sent)))
     }));
     tried.await.into_iter().flatten().collect()
@@ -286,9 +286,9 @@ pub(super) struct Target {
 }
 
 impl Target {
-    pub(super) fn of(app: &Events, s: &Subscription) -> Result<Target> {
-        let url = sign::open(&app.keys, s.id, &s.url)?;
-        let address = app.webhooks.place(&url).unwrap_or_default();
+    pub(super) fn of(service: &Events, s: &Subscription) -> Result<Target> {
+        let url = sign::open(&service.keys, s.id, &s.url)?;
+        let address = service.webhooks.place(&url).unwrap_or_default();
         let id: Arc<str> = s.id.to_string().into();
         let tenant = s.path.id;
         let destination = Destination {
@@ -301,7 +301,7 @@ impl Target {
         Ok(Target {
             organization: tenant,
             url,
-            secrets: sign::secrets(&app.keys, s, app.now())?,
+            secrets: sign::secrets(&service.keys, s, service.now())?,
             destination,
         })
     }
@@ -309,16 +309,16 @@ impl Target {
     /// One try, as soon as the limits allow it.
     pub(super) async fn send(
         &self,
-        app: &Events,
+        service: &Events,
         message: Message,
     ) -> std::result::Result<Answered, Failure> {
-        let _permits = self.permits(app).await;
-        self.post(app, message).await
+        let _permits = self.permits(service).await;
+        self.post(service, message).await
     }
 
     /// Waits for the permits, which last until they are dropped.
-    async fn permits(&self, app: &Events) -> (OwnPermits, Permit) {
-        let deliveries = &app.deliveries;
+    async fn permits(&self, service: &Events) -> (OwnPermits, Permit) {
+        let deliveries = &service.deliveries;
         let own = deliveries.destinations.acquire_own(&self.destination).await;
         let shared = deliveries.destinations.acquire_shared(&self.destination).await;
         while let Err(at) = deliveries.rates.take(self.organization, Instant::now()) {
@@ -327,12 +327,12 @@ impl Target {
         (own, shared)
     }
 
-    async fn post(&self, app: &Events, message: Message) -> std::result::Result<Answered, Failure> {
+    async fn post(&self, service: &Events, message: Message) -> std::result::Result<Answered, Failure> {
         let body = serde_json::to_vec(&message).map_err(|e| Failure::lasting("cannot be written", e))?;
-        let _connection = app.connections.acquire(self.organization).await;
+        let _connection = service.connections.acquire(self.organization).await;
         // The time of the try: recipients refuse what was signed long ago.
-        let headers = headers(message.id, app.now(), &body, &self.secrets);
-        app.webhooks.deliver(self.organization, &self.url, &headers, Bytes::from(body)).await
+        let headers = headers(message.id, service.now(), &body, &self.secrets);
+        service.webhooks.deliver(self.organization, &self.url, &headers, Bytes::from(body)).await
     }
 }
 
@@ -346,9 +346,9 @@ pub(super) fn refusal(tried: &std::result::Result<Answered, Failure>) -> Option<
 }
 
 /// Records what came of a number of tries; false when the subscription is not ours any more or was switched off.
-async fn settle(app: &Events, id: Uuid, holder: Uuid, tried: Vec<Tried>) -> Result<bool> {
-    let now = app.now();
-    let mut tx = app.db.begin().await?;
+async fn settle(service: &Events, id: Uuid, holder: Uuid, tried: Vec<Tried>) -> Result<bool> {
+    let now = service.now();
+    let mut tx = service.db.begin().await?;
     let Some(mut s) = subscriptions::lock(&mut tx, id).await? else { return Ok(false) };
     if !subscriptions::renew(&mut tx, id, holder, (now, now.plus(LEASE))).await? {
         return Ok(false);
@@ -377,7 +377,7 @@ async fn settle(app: &Events, id: Uuid, holder: Uuid, tried: Vec<Tried>) -> Resu
         s.next_at = s.next_at.max(now.plus(asked.min(LONGEST_ASKED)));
     }
     let is_gone = answers.iter().any(|a| a.as_ref().is_ok_and(|a| a.status == 410));
-    let limit = app.settings.events.disable_after;
+    let limit = service.settings.events.disable_after;
     let is_hopeless = s.failing_since.is_some_and(|since| now.since(since) >= limit);
     if is_gone {
         disable(&mut tx, &mut s, now, "the recipient answered with status 410").await?;
@@ -387,7 +387,7 @@ async fn settle(app: &Events, id: Uuid, holder: Uuid, tried: Vec<Tried>) -> Resu
     subscriptions::keep(&mut tx, &s).await?;
     tx.commit().await?;
     for outcome in &outcomes {
-        app.deliveries.figures.note(outcome.state);
+        service.deliveries.figures.note(outcome.state);
     }
     Ok(true)
 }

@@ -77,10 +77,10 @@ impl Events {
 }
 
 /// Starts the background work of this crate.
-pub fn start(app: &Events) {
-    number::start(app);
-    deliver::start(app);
-    periodic::repeat(app, PURGE_LEASE, PURGE_EVERY, |app| Box::pin(purge(app)));
+pub fn start(service: &Events) {
+    number::start(service);
+    deliver::start(service);
+    periodic::repeat(service, PURGE_LEASE, PURGE_EVERY, |service| Box::pin(purge(service)));
 }
 
 /// The types a caller may read, of those that the patterns take; no patterns = all.
@@ -126,7 +126,7 @@ pub struct Listed {
 }
 
 /// A page of the events the caller may read.
-pub async fn list(app: &Events, caller: &Caller, query: ListQuery) -> Result<Listed> {
+pub async fn list(service: &Events, caller: &Caller, query: ListQuery) -> Result<Listed> {
     let types = (!query.types.is_empty()).then_some(query.types.as_slice());
     list_filters::check_lengths([
         types.map(|t| t.len() * (1000 / PATTERNS)),
@@ -139,24 +139,25 @@ pub async fn list(app: &Events, caller: &Caller, query: ListQuery) -> Result<Lis
         after: query.after.map(|after| after.parse().ok().filter(|n| *n >= 0).unwrap_or(i64::MAX)),
     };
     let sight = sight(caller, types);
-    let page = events::list(&app.db, &sight, &filter, query.direction, query.page).await?;
+    let page = events::list(&service.db, &sight, &filter, query.direction, query.page).await?;
     // After the page: what was removed before it was read is told of.
-    let removed_up_to = events::purged(&app.db).await?;
+    let removed_up_to = events::purged(&service.db).await?;
     Ok(Listed { page, removed_up_to })
 }
 
 /// Removes what is too old or too much, if this process is the one to do so; how many.
-pub async fn purge(app: &Events) -> Result<u64> {
-    let settings = &app.settings.events;
+pub async fn purge(service: &Events) -> Result<u64> {
+    let settings = &service.settings.events;
     let mut gone = 0;
-    while !app.stop.is_cancelled() {
-        let now = app.now();
-        if !leases::take(&app.db, PURGE_LEASE, app.instance(), now, now.plus(PURGE_EVERY * 2)).await? {
+    while !service.stop.is_cancelled() {
+        let now = service.now();
+        if !leases::take(&service.db, PURGE_LEASE, service.instance(), now, now.plus(PURGE_EVERY * 2)).await?
+        {
             break;
         }
         let before = now.minus(settings.retention);
         let keep = i64::try_from(settings.most).unwrap_or(i64::MAX);
-        match events::purge(&app.db, before, keep, PURGED_AT_ONCE).await? {
+        match events::purge(&service.db, before, keep, PURGED_AT_ONCE).await? {
             0 => break,
             n => gone += n,
         }

@@ -119,7 +119,7 @@ pub enum Next {
 
 /// A stream that is open.
 pub struct Stream {
-    app: Events,
+    service: Events,
     authenticate: Authenticate,
     types: Vec<String>,
     newest: watch::Receiver<i64>,
@@ -137,7 +137,7 @@ pub struct Stream {
 /// # Errors
 /// 429 when there are too many.
 pub async fn open(
-    app: &Events,
+    service: &Events,
     caller: &Caller,
     authenticate: Authenticate,
     types: Vec<String>,
@@ -149,10 +149,10 @@ pub async fn open(
     let (Some(user), Some(organization)) = (caller.user_id(), caller.org()) else {
         return Err(Error::internal("a stream without a user"));
     };
-    let place = app.streams.place(user.0, organization.id.0)?;
-    let newest = app.streams.newest.subscribe();
-    let (position, purged) = (events::position(&app.db).await?, events::purged(&app.db).await?);
-    app.streams.tell(position);
+    let place = service.streams.place(user.0, organization.id.0)?;
+    let newest = service.streams.newest.subscribe();
+    let (position, purged) = (events::position(&service.db).await?, events::purged(&service.db).await?);
+    service.streams.tell(position);
     let (cursor, gap) = match last.map(|last| last.parse::<i64>().ok()) {
         None => (position, None),
         // The beginning, however much of it is gone: whoever asks for it has read nothing yet.
@@ -162,7 +162,7 @@ pub async fn open(
         Some(_) => (position, Some(Gap::Unknown)),
     };
     Ok(Stream {
-        app: app.clone(),
+        service: service.clone(),
         authenticate,
         types,
         newest,
@@ -185,7 +185,7 @@ impl Stream {
             return Some(Next::Gap(gap, self.cursor));
         }
         loop {
-            if self.app.leaving.is_cancelled() {
+            if self.service.leaving.is_cancelled() {
                 self.is_over = true;
                 return Some(Next::Leaving);
             }
@@ -218,7 +218,7 @@ impl Stream {
         let now = Instant::now();
         let earliest = self.checked.map_or(now, |at| at + PACE);
         let latest = self.checked.map_or(now, |at| at + CHECK).min(self.sent + PING);
-        let leaving = self.app.leaving.clone();
+        let leaving = self.service.leaving.clone();
         tokio::select! {
             () = leaving.cancelled() => {}
             () = tokio::time::sleep_until(latest) => {}
@@ -239,9 +239,9 @@ impl Stream {
             return Ok(Vec::new());
         }
         let sight = sight(&caller, (!self.types.is_empty()).then_some(self.types.as_slice()));
-        let found = events::after(&self.app.db, &sight, (self.cursor, up_to), AT_ONCE).await?;
+        let found = events::after(&self.service.db, &sight, (self.cursor, up_to), AT_ONCE).await?;
         // Read after the events: what was removed before they were read is told of, whatever was removed since was read.
-        let purged = events::purged(&self.app.db).await?;
+        let purged = events::purged(&self.service.db).await?;
         if purged > self.cursor {
             (self.cursor, self.gap) = (purged, Some(Gap::Expired));
             self.newest.mark_changed();

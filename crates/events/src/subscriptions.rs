@@ -89,34 +89,34 @@ pub(super) fn takes(s: &Subscription, sight: &Sight, path: &Path, kind: &str, ob
 }
 
 /// A page of the subscriptions in the caller's hierarchy.
-pub async fn list(app: &Events, caller: &Caller, page: PageRequest) -> Result<Page<View>> {
-    let found = subscriptions::list(&app.db, &hierarchy(caller), page).await?;
+pub async fn list(service: &Events, caller: &Caller, page: PageRequest) -> Result<Page<View>> {
+    let found = subscriptions::list(&service.db, &hierarchy(caller), page).await?;
     let ids: Vec<Uuid> = found.rows.iter().map(|s| s.id).collect();
-    let counts = subscriptions::counts(&app.db, &ids).await?;
+    let counts = subscriptions::counts(&service.db, &ids).await?;
     let request = found.request;
     let rows = found.rows.into_iter().map(|s| {
         let counts = counts.get(&s.id).copied().unwrap_or_default();
-        view(app, caller, s, counts, None)
+        view(service, caller, s, counts, None)
     });
     Ok(Page { rows: rows.collect(), total: found.total, request })
 }
 
 fn view(
-    app: &Events,
+    service: &Events,
     caller: &Caller,
     subscription: Subscription,
     counts: Counts,
     secret: Option<String>,
 ) -> View {
-    let url = address(app, &subscription);
+    let url = address(service, &subscription);
     let url = if caller.may_see_alert_secrets() { url } else { webhook::redacted(&url) };
     View { url, subscription, counts, secret }
 }
 
 /// Its address. One that was sealed with another key is shown as none that can be read: everything else of the
 /// subscription can be seen and changed, the address too.
-fn address(app: &Events, s: &Subscription) -> String {
-    sign::open(&app.keys, s.id, &s.url).unwrap_or_else(|e| {
+fn address(service: &Events, s: &Subscription) -> String {
+    sign::open(&service.keys, s.id, &s.url).unwrap_or_else(|e| {
         tracing::error!(subscription = %s.id, error = %e, "the address of a subscription cannot be opened");
         webhook::redacted("")
     })
@@ -143,13 +143,13 @@ fn sent_address(url: Option<String>, stored: Option<&str>) -> Result<Option<Stri
 /// # Errors
 /// 404 when there is none that the caller may see, 403 when they may not.
 pub async fn load(
-    app: &Events,
+    service: &Events,
     caller: &Caller,
     action: Action,
     id: Option<Uuid>,
 ) -> Result<(Granted<Uuid>, Subscription)> {
     let found = match id {
-        Some(id) => subscriptions::get(&app.db, id).await?,
+        Some(id) => subscriptions::get(&service.db, id).await?,
         None => None,
     };
     allowed(caller, action, found)
@@ -165,15 +165,15 @@ pub(super) fn allowed(
 }
 
 /// One of them.
-pub async fn show(app: &Events, caller: &Caller, id: Option<Uuid>) -> Result<View> {
-    let (_, s) = load(app, caller, Action::Read, id).await?;
-    let counts = subscriptions::counts(&app.db, &[s.id]).await?.remove(&s.id).unwrap_or_default();
-    Ok(view(app, caller, s, counts, None))
+pub async fn show(service: &Events, caller: &Caller, id: Option<Uuid>) -> Result<View> {
+    let (_, s) = load(service, caller, Action::Read, id).await?;
+    let counts = subscriptions::counts(&service.db, &[s.id]).await?.remove(&s.id).unwrap_or_default();
+    Ok(view(service, caller, s, counts, None))
 }
 
 /// Makes one, with a fresh secret.
 pub async fn create(
-    app: &Events,
+    service: &Events,
     caller: &Caller,
     ctx: &RequestContext,
     body: impl FnOnce() -> Result<Input>,
@@ -186,7 +186,7 @@ pub async fn create(
     let named = body.organization_id.as_deref().filter(|id| !id.is_empty());
     let organization = named.map_or(own, |id| id.parse().ok());
     let place = match organization {
-        Some(id) => organizations::place(&app.db, id).await?,
+        Some(id) => organizations::place(&service.db, id).await?,
         None => None,
     };
     let home = in_hierarchy(caller, place.as_ref())?;
@@ -195,8 +195,8 @@ pub async fn create(
     let types = body.types.unwrap_or_default();
     readable(caller, &types)?;
     let url = sent_address(body.url, None)?.unwrap_or_default();
-    check(app, home.id(), Some(&name), Some(&url), Some(&types)).await?;
-    let (id, secret, now) = (app.fresh::<Uuid>(), sign::generate(&*app.entropy), app.now());
+    check(service, home.id(), Some(&name), Some(&url), Some(&types)).await?;
+    let (id, secret, now) = (service.fresh::<Uuid>(), sign::generate(&*service.entropy), service.now());
     let enabled = body.enabled.unwrap_or(true);
     let new = Subscription {
         id,
@@ -205,9 +205,9 @@ pub async fn create(
         is_deleted: false,
         is_suspended: false,
         name,
-        url: sign::seal(&app.keys, &*app.entropy, id, &url)?,
+        url: sign::seal(&service.keys, &*service.entropy, id, &url)?,
         named_by: names(caller),
-        secret: sign::seal(&app.keys, &*app.entropy, id, &secret)?,
+        secret: sign::seal(&service.keys, &*service.entropy, id, &secret)?,
         previous_secret: None,
         previous_until: None,
         types,
@@ -222,34 +222,34 @@ pub async fn create(
         created_at: now,
         updated_at: now,
     };
-    let mut tx = app.db.begin().await?;
-    if !subscriptions::insert(&mut tx, &home, &new, app.settings.events.subscriptions).await? {
+    let mut tx = service.db.begin().await?;
+    if !subscriptions::insert(&mut tx, &home, &new, service.settings.events.subscriptions).await? {
         return Err(Error::conflict("too many event subscriptions"));
     }
-    record(&mut tx, app, caller, ctx, "create", id, [None, Some(audited(&new, Some(&url)))]).await?;
+    record(&mut tx, service, caller, ctx, "create", id, [None, Some(audited(&new, Some(&url)))]).await?;
     tx.commit().await?;
-    Ok(view(app, caller, new, Counts::default(), Some(secret)))
+    Ok(view(service, caller, new, Counts::default(), Some(secret)))
 }
 
 /// Changes one. Enabling it begins anew: what failed before counts no more.
 pub async fn update(
-    app: &Events,
+    service: &Events,
     caller: &Caller,
     ctx: &RequestContext,
     id: Option<Uuid>,
     body: impl FnOnce() -> Result<Input>,
 ) -> Result<View> {
-    let (_, seen) = load(app, caller, Action::Update, id).await?;
+    let (_, seen) = load(service, caller, Action::Update, id).await?;
     let mut body = body()?;
-    body.url = sent_address(body.url, Some(&address(app, &seen)))?;
+    body.url = sent_address(body.url, Some(&address(service, &seen)))?;
     // Another address is told of what the one before was told of.
     let leads_elsewhere = body.types.is_some() || body.url.is_some();
     if leads_elsewhere {
         readable(caller, body.types.as_ref().unwrap_or(&seen.types))?;
     }
-    check(app, seen.path.id, body.name.as_deref(), body.url.as_deref(), body.types.as_deref()).await?;
-    let now = app.now();
-    let mut tx = app.db.begin().await?;
+    check(service, seen.path.id, body.name.as_deref(), body.url.as_deref(), body.types.as_deref()).await?;
+    let now = service.now();
+    let mut tx = service.db.begin().await?;
     let (granted, mut s) = allowed(caller, Action::Update, subscriptions::lock(&mut tx, seen.id).await?)?;
     let before = audited(&s, None);
     s.name = body.name.unwrap_or(s.name);
@@ -258,7 +258,7 @@ pub async fn update(
         readable(caller, &s.types)?;
     }
     if let Some(url) = &body.url {
-        s.url = sign::seal(&app.keys, &*app.entropy, s.id, url)?;
+        s.url = sign::seal(&service.keys, &*service.entropy, s.id, url)?;
         s.named_by = names(caller);
     }
     match body.enabled {
@@ -275,19 +275,19 @@ pub async fn update(
     s.updated_at = now;
     subscriptions::change(&mut tx, &granted, &s).await?;
     let after = audited(&s, body.url.as_deref());
-    record(&mut tx, app, caller, ctx, "update", s.id, [Some(before), Some(after)]).await?;
+    record(&mut tx, service, caller, ctx, "update", s.id, [Some(before), Some(after)]).await?;
     tx.commit().await?;
-    app.deliveries.hint.notify_one();
-    show(app, caller, Some(s.id)).await
+    service.deliveries.hint.notify_one();
+    show(service, caller, Some(s.id)).await
 }
 
 /// Removes one with its deliveries.
-pub async fn remove(app: &Events, caller: &Caller, ctx: &RequestContext, id: Option<Uuid>) -> Result<()> {
-    let (_, seen) = load(app, caller, Action::Delete, id).await?;
-    let mut tx = app.db.begin().await?;
+pub async fn remove(service: &Events, caller: &Caller, ctx: &RequestContext, id: Option<Uuid>) -> Result<()> {
+    let (_, seen) = load(service, caller, Action::Delete, id).await?;
+    let mut tx = service.db.begin().await?;
     let (granted, s) = allowed(caller, Action::Delete, subscriptions::lock(&mut tx, seen.id).await?)?;
     subscriptions::remove(&mut tx, &granted).await?;
-    record(&mut tx, app, caller, ctx, "delete", s.id, [Some(audited(&s, None)), None]).await?;
+    record(&mut tx, service, caller, ctx, "delete", s.id, [Some(audited(&s, None)), None]).await?;
     Ok(tx.commit().await?)
 }
 
@@ -295,40 +295,45 @@ pub async fn remove(app: &Events, caller: &Caller, ctx: &RequestContext, id: Opt
 ///
 /// # Errors
 /// 403 for an API key and under impersonation, which are shown no secrets: whoever knows it can speak for the service.
-pub async fn rotate(app: &Events, caller: &Caller, ctx: &RequestContext, id: Option<Uuid>) -> Result<View> {
-    let (_, seen) = load(app, caller, Action::Update, id).await?;
+pub async fn rotate(
+    service: &Events,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<Uuid>,
+) -> Result<View> {
+    let (_, seen) = load(service, caller, Action::Update, id).await?;
     if !caller.may_see_alert_secrets() {
         return Err(Error::forbidden("access denied: secrets are shown to people in person only"));
     }
-    let now = app.now();
-    let mut tx = app.db.begin().await?;
+    let now = service.now();
+    let mut tx = service.db.begin().await?;
     let (granted, mut s) = allowed(caller, Action::Update, subscriptions::lock(&mut tx, seen.id).await?)?;
-    let secret = sign::generate(&*app.entropy);
-    let sealed = sign::seal(&app.keys, &*app.entropy, s.id, &secret)?;
+    let secret = sign::generate(&*service.entropy);
+    let sealed = sign::seal(&service.keys, &*service.entropy, s.id, &secret)?;
     s.previous_secret = Some(std::mem::replace(&mut s.secret, sealed));
     s.previous_until = Some(now.plus(OVERLAP));
     s.updated_at = now;
     subscriptions::change(&mut tx, &granted, &s).await?;
     let after = json!({"previous_until": s.previous_until});
-    record(&mut tx, app, caller, ctx, "rotate_secret", s.id, [None, Some(after)]).await?;
+    record(&mut tx, service, caller, ctx, "rotate_secret", s.id, [None, Some(after)]).await?;
     tx.commit().await?;
-    let counts = subscriptions::counts(&app.db, &[s.id]).await?.remove(&s.id).unwrap_or_default();
-    Ok(view(app, caller, s, counts, Some(secret)))
+    let counts = subscriptions::counts(&service.db, &[s.id]).await?.remove(&s.id).unwrap_or_default();
+    Ok(view(service, caller, s, counts, Some(secret)))
 }
 
 /// Seals addresses and secrets of all subscriptions anew, so that the previous secret of the service can be forgotten;
 /// how many do not open and stay as they are.
-pub async fn seal_all_anew(app: &Events) -> Result<u64> {
+pub async fn seal_all_anew(service: &Events) -> Result<u64> {
     const AT_ONCE: i64 = 200;
     let (mut lost, mut after) = (0, Uuid::nil());
     loop {
-        let page = subscriptions::after(&app.db, after, AT_ONCE).await?;
+        let page = subscriptions::after(&service.db, after, AT_ONCE).await?;
         let Some(last) = page.last() else { return Ok(lost) };
         after = last.id;
         for seen in page {
-            let mut tx = app.db.begin().await?;
+            let mut tx = service.db.begin().await?;
             let Some(mut s) = subscriptions::lock(&mut tx, seen.id).await? else { continue };
-            if sealed_anew(app, &mut s).is_err() {
+            if sealed_anew(service, &mut s).is_err() {
                 tracing::error!(subscription = %s.id, "a subscription cannot be opened; it stays as it is");
                 lost += 1;
                 continue;
@@ -339,9 +344,10 @@ pub async fn seal_all_anew(app: &Events) -> Result<u64> {
     }
 }
 
-fn sealed_anew(app: &Events, s: &mut Subscription) -> Result<()> {
-    let anew =
-        |sealed: &[u8]| sign::seal(&app.keys, &*app.entropy, s.id, &sign::open(&app.keys, s.id, sealed)?);
+fn sealed_anew(service: &Events, s: &mut Subscription) -> Result<()> {
+    let anew = |sealed: &[u8]| {
+        sign::seal(&service.keys, &*service.entropy, s.id, &sign::open(&service.keys, s.id, sealed)?)
+    };
     let (url, secret) = (anew(&s.url)?, anew(&s.secret)?);
     let previous = s.previous_secret.as_deref().map(anew).transpose()?;
     (s.url, s.secret, s.previous_secret) = (url, secret, previous);
@@ -371,7 +377,7 @@ fn readable(caller: &Caller, types: &[String]) -> Result<()> {
 }
 
 async fn check(
-    app: &Events,
+    service: &Events,
     organization: OrgId,
     name: Option<&str>,
     url: Option<&str>,
@@ -381,7 +387,7 @@ async fn check(
     if let Some(name) = name {
         fields.check("name", name, display_name(name));
     }
-    let address = url.map(|url| Address::parse(url, app.webhooks.allowed()));
+    let address = url.map(|url| Address::parse(url, service.webhooks.allowed()));
     if let Some(Err(code)) = &address {
         // The address may be a secret.
         fields.push("url", *code, "");
@@ -397,7 +403,7 @@ async fn check(
     }
     fields.finish()?;
     if let Some(Ok(target)) = address {
-        let looked_up = app.webhooks.look_up(organization, &target).await;
+        let looked_up = service.webhooks.look_up(organization, &target).await;
         looked_up.map_err(|code| Error::field("url", code))?;
     }
     Ok(())
@@ -413,7 +419,7 @@ fn audited(s: &Subscription, url: Option<&str>) -> Value {
 
 pub(super) async fn record(
     tx: &mut Tx,
-    app: &Events,
+    service: &Events,
     caller: &Caller,
     ctx: &RequestContext,
     verb: &str,
@@ -423,5 +429,5 @@ pub(super) async fn record(
     let action = format!("event_subscription.{verb}");
     let event =
         audit::Event { action: &action, object_type: "event_subscription", object_id: id, before, after };
-    audit::record(tx, app.now(), caller, ctx, event).await
+    audit::record(tx, service.now(), caller, ctx, event).await
 }

@@ -66,10 +66,10 @@ impl Default for Passwords {
 }
 
 /// Hashes a password with a fresh salt, in PHC form.
-pub async fn hash(app: &Identity, password: &str) -> Result<String> {
-    let salt = random::<SALT_BYTES>(&*app.entropy);
+pub async fn hash(service: &Identity, password: &str) -> Result<String> {
+    let salt = random::<SALT_BYTES>(&*service.entropy);
     let password = password.to_owned();
-    let turn = app.passwords.turn().await?;
+    let turn = service.passwords.turn().await?;
     tokio::task::spawn_blocking(move || {
         let hashed = Argon2::default().hash_password_with_salt(password.as_bytes(), &salt);
         drop(turn);
@@ -81,8 +81,8 @@ pub async fn hash(app: &Identity, password: &str) -> Result<String> {
 
 /// Whether the password is the one behind the hash; without a hash false, after the same time. Unlimited: a request
 /// that guesses goes through [`matches_user`].
-pub async fn verify(app: &Identity, password: &str, hash: Option<&str>) -> Result<bool> {
-    let turn = app.passwords.turn().await?;
+pub async fn verify(service: &Identity, password: &str, hash: Option<&str>) -> Result<bool> {
+    let turn = service.passwords.turn().await?;
     Ok(is_behind(password, hash.unwrap_or(NOBODY), turn).await? && hash.is_some())
 }
 
@@ -108,26 +108,27 @@ pub(crate) async fn is_behind(text: &str, hash: &str, turn: OwnedSemaphorePermit
 /// # Errors
 /// 429 when the account or name, the address or the two together have failed too often (spec: conventions#limits).
 pub async fn matches_user(
-    app: &Identity,
+    service: &Identity,
     guessed: Guessed<'_>,
     client_ip: IpAddr,
     password: &str,
     hash: Option<&str>,
 ) -> Result<bool> {
-    limited(app, guessed, client_ip, verify(app, password, hash)).await
+    limited(service, guessed, client_ip, verify(service, password, hash)).await
 }
 
 async fn limited(
-    app: &Identity,
+    service: &Identity,
     guessed: Guessed<'_>,
     client_ip: IpAddr,
     check: impl Future<Output = Result<bool>>,
 ) -> Result<bool> {
-    let attempt = app.passwords.failures.attempt(&app.settings.limits, app.now(), guessed, client_ip)?;
+    let attempt =
+        service.passwords.failures.attempt(&service.settings.limits, service.now(), guessed, client_ip)?;
     let checked = check.await.map(|is_right| is_right && !attempt.is_hopeless());
     // An overload is nobody's wrong password.
     if !matches!(checked, Ok(false)) {
-        app.passwords.failures.forgive(&attempt);
+        service.passwords.failures.forgive(&attempt);
     }
     checked
 }
@@ -173,15 +174,15 @@ pub enum Place {
 }
 
 /// Where the user's password is; none where he has none, at a tenant as long as he has no account.
-pub async fn place(app: &Identity, user: UserId) -> Result<Option<Place>> {
-    if let Some(mirror) = &app.mirror {
-        return Ok(there::find(app, mirror, user).await?.map(Place::There));
+pub async fn place(service: &Identity, user: UserId) -> Result<Option<Place>> {
+    if let Some(mirror) = &service.mirror {
+        return Ok(there::find(service, mirror, user).await?.map(Place::There));
     }
-    if !app.settings.identity.is_embedded() {
+    if !service.settings.identity.is_embedded() {
         // A password of former times proves nothing where people sign in elsewhere.
         return Ok(None);
     }
-    Ok(identities::password(&app.db, user).await?.and_then(|password| password.hash).map(Place::Here))
+    Ok(identities::password(&service.db, user).await?.and_then(|password| password.hash).map(Place::Here))
 }
 
 /// The check behind step-up and own change, wherever the password is.
@@ -189,18 +190,18 @@ pub async fn place(app: &Identity, user: UserId) -> Result<Option<Place>> {
 /// # Errors
 /// 429 as [`matches_user`], 502 and 504 for the provider.
 pub async fn is_right(
-    app: &Identity,
+    service: &Identity,
     user: UserId,
     client_ip: IpAddr,
     password: &str,
     place: &Place,
 ) -> Result<bool> {
     let guessed = Guessed::User(user);
-    match (place, &app.mirror) {
+    match (place, &service.mirror) {
         (Place::There(theirs), Some(mirror)) => {
-            limited(app, guessed, client_ip, there::is_password(mirror, theirs, password)).await
+            limited(service, guessed, client_ip, there::is_password(mirror, theirs, password)).await
         }
-        (Place::Here(hash), _) => matches_user(app, guessed, client_ip, password, Some(hash)).await,
+        (Place::Here(hash), _) => matches_user(service, guessed, client_ip, password, Some(hash)).await,
         (Place::There(_), None) => Ok(false),
     }
 }
@@ -235,12 +236,12 @@ impl Prepared {
 ///
 /// # Errors
 /// 400 with what the provider refuses, 502 and 504 for the provider where it is not set.
-pub async fn prepare(app: &Identity, password: &str, place: &Place) -> Result<Prepared> {
-    match (place, &app.mirror) {
+pub async fn prepare(service: &Identity, password: &str, place: &Place) -> Result<Prepared> {
+    match (place, &service.mirror) {
         (Place::There(theirs), Some(mirror)) => {
             Ok(Prepared { hash: None, unknown: there::set(mirror, theirs, password).await? })
         }
-        _ => Ok(Prepared { hash: Some(hash(app, password).await?), unknown: None }),
+        _ => Ok(Prepared { hash: Some(hash(service, password).await?), unknown: None }),
     }
 }
 
@@ -249,10 +250,10 @@ pub async fn prepare(app: &Identity, password: &str, place: &Place) -> Result<Pr
 /// # Errors
 /// As the work's.
 pub async fn to_its_end<T: Send + 'static>(
-    app: &Identity,
+    service: &Identity,
     work: impl Future<Output = Result<T>> + Send + 'static,
 ) -> Result<T> {
-    app.tasks.spawn(work).await.map_err(Error::internal)?
+    service.tasks.spawn(work).await.map_err(Error::internal)?
 }
 
 /// Body of an own password change.
@@ -267,8 +268,8 @@ pub struct OwnChange {
 ///
 /// # Errors
 /// 400 in identity mode `oidc`.
-pub fn check_mode(app: &Identity) -> Result<()> {
-    if app.settings.identity.is_embedded() || app.mirror.is_some() {
+pub fn check_mode(service: &Identity) -> Result<()> {
+    if service.settings.identity.is_embedded() || service.mirror.is_some() {
         return Ok(());
     }
     Err(Error::bad_request("password change not available for this user"))
@@ -280,29 +281,29 @@ pub fn check_mode(app: &Identity) -> Result<()> {
 /// # Errors
 /// The fields in the order of the specification; 429 after too many wrong current passwords.
 pub async fn change_own(
-    app: &Identity,
+    service: &Identity,
     caller: &Caller,
     request: &RequestContext,
     body: impl FnOnce() -> Result<OwnChange>,
 ) -> Result<()> {
     let identity = caller.identity().ok_or_else(|| Error::unauthenticated("invalid token"))?;
-    check_mode(app)?;
+    check_mode(service)?;
     let user = identity.user_id;
-    let place = place(app, user).await?;
+    let place = place(service, user).await?;
     let place = place.ok_or_else(|| Error::bad_request("password change not available for this user"))?;
     let body = body()?;
     check_own(&body)?;
     let wrong = || Error::field("current_password", "incorrect_password");
-    if !is_right(app, user, request.client_ip, &body.current, &place).await? {
+    if !is_right(service, user, request.client_ip, &body.current, &place).await? {
         return Err(wrong());
     }
     let (kept, organization) = (chain_of(caller), identity.organization.id);
-    let (whole, request) = (app.clone(), request.clone());
+    let (whole, request) = (service.clone(), request.clone());
     let changing = async move {
-        let app = &whole;
-        let prepared = prepare(app, &body.new, &place).await.map_err(as_new)?;
-        let now = app.now();
-        let mut tx = app.db.begin().await?;
+        let service = &whole;
+        let prepared = prepare(service, &body.new, &place).await.map_err(as_new)?;
+        let now = service.now();
+        let mut tx = service.db.begin().await?;
         identities::get_for_login(&mut tx, user).await?;
         // What was checked must still be the password: it may have been changed while this one was hashed.
         if !is_still(&mut tx, user, &place).await? {
@@ -313,7 +314,7 @@ pub async fn change_own(
         tx.commit().await?;
         prepared.told()
     };
-    to_its_end(app, changing).await
+    to_its_end(service, changing).await
 }
 
 /// The provider calls it `password`, the form `new_password`.

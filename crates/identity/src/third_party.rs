@@ -40,26 +40,26 @@ pub struct ThirdPartyApplication {
 }
 
 /// The applications that let the caller see them: those of the catalogue, and with other ids those of the tenant.
-pub async fn visible(app: &Identity, caller: &Caller) -> Vec<ThirdPartyApplication> {
-    let theirs = mirror::applications(app).await;
+pub async fn visible(service: &Identity, caller: &Caller) -> Vec<ThirdPartyApplication> {
+    let theirs = mirror::applications(service).await;
     let (theirs, domain) = match theirs.as_deref() {
         Some(Applications { clients, sign_in }) => (clients.as_slice(), sign_in.clone()),
         None => (&[][..], None),
     };
     let sign_in = match domain {
         Some(address) => address,
-        None => sign_in_address(app).await,
+        None => sign_in_address(service).await,
     };
-    let ours = &app.settings.provider.clients;
+    let ours = &service.settings.provider.clients;
     let others = theirs.iter().filter(|client| !ours.iter().any(|own| own.id == client.id));
-    of(ours.iter().chain(others), &*app.entropy, &sign_in, caller)
+    of(ours.iter().chain(others), &*service.entropy, &sign_in, caller)
 }
 
 /// Where people sign in to applications whose place is not configured: the provider's authorization endpoint.
-async fn sign_in_address(app: &Identity) -> String {
-    match &app.external {
-        Some(external) => external::authorization_endpoint(app, external).await,
-        None => format!("{}/auth", app.settings.provider_issuer()),
+async fn sign_in_address(service: &Identity) -> String {
+    match &service.external {
+        Some(external) => external::authorization_endpoint(service, external).await,
+        None => format!("{}/auth", service.settings.provider_issuer()),
     }
 }
 

@@ -47,19 +47,19 @@ pub struct Channel {
 ///
 /// # Errors
 /// An organization that does not exist, or the database's.
-pub async fn explain(app: &Alerts, tenant: OrgId, mut labels: Labels) -> Result<Explanation> {
+pub async fn explain(service: &Alerts, tenant: OrgId, mut labels: Labels) -> Result<Explanation> {
     if labels.get("organization_id").is_none() {
         labels.insert("organization_id", tenant.to_string());
     }
-    let place = organizations::place(&app.db, tenant).await?.ok_or(Error::NotFound("organization"))?;
+    let place = organizations::place(&service.db, tenant).await?.ok_or(Error::NotFound("organization"))?;
     let mut organization = (String::new(), place.org_type.as_str());
     let (mut above, mut own) = (Vec::new(), None);
-    for link in alert_layers::chain(&app.db, place.path).await? {
+    for link in alert_layers::chain(&service.db, place.path).await? {
         if link.path.id == tenant {
             organization.0.clone_from(&link.name);
         }
         let Some(stored) = link.layer.filter(|_| !link.is_silent) else { continue };
-        let layer = sealed::open(&app.keys, link.path.id, stored.layer)?;
+        let layer = sealed::open(&service.keys, link.path.id, stored.layer)?;
         if link.path.id == tenant {
             own = Some((link.name, layer));
         } else {
@@ -68,7 +68,7 @@ pub async fn explain(app: &Alerts, tenant: OrgId, mut labels: Labels) -> Result<
     }
     let effective = merge(above.iter().map(|(_, layer)| layer), own.as_ref().map(|(_, layer)| layer));
     let layers: Vec<&(String, Layer)> = above.iter().chain(&own).collect();
-    let plan = plan_of(&app.settings.alerting, tenant, &effective);
+    let plan = plan_of(&service.settings.alerting, tenant, &effective);
     let tree = Tree::new(&plan.route).map_err(Error::internal)?;
     let found = tree.route(&labels);
     let at = found.first().ok_or_else(|| Error::internal("a tree without a root"))?;

@@ -20,18 +20,18 @@ const SILENCES: usize = 2000;
 /// Ends the tenant's alerts, then its silences (nobody is to be told of what they have hidden), then deletes its
 /// configuration. Doing it again does the rest; a tenant that does not run any more has nothing left.
 pub(super) async fn forget(
-    app: &Alerts,
+    service: &Alerts,
     client: &RouterClient,
     caller: Caller<'_>,
 ) -> Result<(), RouterError> {
-    match empty(app, client, caller).await {
+    match empty(service, client, caller).await {
         Ok(()) | Err(RouterError::UnknownTenant) => client.delete_configuration(caller).await,
         Err(e) => Err(e),
     }
 }
 
-async fn empty(app: &Alerts, client: &RouterClient, caller: Caller<'_>) -> Result<(), RouterError> {
-    let now = Nanos::from_ts(app.now());
+async fn empty(service: &Alerts, client: &RouterClient, caller: Caller<'_>) -> Result<(), RouterError> {
+    let now = Nanos::from_ts(service.now());
     let unreadable = |e: bailiwick_alerting::answer::Unreadable| RouterError::Unavailable(e.to_string());
     let listed = decode_alerts(&client.list_alerts(caller, "").await?).map_err(unreadable)?;
     let resolved: Vec<PostedAlert> = listed.into_iter().map(|alert| over(alert, now)).collect();

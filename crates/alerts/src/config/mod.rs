@@ -73,7 +73,7 @@ pub struct Saving {
 /// # Errors
 /// The database's.
 pub async fn store(
-    app: &Alerts,
+    service: &Alerts,
     tx: &mut Tx,
     target: &Granted<OrgId>,
     layer: &Layer,
@@ -81,7 +81,7 @@ pub async fn store(
 ) -> Result<()> {
     let stored = Stored {
         organization_id: target.id(),
-        layer: sealed::seal(&app.keys, &*app.entropy, target.id(), layer)?,
+        layer: sealed::seal(&service.keys, &*service.entropy, target.id(), layer)?,
         updated_by: by.user,
         updated_by_name: by.name.clone(),
         updated_at: by.at,
@@ -94,8 +94,8 @@ pub async fn store(
 ///
 /// # Errors
 /// The database's.
-pub async fn version(app: &Alerts) -> Result<i64> {
-    Ok(app.db.alert_config_epoch().await?)
+pub async fn version(service: &Alerts) -> Result<i64> {
+    Ok(service.db.alert_config_epoch().await?)
 }
 
 /// What is in force for each of these tenants: the layers from the owner's down to its own, merged, without those of
@@ -105,14 +105,14 @@ pub async fn version(app: &Alerts) -> Result<i64> {
 /// # Errors
 /// The database's, and a stored layer that is none.
 pub async fn effective(
-    app: &Alerts,
+    service: &Alerts,
     on: impl Into<On<'_>>,
     tenants: &[OrgId],
 ) -> Result<HashMap<OrgId, Layer>> {
     let chains = alert_layers::chains(on, tenants).await?;
     let mut layers = HashMap::with_capacity(chains.layers.len());
     for (organization, stored) in chains.layers {
-        layers.insert(organization, sealed::open(&app.keys, organization, stored)?);
+        layers.insert(organization, sealed::open(&service.keys, organization, stored)?);
     }
     let merged = chains.of.into_iter().map(|(tenant, chain)| {
         let above = chain.iter().filter(|id| **id != tenant).filter_map(|id| layers.get(id));
@@ -125,18 +125,18 @@ pub async fn effective(
 ///
 /// # Errors
 /// As [`effective`].
-pub async fn plan(app: &Alerts, tenant: OrgId) -> Result<Option<Plan>> {
-    let effective = effective(app, &app.db, &[tenant]).await?;
-    Ok(effective.get(&tenant).map(|layer| plan_of(&app.settings.alerting, tenant, layer)))
+pub async fn plan(service: &Alerts, tenant: OrgId) -> Result<Option<Plan>> {
+    let effective = effective(service, &service.db, &[tenant]).await?;
+    Ok(effective.get(&tenant).map(|layer| plan_of(&service.settings.alerting, tenant, layer)))
 }
 
 /// The same of several at once.
 ///
 /// # Errors
 /// As [`effective`].
-pub async fn plans(app: &Alerts, tenants: &[OrgId]) -> Result<HashMap<OrgId, Plan>> {
-    let effective = effective(app, &app.db, tenants).await?;
-    let settings = &app.settings.alerting;
+pub async fn plans(service: &Alerts, tenants: &[OrgId]) -> Result<HashMap<OrgId, Plan>> {
+    let effective = effective(service, &service.db, tenants).await?;
+    let settings = &service.settings.alerting;
     Ok(effective.into_iter().map(|(id, layer)| (id, plan_of(settings, id, &layer))).collect())
 }
 

@@ -69,61 +69,61 @@ impl Provisioning {
 }
 
 /// The router has said that it does not know a tenant (spec: alerts#waiting-tenants).
-pub(crate) async fn lost(app: &Alerts, tenant: OrgId) {
-    if !app.settings.alerting.router.is_provisioned() {
+pub(crate) async fn lost(service: &Alerts, tenant: OrgId) {
+    if !service.settings.alerting.router.is_provisioned() {
         return;
     }
-    let now = app.now();
+    let now = service.now();
     let since = now.minus(SETTLES);
     {
-        let mut lost = app.alerting().provisioning.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lost = service.alerting().provisioning.lost.lock().unwrap_or_else(PoisonError::into_inner);
         lost.retain(|_, at| *at > since);
         if lost.insert(tenant, now).is_some() {
             return;
         }
     }
-    if let Err(e) = queue_lost(app, tenant).await {
+    if let Err(e) = queue_lost(service, tenant).await {
         tracing::warn!(%tenant, error = %e, "a tenant the router does not know could not be queued");
     }
 }
 
 /// Queues a tenant that the router has lost, unless it was pushed a moment ago.
-pub(super) async fn queue_lost(app: &Alerts, tenant: OrgId) -> Result<()> {
-    let now = app.now();
-    let mut tx = app.db.begin().await?;
+pub(super) async fn queue_lost(service: &Alerts, tenant: OrgId) -> Result<()> {
+    let now = service.now();
+    let mut tx = service.db.begin().await?;
     alert_tenants::queue_lost(&mut tx, tenant, now, now.minus(SETTLES)).await?;
     tx.commit().await?;
-    app.alerting().provisioning.arrived.notify_one();
+    service.alerting().provisioning.arrived.notify_one();
     Ok(())
 }
 
 /// Queues every tenant once, as the router or the settings may have changed while the service was down, then pushes
 /// what is queued until the application stops.
-pub(crate) fn start(app: &Alerts) {
-    if !app.settings.alerting.router.is_provisioned() {
+pub(crate) fn start(service: &Alerts) {
+    if !service.settings.alerting.router.is_provisioned() {
         return;
     }
-    watch::start(app);
-    let worker = app.clone();
-    app.tasks.spawn(async move {
-        let app = &worker;
+    watch::start(service);
+    let worker = service.clone();
+    service.tasks.spawn(async move {
+        let service = &worker;
         let is_first = &AtomicBool::new(true);
         let step = || async move {
             if is_first.load(Ordering::Relaxed) {
-                queue_all(app).await?;
+                queue_all(service).await?;
                 is_first.store(false, Ordering::Relaxed);
             }
-            Ok(work_off(app).await? as u64)
+            Ok(work_off(service).await? as u64)
         };
         let failure = "alert configurations cannot be pushed and wait";
-        let hint = Some(&app.alerting().provisioning.arrived);
-        Worker { name: "alert configurations", failure, poll: POLL, hint, step }.run(&app.stop).await;
+        let hint = Some(&service.alerting().provisioning.arrived);
+        Worker { name: "alert configurations", failure, poll: POLL, hint, step }.run(&service.stop).await;
     });
 }
 
-async fn queue_all(app: &Alerts) -> Result<()> {
-    let mut tx = app.db.begin().await?;
-    alert_tenants::queue(&mut tx, Whose::All, false, app.now()).await?;
+async fn queue_all(service: &Alerts) -> Result<()> {
+    let mut tx = service.db.begin().await?;
+    alert_tenants::queue(&mut tx, Whose::All, false, service.now()).await?;
     Ok(tx.commit().await?)
 }
 
@@ -131,36 +131,36 @@ async fn queue_all(app: &Alerts) -> Result<()> {
 ///
 /// # Errors
 /// The database's.
-pub async fn work_off(app: &Alerts) -> Result<usize> {
-    push(app, Whose::All).await
+pub async fn work_off(service: &Alerts) -> Result<usize> {
+    push(service, Whose::All).await
 }
 
-async fn push(app: &Alerts, whose: Whose) -> Result<usize> {
-    let Some(client) = &app.alerting().provisioning.client else { return Ok(0) };
-    let now = app.now();
-    let due = alert_tenants::claim(&app.db, whose, now, now.plus(LEASE), AT_ONCE).await?;
+async fn push(service: &Alerts, whose: Whose) -> Result<usize> {
+    let Some(client) = &service.alerting().provisioning.client else { return Ok(0) };
+    let now = service.now();
+    let due = alert_tenants::claim(&service.db, whose, now, now.plus(LEASE), AT_ONCE).await?;
     if due.is_empty() {
         return Ok(0);
     }
     // Connections belong to the runtime that uses them. The same settings have made a client before.
     let client = client.with_own_connections().map_err(Error::internal)?;
     let tenants: Vec<OrgId> = due.iter().filter(|d| !d.is_gone).map(|d| d.organization_id).collect();
-    let layers = layers_of(app, &tenants).await?;
-    let publishing = publishing(app);
+    let layers = layers_of(service, &tenants).await?;
+    let publishing = publishing(service);
     let pushes = due.iter().map(|one| {
         let wanted = match layers.get(&one.organization_id).filter(|_| !one.is_gone) {
             None => Wanted::Nothing,
             Some(Some(layer)) => Wanted::Layer(layer.clone()),
             Some(None) => Wanted::Unreadable,
         };
-        push_one(app, &client, one, wanted, publishing.clone())
+        push_one(service, &client, one, wanted, publishing.clone())
     });
     let mut outcomes: Vec<(&Due, Result<(), &'static str>)> =
         due.iter().zip(join_all(pushes).await).collect();
     // Whoever writes several of these rows does it in the order of their ids.
     outcomes.sort_by_key(|(one, _)| one.organization_id);
-    let now = app.now();
-    let mut tx = app.db.begin().await?;
+    let now = service.now();
+    let mut tx = service.db.begin().await?;
     for (one, outcome) in outcomes {
         match outcome {
             Ok(()) => alert_tenants::finish(&mut tx, one, now).await?,
@@ -185,14 +185,14 @@ enum Wanted {
 }
 
 /// What is in force for these tenants; none for one that cannot be read, which must not keep the others waiting.
-pub(super) async fn layers_of(app: &Alerts, tenants: &[OrgId]) -> Result<HashMap<OrgId, Option<Layer>>> {
-    match effective(app, &app.db, tenants).await {
+pub(super) async fn layers_of(service: &Alerts, tenants: &[OrgId]) -> Result<HashMap<OrgId, Option<Layer>>> {
+    match effective(service, &service.db, tenants).await {
         Err(Error::Internal(_)) => {}
         layers => return Ok(layers?.into_iter().map(|(id, layer)| (id, Some(layer))).collect()),
     }
     let mut found = HashMap::with_capacity(tenants.len());
     for tenant in tenants {
-        match effective(app, &app.db, &[*tenant]).await {
+        match effective(service, &service.db, &[*tenant]).await {
             Err(Error::Internal(e)) => {
                 tracing::error!(%tenant, error = %e, "an alert configuration cannot be read");
                 found.insert(*tenant, None);
@@ -205,7 +205,7 @@ pub(super) async fn layers_of(app: &Alerts, tenants: &[OrgId]) -> Result<HashMap
 
 /// One tenant; a reason that may be shown when it failed.
 async fn push_one(
-    app: &Alerts,
+    service: &Alerts,
     client: &RouterClient,
     due: &Due,
     wanted: Wanted,
@@ -213,18 +213,18 @@ async fn push_one(
 ) -> Result<(), &'static str> {
     const REJECTED: &str = "configuration rejected";
     let tenant = due.organization_id.to_string();
-    let request_id = app.fresh::<uuid::Uuid>().to_string();
+    let request_id = service.fresh::<uuid::Uuid>().to_string();
     let caller = Caller { tenant: &tenant, request_id: &request_id };
     let pushed = match wanted {
         Wanted::Unreadable => return Err("internal error"),
-        Wanted::Nothing => forget(app, client, caller).await,
+        Wanted::Nothing => forget(service, client, caller).await,
         Wanted::Layer(layer) => {
             let named = tenant.clone();
             let making = move || {
                 let upload = Upload::new(&named, &layer, &publishing)?;
                 upload.to_yaml()
             };
-            let made = app.tasks.spawn_blocking(making).await;
+            let made = service.tasks.spawn_blocking(making).await;
             let body = match made {
                 Ok(Ok(body)) => body,
                 Ok(Err(e)) => {
@@ -257,18 +257,22 @@ async fn push_one(
 
 /// Pushes what a save has queued, ten tenants at a time and for 20 s at most; then how many of the subtree still wait
 /// and a warning for each (the first thousand). What waits is pushed later, by whichever process.
-pub(super) async fn after_save(app: &Alerts, top: OrgId, org_type: OrgType) -> Result<(u64, Vec<String>)> {
-    if app.alerting().is_embedded() {
+pub(super) async fn after_save(
+    service: &Alerts,
+    top: OrgId,
+    org_type: OrgType,
+) -> Result<(u64, Vec<String>)> {
+    if service.alerting().is_embedded() {
         return Ok((0, Vec::new()));
     }
     let whose = Whose::Below(top, org_type);
-    if !app.settings.alerting.router.is_provisioned() {
-        let all = bailiwick_store::alert_layers::count_tenants(&app.db, top, org_type).await?;
+    if !service.settings.alerting.router.is_provisioned() {
+        let all = bailiwick_store::alert_layers::count_tenants(&service.db, top, org_type).await?;
         return Ok((all, vec!["the alert router takes no configuration".to_owned()]));
     }
-    let helper = app.clone();
+    let helper = service.clone();
     // A task of its own: whoever no longer waits for the answer leaves no push half done.
-    let pushing = app.tasks.spawn(async move {
+    let pushing = service.tasks.spawn(async move {
         let until = tokio::time::Instant::now() + SAVE_WAITS;
         loop {
             if push(&helper, whose).await? > 0 {
@@ -288,8 +292,8 @@ pub(super) async fn after_save(app: &Alerts, top: OrgId, org_type: OrgType) -> R
     if let Ok(ended) = tokio::time::timeout(SAVE_WAITS, pushing).await {
         ended.map_err(Error::internal)??;
     }
-    app.alerting().provisioning.arrived.notify_one();
-    let left = alert_tenants::waiting(&app.db, whose, app.now(), NAMED).await?;
+    service.alerting().provisioning.arrived.notify_one();
+    let left = alert_tenants::waiting(&service.db, whose, service.now(), NAMED).await?;
     let mut warnings: Vec<String> = left
         .first
         .iter()

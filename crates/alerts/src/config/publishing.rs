@@ -8,8 +8,8 @@ use bailiwick_outbound::mail::Security;
 use bailiwick_settings::Router;
 
 /// What the documents of all tenants have in common.
-pub(crate) fn publishing(app: &Alerts) -> Publishing {
-    let settings = &app.settings;
+pub(crate) fn publishing(service: &Alerts) -> Publishing {
+    let settings = &service.settings;
     let alerting = &settings.alerting;
     let is_remote = matches!(alerting.router, Router::Remote(_));
     let smtp = settings.mail.as_ref().map(|mail| {
@@ -34,13 +34,13 @@ pub(crate) fn publishing(app: &Alerts) -> Publishing {
 }
 
 /// What of a layer has no effect at present, in the words of spec: alert-delivery#mail-and-telegram, alerts#settings.
-pub(super) fn warnings(app: &Alerts, layer: &Layer) -> Vec<String> {
+pub(super) fn warnings(service: &Alerts, layer: &Layer) -> Vec<String> {
     let mut warnings = Vec::new();
-    if app.settings.mail.is_none() && layer.has_any::<EmailRecipient>() {
+    if service.settings.mail.is_none() && layer.has_any::<EmailRecipient>() {
         warnings.push("email delivery is not configured".to_owned());
     }
     // A remote router writes to Telegram by itself.
-    let is_silent = app.alerting().is_embedded() && !app.settings.alerting.telegram;
+    let is_silent = service.alerting().is_embedded() && !service.settings.alerting.telegram;
     if is_silent && layer.has_any::<TelegramRecipient>() {
         warnings.push("telegram delivery is not available".to_owned());
     }

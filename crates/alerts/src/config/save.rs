@@ -41,42 +41,42 @@ pub struct Saved {
 /// # Errors
 /// 403 for an organization out of reach, then what is wrong with the body (spec: alert-configuration#layers).
 pub async fn set(
-    app: &Alerts,
+    service: &Alerts,
     caller: &Caller,
     ctx: &RequestContext,
     organization: Option<&str>,
     body: impl FnOnce() -> Result<Bytes>,
 ) -> Result<Saved> {
-    let (granted, place) = target(&app.db, caller, Permission::ManageAlerts, organization).await?;
+    let (granted, place) = target(&service.db, caller, Permission::ManageAlerts, organization).await?;
     let (id, is_owner) = (granted.id(), place.org_type == OrgType::Owner);
     if !ctx.is_unconditional() {
-        let stored = alert_layers::get(&app.db, id).await?;
-        ctx.check_conditions(app, &EditableLayer(open(app, id, stored.as_ref())?.as_ref()))?;
+        let stored = alert_layers::get(&service.db, id).await?;
+        ctx.check_conditions(service, &EditableLayer(open(service, id, stored.as_ref())?.as_ref()))?;
     }
     let body = body()?;
     for _ in 0..ATTEMPTS {
         // Secrets that are kept, and the name service, are asked before anything is held.
-        let stored = alert_layers::get(&app.db, id).await?;
-        let (body, before, judging) = (body.clone(), open(app, id, stored.as_ref())?, app.clone());
+        let stored = alert_layers::get(&service.db, id).await?;
+        let (body, before, judging) = (body.clone(), open(service, id, stored.as_ref())?, service.clone());
         // It is still the same when it is written, or all of this begins anew.
-        ctx.check_conditions(app, &EditableLayer(before.as_ref()))?;
+        ctx.check_conditions(service, &EditableLayer(before.as_ref()))?;
         let judge = move || {
             let checked =
                 Posted::read(&body)?.check(before.as_ref(), is_owner, judging.webhooks.allowed())?;
             Ok::<_, Error>((checked, before))
         };
-        let (checked, before) = app.tasks.spawn_blocking(judge).await.map_err(Error::internal)??;
-        look_up(app, id, &checked.webhooks).await?;
-        let mut tx = app.db.begin().await?;
+        let (checked, before) = service.tasks.spawn_blocking(judge).await.map_err(Error::internal)??;
+        look_up(service, id, &checked.webhooks).await?;
+        let mut tx = service.db.begin().await?;
         let (target, place) = hold(&mut tx, caller, id).await?;
         if alert_layers::get(&mut tx, id).await? != stored {
             continue;
         }
         known_systems(&mut tx, id, &checked.layer).await?;
-        store(app, &mut tx, &target, &checked.layer, &saving(app, caller)).await?;
-        record(app, &mut tx, caller, ctx, id, [before.as_ref(), Some(&checked.layer)]).await?;
-        let mut saved = propagate(app, tx, &place).await?;
-        saved.warnings.splice(0..0, warnings(app, &checked.layer));
+        store(service, &mut tx, &target, &checked.layer, &saving(service, caller)).await?;
+        record(service, &mut tx, caller, ctx, id, [before.as_ref(), Some(&checked.layer)]).await?;
+        let mut saved = propagate(service, tx, &place).await?;
+        saved.warnings.splice(0..0, warnings(service, &checked.layer));
         return Ok(saved);
     }
     Err(Error::Unavailable {
@@ -91,29 +91,29 @@ pub async fn set(
 /// # Errors
 /// 403 for an organization out of reach.
 pub async fn remove(
-    app: &Alerts,
+    service: &Alerts,
     caller: &Caller,
     ctx: &RequestContext,
     organization: Option<&str>,
 ) -> Result<Saved> {
-    let (granted, _) = target(&app.db, caller, Permission::ManageAlerts, organization).await?;
+    let (granted, _) = target(&service.db, caller, Permission::ManageAlerts, organization).await?;
     let id = granted.id();
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     let (target, place) = hold(&mut tx, caller, id).await?;
     let stored = alert_layers::get(&mut tx, id).await?;
     if !ctx.is_unconditional() {
-        ctx.check_conditions(app, &EditableLayer(open(app, id, stored.as_ref())?.as_ref()))?;
+        ctx.check_conditions(service, &EditableLayer(open(service, id, stored.as_ref())?.as_ref()))?;
     }
     if alert_layers::remove(&mut tx, &target).await? {
         // One that cannot be read any more can still be removed.
-        let before = open(app, id, stored.as_ref()).unwrap_or_default();
-        record(app, &mut tx, caller, ctx, id, [before.as_ref(), None]).await?;
+        let before = open(service, id, stored.as_ref()).unwrap_or_default();
+        record(service, &mut tx, caller, ctx, id, [before.as_ref(), None]).await?;
     }
-    propagate(app, tx, &place).await
+    propagate(service, tx, &place).await
 }
 
-fn open(app: &Alerts, id: OrgId, stored: Option<&Stored>) -> Result<Option<Layer>> {
-    stored.map(|s| sealed::open(&app.keys, id, s.layer.clone())).transpose()
+fn open(service: &Alerts, id: OrgId, stored: Option<&Stored>) -> Result<Option<Layer>> {
+    stored.map(|s| sealed::open(&service.keys, id, s.layer.clone())).transpose()
 }
 
 /// Holds the organization, so that saves to it follow each other, and decides again on what is held.
@@ -122,20 +122,20 @@ async fn hold(tx: &mut Tx, caller: &Caller, id: OrgId) -> Result<(Granted<OrgId>
     target(tx, caller, Permission::ManageAlerts, Some(&id.to_string())).await
 }
 
-fn saving(app: &Alerts, caller: &Caller) -> Saving {
+fn saving(service: &Alerts, caller: &Caller) -> Saving {
     let name = caller.identity().map(|i| i.name.clone()).unwrap_or_default();
-    Saving { user: caller.user_id(), name, at: app.now() }
+    Saving { user: caller.user_id(), name, at: service.now() }
 }
 
 /// Every name of a webhook must lead to public addresses only.
-async fn look_up(app: &Alerts, tenant: OrgId, webhooks: &[WebhookField]) -> Result<()> {
+async fn look_up(service: &Alerts, tenant: OrgId, webhooks: &[WebhookField]) -> Result<()> {
     let mut targets: Vec<&Target> = webhooks.iter().map(|field| &field.target).collect();
     targets.sort_by(|a, b| a.host.cmp(&b.host));
     targets.dedup_by(|a, b| a.host == b.host);
     let mut found: HashMap<&str, Option<&'static str>> = HashMap::new();
     let asking = async {
         for some in targets.chunks(LOOK_UPS) {
-            let answers = join_all(some.iter().map(|target| app.webhooks.look_up(tenant, target))).await;
+            let answers = join_all(some.iter().map(|target| service.webhooks.look_up(tenant, target))).await;
             let codes = answers.into_iter().map(std::result::Result::err);
             found.extend(some.iter().map(|target| target.host.as_str()).zip(codes));
         }
@@ -166,7 +166,7 @@ async fn known_systems(tx: &mut Tx, id: OrgId, layer: &Layer) -> Result<()> {
 
 /// The audit keeps layers, before and after, without secrets.
 async fn record(
-    app: &Alerts,
+    service: &Alerts,
     tx: &mut Tx,
     caller: &Caller,
     ctx: &RequestContext,
@@ -183,15 +183,15 @@ async fn record(
         before: shown(before)?,
         after: shown(after)?,
     };
-    audit::record(tx, app.now(), caller, ctx, event).await
+    audit::record(tx, service.now(), caller, ctx, event).await
 }
 
 /// Commits. The embedded router reads what is stored, so a change is in force with the commit; a remote one is told.
-async fn propagate(app: &Alerts, mut tx: Tx, place: &OrgPlace) -> Result<Saved> {
+async fn propagate(service: &Alerts, mut tx: Tx, place: &OrgPlace) -> Result<Saved> {
     let (top, org_type) = (place.path.id, place.org_type);
     let affected_tenants = alert_layers::count_tenants(&mut tx, top, org_type).await?;
-    alert_tenants::queue(app, &mut tx, top, org_type).await?;
+    alert_tenants::queue(service, &mut tx, top, org_type).await?;
     tx.commit().await?;
-    let (left, warnings) = provision::after_save(app, top, org_type).await?;
+    let (left, warnings) = provision::after_save(service, top, org_type).await?;
     Ok(Saved { warnings, propagated_to: affected_tenants.saturating_sub(left), affected_tenants })
 }

@@ -100,16 +100,17 @@ pub struct Anew {
 ///
 /// # Errors
 /// The database does not answer; what was done stays, and doing it again does no harm.
-pub async fn seal_all_anew(app: &Alerts) -> Result<Anew> {
+pub async fn seal_all_anew(service: &Alerts) -> Result<Anew> {
     let (mut done, mut after) = (Anew::default(), None);
     loop {
-        let page = alert_layers::after(&app.db, after).await?;
+        let page = alert_layers::after(&service.db, after).await?;
         let Some(last) = page.last() else { return Ok(done) };
         after = Some(last.organization_id);
-        let mut tx = app.db.begin().await?;
+        let mut tx = service.db.begin().await?;
         for row in page {
             let organization = row.organization_id;
-            let Ok((anew, lost)) = seal_anew(&app.keys, &*app.entropy, organization, row.layer) else {
+            let Ok((anew, lost)) = seal_anew(&service.keys, &*service.entropy, organization, row.layer)
+            else {
                 tracing::error!(%organization, "an alert layer cannot be read; it stays as it is");
                 done.lost += 1;
                 continue;

@@ -33,9 +33,9 @@ pub struct Shown {
 ///
 /// # Errors
 /// 403 for an organization out of reach.
-pub async fn get(app: &Alerts, caller: &Caller, organization: Option<&str>) -> Result<Shown> {
-    let (granted, _) = target(&app.db, caller, Permission::ReadAlerts, organization).await?;
-    let Some(stored) = alert_layers::get(&app.db, granted.id()).await? else {
+pub async fn get(service: &Alerts, caller: &Caller, organization: Option<&str>) -> Result<Shown> {
+    let (granted, _) = target(&service.db, caller, Permission::ReadAlerts, organization).await?;
+    let Some(stored) = alert_layers::get(&service.db, granted.id()).await? else {
         let layer = Layer::default();
         return Ok(Shown {
             layer,
@@ -43,16 +43,16 @@ pub async fn get(app: &Alerts, caller: &Caller, organization: Option<&str>) -> R
             updated_by_name: None,
             updated_at: None,
             warnings: Vec::new(),
-            version: Version::of(app, &EditableLayer(None))?,
+            version: Version::of(service, &EditableLayer(None))?,
         });
     };
-    let opened = sealed::open(&app.keys, granted.id(), stored.layer)?;
-    let mut warnings = warnings(app, &opened);
-    if app.alerting().is_embedded() {
-        let failures = last_failures(app, &opened).await?;
+    let opened = sealed::open(&service.keys, granted.id(), stored.layer)?;
+    let mut warnings = warnings(service, &opened);
+    if service.alerting().is_embedded() {
+        let failures = last_failures(service, &opened).await?;
         warnings.extend(failures.iter().map(ToString::to_string));
     }
-    let version = Version::of(app, &EditableLayer(Some(&opened)))?;
+    let version = Version::of(service, &EditableLayer(Some(&opened)))?;
     let layer = if caller.may_see_alert_secrets() { opened } else { opened.redacted() };
     Ok(Shown {
         flat: Some(FlatView::of(&layer)),
@@ -68,9 +68,9 @@ pub async fn get(app: &Alerts, caller: &Caller, organization: Option<&str>) -> R
 ///
 /// # Errors
 /// 403 for an organization out of reach.
-pub async fn yaml(app: &Alerts, caller: &Caller, organization: Option<&str>) -> Result<Option<String>> {
-    let (_, place) = target(&app.db, caller, Permission::ReadAlerts, organization).await?;
-    Ok(look(app, caller, &place).await?.yaml)
+pub async fn yaml(service: &Alerts, caller: &Caller, organization: Option<&str>) -> Result<Option<String>> {
+    let (_, place) = target(&service.db, caller, Permission::ReadAlerts, organization).await?;
+    Ok(look(service, caller, &place).await?.yaml)
 }
 
 /// An organization between the owner and the tenant.
@@ -107,26 +107,26 @@ pub struct EffectiveView {
 ///
 /// # Errors
 /// 400 without exactly one organization (customers always mean their own), 403 when it is not the caller's to see.
-pub async fn view(app: &Alerts, caller: &Caller, organization: Option<&str>) -> Result<EffectiveView> {
+pub async fn view(service: &Alerts, caller: &Caller, organization: Option<&str>) -> Result<EffectiveView> {
     if organization.is_none() && caller.org_type() != Some(OrgType::Customer) {
         return Err(Error::bad_request("organization_id query parameter is required"));
     }
-    let (_, place) = target(&app.db, caller, Permission::ConfigAlerts, organization).await?;
-    look(app, caller, &place).await
+    let (_, place) = target(&service.db, caller, Permission::ConfigAlerts, organization).await?;
+    look(service, caller, &place).await
 }
 
 /// Secrets are never in it; recipients from above the reader's organization are hidden whole.
-async fn look(app: &Alerts, caller: &Caller, place: &OrgPlace) -> Result<EffectiveView> {
-    let links = alert_layers::chain(&app.db, place.path).await?;
-    let (scope, publishing, tenant) = (hierarchy(caller), publishing(app), place.path.id);
-    let opening = app.clone();
+async fn look(service: &Alerts, caller: &Caller, place: &OrgPlace) -> Result<EffectiveView> {
+    let links = alert_layers::chain(&service.db, place.path).await?;
+    let (scope, publishing, tenant) = (hierarchy(caller), publishing(service), place.path.id);
+    let opening = service.clone();
     // A document may have some ten thousand recipients.
     let looking = move || assemble(&opening, tenant, links, &scope, &publishing);
-    app.tasks.spawn_blocking(looking).await.map_err(Error::internal)?
+    service.tasks.spawn_blocking(looking).await.map_err(Error::internal)?
 }
 
 fn assemble(
-    app: &Alerts,
+    service: &Alerts,
     tenant: OrgId,
     links: Vec<Link>,
     scope: &Scope,
@@ -138,7 +138,7 @@ fn assemble(
         let id = link.path.id;
         let is_known = scope.contains(&link.path);
         let (by, at) = link.layer.as_ref().map(|l| (l.updated_by_name.clone(), l.updated_at)).unzip();
-        let layer = link.layer.map(|stored| sealed::open(&app.keys, id, stored.layer)).transpose()?;
+        let layer = link.layer.map(|stored| sealed::open(&service.keys, id, stored.layer)).transpose()?;
         chain.push(LinkView {
             organization_id: id,
             organization_name: link.name,

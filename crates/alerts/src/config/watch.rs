@@ -25,10 +25,10 @@ const SIDE_BY_SIDE: usize = 4;
 const AGAIN: Duration = Duration::from_secs(600);
 
 /// Reads back for as long as the application runs.
-pub(crate) fn start(app: &Alerts) {
-    if app.settings.alerting.router.is_provisioned() {
-        periodic::repeat(app, LEASE, EVERY, |app| {
-            Box::pin(async { read_back(app).await.map(|found| found.unwrap_or(0)) })
+pub(crate) fn start(service: &Alerts) {
+    if service.settings.alerting.router.is_provisioned() {
+        periodic::repeat(service, LEASE, EVERY, |service| {
+            Box::pin(async { read_back(service).await.map(|found| found.unwrap_or(0)) })
         });
     }
 }
@@ -38,30 +38,30 @@ pub(crate) fn start(app: &Alerts) {
 ///
 /// # Errors
 /// The database's.
-pub async fn read_back(app: &Alerts) -> Result<Option<u64>> {
-    let Some(client) = app.alerting().provisioning.client() else { return Ok(None) };
-    let now = app.now();
-    if !leases::take(&app.db, LEASE, app.instance(), now, now.plus(LEASE_TIME)).await? {
+pub async fn read_back(service: &Alerts) -> Result<Option<u64>> {
+    let Some(client) = service.alerting().provisioning.client() else { return Ok(None) };
+    let now = service.now();
+    if !leases::take(&service.db, LEASE, service.instance(), now, now.plus(LEASE_TIME)).await? {
         return Ok(None);
     }
-    let tenants = alert_tenants::to_read_back(&app.db, now, now.minus(AGAIN), TENANTS).await?;
+    let tenants = alert_tenants::to_read_back(&service.db, now, now.minus(AGAIN), TENANTS).await?;
     if tenants.is_empty() {
         return Ok(Some(0));
     }
     // Connections belong to the runtime that uses them.
     let client = client.with_own_connections().map_err(bailiwick_domain::Error::internal)?;
-    let publishing = publishing(app);
-    let wanted = layers_of(app, &tenants).await?;
+    let publishing = publishing(service);
+    let wanted = layers_of(service, &tenants).await?;
     let each = wanted.into_iter().filter_map(|(tenant, layer)| {
         let (client, publishing) = (&client, publishing.clone());
-        layer.map(|layer| async move { (tenant, is_there(app, client, tenant, layer, publishing).await) })
+        layer.map(|layer| async move { (tenant, is_there(service, client, tenant, layer, publishing).await) })
     });
     let mut each = std::pin::pin!(stream::iter(each).buffer_unordered(SIDE_BY_SIDE));
     let mut lost = 0;
     while let Some((tenant, is_there)) = each.next().await {
         if !is_there {
             tracing::warn!(%tenant, "the alert router no longer has a configuration as it was pushed");
-            queue_lost(app, tenant).await?;
+            queue_lost(service, tenant).await?;
             lost += 1;
         }
     }
@@ -70,13 +70,13 @@ pub async fn read_back(app: &Alerts) -> Result<Option<u64>> {
 
 /// False when the router is known to have another one, or none.
 async fn is_there(
-    app: &Alerts,
+    service: &Alerts,
     client: &RouterClient,
     tenant: OrgId,
     layer: Layer,
     publishing: Publishing,
 ) -> bool {
-    let (id, request_id) = (tenant.to_string(), app.fresh::<uuid::Uuid>().to_string());
+    let (id, request_id) = (tenant.to_string(), service.fresh::<uuid::Uuid>().to_string());
     let told = match client.configuration(Caller { tenant: &id, request_id: &request_id }).await {
         Ok(Some(told)) => told,
         Ok(None) | Err(RouterError::UnknownTenant) => return false,
@@ -90,5 +90,5 @@ async fn is_there(
         let Ok(upload) = Upload::new(&id, &layer, &publishing) else { return true };
         upload.is_what_is_told(&told)
     };
-    app.tasks.spawn_blocking(compare).await.unwrap_or(true)
+    service.tasks.spawn_blocking(compare).await.unwrap_or(true)
 }

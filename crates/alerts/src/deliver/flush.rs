@@ -59,42 +59,42 @@ enum End {
 }
 
 /// Tells everybody. `lost` is cancelled when the tenant is taken over, or others are to be told.
-pub(super) async fn run(app: &Alerts, flush: &Arc<Flush>, lost: &CancellationToken) {
+pub(super) async fn run(service: &Alerts, flush: &Arc<Flush>, lost: &CancellationToken) {
     let deadline = Instant::now() + flush.patience;
-    let all = flush.tellings.iter().map(|(to, reason)| tell(app, flush, to, *reason, deadline, lost));
+    let all = flush.tellings.iter().map(|(to, reason)| tell(service, flush, to, *reason, deadline, lost));
     let ends = join_all(all).await;
     let leaving = if ends.iter().all(|end| *end == End::Told) { flush.leaving.clone() } else { Vec::new() };
     // Whoever comes next does it at once.
-    let due_at = ends.contains(&End::Stopped).then(|| app.now());
-    flush.end(app, leaving, due_at).await;
+    let due_at = ends.contains(&End::Stopped).then(|| service.now());
+    flush.end(service, leaving, due_at).await;
 }
 
 impl Flush {
     /// Notes that it is over; alerts that are `leaving` leave.
-    pub(super) async fn end(&self, app: &Alerts, leaving: Vec<(String, i64)>, due_at: Option<Ts>) {
+    pub(super) async fn end(&self, service: &Alerts, leaving: Vec<(String, i64)>, due_at: Option<Ts>) {
         let (key, started_at) = (self.key.clone(), Some(self.started_at));
         let finished = Finished { key, started_at, leaving, is_misplaced: false, due_at };
         // What is not written when the process stops, whoever takes the tenant makes up for.
-        record(app, Note::Finished(finished)).await;
+        record(service, Note::Finished(finished)).await;
     }
 }
 
 async fn tell(
-    app: &Alerts,
+    service: &Alerts,
     flush: &Arc<Flush>,
     to: &To,
     reason: Reason,
     deadline: Instant,
     lost: &CancellationToken,
 ) -> End {
-    let delivery = of(app);
-    let ways = delivery.ways.get_or_init(|| Ways::new(app));
+    let delivery = of(service);
+    let ways = delivery.ways.get_or_init(|| Ways::new(service));
     let (address, concurrency) = ways.place(to);
     let system = flush.group_labels.value("system_key").into();
     let destination =
         Destination { address, tenant: flush.key.0, system, recipient: to.digest().into(), concurrency };
     // The same for every try, so that whoever gets it twice can tell.
-    let id = app.fresh::<uuid::Uuid>().to_string();
+    let id = service.fresh::<uuid::Uuid>().to_string();
     let mut tries = 0;
     loop {
         let turn = async {
@@ -104,7 +104,7 @@ async fn tell(
                 // waiting for the tenant's next second.
                 let turn = delivery.destinations.acquire_shared(&destination).await;
                 let connection = match to.connects() {
-                    true => Some(app.connections.acquire(flush.key.0).await),
+                    true => Some(service.connections.acquire(flush.key.0).await),
                     false => None,
                 };
                 match delivery.rates.take(flush.key.0, Instant::now()) {
@@ -118,42 +118,42 @@ async fn tell(
         };
         let turns = tokio::select! {
             biased;
-            () = app.stop.cancelled() => return End::Stopped,
+            () = service.stop.cancelled() => return End::Stopped,
             () = lost.cancelled() => return End::Stopped,
             turns = turn => turns,
             () = sleep_until(deadline) => {
-                return fail(app, flush.key.0, to, Failure::passing("no turn in time", "too many before")).await;
+                return fail(service, flush.key.0, to, Failure::passing("no turn in time", "too many before")).await;
             }
         };
-        let about = About { now: app.now(), tenant: flush.key.0, id: &id, group: &flush.key.1 };
-        let sent = match said(app, flush, Ways::kind(to, reason)).await {
+        let about = About { now: service.now(), tenant: flush.key.0, id: &id, group: &flush.key.1 };
+        let sent = match said(service, flush, Ways::kind(to, reason)).await {
             Ok((_others, said)) => ways.send(to, &said.text, about).await,
             Err(e) => Err(Failure::passing("it cannot be written", e)),
         };
         drop(turns);
         let failure = match sent {
-            Ok(()) => return succeed(app, flush, to).await,
+            Ok(()) => return succeed(service, flush, to).await,
             Err(failure) => failure,
         };
-        let next = Instant::now() + retry_wait(tries, random::<1>(&*app.entropy)[0]);
+        let next = Instant::now() + retry_wait(tries, random::<1>(&*service.entropy)[0]);
         if !failure.may_pass || next >= deadline {
-            return fail(app, flush.key.0, to, failure).await;
+            return fail(service, flush.key.0, to, failure).await;
         }
         delivery.figures.retried(to.channel());
         tracing::debug!(tenant = %flush.key.0, channel = to.channel(), recipient = to.digest(), %failure, tries,
             "a notification is tried again");
         tries += 1;
         tokio::select! {
-            () = app.stop.cancelled() => return End::Stopped,
+            () = service.stop.cancelled() => return End::Stopped,
             () = lost.cancelled() => return End::Stopped,
             () = sleep_until(next) => {}
         }
     }
 }
 
-async fn succeed(app: &Alerts, flush: &Flush, to: &To) -> End {
-    of(app).figures.sent(to.channel());
-    let now = app.now();
+async fn succeed(service: &Alerts, flush: &Flush, to: &To) -> End {
+    of(service).figures.sent(to.channel());
+    let now = service.now();
     let entry = Entry::of(&flush.snapshot, Nanos::from_ts(now));
     let notice = log::Notice {
         group: flush.key.clone(),
@@ -164,14 +164,14 @@ async fn succeed(app: &Alerts, flush: &Flush, to: &To) -> End {
         told_at: now,
     };
     // Should that fail it is said again: better twice than never.
-    if record(app, Note::Told(notice)).await { End::Told } else { End::Failed }
+    if record(service, Note::Told(notice)).await { End::Told } else { End::Failed }
 }
 
-async fn fail(app: &Alerts, tenant: OrgId, to: &To, failure: Failure) -> End {
-    of(app).figures.failed(to.channel());
+async fn fail(service: &Alerts, tenant: OrgId, to: &To, failure: Failure) -> End {
+    of(service).figures.failed(to.channel());
     let recipient = to.digest();
     tracing::warn!(%tenant, channel = to.channel(), recipient, %failure, "a notification was not delivered");
-    let failed = log::Failed { recipient, reason: failure.reason, failed_at: app.now() };
-    record(app, Note::Failed(failed)).await;
+    let failed = log::Failed { recipient, reason: failure.reason, failed_at: service.now() };
+    record(service, Note::Failed(failed)).await;
     End::Failed
 }

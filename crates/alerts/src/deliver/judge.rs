@@ -29,20 +29,20 @@ pub(super) struct Seen {
 }
 
 /// Reads what is in the groups and what was told of them, and decides.
-pub(super) async fn see(app: &Alerts, due: Vec<Due>, routings: Routings, now: Ts) -> Result<Seen> {
+pub(super) async fn see(service: &Alerts, due: Vec<Due>, routings: Routings, now: Ts) -> Result<Seen> {
     let keys: Vec<GroupKey> = due.iter().map(|d| d.key.clone()).collect();
-    let alerts = delivery::members(&app.db, &keys).await?;
+    let alerts = delivery::members(&service.db, &keys).await?;
     let systems: HashSet<(OrgId, String)> =
         alerts.iter().map(|a| (a.organization_id, a.system_key.clone())).collect();
     let systems: Vec<(OrgId, String)> = systems.into_iter().collect();
-    let silences = delivery::silences(&app.db, &systems, now).await?;
-    let notices = log::notices(&app.db, &keys).await?;
-    of(app).ways.get_or_init(|| Ways::new(app));
-    let app = app.clone();
-    let judging = app.tasks.clone().spawn_blocking(move || {
-        let ways = of(&app).ways.get_or_init(|| Ways::new(&app));
-        let outage = app.alerting().outage.get();
-        let expressions = &of(&app).expressions;
+    let silences = delivery::silences(&service.db, &systems, now).await?;
+    let notices = log::notices(&service.db, &keys).await?;
+    of(service).ways.get_or_init(|| Ways::new(service));
+    let service = service.clone();
+    let judging = service.tasks.clone().spawn_blocking(move || {
+        let ways = of(&service).ways.get_or_init(|| Ways::new(&service));
+        let outage = service.alerting().outage.get();
+        let expressions = &of(&service).expressions;
         Facts { routings: &routings, ways, outage, expressions, now }.judge(&due, alerts, &silences, notices)
     });
     judging.await.map_err(Error::internal)

@@ -101,32 +101,32 @@ impl UnderWay {
     }
 }
 
-fn of(app: &Alerts) -> &Delivery {
-    &app.alerting().delivery
+fn of(service: &Alerts) -> &Delivery {
+    &service.alerting().delivery
 }
 
 /// Starts the work on the application's tracker. Once for each process that serves an embedded router.
-pub(super) fn start(app: &Alerts) {
-    let worker = app.clone();
-    app.tasks.spawn(async move {
-        let app = &worker;
+pub(super) fn start(service: &Alerts) {
+    let worker = service.clone();
+    service.tasks.spawn(async move {
+        let service = &worker;
         let (mut told_at, mut told) = (Instant::now(), Vec::new());
         let step = || {
             if told_at.elapsed() >= FIGURES_EVERY {
                 told_at = Instant::now();
-                tell_figures(app, &mut told);
+                tell_figures(service, &mut told);
             }
-            run(app)
+            run(service)
         };
         let failure = "alerts cannot be told of and are tried again";
-        Worker { name: "notifications", failure, poll: POLL, hint: None, step }.run(&app.stop).await;
-        close(app).await;
+        Worker { name: "notifications", failure, poll: POLL, hint: None, step }.run(&service.stop).await;
+        close(service).await;
     });
 }
 
 /// Tells the log what has become of notifications, if it is not what it was told last.
-fn tell_figures(app: &Alerts, told: &mut Vec<Count>) {
-    let counts = figures(app).counts();
+fn tell_figures(service: &Alerts, told: &mut Vec<Count>) {
+    let counts = figures(service).counts();
     if *told == counts {
         return;
     }
@@ -138,10 +138,10 @@ fn tell_figures(app: &Alerts, told: &mut Vec<Count>) {
 
 /// What is on its way ends with its present try; then everything is given back, so that another process goes on at
 /// once.
-async fn close(app: &Alerts) {
-    let delivery = of(app);
+async fn close(service: &Alerts) {
+    let delivery = of(service);
     delivery.under_way.below(1).await;
-    if let Err(e) = delivery.round.lock().await.release_all(app).await {
+    if let Err(e) = delivery.round.lock().await.release_all(service).await {
         tracing::warn!(error = %e, "tenants cannot be given back; their leases end by themselves");
     }
     if let Some(recorder) = delivery.recorder.get() {
@@ -153,20 +153,20 @@ async fn close(app: &Alerts) {
 }
 
 /// One round; how much there was to do.
-async fn run(app: &Alerts) -> Result<u64> {
-    let mut state = of(app).round.lock().await;
-    round::round(app, &mut state).await
+async fn run(service: &Alerts) -> Result<u64> {
+    let mut state = of(service).round.lock().await;
+    round::round(service, &mut state).await
 }
 
 /// Does everything that is due now and waits until it is told; for tests and commands. Answers how much it was.
 ///
 /// # Errors
 /// The database's.
-pub async fn run_until_idle(app: &Alerts) -> Result<u64> {
+pub async fn run_until_idle(service: &Alerts) -> Result<u64> {
     let mut done = 0;
     loop {
-        let found = run(app).await?;
-        of(app).under_way.below(1).await;
+        let found = run(service).await?;
+        of(service).under_way.below(1).await;
         if found == 0 {
             return Ok(done);
         }
@@ -175,8 +175,8 @@ pub async fn run_until_idle(app: &Alerts) -> Result<u64> {
 }
 
 /// What has become of notifications since the process began.
-pub fn figures(app: &Alerts) -> &Figures {
-    &of(app).figures
+pub fn figures(service: &Alerts) -> &Figures {
+    &of(service).figures
 }
 
 /// A recipient whom the last notification did not reach.
@@ -204,7 +204,7 @@ impl std::fmt::Display for LastFailure {
 ///
 /// # Errors
 /// The database's.
-pub async fn last_failures(app: &Alerts, layer: &Layer) -> Result<Vec<LastFailure>> {
+pub async fn last_failures(service: &Alerts, layer: &Layer) -> Result<Vec<LastFailure>> {
     let mut known: Vec<(String, &'static str, String)> = Vec::new();
     for channels in layer.all_channels() {
         let email = channels.email_recipients.iter();
@@ -217,7 +217,7 @@ pub async fn last_failures(app: &Alerts, layer: &Layer) -> Result<Vec<LastFailur
         );
     }
     let ids: Vec<String> = known.iter().map(|(id, ..)| id.clone()).collect();
-    let failed = log::failures(&app.db, &ids).await?;
+    let failed = log::failures(&service.db, &ids).await?;
     let mut failures: Vec<LastFailure> = Vec::new();
     for (id, channel, recipient) in known {
         if let Some(f) = failed.iter().find(|f| f.recipient == id) {

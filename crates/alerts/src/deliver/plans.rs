@@ -73,7 +73,7 @@ impl Plans {
     /// read, or who is gone, there is none.
     pub(super) async fn get(
         &mut self,
-        app: &Alerts,
+        service: &Alerts,
         version: i64,
         tenants: &[OrgId],
     ) -> Result<HashMap<OrgId, Arc<Routing>>> {
@@ -85,12 +85,12 @@ impl Plans {
         if missing.is_empty() {
             return Ok(self.of(tenants));
         }
-        match config::plans(app, &missing).await {
+        match config::plans(service, &missing).await {
             Ok(plans) => self.keep(plans),
             // One that cannot be read must not keep the others waiting.
             Err(e) if missing.len() > 1 && !matches!(e, Error::Unavailable { .. }) => {
                 for tenant in &missing {
-                    self.keep_one(app, *tenant).await?;
+                    self.keep_one(service, *tenant).await?;
                 }
             }
             Err(e) => self.keep_none(&missing, e)?,
@@ -119,8 +119,8 @@ impl Plans {
         tenants.iter().filter_map(routing).collect()
     }
 
-    async fn keep_one(&mut self, app: &Alerts, tenant: OrgId) -> Result<()> {
-        match config::plans(app, &[tenant]).await {
+    async fn keep_one(&mut self, service: &Alerts, tenant: OrgId) -> Result<()> {
+        match config::plans(service, &[tenant]).await {
             Ok(plans) => self.keep(plans),
             Err(e) => self.keep_none(&[tenant], e)?,
         }

@@ -42,15 +42,15 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    fn start(app: &Alerts) -> Recorder {
+    fn start(service: &Alerts) -> Recorder {
         // Not the application's stop: what was said until then is to be written down.
         let closing = CancellationToken::new();
-        let worker = app.clone();
+        let worker = service.clone();
         let work = move |notes| {
-            let app = worker.clone();
-            async move { write(&app, notes).await }
+            let service = worker.clone();
+            async move { write(&service, notes).await }
         };
-        Recorder { notes: GroupCommit::start(&app.tasks, closing.clone(), NOTES, work), closing }
+        Recorder { notes: GroupCommit::start(&service.tasks, closing.clone(), NOTES, work), closing }
     }
 
     /// Takes nothing more.
@@ -61,15 +61,15 @@ impl Recorder {
 
 /// Writes a note, however long the database is away: a flush whose end nobody knows would be told twice, or never again.
 /// False when the process stops before that.
-pub(super) async fn record(app: &Alerts, note: Note) -> bool {
-    let recorder = of(app).recorder.get_or_init(|| Recorder::start(app));
+pub(super) async fn record(service: &Alerts, note: Note) -> bool {
+    let recorder = of(service).recorder.get_or_init(|| Recorder::start(service));
     let (mut wait, mut tries_at_the_end) = (AGAIN, 0);
     loop {
         match recorder.notes.submit(note.clone()).await {
             Ok(()) => return true,
             Err(e) => tracing::warn!(error = %e.0, "what came of a notification cannot be written down yet"),
         }
-        if app.stop.is_cancelled() {
+        if service.stop.is_cancelled() {
             tries_at_the_end += 1;
             wait = AGAIN;
         }
@@ -78,13 +78,13 @@ pub(super) async fn record(app: &Alerts, note: Note) -> bool {
         }
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
-            () = app.stop.cancelled(), if tries_at_the_end == 0 => {}
+            () = service.stop.cancelled(), if tries_at_the_end == 0 => {}
         }
         wait = (wait * 2).min(AGAIN_AT_MOST);
     }
 }
 
-async fn write(app: &Alerts, notes: Vec<Note>) -> Result<Vec<()>, StoreError> {
+async fn write(service: &Alerts, notes: Vec<Note>) -> Result<Vec<()>, StoreError> {
     let count = notes.len();
     let (mut told, mut reached, mut failed, mut finished) =
         (BTreeMap::new(), BTreeSet::new(), BTreeMap::new(), Vec::new());
@@ -103,11 +103,11 @@ async fn write(app: &Alerts, notes: Vec<Note>) -> Result<Vec<()>, StoreError> {
             Note::Finished(group) => finished.push(group),
         }
     }
-    let _writing = of(app).writing.lock().await;
-    let mut tx = app.db.begin().await?;
+    let _writing = of(service).writing.lock().await;
+    let mut tx = service.db.begin().await?;
     let of_told = told.values().map(|notice: &log::Notice| notice.group.0);
     let tenants: Vec<OrgId> = finished.iter().map(|g| g.key.0).chain(of_told).collect();
-    let held = delivery::hold(&mut tx, app.instance(), app.now().plus(LEASE), &tenants).await?;
+    let held = delivery::hold(&mut tx, service.instance(), service.now().plus(LEASE), &tenants).await?;
     // Whoever has taken a tenant over looks after its groups now; what was said was said.
     finished.retain(|g| held.contains(&g.key.0));
     log::note(&mut tx, &told.into_values().collect::<Vec<_>>()).await?;

@@ -67,39 +67,39 @@ struct Held {
 pub(super) type Routings = HashMap<OrgId, Arc<Routing>>;
 
 /// One round; how much was done.
-pub(super) async fn round(app: &Alerts, state: &mut Round) -> Result<u64> {
-    life::keep(app).await?;
-    let version = config::version(app).await?;
-    state.renew(app).await?;
-    state.look_again(app).await?;
-    let due = delivery::due_tenants(&app.db, app.instance(), app.now(), version, TENANTS).await?;
+pub(super) async fn round(service: &Alerts, state: &mut Round) -> Result<u64> {
+    life::keep(service).await?;
+    let version = config::version(service).await?;
+    state.renew(service).await?;
+    state.look_again(service).await?;
+    let due = delivery::due_tenants(&service.db, service.instance(), service.now(), version, TENANTS).await?;
     if due.is_empty() {
-        state.release_idle(app).await?;
+        state.release_idle(service).await?;
         return Ok(0);
     }
-    let tenants = state.take(app, &due).await?;
+    let tenants = state.take(service, &due).await?;
     let ids: Vec<OrgId> = tenants.iter().map(|t| t.id).collect();
-    let routings = state.plans.get(app, version, &ids).await?;
-    let mut done = replan(app, state, version, &tenants).await?;
-    done += group(app, state, &ids, &routings).await?;
-    done += begin(app, state, version).await?;
+    let routings = state.plans.get(service, version, &ids).await?;
+    let mut done = replan(service, state, version, &tenants).await?;
+    done += group(service, state, &ids, &routings).await?;
+    done += begin(service, state, version).await?;
     if done == 0 {
-        state.release_idle(app).await?;
+        state.release_idle(service).await?;
     }
     Ok(done)
 }
 
 /// Makes now of times further ahead than any is ever written, which the clock would not reach before long.
-async fn set_back(app: &Alerts, now: Ts) -> Result<()> {
-    let timing = &app.settings.alerting.timing;
+async fn set_back(service: &Alerts, now: Ts) -> Result<()> {
+    let timing = &service.settings.alerting.timing;
     let latest = ahead::Latest {
         due_at: now.plus(timing.group_wait.max(timing.group_interval)).plus(SKEW),
         held_until: now.plus(LEASE).plus(SKEW),
         told_at: now.plus(SKEW),
     };
     loop {
-        let _writing = of(app).writing.lock().await;
-        let mut tx = app.db.begin_relaxed().await?;
+        let _writing = of(service).writing.lock().await;
+        let mut tx = service.db.begin_relaxed().await?;
         let found = ahead::set_back(&mut tx, now, latest, SET_BACK).await?;
         tx.commit().await?;
         if found == 0 {
@@ -111,11 +111,11 @@ async fn set_back(app: &Alerts, now: Ts) -> Result<()> {
 
 impl Round {
     /// Takes tenants, those that this process has already included.
-    async fn take(&mut self, app: &Alerts, due: &[OrgId]) -> Result<Vec<Tenant>> {
-        let _writing = of(app).writing.lock().await;
-        let mut tx = app.db.begin().await?;
-        let now = app.now();
-        let taken = delivery::take(&mut tx, app.instance(), now, now.plus(LEASE), due).await?;
+    async fn take(&mut self, service: &Alerts, due: &[OrgId]) -> Result<Vec<Tenant>> {
+        let _writing = of(service).writing.lock().await;
+        let mut tx = service.db.begin().await?;
+        let now = service.now();
+        let taken = delivery::take(&mut tx, service.instance(), now, now.plus(LEASE), due).await?;
         let new: Vec<OrgId> = taken.iter().map(|t| t.id).filter(|id| !self.held.contains_key(id)).collect();
         delivery::recover(&mut tx, &new, now).await?;
         tx.commit().await?;
@@ -124,15 +124,15 @@ impl Round {
     }
 
     /// Renews the leases when it is time; flushes of tenants that another process has taken end.
-    async fn renew(&mut self, app: &Alerts) -> Result<()> {
+    async fn renew(&mut self, service: &Alerts) -> Result<()> {
         let is_time = self.renewed.is_none_or(|at| at.elapsed() >= RENEW);
         if !is_time || self.held.is_empty() {
             return Ok(());
         }
         let ids: Vec<OrgId> = self.held.keys().copied().collect();
-        let _writing = of(app).writing.lock().await;
-        let mut tx = app.db.begin_relaxed().await?;
-        let still = delivery::hold(&mut tx, app.instance(), app.now().plus(LEASE), &ids).await?;
+        let _writing = of(service).writing.lock().await;
+        let mut tx = service.db.begin_relaxed().await?;
+        let still = delivery::hold(&mut tx, service.instance(), service.now().plus(LEASE), &ids).await?;
         tx.commit().await?;
         self.held.retain(|id, held| {
             let is_ours = still.contains(id);
@@ -148,14 +148,14 @@ impl Round {
 
     /// Has tenants looked at again, now and then, whose configuration could not be read, and what was put off by a clock
     /// that has been set back since.
-    async fn look_again(&mut self, app: &Alerts) -> Result<()> {
-        let now = app.now();
+    async fn look_again(&mut self, service: &Alerts) -> Result<()> {
+        let now = service.now();
         if self.looked_again.is_some_and(|at| at <= now && now < at.plus(RETRY)) {
             return Ok(());
         }
-        set_back(app, now).await?;
-        let _writing = of(app).writing.lock().await;
-        let mut tx = app.db.begin_relaxed().await?;
+        set_back(service, now).await?;
+        let _writing = of(service).writing.lock().await;
+        let mut tx = service.db.begin_relaxed().await?;
         delivery::look_again(&mut tx).await?;
         tx.commit().await?;
         self.plans.forget_unreadable();
@@ -164,23 +164,23 @@ impl Round {
     }
 
     /// Gives back the tenants of which nothing is under way.
-    async fn release_idle(&mut self, app: &Alerts) -> Result<()> {
+    async fn release_idle(&mut self, service: &Alerts) -> Result<()> {
         let idle: Vec<OrgId> = self.held.iter().filter(|(_, h)| h.is_idle()).map(|(id, _)| *id).collect();
-        self.release(app, &idle).await
+        self.release(service, &idle).await
     }
 
-    pub(super) async fn release_all(&mut self, app: &Alerts) -> Result<()> {
+    pub(super) async fn release_all(&mut self, service: &Alerts) -> Result<()> {
         let all: Vec<OrgId> = self.held.keys().copied().collect();
-        self.release(app, &all).await
+        self.release(service, &all).await
     }
 
-    async fn release(&mut self, app: &Alerts, tenants: &[OrgId]) -> Result<()> {
+    async fn release(&mut self, service: &Alerts, tenants: &[OrgId]) -> Result<()> {
         if tenants.is_empty() {
             return Ok(());
         }
-        let _writing = of(app).writing.lock().await;
-        let mut tx = app.db.begin_relaxed().await?;
-        delivery::release(&mut tx, app.instance(), tenants, app.now()).await?;
+        let _writing = of(service).writing.lock().await;
+        let mut tx = service.db.begin_relaxed().await?;
+        delivery::release(&mut tx, service.instance(), tenants, service.now()).await?;
         tx.commit().await?;
         for tenant in tenants {
             self.held.remove(tenant);
@@ -202,7 +202,7 @@ impl Held {
 
 /// Makes the groups of tenants anew whose configuration has changed since they were made. What is under way of them goes
 /// no further than its present try: then it is looked at by the new configuration.
-async fn replan(app: &Alerts, state: &mut Round, version: i64, tenants: &[Tenant]) -> Result<u64> {
+async fn replan(service: &Alerts, state: &mut Round, version: i64, tenants: &[Tenant]) -> Result<u64> {
     let digest = |t: &Tenant| state.plans.digest(t.id).map(str::to_owned);
     let known = tenants.iter().filter_map(|t| Some((t, digest(t)?)));
     let old: Vec<_> = known.filter(|(t, digest)| t.version < version || t.plan != *digest).collect();
@@ -210,9 +210,9 @@ async fn replan(app: &Alerts, state: &mut Round, version: i64, tenants: &[Tenant
         return Ok(0);
     }
     let ids: Vec<OrgId> = old.iter().map(|(t, _)| t.id).collect();
-    let _writing = of(app).writing.lock().await;
-    let mut tx = app.db.begin().await?;
-    let held = delivery::hold(&mut tx, app.instance(), app.now().plus(LEASE), &ids).await?;
+    let _writing = of(service).writing.lock().await;
+    let mut tx = service.db.begin().await?;
+    let held = delivery::hold(&mut tx, service.instance(), service.now().plus(LEASE), &ids).await?;
     let ours = old.into_iter().filter(|(t, _)| held.contains(&t.id));
     let (mut plans, mut changed) = (Vec::new(), Vec::new());
     for (tenant, digest) in ours {
@@ -221,7 +221,7 @@ async fn replan(app: &Alerts, state: &mut Round, version: i64, tenants: &[Tenant
         }
         plans.push((tenant.id, digest));
     }
-    delivery::set_plans(&mut tx, version, &plans, &changed, app.now()).await?;
+    delivery::set_plans(&mut tx, version, &plans, &changed, service.now()).await?;
     tx.commit().await?;
     for id in &changed {
         if let Some(held) = state.held.get_mut(id) {
@@ -232,22 +232,22 @@ async fn replan(app: &Alerts, state: &mut Round, version: i64, tenants: &[Tenant
 }
 
 /// Puts new alerts into groups, making those that are not there yet.
-async fn group(app: &Alerts, state: &mut Round, tenants: &[OrgId], routings: &Routings) -> Result<u64> {
+async fn group(service: &Alerts, state: &mut Round, tenants: &[OrgId], routings: &Routings) -> Result<u64> {
     let mut done = 0;
     for _ in 0..PAGES {
-        state.renew(app).await?;
-        let fresh = delivery::fresh(&app.db, tenants, FRESH).await?;
+        state.renew(service).await?;
+        let fresh = delivery::fresh(&service.db, tenants, FRESH).await?;
         if fresh.is_empty() {
             return Ok(done);
         }
         let routings = routings.clone();
-        let placing = app.tasks.spawn_blocking(move || place(&fresh, &routings));
+        let placing = service.tasks.spawn_blocking(move || place(&fresh, &routings));
         let Placed { mut alerts, mut groups } = placing.await.map_err(Error::internal)?;
-        let _writing = of(app).writing.lock().await;
-        let mut tx = app.db.begin().await?;
+        let _writing = of(service).writing.lock().await;
+        let mut tx = service.db.begin().await?;
         let ids: HashSet<OrgId> = alerts.iter().map(|((tenant, _), _)| *tenant).collect();
         let ids: Vec<OrgId> = ids.into_iter().collect();
-        let held = delivery::hold(&mut tx, app.instance(), app.now().plus(LEASE), &ids).await?;
+        let held = delivery::hold(&mut tx, service.instance(), service.now().plus(LEASE), &ids).await?;
         alerts.retain(|((tenant, _), _)| held.contains(tenant));
         groups.retain(|((tenant, _), _)| held.contains(tenant));
         if alerts.is_empty() {
@@ -304,35 +304,35 @@ pub(super) fn read<T: serde::de::DeserializeOwned>(payload: &str) -> Option<T> {
 }
 
 /// Begins the flushes that are due.
-async fn begin(app: &Alerts, state: &mut Round, version: i64) -> Result<u64> {
+async fn begin(service: &Alerts, state: &mut Round, version: i64) -> Result<u64> {
     let mut done = 0;
     for _ in 0..PAGES {
-        state.renew(app).await?;
-        if of(app).under_way.count() >= FLUSHES {
+        state.renew(service).await?;
+        if of(service).under_way.count() >= FLUSHES {
             tracing::warn!("too many notifications are under way; others wait");
             return Ok(done);
         }
-        life::keep(app).await?;
-        let now = app.now();
+        life::keep(service).await?;
+        let now = service.now();
         let busy: Vec<OrgId> = state.held.iter().filter(|(_, h)| h.is_busy()).map(|(id, _)| *id).collect();
-        let due = delivery::due_groups(&app.db, app.instance(), now, &busy, GROUPS).await?;
+        let due = delivery::due_groups(&service.db, service.instance(), now, &busy, GROUPS).await?;
         let due = bounded(due);
         if due.is_empty() {
             return Ok(done);
         }
         let tenants: HashSet<OrgId> = due.iter().map(|d| d.key.0).collect();
         let tenants: Vec<OrgId> = tenants.into_iter().collect();
-        let routings = state.plans.get(app, version, &tenants).await?;
-        let Seen { quiet, loud } = see(app, due, routings, now).await?;
+        let routings = state.plans.get(service, version, &tenants).await?;
+        let Seen { quiet, loud } = see(service, due, routings, now).await?;
         let begun = quiet.len() + loud.len();
-        let (loud, written) = write_begun(app, quiet, loud, now).await?;
+        let (loud, written) = write_begun(service, quiet, loud, now).await?;
         let is_begun = written.is_ok();
         for (flush, _) in loud {
             let held = state.held.entry(flush.key.0).or_default().clone();
             held.flushes.fetch_add(1, Ordering::SeqCst);
-            of(app).under_way.begin();
-            let (runner, flush) = (app.clone(), Arc::new(flush));
-            app.tasks.spawn(async move {
+            of(service).under_way.begin();
+            let (runner, flush) = (service.clone(), Arc::new(flush));
+            service.tasks.spawn(async move {
                 if is_begun {
                     flush::run(&runner, &flush, &held.lost).instrument(jobs::span("notification")).await;
                 } else {
@@ -365,17 +365,17 @@ fn bounded(due: Vec<Due>) -> Vec<Due> {
 
 /// Notes that flushes have begun; those that are this process's to do, and whether the commit came to a good end.
 async fn write_begun(
-    app: &Alerts,
+    service: &Alerts,
     mut quiet: Vec<Finished>,
     mut loud: Vec<(Flush, Ts)>,
     now: Ts,
 ) -> Result<(Vec<(Flush, Ts)>, Result<()>)> {
-    let _writing = of(app).writing.lock().await;
-    let mut tx = app.db.begin().await?;
+    let _writing = of(service).writing.lock().await;
+    let mut tx = service.db.begin().await?;
     let ids: HashSet<OrgId> =
         quiet.iter().map(|f| f.key.0).chain(loud.iter().map(|(f, _)| f.key.0)).collect();
     let ids: Vec<OrgId> = ids.into_iter().collect();
-    let held = delivery::hold(&mut tx, app.instance(), app.now().plus(LEASE), &ids).await?;
+    let held = delivery::hold(&mut tx, service.instance(), service.now().plus(LEASE), &ids).await?;
     quiet.retain(|f| held.contains(&f.key.0));
     loud.retain(|(f, _)| held.contains(&f.key.0));
     delivery::finish(&mut tx, &quiet).await?;

@@ -77,22 +77,22 @@ impl Texts {
 }
 
 /// What to say to a kind of recipients. Whoever keeps it while he tries keeps it for the others.
-pub(super) async fn said(app: &Alerts, flush: &Arc<Flush>, kind: Kind) -> Result<(Making, Arc<Said>)> {
+pub(super) async fn said(service: &Alerts, flush: &Arc<Flush>, kind: Kind) -> Result<(Making, Arc<Said>)> {
     let making = flush.texts.making(kind);
-    let said = making.get_or_try_init(|| make(app, flush, kind)).await?.clone();
+    let said = making.get_or_try_init(|| make(service, flush, kind)).await?.clone();
     Ok((making, said))
 }
 
-async fn make(app: &Alerts, flush: &Arc<Flush>, kind: Kind) -> Result<Arc<Said>> {
-    let ways = of(app).ways.get_or_init(|| Ways::new(app));
+async fn make(service: &Alerts, flush: &Arc<Flush>, kind: Kind) -> Result<Arc<Said>> {
+    let ways = of(service).ways.get_or_init(|| Ways::new(service));
     if flush.bytes <= LITTLE {
         return Ok(Arc::new(Said { text: text(ways, flush, kind), _memory: None }));
     }
     // One that is larger than all of it is sent alone.
     let kib = u32::try_from(flush.bytes / 1024).unwrap_or(u32::MAX).min(MUCH_AT_ONCE);
-    let memory = of(app).memory.0.clone().acquire_many_owned(kib).await.map_err(Error::internal)?;
-    let (maker, flush) = (app.clone(), flush.clone());
-    let making = app.tasks.spawn_blocking(move || {
+    let memory = of(service).memory.0.clone().acquire_many_owned(kib).await.map_err(Error::internal)?;
+    let (maker, flush) = (service.clone(), flush.clone());
+    let making = service.tasks.spawn_blocking(move || {
         let ways = of(&maker).ways.get_or_init(|| Ways::new(&maker));
         Arc::new(Said { text: text(ways, &flush, kind), _memory: Some(memory) })
     });

@@ -73,14 +73,14 @@ pub(super) struct Ways {
 
 impl Ways {
     /// Must be called on the runtime that sends.
-    pub(super) fn new(app: &Alerts) -> Ways {
-        let settings = &app.settings.alerting;
+    pub(super) fn new(service: &Alerts) -> Ways {
+        let settings = &service.settings.alerting;
         Ways {
             webhooks: Webhooks::new(settings.allowed_hosts.clone()),
             telegram: settings.telegram.then(|| Telegram::new(&settings.telegram_api)),
-            mailer: app.settings.mail.is_some().then(|| mail::mailer(app)),
-            around: Surroundings { app_url: app.settings.app_url.clone(), zone: settings.zone.clone() },
-            external_url: app.settings.public_url.clone(),
+            mailer: service.settings.mail.is_some().then(|| mail::mailer(service)),
+            around: Surroundings { app_url: service.settings.app_url.clone(), zone: settings.zone.clone() },
+            external_url: service.settings.public_url.clone(),
         }
     }
 

@@ -79,14 +79,14 @@ impl Queue {
 
 /// Notes alerts of a tenant, each with the key of its system, that are taken in now; they are written within a second.
 pub(in super::super) fn note<'a>(
-    app: &Alerts,
+    service: &Alerts,
     tenant: OrgId,
     now: Nanos,
     origin: Origin,
     alerts: impl IntoIterator<Item = (&'a str, &'a PostedAlert)>,
 ) {
-    let queue = app.alerting().writer.0.get_or_init(|| start(app));
-    let resolve_timeout = app.settings.alerting.resolve_timeout;
+    let queue = service.alerting().writer.0.get_or_init(|| start(service));
+    let resolve_timeout = service.settings.alerting.resolve_timeout;
     let mut dropped = 0_u64;
     for (system_key, alert) in alerts {
         let (key, ends) = ((tenant, alert.fingerprint()), alert.span(now, resolve_timeout).1);
@@ -119,14 +119,14 @@ pub(in super::super) fn note<'a>(
 }
 
 /// Whether everything that was noted in this process is written.
-pub fn is_written(app: &Alerts) -> bool {
-    app.alerting().writer.0.get().is_none_or(|queue| queue.waiting.load(Ordering::Relaxed) == 0)
+pub fn is_written(service: &Alerts) -> bool {
+    service.alerting().writer.0.get().is_none_or(|queue| queue.waiting.load(Ordering::Relaxed) == 0)
 }
 
 /// What was noted last of a tenant's alerts and is not known to be written: the key of the system of those that fire,
 /// none for those that are over.
-pub(in super::super) fn noted(app: &Alerts, tenant: OrgId) -> HashMap<Fingerprint, Option<Box<str>>> {
-    let Some(queue) = app.alerting().writer.0.get() else { return HashMap::new() };
+pub(in super::super) fn noted(service: &Alerts, tenant: OrgId) -> HashMap<Fingerprint, Option<Box<str>>> {
+    let Some(queue) = service.alerting().writer.0.get() else { return HashMap::new() };
     let gathered = queue.gathered();
     let (writing, written) = (&gathered.writing, &mut HashMap::new());
     for (notes, last) in [(&*writing.0, &writing.1), (&gathered.notes, &gathered.last)] {
@@ -140,18 +140,18 @@ pub(in super::super) fn noted(app: &Alerts, tenant: OrgId) -> HashMap<Fingerprin
 }
 
 /// How many events wait for their turn to be written by this process.
-pub fn waiting(app: &Alerts) -> usize {
-    app.alerting().writer.0.get().map_or(0, |queue| queue.gathered().notes.len())
+pub fn waiting(service: &Alerts) -> usize {
+    service.alerting().writer.0.get().map_or(0, |queue| queue.gathered().notes.len())
 }
 
-fn start(app: &Alerts) -> Arc<Queue> {
+fn start(service: &Alerts) -> Arc<Queue> {
     let queue = Arc::new(Queue::default());
-    app.tasks.spawn(run(app.clone(), queue.clone()));
+    service.tasks.spawn(run(service.clone(), queue.clone()));
     queue
 }
 
 /// Writes what comes in until the application stops; then what waits.
-async fn run(app: Alerts, queue: Arc<Queue>) {
+async fn run(service: Alerts, queue: Arc<Queue>) {
     let mut is_stopping = false;
     while !is_stopping {
         // Something arrives, and then waits for more; a stop ends either.
@@ -159,7 +159,7 @@ async fn run(app: Alerts, queue: Arc<Queue>) {
             queue.arrived.notified().await;
             tokio::time::sleep(GATHER).await;
         };
-        is_stopping = app.stop.run_until_cancelled(gather).await.is_none();
+        is_stopping = service.stop.run_until_cancelled(gather).await.is_none();
         let taken = {
             let mut gathered = queue.gathered();
             gathered.is_closed = is_stopping;
@@ -169,7 +169,7 @@ async fn run(app: Alerts, queue: Arc<Queue>) {
         };
         for notes in taken.chunks(NOTES) {
             let weight = notes.iter().map(Note::weight).sum();
-            group(&app, notes.to_vec()).await;
+            group(&service, notes.to_vec()).await;
             queue.waiting.fetch_sub(weight, Ordering::Relaxed);
         }
         queue.gathered().writing = Default::default();
@@ -178,11 +178,11 @@ async fn run(app: Alerts, queue: Arc<Queue>) {
 
 /// One group in one commit. While the database cannot be reached it waits; what the database refuses is written one by
 /// one, so that a note cannot spoil the others.
-async fn group(app: &Alerts, notes: Vec<Note>) {
+async fn group(service: &Alerts, notes: Vec<Note>) {
     loop {
-        match commit(app, notes.clone()).await {
+        match commit(service, notes.clone()).await {
             Ok(()) => return,
-            Err(e) if e.is_unreachable() && !app.stop.is_cancelled() => {
+            Err(e) if e.is_unreachable() && !service.stop.is_cancelled() => {
                 tracing::warn!(error = %e, notes = notes.len(), "alert history waits for the database");
                 tokio::time::sleep(PAUSE).await;
             }
@@ -194,14 +194,14 @@ async fn group(app: &Alerts, notes: Vec<Note>) {
     }
     for note in notes {
         let (tenant, fingerprint) = (note.tenant, note.fingerprint.clone());
-        if let Err(e) = commit(app, vec![note]).await {
+        if let Err(e) = commit(service, vec![note]).await {
             tracing::error!(error = %e, %tenant, fingerprint, "alert history could not be written");
         }
     }
 }
 
-async fn commit(app: &Alerts, notes: Vec<Note>) -> Result<(), StoreError> {
-    let mut tx = app.db.begin_relaxed().await?;
+async fn commit(service: &Alerts, notes: Vec<Note>) -> Result<(), StoreError> {
+    let mut tx = service.db.begin_relaxed().await?;
     let held = history::hold(&mut tx, notes.iter().map(|note| note.tenant)).await?;
     write(&mut tx, &held, notes).await?;
     tx.commit().await

@@ -22,35 +22,37 @@ const LEASE_TIME: Duration = Duration::from_secs(180);
 const ROWS: i64 = 500;
 
 /// Starts the looks on the application's tracker.
-pub(in super::super) fn start(app: &Alerts) {
-    periodic::repeat(app, LEASE, EVERY, |app| Box::pin(async { Ok(sweep(app).await?.unwrap_or(0)) }));
+pub(in super::super) fn start(service: &Alerts) {
+    periodic::repeat(service, LEASE, EVERY, |service| {
+        Box::pin(async { Ok(sweep(service).await?.unwrap_or(0)) })
+    });
 }
 
 /// Ends the open rows whose time has passed; how many. None when another process looks.
 ///
 /// # Errors
 /// The database's.
-pub async fn sweep(app: &Alerts) -> Result<Option<u64>, StoreError> {
+pub async fn sweep(service: &Alerts) -> Result<Option<u64>, StoreError> {
     let mut ended = 0;
     loop {
-        if app.alerting().is_embedded() {
-            life::keep(app).await?;
+        if service.alerting().is_embedded() {
+            life::keep(service).await?;
         }
-        let now = app.now();
-        if !leases::take(&app.db, LEASE, app.instance(), now, now.plus(LEASE_TIME)).await? {
+        let now = service.now();
+        if !leases::take(&service.db, LEASE, service.instance(), now, now.plus(LEASE_TIME)).await? {
             return Ok(None);
         }
-        let n = keep::sweep(&app.db, now, spared(app), ROWS).await?;
+        let n = keep::sweep(&service.db, now, spared(service), ROWS).await?;
         ended += n;
-        if n == 0 || app.stop.is_cancelled() {
+        if n == 0 || service.stop.is_cancelled() {
             return Ok(Some(ended));
         }
     }
 }
 
 /// After an outage the embedded router gives senders time to refresh what ended meanwhile (spec: alert-router#life).
-pub(in super::super) fn spared(app: &Alerts) -> Spared {
-    let outage = app.alerting().outage.get()?;
-    let (from, to) = outage.spares(Nanos::from_ts(app.now()))?;
+pub(in super::super) fn spared(service: &Alerts) -> Spared {
+    let outage = service.alerting().outage.get()?;
+    let (from, to) = outage.spares(Nanos::from_ts(service.now()))?;
     Some((from.to_ts(), to.to_ts()))
 }

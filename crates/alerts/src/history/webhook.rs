@@ -22,8 +22,8 @@ const TIME: Duration = Duration::from_secs(8);
 ///
 /// # Errors
 /// 503 without a configured secret, 401 unless the header has it.
-pub fn admit(app: &Alerts, authorization: Option<&str>) -> Result<()> {
-    let Some(secret) = &app.settings.alerting.history_secret else {
+pub fn admit(service: &Alerts, authorization: Option<&str>) -> Result<()> {
+    let Some(secret) = &service.settings.alerting.history_secret else {
         return Err(Error::Unavailable {
             message: "webhook authentication not configured".into(),
             log: "alerting.history_webhook.secret is not set".to_owned(),
@@ -80,7 +80,7 @@ fn unreadable(reason: &str) -> Error {
 ///
 /// # Errors
 /// 400 for a body that cannot be read, 413 for too many alerts; 500 when it is not stored in time.
-pub async fn save(app: &Alerts, body: &[u8]) -> Result<()> {
+pub async fn save(service: &Alerts, body: &[u8]) -> Result<()> {
     // serde would take an array for a structure, field by field.
     if body.trim_ascii_start().first().is_some_and(|b| *b != b'{') {
         return Err(unreadable("must be a JSON object"));
@@ -112,7 +112,7 @@ pub async fn save(app: &Alerts, body: &[u8]) -> Result<()> {
     if sent.is_empty() {
         return Ok(());
     }
-    match tokio::time::timeout(TIME, commit(app, sent, &receiver)).await {
+    match tokio::time::timeout(TIME, commit(service, sent, &receiver)).await {
         Ok(stored) => stored,
         Err(_) => Err(Error::Unavailable {
             message: "service temporarily unavailable".into(),
@@ -152,9 +152,9 @@ fn tidy(labels: &Labels) -> Labels {
     Labels::from_pairs(labels.iter().map(|(name, value)| (clean(name), clean(value))).collect())
 }
 
-async fn commit(app: &Alerts, sent: Vec<Sent>, receiver: &str) -> Result<()> {
-    let at = app.now();
-    let mut tx = app.db.begin_relaxed().await?;
+async fn commit(service: &Alerts, sent: Vec<Sent>, receiver: &str) -> Result<()> {
+    let at = service.now();
+    let mut tx = service.db.begin_relaxed().await?;
     let systems: BTreeSet<String> = sent.iter().map(|one| one.system_key.clone()).collect();
     let homes = history::homes(&mut tx, &systems).await?;
     let mut notes = Vec::with_capacity(sent.len());

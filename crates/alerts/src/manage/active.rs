@@ -98,12 +98,17 @@ pub struct ActiveAlerts {
 ///
 /// # Errors
 /// 403 for an organization out of reach; with a remote router 502 when no tenant could be asked.
-pub async fn active(app: &Alerts, caller: &Caller, named: &Named, query: AlertQuery) -> Result<ActiveAlerts> {
-    let within = within(app, caller, named).await?;
+pub async fn active(
+    service: &Alerts,
+    caller: &Caller,
+    named: &Named,
+    query: AlertQuery,
+) -> Result<ActiveAlerts> {
+    let within = within(service, caller, named).await?;
     query.check()?;
-    match app.alerting().for_people() {
+    match service.alerting().for_people() {
         AlertRouter::Embedded => {
-            let page = list_embedded(app, within, query).await?;
+            let page = list_embedded(service, within, query).await?;
             Ok(ActiveAlerts { page, warnings: Vec::new() })
         }
         AlertRouter::Remote(client) => {
@@ -111,9 +116,9 @@ pub async fn active(app: &Alerts, caller: &Caller, named: &Named, query: AlertQu
                 let page = Page { rows: Vec::new(), total: 0, request: query.page };
                 return Ok(ActiveAlerts { page, warnings: Vec::new() });
             }
-            let read = remote::alerts(app, client, &within, &query.filter).await?;
+            let read = remote::alerts(service, client, &within, &query.filter).await?;
             let wanted = read.found.into_iter().filter(|(_, alert)| query.selects(alert));
-            let found = decorate(app, wanted.collect()).await?;
+            let found = decorate(service, wanted.collect()).await?;
             Ok(ActiveAlerts { page: select(found, &query), warnings: read.warnings })
         }
     }
@@ -124,44 +129,44 @@ pub async fn active(app: &Alerts, caller: &Caller, named: &Named, query: AlertQu
 /// # Errors
 /// 404 unless the caller may read the system; the router's.
 pub async fn active_of_system(
-    app: &Alerts,
+    service: &Alerts,
     caller: &Caller,
     id: Option<SystemId>,
     mut query: AlertQuery,
 ) -> Result<Page<ActiveAlert>> {
-    let found = systems::load(app, caller, id).await?;
+    let found = systems::load(service, caller, id).await?;
     query.check()?;
     let (tenant, key) = (found.system.organization.id, found.system.system_key);
     query.filter.system_keys = None;
-    match app.alerting().for_people() {
+    match service.alerting().for_people() {
         AlertRouter::Embedded => {
             query.filter.system_keys = Some(vec![key]);
-            list_embedded(app, Within::all(Scope::Organization(tenant)), query).await
+            list_embedded(service, Within::all(Scope::Organization(tenant)), query).await
         }
         AlertRouter::Remote(client) => {
-            let alerts = remote::alerts_of(app, client, tenant, Some(&key)).await.map_err(told)?;
+            let alerts = remote::alerts_of(service, client, tenant, Some(&key)).await.map_err(told)?;
             let of_it = |a: &ListedAlert| a.labels.value("system_key") == key && query.selects(a);
             let alerts = alerts.into_iter().filter(of_it);
-            let found = decorate(app, alerts.map(|alert| (tenant, alert)).collect()).await?;
+            let found = decorate(service, alerts.map(|alert| (tenant, alert)).collect()).await?;
             Ok(select(found, &query))
         }
     }
 }
 
 /// Which alerts are meant at this moment.
-pub(super) fn live(app: &Alerts, within: Within) -> ActiveQuery {
+pub(super) fn live(service: &Alerts, within: Within) -> ActiveQuery {
     ActiveQuery {
         within,
         filter: ActiveFilter::default(),
         is_suppressed: None,
         order: ActiveOrder::StartsAt,
         direction: SortDirection::Desc,
-        now: app.now(),
-        spared: crate::history::sweep::spared(app),
+        now: service.now(),
+        spared: crate::history::sweep::spared(service),
     }
 }
 
-async fn list_embedded(app: &Alerts, within: Within, query: AlertQuery) -> Result<Page<ActiveAlert>> {
+async fn list_embedded(service: &Alerts, within: Within, query: AlertQuery) -> Result<Page<ActiveAlert>> {
     let (active, suppressed) = (query.wants(false), query.wants(true));
     let request = query.page;
     if !active && !suppressed {
@@ -172,16 +177,16 @@ async fn list_embedded(app: &Alerts, within: Within, query: AlertQuery) -> Resul
         is_suppressed: (active != suppressed).then_some(suppressed),
         order: query.order,
         direction: query.direction,
-        ..live(app, within)
+        ..live(service, within)
     };
     let needs_states = asked.is_suppressed.is_some() || asked.order == ActiveOrder::Status;
-    let states = if needs_states { suppressed_rows(app, &asked).await? } else { Vec::new() };
-    let (rows, total) = asked.page(&app.db, &states, request).await?;
+    let states = if needs_states { suppressed_rows(service, &asked).await? } else { Vec::new() };
+    let (rows, total) = asked.page(&service.db, &states, request).await?;
     let systems: BTreeSet<(OrgId, String)> =
         rows.iter().map(|row| (row.key.0, row.system_key.clone())).collect();
-    let silences = silences_of(app, systems.into_iter().collect()).await?;
-    let trees = trees_of(app, rows.iter().map(|row| row.key.0).collect()).await?;
-    let (now, outage) = (Nanos::from_ts(asked.now), app.alerting().outage.get());
+    let silences = silences_of(service, systems.into_iter().collect()).await?;
+    let trees = trees_of(service, rows.iter().map(|row| row.key.0).collect()).await?;
+    let (now, outage) = (Nanos::from_ts(asked.now), service.alerting().outage.get());
     let mut alerts = Vec::with_capacity(rows.len());
     for row in rows {
         let Some(stored) = embedded::read::<StoredAlert>(&row.payload) else { continue };
@@ -194,13 +199,13 @@ async fn list_embedded(app: &Alerts, within: Within, query: AlertQuery) -> Resul
         let listed = router::list_alerts([&stored], own, now, outage, receivers);
         alerts.extend(listed.into_iter().map(|alert| (key.0, alert)));
     }
-    Ok(Page { rows: decorate(app, alerts).await?, total, request })
+    Ok(Page { rows: decorate(service, alerts).await?, total, request })
 }
 
 /// The routing of these tenants. Where one cannot be read nobody is told, and none is shown.
-async fn trees_of(app: &Alerts, tenants: BTreeSet<OrgId>) -> Result<HashMap<OrgId, Tree>> {
+async fn trees_of(service: &Alerts, tenants: BTreeSet<OrgId>) -> Result<HashMap<OrgId, Tree>> {
     let tenants: Vec<OrgId> = tenants.into_iter().collect();
-    let plans = match config::plans(app, &tenants).await {
+    let plans = match config::plans(service, &tenants).await {
         Err(Error::Internal(e)) => {
             tracing::error!(error = %e, "the receivers of alerts cannot be shown");
             HashMap::new()
@@ -211,14 +216,14 @@ async fn trees_of(app: &Alerts, tenants: BTreeSet<OrgId>) -> Result<HashMap<OrgI
 }
 
 /// The rows that silences suppress.
-pub(super) async fn suppressed_rows(app: &Alerts, query: &ActiveQuery) -> Result<Vec<i64>> {
+pub(super) async fn suppressed_rows(service: &Alerts, query: &ActiveQuery) -> Result<Vec<i64>> {
     let query = ActiveQuery { is_suppressed: None, ..query.clone() };
     let (mut suppressed, mut after) = (Vec::new(), i64::MIN);
     loop {
-        let rows = query.of_silenced_systems(&app.db, after).await?;
+        let rows = query.of_silenced_systems(&service.db, after).await?;
         let Some(last) = rows.last().map(|row| row.0) else { return Ok(suppressed) };
         let is_end = rows.len() < JUDGED;
-        suppressed.extend(suppressed_of(app, rows).await?);
+        suppressed.extend(suppressed_of(service, rows).await?);
         if is_end {
             return Ok(suppressed);
         }
@@ -226,10 +231,10 @@ pub(super) async fn suppressed_rows(app: &Alerts, query: &ActiveQuery) -> Result
     }
 }
 
-async fn suppressed_of(app: &Alerts, rows: Vec<(i64, uuid::Uuid, String, String)>) -> Result<Vec<i64>> {
+async fn suppressed_of(service: &Alerts, rows: Vec<(i64, uuid::Uuid, String, String)>) -> Result<Vec<i64>> {
     let systems: BTreeSet<(OrgId, String)> =
         rows.iter().map(|(_, organization, key, _)| (OrgId(*organization), key.clone())).collect();
-    let silences = silences_of(app, systems.into_iter().collect()).await?;
+    let silences = silences_of(service, systems.into_iter().collect()).await?;
     let judge = move || {
         let is_suppressed = |(_, organization, key, labels): &(i64, uuid::Uuid, String, String)| {
             let own = silences.get(&(OrgId(*organization), key.clone()));
@@ -238,21 +243,21 @@ async fn suppressed_of(app: &Alerts, rows: Vec<(i64, uuid::Uuid, String, String)
         };
         rows.iter().filter(|row| is_suppressed(row)).map(|row| row.0).collect::<Vec<_>>()
     };
-    app.tasks.spawn_blocking(judge).await.map_err(Error::internal)
+    service.tasks.spawn_blocking(judge).await.map_err(Error::internal)
 }
 
 /// The silences in force of these systems, ready to be applied.
 async fn silences_of(
-    app: &Alerts,
+    service: &Alerts,
     systems: Vec<(OrgId, String)>,
 ) -> Result<HashMap<(OrgId, String), Vec<ActiveSilence>>> {
-    let at = app.now();
+    let at = service.now();
     let now = Nanos::from_ts(at);
     let mut found: HashMap<(OrgId, String), Vec<ActiveSilence>> = HashMap::new();
     // Whatever a few systems have written into theirs, those of the others are read.
     let mut waiting: Vec<&[(OrgId, String)]> = systems.chunks(SYSTEMS).collect();
     while let Some(some) = waiting.pop() {
-        let read = match active::silences_of(&app.db, some, at).await {
+        let read = match active::silences_of(&service.db, some, at).await {
             Err(StoreError::TooHeavy) if some.len() > 1 => {
                 waiting.extend(<[_; 2]>::from(some.split_at(some.len() / 2)));
                 continue;
@@ -270,12 +275,15 @@ async fn silences_of(
 
 /// Adds what is shown with alerts. Those of systems that the organization does not have (any more) are left out: their
 /// place is elsewhere.
-pub(super) async fn decorate(app: &Alerts, alerts: Vec<(OrgId, ListedAlert)>) -> Result<Vec<ActiveAlert>> {
+pub(super) async fn decorate(
+    service: &Alerts,
+    alerts: Vec<(OrgId, ListedAlert)>,
+) -> Result<Vec<ActiveAlert>> {
     let keys: Vec<_> = alerts
         .iter()
         .map(|(tenant, a)| ((*tenant, a.fingerprint.to_string()), a.labels.value("system_key").to_owned()))
         .collect();
-    let mut shown: HashMap<_, Shown> = active::shown(&app.db, &keys).await?.into_iter().collect();
+    let mut shown: HashMap<_, Shown> = active::shown(&service.db, &keys).await?.into_iter().collect();
     let mut found = Vec::with_capacity(alerts.len());
     for ((tenant, mut alert), (key, _)) in alerts.into_iter().zip(keys) {
         let Some(Shown { system: Some(system), organization, assigned }) = shown.remove(&key) else {

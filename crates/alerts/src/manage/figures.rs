@@ -60,15 +60,15 @@ fn check(filter: &HistoryFilter) -> Result<()> {
 /// # Errors
 /// 403 for an organization out of reach.
 pub async fn history(
-    app: &Alerts,
+    service: &Alerts,
     caller: &Caller,
     named: &Named,
     query: impl FnOnce() -> Result<HistoryQuery>,
 ) -> Result<Page<Record>> {
-    let within = within(app, caller, named).await?;
+    let within = within(service, caller, named).await?;
     let query = query()?;
     check(&query.filter)?;
-    Ok(list::list(&app.db, &within, &query.filter, query.order, query.page).await?)
+    Ok(list::list(&service.db, &within, &query.filter, query.order, query.page).await?)
 }
 
 /// `GET /systems/{id}/alerts/history`; filters by system do not count.
@@ -76,17 +76,17 @@ pub async fn history(
 /// # Errors
 /// 404 unless the caller may read the system.
 pub async fn history_of_system(
-    app: &Alerts,
+    service: &Alerts,
     caller: &Caller,
     id: Option<SystemId>,
     query: impl FnOnce() -> Result<HistoryQuery>,
 ) -> Result<Page<Record>> {
-    let found = systems::load(app, caller, id).await?.system;
+    let found = systems::load(service, caller, id).await?.system;
     let query = query()?;
     check(&query.filter)?;
     let within = Within::all(Scope::Organization(found.organization.id));
     let filter = HistoryFilter { system_keys: Some(vec![found.system_key]), ..query.filter };
-    Ok(list::list(&app.db, &within, &filter, query.order, query.page).await?)
+    Ok(list::list(&service.db, &within, &filter, query.order, query.page).await?)
 }
 
 /// Resolved alerts over time.
@@ -106,12 +106,12 @@ pub struct Trend {
 ///
 /// # Errors
 /// 403 for an organization out of reach, 400 for another period.
-pub async fn trend(app: &Alerts, caller: &Caller, named: &Named, period: Option<&str>) -> Result<Trend> {
-    let within = within(app, caller, named).await?;
+pub async fn trend(service: &Alerts, caller: &Caller, named: &Named, period: Option<&str>) -> Result<Trend> {
+    let within = within(service, caller, named).await?;
     let period = parse_period(period)?;
-    let today = app.now().secs().div_euclid(DAY_SECS);
+    let today = service.now().secs().div_euclid(DAY_SECS);
     let first = today - i64::from(period) + 1;
-    let days = figures::resolved_by_day(&app.db, &within, first - i64::from(period)).await?;
+    let days = figures::resolved_by_day(&service.db, &within, first - i64::from(period)).await?;
     let count = |n: i64| u64::try_from(n).unwrap_or(0);
     let previous = days.iter().filter(|(day, _)| *day < first).map(|(_, n)| count(*n)).sum();
     let mut points: BTreeMap<i64, u64> = (first..=today).map(|day| (day, 0)).collect();
@@ -147,12 +147,12 @@ pub struct Statistics {
 /// # Errors
 /// 403 for an organization out of reach, 400 for times that cannot be read or are turned, 503 while too many are made.
 pub async fn statistics(
-    app: &Alerts,
+    service: &Alerts,
     caller: &Caller,
     named: &Named,
     query: impl FnOnce() -> Result<StatisticsQuery>,
 ) -> Result<Statistics> {
-    let within = within(app, caller, named).await?;
+    let within = within(service, caller, named).await?;
     let query = query()?;
     if query.from.zip(query.before).is_some_and(|(from, before)| before <= from) {
         return Err(Error::bad_request("to_date must be after from_date"));
@@ -160,10 +160,10 @@ pub async fn statistics(
     let top = query.top.map_or(TOP, |top| u64::try_from(top).unwrap_or(0).clamp(1, TOP_MOST));
     let filter = HistoryFilter { from: query.from, before: query.before, ..HistoryFilter::default() };
     let organization = caller.org().ok_or_else(|| Error::unauthenticated("authentication required"))?;
-    let permits = &app.alerting().statistics;
+    let permits = &service.alerting().statistics;
     let _permit =
         permits.acquire(organization.id, LONGEST_WAIT, "statistics before these take too long").await?;
-    let figures = figures::statistics(&app.db, &within, &filter, top).await?;
+    let figures = figures::statistics(&service.db, &within, &filter, top).await?;
     let seconds = |from: Ts, to: Ts| to.since(from).as_secs_f64();
     let between_seconds = match (query.from.zip(query.before), figures.starts) {
         (Some((from, to)), _) if figures.total > 0 => Some(seconds(from, to) / figures.total as f64),
@@ -179,13 +179,13 @@ pub async fn statistics(
 ///
 /// # Errors
 /// The database's.
-pub async fn catalogue(app: &Alerts, caller: &Caller) -> Result<Vec<CatalogueEntry>> {
+pub async fn catalogue(service: &Alerts, caller: &Caller) -> Result<Vec<CatalogueEntry>> {
     let within = Within::all(list_scope(caller, Resource::Systems)?);
-    let known = &app.settings.alerting.catalogue;
+    let known = &service.settings.alerting.catalogue;
     let mut all: BTreeMap<String, CatalogueEntry> =
         known.iter().map(|e| (e.name.clone(), e.clone())).collect();
     // The newest first: of a name with several severities the last one counts.
-    for (name, severity, _) in figures::names(&app.db, &within).await? {
+    for (name, severity, _) in figures::names(&service.db, &within).await? {
         let entry = all.entry(name);
         let name = entry.key().clone();
         entry.or_insert_with(|| CatalogueEntry {

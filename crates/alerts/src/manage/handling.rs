@@ -26,18 +26,18 @@ const EVENTS_MOST: u64 = 500;
 /// # Errors
 /// 400 without an organization, 403 for one out of reach.
 pub async fn activity(
-    app: &Alerts,
+    service: &Alerts,
     caller: &Caller,
     organizations: &[String],
     alert: &str,
     limit: Option<&str>,
 ) -> Result<(OrgId, Vec<Event>)> {
-    let tenant = tenant(app, caller, organizations).await?;
+    let tenant = tenant(service, caller, organizations).await?;
     let limit = limit.and_then(|n| n.parse().ok()).filter(|n| *n >= 1).unwrap_or(EVENTS).min(EVENTS_MOST);
     if fingerprint(alert).is_err() {
         return Ok((tenant, Vec::new()));
     }
-    Ok((tenant, alert_handling::events(&app.db, tenant, alert, limit).await?))
+    Ok((tenant, alert_handling::events(&service.db, tenant, alert, limit).await?))
 }
 
 /// A note to be added.
@@ -54,26 +54,26 @@ pub struct NewNote {
 /// # Errors
 /// 400 without an organization, 403 for one out of reach, 400 for fields.
 pub async fn add_note(
-    app: &Alerts,
+    service: &Alerts,
     caller: &Caller,
     ctx: &RequestContext,
     organizations: &[String],
     body: impl FnOnce() -> Result<NewNote>,
 ) -> Result<()> {
-    let tenant = tenant(app, caller, organizations).await?;
+    let tenant = tenant(service, caller, organizations).await?;
     let note = body()?;
     let words = note.text.trim();
     let is_there = if words.is_empty() { Err(FieldError::new("text", "required")) } else { Ok(()) };
     check_all([fingerprint(&note.fingerprint), is_there, text("text", words, NOTE)])?;
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     let held = history::hold(&mut tx, [tenant]).await?;
     if !held.contains(tenant) {
         return Err(Error::forbidden("access denied: organization not in your hierarchy"));
     }
     let what = What { action: "note_added", silence: None, details: json!({"text": words}) };
-    record(&mut tx, app, caller, (tenant, &note.fingerprint), what).await?;
+    record(&mut tx, service, caller, (tenant, &note.fingerprint), what).await?;
     let told = json!({"fingerprint": note.fingerprint, "text": words});
-    audited(&mut tx, app, caller, ctx, ("alert.note", "alert", tenant.0), (None, Some(told))).await?;
+    audited(&mut tx, service, caller, ctx, ("alert.note", "alert", tenant.0), (None, Some(told))).await?;
     tx.commit().await?;
     Ok(())
 }
@@ -92,20 +92,20 @@ pub struct Assign {
 /// # Errors
 /// 400 without an organization, 403 for one out of reach, 400 for fields, 404 `alert not found` unless it fires.
 pub async fn assign(
-    app: &Alerts,
+    service: &Alerts,
     caller: &Caller,
     ctx: &RequestContext,
     organizations: &[String],
     body: impl FnOnce() -> Result<Assign>,
 ) -> Result<(OrgId, String, Assignment)> {
-    let tenant = tenant(app, caller, organizations).await?;
+    let tenant = tenant(service, caller, organizations).await?;
     let asked = body()?;
     let note = asked.note.trim();
     check_all([fingerprint(&asked.fingerprint), text("note", note, NOTE)])?;
     let who = caller.identity().ok_or_else(Error::insufficient_permissions)?;
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     history::hold(&mut tx, [tenant]).await?;
-    let now = live(app, Within::all(Scope::Organization(tenant)));
+    let now = live(service, Within::all(Scope::Organization(tenant)));
     let alert = (tenant, asked.fingerprint.as_str());
     let firing = alert_handling::firing_now(&mut tx, tenant, alert.1, now.now, now.spared).await?;
     let system_key = firing.ok_or(Error::NotFound("alert"))?;
@@ -126,10 +126,10 @@ pub async fn assign(
         details.insert("note".to_owned(), json!(note));
     }
     let what = What { action: "assigned", silence: None, details: Value::Object(details) };
-    record(&mut tx, app, caller, alert, what).await?;
+    record(&mut tx, service, caller, alert, what).await?;
     let told = |user: &Uuid| json!({"fingerprint": asked.fingerprint, "assigned_user_id": user});
     let change = (before.map(|(id, _)| told(&id.0)), Some(told(&who.user_id.0)));
-    audited(&mut tx, app, caller, ctx, ("alert.assign", "alert", tenant.0), change).await?;
+    audited(&mut tx, service, caller, ctx, ("alert.assign", "alert", tenant.0), change).await?;
     tx.commit().await?;
     Ok((tenant, asked.fingerprint, assignment))
 }
@@ -144,7 +144,7 @@ pub(super) struct What {
 /// Records it in the transaction of the change.
 pub(super) async fn record(
     tx: &mut Tx,
-    app: &Alerts,
+    service: &Alerts,
     caller: &Caller,
     (tenant, fingerprint): (OrgId, &str),
     what: What,
@@ -157,7 +157,7 @@ pub(super) async fn record(
         actor: (user, name_of(caller)),
         silence_id: what.silence,
         details: what.details,
-        at: app.now(),
+        at: service.now(),
     };
     Ok(alert_handling::record(tx, doing).await?)
 }
@@ -165,14 +165,14 @@ pub(super) async fn record(
 /// The audit row: action, kind and id of the object; what it was before and after.
 pub(super) async fn audited(
     tx: &mut Tx,
-    app: &Alerts,
+    service: &Alerts,
     caller: &Caller,
     ctx: &RequestContext,
     (action, object_type, object_id): (&str, &str, Uuid),
     (before, after): (Option<Value>, Option<Value>),
 ) -> Result<()> {
     let event = audit::Event { action, object_type, object_id, before, after };
-    audit::record(tx, app.now(), caller, ctx, event).await
+    audit::record(tx, service.now(), caller, ctx, event).await
 }
 
 /// As people know him.

@@ -48,7 +48,7 @@ pub struct Named {
 }
 
 /// The organizations of an aggregate: the caller's hierarchy or what he names of it. A customer's user names nothing.
-async fn within(app: &Alerts, caller: &Caller, named: &Named) -> Result<Within> {
+async fn within(service: &Alerts, caller: &Caller, named: &Named) -> Result<Within> {
     let scope = list_scope(caller, Resource::Systems)?;
     if named.ids.is_empty() || caller.org_type() == Some(OrgType::Customer) {
         return Ok(Within::all(scope));
@@ -56,7 +56,7 @@ async fn within(app: &Alerts, caller: &Caller, named: &Named) -> Result<Within> 
     let sent: BTreeSet<&String> = named.ids.iter().collect();
     list_filters::check_lengths([Some(sent.len())])?;
     let ids: BTreeSet<OrgId> = sent.iter().filter_map(|id| id.parse().ok()).collect();
-    let places: BTreeMap<OrgId, OrgPlace> = organizations::places(&app.db, ids.iter().copied())
+    let places: BTreeMap<OrgId, OrgPlace> = organizations::places(&service.db, ids.iter().copied())
         .await?
         .into_iter()
         .map(|place| (place.path.id, place))
@@ -83,7 +83,7 @@ async fn within(app: &Alerts, caller: &Caller, named: &Named) -> Result<Within> 
 }
 
 /// The one organization that a request is about. A customer's user names nothing.
-async fn tenant(app: &Alerts, caller: &Caller, ids: &[String]) -> Result<OrgId> {
+async fn tenant(service: &Alerts, caller: &Caller, ids: &[String]) -> Result<OrgId> {
     if let Some(own) = caller.org().filter(|own| own.org_type == OrgType::Customer) {
         return Ok(own.id);
     }
@@ -93,7 +93,7 @@ async fn tenant(app: &Alerts, caller: &Caller, ids: &[String]) -> Result<OrgId> 
         return Err(Error::bad_request("organization_id query parameter is required"));
     };
     let place = match id.parse::<OrgId>() {
-        Ok(id) => organizations::place(&app.db, id).await?,
+        Ok(id) => organizations::place(&service.db, id).await?,
         Err(_) => None,
     };
     Ok(in_hierarchy(caller, place.as_ref())?.id())

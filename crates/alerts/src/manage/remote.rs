@@ -36,29 +36,30 @@ pub(super) struct Told<T> {
 
 /// Alerts of all tenants that may have some that pass; others of theirs are among them.
 pub(super) async fn alerts(
-    app: &Alerts,
+    service: &Alerts,
     client: &RouterClient,
     within: &Within,
     filter: &ActiveFilter,
 ) -> Result<Told<ListedAlert>> {
-    let tenants = active::tenants(&app.db, within, filter, TENANTS).await?;
+    let tenants = active::tenants(&service.db, within, filter, TENANTS).await?;
     let key = only(filter.system_keys.as_deref());
     let weight = |a: &ListedAlert| a.labels.size() + a.annotations.size() + 256;
-    ask(app, tenants, weight, "failed to fetch alerts", |tenant| alerts_of(app, client, tenant, key)).await
+    ask(service, tenants, weight, "failed to fetch alerts", |tenant| alerts_of(service, client, tenant, key))
+        .await
 }
 
 /// Silences of all tenants with systems; `system_keys`: with one of these.
 pub(super) async fn silences(
-    app: &Alerts,
+    service: &Alerts,
     client: &RouterClient,
     within: &Within,
     system_keys: Option<&[String]>,
 ) -> Result<Told<ListedSilence>> {
-    let tenants = active::tenants_with_systems(&app.db, within, system_keys, TENANTS).await?;
+    let tenants = active::tenants_with_systems(&service.db, within, system_keys, TENANTS).await?;
     let key = only(system_keys);
     let weight = |s: &ListedSilence| s.comment.len() + s.annotations.size() + s.matchers.len() * 64 + 256;
-    ask(app, tenants, weight, "alerting backend is unavailable", |tenant| {
-        silences_of(app, client, tenant, key)
+    ask(service, tenants, weight, "alerting backend is unavailable", |tenant| {
+        silences_of(service, client, tenant, key)
     })
     .await
 }
@@ -73,7 +74,7 @@ fn only(system_keys: Option<&[String]>) -> Option<&str> {
 
 /// Asks each tenant; who fails becomes a warning, unless all do.
 async fn ask<T, F: Future<Output = std::result::Result<Vec<T>, Fault>>>(
-    app: &Alerts,
+    service: &Alerts,
     tenants: Vec<OrgId>,
     weight: impl Fn(&T) -> usize,
     failed: &'static str,
@@ -85,7 +86,7 @@ async fn ask<T, F: Future<Output = std::result::Result<Vec<T>, Fault>>>(
         let answer = each(tenant);
         // Lists that are asked for at the same time wait for each other.
         let answer = async move {
-            let _place = app.alerting().asked.acquire().await;
+            let _place = service.alerting().asked.acquire().await;
             answer.await
         };
         async move { (tenant, timeout_at(until, answer).await.unwrap_or(Err(Fault::TimedOut))) }
@@ -129,18 +130,18 @@ fn of_system(key: &str) -> String {
     SilencesQuery::default().upstream(key)
 }
 
-fn request_id(app: &Alerts) -> String {
-    app.fresh::<uuid::Uuid>().to_string()
+fn request_id(service: &Alerts) -> String {
+    service.fresh::<uuid::Uuid>().to_string()
 }
 
 /// Alerts of a tenant with a complete status; only those that say they are the tenant's. `system_key`: only its own.
 pub(crate) async fn alerts_of(
-    app: &Alerts,
+    service: &Alerts,
     client: &RouterClient,
     tenant: OrgId,
     system_key: Option<&str>,
 ) -> std::result::Result<Vec<ListedAlert>, Fault> {
-    let (id, request_id) = (tenant.to_string(), request_id(app));
+    let (id, request_id) = (tenant.to_string(), request_id(service));
     let caller = Caller { tenant: &id, request_id: &request_id };
     let query = system_key.map(of_system).unwrap_or_default();
     let body = match client.list_alerts(caller, &query).await.map_err(Fault::from) {
@@ -151,7 +152,7 @@ pub(crate) async fn alerts_of(
     // A router without tenants tells of everybody.
     alerts.retain(|a| a.labels.value("organization_id") == id);
     if alerts.iter().any(|a| a.status.state == AlertState::Unprocessed) {
-        let silences = silences_of(app, client, tenant, system_key).await?;
+        let silences = silences_of(service, client, tenant, system_key).await?;
         complete_status(&mut alerts, &active_silences(&silences));
     }
     Ok(alerts)
@@ -159,12 +160,12 @@ pub(crate) async fn alerts_of(
 
 /// Silences of a tenant; of a router without tenants, of everybody.
 pub(crate) async fn silences_of(
-    app: &Alerts,
+    service: &Alerts,
     client: &RouterClient,
     tenant: OrgId,
     system_key: Option<&str>,
 ) -> std::result::Result<Vec<ListedSilence>, Fault> {
-    let (id, request_id) = (tenant.to_string(), request_id(app));
+    let (id, request_id) = (tenant.to_string(), request_id(service));
     let caller = Caller { tenant: &id, request_id: &request_id };
     let query = system_key.map(of_system).unwrap_or_default();
     match client.list_silences(caller, &query).await.map_err(Fault::from) {

@@ -58,27 +58,27 @@ pub struct SilenceChange {
 }
 
 /// The end as sent, after `now` and within the longest silence, which is counted from its start too.
-fn end(app: &Alerts, sent: &str, start: Option<Ts>) -> std::result::Result<Ts, FieldError> {
-    let now = app.now();
+fn end(service: &Alerts, sent: &str, start: Option<Ts>) -> std::result::Result<Ts, FieldError> {
+    let now = service.now();
     let wrong = |code: &str| FieldError::new("end_at", code).with_value(sent);
     let is_time = sent.contains(['T', 't']) && sent.as_bytes().get(4) == Some(&b'-');
     let end = sent.parse::<Ts>().ok().filter(|_| is_time).ok_or_else(|| wrong("invalid_format"))?;
     if end <= now {
         return Err(wrong("must_be_future"));
     }
-    if end.since(start.unwrap_or(now).min(now)) > app.settings.alerting.limits.content.silence_length {
+    if end.since(start.unwrap_or(now).min(now)) > service.settings.alerting.limits.content.silence_length {
         return Err(wrong("too_late"));
     }
     Ok(end)
 }
 
-fn comment(app: &Alerts, sent: &str) -> std::result::Result<(), FieldError> {
-    text("comment", sent, app.settings.alerting.limits.content.silence_bytes / 4)
+fn comment(service: &Alerts, sent: &str) -> std::result::Result<(), FieldError> {
+    text("comment", sent, service.settings.alerting.limits.content.silence_bytes / 4)
 }
 
 /// By when a remote router has done its part, all questions together: before the route gives up.
-fn deadline(app: &Alerts) -> Instant {
-    Instant::now() + app.settings.alerting.limits.write_timeout
+fn deadline(service: &Alerts) -> Instant {
+    Instant::now() + service.settings.alerting.limits.write_timeout
 }
 
 async fn in_time<T>(
@@ -90,7 +90,7 @@ async fn in_time<T>(
 
 /// What a remote router does and the record of it.
 struct Errand {
-    app: Alerts,
+    service: Alerts,
     client: RouterClient,
     caller: Caller,
     ctx: RequestContext,
@@ -101,14 +101,14 @@ struct Errand {
 
 impl Errand {
     fn new(
-        app: &Alerts,
+        service: &Alerts,
         client: &RouterClient,
         by: By<'_>,
         (tenant, system_key): (OrgId, &str),
         until: Instant,
     ) -> Errand {
         Errand {
-            app: app.clone(),
+            service: service.clone(),
             client: client.clone(),
             caller: by.caller.clone(),
             ctx: by.ctx.clone(),
@@ -123,18 +123,18 @@ impl Errand {
         self,
         work: impl FnOnce(Errand) -> F,
     ) -> Result<T> {
-        let tasks = self.app.tasks.clone();
+        let tasks = self.service.tasks.clone();
         tasks.spawn(work(self)).await.map_err(Error::internal)?
     }
 
     async fn set(&self, posted: &PostedSilence) -> std::result::Result<Uuid, Fault> {
         let who = sender(self.tenant, &self.system_key, &self.ctx.request_id);
-        in_time(self.until, at_remote::set_silence(&self.app, &self.client, &who, posted)).await
+        in_time(self.until, at_remote::set_silence(&self.service, &self.client, &who, posted)).await
     }
 
     async fn expire(&self, id: Uuid) -> std::result::Result<bool, Fault> {
         let who = sender(self.tenant, &self.system_key, &self.ctx.request_id);
-        in_time(self.until, at_remote::expire_silence(&self.app, &self.client, &who, id)).await
+        in_time(self.until, at_remote::expire_silence(&self.service, &self.client, &who, id)).await
     }
 
     fn by(&self) -> By<'_> {
@@ -147,12 +147,12 @@ impl Errand {
 /// # Errors
 /// As the steps of the specification say, then the router's.
 pub async fn create_silence(
-    app: &Alerts,
+    service: &Alerts,
     by: By<'_>,
     place: &Place,
     body: impl FnOnce() -> Result<NewSilence>,
 ) -> Result<Uuid> {
-    let found = find(app, by.caller, Action::Update, place).await?;
+    let found = find(service, by.caller, Action::Update, place).await?;
     if !found.is_registered {
         return Err(Error::bad_request("system is not registered"));
     }
@@ -164,29 +164,30 @@ pub async fn create_silence(
         }
         _ => Ok(()),
     };
-    check_all([fingerprint(&new.fingerprint), comment(app, &new.comment), duration])?;
+    check_all([fingerprint(&new.fingerprint), comment(service, &new.comment), duration])?;
     let alert = (found.tenant, new.fingerprint.clone());
-    match app.alerting().for_people() {
+    match service.alerting().for_people() {
         AlertRouter::Embedded => {
-            let mut tx = app.db.begin().await?;
+            let mut tx = service.db.begin().await?;
             history::hold(&mut tx, [found.tenant]).await?;
-            let (key, labels) = stored_alert(&mut tx, app, &found, &new.fingerprint).await?;
-            let order = Order::new(app, by.caller, &new, &labels)?;
+            let (key, labels) = stored_alert(&mut tx, service, &found, &new.fingerprint).await?;
+            let order = Order::new(service, by.caller, &new, &labels)?;
             let who = sender(found.tenant, &key, &by.ctx.request_id);
             let at = order.posted.starts_at;
-            let id = embedded::set_silence_in(&mut tx, app, &who, at, order.posted).await.map_err(told)?;
+            let id =
+                embedded::set_silence_in(&mut tx, service, &who, at, order.posted).await.map_err(told)?;
             let what = What { action: "silenced", silence: Some(id), details: order.details };
-            note(&mut tx, app, by, alert, "alert_silence.create", (None, what)).await?;
+            note(&mut tx, service, by, alert, "alert_silence.create", (None, what)).await?;
             tx.commit().await?;
             Ok(id)
         }
         AlertRouter::Remote(client) => {
-            let until = deadline(app);
-            let asked = timeout_at(until, told_alert(app, client, &found, &new.fingerprint)).await;
+            let until = deadline(service);
+            let asked = timeout_at(until, told_alert(service, client, &found, &new.fingerprint)).await;
             let labels = asked.unwrap_or_else(|_| Err(told(Fault::TimedOut)))?.labels;
-            let order = Order::new(app, by.caller, &new, &labels)?;
+            let order = Order::new(service, by.caller, &new, &labels)?;
             let place = (found.tenant, labels.value("system_key"));
-            let errand = Errand::new(app, client, by, place, until);
+            let errand = Errand::new(service, client, by, place, until);
             errand.run(|errand| create_at_remote(errand, order, alert)).await
         }
     }
@@ -195,9 +196,9 @@ pub async fn create_silence(
 async fn create_at_remote(errand: Errand, order: Order, alert: (OrgId, String)) -> Result<Uuid> {
     let id = errand.set(&order.posted).await.map_err(told)?;
     let recorded = async {
-        let mut tx = errand.app.db.begin().await?;
+        let mut tx = errand.service.db.begin().await?;
         let what = What { action: "silenced", silence: Some(id), details: order.details };
-        note(&mut tx, &errand.app, errand.by(), alert, "alert_silence.create", (None, what)).await?;
+        note(&mut tx, &errand.service, errand.by(), alert, "alert_silence.create", (None, what)).await?;
         Ok::<_, Error>(tx.commit().await?)
     };
     if let Err(error) = recorded.await {
@@ -218,11 +219,11 @@ struct Order {
 
 impl Order {
     /// What is wrong with the end is told when everything else is right.
-    fn new(app: &Alerts, caller: &Caller, new: &NewSilence, labels: &Labels) -> Result<Order> {
+    fn new(service: &Alerts, caller: &Caller, new: &NewSilence, labels: &Labels) -> Result<Order> {
         // Whole seconds, as the other routers' tools write it.
-        let now = Ts::from_secs(app.now().secs());
+        let now = Ts::from_secs(service.now().secs());
         let ends_at = match &new.end_at {
-            Some(sent) => end(app, sent, Some(now)).map_err(|wrong| Error::Invalid(vec![wrong]))?,
+            Some(sent) => end(service, sent, Some(now)).map_err(|wrong| Error::Invalid(vec![wrong]))?,
             None => {
                 let minutes = new.duration_minutes.unwrap_or(MINUTES).unsigned_abs();
                 now.plus(Duration::from_secs(minutes * 60))
@@ -261,15 +262,15 @@ fn matchers(labels: &Labels) -> Vec<Matcher> {
 /// The active alert in the embedded router that is not silenced yet: the key of its system and its labels.
 async fn stored_alert(
     tx: &mut Tx,
-    app: &Alerts,
+    service: &Alerts,
     found: &Found,
     fingerprint: &str,
 ) -> Result<(String, Labels)> {
     let keys = [(found.tenant, fingerprint.to_owned())];
     let payload = rows::alerts_by_key(tx, &keys).await?.pop();
     let stored = payload.and_then(|(_, _, payload)| embedded::read::<StoredAlert>(&payload));
-    let at = app.now();
-    let is_listed = |a: &StoredAlert| a.is_listed(Nanos::from_ts(at), app.alerting().outage.get());
+    let at = service.now();
+    let is_listed = |a: &StoredAlert| a.is_listed(Nanos::from_ts(at), service.alerting().outage.get());
     let labels = stored.filter(is_listed).ok_or(Error::NotFound("alert"))?.labels;
     let key = owner(found, &labels)?;
     if !active::has_system(tx, found.tenant, &key).await? {
@@ -289,18 +290,18 @@ async fn stored_alert(
 
 /// The same at a remote router.
 async fn told_alert(
-    app: &Alerts,
+    service: &Alerts,
     client: &RouterClient,
     found: &Found,
     fingerprint: &str,
 ) -> Result<ListedAlert> {
-    let known = alert_handling::firing(&app.db, found.tenant, fingerprint).await?;
+    let known = alert_handling::firing(&service.db, found.tenant, fingerprint).await?;
     let key = found.system_key.as_deref().or(known.as_deref());
-    let alerts = remote::alerts_of(app, client, found.tenant, key).await.map_err(told)?;
+    let alerts = remote::alerts_of(service, client, found.tenant, key).await.map_err(told)?;
     let alert = alerts.into_iter().find(|a| a.fingerprint.to_string() == fingerprint);
     let alert = alert.ok_or(Error::NotFound("alert"))?;
     let key = owner(found, &alert.labels)?;
-    if active::shown(&app.db, &[((found.tenant, fingerprint.to_owned()), key)])
+    if active::shown(&service.db, &[((found.tenant, fingerprint.to_owned()), key)])
         .await?
         .iter()
         .all(|(_, shown)| shown.system.is_none())
@@ -329,7 +330,7 @@ fn owner(found: &Found, labels: &Labels) -> Result<String> {
 /// Records what was done to a silence and audits it, with what it was before.
 async fn note(
     tx: &mut Tx,
-    app: &Alerts,
+    service: &Alerts,
     by: By<'_>,
     (tenant, alert): (OrgId, String),
     action: &str,
@@ -344,9 +345,9 @@ async fn note(
         }
     }
     if !alert.is_empty() {
-        record(tx, app, by.caller, (tenant, &alert), what).await?;
+        record(tx, service, by.caller, (tenant, &alert), what).await?;
     }
-    audited(tx, app, by.caller, by.ctx, (action, "alert_silence", id), (before, Some(told))).await
+    audited(tx, service, by.caller, by.ctx, (action, "alert_silence", id), (before, Some(told))).await
 }
 
 /// What of a silence people may change.
@@ -359,22 +360,22 @@ fn as_it_was(silence: &ListedSilence) -> Option<Value> {
 /// # Errors
 /// 404 for one of another system or organization, 400 for fields; the router's.
 pub async fn change_silence(
-    app: &Alerts,
+    service: &Alerts,
     by: By<'_>,
     place: &Place,
     id: &str,
     body: impl FnOnce() -> Result<SilenceChange>,
 ) -> Result<Uuid> {
-    let until = deadline(app);
-    let found = find(app, by.caller, Action::Update, place).await?;
-    let (key, stored) = look_up(app, &found, by.ctx, id).await?;
+    let until = deadline(service);
+    let found = find(service, by.caller, Action::Update, place).await?;
+    let (key, stored) = look_up(service, &found, by.ctx, id).await?;
     let change = body()?;
     let ends_at = match change.end_at.as_deref() {
         None | Some("") => Err(FieldError::new("end_at", "required")),
-        Some(sent) => end(app, sent, Some(stored.starts_at.to_ts())),
+        Some(sent) => end(service, sent, Some(stored.starts_at.to_ts())),
     };
     let words = change.comment.as_deref().unwrap_or_default();
-    check_all([ends_at.clone().map(drop), comment(app, words)])?;
+    check_all([ends_at.clone().map(drop), comment(service, words)])?;
     let Ok(ends_at) = ends_at else { return Err(Error::field("end_at", "required")) };
     if Nanos::from_ts(ends_at) <= stored.starts_at {
         return Err(Error::field("end_at", "must_be_after_start"));
@@ -391,22 +392,22 @@ pub async fn change_silence(
         comment: words,
         annotations: stored.annotations,
     };
-    match app.alerting().for_people() {
+    match service.alerting().for_people() {
         AlertRouter::Embedded => {
             let who = sender(found.tenant, &key, &by.ctx.request_id);
-            let mut tx = app.db.begin().await?;
+            let mut tx = service.db.begin().await?;
             history::hold(&mut tx, [found.tenant]).await?;
-            let now = Nanos::from_ts(app.now());
-            let set = embedded::set_silence_in(&mut tx, app, &who, now, posted).await.map_err(gone)?;
-            edit.recorded(tx, app, by, found.tenant, set).await
+            let now = Nanos::from_ts(service.now());
+            let set = embedded::set_silence_in(&mut tx, service, &who, now, posted).await.map_err(gone)?;
+            edit.recorded(tx, service, by, found.tenant, set).await
         }
         AlertRouter::Remote(client) => {
-            let errand = Errand::new(app, client, by, (found.tenant, &key), until);
+            let errand = Errand::new(service, client, by, (found.tenant, &key), until);
             errand
                 .run(|errand| async move {
                     let set = errand.set(&posted).await.map_err(gone)?;
-                    let tx = errand.app.db.begin().await?;
-                    edit.recorded(tx, &errand.app, errand.by(), errand.tenant, set).await
+                    let tx = errand.service.db.begin().await?;
+                    edit.recorded(tx, &errand.service, errand.by(), errand.tenant, set).await
                 })
                 .await
         }
@@ -429,10 +430,17 @@ struct Edit {
 }
 
 impl Edit {
-    async fn recorded(self, mut tx: Tx, app: &Alerts, by: By<'_>, tenant: OrgId, id: Uuid) -> Result<Uuid> {
+    async fn recorded(
+        self,
+        mut tx: Tx,
+        service: &Alerts,
+        by: By<'_>,
+        tenant: OrgId,
+        id: Uuid,
+    ) -> Result<Uuid> {
         let alert = alert_handling::silenced(&mut tx, tenant, self.old).await?.unwrap_or_default();
         let what = What { action: "silence_updated", silence: Some(id), details: self.details };
-        note(&mut tx, app, by, (tenant, alert), "alert_silence.update", (self.before, what)).await?;
+        note(&mut tx, service, by, (tenant, alert), "alert_silence.update", (self.before, what)).await?;
         tx.commit().await?;
         Ok(id)
     }
@@ -442,33 +450,33 @@ impl Edit {
 ///
 /// # Errors
 /// 404 for one of another system or organization; the router's.
-pub async fn end_silence(app: &Alerts, by: By<'_>, place: &Place, id: &str) -> Result<()> {
-    let until = deadline(app);
-    let found = find(app, by.caller, Action::Update, place).await?;
-    let (key, stored) = look_up(app, &found, by.ctx, id).await?;
+pub async fn end_silence(service: &Alerts, by: By<'_>, place: &Place, id: &str) -> Result<()> {
+    let until = deadline(service);
+    let found = find(service, by.caller, Action::Update, place).await?;
+    let (key, stored) = look_up(service, &found, by.ctx, id).await?;
     if stored.status.state == SilenceState::Expired {
         return Ok(());
     }
-    match app.alerting().for_people() {
+    match service.alerting().for_people() {
         AlertRouter::Embedded => {
             let who = sender(found.tenant, &key, &by.ctx.request_id);
-            let mut tx = app.db.begin().await?;
+            let mut tx = service.db.begin().await?;
             history::hold(&mut tx, [found.tenant]).await?;
-            if !embedded::expire_silence_in(&mut tx, app, &who, stored.id).await.map_err(told)? {
+            if !embedded::expire_silence_in(&mut tx, service, &who, stored.id).await.map_err(told)? {
                 return Err(Error::NotFound("silence"));
             }
-            ended(tx, app, by, found.tenant, &stored).await
+            ended(tx, service, by, found.tenant, &stored).await
         }
         AlertRouter::Remote(client) => {
-            let errand = Errand::new(app, client, by, (found.tenant, &key), until);
+            let errand = Errand::new(service, client, by, (found.tenant, &key), until);
             errand
                 .run(|errand| async move {
                     if !errand.expire(stored.id).await.map_err(told)? {
                         return Err(Error::NotFound("silence"));
                     }
-                    let mut tx = errand.app.db.begin().await?;
+                    let mut tx = errand.service.db.begin().await?;
                     history::hold(&mut tx, [errand.tenant]).await?;
-                    ended(tx, &errand.app, errand.by(), errand.tenant, &stored).await
+                    ended(tx, &errand.service, errand.by(), errand.tenant, &stored).await
                 })
                 .await
         }
@@ -476,13 +484,19 @@ pub async fn end_silence(app: &Alerts, by: By<'_>, place: &Place, id: &str) -> R
 }
 
 /// Of several who end it at the same moment, one did: a silence that is over never comes back.
-async fn ended(mut tx: Tx, app: &Alerts, by: By<'_>, tenant: OrgId, stored: &ListedSilence) -> Result<()> {
+async fn ended(
+    mut tx: Tx,
+    service: &Alerts,
+    by: By<'_>,
+    tenant: OrgId,
+    stored: &ListedSilence,
+) -> Result<()> {
     if audit::is_recorded(&mut tx, stored.id, ENDED).await? {
         return Ok(());
     }
     let alert = alert_handling::silenced(&mut tx, tenant, stored.id).await?.unwrap_or_default();
     let what = What { action: "unsilenced", silence: Some(stored.id), details: json!({}) };
-    note(&mut tx, app, by, (tenant, alert), ENDED, (as_it_was(stored), what)).await?;
+    note(&mut tx, service, by, (tenant, alert), ENDED, (as_it_was(stored), what)).await?;
     tx.commit().await?;
     Ok(())
 }

@@ -38,21 +38,21 @@ pub struct FoundSilences {
 /// # Errors
 /// 404 unless the caller may read the system; the router's.
 pub async fn silences_of_system(
-    app: &Alerts,
+    service: &Alerts,
     caller: &Caller,
     id: Option<SystemId>,
 ) -> Result<Vec<ListedSilence>> {
-    let system = systems::load(app, caller, id).await?.system;
+    let system = systems::load(service, caller, id).await?.system;
     let (tenant, key) = (system.organization.id, system.system_key);
-    let mut listed: Vec<ListedSilence> = match app.alerting().for_people() {
+    let mut listed: Vec<ListedSilence> = match service.alerting().for_people() {
         AlertRouter::Embedded => {
-            let at = app.now();
-            let stored = rows::silences_of_system(&app.db, tenant, &key, at).await?;
+            let at = service.now();
+            let stored = rows::silences_of_system(&service.db, tenant, &key, at).await?;
             let read = stored.iter().filter_map(|payload| embedded::read::<StoredSilence>(payload));
             read.map(|s| s.listed(Nanos::from_ts(at))).collect()
         }
         AlertRouter::Remote(client) => {
-            remote::silences_of(app, client, tenant, Some(&key)).await.map_err(told)?
+            remote::silences_of(service, client, tenant, Some(&key)).await.map_err(told)?
         }
     };
     listed.retain(|s| s.status.state != SilenceState::Expired && is_owned(&s.matchers, &key));
@@ -65,20 +65,20 @@ pub async fn silences_of_system(
 /// # Errors
 /// 403 for an organization out of reach; with a remote router 502 when no tenant could be asked.
 pub async fn silences(
-    app: &Alerts,
+    service: &Alerts,
     caller: &Caller,
     named: &Named,
     system_keys: Option<Vec<String>>,
 ) -> Result<FoundSilences> {
-    let within = within(app, caller, named).await?;
+    let within = within(service, caller, named).await?;
     list_filters::check_lengths([system_keys.as_ref().map(Vec::len)])?;
-    let (mut found, mut warnings) = match app.alerting().for_people() {
+    let (mut found, mut warnings) = match service.alerting().for_people() {
         AlertRouter::Embedded => {
-            let at = app.now();
+            let at = service.now();
             let mut limit = SHOWN as u64 + 1;
             let rows = loop {
                 let keys = system_keys.as_deref();
-                match active::silences(&app.db, &within, keys, at, limit).await {
+                match active::silences(&service.db, &within, keys, at, limit).await {
                     // Fewer, rather than none because of what a few systems have written into theirs.
                     Err(StoreError::TooHeavy) if limit > 1 => limit = limit.div_ceil(4),
                     rows => break rows?,
@@ -94,8 +94,8 @@ pub async fn silences(
             (found, cut.into_iter().collect::<Vec<_>>())
         }
         AlertRouter::Remote(client) => {
-            let told = remote::silences(app, client, &within, system_keys.as_deref()).await?;
-            (of_their_systems(app, told.found, system_keys.as_deref()).await?, told.warnings)
+            let told = remote::silences(service, client, &within, system_keys.as_deref()).await?;
+            (of_their_systems(service, told.found, system_keys.as_deref()).await?, told.warnings)
         }
     };
     found.retain(|f| {
@@ -111,7 +111,7 @@ pub async fn silences(
 
 /// The silences of systems that the organizations have.
 pub(super) async fn of_their_systems(
-    app: &Alerts,
+    service: &Alerts,
     silences: Vec<(OrgId, ListedSilence)>,
     system_keys: Option<&[String]>,
 ) -> Result<Vec<FoundSilence>> {
@@ -127,7 +127,7 @@ pub(super) async fn of_their_systems(
     let asked: Vec<((OrgId, String), String)> =
         asked.into_iter().map(|(tenant, key)| ((tenant, key.clone()), key)).collect();
     let shown: HashMap<(OrgId, String), active::Shown> =
-        active::shown(&app.db, &asked).await?.into_iter().collect();
+        active::shown(&service.db, &asked).await?.into_iter().collect();
     let has = |f: &FoundSilence| {
         let shown = shown.get(&(f.organization_id, f.system_key.clone()));
         shown.is_some_and(|s| s.system.is_some())

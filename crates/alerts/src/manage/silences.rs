@@ -30,11 +30,11 @@ pub(super) struct Found {
     pub(super) is_registered: bool,
 }
 
-pub(super) async fn find(app: &Alerts, caller: &Caller, action: Action, place: &Place) -> Result<Found> {
+pub(super) async fn find(service: &Alerts, caller: &Caller, action: Action, place: &Place) -> Result<Found> {
     match place {
         Place::System(id) => {
             let id = id.ok_or(Error::NotFound("system"))?;
-            let found = stored_systems::get(&app.db, id).await?.ok_or(Error::NotFound("system"))?;
+            let found = stored_systems::get(&service.db, id).await?.ok_or(Error::NotFound("system"))?;
             decide(caller, action, &found.target()).granted()?;
             let system = found.system;
             Ok(Found {
@@ -44,7 +44,7 @@ pub(super) async fn find(app: &Alerts, caller: &Caller, action: Action, place: &
             })
         }
         Place::Organization(ids) => {
-            let tenant = tenant(app, caller, ids).await?;
+            let tenant = tenant(service, caller, ids).await?;
             Ok(Found { tenant, system_key: None, is_registered: true })
         }
     }
@@ -71,7 +71,7 @@ pub struct By<'a> {
 
 /// A silence of the place, with the key of its system.
 pub(super) async fn look_up(
-    app: &Alerts,
+    service: &Alerts,
     found: &Found,
     ctx: &RequestContext,
     id: &str,
@@ -79,8 +79,8 @@ pub(super) async fn look_up(
     let missing = || Error::NotFound("silence");
     let id = Uuid::try_parse(id).ok().filter(|_| id.len() == 36).ok_or_else(missing)?;
     let who = sender(found.tenant, found.system_key.as_deref().unwrap_or_default(), &ctx.request_id);
-    let silence = match app.alerting().for_people() {
-        AlertRouter::Embedded => embedded::silence(app, &who, id).await,
+    let silence = match service.alerting().for_people() {
+        AlertRouter::Embedded => embedded::silence(service, &who, id).await,
         AlertRouter::Remote(client) => at_remote::silence(client, &who, id).await,
     };
     let silence = match silence {
@@ -92,7 +92,7 @@ pub(super) async fn look_up(
         return if is_owned(&silence.matchers, key) { Ok((key.clone(), silence)) } else { Err(missing()) };
     }
     let key = key_of(&silence.matchers).ok_or_else(missing)?.to_owned();
-    let own = of_their_systems(app, vec![(found.tenant, silence)], None).await?.pop();
+    let own = of_their_systems(service, vec![(found.tenant, silence)], None).await?.pop();
     own.map(|f| (key, f.silence)).ok_or_else(missing)
 }
 
@@ -100,7 +100,7 @@ pub(super) async fn look_up(
 ///
 /// # Errors
 /// 404 for one of another system or organization; the router's.
-pub async fn silence(app: &Alerts, by: By<'_>, place: &Place, id: &str) -> Result<ListedSilence> {
-    let found = find(app, by.caller, Action::Read, place).await?;
-    Ok(look_up(app, &found, by.ctx, id).await?.1)
+pub async fn silence(service: &Alerts, by: By<'_>, place: &Place, id: &str) -> Result<ListedSilence> {
+    let found = find(service, by.caller, Action::Read, place).await?;
+    Ok(look_up(service, &found, by.ctx, id).await?.1)
 }

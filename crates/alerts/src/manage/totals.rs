@@ -53,12 +53,13 @@ pub struct Totals {
 ///
 /// # Errors
 /// 403 for an organization out of reach.
-pub async fn totals(app: &Alerts, caller: &Caller, named: &Named) -> Result<Totals> {
-    let within = within(app, caller, named).await?;
-    let history = figures::resolved(&app.db, &within).await?;
-    if app.alerting().is_embedded() {
-        let query = live(app, within);
-        let (severities, suppressed) = tokio::join!(query.severities(&app.db), suppressed_rows(app, &query));
+pub async fn totals(service: &Alerts, caller: &Caller, named: &Named) -> Result<Totals> {
+    let within = within(service, caller, named).await?;
+    let history = figures::resolved(&service.db, &within).await?;
+    if service.alerting().is_embedded() {
+        let query = live(service, within);
+        let (severities, suppressed) =
+            tokio::join!(query.severities(&service.db), suppressed_rows(service, &query));
         let mut live = Live { muted: suppressed?.len() as u64, ..Live::default() };
         for (severity, n) in severities? {
             count(&mut live, severity.as_deref().unwrap_or_default(), u64::try_from(n).unwrap_or(0));
@@ -66,8 +67,8 @@ pub async fn totals(app: &Alerts, caller: &Caller, named: &Named) -> Result<Tota
         return Ok(Totals { live, history, warnings: Vec::new() });
     }
     let (live, oldest) =
-        tokio::join!(figures::live(&app.db, &within), figures::oldest_live(&app.db, &within));
-    let age = oldest?.map(|at| app.now().since(at)).filter(|age| *age > STALE);
+        tokio::join!(figures::live(&service.db, &within), figures::oldest_live(&service.db, &within));
+    let age = oldest?.map(|at| service.now().since(at)).filter(|age| *age > STALE);
     let warning = |age| format!("totals: stale data, oldest refresh {} ago", words(age));
     Ok(Totals { live: live?, history, warnings: age.map(warning).into_iter().collect() })
 }
@@ -92,12 +93,12 @@ fn words(age: Duration) -> String {
 }
 
 /// Keeps the figures fresh, on the application's tracker; only with a remote router.
-pub(crate) fn start(app: &Alerts) {
-    if app.alerting().is_embedded() {
+pub(crate) fn start(service: &Alerts) {
+    if service.alerting().is_embedded() {
         return;
     }
-    periodic::repeat(app, LEASE, EVERY, |app| {
-        Box::pin(async { Ok(refresh_totals(app).await?.unwrap_or(0)) })
+    periodic::repeat(service, LEASE, EVERY, |service| {
+        Box::pin(async { Ok(refresh_totals(service).await?.unwrap_or(0)) })
     });
 }
 
@@ -106,23 +107,23 @@ pub(crate) fn start(app: &Alerts) {
 ///
 /// # Errors
 /// The database's.
-pub async fn refresh_totals(app: &Alerts) -> Result<Option<u64>, StoreError> {
-    let AlertRouter::Remote(client) = app.alerting().for_people() else { return Ok(None) };
-    let began = app.now();
+pub async fn refresh_totals(service: &Alerts) -> Result<Option<u64>, StoreError> {
+    let AlertRouter::Remote(client) = service.alerting().for_people() else { return Ok(None) };
+    let began = service.now();
     let mut answered = 0;
     let mut asked_after = None;
     loop {
-        let now = app.now();
-        if !leases::take(&app.db, LEASE, app.instance(), now, now.plus(LEASE_TIME)).await? {
+        let now = service.now();
+        if !leases::take(&service.db, LEASE, service.instance(), now, now.plus(LEASE_TIME)).await? {
             return Ok(None);
         }
-        let tenants = figures::tenants_to_ask(&app.db, began, asked_after, TENANTS).await?;
+        let tenants = figures::tenants_to_ask(&service.db, began, asked_after, TENANTS).await?;
         let Some(last) = tenants.last() else { return Ok(Some(answered)) };
         asked_after = Some(*last);
-        let told = of_their_systems(app, ask(app, client, tenants).await).await?;
+        let told = of_their_systems(service, ask(service, client, tenants).await).await?;
         answered += told.len() as u64;
-        keep(app, &told, now).await?;
-        if app.stop.is_cancelled() {
+        keep(service, &told, now).await?;
+        if service.stop.is_cancelled() {
             return Ok(Some(answered));
         }
     }
@@ -133,7 +134,7 @@ type BySystem = HashMap<String, Live>;
 
 /// The sums over the systems that the tenants have: what lists leave out is not counted either.
 async fn of_their_systems(
-    app: &Alerts,
+    service: &Alerts,
     told: Vec<(OrgId, BySystem)>,
 ) -> Result<Vec<(OrgId, Live)>, StoreError> {
     let named = |(tenant, all): &(OrgId, BySystem)| {
@@ -141,7 +142,7 @@ async fn of_their_systems(
         all.keys().map(move |key| ((tenant, key.clone()), key.clone())).collect::<Vec<_>>()
     };
     let named: Vec<_> = told.iter().flat_map(named).collect();
-    let shown = active::shown(&app.db, &named).await?;
+    let shown = active::shown(&service.db, &named).await?;
     let theirs: HashSet<_> =
         shown.into_iter().filter(|(_, s)| s.system.is_some()).map(|(key, _)| key).collect();
     let sum = |(tenant, all): (OrgId, BySystem)| {
@@ -158,10 +159,10 @@ async fn of_their_systems(
     Ok(told.into_iter().map(sum).collect())
 }
 
-async fn ask(app: &Alerts, client: &RouterClient, tenants: Vec<OrgId>) -> Vec<(OrgId, BySystem)> {
+async fn ask(service: &Alerts, client: &RouterClient, tenants: Vec<OrgId>) -> Vec<(OrgId, BySystem)> {
     let each = |tenant: OrgId| async move {
-        let _place = app.alerting().asked.acquire().await;
-        (tenant, remote::alerts_of(app, client, tenant, None).await)
+        let _place = service.alerting().asked.acquire().await;
+        (tenant, remote::alerts_of(service, client, tenant, None).await)
     };
     let mut answers = std::pin::pin!(stream::iter(tenants).map(each).buffer_unordered(SIDE_BY_SIDE));
     let mut told = Vec::new();
@@ -184,11 +185,11 @@ fn figures_of(alerts: &[ListedAlert]) -> BySystem {
     all
 }
 
-async fn keep(app: &Alerts, told: &[(OrgId, Live)], now: Ts) -> Result<(), StoreError> {
+async fn keep(service: &Alerts, told: &[(OrgId, Live)], now: Ts) -> Result<(), StoreError> {
     let mut told = told.to_vec();
     // In one order everywhere, so that processes do not wait for each other in a ring.
     told.sort_unstable_by_key(|(tenant, _)| *tenant);
-    let mut tx = app.db.begin_relaxed().await?;
+    let mut tx = service.db.begin_relaxed().await?;
     figures::keep_live(&mut tx, &told, now).await?;
     tx.commit().await
 }

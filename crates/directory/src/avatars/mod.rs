@@ -35,16 +35,16 @@ pub enum Whose {
 /// # Errors
 /// `user not found` and the refusals of the rank rule; what is wrong with the file; 502 and 504 of the bucket.
 pub async fn upload(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     whose: Whose,
     file: impl Future<Output = Result<Bytes>>,
 ) -> Result<String> {
     if let Whose::Of(id) = whose {
-        users::authorize_change(app, caller, users::load(app, id).await?)?;
+        users::authorize_change(service, caller, users::load(service, id).await?)?;
     }
-    let image = picture::normal_form(app, file.await?).await?;
+    let image = picture::normal_form(service, file.await?).await?;
     let etag = hex(digest::digest(&digest::SHA256, &image).as_ref());
     let mut content = Content::Bytes(image);
     // Whoever it is by now is looked at again below.
@@ -52,36 +52,36 @@ pub async fn upload(
         Whose::Own => caller.user_id().ok_or_else(gone)?,
         Whose::Of(id) => id.ok_or(Error::NotFound("user"))?,
     };
-    let staged = images::stage(app, images::Owner::User(id), vec![(&etag, &mut content)]).await?;
-    let (tx, user) = match written_down(app, caller, ctx, whose, (content, &etag), &staged).await {
+    let staged = images::stage(service, images::Owner::User(id), vec![(&etag, &mut content)]).await?;
+    let (tx, user) = match written_down(service, caller, ctx, whose, (content, &etag), &staged).await {
         Ok(written) => written,
         Err(e) => {
-            staged.give_up(app).await;
+            staged.give_up(service).await;
             return Err(e);
         }
     };
     tx.commit().await?;
-    app.objects.wake();
-    mirror::wake(app);
-    let settings = &app.settings;
+    service.objects.wake();
+    mirror::wake(service);
+    let settings = &service.settings;
     Ok(format!("{}{}/public/users/{user}/avatar", settings.app_url, settings.api_base_url))
 }
 
 /// A transaction with the picture in it, not committed yet, and whose it is.
 async fn written_down(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     whose: Whose,
     (image, etag): (Content, &str),
     staged: &images::Staged,
 ) -> Result<(Tx, UserId)> {
-    let mut tx = app.db.begin().await?;
-    let user = held(app, &mut tx, caller, whose).await?;
+    let mut tx = service.db.begin().await?;
+    let user = held(service, &mut tx, caller, whose).await?;
     let before = avatars::etag(&mut tx, user).await?;
-    let now = app.now();
+    let now = service.now();
     let replaced = avatars::put(&mut tx, user, image, etag, now).await?;
-    images::bury(app, &mut tx, replaced.as_slice()).await?;
+    images::bury(service, &mut tx, replaced.as_slice()).await?;
     staged.keep(&mut tx).await?;
     let event = audit::Event {
         action: "user.avatar",
@@ -91,7 +91,7 @@ async fn written_down(
         after: Some(json!({"avatar": etag})),
     };
     audit::record(&mut tx, now, caller, ctx, event).await?;
-    mirror::picture_changed(app, &mut tx, user).await?;
+    mirror::picture_changed(service, &mut tx, user).await?;
     Ok((tx, user))
 }
 
@@ -100,18 +100,18 @@ fn gone() -> Error {
 }
 
 /// Removes the picture; where there is none nothing happens.
-pub async fn remove(app: &Directory, caller: &Caller, ctx: &RequestContext, whose: Whose) -> Result<()> {
+pub async fn remove(service: &Directory, caller: &Caller, ctx: &RequestContext, whose: Whose) -> Result<()> {
     if let Whose::Of(id) = whose {
-        users::authorize_change(app, caller, users::load(app, id).await?)?;
+        users::authorize_change(service, caller, users::load(service, id).await?)?;
     }
-    let mut tx = app.db.begin().await?;
-    let user = held(app, &mut tx, caller, whose).await?;
+    let mut tx = service.db.begin().await?;
+    let user = held(service, &mut tx, caller, whose).await?;
     let before = avatars::etag(&mut tx, user).await?;
     if before.is_none() {
         return Ok(());
     }
     let object = stored::take_of_user(&mut tx, user).await?;
-    images::bury(app, &mut tx, object.as_slice()).await?;
+    images::bury(service, &mut tx, object.as_slice()).await?;
     let event = audit::Event {
         action: "user.avatar_delete",
         object_type: "user",
@@ -119,16 +119,16 @@ pub async fn remove(app: &Directory, caller: &Caller, ctx: &RequestContext, whos
         before: before.map(|etag| json!({"avatar": etag})),
         after: None,
     };
-    audit::record(&mut tx, app.now(), caller, ctx, event).await?;
-    mirror::picture_changed(app, &mut tx, user).await?;
+    audit::record(&mut tx, service.now(), caller, ctx, event).await?;
+    mirror::picture_changed(service, &mut tx, user).await?;
     tx.commit().await?;
-    app.objects.wake();
-    mirror::wake(app);
+    service.objects.wake();
+    mirror::wake(service);
     Ok(())
 }
 
 /// The user whose picture may be changed, his row held; decided again on what it says now.
-async fn held(app: &Directory, tx: &mut Tx, caller: &Caller, whose: Whose) -> Result<UserId> {
+async fn held(service: &Directory, tx: &mut Tx, caller: &Caller, whose: Whose) -> Result<UserId> {
     match whose {
         Whose::Own => {
             let id = caller.user_id().ok_or_else(gone)?;
@@ -138,7 +138,7 @@ async fn held(app: &Directory, tx: &mut Tx, caller: &Caller, whose: Whose) -> Re
         Whose::Of(None) => Err(Error::NotFound("user")),
         Whose::Of(Some(id)) => {
             let found = bailiwick_store::users::lock(tx, id).await?;
-            users::authorize_change(app, caller, found)
+            users::authorize_change(service, caller, found)
         }
     }
 }
@@ -157,33 +157,33 @@ pub enum Shown {
 /// # Errors
 /// 429 for an address that asks too often; 404 without a picture; 502, 504 and 503 of a bucket that it is in.
 pub async fn show(
-    app: &Directory,
+    service: &Directory,
     ctx: &RequestContext,
     user: Option<UserId>,
     known: Option<&str>,
 ) -> Result<Shown> {
-    app.avatar_requests.check(ctx.client_ip)?;
+    service.avatar_requests.check(ctx.client_ip)?;
     let missing = || Error::NotFound("avatar");
     let user = user.ok_or_else(missing)?;
     if let Some(known) = known {
-        let etag = quoted(&avatars::etag(&app.db, user).await?.ok_or_else(missing)?);
+        let etag = quoted(&avatars::etag(&service.db, user).await?.ok_or_else(missing)?);
         if is_named(known, &etag) {
             return Ok(Shown::Unchanged(etag));
         }
     }
     for _ in 0..TRIES {
-        let (image, etag) = avatars::image(&app.db, user).await?.ok_or_else(missing)?;
+        let (image, etag) = avatars::image(&service.db, user).await?.ok_or_else(missing)?;
         let object = match image {
             Content::Bytes(image) => return Ok(Shown::Image(image.into(), quoted(&etag))),
             Content::Object(object) => object,
         };
         let again = async {
-            Ok(match avatars::image(&app.db, user).await? {
+            Ok(match avatars::image(&service.db, user).await? {
                 Some((Content::Object(object), _)) => Some(object),
                 _ => None,
             })
         };
-        match images::of_object(app, &object, &etag, missing(), again).await {
+        match images::of_object(service, &object, &etag, missing(), again).await {
             Ok(image) => return Ok(Shown::Image(image, quoted(&etag))),
             // Replaced, moved or removed since.
             Err(Error::NotFound(_)) => {}

@@ -42,13 +42,13 @@ fn bad(message: &'static str) -> Error {
 ///
 /// # Errors
 /// The texts of spec: account#avatars; 503 when too many wait.
-pub(super) async fn normal_form(app: &Directory, file: Bytes) -> Result<Vec<u8>> {
+pub(super) async fn normal_form(service: &Directory, file: Bytes) -> Result<Vec<u8>> {
     // A form whose file was not chosen sends an empty one.
     if file.is_empty() {
         return Err(bad("avatar file is required"));
     }
     let format = format_of(&file)?;
-    let permit = app.pictures.0.clone().acquire_owned();
+    let permit = service.pictures.0.clone().acquire_owned();
     let turn = acquire_within(permit, LONGEST_WAIT, "too many pictures wait to be decoded").await?;
     tokio::task::spawn_blocking(move || {
         let converted = convert(&file, format);

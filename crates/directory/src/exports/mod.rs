@@ -184,7 +184,7 @@ fn too_large(kind: Kind) -> Error {
 /// # Errors
 /// 400 when the file becomes too large.
 pub async fn render<R: Send + 'static>(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     (kind, format, filters): (Kind, Format, Vec<(String, String)>),
     admission: Admission,
@@ -192,7 +192,7 @@ pub async fn render<R: Send + 'static>(
     table: impl FnOnce(Vec<R>) -> Result<Vec<u8>, Fault> + Send + 'static,
     report: impl FnOnce(&Faces, &Cover, Vec<R>) -> Result<Vec<u8>, Fault> + Send + 'static,
 ) -> Result<File> {
-    let now = app.now();
+    let now = service.now();
     let by = caller.identity().map(|i| (i.name.clone(), i.email.clone())).unwrap_or_default();
     let cover = Cover { noun: kind.noun, generated: now, total: rows.len(), filters, exported_by: by };
     let Admission { place, turn } = admission;

@@ -20,13 +20,13 @@ use serde_json::{Map, Value};
 /// # Errors
 /// 400 without a format or with too many rows, 503 while too many exports are made or sent.
 pub async fn organizations(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     family: OrgType,
     query: ListQuery,
     asked: Asked,
 ) -> Result<File> {
-    let (scope, filter, order) = families::prepare(app, caller, family, &query).await?;
+    let (scope, filter, order) = families::prepare(service, caller, family, &query).await?;
     let format = Format::parse(&asked.format)?;
     let noun = match family {
         OrgType::Owner => "Owners",
@@ -35,16 +35,16 @@ pub async fn organizations(
         OrgType::Customer => "Customers",
     };
     let kind = Kind { noun, plural: family.plural() };
-    let admission = app.exports.admit(caller).await?;
+    let admission = service.exports.admit(caller).await?;
     let extra = Extra {
         // A card of the report has no place for them.
         custom_data: format == Format::Csv,
-        mirror: app.settings.identity.logto().map(|logto| logto.issuer.url.as_str()),
+        mirror: service.settings.identity.logto().map(|logto| logto.issuer.url.as_str()),
     };
-    let found = lines(&app.db, family, &scope, &filter, order, BOUNDS, extra).await?;
+    let found = lines(&service.db, family, &scope, &filter, order, BOUNDS, extra).await?;
     let rows = bounded(found, kind)?;
     render(
-        app,
+        service,
         caller,
         (kind, format, asked.filters),
         admission,
@@ -78,31 +78,36 @@ fn organization(line: Line) -> export::organizations::Row {
 ///
 /// # Errors
 /// As [`organizations`].
-pub async fn users(app: &Directory, caller: &Caller, query: people::ListQuery, asked: Asked) -> Result<File> {
-    let (scope, filter, order) = people::prepare(app, caller, query)?;
+pub async fn users(
+    service: &Directory,
+    caller: &Caller,
+    query: people::ListQuery,
+    asked: Asked,
+) -> Result<File> {
+    let (scope, filter, order) = people::prepare(service, caller, query)?;
     let format = Format::parse(&asked.format)?;
     let kind = Kind { noun: "Users", plural: "users" };
-    let admission = app.exports.admit(caller).await?;
-    let found = store_users::export::export(&app.db, &scope, &filter, order, BOUNDS).await?;
+    let admission = service.exports.admit(caller).await?;
+    let found = store_users::export::export(&service.db, &scope, &filter, order, BOUNDS).await?;
     let rows = bounded(found, kind)?;
-    let (app_too, app_again) = (app.clone(), app.clone());
+    let (service_too, service_again) = (service.clone(), service.clone());
     render(
-        app,
+        service,
         caller,
         (kind, format, asked.filters),
         admission,
         rows,
-        move |rows| export::users::table(rows.into_iter().map(|line| user(&app_too, line))),
+        move |rows| export::users::table(rows.into_iter().map(|line| user(&service_too, line))),
         move |faces, cover, rows| {
-            export::users::report(faces, cover, rows.into_iter().map(|line| user(&app_again, line)))
+            export::users::report(faces, cover, rows.into_iter().map(|line| user(&service_again, line)))
         },
     )
     .await
 }
 
-fn user(app: &Directory, line: store_users::export::Line) -> export::users::Row {
+fn user(service: &Directory, line: store_users::export::Line) -> export::users::Row {
     // A role that has left the catalogue is listed nowhere (spec: users#user-roles).
-    let known = line.role_ids.iter().filter_map(|id| app.catalogue.user_role(id));
+    let known = line.role_ids.iter().filter_map(|id| service.catalogue.user_role(id));
     export::users::Row {
         roles: known.map(|role| role.name.clone()).collect(),
         username: line.username,

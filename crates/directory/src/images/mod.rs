@@ -80,8 +80,8 @@ pub(crate) enum Owner {
 
 impl Owner {
     /// A key that nothing else ever has.
-    fn key(self, app: &Directory, sha256: &str) -> String {
-        let fresh: uuid::Uuid = app.fresh();
+    fn key(self, service: &Directory, sha256: &str) -> String {
+        let fresh: uuid::Uuid = service.fresh();
         match self {
             Owner::Organization(id) => format!("{REBRANDING}{id}/{sha256}-{fresh}"),
             Owner::User(id) => format!("{AVATARS}{id}/{sha256}-{fresh}"),
@@ -98,9 +98,9 @@ pub(crate) fn is_image(key: &str) -> bool {
 }
 
 /// The storage, if it is a bucket: images are nowhere else.
-fn bucket(app: &Directory) -> Result<&AssetStore> {
-    match app.settings.assets.place {
-        Place::Bucket(_) => app.objects.store(),
+fn bucket(service: &Directory) -> Result<&AssetStore> {
+    match service.settings.assets.place {
+        Place::Bucket(_) => service.objects.store(),
         Place::Nowhere | Place::Files(_) => {
             let message = "asset storage is not configured".into();
             Err(Error::Unavailable { message, log: "an image is in a bucket, and none is configured".into() })
@@ -132,35 +132,35 @@ pub(crate) struct Staged {
 /// # Errors
 /// 502 and 504 of the storage, 503 when there is none; nothing is left behind then.
 pub(crate) async fn stage(
-    app: &Directory,
+    service: &Directory,
     owner: Owner,
     images: Vec<(&str, &mut Content)>,
 ) -> Result<Staged> {
-    if app.settings.assets.images == ImageHome::Database {
+    if service.settings.assets.images == ImageHome::Database {
         return Ok(Staged { keys: Vec::new() });
     }
-    write(app, owner, images).await
+    write(service, owner, images).await
 }
 
 /// Writes images into objects of their own.
-async fn write(app: &Directory, owner: Owner, images: Vec<(&str, &mut Content)>) -> Result<Staged> {
-    let bucket = bucket(app)?;
+async fn write(service: &Directory, owner: Owner, images: Vec<(&str, &mut Content)>) -> Result<Staged> {
+    let bucket = bucket(service)?;
     let (mut keys, mut objects) = (Vec::new(), Vec::new());
     for (sha256, content) in images {
         let Content::Bytes(bytes) = content else { continue };
         let bytes = Bytes::from(std::mem::take(bytes));
-        let key = owner.key(app, sha256);
+        let key = owner.key(service, sha256);
         let size = i64::try_from(bytes.len()).map_err(Error::internal)?;
         *content = Content::Object(Object { key: key.clone(), size });
         keys.push(key.clone());
         objects.push((key, bytes));
     }
-    let now = app.now();
-    let mut tx = app.db.begin().await?;
-    stored::intend(&mut tx, &keys, now.plus(ABANDONED), now, || app.fresh()).await?;
+    let now = service.now();
+    let mut tx = service.db.begin().await?;
+    stored::intend(&mut tx, &keys, now.plus(ABANDONED), now, || service.fresh()).await?;
     tx.commit().await?;
     let staged = Staged { keys };
-    let longest = app.settings.assets.image_write;
+    let longest = service.settings.assets.image_write;
     let written = async {
         for (key, bytes) in objects {
             bucket.put(&key, bytes, longest).await?;
@@ -190,26 +190,26 @@ impl Staged {
 
     /// They are there and nobody will refer to them: they are deleted at once. Where this fails, or nobody comes to say so,
     /// later.
-    pub async fn give_up(self, app: &Directory) {
+    pub async fn give_up(self, service: &Directory) {
         if self.keys.is_empty() {
             return;
         }
-        let now = app.now();
+        let now = service.now();
         let sooner = async {
-            let mut tx = app.db.begin().await?;
-            stored::intend(&mut tx, &self.keys, now, now, || app.fresh()).await?;
+            let mut tx = service.db.begin().await?;
+            stored::intend(&mut tx, &self.keys, now, now, || service.fresh()).await?;
             tx.commit().await
         };
         match sooner.await {
-            Ok(()) => app.objects.wake(),
+            Ok(()) => service.objects.wake(),
             Err(e) => tracing::warn!(error = %e, "what a failed upload left is removed later"),
         }
     }
 }
 
 /// Enqueues the deletion of objects in the transaction that takes the last reference away. Wake the worker after its commit.
-pub(crate) async fn bury(app: &Directory, tx: &mut Tx, keys: &[String]) -> Result<()> {
-    Ok(backups::bury(tx, keys, app.now(), || app.fresh()).await?)
+pub(crate) async fn bury(service: &Directory, tx: &mut Tx, keys: &[String]) -> Result<()> {
+    Ok(backups::bury(tx, keys, service.now(), || service.fresh()).await?)
 }
 
 /// What an object is found to be.
@@ -226,12 +226,12 @@ enum Found {
 ///
 /// # Errors
 /// 502 and 504 of the storage; 503 when there is none, or too many read from it.
-async fn read(app: &Directory, object: &Object, sha256: &str) -> Result<Found> {
-    let bucket = bucket(app)?;
-    let place = app.images.places.clone().acquire_owned();
+async fn read(service: &Directory, object: &Object, sha256: &str) -> Result<Found> {
+    let bucket = bucket(service)?;
+    let place = service.images.places.clone().acquire_owned();
     let _place = acquire_within(place, TURN, "too many images are read from the bucket").await?;
     let size = u64::try_from(object.size).map_err(Error::internal)?;
-    match bucket.get(&object.key, size, app.settings.assets.image_read).await {
+    match bucket.get(&object.key, size, service.settings.assets.image_read).await {
         Ok(bytes) if is(&bytes, sha256) => Ok(Found::Whole(bytes)),
         Ok(_) => Ok(Found::Damaged(format!("{} has another digest", object.key))),
         Err(AssetError::Damaged(log)) => Ok(Found::Damaged(log)),
@@ -250,32 +250,32 @@ fn is(bytes: &[u8], sha256: &str) -> bool {
 /// # Errors
 /// 502 and 504 of the storage, 503 when there is none or too many read from it; `gone` when the row says otherwise by now; 502 when it goes on naming what is not there.
 pub(crate) async fn of_object(
-    app: &Directory,
+    service: &Directory,
     object: &Object,
     sha256: &str,
     gone: Error,
     again: impl Future<Output = Result<Option<Object>>>,
 ) -> Result<Bytes> {
     let read = async {
-        match read(app, object, sha256).await? {
+        match read(service, object, sha256).await? {
             Found::Whole(bytes) => Ok(bytes),
             Found::Damaged(log) => Err(lost(&log)),
             Found::Missing if again.await?.as_ref() == Some(object) => Err(fault(AssetError::NotFound)),
             Found::Missing => Err(gone),
         }
     };
-    app.images.get(sha256, read).await
+    service.images.get(sha256, read).await
 }
 
 /// Deletes an object, unless an image refers to it.
 ///
 /// # Errors
 /// The storage, and that there is none: an object of a bucket is not gone because the bucket is not configured any more.
-pub(crate) async fn delete_unlisted(app: &Directory, key: &str) -> Result<()> {
-    if stored::refers(&app.db, key).await? {
+pub(crate) async fn delete_unlisted(service: &Directory, key: &str) -> Result<()> {
+    if stored::refers(&service.db, key).await? {
         return Ok(());
     }
-    bucket(app)?.delete(key).await.map_err(fault)
+    bucket(service)?.delete(key).await.map_err(fault)
 }
 
 /// What whoever runs the service should know: images that cannot be shown as it is configured, a bucket that cannot be
@@ -283,17 +283,17 @@ pub(crate) async fn delete_unlisted(app: &Directory, key: &str) -> Result<()> {
 ///
 /// # Errors
 /// The database.
-pub async fn complaints(app: &Directory) -> Result<Vec<String>> {
+pub async fn complaints(service: &Directory) -> Result<Vec<String>> {
     let mut complaints = Vec::new();
-    if matches!(app.settings.assets.place, Place::Bucket(_)) {
-        let looked = match bucket(app) {
+    if matches!(service.settings.assets.place, Place::Bucket(_)) {
+        let looked = match bucket(service) {
             Ok(bucket) => bucket.look(LOOK).await.map_err(|e| e.to_string()),
             Err(e) => Err(e.to_string()),
         };
         if let Err(why) = looked {
             complaints.push(format!("the bucket (assets.bucket) cannot be used now: {why}"));
         }
-    } else if stored::any_in_objects(&app.db).await? {
+    } else if stored::any_in_objects(&service.db).await? {
         complaints.push(
             "images are in a bucket and assets.bucket is not set: they cannot be shown or deleted".to_owned(),
         );

@@ -29,8 +29,8 @@ const fn other(home: ImageHome) -> ImageHome {
 }
 
 /// How many images are elsewhere than new ones go.
-pub async fn left_to_move(app: &Directory) -> Result<u64> {
-    Ok(stored::count(&app.db, other(app.settings.assets.images)).await?)
+pub async fn left_to_move(service: &Directory) -> Result<u64> {
+    Ok(stored::count(&service.db, other(service.settings.assets.images)).await?)
 }
 
 /// Moves every image that is elsewhere to where new ones go, in the order of their owners, and tells `each` how many that
@@ -38,19 +38,19 @@ pub async fn left_to_move(app: &Directory) -> Result<u64> {
 ///
 /// # Errors
 /// The first failure of storage or database; what has been moved stays moved.
-pub async fn move_all(app: &Directory, mut each: impl FnMut(u64)) -> Result<Moved> {
+pub async fn move_all(service: &Directory, mut each: impl FnMut(u64)) -> Result<Moved> {
     // Nothing is begun where it cannot be ended.
-    bucket(app)?;
-    let home = app.settings.assets.images;
+    bucket(service)?;
+    let home = service.settings.assets.images;
     let (mut moved, mut after) = (Moved::default(), None);
     loop {
-        let batch = stored::batch(&app.db, other(home), after.as_ref(), BATCH).await?;
+        let batch = stored::batch(&service.db, other(home), after.as_ref(), BATCH).await?;
         let Some(last) = batch.last() else { break };
         after = Some(last.which.clone());
         for image in &batch {
             let done = match home {
-                ImageHome::Bucket => into_bucket(app, image).await?,
-                ImageHome::Database => into_database(app, image).await?,
+                ImageHome::Bucket => into_bucket(service, image).await?,
+                ImageHome::Database => into_database(service, image).await?,
             };
             match done {
                 Done::Moved(bytes) => {
@@ -63,7 +63,7 @@ pub async fn move_all(app: &Directory, mut each: impl FnMut(u64)) -> Result<Move
         }
         each(moved.images);
     }
-    app.objects.wake();
+    service.objects.wake();
     Ok(moved)
 }
 
@@ -82,8 +82,8 @@ fn name(image: &Image) -> String {
     }
 }
 
-async fn into_bucket(app: &Directory, image: &Image) -> Result<Done> {
-    let Some(bytes) = stored::bytes(&app.db, image).await? else { return Ok(Done::Changed) };
+async fn into_bucket(service: &Directory, image: &Image) -> Result<Done> {
+    let Some(bytes) = stored::bytes(&service.db, image).await? else { return Ok(Done::Changed) };
     if !is(&bytes, &image.sha256) {
         return Ok(Done::Unreadable);
     }
@@ -93,9 +93,9 @@ async fn into_bucket(app: &Directory, image: &Image) -> Result<Done> {
         Which::Picture(user) => Owner::User(user),
     };
     let mut content = Content::Bytes(bytes);
-    let staged = write(app, owner, vec![(&image.sha256, &mut content)]).await?;
+    let staged = write(service, owner, vec![(&image.sha256, &mut content)]).await?;
     let listed = async {
-        let mut tx = app.db.begin().await?;
+        let mut tx = service.db.begin().await?;
         if !stored::relocate(&mut tx, image, content).await? {
             return Ok(None);
         }
@@ -108,25 +108,27 @@ async fn into_bucket(app: &Directory, image: &Image) -> Result<Done> {
             Ok(Done::Moved(size))
         }
         Ok(None) => {
-            staged.give_up(app).await;
+            staged.give_up(service).await;
             Ok(Done::Changed)
         }
         Err(e) => {
-            staged.give_up(app).await;
+            staged.give_up(service).await;
             Err(e)
         }
     }
 }
 
-async fn into_database(app: &Directory, image: &Image) -> Result<Done> {
+async fn into_database(service: &Directory, image: &Image) -> Result<Done> {
     let Some(object) = &image.object else { return Ok(Done::Changed) };
-    let Found::Whole(bytes) = read(app, object, &image.sha256).await? else { return Ok(Done::Unreadable) };
+    let Found::Whole(bytes) = read(service, object, &image.sha256).await? else {
+        return Ok(Done::Unreadable);
+    };
     let size = bytes.len();
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     if !stored::relocate(&mut tx, image, Content::Bytes(bytes.to_vec())).await? {
         return Ok(Done::Changed);
     }
-    bury(app, &mut tx, std::slice::from_ref(&object.key)).await?;
+    bury(service, &mut tx, std::slice::from_ref(&object.key)).await?;
     tx.commit().await?;
     Ok(Done::Moved(size))
 }

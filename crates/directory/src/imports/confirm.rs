@@ -44,7 +44,7 @@ pub struct Confirmed(pub Vec<(usize, Outcome)>);
 
 /// Imports a validated file. One row that fails does not stop the others.
 pub async fn confirm(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     kind: Kind,
@@ -58,9 +58,9 @@ pub async fn confirm(
     }
     // Taken first: an overload must not use the file up.
     let _turn = turn(&WRITING).await?;
-    let session = session::take(app, caller, kind, &body.import_id).await?;
-    let rows = session::rows(app, kind, session).await?;
-    let examined = examine(app, caller, kind, &rows, &resolutions(&body)).await?;
+    let session = session::take(service, caller, kind, &body.import_id).await?;
+    let rows = session::rows(service, kind, session).await?;
+    let examined = examine(service, caller, kind, &rows, &resolutions(&body)).await?;
     let mut outcomes = Vec::with_capacity(examined.len());
     for Examined { row, plan } in examined {
         let outcome = match (row.status(), plan) {
@@ -68,7 +68,7 @@ pub async fn confirm(
             (Status::Error, _) | (_, None) => Outcome::Skipped("error"),
             (Status::Warning, _) if !body.overrides => Outcome::Skipped("warning_not_overridden"),
             _ if Instant::now() > end => Outcome::Failed("the time for the import is over".to_owned()),
-            (_, Some(plan)) => carry_out(app, caller, ctx, kind, plan).await,
+            (_, Some(plan)) => carry_out(service, caller, ctx, kind, plan).await,
         };
         outcomes.push((row.number, outcome));
     }
@@ -83,7 +83,7 @@ fn resolutions(body: &Confirmation) -> Resolutions {
 }
 
 async fn carry_out(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     kind: Kind,
@@ -92,20 +92,20 @@ async fn carry_out(
     let done = match plan {
         Plan::CreateOrganization(body) => {
             let Kind::Organizations(family) = kind else { return misplaced() };
-            let made = organizations::create(app, caller, ctx, family, || Ok(body)).await;
+            let made = organizations::create(service, caller, ctx, family, || Ok(body)).await;
             made.map(|o| Outcome::Created(o.id.0))
         }
         Plan::UpdateOrganization(id, body) => {
             let Kind::Organizations(family) = kind else { return misplaced() };
-            let changed = organizations::update(app, caller, ctx, family, Some(id), || Ok(body)).await;
+            let changed = organizations::update(service, caller, ctx, family, Some(id), || Ok(body)).await;
             changed.map(|o| Outcome::Updated(o.id.0))
         }
         Plan::CreateUser(body) => {
-            let made = users::create(app, caller, ctx, || Ok(body)).await;
+            let made = users::create(service, caller, ctx, || Ok(body)).await;
             made.map(|view| Outcome::Created(view.user.id.0))
         }
         Plan::UpdateUser(id, body) => {
-            let changed = users::update(app, caller, ctx, Some(id), || Ok(body)).await;
+            let changed = users::update(service, caller, ctx, Some(id), || Ok(body)).await;
             changed.map(|view| Outcome::Updated(view.user.id.0))
         }
     };

@@ -186,7 +186,7 @@ pub fn allow(caller: &Caller, kind: Kind) -> Result<()> {
 }
 
 /// Checks a file against the present state and keeps it for its confirmation. Changes nothing else.
-pub async fn validate(app: &Directory, caller: &Caller, kind: Kind, file: Vec<u8>) -> Result<Preview> {
+pub async fn validate(service: &Directory, caller: &Caller, kind: Kind, file: Vec<u8>) -> Result<Preview> {
     allow(caller, kind)?;
     // Held until the end: what is examined takes several times the memory of the file.
     let _turn = turn(&READING).await?;
@@ -195,22 +195,22 @@ pub async fn validate(app: &Directory, caller: &Caller, kind: Kind, file: Vec<u8
         let packed = zstd::bulk::compress(&file, 1).map_err(Error::internal)?;
         Ok((rows, packed, file.len()))
     };
-    let (rows, packed, size) = app.tasks.spawn_blocking(read).await.map_err(Error::internal)??;
-    let examined = examine(app, caller, kind, &rows, &Resolutions::new()).await?;
-    let import_id = session::keep(app, caller, kind, packed, size).await?;
+    let (rows, packed, size) = service.tasks.spawn_blocking(read).await.map_err(Error::internal)??;
+    let examined = examine(service, caller, kind, &rows, &Resolutions::new()).await?;
+    let import_id = session::keep(service, caller, kind, packed, size).await?;
     Ok(Preview { import_id, rows: examined.into_iter().map(|e| e.row).collect() })
 }
 
 async fn examine(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     kind: Kind,
     rows: &[Vec<String>],
     resolutions: &Resolutions,
 ) -> Result<Vec<Examined>> {
     match kind {
-        Kind::Organizations(family) => organizations::examine(app, caller, family, rows).await,
-        Kind::Users => users::examine(app, caller, rows, resolutions).await,
+        Kind::Organizations(family) => organizations::examine(service, caller, family, rows).await,
+        Kind::Users => users::examine(service, caller, rows, resolutions).await,
     }
 }
 

@@ -43,7 +43,7 @@ const LANGUAGE_AT: usize = 8;
 
 /// Examines all rows with one look at the organizations that exist.
 pub(super) async fn examine(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     family: OrgType,
     rows: &[Vec<String>],
@@ -58,7 +58,7 @@ pub(super) async fn examine(
         };
     let keys: Vec<String> = rows.iter().zip(&checked).map(key).collect();
     let seen = FirstSeen::of(keys.iter().map(String::as_str));
-    let holders = holders(app, caller, family, &seen.values()).await?;
+    let holders = holders(service, caller, family, &seen.values()).await?;
     let examined = rows.iter().zip(&keys).zip(checked).enumerate().map(|(index, ((row, key), checked))| {
         let (body, mut errors) = checked;
         let mut warnings = Vec::new();
@@ -172,7 +172,7 @@ fn cell_errors(row: &[String], body: &OrganizationBody) -> Vec<Issue> {
 /// For each number the organization that an override would change; a deleted one only where there is no live one. For
 /// customers only children of the caller's own organization count (spec: imports-and-exports#imports).
 async fn holders(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     family: OrgType,
     keys: &[&str],
@@ -182,7 +182,7 @@ async fn holders(
     let is_customer = family == OrgType::Customer;
     let parent: Option<OrgId> = caller.org().map(|o| o.id).filter(|_| is_customer);
     let scope = scope_for(caller, permission);
-    let found = lookup::holders_of_vats(&app.db, &scope, family, parent, keys).await?;
+    let found = lookup::holders_of_vats(&service.db, &scope, family, parent, keys).await?;
     let mut holders: HashMap<String, VatHolder> = HashMap::new();
     for holder in found.into_iter().filter(|holder| !(is_customer && holder.is_deleted)) {
         let known = holders.get(&holder.key);

@@ -16,7 +16,7 @@ const WAITING: i64 = 5;
 
 /// Keeps a file of `size` bytes, packed.
 pub(super) async fn keep(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     kind: Kind,
     packed: Vec<u8>,
@@ -24,27 +24,32 @@ pub(super) async fn keep(
 ) -> Result<Uuid> {
     let user_id = caller.user_id().ok_or_else(|| Error::internal("an import without a user"))?;
     let session = ImportSession {
-        id: app.fresh(),
+        id: service.fresh(),
         user_id,
         family: kind.word().to_owned(),
         content: packed,
         size: i64::try_from(size).map_err(Error::internal)?,
-        created_at: app.now(),
+        created_at: service.now(),
     };
     let id = session.id;
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     imports::insert(&mut tx, session, WAITING).await?;
     tx.commit().await?;
     Ok(id)
 }
 
 /// Takes the file for good: whoever comes second does not find it.
-pub(super) async fn take(app: &Directory, caller: &Caller, kind: Kind, id: &str) -> Result<ImportSession> {
+pub(super) async fn take(
+    service: &Directory,
+    caller: &Caller,
+    kind: Kind,
+    id: &str,
+) -> Result<ImportSession> {
     let lost = || Error::bad_request("import session not found or expired. please re-validate the CSV file");
     let id = id.parse::<uuid::fmt::Hyphenated>().map_err(|_| lost())?.into_uuid();
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     let found = imports::lock(&mut tx, id).await?;
-    let oldest = app.now().minus(LIFETIME);
+    let oldest = service.now().minus(LIFETIME);
     let session = found.filter(|session| session.created_at > oldest).ok_or_else(lost)?;
     if caller.user_id() != Some(session.user_id) {
         return Err(Error::forbidden("this import session belongs to another user"));
@@ -58,19 +63,23 @@ pub(super) async fn take(app: &Directory, caller: &Caller, kind: Kind, id: &str)
 }
 
 /// The rows of a kept file.
-pub(super) async fn rows(app: &Directory, kind: Kind, session: ImportSession) -> Result<Vec<Vec<String>>> {
+pub(super) async fn rows(
+    service: &Directory,
+    kind: Kind,
+    session: ImportSession,
+) -> Result<Vec<Vec<String>>> {
     let read = move || {
         let size = usize::try_from(session.size).map_err(Error::internal)?;
         let file = zstd::bulk::decompress(&session.content, size).map_err(Error::internal)?;
         csv::read(&file, kind.columns())
     };
-    app.tasks.spawn_blocking(read).await.map_err(Error::internal)?
+    service.tasks.spawn_blocking(read).await.map_err(Error::internal)?
 }
 
 /// Removes files that can no longer be confirmed; returns how many.
-pub async fn purge_expired(app: &Directory) -> Result<u64> {
-    let mut tx = app.db.begin_relaxed().await?;
-    let purged = imports::purge(&mut tx, app.now().minus(LIFETIME)).await?;
+pub async fn purge_expired(service: &Directory) -> Result<u64> {
+    let mut tx = service.db.begin_relaxed().await?;
+    let purged = imports::purge(&mut tx, service.now().minus(LIFETIME)).await?;
     tx.commit().await?;
     Ok(purged)
 }

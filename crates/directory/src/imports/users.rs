@@ -71,17 +71,17 @@ struct Known {
 
 /// Examines all rows with one look at the organizations and users that exist.
 pub(super) async fn examine(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     rows: &[Vec<String>],
     resolutions: &Resolutions,
 ) -> Result<Vec<Examined>> {
-    let rows: Vec<Cells<'_>> = rows.iter().map(|row| Cells::of(app, row)).collect();
+    let rows: Vec<Cells<'_>> = rows.iter().map(|row| Cells::of(service, row)).collect();
     let emails = FirstSeen::of(rows.iter().map(|row| row.email_key.as_str()));
     let phones = FirstSeen::of(rows.iter().map(|row| row.phone_key.as_str()));
     let companies = FirstSeen::of(rows.iter().map(|row| row.company_key.as_str()));
     let scope = scope_for(caller, Permission::ManageUsers);
-    let known = Known::look_up(app, &scope, [&emails, &phones, &companies], resolutions).await?;
+    let known = Known::look_up(service, &scope, [&emails, &phones, &companies], resolutions).await?;
     let examined = rows.iter().enumerate().map(|(index, row)| {
         let chosen = resolutions.get(&(index + FIRST_ROW)).and_then(|id| known.chosen.get(id));
         let company = row.company(&known, chosen);
@@ -89,7 +89,7 @@ pub(super) async fn examine(
         errors.extend(emails.duplicate(index, &row.email_key, EMAIL, row.email));
         errors.extend(phones.duplicate(index, &row.phone_key, PHONE, row.phone));
         let present = known.users.get(&row.email_key).filter(|placed| !placed.standing.deleted);
-        errors.extend(row.occupied(app, caller, &known, present));
+        errors.extend(row.occupied(service, caller, &known, present));
         if let Err(issue) = &company {
             errors.extend(issue.clone());
         }
@@ -101,7 +101,7 @@ pub(super) async fn examine(
             errors.push(Issue::of_cell(COMPANY, NOT_ACTIVE, row.company));
         }
         let home = named.map(|named| &named.organization);
-        errors.extend(home.and_then(|home| row.ungrantable(app, caller, home.org_type)));
+        errors.extend(home.and_then(|home| row.ungrantable(service, caller, home.org_type)));
         errors.sort_by_key(|issue| COLUMNS.iter().position(|column| *column == issue.field));
         let exists = Issue { value: Some(row.email.to_owned()), ..Issue::new(EMAIL, "already_exists") };
         let warnings = present.map(|_| exists).into_iter().collect();
@@ -115,12 +115,12 @@ pub(super) async fn examine(
 impl Known {
     /// A fixed number of statements, whatever the number of rows.
     async fn look_up(
-        app: &Directory,
+        service: &Directory,
         scope: &Scope,
         [emails, phones, companies]: [&FirstSeen<'_>; 3],
         resolutions: &Resolutions,
     ) -> Result<Known> {
-        let db = &app.db;
+        let db = &service.db;
         let emails = emails.values();
         let mut named: HashMap<String, Vec<Named>> = HashMap::new();
         for found in organizations::by_names(db, scope, &companies.values(), CANDIDATES).await? {
@@ -142,7 +142,7 @@ impl Known {
 
 impl<'a> Cells<'a> {
     /// Looks at each cell on its own, with the rules of POST.
-    fn of(app: &Directory, row: &'a [String]) -> Cells<'a> {
+    fn of(service: &Directory, row: &'a [String]) -> Cells<'a> {
         let cell = |at: usize| row.get(at).map(String::as_str).unwrap_or_default();
         let [email, name, phone, company, roles] = std::array::from_fn(cell);
         let mut errors = Vec::new();
@@ -162,7 +162,7 @@ impl<'a> Cells<'a> {
                 Some(_) => errors.push(Issue::of_cell(field, "invalid_format", said)),
             }
         }
-        let role_ids = named_roles(app, roles).unwrap_or_else(|issue| {
+        let role_ids = named_roles(service, roles).unwrap_or_else(|issue| {
             errors.push(issue);
             Vec::new()
         });
@@ -202,7 +202,7 @@ impl<'a> Cells<'a> {
     /// What of the row belongs to somebody in the caller's reach, or is somebody he may not change.
     fn occupied(
         &self,
-        app: &Directory,
+        service: &Directory,
         caller: &Caller,
         known: &Known,
         present: Option<&Placed>,
@@ -210,8 +210,9 @@ impl<'a> Cells<'a> {
         let is_archived = present.is_none()
             && (known.deleted.contains(&self.email_key) || known.users.contains_key(&self.email_key));
         // The caller himself, or somebody with more rights: the decision of PUT.
-        let is_out_of_hand = present
-            .is_some_and(|placed| !decide(caller, Action::Update, &judged_user(app, placed)).is_allowed());
+        let is_out_of_hand = present.is_some_and(|placed| {
+            !decide(caller, Action::Update, &judged_user(service, placed)).is_allowed()
+        });
         let other = known.phones.get(&self.phone_key);
         let other = other.filter(|holder| Some(holder.id) != present.map(|placed| placed.user.id));
         let used_by = |other: &Holder| vec![self.phone.to_owned(), other.email.clone()];
@@ -225,16 +226,16 @@ impl<'a> Cells<'a> {
     }
 
     /// The grant rule for the roles in this organization.
-    fn ungrantable(&self, app: &Directory, caller: &Caller, org_type: OrgType) -> Option<Issue> {
+    fn ungrantable(&self, service: &Directory, caller: &Caller, org_type: OrgType) -> Option<Issue> {
         if self.role_ids.is_empty() {
             return None;
         }
-        let refusal = may_grant(caller, &app.catalogue, &self.role_ids, org_type).err()?;
+        let refusal = may_grant(caller, &service.catalogue, &self.role_ids, org_type).err()?;
         let role = match refusal {
             Refusal::Ungrantable(gap) => gap.role_id,
             _ => None,
         };
-        let name = role.and_then(|id| app.catalogue.user_role(&id)).map(|role| role.name.clone());
+        let name = role.and_then(|id| service.catalogue.user_role(&id)).map(|role| role.name.clone());
         Some(Issue::new(ROLES, "insufficient_privileges").with_values(name.into_iter().collect()))
     }
 
@@ -268,14 +269,14 @@ impl<'a> Cells<'a> {
 }
 
 /// Keys of the roles with these names, in any case, separated by `;`.
-fn named_roles(app: &Directory, cell: &str) -> Result<Vec<String>, Issue> {
+fn named_roles(service: &Directory, cell: &str) -> Result<Vec<String>, Issue> {
     if is_too_long(cell, MAX_ROLES_CHARS) {
         return Err(Issue::of_cell(ROLES, "too_long", cell));
     }
     let (mut keys, mut unknown) = (Vec::new(), Vec::new());
     for name in cell.split(';').map(str::trim).filter(|name| !name.is_empty()) {
         let is_named = |role: &&bailiwick_policy::UserRole| role.name.to_lowercase() == name.to_lowercase();
-        match app.catalogue.user_roles().iter().find(is_named) {
+        match service.catalogue.user_roles().iter().find(is_named) {
             Some(role) if keys.contains(&role.key) => {}
             Some(role) => keys.push(role.key.clone()),
             None => unknown.push(name.to_owned()),

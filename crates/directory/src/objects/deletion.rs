@@ -29,12 +29,12 @@ struct Task {
 }
 
 /// Starts the worker on the application's tracker, if there is a storage.
-pub fn start_worker(app: &Directory) {
-    if matches!(app.settings.assets.place, Place::Nowhere) {
+pub fn start_worker(service: &Directory) {
+    if matches!(service.settings.assets.place, Place::Nowhere) {
         return;
     }
-    let worker = app.clone();
-    app.tasks.spawn(async move {
+    let worker = service.clone();
+    service.tasks.spawn(async move {
         let step = || work_off(&worker);
         let hint = Some(&worker.objects.arrived);
         Worker { name: DELETION, failure: jobs::FAILURE, poll: POLL, hint, step }.run(&worker.stop).await;
@@ -42,19 +42,19 @@ pub fn start_worker(app: &Directory) {
 }
 
 /// Handles everything that is due now; for tests. Answers how many jobs were handled.
-pub async fn run_until_idle(app: &Directory) -> Result<u64> {
-    until_idle(|| work_off(app)).await
+pub async fn run_until_idle(service: &Directory) -> Result<u64> {
+    until_idle(|| work_off(service)).await
 }
 
 /// Leases once and handles what was leased.
-async fn work_off(app: &Directory) -> Result<u64> {
-    let _turn = app.objects.turn.lock().await;
-    let now = app.now();
-    let leased = leased_jobs::claim(&app.db, DELETION, now, now.plus(LEASE), CLAIMS).await?;
+async fn work_off(service: &Directory) -> Result<u64> {
+    let _turn = service.objects.turn.lock().await;
+    let now = service.now();
+    let leased = leased_jobs::claim(&service.db, DELETION, now, now.plus(LEASE), CLAIMS).await?;
     for job in &leased {
-        let outcome = delete(app, job).instrument(jobs::span(DELETION)).await;
-        let now = app.now();
-        let mut tx = app.db.begin_relaxed().await?;
+        let outcome = delete(service, job).instrument(jobs::span(DELETION)).await;
+        let now = service.now();
+        let mut tx = service.db.begin_relaxed().await?;
         match outcome {
             Ok(()) => {
                 leased_jobs::finish(&mut tx, job).await?;
@@ -70,14 +70,14 @@ async fn work_off(app: &Directory) -> Result<u64> {
     Ok(leased.len() as u64)
 }
 
-async fn delete(app: &Directory, job: &Job) -> Result<()> {
+async fn delete(service: &Directory, job: &Job) -> Result<()> {
     let task: Task = serde_json::from_value(job.payload.clone()).map_err(Error::internal)?;
     for key in task.keys {
         // An upload whose end was not known here may have been listed after all.
         if images::is_image(&key) {
-            images::delete_unlisted(app, &key).await?;
+            images::delete_unlisted(service, &key).await?;
         } else {
-            delete_unlisted_backup(app, &key).await?;
+            delete_unlisted_backup(service, &key).await?;
         }
     }
     Ok(())
@@ -87,10 +87,10 @@ async fn delete(app: &Directory, job: &Job) -> Result<()> {
 ///
 /// # Errors
 /// 502, 504 or 503 of the storage.
-pub async fn delete_unlisted_backup(app: &Directory, key: &str) -> Result<bool> {
-    if backups::by_object(&app.db, key).await?.is_some() {
+pub async fn delete_unlisted_backup(service: &Directory, key: &str) -> Result<bool> {
+    if backups::by_object(&service.db, key).await?.is_some() {
         return Ok(false);
     }
-    app.objects.store()?.delete(key).await.map_err(super::fault)?;
+    service.objects.store()?.delete(key).await.map_err(super::fault)?;
     Ok(true)
 }

@@ -9,18 +9,18 @@ use bailiwick_store::{
 
 /// Queues an organization and those below it. Every change of their alert configuration in force must call it in its
 /// transaction: a creation, a save, a move, a mark set or cleared.
-pub async fn queue(app: &Directory, tx: &mut Tx, top: OrgId, org_type: OrgType) -> Result<()> {
-    put(app, tx, top, org_type, false).await
+pub async fn queue(service: &Directory, tx: &mut Tx, top: OrgId, org_type: OrgType) -> Result<()> {
+    put(service, tx, top, org_type, false).await
 }
 
 /// Queues a subtree that is about to be destroyed: the router must forget it.
-pub async fn queue_removal(app: &Directory, tx: &mut Tx, top: OrgId, org_type: OrgType) -> Result<()> {
-    put(app, tx, top, org_type, true).await
+pub async fn queue_removal(service: &Directory, tx: &mut Tx, top: OrgId, org_type: OrgType) -> Result<()> {
+    put(service, tx, top, org_type, true).await
 }
 
-async fn put(app: &Directory, tx: &mut Tx, top: OrgId, org_type: OrgType, is_gone: bool) -> Result<()> {
-    if app.settings.alerting.router.is_provisioned() {
-        alert_tenants::queue(tx, Whose::Below(top, org_type), is_gone, app.now()).await?;
+async fn put(service: &Directory, tx: &mut Tx, top: OrgId, org_type: OrgType, is_gone: bool) -> Result<()> {
+    if service.settings.alerting.router.is_provisioned() {
+        alert_tenants::queue(tx, Whose::Below(top, org_type), is_gone, service.now()).await?;
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use bailiwick_store::organizations::{self, Editable, NewOrganization};
 
 /// Creates an organization of a family below the caller's own, or below the one the body attributes it to.
 pub async fn create(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     family: OrgType,
@@ -20,14 +20,14 @@ pub async fn create(
 ) -> Result<Organization> {
     decide(caller, Action::Create, &NewPlace { family, parent: Parent::Own }).granted()?;
     let body = body()?;
-    let parent = attribute(app, caller, family, body.created_by_organization_id.as_deref()).await?;
-    let new = checked(app, caller, family, &parent, body)?;
-    write(app, caller, ctx, &parent, new).await
+    let parent = attribute(service, caller, family, body.created_by_organization_id.as_deref()).await?;
+    let new = checked(service, caller, family, &parent, body)?;
+    write(service, caller, ctx, &parent, new).await
 }
 
 /// The parent: the caller's own organization or, if he may, the one named.
 async fn attribute(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     family: OrgType,
     named: Option<&str>,
@@ -35,7 +35,7 @@ async fn attribute(
     let parent = match named.filter(|n| !n.is_empty() && family != OrgType::Distributor) {
         None => Parent::Own,
         Some(named) => Parent::Named(match named.parse::<OrgId>() {
-            Ok(id) => organizations::place(&app.db, id).await?,
+            Ok(id) => organizations::place(&service.db, id).await?,
             Err(_) => None,
         }),
     };
@@ -43,7 +43,7 @@ async fn attribute(
 }
 
 fn checked(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     family: OrgType,
     parent: &Granted<OrgId>,
@@ -57,25 +57,25 @@ fn checked(
         creator.on_behalf_of = true;
     }
     Ok(NewOrganization {
-        id: app.fresh(),
+        id: service.fresh(),
         org_type: family,
         name,
         description,
         vat,
         custom_data,
         created_by,
-        at: app.now(),
+        at: service.now(),
     })
 }
 
 async fn write(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     parent: &Granted<OrgId>,
     mut new: NewOrganization,
 ) -> Result<Organization> {
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     if let Some(creator) = new.created_by.as_mut().filter(|c| c.on_behalf_of) {
         // Last known name, for the time after that organization is destroyed.
         let attributed = organizations::get(&mut tx, parent.id()).await?;
@@ -103,10 +103,10 @@ async fn write(
     audit::record(&mut tx, new.at, caller, ctx, event).await?;
     let told = Told::organization("created", new.org_type, new.id, &after.name);
     told.with(serde_json::json!({"parent_id": parent.id()})).write(&mut tx, new.at).await?;
-    alert_tenants::queue(app, &mut tx, new.id, new.org_type).await?;
-    mirror::organization_created(app, &mut tx, new.id).await?;
+    alert_tenants::queue(service, &mut tx, new.id, new.org_type).await?;
+    mirror::organization_created(service, &mut tx, new.id).await?;
     let created = organizations::get(&mut tx, new.id).await?;
     tx.commit().await?;
-    mirror::wake(app);
+    mirror::wake(service);
     created.ok_or_else(|| Error::internal("a new organization cannot be read back"))
 }

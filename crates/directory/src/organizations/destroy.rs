@@ -21,39 +21,39 @@ use serde_json::json;
 
 /// Removes an organization of a family with everything below it, in whatever state. `id`: none = malformed.
 pub async fn destroy(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     family: OrgType,
     id: Option<OrgId>,
 ) -> Result<()> {
-    let seen = authorize_change(&app.db, app, caller, ctx, Action::Destroy, (family, id)).await?.id();
-    retry_on_conflict("a destruction", || attempt(app, caller, ctx, family, seen)).await?;
-    app.objects.wake();
-    mirror::wake(app);
+    let seen = authorize_change(&service.db, service, caller, ctx, Action::Destroy, (family, id)).await?.id();
+    retry_on_conflict("a destruction", || attempt(service, caller, ctx, family, seen)).await?;
+    service.objects.wake();
+    mirror::wake(service);
     Ok(())
 }
 
 async fn attempt(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     family: OrgType,
     id: OrgId,
 ) -> Result<(), Aborted> {
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     stored::hold_rows(&mut tx, id, family).await?;
     marks::hold_subtree(&mut tx, id).await?.ok_or(Error::NotFound(family.as_str()))?;
     // What was decided before may have changed until the rows were held.
-    let target = authorize_change(&mut tx, app, caller, ctx, Action::Destroy, (family, Some(id))).await?;
+    let target = authorize_change(&mut tx, service, caller, ctx, Action::Destroy, (family, Some(id))).await?;
     let last = organizations::get(&mut tx, id).await?.ok_or(Error::NotFound(family.as_str()))?;
     let mut objects = backups::objects_below(&mut tx, id, family).await?;
     objects.extend(images::take_below(&mut tx, id, family).await?);
-    backups::bury(&mut tx, &objects, app.now(), || app.fresh()).await?;
-    alert_tenants::queue_removal(app, &mut tx, id, family).await?;
-    mirror::organization_destroyed(app, &mut tx, id, family).await?;
-    end_impersonations_of_destroyed(&mut tx, app.now(), Destroyed::Below(id, family)).await?;
-    stored::destroy(&mut tx, &target, family, app.now()).await?;
+    backups::bury(&mut tx, &objects, service.now(), || service.fresh()).await?;
+    alert_tenants::queue_removal(service, &mut tx, id, family).await?;
+    mirror::organization_destroyed(service, &mut tx, id, family).await?;
+    end_impersonations_of_destroyed(&mut tx, service.now(), Destroyed::Below(id, family)).await?;
+    stored::destroy(&mut tx, &target, family, service.now()).await?;
     // Cached credentials of its systems are looked up again and not found.
     tx.bump_auth_epoch().await?;
     let event = audit::Event {
@@ -63,9 +63,9 @@ async fn attempt(
         before: Some(json!({ "name": last.name, "vat": last.vat, "parent_id": last.parent_id })),
         after: None,
     };
-    audit::record(&mut tx, app.now(), caller, ctx, event).await?;
+    audit::record(&mut tx, service.now(), caller, ctx, event).await?;
     if let Some(above) = last.parent_id {
-        Told::organization_gone("destroyed", &last, above).write(&mut tx, app.now()).await?;
+        Told::organization_gone("destroyed", &last, above).write(&mut tx, service.now()).await?;
     }
     Ok(tx.commit().await?)
 }

@@ -38,7 +38,7 @@ pub struct DirectoryQuery {
 /// One page of what is in the caller's hierarchy, his own organization included, the owner never. `write`: the answer
 /// as it is sent.
 pub async fn directory(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     query: DirectoryQuery,
     write: impl FnOnce(Page<Entry>) -> Result<Bytes>,
@@ -55,9 +55,9 @@ pub async fn directory(
     let order = DIRECTORY_ORDERS.parse(&query.sort_by).map(|by| (by, query.direction));
     let order = order.unwrap_or((DirectorySort::Name, SortDirection::Asc));
     let make = async {
-        let count = directory::count(&app.db, &scope, &filter);
+        let count = directory::count(&service.db, &scope, &filter);
         let total = answer_cache::number(
-            app,
+            service,
             DependsOn::People,
             "directory",
             scope,
@@ -65,7 +65,7 @@ pub async fn directory(
             count,
         )
         .await?;
-        write(directory::directory(&app.db, &scope, &filter, order, query.page, total).await?)
+        write(directory::directory(&service.db, &scope, &filter, order, query.page, total).await?)
     };
-    answer_cache::answer(app, DependsOn::People, "directory", scope, other, make).await
+    answer_cache::answer(service, DependsOn::People, "directory", scope, other, make).await
 }

@@ -16,20 +16,20 @@ use bytes::Bytes;
 
 /// What an organization and its subtree hold. `id`: none = malformed. `write`: the answer as it is sent.
 pub async fn stats(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     family: OrgType,
     id: Option<OrgId>,
     write: impl FnOnce(Stats) -> Result<Bytes>,
 ) -> Result<CachedAnswer> {
-    let id = authorize(&app.db, caller, Action::Read, family, id).await?.id();
+    let id = authorize(&service.db, caller, Action::Read, family, id).await?.id();
     let make = async {
-        let mut found = organizations::stats_of(&app.db, family, [id]).await?;
+        let mut found = organizations::stats_of(&service.db, family, [id]).await?;
         write(found.remove(&id).unwrap_or_default())
     };
     // The same for everybody who may see the organization.
     answer_cache::answer(
-        app,
+        service,
         DependsOn::Figures,
         "stats",
         Scope::Everything,
@@ -40,42 +40,42 @@ pub async fn stats(
 }
 
 /// How many organizations of the family the caller's unfiltered list holds.
-pub async fn family_total(app: &Directory, caller: &Caller, family: OrgType) -> Result<u64> {
+pub async fn family_total(service: &Directory, caller: &Caller, family: OrgType) -> Result<u64> {
     let scope = list_scope(caller, resource_of(family).ok_or(Refusal::Gate)?)?;
-    list::total(app, family, scope, &organizations::Filter::default()).await
+    list::total(service, family, scope, &organizations::Filter::default()).await
 }
 
 /// The family inside the caller's hierarchy over time: each point counts what was created by the end of its day and
 /// not deleted by then, on its own or from above. `period` as sent; none = 7. `write`: the answer as it is sent.
 pub async fn trend(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     family: OrgType,
     period: Option<&str>,
     write: impl FnOnce(Trend) -> Result<Bytes>,
 ) -> Result<CachedAnswer> {
     let scope = list_scope(caller, resource_of(family).ok_or(Refusal::Gate)?)?;
-    let window = Window::parse(app.now(), period)?;
+    let window = Window::parse(service.now(), period)?;
     let other = format!("{} {}", family.as_str(), window.key());
     let make = async {
-        let changes = figures::changes(&app.db, family, &scope, window.since()?).await?;
+        let changes = figures::changes(&service.db, family, &scope, window.since()?).await?;
         write(window.fill(&changes.by_day, changes.total)?)
     };
-    answer_cache::answer(app, DependsOn::People, "trend of organizations", scope, other, make).await
+    answer_cache::answer(service, DependsOn::People, "trend of organizations", scope, other, make).await
 }
 
 /// Who created the family's organizations that the caller sees, by name (spec: organizations#filters). `write`: the
 /// answer as it is sent.
 pub async fn choices(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     family: OrgType,
     write: impl FnOnce(Vec<CreatorChoice>) -> Result<Bytes>,
 ) -> Result<CachedAnswer> {
     let scope = list_scope(caller, resource_of(family).ok_or(Refusal::Gate)?)?;
-    let make = async { write(by_name(creators::creators(&app.db, Of::Family(family), &scope).await?)) };
+    let make = async { write(by_name(creators::creators(&service.db, Of::Family(family), &scope).await?)) };
     answer_cache::answer(
-        app,
+        service,
         DependsOn::People,
         "filters of organizations",
         scope,
@@ -94,7 +94,7 @@ pub fn by_name(mut creators: Vec<CreatorChoice>) -> Vec<CreatorChoice> {
 /// Whether an organization of the family below the caller's has this VAT number (spec: organizations#vat-validator).
 /// `except` is left out of the check.
 pub async fn vat_exists(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     family: OrgType,
     vat: &str,
@@ -106,5 +106,5 @@ pub async fn vat_exists(
     if !is_above || key.is_empty() || key.contains('\0') {
         return Ok(false);
     }
-    Ok(figures::vat_in_use(&app.db, family, &hierarchy(caller), &key, except).await?)
+    Ok(figures::vat_in_use(&service.db, family, &hierarchy(caller), &key, except).await?)
 }

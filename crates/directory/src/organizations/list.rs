@@ -60,7 +60,7 @@ pub struct Listed {
 
 /// One page of the family inside the caller's hierarchy. `write`: the answer as it is sent.
 pub async fn list(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     family: OrgType,
     query: ListQuery,
@@ -69,12 +69,13 @@ pub async fn list(
     let scope = list_scope(caller, resource_of(family).ok_or(Refusal::Gate)?)?;
     let other = answer_cache::variant(&(family, &query));
     let make = async {
-        let (scope, filter, order) = prepare(app, caller, family, &query).await?;
-        let total = total(app, family, scope, &filter).await?;
+        let (scope, filter, order) = prepare(service, caller, family, &query).await?;
+        let total = total(service, family, scope, &filter).await?;
         let page =
-            organizations::list::page_of(&app.db, family, &scope, &filter, order, query.page, total).await?;
-        let mut stats = organizations::stats_of(&app.db, family, page.rows.iter().map(|o| o.id)).await?;
-        let mut marks = mirror::marks_of_organizations(app, page.rows.iter().map(|o| o.id)).await?;
+            organizations::list::page_of(&service.db, family, &scope, &filter, order, query.page, total)
+                .await?;
+        let mut stats = organizations::stats_of(&service.db, family, page.rows.iter().map(|o| o.id)).await?;
+        let mut marks = mirror::marks_of_organizations(service, page.rows.iter().map(|o| o.id)).await?;
         write(page.map(|organization| Listed {
             counts: stats.remove(&organization.id).unwrap_or_default().into(),
             organization: Organization {
@@ -83,14 +84,19 @@ pub async fn list(
             },
         }))
     };
-    answer_cache::answer(app, DependsOn::Figures, "list of organizations", scope, other, make).await
+    answer_cache::answer(service, DependsOn::Figures, "list of organizations", scope, other, make).await
 }
 
 /// How many rows of the family match.
-pub(super) async fn total(app: &Directory, family: OrgType, scope: Scope, filter: &Filter) -> Result<u64> {
-    let count = organizations::list::count(&app.db, family, &scope, filter);
+pub(super) async fn total(
+    service: &Directory,
+    family: OrgType,
+    scope: Scope,
+    filter: &Filter,
+) -> Result<u64> {
+    let count = organizations::list::count(&service.db, family, &scope, filter);
     answer_cache::number(
-        app,
+        service,
         DependsOn::People,
         "organizations",
         scope,
@@ -102,7 +108,7 @@ pub(super) async fn total(app: &Directory, family: OrgType, scope: Scope, filter
 
 /// Which rows the caller asks for, and in which order.
 pub async fn prepare(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     family: OrgType,
     query: &ListQuery,
@@ -112,7 +118,7 @@ pub async fn prepare(
     let filter = Filter {
         states: list_filters::states(&STATES, &query.status),
         created_by: list_filters::ids(&query.created_by),
-        within: within(app, &scope, family, query).await?,
+        within: within(service, &scope, family, query).await?,
         search: query.search.clone(),
     };
     Ok((scope, filter, order(&query.sort_by, query.direction)))
@@ -124,7 +130,7 @@ fn order(sort_by: &str, direction: SortDirection) -> Order {
 
 /// The parents asked for. With the hierarchy each one is looked up, and only those the caller reaches count.
 async fn within(
-    app: &Directory,
+    service: &Directory,
     scope: &Scope,
     family: OrgType,
     query: &ListQuery,
@@ -137,7 +143,7 @@ async fn within(
     if !query.include_hierarchy {
         return Ok(Some(ids.map(Within::Parent).collect()));
     }
-    let places = organizations::places(&app.db, ids).await?;
+    let places = organizations::places(&service.db, ids).await?;
     let reached = places.iter().filter(|p| scope.contains(&p.path));
     Ok(Some(reached.map(|p| Within::Below(p.path.id, p.org_type)).collect()))
 }

@@ -78,21 +78,21 @@ pub(crate) fn accept(body: OrganizationBody) -> Result<Accepted> {
 
 /// One organization of a family. `id`: none = malformed, which is as good as missing.
 pub async fn get(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     family: OrgType,
     id: Option<OrgId>,
 ) -> Result<Organization> {
-    let granted = authorize(&app.db, caller, Action::Read, family, id).await?;
-    let found = organizations::get(&app.db, granted.id()).await?;
-    mirror::marked(app, found.ok_or(Error::NotFound(family.as_str()))?).await
+    let granted = authorize(&service.db, caller, Action::Read, family, id).await?;
+    let found = organizations::get(&service.db, granted.id()).await?;
+    mirror::marked(service, found.ok_or(Error::NotFound(family.as_str()))?).await
 }
 
 /// Loads the place of an organization and decides whether the caller may change it, then whether it is as they have
 /// seen it.
 async fn authorize_change(
     on: impl Into<On<'_>>,
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     action: Action,
@@ -102,7 +102,7 @@ async fn authorize_change(
     let granted = authorize(on.reborrow(), caller, action, family, id).await?;
     if !ctx.is_unconditional() {
         let found = organizations::get(on, granted.id()).await?;
-        ctx.check_conditions(app, &found.ok_or(Error::NotFound(family.as_str()))?)?;
+        ctx.check_conditions(service, &found.ok_or(Error::NotFound(family.as_str()))?)?;
     }
     Ok(granted)
 }

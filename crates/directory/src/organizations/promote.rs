@@ -39,30 +39,31 @@ pub struct Promotion {
 /// above loses it with the commit: every request reads the tree anew, and cached system credentials, which carry their
 /// organization, are read again. `id`: none = malformed.
 pub async fn promote(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     id: Option<OrgId>,
 ) -> Result<Promotion> {
-    let seen = authorize_change(&app.db, app, caller, ctx, Action::Promote, (FAMILY, id)).await?.id();
-    let done = retry_on_conflict("a promotion", || attempt(app, caller, ctx, seen)).await?;
-    Ok(Promotion { organization: mirror::marked(app, done.organization).await?, ..done })
+    let seen = authorize_change(&service.db, service, caller, ctx, Action::Promote, (FAMILY, id)).await?.id();
+    let done = retry_on_conflict("a promotion", || attempt(service, caller, ctx, seen)).await?;
+    Ok(Promotion { organization: mirror::marked(service, done.organization).await?, ..done })
 }
 
 async fn attempt(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     seen: OrgId,
 ) -> Result<Promotion, Aborted> {
     let missing = || Error::NotFound(FAMILY.as_str());
-    let now = app.now();
-    let mut tx = app.db.begin().await?;
+    let now = service.now();
+    let mut tx = service.db.begin().await?;
     // People who move and systems that speak hold their own rows first.
     hold_rows(&mut tx, seen, FAMILY).await?;
     let held = marks::hold_subtree(&mut tx, seen).await?.ok_or_else(missing)?;
     // What was decided above may have changed before the rows were held.
-    let target = authorize_change(&mut tx, app, caller, ctx, Action::Promote, (FAMILY, Some(seen))).await?;
+    let target =
+        authorize_change(&mut tx, service, caller, ctx, Action::Promote, (FAMILY, Some(seen))).await?;
     if held.suspended.is_set() {
         return Err(suspended().into());
     }
@@ -84,11 +85,11 @@ async fn attempt(
         e => Aborted::Store(e),
     })?;
     // It is a distributor by now.
-    alert_tenants::queue(app, &mut tx, seen, OrgType::Distributor).await?;
-    mirror::organization_promoted(app, &mut tx, seen).await?;
+    alert_tenants::queue(service, &mut tx, seen, OrgType::Distributor).await?;
+    mirror::organization_promoted(service, &mut tx, seen).await?;
     disable_subscriptions(&mut tx, &target, now, caller, ctx).await?;
     tx.bump_auth_epoch().await?;
-    end_of_changed(app, &mut tx, now, Changed::Promoted(seen)).await?;
+    end_of_changed(service, &mut tx, now, Changed::Promoted(seen)).await?;
     let event = audit::Event {
         action: "reseller.promote",
         object_type: FAMILY.as_str(),
@@ -102,7 +103,7 @@ async fn attempt(
     let subject = format!("/distributors/{seen}");
     Told::organization("promoted", FAMILY, seen, &before.name).at(subject).write(&mut tx, now).await?;
     tx.commit().await?;
-    mirror::wake(app);
+    mirror::wake(service);
     Ok(Promotion { organization, detached_from, parent: owner, numbers })
 }
 

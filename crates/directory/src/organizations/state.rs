@@ -99,19 +99,19 @@ pub struct Moved {
 
 /// Moves an organization of a family to another state. `id`: none = malformed.
 pub async fn change_state(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     family: OrgType,
     id: Option<OrgId>,
     to: Move,
 ) -> Result<Moved> {
-    let seen = authorize_change(&app.db, app, caller, ctx, to.action(), (family, id)).await?.id();
-    let now = app.now();
-    let mut tx = app.db.begin().await?;
+    let seen = authorize_change(&service.db, service, caller, ctx, to.action(), (family, id)).await?.id();
+    let now = service.now();
+    let mut tx = service.db.begin().await?;
     let held = marks::hold_marks(&mut tx, seen).await?.ok_or(Error::NotFound(family.as_str()))?;
     // What was decided above may have changed before the organization was held.
-    let target = authorize_change(&mut tx, app, caller, ctx, to.action(), (family, id)).await?;
+    let target = authorize_change(&mut tx, service, caller, ctx, to.action(), (family, id)).await?;
     to.check(family, &held)?;
     let before = organizations::get(&mut tx, seen).await?.ok_or(Error::NotFound(family.as_str()))?;
     let written = marks::set(&mut tx, &target, family, to.kind(), to.mark(now)).await;
@@ -120,15 +120,15 @@ pub async fn change_state(
     if let Some(reason) = to.ends_sessions() {
         auth::revoke_organization(&mut tx, now, (seen, family), reason).await?;
     }
-    alert_tenants::queue(app, &mut tx, seen, family).await?;
-    mirror::organization_moved(app, &mut tx, seen).await?;
+    alert_tenants::queue(service, &mut tx, seen, family).await?;
+    mirror::organization_moved(service, &mut tx, seen).await?;
     // Systems below are refused, or heard again, from the commit on.
     tx.bump_auth_epoch().await?;
     let after = organizations::get(&mut tx, seen).await?.ok_or(Error::NotFound(family.as_str()))?;
     record(&mut tx, now, caller, ctx, to, &before, &after).await?;
     tx.commit().await?;
-    mirror::wake(app);
-    Ok(Moved { organization: mirror::marked(app, after).await?, affected })
+    mirror::wake(service);
+    Ok(Moved { organization: mirror::marked(service, after).await?, affected })
 }
 
 async fn record(

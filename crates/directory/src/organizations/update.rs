@@ -17,24 +17,24 @@ use bailiwick_store::{
 
 /// Changes an organization of a family. `id`: none = malformed.
 pub async fn update(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     family: OrgType,
     id: Option<OrgId>,
     body: impl FnOnce() -> Result<OrganizationBody>,
 ) -> Result<Organization> {
-    authorize_change(&app.db, app, caller, ctx, Action::Update, (family, id)).await?;
+    authorize_change(&service.db, service, caller, ctx, Action::Update, (family, id)).await?;
     let body = body()?;
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     let held = match id {
         Some(id) => organizations::lock(&mut tx, id).await?,
         None => None,
     };
     let before = held.ok_or(Error::NotFound(family.as_str()))?;
     // What was decided above may have changed before the row was held.
-    let target = authorize_change(&mut tx, app, caller, ctx, Action::Update, (family, id)).await?;
-    let change = changed(app, caller, &before, body)?;
+    let target = authorize_change(&mut tx, service, caller, ctx, Action::Update, (family, id)).await?;
+    let change = changed(service, caller, &before, body)?;
     let written = organizations::update(&mut tx, &target, &change).await;
     written.map_err(|e| Error::from(e).with_values(&[(VAT, change.vat.as_str())]))?;
     follow_labels(&mut tx, &before, &change).await?;
@@ -55,13 +55,18 @@ pub async fn update(
     let told = Told::organization("updated", family, target.id(), &after.name);
     told.with_changes(&audited(&before), &audited(&after)).write(&mut tx, change.at).await?;
     let updated = organizations::get(&mut tx, target.id()).await?;
-    mirror::organization_changed(app, &mut tx, target.id()).await?;
+    mirror::organization_changed(service, &mut tx, target.id()).await?;
     tx.commit().await?;
-    mirror::wake(app);
-    mirror::marked(app, updated.ok_or(Error::NotFound(family.as_str()))?).await
+    mirror::wake(service);
+    mirror::marked(service, updated.ok_or(Error::NotFound(family.as_str()))?).await
 }
 
-fn changed(app: &Directory, caller: &Caller, before: &Editable, body: OrganizationBody) -> Result<Change> {
+fn changed(
+    service: &Directory,
+    caller: &Caller,
+    before: &Editable,
+    body: OrganizationBody,
+) -> Result<Change> {
     let name = body.name.unwrap_or_else(|| before.name.clone());
     let description = body.description.unwrap_or_else(|| before.description.clone());
     let mut fields = Fields::new();
@@ -72,7 +77,7 @@ fn changed(app: &Directory, caller: &Caller, before: &Editable, body: Organizati
     fields.finish()?;
     let vat = vat.ok_or_else(|| Error::internal("an accepted organization has no VAT number"))?;
     let by = caller.org().map(|o| o.id);
-    Ok(Change { name, description, vat, custom_data, at: app.now(), by })
+    Ok(Change { name, description, vat, custom_data, at: service.now(), by })
 }
 
 /// Name and VAT number are labels of every alert of the organization's systems, whose credentials are cached with them.

@@ -13,8 +13,13 @@ use serde_json::{Map, Value, json};
 ///
 /// # Errors
 /// `organization not found`; 400 for the owner organization.
-pub async fn enable(app: &Directory, caller: &Caller, ctx: &RequestContext, id: Option<OrgId>) -> Result<()> {
-    switch(app, caller, ctx, id, RebrandingChange::Enable).await
+pub async fn enable(
+    service: &Directory,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<OrgId>,
+) -> Result<()> {
+    switch(service, caller, ctx, id, RebrandingChange::Enable).await
 }
 
 /// Turns it off; what is stored stays.
@@ -22,30 +27,30 @@ pub async fn enable(app: &Directory, caller: &Caller, ctx: &RequestContext, id: 
 /// # Errors
 /// `organization not found`.
 pub async fn disable(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     id: Option<OrgId>,
 ) -> Result<()> {
-    switch(app, caller, ctx, id, RebrandingChange::Disable).await
+    switch(service, caller, ctx, id, RebrandingChange::Disable).await
 }
 
 async fn switch(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     id: Option<OrgId>,
     change: RebrandingChange,
 ) -> Result<()> {
     let enabling = change == RebrandingChange::Enable;
-    let mut tx = app.db.begin().await?;
-    let target = held(app, &mut tx, caller, id, change).await?;
+    let mut tx = service.db.begin().await?;
+    let target = held(service, &mut tx, caller, id, change).await?;
     let owner = organizations::owner(&mut tx).await?;
     if enabling && owner == Some(target.id()) {
         return Err(Error::bad_request("cannot enable rebranding for owner organization"));
     }
     let before = stored::is_enabled(&mut tx, target.id()).await?;
-    let now = app.now();
+    let now = service.now();
     if enabling {
         stored::enable(&mut tx, &target, now).await?;
     } else {
@@ -64,13 +69,13 @@ async fn switch(
 
 /// The organization whose rebranding may be changed, held against its deletion until the transaction ends.
 pub(super) async fn held(
-    app: &Directory,
+    service: &Directory,
     tx: &mut Tx,
     caller: &Caller,
     id: Option<OrgId>,
     change: RebrandingChange,
 ) -> Result<Granted<OrgId>> {
-    rebranding_gate(caller, change, app.settings.rebranding.organizations_manage_assets)?;
+    rebranding_gate(caller, change, service.settings.rebranding.organizations_manage_assets)?;
     if let Some(id) = id {
         organizations::hold(tx, id).await?;
     }
@@ -82,14 +87,14 @@ pub(super) async fn held(
 /// # Errors
 /// `organization not found`; `rebranding product not found` when there is nothing.
 pub async fn delete_product(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     id: Option<OrgId>,
     product: &str,
 ) -> Result<()> {
-    let mut tx = app.db.begin().await?;
-    let target = held(app, &mut tx, caller, id, RebrandingChange::Delete).await?;
+    let mut tx = service.db.begin().await?;
+    let target = held(service, &mut tx, caller, id, RebrandingChange::Delete).await?;
     let missing = || Error::NotFound("rebranding product");
     check_id(product).ok_or_else(missing)?;
     let (removed, objects) = stored::remove_all(&mut tx, &target, product).await?;
@@ -97,10 +102,10 @@ pub async fn delete_product(
         return Err(missing());
     }
     let before = audited(product, &removed.assets, removed.name.as_deref());
-    record(&mut tx, app.now(), (caller, ctx), "rebranding.delete", &target, (Some(before), None)).await?;
-    images::bury(app, &mut tx, &objects).await?;
+    record(&mut tx, service.now(), (caller, ctx), "rebranding.delete", &target, (Some(before), None)).await?;
+    images::bury(service, &mut tx, &objects).await?;
     tx.commit().await?;
-    app.objects.wake();
+    service.objects.wake();
     Ok(())
 }
 
@@ -109,24 +114,24 @@ pub async fn delete_product(
 /// # Errors
 /// `organization not found`; 400 `invalid asset name`; `asset not found`.
 pub async fn delete_asset(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     id: Option<OrgId>,
     (product, asset): (&str, &str),
 ) -> Result<()> {
-    let mut tx = app.db.begin().await?;
-    let target = held(app, &mut tx, caller, id, RebrandingChange::Delete).await?;
+    let mut tx = service.db.begin().await?;
+    let target = held(service, &mut tx, caller, id, RebrandingChange::Delete).await?;
     let asset = named(asset)?;
     let missing = || Error::NotFound("asset");
     check_id(product).ok_or_else(missing)?;
     let (removed, object) = stored::remove(&mut tx, &target, product, asset).await?.ok_or_else(missing)?;
     let before = audited(product, &[(asset, removed)], None);
-    record(&mut tx, app.now(), (caller, ctx), "rebranding.delete_asset", &target, (Some(before), None))
+    record(&mut tx, service.now(), (caller, ctx), "rebranding.delete_asset", &target, (Some(before), None))
         .await?;
-    images::bury(app, &mut tx, object.as_slice()).await?;
+    images::bury(service, &mut tx, object.as_slice()).await?;
     tx.commit().await?;
-    app.objects.wake();
+    service.objects.wake();
     Ok(())
 }
 

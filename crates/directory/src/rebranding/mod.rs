@@ -61,23 +61,23 @@ pub struct Known {
 }
 
 /// What can be rebranded, by type and display name.
-pub async fn products(app: &Directory) -> Result<Vec<Known>> {
-    let known = known(app).await?;
-    let since = |product: &Product| known.get(&product.id).copied().unwrap_or(app.started_at);
-    let products = app.settings.rebranding.products.iter();
+pub async fn products(service: &Directory) -> Result<Vec<Known>> {
+    let known = known(service).await?;
+    let since = |product: &Product| known.get(&product.id).copied().unwrap_or(service.started_at);
+    let products = service.settings.rebranding.products.iter();
     Ok(products.map(|product| Known { created_at: since(product), product: product.clone() }).collect())
 }
 
 /// Writes the configured products down once for each process, so that files can refer to them.
-async fn known(app: &Directory) -> Result<&HashMap<String, Ts>> {
+async fn known(service: &Directory) -> Result<&HashMap<String, Ts>> {
     let register = async || {
-        let mut tx = app.db.begin().await?;
-        stored::register(&mut tx, &app.settings.rebranding.products, app.now()).await?;
+        let mut tx = service.db.begin().await?;
+        stored::register(&mut tx, &service.settings.rebranding.products, service.now()).await?;
         let known = stored::known(&mut tx).await?;
         tx.commit().await?;
         Ok(known.into_iter().collect())
     };
-    app.rebranding.known.get_or_try_init(register).await
+    service.rebranding.known.get_or_try_init(register).await
 }
 
 /// What an organization itself has stored; nothing is inherited here.
@@ -104,11 +104,11 @@ pub struct ProductStatus {
 ///
 /// # Errors
 /// `organization not found`.
-pub async fn status(app: &Directory, caller: &Caller, id: Option<OrgId>) -> Result<Status> {
-    let id = authorize(&app.db, caller, Action::Read, id).await?.id();
-    let enabled = stored::is_enabled(&app.db, id).await?;
-    let mut inventory = stored::inventory(&app.db, id).await?;
-    let products = app.settings.rebranding.products.iter();
+pub async fn status(service: &Directory, caller: &Caller, id: Option<OrgId>) -> Result<Status> {
+    let id = authorize(&service.db, caller, Action::Read, id).await?.id();
+    let enabled = stored::is_enabled(&service.db, id).await?;
+    let mut inventory = stored::inventory(&service.db, id).await?;
+    let products = service.settings.rebranding.products.iter();
     let products = products.map(|product| {
         let stored = inventory.take(&product.id);
         let assets = stored.assets.into_iter().map(|(asset, _)| asset).collect();
@@ -132,6 +132,6 @@ async fn authorize(
 }
 
 /// The configured product of this id.
-fn product<'a>(app: &'a Directory, id: &str) -> Option<&'a Product> {
-    app.settings.rebranding.products.iter().find(|product| product.id == id)
+fn product<'a>(service: &'a Directory, id: &str) -> Option<&'a Product> {
+    service.settings.rebranding.products.iter().find(|product| product.id == id)
 }

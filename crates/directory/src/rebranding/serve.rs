@@ -42,14 +42,14 @@ pub enum Shown {
 /// # Errors
 /// `organization not found`; 400 `invalid asset name`; `asset not found`.
 pub async fn asset(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     id: Option<OrgId>,
     (product, asset): (&str, &str),
     known: Option<&str>,
 ) -> Result<Shown> {
-    let organization = authorize(&app.db, caller, Action::Read, id).await?.id();
-    shown(app, Place { organization, product, asset: named(asset)? }, known).await
+    let organization = authorize(&service.db, caller, Action::Read, id).await?.id();
+    shown(service, Place { organization, product, asset: named(asset)? }, known).await
 }
 
 /// The file that a system is to show.
@@ -57,24 +57,24 @@ pub async fn asset(
 /// # Errors
 /// 400 `invalid asset name`; `rebranding not enabled`; `asset not found`.
 pub async fn asset_for_system(
-    app: &Directory,
+    service: &Directory,
     system: &SystemIdentity,
     (product, asset): (&str, &str),
     known: Option<&str>,
 ) -> Result<Shown> {
     let asset = named(asset)?;
-    let nearest = stored::nearest_to(&app.db, system.organization.id).await?;
+    let nearest = stored::nearest_to(&service.db, system.organization.id).await?;
     let (organization, _) = nearest.ok_or(Error::NotFound("rebranding"))?;
-    shown(app, Place { organization, product, asset }, known).await
+    shown(service, Place { organization, product, asset }, known).await
 }
 
-async fn shown(app: &Directory, place: Place<'_>, known: Option<&str>) -> Result<Shown> {
+async fn shown(service: &Directory, place: Place<'_>, known: Option<&str>) -> Result<Shown> {
     let missing = || Error::NotFound("asset");
     // What is not configured any more is not there.
-    super::product(app, place.product).ok_or_else(missing)?;
+    super::product(service, place.product).ok_or_else(missing)?;
     for _ in 0..TRIES {
         let stored::File { content_type, sha256, object } =
-            stored::file(&app.db, place).await?.ok_or_else(missing)?;
+            stored::file(&service.db, place).await?.ok_or_else(missing)?;
         let media = Media::parse(&content_type)
             .ok_or_else(|| Error::internal(format_args!("a file of type \"{content_type}\"")))?;
         let tag = sha256.get(..TAG_DIGITS).unwrap_or(&sha256);
@@ -84,15 +84,16 @@ async fn shown(app: &Directory, place: Place<'_>, known: Option<&str>) -> Result
         }
         let read = match &object {
             Some(object) => {
-                let again = async { Ok(stored::file(&app.db, place).await?.and_then(|file| file.object)) };
-                images::of_object(app, object, &sha256, missing(), again).await
+                let again =
+                    async { Ok(stored::file(&service.db, place).await?.and_then(|file| file.object)) };
+                images::of_object(service, object, &sha256, missing(), again).await
             }
             None => {
                 let read = async {
-                    let bytes = stored::bytes(&app.db, place, &sha256).await?;
+                    let bytes = stored::bytes(&service.db, place, &sha256).await?;
                     bytes.map(Bytes::from).ok_or_else(missing)
                 };
-                app.images.get(&sha256, read).await
+                service.images.get(&sha256, read).await
             }
         };
         match read {
@@ -133,11 +134,11 @@ impl Document {
 }
 
 /// What the nearest organization with rebranding gives the system; none when there is no such organization.
-pub async fn document(app: &Directory, system: &SystemIdentity) -> Result<Option<Document>> {
+pub async fn document(service: &Directory, system: &SystemIdentity) -> Result<Option<Document>> {
     let own = system.organization.id;
-    let Some((id, org_type)) = stored::nearest_to(&app.db, own).await? else { return Ok(None) };
-    let mut inventory = stored::inventory(&app.db, id).await?;
-    let products = app.settings.rebranding.products.iter().filter_map(|product| {
+    let Some((id, org_type)) = stored::nearest_to(&service.db, own).await? else { return Ok(None) };
+    let mut inventory = stored::inventory(&service.db, id).await?;
+    let products = service.settings.rebranding.products.iter().filter_map(|product| {
         let stored = inventory.take(&product.id);
         let assets: Vec<Asset> = stored.assets.into_iter().map(|(asset, _)| asset).collect();
         let is_empty = assets.is_empty() && stored.name.is_none();

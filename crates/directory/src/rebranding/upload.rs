@@ -47,56 +47,56 @@ struct Form {
 /// enabled for this organization`, what reading the form finds, what is wrong with it; 503 when too many upload, 502
 /// and 504 of the bucket.
 pub async fn upload(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     (id, product_id): (Option<OrgId>, &str),
     form: impl Future<Output = Result<Vec<Part>>>,
 ) -> Result<()> {
     let change = RebrandingChange::Update;
-    rebranding_gate(caller, change, app.settings.rebranding.organizations_manage_assets)?;
-    let target = authorize(&app.db, caller, Action::Update, id).await?;
-    let product_id = &product(app, product_id).ok_or(Error::NotFound("rebranding product"))?.id;
-    if !stored::is_enabled(&app.db, target.id()).await? {
+    rebranding_gate(caller, change, service.settings.rebranding.organizations_manage_assets)?;
+    let target = authorize(&service.db, caller, Action::Update, id).await?;
+    let product_id = &product(service, product_id).ok_or(Error::NotFound("rebranding product"))?.id;
+    if !stored::is_enabled(&service.db, target.id()).await? {
         return Err(not_enabled());
     }
-    let permit = app.rebranding.places.clone().acquire_owned();
+    let permit = service.rebranding.places.clone().acquire_owned();
     let place = acquire_within(permit, LONGEST_WAIT, "too many rebranding uploads").await?;
     let parts = form.await?;
     let form = tokio::task::spawn_blocking(move || judged(parts)).await.map_err(Error::internal)??;
-    known(app).await?;
+    known(service).await?;
 
     let mut form = form;
     let written = form.files.iter_mut().map(|file| (file.sha256.as_str(), &mut file.content)).collect();
-    let staged = images::stage(app, images::Owner::Organization(target.id()), written).await?;
-    match written_down(app, caller, ctx, (id, product_id), form, &staged).await {
+    let staged = images::stage(service, images::Owner::Organization(target.id()), written).await?;
+    match written_down(service, caller, ctx, (id, product_id), form, &staged).await {
         Ok(tx) => tx.commit().await?,
         Err(e) => {
-            staged.give_up(app).await;
+            staged.give_up(service).await;
             return Err(e);
         }
     }
-    app.objects.wake();
+    service.objects.wake();
     drop(place);
     Ok(())
 }
 
 /// A transaction with all that a form asks for, not committed yet.
 async fn written_down(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     (id, product_id): (Option<OrgId>, &str),
     form: Form,
     staged: &images::Staged,
 ) -> Result<Tx> {
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     // What was decided before may have changed while the form came.
-    let target = change::held(app, &mut tx, caller, id, RebrandingChange::Update).await?;
+    let target = change::held(service, &mut tx, caller, id, RebrandingChange::Update).await?;
     if !stored::hold_enabled(&mut tx, target.id()).await? {
         return Err(not_enabled());
     }
-    let now = app.now();
+    let now = service.now();
     let files: Vec<_> = form.files.iter().map(|file| (file.asset, file.sha256.clone())).collect();
     let held = stored::inventory(&mut tx, target.id()).await?.take(product_id);
     let before = change::audited(product_id, &held.assets, held.name.as_deref());
@@ -106,7 +106,7 @@ async fn written_down(
     for file in form.files {
         stored::put(&mut tx, &target, product_id, file, now).await?;
     }
-    images::bury(app, &mut tx, &replaced).await?;
+    images::bury(service, &mut tx, &replaced).await?;
     staged.keep(&mut tx).await?;
     if let Some(name) = &form.name {
         stored::rename(&mut tx, &target, product_id, name).await?;

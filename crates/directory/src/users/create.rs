@@ -30,7 +30,7 @@ const NAMES_AT_ONCE: usize = 100;
 /// Creates a user; with a generated password unless people have theirs elsewhere. In embedded mode he must replace it
 /// at his first sign-in.
 pub async fn create(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     body: impl FnOnce() -> Result<UserBody>,
@@ -40,12 +40,12 @@ pub async fn create(
     let role_ids = distinct(body.user_role_ids.unwrap_or_default());
     let given = body.organization_id.unwrap_or_default();
     present(&role_ids, &given)?;
-    let (home, place) = home(app, caller, Action::Create, &given).await?;
-    known_roles(&app.catalogue, &role_ids)?;
-    may_grant(caller, &app.catalogue, &role_ids, place.org_type)?;
+    let (home, place) = home(service, caller, Action::Create, &given).await?;
+    known_roles(&service.catalogue, &role_ids)?;
+    may_grant(caller, &service.catalogue, &role_ids, place.org_type)?;
     outside_owner_organization(Action::Create, place.org_type)
         .map_err(|e| e.with_values(&[("organization_id", &given)]))?;
-    let id: UserId = app.fresh();
+    let id: UserId = service.fresh();
     let sent = Sent {
         name: body.name.as_deref().unwrap_or_default(),
         email: body.email.as_deref().unwrap_or_default(),
@@ -56,15 +56,15 @@ pub async fn create(
         is_home_active: !place.standing.suspended,
         home: &given,
     };
-    let accepted = accept(app, id, sent).await?;
-    let (new, password) = prepare(app, caller, id, role_ids, accepted).await?;
-    let written = write(app, caller, ctx, &home, new, password.as_deref()).await;
+    let accepted = accept(service, id, sent).await?;
+    let (new, password) = prepare(service, caller, id, role_ids, accepted).await?;
+    let written = write(service, caller, ctx, &home, new, password.as_deref()).await;
     // Somebody else was faster than the check of the fields.
     let placed =
         written.map_err(|e| e.with_values(&sent_values(&body.email, &body.username, &body.phone)))?;
-    mail::wake(app);
-    mirror::wake(app);
-    shown(app, caller, placed).await
+    mail::wake(service);
+    mirror::wake(service);
+    shown(service, caller, placed).await
 }
 
 /// Roles and an organization must be named before anything is looked up.
@@ -81,16 +81,16 @@ fn present(role_ids: &[String], organization: &str) -> Result<()> {
 
 /// A new user, whose name is still to be found when `username` is empty, and his password if he has one.
 async fn prepare(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     id: UserId,
     role_ids: Vec<String>,
     accepted: Accepted,
 ) -> Result<(NewUser, Option<String>)> {
-    let now = app.now();
-    let password = app.settings.identity.makes_accounts().then(|| generate_password(&*app.entropy));
+    let now = service.now();
+    let password = service.settings.identity.makes_accounts().then(|| generate_password(&*service.entropy));
     let password_hash = match &password {
-        Some(password) if app.mirror.is_none() => Some(passwords::hash(app, password).await?),
+        Some(password) if service.mirror.is_none() => Some(passwords::hash(service, password).await?),
         _ => None,
     };
     let new = NewUser {
@@ -111,14 +111,14 @@ async fn prepare(
 }
 
 async fn write(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     home: &Granted<OrgId>,
     mut new: NewUser,
     password: Option<&str>,
 ) -> Result<Placed> {
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     // Still in reach, now that a long hash has been computed.
     let place = organizations::place(&mut tx, home.id()).await?;
     let home = decide(caller, Action::Create, &UserHome { given: home.id().to_string(), place }).granted()?;
@@ -138,10 +138,10 @@ async fn write(
     };
     audit::record(&mut tx, new.at, caller, ctx, event).await?;
     Told::user("created", &placed.user).write(&mut tx, new.at).await?;
-    match &app.mirror {
+    match &service.mirror {
         // Told of it when his account is there.
-        Some(_) => mirror::user_created(app, &mut tx, new.id, password, Some(new.at)).await?,
-        None => mail::welcome(app, &mut tx, new.id, new.at, password).await?,
+        Some(_) => mirror::user_created(service, &mut tx, new.id, password, Some(new.at)).await?,
+        None => mail::welcome(service, &mut tx, new.id, new.at, password).await?,
     }
     tx.commit().await?;
     Ok(placed)

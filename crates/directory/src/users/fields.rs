@@ -43,7 +43,7 @@ pub(super) fn sent_values<'a>(
     [("email", text(email)), ("username", text(username)), ("phone", text(phone))]
 }
 
-pub(super) async fn accept(app: &Directory, id: UserId, sent: Sent<'_>) -> Result<Accepted> {
+pub(super) async fn accept(service: &Directory, id: UserId, sent: Sent<'_>) -> Result<Accepted> {
     let present = sent.present;
     let mut email = validate::email(sent.email);
     let mut username = sent
@@ -58,7 +58,7 @@ pub(super) async fn accept(app: &Directory, id: UserId, sent: Sent<'_>) -> Resul
     let free = |name: &Option<validate::Rule<String>>| name.as_ref().and_then(|n| n.clone().ok());
     let wanted = (free(&username), email.clone().ok(), phone.clone().ok().flatten());
     let taken =
-        users::taken(&app.db, id, wanted.0.as_deref(), wanted.1.as_ref(), wanted.2.as_deref()).await?;
+        users::taken(&service.db, id, wanted.0.as_deref(), wanted.1.as_ref(), wanted.2.as_deref()).await?;
     if taken.email {
         email = Err("already_exists");
     }

@@ -15,32 +15,32 @@ use bytes::Bytes;
 
 /// How many users the caller sees, and how many of them are suspended. `write`: the answer as it is sent.
 pub async fn totals(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     write: impl FnOnce(Totals) -> Result<Bytes>,
 ) -> Result<CachedAnswer> {
     let scope = list_scope(caller, Resource::Users)?;
-    let make = async { write(figures::count_by_state(&app.db, &scope).await?) };
-    answer_cache::answer(app, DependsOn::People, "totals of users", scope, String::new(), make).await
+    let make = async { write(figures::count_by_state(&service.db, &scope).await?) };
+    answer_cache::answer(service, DependsOn::People, "totals of users", scope, String::new(), make).await
 }
 
 /// The users the caller sees by date of creation; who is deleted now counts on no date, not even before (spec:
 /// conventions#trends). `period` as sent; none = 7. `write`: the answer as it is sent.
 pub async fn trend(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     period: Option<&str>,
     write: impl FnOnce(Trend) -> Result<Bytes>,
 ) -> Result<CachedAnswer> {
     let scope = list_scope(caller, Resource::Users)?;
-    let window = Window::parse(app.now(), period)?;
+    let window = Window::parse(service.now(), period)?;
     let dates = window.key();
     let make = async {
-        let created = figures::created_by_day(&app.db, &scope, window.since()?).await?;
-        let total = figures::count(&app.db, &scope).await?;
+        let created = figures::created_by_day(&service.db, &scope, window.since()?).await?;
+        let total = figures::count(&service.db, &scope).await?;
         write(window.fill(&created, total)?)
     };
-    answer_cache::answer(app, DependsOn::People, "trend of users", scope, dates, make).await
+    answer_cache::answer(service, DependsOn::People, "trend of users", scope, dates, make).await
 }
 
 /// What the filters of the list can be set to.
@@ -56,18 +56,18 @@ pub struct Choices {
 
 /// `GET /filters/users`. `write`: the answer as it is sent.
 pub async fn choices(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     write: impl FnOnce(Choices) -> Result<Bytes>,
 ) -> Result<CachedAnswer> {
     let scope = list_scope(caller, Resource::Users)?;
     let roles: Vec<RoleChoice> =
-        filter_roles(caller, &app.catalogue).into_iter().map(RoleChoice::of).collect();
+        filter_roles(caller, &service.catalogue).into_iter().map(RoleChoice::of).collect();
     let offered = roles.iter().map(|role| role.id.as_str()).collect::<Vec<_>>().join(",");
     let make = async {
-        let organizations = figures::homes(&app.db, &scope).await?;
-        let creators = by_name(creators::creators(&app.db, Of::Users, &scope).await?);
+        let organizations = figures::homes(&service.db, &scope).await?;
+        let creators = by_name(creators::creators(&service.db, Of::Users, &scope).await?);
         write(Choices { roles, organizations, creators })
     };
-    answer_cache::answer(app, DependsOn::People, "filters of users", scope, offered, make).await
+    answer_cache::answer(service, DependsOn::People, "filters of users", scope, offered, make).await
 }

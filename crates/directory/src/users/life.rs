@@ -19,58 +19,58 @@ use serde_json::{Value, json};
 
 /// PATCH `/users/{id}/suspend`: also on top of an inherited suspension.
 pub async fn suspend(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     id: Option<UserId>,
 ) -> Result<()> {
-    let mut step = Step::begin(app, caller, ctx, Action::Suspend, id).await?;
+    let mut step = Step::begin(service, caller, ctx, Action::Suspend, id).await?;
     if step.own().suspended.is_some() {
         return Err(Error::bad_request("user not found or already suspended"));
     }
     life::set_suspended(&mut step.tx, &step.target, Some(step.now), step.now).await?;
     revoke_user(&mut step.tx, step.now, step.target.id(), None, Reason::Suspended).await?;
-    step.finish(app, caller, ctx, "user.suspend").await
+    step.finish(service, caller, ctx, "user.suspend").await
 }
 
 /// PATCH `/users/{id}/reactivate`: clears the own mark; earlier sessions stay dead.
 pub async fn reactivate(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     id: Option<UserId>,
 ) -> Result<()> {
-    let mut step = Step::begin(app, caller, ctx, Action::Reactivate, id).await?;
+    let mut step = Step::begin(service, caller, ctx, Action::Reactivate, id).await?;
     if step.own().suspended.is_none() {
         return Err(Error::bad_request("user not found or not suspended"));
     }
     life::set_suspended(&mut step.tx, &step.target, None, step.now).await?;
-    step.finish(app, caller, ctx, "user.reactivate").await
+    step.finish(service, caller, ctx, "user.reactivate").await
 }
 
 /// DELETE `/users/{id}`: soft.
 pub async fn delete(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     id: Option<UserId>,
 ) -> Result<()> {
-    let mut step = Step::begin(app, caller, ctx, Action::Delete, id).await?;
+    let mut step = Step::begin(service, caller, ctx, Action::Delete, id).await?;
     let home = step.before.organization.id;
     life::set_deleted(&mut step.tx, &step.target, home, Some(step.now), step.now).await?;
     revoke_user(&mut step.tx, step.now, step.target.id(), None, Reason::Deleted).await?;
-    step.finish(app, caller, ctx, "user.delete").await
+    step.finish(service, caller, ctx, "user.delete").await
 }
 
 /// PATCH `/users/{id}/restore`: clears the own deletion, if nobody has his address or phone meanwhile. His own
 /// suspension stays.
 pub async fn restore(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     id: Option<UserId>,
 ) -> Result<()> {
-    let mut step = Step::begin(app, caller, ctx, Action::Restore, id).await?;
+    let mut step = Step::begin(service, caller, ctx, Action::Restore, id).await?;
     if step.own().deleted.is_none() {
         return Err(Error::bad_request("user is not deleted"));
     }
@@ -81,25 +81,25 @@ pub async fn restore(
     let phone = step.before.phone.as_deref().unwrap_or_default();
     let values = [("email", step.before.email.as_str()), ("phone", phone)];
     written.map_err(|e| Error::from(e).with_values(&values))?;
-    step.finish(app, caller, ctx, "user.restore").await
+    step.finish(service, caller, ctx, "user.restore").await
 }
 
 /// DELETE `/users/{id}/destroy`: for good, live or deleted.
 pub async fn destroy(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     id: Option<UserId>,
 ) -> Result<()> {
-    let mut step = Step::begin(app, caller, ctx, Action::Destroy, id).await?;
+    let mut step = Step::begin(service, caller, ctx, Action::Destroy, id).await?;
     let (home, is_counted) = (step.before.organization.id, step.own().deleted.is_none());
     end_impersonations_of_destroyed(&mut step.tx, step.now, Destroyed::User(step.target.id())).await?;
-    mirror::user_destroyed(app, &mut step.tx, step.target.id()).await?;
+    mirror::user_destroyed(service, &mut step.tx, step.target.id()).await?;
     let picture = stored::take_of_user(&mut step.tx, step.target.id()).await?;
-    images::bury(app, &mut step.tx, picture.as_slice()).await?;
+    images::bury(service, &mut step.tx, picture.as_slice()).await?;
     life::destroy(&mut step.tx, &step.target, home, is_counted).await?;
-    step.finish(app, caller, ctx, "user.destroy").await?;
-    app.objects.wake();
+    step.finish(service, caller, ctx, "user.destroy").await?;
+    service.objects.wake();
     Ok(())
 }
 
@@ -119,18 +119,18 @@ struct Step {
 
 impl Step {
     async fn begin(
-        app: &Directory,
+        service: &Directory,
         caller: &Caller,
         ctx: &RequestContext,
         action: Action,
         id: Option<UserId>,
     ) -> Result<Step> {
         // Whoever may not act does not wait for the row, nor make others wait.
-        let (granted, _) = authorize_on_condition(app, caller, ctx, action, load(app, id).await?)?;
-        let mut tx = app.db.begin().await?;
+        let (granted, _) = authorize_on_condition(service, caller, ctx, action, load(service, id).await?)?;
+        let mut tx = service.db.begin().await?;
         let held = users::lock(&mut tx, granted.id()).await?;
-        let (target, Placed { user, .. }) = authorize_on_condition(app, caller, ctx, action, held)?;
-        Ok(Step { tx, target, before: user, now: app.now() })
+        let (target, Placed { user, .. }) = authorize_on_condition(service, caller, ctx, action, held)?;
+        Ok(Step { tx, target, before: user, now: service.now() })
     }
 
     /// An own mark wins over an inherited one, which names its organization.
@@ -144,14 +144,14 @@ impl Step {
 
     async fn finish(
         mut self,
-        app: &Directory,
+        service: &Directory,
         caller: &Caller,
         ctx: &RequestContext,
         action: &'static str,
     ) -> Result<()> {
         let after = users::get(&mut self.tx, self.target.id()).await?;
         if after.is_some() {
-            mirror::user_moved(app, &mut self.tx, self.target.id()).await?;
+            mirror::user_moved(service, &mut self.tx, self.target.id()).await?;
         }
         let event = audit::Event {
             action,
@@ -167,7 +167,7 @@ impl Step {
         }
         told.write(&mut self.tx, self.now).await?;
         self.tx.commit().await?;
-        mirror::wake(app);
+        mirror::wake(service);
         Ok(())
     }
 }

@@ -60,7 +60,7 @@ pub struct ListQuery {
 
 /// One page of the users inside the caller's hierarchy, himself included. `write`: the answer as it is sent.
 pub async fn list(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     query: ListQuery,
     write: impl FnOnce(Page<UserView>) -> Result<Bytes>,
@@ -69,42 +69,43 @@ pub async fn list(
     // Whom he may impersonate is shown to nobody else. Consents move the epoch when they are given or withdrawn; when
     // they expire, the next one to do so is another. It is read after the epoch: the other way round a consent given
     // in between would show under a key that does not know when it expires, and go on showing after that.
-    let epochs = answer_cache::epochs(app, DependsOn::Logins).await?;
+    let epochs = answer_cache::epochs(service, DependsOn::Logins).await?;
     let impersonates = if caller.holds(Permission::ImpersonateUsers) {
-        let next = consents::next_expiry(&app.db, app.now()).await?;
+        let next = consents::next_expiry(&service.db, service.now()).await?;
         Some((caller.user_id(), caller.acting_for(), caller.permissions(), next))
     } else {
         None
     };
     let other = answer_cache::variant(&(&impersonates, &query));
-    let (scope, filter, order) = prepare(app, caller, query)?;
+    let (scope, filter, order) = prepare(service, caller, query)?;
     let make = async {
         let matches = answer_cache::variant(&filter);
         let total = answer_cache::number(
-            app,
+            service,
             DependsOn::People,
             "users",
             scope,
             matches,
-            users::list::count(&app.db, &scope, &filter),
+            users::list::count(&service.db, &scope, &filter),
         )
         .await?;
-        let page = users::list::page_of(&app.db, &scope, &filter, order, page, total).await?;
-        let agreed = super::consents(app, caller, page.rows.iter().map(|placed| placed.user.id)).await?;
-        let mut marks = mirror::marks_of_users(app, page.rows.iter().map(|placed| placed.user.id)).await?;
+        let page = users::list::page_of(&service.db, &scope, &filter, order, page, total).await?;
+        let agreed = super::consents(service, caller, page.rows.iter().map(|placed| placed.user.id)).await?;
+        let mut marks =
+            mirror::marks_of_users(service, page.rows.iter().map(|placed| placed.user.id)).await?;
         write(page.map(|mut placed| {
             placed.user.mirrored = marks.remove(&placed.user.id.0).unwrap_or_default();
-            view(app, caller, agreed.as_ref(), placed)
+            view(service, caller, agreed.as_ref(), placed)
         }))
     };
-    answer_cache::answer_at(app, epochs, "list of users", scope, other, make).await
+    answer_cache::answer_at(service, epochs, "list of users", scope, other, make).await
 }
 
 /// Which users the caller asks for, and in which order.
-pub fn prepare(app: &Directory, caller: &Caller, query: ListQuery) -> Result<(Scope, Filter, Order)> {
+pub fn prepare(service: &Directory, caller: &Caller, query: ListQuery) -> Result<(Scope, Filter, Order)> {
     let scope = list_scope(caller, Resource::Users)?;
     // A key that the catalogue does not know is hidden everywhere, so it finds nobody.
-    let known = |id: &String| app.catalogue.user_role(id).is_some();
+    let known = |id: &String| service.catalogue.user_role(id).is_some();
     // Each key once: the statement stays as short as the catalogue, however often a query repeats them.
     let roles = (!query.role.is_empty()).then(|| distinct(query.role.into_iter().filter(known).collect()));
     let filter = Filter {

@@ -71,23 +71,23 @@ pub struct UserView {
 }
 
 /// One user. `id`: none = malformed, which is as good as missing.
-pub async fn get(app: &Directory, caller: &Caller, id: Option<UserId>) -> Result<UserView> {
-    let placed = load(app, id).await?;
-    let (_, placed) = authorize(app, caller, Action::Read, placed)?;
-    shown(app, caller, placed).await
+pub async fn get(service: &Directory, caller: &Caller, id: Option<UserId>) -> Result<UserView> {
+    let placed = load(service, id).await?;
+    let (_, placed) = authorize(service, caller, Action::Read, placed)?;
+    shown(service, caller, placed).await
 }
 
 /// A user with the place of their organization in the tree; none when there is no such user.
-pub async fn load(app: &Directory, id: Option<UserId>) -> Result<Option<Placed>> {
+pub async fn load(service: &Directory, id: Option<UserId>) -> Result<Option<Placed>> {
     match id {
-        Some(id) => Ok(users::get(&app.db, id).await?),
+        Some(id) => Ok(users::get(&service.db, id).await?),
         None => Ok(None),
     }
 }
 
 /// Decides about a user who was looked for; missing and unreadable give the same answer.
 fn authorize(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     action: Action,
     found: Option<Placed>,
@@ -96,69 +96,74 @@ fn authorize(
         gate(caller, action, Resource::Users)?;
         return Err(Error::NotFound("user"));
     };
-    let granted = decide(caller, action, &judged_user(app, &placed)).granted()?;
+    let granted = decide(caller, action, &judged_user(service, &placed)).granted()?;
     Ok((granted, placed))
 }
 
 /// Decides about a change of a user, then whether they are as the caller has seen them.
 fn authorize_on_condition(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     action: Action,
     found: Option<Placed>,
 ) -> Result<(Granted<UserId>, Placed)> {
-    let (granted, placed) = authorize(app, caller, action, found)?;
-    ctx.check_conditions(app, &placed.user)?;
+    let (granted, placed) = authorize(service, caller, action, found)?;
+    ctx.check_conditions(service, &placed.user)?;
     Ok((granted, placed))
 }
 
 /// Whether the caller may change something about the user that is no part of his row.
-pub(crate) fn authorize_change(app: &Directory, caller: &Caller, found: Option<Placed>) -> Result<UserId> {
-    authorize(app, caller, Action::Update, found).map(|(granted, _)| granted.id())
+pub(crate) fn authorize_change(
+    service: &Directory,
+    caller: &Caller,
+    found: Option<Placed>,
+) -> Result<UserId> {
+    authorize(service, caller, Action::Update, found).map(|(granted, _)| granted.id())
 }
 
 /// A user as this caller sees him.
-async fn shown(app: &Directory, caller: &Caller, mut placed: Placed) -> Result<UserView> {
-    let agreed = consents(app, caller, std::iter::once(placed.user.id)).await?;
-    let mut marks = mirror::marks_of_users(app, std::iter::once(placed.user.id)).await?;
+async fn shown(service: &Directory, caller: &Caller, mut placed: Placed) -> Result<UserView> {
+    let agreed = consents(service, caller, std::iter::once(placed.user.id)).await?;
+    let mut marks = mirror::marks_of_users(service, std::iter::once(placed.user.id)).await?;
     placed.user.mirrored = marks.remove(&placed.user.id.0).unwrap_or_default();
-    Ok(view(app, caller, agreed.as_ref(), placed))
+    Ok(view(service, caller, agreed.as_ref(), placed))
 }
 
 /// Which of these users may be impersonated as far as they themselves are concerned; none for a caller who is not told.
 async fn consents(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     users: impl Iterator<Item = UserId>,
 ) -> Result<Option<HashSet<UserId>>> {
     if !caller.holds(Permission::ImpersonateUsers) {
         return Ok(None);
     }
-    Ok(Some(stored_consents::of_users(&app.db, users, app.now()).await?))
+    Ok(Some(stored_consents::of_users(&service.db, users, service.now()).await?))
 }
 
-fn view(app: &Directory, caller: &Caller, agreed: Option<&HashSet<UserId>>, placed: Placed) -> UserView {
+fn view(service: &Directory, caller: &Caller, agreed: Option<&HashSet<UserId>>, placed: Placed) -> UserView {
     let can_be_impersonated = agreed.map(|agreed| {
         let consent =
-            if agreed.contains(&placed.user.id) { impersonation::reach(app) } else { Consent::Absent };
-        decide(caller, Action::Impersonate, &UserTarget { consent, ..judged_user(app, &placed) }).is_allowed()
+            if agreed.contains(&placed.user.id) { impersonation::reach(service) } else { Consent::Absent };
+        decide(caller, Action::Impersonate, &UserTarget { consent, ..judged_user(service, &placed) })
+            .is_allowed()
     });
-    let known = placed.user.role_ids.iter().filter_map(|id| app.catalogue.user_role(id));
+    let known = placed.user.role_ids.iter().filter_map(|id| service.catalogue.user_role(id));
     let roles = known.map(|role| (role.key.clone(), role.name.clone())).collect();
-    let sync_error = app.mirror.as_ref().map(|_| placed.user.mirrored.error.clone());
+    let sync_error = service.mirror.as_ref().map(|_| placed.user.mirrored.error.clone());
     UserView { roles, can_be_impersonated, sync_error, user: placed.user }
 }
 
 /// The organization a body names, if the caller may put users there (spec: users#scope).
 async fn home(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     action: Action,
     given: &str,
 ) -> Result<(Granted<OrgId>, OrgPlace)> {
     let place = match given.parse::<OrgId>() {
-        Ok(id) => organizations::place(&app.db, id).await?,
+        Ok(id) => organizations::place(&service.db, id).await?,
         Err(_) => None,
     };
     let granted = decide(caller, action, &UserHome { given: given.to_owned(), place }).granted()?;

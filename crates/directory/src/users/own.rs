@@ -35,7 +35,7 @@ pub struct OwnInfo {
 
 /// Changes the caller's own name, address or phone; the names of the fields that were sent, as the answer lists them.
 pub async fn change_own_info(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     body: impl FnOnce() -> Result<OwnInfo>,
@@ -44,9 +44,9 @@ pub async fn change_own_info(
     let id = caller.user_id().ok_or_else(gone)?;
     let body = body()?;
     let updated = updated_fields(&body)?;
-    let present = users::get(&app.db, id).await?.ok_or_else(gone)?.user;
-    let accepted = accept(app, id, sent(&body, &present)).await?;
-    let mut tx = app.db.begin().await?;
+    let present = users::get(&service.db, id).await?.ok_or_else(gone)?.user;
+    let accepted = accept(service, id, sent(&body, &present)).await?;
+    let mut tx = service.db.begin().await?;
     let held = users::lock(&mut tx, id).await?.ok_or_else(gone)?;
     // Refused since the request was let in: his rights ended meanwhile.
     if held.standing.suspended || held.standing.deleted {
@@ -54,7 +54,7 @@ pub async fn change_own_info(
     }
     let before = held.user;
     let named = (body.email.clone(), None, body.phone.clone());
-    let change = change(app, body, accepted, &before)?;
+    let change = change(service, body, accepted, &before)?;
     let written = life::update_own(&mut tx, id, &change).await;
     // Somebody else was faster than the check of the fields.
     written.map_err(|e| Error::from(e).with_values(&sent_values(&named.0, &named.1, &named.2)))?;
@@ -71,13 +71,13 @@ pub async fn change_own_info(
     told.write(&mut tx, change.at).await?;
     if before.email != after.email {
         keep_previous(&mut tx, &before, &after.email).await?;
-        mail::check_own_changes(app, &mut tx, before.id, change.at).await?;
-        mail::address_changed(app, &mut tx, &before, &after.email, ChangedBy::Himself).await?;
+        mail::check_own_changes(service, &mut tx, before.id, change.at).await?;
+        mail::address_changed(service, &mut tx, &before, &after.email, ChangedBy::Himself).await?;
     }
-    mirror::user_changed(app, &mut tx, &before, &after).await?;
+    mirror::user_changed(service, &mut tx, &before, &after).await?;
     tx.commit().await?;
-    mail::wake(app);
-    mirror::wake(app);
+    mail::wake(service);
+    mirror::wake(service);
     Ok(updated)
 }
 
@@ -132,7 +132,7 @@ fn sent<'a>(body: &'a OwnInfo, user: &'a User) -> Sent<'a> {
 }
 
 /// What was sent over what the held row has.
-fn change(app: &Directory, body: OwnInfo, accepted: Accepted, before: &User) -> Result<OwnChange> {
+fn change(service: &Directory, body: OwnInfo, accepted: Accepted, before: &User) -> Result<OwnChange> {
     let unreadable = |code| Error::internal(format!("stored address of user {}: {code}", before.id));
     let email = match body.email {
         Some(_) => accepted.email,
@@ -143,6 +143,6 @@ fn change(app: &Directory, body: OwnInfo, accepted: Accepted, before: &User) -> 
         email,
         name: body.name.unwrap_or_else(|| before.name.clone()),
         phone: if body.phone.is_some() { accepted.phone } else { before.phone.clone() },
-        at: app.now(),
+        at: service.now(),
     })
 }

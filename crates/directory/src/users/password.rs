@@ -16,39 +16,39 @@ use bailiwick_store::users;
 
 /// Sets another user's password, which needs no replacement, and ends all his sessions.
 pub async fn set_password(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     id: Option<UserId>,
     body: impl FnOnce() -> Result<Option<String>>,
 ) -> Result<()> {
-    let found = load(app, id).await?;
-    let (granted, _) = authorize_on_condition(app, caller, ctx, Action::SetPassword, found)?;
-    passwords::check_mode(app)?;
+    let found = load(service, id).await?;
+    let (granted, _) = authorize_on_condition(service, caller, ctx, Action::SetPassword, found)?;
+    passwords::check_mode(service)?;
     let password = body()?.unwrap_or_default();
     let mut fields = Fields::new();
     fields.check_secret("password", validate::password(&password));
     fields.finish()?;
     // At the tenant it is set now, outside every transaction.
-    let place = match &app.mirror {
-        Some(mirror) => Place::There(there::account(app, mirror, granted.id()).await?),
+    let place = match &service.mirror {
+        Some(mirror) => Place::There(there::account(service, mirror, granted.id()).await?),
         None => Place::Here(String::new()),
     };
     let id = granted.id();
-    let (whole, caller, ctx) = (app.clone(), caller.clone(), ctx.clone());
+    let (whole, caller, ctx) = (service.clone(), caller.clone(), ctx.clone());
     let setting = async move {
-        let app = &whole;
-        let prepared = passwords::prepare(app, &password, &place).await?;
-        let mut tx = app.db.begin().await?;
+        let service = &whole;
+        let prepared = passwords::prepare(service, &password, &place).await?;
+        let mut tx = service.db.begin().await?;
         let held = users::lock(&mut tx, id).await?;
         // What is set at the tenant is set, whatever has become of the caller's rights, or of the user, meanwhile.
         match place {
             Place::There(_) => drop(held.ok_or(Error::NotFound("user"))?),
             Place::Here(_) => {
-                drop(authorize_on_condition(app, &caller, &ctx, Action::SetPassword, held)?);
+                drop(authorize_on_condition(service, &caller, &ctx, Action::SetPassword, held)?);
             }
         }
-        let (now, hash) = (app.now(), prepared.hash.as_deref());
+        let (now, hash) = (service.now(), prepared.hash.as_deref());
         if !passwords::set_password(&mut tx, now, id, hash, Origin::Chosen, None).await? {
             return Err(Error::NotFound("user"));
         }
@@ -63,5 +63,5 @@ pub async fn set_password(
         tx.commit().await?;
         prepared.told()
     };
-    passwords::to_its_end(app, setting).await
+    passwords::to_its_end(service, setting).await
 }

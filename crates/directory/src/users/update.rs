@@ -24,40 +24,40 @@ use bailiwick_store::{
 
 /// Changes a user; with a new organization he moves there.
 pub async fn update(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
     id: Option<UserId>,
     body: impl FnOnce() -> Result<UserBody>,
 ) -> Result<UserView> {
-    let found = load(app, id).await?;
-    let (_, placed) = authorize_on_condition(app, caller, ctx, Action::Update, found)?;
+    let found = load(service, id).await?;
+    let (_, placed) = authorize_on_condition(service, caller, ctx, Action::Update, found)?;
     let body = body()?;
     let role_ids = body.user_role_ids.clone().map(distinct);
     if role_ids.as_ref().is_some_and(Vec::is_empty) {
-        known_roles(&app.catalogue, &[])?;
+        known_roles(&service.catalogue, &[])?;
     }
-    let moving = destination(app, caller, &placed.user, body.organization_id.as_deref()).await?;
+    let moving = destination(service, caller, &placed.user, body.organization_id.as_deref()).await?;
     if let Some(role_ids) = &role_ids {
-        known_roles(&app.catalogue, role_ids)?;
+        known_roles(&service.catalogue, role_ids)?;
     }
     let to = moving.as_ref().map(|(_, place)| place.org_type);
-    let allowed = allow_result(app, caller, &placed.user, role_ids.as_deref(), to);
+    let allowed = allow_result(service, caller, &placed.user, role_ids.as_deref(), to);
     allowed.map_err(|e| {
         e.with_values(&[("organization_id", body.organization_id.as_deref().unwrap_or_default())])
     })?;
-    let accepted = accept(app, placed.user.id, sent(&body, &placed.user, moving.as_ref())).await?;
+    let accepted = accept(service, placed.user.id, sent(&body, &placed.user, moving.as_ref())).await?;
     let sent = (body.email.clone(), body.username.clone(), body.phone.clone());
     let write = Write { body, role_ids, accepted, home: moving.map(|m| m.0) };
-    let updated = write.run(app, caller, ctx, placed.user.id).await;
+    let updated = write.run(service, caller, ctx, placed.user.id).await;
     // Somebody else was faster than the check of the fields.
     let updated = updated.map_err(|e| e.with_values(&sent_values(&sent.0, &sent.1, &sent.2)))?;
-    shown(app, caller, updated).await
+    shown(service, caller, updated).await
 }
 
 /// The new organization, when the body names another one than the present.
 async fn destination(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     user: &User,
     given: Option<&str>,
@@ -66,20 +66,20 @@ async fn destination(
         None => Ok(None),
         Some("") => Err(Error::field("organization_id", "required")),
         Some(given) if given.parse() == Ok(user.organization.id) => Ok(None),
-        Some(given) => home(app, caller, Action::Update, given).await.map(Some),
+        Some(given) => home(service, caller, Action::Update, given).await.map(Some),
     }
 }
 
 /// The rank rule for the result: roles and organization as they will be (spec: authorization#rank).
 fn allow_result(
-    app: &Directory,
+    service: &Directory,
     caller: &Caller,
     user: &User,
     role_ids: Option<&[String]>,
     destination: Option<OrgType>,
 ) -> Result<()> {
     let org_type = destination.unwrap_or(user.organization.org_type);
-    may_grant(caller, &app.catalogue, role_ids.unwrap_or(&user.role_ids), org_type)?;
+    may_grant(caller, &service.catalogue, role_ids.unwrap_or(&user.role_ids), org_type)?;
     match destination {
         Some(destination) => outside_owner_organization(Action::Update, destination),
         None => Ok(()),
@@ -109,22 +109,28 @@ struct Write {
 }
 
 impl Write {
-    async fn run(self, app: &Directory, caller: &Caller, ctx: &RequestContext, id: UserId) -> Result<Placed> {
-        let mut tx = app.db.begin().await?;
+    async fn run(
+        self,
+        service: &Directory,
+        caller: &Caller,
+        ctx: &RequestContext,
+        id: UserId,
+    ) -> Result<Placed> {
+        let mut tx = service.db.begin().await?;
         let held = users::lock(&mut tx, id).await?;
         // Decided again: he may have moved, been promoted or deleted since.
-        let (target, before) = authorize_on_condition(app, caller, ctx, Action::Update, held)?;
+        let (target, before) = authorize_on_condition(service, caller, ctx, Action::Update, held)?;
         let before = before.user;
         if let Some(home) = &self.home {
             relocate(&mut tx, caller, &target, &before, home.id()).await?;
         }
-        let change = self.change(app, before.clone())?;
+        let change = self.change(service, before.clone())?;
         users::update(&mut tx, &target, &change).await?;
         let after = users::get(&mut tx, id).await?.ok_or(Error::NotFound("user"))?;
         // The result counts, whoever else changed roles or organization in between.
-        may_grant(caller, &app.catalogue, &after.user.role_ids, after.user.organization.org_type)?;
+        may_grant(caller, &service.catalogue, &after.user.role_ids, after.user.organization.org_type)?;
         if before.role_ids != after.user.role_ids || before.organization.id != after.user.organization.id {
-            end_of_changed(app, &mut tx, change.at, Changed::User(id)).await?;
+            end_of_changed(service, &mut tx, change.at, Changed::User(id)).await?;
         }
         let event = audit::Event {
             action: "user.update",
@@ -142,16 +148,17 @@ impl Write {
         if before.email != after.user.email {
             // Somebody else vouches for the new address: it is no longer one of his own unconfirmed choice.
             recovery::set_previous(&mut tx, id, None).await?;
-            mail::address_changed(app, &mut tx, &before, &after.user.email, mail::ChangedBy::Another).await?;
+            mail::address_changed(service, &mut tx, &before, &after.user.email, mail::ChangedBy::Another)
+                .await?;
         }
-        mirror::user_changed(app, &mut tx, &before, &after.user).await?;
+        mirror::user_changed(service, &mut tx, &before, &after.user).await?;
         tx.commit().await?;
-        mail::wake(app);
-        mirror::wake(app);
+        mail::wake(service);
+        mirror::wake(service);
         Ok(after)
     }
 
-    fn change(self, app: &Directory, before: User) -> Result<Change> {
+    fn change(self, service: &Directory, before: User) -> Result<Change> {
         let Write { body, accepted, role_ids, .. } = self;
         let unreadable = |code| Error::internal(format!("stored address of user {}: {code}", before.id));
         let email = match body.email {
@@ -166,7 +173,7 @@ impl Write {
             phone: if body.phone.is_some() { accepted.phone } else { before.phone },
             role_ids: role_ids.unwrap_or(before.role_ids),
             custom_data: accepted.custom_data.or(before.custom_data),
-            at: app.now(),
+            at: service.now(),
         })
     }
 }

@@ -108,40 +108,40 @@ impl Task {
 }
 
 /// Whether mail is configured.
-pub fn is_on(app: &Events) -> bool {
-    app.settings.mail.is_some()
+pub fn is_on(service: &Events) -> bool {
+    service.settings.mail.is_some()
 }
 
 /// Tells the worker, after the commit, that there is something; it would find it by itself a little later.
-pub fn wake(app: &Events) {
-    app.outbox.arrived.notify_one();
+pub fn wake(service: &Events) {
+    service.outbox.arrived.notify_one();
 }
 
 /// The mail of a new account, with its generated password where it has one.
 pub async fn welcome(
-    app: &Events,
+    service: &Events,
     tx: &mut Tx,
     user: UserId,
     generated_at: Ts,
     password: Option<&str>,
 ) -> Result<()> {
-    if !is_on(app) {
+    if !is_on(service) {
         tracing::info!(user_id = %user, "mail is not configured: the new user is not told of his account");
         return Ok(());
     }
     let Some(password) = password else {
-        return enqueue(app, tx, &Task::WelcomeElsewhere { user }).await;
+        return enqueue(service, tx, &Task::WelcomeElsewhere { user }).await;
     };
-    enqueue(app, tx, &Task::Welcome { user, generated_at, sealed: seal(app, password)? }).await
+    enqueue(service, tx, &Task::Welcome { user, generated_at, sealed: seal(service, password)? }).await
 }
 
 /// The mail of a new account at the tenant, in the transaction that learns of it.
-pub async fn welcome_at_provider(app: &Events, tx: &mut Tx, user: UserId, password: &str) -> Result<()> {
-    if !is_on(app) {
+pub async fn welcome_at_provider(service: &Events, tx: &mut Tx, user: UserId, password: &str) -> Result<()> {
+    if !is_on(service) {
         tracing::info!(user_id = %user, "mail is not configured: the new user is not told of his account");
         return Ok(());
     }
-    enqueue(app, tx, &Task::WelcomeAtProvider { user, sealed: seal(app, password)? }).await
+    enqueue(service, tx, &Task::WelcomeAtProvider { user, sealed: seal(service, password)? }).await
 }
 
 /// Who changed an address.
@@ -155,7 +155,7 @@ pub enum ChangedBy {
 
 /// The mails about a changed address, when it was changed.
 pub async fn address_changed(
-    app: &Events,
+    service: &Events,
     tx: &mut Tx,
     before: &User,
     now_is: &str,
@@ -165,30 +165,30 @@ pub async fn address_changed(
     if old == new {
         return Ok(());
     }
-    if !is_on(app) {
+    if !is_on(service) {
         tracing::info!(user_id = %user, "mail is not configured: nobody is told of the changed e-mail address");
         return Ok(());
     }
     let tell =
         |to: &str| Task::AddressChanged { user, to: to.to_owned(), old: old.clone(), new: new.clone() };
-    enqueue(app, tx, &tell(&old)).await?;
+    enqueue(service, tx, &tell(&old)).await?;
     if by == ChangedBy::Another {
-        return enqueue(app, tx, &tell(&new)).await;
+        return enqueue(service, tx, &tell(&new)).await;
     }
     // Own changes are counted by their links. Where no page confirms an address nobody is told the link.
-    let token = link(app, tx, user, Purpose::Address, &new).await?;
-    if !app.settings.identity.is_embedded() {
-        return enqueue(app, tx, &tell(&new)).await;
+    let token = link(service, tx, user, Purpose::Address, &new).await?;
+    if !service.settings.identity.is_embedded() {
+        return enqueue(service, tx, &tell(&new)).await;
     }
-    enqueue(app, tx, &Task::AddressLink { user, old, new, sealed: seal(app, &token)? }).await
+    enqueue(service, tx, &Task::AddressLink { user, old, new, sealed: seal(service, &token)? }).await
 }
 
 /// Each own change of address sends two mails, one of them to whatever address was named: no more than a few an hour.
 ///
 /// # Errors
 /// 429 until the oldest of them is an hour old.
-pub async fn check_own_changes(app: &Events, tx: &mut Tx, user: UserId, now: Ts) -> Result<()> {
-    if !is_on(app) {
+pub async fn check_own_changes(service: &Events, tx: &mut Tx, user: UserId, now: Ts) -> Result<()> {
+    if !is_on(service) {
         return Ok(());
     }
     let made = recovery::count_since(tx, user, Purpose::Address, now.minus(OWN_CHANGES_WINDOW)).await?;
@@ -199,14 +199,14 @@ pub async fn check_own_changes(app: &Events, tx: &mut Tx, user: UserId, now: Ts)
 }
 
 /// A request for a new password; see [`Task::Forgotten`].
-pub async fn forgotten(app: &Events, tx: &mut Tx, name: &str) -> Result<()> {
-    enqueue(app, tx, &Task::Forgotten { name: name.to_owned() }).await
+pub async fn forgotten(service: &Events, tx: &mut Tx, name: &str) -> Result<()> {
+    enqueue(service, tx, &Task::Forgotten { name: name.to_owned() }).await
 }
 
 /// The link for whoever calls himself so: whose, where to, its token. None for nobody, for who may not come in, and
 /// beyond the limit of an account (spec: conventions#limits).
 async fn forgotten_link(
-    app: &Events,
+    service: &Events,
     tx: &mut Tx,
     name: &str,
     now: Ts,
@@ -219,18 +219,24 @@ async fn forgotten_link(
     }
     let Some(addresses) = recovery::addresses(&mut *tx, user).await? else { return Ok(None) };
     let made = recovery::count_since(tx, user, Purpose::Password, now.minus(PASSWORD_LINK)).await?;
-    if made >= u64::from(app.settings.limits.forgotten_mails) {
+    if made >= u64::from(service.settings.limits.forgotten_mails) {
         tracing::info!(user_id = %user, "too many requests for a new password: no mail");
         return Ok(None);
     }
     let to = addresses.for_recovery().to_owned();
-    let token = link(app, tx, user, Purpose::Password, &to).await?;
+    let token = link(service, tx, user, Purpose::Password, &to).await?;
     Ok(Some((user, to, token)))
 }
 
 /// Stores a fresh link; its token.
-async fn link(app: &Events, tx: &mut Tx, user: UserId, purpose: Purpose, address: &str) -> Result<String> {
-    let (token, now) = (fresh_secret(&*app.entropy), app.now());
+async fn link(
+    service: &Events,
+    tx: &mut Tx,
+    user: UserId,
+    purpose: Purpose,
+    address: &str,
+) -> Result<String> {
+    let (token, now) = (fresh_secret(&*service.entropy), service.now());
     let life = match purpose {
         Purpose::Password => PASSWORD_LINK,
         Purpose::Address => ADDRESS_LINK,
@@ -247,18 +253,18 @@ async fn link(app: &Events, tx: &mut Tx, user: UserId, purpose: Purpose, address
     Ok(token)
 }
 
-async fn enqueue(app: &Events, tx: &mut Tx, task: &Task) -> Result<()> {
-    let now = app.now();
+async fn enqueue(service: &Events, tx: &mut Tx, task: &Task) -> Result<()> {
+    let now = service.now();
     let payload = serde_json::to_value(task).map_err(Error::internal)?;
-    let job = NewJob { id: app.fresh(), kind: KIND, key: None, payload, next_at: now, at: now };
+    let job = NewJob { id: service.fresh(), kind: KIND, key: None, payload, next_at: now, at: now };
     Ok(jobs::enqueue(tx, job).await?)
 }
 
-fn seal(app: &Events, plain: &str) -> Result<String> {
-    app.keys.seal(SEAL, plain.as_bytes(), &*app.entropy).map(|sealed| STANDARD.encode(sealed))
+fn seal(service: &Events, plain: &str) -> Result<String> {
+    service.keys.seal(SEAL, plain.as_bytes(), &*service.entropy).map(|sealed| STANDARD.encode(sealed))
 }
 
-fn open(app: &Events, sealed: &str) -> Result<String> {
+fn open(service: &Events, sealed: &str) -> Result<String> {
     let bytes = STANDARD.decode(sealed).map_err(Error::internal)?;
-    String::from_utf8(app.keys.open(SEAL, &bytes)?).map_err(Error::internal)
+    String::from_utf8(service.keys.open(SEAL, &bytes)?).map_err(Error::internal)
 }

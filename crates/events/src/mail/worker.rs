@@ -36,13 +36,13 @@ const ATTEMPTS: i64 = 20;
 /// How long a job that was given up stays to be seen.
 const KEEP_ENDED: Duration = Duration::from_secs(30 * 86_400);
 /// Starts the worker on the application's tracker, if mail is configured.
-pub fn start_worker(app: &Events) {
-    if !super::is_on(app) {
+pub fn start_worker(service: &Events) {
+    if !super::is_on(service) {
         tracing::info!("mail is not configured (smtp.host): nothing is sent, everything else works");
         return;
     }
-    let worker = app.clone();
-    app.tasks.spawn(async move {
+    let worker = service.clone();
+    service.tasks.spawn(async move {
         let step = || work_off(&worker);
         let hint = Some(&worker.outbox.arrived);
         Worker { name: KIND, failure: jobs::FAILURE, poll: POLL, hint, step }.run(&worker.stop).await;
@@ -53,14 +53,14 @@ pub fn start_worker(app: &Events) {
 }
 
 /// Handles everything that is due now; for tests and commands. Answers how many jobs were handled.
-pub async fn run_until_idle(app: &Events) -> Result<u64> {
-    until_idle(|| work_off(app)).await
+pub async fn run_until_idle(service: &Events) -> Result<u64> {
+    until_idle(|| work_off(service)).await
 }
 
 /// Removes expired links and jobs given up long ago; returns how many.
-pub async fn purge(app: &Events) -> Result<u64> {
-    let now = app.now();
-    let mut tx = app.db.begin_relaxed().await?;
+pub async fn purge(service: &Events) -> Result<u64> {
+    let now = service.now();
+    let mut tx = service.db.begin_relaxed().await?;
     let mut purged = recovery::purge(&mut tx, now).await?;
     purged += leased_jobs::purge_ended(&mut tx, now.minus(KEEP_ENDED)).await?;
     tx.commit().await?;
@@ -68,17 +68,17 @@ pub async fn purge(app: &Events) -> Result<u64> {
 }
 
 /// Leases once and handles what was leased.
-async fn work_off(app: &Events) -> Result<u64> {
-    let _turn = app.outbox.turn.lock().await;
-    if !super::is_on(app) {
+async fn work_off(service: &Events) -> Result<u64> {
+    let _turn = service.outbox.turn.lock().await;
+    if !super::is_on(service) {
         return Ok(0);
     }
-    let now = app.now();
-    let leased = leased_jobs::claim(&app.db, KIND, now, now.plus(LEASE), CLAIMS).await?;
+    let now = service.now();
+    let leased = leased_jobs::claim(&service.db, KIND, now, now.plus(LEASE), CLAIMS).await?;
     let at = |n: usize| {
         let job = leased.get(n);
         let span = job.map_or_else(Span::none, |_| jobs::span(KIND));
-        handle(app, job).instrument(span)
+        handle(service, job).instrument(span)
     };
     let (a, b, c, d) = tokio::join!(at(0), at(1), at(2), at(3));
     a.and(b).and(c).and(d)?;
@@ -97,39 +97,41 @@ enum Outcome {
     Never(String),
 }
 
-async fn handle(app: &Events, job: Option<&Job>) -> Result<()> {
+async fn handle(service: &Events, job: Option<&Job>) -> Result<()> {
     let Some(job) = job else { return Ok(()) };
     let task = serde_json::from_value::<Task>(job.payload.clone());
     let outcome = match task {
         Err(e) => Outcome::Never(format!("unreadable job: {e}")),
-        Ok(Task::Forgotten { name }) if job.attempts <= ATTEMPTS => match look_up(app, job, &name).await {
-            Err(e) if !matches!(e, Error::Unavailable { .. }) => Outcome::Again(e.to_string()),
-            done => return done,
-        },
-        Ok(task) => match send(app, job, &task).await {
+        Ok(Task::Forgotten { name }) if job.attempts <= ATTEMPTS => {
+            match look_up(service, job, &name).await {
+                Err(e) if !matches!(e, Error::Unavailable { .. }) => Outcome::Again(e.to_string()),
+                done => return done,
+            }
+        }
+        Ok(task) => match send(service, job, &task).await {
             Ok(outcome) => outcome,
             // The database is away: the lease ends by itself, the mail is not to blame.
             Err(e @ Error::Unavailable { .. }) => return Err(e),
             Err(e) => Outcome::Again(e.to_string()),
         },
     };
-    settle(app, job, outcome).await
+    settle(service, job, outcome).await
 }
 
 /// Makes the link of a forgotten password, for whom there is one to make.
-async fn look_up(app: &Events, job: &Job, name: &str) -> Result<()> {
-    let now = app.now();
-    let mut tx = app.db.begin().await?;
-    if let Some((user, to, token)) = forgotten_link(app, &mut tx, name, now).await? {
-        enqueue(app, &mut tx, &Task::PasswordLink { user, to, sealed: seal(app, &token)? }).await?;
+async fn look_up(service: &Events, job: &Job, name: &str) -> Result<()> {
+    let now = service.now();
+    let mut tx = service.db.begin().await?;
+    if let Some((user, to, token)) = forgotten_link(service, &mut tx, name, now).await? {
+        enqueue(service, &mut tx, &Task::PasswordLink { user, to, sealed: seal(service, &token)? }).await?;
     }
     leased_jobs::finish(&mut tx, job).await?;
     Ok(tx.commit().await?)
 }
 
-async fn settle(app: &Events, job: &Job, outcome: Outcome) -> Result<()> {
-    let (now, figures) = (app.now(), &app.outbox.figures);
-    let mut tx = app.db.begin().await?;
+async fn settle(service: &Events, job: &Job, outcome: Outcome) -> Result<()> {
+    let (now, figures) = (service.now(), &service.outbox.figures);
+    let mut tx = service.db.begin().await?;
     match outcome {
         Outcome::Sent(task, to) => {
             if let Task::Welcome { user, generated_at, .. } = task {
@@ -174,15 +176,15 @@ async fn note_mailed(tx: &mut bailiwick_store::Tx, user: UserId, generated_at: T
     Ok(())
 }
 
-async fn send(app: &Events, job: &Job, task: &Task) -> Result<Outcome> {
+async fn send(service: &Events, job: &Job, task: &Task) -> Result<Outcome> {
     if job.attempts > ATTEMPTS {
         return Ok(Outcome::Never("tried too often without an end".into()));
     }
-    let letter = match compose(app, job, task).await? {
+    let letter = match compose(service, job, task).await? {
         Ok(letter) => letter,
         Err(why) => return Ok(Outcome::Pointless(why)),
     };
-    let mailer = match app.outbox.mailer.get_or_init(|| mailer(app)) {
+    let mailer = match service.outbox.mailer.get_or_init(|| mailer(service)) {
         Ok(mailer) => mailer,
         Err(why) => return Ok(Outcome::Again(why.clone())),
     };
@@ -194,23 +196,23 @@ async fn send(app: &Events, job: &Job, task: &Task) -> Result<Outcome> {
 }
 
 /// Connections to the configured server. They belong to the runtime that is the present one.
-pub fn mailer(app: &Events) -> Result<Mailer, String> {
-    let mail = app.settings.mail.as_ref().ok_or("mail is not configured")?;
+pub fn mailer(service: &Events) -> Result<Mailer, String> {
+    let mail = service.settings.mail.as_ref().ok_or("mail is not configured")?;
     let settings::Mail { host, port, security, credentials, authority, from, from_name } = mail.clone();
     let credentials = credentials.map(|(user, password)| (user, password.reveal().clone()));
     Mailer::new(Server { host, port, security, credentials, authority, from, from_name })
 }
 
 /// The message of a task as things are now, or why there is none.
-async fn compose(app: &Events, job: &Job, task: &Task) -> Result<Result<Letter, &'static str>> {
+async fn compose(service: &Events, job: &Job, task: &Task) -> Result<Result<Letter, &'static str>> {
     let user = match task {
         Task::Welcome { user, .. } | Task::PasswordLink { user, .. } | Task::AddressLink { user, .. }
-            if !app.settings.identity.is_embedded() =>
+            if !service.settings.identity.is_embedded() =>
         {
             tracing::debug!(user_id = %user, "a mail of the time when people signed in here");
             return Ok(Err("people sign in elsewhere now"));
         }
-        Task::WelcomeAtProvider { user, .. } if app.settings.identity.logto().is_none() => {
+        Task::WelcomeAtProvider { user, .. } if service.settings.identity.logto().is_none() => {
             tracing::debug!(user_id = %user, "a mail of the time when accounts were made at a Logto tenant");
             return Ok(Err("people sign in elsewhere now"));
         }
@@ -222,17 +224,17 @@ async fn compose(app: &Events, job: &Job, task: &Task) -> Result<Result<Letter, 
         | Task::AddressLink { user, .. } => *user,
         Task::Forgotten { .. } => return Ok(Err("nothing to send")),
     };
-    let Some(placed) = users::get(&app.db, user).await? else { return Ok(Err("the user is gone")) };
+    let Some(placed) = users::get(&service.db, user).await? else { return Ok(Err("the user is gone")) };
     if placed.standing.deleted || placed.standing.deleted_above {
         return Ok(Err("the user is deleted"));
     }
     let user = placed.user;
-    let Some(organization) = organizations::get(&app.db, user.organization.id).await? else {
+    let Some(organization) = organizations::get(&service.db, user.organization.id).await? else {
         return Ok(Err("the organization is gone"));
     };
     let language = Language::of(&organization);
-    let mut values = common(app, &user);
-    let said = match say(app, task, &user, language, &mut values).await? {
+    let mut values = common(service, &user);
+    let said = match say(service, task, &user, language, &mut values).await? {
         Ok(said) => said,
         Err(why) => return Ok(Err(why)),
     };
@@ -244,7 +246,7 @@ async fn compose(app: &Events, job: &Job, task: &Task) -> Result<Result<Letter, 
         subject: filled.subject,
         text: filled.text,
         html: filled.html,
-        date_micros: app.now().0,
+        date_micros: service.now().0,
     }))
 }
 
@@ -256,46 +258,47 @@ struct Said {
 }
 
 async fn say(
-    app: &Events,
+    service: &Events,
     task: &Task,
     user: &User,
     language: Language,
     values: &mut Map<String, Value>,
 ) -> Result<Result<Said, &'static str>> {
-    let now = app.now();
-    let page = |name: &str, token: &str| Some(format!("{}/{name}/{token}", app.settings.provider_issuer()));
+    let now = service.now();
+    let page =
+        |name: &str, token: &str| Some(format!("{}/{name}/{token}", service.settings.provider_issuer()));
     let mut set = |key: &str, value: String| values.insert(key.to_owned(), Value::String(value));
     Ok(Ok(match task {
         Task::Welcome { generated_at, sealed, .. } => {
-            let present = identities::password(&app.db, user.id).await?.and_then(|p| p.generated_at);
-            let until = generated_at.plus(app.settings.provider.generated_password);
+            let present = identities::password(&service.db, user.id).await?.and_then(|p| p.generated_at);
+            let until = generated_at.plus(service.settings.provider.generated_password);
             if present != Some(*generated_at) || until <= now {
                 return Ok(Err("the generated password is replaced or has expired"));
             }
-            set("password", open(app, sealed)?);
+            set("password", open(service, sealed)?);
             set("until", letter::shown(until));
             set("type", language.word_of(user.organization.org_type.as_str()).to_owned());
-            set("roles", roles(app, user));
-            let link = format!("{}/account?changePassword=true", app.settings.app_url);
+            set("roles", roles(service, user));
+            let link = format!("{}/account?changePassword=true", service.settings.app_url);
             Said { kind: Kind::Welcome, to: user.email.clone(), link: Some(link) }
         }
         Task::WelcomeAtProvider { sealed, .. } => {
-            set("password", open(app, sealed)?);
+            set("password", open(service, sealed)?);
             set("type", language.word_of(user.organization.org_type.as_str()).to_owned());
-            set("roles", roles(app, user));
-            let link = format!("{}/account?changePassword=true", app.settings.app_url);
+            set("roles", roles(service, user));
+            let link = format!("{}/account?changePassword=true", service.settings.app_url);
             Said { kind: Kind::WelcomeAtProvider, to: user.email.clone(), link: Some(link) }
         }
         Task::WelcomeElsewhere { .. } => {
             set("type", language.word_of(user.organization.org_type.as_str()).to_owned());
-            set("roles", roles(app, user));
-            let link = Some(app.settings.app_url.clone());
+            set("roles", roles(service, user));
+            let link = Some(service.settings.app_url.clone());
             Said { kind: Kind::WelcomeElsewhere, to: user.email.clone(), link }
         }
         Task::PasswordLink { to, sealed, .. } => {
-            let token = open(app, sealed)?;
+            let token = open(service, sealed)?;
             let hash = bailiwick_platform::keys::token_digest(&token);
-            let Some(link) = recovery::get(&app.db, &hash, Purpose::Password, now).await? else {
+            let Some(link) = recovery::get(&service.db, &hash, Purpose::Password, now).await? else {
                 return Ok(Err("the link is used or has expired"));
             };
             set("until", letter::shown(link.expires_at));
@@ -307,9 +310,9 @@ async fn say(
             Said { kind: Kind::AddressChanged, to: to.clone(), link: None }
         }
         Task::AddressLink { old, new, sealed, .. } => {
-            let token = open(app, sealed)?;
+            let token = open(service, sealed)?;
             let hash = bailiwick_platform::keys::token_digest(&token);
-            let found = recovery::get(&app.db, &hash, Purpose::Address, now).await?;
+            let found = recovery::get(&service.db, &hash, Purpose::Address, now).await?;
             let Some(link) = found.filter(|_| user.email == *new && !user.email_verified) else {
                 return Ok(Err("the address is no longer waiting to be confirmed"));
             };
@@ -323,21 +326,21 @@ async fn say(
 }
 
 /// Names of the user's roles.
-fn roles(app: &Events, user: &User) -> String {
-    let names = user.role_ids.iter().map(|id| app.catalogue.user_role(id).map_or(id, |r| &r.name));
+fn roles(service: &Events, user: &User) -> String {
+    let names = user.role_ids.iter().map(|id| service.catalogue.user_role(id).map_or(id, |r| &r.name));
     names.map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
 /// What every mail may name.
-fn common(app: &Events, user: &User) -> Map<String, Value> {
-    let support = app.settings.mail.as_ref().map_or("", |mail| mail.from.as_str());
+fn common(service: &Events, user: &User) -> Map<String, Value> {
+    let support = service.settings.mail.as_ref().map_or("", |mail| mail.from.as_str());
     let pairs = [
         ("name", user.name.as_str()),
         ("email", &user.email),
         ("username", &user.username),
         ("organization", &user.organization.name),
         ("support", support),
-        ("app_url", &app.settings.app_url),
+        ("app_url", &service.settings.app_url),
     ];
     pairs.into_iter().map(|(key, value)| (key.to_owned(), Value::String(value.to_owned()))).collect()
 }

@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 
 /// `PUT /applications/{id}`. The body gives the notes: none keeps them, `""` clears them.
 pub async fn set_notes(
-    app: &Fleet,
+    service: &Fleet,
     caller: &Caller,
     ctx: &RequestContext,
     which: ApplicationRef,
     body: impl FnOnce() -> Result<Option<String>>,
 ) -> Result<ApplicationRecord> {
-    let mut step = Step::begin(app, caller, ctx, Action::Update, &which).await?;
+    let mut step = Step::begin(service, caller, ctx, Action::Update, &which).await?;
     let notes = body()?;
     let Some(notes) = notes else { return Ok(step.before) };
     let mut fields = Fields::new();
@@ -32,21 +32,26 @@ pub async fn set_notes(
 }
 
 /// `DELETE /applications/{id}`; it comes back with the next inventory that names it.
-pub async fn delete(app: &Fleet, caller: &Caller, ctx: &RequestContext, which: ApplicationRef) -> Result<()> {
-    let mut step = Step::begin(app, caller, ctx, Action::Delete, &which).await?;
+pub async fn delete(
+    service: &Fleet,
+    caller: &Caller,
+    ctx: &RequestContext,
+    which: ApplicationRef,
+) -> Result<()> {
+    let mut step = Step::begin(service, caller, ctx, Action::Delete, &which).await?;
     applications::delete(&mut step.tx, &step.target, step.before.system_id, step.now).await?;
     step.finish(caller, ctx, "application.delete").await.map(drop)
 }
 
 /// `PATCH /applications/{id}/assign`. The body names the organization.
 pub async fn assign(
-    app: &Fleet,
+    service: &Fleet,
     caller: &Caller,
     ctx: &RequestContext,
     which: ApplicationRef,
     body: impl FnOnce() -> Result<Option<String>>,
 ) -> Result<ApplicationRecord> {
-    let mut step = Step::begin(app, caller, ctx, Action::Update, &which).await?;
+    let mut step = Step::begin(service, caller, ctx, Action::Update, &which).await?;
     let named = body()?.filter(|id| !id.trim().is_empty());
     let named = named.ok_or_else(|| Error::field("organization_id", "required"))?;
     let found = match named.parse::<OrgId>() {
@@ -60,12 +65,12 @@ pub async fn assign(
 
 /// `PATCH /applications/{id}/unassign`; the same again changes nothing.
 pub async fn unassign(
-    app: &Fleet,
+    service: &Fleet,
     caller: &Caller,
     ctx: &RequestContext,
     which: ApplicationRef,
 ) -> Result<ApplicationRecord> {
-    let mut step = Step::begin(app, caller, ctx, Action::Update, &which).await?;
+    let mut step = Step::begin(service, caller, ctx, Action::Update, &which).await?;
     if step.before.organization.is_none() {
         return Ok(step.before);
     }
@@ -83,24 +88,24 @@ struct Step {
 
 impl Step {
     async fn begin(
-        app: &Fleet,
+        service: &Fleet,
         caller: &Caller,
         ctx: &RequestContext,
         action: Action,
         which: &ApplicationRef,
     ) -> Result<Step> {
         // Whoever may not act does not wait for the row, nor make others wait.
-        let seen = load(&app.db, caller, action, which).await?;
-        ctx.check_conditions(app, &seen)?;
-        let mut tx = app.db.begin().await?;
+        let seen = load(&service.db, caller, action, which).await?;
+        ctx.check_conditions(service, &seen)?;
+        let mut tx = service.db.begin().await?;
         if !applications::hold_system(&mut tx, seen.system_id).await? {
             return Err(Error::NotFound("application"));
         }
         // What was decided above may have changed before the row was held.
         let before = load(&mut tx, caller, action, which).await?;
-        ctx.check_conditions(app, &before)?;
+        ctx.check_conditions(service, &before)?;
         let target = decide(caller, action, &before.target()).granted()?;
-        Ok(Step { tx, target, before, now: app.now() })
+        Ok(Step { tx, target, before, now: service.now() })
     }
 
     async fn finish(

@@ -38,10 +38,10 @@ pub struct Totals {
 }
 
 /// `GET /applications/totals`.
-pub async fn totals(app: &Fleet, caller: &Caller) -> Result<Totals> {
+pub async fn totals(service: &Fleet, caller: &Caller) -> Result<Totals> {
     let scope = list_scope(caller, Resource::Applications)?;
-    let kinds = counts::kinds(&app.db, &scope).await?;
-    let mut totals = Totals { with_errors: counts::faulty(&app.db, &scope).await?, ..Totals::default() };
+    let kinds = counts::kinds(&service.db, &scope).await?;
+    let mut totals = Totals { with_errors: counts::faulty(&service.db, &scope).await?, ..Totals::default() };
     for kind in kinds {
         totals.unassigned += kind.unassigned;
         totals.assigned += kind.assigned;
@@ -52,11 +52,11 @@ pub async fn totals(app: &Fleet, caller: &Caller) -> Result<Totals> {
 }
 
 /// The listed applications over time. `period` as sent; none = 7.
-pub async fn trend(app: &Fleet, caller: &Caller, period: Option<&str>) -> Result<Trend> {
+pub async fn trend(service: &Fleet, caller: &Caller, period: Option<&str>) -> Result<Trend> {
     let scope = list_scope(caller, Resource::Applications)?;
-    let window = Window::parse(app.now(), period)?;
-    let changes = figures::changes_by_day(&app.db, &scope, window.since()?).await?;
-    window.fill(&changes, counts::listed(&app.db, &scope).await?)
+    let window = Window::parse(service.now(), period)?;
+    let changes = figures::changes_by_day(&service.db, &scope, window.since()?).await?;
+    window.fill(&changes, counts::listed(&service.db, &scope).await?)
 }
 
 /// How a summary is ordered; the module decides between equals.
@@ -117,17 +117,17 @@ pub struct Summary {
 }
 
 /// `GET /applications/summary`.
-pub async fn summary(app: &Fleet, caller: &Caller, query: SummaryQuery) -> Result<Summary> {
+pub async fn summary(service: &Fleet, caller: &Caller, query: SummaryQuery) -> Result<Summary> {
     let scope = list_scope(caller, Resource::Applications)?;
-    let filter = narrowed(app, caller, &scope, &query).await?;
+    let filter = narrowed(service, caller, &scope, &query).await?;
     let counted = match &filter {
-        None => counts::kinds(&app.db, &scope).await?.into_iter().map(counted).collect(),
-        Some(filter) => figures::types(&app.db, &scope, filter).await?,
+        None => counts::kinds(&service.db, &scope).await?.into_iter().map(counted).collect(),
+        Some(filter) => figures::types(&service.db, &scope, filter).await?,
     };
     let filter = filter.unwrap_or_default();
-    let mut types = named(app, &scope, &filter, counted).await?;
+    let mut types = named(service, &scope, &filter, counted).await?;
     let total = types.iter().map(|t| t.count).sum();
-    sort(app, &scope, &filter, &query, &mut types).await?;
+    sort(service, &scope, &filter, &query, &mut types).await?;
     let count = types.len() as u64;
     let request = query.page.unwrap_or(PageRequest { page: 1, page_size: count.max(1) });
     let from = usize::try_from(request.offset()).unwrap_or(usize::MAX);
@@ -138,7 +138,7 @@ pub async fn summary(app: &Fleet, caller: &Caller, query: SummaryQuery) -> Resul
 
 /// The filter of a summary; what it names must be in the caller's reach.
 async fn narrowed(
-    app: &Fleet,
+    service: &Fleet,
     caller: &Caller,
     scope: &Scope,
     query: &SummaryQuery,
@@ -149,7 +149,7 @@ async fn narrowed(
     let mut filter = ApplicationFilter { include_hierarchy: query.include_hierarchy, ..Default::default() };
     if let Some(id) = &query.organization_id {
         let place = match id.parse::<OrgId>() {
-            Ok(id) => organizations::place(&app.db, id).await?,
+            Ok(id) => organizations::place(&service.db, id).await?,
             Err(_) => None,
         };
         let granted = in_hierarchy(caller, place.as_ref())
@@ -158,7 +158,7 @@ async fn narrowed(
     }
     if let Some(id) = &query.system_id {
         let found = match id.parse::<SystemId>() {
-            Ok(id) => systems::get(&app.db, id).await?,
+            Ok(id) => systems::get(&service.db, id).await?,
             Err(_) => None,
         };
         let found = found
@@ -175,7 +175,7 @@ fn counted(kind: KindCount) -> (String, String, u64) {
 
 /// Types by module, each with the name of its application that was seen last. Where all have the same name, that one.
 async fn named(
-    app: &Fleet,
+    service: &Fleet,
     scope: &Scope,
     filter: &ApplicationFilter,
     counted: Vec<(String, String, u64)>,
@@ -195,7 +195,7 @@ async fn named(
     let mut latest = if open.is_empty() {
         HashMap::new()
     } else {
-        figures::latest_names(&app.db, scope, filter, &open).await?
+        figures::latest_names(&service.db, scope, filter, &open).await?
     };
     let by_type = |(instance_of, (mut names, count)): (String, (Vec<String>, u64))| ByType {
         name: latest.remove(&instance_of).or_else(|| names.pop()).unwrap_or_else(|| instance_of.clone()),
@@ -207,7 +207,7 @@ async fn named(
 
 /// Sorts types that are in the order of their modules.
 async fn sort(
-    app: &Fleet,
+    service: &Fleet,
     scope: &Scope,
     filter: &ApplicationFilter,
     query: &SummaryQuery,
@@ -216,7 +216,7 @@ async fn sort(
     let newest: HashMap<String, Ts> = match query.order {
         SummaryOrder::CreatedAt => {
             let names: Vec<&str> = types.iter().map(|t| t.instance_of.as_str()).collect();
-            figures::newest(&app.db, scope, filter, &names).await?
+            figures::newest(&service.db, scope, filter, &names).await?
         }
         _ => HashMap::new(),
     };
@@ -258,16 +258,17 @@ pub struct Choices {
 }
 
 /// `GET /filters/applications`.
-pub async fn choices(app: &Fleet, caller: &Caller) -> Result<Choices> {
+pub async fn choices(service: &Fleet, caller: &Caller) -> Result<Choices> {
     let scope = list_scope(caller, Resource::Applications)?;
-    let kinds = counts::kinds(&app.db, &scope).await?;
+    let kinds = counts::kinds(&service.db, &scope).await?;
     let has_unassigned = kinds.iter().any(|k| k.unassigned > 0);
     let mut versions: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for kind in kinds.iter().filter(|k| !k.version.is_empty() && k.unassigned + k.assigned > 0) {
         versions.entry(kind.instance_of.clone()).or_default().push(kind.version.clone());
     }
     let types =
-        named(app, &scope, &ApplicationFilter::default(), kinds.into_iter().map(counted).collect()).await?;
+        named(service, &scope, &ApplicationFilter::default(), kinds.into_iter().map(counted).collect())
+            .await?;
     let of_type = |t: &ByType| {
         let mut found = versions.remove(&t.instance_of)?;
         found.sort_unstable_by(|a, b| b.cmp(a));
@@ -277,6 +278,6 @@ pub async fn choices(app: &Fleet, caller: &Caller) -> Result<Choices> {
     };
     let versions = types.iter().filter_map(of_type).collect();
     let (systems, organizations) =
-        tokio::join!(figures::hosts(&app.db, &scope, HOSTS), figures::assignees(&app.db, &scope));
+        tokio::join!(figures::hosts(&service.db, &scope, HOSTS), figures::assignees(&service.db, &scope));
     Ok(Choices { types, versions, systems: systems?, has_unassigned, organizations: organizations? })
 }

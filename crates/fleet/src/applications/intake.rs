@@ -49,7 +49,7 @@ impl Heard {
 /// Takes over what documents of held systems say, those of a system in order, with the system's host name after them.
 /// Before the auth epoch is raised, whose row everybody waits for.
 pub async fn take_over(
-    app: &Fleet,
+    service: &Fleet,
     tx: &mut Tx,
     heard: Vec<(SystemId, String, Vec<Heard>)>,
     now: Ts,
@@ -61,7 +61,7 @@ pub async fn take_over(
     if arrivals.is_empty() {
         return Ok(());
     }
-    intake::take(tx, arrivals, now, || app.fresh()).await
+    intake::take(tx, arrivals, now, || service.fresh()).await
 }
 
 fn seen(found: Application, system_fqdn: &str) -> Seen {

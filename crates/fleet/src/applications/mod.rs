@@ -62,7 +62,11 @@ pub struct ApplicationQuery {
 }
 
 /// `GET /applications`.
-pub async fn list(app: &Fleet, caller: &Caller, query: ApplicationQuery) -> Result<Page<ApplicationRecord>> {
+pub async fn list(
+    service: &Fleet,
+    caller: &Caller,
+    query: ApplicationQuery,
+) -> Result<Page<ApplicationRecord>> {
     let scope = list_scope(caller, Resource::Applications)?;
     let f = &query.filter;
     list_filters::check_lengths([
@@ -73,12 +77,12 @@ pub async fn list(app: &Fleet, caller: &Caller, query: ApplicationQuery) -> Resu
         f.statuses.as_ref().map(Vec::len),
     ])?;
     let order = query.order.unwrap_or((ApplicationOrder::CreatedAt, SortDirection::Desc));
-    Ok(applications::list(&app.db, &scope, &query.filter, order, query.page).await?)
+    Ok(applications::list(&service.db, &scope, &query.filter, order, query.page).await?)
 }
 
 /// `GET /applications/{id}`: any that is not deleted, on a system the caller may read.
-pub async fn get(app: &Fleet, caller: &Caller, which: ApplicationRef) -> Result<ApplicationRecord> {
-    load(&app.db, caller, Action::Read, &which).await
+pub async fn get(service: &Fleet, caller: &Caller, which: ApplicationRef) -> Result<ApplicationRecord> {
+    load(&service.db, caller, Action::Read, &which).await
 }
 
 /// The application, if the caller may do this to it.

@@ -69,18 +69,18 @@ fn checked(id: &str) -> Result<&str> {
 }
 
 /// `GET /systems/backups`: the system's own, the newest first.
-pub async fn own(app: &Fleet, system: &SystemIdentity) -> Result<Vec<Backup>> {
-    Ok(backups::list(&app.db, system.id).await?)
+pub async fn own(service: &Fleet, system: &SystemIdentity) -> Result<Vec<Backup>> {
+    Ok(backups::list(&service.db, system.id).await?)
 }
 
 /// `GET /systems/backups/{backup_id}`: a backup of the system with its bytes.
-pub async fn read_own(app: &Fleet, system: &SystemIdentity, id: &str) -> Result<(Backup, Content)> {
-    let found = backups::get(&app.db, system.id, checked(id)?).await?;
-    read(app, found.ok_or(Error::NotFound("backup"))?).await
+pub async fn read_own(service: &Fleet, system: &SystemIdentity, id: &str) -> Result<(Backup, Content)> {
+    let found = backups::get(&service.db, system.id, checked(id)?).await?;
+    read(service, found.ok_or(Error::NotFound("backup"))?).await
 }
 
-async fn read(app: &Fleet, backup: Backup) -> Result<(Backup, Content)> {
-    let assets = app.objects.store()?;
+async fn read(service: &Fleet, backup: Backup) -> Result<(Backup, Content)> {
+    let assets = service.objects.store()?;
     let bytes = assets.read(&backup.object_key).await.map_err(|e| {
         tracing::error!(backup = backup.id, error = %e, "a backup cannot be read");
         fault(e)
@@ -89,23 +89,23 @@ async fn read(app: &Fleet, backup: Backup) -> Result<(Backup, Content)> {
 }
 
 /// `DELETE /systems/backups/{backup_id}`.
-pub async fn delete_own(app: &Fleet, system: &SystemIdentity, id: &str) -> Result<()> {
+pub async fn delete_own(service: &Fleet, system: &SystemIdentity, id: &str) -> Result<()> {
     let id = checked(id)?;
-    let mut tx = app.db.begin().await?;
-    take(app, &mut tx, system.id, id).await?;
+    let mut tx = service.db.begin().await?;
+    take(service, &mut tx, system.id, id).await?;
     tx.commit().await?;
-    app.objects.wake();
+    service.objects.wake();
     Ok(())
 }
 
 /// Takes a backup off the list and enqueues the deletion of its object.
-async fn take(app: &Fleet, tx: &mut Tx, system: SystemId, id: &str) -> Result<Backup> {
+async fn take(service: &Fleet, tx: &mut Tx, system: SystemId, id: &str) -> Result<Backup> {
     let found = backups::get(&mut *tx, system, id).await?.ok_or(Error::NotFound("backup"))?;
     if !backups::remove(tx, id).await? {
         return Err(Error::NotFound("backup"));
     }
     let key = std::slice::from_ref(&found.object_key);
-    backups::bury(tx, key, app.now(), || app.fresh()).await?;
+    backups::bury(tx, key, service.now(), || service.fresh()).await?;
     Ok(found)
 }
 
@@ -118,10 +118,10 @@ pub(crate) fn object_key(organization: OrgId, system_key: &str, id: &str) -> Str
 ///
 /// # Errors
 /// 502, 504 or 503 of the storage; 502 also when it has lost or damaged them.
-pub(crate) async fn copy(app: &Fleet, backup: &Backup, to: &str) -> Result<()> {
+pub(crate) async fn copy(service: &Fleet, backup: &Backup, to: &str) -> Result<()> {
     let damaged =
         |log: String| fault(AssetError::Unreachable(format!("backup {} cannot be copied: {log}", backup.id)));
-    let assets = app.objects.store()?;
+    let assets = service.objects.store()?;
     let copied = async {
         assets.copy(&backup.object_key, to).await?;
         let mut bytes = assets.read(to).await?;
@@ -142,30 +142,30 @@ pub(crate) async fn copy(app: &Fleet, backup: &Backup, to: &str) -> Result<()> {
 }
 
 /// Enqueues the deletion of all objects of a system that is being destroyed.
-pub(crate) async fn bury_system(app: &Fleet, tx: &mut Tx, system: SystemId) -> Result<()> {
+pub(crate) async fn bury_system(service: &Fleet, tx: &mut Tx, system: SystemId) -> Result<()> {
     let keys: Vec<String> =
         backups::list(&mut *tx, system).await?.into_iter().map(|b| b.object_key).collect();
-    Ok(backups::bury(tx, &keys, app.now(), || app.fresh()).await?)
+    Ok(backups::bury(tx, &keys, service.now(), || service.fresh()).await?)
 }
 
 /// `GET /systems/{id}/backups`.
-pub async fn list(app: &Fleet, caller: &Caller, id: Option<SystemId>) -> Result<Vec<Backup>> {
-    let system = systems::load(app, caller, id).await?.system;
-    Ok(backups::list(&app.db, system.id).await?)
+pub async fn list(service: &Fleet, caller: &Caller, id: Option<SystemId>) -> Result<Vec<Backup>> {
+    let system = systems::load(service, caller, id).await?.system;
+    Ok(backups::list(&service.db, system.id).await?)
 }
 
 /// `DELETE /systems/{id}/backups/{backup_id}`.
 pub async fn delete(
-    app: &Fleet,
+    service: &Fleet,
     caller: &Caller,
     ctx: &RequestContext,
     (system, id): (Option<SystemId>, &str),
 ) -> Result<SystemId> {
     let system = system.ok_or(Error::NotFound("system"))?;
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     let found = stored::lock(&mut tx, system).await?.ok_or(Error::NotFound("system"))?;
     decide(caller, Action::Update, &found.target()).granted()?;
-    let taken = take(app, &mut tx, system, checked(id)?).await?;
+    let taken = take(service, &mut tx, system, checked(id)?).await?;
     let event = audit::Event {
         action: "system.delete_backup",
         object_type: "system",
@@ -173,9 +173,9 @@ pub async fn delete(
         before: Some(json!({"backup_id": taken.id, "filename": taken.filename, "sha256": taken.sha256})),
         after: None,
     };
-    audit::record(&mut tx, app.now(), caller, ctx, event).await?;
+    audit::record(&mut tx, service.now(), caller, ctx, event).await?;
     tx.commit().await?;
-    app.objects.wake();
+    service.objects.wake();
     Ok(system)
 }
 
@@ -189,16 +189,16 @@ pub struct Link {
 }
 
 /// `GET /systems/{id}/backups/{backup_id}/download`.
-pub async fn link(app: &Fleet, caller: &Caller, system: Option<SystemId>, id: &str) -> Result<Link> {
-    let system = systems::load(app, caller, system).await?.system;
-    let found = backups::get(&app.db, system.id, checked(id)?).await?.ok_or(Error::NotFound("backup"))?;
-    let settings = &app.settings;
+pub async fn link(service: &Fleet, caller: &Caller, system: Option<SystemId>, id: &str) -> Result<Link> {
+    let system = systems::load(service, caller, system).await?.system;
+    let found = backups::get(&service.db, system.id, checked(id)?).await?.ok_or(Error::NotFound("backup"))?;
+    let settings = &service.settings;
     let life = settings.assets.download_lifetime;
-    let assets = app.objects.store()?;
+    let assets = service.objects.store()?;
     let url = match assets.signed_url(&found.object_key, life).await.map_err(fault)? {
         Some(url) => url,
         None => {
-            let token = token(app, &found.object_key, app.now().plus(life));
+            let token = token(service, &found.object_key, service.now().plus(life));
             format!("{}{}/downloads/{token}", settings.app_url, settings.api_base_url)
         }
     };
@@ -206,32 +206,32 @@ pub async fn link(app: &Fleet, caller: &Caller, system: Option<SystemId>, id: &s
 }
 
 /// `<expiry>.<object key>` and its signature, in the alphabet of URLs.
-fn token(app: &Fleet, key: &str, expires: Ts) -> String {
+fn token(service: &Fleet, key: &str, expires: Ts) -> String {
     let said = format!("{}.{key}", expires.0);
-    let signature = BASE64_URL_SAFE_NO_PAD.encode(app.keys.sign_download(said.as_bytes()));
+    let signature = BASE64_URL_SAFE_NO_PAD.encode(service.keys.sign_download(said.as_bytes()));
     format!("{}.{signature}", BASE64_URL_SAFE_NO_PAD.encode(said))
 }
 
 /// The object a token names, if the service has signed it and it has not expired.
-fn named_by(app: &Fleet, token: &str) -> Option<String> {
+fn named_by(service: &Fleet, token: &str) -> Option<String> {
     let (said, signature) = token.split_once('.')?;
     let said = BASE64_URL_SAFE_NO_PAD.decode(said).ok()?;
     let signature = BASE64_URL_SAFE_NO_PAD.decode(signature).ok()?;
-    if !app.keys.is_download(&said, &signature) {
+    if !service.keys.is_download(&said, &signature) {
         return None;
     }
     let said = String::from_utf8(said).ok()?;
     let (expires, key) = said.split_once('.')?;
     let expires = Ts(expires.parse().ok()?);
-    (app.now() < expires).then(|| key.to_owned())
+    (service.now() < expires).then(|| key.to_owned())
 }
 
 /// `GET /downloads/{token}`: whatever is wrong with the token, there is no such backup.
-pub async fn read_by_token(app: &Fleet, token: &str) -> Result<(Backup, Content)> {
-    let key = named_by(app, token).ok_or(Error::NotFound("backup"))?;
+pub async fn read_by_token(service: &Fleet, token: &str) -> Result<(Backup, Content)> {
+    let key = named_by(service, token).ok_or(Error::NotFound("backup"))?;
     // The key names the organization too: what has moved or gone meanwhile is not there.
-    let found = backups::by_object(&app.db, &key).await?.ok_or(Error::NotFound("backup"))?;
-    read(app, found).await
+    let found = backups::by_object(&service.db, &key).await?.ok_or(Error::NotFound("backup"))?;
+    read(service, found).await
 }
 
 #[cfg(test)]

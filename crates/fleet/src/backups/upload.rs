@@ -46,35 +46,35 @@ pub enum Cut {
 /// 413 for what is too large or beyond the organization's quota, 429, 400 for a body of another length, 502 and 504 of
 /// the storage, 503 when too many upload at once.
 pub async fn store(
-    app: &Fleet,
+    service: &Fleet,
     ctx: &RequestContext,
     system: &SystemIdentity,
     incoming: Incoming,
     body: impl Stream<Item = Result<Bytes, Cut>> + Send + 'static,
 ) -> Result<Backup> {
-    let most = app.settings.assets.upload_bytes;
+    let most = service.settings.assets.upload_bytes;
     if incoming.length > most {
         let data = json!({ "max_bytes": most });
         return Err(Error::TooLarge { message: "backup too large".into(), data });
     }
-    app.backups.rate.check(system.id, app.now())?;
-    let place = app.backups.places.clone().try_acquire_owned().map_err(|_| Error::Unavailable {
+    service.backups.rate.check(system.id, service.now())?;
+    let place = service.backups.places.clone().try_acquire_owned().map_err(|_| Error::Unavailable {
         message: "service temporarily unavailable".into(),
         log: "too many backups are being uploaded".into(),
     })?;
-    let assets = app.objects.store()?.clone();
-    let draft = Draft::new(app, ctx, system, incoming);
+    let assets = service.objects.store()?.clone();
+    let draft = Draft::new(service, ctx, system, incoming);
     // A task of its own: a client that goes away must not stop the cleaning up.
-    let app = app.clone();
-    let task = app.tasks.clone().spawn(async move {
+    let service = service.clone();
+    let task = service.tasks.clone().spawn(async move {
         let _place = place;
-        let begun = draft.begin(&app).await;
+        let begun = draft.begin(&service).await;
         let outcome = match begun {
             Err(e) => return Err(e),
-            Ok(()) => draft.complete(&app, &assets, body).await,
+            Ok(()) => draft.complete(&service, &assets, body).await,
         };
         if outcome.is_err() {
-            draft.give_up(&app).await;
+            draft.give_up(&service).await;
         }
         outcome
     });
@@ -94,8 +94,8 @@ struct Draft {
 }
 
 impl Draft {
-    fn new(app: &Fleet, ctx: &RequestContext, system: &SystemIdentity, incoming: Incoming) -> Draft {
-        let uuid: uuid::Uuid = app.fresh();
+    fn new(service: &Fleet, ctx: &RequestContext, system: &SystemIdentity, incoming: Incoming) -> Draft {
+        let uuid: uuid::Uuid = service.fresh();
         let cleaned = incoming.filename.as_deref().and_then(cleaned);
         let filename = cleaned.unwrap_or_else(|| format!("backup-{uuid}"));
         let id = format!("{uuid}{}", suffix(&filename));
@@ -116,16 +116,16 @@ impl Draft {
     }
 
     /// Whether there is room, and the promise to remove what may come.
-    async fn begin(&self, app: &Fleet) -> Result<()> {
-        let now = app.now();
-        let mut tx = app.db.begin().await?;
-        self.check_quota(app, &mut tx).await?;
-        backups::bury_later(&mut tx, app.fresh(), &self.object_key, now.plus(ABANDONED), now).await?;
+    async fn begin(&self, service: &Fleet) -> Result<()> {
+        let now = service.now();
+        let mut tx = service.db.begin().await?;
+        self.check_quota(service, &mut tx).await?;
+        backups::bury_later(&mut tx, service.fresh(), &self.object_key, now.plus(ABANDONED), now).await?;
         Ok(tx.commit().await?)
     }
 
-    async fn check_quota(&self, app: &Fleet, tx: &mut Tx) -> Result<()> {
-        let quota = app.settings.assets.organization_bytes;
+    async fn check_quota(&self, service: &Fleet, tx: &mut Tx) -> Result<()> {
+        let quota = service.settings.assets.organization_bytes;
         let used = u64::try_from(backups::used(tx, self.organization).await?).unwrap_or(0);
         if used.saturating_add(self.length) > quota {
             let data = json!({ "max_bytes": quota });
@@ -139,7 +139,7 @@ impl Draft {
 
     async fn complete(
         &self,
-        app: &Fleet,
+        service: &Fleet,
         assets: &AssetStore,
         body: impl Stream<Item = Result<Bytes, Cut>> + Send,
     ) -> Result<Backup> {
@@ -153,13 +153,13 @@ impl Draft {
             }
         };
         upload.finish().await.map_err(fault)?;
-        self.list(app, sha256).await
+        self.list(service, sha256).await
     }
 
     /// Puts the backup on the list and takes those off that are beyond the system's share.
-    async fn list(&self, app: &Fleet, sha256: String) -> Result<Backup> {
-        let now = app.now();
-        let mut tx = app.db.begin().await?;
+    async fn list(&self, service: &Fleet, sha256: String) -> Result<Backup> {
+        let now = service.now();
+        let mut tx = service.db.begin().await?;
         let gone = || Error::unauthenticated("invalid system credentials");
         let held = systems::lock(&mut tx, self.system).await?.ok_or_else(gone)?;
         if held.system.organization.id != self.organization {
@@ -169,7 +169,7 @@ impl Draft {
         if !backups::hold_organization(&mut tx, self.organization).await? {
             return Err(gone());
         }
-        self.check_quota(app, &mut tx).await?;
+        self.check_quota(service, &mut tx).await?;
         let backup = Backup {
             id: self.id.clone(),
             system_id: self.system,
@@ -187,16 +187,16 @@ impl Draft {
             let log = "a backup took so long to be stored that its object was given up".into();
             return Err(Error::Unavailable { message: "service temporarily unavailable".into(), log });
         }
-        let pruned = self.prune(app, &mut tx).await?;
+        let pruned = self.prune(service, &mut tx).await?;
         tx.commit().await?;
         if pruned {
-            app.objects.wake();
+            service.objects.wake();
         }
         Ok(backup)
     }
 
-    async fn prune(&self, app: &Fleet, tx: &mut Tx) -> Result<bool> {
-        let assets = &app.settings.assets;
+    async fn prune(&self, service: &Fleet, tx: &mut Tx) -> Result<bool> {
+        let assets = &service.settings.assets;
         let all = backups::list(&mut *tx, self.system).await?;
         // The one just stored stays, whatever a clock that was set back makes of the order.
         let (own, others): (Vec<Backup>, Vec<Backup>) = all.into_iter().partition(|b| b.id == self.id);
@@ -210,20 +210,20 @@ impl Draft {
                 pruned.push(backup.object_key);
             }
         }
-        backups::bury(tx, &pruned, app.now(), || app.fresh()).await?;
+        backups::bury(tx, &pruned, service.now(), || service.fresh()).await?;
         Ok(!pruned.is_empty())
     }
 
     /// Nothing of it may stay. When this fails as well, the job of the beginning still waits.
-    async fn give_up(&self, app: &Fleet) {
-        let now = app.now();
+    async fn give_up(&self, service: &Fleet) {
+        let now = service.now();
         let sooner = async {
-            let mut tx = app.db.begin().await?;
-            backups::bury_later(&mut tx, app.fresh(), &self.object_key, now, now).await?;
+            let mut tx = service.db.begin().await?;
+            backups::bury_later(&mut tx, service.fresh(), &self.object_key, now, now).await?;
             tx.commit().await
         };
         match sooner.await {
-            Ok(()) => app.objects.wake(),
+            Ok(()) => service.objects.wake(),
             Err(e) => tracing::warn!(error = %e, "what a failed upload left is removed later"),
         }
     }

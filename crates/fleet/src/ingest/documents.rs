@@ -46,28 +46,28 @@ struct Prepared {
 }
 
 /// `POST /systems/inventory`: once this answers, the document is kept.
-pub async fn submit(app: &Fleet, system: &SystemIdentity, document: Document) -> Result<Accepted> {
-    let received_at = app.now();
-    match tokio::time::timeout(WAIT, queue(app, system, document, received_at)).await {
+pub async fn submit(service: &Fleet, system: &SystemIdentity, document: Document) -> Result<Accepted> {
+    let received_at = service.now();
+    match tokio::time::timeout(WAIT, queue(service, system, document, received_at)).await {
         Ok(outcome) => outcome,
         Err(_) => Err(lost(format!("not queued within {} s", WAIT.as_secs_f64()))),
     }
 }
 
 async fn queue(
-    app: &Fleet,
+    service: &Fleet,
     system: &SystemIdentity,
     document: Document,
     received_at: Ts,
 ) -> Result<Accepted> {
-    let max = app.settings.systems.inventory_max_bytes;
+    let max = service.settings.systems.inventory_max_bytes;
     let kib = u32::try_from(document.body.len() / 1024 + 1).unwrap_or(u32::MAX);
-    let room = app.ingest().room.acquire_many(kib.min(ROOM_KIB as u32)).await;
+    let room = service.ingest().room.acquire_many(kib.min(ROOM_KIB as u32)).await;
     let _room = room.map_err(|e| lost(e.to_string()))?;
     let prepared = if document.body.len() <= SMALL {
         prepare(&document, max)?
     } else {
-        let task = app.tasks.spawn_blocking(move || prepare(&document, max));
+        let task = service.tasks.spawn_blocking(move || prepare(&document, max));
         task.await.map_err(Error::internal)??
     };
     let accepted = Accepted { timestamp: received_at, data_size: prepared.size };
@@ -78,8 +78,8 @@ async fn queue(
         data_size: i64::try_from(prepared.size).unwrap_or(i64::MAX),
         body: prepared.body,
     };
-    app.ingest().documents.submit(row).await.map_err(|e| lost(e.0.to_string()))?;
-    app.ingest().arrived.notify_one();
+    service.ingest().documents.submit(row).await.map_err(|e| lost(e.0.to_string()))?;
+    service.ingest().arrived.notify_one();
     Ok(accepted)
 }
 

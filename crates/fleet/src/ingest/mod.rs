@@ -99,11 +99,11 @@ async fn write_once(db: &Db, group: &[Beat]) -> Result<(), StoreError> {
 }
 
 /// `POST /systems/heartbeat`: answers the time of receipt once it is committed.
-pub async fn heartbeat(app: &Fleet, system: &Arc<SystemIdentity>) -> Result<Ts> {
-    let now = app.now();
+pub async fn heartbeat(service: &Fleet, system: &Arc<SystemIdentity>) -> Result<Ts> {
+    let now = service.now();
     let beat = Beat { from: system.clone(), at: now };
     let lost = |log: String| Error::Unavailable { message: "failed to process heartbeat".into(), log };
-    match tokio::time::timeout(HEARTBEAT_WAIT, app.ingest().heartbeats.submit(beat)).await {
+    match tokio::time::timeout(HEARTBEAT_WAIT, service.ingest().heartbeats.submit(beat)).await {
         Ok(Ok(())) => Ok(now),
         Ok(Err(e)) => Err(lost(e.0.to_string())),
         Err(_) => Err(lost(format!("no commit within {} s", HEARTBEAT_WAIT.as_secs_f64()))),

@@ -34,9 +34,9 @@ pub struct Latest {
 }
 
 /// The latest record of a system the caller may read; none when there is none.
-pub async fn latest(app: &Fleet, caller: &Caller, id: Option<SystemId>) -> Result<Option<Latest>> {
-    let found = systems::load(app, caller, id).await?;
-    let Some(record) = inventory::latest(&app.db, found.system.id).await? else { return Ok(None) };
+pub async fn latest(service: &Fleet, caller: &Caller, id: Option<SystemId>) -> Result<Option<Latest>> {
+    let found = systems::load(service, caller, id).await?;
+    let Some(record) = inventory::latest(&service.db, found.system.id).await? else { return Ok(None) };
     let document = pack::unpack(&record.text)?;
     Ok(Some(Latest { record, document }))
 }
@@ -45,14 +45,14 @@ pub async fn latest(app: &Fleet, caller: &Caller, id: Option<SystemId>) -> Resul
 const QUARANTINED_AT_ONCE: i64 = 500;
 
 /// Documents put aside, the next ones after that entry; for the operator.
-pub async fn quarantined(app: &Fleet, after: i64) -> Result<Vec<Quarantined>> {
-    Ok(inventory::quarantined(&app.db, after, QUARANTINED_AT_ONCE).await?)
+pub async fn quarantined(service: &Fleet, after: i64) -> Result<Vec<Quarantined>> {
+    Ok(inventory::quarantined(&service.db, after, QUARANTINED_AT_ONCE).await?)
 }
 
 /// Puts documents that were put aside back into the queue, that one or all, as if they had just come. Answers how many.
-pub async fn replay(app: &Fleet, entry: Option<i64>) -> Result<u64> {
-    let mut tx = app.db.begin().await?;
-    let count = inventory::replay(&mut tx, entry, app.now()).await?;
+pub async fn replay(service: &Fleet, entry: Option<i64>) -> Result<u64> {
+    let mut tx = service.db.begin().await?;
+    let count = inventory::replay(&mut tx, entry, service.now()).await?;
     tx.commit().await?;
     Ok(count)
 }

@@ -64,36 +64,37 @@ pub fn portions(rows: impl IntoIterator<Item = Chosen>) -> Vec<Vec<i64>> {
 
 /// A page of the history without the texts.
 pub async fn history(
-    app: &Fleet,
+    service: &Fleet,
     caller: &Caller,
     id: Option<SystemId>,
     range: TimeRange,
     page: PageRequest,
 ) -> Result<(SystemId, Page<RecordMeta>)> {
-    let system = systems::load(app, caller, id).await?.system.id;
-    Ok((system, reads::history(&app.db, system, range, page).await?))
+    let system = systems::load(service, caller, id).await?.system.id;
+    Ok((system, reads::history(&service.db, system, range, page).await?))
 }
 
 /// The texts of records that [`history`] has named.
-pub async fn texts(app: &Fleet, records: &[i64]) -> Result<HashMap<i64, String>> {
-    let stored = inventory::stored(&app.db, records).await?;
+pub async fn texts(service: &Fleet, records: &[i64]) -> Result<HashMap<i64, String>> {
+    let stored = inventory::stored(&service.db, records).await?;
     let unpack = move || {
         stored.into_iter().map(|record| Ok((record.id, pack::unpack(&record.text)?))).collect::<Result<_>>()
     };
-    app.tasks.spawn_blocking(unpack).await.map_err(Error::internal)?
+    service.tasks.spawn_blocking(unpack).await.map_err(Error::internal)?
 }
 
 /// One record. `entry` is the number from the path, looked at once the system may be read.
 pub async fn record(
-    app: &Fleet,
+    service: &Fleet,
     caller: &Caller,
     id: Option<SystemId>,
     entry: &str,
 ) -> Result<(SystemId, Latest)> {
-    let system = systems::load(app, caller, id).await?.system.id;
+    let system = systems::load(service, caller, id).await?.system.id;
     let number = entry.parse::<i64>().ok().filter(|number| *number > 0);
     let number = number.ok_or_else(|| Error::bad_request("invalid inventory ID"))?;
-    let record = reads::record(&app.db, system, number).await?.ok_or(Error::NotFound("inventory record"))?;
+    let record =
+        reads::record(&service.db, system, number).await?.ok_or(Error::NotFound("inventory record"))?;
     let document = pack::unpack(&record.text)?;
     Ok((system, Latest { record, document }))
 }
@@ -146,20 +147,25 @@ fn summary(system: SystemId, last_inventory: Ts, has_alerts: bool, counts: Vec<D
 }
 
 /// Over all that is stored; none without any inventory.
-pub async fn changes(app: &Fleet, caller: &Caller, id: Option<SystemId>) -> Result<Option<Summary>> {
-    let system = systems::load(app, caller, id).await?.system.id;
-    let Some((_, at)) = reads::latest_time(&app.db, system).await? else { return Ok(None) };
-    let counts = reads::diff_counts(&app.db, system, app.now().minus(RECENT)).await?;
-    let has_alerts = reads::has_alert(&app.db, system, app.now().minus(ALERT_LIFE), None).await?;
+pub async fn changes(service: &Fleet, caller: &Caller, id: Option<SystemId>) -> Result<Option<Summary>> {
+    let system = systems::load(service, caller, id).await?.system.id;
+    let Some((_, at)) = reads::latest_time(&service.db, system).await? else { return Ok(None) };
+    let counts = reads::diff_counts(&service.db, system, service.now().minus(RECENT)).await?;
+    let has_alerts = reads::has_alert(&service.db, system, service.now().minus(ALERT_LIFE), None).await?;
     Ok(Some(summary(system, at, has_alerts, counts)))
 }
 
 /// Over the latest processed record.
-pub async fn latest_changes(app: &Fleet, caller: &Caller, id: Option<SystemId>) -> Result<Option<Summary>> {
-    let system = systems::load(app, caller, id).await?.system.id;
-    let Some((record, at)) = reads::last_processed(&app.db, system).await? else { return Ok(None) };
-    let counts = reads::diff_counts_of(&app.db, record).await?;
-    let has_alerts = reads::has_alert(&app.db, system, app.now().minus(ALERT_LIFE), Some(record)).await?;
+pub async fn latest_changes(
+    service: &Fleet,
+    caller: &Caller,
+    id: Option<SystemId>,
+) -> Result<Option<Summary>> {
+    let system = systems::load(service, caller, id).await?.system.id;
+    let Some((record, at)) = reads::last_processed(&service.db, system).await? else { return Ok(None) };
+    let counts = reads::diff_counts_of(&service.db, record).await?;
+    let has_alerts =
+        reads::has_alert(&service.db, system, service.now().minus(ALERT_LIFE), Some(record)).await?;
     Ok(Some(summary(system, at, has_alerts, counts)))
 }
 
@@ -174,31 +180,31 @@ fn check_filter(filter: &DiffFilter) -> Result<()> {
 
 /// A page of the differences.
 pub async fn diffs(
-    app: &Fleet,
+    service: &Fleet,
     caller: &Caller,
     id: Option<SystemId>,
     filter: &DiffFilter,
     page: PageRequest,
 ) -> Result<(SystemId, Page<Chosen>)> {
-    let system = systems::load(app, caller, id).await?.system.id;
+    let system = systems::load(service, caller, id).await?.system.id;
     check_filter(filter)?;
-    Ok((system, reads::diffs(&app.db, system, filter, page).await?))
+    Ok((system, reads::diffs(&service.db, system, filter, page).await?))
 }
 
 /// The newest batch: its record (none when that was thinned out, or without any) and the differences.
 pub async fn latest_diffs(
-    app: &Fleet,
+    service: &Fleet,
     caller: &Caller,
     id: Option<SystemId>,
 ) -> Result<(SystemId, Option<i64>, Vec<Chosen>)> {
-    let system = systems::load(app, caller, id).await?.system.id;
-    let (record, chosen) = reads::newest_batch(&app.db, system).await?.unwrap_or_default();
+    let system = systems::load(service, caller, id).await?.system.id;
+    let (record, chosen) = reads::newest_batch(&service.db, system).await?.unwrap_or_default();
     Ok((system, record, chosen))
 }
 
 /// The differences that [`diffs`] or [`latest_diffs`] have named, in that order.
-pub async fn diff_rows(app: &Fleet, ids: &[i64]) -> Result<Vec<DiffRow>> {
-    Ok(reads::diffs_by_id(&app.db, ids).await?)
+pub async fn diff_rows(service: &Fleet, ids: &[i64]) -> Result<Vec<DiffRow>> {
+    Ok(reads::diffs_by_id(&service.db, ids).await?)
 }
 
 /// A day of the timeline.
@@ -225,18 +231,18 @@ const DAY_SECONDS: i64 = 24 * 3600;
 
 /// `GET …/inventory/timeline` (spec: inventory#timeline).
 pub async fn timeline(
-    app: &Fleet,
+    service: &Fleet,
     caller: &Caller,
     id: Option<SystemId>,
     filter: &DiffFilter,
     page: PageRequest,
 ) -> Result<Timeline> {
     use bailiwick_store::inventory::timeline as store;
-    let system = systems::load(app, caller, id).await?.system.id;
+    let system = systems::load(service, caller, id).await?.system.id;
     check_filter(filter)?;
     let mut summary = [0; 5];
     let mut counts: BTreeMap<i64, i64> = BTreeMap::new();
-    for (day, severity, count) in store::diffs_by_day(&app.db, system, filter).await? {
+    for (day, severity, count) in store::diffs_by_day(&service.db, system, filter).await? {
         *counts.entry(day).or_default() += count;
         summary[0] += count;
         if let Some(of_severity) = usize::try_from(severity).ok().and_then(|place| summary.get_mut(place + 1))
@@ -249,7 +255,7 @@ pub async fn timeline(
         || filter.kinds.is_some()
         || filter.search.is_some();
     if !is_narrowed {
-        for day in store::record_days(&app.db, system, filter.range).await? {
+        for day in store::record_days(&service.db, system, filter.range).await? {
             counts.entry(day).or_default();
         }
     }
@@ -266,7 +272,7 @@ pub async fn timeline(
                 filter.range.before.map_or(start(newest + 1), |before| before.min(start(newest + 1))),
             ),
         };
-        for (day, id) in store::records_by_day(&app.db, system, range).await? {
+        for (day, id) in store::records_by_day(&service.db, system, range).await? {
             records.entry(day).or_default().push(id);
         }
     }

@@ -50,11 +50,11 @@ pub const LONGEST_DELAY: Duration = Duration::from_secs(300);
 const ERROR_CHARS: usize = 2000;
 
 /// Starts the worker on the application's tracker.
-pub fn start_worker(app: &Fleet) {
-    let worker = app.clone();
-    app.tasks.spawn(async move {
+pub fn start_worker(service: &Fleet) {
+    let worker = service.clone();
+    service.tasks.spawn(async move {
         let mut watched = Instant::now();
-        let app = &worker;
+        let service = &worker;
         let step = || {
             let is_watch_due = watched.elapsed() >= WATCH;
             if is_watch_due {
@@ -62,41 +62,41 @@ pub fn start_worker(app: &Fleet) {
             }
             async move {
                 if is_watch_due {
-                    watch_queue(app).await;
+                    watch_queue(service).await;
                 }
-                work_off(app).await
+                work_off(service).await
             }
         };
         let failure = "the inventory queue cannot be worked on";
-        let hint = Some(&app.ingest().arrived);
-        Worker { name: KIND, failure, poll: POLL, hint, step }.run(&app.stop).await;
+        let hint = Some(&service.ingest().arrived);
+        Worker { name: KIND, failure, poll: POLL, hint, step }.run(&service.stop).await;
     });
 }
 
 /// Handles everything that is due now; for tests and commands. Answers how many entries were handled.
-pub async fn run_until_idle(app: &Fleet) -> Result<u64> {
-    until_idle(|| work_off(app)).await
+pub async fn run_until_idle(service: &Fleet) -> Result<u64> {
+    until_idle(|| work_off(service)).await
 }
 
 /// Claims once and handles what was claimed.
-async fn work_off(app: &Fleet) -> Result<u64> {
-    let _turn = app.ingest().hold_worker().await;
-    let mut tx = app.db.begin_relaxed().await?;
-    let claimed = inventory::claim(&mut tx, app.now(), LEASE, CLAIMS).await?;
+async fn work_off(service: &Fleet) -> Result<u64> {
+    let _turn = service.ingest().hold_worker().await;
+    let mut tx = service.db.begin_relaxed().await?;
+    let claimed = inventory::claim(&mut tx, service.now(), LEASE, CLAIMS).await?;
     if claimed.is_empty() {
         return Ok(0);
     }
     tx.commit().await?;
     let count = claimed.len() as u64;
     let (batches, surplus) = batches(claimed);
-    let handled = |batch| handle(app, batch).instrument(jobs::span(KIND));
+    let handled = |batch| handle(service, batch).instrument(jobs::span(KIND));
     let mut outcomes = stream::iter(batches).map(handled).buffer_unordered(LANES);
     let mut first_error = Ok(());
     while let Some(outcome) = outcomes.next().await {
         first_error = first_error.and(outcome);
     }
     drop(outcomes);
-    release(app, &surplus).await?;
+    release(service, &surplus).await?;
     first_error.map(|()| count)
 }
 
@@ -135,12 +135,12 @@ fn batches(claimed: Vec<Claimed>) -> (Vec<Vec<Vec<Claimed>>>, Vec<Claimed>) {
 
 /// A batch together; if that fails, each system for itself, and then entry by entry, so that what is wrong with one
 /// document is counted against that one only.
-async fn handle(app: &Fleet, batch: Vec<Vec<Claimed>>) -> Result<()> {
-    let text = match together(app, &batch).await {
+async fn handle(service: &Fleet, batch: Vec<Vec<Claimed>>) -> Result<()> {
+    let text = match together(service, &batch).await {
         Ok(failed) => {
             for (entry, text, untouched) in failed {
-                put_back(app, &entry, &text).await?;
-                release(app, &untouched).await?;
+                put_back(service, &entry, &text).await?;
+                release(service, &untouched).await?;
             }
             return Ok(());
         }
@@ -151,13 +151,13 @@ async fn handle(app: &Fleet, batch: Vec<Vec<Claimed>>) -> Result<()> {
     for mut entries in batch {
         if systems == 1 && entries.len() <= 1 {
             if let Some(entry) = entries.pop() {
-                put_back(app, &entry, &text).await?;
+                put_back(service, &entry, &text).await?;
             }
             continue;
         }
         let rest = if systems == 1 { entries.split_off(1) } else { Vec::new() };
-        Box::pin(handle(app, vec![entries])).await?;
-        release(app, &rest).await?;
+        Box::pin(handle(service, vec![entries])).await?;
+        release(service, &rest).await?;
     }
     Ok(())
 }
@@ -166,13 +166,13 @@ async fn handle(app: &Fleet, batch: Vec<Vec<Claimed>>) -> Result<()> {
 type Unusable = (Claimed, String, Vec<Claimed>);
 
 /// Reads what a batch needs, plans it on a thread for work, and writes it in one transaction.
-async fn together(app: &Fleet, batch: &[Vec<Claimed>]) -> Result<Vec<Unusable>, Failure> {
+async fn together(service: &Fleet, batch: &[Vec<Claimed>]) -> Result<Vec<Unusable>, Failure> {
     let Some(claimed_until) = batch.iter().flatten().map(|entry| entry.claimed_until).next() else {
         return Ok(Vec::new());
     };
-    let works = read(app, batch).await?;
-    let own = app.settings.systems.inventory_rules.clone();
-    let planning = app.tasks.spawn_blocking(move || {
+    let works = read(service, batch).await?;
+    let own = service.settings.systems.inventory_rules.clone();
+    let planning = service.tasks.spawn_blocking(move || {
         let rules = own.as_deref().unwrap_or_else(|| Rules::standard());
         works.into_iter().map(|work| plan::plan(rules, work)).collect::<Vec<_>>()
     });
@@ -183,24 +183,25 @@ async fn together(app: &Fleet, batch: &[Vec<Claimed>]) -> Result<Vec<Unusable>, 
             failed.push((entry, text, std::mem::take(&mut plan.untouched)));
         }
     }
-    let stale = write::write(app, claimed_until, plans).await?;
+    let stale = write::write(service, claimed_until, plans).await?;
     // Should this fail, their lease ends by itself.
-    if let Err(e) = release(app, &stale).await {
+    if let Err(e) = release(service, &stale).await {
         tracing::warn!(error = %e, "entries cannot be given back");
     }
     Ok(failed)
 }
 
 /// The bodies of a batch and what they are compared with.
-async fn read(app: &Fleet, batch: &[Vec<Claimed>]) -> Result<Vec<Work>, Failure> {
+async fn read(service: &Fleet, batch: &[Vec<Claimed>]) -> Result<Vec<Work>, Failure> {
     let entries = || batch.iter().flatten();
     let ids: Vec<i64> = entries().filter(|e| e.same_as.is_none()).map(|entry| entry.id).collect();
-    let mut bodies = if ids.is_empty() { HashMap::new() } else { inventory::bodies(&app.db, &ids).await? };
+    let mut bodies =
+        if ids.is_empty() { HashMap::new() } else { inventory::bodies(&service.db, &ids).await? };
     let systems: Vec<SystemId> =
         batch.iter().filter_map(|entries| entries.first()).map(|entry| entry.system_id).collect();
     let mut latest: HashMap<SystemId, Stored> = HashMap::new();
     let mut texts: HashMap<i64, Packed> = HashMap::new();
-    for stored in inventory::latest_of(&app.db, &systems).await? {
+    for stored in inventory::latest_of(&service.db, &systems).await? {
         texts.insert(stored.id, stored.text.clone());
         latest.insert(stored.system_id, stored);
     }
@@ -208,7 +209,7 @@ async fn read(app: &Fleet, batch: &[Vec<Claimed>]) -> Result<Vec<Work>, Failure>
     let older: Vec<i64> =
         entries().filter_map(|entry| entry.same_as).filter(|id| !texts.contains_key(id)).collect();
     if !older.is_empty() {
-        let stored = inventory::stored(&app.db, &older).await?;
+        let stored = inventory::stored(&service.db, &older).await?;
         texts.extend(stored.into_iter().map(|stored| (stored.id, stored.text)));
     }
     let mut works = Vec::with_capacity(batch.len());
@@ -225,11 +226,11 @@ async fn read(app: &Fleet, batch: &[Vec<Claimed>]) -> Result<Vec<Work>, Failure>
 }
 
 /// Gives entries back unused.
-async fn release(app: &Fleet, entries: &[Claimed]) -> Result<()> {
+async fn release(service: &Fleet, entries: &[Claimed]) -> Result<()> {
     if entries.is_empty() {
         return Ok(());
     }
-    let mut tx = app.db.begin_relaxed().await?;
+    let mut tx = service.db.begin_relaxed().await?;
     for entry in entries {
         inventory::release(&mut tx, entry).await?;
     }
@@ -252,10 +253,10 @@ impl From<StoreError> for Failure {
 }
 
 /// An entry that failed: to be tried again, or put aside.
-async fn put_back(app: &Fleet, entry: &Claimed, error: &str) -> Result<()> {
+async fn put_back(service: &Fleet, entry: &Claimed, error: &str) -> Result<()> {
     let error: String = error.replace('\0', " ").chars().take(ERROR_CHARS).collect();
-    let (now, attempt) = (app.now(), entry.attempts + 1);
-    let mut tx = app.db.begin().await?;
+    let (now, attempt) = (service.now(), entry.attempts + 1);
+    let mut tx = service.db.begin().await?;
     if attempt >= ATTEMPTS {
         tracing::warn!(entry = entry.id, system = %entry.system_id, error, "inventory document put aside");
         inventory::quarantine(&mut tx, entry, now, &error).await?;
@@ -268,8 +269,8 @@ async fn put_back(app: &Fleet, entry: &Claimed, error: &str) -> Result<()> {
 }
 
 /// Tells the log how full the queue is when that is worth telling (spec: inventory#processing).
-async fn watch_queue(app: &Fleet) {
-    let state = match inventory::state(&app.db).await {
+async fn watch_queue(service: &Fleet) {
+    let state = match inventory::state(&service.db).await {
         Ok(state) => state,
         Err(e) => return tracing::warn!(error = %e, "the inventory queue cannot be counted"),
     };

@@ -33,13 +33,13 @@ struct Made {
 /// Writes the plans in one transaction, all or nothing; those whose entries are no longer ours are left out.
 /// Everything that an entry leads to is kept together with the end of the entry, so doing it twice does it once.
 /// Answers the entries whose system has got another latest record since they were planned: they are to be planned anew.
-pub async fn write(app: &Fleet, claimed_until: Ts, plans: Vec<Plan>) -> Result<Vec<Claimed>, Failure> {
+pub async fn write(service: &Fleet, claimed_until: Ts, plans: Vec<Plan>) -> Result<Vec<Claimed>, Failure> {
     let ids: Vec<i64> = plans.iter().flat_map(|plan| &plan.steps).map(|step| step.claimed.id).collect();
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    let now = app.now();
-    let mut tx = app.db.begin_relaxed().await?;
+    let now = service.now();
+    let mut tx = service.db.begin_relaxed().await?;
     let held = inventory::hold_all(&mut tx, claimed_until, &ids).await?;
     let systems: Vec<SystemId> = plans.iter().map(|plan| plan.system).collect();
     let senders = inventory::hold_senders(&mut tx, &systems).await?;
@@ -70,7 +70,7 @@ pub async fn write(app: &Fleet, claimed_until: Ts, plans: Vec<Plan>) -> Result<V
     let made = records(&mut tx, live, now).await?;
     tell(&mut tx, &made, now).await?;
     differences(&mut tx, made, now).await?;
-    applications::take_over(app, &mut tx, heard, now).await?;
+    applications::take_over(service, &mut tx, heard, now).await?;
     columns(&mut tx, &senders, facts, now).await?;
     inventory::remove(&mut tx, &done).await?;
     tx.commit().await?;

@@ -46,7 +46,7 @@ pub struct Created {
 /// Creates a system. The body is decoded after the gate; a creation has no object to load (spec:
 /// conventions#order-of-checks).
 pub async fn create(
-    app: &Fleet,
+    service: &Fleet,
     caller: &Caller,
     ctx: &RequestContext,
     body: impl FnOnce() -> Result<NewSystem>,
@@ -55,7 +55,7 @@ pub async fn create(
     let mut new = body()?;
     // The server's keys are ignored, whatever is under them.
     new.custom_data = client_keys(Holder::System, new.custom_data);
-    let now = app.now();
+    let now = service.now();
     // Nothing to refer to: the fields say so before the references are looked at.
     if new.organization_id.trim().is_empty() {
         let mut fields = check_fields(&new);
@@ -63,16 +63,16 @@ pub async fn create(
         check_times(&mut fields, &new, now);
         return Err(fields.finish().err().unwrap_or(Error::field("organization_id", "required")));
     }
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     let (granted, place, organization) = home(&mut tx, caller, Action::Create, &new.organization_id).await?;
     let creator = creator(&mut tx, caller, &new).await?;
     let mut fields = check_fields(&new);
     let (created_at, registered_at) = check_times(&mut fields, &new, now);
     fields.finish()?;
     let rebranding = rebranding::nearest_to(&mut tx, organization.id).await?.map(|(id, _)| id);
-    let mut created = build(app, new, organization, creator, (created_at, registered_at, now));
+    let mut created = build(service, new, organization, creator, (created_at, registered_at, now));
     created.system.rebranding = rebranding;
-    store(&mut tx, &granted, &place, &created, app).await?;
+    store(&mut tx, &granted, &place, &created, service).await?;
     let event = audit::Event {
         action: "system.create",
         object_type: "system",
@@ -158,14 +158,14 @@ fn check_times(fields: &mut Fields, new: &NewSystem, now: Ts) -> (Ts, Option<Ts>
 }
 
 fn build(
-    app: &Fleet,
+    service: &Fleet,
     new: NewSystem,
     organization: OrgRef,
     created_by: Creator,
     (created_at, registered_at, now): (Ts, Option<Ts>, Ts),
 ) -> Created {
     let system = System {
-        id: app.fresh::<SystemId>(),
+        id: service.fresh::<SystemId>(),
         name: new.name,
         system_type: None,
         fqdn: String::new(),
@@ -174,7 +174,7 @@ fn build(
         version: String::new(),
         custom_data: new.custom_data,
         organization,
-        system_key: SystemKey::generate(&app.settings.systems.key_prefix, &*app.entropy).to_string(),
+        system_key: SystemKey::generate(&service.settings.systems.key_prefix, &*service.entropy).to_string(),
         notes: new.notes,
         created_at,
         updated_at: now,
@@ -186,7 +186,7 @@ fn build(
         deleted: Mark::default(),
         rebranding: None,
     };
-    Created { system, secret: SystemSecret::generate(&*app.entropy) }
+    Created { system, secret: SystemSecret::generate(&*service.entropy) }
 }
 
 async fn store(
@@ -194,7 +194,7 @@ async fn store(
     granted: &Granted<OrgId>,
     place: &OrgPlace,
     created: &Created,
-    app: &Fleet,
+    service: &Fleet,
 ) -> Result<()> {
     let Created { system, secret } = created;
     let row = systems::NewSystem {
@@ -204,7 +204,7 @@ async fn store(
         custom_data: system.custom_data.clone(),
         system_key: system.system_key.clone(),
         secret_public: secret.public.clone(),
-        secret_hash: hash_secret(secret.secret.expose(), &*app.entropy),
+        secret_hash: hash_secret(secret.secret.expose(), &*service.entropy),
         created_by: system.created_by.clone(),
         created_at: system.created_at,
         updated_at: system.updated_at,

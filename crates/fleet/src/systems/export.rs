@@ -12,20 +12,20 @@ use bailiwick_store::systems as stored;
 ///
 /// # Errors
 /// 400 without a format or with too many rows, 503 while too many exports are made or sent.
-pub async fn export(app: &Fleet, caller: &Caller, query: SystemQuery, asked: Asked) -> Result<File> {
-    let (scope, order, cutoff) = prepare(app, caller, &query)?;
+pub async fn export(service: &Fleet, caller: &Caller, query: SystemQuery, asked: Asked) -> Result<File> {
+    let (scope, order, cutoff) = prepare(service, caller, &query)?;
     let format = Format::parse(&asked.format)?;
     let kind = Kind { noun: "Systems", plural: "systems" };
-    let admission = app.exports.admit(caller).await?;
-    let found = stored::export(&app.db, &scope, &query.filter, order, BOUNDS, cutoff).await?;
+    let admission = service.exports.admit(caller).await?;
+    let found = stored::export(&service.db, &scope, &query.filter, order, BOUNDS, cutoff).await?;
     let rows = bounded(found, kind)?;
-    let (now, timeout) = (app.now(), app.settings.systems.liveness_timeout);
+    let (now, timeout) = (service.now(), service.settings.systems.liveness_timeout);
     let row = move |record: stored::SystemRecord| Row {
         status: record.system.status(now, timeout),
         system: record.system,
     };
     render(
-        app,
+        service,
         caller,
         (kind, format, asked.filters),
         admission,

@@ -29,44 +29,46 @@ const INTERVALS: u32 = 3;
 
 /// Counts systems by what they are now and looks ahead to those that will fall silent, so that [`totals`] has to look
 /// at few (`bailiwick_store::systems::counted`).
-pub async fn settle(app: &Fleet) -> Result<()> {
-    let systems = &app.settings.systems;
-    let silent = app.now().minus(systems.liveness_timeout);
+pub async fn settle(service: &Fleet) -> Result<()> {
+    let systems = &service.settings.systems;
+    let silent = service.now().minus(systems.liveness_timeout);
     let ahead = (systems.check_interval * INTERVALS).min(systems.liveness_timeout / 2);
     let silent_to = silent.minus(SKEW);
-    counted::watch(&app.db, silent_to, silent.plus(ahead)).await?;
+    counted::watch(&service.db, silent_to, silent.plus(ahead)).await?;
     let mut after = SystemId(Uuid::nil());
-    while let Some(last) = counted::settle_some(&app.db, silent_to, after, BATCH).await? {
+    while let Some(last) = counted::settle_some(&service.db, silent_to, after, BATCH).await? {
         after = last;
     }
     Ok(())
 }
 
 /// `GET /systems/totals`, with the timeout they were counted by, in minutes; none = the liveness timeout.
-pub async fn totals(app: &Fleet, caller: &Caller, minutes: Option<u64>) -> Result<(Totals, u64)> {
+pub async fn totals(service: &Fleet, caller: &Caller, minutes: Option<u64>) -> Result<(Totals, u64)> {
     let scope = list_scope(caller, Resource::Systems)?;
     let timeout = match minutes {
         Some(minutes) => Duration::from_secs(minutes.saturating_mul(60)),
-        None => app.settings.systems.liveness_timeout,
+        None => service.settings.systems.liveness_timeout,
     };
     // No system is older than the epoch, and no database knows all times before it.
-    let cutoff = app.now().minus(timeout).max(Ts(0));
-    let totals = of(app, scope, cutoff).await?;
+    let cutoff = service.now().minus(timeout).max(Ts(0));
+    let totals = of(service, scope, cutoff).await?;
     Ok((totals, minutes.unwrap_or(timeout.as_secs() / 60)))
 }
 
 /// The totals of a scope. The counters of its organizations are added up once for each state of them.
-pub(super) async fn of(app: &Fleet, scope: Scope, cutoff: Ts) -> Result<Totals> {
-    let db = &app.db;
+pub(super) async fn of(service: &Fleet, scope: Scope, cutoff: Ts) -> Result<Totals> {
+    let db = &service.db;
     let key = |epochs| Key { epochs, operation: "systems/counters", scope, other: String::new() };
     let Some((epochs, unsettled)) = figures::unsettled(db, &scope, cutoff).await? else {
         return Ok(figures::counted_totals(db, &scope, cutoff).await?);
     };
-    if let Some(counters) = app.answers.get(&key(epochs)).await.and_then(|kept| Counters::from_bytes(&kept)) {
+    if let Some(counters) =
+        service.answers.get(&key(epochs)).await.and_then(|kept| Counters::from_bytes(&kept))
+    {
         return Ok(counters.totals(unsettled));
     }
     let (epochs, counters, unsettled) = figures::counters(db, &scope, cutoff).await?;
-    app.answers.put(key(epochs), counters.to_bytes().into()).await;
+    service.answers.put(key(epochs), counters.to_bytes().into()).await;
     match unsettled {
         Some(unsettled) => Ok(counters.totals(unsettled)),
         None => Ok(figures::counted_totals(db, &scope, cutoff).await?),
@@ -74,11 +76,11 @@ pub(super) async fn of(app: &Fleet, scope: Scope, cutoff: Ts) -> Result<Totals> 
 }
 
 /// `GET /systems/trend`. `period` as sent; none = 7.
-pub async fn trend(app: &Fleet, caller: &Caller, period: Option<&str>) -> Result<Trend> {
+pub async fn trend(service: &Fleet, caller: &Caller, period: Option<&str>) -> Result<Trend> {
     let scope = list_scope(caller, Resource::Systems)?;
-    let window = Window::parse_calendar(app.now(), period)?;
-    let changes = figures::changes_by_day(&app.db, &scope, window.since()?).await?;
-    window.fill(&changes, super::all(app, scope).await?)
+    let window = Window::parse_calendar(service.now(), period)?;
+    let changes = figures::changes_by_day(&service.db, &scope, window.since()?).await?;
+    window.fill(&changes, super::all(service, scope).await?)
 }
 
 /// What the filters of the list can be set to.
@@ -93,16 +95,16 @@ pub struct Choices {
 }
 
 /// `GET /filters/systems`.
-pub async fn choices(app: &Fleet, caller: &Caller) -> Result<Choices> {
+pub async fn choices(service: &Fleet, caller: &Caller) -> Result<Choices> {
     let scope = list_scope(caller, Resource::Systems)?;
     let mut products: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (product, version) in figures::products(&app.db, &scope).await? {
+    for (product, version) in figures::products(&service.db, &scope).await? {
         let versions = products.entry(product).or_default();
         if !version.is_empty() {
             versions.push(version);
         }
     }
     products.values_mut().for_each(|versions| versions.reverse());
-    let creators = by_name(creators::creators(&app.db, Of::Systems, &scope).await?);
-    Ok(Choices { products, creators, organizations: figures::homes(&app.db, &scope).await? })
+    let creators = by_name(creators::creators(&service.db, Of::Systems, &scope).await?);
+    Ok(Choices { products, creators, organizations: figures::homes(&service.db, &scope).await? })
 }

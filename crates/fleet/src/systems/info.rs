@@ -15,7 +15,7 @@ pub struct Info {
 }
 
 /// Its row now; 404 when it vanished after the authentication.
-pub async fn info(app: &Fleet, identity: &SystemIdentity) -> Result<Info> {
-    let found = systems::get(&app.db, identity.id).await?.ok_or(Error::NotFound("system"))?;
+pub async fn info(service: &Fleet, identity: &SystemIdentity) -> Result<Info> {
+    let found = systems::get(&service.db, identity.id).await?.ok_or(Error::NotFound("system"))?;
     Ok(Info { system: found.system, organization_suspended_at: found.organization_suspended.at })
 }

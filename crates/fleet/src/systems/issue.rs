@@ -20,14 +20,14 @@ pub struct Issued {
 
 /// Issues a new secret; the one before it is dead at once. Registers the system if it was not; the older pair stays.
 pub async fn issue_credentials(
-    app: &Fleet,
+    service: &Fleet,
     ctx: &RequestContext,
     identity: &SystemIdentity,
 ) -> Result<Issued> {
-    let now = app.now();
-    let secret = SystemSecret::generate(&*app.entropy);
-    let hash = hash_secret(secret.secret.expose(), &*app.entropy);
-    let mut tx = app.db.begin().await?;
+    let now = service.now();
+    let secret = SystemSecret::generate(&*service.entropy);
+    let hash = hash_secret(secret.secret.expose(), &*service.entropy);
+    let mut tx = service.db.begin().await?;
     // What the gate has seen may have changed before the rows were held.
     let found = systems::lock(&mut tx, identity.id).await?;
     let has_pair = legacy::hold(&mut tx, identity.id).await?;

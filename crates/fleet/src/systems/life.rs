@@ -15,8 +15,13 @@ use bailiwick_store::{
 use serde_json::{Value, json};
 
 /// PATCH `/systems/{id}/suspend`.
-pub async fn suspend(app: &Fleet, caller: &Caller, ctx: &RequestContext, id: Option<SystemId>) -> Result<()> {
-    let mut step = Step::begin(app, caller, ctx, Action::Suspend, id).await?;
+pub async fn suspend(
+    service: &Fleet,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<SystemId>,
+) -> Result<()> {
+    let mut step = Step::begin(service, caller, ctx, Action::Suspend, id).await?;
     if step.standing.suspended {
         return Err(Error::bad_request("system is already suspended"));
     }
@@ -26,12 +31,12 @@ pub async fn suspend(app: &Fleet, caller: &Caller, ctx: &RequestContext, id: Opt
 
 /// PATCH `/systems/{id}/reactivate`: clears the own suspension.
 pub async fn reactivate(
-    app: &Fleet,
+    service: &Fleet,
     caller: &Caller,
     ctx: &RequestContext,
     id: Option<SystemId>,
 ) -> Result<()> {
-    let mut step = Step::begin(app, caller, ctx, Action::Reactivate, id).await?;
+    let mut step = Step::begin(service, caller, ctx, Action::Reactivate, id).await?;
     if !step.standing.suspended {
         return Err(Error::bad_request("system is not suspended"));
     }
@@ -40,15 +45,25 @@ pub async fn reactivate(
 }
 
 /// DELETE `/systems/{id}`: soft.
-pub async fn delete(app: &Fleet, caller: &Caller, ctx: &RequestContext, id: Option<SystemId>) -> Result<()> {
-    let mut step = Step::begin(app, caller, ctx, Action::Delete, id).await?;
+pub async fn delete(
+    service: &Fleet,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<SystemId>,
+) -> Result<()> {
+    let mut step = Step::begin(service, caller, ctx, Action::Delete, id).await?;
     life::set_deleted(&mut step.tx, &step.target, Some(step.now), step.now).await?;
     step.finish(caller, ctx, "system.delete").await
 }
 
 /// PATCH `/systems/{id}/restore`: registration, key, secret and suspension are as before.
-pub async fn restore(app: &Fleet, caller: &Caller, ctx: &RequestContext, id: Option<SystemId>) -> Result<()> {
-    let mut step = Step::begin(app, caller, ctx, Action::Restore, id).await?;
+pub async fn restore(
+    service: &Fleet,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<SystemId>,
+) -> Result<()> {
+    let mut step = Step::begin(service, caller, ctx, Action::Restore, id).await?;
     if !step.standing.deleted {
         return Err(Error::bad_request("system is not deleted"));
     }
@@ -57,30 +72,35 @@ pub async fn restore(app: &Fleet, caller: &Caller, ctx: &RequestContext, id: Opt
 }
 
 /// DELETE `/systems/{id}/destroy`: for good, live or deleted.
-pub async fn destroy(app: &Fleet, caller: &Caller, ctx: &RequestContext, id: Option<SystemId>) -> Result<()> {
-    let mut step = Step::begin(app, caller, ctx, Action::Destroy, id).await?;
-    backups::bury_system(app, &mut step.tx, step.target.id()).await?;
+pub async fn destroy(
+    service: &Fleet,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<SystemId>,
+) -> Result<()> {
+    let mut step = Step::begin(service, caller, ctx, Action::Destroy, id).await?;
+    backups::bury_system(service, &mut step.tx, step.target.id()).await?;
     life::destroy(&mut step.tx, &step.target, &step.before, step.now).await?;
     step.finish(caller, ctx, "system.destroy").await?;
-    app.objects.wake();
+    service.objects.wake();
     Ok(())
 }
 
 /// POST `/systems/{id}/regenerate-secret`. `force` (from the body) also for a registered system, whose registration
 /// ends with the old secret.
 pub async fn regenerate_secret(
-    app: &Fleet,
+    service: &Fleet,
     caller: &Caller,
     ctx: &RequestContext,
     id: Option<SystemId>,
     force: impl FnOnce() -> Result<bool>,
 ) -> Result<Created> {
-    let mut step = Step::begin(app, caller, ctx, Action::RegenerateSecret, id).await?;
+    let mut step = Step::begin(service, caller, ctx, Action::RegenerateSecret, id).await?;
     if !force()? && step.before.registered_at.is_some() {
         return Err(Error::conflict("system is already registered"));
     }
-    let secret = SystemSecret::generate(&*app.entropy);
-    let hash = hash_secret(secret.secret.expose(), &*app.entropy);
+    let secret = SystemSecret::generate(&*service.entropy);
+    let hash = hash_secret(secret.secret.expose(), &*service.entropy);
     life::set_secret(&mut step.tx, &step.target, &secret.public, &hash, step.now).await?;
     let system = System { registered_at: None, updated_at: step.now, ..step.before.clone() };
     step.finish(caller, ctx, "system.regenerate_secret").await?;
@@ -98,7 +118,7 @@ struct Step {
 
 impl Step {
     async fn begin(
-        app: &Fleet,
+        service: &Fleet,
         caller: &Caller,
         ctx: &RequestContext,
         action: Action,
@@ -106,14 +126,14 @@ impl Step {
     ) -> Result<Step> {
         let id = id.ok_or(Error::NotFound("system"))?;
         // Whoever may not act does not wait for the row, nor make others wait.
-        let found = systems::get(&app.db, id).await?.ok_or(Error::NotFound("system"))?;
+        let found = systems::get(&service.db, id).await?.ok_or(Error::NotFound("system"))?;
         decide(caller, action, &found.target()).granted()?;
-        ctx.check_conditions(app, &found.system)?;
-        let mut tx = app.db.begin().await?;
+        ctx.check_conditions(service, &found.system)?;
+        let mut tx = service.db.begin().await?;
         let held = systems::lock(&mut tx, id).await?.ok_or(Error::NotFound("system"))?;
         let target = decide(caller, action, &held.target()).granted()?;
-        ctx.check_conditions(app, &held.system)?;
-        Ok(Step { tx, target, before: held.system, standing: held.standing, now: app.now() })
+        ctx.check_conditions(service, &held.system)?;
+        Ok(Step { tx, target, before: held.system, standing: held.standing, now: service.now() })
     }
 
     async fn finish(mut self, caller: &Caller, ctx: &RequestContext, action: &'static str) -> Result<()> {

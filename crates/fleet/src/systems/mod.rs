@@ -51,27 +51,27 @@ pub struct SystemQuery {
 }
 
 /// `GET /systems`.
-pub async fn list(app: &Fleet, caller: &Caller, query: SystemQuery) -> Result<Page<System>> {
-    let (scope, order, cutoff) = prepare(app, caller, &query)?;
-    let matches = matches(app, scope, &query.filter).await?;
+pub async fn list(service: &Fleet, caller: &Caller, query: SystemQuery) -> Result<Page<System>> {
+    let (scope, order, cutoff) = prepare(service, caller, &query)?;
+    let matches = matches(service, scope, &query.filter).await?;
     let known = Known {
         // Only of the unfiltered list: reading it costs others nothing.
-        all: if query.filter == SystemFilter::default() { Some(all(app, scope).await?) } else { None },
+        all: if query.filter == SystemFilter::default() { Some(all(service, scope).await?) } else { None },
         totals: if wants_totals(&query, order.0) {
-            Some(figures::of(app, scope, cutoff).await?)
+            Some(figures::of(service, scope, cutoff).await?)
         } else {
             None
         },
         matches: matches.as_ref(),
     };
-    let page = systems::list(&app.db, &scope, &query.filter, order, query.page, cutoff, known).await?;
+    let page = systems::list(&service.db, &scope, &query.filter, order, query.page, cutoff, known).await?;
     Ok(page.map(|record| record.system))
 }
 
 /// How many systems a scope holds.
-async fn all(app: &Fleet, scope: Scope) -> Result<u64> {
-    let sum = async { Ok(organizations::totals(&app.db, &scope).await?.systems) };
-    answer_cache::number(app, DependsOn::Figures, "systems", scope, String::new(), sum).await
+async fn all(service: &Fleet, scope: Scope) -> Result<u64> {
+    let sum = async { Ok(organizations::totals(&service.db, &scope).await?.systems) };
+    answer_cache::number(service, DependsOn::Figures, "systems", scope, String::new(), sum).await
 }
 
 /// Pages of the order by status from which on it is worth knowing how many systems have which.
@@ -87,21 +87,21 @@ fn wants_totals(query: &SystemQuery, order: SystemOrder) -> bool {
 }
 
 /// What a filter finds whatever it says of statuses, once for all pages and orders; see [`systems::matches`].
-async fn matches(app: &Fleet, scope: Scope, filter: &SystemFilter) -> Result<Option<Matches>> {
+async fn matches(service: &Fleet, scope: Scope, filter: &SystemFilter) -> Result<Option<Matches>> {
     let lasting = SystemFilter { statuses: None, ..filter.clone() };
     if !systems::is_lasting(filter) {
         return Ok(None);
     }
     let (epochs, other) =
-        (answer_cache::epochs(app, DependsOn::Systems).await?, answer_cache::variant(&lasting));
+        (answer_cache::epochs(service, DependsOn::Systems).await?, answer_cache::variant(&lasting));
     let key = Key { epochs, operation: "systems/matches", scope, other };
-    let found = async { Ok(Bytes::from(systems::matches(&app.db, &scope, &lasting).await?.to_bytes())) };
-    Ok(Matches::from_bytes(&answer_cache::value(app, key, found).await?))
+    let found = async { Ok(Bytes::from(systems::matches(&service.db, &scope, &lasting).await?.to_bytes())) };
+    Ok(Matches::from_bytes(&answer_cache::value(service, key, found).await?))
 }
 
 /// Which systems the caller may ask for, in which order, and when a heartbeat is too old.
 pub(crate) fn prepare(
-    app: &Fleet,
+    service: &Fleet,
     caller: &Caller,
     query: &SystemQuery,
 ) -> Result<(Scope, (SystemOrder, SortDirection), Ts)> {
@@ -115,18 +115,18 @@ pub(crate) fn prepare(
         f.statuses.as_ref().map(Vec::len),
     ])?;
     let order = query.order.unwrap_or((SystemOrder::CreatedAt, SortDirection::Desc));
-    Ok((scope, order, app.now().minus(app.settings.systems.liveness_timeout)))
+    Ok((scope, order, service.now().minus(service.settings.systems.liveness_timeout)))
 }
 
 /// `GET /systems/{id}`; a malformed id is one that does not exist.
-pub async fn get(app: &Fleet, caller: &Caller, id: Option<SystemId>) -> Result<System> {
-    Ok(load(app, caller, id).await?.system)
+pub async fn get(service: &Fleet, caller: &Caller, id: Option<SystemId>) -> Result<System> {
+    Ok(load(service, caller, id).await?.system)
 }
 
 /// The system, if the caller may read it.
-pub async fn load(app: &Fleet, caller: &Caller, id: Option<SystemId>) -> Result<SystemRecord> {
+pub async fn load(service: &Fleet, caller: &Caller, id: Option<SystemId>) -> Result<SystemRecord> {
     let id = id.ok_or(Error::NotFound("system"))?;
-    let found = systems::get(&app.db, id).await?.ok_or(Error::NotFound("system"))?;
+    let found = systems::get(&service.db, id).await?.ok_or(Error::NotFound("system"))?;
     decide(caller, Action::Read, &found.target()).granted()?;
     Ok(found)
 }

@@ -17,16 +17,16 @@ pub struct Reachability {
 }
 
 /// Asks the appliance at the name it has told us. A person may ask ten times a minute.
-pub async fn reachability(app: &Fleet, caller: &Caller, id: Option<SystemId>) -> Result<Reachability> {
-    let system = load(app, caller, id).await?.system;
+pub async fn reachability(service: &Fleet, caller: &Caller, id: Option<SystemId>) -> Result<Reachability> {
+    let system = load(service, caller, id).await?.system;
     let user = caller.user_id().ok_or_else(|| Error::internal("a person asks for reachability"))?;
-    app.reachability_checks.check(&user)?;
+    service.reachability_checks.check(&user)?;
     let nothing = Reachability { reachable: false, url: String::new() };
     let candidates = candidates(system.system_type.as_deref(), &system.fqdn);
     let Some(first) = candidates.first() else { return Ok(nothing) };
-    let Some(addresses) = app.reach.resolve(&system.fqdn).await else { return Ok(nothing) };
+    let Some(addresses) = service.reach.resolve(&system.fqdn).await else { return Ok(nothing) };
     for candidate in &candidates {
-        if app.reach.answers(&system.fqdn, &addresses, candidate).await {
+        if service.reach.answers(&system.fqdn, &addresses, candidate).await {
             return Ok(Reachability { reachable: true, url: candidate.url.clone() });
         }
     }

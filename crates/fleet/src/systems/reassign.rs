@@ -49,7 +49,7 @@ fn in_progress() -> Error {
 
 /// Moves a system, which was `seen` when the first checks were passed, and changes what else is to be changed.
 pub(super) async fn reassign(
-    app: &Fleet,
+    service: &Fleet,
     caller: &Caller,
     ctx: &RequestContext,
     seen: System,
@@ -57,24 +57,24 @@ pub(super) async fn reassign(
     change: Change,
 ) -> Result<System> {
     let work = Work {
-        app: app.clone(),
+        service: service.clone(),
         caller: caller.clone(),
         ctx: ctx.clone(),
-        id: app.fresh(),
-        holder: app.fresh(),
+        id: service.fresh(),
+        holder: service.fresh(),
         seen,
         to,
         change,
         copies: BTreeMap::new(),
     };
     // A task of its own: a client that goes away must leave neither the lock nor copies behind.
-    let task = app.tasks.spawn(work.run());
+    let task = service.tasks.spawn(work.run());
     task.await.map_err(Error::internal)?
 }
 
 /// A move under way.
 struct Work {
-    app: Fleet,
+    service: Fleet,
     caller: Caller,
     ctx: RequestContext,
     id: ReassignmentId,
@@ -103,13 +103,13 @@ impl Work {
             self.give_up().await;
         }
         // Whatever came of it, there may be something to clear up.
-        self.app.transfers.wake();
+        self.service.transfers.wake();
         outcome
     }
 
     async fn take(&self, name: &str) -> Result<bool> {
-        let now = self.app.now();
-        Ok(leases::take(&self.app.db, name, self.holder, now, now.plus(LOCK)).await?)
+        let now = self.service.now();
+        Ok(leases::take(&self.service.db, name, self.holder, now, now.plus(LOCK)).await?)
     }
 
     /// Keeps what is cleared up behind moves out of the way.
@@ -140,7 +140,7 @@ impl Work {
 
     /// Copies the backups that are not copied yet.
     async fn copy(&mut self) -> Result<()> {
-        let mut missing = backups::list(&self.app.db, self.seen.id).await?;
+        let mut missing = backups::list(&self.service.db, self.seen.id).await?;
         missing.retain(|backup| !self.copies.contains_key(&backup.object_key));
         if missing.is_empty() {
             return Ok(());
@@ -149,15 +149,15 @@ impl Work {
             let copy = bytes::object_key(self.to, &self.seen.system_key, &backup.id);
             self.copies.insert(backup.object_key.clone(), copy);
         }
-        let mut tx = self.app.db.begin().await?;
-        let now = self.app.now();
-        transfer::enqueue(&mut tx, &self.app, self.behind(None), now.plus(LOCK)).await?;
+        let mut tx = self.service.db.begin().await?;
+        let now = self.service.now();
+        transfer::enqueue(&mut tx, &self.service, self.behind(None), now.plus(LOCK)).await?;
         tx.commit().await?;
         for backup in &missing {
             let Some(copy) = self.copies.get(&backup.object_key) else { continue };
-            if let Err(e) = bytes::copy(&self.app, backup, copy).await {
+            if let Err(e) = bytes::copy(&self.service, backup, copy).await {
                 // What was deleted meanwhile, with its system perhaps, nobody misses.
-                if backups::by_object(&self.app.db, &backup.object_key).await?.is_some() {
+                if backups::by_object(&self.service.db, &backup.object_key).await?.is_some() {
                     return Err(e);
                 }
             }
@@ -167,11 +167,11 @@ impl Work {
 
     /// Moves everything at once, if it still may.
     async fn write(&self) -> Result<Written, Aborted> {
-        let (app, id, now) = (&self.app, self.seen.id, self.app.now());
-        let mut tx = app.db.begin().await?;
+        let (service, id, now) = (&self.service, self.seen.id, self.service.now());
+        let mut tx = service.db.begin().await?;
         let found = systems::lock(&mut tx, id).await?.ok_or(Error::NotFound("system"))?;
         let target = decide(&self.caller, Action::Update, &found.target()).granted()?;
-        self.ctx.check_conditions(app, &found.system)?;
+        self.ctx.check_conditions(service, &found.system)?;
         let to = self.to.to_string();
         let (granted, place, _) = home(&mut tx, &self.caller, Action::Update, &to).await?;
         check_registered(&found.system, to)?;
@@ -201,7 +201,7 @@ impl Work {
             }
         }
         moves::record(&mut tx, &self.record(&backups, history_rows, apps_unassigned)).await?;
-        transfer::enqueue(&mut tx, app, self.behind(Some(now.plus(transfer::IN_FLIGHT))), now).await?;
+        transfer::enqueue(&mut tx, service, self.behind(Some(now.plus(transfer::IN_FLIGHT))), now).await?;
         let after = systems::get(&mut tx, id).await?.ok_or(Error::NotFound("system"))?.system;
         let event = audit::Event {
             action: "system.reassign",
@@ -232,7 +232,7 @@ impl Work {
             backups_copied: backups.len() as u64,
             history_rows,
             apps_unassigned,
-            occurred_at: self.app.now(),
+            occurred_at: self.service.now(),
         }
     }
 
@@ -252,11 +252,11 @@ impl Work {
     async fn give_up(&self) {
         let given_up = async {
             for name in [lock(self.seen.id), transfer::lock(self.seen.id)] {
-                leases::release(&self.app.db, &name, self.holder).await?;
+                leases::release(&self.service.db, &name, self.holder).await?;
             }
             if !self.copies.is_empty() {
-                let mut tx = self.app.db.begin().await?;
-                transfer::enqueue(&mut tx, &self.app, self.behind(None), self.app.now()).await?;
+                let mut tx = self.service.db.begin().await?;
+                transfer::enqueue(&mut tx, &self.service, self.behind(None), self.service.now()).await?;
                 tx.commit().await?;
             }
             Ok::<(), Error>(())

@@ -18,23 +18,23 @@ pub struct Registered {
 }
 
 /// Registers the system whose secret is presented; `secret`: none = missing from the body.
-pub async fn register(app: &Fleet, ctx: &RequestContext, secret: Option<&str>) -> Result<Registered> {
-    let received_at = app.now();
+pub async fn register(service: &Fleet, ctx: &RequestContext, secret: Option<&str>) -> Result<Registered> {
+    let received_at = service.now();
     let text = secret.filter(|s| !s.is_empty()).ok_or_else(|| Error::field("system_secret", "required"))?;
     let secret =
         SystemSecret::parse(text).ok_or_else(|| Error::bad_request("invalid system secret format"))?;
-    let failures = &app.credentials().failures;
+    let failures = &service.credentials().failures;
     let pair = failures.pair(ctx.client_ip, Sought::Public(&secret.public));
     failures.check(pair, received_at)?;
-    let Some(found) = find(app, &secret, received_at).await? else {
+    let Some(found) = find(service, &secret, received_at).await? else {
         failures.count(pair, received_at)?;
         return Err(Error::unauthenticated("invalid system secret"));
     };
-    if let Some(done) = settled(app, ctx, &found, received_at)? {
+    if let Some(done) = settled(service, ctx, &found, received_at)? {
         return Ok(done);
     }
     let from = ctx.client_ip.to_string();
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     if credentials::register(&mut tx, &found, received_at, &from).await? {
         let told = Told::system_by_id("registered", found.id, &found.system_key);
         told.write(&mut tx, received_at).await?;
@@ -43,20 +43,20 @@ pub async fn register(app: &Fleet, ctx: &RequestContext, secret: Option<&str>) -
     }
     // Something came between; its state now says what to answer.
     match credentials::by_public(&mut tx, &secret.public).await?.filter(|now| is_right(Some(now), &secret)) {
-        Some(now) => settled(app, ctx, &now, received_at)?
+        Some(now) => settled(service, ctx, &now, received_at)?
             .ok_or_else(|| Error::internal("a registration failed without a reason")),
         None => Err(Error::unauthenticated("invalid system secret")),
     }
 }
 
 /// The system whose secret this is. Unknown lookup parts cost a query once a minute, and the work of a known one.
-async fn find(app: &Fleet, secret: &SystemSecret, now: Ts) -> Result<Option<CredentialRecord>> {
-    let memory = app.credentials();
+async fn find(service: &Fleet, secret: &SystemSecret, now: Ts) -> Result<Option<CredentialRecord>> {
+    let memory = service.credentials();
     let part = Sought::Public(&secret.public);
     let found = if memory.is_unknown(part, now) {
         None
     } else {
-        let read = credentials::by_public(&app.db, &secret.public).await?;
+        let read = credentials::by_public(&service.db, &secret.public).await?;
         // Only what was looked up: asking again makes nobody unknown for longer.
         if read.is_none() {
             memory.note_unknown(part, now);
@@ -69,10 +69,10 @@ async fn find(app: &Fleet, secret: &SystemSecret, now: Ts) -> Result<Option<Cred
     let Some(found) = found else { return Ok(None) };
     // The first use of a secret whose hash was imported.
     let Some(imported) = Imported::parse(&found.secret_hash) else { return Ok(None) };
-    if !take_over(app, found.id, &imported, secret.secret.expose()).await? {
+    if !take_over(service, found.id, &imported, secret.secret.expose()).await? {
         return Ok(None);
     }
-    let again = credentials::by_public(&app.db, &secret.public).await?;
+    let again = credentials::by_public(&service.db, &secret.public).await?;
     let right = is_right(again.as_ref(), secret);
     Ok(again.filter(|_| right))
 }
@@ -84,7 +84,7 @@ fn is_right(found: Option<&CredentialRecord>, secret: &SystemSecret) -> bool {
 
 /// Steps 4 to 6: why it cannot be registered now, or the answer to a repeat; none = it can.
 fn settled(
-    app: &Fleet,
+    service: &Fleet,
     ctx: &RequestContext,
     found: &CredentialRecord,
     received_at: Ts,
@@ -95,7 +95,7 @@ fn settled(
     if let Some(registered_at) = found.registered_at {
         // A lost answer may be asked for again; a request from before the registration was a rival of it.
         let in_time = received_at > registered_at
-            && received_at <= registered_at.plus(app.settings.systems.registration_repeat);
+            && received_at <= registered_at.plus(service.settings.systems.registration_repeat);
         let same_place = found.registered_from.as_deref() == Some(ctx.client_ip.to_string().as_str());
         if in_time && same_place && found.authenticated_at.is_none() {
             return Ok(Some(Registered { system_key: found.system_key.clone(), registered_at }));

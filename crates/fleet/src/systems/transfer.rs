@@ -60,14 +60,14 @@ impl Transfers {
 }
 
 /// Promises the cleanup from `at` on; a second call for the same move replaces the promise.
-pub(super) async fn enqueue(tx: &mut Tx, app: &Fleet, cleanup: Cleanup, at: Ts) -> Result<()> {
+pub(super) async fn enqueue(tx: &mut Tx, service: &Fleet, cleanup: Cleanup, at: Ts) -> Result<()> {
     let job = NewJob {
-        id: app.fresh(),
+        id: service.fresh(),
         kind: KIND,
         key: Some(cleanup.reassignment.to_string()),
         payload: serde_json::to_value(cleanup).map_err(Error::internal)?,
         next_at: at,
-        at: app.now(),
+        at: service.now(),
     };
     Ok(jobs::enqueue(tx, job).await?)
 }

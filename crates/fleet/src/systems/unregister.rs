@@ -9,9 +9,9 @@ use bailiwick_store::credentials;
 use serde_json::json;
 
 /// Ends the registration of the calling system and its secret with it; a new one comes from `regenerate-secret`.
-pub async fn unregister(app: &Fleet, ctx: &RequestContext, identity: &SystemIdentity) -> Result<()> {
-    let now = app.now();
-    let mut tx = app.db.begin().await?;
+pub async fn unregister(service: &Fleet, ctx: &RequestContext, identity: &SystemIdentity) -> Result<()> {
+    let now = service.now();
+    let mut tx = service.db.begin().await?;
     if !credentials::unregister(&mut tx, identity.id, now).await? {
         // A rival call was faster, and this credential is as dead as that one's.
         return Err(Error::unauthenticated("invalid system credentials"));

@@ -27,17 +27,17 @@ pub struct Change {
 
 /// Changes a system the caller may change. Another organization comes with everything else or not at all.
 pub async fn update(
-    app: &Fleet,
+    service: &Fleet,
     caller: &Caller,
     ctx: &RequestContext,
     id: Option<SystemId>,
     body: impl FnOnce() -> Result<Change>,
 ) -> Result<System> {
     let id = id.ok_or(Error::NotFound("system"))?;
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     let found = systems::lock(&mut tx, id).await?.ok_or(Error::NotFound("system"))?;
     let granted = decide(caller, Action::Update, &found.target()).granted()?;
-    ctx.check_conditions(app, &found.system)?;
+    ctx.check_conditions(service, &found.system)?;
     let change = body()?;
     let mut system = found.system;
     let destination = destination(&mut tx, caller, &system, change.organization_id.as_deref()).await?;
@@ -46,9 +46,9 @@ pub async fn update(
     apply(&mut system, change.clone())?;
     if let Some(to) = destination {
         drop(tx);
-        return reassign::reassign(app, caller, ctx, unmoved, to, change).await;
+        return reassign::reassign(service, caller, ctx, unmoved, to, change).await;
     }
-    system.updated_at = app.now();
+    system.updated_at = service.now();
     systems::update(&mut tx, &granted, &system).await?;
     // Its name goes out with its alerts, from what is kept with the credential.
     tx.bump_auth_epoch().await?;

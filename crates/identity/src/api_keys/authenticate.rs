@@ -72,26 +72,30 @@ impl ApiKeys {
 ///
 /// # Errors
 /// 401 `invalid api key` for whatever is wrong with it; 429 beyond the key's rate; 503 when its state cannot be read.
-pub(crate) async fn authenticate(app: &Identity, token: &str, request: &BearerRequest<'_>) -> Result<Caller> {
+pub(crate) async fn authenticate(
+    service: &Identity,
+    token: &str,
+    request: &BearerRequest<'_>,
+) -> Result<Caller> {
     let refused = || Error::unauthenticated("invalid api key");
     let token = ApiKeyToken::parse(token).ok_or_else(refused)?;
-    let found = api_keys::by_public(&app.db, &token.public).await.map_err(unreadable)?;
+    let found = api_keys::by_public(&service.db, &token.public).await.map_err(unreadable)?;
     // The same work whether or not there is such a key.
     let hash = found.as_ref().and_then(|key| SaltedHash::parse(&key.secret_hash));
     let is_right = is_secret(hash.as_ref(), token.secret.expose());
     let key = found.ok_or_else(refused)?;
-    let now = app.now();
+    let now = service.now();
     if let Some(reason) = refusal(&key, is_right, now) {
-        note_refusal(app, &key, request, Event::AuthFailed(reason), now).await;
+        note_refusal(service, &key, request, Event::AuthFailed(reason), now).await;
         return Err(refused());
     }
     // Only a genuine key takes from its own bucket: knowing the public part locks nobody out.
-    if let Err(too_many) = app.api_keys.requests.check(&key.id) {
-        note_refusal(app, &key, request, Event::RateLimited, now).await;
+    if let Err(too_many) = service.api_keys.requests.check(&key.id) {
+        note_refusal(service, &key, request, Event::RateLimited, now).await;
         return Err(too_many);
     }
-    note_use(app, &key, request, now).await;
-    let identity = Arc::new(identity_of(&app.catalogue, key.user));
+    note_use(service, &key, request, now).await;
+    let identity = Arc::new(identity_of(&service.catalogue, key.user));
     Ok(Caller::ApiKey { identity, mode: key.mode })
 }
 
@@ -110,14 +114,20 @@ fn refusal(key: &Presented, is_right: bool, now: Ts) -> Option<Reason> {
 }
 
 /// A refusal stays one whether or not it can be recorded.
-async fn note_refusal(app: &Identity, key: &Presented, request: &BearerRequest<'_>, event: Event, now: Ts) {
-    if !app.api_keys.is_due(key.id, Note::Refusal(event), now) {
+async fn note_refusal(
+    service: &Identity,
+    key: &Presented,
+    request: &BearerRequest<'_>,
+    event: Event,
+    now: Ts,
+) {
+    if !service.api_keys.is_due(key.id, Note::Refusal(event), now) {
         return;
     }
     let ip = request.client_ip.to_string();
     let path: String = request.path.chars().take(MAX_PATH).collect();
     let new = NewEvent {
-        id: app.fresh(),
+        id: service.fresh(),
         api_key_id: key.id,
         user_id: key.user.id,
         organization_id: key.user.organization.id,
@@ -130,7 +140,7 @@ async fn note_refusal(app: &Identity, key: &Presented, request: &BearerRequest<'
         at: now,
     };
     let written: Result<()> = async {
-        let mut tx = app.db.begin_relaxed().await?;
+        let mut tx = service.db.begin_relaxed().await?;
         events::record(&mut tx, &new).await?;
         Ok(tx.commit().await?)
     }
@@ -140,14 +150,14 @@ async fn note_refusal(app: &Identity, key: &Presented, request: &BearerRequest<'
     }
 }
 
-async fn note_use(app: &Identity, key: &Presented, request: &BearerRequest<'_>, now: Ts) {
+async fn note_use(service: &Identity, key: &Presented, request: &BearerRequest<'_>, now: Ts) {
     let is_noted = key.last_used_at.is_some_and(|at| now.since(at) < USE_INTERVAL);
-    if is_noted || !app.api_keys.is_due(key.id, Note::Use, now) {
+    if is_noted || !service.api_keys.is_due(key.id, Note::Use, now) {
         return;
     }
     let ip = request.client_ip.to_string();
     let written: Result<()> = async {
-        let mut tx = app.db.begin_relaxed().await?;
+        let mut tx = service.db.begin_relaxed().await?;
         api_keys::note_use(&mut tx, key.id, now, &ip, USE_INTERVAL).await?;
         Ok(tx.commit().await?)
     }

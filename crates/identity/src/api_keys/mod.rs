@@ -70,22 +70,22 @@ fn identity(caller: &Caller) -> Result<&UserIdentity> {
 /// 403 without a password of the service, 409 beyond five usable keys, the fields, a wrong password; 429 after too many
 /// of those.
 pub async fn create(
-    app: &Identity,
+    service: &Identity,
     caller: &Caller,
     ctx: &RequestContext,
     body: impl FnOnce() -> Result<Wanted>,
 ) -> Result<(ApiKey, String)> {
     let owner = identity(caller)?;
     let user = owner.user_id;
-    let place = passwords::place(app, user).await?;
+    let place = passwords::place(service, user).await?;
     let place = place.ok_or_else(|| Error::forbidden("api keys are not available for this account"))?;
-    check_limit(api_keys::count_active(&app.db, user, app.now()).await?)?;
+    check_limit(api_keys::count_active(&service.db, user, service.now()).await?)?;
     let accepted = accept(body()?)?;
     let wrong = || Error::field("password", "incorrect_password");
-    if !passwords::is_right(app, user, ctx.client_ip, &accepted.password, &place).await? {
+    if !passwords::is_right(service, user, ctx.client_ip, &accepted.password, &place).await? {
         return Err(wrong());
     }
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     // The row is held: parallel creations wait for each other, and nobody suspends or deletes the owner meanwhile.
     let held = identities::get_for_login(&mut tx, user).await?.ok_or_else(gone)?;
     if !held.standing.is_enabled() {
@@ -95,11 +95,11 @@ pub async fn create(
     if !passwords::is_still(&mut tx, user, &place).await? {
         return Err(wrong());
     }
-    let now = app.now();
+    let now = service.now();
     check_limit(api_keys::count_active(&mut tx, user, now).await?)?;
-    let token = ApiKeyToken::generate(&*app.entropy);
-    let key = insert(app, &mut tx, &held, accepted, &token, now).await?;
-    record(app, &mut tx, caller, ctx, &key, Event::Created, now).await?;
+    let token = ApiKeyToken::generate(&*service.entropy);
+    let key = insert(service, &mut tx, &held, accepted, &token, now).await?;
+    record(service, &mut tx, caller, ctx, &key, Event::Created, now).await?;
     tx.commit().await?;
     let is_owner = held.organization.org_type == OrgType::Owner;
     Ok((key, token.reveal(is_owner)))
@@ -141,7 +141,7 @@ fn accept(body: Wanted) -> Result<Accepted> {
 }
 
 async fn insert(
-    app: &Identity,
+    service: &Identity,
     tx: &mut Tx,
     owner: &identities::Identified,
     accepted: Accepted,
@@ -149,11 +149,11 @@ async fn insert(
     now: Ts,
 ) -> Result<ApiKey> {
     let new = NewApiKey {
-        id: app.fresh(),
+        id: service.fresh(),
         user_id: owner.id,
         name: accepted.name,
         key_public: token.public.clone(),
-        secret_hash: hash_secret(token.secret.expose(), &*app.entropy),
+        secret_hash: hash_secret(token.secret.expose(), &*service.entropy),
         mode: accepted.mode,
         expires_at: now.plus(accepted.life),
         at: now,
@@ -176,7 +176,7 @@ async fn insert(
 
 /// Writes what the owner has done into the key's own history and into the audit log.
 async fn record(
-    app: &Identity,
+    service: &Identity,
     tx: &mut Tx,
     caller: &Caller,
     ctx: &RequestContext,
@@ -189,7 +189,7 @@ async fn record(
         _ => ("api_key.revoke", "DELETE", format!("{PATH}/{}", key.id)),
     };
     let event = NewEvent {
-        id: app.fresh(),
+        id: service.fresh(),
         api_key_id: key.id,
         user_id: key.user_id,
         organization_id: key.organization_id,
@@ -215,13 +215,13 @@ async fn record(
 }
 
 /// The caller's keys, the newest first.
-pub async fn list(app: &Identity, caller: &Caller) -> Result<Vec<ApiKey>> {
-    Ok(api_keys::of_user(&app.db, identity(caller)?.user_id, app.now()).await?)
+pub async fn list(service: &Identity, caller: &Caller) -> Result<Vec<ApiKey>> {
+    Ok(api_keys::of_user(&service.db, identity(caller)?.user_id, service.now()).await?)
 }
 
 /// Ends a key of the caller; one that has been ended before stays as it is. `id`: none = malformed.
 pub async fn revoke(
-    app: &Identity,
+    service: &Identity,
     caller: &Caller,
     ctx: &RequestContext,
     id: Option<ApiKeyId>,
@@ -229,14 +229,14 @@ pub async fn revoke(
     let user: UserId = identity(caller)?.user_id;
     let missing = || Error::NotFound("api key");
     let id = id.ok_or_else(missing)?;
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     let key = api_keys::lock(&mut tx, id, user).await?.ok_or_else(missing)?;
     if key.revoked_at.is_some() {
         return Ok(());
     }
-    let now = app.now();
+    let now = service.now();
     api_keys::revoke(&mut tx, id, now).await?;
-    record(app, &mut tx, caller, ctx, &key, Event::Revoked, now).await?;
+    record(service, &mut tx, caller, ctx, &key, Event::Revoked, now).await?;
     Ok(tx.commit().await?)
 }
 
@@ -255,11 +255,11 @@ pub struct HistoryQuery {
 }
 
 /// One page of what happened to the caller's keys, the newest first.
-pub async fn history(app: &Identity, caller: &Caller, query: HistoryQuery) -> Result<Page<Recorded>> {
+pub async fn history(service: &Identity, caller: &Caller, query: HistoryQuery) -> Result<Page<Recorded>> {
     let filter = Filter {
         events: (!query.event.is_empty())
             .then(|| query.event.into_iter().filter(|word| EVENTS.contains(&word.as_str())).collect()),
         keys: list_filters::ids(&query.api_key_id),
     };
-    Ok(events::of_user(&app.db, identity(caller)?.user_id, &filter, query.page).await?)
+    Ok(events::of_user(&service.db, identity(caller)?.user_id, &filter, query.page).await?)
 }

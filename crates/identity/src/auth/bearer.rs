@@ -75,21 +75,21 @@ pub(crate) fn refuse_disabled(standing: Standing) -> Result<()> {
 ///
 /// # Errors
 /// The rows of spec: authentication#bearer-errors; 429 beyond the rate of an API key.
-pub async fn authenticate_bearer(app: &Identity, request: &BearerRequest<'_>) -> Result<Caller> {
+pub async fn authenticate_bearer(service: &Identity, request: &BearerRequest<'_>) -> Result<Caller> {
     let token = bearer_token(request.authorization)?;
     if is_api_key(token) {
-        return api_keys::authenticate(app, token, request).await;
+        return api_keys::authenticate(service, token, request).await;
     }
-    authenticate_access_token(app, token).await
+    authenticate_access_token(service, token).await
 }
 
 /// The same for a token already taken out of its header.
-pub(crate) async fn authenticate_access_token(app: &Identity, token: &str) -> Result<Caller> {
+pub(crate) async fn authenticate_access_token(service: &Identity, token: &str) -> Result<Caller> {
     if token.len() > MAX_TOKEN_BYTES {
         return Err(invalid());
     }
-    let presented = tokens::verify(app, TokenKind::Access, token, app.now()).ok_or_else(invalid)?;
-    let found = app.bearers().of(presented.chain).await?;
+    let presented = tokens::verify(service, TokenKind::Access, token, service.now()).ok_or_else(invalid)?;
+    let found = service.bearers().of(presented.chain).await?;
     let bearer = found.filter(|b| b.identity.user_id == presented.user_id).ok_or_else(invalid)?;
     refuse_disabled(bearer.standing)?;
     if let Some(reason) = &bearer.revoked {

@@ -40,21 +40,21 @@ pub struct Session {
     pub user: UserObject,
 }
 
-fn session(app: &Identity, identity: &UserIdentity, chain: &Chain, now: Ts) -> Result<Session> {
-    let (token, expires_in) = tokens::access_token(app, identity, chain.id, now)?;
-    let refresh_token = tokens::refresh_token(app, chain)?;
+fn session(service: &Identity, identity: &UserIdentity, chain: &Chain, now: Ts) -> Result<Session> {
+    let (token, expires_in) = tokens::access_token(service, identity, chain.id, now)?;
+    let refresh_token = tokens::refresh_token(service, chain)?;
     Ok(Session { token, refresh_token, expires_in, user: user_object(identity) })
 }
 
 /// A chain that starts now, its times in the whole seconds its tokens state.
-fn fresh_chain(app: &Identity, user: UserId, login: Option<LoginId>, now: Ts, life: Duration) -> Chain {
+fn fresh_chain(service: &Identity, user: UserId, login: Option<LoginId>, now: Ts, life: Duration) -> Chain {
     let issued = Ts::from_secs(now.secs());
     Chain {
-        id: app.fresh(),
+        id: service.fresh(),
         user_id: user,
         login_id: login,
         created_at: now,
-        refresh_id: app.fresh(),
+        refresh_id: service.fresh(),
         refresh_issued_at: issued,
         expires_at: issued.plus(life),
         revoked: None,
@@ -66,24 +66,24 @@ fn fresh_chain(app: &Identity, user: UserId, login: Option<LoginId>, now: Ts, li
 /// # Errors
 /// 401 for a token that is not good here, issued to a client that is not first-party, or of a user who may not sign
 /// in; 502 and 504 for the provider; 503 when state cannot be read.
-pub async fn exchange(app: &Identity, provider_token: &str) -> Result<Session> {
+pub async fn exchange(service: &Identity, provider_token: &str) -> Result<Session> {
     let refused = || Error::unauthenticated("invalid access token");
-    if let Some(external) = &app.external {
-        let named = external::user_of(app, external, provider_token).await.map_err(not_read)?;
+    if let Some(external) = &service.external {
+        let named = external::user_of(service, external, provider_token).await.map_err(not_read)?;
         let (user, _) = named.filter(|(_, party)| *party == Party::Own).ok_or_else(refused)?;
-        return start(app, user, None).await;
+        return start(service, user, None).await;
     }
-    let subject = oidc::subject_of_access_token(app, provider_token).await.map_err(not_read)?;
+    let subject = oidc::subject_of_access_token(service, provider_token).await.map_err(not_read)?;
     let subject = subject.filter(|subject| subject.first_party).ok_or_else(refused)?;
-    start(app, subject.user_id, Some(subject.login_id)).await
+    start(service, subject.user_id, Some(subject.login_id)).await
 }
 
 /// Starts a chain for a user whom a provider has named. The user, and the login it came from, are held while it is
 /// written: a suspension or sign-out at the same moment either sees the new chain or prevents it.
-async fn start(app: &Identity, user: UserId, login: Option<LoginId>) -> Result<Session> {
+async fn start(service: &Identity, user: UserId, login: Option<LoginId>) -> Result<Session> {
     let refused = || Error::unauthenticated("invalid access token");
-    let now = app.now();
-    let mut tx = app.db.begin().await.map_err(unreadable)?;
+    let now = service.now();
+    let mut tx = service.db.begin().await.map_err(unreadable)?;
     let user = identities::get_for_login(&mut tx, user).await.map_err(unreadable)?.ok_or_else(refused)?;
     if user.standing.is_gone() {
         return Err(refused());
@@ -96,9 +96,9 @@ async fn start(app: &Identity, user: UserId, login: Option<LoginId>) -> Result<S
     {
         return Err(refused());
     }
-    let chain = fresh_chain(app, user.id, login, now, app.settings.tokens.refresh);
-    let identity = identity_of(&app.catalogue, user);
-    let session = session(app, &identity, &chain, now)?;
+    let chain = fresh_chain(service, user.id, login, now, service.settings.tokens.refresh);
+    let identity = identity_of(&service.catalogue, user);
+    let session = session(service, &identity, &chain, now)?;
     sessions::insert(&mut tx, &chain).await.map_err(unreadable)?;
     identities::stamp_login(&mut tx, chain.user_id, now).await.map_err(unreadable)?;
     tx.commit().await.map_err(unreadable)?;
@@ -108,15 +108,15 @@ async fn start(app: &Identity, user: UserId, login: Option<LoginId>) -> Result<S
 /// A new chain for somebody who comes back to himself: his row is held and he may act. `login`: the one his chains
 /// came from, held as well. Nothing is stamped: he has not signed in.
 pub(crate) async fn resume(
-    app: &Identity,
+    service: &Identity,
     tx: &mut Tx,
     user: Identified,
     login: Option<LoginId>,
     now: Ts,
 ) -> Result<Session> {
-    let chain = fresh_chain(app, user.id, login, now, app.settings.tokens.refresh);
+    let chain = fresh_chain(service, user.id, login, now, service.settings.tokens.refresh);
     sessions::insert(tx, &chain).await.map_err(unreadable)?;
-    session(app, &identity_of(&app.catalogue, user), &chain, now)
+    session(service, &identity_of(&service.catalogue, user), &chain, now)
 }
 
 /// What a refresh token that is genuine is worth.
@@ -127,27 +127,27 @@ enum Worth {
 }
 
 /// Refresh: the presented token is used up, the chain's next one comes back (spec: authentication#refresh).
-pub async fn refresh(app: &Identity, refresh_token: &str) -> Result<Session> {
+pub async fn refresh(service: &Identity, refresh_token: &str) -> Result<Session> {
     let invalid = || Error::unauthenticated("invalid refresh token");
-    let now = app.now();
-    let presented = tokens::verify(app, TokenKind::Refresh, refresh_token, now).ok_or_else(invalid)?;
+    let now = service.now();
+    let presented = tokens::verify(service, TokenKind::Refresh, refresh_token, now).ok_or_else(invalid)?;
     let turn = Turn {
         chain: presented.chain,
         user: presented.user_id,
         presented: presented.token_id,
-        next: app.fresh(),
+        next: service.fresh(),
         at: now,
     };
-    match app.refreshes().of(turn).await? {
-        Some((chain, user)) => session(app, &identity_of(&app.catalogue, user), &chain, now),
-        None => refresh_alone(app, &presented, now).await,
+    match service.refreshes().of(turn).await? {
+        Some((chain, user)) => session(service, &identity_of(&service.catalogue, user), &chain, now),
+        None => refresh_alone(service, &presented, now).await,
     }
 }
 
 /// A refresh that is not the next one of its chain, or that meets somebody else at it.
-async fn refresh_alone(app: &Identity, presented: &Presented, now: Ts) -> Result<Session> {
+async fn refresh_alone(service: &Identity, presented: &Presented, now: Ts) -> Result<Session> {
     let invalid = || Error::unauthenticated("invalid refresh token");
-    let mut tx = app.db.begin().await.map_err(unreadable)?;
+    let mut tx = service.db.begin().await.map_err(unreadable)?;
     let user = identities::get_steady(&mut tx, presented.user_id).await.map_err(unreadable)?;
     let chain = sessions::lock(&mut tx, presented.chain).await.map_err(unreadable)?;
     let (Some(user), Some(chain)) = (user, chain.filter(|chain| chain.user_id == presented.user_id)) else {
@@ -159,7 +159,7 @@ async fn refresh_alone(app: &Identity, presented: &Presented, now: Ts) -> Result
     if chain.revoked.is_some() || user.standing.is_gone() {
         return Err(Error::unauthenticated("refresh token has been revoked"));
     }
-    let chain = match worth(app, &mut tx, chain, presented.token_id, now).await? {
+    let chain = match worth(service, &mut tx, chain, presented.token_id, now).await? {
         Worth::Next(chain) => chain,
         // Nothing was written: the winner of this turn has already moved the chain on.
         Worth::Same(chain) => chain,
@@ -170,18 +170,24 @@ async fn refresh_alone(app: &Identity, presented: &Presented, now: Ts) -> Result
             return Err(invalid());
         }
     };
-    let session = session(app, &identity_of(&app.catalogue, user), &chain, now)?;
+    let session = session(service, &identity_of(&service.catalogue, user), &chain, now)?;
     tx.commit().await.map_err(unreadable)?;
     Ok(session)
 }
 
-async fn worth(app: &Identity, tx: &mut Tx, chain: Chain, presented: uuid::Uuid, now: Ts) -> Result<Worth> {
-    let settings = &app.settings.tokens;
+async fn worth(
+    service: &Identity,
+    tx: &mut Tx,
+    chain: Chain,
+    presented: uuid::Uuid,
+    now: Ts,
+) -> Result<Worth> {
+    let settings = &service.settings.tokens;
     let grace_start = now.minus(settings.reuse_grace);
     if chain.refresh_id == presented {
         let issued = Ts::from_secs(now.secs());
         let next = Chain {
-            refresh_id: app.fresh(),
+            refresh_id: service.fresh(),
             refresh_issued_at: issued,
             expires_at: issued.plus(settings.refresh),
             ..chain
@@ -196,10 +202,10 @@ async fn worth(app: &Identity, tx: &mut Tx, chain: Chain, presented: uuid::Uuid,
 }
 
 /// Logout: every chain of the caller that exists at this moment (spec: authentication#logout).
-pub async fn logout(app: &Identity, caller: &Caller) -> Result<()> {
+pub async fn logout(service: &Identity, caller: &Caller) -> Result<()> {
     let user = caller.user_id().ok_or_else(|| Error::unauthenticated("invalid token"))?;
-    let now = app.now();
-    let mut tx = app.db.begin().await.map_err(unreadable)?;
+    let now = service.now();
+    let mut tx = service.db.begin().await.map_err(unreadable)?;
     // Whoever starts a chain for him holds his row: what starts at the same moment is either seen here, or waits and
     // then sees that what it comes from is revoked.
     identities::get_for_login(&mut tx, user).await.map_err(unreadable)?;
@@ -210,23 +216,23 @@ pub async fn logout(app: &Identity, caller: &Caller) -> Result<()> {
 
 /// An access token without a provider login, for an operator's scripts. Its chain lives as long as the token and ends
 /// with a logout like any other.
-pub async fn issue_token(app: &Identity, user: UserId) -> Result<Session> {
-    let now = app.now();
-    let mut tx = app.db.begin().await?;
+pub async fn issue_token(service: &Identity, user: UserId) -> Result<Session> {
+    let now = service.now();
+    let mut tx = service.db.begin().await?;
     let user = identities::get_steady(&mut tx, user).await?.ok_or(Error::NotFound("user"))?;
     super::bearer::refuse_disabled(user.standing)?;
-    let chain = fresh_chain(app, user.id, None, now, app.settings.tokens.access);
+    let chain = fresh_chain(service, user.id, None, now, service.settings.tokens.access);
     sessions::insert(&mut tx, &chain).await?;
-    let session = session(app, &identity_of(&app.catalogue, user), &chain, now)?;
+    let session = session(service, &identity_of(&service.catalogue, user), &chain, now)?;
     tx.commit().await?;
     Ok(session)
 }
 
 /// Removes chains of which no token can be valid any more; returns how many.
-pub async fn purge_expired(app: &Identity) -> Result<u64> {
-    let now = app.now();
-    let mut tx = app.db.begin_relaxed().await?;
-    let purged = sessions::purge(&mut tx, now.minus(app.settings.tokens.access), now).await?;
+pub async fn purge_expired(service: &Identity) -> Result<u64> {
+    let now = service.now();
+    let mut tx = service.db.begin_relaxed().await?;
+    let purged = sessions::purge(&mut tx, now.minus(service.settings.tokens.access), now).await?;
     tx.commit().await?;
     Ok(purged)
 }

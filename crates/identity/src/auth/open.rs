@@ -21,10 +21,12 @@ pub struct Open {
 }
 
 /// What is open; at most 500 of each kind.
-pub async fn open_of(app: &Identity, user: UserId) -> Result<Open> {
-    let now = app.now();
-    let (logins, chains) =
-        tokio::join!(logins::open_of_user(&app.db, user, now), sessions::open_of_user(&app.db, user, now));
+pub async fn open_of(service: &Identity, user: UserId) -> Result<Open> {
+    let now = service.now();
+    let (logins, chains) = tokio::join!(
+        logins::open_of_user(&service.db, user, now),
+        sessions::open_of_user(&service.db, user, now)
+    );
     Ok(Open { logins: logins?, chains: chains? })
 }
 
@@ -32,9 +34,9 @@ pub async fn open_of(app: &Identity, user: UserId) -> Result<Open> {
 ///
 /// # Errors
 /// `session not found` when the user has nothing open of that id, `user not found` when he is not there.
-pub async fn end_open(app: &Identity, user: UserId, only: Option<Uuid>) -> Result<()> {
-    let now = app.now();
-    let mut tx = app.db.begin().await?;
+pub async fn end_open(service: &Identity, user: UserId, only: Option<Uuid>) -> Result<()> {
+    let now = service.now();
+    let mut tx = service.db.begin().await?;
     // Held first: it keeps new sessions out until this is done.
     identities::get_for_login(&mut tx, user).await?.ok_or(Error::NotFound("user"))?;
     match only {

@@ -24,7 +24,7 @@ fn invalid() -> Error {
 /// # Errors
 /// 401 with the texts of spec: authentication#provider-token-reads; 403 for an API key; 429 beyond the rate of requests
 /// for tokens.
-pub async fn user_of_any_token(app: &Identity, request: &BearerRequest<'_>) -> Result<UserObject> {
+pub async fn user_of_any_token(service: &Identity, request: &BearerRequest<'_>) -> Result<UserObject> {
     let header =
         request.authorization.ok_or_else(|| Error::unauthenticated("authorization header required"))?;
     let (scheme, token) = header.trim().split_once(' ').unwrap_or((header, ""));
@@ -33,31 +33,31 @@ pub async fn user_of_any_token(app: &Identity, request: &BearerRequest<'_>) -> R
         return Err(Error::unauthenticated("bearer token required"));
     }
     if is_api_key(token) {
-        authenticate_bearer(app, request).await?;
+        authenticate_bearer(service, request).await?;
         return Err(Error::forbidden("this endpoint cannot be accessed with an api key"));
     }
-    if is_own(app, token) {
-        return object_of(&authenticate_access_token(app, token).await?);
+    if is_own(service, token) {
+        return object_of(&authenticate_access_token(service, token).await?);
     }
-    let user = match &app.external {
+    let user = match &service.external {
         Some(external) => {
             // Whoever has no session yet makes us ask the provider: as limited as the exchange is.
-            app.token_requests.check(request.client_ip)?;
-            external::user_of(app, external, token).await.map(|named| named.map(|(user, _)| user))
+            service.token_requests.check(request.client_ip)?;
+            external::user_of(service, external, token).await.map(|named| named.map(|(user, _)| user))
         }
-        None => oidc::user_of_access_token(app, token).await,
+        None => oidc::user_of_access_token(service, token).await,
     };
     let user = user.map_err(not_read)?.ok_or_else(invalid)?;
-    let user = identities::get(&app.db, user).await.map_err(unreadable)?.ok_or_else(invalid)?;
+    let user = identities::get(&service.db, user).await.map_err(unreadable)?.ok_or_else(invalid)?;
     refuse_disabled(user.standing)?;
-    Ok(user_object(&identity_of(&app.catalogue, user)))
+    Ok(user_object(&identity_of(&service.catalogue, user)))
 }
 
 /// Whether one of our keys is named: such a token is not shown to the provider.
-pub(crate) fn is_own(app: &Identity, token: &str) -> bool {
+pub(crate) fn is_own(service: &Identity, token: &str) -> bool {
     [TokenKind::Access, TokenKind::Impersonation, TokenKind::Refresh]
         .into_iter()
-        .any(|kind| app.keys.names(kind, token))
+        .any(|kind| service.keys.names(kind, token))
 }
 
 /// What the provider could not tell: upstream faults keep their answer, all else is state that cannot be read.

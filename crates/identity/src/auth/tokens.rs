@@ -77,14 +77,14 @@ struct PresentedClaims {
 }
 
 fn registered<'a>(
-    app: &'a Identity,
+    service: &'a Identity,
     user: UserId,
     chain: ChainId,
     id: Uuid,
     from: i64,
     to: i64,
 ) -> Registered<'a> {
-    let settings = &app.settings.tokens;
+    let settings = &service.settings.tokens;
     Registered {
         iss: &settings.issuer,
         sub: user.to_string(),
@@ -99,37 +99,37 @@ fn registered<'a>(
 
 /// An access token for the chain and the seconds it lives.
 pub(crate) fn access_token(
-    app: &Identity,
+    service: &Identity,
     identity: &UserIdentity,
     chain: ChainId,
     now: Ts,
 ) -> Result<(String, u64)> {
-    let life = app.settings.tokens.access.as_secs();
+    let life = service.settings.tokens.access.as_secs();
     let expires = now.secs().saturating_add(i64::try_from(life).unwrap_or(i64::MAX));
     let claims = AccessClaims {
         token_type: TokenKind::Access.as_str(),
         user: user_object(identity),
-        registered: registered(app, identity.user_id, chain, app.fresh(), now.secs(), expires),
+        registered: registered(service, identity.user_id, chain, service.fresh(), now.secs(), expires),
     };
-    Ok((app.keys.sign(TokenKind::Access, &claims)?, life))
+    Ok((service.keys.sign(TokenKind::Access, &claims)?, life))
 }
 
 /// The chain's current refresh token. It is made from the stored chain alone, so that whoever asks within the reuse
 /// grace gets the same string (spec: authentication#session-chains) without a token being kept.
-pub(crate) fn refresh_token(app: &Identity, chain: &Chain) -> Result<String> {
+pub(crate) fn refresh_token(service: &Identity, chain: &Chain) -> Result<String> {
     let (from, to) = (chain.refresh_issued_at.secs(), chain.expires_at.secs());
     let claims = RefreshClaims {
         token_type: TokenKind::Refresh.as_str(),
         user_id: chain.user_id.to_string(),
-        registered: registered(app, chain.user_id, chain.id, chain.refresh_id, from, to),
+        registered: registered(service, chain.user_id, chain.id, chain.refresh_id, from, to),
     };
-    app.keys.sign(TokenKind::Refresh, &claims)
+    service.keys.sign(TokenKind::Refresh, &claims)
 }
 
 /// Verifies signature, issuer, audience, kind and times. None for anything that is not such a token of ours.
-pub(crate) fn verify(app: &Identity, kind: TokenKind, token: &str, now: Ts) -> Option<Presented> {
-    let settings = &app.settings.tokens;
-    let claims: PresentedClaims = app.keys.verify(kind, token, &settings.issuer, &settings.audience)?;
+pub(crate) fn verify(service: &Identity, kind: TokenKind, token: &str, now: Ts) -> Option<Presented> {
+    let settings = &service.settings.tokens;
+    let claims: PresentedClaims = service.keys.verify(kind, token, &settings.issuer, &settings.audience)?;
     let in_time = claims.exp > now.secs() && claims.nbf <= now.plus(NOT_BEFORE_LEEWAY).secs();
     (in_time && claims.token_type == kind.as_str()).then_some(Presented {
         user_id: claims.sub,
@@ -141,7 +141,7 @@ pub(crate) fn verify(app: &Identity, kind: TokenKind, token: &str, now: Ts) -> O
 /// A token for a session of impersonation, and the seconds until the consent expires. Only what is in the rows of the
 /// session counts later; the claims tell clients who is who.
 pub fn impersonation_token(
-    app: &Identity,
+    service: &Identity,
     session: &impersonation::sessions::Session,
     impersonated: &UserIdentity,
     impersonator: &UserIdentity,
@@ -154,9 +154,9 @@ pub fn impersonation_token(
         impersonated_by: user_object(impersonator),
         is_impersonated: true,
         session_id: session.id.to_string(),
-        registered: registered(app, impersonated.user_id, session.chain_id, app.fresh(), from, to),
+        registered: registered(service, impersonated.user_id, session.chain_id, service.fresh(), from, to),
     };
-    Ok((app.keys.sign(TokenKind::Impersonation, &claims)?, session.expires_at.since(now).as_secs()))
+    Ok((service.keys.sign(TokenKind::Impersonation, &claims)?, session.expires_at.since(now).as_secs()))
 }
 
 /// The same once it is verified.
@@ -188,10 +188,10 @@ struct Impersonator {
 }
 
 /// Verifies signature, issuer, audience, kind and `nbf`. None for anything that is not such a token of ours.
-pub fn verify_impersonation(app: &Identity, token: &str, now: Ts) -> Option<PresentedImpersonation> {
-    let (settings, kind) = (&app.settings.tokens, TokenKind::Impersonation);
+pub fn verify_impersonation(service: &Identity, token: &str, now: Ts) -> Option<PresentedImpersonation> {
+    let (settings, kind) = (&service.settings.tokens, TokenKind::Impersonation);
     let claims: PresentedImpersonationClaims =
-        app.keys.verify(kind, token, &settings.issuer, &settings.audience)?;
+        service.keys.verify(kind, token, &settings.issuer, &settings.audience)?;
     let has_begun = claims.nbf <= now.plus(NOT_BEFORE_LEEWAY).secs();
     (has_begun && claims.token_type == kind.as_str()).then_some(PresentedImpersonation {
         session: claims.session_id,

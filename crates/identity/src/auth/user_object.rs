@@ -74,12 +74,12 @@ pub fn identity_of(catalogue: &Catalogue, user: Identified) -> UserIdentity {
 }
 
 /// A user as the rules of access see them. A caller that needs their consent looks it up.
-pub fn judged_user(app: &Identity, placed: &Placed) -> UserTarget {
+pub fn judged_user(service: &Identity, placed: &Placed) -> UserTarget {
     let user = &placed.user;
     UserTarget {
         id: user.id,
         path: placed.path,
-        effective: app.catalogue.effective(user.organization.org_type, &user.role_ids),
+        effective: service.catalogue.effective(user.organization.org_type, &user.role_ids),
         standing: placed.standing,
         consent: Consent::Absent,
     }

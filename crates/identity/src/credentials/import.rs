@@ -53,10 +53,10 @@ struct Row {
 /// # Errors
 /// 400 for what is no such file; the rows that cannot be taken, by line and column, none of which shows a secret.
 /// Nothing is changed then.
-pub async fn import(app: &Identity, file: &[u8]) -> Result<Imports> {
+pub async fn import(service: &Identity, file: &[u8]) -> Result<Imports> {
     let (mut rows, mut wrong) = (Vec::new(), Vec::new());
     for (line, cells) in csv::read_lines(file, &COLUMNS, MAX_ROWS)? {
-        match read(line, &cells, app.now()) {
+        match read(line, &cells, service.now()) {
             Ok(row) => rows.push(row),
             Err(e) => wrong.push(e),
         }
@@ -64,9 +64,9 @@ pub async fn import(app: &Identity, file: &[u8]) -> Result<Imports> {
     wrong.extend(repeated(&rows));
     refuse(wrong)?;
     let (mut done, mut wrong) = (Imports::default(), Vec::new());
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     for row in &rows {
-        match take(app, &mut tx, row).await? {
+        match take(service, &mut tx, row).await? {
             Ok(taken) => {
                 done.pairs += taken.pairs;
                 done.keys += taken.keys;
@@ -81,11 +81,11 @@ pub async fn import(app: &Identity, file: &[u8]) -> Result<Imports> {
 }
 
 /// Takes the older pair of a system away, or those of all; how many.
-pub async fn forget_legacy(app: &Identity, system: Option<SystemId>) -> Result<u64> {
-    let mut tx = app.db.begin().await?;
+pub async fn forget_legacy(service: &Identity, system: Option<SystemId>) -> Result<u64> {
+    let mut tx = service.db.begin().await?;
     let gone = legacy::remove(&mut tx, system).await?;
     let event = json!({ "system_id": system, "pairs": gone });
-    note(&mut tx, app.now(), "system.forget_legacy", system, event).await?;
+    note(&mut tx, service.now(), "system.forget_legacy", system, event).await?;
     tx.bump_auth_epoch().await?;
     tx.commit().await?;
     Ok(gone)
@@ -162,16 +162,16 @@ fn repeated(rows: &[Row]) -> Vec<FieldError> {
 }
 
 /// Writes a row; what is wrong with it otherwise.
-async fn take(app: &Identity, tx: &mut Tx, row: &Row) -> Result<Result<Imports, FieldError>> {
-    let (now, mut taken) = (app.now(), Imports::default());
+async fn take(service: &Identity, tx: &mut Tx, row: &Row) -> Result<Result<Imports, FieldError>> {
+    let (now, mut taken) = (service.now(), Imports::default());
     let wrong = |column: &str, what: &str| Ok(Err(at(row.line, column, what)));
     let Some(found) = systems::lock(tx, row.system).await? else {
         return wrong("system_id", "is no id of a system");
     };
     let mut system = found.system;
     if let Some((key, public, hash)) = &row.key {
-        let same_key = credentials::by_keys(&app.db, vec![key.to_string()]).await?;
-        let same_public = credentials::by_public(&app.db, public).await?;
+        let same_key = credentials::by_keys(&service.db, vec![key.to_string()]).await?;
+        let same_public = credentials::by_public(&service.db, public).await?;
         let is_other = |other: &credentials::CredentialRecord| other.id != row.system;
         if same_key.iter().any(is_other) {
             return wrong("system_key", "belongs to another system");
@@ -189,11 +189,11 @@ async fn take(app: &Identity, tx: &mut Tx, row: &Row) -> Result<Result<Imports, 
         }
     }
     if let Some((id, secret)) = &row.pair {
-        let holder = legacy::by_id(&app.db, id).await?;
+        let holder = legacy::by_id(&service.db, id).await?;
         if holder.is_some_and(|(other, _)| other.id != row.system) {
             return wrong("legacy_id", "belongs to another system");
         }
-        legacy::put(tx, row.system, id, &hash_secret(secret, &*app.entropy), now).await?;
+        legacy::put(tx, row.system, id, &hash_secret(secret, &*service.entropy), now).await?;
         taken.pairs = 1;
     }
     if let Some(at) = row.registered_at {

@@ -52,15 +52,15 @@ impl Default for Turns {
 ///
 /// # Errors
 /// 503 when too many wait for their turn, or when it cannot be stored.
-pub async fn take_over(app: &Identity, id: SystemId, imported: &Imported, secret: &str) -> Result<bool> {
-    let waiting = app.credentials().imported.0.clone().acquire_owned();
+pub async fn take_over(service: &Identity, id: SystemId, imported: &Imported, secret: &str) -> Result<bool> {
+    let waiting = service.credentials().imported.0.clone().acquire_owned();
     let turn = acquire_within(waiting, LONGEST_WAIT, "too many imported secrets wait to be checked").await?;
     if !passwords::is_behind(secret, &imported.0, turn).await? {
         return Ok(false);
     }
-    let own = hash_secret(secret, &*app.entropy);
+    let own = hash_secret(secret, &*service.entropy);
     let unavailable = |e: StoreError| Error::security_unavailable(e.to_string());
-    let mut tx = app.db.begin().await.map_err(unavailable)?;
+    let mut tx = service.db.begin().await.map_err(unavailable)?;
     if legacy::replace_hash(&mut tx, id, &imported.0, &own).await.map_err(unavailable)? {
         // From here on the imported one is worth nothing, in no process.
         tx.note_auth_epoch().await.map_err(unavailable)?;

@@ -23,37 +23,37 @@ pub(super) fn is_legacy_id(text: &str) -> bool {
 
 /// Who calls by key and secret or by an older pair: no older secret looks like one of ours.
 pub async fn authenticate_either(
-    app: &Identity,
+    service: &Identity,
     authorization: Option<&str>,
     client_ip: IpAddr,
 ) -> Result<Arc<SystemIdentity>> {
     let basic = basic::parse(authorization)?;
     if basic.password().and_then(SystemSecret::parse).is_some() {
-        return by_key(app, &basic, client_ip).await;
+        return by_key(service, &basic, client_ip).await;
     }
-    by_pair(app, &basic, client_ip, true).await
+    by_pair(service, &basic, client_ip, true).await
 }
 
 /// Who calls by an older pair, registered or not.
 pub async fn authenticate_legacy(
-    app: &Identity,
+    service: &Identity,
     authorization: Option<&str>,
     client_ip: IpAddr,
 ) -> Result<Arc<SystemIdentity>> {
-    by_pair(app, &basic::parse(authorization)?, client_ip, false).await
+    by_pair(service, &basic::parse(authorization)?, client_ip, false).await
 }
 
 async fn by_pair(
-    app: &Identity,
+    service: &Identity,
     basic: &Basic,
     client_ip: IpAddr,
     must_be_registered: bool,
 ) -> Result<Arc<SystemIdentity>> {
-    let (memory, now, sought) = (app.credentials(), app.now(), Sought::Legacy(&basic.key));
+    let (memory, now, sought) = (service.credentials(), service.now(), Sought::Legacy(&basic.key));
     let pair = memory.failures.pair(client_ip, sought);
     memory.failures.check(pair, now)?;
     let found = if is_legacy_id(&basic.key) && !memory.is_unknown(sought, now) {
-        let read = tokio::time::timeout(WAIT, legacy::by_id(&app.db, &basic.key)).await;
+        let read = tokio::time::timeout(WAIT, legacy::by_id(&service.db, &basic.key)).await;
         let read =
             read.map_err(|_| Error::security_unavailable(format!("no row within {} s", WAIT.as_secs_f64())))?;
         let read = read.map_err(|e| Error::security_unavailable(e.to_string()))?;
@@ -78,6 +78,6 @@ async fn by_pair(
     };
     // Its epoch is not looked at: nobody finds it again.
     let entry = Entry::new(system, 0);
-    note_first_call(app, &entry).await?;
+    note_first_call(service, &entry).await?;
     Ok(entry.identity.clone())
 }

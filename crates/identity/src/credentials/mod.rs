@@ -87,8 +87,8 @@ impl Credentials {
     }
 
     /// The present epoch: no commit that was answered before this call has moved it since.
-    async fn epoch(&self, app: &Identity) -> Result<i64> {
-        match app.db.known_auth_epoch() {
+    async fn epoch(&self, service: &Identity) -> Result<i64> {
+        match service.db.known_auth_epoch() {
             Known::Fresh(epoch) => return Ok(epoch),
             Known::Ageing(epoch) => {
                 self.epochs.hint(());
@@ -104,11 +104,11 @@ impl Credentials {
     }
 
     /// The system with this key as it is now; none = no such key.
-    async fn entry(&self, app: &Identity, key: &str, epoch: i64) -> Result<Option<Arc<Entry>>> {
+    async fn entry(&self, service: &Identity, key: &str, epoch: i64) -> Result<Option<Arc<Entry>>> {
         if let Some(entry) = self.entries.get(key).filter(|e| e.epoch == epoch) {
             return Ok(Some(entry));
         }
-        let (key_hash, now) = (self.failures.hash_of(Sought::Key(key)), app.now());
+        let (key_hash, now) = (self.failures.hash_of(Sought::Key(key)), service.now());
         if SystemKey::parse(key).is_none() || self.has_missed(key_hash, now) {
             return Ok(None);
         }
@@ -167,19 +167,19 @@ async fn read_rows(db: Db, group: Vec<Wanted>) -> Result<Vec<Option<Arc<Entry>>>
 /// Who calls, or the refusal of spec: systems-interface#authentication. `authorization` is the header as text; what is
 /// no text is `""`.
 pub async fn authenticate_system(
-    app: &Identity,
+    service: &Identity,
     authorization: Option<&str>,
     client_ip: IpAddr,
 ) -> Result<Arc<SystemIdentity>> {
-    by_key(app, &basic::parse(authorization)?, client_ip).await
+    by_key(service, &basic::parse(authorization)?, client_ip).await
 }
 
-async fn by_key(app: &Identity, basic: &Basic, client_ip: IpAddr) -> Result<Arc<SystemIdentity>> {
-    let credentials = app.credentials();
+async fn by_key(service: &Identity, basic: &Basic, client_ip: IpAddr) -> Result<Arc<SystemIdentity>> {
+    let credentials = service.credentials();
     let pair = credentials.failures.pair(client_ip, Sought::Key(&basic.key));
-    credentials.failures.check(pair, app.now())?;
-    let epoch = credentials.epoch(app).await?;
-    let entry = credentials.entry(app, &basic.key, epoch).await?;
+    credentials.failures.check(pair, service.now())?;
+    let epoch = credentials.epoch(service).await?;
+    let entry = credentials.entry(service, &basic.key, epoch).await?;
     let secret = basic.password().and_then(SystemSecret::parse).filter(SystemSecret::is_long_enough);
     // The same work whatever is wrong.
     let is_right =
@@ -188,28 +188,32 @@ async fn by_key(app: &Identity, basic: &Basic, client_ip: IpAddr) -> Result<Arc<
     let matching = match own {
         Some((entry, _)) if is_right => Some(entry),
         // Whoever does not know the lookup part never comes here, so time tells him nothing.
-        Some((entry, secret)) if entry.imported.is_some() => first_use(app, entry, &secret).await?,
+        Some((entry, secret)) if entry.imported.is_some() => first_use(service, entry, &secret).await?,
         _ => None,
     };
     let Some(entry) = matching else {
-        credentials.failures.count(pair, app.now())?;
+        credentials.failures.count(pair, service.now())?;
         return Err(Error::unauthenticated("invalid system credentials"));
     };
-    note_first_call(app, &entry).await?;
+    note_first_call(service, &entry).await?;
     Ok(entry.identity.clone())
 }
 
 /// A secret whose hash was imported. The work takes its time, and another call may have been faster: what is stored
 /// afterwards decides.
-async fn first_use(app: &Identity, entry: Arc<Entry>, secret: &SystemSecret) -> Result<Option<Arc<Entry>>> {
+async fn first_use(
+    service: &Identity,
+    entry: Arc<Entry>,
+    secret: &SystemSecret,
+) -> Result<Option<Arc<Entry>>> {
     let Some(hash) = &entry.imported else { return Ok(None) };
-    if !take_over(app, entry.identity.id, hash, secret.secret.expose()).await? {
+    if !take_over(service, entry.identity.id, hash, secret.secret.expose()).await? {
         return Ok(None);
     }
     // Not what is remembered: another process may have stored the own form within the time an epoch counts for.
     let wanted = (entry.identity.system_key.clone(), entry.epoch);
     let unavailable = |e: StoreError| Error::security_unavailable(e.to_string());
-    let again = read_rows(app.db.clone(), vec![wanted]).await.map_err(unavailable)?;
+    let again = read_rows(service.db.clone(), vec![wanted]).await.map_err(unavailable)?;
     Ok(again.into_iter().flatten().next().filter(|e| {
         (secret.public == e.public) & e.is_allowed & is_secret(Some(&e.hash), secret.secret.expose())
     }))
@@ -217,14 +221,14 @@ async fn first_use(app: &Identity, entry: Arc<Entry>, secret: &SystemSecret) -> 
 
 /// Ends the time in which the registration may be repeated (spec: systems-interface#register). Later first calls need
 /// no note.
-async fn note_first_call(app: &Identity, entry: &Entry) -> Result<()> {
+async fn note_first_call(service: &Identity, entry: &Entry) -> Result<()> {
     let Some(registered_at) = entry.registered_at.filter(|_| !entry.has_called()) else { return Ok(()) };
-    let now = app.now();
+    let now = service.now();
     // Twice the time, for another process whose clock is not quite ours.
-    if now <= registered_at.plus(app.settings.systems.registration_repeat.saturating_mul(2)) {
+    if now <= registered_at.plus(service.settings.systems.registration_repeat.saturating_mul(2)) {
         let unavailable = |e: StoreError| Error::security_unavailable(e.to_string());
         let id: SystemId = entry.identity.id;
-        let mut tx = app.db.begin_relaxed().await.map_err(unavailable)?;
+        let mut tx = service.db.begin_relaxed().await.map_err(unavailable)?;
         credentials::note_first_call(&mut tx, id, registered_at, now).await.map_err(unavailable)?;
         tx.commit().await.map_err(unavailable)?;
     }

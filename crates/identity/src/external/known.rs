@@ -75,8 +75,8 @@ impl Memory {
     }
 
     /// The description alone.
-    pub(super) async fn description(&self, app: &Identity) -> Result<Arc<Discovery>, IssuerError> {
-        let asked = match self.ask(app, Want::Description) {
+    pub(super) async fn description(&self, service: &Identity) -> Result<Arc<Discovery>, IssuerError> {
+        let asked = match self.ask(service, Want::Description) {
             Ok(answer) => answer.map(|known| known.description),
             Err(flight) => flight.await.map(|known| known.description),
         };
@@ -85,19 +85,19 @@ impl Memory {
     }
 
     /// Description and keys. For [`Want::OtherThan`] the same keys again when it is too early to ask anew.
-    pub(super) async fn keys(&self, app: &Identity, want: Want<'_>) -> Result<Known, IssuerError> {
-        match self.ask(app, want) {
+    pub(super) async fn keys(&self, service: &Identity, want: Want<'_>) -> Result<Known, IssuerError> {
+        match self.ask(service, want) {
             Ok(answer) => answer,
             Err(flight) => flight.await,
         }
     }
 
     /// What is known, or the fetching to wait for.
-    fn ask(&self, app: &Identity, want: Want<'_>) -> Result<Result<Known, IssuerError>, Flight> {
-        let Some(external) = &app.external else {
+    fn ask(&self, service: &Identity, want: Want<'_>) -> Result<Result<Known, IssuerError>, Flight> {
+        let Some(external) = &service.external else {
             return Ok(Err(IssuerError::Unreachable("there is no issuer".to_owned())));
         };
-        let (now, settings) = (app.now(), &external.settings);
+        let (now, settings) = (service.now(), &external.settings);
         let mut state = self.state();
         let answer = match want {
             Want::Description => state.described(now),
@@ -113,12 +113,12 @@ impl Memory {
         state.tried = Some((now, None));
         let old = state.description.as_ref().filter(|(at, _)| is_within(*at, now, DESCRIPTION_LIFE));
         let old = old.map(|(_, description)| description.clone());
-        let fetching = fetch(app.clone(), self.clone(), external.client.clone(), settings.clone(), old);
+        let fetching = fetch(service.clone(), self.clone(), external.client.clone(), settings.clone(), old);
         let flight = fetching.boxed().shared();
         state.flight = Some(flight.clone());
         // Goes on by itself, but not beyond the end of the service.
-        let (stop, driven) = (app.stop.clone(), flight.clone());
-        app.tasks.spawn(async move { stop.run_until_cancelled(driven).await });
+        let (stop, driven) = (service.stop.clone(), flight.clone());
+        service.tasks.spawn(async move { stop.run_until_cancelled(driven).await });
         Err(flight)
     }
 }
@@ -168,7 +168,7 @@ fn is_within(at: Ts, now: Ts, life: Duration) -> bool {
 
 /// Fetches what is missing and notes what has come of it.
 async fn fetch(
-    app: Identity,
+    service: Identity,
     memory: Memory,
     client: IssuerClient,
     settings: Issuer,
@@ -180,10 +180,10 @@ async fn fetch(
             None => match client.discover(&settings.url, settings.keys_timeout).await {
                 Ok(description) => {
                     let description = Arc::new(description);
-                    memory.state().description = Some((app.now(), description.clone()));
+                    memory.state().description = Some((service.now(), description.clone()));
                     description
                 }
-                Err(error) => memory.goes_on(app.now()).ok_or(error)?,
+                Err(error) => memory.goes_on(service.now()).ok_or(error)?,
             },
         };
         let text = client.keys(&description, settings.keys_timeout).await?;
@@ -195,7 +195,7 @@ async fn fetch(
     .await;
     let mut state = memory.state();
     state.flight = None;
-    let now = app.now();
+    let now = service.now();
     match &fetched {
         Ok(known) => state.keys = Some((now, known.keys.clone())),
         Err(error) => state.tried = Some((now, Some(error.clone()))),

@@ -18,14 +18,14 @@ use serde_json::json;
 
 /// The user behind the subject; none when nobody is.
 pub(super) async fn find(
-    app: &Identity,
+    service: &Identity,
     external: &External,
     token: &str,
     seen: &Seen,
 ) -> Result<Option<UserId>> {
     let (issuer, subject) = (&external.settings.url, &seen.subject);
     // Who is deleted on his own keeps his subject until there is somebody else with the address.
-    let deleted = match linked::holder(&app.db, issuer, subject).await.map_err(unreadable)? {
+    let deleted = match linked::holder(&service.db, issuer, subject).await.map_err(unreadable)? {
         Some((user, false)) => return Ok(Some(user)),
         Some((user, true)) => Some(user),
         None => None,
@@ -33,16 +33,21 @@ pub(super) async fn find(
     if !external.settings.link_by_email {
         return Ok(deleted);
     }
-    let Some(email) = address(app, external, token, seen).await? else { return Ok(deleted) };
-    Ok(link(app, issuer, subject, &email, deleted).await?.or(deleted))
+    let Some(email) = address(service, external, token, seen).await? else { return Ok(deleted) };
+    Ok(link(service, issuer, subject, &email, deleted).await?.or(deleted))
 }
 
 /// The verified address: as it was said already, else the issuer is asked.
-async fn address(app: &Identity, external: &External, token: &str, seen: &Seen) -> Result<Option<String>> {
+async fn address(
+    service: &Identity,
+    external: &External,
+    token: &str,
+    seen: &Seen,
+) -> Result<Option<String>> {
     if let Some(said) = &seen.email {
         return Ok(said.clone());
     }
-    let description = external.memory.description(app).await.map_err(upstream)?;
+    let description = external.memory.description(service).await.map_err(upstream)?;
     let person = userinfo(external, &description, token).await?;
     // An answer about somebody else says nothing (OpenID Connect Core §5.3.2).
     Ok(person.filter(|person| person.sub == seen.subject).and_then(|person| verified_address(&person)))
@@ -51,16 +56,16 @@ async fn address(app: &Identity, external: &External, token: &str, seen: &Seen) 
 /// Stores the link, if exactly one live user who has none has the address. An address that a user has given himself and
 /// not confirmed proves nothing. The link of a `deleted` user to the subject is his then.
 async fn link(
-    app: &Identity,
+    service: &Identity,
     issuer: &str,
     subject: &str,
     email: &str,
     deleted: Option<UserId>,
 ) -> Result<Option<UserId>> {
-    let found = identities::by_email(&app.db, email).await.map_err(unreadable)?;
+    let found = identities::by_email(&service.db, email).await.map_err(unreadable)?;
     let Some((candidate, _)) = found else { return Ok(None) };
-    let now = app.now();
-    let mut tx = app.db.begin().await.map_err(unreadable)?;
+    let now = service.now();
+    let mut tx = service.db.begin().await.map_err(unreadable)?;
     if let Some(deleted) = deleted {
         // Held as well, so that he is not restored meanwhile.
         let held = identities::get_for_login(&mut tx, deleted).await.map_err(unreadable)?;
@@ -86,21 +91,21 @@ async fn link(
         } else {
             // Another request was faster.
             drop(tx);
-            return linked::user(&app.db, issuer, subject).await.map_err(unreadable);
+            return linked::user(&service.db, issuer, subject).await.map_err(unreadable);
         }
     }
     if !linked::insert(&mut tx, issuer, subject, user.id, now).await.map_err(unreadable)? {
         // He has another link, or another request has made this one.
         drop(tx);
-        return linked::user(&app.db, issuer, subject).await.map_err(unreadable);
+        return linked::user(&service.db, issuer, subject).await.map_err(unreadable);
     }
     if let Some(reason) = user.standing.suspension() {
         return Err(suspended(reason));
     }
     record(&mut tx, now, actor, user.id, "user.link", issuer, subject).await?;
-    mirror::user_linked(app, &mut tx, user.id).await?;
+    mirror::user_linked(service, &mut tx, user.id).await?;
     tx.commit().await.map_err(unreadable)?;
-    mirror::wake(app);
+    mirror::wake(service);
     tracing::info!(user_id = %user.id, "linked to an account of the identity provider");
     Ok(Some(user.id))
 }
@@ -152,13 +157,14 @@ async fn record(
 ///
 /// # Errors
 /// `user not found`; no external provider is configured.
-pub async fn unlink(app: &Identity, email: &str) -> Result<bool> {
-    let external = app.external.as_ref().ok_or_else(|| Error::bad_request("identity.mode is embedded"))?;
-    let (user, _) = identities::by_email(&app.db, email).await?.ok_or(Error::NotFound("user"))?;
-    let mut tx = app.db.begin().await?;
+pub async fn unlink(service: &Identity, email: &str) -> Result<bool> {
+    let external =
+        service.external.as_ref().ok_or_else(|| Error::bad_request("identity.mode is embedded"))?;
+    let (user, _) = identities::by_email(&service.db, email).await?.ok_or(Error::NotFound("user"))?;
+    let mut tx = service.db.begin().await?;
     // Held, so that no session starts beside this.
     identities::get_for_login(&mut tx, user.id).await?.ok_or(Error::NotFound("user"))?;
-    let (issuer, now) = (&external.settings.url, app.now());
+    let (issuer, now) = (&external.settings.url, service.now());
     let Some(subject) = linked::remove(&mut tx, issuer, user.id).await? else { return Ok(false) };
     record(&mut tx, now, (None, None), user.id, "user.unlink", issuer, &subject).await?;
     revoke_user(&mut tx, now, user.id, None, Reason::Logout).await?;

@@ -86,8 +86,8 @@ fn address_said(email: Option<String>, verified: Option<&Value>) -> Said {
 
 /// Asks for description and keys in the background, so that an issuer that cannot be reached is told of at the start
 /// and the first who signs in need not wait.
-pub fn start(app: &Identity) {
-    let Some(external) = &app.external else { return };
+pub fn start(service: &Identity) {
+    let Some(external) = &service.external else { return };
     let settings = &external.settings;
     if settings.url.starts_with("http://") {
         tracing::warn!(
@@ -103,8 +103,8 @@ pub fn start(app: &Identity) {
              provider may open sessions here"
         );
     }
-    let worker = app.clone();
-    app.tasks.spawn(async move {
+    let worker = service.clone();
+    service.tasks.spawn(async move {
         let Some(external) = &worker.external else { return };
         let issuer = &external.settings.url;
         let known = worker.stop.run_until_cancelled(external.memory.keys(&worker, Want::Keys)).await;
@@ -146,18 +146,18 @@ fn tell_of_opaque(external: &External, description: &Discovery) {
 /// # Errors
 /// 502 and 504 for the provider, 503 when too many ask it; 401 for a suspended user who comes for the first time.
 pub(crate) async fn user_of(
-    app: &Identity,
+    service: &Identity,
     external: &External,
     token: &str,
 ) -> Result<Option<(UserId, Party)>> {
     let judged = async {
-        let Some(seen) = identify(app, external, token).await? else { return Ok(None) };
-        let Some(party) = party(app, &external.settings, seen.client_id.as_deref()).await else {
+        let Some(seen) = identify(service, external, token).await? else { return Ok(None) };
+        let Some(party) = party(service, &external.settings, seen.client_id.as_deref()).await else {
             let client = seen.client_id.as_deref().unwrap_or("unknown");
             tracing::info!(client, "a token of a client that is not accepted was refused");
             return Ok(None);
         };
-        let user = linked::find(app, external, token, &seen).await?;
+        let user = linked::find(service, external, token, &seen).await?;
         Ok(user.map(|user| (user, party)))
     };
     let patience = external.settings.patience;
@@ -165,8 +165,8 @@ pub(crate) async fn user_of(
 }
 
 /// Where people sign in. While the issuer cannot say, where most of its kind have it: nobody can sign in there then.
-pub(crate) async fn authorization_endpoint(app: &Identity, external: &External) -> String {
-    let known = tokio::time::timeout(GLANCE, external.memory.description(app)).await;
+pub(crate) async fn authorization_endpoint(service: &Identity, external: &External) -> String {
+    let known = tokio::time::timeout(GLANCE, external.memory.description(service)).await;
     let named = known
         .ok()
         .and_then(std::result::Result::ok)
@@ -188,17 +188,17 @@ pub(crate) fn upstream(error: IssuerError) -> Error {
 /// Whether tokens of the client are accepted at all, and as whose. A client that could be learnt and is not known is
 /// foreign as soon as any own one is named, whatever is accepted of those that cannot (spec:
 /// authentication#identity-modes, guarantees#identity rule 7).
-async fn party(app: &Identity, settings: &Issuer, client_id: Option<&str>) -> Option<Party> {
+async fn party(service: &Identity, settings: &Issuer, client_id: Option<&str>) -> Option<Party> {
     let any = settings.accept_any_client;
     let Some(id) = client_id else { return any.then_some(Party::Own) };
     if settings.client_ids.iter().any(|own| own == id) {
         return Some(Party::Own);
     }
-    let clients = &app.settings.provider.clients;
+    let clients = &service.settings.provider.clients;
     match clients.iter().find(|client| client.id == id) {
         Some(client) if client.first_party => Some(Party::Own),
         Some(_) => Some(Party::ThirdParty),
-        None if mirror::is_third_party(app, id).await => Some(Party::ThirdParty),
+        None if mirror::is_third_party(service, id).await => Some(Party::ThirdParty),
         None => {
             let none_named =
                 settings.client_ids.is_empty() && !clients.iter().any(|client| client.first_party);
@@ -208,9 +208,9 @@ async fn party(app: &Identity, settings: &Issuer, client_id: Option<&str>) -> Op
 }
 
 /// Finds out whether a token is good and whose it is.
-async fn identify(app: &Identity, external: &External, token: &str) -> Result<Option<Seen>> {
+async fn identify(service: &Identity, external: &External, token: &str) -> Result<Option<Seen>> {
     // Our own credentials are nobody else's business, wherever they are shown.
-    if auth::is_api_key(token) || auth::is_own(app, token) {
+    if auth::is_api_key(token) || auth::is_own(service, token) {
         return Ok(None);
     }
     if token.len() > TOKEN_BYTES || !token.bytes().all(|b| b.is_ascii_graphic()) {
@@ -221,20 +221,20 @@ async fn identify(app: &Identity, external: &External, token: &str) -> Result<Op
         Shape::Jwt(jwt) => match jwt.claims.iss.as_deref() {
             // Somebody else's is not shown to the issuer.
             Some(iss) if iss.trim_end_matches('/') != external.settings.url => None,
-            Some(_) => verified(app, external, *jwt).await?,
-            None => asked(app, external, token).await?,
+            Some(_) => verified(service, external, *jwt).await?,
+            None => asked(service, external, token).await?,
         },
-        Shape::Opaque => asked(app, external, token).await?,
+        Shape::Opaque => asked(service, external, token).await?,
     };
     Ok(seen.filter(|seen| (1..=SUBJECT_BYTES).contains(&seen.subject.len()) && !seen.subject.contains('\0')))
 }
 
 /// A JWT, verified here.
-async fn verified(app: &Identity, external: &External, jwt: Jwt<'_>) -> Result<Option<Seen>> {
-    let mut known = external.memory.keys(app, Want::Keys).await.map_err(upstream)?;
+async fn verified(service: &Identity, external: &External, jwt: Jwt<'_>) -> Result<Option<Seen>> {
+    let mut known = external.memory.keys(service, Want::Keys).await.map_err(upstream)?;
     let mut signed = known.keys.judge(&jwt);
     if signed == Signed::UnknownKey {
-        known = external.memory.keys(app, Want::OtherThan(&known.keys)).await.map_err(upstream)?;
+        known = external.memory.keys(service, Want::OtherThan(&known.keys)).await.map_err(upstream)?;
         signed = known.keys.judge(&jwt);
     }
     let (claims, is_typed) = (jwt.claims, jwt.is_typed_access);
@@ -247,7 +247,7 @@ async fn verified(app: &Identity, external: &External, jwt: Jwt<'_>) -> Result<O
         && claims.is_bearer_access()
         && is_for_somebody
         && claims.exp.is_some()
-        && is_in_time(app.now(), claims.exp, claims.nbf)
+        && is_in_time(service.now(), claims.exp, claims.nbf)
         && is_meant_for_us(settings, claims.aud.as_ref());
     Ok(if good { seen(claims) } else { None })
 }
@@ -291,20 +291,20 @@ fn is_meant_for_us(settings: &Issuer, aud: Option<&Value>) -> bool {
 }
 
 /// An opaque token, of which only the issuer knows anything: introspection where it can be had, else userinfo.
-async fn asked(app: &Identity, external: &External, token: &str) -> Result<Option<Seen>> {
+async fn asked(service: &Identity, external: &External, token: &str) -> Result<Option<Seen>> {
     let settings = &external.settings;
     let credentials = settings.introspection.as_ref();
     if credentials.is_none() && !settings.accept_any_client {
         return Ok(None);
     }
-    let description = external.memory.description(app).await.map_err(upstream)?;
+    let description = external.memory.description(service).await.map_err(upstream)?;
     let endpoint = description.introspection_endpoint.as_deref();
     let said = match endpoint.zip(credentials) {
         Some((endpoint, (id, secret))) => {
             let credentials = Credentials { id, secret: secret.reveal() };
             let told = external.client.introspect(&description, endpoint, credentials, token).await;
             match told.map_err(upstream)? {
-                Told::Good(said) if is_good(app.now(), settings, &description, &said) => Some(said),
+                Told::Good(said) if is_good(service.now(), settings, &description, &said) => Some(said),
                 _ => return Ok(None),
             }
         }

@@ -23,15 +23,15 @@ const HOURS: RangeInclusive<i64> = 0..=168;
 const USUAL_HOURS: i64 = 1;
 
 /// The caller's live consent.
-pub async fn consent(app: &Identity, caller: &Caller) -> Result<Option<Consent>> {
+pub async fn consent(service: &Identity, caller: &Caller) -> Result<Option<Consent>> {
     let user = caller.user_id().ok_or_else(invalid)?;
-    Ok(consents::get(&app.db, user, app.now()).await?)
+    Ok(consents::get(&service.db, user, service.now()).await?)
 }
 
 /// Gives consent for some hours in the place of the one before, whose sessions end. The caller speaks for himself:
 /// the gate lets no impersonation token come here.
 pub async fn give_consent(
-    app: &Identity,
+    service: &Identity,
     caller: &Caller,
     ctx: &RequestContext,
     body: impl FnOnce() -> Result<Option<i64>>,
@@ -42,11 +42,11 @@ pub async fn give_consent(
         return Err(Error::field_value("duration_hours", "out_of_range", hours.to_string()));
     }
     let hours = if hours == 0 { USUAL_HOURS } else { hours };
-    let now = app.now();
+    let now = service.now();
     let minutes = hours.saturating_mul(60);
     let life = Duration::from_secs(60 * u64::try_from(minutes).unwrap_or_default());
     let consent = Consent {
-        id: app.fresh(),
+        id: service.fresh(),
         user_id: user,
         expires_at: now.plus(life),
         max_duration_minutes: minutes,
@@ -54,7 +54,7 @@ pub async fn give_consent(
     };
     let consent = &consent;
     let attempt = || async move {
-        let mut tx = begin(app, user).await?;
+        let mut tx = begin(service, user).await?;
         consents::put(&mut tx, consent).await?;
         let after = json!({"expires_at": consent.expires_at});
         finish(tx, (now, user), caller, ctx, "user.give_consent", Some(after)).await
@@ -64,22 +64,22 @@ pub async fn give_consent(
 }
 
 /// Withdraws the caller's consent, if there is one, and ends every session based on it.
-pub async fn withdraw_consent(app: &Identity, caller: &Caller, ctx: &RequestContext) -> Result<()> {
+pub async fn withdraw_consent(service: &Identity, caller: &Caller, ctx: &RequestContext) -> Result<()> {
     let user = caller.user_id().ok_or_else(invalid)?;
     let attempt = || async move {
-        let mut tx = begin(app, user).await?;
+        let mut tx = begin(service, user).await?;
         if !consents::remove(&mut tx, user).await? {
             // Nothing based on it either: what expired has ended by itself.
             return Ok(());
         }
-        finish(tx, (app.now(), user), caller, ctx, "user.withdraw_consent", None).await
+        finish(tx, (service.now(), user), caller, ctx, "user.withdraw_consent", None).await
     };
     retry_on_conflict("the withdrawal of a consent", attempt).await
 }
 
 /// Holds the user: who is being suspended or deleted gives nothing any more.
-async fn begin(app: &Identity, user: UserId) -> Result<Tx, Aborted> {
-    let mut tx = app.db.begin().await?;
+async fn begin(service: &Identity, user: UserId) -> Result<Tx, Aborted> {
+    let mut tx = service.db.begin().await?;
     let held = identities::get_steady(&mut tx, user).await?;
     if !held.is_some_and(|held| held.standing.is_enabled()) {
         return Err(invalid().into());

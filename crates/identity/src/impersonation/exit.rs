@@ -20,11 +20,11 @@ use bailiwick_store::{
 ///
 /// # Errors
 /// 400 without one; 401 when the chain of that token has been revoked meanwhile.
-pub async fn end_own(app: &Identity, caller: &Caller, ctx: &RequestContext) -> Result<auth::Session> {
+pub async fn end_own(service: &Identity, caller: &Caller, ctx: &RequestContext) -> Result<auth::Session> {
     let not_impersonating = || Error::bad_request("not currently impersonating a user");
     let (me, chain) = caller.user_id().zip(auth::chain_of(caller)).ok_or_else(invalid)?;
-    let (live, _) = live_of(app, me, app.now()).await?.ok_or_else(not_impersonating)?;
-    leave(app, (me, Some(chain)), live.id, ctx).await?.ok_or_else(not_impersonating)
+    let (live, _) = live_of(service, me, service.now()).await?.ok_or_else(not_impersonating)?;
+    leave(service, (me, Some(chain)), live.id, ctx).await?.ok_or_else(not_impersonating)
 }
 
 /// DELETE with the impersonation token, which the gate has let through: its session counts, or was ended from the
@@ -33,25 +33,25 @@ pub async fn end_own(app: &Identity, caller: &Caller, ctx: &RequestContext) -> R
 /// # Errors
 /// 401 when that is not so any more.
 pub async fn end_by_token(
-    app: &Identity,
+    service: &Identity,
     session: ImpersonationId,
     ctx: &RequestContext,
 ) -> Result<auth::Session> {
-    let found = sessions::get(&app.db, session).await.map_err(unreadable)?.ok_or_else(invalid)?;
+    let found = sessions::get(&service.db, session).await.map_err(unreadable)?.ok_or_else(invalid)?;
     let over = || Error::unauthenticated_because("token has been revoked", "session ended");
-    leave(app, (found.impersonator.id, None), session, ctx).await?.ok_or_else(over)
+    leave(service, (found.impersonator.id, None), session, ctx).await?.ok_or_else(over)
 }
 
 /// Ends the session and starts a chain. `calling`: the chain of his own token, if he comes with that. None when
 /// somebody was faster.
 async fn leave(
-    app: &Identity,
+    service: &Identity,
     (me, calling): (UserId, Option<ChainId>),
     session: ImpersonationId,
     ctx: &RequestContext,
 ) -> Result<Option<auth::Session>> {
-    let now = app.now();
-    let mut tx = app.db.begin().await.map_err(unreadable)?;
+    let now = service.now();
+    let mut tx = service.db.begin().await.map_err(unreadable)?;
     // Locks in the order user, login, chains by id, session. Everything that ends the rights of a user holds one of
     // them.
     let own = identities::get_for_login(&mut tx, me).await.map_err(unreadable)?.ok_or_else(invalid)?;
@@ -76,7 +76,7 @@ async fn leave(
     if !is_left {
         return Ok(None);
     }
-    let back = resume(app, &mut tx, own, login, now).await?;
+    let back = resume(service, &mut tx, own, login, now).await?;
     audit::record_impersonation(&mut tx, now, ctx, &held, "impersonation.end").await?;
     tx.commit().await.map_err(unreadable)?;
     Ok(Some(back))

@@ -75,19 +75,19 @@ fn withdrawn() -> Error {
 }
 
 /// What the setting makes of a consent.
-pub fn reach(app: &Identity) -> Consent {
-    match app.settings.impersonation.scope {
+pub fn reach(service: &Identity) -> Consent {
+    match service.settings.impersonation.scope {
         ImpersonationScope::Consent => Consent::Everyone,
         ImpersonationScope::Hierarchy => Consent::Hierarchy,
     }
 }
 
-fn identity(app: &Identity, person: &Person) -> Arc<UserIdentity> {
-    Arc::new(identity_of(&app.catalogue, person.user.clone()))
+fn identity(service: &Identity, person: &Person) -> Arc<UserIdentity> {
+    Arc::new(identity_of(&service.catalogue, person.user.clone()))
 }
 
 /// Judges a session. Whatever it does not know ends it.
-pub(super) fn judge(app: &Identity, seen: &Seen, now: Ts) -> Result<Pair, Dead> {
+pub(super) fn judge(service: &Identity, seen: &Seen, now: Ts) -> Result<Pair, Dead> {
     let cause = seen.session.end.as_ref().map(|end| end.cause);
     let over = |is_disabled| Err(Dead::Impersonator { is_disabled });
     let Some(impersonator) = &seen.impersonator else { return over(true) };
@@ -97,12 +97,12 @@ pub(super) fn judge(app: &Identity, seen: &Seen, now: Ts) -> Result<Pair, Dead> 
     if matches!(cause, Some(Cause::Exit | Cause::Impersonator)) || seen.is_chain_revoked {
         return over(false);
     }
-    let own = identity(app, impersonator);
+    let own = identity(service, impersonator);
     let caller = Caller::user(own.clone(), None);
     if !caller.holds(Permission::ImpersonateUsers) {
         return over(false);
     }
-    let target = seen.impersonated.as_ref().map(|person| (person, identity(app, person)));
+    let target = seen.impersonated.as_ref().map(|person| (person, identity(service, person)));
     if let Some((person, identity)) = &target {
         // Reach and rank, as if the target were enabled and had agreed: these two have answers of their own.
         let assumed = UserTarget {
@@ -110,7 +110,7 @@ pub(super) fn judge(app: &Identity, seen: &Seen, now: Ts) -> Result<Pair, Dead> 
             path: person.path,
             effective: identity.effective.clone(),
             standing: Standing::default(),
-            consent: reach(app),
+            consent: reach(service),
         };
         if !decide(&caller, Action::Impersonate, &assumed).is_allowed() {
             return over(false);
@@ -150,9 +150,9 @@ pub struct Acting {
 }
 
 /// The impersonation token of an `Authorization` header: one that names a key of this kind, genuine or not.
-pub fn presented<'a>(app: &Identity, header: Option<&'a str>) -> Option<&'a str> {
+pub fn presented<'a>(service: &Identity, header: Option<&'a str>) -> Option<&'a str> {
     let token = bearer_token(header).ok().filter(|token| token.len() <= MAX_TOKEN_BYTES)?;
-    app.keys.names(TokenKind::Impersonation, token).then_some(token)
+    service.keys.names(TokenKind::Impersonation, token).then_some(token)
 }
 
 /// Looks an impersonation token's session up and judges it.
@@ -160,10 +160,10 @@ pub fn presented<'a>(app: &Identity, header: Option<&'a str>) -> Option<&'a str>
 /// # Errors
 /// `invalid token` for what is no token of ours, 503 when the state cannot be read. Why a genuine token opens nothing
 /// is in [`Acting`].
-pub async fn authenticate(app: &Identity, token: &str) -> Result<Acting> {
-    let now = app.now();
-    let token = verify_impersonation(app, token, now).ok_or_else(invalid)?;
-    let seen = sessions::look(&app.db, token.session).await.map_err(unreadable)?;
+pub async fn authenticate(service: &Identity, token: &str) -> Result<Acting> {
+    let now = service.now();
+    let token = verify_impersonation(service, token, now).ok_or_else(invalid)?;
+    let seen = sessions::look(&service.db, token.session).await.map_err(unreadable)?;
     let Some(seen) = seen.filter(|seen| {
         let session = &seen.session;
         session.impersonated.id == token.impersonated && session.impersonator.id == token.impersonator
@@ -172,7 +172,7 @@ pub async fn authenticate(app: &Identity, token: &str) -> Result<Acting> {
         return Err(if token.is_expired { withdrawn() } else { invalid() });
     };
     let session = seen.session.id;
-    let dead = match judge(app, &seen, now) {
+    let dead = match judge(service, &seen, now) {
         Ok(pair) if !token.is_expired => {
             let caller = Caller::User(UserCaller {
                 identity: pair.impersonated,
@@ -186,7 +186,7 @@ pub async fn authenticate(app: &Identity, token: &str) -> Result<Acting> {
     };
     if seen.session.end.is_none() {
         // Refused in any case; that it stays so must not hang on somebody asking again.
-        if let Err(e) = close(app, session, &dead, now).await {
+        if let Err(e) = close(service, session, &dead, now).await {
             tracing::warn!(%session, error = %e, "the end of an impersonation could not be recorded");
         }
     }
@@ -199,8 +199,8 @@ pub async fn authenticate(app: &Identity, token: &str) -> Result<Acting> {
     Ok(Acting { session, caller: Err(dead.error()), exit, is_recorded: !token.is_expired })
 }
 
-async fn close(app: &Identity, id: ImpersonationId, dead: &Dead, now: Ts) -> Result<(), StoreError> {
-    let mut tx = app.db.begin().await?;
+async fn close(service: &Identity, id: ImpersonationId, dead: &Dead, now: Ts) -> Result<(), StoreError> {
+    let mut tx = service.db.begin().await?;
     dead.record(&mut tx, id, now).await?;
     tx.commit().await
 }
@@ -216,13 +216,18 @@ pub enum Changed {
 
 /// Ends the sessions that what was written before in this transaction lets go on no longer: that they were over shall
 /// not hang on somebody asking before the rights come back.
-pub async fn end_of_changed(app: &Identity, tx: &mut Tx, now: Ts, whose: Changed) -> Result<(), StoreError> {
+pub async fn end_of_changed(
+    service: &Identity,
+    tx: &mut Tx,
+    now: Ts,
+    whose: Changed,
+) -> Result<(), StoreError> {
     let live = match whose {
         Changed::User(user) => sessions::look_at_user(tx, user).await?,
         Changed::Promoted(organization) => sessions::look_below(tx, organization).await?,
     };
     for seen in live {
-        if let Err(dead) = judge(app, &seen, now) {
+        if let Err(dead) = judge(service, &seen, now) {
             dead.record(tx, seen.session.id, now).await?;
         }
     }
@@ -231,15 +236,15 @@ pub async fn end_of_changed(app: &Identity, tx: &mut Tx, now: Ts, whose: Changed
 
 /// The session that the user has opened and that counts, with its two people. One that does not is ended.
 pub(super) async fn live_of(
-    app: &Identity,
+    service: &Identity,
     user: UserId,
     now: Ts,
 ) -> Result<Option<(sessions::Session, Pair)>> {
-    let Some(seen) = sessions::look_of(&app.db, user).await.map_err(unreadable)? else { return Ok(None) };
-    match judge(app, &seen, now) {
+    let Some(seen) = sessions::look_of(&service.db, user).await.map_err(unreadable)? else { return Ok(None) };
+    match judge(service, &seen, now) {
         Ok(pair) => Ok(Some((seen.session, pair))),
         Err(dead) => {
-            close(app, seen.session.id, &dead, now).await.map_err(unreadable)?;
+            close(service, seen.session.id, &dead, now).await.map_err(unreadable)?;
             Ok(None)
         }
     }

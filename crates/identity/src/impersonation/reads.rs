@@ -18,35 +18,35 @@ pub fn over_at(session: &Session, now: Ts) -> Option<Ts> {
 
 /// One page of the caller's sessions, the newest first; without a side, none.
 pub async fn sessions(
-    app: &Identity,
+    service: &Identity,
     caller: &Caller,
     side: Option<Side>,
     page: PageRequest,
 ) -> Result<Page<Session>> {
     let user = caller.user_id().ok_or_else(invalid)?;
     match side {
-        Some(side) => Ok(sessions::of_user(&app.db, user, side, page).await?),
+        Some(side) => Ok(sessions::of_user(&service.db, user, side, page).await?),
         None => Ok(Page { rows: Vec::new(), total: 0, request: page }),
     }
 }
 
 /// A session in which the caller is one of the two. `id`: none = malformed.
-pub async fn session(app: &Identity, caller: &Caller, id: Option<ImpersonationId>) -> Result<Session> {
+pub async fn session(service: &Identity, caller: &Caller, id: Option<ImpersonationId>) -> Result<Session> {
     let user = caller.user_id().ok_or_else(invalid)?;
     let missing = || Error::NotFound("session");
-    let found = sessions::get(&app.db, id.ok_or_else(missing)?).await?;
+    let found = sessions::get(&service.db, id.ok_or_else(missing)?).await?;
     found.filter(|s| s.impersonator.id == user || s.impersonated.id == user).ok_or_else(missing)
 }
 
 /// One page of what was done in such a session, the oldest first.
 pub async fn audit(
-    app: &Identity,
+    service: &Identity,
     caller: &Caller,
     id: Option<ImpersonationId>,
     page: PageRequest,
 ) -> Result<(Session, Page<Entry>)> {
-    let session = session(app, caller, id).await?;
-    let entries = entries::of_session(&app.db, session.id, page).await?;
+    let session = session(service, caller, id).await?;
+    let entries = entries::of_session(&service.db, session.id, page).await?;
     Ok((session, entries))
 }
 
@@ -62,10 +62,10 @@ pub struct Purged {
 }
 
 /// What [`purge`] would remove of sessions and of what was done in them.
-pub async fn count_old(app: &Identity) -> Result<Purged> {
-    let limit = app.now().minus(app.settings.impersonation.audit_retention);
+pub async fn count_old(service: &Identity) -> Result<Purged> {
+    let limit = service.now().minus(service.settings.impersonation.audit_retention);
     let (sessions, entries) =
-        (sessions::count_old(&app.db, limit).await?, entries::count_old(&app.db, limit).await?);
+        (sessions::count_old(&service.db, limit).await?, entries::count_old(&service.db, limit).await?);
     Ok(Purged { sessions, entries, consents: 0 })
 }
 
@@ -74,12 +74,12 @@ const CHUNK: i64 = 500;
 
 /// Records the end of sessions whose time is over, and removes what has been kept long enough: sessions that ended
 /// before the retention, their entries first, and expired consents. In small transactions.
-pub async fn purge(app: &Identity) -> Result<Purged> {
-    let now = app.now();
-    let limit = now.minus(app.settings.impersonation.audit_retention);
+pub async fn purge(service: &Identity) -> Result<Purged> {
+    let now = service.now();
+    let limit = now.minus(service.settings.impersonation.audit_retention);
     let mut removed = Purged::default();
-    while !app.stop.is_cancelled() {
-        let mut tx = app.db.begin_relaxed().await?;
+    while !service.stop.is_cancelled() {
+        let mut tx = service.db.begin_relaxed().await?;
         let ended = sessions::end(&mut tx, Which::Expired(CHUNK), now, Cause::Expiry, None).await?;
         let entries = entries::purge(&mut tx, limit, CHUNK).await?;
         // Only those without entries, which go first.

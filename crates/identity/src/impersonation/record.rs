@@ -27,27 +27,27 @@ const PATH_CHARS: usize = 255;
 ///
 /// # Errors
 /// 503: then nothing may be done.
-pub async fn open(app: &Identity, call: Call<'_>) -> Result<Opened> {
+pub async fn open(service: &Identity, call: Call<'_>) -> Result<Opened> {
     let endpoint: String = call.path.chars().take(PATH_CHARS).collect();
     let new = entries::NewCall {
-        id: app.fresh(),
+        id: service.fresh(),
         session: call.session,
-        at: app.now(),
+        at: service.now(),
         endpoint: &endpoint,
         method: call.method,
         data: call.data,
     };
-    let mut tx = app.db.begin().await.map_err(unreadable)?;
+    let mut tx = service.db.begin().await.map_err(unreadable)?;
     let seq = entries::open(&mut tx, &new).await.map_err(unreadable)?;
     tx.commit().await.map_err(unreadable)?;
-    Ok(Opened { app: app.clone(), seq, is_complete: false })
+    Ok(Opened { service: service.clone(), seq, is_complete: false })
 }
 
 /// An entry without its end. Dropped without one, because nobody waits for the answer any more or the handler has
 /// panicked, it says so.
 #[derive(Debug)]
 pub struct Opened {
-    app: Identity,
+    service: Identity,
     seq: i64,
     is_complete: bool,
 }
@@ -57,14 +57,14 @@ impl Opened {
     /// is done, and the entry says that it began.
     pub async fn complete(mut self, status: u16, words: &'static str, data: Option<String>) {
         self.is_complete = true;
-        let (app, seq) = (self.app.clone(), self.seq);
+        let (service, seq) = (self.service.clone(), self.seq);
         // A task of its own: a client that hangs up now must not cut it.
         let what = async move {
-            if let Err(e) = complete(&app, seq, Some(status), words, data.as_deref()).await {
+            if let Err(e) = complete(&service, seq, Some(status), words, data.as_deref()).await {
                 tracing::error!(entry = seq, status, error = %e, "an impersonated request could not be recorded to its end");
             }
         };
-        if self.app.tasks.spawn(what).await.is_err() {
+        if self.service.tasks.spawn(what).await.is_err() {
             tracing::error!(entry = seq, status, "an impersonated request could not be recorded to its end");
         }
     }
@@ -75,28 +75,28 @@ impl Drop for Opened {
         let Some(runtime) = (!self.is_complete).then(Handle::try_current).and_then(Result::ok) else {
             return;
         };
-        let (app, seq) = (self.app.clone(), self.seq);
+        let (service, seq) = (self.service.clone(), self.seq);
         // A panic is answered further out.
         let (status, words) =
             if thread::panicking() { (Some(500), "Internal Server Error") } else { (None, "not answered") };
         let what = async move {
-            if let Err(e) = complete(&app, seq, status, words, None).await {
+            if let Err(e) = complete(&service, seq, status, words, None).await {
                 tracing::warn!(entry = seq, error = %e, "an impersonated request could not be recorded to its end");
             }
         };
-        drop(self.app.tasks.spawn_on(what, &runtime));
+        drop(self.service.tasks.spawn_on(what, &runtime));
     }
 }
 
 async fn complete(
-    app: &Identity,
+    service: &Identity,
     seq: i64,
     status: Option<u16>,
     words: &str,
     data: Option<&str>,
 ) -> Result<(), StoreError> {
     // The beginning is safe on disk; of the end a crash may take the last moment.
-    let mut tx = app.db.begin_relaxed().await?;
+    let mut tx = service.db.begin_relaxed().await?;
     entries::complete(&mut tx, seq, status, words, data).await?;
     tx.commit().await
 }

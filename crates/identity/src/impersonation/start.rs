@@ -47,13 +47,13 @@ pub struct Started {
 /// # Errors
 /// In the order of spec: impersonation#requests-while-impersonating.
 pub async fn start(
-    app: &Identity,
+    service: &Identity,
     caller: &Caller,
     ctx: &RequestContext,
     body: impl FnOnce() -> Result<String>,
 ) -> Result<Started> {
     let (me, chain) = caller.user_id().zip(auth::chain_of(caller)).ok_or_else(invalid)?;
-    if let Some((live, _)) = live_of(app, me, app.now()).await? {
+    if let Some((live, _)) = live_of(service, me, service.now()).await? {
         return Err(already(&live));
     }
     let wanted = body()?.parse::<UserId>().ok();
@@ -62,22 +62,22 @@ pub async fn start(
     }
     // Whoever may not act as him does not wait for his row, nor make others wait.
     let found = match wanted {
-        Some(user) => users::get(&app.db, user).await?,
+        Some(user) => users::get(&service.db, user).await?,
         None => None,
     };
     let consent = match wanted {
-        Some(user) => consents::get(&app.db, user, app.now()).await?,
+        Some(user) => consents::get(&service.db, user, service.now()).await?,
         None => None,
     };
-    let wanted = allowed(app, caller, found.as_ref(), consent.is_some())?;
-    retry_on_conflict("an impersonation", || attempt(app, (me, chain), wanted, ctx)).await
+    let wanted = allowed(service, caller, found.as_ref(), consent.is_some())?;
+    retry_on_conflict("an impersonation", || attempt(service, (me, chain), wanted, ctx)).await
 }
 
 /// Whether the caller may act as this user now.
-fn allowed(app: &Identity, caller: &Caller, found: Option<&Placed>, has_consent: bool) -> Result<UserId> {
+fn allowed(service: &Identity, caller: &Caller, found: Option<&Placed>, has_consent: bool) -> Result<UserId> {
     let Some(placed) = found else { return Err(Refusal::NoConsent.into()) };
-    let consent = if has_consent { reach(app) } else { Consent::Absent };
-    let target = UserTarget { consent, ..judged_user(app, placed) };
+    let consent = if has_consent { reach(service) } else { Consent::Absent };
+    let target = UserTarget { consent, ..judged_user(service, placed) };
     decide(caller, Action::Impersonate, &target).granted().map(|granted| granted.id())
 }
 
@@ -96,13 +96,13 @@ fn already(live: &Session) -> Error {
 
 /// One try: both people, the chain and the consent are held, and all of it is judged again.
 async fn attempt(
-    app: &Identity,
+    service: &Identity,
     (me, chain): (UserId, ChainId),
     wanted: UserId,
     ctx: &RequestContext,
 ) -> Result<Started, Aborted> {
-    let now = app.now();
-    let mut tx = app.db.begin().await?;
+    let now = service.now();
+    let mut tx = service.db.begin().await?;
     // As a writer, so that of two starts one waits for the other.
     let own = identities::get_for_login(&mut tx, me).await?.ok_or_else(invalid)?;
     refuse_disabled(own.standing)?;
@@ -112,22 +112,22 @@ async fn attempt(
         return Err(Error::unauthenticated_because("token has been revoked", &reason).into());
     }
     if let Some(seen) = sessions::look_of(&mut tx, me).await? {
-        match judge(app, &seen, now) {
+        match judge(service, &seen, now) {
             Ok(_) => return Err(already(&seen.session).into()),
             Err(dead) => dead.record(&mut tx, seen.session.id, now).await?,
         }
     }
-    let impersonator = Arc::new(identity_of(&app.catalogue, own));
+    let impersonator = Arc::new(identity_of(&service.catalogue, own));
     let caller = Caller::user(impersonator.clone(), Some(chain));
     let consent = consents::hold(&mut tx, wanted, now).await?;
     let placed = users::get(&mut tx, wanted).await?;
-    allowed(app, &caller, placed.as_ref(), consent.is_some())?;
+    allowed(service, &caller, placed.as_ref(), consent.is_some())?;
     let (Some(target), Some(consent)) = (target, consent) else {
         return Err(Error::from(Refusal::NoConsent).into());
     };
-    let impersonated = identity_of(&app.catalogue, target);
+    let impersonated = identity_of(&service.catalogue, target);
     let session = Session {
-        id: app.fresh(),
+        id: service.fresh(),
         impersonator: party(&impersonator),
         impersonated: party(&impersonated),
         consent_id: consent.id,
@@ -138,12 +138,12 @@ async fn attempt(
         end: None,
         action_count: 1,
     };
-    sessions::insert(&mut tx, &session, (app.fresh(), app.fresh())).await?;
+    sessions::insert(&mut tx, &session, (service.fresh(), service.fresh())).await?;
     audit::record_impersonation(&mut tx, now, ctx, &session, "impersonation.start").await?;
     let told = Told::impersonation("started", session.id.to_string(), wanted);
     let data = json!({"session_id": session.id, "expires_at": session.expires_at});
     told.with(data).write(&mut tx, now).await?;
-    let started = started(app, session, &impersonated, &impersonator, now)?;
+    let started = started(service, session, &impersonated, &impersonator, now)?;
     tx.commit().await?;
     Ok(started)
 }
@@ -153,13 +153,13 @@ fn party(identity: &UserIdentity) -> Party {
 }
 
 fn started(
-    app: &Identity,
+    service: &Identity,
     session: Session,
     impersonated: &UserIdentity,
     impersonator: &UserIdentity,
     now: Ts,
 ) -> Result<Started> {
-    let (token, expires_in) = impersonation_token(app, &session, impersonated, impersonator, now)?;
+    let (token, expires_in) = impersonation_token(service, &session, impersonated, impersonator, now)?;
     let (impersonated, impersonator) = (user_object(impersonated), user_object(impersonator));
     Ok(Started { session, token, expires_in, impersonated, impersonator })
 }

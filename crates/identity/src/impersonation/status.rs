@@ -52,19 +52,19 @@ pub enum Status {
 }
 
 /// With an impersonation token.
-pub async fn status_of(app: &Identity, impersonator: UserId, session: ImpersonationId) -> Result<Status> {
-    let live = live_of(app, impersonator, app.now()).await?;
+pub async fn status_of(service: &Identity, impersonator: UserId, session: ImpersonationId) -> Result<Status> {
+    let live = live_of(service, impersonator, service.now()).await?;
     let same = live.filter(|(live, _)| live.id == session);
     Ok(same.map_or(Status::No, |(live, pair)| Status::Acting(Box::new(Current::of(live, &pair)))))
 }
 
 /// With an own token: finds the session again and binds it to the chain of that token.
-pub async fn status(app: &Identity, caller: &Caller) -> Result<Status> {
+pub async fn status(service: &Identity, caller: &Caller) -> Result<Status> {
     let (me, chain) = caller.user_id().zip(auth::chain_of(caller)).ok_or_else(invalid)?;
-    let now = app.now();
-    let Some((mut session, pair)) = live_of(app, me, now).await? else { return Ok(Status::No) };
+    let now = service.now();
+    let Some((mut session, pair)) = live_of(service, me, now).await? else { return Ok(Status::No) };
     if session.chain_id != chain {
-        let mut tx = app.db.begin().await.map_err(unreadable)?;
+        let mut tx = service.db.begin().await.map_err(unreadable)?;
         identities::get_steady(&mut tx, me).await.map_err(unreadable)?;
         let held = chains::lock(&mut tx, chain).await.map_err(unreadable)?;
         let held = held.filter(|held| held.revoked.is_none()).ok_or_else(invalid)?;
@@ -75,6 +75,6 @@ pub async fn status(app: &Identity, caller: &Caller) -> Result<Status> {
         (session.chain_id, session.login_id) = (chain, held.login_id);
     }
     let (token, expires_in) =
-        impersonation_token(app, &session, &pair.impersonated, &pair.impersonator, now)?;
+        impersonation_token(service, &session, &pair.impersonated, &pair.impersonator, now)?;
     Ok(Status::Own(Box::new(Current::of(session, &pair)), Recovery { token, expires_in }))
 }

@@ -26,56 +26,56 @@ pub(super) struct Account {
 /// Makes his account, or finds the one an earlier try has made; `is_wanted`: whether one is to be made. None when there is
 /// none, he is gone here meanwhile, or he has come in with another account.
 pub(super) async fn create(
-    app: &Identity,
+    service: &Identity,
     mirror: &Mirror,
     user: &User,
     is_wanted: bool,
 ) -> Result<Option<Account>, Stop> {
     let issuer = mirror.issuer();
-    let earlier = logto::pending(&app.db, issuer, user.id).await?;
+    let earlier = logto::pending(&service.db, issuer, user.id).await?;
     if earlier.creating_at.is_some() {
         let name = earlier.creating_name.as_deref().unwrap_or(&user.username);
         if let Some(subject) = find(mirror, user.id, name).await? {
             // Kept since before that creation: it is the account's.
-            let password = earlier.sealed_password.as_ref().and_then(|sealed| open(app, sealed).ok());
-            let subject = link(app, mirror, user, subject, password.as_deref()).await?;
+            let password = earlier.sealed_password.as_ref().and_then(|sealed| open(service, sealed).ok());
+            let subject = link(service, mirror, user, subject, password.as_deref()).await?;
             return Ok(subject.map(|subject| Account { subject, is_found: true }));
         }
     }
     if !is_wanted {
-        forget(app, mirror, user.id).await?;
+        forget(service, mirror, user.id).await?;
         return Ok(None);
     }
     let body = mirrored(user);
-    let Some(password) = begin(app, mirror, user).await? else { return Ok(None) };
+    let Some(password) = begin(service, mirror, user).await? else { return Ok(None) };
     let subject = match mirror.client.create_user(&body, &password).await {
         Ok(subject) => subject,
         Err(error) => {
             match error {
-                LogtoError::Refused(_) => forget(app, mirror, user.id).await?,
-                _ => leave(app, mirror, user).await?,
+                LogtoError::Refused(_) => forget(service, mirror, user.id).await?,
+                _ => leave(service, mirror, user).await?,
             }
             return Err(Stop::Logto(error));
         }
     };
-    let subject = link(app, mirror, user, subject, Some(&password)).await?;
+    let subject = link(service, mirror, user, subject, Some(&password)).await?;
     Ok(subject.map(|subject| Account { subject, is_found: false }))
 }
 
 /// Remembers that a creation is under way; the password for it. None when he is gone.
-async fn begin(app: &Identity, mirror: &Mirror, user: &User) -> Result<Option<String>, Stop> {
-    let (issuer, now) = (mirror.issuer(), app.now());
-    let mut tx = app.db.begin().await?;
+async fn begin(service: &Identity, mirror: &Mirror, user: &User) -> Result<Option<String>, Stop> {
+    let (issuer, now) = (mirror.issuer(), service.now());
+    let mut tx = service.db.begin().await?;
     if users::lock(&mut tx, user.id).await?.is_none() {
         return Ok(None);
     }
     let pending = logto::pending(&mut tx, issuer, user.id).await?;
     // One that no present secret opens is replaced like none.
-    let password = match pending.sealed_password.as_ref().and_then(|sealed| open(app, sealed).ok()) {
+    let password = match pending.sealed_password.as_ref().and_then(|sealed| open(service, sealed).ok()) {
         Some(password) => password,
         None => {
-            let password = generate_password(&*app.entropy);
-            logto::keep_password(&mut tx, issuer, user.id, &seal(app, &password)?, Some(now)).await?;
+            let password = generate_password(&*service.entropy);
+            logto::keep_password(&mut tx, issuer, user.id, &seal(service, &password)?, Some(now)).await?;
             password
         }
     };
@@ -85,18 +85,18 @@ async fn begin(app: &Identity, mirror: &Mirror, user: &User) -> Result<Option<St
 }
 
 /// Nothing was made, so nothing is to be found: else whatever bears our id later would be taken for it.
-async fn forget(app: &Identity, mirror: &Mirror, user: UserId) -> Result<(), Stop> {
-    let mut tx = app.db.begin().await?;
+async fn forget(service: &Identity, mirror: &Mirror, user: UserId) -> Result<(), Stop> {
+    let mut tx = service.db.begin().await?;
     logto::user_not_created(&mut tx, mirror.issuer(), user).await?;
     Ok(tx.commit().await?)
 }
 
 /// Nobody knows what came of it. Who was destroyed meanwhile leaves nobody behind who would search for it.
-async fn leave(app: &Identity, mirror: &Mirror, user: &User) -> Result<(), Stop> {
-    let mut tx = app.db.begin().await?;
+async fn leave(service: &Identity, mirror: &Mirror, user: &User) -> Result<(), Stop> {
+    let mut tx = service.db.begin().await?;
     if users::lock(&mut tx, user.id).await?.is_none() {
         let gone = (Kind::GoneUser, user.id.0);
-        outbox::put_gone_unknown(&mut tx, mirror.issuer(), gone, &user.username, app.now()).await?;
+        outbox::put_gone_unknown(&mut tx, mirror.issuer(), gone, &user.username, service.now()).await?;
         tx.commit().await?;
     }
     Ok(())
@@ -104,22 +104,22 @@ async fn leave(app: &Identity, mirror: &Mirror, user: &User) -> Result<(), Stop>
 
 /// Links him with it and writes the welcome mail, where the password is known that it was made with.
 async fn link(
-    app: &Identity,
+    service: &Identity,
     mirror: &Mirror,
     user: &User,
     subject: String,
     password: Option<&str>,
 ) -> Result<Option<String>, Stop> {
-    let (issuer, now) = (mirror.issuer(), app.now());
-    let mut tx = app.db.begin().await?;
+    let (issuer, now) = (mirror.issuer(), service.now());
+    let mut tx = service.db.begin().await?;
     if users::lock(&mut tx, user.id).await?.is_none() {
         // Destroyed meanwhile.
-        outbox::put_gone_account(&mut tx, issuer, app.fresh(), &subject, now).await?;
+        outbox::put_gone_account(&mut tx, issuer, service.fresh(), &subject, now).await?;
         tx.commit().await?;
         return Ok(None);
     }
     if linked::insert(&mut tx, issuer, &subject, user.id, now).await? {
-        record_link(app, &mut tx, user.id, &subject).await?;
+        record_link(service, &mut tx, user.id, &subject).await?;
     } else {
         match linked::user(&mut tx, issuer, &subject).await? {
             // He has come in with it meanwhile.
@@ -133,7 +133,7 @@ async fn link(
             // He has come in with another one: this one is nobody's.
             None => {
                 logto::user_not_created(&mut tx, issuer, user.id).await?;
-                outbox::put_gone_account(&mut tx, issuer, app.fresh(), &subject, now).await?;
+                outbox::put_gone_account(&mut tx, issuer, service.fresh(), &subject, now).await?;
                 tx.commit().await?;
                 return Ok(None);
             }
@@ -142,14 +142,14 @@ async fn link(
     let pending = logto::pending(&mut tx, issuer, user.id).await?;
     match password {
         Some(password) if pending.generated_at.is_some() => {
-            mail::welcome_at_provider(app, &mut tx, user.id, password).await?;
+            mail::welcome_at_provider(service, &mut tx, user.id, password).await?;
         }
         Some(_) => {}
         None => tracing::warn!(user_id = %user.id, "an account was found again whose password nobody knows"),
     }
     logto::user_created(&mut tx, issuer, user.id).await?;
     tx.commit().await?;
-    mail::wake(app);
+    mail::wake(service);
     tracing::info!(user_id = %user.id, "account made at the identity provider");
     Ok(Some(subject))
 }

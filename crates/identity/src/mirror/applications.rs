@@ -69,9 +69,9 @@ impl Memory {
 }
 
 /// The applications; none outside mode `logto` and when nothing was ever told.
-pub async fn applications(app: &Identity) -> Option<Arc<Applications>> {
-    let memory = &app.mirror.as_ref()?.applications;
-    let (list, is_enough) = memory.present(app.now());
+pub async fn applications(service: &Identity) -> Option<Arc<Applications>> {
+    let memory = &service.mirror.as_ref()?.applications;
+    let (list, is_enough) = memory.present(service.now());
     if is_enough {
         return list;
     }
@@ -80,24 +80,24 @@ pub async fn applications(app: &Identity) -> Option<Arc<Applications>> {
         match memory.turn.clone().try_lock_owned() {
             // Goes on by itself: whoever asks next finds it done.
             Ok(turn) => {
-                let worker = app.clone();
-                let _ = app.tasks.spawn(async move { refresh(&worker, turn).await }).await;
+                let worker = service.clone();
+                let _ = service.tasks.spawn(async move { refresh(&worker, turn).await }).await;
             }
             Err(_) => drop(memory.turn.lock().await),
         }
     };
     let _ = tokio::time::timeout(patience, waiting).await;
-    memory.present(app.now()).0
+    memory.present(service.now()).0
 }
 
-async fn refresh(app: &Identity, _turn: OwnedMutexGuard<()>) {
-    let Some(mirror) = &app.mirror else { return };
-    let fetched = app.stop.run_until_cancelled(tokio::time::timeout(FETCH, fetch(app, mirror))).await;
+async fn refresh(service: &Identity, _turn: OwnedMutexGuard<()>) {
+    let Some(mirror) = &service.mirror else { return };
+    let fetched = service.stop.run_until_cancelled(tokio::time::timeout(FETCH, fetch(service, mirror))).await;
     let why = match fetched {
         None => return,
         Some(Ok(Ok(list))) => {
             let mut state = mirror.applications.state();
-            state.list = Some((app.now(), Arc::new(list)));
+            state.list = Some((service.now(), Arc::new(list)));
             state.failed_at = None;
             return;
         }
@@ -105,10 +105,10 @@ async fn refresh(app: &Identity, _turn: OwnedMutexGuard<()>) {
         Some(Err(_)) => "it takes too long".to_owned(),
     };
     tracing::warn!(error = why, "applications of third parties cannot be read; the last list goes on");
-    mirror.applications.state().failed_at = Some(app.now());
+    mirror.applications.state().failed_at = Some(service.now());
 }
 
-async fn fetch(app: &Identity, mirror: &Mirror) -> Result<Applications, String> {
+async fn fetch(service: &Identity, mirror: &Mirror) -> Result<Applications, String> {
     let told = |error: LogtoError| error.to_string();
     let client = &mirror.client;
     let all = client.applications().await.map_err(told)?;
@@ -131,7 +131,7 @@ async fn fetch(app: &Identity, mirror: &Mirror) -> Result<Applications, String> 
         }
         None => None,
     };
-    let clients = translated(app, mirror, clients).await?;
+    let clients = translated(service, mirror, clients).await?;
     Ok(Applications { clients, sign_in })
 }
 
@@ -207,7 +207,7 @@ fn registered(
 
 /// With ids of the service for those of the tenant (spec: openid-provider#third-party-applications).
 async fn translated(
-    app: &Identity,
+    service: &Identity,
     mirror: &Mirror,
     mut clients: Vec<Client>,
 ) -> Result<Vec<Client>, String> {
@@ -215,17 +215,17 @@ async fn translated(
     let theirs: Vec<String> = controls().flat_map(|control| control.organization_ids.clone()).collect();
     let mut organizations = std::collections::HashMap::new();
     for portion in theirs.chunks(500) {
-        let found = logto::organizations_of(&app.db, mirror.issuer(), portion).await;
+        let found = logto::organizations_of(&service.db, mirror.issuer(), portion).await;
         organizations.extend(found.map_err(|e| e.to_string())?);
     }
     let names_roles = controls().any(|control| !control.user_role_ids.is_empty());
     let roles = match names_roles {
-        true => Some(names::known(app, mirror, |_| true).await.map_err(|e| e.to_string())?),
+        true => Some(names::known(service, mirror, |_| true).await.map_err(|e| e.to_string())?),
         false => None,
     };
     let role = |id: &String| {
         let (name, _) = roles.as_ref()?.user.iter().find(|(_, theirs)| *theirs == id)?;
-        let ours = app.catalogue.user_roles().iter().find(|role| fold(&role.name) == *name);
+        let ours = service.catalogue.user_roles().iter().find(|role| fold(&role.name) == *name);
         ours.map(|role| role.key.clone())
     };
     for client in &mut clients {
@@ -245,7 +245,7 @@ async fn translated(
 }
 
 /// Whether a client is one of a third party there.
-pub async fn is_third_party(app: &Identity, client_id: &str) -> bool {
-    let list = applications(app).await;
+pub async fn is_third_party(service: &Identity, client_id: &str) -> bool {
+    let list = applications(service).await;
     list.is_some_and(|list| list.clients.iter().any(|client| client.id == client_id))
 }

@@ -51,46 +51,50 @@ pub struct Figures {
 ///
 /// # Errors
 /// Another identity mode; the provider or the database does not answer.
-pub async fn reconcile(app: &Identity, is_dry: bool, mut each: impl FnMut(&Difference)) -> Result<Figures> {
-    let mirror = app.mirror.as_ref().ok_or_else(|| Error::bad_request("identity.mode is not `logto`"))?;
+pub async fn reconcile(
+    service: &Identity,
+    is_dry: bool,
+    mut each: impl FnMut(&Difference),
+) -> Result<Figures> {
+    let mirror = service.mirror.as_ref().ok_or_else(|| Error::bad_request("identity.mode is not `logto`"))?;
     // Where this fails there is no tenant, and a 404 says nothing of what is asked for.
     mirror.client.roles().await.map_err(away)?;
-    super::link_configured(app, mirror).await?;
+    super::link_configured(service, mirror).await?;
     if !is_dry {
-        let mut tx = app.db.begin().await?;
-        outbox::retry_gone(&mut tx, mirror.issuer(), app.now()).await?;
+        let mut tx = service.db.begin().await?;
+        outbox::retry_gone(&mut tx, mirror.issuer(), service.now()).await?;
         tx.commit().await?;
     }
     let mut figures = Figures::default();
     let mut after = Uuid::nil();
     loop {
-        let ids = logto::organizations_after(&app.db, after, PAGE).await?;
+        let ids = logto::organizations_after(&service.db, after, PAGE).await?;
         let Some(last) = ids.last() else { break };
         after = last.0;
         for portion in ids.chunks(AT_ONCE) {
-            let found = join_all(portion.iter().map(|id| organization_of(app, mirror, *id))).await;
-            take(app, mirror, is_dry, &mut figures, found, &mut each).await?;
+            let found = join_all(portion.iter().map(|id| organization_of(service, mirror, *id))).await;
+            take(service, mirror, is_dry, &mut figures, found, &mut each).await?;
         }
     }
     after = Uuid::nil();
     loop {
-        let ids = logto::users_after(&app.db, after, PAGE).await?;
+        let ids = logto::users_after(&service.db, after, PAGE).await?;
         let Some(last) = ids.last() else { break };
         after = last.0;
         for portion in ids.chunks(AT_ONCE) {
-            let found = join_all(portion.iter().map(|id| user_of(app, mirror, *id))).await;
-            take(app, mirror, is_dry, &mut figures, found, &mut each).await?;
+            let found = join_all(portion.iter().map(|id| user_of(service, mirror, *id))).await;
+            take(service, mirror, is_dry, &mut figures, found, &mut each).await?;
         }
     }
     if !is_dry {
-        super::run_until_idle(app).await?;
+        super::run_until_idle(service).await?;
     }
-    figures.waiting = outbox::waiting(&app.db, mirror.issuer()).await?;
+    figures.waiting = outbox::waiting(&service.db, mirror.issuer()).await?;
     Ok(figures)
 }
 
 async fn take(
-    app: &Identity,
+    service: &Identity,
     mirror: &Mirror,
     is_dry: bool,
     figures: &mut Figures,
@@ -103,16 +107,16 @@ async fn take(
         figures.different += 1;
         each(&difference);
         if !is_dry {
-            note(app, mirror, &difference).await?;
+            note(service, mirror, &difference).await?;
         }
     }
     Ok(())
 }
 
 /// Notes what is to be told; a link to something that is gone ends, so that it is made anew.
-async fn note(app: &Identity, mirror: &Mirror, difference: &Difference) -> Result<()> {
-    let (issuer, now) = (mirror.issuer(), app.now());
-    let mut tx = app.db.begin().await?;
+async fn note(service: &Identity, mirror: &Mirror, difference: &Difference) -> Result<()> {
+    let (issuer, now) = (mirror.issuer(), service.now());
+    let mut tx = service.db.begin().await?;
     let kind = if difference.kind == "user" { Kind::User } else { Kind::Organization };
     match (&difference.dead_link, kind) {
         (Some(theirs), Kind::User) => {
@@ -131,9 +135,9 @@ fn away(error: LogtoError) -> Error {
     Error::Upstream { message: "identity provider unreachable".into(), log: error.to_string() }
 }
 
-async fn organization_of(app: &Identity, mirror: &Mirror, id: OrgId) -> Result<Option<Difference>> {
-    let Some(found) = organizations::get(&app.db, id).await? else { return Ok(None) };
-    let linked = logto::organization(&app.db, mirror.issuer(), id).await?.id;
+async fn organization_of(service: &Identity, mirror: &Mirror, id: OrgId) -> Result<Option<Difference>> {
+    let Some(found) = organizations::get(&service.db, id).await? else { return Ok(None) };
+    let linked = logto::organization(&service.db, mirror.issuer(), id).await?.id;
     let difference = |what: String, aspects, dead_link| {
         let (kind, name) = ("organization", found.name.clone());
         Some(Difference { kind, id: id.0, name, what: vec![what], aspects, dead_link })
@@ -163,8 +167,8 @@ async fn organization_of(app: &Identity, mirror: &Mirror, id: OrgId) -> Result<O
     Ok(difference(format!("different: {}", fields.join(", ")), aspect::PROFILE, None))
 }
 
-async fn user_of(app: &Identity, mirror: &Mirror, id: UserId) -> Result<Option<Difference>> {
-    let Some(placed) = users::get(&app.db, id).await? else { return Ok(None) };
+async fn user_of(service: &Identity, mirror: &Mirror, id: UserId) -> Result<Option<Difference>> {
+    let Some(placed) = users::get(&service.db, id).await? else { return Ok(None) };
     let (found, client) = (&placed.user, &mirror.client);
     let mut difference = Difference {
         kind: "user",
@@ -180,7 +184,7 @@ async fn user_of(app: &Identity, mirror: &Mirror, id: UserId) -> Result<Option<D
         dead_link,
         ..difference
     };
-    let Some(subject) = logto::subject(&app.db, mirror.issuer(), id).await? else {
+    let Some(subject) = logto::subject(&service.db, mirror.issuer(), id).await? else {
         return Ok((!user::is_deleted(&placed)).then(|| missing(difference, None)));
     };
     let Some(there) = client.user(&subject).await.map_err(away)? else {
@@ -202,7 +206,7 @@ async fn user_of(app: &Identity, mirror: &Mirror, id: UserId) -> Result<Option<D
         difference.aspects |= aspect::PROFILE;
         difference.what.push(format!("different: {}", fields.join(", ")));
     }
-    if text(there.avatar) != user::picture(app, id).await? {
+    if text(there.avatar) != user::picture(service, id).await? {
         difference.aspects |= aspect::PICTURE;
         difference.what.push("different: picture".to_owned());
     }
@@ -210,8 +214,8 @@ async fn user_of(app: &Identity, mirror: &Mirror, id: UserId) -> Result<Option<D
         difference.aspects |= aspect::STATE;
         difference.what.push("different: state".to_owned());
     }
-    roles(app, mirror, found, &subject, &mut difference).await?;
-    membership(app, mirror, found, &subject, &mut difference).await?;
+    roles(service, mirror, found, &subject, &mut difference).await?;
+    membership(service, mirror, found, &subject, &mut difference).await?;
     Ok((difference.aspects != 0).then_some(difference))
 }
 
@@ -240,28 +244,28 @@ fn tell(
 }
 
 async fn roles(
-    app: &Identity,
+    service: &Identity,
     mirror: &Mirror,
     user: &User,
     subject: &str,
     difference: &mut Difference,
 ) -> Result<()> {
     let held = mirror.client.roles_of_user(subject).await.map_err(away)?;
-    let known = user.role_ids.iter().filter_map(|id| app.catalogue.user_role(id));
+    let known = user.role_ids.iter().filter_map(|id| service.catalogue.user_role(id));
     let wanted: Vec<&str> = known.map(|role| role.name.as_str()).collect();
-    let ours: Vec<&str> = app.catalogue.user_roles().iter().map(|role| role.name.as_str()).collect();
+    let ours: Vec<&str> = service.catalogue.user_roles().iter().map(|role| role.name.as_str()).collect();
     tell(difference, "role", compare(&wanted, &held, &ours), aspect::ROLES);
     Ok(())
 }
 
 async fn membership(
-    app: &Identity,
+    service: &Identity,
     mirror: &Mirror,
     user: &User,
     subject: &str,
     difference: &mut Difference,
 ) -> Result<()> {
-    let home = logto::organization(&app.db, mirror.issuer(), user.organization.id).await?.id;
+    let home = logto::organization(&service.db, mirror.issuer(), user.organization.id).await?.id;
     let member_of = mirror.client.organizations_of_user(subject).await.map_err(away)?;
     let home = home.filter(|home| member_of.iter().any(|organization| organization.id == *home));
     let Some(home) = home else {
@@ -270,7 +274,7 @@ async fn membership(
         return Ok(());
     };
     let others: Vec<String> = member_of.into_iter().map(|o| o.id).filter(|id| *id != home).collect();
-    let left = logto::organizations_of(&app.db, mirror.issuer(), &others).await?;
+    let left = logto::organizations_of(&service.db, mirror.issuer(), &others).await?;
     let left: Vec<String> = left.into_values().map(|id| id.to_string()).collect();
     tell(difference, "organization", (Vec::new(), left), aspect::MEMBERSHIP);
     let held = mirror.client.roles_of_member(&home, subject).await.map_err(away)?;

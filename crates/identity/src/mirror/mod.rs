@@ -116,35 +116,35 @@ impl Mirror {
 }
 
 /// Tells the worker, after the commit, that there is something; it would find it by itself a little later.
-pub fn wake(app: &Identity) {
-    if let Some(mirror) = &app.mirror {
+pub fn wake(service: &Identity) {
+    if let Some(mirror) = &service.mirror {
         mirror.arrived.notify_one();
     }
 }
 
-async fn note(app: &Identity, tx: &mut Tx, kind: Kind, object: Uuid, aspects: i64) -> Result<()> {
-    let Some(mirror) = &app.mirror else { return Ok(()) };
-    Ok(outbox::put(tx, mirror.issuer(), kind, object, aspects, app.now()).await?)
+async fn note(service: &Identity, tx: &mut Tx, kind: Kind, object: Uuid, aspects: i64) -> Result<()> {
+    let Some(mirror) = &service.mirror else { return Ok(()) };
+    Ok(outbox::put(tx, mirror.issuer(), kind, object, aspects, service.now()).await?)
 }
 
 /// A new user; `password` is for his account. With `generated_at` it is mailed to him when he has one.
 pub async fn user_created(
-    app: &Identity,
+    service: &Identity,
     tx: &mut Tx,
     user: UserId,
     password: Option<&str>,
     generated_at: Option<Ts>,
 ) -> Result<()> {
-    let Some(mirror) = &app.mirror else { return Ok(()) };
+    let Some(mirror) = &service.mirror else { return Ok(()) };
     if let Some(password) = password {
-        let sealed = seal(app, password)?;
+        let sealed = seal(service, password)?;
         logto::keep_password(tx, mirror.issuer(), user, &sealed, generated_at).await?;
     }
-    note(app, tx, Kind::User, user.0, aspect::USER).await
+    note(service, tx, Kind::User, user.0, aspect::USER).await
 }
 
 /// A changed user.
-pub async fn user_changed(app: &Identity, tx: &mut Tx, before: &User, after: &User) -> Result<()> {
+pub async fn user_changed(service: &Identity, tx: &mut Tx, before: &User, after: &User) -> Result<()> {
     let mut aspects = aspect::PROFILE;
     if before.role_ids != after.role_ids {
         aspects |= aspect::ROLES;
@@ -152,89 +152,94 @@ pub async fn user_changed(app: &Identity, tx: &mut Tx, before: &User, after: &Us
     if before.organization.id != after.organization.id {
         aspects |= aspect::MEMBERSHIP | aspect::STATE;
     }
-    note(app, tx, Kind::User, after.id.0, aspects).await
+    note(service, tx, Kind::User, after.id.0, aspects).await
 }
 
 /// A user with another state of his own.
-pub async fn user_moved(app: &Identity, tx: &mut Tx, user: UserId) -> Result<()> {
-    note(app, tx, Kind::User, user.0, aspect::STATE).await
+pub async fn user_moved(service: &Identity, tx: &mut Tx, user: UserId) -> Result<()> {
+    note(service, tx, Kind::User, user.0, aspect::STATE).await
 }
 
 /// A user with another picture.
-pub async fn picture_changed(app: &Identity, tx: &mut Tx, user: UserId) -> Result<()> {
-    note(app, tx, Kind::User, user.0, aspect::PICTURE).await
+pub async fn picture_changed(service: &Identity, tx: &mut Tx, user: UserId) -> Result<()> {
+    note(service, tx, Kind::User, user.0, aspect::PICTURE).await
 }
 
 /// A user who is about to be destroyed.
-pub async fn user_destroyed(app: &Identity, tx: &mut Tx, user: UserId) -> Result<()> {
-    let Some(mirror) = &app.mirror else { return Ok(()) };
-    Ok(outbox::put_gone_user(tx, mirror.issuer(), user, app.now()).await?)
+pub async fn user_destroyed(service: &Identity, tx: &mut Tx, user: UserId) -> Result<()> {
+    let Some(mirror) = &service.mirror else { return Ok(()) };
+    Ok(outbox::put_gone_user(tx, mirror.issuer(), user, service.now()).await?)
 }
 
 /// A user who was found by his address: his account has a password of its own, and what was refused before may do now.
-pub async fn user_linked(app: &Identity, tx: &mut Tx, user: UserId) -> Result<()> {
-    let Some(mirror) = &app.mirror else { return Ok(()) };
+pub async fn user_linked(service: &Identity, tx: &mut Tx, user: UserId) -> Result<()> {
+    let Some(mirror) = &service.mirror else { return Ok(()) };
     logto::user_created(tx, mirror.issuer(), user).await?;
-    note(app, tx, Kind::User, user.0, aspect::USER).await
+    note(service, tx, Kind::User, user.0, aspect::USER).await
 }
 
 /// A new organization.
-pub async fn organization_created(app: &Identity, tx: &mut Tx, id: OrgId) -> Result<()> {
-    note(app, tx, Kind::Organization, id.0, aspect::ORGANIZATION).await
+pub async fn organization_created(service: &Identity, tx: &mut Tx, id: OrgId) -> Result<()> {
+    note(service, tx, Kind::Organization, id.0, aspect::ORGANIZATION).await
 }
 
 /// A changed organization.
-pub async fn organization_changed(app: &Identity, tx: &mut Tx, id: OrgId) -> Result<()> {
-    note(app, tx, Kind::Organization, id.0, aspect::PROFILE).await
+pub async fn organization_changed(service: &Identity, tx: &mut Tx, id: OrgId) -> Result<()> {
+    note(service, tx, Kind::Organization, id.0, aspect::PROFILE).await
 }
 
 /// A promoted organization: its type, and with it the role of its members.
-pub async fn organization_promoted(app: &Identity, tx: &mut Tx, id: OrgId) -> Result<()> {
-    note(app, tx, Kind::Organization, id.0, aspect::ORGANIZATION).await?;
-    note(app, tx, Kind::Members, id.0, aspect::MEMBERSHIP).await
+pub async fn organization_promoted(service: &Identity, tx: &mut Tx, id: OrgId) -> Result<()> {
+    note(service, tx, Kind::Organization, id.0, aspect::ORGANIZATION).await?;
+    note(service, tx, Kind::Members, id.0, aspect::MEMBERSHIP).await
 }
 
 /// An organization with another state, which its users and those below inherit.
-pub async fn organization_moved(app: &Identity, tx: &mut Tx, id: OrgId) -> Result<()> {
+pub async fn organization_moved(service: &Identity, tx: &mut Tx, id: OrgId) -> Result<()> {
     // Nothing of itself; but while it was deleted it was not made, and now it may be wanted.
-    note(app, tx, Kind::Organization, id.0, 0).await?;
-    note(app, tx, Kind::Tree, id.0, aspect::STATE).await
+    note(service, tx, Kind::Organization, id.0, 0).await?;
+    note(service, tx, Kind::Tree, id.0, aspect::STATE).await
 }
 
 /// An organization that is about to be destroyed with all below it.
-pub async fn organization_destroyed(app: &Identity, tx: &mut Tx, id: OrgId, org_type: OrgType) -> Result<()> {
-    let Some(mirror) = &app.mirror else { return Ok(()) };
-    Ok(outbox::put_gone_tree(tx, mirror.issuer(), id, org_type, app.now()).await?)
+pub async fn organization_destroyed(
+    service: &Identity,
+    tx: &mut Tx,
+    id: OrgId,
+    org_type: OrgType,
+) -> Result<()> {
+    let Some(mirror) = &service.mirror else { return Ok(()) };
+    Ok(outbox::put_gone_tree(tx, mirror.issuer(), id, org_type, service.now()).await?)
 }
 
 /// Removes what was to be told to tenants that are not this service's any more, with the passwords that were kept for
 /// accounts there; in the other modes that is every one. How many rows.
-pub async fn purge_others(app: &Identity, tx: &mut Tx, before: Ts, limit: i64) -> Result<u64> {
-    let issuer = app.mirror.as_ref().map_or("", Mirror::issuer);
+pub async fn purge_others(service: &Identity, tx: &mut Tx, before: Ts, limit: i64) -> Result<u64> {
+    let issuer = service.mirror.as_ref().map_or("", Mirror::issuer);
     Ok(logto::purge_others(tx, issuer, before, limit).await?)
 }
 
 /// How far users are mirrored; nothing in the other modes.
 pub async fn marks_of_users(
-    app: &Identity,
+    service: &Identity,
     users: impl Iterator<Item = UserId>,
 ) -> Result<HashMap<Uuid, Mirrored>> {
-    let Some(mirror) = &app.mirror else { return Ok(HashMap::new()) };
-    Ok(logto::user_marks(&app.db, mirror.issuer(), users).await?)
+    let Some(mirror) = &service.mirror else { return Ok(HashMap::new()) };
+    Ok(logto::user_marks(&service.db, mirror.issuer(), users).await?)
 }
 
 /// The same of organizations.
 pub async fn marks_of_organizations(
-    app: &Identity,
+    service: &Identity,
     organizations: impl Iterator<Item = OrgId>,
 ) -> Result<HashMap<Uuid, Mirrored>> {
-    let Some(mirror) = &app.mirror else { return Ok(HashMap::new()) };
-    Ok(logto::organization_marks(&app.db, mirror.issuer(), organizations).await?)
+    let Some(mirror) = &service.mirror else { return Ok(HashMap::new()) };
+    Ok(logto::organization_marks(&service.db, mirror.issuer(), organizations).await?)
 }
 
 /// An organization with how far it is mirrored.
-pub async fn marked(app: &Identity, organization: Organization) -> Result<Organization> {
-    let mut marks = marks_of_organizations(app, std::iter::once(organization.id)).await?;
+pub async fn marked(service: &Identity, organization: Organization) -> Result<Organization> {
+    let mut marks = marks_of_organizations(service, std::iter::once(organization.id)).await?;
     Ok(Organization { mirrored: marks.remove(&organization.id.0).unwrap_or_default(), ..organization })
 }
 
@@ -244,8 +249,8 @@ fn refused(status: u16, key: &str, code: &str) -> worker::Stop {
     worker::Stop::Logto(LogtoError::Refused(Refusal { status, fields, code: None }))
 }
 
-fn seal(app: &Identity, password: &str) -> Result<String> {
-    app.keys.seal(SEAL, password.as_bytes(), &*app.entropy).map(|sealed| STANDARD.encode(sealed))
+fn seal(service: &Identity, password: &str) -> Result<String> {
+    service.keys.seal(SEAL, password.as_bytes(), &*service.entropy).map(|sealed| STANDARD.encode(sealed))
 }
 
 /// Seals the passwords anew that wait for accounts, at whichever tenant; how many no configured secret opens. These
@@ -253,18 +258,18 @@ fn seal(app: &Identity, password: &str) -> Result<String> {
 ///
 /// # Errors
 /// The database's.
-pub async fn seal_all_anew(app: &Identity) -> Result<u64> {
+pub async fn seal_all_anew(service: &Identity) -> Result<u64> {
     const AT_ONCE: i64 = 200;
     let (mut lost, mut after) = (0, (String::new(), UserId(Uuid::nil())));
     loop {
-        let page = logto::passwords_after(&app.db, (&after.0, after.1), AT_ONCE).await?;
+        let page = logto::passwords_after(&service.db, (&after.0, after.1), AT_ONCE).await?;
         let Some((issuer, user, _)) = page.last() else { return Ok(lost) };
         after = (issuer.clone(), *user);
-        let mut tx = app.db.begin().await?;
+        let mut tx = service.db.begin().await?;
         for (issuer, user, sealed) in page {
-            match open(app, &sealed) {
+            match open(service, &sealed) {
                 Ok(password) => {
-                    let anew = seal(app, &password)?;
+                    let anew = seal(service, &password)?;
                     logto::reseal_password(&mut tx, &issuer, user, (&sealed, &anew)).await?;
                 }
                 Err(_) => {
@@ -277,22 +282,22 @@ pub async fn seal_all_anew(app: &Identity) -> Result<u64> {
     }
 }
 
-fn open(app: &Identity, sealed: &str) -> Result<String> {
+fn open(service: &Identity, sealed: &str) -> Result<String> {
     let bytes = STANDARD.decode(sealed).map_err(Error::internal)?;
-    String::from_utf8(app.keys.open(SEAL, &bytes)?).map_err(Error::internal)
+    String::from_utf8(service.keys.open(SEAL, &bytes)?).map_err(Error::internal)
 }
 
 /// Links the owner organization and the first user to what the configuration names (spec: logto#calls: found by
 /// configured or linked id, never by name).
-async fn link_configured(app: &Identity, mirror: &Mirror) -> Result<()> {
+async fn link_configured(service: &Identity, mirror: &Mirror) -> Result<()> {
     let (issuer, settings) = (mirror.issuer(), &mirror.settings);
-    let owner = organizations::owner(&app.db).await?;
+    let owner = organizations::owner(&service.db).await?;
     if let (Some(owner), Some(theirs)) = (owner, &settings.owner_organization_id) {
-        let is_linked = logto::organization(&app.db, issuer, owner).await?.id.is_some();
+        let is_linked = logto::organization(&service.db, issuer, owner).await?.id.is_some();
         if !is_linked {
-            let mut tx = app.db.begin().await?;
+            let mut tx = service.db.begin().await?;
             if logto::link_organization(&mut tx, issuer, owner, theirs).await? {
-                organization_created(app, &mut tx, owner).await?;
+                organization_created(service, &mut tx, owner).await?;
                 tx.commit().await?;
             } else {
                 tracing::warn!(
@@ -303,26 +308,26 @@ async fn link_configured(app: &Identity, mirror: &Mirror) -> Result<()> {
         }
     }
     let Some(theirs) = &settings.owner_user_id else { return Ok(()) };
-    let Some((first, _)) = identities::by_username(&app.db, OWNER_USERNAME).await? else {
+    let Some((first, _)) = identities::by_username(&service.db, OWNER_USERNAME).await? else {
         return Ok(());
     };
-    if logto::subject(&app.db, issuer, first.id).await?.is_some() {
+    if logto::subject(&service.db, issuer, first.id).await?.is_some() {
         return Ok(());
     }
-    let mut tx = app.db.begin().await?;
-    if linked::insert(&mut tx, issuer, theirs, first.id, app.now()).await? {
-        record_link(app, &mut tx, first.id, theirs).await?;
-        user_linked(app, &mut tx, first.id).await?;
+    let mut tx = service.db.begin().await?;
+    if linked::insert(&mut tx, issuer, theirs, first.id, service.now()).await? {
+        record_link(service, &mut tx, first.id, theirs).await?;
+        user_linked(service, &mut tx, first.id).await?;
         tx.commit().await?;
     }
     Ok(())
 }
 
 /// A link the service has made by itself.
-async fn record_link(app: &Identity, tx: &mut Tx, user: UserId, subject: &str) -> Result<()> {
-    let issuer = app.mirror.as_ref().map(Mirror::issuer);
+async fn record_link(service: &Identity, tx: &mut Tx, user: UserId, subject: &str) -> Result<()> {
+    let issuer = service.mirror.as_ref().map(Mirror::issuer);
     let entry = Entry {
-        at: app.now(),
+        at: service.now(),
         actor_user_id: None,
         acting_for_user_id: None,
         actor_organization_id: None,

@@ -43,13 +43,13 @@ fn by_name(all: Vec<Named>) -> HashMap<String, String> {
 
 /// The names; asked for anew when they are old, or a while old and without a name that `needs` them to have.
 pub(super) async fn known(
-    app: &Identity,
+    service: &Identity,
     mirror: &Mirror,
     needs: impl Fn(&Names) -> bool + Send,
 ) -> Result<Arc<Names>, LogtoError> {
     // Held while they are asked for: once for all who wait.
     let mut held = mirror.names.0.lock().await;
-    let now = app.now();
+    let now = service.now();
     if let Some((at, names)) = held.as_ref() {
         let age = now.since(*at);
         if now >= *at && age < LIFE && (needs(names) || age < PAUSE) {
@@ -66,7 +66,7 @@ pub(super) async fn known(
 /// The names after one of the known ones was not to be had (`error`): a role that was removed there and made anew has
 /// another id. The error itself where the names still are what they were.
 pub(super) async fn anew(
-    app: &Identity,
+    service: &Identity,
     mirror: &Mirror,
     used: &Arc<Names>,
     error: LogtoError,
@@ -76,6 +76,6 @@ pub(super) async fn anew(
     }
     // Unless somebody else has asked anew meanwhile.
     mirror.names.0.lock().await.take_if(|(_, names)| Arc::ptr_eq(names, used));
-    let names = known(app, mirror, |_| true).await?;
+    let names = known(service, mirror, |_| true).await?;
     if *names == **used { Err(error) } else { Ok(names) }
 }

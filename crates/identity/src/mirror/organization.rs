@@ -28,15 +28,15 @@ pub(super) fn mirrored(o: Organization) -> MirroredOrganization {
 
 /// Tells of an organization as it is now.
 pub(super) async fn deliver(
-    app: &Identity,
+    service: &Identity,
     mirror: &Mirror,
     id: OrgId,
     aspects: i64,
 ) -> Result<Outcome, Stop> {
-    let Some(organization) = organizations::get(&app.db, id).await? else { return Ok(Outcome::Done) };
+    let Some(organization) = organizations::get(&service.db, id).await? else { return Ok(Outcome::Done) };
     let (org_type, from) =
         (organization.org_type, organization.promoted_from.as_ref().map(|from| from.level));
-    let there = logto::organization(&app.db, mirror.issuer(), id).await?;
+    let there = logto::organization(&service.db, mirror.issuer(), id).await?;
     let (theirs, aspects, from) = match there.id.clone() {
         Some(theirs) => (theirs, aspects, from),
         None => {
@@ -44,7 +44,7 @@ pub(super) async fn deliver(
             if organization.deleted.is_set() && !there.is_creating {
                 return Ok(Outcome::Nothing);
             }
-            match create(app, mirror, organization.clone(), there).await? {
+            match create(service, mirror, organization.clone(), there).await? {
                 None => return Ok(Outcome::Nothing),
                 Some(Made { theirs, is_found: true }) => (theirs, aspect::ORGANIZATION, from),
                 Some(Made { theirs, is_found: false }) => (theirs, aspect::TYPE, None),
@@ -62,7 +62,7 @@ pub(super) async fn deliver(
         })?;
     }
     if aspects & aspect::TYPE != 0 {
-        give_jit_role(app, mirror, &theirs, org_type, from).await?;
+        give_jit_role(service, mirror, &theirs, org_type, from).await?;
     }
     Ok(Outcome::Done)
 }
@@ -82,7 +82,7 @@ struct Made {
 
 /// Makes it there, unless an earlier try has. None when there is none: it is deleted or gone here.
 async fn create(
-    app: &Identity,
+    service: &Identity,
     mirror: &Mirror,
     organization: Organization,
     there: logto::There,
@@ -91,37 +91,42 @@ async fn create(
     if there.is_creating {
         let searched = there.creating_name.as_deref().unwrap_or(&name);
         if let Some(theirs) = find(mirror, id, searched).await? {
-            let theirs = link(app, mirror, id, theirs).await?;
+            let theirs = link(service, mirror, id, theirs).await?;
             return Ok(theirs.map(|theirs| Made { theirs, is_found: true }));
         }
     }
     if is_deleted {
-        forget(app, mirror, id).await?;
+        forget(service, mirror, id).await?;
         return Ok(None);
     }
     let body = mirrored(organization);
-    if !begin(app, mirror, id, &name).await? {
+    if !begin(service, mirror, id, &name).await? {
         return Ok(None);
     }
     let theirs = match mirror.client.create_organization(&body).await {
         Ok(theirs) => theirs,
         Err(error) => {
             match error {
-                LogtoError::Refused(_) => forget(app, mirror, id).await?,
-                _ => leave(app, mirror, id, &name).await?,
+                LogtoError::Refused(_) => forget(service, mirror, id).await?,
+                _ => leave(service, mirror, id, &name).await?,
             }
             return Err(Stop::Logto(error));
         }
     };
-    let theirs = link(app, mirror, id, theirs).await?;
+    let theirs = link(service, mirror, id, theirs).await?;
     Ok(theirs.map(|theirs| Made { theirs, is_found: false }))
 }
 
 /// Remembers its id there; none when it is gone here meanwhile. Refused when another organization here has that id:
 /// repeated, that would come out the same.
-async fn link(app: &Identity, mirror: &Mirror, id: OrgId, theirs: String) -> Result<Option<String>, Stop> {
+async fn link(
+    service: &Identity,
+    mirror: &Mirror,
+    id: OrgId,
+    theirs: String,
+) -> Result<Option<String>, Stop> {
     let issuer = mirror.issuer();
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     let is_there = organizations::hold(&mut tx, id).await?.is_some();
     if is_there {
         if !logto::link_organization(&mut tx, issuer, id, &theirs).await? {
@@ -130,36 +135,36 @@ async fn link(app: &Identity, mirror: &Mirror, id: OrgId, theirs: String) -> Res
             return Err(refused(422, "organization", "already_exists"));
         }
     } else {
-        outbox::put_gone_organization(&mut tx, issuer, app.fresh(), &theirs, app.now()).await?;
+        outbox::put_gone_organization(&mut tx, issuer, service.fresh(), &theirs, service.now()).await?;
     }
     tx.commit().await?;
     Ok(is_there.then_some(theirs))
 }
 
 /// Remembers that a creation is under way; false when the organization is gone.
-async fn begin(app: &Identity, mirror: &Mirror, id: OrgId, name: &str) -> Result<bool, Stop> {
-    let mut tx = app.db.begin().await?;
+async fn begin(service: &Identity, mirror: &Mirror, id: OrgId, name: &str) -> Result<bool, Stop> {
+    let mut tx = service.db.begin().await?;
     if organizations::hold(&mut tx, id).await?.is_none() {
         return Ok(false);
     }
-    logto::organization_creating(&mut tx, mirror.issuer(), id, app.now(), name).await?;
+    logto::organization_creating(&mut tx, mirror.issuer(), id, service.now(), name).await?;
     tx.commit().await?;
     Ok(true)
 }
 
 /// Nothing was made, so nothing is to be found.
-async fn forget(app: &Identity, mirror: &Mirror, id: OrgId) -> Result<(), Stop> {
-    let mut tx = app.db.begin().await?;
+async fn forget(service: &Identity, mirror: &Mirror, id: OrgId) -> Result<(), Stop> {
+    let mut tx = service.db.begin().await?;
     logto::organization_not_created(&mut tx, mirror.issuer(), id).await?;
     Ok(tx.commit().await?)
 }
 
 /// Nobody knows what came of it. What was destroyed meanwhile leaves nobody behind who would search for it.
-async fn leave(app: &Identity, mirror: &Mirror, id: OrgId, name: &str) -> Result<(), Stop> {
-    let mut tx = app.db.begin().await?;
+async fn leave(service: &Identity, mirror: &Mirror, id: OrgId, name: &str) -> Result<(), Stop> {
+    let mut tx = service.db.begin().await?;
     if organizations::hold(&mut tx, id).await?.is_none() {
         let gone = (Kind::GoneOrganization, id.0);
-        outbox::put_gone_unknown(&mut tx, mirror.issuer(), gone, name, app.now()).await?;
+        outbox::put_gone_unknown(&mut tx, mirror.issuer(), gone, name, service.now()).await?;
         tx.commit().await?;
     }
     Ok(())
@@ -175,20 +180,20 @@ pub(super) async fn find(mirror: &Mirror, id: OrgId, name: &str) -> Result<Optio
 
 /// Who joins by himself gets the role of the type; afterwards no longer that of the type before a promotion.
 async fn give_jit_role(
-    app: &Identity,
+    service: &Identity,
     mirror: &Mirror,
     theirs: &str,
     org_type: OrgType,
     from: Option<OrgType>,
 ) -> Result<(), Stop> {
     let name = org_type.role_name();
-    let known = names::known(app, mirror, |names| names.organization_role(name).is_some()).await;
+    let known = names::known(service, mirror, |names| names.organization_role(name).is_some()).await;
     let mut known = known.map_err(Stop::Logto)?;
     loop {
         let Some(role) = known.organization_role(name) else { return Err(no_role()) };
         match mirror.client.add_jit_role(theirs, role).await {
             Ok(()) => break,
-            Err(error) => match names::anew(app, mirror, &known, error).await {
+            Err(error) => match names::anew(service, mirror, &known, error).await {
                 Ok(names) => known = names,
                 // Either is not there: the organization, or the role.
                 Err(LogtoError::Missing) => {

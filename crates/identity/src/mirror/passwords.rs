@@ -15,16 +15,16 @@ use std::{
 };
 
 /// The account of a user, if he has one.
-pub(crate) async fn find(app: &Identity, mirror: &Mirror, user: UserId) -> Result<Option<String>> {
-    Ok(logto::subject(&app.db, mirror.issuer(), user).await?)
+pub(crate) async fn find(service: &Identity, mirror: &Mirror, user: UserId) -> Result<Option<String>> {
+    Ok(logto::subject(&service.db, mirror.issuer(), user).await?)
 }
 
 /// The account of a user.
 ///
 /// # Errors
 /// 400 `user not synced to Logto` while he has none.
-pub async fn account(app: &Identity, mirror: &Mirror, user: UserId) -> Result<String> {
-    find(app, mirror, user).await?.ok_or_else(|| Error::bad_request("user not synced to Logto"))
+pub async fn account(service: &Identity, mirror: &Mirror, user: UserId) -> Result<String> {
+    find(service, mirror, user).await?.ok_or_else(|| Error::bad_request("user not synced to Logto"))
 }
 
 /// Whether it is the account's password: only an explicit refusal says no.

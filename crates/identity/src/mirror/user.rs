@@ -56,29 +56,29 @@ pub(super) fn is_deleted(placed: &Placed) -> bool {
 /// Tells of a user as he is now. Whether he may come in is told first, and neither a refusal of one thing nor an
 /// organization that is not there yet keeps the others back.
 pub(super) async fn deliver(
-    app: &Identity,
+    service: &Identity,
     mirror: &Mirror,
     id: UserId,
     aspects: i64,
 ) -> Result<Outcome, Stop> {
-    let Some(placed) = users::get(&app.db, id).await? else { return Ok(Outcome::Done) };
+    let Some(placed) = users::get(&service.db, id).await? else { return Ok(Outcome::Done) };
     let (issuer, organization) = (mirror.issuer(), placed.user.organization.id);
-    let linked = logto::subject(&app.db, issuer, id).await?;
-    let home = logto::organization(&app.db, issuer, organization).await?.id;
+    let linked = logto::subject(&service.db, issuer, id).await?;
+    let home = logto::organization(&service.db, issuer, organization).await?.id;
     let is_deleted = is_deleted(&placed);
     let (subject, mut aspects) = match linked {
         Some(subject) => (subject, aspects),
         None => {
             // Who is deleted gets nothing made; one whose creation was lost may be there and come in.
-            if is_deleted && logto::pending(&app.db, issuer, id).await?.creating_at.is_none() {
+            if is_deleted && logto::pending(&service.db, issuer, id).await?.creating_at.is_none() {
                 return Ok(Outcome::Nothing);
             }
             if !is_deleted && home.is_none() {
-                return wait_for(app, mirror, organization, Vec::new()).await;
+                return wait_for(service, mirror, organization, Vec::new()).await;
             }
-            let made = account::create(app, mirror, &placed.user, !is_deleted).await?;
+            let made = account::create(service, mirror, &placed.user, !is_deleted).await?;
             let Some(Account { subject, is_found }) = made else { return Ok(Outcome::Nothing) };
-            (subject, if is_found { aspect::USER } else { after_creation(app, &placed).await? })
+            (subject, if is_found { aspect::USER } else { after_creation(service, &placed).await? })
         }
     };
     if home.is_none() {
@@ -94,7 +94,7 @@ pub(super) async fn deliver(
         if aspects & one == 0 {
             continue;
         }
-        match tell(app, mirror, &placed, &subject, home.as_deref(), one).await {
+        match tell(service, mirror, &placed, &subject, home.as_deref(), one).await {
             Ok(()) => {}
             Err(Stop::Logto(LogtoError::Refused(refusal))) => refused.push(refusal.to_string()),
             // Something is not there: the account itself, or what it was to be given.
@@ -112,35 +112,35 @@ pub(super) async fn deliver(
         }
     }
     if home.is_none() && aspects & aspect::MEMBERSHIP != 0 {
-        return wait_for(app, mirror, organization, refused).await;
+        return wait_for(service, mirror, organization, refused).await;
     }
     Ok(if refused.is_empty() { Outcome::Done } else { Outcome::Refused(refused) })
 }
 
 /// What a new account does not say yet.
-async fn after_creation(app: &Identity, placed: &Placed) -> Result<i64, Stop> {
+async fn after_creation(service: &Identity, placed: &Placed) -> Result<i64, Stop> {
     let state = if is_enabled(placed) { 0 } else { aspect::STATE };
-    let picture = if picture(app, placed.user.id).await?.is_empty() { 0 } else { aspect::PICTURE };
+    let picture = if picture(service, placed.user.id).await?.is_empty() { 0 } else { aspect::PICTURE };
     Ok(state | picture | aspect::ROLES | aspect::MEMBERSHIP)
 }
 
 /// The address of his picture; `""` = he has none.
-pub(super) async fn picture(app: &Identity, user: UserId) -> Result<String, StoreError> {
-    let has_one = avatars::etag(&app.db, user).await?.is_some();
-    let settings = &app.settings;
+pub(super) async fn picture(service: &Identity, user: UserId) -> Result<String, StoreError> {
+    let has_one = avatars::etag(&service.db, user).await?.is_some();
+    let settings = &service.settings;
     let url = || format!("{}{}/public/users/{user}/avatar", settings.app_url, settings.api_base_url);
     Ok(if has_one { url() } else { String::new() })
 }
 
 /// His organization must be there first: it is noted unless it is, then the user's turn comes again.
 async fn wait_for(
-    app: &Identity,
+    service: &Identity,
     mirror: &Mirror,
     organization: OrgId,
     refused: Vec<String>,
 ) -> Result<Outcome, Stop> {
-    let (issuer, now) = (mirror.issuer(), app.now());
-    let mut tx = app.db.begin().await?;
+    let (issuer, now) = (mirror.issuer(), service.now());
+    let mut tx = service.db.begin().await?;
     let (kind, all) = (Kind::Organization, aspect::ORGANIZATION);
     let is_new = outbox::put_new(&mut tx, issuer, kind, organization.0, all, now).await?;
     tx.commit().await?;
@@ -148,7 +148,7 @@ async fn wait_for(
 }
 
 async fn tell(
-    app: &Identity,
+    service: &Identity,
     mirror: &Mirror,
     placed: &Placed,
     subject: &str,
@@ -159,10 +159,10 @@ async fn tell(
     let told = match what {
         aspect::STATE => client.set_suspended(subject, !is_enabled(placed)).await,
         aspect::PROFILE => client.update_user(subject, &mirrored(user)).await,
-        aspect::PICTURE => client.set_avatar(subject, &picture(app, user.id).await?).await,
-        aspect::ROLES => return tell_roles(app, mirror, user, subject).await,
+        aspect::PICTURE => client.set_avatar(subject, &picture(service, user.id).await?).await,
+        aspect::ROLES => return tell_roles(service, mirror, user, subject).await,
         _ => match home {
-            Some(home) => return tell_membership(app, mirror, user, subject, home).await,
+            Some(home) => return tell_membership(service, mirror, user, subject, home).await,
             None => Ok(()),
         },
     };
@@ -170,17 +170,17 @@ async fn tell(
 }
 
 /// Adds what is missing, then takes away what is too much: roles of the catalogue only.
-async fn tell_roles(app: &Identity, mirror: &Mirror, user: &User, subject: &str) -> Result<(), Stop> {
+async fn tell_roles(service: &Identity, mirror: &Mirror, user: &User, subject: &str) -> Result<(), Stop> {
     let wanted: Vec<&str> = user
         .role_ids
         .iter()
-        .filter_map(|id| app.catalogue.user_role(id))
+        .filter_map(|id| service.catalogue.user_role(id))
         .map(|role| role.name.as_str())
         .collect();
     let has_all = |names: &names::Names| wanted.iter().all(|name| names.user_role(name).is_some());
     let held = mirror.client.roles_of_user(subject).await.map_err(Stop::Logto)?;
     let holds = |id: &String| held.iter().any(|role| role.id == *id);
-    let mut known = names::known(app, mirror, has_all).await.map_err(Stop::Logto)?;
+    let mut known = names::known(service, mirror, has_all).await.map_err(Stop::Logto)?;
     let wanted_ids = loop {
         let wanted_ids: Vec<String> =
             wanted.iter().filter_map(|name| known.user_role(name)).cloned().collect();
@@ -190,10 +190,10 @@ async fn tell_roles(app: &Identity, mirror: &Mirror, user: &User, subject: &str)
         }
         match mirror.client.add_roles(subject, &missing).await {
             Ok(()) => break wanted_ids,
-            Err(error) => known = names::anew(app, mirror, &known, error).await.map_err(Stop::Logto)?,
+            Err(error) => known = names::anew(service, mirror, &known, error).await.map_err(Stop::Logto)?,
         }
     };
-    let ours: Vec<String> = app.catalogue.user_roles().iter().map(|role| fold(&role.name)).collect();
+    let ours: Vec<String> = service.catalogue.user_roles().iter().map(|role| fold(&role.name)).collect();
     for role in &held {
         if ours.contains(&fold(&role.name)) && !wanted_ids.contains(&role.id) {
             mirror.client.remove_role(subject, &role.id).await.map_err(Stop::Logto)?;
@@ -207,7 +207,7 @@ async fn tell_roles(app: &Identity, mirror: &Mirror, user: &User, subject: &str)
 
 /// Joins his organization with the role of its type, then leaves the others that are organizations of ours.
 async fn tell_membership(
-    app: &Identity,
+    service: &Identity,
     mirror: &Mirror,
     user: &User,
     subject: &str,
@@ -224,7 +224,7 @@ async fn tell_membership(
         true => client.roles_of_member(home, subject).await.map_err(Stop::Logto)?,
         false => Vec::new(),
     };
-    let known = names::known(app, mirror, |names| names.organization_role(name).is_some()).await;
+    let known = names::known(service, mirror, |names| names.organization_role(name).is_some()).await;
     let mut known = known.map_err(Stop::Logto)?;
     let role = loop {
         let role = known.organization_role(name).cloned();
@@ -232,7 +232,9 @@ async fn tell_membership(
             None => break role,
             Some(missing) => match client.add_member_role(home, subject, missing).await {
                 Ok(()) => break role,
-                Err(error) => known = names::anew(app, mirror, &known, error).await.map_err(Stop::Logto)?,
+                Err(error) => {
+                    known = names::anew(service, mirror, &known, error).await.map_err(Stop::Logto)?
+                }
             },
         }
     };
@@ -242,7 +244,7 @@ async fn tell_membership(
         client.remove_member_role(home, subject, &other.id).await.map_err(Stop::Logto)?;
     }
     let others: Vec<String> = member_of.into_iter().map(|o| o.id).filter(|id| id != home).collect();
-    for theirs in logto::organizations_of(&app.db, mirror.issuer(), &others).await?.into_keys() {
+    for theirs in logto::organizations_of(&service.db, mirror.issuer(), &others).await?.into_keys() {
         client.leave(&theirs, subject).await.map_err(Stop::Logto)?;
     }
     if role.is_none() { Err(no_role()) } else { Ok(()) }

@@ -38,12 +38,12 @@ const POLL: Duration = Duration::from_secs(10);
 const TREE_USERS: i64 = 500;
 
 /// Starts the worker on the application's tracker, in mode `logto`.
-pub fn start(app: &Identity) {
-    if app.mirror.is_none() {
+pub fn start(service: &Identity) {
+    if service.mirror.is_none() {
         return;
     }
-    let worker = app.clone();
-    app.tasks.spawn(async move {
+    let worker = service.clone();
+    service.tasks.spawn(async move {
         let Some(mirror) = &worker.mirror else { return };
         if let Err(e) = link_configured(&worker, mirror).await {
             tracing::warn!(error = %e, "the mirror cannot be prepared; changes are told nevertheless");
@@ -55,8 +55,8 @@ pub fn start(app: &Identity) {
 }
 
 /// Tells everything that is due now; for tests and commands. Answers how many objects were told of.
-pub async fn run_until_idle(app: &Identity) -> Result<u64> {
-    until_idle(|| round(app)).await
+pub async fn run_until_idle(service: &Identity) -> Result<u64> {
+    until_idle(|| round(service)).await
 }
 
 /// What became of a row.
@@ -89,17 +89,18 @@ impl<E: Into<Error>> From<E> for Stop {
 }
 
 /// Leases once and tells of what was leased. None when the tenant is away, so that not everybody tries.
-async fn round(app: &Identity) -> Result<u64> {
-    let Some(mirror) = &app.mirror else { return Ok(0) };
+async fn round(service: &Identity) -> Result<u64> {
+    let Some(mirror) = &service.mirror else { return Ok(0) };
     let _turn = mirror.turn.lock().await;
-    let now = app.now();
-    let due = outbox::claim(&app.db, mirror.issuer(), now, now.plus(LEASE), CLAIMS).await?;
+    let now = service.now();
+    let due = outbox::claim(&service.db, mirror.issuer(), now, now.plus(LEASE), CLAIMS).await?;
     // Users need their organizations.
     let (first, then): (Vec<&Due>, Vec<&Due>) = due.iter().partition(|due| due.kind == Kind::Organization);
     let mut is_away = false;
     for group in [first, then] {
         for told in
-            join_all(group.into_iter().map(|due| handle(app, mirror, due).instrument(jobs::span(KIND)))).await
+            join_all(group.into_iter().map(|due| handle(service, mirror, due).instrument(jobs::span(KIND))))
+                .await
         {
             is_away |= told?;
         }
@@ -108,10 +109,10 @@ async fn round(app: &Identity) -> Result<u64> {
 }
 
 /// Tells of one object and settles its row; whether the tenant is away.
-async fn handle(app: &Identity, mirror: &Mirror, due: &Due) -> Result<bool> {
+async fn handle(service: &Identity, mirror: &Mirror, due: &Due) -> Result<bool> {
     // Deep and large: kept off the stack.
-    let told = tokio::time::timeout(RUN, Box::pin(deliver(app, mirror, due))).await;
-    let now = app.now();
+    let told = tokio::time::timeout(RUN, Box::pin(deliver(service, mirror, due))).await;
+    let now = service.now();
     let (mut is_away, mut not_before) = (false, now);
     let (outcome, problem) = match told {
         Ok(Ok(outcome)) => (Some(outcome), String::new()),
@@ -131,7 +132,7 @@ async fn handle(app: &Identity, mirror: &Mirror, due: &Due) -> Result<bool> {
         Err(_) => (None, "it takes too long".to_owned()),
     };
     let issuer = mirror.issuer();
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     match outcome {
         Some(Outcome::Done) => {
             settle(&mut tx, issuer, due, None, now).await?;
@@ -198,14 +199,14 @@ async fn settle(
     Ok(())
 }
 
-async fn deliver(app: &Identity, mirror: &Mirror, due: &Due) -> std::result::Result<Outcome, Stop> {
+async fn deliver(service: &Identity, mirror: &Mirror, due: &Due) -> std::result::Result<Outcome, Stop> {
     let gone = due.provider_id.as_deref();
     match (due.kind, gone) {
-        (Kind::User, _) => Box::pin(user::deliver(app, mirror, UserId(due.object), due.aspects)).await,
+        (Kind::User, _) => Box::pin(user::deliver(service, mirror, UserId(due.object), due.aspects)).await,
         (Kind::Organization, _) => {
-            Box::pin(organization::deliver(app, mirror, OrgId(due.object), due.aspects)).await
+            Box::pin(organization::deliver(service, mirror, OrgId(due.object), due.aspects)).await
         }
-        (Kind::Members | Kind::Tree, _) => next_users(app, mirror, due).await,
+        (Kind::Members | Kind::Tree, _) => next_users(service, mirror, due).await,
         (Kind::GoneUser, Some(id)) => user::remove(mirror, id).await,
         (Kind::GoneOrganization, Some(id)) => remove_organization(mirror, id).await,
         // What a creation has made whose answer was lost.
@@ -231,12 +232,12 @@ async fn remove_organization(mirror: &Mirror, id: &str) -> std::result::Result<O
 }
 
 /// Notes the next users of an organization, or of its tree.
-async fn next_users(app: &Identity, mirror: &Mirror, due: &Due) -> std::result::Result<Outcome, Stop> {
+async fn next_users(service: &Identity, mirror: &Mirror, due: &Due) -> std::result::Result<Outcome, Stop> {
     let id = OrgId(due.object);
-    let Some(place) = organizations::place(&app.db, id).await? else { return Ok(Outcome::Done) };
+    let Some(place) = organizations::place(&service.db, id).await? else { return Ok(Outcome::Done) };
     let below = (due.kind == Kind::Tree).then_some(place.org_type);
-    let mut tx = app.db.begin().await?;
-    let (issuer, now) = (mirror.issuer(), app.now());
+    let mut tx = service.db.begin().await?;
+    let (issuer, now) = (mirror.issuer(), service.now());
     let last =
         outbox::put_next_users(&mut tx, issuer, (id, below), due.aspects, due.after, TREE_USERS, now).await?;
     tx.commit().await?;

@@ -129,28 +129,28 @@ pub enum Authorized {
 }
 
 /// Answers a request or stores it until somebody has signed in.
-pub async fn authorize(app: &Identity, parameters: &Parameters, browser: &Browser) -> Result<Authorized> {
-    let (client, redirect_uri) = match destination(app, parameters) {
+pub async fn authorize(service: &Identity, parameters: &Parameters, browser: &Browser) -> Result<Authorized> {
+    let (client, redirect_uri) = match destination(service, parameters) {
         Ok(known) => known,
         Err(refused) => return Ok(Authorized::Untrusted(refused)),
     };
     let refuse = |refused: &Refused| {
         let state = parameters.one("state").ok().flatten();
-        Authorized::Redirect(error_address(app, &redirect_uri, state, refused))
+        Authorized::Redirect(error_address(service, &redirect_uri, state, refused))
     };
-    let read = read(app, parameters, &client, &redirect_uri);
+    let read = read(service, parameters, &client, &redirect_uri);
     let (request, wish) = match read {
         Ok(read) => read,
         Err(refused) => return Ok(refuse(&refused)),
     };
-    let now = app.now();
-    let login = live_login(app, browser, now).await?.filter(|(login, _)| {
+    let now = service.now();
+    let login = live_login(service, browser, now).await?.filter(|(login, _)| {
         let age = now.since(login.authenticated_at);
         !wish.sign_in && wish.max_age.is_none_or(|max_age| age <= max_age)
     });
     if let Some((login, _)) = login {
-        let mut tx = app.db.begin().await?;
-        match consent::settle(app, &mut tx, &request, &login, now).await? {
+        let mut tx = service.db.begin().await?;
+        match consent::settle(service, &mut tx, &request, &login, now).await? {
             consent::Settled::Redirect(address) => {
                 tx.commit().await?;
                 return Ok(Authorized::Redirect(address));
@@ -161,7 +161,7 @@ pub async fn authorize(app: &Identity, parameters: &Parameters, browser: &Browse
             consent::Settled::Ask => {
                 drop(tx);
                 let question = consent::question(&request, &login);
-                let (interaction, browser) = store(app, Some(&question), browser, now).await?;
+                let (interaction, browser) = store(service, Some(&question), browser, now).await?;
                 return Ok(Authorized::Consent { interaction, browser });
             }
             consent::Settled::Gone => {}
@@ -170,14 +170,14 @@ pub async fn authorize(app: &Identity, parameters: &Parameters, browser: &Browse
     if wish.no_page {
         return Ok(refuse(&Refused::new(Code::LoginRequired, "nobody is signed in in this browser")));
     }
-    let (interaction, browser) = store(app, Some(&request), browser, now).await?;
+    let (interaction, browser) = store(service, Some(&request), browser, now).await?;
     Ok(Authorized::SignIn { interaction, browser })
 }
 
 /// Client and redirect URI: as long as they are in doubt, nothing may be sent anywhere.
-fn destination(app: &Identity, parameters: &Parameters) -> Result<(clients::Client, String), Refused> {
+fn destination(service: &Identity, parameters: &Parameters) -> Result<(clients::Client, String), Refused> {
     let unknown = || Refused::new(Code::InvalidClient, "the client is not known here");
-    let client = clients::find(&app.settings, parameters.required("client_id")?).ok_or_else(unknown)?;
+    let client = clients::find(&service.settings, parameters.required("client_id")?).ok_or_else(unknown)?;
     let uri = parameters.required("redirect_uri")?;
     if client.may_redirect_to(uri) {
         Ok((client, uri.to_owned()))
@@ -187,7 +187,7 @@ fn destination(app: &Identity, parameters: &Parameters) -> Result<(clients::Clie
 }
 
 fn read(
-    app: &Identity,
+    service: &Identity,
     parameters: &Parameters,
     client: &clients::Client,
     redirect_uri: &str,
@@ -212,7 +212,7 @@ fn read(
         scope: known_scopes(parameters.one("scope")?.unwrap_or_default()),
         code_challenge: challenge(parameters, client)?,
         nonce: parameters.one("nonce")?.map(str::to_owned),
-        resource: resource(app, parameters)?,
+        resource: resource(service, parameters)?,
         login_hint: parameters.one("login_hint")?.map(str::to_owned),
         wants_consent: has_prompt(parameters, "consent")?,
         asked: None,
@@ -246,10 +246,10 @@ fn is_base64url(text: &str) -> bool {
 }
 
 /// The only resource there is: the service itself.
-pub(super) fn resource(app: &Identity, parameters: &Parameters) -> Result<Option<String>, Refused> {
+pub(super) fn resource(service: &Identity, parameters: &Parameters) -> Result<Option<String>, Refused> {
     match parameters.one("resource")? {
         None => Ok(None),
-        Some(resource) if resource == app.settings.tokens.audience => Ok(Some(resource.to_owned())),
+        Some(resource) if resource == service.settings.tokens.audience => Ok(Some(resource.to_owned())),
         Some(_) => Err(Refused::new(Code::InvalidTarget, "the resource is not known here")),
     }
 }
@@ -277,13 +277,15 @@ fn wish(parameters: &Parameters) -> Result<Wish, Refused> {
 
 /// The login of this browser and whose it is, unless it has ended or its user may not come in.
 pub(super) async fn live_login(
-    app: &Identity,
+    service: &Identity,
     browser: &Browser,
     now: Ts,
 ) -> Result<Option<(Login, Identified)>> {
     let Some(cookie) = browser.login.as_deref().filter(|cookie| is_cookie(cookie)) else { return Ok(None) };
-    let Some(login) = logins::by_token(&app.db, &token_digest(cookie), now).await? else { return Ok(None) };
-    let user = identities::get(&app.db, login.user_id).await?;
+    let Some(login) = logins::by_token(&service.db, &token_digest(cookie), now).await? else {
+        return Ok(None);
+    };
+    let user = identities::get(&service.db, login.user_id).await?;
     Ok(user.filter(|user| user.standing.is_enabled()).map(|user| (login, user)))
 }
 
@@ -294,7 +296,7 @@ pub(super) fn is_cookie(value: &str) -> bool {
 
 /// Stores what waits for a sign-in: a request, or none when a person came without a client.
 pub(super) async fn store(
-    app: &Identity,
+    service: &Identity,
     request: Option<&AuthorizationRequest>,
     browser: &Browser,
     now: Ts,
@@ -302,10 +304,10 @@ pub(super) async fn store(
     // The same cookie for all waiting requests of a browser, so that two tabs do not disturb each other.
     let browser = match browser.browser.as_deref().filter(|cookie| is_cookie(cookie)) {
         Some(known) => known.to_owned(),
-        None => fresh_secret(&*app.entropy),
+        None => fresh_secret(&*service.entropy),
     };
     let interaction = Interaction {
-        id: app.fresh(),
+        id: service.fresh(),
         browser_hash: token_digest(&browser),
         request: serde_json::to_value(request).map_err(Error::internal)?,
         user_id: None,
@@ -313,7 +315,7 @@ pub(super) async fn store(
         created_at: now,
         expires_at: now.plus(INTERACTION),
     };
-    let mut tx = app.db.begin_relaxed().await?;
+    let mut tx = service.db.begin_relaxed().await?;
     interactions::insert(&mut tx, &interaction).await?;
     tx.commit().await?;
     Ok((interaction.id, browser))
@@ -321,16 +323,16 @@ pub(super) async fn store(
 
 /// Writes the grant of a request and gives the address that carries its code. Whether it may is [`consent::settle`]'s.
 pub(super) async fn grant(
-    app: &Identity,
+    service: &Identity,
     tx: &mut Tx,
     request: &AuthorizationRequest,
     login: &Login,
     now: Ts,
 ) -> Result<String> {
-    let code = fresh_secret(&*app.entropy);
-    let code_expires_at = now.plus(app.settings.provider.code);
+    let code = fresh_secret(&*service.entropy);
+    let code_expires_at = now.plus(service.settings.provider.code);
     let grant = Grant {
-        id: app.fresh(),
+        id: service.fresh(),
         user_id: login.user_id,
         login_id: login.id,
         client_id: request.client_id.clone(),
@@ -350,7 +352,7 @@ pub(super) async fn grant(
     };
     grants::insert(tx, &grant, &token_digest(&code)).await?;
     let state = request.state.as_deref();
-    Ok(address(app, &request.redirect_uri, &[("code", Some(&code)), ("state", state)]))
+    Ok(address(service, &request.redirect_uri, &[("code", Some(&code)), ("state", state)]))
 }
 
 /// The user, if he is still good; he stays so until the transaction ends.
@@ -366,27 +368,27 @@ pub(super) async fn hold(tx: &mut Tx, login: &Login) -> Result<Option<Identified
 }
 
 /// The address that carries a refusal of a request found good to its client.
-pub(super) fn refusal(app: &Identity, request: &AuthorizationRequest, refused: &Refused) -> String {
-    error_address(app, &request.redirect_uri, request.state.as_deref(), refused)
+pub(super) fn refusal(service: &Identity, request: &AuthorizationRequest, refused: &Refused) -> String {
+    error_address(service, &request.redirect_uri, request.state.as_deref(), refused)
 }
 
 /// The address that carries a refusal to the client.
-fn error_address(app: &Identity, redirect_uri: &str, state: Option<&str>, refused: &Refused) -> String {
+fn error_address(service: &Identity, redirect_uri: &str, state: Option<&str>, refused: &Refused) -> String {
     let description = Some(refused.description.as_ref());
     let pairs =
         [("error", Some(refused.code.as_str())), ("error_description", description), ("state", state)];
-    address(app, redirect_uri, &pairs)
+    address(service, redirect_uri, &pairs)
 }
 
 /// The redirect URI with more in its query, and who speaks (RFC 9207).
-fn address(app: &Identity, redirect_uri: &str, pairs: &[(&str, Option<&str>)]) -> String {
+fn address(service: &Identity, redirect_uri: &str, pairs: &[(&str, Option<&str>)]) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     for (name, value) in pairs {
         if let Some(value) = value {
             query.append_pair(name, value);
         }
     }
-    query.append_pair("iss", &app.settings.provider_issuer());
+    query.append_pair("iss", &service.settings.provider_issuer());
     with_query(redirect_uri, &query.finish())
 }
 

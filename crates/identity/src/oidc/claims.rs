@@ -66,7 +66,7 @@ fn of_user(user: &Identified, scope: &str) -> Map<String, Value> {
 
 /// The ID token issued together with an access token.
 pub(super) fn id_token(
-    app: &Identity,
+    service: &Identity,
     key: &SigningKey,
     grant: &Grant,
     user: &Identified,
@@ -75,9 +75,9 @@ pub(super) fn id_token(
     now: Ts,
 ) -> Result<String, Refusal> {
     let mut claims = of_user(user, scope);
-    let life = i64::try_from(app.settings.provider.access.as_secs()).unwrap_or(i64::MAX);
+    let life = i64::try_from(service.settings.provider.access.as_secs()).unwrap_or(i64::MAX);
     let mut insert = |name: &str, value: Value| claims.insert(name.to_owned(), value);
-    insert("iss", json!(app.settings.provider_issuer()));
+    insert("iss", json!(service.settings.provider_issuer()));
     insert("aud", json!(grant.client_id));
     insert("iat", json!(now.secs()));
     insert("exp", json!(now.secs().saturating_add(life)));
@@ -99,35 +99,35 @@ fn at_hash(access_token: &str) -> String {
 
 /// An access token for a resource (RFC 9068). It is stored like any other, so it can be revoked like any other.
 pub(super) fn access_jwt(
-    app: &Identity,
+    service: &Identity,
     key: &SigningKey,
     grant: &Grant,
     resource: &str,
     scope: &str,
     now: Ts,
 ) -> Result<String, Refusal> {
-    let life = i64::try_from(app.settings.provider.access.as_secs()).unwrap_or(i64::MAX);
+    let life = i64::try_from(service.settings.provider.access.as_secs()).unwrap_or(i64::MAX);
     let claims = json!({
-        "iss": app.settings.provider_issuer(),
+        "iss": service.settings.provider_issuer(),
         "sub": grant.user_id,
         "aud": resource,
         "client_id": grant.client_id,
         "scope": scope,
         "iat": now.secs(),
         "exp": now.secs().saturating_add(life),
-        "jti": random_hex::<16>(&*app.entropy),
+        "jti": random_hex::<16>(&*service.entropy),
     });
     Ok(key.sign("at+jwt", &claims)?)
 }
 
 /// `GET /oidc/me`.
-pub async fn userinfo(app: &Identity, access_token: &str) -> Result<Map<String, Value>, Refusal> {
+pub async fn userinfo(service: &Identity, access_token: &str) -> Result<Map<String, Value>, Refusal> {
     let invalid = || Refusal::new(Code::InvalidToken, "the access token is unknown, expired or revoked");
-    let token = find_token(app, access_token).await?.ok_or_else(invalid)?;
-    if token.kind != Kind::Access || !token.is_alive(app.now()) {
+    let token = find_token(service, access_token).await?.ok_or_else(invalid)?;
+    if token.kind != Kind::Access || !token.is_alive(service.now()) {
         return Err(invalid());
     }
-    let user = identities::get(&app.db, token.grant.user_id).await?;
+    let user = identities::get(&service.db, token.grant.user_id).await?;
     let user = user.filter(|user| user.standing.is_enabled()).ok_or_else(invalid)?;
     if !has_scope(&token.scope, "openid") {
         return Err(Refusal::new(Code::InsufficientScope, "the access token was not given for openid"));
@@ -139,25 +139,25 @@ pub async fn userinfo(app: &Identity, access_token: &str) -> Result<Map<String, 
 ///
 /// # Errors
 /// `invalid_client` when the client has no secret.
-pub async fn introspect(app: &Identity, client: &Client, token: &str) -> Result<Value, Refusal> {
+pub async fn introspect(service: &Identity, client: &Client, token: &str) -> Result<Value, Refusal> {
     if client.is_public() {
         return Err(Refusal::new(Code::InvalidClient, "introspection is for confidential clients"));
     }
-    let now = app.now();
+    let now = service.now();
     let inactive = json!({"active": false});
-    let Some(token) = find_token(app, token).await? else { return Ok(inactive) };
+    let Some(token) = find_token(service, token).await? else { return Ok(inactive) };
     if !token.is_alive(now) || token.rotated_at.is_some() {
         return Ok(inactive);
     }
-    let user = identities::get(&app.db, token.grant.user_id).await?;
+    let user = identities::get(&service.db, token.grant.user_id).await?;
     let user = user.filter(|user| user.standing.is_enabled());
-    Ok(user.map_or(inactive, |user| active(app, &token, &user)))
+    Ok(user.map_or(inactive, |user| active(service, &token, &user)))
 }
 
-fn active(app: &Identity, token: &Token, user: &Identified) -> Value {
+fn active(service: &Identity, token: &Token, user: &Identified) -> Value {
     let mut answer = json!({
         "active": true,
-        "iss": app.settings.provider_issuer(),
+        "iss": service.settings.provider_issuer(),
         "sub": user.id,
         "client_id": token.grant.client_id,
         "username": user.username,
@@ -175,8 +175,8 @@ fn active(app: &Identity, token: &Token, user: &Identified) -> Value {
 }
 
 /// `GET /oidc/.well-known/openid-configuration`.
-pub fn discovery(app: &Identity) -> Value {
-    let issuer = app.settings.provider_issuer();
+pub fn discovery(service: &Identity) -> Value {
+    let issuer = service.settings.provider_issuer();
     let at = |path: &str| format!("{issuer}{path}");
     json!({
         "issuer": issuer,
@@ -207,6 +207,6 @@ pub fn discovery(app: &Identity) -> Value {
 }
 
 /// `GET /oidc/jwks`.
-pub async fn jwks(app: &Identity) -> Result<Value, Refusal> {
-    Ok(keys::published(app).await?)
+pub async fn jwks(service: &Identity) -> Result<Value, Refusal> {
+    Ok(keys::published(service).await?)
 }

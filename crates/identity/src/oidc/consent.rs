@@ -77,31 +77,31 @@ pub struct Allowed {
 
 /// Whether this person may use the client: everybody a client of ours, whom `access_control` names one of a third
 /// party.
-pub(super) fn admits(app: &Identity, client: &clients::Client, user: &Identified) -> bool {
-    client.is_first_party() || third_party::admits(client, &identity_of(&app.catalogue, user.clone()))
+pub(super) fn admits(service: &Identity, client: &clients::Client, user: &Identified) -> bool {
+    client.is_first_party() || third_party::admits(client, &identity_of(&service.catalogue, user.clone()))
 }
 
 /// Ends a sign-in: user and login are held until the transaction ends.
 pub(super) async fn settle(
-    app: &Identity,
+    service: &Identity,
     tx: &mut Tx,
     request: &AuthorizationRequest,
     login: &Login,
     now: Ts,
 ) -> Result<Settled> {
-    let client = clients::find(&app.settings, &request.client_id);
+    let client = clients::find(&service.settings, &request.client_id);
     let Some(client) = client.filter(|client| client.may_redirect_to(&request.redirect_uri)) else {
         return Ok(Settled::Gone);
     };
     let Some(user) = authorize::hold(tx, login).await? else { return Ok(Settled::Gone) };
-    if !admits(app, &client, &user) {
+    if !admits(service, &client, &user) {
         let refused = Refused::new(Code::AccessDenied, "this user may not use the application");
-        return Ok(Settled::Redirect(authorize::refusal(app, request, &refused)));
+        return Ok(Settled::Redirect(authorize::refusal(service, request, &refused)));
     }
     if !client.is_first_party() && !is_allowed(tx, request, login).await? {
         return Ok(Settled::Ask);
     }
-    authorize::grant(app, tx, request, login, now).await.map(Settled::Redirect)
+    authorize::grant(service, tx, request, login, now).await.map(Settled::Redirect)
 }
 
 /// Once for at least these scopes, and just now if the client wants the user asked again. What was taken back meanwhile
@@ -121,8 +121,8 @@ pub(super) fn question(request: &AuthorizationRequest, login: &Login) -> Authori
 }
 
 /// Where the question of this id is asked.
-pub fn address(app: &Identity, id: Uuid) -> String {
-    format!("{}/consent/{id}", app.settings.provider_issuer())
+pub fn address(service: &Identity, id: Uuid) -> String {
+    format!("{}/consent/{id}", service.settings.provider_issuer())
 }
 
 /// A question that waits, and of whom.
@@ -136,22 +136,22 @@ struct Waiting {
 
 /// The question of an interaction; none when it asks none, or somebody else. Where somebody has given a password since,
 /// it is his sign-in again.
-async fn waiting(app: &Identity, interaction: Interaction, browser: &Browser) -> Result<Option<Waiting>> {
+async fn waiting(service: &Identity, interaction: Interaction, browser: &Browser) -> Result<Option<Waiting>> {
     if interaction.user_id.is_some() {
         return Ok(None);
     }
     let Some(request) = request_of(&interaction)? else { return Ok(None) };
     let Some(asked) = request.asked else { return Ok(None) };
-    let live = authorize::live_login(app, browser, app.now()).await?;
+    let live = authorize::live_login(service, browser, service.now()).await?;
     let Some((login, user)) = live.filter(|(login, _)| login.id == asked.login) else { return Ok(None) };
-    let client = clients::find(&app.settings, &request.client_id);
+    let client = clients::find(&service.settings, &request.client_id);
     Ok(client.map(|client| Waiting { interaction, request, client, login, user }))
 }
 
 /// The page of a question; none when it is gone or somebody else's.
-pub async fn page(app: &Identity, id: Uuid, browser: &Browser) -> Result<Option<Page>> {
-    let Some((cookie, interaction)) = open(app, id, browser).await? else { return Ok(None) };
-    let Some(waiting) = waiting(app, interaction, browser).await? else { return Ok(None) };
+pub async fn page(service: &Identity, id: Uuid, browser: &Browser) -> Result<Option<Page>> {
+    let Some((cookie, interaction)) = open(service, id, browser).await? else { return Ok(None) };
+    let Some(waiting) = waiting(service, interaction, browser).await? else { return Ok(None) };
     let redirect = Url::parse(&waiting.request.redirect_uri).ok();
     Ok(Some(Page {
         application: waiting.client.display_name().to_owned(),
@@ -159,36 +159,36 @@ pub async fn page(app: &Identity, id: Uuid, browser: &Browser) -> Result<Option<
         scopes: authorize::SCOPES.into_iter().filter(|s| has_scope(&waiting.request.scope, s)).collect(),
         person: Person::of(waiting.user),
         form_target: authorize::form_target(&waiting.request.redirect_uri),
-        form_token: form_token(app, cookie, id),
+        form_token: form_token(service, cookie, id),
     }))
 }
 
 /// The page's form: the address that leads on.
 pub async fn answer(
-    app: &Identity,
+    service: &Identity,
     ctx: &RequestContext,
     id: Uuid,
     browser: &Browser,
     allows: bool,
 ) -> Result<String, Denied> {
-    let (_, interaction) = open(app, id, browser).await?.ok_or(Denied::Gone)?;
+    let (_, interaction) = open(service, id, browser).await?.ok_or(Denied::Gone)?;
     let Waiting { interaction, mut request, client, login, .. } =
-        waiting(app, interaction, browser).await?.ok_or(Denied::Gone)?;
-    let now = app.now();
-    let mut tx = app.db.begin().await?;
+        waiting(service, interaction, browser).await?.ok_or(Denied::Gone)?;
+    let now = service.now();
+    let mut tx = service.db.begin().await?;
     // Locks in the order user, waiting request, login, as every sign-in takes them.
     let user = authorize::hold_user(&mut tx, login.user_id).await?.ok_or(Denied::Gone)?;
     take(&mut tx, &interaction).await?;
     let address = if allows {
         remember(&mut tx, ctx, &user, &client, &request.scope, now).await?;
         request.asked = Some(Asked { login: login.id, is_allowed: true });
-        match settle(app, &mut tx, &request, &login, now).await? {
+        match settle(service, &mut tx, &request, &login, now).await? {
             Settled::Redirect(address) => address,
             Settled::Ask | Settled::Gone => return Err(Denied::Gone),
         }
     } else {
         let refused = Refused::new(Code::AccessDenied, "the user has declined");
-        authorize::refusal(app, &request, &refused)
+        authorize::refusal(service, &request, &refused)
     };
     tx.commit().await?;
     Ok(address)
@@ -196,38 +196,38 @@ pub async fn answer(
 
 /// A script answers with yes: the address that leads on. None when nobody is asked.
 pub async fn allow_by_script(
-    app: &Identity,
+    service: &Identity,
     ctx: &RequestContext,
     browser: &Browser,
 ) -> Result<Option<String>, Denied> {
-    let interaction = latest(app, browser).await?;
-    let Some(waiting) = waiting(app, interaction, browser).await? else { return Ok(None) };
+    let interaction = latest(service, browser).await?;
+    let Some(waiting) = waiting(service, interaction, browser).await? else { return Ok(None) };
     let Waiting { interaction, mut request, client, login, .. } = waiting;
     request.asked = Some(Asked { login: login.id, is_allowed: true });
     let written = serde_json::to_value(&request).map_err(Error::internal)?;
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     let user = authorize::hold_user(&mut tx, login.user_id).await?.ok_or(Denied::Gone)?;
     if !interactions::rewrite(&mut tx, &interaction, &written).await? {
         return Err(Denied::Gone);
     }
-    remember(&mut tx, ctx, &user, &client, &request.scope, app.now()).await?;
+    remember(&mut tx, ctx, &user, &client, &request.scope, service.now()).await?;
     tx.commit().await?;
-    Ok(Some(format!("{}/auth/{}", app.settings.provider_issuer(), interaction.id)))
+    Ok(Some(format!("{}/auth/{}", service.settings.provider_issuer(), interaction.id)))
 }
 
 /// The address a script was sent to after its yes; none when this interaction asks nobody.
 pub(super) async fn resume(
-    app: &Identity,
+    service: &Identity,
     interaction: &Interaction,
     browser: &Browser,
 ) -> Result<Option<String>, Denied> {
-    let Some(waiting) = waiting(app, interaction.clone(), browser).await? else { return Ok(None) };
-    let mut tx = app.db.begin().await?;
+    let Some(waiting) = waiting(service, interaction.clone(), browser).await? else { return Ok(None) };
+    let mut tx = service.db.begin().await?;
     authorize::hold_user(&mut tx, waiting.login.user_id).await?.ok_or(Denied::Gone)?;
     take(&mut tx, interaction).await?;
-    let settled = settle(app, &mut tx, &waiting.request, &waiting.login, app.now()).await?;
+    let settled = settle(service, &mut tx, &waiting.request, &waiting.login, service.now()).await?;
     // Not answered yet: the transaction ends without a trace and the page asks.
-    let Settled::Redirect(address) = settled else { return Ok(Some(address(app, interaction.id))) };
+    let Settled::Redirect(address) = settled else { return Ok(Some(address(service, interaction.id))) };
     tx.commit().await?;
     Ok(Some(address))
 }
@@ -249,30 +249,31 @@ async fn remember(
 }
 
 /// What somebody has allowed, by the name of the application; clients that are gone are left out.
-pub(super) async fn allowed(app: &Identity, user: UserId) -> Result<Vec<Allowed>> {
+pub(super) async fn allowed(service: &Identity, user: UserId) -> Result<Vec<Allowed>> {
     let of_client = |consent: Consent| {
-        let client = clients::find(&app.settings, &consent.client_id)?;
+        let client = clients::find(&service.settings, &consent.client_id)?;
         Some(Allowed { application: client.display_name().to_owned(), client_id: consent.client_id })
     };
-    let mut all: Vec<_> = consents::of_user(&app.db, user).await?.into_iter().filter_map(of_client).collect();
+    let mut all: Vec<_> =
+        consents::of_user(&service.db, user).await?.into_iter().filter_map(of_client).collect();
     all.sort_by(|a, b| (&a.application, &a.client_id).cmp(&(&b.application, &b.client_id)));
     Ok(all)
 }
 
 /// Somebody takes back what he has allowed: the application's tokens end with it.
 pub async fn withdraw(
-    app: &Identity,
+    service: &Identity,
     ctx: &RequestContext,
     browser: &Browser,
     client_id: &str,
 ) -> Result<()> {
-    let now = app.now();
-    let Some((login, _)) = authorize::live_login(app, browser, now).await? else { return Ok(()) };
-    let mut tx = app.db.begin().await?;
+    let now = service.now();
+    let Some((login, _)) = authorize::live_login(service, browser, now).await? else { return Ok(()) };
+    let mut tx = service.db.begin().await?;
     // Held alone, so that no sign-in that has read the consent is still under way.
     let Some(user) = identities::get_for_login(&mut tx, login.user_id).await? else { return Ok(()) };
     let was_allowed = consents::withdraw(&mut tx, user.id, client_id).await?;
-    let is_third_party = clients::find(&app.settings, client_id).is_some_and(|c| !c.is_first_party());
+    let is_third_party = clients::find(&service.settings, client_id).is_some_and(|c| !c.is_first_party());
     if was_allowed || is_third_party {
         grants::end_of_client(&mut tx, user.id, client_id, now).await?;
         audit::record_own(&mut tx, now, ctx, user.id, user.organization.id, "user.withdraw_application")

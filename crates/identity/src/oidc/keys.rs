@@ -21,9 +21,9 @@ const PURPOSE: &str = "oidc signing key";
 const COORDINATE_BYTES: usize = 48;
 
 /// The longest life of anything signed: ID tokens and access tokens live equally long.
-pub(super) fn signed_life(app: &Identity) -> Duration {
+pub(super) fn signed_life(service: &Identity) -> Duration {
     // A margin for clients that keep an ID token a little longer, and for replicas whose clocks differ.
-    app.settings.provider.access.saturating_add(INTERACTION)
+    service.settings.provider.access.saturating_add(INTERACTION)
 }
 
 /// The key that signs now.
@@ -45,43 +45,43 @@ impl SigningKey {
 }
 
 /// Makes the first key when there is none; for the start of the service.
-pub async fn ensure_signing_key(app: &Identity) -> Result<()> {
-    current(app).await.map(|_| ())
+pub async fn ensure_signing_key(service: &Identity) -> Result<()> {
+    current(service).await.map(|_| ())
 }
 
 /// Replaces the signing key; the old one stays in `jwks` until the last token it signed has expired.
-pub async fn rotate_signing_key(app: &Identity) -> Result<String> {
-    let key = generate(app)?;
-    let mut tx = app.db.begin().await?;
+pub async fn rotate_signing_key(service: &Identity) -> Result<String> {
+    let key = generate(service)?;
+    let mut tx = service.db.begin().await?;
     keys::insert(&mut tx, &key).await?;
-    keys::retire_others(&mut tx, &key.kid, app.now()).await?;
+    keys::retire_others(&mut tx, &key.kid, service.now()).await?;
     tx.commit().await?;
     Ok(key.kid)
 }
 
 /// `{"keys":[…]}`: every key that a live token may be signed with.
-pub async fn published(app: &Identity) -> Result<Value> {
-    current(app).await?;
-    let stored = keys::published(&app.db, app.now().minus(signed_life(app))).await?;
+pub async fn published(service: &Identity) -> Result<Value> {
+    current(service).await?;
+    let stored = keys::published(&service.db, service.now().minus(signed_life(service))).await?;
     let keys: Vec<Value> = stored.into_iter().map(|key| key.public_jwk).collect();
     Ok(json!({ "keys": keys }))
 }
 
 /// The key to sign with. One that cannot be opened (the secret was replaced and the previous one not configured) is
 /// replaced: it can sign nothing any more, only verify.
-pub(super) async fn signing(app: &Identity) -> Result<SigningKey> {
-    let mut stored = current(app).await?;
-    if app.keys.open(PURPOSE, &stored.sealed).is_err() {
+pub(super) async fn signing(service: &Identity) -> Result<SigningKey> {
+    let mut stored = current(service).await?;
+    if service.keys.open(PURPOSE, &stored.sealed).is_err() {
         tracing::warn!(kid = %stored.kid, "the signing key cannot be opened with the configured secret, making a new one");
-        rotate_signing_key(app).await?;
-        stored = current(app).await?;
+        rotate_signing_key(service).await?;
+        stored = current(service).await?;
     }
-    let pkcs8 = app.keys.open(PURPOSE, &stored.sealed)?;
+    let pkcs8 = service.keys.open(PURPOSE, &stored.sealed)?;
     Ok(SigningKey { kid: stored.kid, key: EncodingKey::from_ec_der(&pkcs8) })
 }
 
 /// Whom an ID token of ours was issued to, however old it is; none when it is not ours.
-pub(super) async fn audience_of_id_token(app: &Identity, token: &str) -> Result<Option<String>> {
+pub(super) async fn audience_of_id_token(service: &Identity, token: &str) -> Result<Option<String>> {
     #[derive(Deserialize)]
     struct Claims {
         aud: String,
@@ -89,25 +89,25 @@ pub(super) async fn audience_of_id_token(app: &Identity, token: &str) -> Result<
     let Some(kid) = jsonwebtoken::decode_header(token).ok().and_then(|header| header.kid) else {
         return Ok(None);
     };
-    let stored = keys::published(&app.db, app.now().minus(signed_life(app))).await?;
+    let stored = keys::published(&service.db, service.now().minus(signed_life(service))).await?;
     let Some(key) = stored.into_iter().find(|key| key.kid == kid) else { return Ok(None) };
     let jwk: Jwk = serde_json::from_value(key.public_jwk).map_err(Error::internal)?;
     let key = DecodingKey::from_jwk(&jwk).map_err(Error::internal)?;
     let mut rules = Validation::new(Algorithm::ES384);
     rules.set_required_spec_claims(&["iss", "aud"]);
-    rules.set_issuer(&[app.settings.provider_issuer()]);
+    rules.set_issuer(&[service.settings.provider_issuer()]);
     rules.validate_aud = false;
     // A hint names a client; it opens nothing.
     rules.validate_exp = false;
     Ok(jsonwebtoken::decode::<Claims>(token, &key, &rules).ok().map(|data| data.claims.aud))
 }
 
-async fn current(app: &Identity) -> Result<StoredKey> {
-    if let Some(key) = keys::current(&app.db).await? {
+async fn current(service: &Identity) -> Result<StoredKey> {
+    if let Some(key) = keys::current(&service.db).await? {
         return Ok(key);
     }
-    let fresh = generate(app)?;
-    let mut tx = app.db.begin().await?;
+    let fresh = generate(service)?;
+    let mut tx = service.db.begin().await?;
     if let Some(key) = keys::current(&mut tx).await? {
         return Ok(key);
     }
@@ -116,13 +116,13 @@ async fn current(app: &Identity) -> Result<StoredKey> {
     Ok(fresh)
 }
 
-fn generate(app: &Identity) -> Result<StoredKey> {
+fn generate(service: &Identity) -> Result<StoredKey> {
     let failed = |_| Error::internal("making a signing key");
     let pair = EcdsaKeyPair::generate(&ECDSA_P384_SHA384_FIXED_SIGNING).map_err(failed)?;
     let pkcs8 = pair.to_pkcs8v1().map_err(failed)?;
     let (kid, public_jwk) = jwk(pair.public_key().as_ref())?;
-    let sealed = app.keys.seal(PURPOSE, pkcs8.as_ref(), &*app.entropy)?;
-    Ok(StoredKey { kid, sealed, public_jwk, created_at: app.now() })
+    let sealed = service.keys.seal(PURPOSE, pkcs8.as_ref(), &*service.entropy)?;
+    Ok(StoredKey { kid, sealed, public_jwk, created_at: service.now() })
 }
 
 /// The JSON Web Key of an uncompressed point; its `kid` is its thumbprint (RFC 7638).

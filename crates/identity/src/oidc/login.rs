@@ -49,25 +49,25 @@ pub enum Landing {
 }
 
 /// `{issuer}/login`.
-pub fn address(app: &Identity) -> String {
-    format!("{}/login", app.settings.provider_issuer())
+pub fn address(service: &Identity) -> String {
+    format!("{}/login", service.settings.provider_issuer())
 }
 
 /// Who is signed in in this browser, or a sign-in for him.
-pub async fn land(app: &Identity, browser: &Browser) -> Result<Landing> {
-    let now = app.now();
-    let live = authorize::live_login(app, browser, now).await?;
+pub async fn land(service: &Identity, browser: &Browser) -> Result<Landing> {
+    let now = service.now();
+    let live = authorize::live_login(service, browser, now).await?;
     if let Some(((_, user), cookie)) = live.zip(browser.login.as_deref()) {
-        let allowed = consent::allowed(app, user.id).await?;
-        let form_token = form_token(app, cookie, Uuid::nil());
+        let allowed = consent::allowed(service, user.id).await?;
+        let form_token = form_token(service, cookie, Uuid::nil());
         return Ok(Landing::SignedIn { person: Person::of(user), allowed, form_token });
     }
-    let (interaction, browser) = authorize::store(app, None, browser, now).await?;
+    let (interaction, browser) = authorize::store(service, None, browser, now).await?;
     Ok(Landing::SignIn { interaction, browser })
 }
 
 /// Whether the form that signs out was made for this browser's login.
-pub fn is_form_token(app: &Identity, browser: &Browser, given: &str) -> bool {
+pub fn is_form_token(service: &Identity, browser: &Browser, given: &str) -> bool {
     // A waiting request never has this id, so no token of its form passes here.
-    made_form_token(app, browser.login.as_deref(), Uuid::nil(), given)
+    made_form_token(service, browser.login.as_deref(), Uuid::nil(), given)
 }

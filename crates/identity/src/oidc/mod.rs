@@ -55,16 +55,16 @@ pub struct ProviderSubject {
 /// Says nothing of the user's state: that is the caller's to read. While the user is suspended his tokens are still
 /// recognized here although the suspension has ended their login, so that he can be told why he is refused; whoever
 /// acts on the answer holds the login (`store::oidc::logins::hold`) in the same transaction.
-pub async fn subject_of_access_token(app: &Identity, token: &str) -> Result<Option<ProviderSubject>> {
-    let now = app.now();
-    let Some(token) = find_token(app, token).await? else { return Ok(None) };
+pub async fn subject_of_access_token(service: &Identity, token: &str) -> Result<Option<ProviderSubject>> {
+    let now = service.now();
+    let Some(token) = find_token(service, token).await? else { return Ok(None) };
     if token.kind != Kind::Access || token.is_revoked || token.expires_at <= now {
         return Ok(None);
     }
-    let Some(client) = clients::find(&app.settings, &token.grant.client_id) else { return Ok(None) };
+    let Some(client) = clients::find(&service.settings, &token.grant.client_id) else { return Ok(None) };
     let (user_id, login_id) = (token.grant.user_id, token.grant.login_id);
     if token.grant.is_ended {
-        let user = identities::get(&app.db, user_id).await?;
+        let user = identities::get(&service.db, user_id).await?;
         if user.is_none_or(|user| user.standing.suspension().is_none()) {
             return Ok(None);
         }
@@ -78,32 +78,32 @@ pub async fn subject_of_access_token(app: &Identity, token: &str) -> Result<Opti
 }
 
 /// The user of a live access token of any client that still admits him; as [`subject_of_access_token`] otherwise.
-pub(crate) async fn user_of_access_token(app: &Identity, token: &str) -> Result<Option<UserId>> {
-    let Some(subject) = subject_of_access_token(app, token).await? else { return Ok(None) };
+pub(crate) async fn user_of_access_token(service: &Identity, token: &str) -> Result<Option<UserId>> {
+    let Some(subject) = subject_of_access_token(service, token).await? else { return Ok(None) };
     if subject.first_party {
         return Ok(Some(subject.user_id));
     }
-    let client = clients::find(&app.settings, &subject.client_id);
-    let user = identities::get(&app.db, subject.user_id).await?;
-    let admitted = client.zip(user).is_some_and(|(client, user)| consent::admits(app, &client, &user));
+    let client = clients::find(&service.settings, &subject.client_id);
+    let user = identities::get(&service.db, subject.user_id).await?;
+    let admitted = client.zip(user).is_some_and(|(client, user)| consent::admits(service, &client, &user));
     Ok(admitted.then_some(subject.user_id))
 }
 
 /// Removes what has expired and signing keys nothing alive is signed with; returns how many rows. For the
 /// housekeeping worker.
-pub async fn purge_expired(app: &Identity) -> Result<u64> {
-    let now = app.now();
-    let mut tx = app.db.begin_relaxed().await?;
+pub async fn purge_expired(service: &Identity) -> Result<u64> {
+    let now = service.now();
+    let mut tx = service.db.begin_relaxed().await?;
     let mut purged = oidc::purge(&mut tx, now).await?;
-    purged += oidc::keys::purge(&mut tx, now.minus(keys::signed_life(app))).await?;
+    purged += oidc::keys::purge(&mut tx, now.minus(keys::signed_life(service))).await?;
     tx.commit().await?;
     Ok(purged)
 }
 
 /// The stored token behind a string a client sent.
-async fn find_token(app: &Identity, token: &str) -> Result<Option<oidc::tokens::Token>> {
+async fn find_token(service: &Identity, token: &str) -> Result<Option<oidc::tokens::Token>> {
     if token.is_empty() || token.len() > MAX_SECRET_BYTES {
         return Ok(None);
     }
-    Ok(oidc::tokens::get(&app.db, &token_digest(token)).await?)
+    Ok(oidc::tokens::get(&service.db, &token_digest(token)).await?)
 }

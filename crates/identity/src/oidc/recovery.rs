@@ -56,55 +56,55 @@ pub struct Opened {
 }
 
 /// Opens a form for a browser.
-pub fn open(app: &Identity, browser: &Browser, form: Form) -> Opened {
+pub fn open(service: &Identity, browser: &Browser, form: Form) -> Opened {
     let known = browser.browser.as_deref().filter(|cookie| is_cookie(cookie));
-    let fresh = known.is_none().then(|| fresh_secret(&*app.entropy));
+    let fresh = known.is_none().then(|| fresh_secret(&*service.entropy));
     let cookie = known.or(fresh.as_deref()).unwrap_or_default();
-    Opened { form_token: form_token(app, cookie, form.id()), fresh_cookie: fresh }
+    Opened { form_token: form_token(service, cookie, form.id()), fresh_cookie: fresh }
 }
 
 /// Whether the form was opened by this browser.
-pub fn is_form_token(app: &Identity, browser: &Browser, form: Form, given: &str) -> bool {
-    made_form_token(app, browser.browser.as_deref().filter(|cookie| is_cookie(cookie)), form.id(), given)
+pub fn is_form_token(service: &Identity, browser: &Browser, form: Form, given: &str) -> bool {
+    made_form_token(service, browser.browser.as_deref().filter(|cookie| is_cookie(cookie)), form.id(), given)
 }
 
 /// Takes a request for a new password. Nothing of the account is looked at here, so the answer and its time are the
 /// same for all of them; the worker looks. Beyond the limit of the client's address nothing is taken.
-pub async fn ask(app: &Identity, context: &RequestContext, name: &str) -> Result<()> {
+pub async fn ask(service: &Identity, context: &RequestContext, name: &str) -> Result<()> {
     let name = name.trim();
     let is_name = !name.is_empty() && name.len() <= MAX_NAME_BYTES && !name.chars().any(char::is_control);
-    let allowed = app.settings.limits.forgotten_mails_per_address;
-    if !is_name || !app.outbox.forgotten.take(allowed, app.now(), context.client_ip) {
+    let allowed = service.settings.limits.forgotten_mails_per_address;
+    if !is_name || !service.outbox.forgotten.take(allowed, service.now(), context.client_ip) {
         return Ok(());
     }
-    let mut tx = app.db.begin_relaxed().await?;
-    mail::forgotten(app, &mut tx, name).await?;
+    let mut tx = service.db.begin_relaxed().await?;
+    mail::forgotten(service, &mut tx, name).await?;
     tx.commit().await?;
-    mail::wake(app);
+    mail::wake(service);
     Ok(())
 }
 
 /// Whether a link to a new password can still be used.
-pub async fn is_open(app: &Identity, token: &str) -> Result<bool> {
-    Ok(find(app, token, Purpose::Password).await?.is_some())
+pub async fn is_open(service: &Identity, token: &str) -> Result<bool> {
+    Ok(find(service, token, Purpose::Password).await?.is_some())
 }
 
 /// A new password by a link. Everything of the user ends (spec: authentication#session-chains); he is not signed in.
 pub async fn reset(
-    app: &Identity,
+    service: &Identity,
     context: &RequestContext,
     token: &str,
     new: &str,
     again: &str,
 ) -> Result<(), Denied> {
-    let link = find(app, token, Purpose::Password).await?.ok_or(Denied::Gone)?;
+    let link = find(service, token, Purpose::Password).await?.ok_or(Denied::Gone)?;
     if new != again {
         return Err(Denied::WeakPassword("mismatch"));
     }
     validate::password(new).map_err(Denied::WeakPassword)?;
-    let hash = passwords::hash(app, new).await?;
-    let now = app.now();
-    let mut tx = app.db.begin().await?;
+    let hash = passwords::hash(service, new).await?;
+    let now = service.now();
+    let mut tx = service.db.begin().await?;
     let (person, addresses) = hold(&mut tx, link.user_id).await?;
     // It went where links go now: neither confirmed nor changed since.
     let is_there = fold(addresses.for_recovery()) == fold(&link.address);
@@ -141,33 +141,37 @@ pub struct Confirmation {
 ///
 /// The link alone is not enough: who has stolen a session can have it sent to himself (spec: guarantees#identity rule
 /// 41). So the browser must be signed in at the provider, or the password is asked for.
-pub async fn confirmation(app: &Identity, token: &str, browser: &Browser) -> Result<Option<Confirmation>> {
-    let Some(link) = find(app, token, Purpose::Address).await? else { return Ok(None) };
-    let needs_password = !is_signed_in(app, browser, link.user_id).await?;
+pub async fn confirmation(
+    service: &Identity,
+    token: &str,
+    browser: &Browser,
+) -> Result<Option<Confirmation>> {
+    let Some(link) = find(service, token, Purpose::Address).await? else { return Ok(None) };
+    let needs_password = !is_signed_in(service, browser, link.user_id).await?;
     Ok(Some(Confirmation { address: link.address, needs_password }))
 }
 
 /// Confirms an address.
 pub async fn confirm(
-    app: &Identity,
+    service: &Identity,
     context: &RequestContext,
     token: &str,
     browser: &Browser,
     password: &str,
 ) -> Result<(), Denied> {
-    let link = find(app, token, Purpose::Address).await?.ok_or(Denied::Gone)?;
+    let link = find(service, token, Purpose::Address).await?.ok_or(Denied::Gone)?;
     let mut checked = None;
-    if !is_signed_in(app, browser, link.user_id).await? {
-        let stored = identities::password(&app.db, link.user_id).await?.ok_or(Denied::Gone)?.hash;
+    if !is_signed_in(service, browser, link.user_id).await? {
+        let stored = identities::password(&service.db, link.user_id).await?.ok_or(Denied::Gone)?.hash;
         let guessed = Guessed::User(link.user_id);
         let ip = context.client_ip;
-        if !passwords::matches_user(app, guessed, ip, password, stored.as_deref()).await? {
+        if !passwords::matches_user(service, guessed, ip, password, stored.as_deref()).await? {
             return Err(Denied::WrongCredentials);
         }
         checked = stored;
     }
-    let now = app.now();
-    let mut tx = app.db.begin().await?;
+    let now = service.now();
+    let mut tx = service.db.begin().await?;
     let (person, addresses) = hold(&mut tx, link.user_id).await?;
     let present = identities::password(&mut tx, person.id).await?.and_then(|password| password.hash);
     if checked.is_some() && checked != present {
@@ -185,17 +189,17 @@ pub async fn confirm(
     Ok(())
 }
 
-async fn is_signed_in(app: &Identity, browser: &Browser, user: UserId) -> Result<bool> {
-    let live = authorize::live_login(app, browser, app.now()).await?;
+async fn is_signed_in(service: &Identity, browser: &Browser, user: UserId) -> Result<bool> {
+    let live = authorize::live_login(service, browser, service.now()).await?;
     Ok(live.is_some_and(|(_, person)| person.id == user))
 }
 
-async fn find(app: &Identity, token: &str, purpose: Purpose) -> Result<Option<Link>> {
+async fn find(service: &Identity, token: &str, purpose: Purpose) -> Result<Option<Link>> {
     // Tokens look as cookies do.
     if !is_cookie(token) {
         return Ok(None);
     }
-    Ok(recovery::get(&app.db, &token_digest(token), purpose, app.now()).await?)
+    Ok(recovery::get(&service.db, &token_digest(token), purpose, service.now()).await?)
 }
 
 /// The user of a link, held, if he may come in.

@@ -135,32 +135,32 @@ pub struct Page {
 }
 
 /// The waiting request of a page; none when it is gone.
-pub async fn page(app: &Identity, id: Uuid, browser: &Browser) -> Result<Option<Page>> {
-    let Some((cookie, interaction)) = open(app, id, browser).await? else { return Ok(None) };
+pub async fn page(service: &Identity, id: Uuid, browser: &Browser) -> Result<Option<Page>> {
+    let Some((cookie, interaction)) = open(service, id, browser).await? else { return Ok(None) };
     let request = request_of(&interaction)?;
     Ok(Some(Page {
         replaces_password: interaction.must_replace_password,
         form_target: request.as_ref().and_then(|request| authorize::form_target(&request.redirect_uri)),
         login_hint: request.and_then(|request| request.login_hint),
-        form_token: form_token(app, cookie, id),
-        has_recovery: bailiwick_events::mail::is_on(app),
+        form_token: form_token(service, cookie, id),
+        has_recovery: bailiwick_events::mail::is_on(service),
     }))
 }
 
 /// Proof that a form was made for the browser with this cookie and for what the id names.
-pub(super) fn form_token(app: &Identity, cookie: &str, id: Uuid) -> String {
-    URL_SAFE_NO_PAD.encode(app.keys.mac(FORM, &form_data(cookie, id)))
+pub(super) fn form_token(service: &Identity, cookie: &str, id: Uuid) -> String {
+    URL_SAFE_NO_PAD.encode(service.keys.mac(FORM, &form_data(cookie, id)))
 }
 
 /// Whether the form of this waiting request was made for this browser.
-pub fn is_form_token(app: &Identity, browser: &Browser, id: Uuid, given: &str) -> bool {
-    made_form_token(app, browser.browser.as_deref(), id, given)
+pub fn is_form_token(service: &Identity, browser: &Browser, id: Uuid, given: &str) -> bool {
+    made_form_token(service, browser.browser.as_deref(), id, given)
 }
 
 /// Whether [`form_token`] made it.
-pub(super) fn made_form_token(app: &Identity, cookie: Option<&str>, id: Uuid, given: &str) -> bool {
+pub(super) fn made_form_token(service: &Identity, cookie: Option<&str>, id: Uuid, given: &str) -> bool {
     let (Some(cookie), Ok(given)) = (cookie, URL_SAFE_NO_PAD.decode(given)) else { return false };
-    app.keys.is_mac(FORM, &form_data(cookie, id), &given)
+    service.keys.is_mac(FORM, &form_data(cookie, id), &given)
 }
 
 fn form_data(cookie: &str, id: Uuid) -> Vec<u8> {
@@ -169,18 +169,18 @@ fn form_data(cookie: &str, id: Uuid) -> Vec<u8> {
 
 /// The page's form: name and password.
 pub async fn sign_in(
-    app: &Identity,
+    service: &Identity,
     context: &RequestContext,
     id: Uuid,
     browser: &Browser,
     who: &Identifier,
     password: &str,
 ) -> Result<Progress, Denied> {
-    let (_, interaction) = open(app, id, browser).await?.ok_or(Denied::Gone)?;
-    let known = check(app, context, who, password).await?;
+    let (_, interaction) = open(service, id, browser).await?.ok_or(Denied::Gone)?;
+    let known = check(service, context, who, password).await?;
     if known.must_replace_password {
-        let fresh = fresh_secret(&*app.entropy);
-        let mut tx = app.db.begin().await?;
+        let fresh = fresh_secret(&*service.entropy);
+        let mut tx = service.db.begin().await?;
         known.hold(&mut tx).await?;
         if !interactions::identify(&mut tx, &interaction, known.user, true, &token_digest(&fresh)).await? {
             return Err(Denied::Gone);
@@ -188,41 +188,41 @@ pub async fn sign_in(
         tx.commit().await?;
         return Ok(Progress::ReplacePassword { browser: fresh });
     }
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     known.hold(&mut tx).await?;
-    let done = complete(app, &mut tx, &interaction, known.user, browser).await?;
+    let done = complete(service, &mut tx, &interaction, known.user, browser).await?;
     tx.commit().await?;
     Ok(Progress::Done(done))
 }
 
 /// The page's second form: the new password in the place of a generated one.
 pub async fn replace_password(
-    app: &Identity,
+    service: &Identity,
     context: &RequestContext,
     id: Uuid,
     browser: &Browser,
     new: &str,
     again: &str,
 ) -> Result<SignedIn, Denied> {
-    let (_, interaction) = open(app, id, browser).await?.ok_or(Denied::Gone)?;
+    let (_, interaction) = open(service, id, browser).await?.ok_or(Denied::Gone)?;
     let user =
         interaction.user_id.filter(|_| interaction.must_replace_password).ok_or(Denied::NotIdentified)?;
-    let old = identities::password(&app.db, user).await?.ok_or(Denied::Gone)?;
+    let old = identities::password(&service.db, user).await?.ok_or(Denied::Gone)?;
     if new != again {
         return Err(Denied::WeakPassword("mismatch"));
     }
     validate::password(new).map_err(Denied::WeakPassword)?;
-    if passwords::verify(app, new, old.hash.as_deref()).await? {
+    if passwords::verify(service, new, old.hash.as_deref()).await? {
         return Err(Denied::WeakPassword("unchanged"));
     }
-    let hash = passwords::hash(app, new).await?;
-    let now = app.now();
-    let mut tx = app.db.begin().await?;
+    let hash = passwords::hash(service, new).await?;
+    let now = service.now();
+    let mut tx = service.db.begin().await?;
     let person = identities::get_for_login(&mut tx, user).await?;
     let person = person.filter(|p| p.standing.is_enabled()).ok_or(Denied::Gone)?;
     // Neither replaced nor expired since the page was made.
     let record = identities::password(&mut tx, user).await?.filter(|record| *record == old);
-    if record.is_none_or(|record| is_expired(app, &record, now)) {
+    if record.is_none_or(|record| is_expired(service, &record, now)) {
         return Err(Denied::Gone);
     }
     // Taken first: the change of the password ends every request in which the user has given the old one.
@@ -235,15 +235,15 @@ pub async fn replace_password(
     passwords::set_password(&mut tx, now, user, Some(&hash), Origin::Chosen, None).await?;
     let action = "user.replace_generated_password";
     audit::record_own(&mut tx, now, context, person.id, person.organization.id, action).await?;
-    let done = answer(app, &mut tx, &interaction, user, browser).await?;
+    let done = answer(service, &mut tx, &interaction, user, browser).await?;
     tx.commit().await?;
     Ok(done)
 }
 
 /// A script starts over.
-pub async fn restart(app: &Identity, browser: &Browser) -> Result<(), Denied> {
-    let interaction = latest(app, browser).await?;
-    let mut tx = app.db.begin_relaxed().await?;
+pub async fn restart(service: &Identity, browser: &Browser) -> Result<(), Denied> {
+    let interaction = latest(service, browser).await?;
+    let mut tx = service.db.begin_relaxed().await?;
     interactions::reset(&mut tx, interaction.id).await?;
     tx.commit().await?;
     Ok(())
@@ -251,15 +251,15 @@ pub async fn restart(app: &Identity, browser: &Browser) -> Result<(), Denied> {
 
 /// A script gives name and password.
 pub async fn identify(
-    app: &Identity,
+    service: &Identity,
     context: &RequestContext,
     browser: &Browser,
     who: &Identifier,
     password: &str,
 ) -> Result<(), Denied> {
-    let interaction = latest(app, browser).await?;
-    let known = check(app, context, who, password).await?;
-    let mut tx = app.db.begin().await?;
+    let interaction = latest(service, browser).await?;
+    let known = check(service, context, who, password).await?;
+    let mut tx = service.db.begin().await?;
     known.hold(&mut tx).await?;
     let same = interaction.browser_hash.clone();
     if !interactions::identify(&mut tx, &interaction, known.user, known.must_replace_password, &same).await? {
@@ -270,48 +270,48 @@ pub async fn identify(
 }
 
 /// A script is done: the address that leads on.
-pub async fn submit(app: &Identity, browser: &Browser) -> Result<String, Denied> {
-    let interaction = latest(app, browser).await?;
+pub async fn submit(service: &Identity, browser: &Browser) -> Result<String, Denied> {
+    let interaction = latest(service, browser).await?;
     match interaction.user_id {
         None => Err(Denied::NotIdentified),
         Some(_) if interaction.must_replace_password => Err(Denied::MustReplacePassword),
-        Some(_) => Ok(format!("{}/auth/{}", app.settings.provider_issuer(), interaction.id)),
+        Some(_) => Ok(format!("{}/auth/{}", service.settings.provider_issuer(), interaction.id)),
     }
 }
 
 /// The address a script was sent to.
-pub async fn resume(app: &Identity, id: Uuid, browser: &Browser) -> Result<SignedIn, Denied> {
-    let (_, interaction) = open(app, id, browser).await?.ok_or(Denied::Gone)?;
+pub async fn resume(service: &Identity, id: Uuid, browser: &Browser) -> Result<SignedIn, Denied> {
+    let (_, interaction) = open(service, id, browser).await?.ok_or(Denied::Gone)?;
     // A question, unless somebody has signed in over it.
-    if let Some(address) = consent::resume(app, &interaction, browser).await? {
+    if let Some(address) = consent::resume(service, &interaction, browser).await? {
         return Ok(SignedIn { address, login: None });
     }
     let user = interaction.user_id.ok_or(Denied::NotIdentified)?;
     if interaction.must_replace_password {
         return Err(Denied::MustReplacePassword);
     }
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     // Locks in the order user, waiting request, login, as whatever ends the user's sessions takes them.
     identities::get_steady(&mut tx, user).await?;
-    let done = complete(app, &mut tx, &interaction, user, browser).await?;
+    let done = complete(service, &mut tx, &interaction, user, browser).await?;
     tx.commit().await?;
     Ok(done)
 }
 
 pub(super) async fn open<'a>(
-    app: &Identity,
+    service: &Identity,
     id: Uuid,
     browser: &'a Browser,
 ) -> Result<Option<(&'a str, Interaction)>> {
     let Some(cookie) = browser.browser.as_deref().filter(|cookie| is_cookie(cookie)) else { return Ok(None) };
-    let found = interactions::get(&app.db, id, &token_digest(cookie), app.now()).await?;
+    let found = interactions::get(&service.db, id, &token_digest(cookie), service.now()).await?;
     Ok(found.map(|interaction| (cookie, interaction)))
 }
 
 /// The last waiting request of a browser; for scripts.
-pub(super) async fn latest(app: &Identity, browser: &Browser) -> Result<Interaction, Denied> {
+pub(super) async fn latest(service: &Identity, browser: &Browser) -> Result<Interaction, Denied> {
     let cookie = browser.browser.as_deref().filter(|cookie| is_cookie(cookie)).ok_or(Denied::Gone)?;
-    interactions::latest(&app.db, &token_digest(cookie), app.now()).await?.ok_or(Denied::Gone)
+    interactions::latest(&service.db, &token_digest(cookie), service.now()).await?.ok_or(Denied::Gone)
 }
 
 /// None when a person came without a client.
@@ -342,16 +342,16 @@ impl Known {
 
 /// Name and password. An unknown or deleted user costs the same time as a wrong password.
 async fn check(
-    app: &Identity,
+    service: &Identity,
     context: &RequestContext,
     who: &Identifier,
     password: &str,
 ) -> Result<Known, Denied> {
-    let found = lookup(app, who).await?.filter(|(user, _)| !user.standing.is_gone());
+    let found = lookup(service, who).await?.filter(|(user, _)| !user.standing.is_gone());
     let name = fold(who.text());
     let guessed = Guessed::Name(&name, found.as_ref().map(|(user, _)| user.id));
     let hash = found.as_ref().and_then(|(_, record)| record.hash.as_deref());
-    let is_right = passwords::matches_user(app, guessed, context.client_ip, password, hash).await?;
+    let is_right = passwords::matches_user(service, guessed, context.client_ip, password, hash).await?;
     let (user, record) = found.filter(|_| is_right).ok_or_else(|| {
         tracing::info!(client_ip = %context.client_ip, "sign-in refused");
         Denied::WrongCredentials
@@ -359,26 +359,26 @@ async fn check(
     if user.standing.suspension().is_some() {
         return Err(Denied::AccountSuspended);
     }
-    if is_expired(app, &record, app.now()) {
+    if is_expired(service, &record, service.now()) {
         return Err(Denied::WrongCredentials);
     }
     Ok(Known { user: user.id, must_replace_password: record.generated_at.is_some(), hash: record.hash })
 }
 
-async fn lookup(app: &Identity, who: &Identifier) -> Result<Option<(Identified, PasswordRecord)>> {
+async fn lookup(service: &Identity, who: &Identifier) -> Result<Option<(Identified, PasswordRecord)>> {
     let text = who.text();
     if text.is_empty() || text.len() > MAX_IDENTIFIER_BYTES || text.chars().any(char::is_control) {
         return Ok(None);
     }
     Ok(match who {
-        Identifier::Email(email) => identities::by_email(&app.db, email).await?,
-        Identifier::Username(name) => identities::by_username(&app.db, name).await?,
+        Identifier::Email(email) => identities::by_email(&service.db, email).await?,
+        Identifier::Username(name) => identities::by_username(&service.db, name).await?,
     })
 }
 
 /// A generated password lives for a while only.
-fn is_expired(app: &Identity, record: &PasswordRecord, now: Ts) -> bool {
-    record.generated_at.is_some_and(|at| at.plus(app.settings.provider.generated_password) <= now)
+fn is_expired(service: &Identity, record: &PasswordRecord, now: Ts) -> bool {
+    record.generated_at.is_some_and(|at| at.plus(service.settings.provider.generated_password) <= now)
 }
 
 pub(super) async fn take(tx: &mut Tx, interaction: &Interaction) -> Result<(), Denied> {
@@ -387,32 +387,32 @@ pub(super) async fn take(tx: &mut Tx, interaction: &Interaction) -> Result<(), D
 
 /// Ends the waiting request with a login and, for a client, a code.
 async fn complete(
-    app: &Identity,
+    service: &Identity,
     tx: &mut Tx,
     interaction: &Interaction,
     user: UserId,
     browser: &Browser,
 ) -> Result<SignedIn, Denied> {
     take(tx, interaction).await?;
-    answer(app, tx, interaction, user, browser).await
+    answer(service, tx, interaction, user, browser).await
 }
 
 async fn answer(
-    app: &Identity,
+    service: &Identity,
     tx: &mut Tx,
     interaction: &Interaction,
     user: UserId,
     browser: &Browser,
 ) -> Result<SignedIn, Denied> {
-    let now = app.now();
+    let now = service.now();
     let request = request_of(interaction)?;
-    let (login, cookie) = log_in(app, tx, user, browser, now).await?;
+    let (login, cookie) = log_in(service, tx, user, browser, now).await?;
     let address = match request {
-        Some(request) => match consent::settle(app, tx, &request, &login, now).await? {
+        Some(request) => match consent::settle(service, tx, &request, &login, now).await? {
             consent::Settled::Redirect(address) => address,
             consent::Settled::Ask => {
                 let question = Interaction {
-                    id: app.fresh(),
+                    id: service.fresh(),
                     request: serde_json::to_value(consent::question(&request, &login))
                         .map_err(Error::internal)?,
                     user_id: None,
@@ -422,11 +422,11 @@ async fn answer(
                     ..interaction.clone()
                 };
                 interactions::insert(tx, &question).await?;
-                consent::address(app, question.id)
+                consent::address(service, question.id)
             }
             consent::Settled::Gone => return Err(Denied::Gone),
         },
-        None if authorize::hold(tx, &login).await?.is_some() => login::address(app),
+        None if authorize::hold(tx, &login).await?.is_some() => login::address(service),
         None => return Err(Denied::Gone),
     };
     Ok(SignedIn { address, login: Some(cookie) })
@@ -435,14 +435,14 @@ async fn answer(
 /// The login of this browser from now on: the one it has if the same person signs in again, else a new one, and what
 /// somebody else had open in it ends. Always with a new cookie.
 async fn log_in(
-    app: &Identity,
+    service: &Identity,
     tx: &mut Tx,
     user: UserId,
     browser: &Browser,
     now: Ts,
 ) -> Result<(Login, String), Denied> {
-    let cookie = fresh_secret(&*app.entropy);
-    let expires_at = now.plus(app.settings.provider.login);
+    let cookie = fresh_secret(&*service.entropy);
+    let expires_at = now.plus(service.settings.provider.login);
     let known = browser.login.as_deref().filter(|cookie| is_cookie(cookie));
     let present = match known {
         Some(known) => logins::by_token(&mut *tx, &token_digest(known), now).await?,
@@ -461,7 +461,7 @@ async fn log_in(
         }
         None => {}
     }
-    let login = Login { id: LoginId(app.fresh()), user_id: user, authenticated_at: now, expires_at };
+    let login = Login { id: LoginId(service.fresh()), user_id: user, authenticated_at: now, expires_at };
     logins::insert(tx, &login, &token_digest(&cookie)).await?;
     Ok((login, cookie))
 }

@@ -12,11 +12,11 @@ use bailiwick_store::{identities, oidc::logins};
 use url::form_urlencoded;
 
 /// Ends the browser's login, its provider tokens and every chain exchanged from them. Without a login nothing happens.
-pub async fn sign_out(app: &Identity, browser: &Browser) -> Result<()> {
-    let now = app.now();
+pub async fn sign_out(service: &Identity, browser: &Browser) -> Result<()> {
+    let now = service.now();
     let Some(cookie) = browser.login.as_deref().filter(|cookie| is_cookie(cookie)) else { return Ok(()) };
-    let Some(login) = logins::by_token(&app.db, &token_digest(cookie), now).await? else { return Ok(()) };
-    let mut tx = app.db.begin().await?;
+    let Some(login) = logins::by_token(&service.db, &token_digest(cookie), now).await? else { return Ok(()) };
+    let mut tx = service.db.begin().await?;
     // Locks in the order user, login, chain, as the exchange takes them.
     identities::get_steady(&mut tx, login.user_id).await?;
     logins::end(&mut tx, login.id, now).await?;
@@ -26,18 +26,18 @@ pub async fn sign_out(app: &Identity, browser: &Browser) -> Result<()> {
 }
 
 /// Where the browser goes afterwards: the asked address if it is registered for the client, else nowhere.
-pub async fn destination(app: &Identity, parameters: &Parameters) -> Result<Option<String>> {
+pub async fn destination(service: &Identity, parameters: &Parameters) -> Result<Option<String>> {
     let read = |name| parameters.one(name);
     let Ok((client_id, uri, state, hint)) = all(read) else { return Ok(None) };
     let hinted = match hint {
-        Some(hint) => keys::audience_of_id_token(app, hint).await?,
+        Some(hint) => keys::audience_of_id_token(service, hint).await?,
         None => None,
     };
     let id = match (client_id, hinted.as_deref()) {
         (Some(id), Some(hinted)) if id != hinted => None,
         (id, hinted) => id.or(hinted),
     };
-    let client = id.and_then(|id| clients::find(&app.settings, id));
+    let client = id.and_then(|id| clients::find(&service.settings, id));
     let uri = uri.filter(|uri| client.is_some_and(|client| client.may_return_to(uri)));
     Ok(uri.map(|uri| match state {
         None => uri.to_owned(),

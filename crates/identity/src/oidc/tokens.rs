@@ -50,10 +50,14 @@ pub struct TokenAnswer {
 }
 
 /// `POST /oidc/token` for a client that has proved itself.
-pub async fn token(app: &Identity, client: &Client, parameters: &Parameters) -> Result<TokenAnswer, Refusal> {
+pub async fn token(
+    service: &Identity,
+    client: &Client,
+    parameters: &Parameters,
+) -> Result<TokenAnswer, Refusal> {
     match parameters.required("grant_type")? {
-        "authorization_code" => exchange_code(app, client, parameters).await,
-        "refresh_token" => refresh(app, client, parameters).await,
+        "authorization_code" => exchange_code(service, client, parameters).await,
+        "refresh_token" => refresh(service, client, parameters).await,
         _ => Err(Refusal::new(
             Code::UnsupportedGrantType,
             "only authorization_code and refresh_token are supported",
@@ -64,7 +68,7 @@ pub async fn token(app: &Identity, client: &Client, parameters: &Parameters) -> 
 /// Takes user, login and grant, in this order, and holds them until the transaction ends. None when one of them is
 /// no longer good, or the client no longer admits the user.
 async fn hold(
-    app: &Identity,
+    service: &Identity,
     tx: &mut Tx,
     client: &Client,
     seen: &Grant,
@@ -72,26 +76,26 @@ async fn hold(
     let user = identities::get_steady(tx, seen.user_id).await?;
     let is_on = logins::hold(tx, seen.login_id).await?;
     let grant = grants::lock(tx, seen.id).await?;
-    let may_use = |user: &Identified| user.standing.is_enabled() && consent::admits(app, client, user);
+    let may_use = |user: &Identified| user.standing.is_enabled() && consent::admits(service, client, user);
     let enabled = user.filter(|user| is_on && may_use(user));
     Ok(enabled.zip(grant))
 }
 
 async fn exchange_code(
-    app: &Identity,
+    service: &Identity,
     client: &Client,
     parameters: &Parameters,
 ) -> Result<TokenAnswer, Refusal> {
     let code = parameters.required("code")?;
     let redirect_uri = parameters.one("redirect_uri")?;
     let verifier = parameters.one("code_verifier")?;
-    let wanted = resource(app, parameters)?;
-    let now = app.now();
-    let key = keys::signing(app).await?;
-    let found = grants::by_code(&app.db, &token_digest(code)).await?;
+    let wanted = resource(service, parameters)?;
+    let now = service.now();
+    let key = keys::signing(service).await?;
+    let found = grants::by_code(&service.db, &token_digest(code)).await?;
     let seen = found.filter(|grant| grant.client_id == client.id()).ok_or_else(Refusal::invalid_grant)?;
-    let mut tx = app.db.begin().await?;
-    let Some((user, grant)) = hold(app, &mut tx, client, &seen).await? else {
+    let mut tx = service.db.begin().await?;
+    let Some((user, grant)) = hold(service, &mut tx, client, &seen).await? else {
         return Err(Refusal::invalid_grant());
     };
     if let Some(used_at) = grant.code.used_at {
@@ -111,9 +115,9 @@ async fn exchange_code(
         return Err(Refusal::Fault(Error::internal("a code moved under its lock")));
     }
     let scope = grant.scope.clone();
-    let issued = issue(app, &mut tx, &key, &grant, &user, &scope, now).await?;
+    let issued = issue(service, &mut tx, &key, &grant, &user, &scope, now).await?;
     let refresh_token = if has_scope(&grant.scope, "offline_access") {
-        Some(issue_refresh(app, &mut tx, &grant, now).await?)
+        Some(issue_refresh(service, &mut tx, &grant, now).await?)
     } else {
         None
     };
@@ -171,7 +175,7 @@ fn within(wanted: Option<&str>, grant: &Grant) -> Result<(), Refused> {
 }
 
 async fn issue(
-    app: &Identity,
+    service: &Identity,
     tx: &mut Tx,
     key: &SigningKey,
     grant: &Grant,
@@ -180,10 +184,10 @@ async fn issue(
     now: Ts,
 ) -> Result<TokenAnswer, Refusal> {
     let access_token = match &grant.resource {
-        Some(resource) => claims::access_jwt(app, key, grant, resource, scope, now)?,
-        None => fresh_secret(&*app.entropy),
+        Some(resource) => claims::access_jwt(service, key, grant, resource, scope, now)?,
+        None => fresh_secret(&*service.entropy),
     };
-    let life = app.settings.provider.access;
+    let life = service.settings.provider.access;
     let expires_at = now.plus(life);
     let token = NewToken {
         hash: token_digest(&access_token),
@@ -197,7 +201,7 @@ async fn issue(
     tokens::insert(tx, &token).await?;
     grants::extend(tx, grant.id, expires_at).await?;
     let id_token = if has_scope(scope, "openid") {
-        Some(claims::id_token(app, key, grant, user, scope, &access_token, now)?)
+        Some(claims::id_token(service, key, grant, user, scope, &access_token, now)?)
     } else {
         None
     };
@@ -211,15 +215,15 @@ async fn issue(
     })
 }
 
-async fn issue_refresh(app: &Identity, tx: &mut Tx, grant: &Grant, now: Ts) -> Result<String, Refusal> {
-    let token = fresh_secret(&*app.entropy);
-    let expires_at = now.plus(app.settings.provider.refresh);
+async fn issue_refresh(service: &Identity, tx: &mut Tx, grant: &Grant, now: Ts) -> Result<String, Refusal> {
+    let token = fresh_secret(&*service.entropy);
+    let expires_at = now.plus(service.settings.provider.refresh);
     let stored = NewToken {
         hash: token_digest(&token),
         grant: grant.id,
         kind: Kind::Refresh,
         scope: grant.scope.clone(),
-        sealed: Some(app.keys.seal(PURPOSE, token.as_bytes(), &*app.entropy)?),
+        sealed: Some(service.keys.seal(PURPOSE, token.as_bytes(), &*service.entropy)?),
         created_at: now,
         expires_at,
     };
@@ -228,16 +232,20 @@ async fn issue_refresh(app: &Identity, tx: &mut Tx, grant: &Grant, now: Ts) -> R
     Ok(token)
 }
 
-async fn refresh(app: &Identity, client: &Client, parameters: &Parameters) -> Result<TokenAnswer, Refusal> {
+async fn refresh(
+    service: &Identity,
+    client: &Client,
+    parameters: &Parameters,
+) -> Result<TokenAnswer, Refusal> {
     let presented = parameters.required("refresh_token")?;
     let asked = parameters.one("scope")?;
-    let wanted = resource(app, parameters)?;
-    let now = app.now();
-    let key = keys::signing(app).await?;
+    let wanted = resource(service, parameters)?;
+    let now = service.now();
+    let key = keys::signing(service).await?;
     let is_mine = |token: &Token| token.kind == Kind::Refresh && token.grant.client_id == client.id();
-    let seen = find_token(app, presented).await?.filter(is_mine).ok_or_else(Refusal::invalid_grant)?;
-    let mut tx = app.db.begin().await?;
-    let Some((user, grant)) = hold(app, &mut tx, client, &seen.grant).await? else {
+    let seen = find_token(service, presented).await?.filter(is_mine).ok_or_else(Refusal::invalid_grant)?;
+    let mut tx = service.db.begin().await?;
+    let Some((user, grant)) = hold(service, &mut tx, client, &seen.grant).await? else {
         return Err(Refusal::invalid_grant());
     };
     // Read again under the lock: another request may have moved it.
@@ -249,11 +257,11 @@ async fn refresh(app: &Identity, client: &Client, parameters: &Parameters) -> Re
     let refresh_token = match token.rotated_at {
         None => {
             tokens::rotate(&mut tx, &hash, now).await?;
-            issue_refresh(app, &mut tx, &grant, now).await?
+            issue_refresh(service, &mut tx, &grant, now).await?
         }
-        Some(at) if now.since(at) <= app.settings.tokens.reuse_grace => {
+        Some(at) if now.since(at) <= service.settings.tokens.reuse_grace => {
             let sealed = tokens::current_refresh(&mut tx, grant.id, now).await?;
-            let plain = app.keys.open(PURPOSE, &sealed.ok_or_else(Refusal::invalid_grant)?)?;
+            let plain = service.keys.open(PURPOSE, &sealed.ok_or_else(Refusal::invalid_grant)?)?;
             String::from_utf8(plain).map_err(Error::internal)?
         }
         Some(_) => {
@@ -263,7 +271,7 @@ async fn refresh(app: &Identity, client: &Client, parameters: &Parameters) -> Re
             return Err(Refusal::invalid_grant());
         }
     };
-    let issued = issue(app, &mut tx, &key, &grant, &user, &scope, now).await?;
+    let issued = issue(service, &mut tx, &key, &grant, &user, &scope, now).await?;
     tx.commit().await?;
     Ok(TokenAnswer { refresh_token: Some(refresh_token), ..issued })
 }
@@ -281,11 +289,11 @@ fn narrowed(asked: Option<&str>, granted: &str) -> Result<String, Refused> {
 
 /// `POST /oidc/token/revocation` (RFC 7009): a refresh token ends its grant, an access token itself. A token that is
 /// unknown or another client's is none of its business, which the answer does not tell.
-pub async fn revoke(app: &Identity, client: &Client, token: &str) -> Result<(), Refusal> {
-    let now = app.now();
-    let found = find_token(app, token).await?.filter(|found| found.grant.client_id == client.id());
+pub async fn revoke(service: &Identity, client: &Client, token: &str) -> Result<(), Refusal> {
+    let now = service.now();
+    let found = find_token(service, token).await?.filter(|found| found.grant.client_id == client.id());
     let Some(found) = found else { return Ok(()) };
-    let mut tx = app.db.begin().await?;
+    let mut tx = service.db.begin().await?;
     match found.kind {
         Kind::Refresh => grants::end(&mut tx, found.grant.id, now).await?,
         Kind::Access => tokens::revoke(&mut tx, &token_digest(token), now).await?,
