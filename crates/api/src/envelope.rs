@@ -5,10 +5,9 @@ use axum::{
     body::Body,
     response::{IntoResponse, Response},
 };
-use bailiwick_app::App;
 use bailiwick_domain::{Error, Page, Result};
 use bailiwick_platform::{
-    RequestContext,
+    Platform, RequestContext,
     answer_cache::CachedAnswer,
     conditions::{PACKED, Version},
 };
@@ -65,9 +64,14 @@ impl<T: Serialize> Answer<T> {
     ///
     /// # Errors
     /// 412 when the caller insists on another state.
-    pub fn tagged(self, app: &App, request: &RequestContext, version: &Version) -> Result<Response> {
+    pub fn tagged(
+        self,
+        platform: &Platform,
+        request: &RequestContext,
+        version: &Version,
+    ) -> Result<Response> {
         let body = self.write()?;
-        let tag = version.tag(app, &body);
+        let tag = version.tag(platform, &body);
         let mut response = match request.conditions.is_known(version, &tag)? {
             true => StatusCode::NOT_MODIFIED.into_response(),
             false => json(StatusCode::OK, body.into()),

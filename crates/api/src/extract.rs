@@ -333,3 +333,17 @@ mod tests {
         assert_eq!(refused.headers()[header::RETRY_AFTER], "5");
     }
 }
+
+/// The service whose use case a handler calls, from the application that the routes share.
+#[derive(Clone, Debug)]
+pub struct Service<S>(pub S);
+
+impl<S: Clone> FromRequestParts<App> for Service<S>
+where
+    App: AsRef<S>,
+{
+    type Rejection = Infallible;
+    async fn from_request_parts(_: &mut Parts, app: &App) -> Result<Service<S>, Infallible> {
+        Ok(Service(AsRef::<S>::as_ref(app).clone()))
+    }
+}

@@ -1,8 +1,7 @@
 //! The background tasks of a process.
 
 use crate::{App, purging, retention};
-use bailiwick_alerts as alerting;
-use bailiwick_alerts::{liveness_monitor, transfer_cleanup};
+use bailiwick_alerts::{self as alerting, liveness_monitor, transfer_cleanup};
 use bailiwick_directory::objects;
 use bailiwick_events::{self as events, mail};
 use bailiwick_fleet::inventory;

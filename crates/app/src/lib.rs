@@ -51,6 +51,19 @@ pub struct Parts {
     static_files: OnceLock<std::result::Result<Option<Arc<StaticFiles>>, String>>,
 }
 
+/// A function that takes a service also takes `&App`; where a type parameter asks for one, `as_ref` gives it.
+macro_rules! gives {
+    ($($service:ty),*) => {$(
+        impl AsRef<$service> for App {
+            fn as_ref(&self) -> &$service {
+                self
+            }
+        }
+    )*};
+}
+
+gives!(Alerts, Fleet, Directory, Identity, Events);
+
 impl App {
     /// Puts the services together. It reads nothing and starts nothing.
     ///

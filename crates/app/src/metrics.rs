@@ -5,8 +5,7 @@
 //! words, never an id, a tenant or anything that a client sends.
 
 use crate::App;
-use bailiwick_alerts as alerting;
-use bailiwick_alerts::deliver;
+use bailiwick_alerts::{self as alerting, deliver};
 use bailiwick_domain::{
     Ts,
     meter::{Kind, Page},

@@ -1,7 +1,6 @@
 //! How long each test takes, for the search for slow ones.
 
-use std::io::Write;
-use std::time::Instant;
+use std::{io::Write, time::Instant};
 
 /// The variable that has the time of every test of [`api_test!`](crate::api_test) written to standard error.
 pub const VARIABLE: &str = "BAILIWICK_TEST_TIMES";

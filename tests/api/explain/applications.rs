@@ -1,8 +1,10 @@
 //! The same for applications: about 50,000 of them on 20,000 systems.
 
 use super::*;
-use bailiwick_store::applications::{self, ApplicationFilter, ApplicationOrder};
-use bailiwick_store::systems::figures;
+use bailiwick_store::{
+    applications::{self, ApplicationFilter, ApplicationOrder},
+    systems::figures,
+};
 
 /// A system with applications or none is read for each row as well.
 const RANGE: Bounds = Bounds { read: 200, sorted: 200 };

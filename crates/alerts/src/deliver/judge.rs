@@ -8,9 +8,9 @@ use super::{
     send::{To, Ways},
 };
 use crate::Alerts;
-use bailiwick_alerting::listing::SilenceState;
 use bailiwick_alerting::{
     Matcher, Nanos, StoredAlert, StoredSilence,
+    listing::SilenceState,
     notify::{self, Entry, Snapshot, decide, patience},
     router::{ActiveSilence, Outage},
 };

@@ -4,16 +4,15 @@
 use crate::{
     envelope::Answer,
     error::Outcome,
-    extract::{Ctx, JsonBody, Params, Who},
+    extract::{Ctx, JsonBody, Params, Service, Who},
     routes::Route,
     wire::alert_config::{AlertConfigOutput, AlertEffectiveOutput, AlertPropagationOutput, AlertYamlOutput},
 };
 use axum::{
-    extract::{FromRequestParts, State},
+    extract::FromRequestParts,
     response::{IntoResponse, Response},
 };
-use bailiwick_alerts::config;
-use bailiwick_app::App;
+use bailiwick_alerts::{Alerts, config};
 use http::request::Parts;
 use std::{convert::Infallible, sync::Arc};
 
@@ -47,7 +46,7 @@ impl Spelling {
 
 /// `GET /alerts/config`, `GET /alerting/config`.
 pub async fn get(
-    State(app): State<App>,
+    Service(alerts): Service<Alerts>,
     Who(caller): Who,
     Ctx(request): Ctx,
     spelling: Spelling,
@@ -58,48 +57,48 @@ pub async fn get(
         spelling.of("alerting configuration retrieved successfully", "alerting layer retrieved successfully");
     if params.one("format") == Some(YAML) {
         // The layers together; they cannot be changed as a whole.
-        let config = config::yaml(&app, &caller, organization).await?;
+        let config = config::yaml(&alerts, &caller, organization).await?;
         return Ok(Answer::ok(text, AlertConfigOutput::Yaml(AlertYamlOutput { config })).into_response());
     }
-    let found = config::get(&app, &caller, organization).await?;
+    let found = config::get(&alerts, &caller, organization).await?;
     let version = found.version.clone();
     let layer = AlertConfigOutput::Layer(Box::new(found.into()));
-    Ok(Answer::ok(text, layer).tagged(&app, &request, &version)?)
+    Ok(Answer::ok(text, layer).tagged(&alerts, &request, &version)?)
 }
 
 /// `POST /alerts/config`, `POST /alerting/config`.
 pub async fn set(
-    State(app): State<App>,
+    Service(alerts): Service<Alerts>,
     Who(caller): Who,
     Ctx(request): Ctx,
     params: Params,
     body: JsonBody,
 ) -> Outcome<Answer<AlertPropagationOutput>> {
     let body = || body.raw("request body exceeds the configured maximum");
-    let done = config::set(&app, &caller, &request, organization(&params), body).await?;
+    let done = config::set(&alerts, &caller, &request, organization(&params), body).await?;
     Ok(Answer::ok("alerting configuration updated successfully", done.into()))
 }
 
 /// `DELETE /alerts/config`, `DELETE /alerting/config`.
 pub async fn remove(
-    State(app): State<App>,
+    Service(alerts): Service<Alerts>,
     Who(caller): Who,
     Ctx(request): Ctx,
     spelling: Spelling,
     params: Params,
 ) -> Outcome<Answer<AlertPropagationOutput>> {
-    let done = config::remove(&app, &caller, &request, organization(&params)).await?;
+    let done = config::remove(&alerts, &caller, &request, organization(&params)).await?;
     let text = spelling.of("all alerts disabled successfully", "alerting layer removed successfully");
     Ok(Answer::ok(text, done.into()))
 }
 
 /// `GET /alerts/config/effective`.
 pub async fn effective(
-    State(app): State<App>,
+    Service(alerts): Service<Alerts>,
     Who(caller): Who,
     params: Params,
 ) -> Outcome<Answer<AlertEffectiveOutput>> {
     let is_one = params.many("organization_id").len() == 1;
-    let view = config::view(&app, &caller, organization(&params).filter(|_| is_one)).await?;
+    let view = config::view(&alerts, &caller, organization(&params).filter(|_| is_one)).await?;
     Ok(Answer::ok("effective alerting configuration retrieved successfully", view.into()))
 }

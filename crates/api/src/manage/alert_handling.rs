@@ -4,15 +4,17 @@ use super::{alerts::named, systems::values};
 use crate::{
     envelope::Answer,
     error::{Failure, Outcome},
-    extract::{Ctx, JsonBody, Params, PathId, PathText, Who},
+    extract::{Ctx, JsonBody, Params, PathId, PathText, Service, Who},
     wire::alert_handling::{
         ActivityOutput, AssignmentInput, NoteInput, OneAssignment, OneSilence, SilenceChangeInput,
         SilenceIdOutput, SilenceInput, SilenceList, SystemSilenceList,
     },
 };
-use axum::extract::{FromRequestParts, RawPathParams, State};
-use bailiwick_alerts::manage::{self, By, Place};
-use bailiwick_app::App;
+use axum::extract::{FromRequestParts, RawPathParams};
+use bailiwick_alerts::{
+    Alerts,
+    manage::{self, By, Place},
+};
 use bailiwick_domain::SystemId;
 use http::request::Parts;
 use uuid::Uuid;
@@ -50,7 +52,7 @@ fn id_output(id: Uuid) -> SilenceIdOutput {
 
 /// `POST /alerts/silences`, `POST /systems/{id}/alerts/silences`.
 pub async fn create(
-    State(app): State<App>,
+    Service(alerts): Service<Alerts>,
     Who(caller): Who,
     Ctx(ctx): Ctx,
     path: SilencePath,
@@ -58,42 +60,46 @@ pub async fn create(
 ) -> Outcome<Answer<SilenceIdOutput>> {
     let by = By { caller: &caller, ctx: &ctx };
     let new = || Ok(body.parse::<SilenceInput>()?.into());
-    let id = manage::create_silence(&app, by, &path.place, new).await?;
+    let id = manage::create_silence(&alerts, by, &path.place, new).await?;
     Ok(Answer::ok("alert silenced successfully", id_output(id)))
 }
 
 /// `GET /alerts/silences`.
-pub async fn list(State(app): State<App>, Who(caller): Who, params: Params) -> Outcome<Answer<SilenceList>> {
+pub async fn list(
+    Service(alerts): Service<Alerts>,
+    Who(caller): Who,
+    params: Params,
+) -> Outcome<Answer<SilenceList>> {
     let keys = values(&params, "system_key", Some);
-    let found = manage::silences(&app, &caller, &named(&params), keys).await?;
+    let found = manage::silences(&alerts, &caller, &named(&params), keys).await?;
     Ok(Answer::ok("silences retrieved successfully", found.into()))
 }
 
 /// `GET /systems/{id}/alerts/silences`.
 pub async fn list_of_system(
-    State(app): State<App>,
+    Service(alerts): Service<Alerts>,
     Who(caller): Who,
     PathId(id): PathId<SystemId>,
 ) -> Outcome<Answer<SystemSilenceList>> {
-    let found = manage::silences_of_system(&app, &caller, id).await?;
+    let found = manage::silences_of_system(&alerts, &caller, id).await?;
     Ok(Answer::ok("silences retrieved successfully", found.into()))
 }
 
 /// `GET …/silences/{silence_id}`.
 pub async fn show(
-    State(app): State<App>,
+    Service(alerts): Service<Alerts>,
     Who(caller): Who,
     Ctx(ctx): Ctx,
     path: SilencePath,
 ) -> Outcome<Answer<OneSilence>> {
     let by = By { caller: &caller, ctx: &ctx };
-    let silence = manage::silence(&app, by, &path.place, &path.id).await?.into();
+    let silence = manage::silence(&alerts, by, &path.place, &path.id).await?.into();
     Ok(Answer::ok("silence retrieved successfully", OneSilence { silence }))
 }
 
 /// `PUT …/silences/{silence_id}`.
 pub async fn change(
-    State(app): State<App>,
+    Service(alerts): Service<Alerts>,
     Who(caller): Who,
     Ctx(ctx): Ctx,
     path: SilencePath,
@@ -101,58 +107,59 @@ pub async fn change(
 ) -> Outcome<Answer<SilenceIdOutput>> {
     let by = By { caller: &caller, ctx: &ctx };
     let change = || Ok(body.parse::<SilenceChangeInput>()?.into());
-    let id = manage::change_silence(&app, by, &path.place, &path.id, change).await?;
+    let id = manage::change_silence(&alerts, by, &path.place, &path.id, change).await?;
     Ok(Answer::ok("silence updated successfully", id_output(id)))
 }
 
 /// `DELETE …/silences/{silence_id}`.
 pub async fn end(
-    State(app): State<App>,
+    Service(alerts): Service<Alerts>,
     Who(caller): Who,
     Ctx(ctx): Ctx,
     path: SilencePath,
 ) -> Outcome<Answer<()>> {
     let by = By { caller: &caller, ctx: &ctx };
-    manage::end_silence(&app, by, &path.place, &path.id).await?;
+    manage::end_silence(&alerts, by, &path.place, &path.id).await?;
     Ok(Answer::ok("silence disabled successfully", ()))
 }
 
 /// `GET /alerts/activity/{fingerprint}`.
 pub async fn activity(
-    State(app): State<App>,
+    Service(alerts): Service<Alerts>,
     Who(caller): Who,
     PathText(fingerprint): PathText,
     params: Params,
 ) -> Outcome<Answer<ActivityOutput>> {
     let organizations = params.many("organization_id");
     let limit = params.one("limit");
-    let (organization, events) = manage::activity(&app, &caller, &organizations, &fingerprint, limit).await?;
+    let (organization, events) =
+        manage::activity(&alerts, &caller, &organizations, &fingerprint, limit).await?;
     let output = ActivityOutput::of(organization, &fingerprint, events);
     Ok(Answer::ok("alert activity retrieved successfully", output))
 }
 
 /// `POST /alerts/notes`.
 pub async fn add_note(
-    State(app): State<App>,
+    Service(alerts): Service<Alerts>,
     Who(caller): Who,
     Ctx(ctx): Ctx,
     params: Params,
     body: JsonBody,
 ) -> Outcome<Answer<()>> {
     let note = || Ok(body.parse::<NoteInput>()?.into());
-    manage::add_note(&app, &caller, &ctx, &params.many("organization_id"), note).await?;
+    manage::add_note(&alerts, &caller, &ctx, &params.many("organization_id"), note).await?;
     Ok(Answer::ok("alert note added successfully", ()))
 }
 
 /// `POST /alerts/assignment`.
 pub async fn assign(
-    State(app): State<App>,
+    Service(alerts): Service<Alerts>,
     Who(caller): Who,
     Ctx(ctx): Ctx,
     params: Params,
     body: JsonBody,
 ) -> Outcome<Answer<OneAssignment>> {
     let assign = || Ok(body.parse::<AssignmentInput>()?.into());
-    let assigned = manage::assign(&app, &caller, &ctx, &params.many("organization_id"), assign).await?;
+    let assigned = manage::assign(&alerts, &caller, &ctx, &params.many("organization_id"), assign).await?;
     Ok(Answer::ok("alert assigned successfully", assigned.into()))
 }

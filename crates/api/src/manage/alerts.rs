@@ -4,15 +4,16 @@ use super::systems::values;
 use crate::{
     envelope::Answer,
     error::Outcome,
-    extract::{Params, PathId, Who},
+    extract::{Params, PathId, Service, Who},
     wire::alerts::{AlertFilters, AlertList, AlertStatistics, AlertTotals, AlertTrend, HistoryList},
 };
-use axum::extract::State;
-use bailiwick_alerts::manage::{
-    self, ActiveFilter, ActiveOrder, AlertQuery, HistoryFilter, HistoryOrder, HistoryQuery, Named,
-    StatisticsQuery,
+use bailiwick_alerts::{
+    Alerts,
+    manage::{
+        self, ActiveFilter, ActiveOrder, AlertQuery, HistoryFilter, HistoryOrder, HistoryQuery, Named,
+        StatisticsQuery,
+    },
 };
-use bailiwick_app::App;
 use bailiwick_domain::{Result, SortDirection, SystemId};
 
 /// Rows of a page unless the client says otherwise.
@@ -54,43 +55,51 @@ fn query(params: &Params) -> AlertQuery {
 }
 
 /// `GET /alerts`.
-pub async fn list(State(app): State<App>, Who(caller): Who, params: Params) -> Outcome<Answer<AlertList>> {
-    let found = manage::active(&app, &caller, &named(&params), query(&params)).await?;
+pub async fn list(
+    Service(alerts): Service<Alerts>,
+    Who(caller): Who,
+    params: Params,
+) -> Outcome<Answer<AlertList>> {
+    let found = manage::active(&alerts, &caller, &named(&params), query(&params)).await?;
     let list = AlertList::of(found.page, found.warnings, (params.one("sort_by"), params.falling()));
     Ok(Answer::ok("alerts retrieved successfully", list))
 }
 
 /// `GET /systems/{id}/alerts`.
 pub async fn list_of_system(
-    State(app): State<App>,
+    Service(alerts): Service<Alerts>,
     Who(caller): Who,
     PathId(system): PathId<SystemId>,
     params: Params,
 ) -> Outcome<Answer<AlertList>> {
-    let page = manage::active_of_system(&app, &caller, system, query(&params)).await?;
+    let page = manage::active_of_system(&alerts, &caller, system, query(&params)).await?;
     let list = AlertList::of(page, Vec::new(), (params.one("sort_by"), params.falling()));
     Ok(Answer::ok("alerts retrieved successfully", list))
 }
 
 /// `GET /alerts/totals`.
 pub async fn totals(
-    State(app): State<App>,
+    Service(alerts): Service<Alerts>,
     Who(caller): Who,
     params: Params,
 ) -> Outcome<Answer<AlertTotals>> {
-    let totals = manage::totals(&app, &caller, &named(&params)).await?;
+    let totals = manage::totals(&alerts, &caller, &named(&params)).await?;
     Ok(Answer::ok("alerts totals retrieved successfully", totals.into()))
 }
 
 /// `GET /alerts/trend`.
-pub async fn trend(State(app): State<App>, Who(caller): Who, params: Params) -> Outcome<Answer<AlertTrend>> {
-    let trend = manage::trend(&app, &caller, &named(&params), params.one("period")).await?;
+pub async fn trend(
+    Service(alerts): Service<Alerts>,
+    Who(caller): Who,
+    params: Params,
+) -> Outcome<Answer<AlertTrend>> {
+    let trend = manage::trend(&alerts, &caller, &named(&params), params.one("period")).await?;
     Ok(Answer::ok("alerts trend retrieved successfully", trend.into()))
 }
 
 /// `GET /alerts/stats`.
 pub async fn statistics(
-    State(app): State<App>,
+    Service(alerts): Service<Alerts>,
     Who(caller): Who,
     params: Params,
 ) -> Outcome<Answer<AlertStatistics>> {
@@ -101,7 +110,7 @@ pub async fn statistics(
             top: params.one("top").and_then(|top| top.parse().ok()),
         })
     };
-    let statistics = manage::statistics(&app, &caller, &named(&params), query).await?;
+    let statistics = manage::statistics(&alerts, &caller, &named(&params), query).await?;
     Ok(Answer::ok("alerts stats retrieved successfully", statistics.into()))
 }
 
@@ -122,31 +131,31 @@ fn history_query(params: &Params) -> Result<HistoryQuery> {
 
 /// `GET /alerts/history`.
 pub async fn history(
-    State(app): State<App>,
+    Service(alerts): Service<Alerts>,
     Who(caller): Who,
     params: Params,
 ) -> Outcome<Answer<HistoryList>> {
     let query = || history_query(&params);
-    let page = manage::history(&app, &caller, &named(&params), query).await?;
+    let page = manage::history(&alerts, &caller, &named(&params), query).await?;
     let list = HistoryList::of(page, (params.one("sort_by"), params.falling()))?;
     Ok(Answer::ok("alerts history retrieved successfully", list))
 }
 
 /// `GET /systems/{id}/alerts/history`.
 pub async fn history_of_system(
-    State(app): State<App>,
+    Service(alerts): Service<Alerts>,
     Who(caller): Who,
     PathId(system): PathId<SystemId>,
     params: Params,
 ) -> Outcome<Answer<HistoryList>> {
     let query = || history_query(&params);
-    let page = manage::history_of_system(&app, &caller, system, query).await?;
+    let page = manage::history_of_system(&alerts, &caller, system, query).await?;
     let list = HistoryList::of(page, (params.one("sort_by"), params.falling()))?;
     Ok(Answer::ok("alerts history retrieved successfully", list))
 }
 
 /// `GET /filters/alerts`.
-pub async fn filters(State(app): State<App>, Who(caller): Who) -> Outcome<Answer<AlertFilters>> {
-    let names = manage::catalogue(&app, &caller).await?;
+pub async fn filters(Service(alerts): Service<Alerts>, Who(caller): Who) -> Outcome<Answer<AlertFilters>> {
+    let names = manage::catalogue(&alerts, &caller).await?;
     Ok(Answer::ok("alert filters retrieved successfully", names.into()))
 }

@@ -4,7 +4,7 @@ use super::systems::{values, version};
 use crate::{
     envelope::{Answer, Pagination},
     error::Outcome,
-    extract::{Ctx, JsonBody, Params, PathId, Who},
+    extract::{Ctx, JsonBody, Params, PathId, Service, Who},
     wire::{
         applications::{
             ApplicationFilters, ApplicationInput, ApplicationList, ApplicationOutput, ApplicationSummary,
@@ -13,11 +13,14 @@ use crate::{
         figures::TrendOutput,
     },
 };
-use axum::{extract::State, response::Response};
-use bailiwick_app::App;
+use axum::response::Response;
 use bailiwick_domain::SortDirection;
-use bailiwick_fleet::applications::{
-    self, ApplicationFilter, ApplicationOrder, ApplicationQuery, ApplicationRef, SummaryOrder, SummaryQuery,
+use bailiwick_fleet::{
+    Fleet,
+    applications::{
+        self, ApplicationFilter, ApplicationOrder, ApplicationQuery, ApplicationRef, SummaryOrder,
+        SummaryQuery,
+    },
 };
 use bailiwick_platform::conditions::Version;
 
@@ -28,7 +31,7 @@ const NOBODY: &str = "no_org";
 
 /// `GET /applications`.
 pub async fn list(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     params: Params,
 ) -> Outcome<Answer<ApplicationList>> {
@@ -39,7 +42,7 @@ pub async fn list(
         order: order.map(|o| (o, direction)),
         page: params.page(PAGE_SIZE),
     };
-    let page = applications::list(&app, &caller, query).await?;
+    let page = applications::list(&fleet, &caller, query).await?;
     let list = ApplicationList::of(page, params.one("sort_by"), params.one("sort_direction"))?;
     Ok(Answer::ok("applications retrieved successfully", list))
 }
@@ -59,15 +62,15 @@ fn filter(params: &Params) -> ApplicationFilter {
 
 /// `GET /applications/{id}`.
 pub async fn show(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     Ctx(request): Ctx,
     which: PathId<ApplicationRef>,
 ) -> Outcome<Response> {
-    let found = applications::get(&app, &caller, named(which)).await?;
-    let version = Version::of(&app, &found)?;
+    let found = applications::get(&fleet, &caller, named(which)).await?;
+    let version = Version::of(&fleet, &found)?;
     let answer = Answer::ok("application retrieved successfully", ApplicationOutput::of(found)?);
-    Ok(answer.tagged(&app, &request, &version)?)
+    Ok(answer.tagged(&fleet, &request, &version)?)
 }
 
 fn named(PathId(which): PathId<ApplicationRef>) -> ApplicationRef {
@@ -76,61 +79,61 @@ fn named(PathId(which): PathId<ApplicationRef>) -> ApplicationRef {
 
 /// `PUT /applications/{id}`.
 pub async fn update(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     Ctx(request): Ctx,
     which: PathId<ApplicationRef>,
     body: JsonBody,
 ) -> Outcome<Answer<ApplicationOutput>> {
     let notes = || Ok(body.parse_optional::<ApplicationInput>()?.notes);
-    let updated = applications::set_notes(&app, &caller, &request, named(which), notes).await?;
+    let updated = applications::set_notes(&fleet, &caller, &request, named(which), notes).await?;
     Ok(Answer::ok("application updated successfully", ApplicationOutput::of(updated)?))
 }
 
 /// `DELETE /applications/{id}`.
 pub async fn delete(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     Ctx(request): Ctx,
     which: PathId<ApplicationRef>,
 ) -> Outcome<Answer<()>> {
-    applications::delete(&app, &caller, &request, named(which)).await?;
+    applications::delete(&fleet, &caller, &request, named(which)).await?;
     Ok(Answer::ok("application deleted successfully", ()))
 }
 
 /// `PATCH /applications/{id}/assign`.
 pub async fn assign(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     Ctx(request): Ctx,
     which: PathId<ApplicationRef>,
     body: JsonBody,
 ) -> Outcome<Answer<ApplicationOutput>> {
     let to = || Ok(body.parse_optional::<AssignInput>()?.organization_id);
-    let assigned = applications::assign(&app, &caller, &request, named(which), to).await?;
+    let assigned = applications::assign(&fleet, &caller, &request, named(which), to).await?;
     Ok(Answer::ok("organization assigned successfully", ApplicationOutput::of(assigned)?))
 }
 
 /// `PATCH /applications/{id}/unassign`.
 pub async fn unassign(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     Ctx(request): Ctx,
     which: PathId<ApplicationRef>,
 ) -> Outcome<Answer<ApplicationOutput>> {
-    let freed = applications::unassign(&app, &caller, &request, named(which)).await?;
+    let freed = applications::unassign(&fleet, &caller, &request, named(which)).await?;
     Ok(Answer::ok("organization unassigned successfully", ApplicationOutput::of(freed)?))
 }
 
 /// `GET /applications/totals`.
-pub async fn totals(State(app): State<App>, Who(caller): Who) -> Outcome<Answer<ApplicationTotals>> {
-    let totals = applications::totals(&app, &caller).await?;
+pub async fn totals(Service(fleet): Service<Fleet>, Who(caller): Who) -> Outcome<Answer<ApplicationTotals>> {
+    let totals = applications::totals(&fleet, &caller).await?;
     Ok(Answer::ok("application totals retrieved successfully", totals.into()))
 }
 
 /// `GET /applications/summary`.
 pub async fn summary(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     params: Params,
 ) -> Outcome<Answer<ApplicationSummary>> {
@@ -145,15 +148,19 @@ pub async fn summary(
         page: params.one("page_size").map(|_| params.page(PAGE_SIZE)),
     };
     let is_paged = query.page.is_some();
-    let summary = applications::summary(&app, &caller, query).await?;
+    let summary = applications::summary(&fleet, &caller, query).await?;
     let pagination = is_paged.then(|| Pagination::of(&summary.types, sort_by, Some(direction)));
     let output = ApplicationSummary::of(summary, pagination);
     Ok(Answer::ok("application type summary retrieved successfully", output))
 }
 
 /// `GET /applications/trend`.
-pub async fn trend(State(app): State<App>, Who(caller): Who, params: Params) -> Outcome<Answer<TrendOutput>> {
-    let trend = applications::trend(&app, &caller, params.one("period")).await?;
+pub async fn trend(
+    Service(fleet): Service<Fleet>,
+    Who(caller): Who,
+    params: Params,
+) -> Outcome<Answer<TrendOutput>> {
+    let trend = applications::trend(&fleet, &caller, params.one("period")).await?;
     let label = match trend.period {
         180 => "6 months",
         365 => "1 year",
@@ -165,7 +172,10 @@ pub async fn trend(State(app): State<App>, Who(caller): Who, params: Params) -> 
 }
 
 /// `GET /filters/applications`.
-pub async fn filters(State(app): State<App>, Who(caller): Who) -> Outcome<Answer<ApplicationFilters>> {
-    let choices = applications::choices(&app, &caller).await?;
+pub async fn filters(
+    Service(fleet): Service<Fleet>,
+    Who(caller): Who,
+) -> Outcome<Answer<ApplicationFilters>> {
+    let choices = applications::choices(&fleet, &caller).await?;
     Ok(Answer::ok("application filters retrieved successfully", choices.into()))
 }

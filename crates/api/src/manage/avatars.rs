@@ -4,13 +4,15 @@ use crate::{
     Uncompressed,
     envelope::Answer,
     error::Outcome,
-    extract::{Ctx, PathId, Who},
+    extract::{Ctx, PathId, Service, Who},
     upload::{Upload, UploadFault},
     wire::session::AvatarOutput,
 };
-use axum::{body::Body, extract::State, response::Response};
-use bailiwick_app::App;
-use bailiwick_directory::avatars::{self, MAX_BYTES, Shown, Whose};
+use axum::{body::Body, response::Response};
+use bailiwick_directory::{
+    Directory,
+    avatars::{self, MAX_BYTES, Shown, Whose},
+};
 use bailiwick_domain::{Error, Result, UserId};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -38,51 +40,55 @@ fn uploaded(avatar_url: String) -> Answer<AvatarOutput> {
 
 /// `PUT /me/avatar`.
 pub async fn put_own(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     Ctx(request): Ctx,
     upload: Upload,
 ) -> Outcome<Answer<AvatarOutput>> {
-    Ok(uploaded(avatars::upload(&app, &caller, &request, Whose::Own, file(upload)).await?))
+    Ok(uploaded(avatars::upload(&directory, &caller, &request, Whose::Own, file(upload)).await?))
 }
 
 /// `DELETE /me/avatar`.
-pub async fn remove_own(State(app): State<App>, Who(caller): Who, Ctx(request): Ctx) -> Outcome<Answer<()>> {
-    avatars::remove(&app, &caller, &request, Whose::Own).await?;
+pub async fn remove_own(
+    Service(directory): Service<Directory>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+) -> Outcome<Answer<()>> {
+    avatars::remove(&directory, &caller, &request, Whose::Own).await?;
     Ok(Answer::ok("avatar deleted successfully", ()))
 }
 
 /// `PUT /users/{id}/avatar`.
 pub async fn put(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     Ctx(request): Ctx,
     PathId(id): PathId<UserId>,
     upload: Upload,
 ) -> Outcome<Answer<AvatarOutput>> {
-    Ok(uploaded(avatars::upload(&app, &caller, &request, Whose::Of(id), file(upload)).await?))
+    Ok(uploaded(avatars::upload(&directory, &caller, &request, Whose::Of(id), file(upload)).await?))
 }
 
 /// `DELETE /users/{id}/avatar`.
 pub async fn remove(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     Ctx(request): Ctx,
     PathId(id): PathId<UserId>,
 ) -> Outcome<Answer<()>> {
-    avatars::remove(&app, &caller, &request, Whose::Of(id)).await?;
+    avatars::remove(&directory, &caller, &request, Whose::Of(id)).await?;
     Ok(Answer::ok("avatar deleted successfully", ()))
 }
 
 /// `GET /public/users/{id}/avatar`; a query is ignored.
 pub async fn show(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Ctx(request): Ctx,
     PathId(id): PathId<UserId>,
     headers: HeaderMap,
 ) -> Outcome<Response> {
     let known = headers.get(header::IF_NONE_MATCH).and_then(|v| v.to_str().ok());
-    let shown = avatars::show(&app, &request, id, known).await?;
+    let shown = avatars::show(&directory, &request, id, known).await?;
     let (status, body, etag) = match shown {
         Shown::Image(png, etag) => (StatusCode::OK, Body::from(png), etag),
         Shown::Unchanged(etag) => (StatusCode::NOT_MODIFIED, Body::empty(), etag),

@@ -3,13 +3,12 @@
 use crate::{
     envelope::Answer,
     error::{Failure, Outcome},
-    extract::{Ctx, PathId, Who},
+    extract::{Ctx, PathId, Service, Who},
     wire::backups::{DeletedSystemBackupOutput, DownloadOutput, SystemBackupList},
 };
-use axum::extract::{FromRequestParts, RawPathParams, State};
-use bailiwick_app::App;
+use axum::extract::{FromRequestParts, RawPathParams};
 use bailiwick_domain::SystemId;
-use bailiwick_fleet::backups;
+use bailiwick_fleet::{Fleet, backups};
 use http::request::Parts;
 
 /// A system and what follows `backups/` in the path, as it is.
@@ -35,33 +34,33 @@ impl<S: Send + Sync> FromRequestParts<S> for BackupPath {
 
 /// `GET /systems/{id}/backups`.
 pub async fn list(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     PathId(id): PathId<SystemId>,
 ) -> Outcome<Answer<SystemBackupList>> {
-    let found = backups::list(&app, &caller, id).await?;
+    let found = backups::list(&fleet, &caller, id).await?;
     Ok(Answer::ok("backups retrieved successfully", found.into()))
 }
 
 /// `GET /systems/{id}/backups/{backup_id}/download`.
 pub async fn link(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     path: BackupPath,
 ) -> Outcome<Answer<DownloadOutput>> {
-    let link = backups::link(&app, &caller, path.system, &path.id).await?;
+    let link = backups::link(&fleet, &caller, path.system, &path.id).await?;
     let data = DownloadOutput { download_url: link.url, expires_in_seconds: link.seconds };
     Ok(Answer::ok("download URL issued", data))
 }
 
 /// `DELETE /systems/{id}/backups/{backup_id}`.
 pub async fn delete(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     Ctx(request): Ctx,
     path: BackupPath,
 ) -> Outcome<Answer<DeletedSystemBackupOutput>> {
-    let system = backups::delete(&app, &caller, &request, (path.system, &path.id)).await?;
+    let system = backups::delete(&fleet, &caller, &request, (path.system, &path.id)).await?;
     let data = DeletedSystemBackupOutput { system_id: system.to_string(), backup_id: path.id };
     Ok(Answer::ok("backup deleted", data))
 }

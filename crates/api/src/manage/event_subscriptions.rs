@@ -3,15 +3,13 @@
 use crate::{
     envelope::{Answer, Pagination},
     error::Outcome,
-    extract::{Ctx, JsonBody, Params, PathId, Who},
+    extract::{Ctx, JsonBody, Params, PathId, Service, Who},
     wire::event_subscriptions::{
         Delivery, DeliveryList, OneSubscription, ReplayInput, Replayed, Subscription, SubscriptionInput,
         SubscriptionList, TestOutput,
     },
 };
-use axum::extract::State;
-use bailiwick_app::App;
-use bailiwick_events::subscriptions;
+use bailiwick_events::{Events, subscriptions};
 use uuid::Uuid;
 
 const PAGE_SIZE: u64 = 20;
@@ -22,11 +20,11 @@ fn one(view: subscriptions::View) -> OneSubscription {
 
 /// `GET /events/subscriptions`.
 pub async fn list(
-    State(app): State<App>,
+    Service(events): Service<Events>,
     Who(caller): Who,
     params: Params,
 ) -> Outcome<Answer<SubscriptionList>> {
-    let page = subscriptions::list(&app, &caller, params.page(PAGE_SIZE)).await?;
+    let page = subscriptions::list(&events, &caller, params.page(PAGE_SIZE)).await?;
     let pagination = Pagination::of(&page, None, None);
     let subscriptions = page.rows.into_iter().map(Subscription::from).collect();
     Ok(Answer::ok(
@@ -37,81 +35,81 @@ pub async fn list(
 
 /// `POST /events/subscriptions`.
 pub async fn create(
-    State(app): State<App>,
+    Service(events): Service<Events>,
     Who(caller): Who,
     Ctx(ctx): Ctx,
     body: JsonBody,
 ) -> Outcome<Answer<OneSubscription>> {
     let input = || Ok(body.parse::<SubscriptionInput>()?.into());
-    let made = subscriptions::create(&app, &caller, &ctx, input).await?;
+    let made = subscriptions::create(&events, &caller, &ctx, input).await?;
     Ok(Answer::created("event subscription created successfully", one(made)))
 }
 
 /// `GET /events/subscriptions/{id}`.
 pub async fn show(
-    State(app): State<App>,
+    Service(events): Service<Events>,
     Who(caller): Who,
     PathId(id): PathId<Uuid>,
 ) -> Outcome<Answer<OneSubscription>> {
-    let found = subscriptions::show(&app, &caller, id).await?;
+    let found = subscriptions::show(&events, &caller, id).await?;
     Ok(Answer::ok("event subscription retrieved successfully", one(found)))
 }
 
 /// `PUT /events/subscriptions/{id}`.
 pub async fn update(
-    State(app): State<App>,
+    Service(events): Service<Events>,
     Who(caller): Who,
     Ctx(ctx): Ctx,
     PathId(id): PathId<Uuid>,
     body: JsonBody,
 ) -> Outcome<Answer<OneSubscription>> {
     let input = || Ok(body.parse::<SubscriptionInput>()?.into());
-    let changed = subscriptions::update(&app, &caller, &ctx, id, input).await?;
+    let changed = subscriptions::update(&events, &caller, &ctx, id, input).await?;
     Ok(Answer::ok("event subscription updated successfully", one(changed)))
 }
 
 /// `DELETE /events/subscriptions/{id}`.
 pub async fn remove(
-    State(app): State<App>,
+    Service(events): Service<Events>,
     Who(caller): Who,
     Ctx(ctx): Ctx,
     PathId(id): PathId<Uuid>,
 ) -> Outcome<Answer<()>> {
-    subscriptions::remove(&app, &caller, &ctx, id).await?;
+    subscriptions::remove(&events, &caller, &ctx, id).await?;
     Ok(Answer::ok("event subscription deleted successfully", ()))
 }
 
 /// `POST …/rotate-secret`.
 pub async fn rotate(
-    State(app): State<App>,
+    Service(events): Service<Events>,
     Who(caller): Who,
     Ctx(ctx): Ctx,
     PathId(id): PathId<Uuid>,
 ) -> Outcome<Answer<OneSubscription>> {
-    let rotated = subscriptions::rotate(&app, &caller, &ctx, id).await?;
+    let rotated = subscriptions::rotate(&events, &caller, &ctx, id).await?;
     Ok(Answer::ok("event subscription secret rotated successfully", one(rotated)))
 }
 
 /// `POST …/test`.
 pub async fn test(
-    State(app): State<App>,
+    Service(events): Service<Events>,
     Who(caller): Who,
     Ctx(ctx): Ctx,
     PathId(id): PathId<Uuid>,
 ) -> Outcome<Answer<TestOutput>> {
-    let tested = subscriptions::test(&app, &caller, &ctx, id).await?;
+    let tested = subscriptions::test(&events, &caller, &ctx, id).await?;
     Ok(Answer::ok("test event sent", tested.into()))
 }
 
 /// `GET …/deliveries`.
 pub async fn deliveries(
-    State(app): State<App>,
+    Service(events): Service<Events>,
     Who(caller): Who,
     PathId(id): PathId<Uuid>,
     params: Params,
 ) -> Outcome<Answer<DeliveryList>> {
     let (states, page) = (params.many("status"), params.page(PAGE_SIZE));
-    let page = subscriptions::deliveries(&app, &caller, id, states, page).await?;
+    let page = subscriptions::deliveries(&events, &caller, id, states, page).await?;
     let pagination = Pagination::of(&page, None, None);
     let deliveries = page.rows.into_iter().map(Delivery::from).collect();
     Ok(Answer::ok("event deliveries retrieved successfully", DeliveryList { deliveries, pagination }))
@@ -119,13 +117,13 @@ pub async fn deliveries(
 
 /// `POST …/replay`.
 pub async fn replay(
-    State(app): State<App>,
+    Service(events): Service<Events>,
     Who(caller): Who,
     Ctx(ctx): Ctx,
     PathId(id): PathId<Uuid>,
     body: JsonBody,
 ) -> Outcome<Answer<Replayed>> {
     let input = || Ok(body.parse::<ReplayInput>()?.into());
-    let events = subscriptions::replay(&app, &caller, &ctx, id, input).await?;
+    let events = subscriptions::replay(&events, &caller, &ctx, id, input).await?;
     Ok(Answer::ok("events will be delivered again", Replayed { events }))
 }

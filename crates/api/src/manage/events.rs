@@ -4,17 +4,17 @@ use crate::{
     Uncompressed,
     envelope::{Answer, Pagination},
     error::Outcome,
-    extract::{Ctx, Params, Who},
+    extract::{Ctx, Params, Service, Who},
     wire::events::{Event, EventList},
 };
-use axum::{body::Body, extract::State, response::Response};
-use bailiwick_app::App;
+use axum::{body::Body, response::Response};
 use bailiwick_domain::{Error, SortDirection};
 use bailiwick_events::{
-    self as events,
+    self as events, Events,
     stream::{self, Gap, Next},
 };
 use bailiwick_identity::{
+    Identity,
     auth::{self, BearerRequest},
     impersonation,
 };
@@ -26,7 +26,11 @@ use std::{convert::Infallible, fmt::Write as _, net::IpAddr, sync::Arc};
 const PAGE_SIZE: u64 = 20;
 
 /// `GET /events`.
-pub async fn list(State(app): State<App>, Who(caller): Who, params: Params) -> Outcome<Answer<EventList>> {
+pub async fn list(
+    Service(events): Service<Events>,
+    Who(caller): Who,
+    params: Params,
+) -> Outcome<Answer<EventList>> {
     // The newest first, unless a reader goes on from where they were.
     let after = params.one("after").map(str::to_owned);
     let usual = if after.is_some() { "asc" } else { "desc" };
@@ -40,9 +44,9 @@ pub async fn list(State(app): State<App>, Who(caller): Who, params: Params) -> O
         after,
         direction: SortDirection::parse(direction),
     };
-    let events::Listed { page, removed_up_to } = events::list(&app, &caller, query).await?;
+    let events::Listed { page, removed_up_to } = events::list(&events, &caller, query).await?;
     let pagination = Pagination::of(&page, params.one("sort_by"), Some(direction));
-    let source = &app.settings.public_url;
+    let source = &events.settings.public_url;
     let events = page.rows.into_iter().map(|event| Event::of(event, source)).collect();
     Ok(Answer::ok(
         "events retrieved successfully",
@@ -52,7 +56,7 @@ pub async fn list(State(app): State<App>, Who(caller): Who, params: Params) -> O
 
 /// `GET /events/stream`.
 pub async fn stream(
-    State(app): State<App>,
+    Service(identity): Service<Identity>,
     Who(caller): Who,
     Ctx(ctx): Ctx,
     params: Params,
@@ -68,9 +72,10 @@ pub async fn stream(
     // What a browser sends by itself when it comes back is newer than what its page has asked for.
     let last = headers.get("last-event-id").map(text).filter(|last| !last.is_empty());
     let last = last.or_else(|| params.one("last_event_id").map(str::to_owned));
-    let source = app.settings.public_url.clone();
+    let source = identity.settings.public_url.clone();
     let opened =
-        stream::open(&app, &caller, credential.authenticator(&app), params.many("types"), last).await?;
+        stream::open(&identity, &caller, credential.authenticator(&identity), params.many("types"), last)
+            .await?;
     let body = futures_util::stream::unfold(opened, move |mut opened| {
         let source = source.clone();
         async move {
@@ -98,15 +103,15 @@ struct StreamCredential {
 
 impl StreamCredential {
     /// Authenticates this credential anew at each call.
-    fn authenticator(self, app: &App) -> stream::Authenticate {
-        let shared = Arc::new((app.clone(), self));
+    fn authenticator(self, identity: &Identity) -> stream::Authenticate {
+        let shared = Arc::new((identity.clone(), self));
         Box::new(move || {
             let shared = shared.clone();
             Box::pin(async move {
-                let (app, credential) = &*shared;
+                let (identity, credential) = &*shared;
                 let authorization = Some(credential.authorization.as_str());
-                if let Some(token) = impersonation::presented(app, authorization) {
-                    return impersonation::authenticate(app, token).await?.caller;
+                if let Some(token) = impersonation::presented(identity, authorization) {
+                    return impersonation::authenticate(identity, token).await?.caller;
                 }
                 let request = BearerRequest {
                     authorization,
@@ -114,7 +119,7 @@ impl StreamCredential {
                     method: "GET",
                     path: &credential.path,
                 };
-                auth::authenticate_bearer(app, &request).await
+                auth::authenticate_bearer(identity, &request).await
             })
         })
     }

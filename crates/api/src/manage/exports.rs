@@ -4,16 +4,18 @@ use super::{organizations, systems, users};
 use crate::{
     Uncompressed,
     error::Outcome,
-    extract::{Family, Params, Who},
+    extract::{Family, Params, Service, Who},
 };
 use axum::{
     body::Body,
-    extract::State,
     response::{IntoResponse, Response},
 };
-use bailiwick_app::App;
-use bailiwick_directory::exports::{self, Asked, File};
+use bailiwick_directory::{
+    Directory,
+    exports::{self, Asked, File},
+};
 use bailiwick_domain::{Error, OrgType, SortDirection};
+use bailiwick_fleet::Fleet;
 use http::{HeaderValue, header};
 
 /// Filters by the names of their keys.
@@ -59,7 +61,7 @@ fn direction(params: &Params) -> SortDirection {
 
 /// `GET /{p}/export`.
 pub async fn organizations(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     Family(family): Family,
     params: Params,
@@ -67,22 +69,26 @@ pub async fn organizations(
     let mut query = organizations::query(&params);
     query.direction = direction(&params);
     let keys = if family == OrgType::Distributor { &DISTRIBUTORS } else { &BELOW };
-    let file = exports::organizations(&app, &caller, family, query, asked(&params, keys)).await?;
+    let file = exports::organizations(&directory, &caller, family, query, asked(&params, keys)).await?;
     download(file)
 }
 
 /// `GET /users/export`.
-pub async fn users(State(app): State<App>, Who(caller): Who, params: Params) -> Outcome<Response> {
+pub async fn users(
+    Service(directory): Service<Directory>,
+    Who(caller): Who,
+    params: Params,
+) -> Outcome<Response> {
     let mut query = users::query(&params);
     query.direction = direction(&params);
-    download(exports::users(&app, &caller, query, asked(&params, &USERS)).await?)
+    download(exports::users(&directory, &caller, query, asked(&params, &USERS)).await?)
 }
 
 /// `GET /systems/export`.
-pub async fn systems(State(app): State<App>, Who(caller): Who, params: Params) -> Outcome<Response> {
+pub async fn systems(Service(fleet): Service<Fleet>, Who(caller): Who, params: Params) -> Outcome<Response> {
     let mut query = systems::query(&params);
     query.order = query.order.map(|(by, _)| (by, direction(&params)));
-    download(bailiwick_fleet::systems::export(&app, &caller, query, asked(&params, &SYSTEMS)).await?)
+    download(bailiwick_fleet::systems::export(&fleet, &caller, query, asked(&params, &SYSTEMS)).await?)
 }
 
 /// The file as it is: compressed it would lose `Content-Length`, which these answers promise.

@@ -4,7 +4,7 @@ use crate::{
     acting::InSession,
     envelope::{Answer, Pagination},
     error::Outcome,
-    extract::{Ctx, JsonBody, Params, PathId, Who},
+    extract::{Ctx, JsonBody, Params, PathId, Service, Who},
     wire::{
         impersonation::{
             AuditList, ConsentAnswer, ConsentInput, SessionAnswer, SessionList, SessionOutput, StartInput,
@@ -13,18 +13,23 @@ use crate::{
         session::{SessionTokens, required},
     },
 };
-use axum::extract::{FromRequestParts, State};
-use bailiwick_app::App;
+use axum::extract::FromRequestParts;
 use bailiwick_domain::{ImpersonationId, Words};
-use bailiwick_identity::impersonation::{self, Side};
+use bailiwick_identity::{
+    Identity,
+    impersonation::{self, Side},
+};
 use http::request::Parts;
 
 /// Rows of a page unless the client says otherwise.
 const PAGE_SIZE: u64 = 20;
 
 /// `GET /impersonate/consent`.
-pub async fn consent(State(app): State<App>, Who(caller): Who) -> Outcome<Answer<ConsentAnswer>> {
-    let consent = impersonation::consent(&app, &caller).await?;
+pub async fn consent(
+    Service(identity): Service<Identity>,
+    Who(caller): Who,
+) -> Outcome<Answer<ConsentAnswer>> {
+    let consent = impersonation::consent(&identity, &caller).await?;
     let message = match consent {
         Some(_) => "consent status retrieved successfully",
         None => "no active impersonation consent",
@@ -34,51 +39,51 @@ pub async fn consent(State(app): State<App>, Who(caller): Who) -> Outcome<Answer
 
 /// `POST /impersonate/consent`.
 pub async fn give_consent(
-    State(app): State<App>,
+    Service(identity): Service<Identity>,
     Who(caller): Who,
     Ctx(request): Ctx,
     body: JsonBody,
 ) -> Outcome<Answer<ConsentAnswer>> {
     let body = || Ok(body.parse_request::<ConsentInput>()?.duration_hours);
-    let consent = impersonation::give_consent(&app, &caller, &request, body).await?;
+    let consent = impersonation::give_consent(&identity, &caller, &request, body).await?;
     let answer = ConsentAnswer { consent: Some(consent.into()) };
     Ok(Answer::ok("impersonation consent enabled successfully", answer))
 }
 
 /// `DELETE /impersonate/consent`.
 pub async fn withdraw_consent(
-    State(app): State<App>,
+    Service(identity): Service<Identity>,
     Who(caller): Who,
     Ctx(request): Ctx,
 ) -> Outcome<Answer<()>> {
-    impersonation::withdraw_consent(&app, &caller, &request).await?;
+    impersonation::withdraw_consent(&identity, &caller, &request).await?;
     Ok(Answer::ok("impersonation consent disabled successfully", ()))
 }
 
 /// `POST /impersonate`.
 pub async fn start(
-    State(app): State<App>,
+    Service(identity): Service<Identity>,
     Who(caller): Who,
     Ctx(request): Ctx,
     body: JsonBody,
 ) -> Outcome<Answer<StartOutput>> {
     let body = || required("user_id", body.parse_request::<StartInput>()?.user_id);
-    let started = impersonation::start(&app, &caller, &request, body).await?;
+    let started = impersonation::start(&identity, &caller, &request, body).await?;
     Ok(Answer::ok("impersonation started successfully", started.into()))
 }
 
 /// `DELETE /impersonate`, with either token.
 pub async fn end(
-    State(app): State<App>,
+    Service(identity): Service<Identity>,
     Ctx(request): Ctx,
     InSession(session): InSession,
     mut parts: Parts,
 ) -> Outcome<Answer<SessionTokens>> {
     let back = match session {
-        Some(session) => impersonation::end_by_token(&app, session, &request).await?,
+        Some(session) => impersonation::end_by_token(&identity, session, &request).await?,
         None => {
-            let Who(caller) = Who::from_request_parts(&mut parts, &app).await?;
-            impersonation::end_own(&app, &caller, &request).await?
+            let Who(caller) = Who::from_request_parts(&mut parts, &identity).await?;
+            impersonation::end_own(&identity, &caller, &request).await?
         }
     };
     Ok(Answer::ok("impersonation ended successfully", back.into()))
@@ -86,13 +91,15 @@ pub async fn end(
 
 /// `GET /impersonate/status`.
 pub async fn status(
-    State(app): State<App>,
+    Service(identity): Service<Identity>,
     Who(caller): Who,
     InSession(session): InSession,
 ) -> Outcome<Answer<StatusOutput>> {
     let status = match (session, caller.acting_for()) {
-        (Some(session), Some(impersonator)) => impersonation::status_of(&app, impersonator, session).await?,
-        _ => impersonation::status(&app, &caller).await?,
+        (Some(session), Some(impersonator)) => {
+            impersonation::status_of(&identity, impersonator, session).await?
+        }
+        _ => impersonation::status(&identity, &caller).await?,
     };
     let output = StatusOutput::from(status);
     let message =
@@ -106,14 +113,14 @@ pub(crate) const SIDES: Words<Side> =
 
 /// `GET /impersonate/sessions`.
 pub async fn sessions(
-    State(app): State<App>,
+    Service(identity): Service<Identity>,
     Who(caller): Who,
     params: Params,
 ) -> Outcome<Answer<SessionList>> {
     // An unknown word matches nothing.
     let side = SIDES.parse(params.text("as").unwrap_or("target"));
-    let page = impersonation::sessions(&app, &caller, side, params.page(PAGE_SIZE)).await?;
-    let now = app.now();
+    let page = impersonation::sessions(&identity, &caller, side, params.page(PAGE_SIZE)).await?;
+    let now = identity.now();
     let pagination = pagination(&page, &params);
     let sessions = page.rows.into_iter().map(|session| SessionOutput::at(session, now)).collect();
     Ok(Answer::ok("sessions retrieved successfully", SessionList { sessions, pagination }))
@@ -125,23 +132,23 @@ fn pagination<T>(page: &bailiwick_domain::Page<T>, params: &Params) -> Paginatio
 
 /// `GET /impersonate/sessions/{session_id}`.
 pub async fn session(
-    State(app): State<App>,
+    Service(identity): Service<Identity>,
     Who(caller): Who,
     PathId(id): PathId<ImpersonationId>,
 ) -> Outcome<Answer<SessionAnswer>> {
-    let session = impersonation::session(&app, &caller, id).await?;
-    let answer = SessionAnswer { session: SessionOutput::at(session, app.now()) };
+    let session = impersonation::session(&identity, &caller, id).await?;
+    let answer = SessionAnswer { session: SessionOutput::at(session, identity.now()) };
     Ok(Answer::ok("session details retrieved successfully", answer))
 }
 
 /// `GET /impersonate/sessions/{session_id}/audit`.
 pub async fn audit(
-    State(app): State<App>,
+    Service(identity): Service<Identity>,
     Who(caller): Who,
     PathId(id): PathId<ImpersonationId>,
     params: Params,
 ) -> Outcome<Answer<AuditList>> {
-    let (session, page) = impersonation::audit(&app, &caller, id, params.page(PAGE_SIZE)).await?;
+    let (session, page) = impersonation::audit(&identity, &caller, id, params.page(PAGE_SIZE)).await?;
     let pagination = pagination(&page, &params);
     let list = AuditList::of(&session, page.rows, pagination);
     Ok(Answer::ok("session audit retrieved successfully", list))

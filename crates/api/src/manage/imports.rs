@@ -4,16 +4,15 @@
 use crate::{
     envelope::Answer,
     error::{Failure, Outcome},
-    extract::{Ctx, Imported, JsonBody, Who},
+    extract::{Ctx, Imported, JsonBody, Service, Who},
     upload::{Upload, UploadFault},
     wire::imports::{ConfirmInput, ImportPreview, ImportResult},
 };
-use axum::{
-    extract::State,
-    response::{IntoResponse, Response},
+use axum::response::{IntoResponse, Response};
+use bailiwick_directory::{
+    Directory,
+    imports::{self, Confirmation, MAX_FILE_BYTES},
 };
-use bailiwick_app::App;
-use bailiwick_directory::imports::{self, Confirmation, MAX_FILE_BYTES};
 use bailiwick_domain::{Error, Result};
 use http::header;
 use serde_json::Value;
@@ -31,14 +30,14 @@ pub async fn template(Imported(kind): Imported) -> Response {
 
 /// `POST /{p}/import/validate`.
 pub async fn validate(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     Imported(kind): Imported,
     upload: Upload,
 ) -> Outcome<Answer<ImportPreview>> {
     imports::allow(&caller, kind)?;
     let file = upload.part("file", MAX_FILE_BYTES, BODY_TIME).await.map_err(refused)?;
-    let preview = imports::validate(&app, &caller, kind, file.into()).await?;
+    let preview = imports::validate(&directory, &caller, kind, file.into()).await?;
     Ok(Answer::ok(format!("{} import validated", kind.word()), preview.into()))
 }
 
@@ -56,14 +55,14 @@ fn refused(fault: UploadFault) -> Failure {
 
 /// `POST /{p}/import/confirm`.
 pub async fn confirm(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     Ctx(request): Ctx,
     Imported(kind): Imported,
     body: JsonBody,
 ) -> Outcome<Answer<ImportResult>> {
     let body = || confirmation(body);
-    let confirmed = imports::confirm(&app, &caller, &request, kind, body).await?;
+    let confirmed = imports::confirm(&directory, &caller, &request, kind, body).await?;
     Ok(Answer::ok(format!("{} imported successfully", kind.word()), confirmed.into()))
 }
 

@@ -3,19 +3,21 @@
 use crate::{
     envelope::{Answer, Pagination},
     error::{Failure, Outcome},
-    extract::{Params, PathId, Who},
+    extract::{Params, PathId, Service, Who},
     portions::Frame,
     wire::inventory::{
         BatchRest, DiffOutput, InventoryRecordOutput, PageRest, SummaryOutput, TimelineOutput, diff_line,
     },
 };
 use axum::{
-    extract::{FromRequestParts, RawPathParams, State},
+    extract::{FromRequestParts, RawPathParams},
     response::{IntoResponse, Response},
 };
-use bailiwick_app::App;
 use bailiwick_domain::{Error, SystemId};
-use bailiwick_fleet::inventory::{self, DiffFilter, Kind, Severity, TimeRange};
+use bailiwick_fleet::{
+    Fleet,
+    inventory::{self, DiffFilter, Kind, Severity, TimeRange},
+};
 use http::request::Parts;
 
 /// Rows of a page unless the client says otherwise.
@@ -76,13 +78,13 @@ fn filter(params: &Params) -> DiffFilter {
 
 /// `GET /systems/{id}/inventory`.
 pub async fn history(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     PathId(id): PathId<SystemId>,
     params: Params,
 ) -> Outcome<Response> {
     let (system, page) =
-        inventory::history(&app, &caller, id, range(&params), params.page(PAGE_SIZE)).await?;
+        inventory::history(&fleet, &caller, id, range(&params), params.page(PAGE_SIZE)).await?;
     let rest = PageRest { pagination: Pagination::of(&page, None, None) };
     let frame = Frame::new("inventory history retrieved successfully", "records", &rest)?;
     let sizes = page.rows.iter().map(|record| (record.id, record.data_size));
@@ -97,9 +99,9 @@ pub async fn history(
     let records = std::sync::Arc::new(page.rows);
     frame
         .fill(portions, move |ids| {
-            let (app, records) = (app.clone(), records.clone());
+            let (fleet, records) = (fleet.clone(), records.clone());
             async move {
-                let mut texts = inventory::texts(&app, &ids).await?;
+                let mut texts = inventory::texts(&fleet, &ids).await?;
                 let named = records.iter().filter(|record| ids.contains(&record.id));
                 // One thinned out since it was chosen is left out.
                 let with_text = named.filter_map(|record| Some((record, texts.remove(&record.id)?)));
@@ -113,11 +115,11 @@ pub async fn history(
 
 /// `GET /systems/{id}/inventory/latest`.
 pub async fn latest(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     PathId(id): PathId<SystemId>,
 ) -> Outcome<Response> {
-    let found = inventory::latest(&app, &caller, id).await?;
+    let found = inventory::latest(&fleet, &caller, id).await?;
     let (Some(id), Some(latest)) = (id, found) else {
         return Ok(Answer::ok(NOTHING, ()).into_response());
     };
@@ -127,21 +129,21 @@ pub async fn latest(
 
 /// `GET /systems/{id}/inventory/{inventory_id}`.
 pub async fn show(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     path: RecordPath,
 ) -> Outcome<Answer<InventoryRecordOutput>> {
-    let (system, found) = inventory::record(&app, &caller, path.system, &path.entry).await?;
+    let (system, found) = inventory::record(&fleet, &caller, path.system, &path.entry).await?;
     Ok(Answer::ok("inventory record retrieved successfully", InventoryRecordOutput::of(system, found)?))
 }
 
 /// `GET /systems/{id}/inventory/changes`.
 pub async fn changes(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     PathId(id): PathId<SystemId>,
 ) -> Outcome<Response> {
-    let Some(summary) = inventory::changes(&app, &caller, id).await? else {
+    let Some(summary) = inventory::changes(&fleet, &caller, id).await? else {
         return Ok(Answer::ok(NOTHING, ()).into_response());
     };
     Ok(Answer::ok("changes summary retrieved successfully", SummaryOutput::from(summary)).into_response())
@@ -149,11 +151,11 @@ pub async fn changes(
 
 /// `GET /systems/{id}/inventory/changes/latest`.
 pub async fn latest_changes(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     PathId(id): PathId<SystemId>,
 ) -> Outcome<Response> {
-    let Some(summary) = inventory::latest_changes(&app, &caller, id).await? else {
+    let Some(summary) = inventory::latest_changes(&fleet, &caller, id).await? else {
         return Ok(Answer::ok(NOTHING, ()).into_response());
     };
     let message = "latest inventory changes summary retrieved successfully";
@@ -162,44 +164,44 @@ pub async fn latest_changes(
 
 /// `GET /systems/{id}/inventory/diffs`.
 pub async fn diffs(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     PathId(id): PathId<SystemId>,
     params: Params,
 ) -> Outcome<Response> {
     let (system, page) =
-        inventory::diffs(&app, &caller, id, &filter(&params), params.page(PAGE_SIZE)).await?;
+        inventory::diffs(&fleet, &caller, id, &filter(&params), params.page(PAGE_SIZE)).await?;
     let rest = PageRest { pagination: Pagination::of(&page, None, None) };
     let frame = Frame::new("inventory diffs retrieved successfully", "diffs", &rest)?;
-    frame.fill(inventory::portions(page.rows), move |ids| lines(app.clone(), system, ids)).await
+    frame.fill(inventory::portions(page.rows), move |ids| lines(fleet.clone(), system, ids)).await
 }
 
 /// `GET /systems/{id}/inventory/diffs/latest`.
 pub async fn latest_diffs(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     PathId(id): PathId<SystemId>,
 ) -> Outcome<Response> {
-    let (system, record, chosen) = inventory::latest_diffs(&app, &caller, id).await?;
+    let (system, record, chosen) = inventory::latest_diffs(&fleet, &caller, id).await?;
     let rest = BatchRest { count: chosen.len(), current_inventory_id: record };
     let frame = Frame::new("latest inventory diffs retrieved successfully", "diffs", &rest)?;
-    frame.fill(inventory::portions(chosen), move |ids| lines(app.clone(), system, ids)).await
+    frame.fill(inventory::portions(chosen), move |ids| lines(fleet.clone(), system, ids)).await
 }
 
-async fn lines(app: App, system: SystemId, ids: Vec<i64>) -> Result<Vec<String>, Error> {
-    let rows = inventory::diff_rows(&app, &ids).await?;
+async fn lines(fleet: Fleet, system: SystemId, ids: Vec<i64>) -> Result<Vec<String>, Error> {
+    let rows = inventory::diff_rows(&fleet, &ids).await?;
     rows.into_iter().map(|row| diff_line(&DiffOutput::of(system, row)?)).collect()
 }
 
 /// `GET /systems/{id}/inventory/timeline`.
 pub async fn timeline(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     PathId(id): PathId<SystemId>,
     params: Params,
 ) -> Outcome<Answer<TimelineOutput>> {
     // The dates of all records, whichever they are.
     let filter = DiffFilter { records: None, ..filter(&params) };
-    let found = inventory::timeline(&app, &caller, id, &filter, params.page(PAGE_SIZE)).await?;
+    let found = inventory::timeline(&fleet, &caller, id, &filter, params.page(PAGE_SIZE)).await?;
     Ok(Answer::ok("inventory timeline retrieved successfully", TimelineOutput::from(found)))
 }

@@ -3,15 +3,16 @@
 use crate::{
     envelope::Answer,
     error::{Failure, Outcome},
-    extract::{Ctx, JsonBody, Who},
+    extract::{Ctx, JsonBody, Service, Who},
     wire::session::{InfoChange, InfoChanged, PasswordChange, SessionUser},
 };
-use axum::extract::State;
-use bailiwick_app::App;
-use bailiwick_directory::users::{self, OwnInfo};
+use bailiwick_directory::{
+    Directory,
+    users::{self, OwnInfo},
+};
 use bailiwick_domain::{Error, FieldError};
 use bailiwick_identity::{
-    auth,
+    Identity, auth,
     passwords::{self, OwnChange},
 };
 use serde_json::json;
@@ -23,7 +24,7 @@ pub async fn show(Who(caller): Who) -> Outcome<Answer<SessionUser>> {
 
 /// `POST /me/change-password`.
 pub async fn change_password(
-    State(app): State<App>,
+    Service(identity): Service<Identity>,
     Who(caller): Who,
     Ctx(request): Ctx,
     body: JsonBody,
@@ -33,13 +34,13 @@ pub async fn change_password(
         let (current, new) = (body.current_password, body.new_password);
         Ok(OwnChange { current: current.unwrap_or_default(), new: new.unwrap_or_default() })
     };
-    passwords::change_own(&app, &caller, &request, body).await.map_err(with_values)?;
+    passwords::change_own(&identity, &caller, &request, body).await.map_err(with_values)?;
     Ok(Answer::ok("password changed successfully", ()))
 }
 
 /// `POST /me/change-info`.
 pub async fn change_info(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     Ctx(request): Ctx,
     body: JsonBody,
@@ -48,7 +49,7 @@ pub async fn change_info(
         let InfoChange { name, email, phone } = body.parse_request()?;
         Ok(OwnInfo { name, email, phone })
     };
-    let updated = users::change_own_info(&app, &caller, &request, body).await.map_err(with_values)?;
+    let updated = users::change_own_info(&directory, &caller, &request, body).await.map_err(with_values)?;
     Ok(Answer::ok("profile updated successfully", InfoChanged { updated_fields: updated }))
 }
 

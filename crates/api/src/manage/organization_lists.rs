@@ -4,16 +4,17 @@
 use crate::{
     envelope::{Answer, Cached},
     error::Outcome,
-    extract::{Ctx, Family, Gzip, Params, PathId, Who},
+    extract::{Ctx, Family, Gzip, Params, PathId, Service, Who},
     wire::{
         figures::TrendOutput,
-        organization_lists::{Directory, PromotedOutput, VatOutput},
+        organization_lists::{Directory as OrganizationDirectory, PromotedOutput, VatOutput},
         roles::OrganizationFilters,
     },
 };
-use axum::extract::State;
-use bailiwick_app::App;
-use bailiwick_directory::organizations::{self, DirectoryQuery};
+use bailiwick_directory::{
+    Directory,
+    organizations::{self, DirectoryQuery},
+};
 use bailiwick_domain::{Error, OrgId, OrgType, PageRequest, SortDirection};
 use std::str::FromStr;
 
@@ -25,7 +26,7 @@ const WHOLE_PAGE: u64 = 1000;
 
 /// `GET /{p}/trend`.
 pub async fn trend(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     Family(family): Family,
     gzip: Gzip,
@@ -35,12 +36,12 @@ pub async fn trend(
         let output = TrendOutput::from(trend).with_older_spelling();
         Answer::ok(format!("{} trend retrieved successfully", family.plural()), output).write()
     };
-    Ok(Cached(organizations::trend(&app, &caller, family, params.text("period"), write).await?, gzip))
+    Ok(Cached(organizations::trend(&directory, &caller, family, params.text("period"), write).await?, gzip))
 }
 
 /// `GET /filters/{p}`.
 pub async fn filters(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     Family(family): Family,
     gzip: Gzip,
@@ -49,21 +50,21 @@ pub async fn filters(
         let message = format!("{} filters retrieved successfully", family.as_str());
         Answer::ok(message, OrganizationFilters::from(creators)).write()
     };
-    Ok(Cached(organizations::choices(&app, &caller, family, write).await?, gzip))
+    Ok(Cached(organizations::choices(&directory, &caller, family, write).await?, gzip))
 }
 
 /// `GET /organizations`.
 pub async fn directory(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     gzip: Gzip,
     params: Params,
 ) -> Outcome<Cached> {
     let write = |page| {
-        let list = Directory::of(page, params.one("sort_by"), params.one("sort_direction"));
+        let list = OrganizationDirectory::of(page, params.one("sort_by"), params.one("sort_direction"));
         Answer::ok("organizations retrieved successfully", list).write()
     };
-    Ok(Cached(organizations::directory(&app, &caller, query(&params), write).await?, gzip))
+    Ok(Cached(organizations::directory(&directory, &caller, query(&params), write).await?, gzip))
 }
 
 fn query(params: &Params) -> DirectoryQuery {
@@ -98,7 +99,7 @@ impl FromStr for EntityType {
 
 /// `GET /validators/vat/{entity_type}`.
 pub async fn validate_vat(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     PathId(family): PathId<EntityType>,
     params: Params,
@@ -108,17 +109,17 @@ pub async fn validate_vat(
     let missing = || Error::bad_request("vat query parameter is required");
     let vat = params.one("vat").filter(|vat| !vat.is_empty()).ok_or_else(missing)?;
     let except: Option<OrgId> = params.one("exclude_id").and_then(|id| id.parse().ok());
-    let exists = organizations::vat_exists(&app, &caller, family, vat, except).await?;
+    let exists = organizations::vat_exists(&directory, &caller, family, vat, except).await?;
     Ok(Answer::ok("VAT validation completed", VatOutput { exists }))
 }
 
 /// `PATCH /resellers/{id}/promote`.
 pub async fn promote(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     Ctx(request): Ctx,
     PathId(id): PathId<OrgId>,
 ) -> Outcome<Answer<PromotedOutput>> {
-    let done = organizations::promote(&app, &caller, &request, id).await?;
+    let done = organizations::promote(&directory, &caller, &request, id).await?;
     Ok(Answer::ok("reseller promoted to distributor successfully", done.into()))
 }

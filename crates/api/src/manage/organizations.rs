@@ -4,16 +4,18 @@
 use crate::{
     envelope::{Answer, Cached},
     error::Outcome,
-    extract::{Ctx, Family, Gzip, JsonBody, Params, PathId, Who},
+    extract::{Ctx, Family, Gzip, JsonBody, Params, PathId, Service, Who},
     wire::{
         organization_figures::{StatsOutput, TotalOutput},
         organization_state::{DeletedOutput, ReactivatedOutput, RestoredOutput, SuspendedOutput},
         organizations::{OrganizationInput, OrganizationList, OrganizationOutput},
     },
 };
-use axum::{extract::State, response::Response};
-use bailiwick_app::App;
-use bailiwick_directory::organizations::{self, ListQuery, Move};
+use axum::response::Response;
+use bailiwick_directory::{
+    Directory,
+    organizations::{self, ListQuery, Move},
+};
 use bailiwick_domain::{OrgId, SortDirection};
 use bailiwick_platform::conditions::Version;
 
@@ -22,7 +24,7 @@ const PAGE_SIZE: u64 = 20;
 
 /// `GET /{p}`.
 pub async fn list(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     Family(family): Family,
     gzip: Gzip,
@@ -33,7 +35,7 @@ pub async fn list(
         let list = OrganizationList::of(family, page, sort_by, direction);
         Answer::ok(format!("{} retrieved successfully", family.plural()), list).write()
     };
-    Ok(Cached(organizations::list(&app, &caller, family, query(&params), write).await?, gzip))
+    Ok(Cached(organizations::list(&directory, &caller, family, query(&params), write).await?, gzip))
 }
 
 pub(super) fn query(params: &Params) -> ListQuery {
@@ -51,34 +53,34 @@ pub(super) fn query(params: &Params) -> ListQuery {
 
 /// `POST /{p}`.
 pub async fn create(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     Ctx(request): Ctx,
     Family(family): Family,
     body: JsonBody,
 ) -> Outcome<Answer<OrganizationOutput>> {
     let body = || Ok(body.parse::<OrganizationInput>()?.into());
-    let created = organizations::create(&app, &caller, &request, family, body).await?;
+    let created = organizations::create(&directory, &caller, &request, family, body).await?;
     Ok(Answer::created(format!("{} created successfully", family.as_str()), created.into()))
 }
 
 /// `GET /{p}/{id}`.
 pub async fn show(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     Ctx(request): Ctx,
     Family(family): Family,
     PathId(id): PathId<OrgId>,
 ) -> Outcome<Response> {
-    let found = organizations::get(&app, &caller, family, id).await?;
-    let version = Version::of(&app, &found)?;
+    let found = organizations::get(&directory, &caller, family, id).await?;
+    let version = Version::of(&directory, &found)?;
     let message = format!("{} retrieved successfully", family.as_str());
-    Ok(Answer::ok(message, OrganizationOutput::from(found)).tagged(&app, &request, &version)?)
+    Ok(Answer::ok(message, OrganizationOutput::from(found)).tagged(&directory, &request, &version)?)
 }
 
 /// `PUT /{p}/{id}`.
 pub async fn update(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     Ctx(request): Ctx,
     Family(family): Family,
@@ -86,73 +88,74 @@ pub async fn update(
     body: JsonBody,
 ) -> Outcome<Answer<OrganizationOutput>> {
     let body = || Ok(body.parse::<OrganizationInput>()?.into());
-    let updated = organizations::update(&app, &caller, &request, family, id, body).await?;
+    let updated = organizations::update(&directory, &caller, &request, family, id, body).await?;
     Ok(Answer::ok(format!("{} updated successfully", family.as_str()), updated.into()))
 }
 
 /// `PATCH /{p}/{id}/suspend`.
 pub async fn suspend(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     Ctx(request): Ctx,
     Family(family): Family,
     PathId(id): PathId<OrgId>,
 ) -> Outcome<Answer<SuspendedOutput>> {
-    let moved = organizations::change_state(&app, &caller, &request, family, id, Move::Suspend).await?;
+    let moved = organizations::change_state(&directory, &caller, &request, family, id, Move::Suspend).await?;
     Ok(Answer::ok(format!("{} suspended successfully", family.as_str()), moved.into()))
 }
 
 /// `PATCH /{p}/{id}/reactivate`.
 pub async fn reactivate(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     Ctx(request): Ctx,
     Family(family): Family,
     PathId(id): PathId<OrgId>,
 ) -> Outcome<Answer<ReactivatedOutput>> {
-    let moved = organizations::change_state(&app, &caller, &request, family, id, Move::Reactivate).await?;
+    let moved =
+        organizations::change_state(&directory, &caller, &request, family, id, Move::Reactivate).await?;
     Ok(Answer::ok(format!("{} reactivated successfully", family.as_str()), moved.into()))
 }
 
 /// `DELETE /{p}/{id}`.
 pub async fn soft_delete(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     Ctx(request): Ctx,
     Family(family): Family,
     PathId(id): PathId<OrgId>,
 ) -> Outcome<Answer<DeletedOutput>> {
-    let moved = organizations::change_state(&app, &caller, &request, family, id, Move::Delete).await?;
+    let moved = organizations::change_state(&directory, &caller, &request, family, id, Move::Delete).await?;
     Ok(Answer::ok(format!("{} deleted successfully", family.as_str()), moved.into()))
 }
 
 /// `PATCH /{p}/{id}/restore`.
 pub async fn restore(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     Ctx(request): Ctx,
     Family(family): Family,
     PathId(id): PathId<OrgId>,
 ) -> Outcome<Answer<RestoredOutput>> {
-    let moved = organizations::change_state(&app, &caller, &request, family, id, Move::Restore).await?;
+    let moved = organizations::change_state(&directory, &caller, &request, family, id, Move::Restore).await?;
     Ok(Answer::ok(format!("{} restored successfully", family.as_str()), moved.into()))
 }
 
 /// `DELETE /{p}/{id}/destroy`.
 pub async fn destroy(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     Ctx(request): Ctx,
     Family(family): Family,
     PathId(id): PathId<OrgId>,
 ) -> Outcome<Answer<()>> {
-    organizations::destroy(&app, &caller, &request, family, id).await?;
+    organizations::destroy(&directory, &caller, &request, family, id).await?;
     Ok(Answer::ok(format!("{} permanently destroyed", family.as_str()), ()))
 }
 
 /// `GET /{p}/{id}/stats`.
 pub async fn stats(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     Family(family): Family,
     PathId(id): PathId<OrgId>,
@@ -162,15 +165,15 @@ pub async fn stats(
         let message = format!("{} stats retrieved successfully", family.as_str());
         Answer::ok(message, StatsOutput::of(family, stats)).write()
     };
-    Ok(Cached(organizations::stats(&app, &caller, family, id, write).await?, gzip))
+    Ok(Cached(organizations::stats(&directory, &caller, family, id, write).await?, gzip))
 }
 
 /// `GET /{p}/totals`.
 pub async fn totals(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     Family(family): Family,
 ) -> Outcome<Answer<TotalOutput>> {
-    let total = organizations::family_total(&app, &caller, family).await?;
+    let total = organizations::family_total(&directory, &caller, family).await?;
     Ok(Answer::ok(format!("{} totals retrieved", family.plural()), TotalOutput { total }))
 }

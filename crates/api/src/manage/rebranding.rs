@@ -5,17 +5,19 @@ use crate::{
     Uncompressed,
     envelope::Answer,
     error::{Failure, Outcome},
-    extract::{Ctx, Who},
+    extract::{Ctx, Service, Who},
     upload::{Upload, UploadFault},
     wire::rebranding::{RebrandableProductList, RebrandingStatusOutput},
 };
 use axum::{
     body::Body,
-    extract::{FromRequestParts, RawPathParams, State},
+    extract::{FromRequestParts, RawPathParams},
     response::Response,
 };
-use bailiwick_app::App;
-use bailiwick_directory::rebranding::{self, MAX_NAME_BYTES, Part, Shown};
+use bailiwick_directory::{
+    Directory,
+    rebranding::{self, MAX_NAME_BYTES, Part, Shown},
+};
 use bailiwick_domain::{Error, OrgId, Result, rebranding::Asset};
 use http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
 use serde_json::Value;
@@ -58,63 +60,63 @@ impl<S: Send + Sync> FromRequestParts<S> for RebrandingPath {
 }
 
 /// `GET /rebranding/products`.
-pub async fn products(State(app): State<App>) -> Outcome<Answer<RebrandableProductList>> {
-    let products = rebranding::products(&app).await?.into_iter().map(Into::into).collect();
+pub async fn products(Service(directory): Service<Directory>) -> Outcome<Answer<RebrandableProductList>> {
+    let products = rebranding::products(&directory).await?.into_iter().map(Into::into).collect();
     Ok(Answer::ok("rebrandable products retrieved successfully", RebrandableProductList { products }))
 }
 
 /// `PATCH /rebranding/{org_id}/enable`.
 pub async fn enable(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     Ctx(request): Ctx,
     path: RebrandingPath,
 ) -> Outcome<Answer<()>> {
-    rebranding::enable(&app, &caller, &request, path.organization).await?;
+    rebranding::enable(&directory, &caller, &request, path.organization).await?;
     Ok(Answer::ok("rebranding enabled successfully", ()))
 }
 
 /// `PATCH /rebranding/{org_id}/disable`.
 pub async fn disable(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     Ctx(request): Ctx,
     path: RebrandingPath,
 ) -> Outcome<Answer<()>> {
-    rebranding::disable(&app, &caller, &request, path.organization).await?;
+    rebranding::disable(&directory, &caller, &request, path.organization).await?;
     Ok(Answer::ok("rebranding disabled successfully", ()))
 }
 
 /// `GET /rebranding/{org_id}/status`.
 pub async fn status(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     path: RebrandingPath,
 ) -> Outcome<Answer<RebrandingStatusOutput>> {
-    let status = rebranding::status(&app, &caller, path.organization).await?;
+    let status = rebranding::status(&directory, &caller, path.organization).await?;
     Ok(Answer::ok("rebranding status retrieved successfully", status.into()))
 }
 
 /// `GET /rebranding/{org_id}/products`: the same data.
 pub async fn organization_products(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     path: RebrandingPath,
 ) -> Outcome<Answer<RebrandingStatusOutput>> {
-    let status = rebranding::status(&app, &caller, path.organization).await?;
+    let status = rebranding::status(&directory, &caller, path.organization).await?;
     Ok(Answer::ok("rebranding products retrieved successfully", status.into()))
 }
 
 /// `PUT /rebranding/{org_id}/products/{product_id}`.
 pub async fn upload(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     Ctx(request): Ctx,
     path: RebrandingPath,
     upload: Upload,
 ) -> Outcome<Answer<()>> {
     let target = (path.organization, path.product.as_str());
-    rebranding::upload(&app, &caller, &request, target, form(upload)).await?;
+    rebranding::upload(&directory, &caller, &request, target, form(upload)).await?;
     Ok(Answer::ok("rebranding assets uploaded successfully", ()))
 }
 
@@ -139,34 +141,34 @@ async fn form(upload: Upload) -> Result<Vec<Part>> {
 
 /// `DELETE /rebranding/{org_id}/products/{product_id}`.
 pub async fn delete_product(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     Ctx(request): Ctx,
     path: RebrandingPath,
 ) -> Outcome<Answer<()>> {
-    rebranding::delete_product(&app, &caller, &request, path.organization, &path.product).await?;
+    rebranding::delete_product(&directory, &caller, &request, path.organization, &path.product).await?;
     Ok(Answer::ok("rebranding product deleted successfully", ()))
 }
 
 /// `GET /rebranding/{org_id}/products/{product_id}/{asset}`.
 pub async fn asset(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     path: RebrandingPath,
     headers: HeaderMap,
 ) -> Outcome<Response> {
     let known = known(&headers);
-    file(rebranding::asset(&app, &caller, path.organization, path.asset(), known).await?)
+    file(rebranding::asset(&directory, &caller, path.organization, path.asset(), known).await?)
 }
 
 /// `DELETE /rebranding/{org_id}/products/{product_id}/{asset}`.
 pub async fn delete_asset(
-    State(app): State<App>,
+    Service(directory): Service<Directory>,
     Who(caller): Who,
     Ctx(request): Ctx,
     path: RebrandingPath,
 ) -> Outcome<Answer<()>> {
-    rebranding::delete_asset(&app, &caller, &request, path.organization, path.asset()).await?;
+    rebranding::delete_asset(&directory, &caller, &request, path.organization, path.asset()).await?;
     Ok(Answer::ok("rebranding asset deleted successfully", ()))
 }
 

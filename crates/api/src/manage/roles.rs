@@ -4,33 +4,33 @@
 use crate::{
     envelope::Answer,
     error::Outcome,
-    extract::Who,
+    extract::{Service, Who},
     wire::{
         roles::{OrganizationRoleList, RoleList},
         third_party::{ThirdPartyApplicationOutput, ThirdPartyApplications},
     },
 };
-use axum::extract::State;
-use bailiwick_app::App;
-use bailiwick_directory::roles;
-use bailiwick_identity::third_party;
+use bailiwick_directory::{Directory, roles};
+use bailiwick_identity::{Identity, third_party};
 
 /// `GET /roles`.
-pub async fn list(State(app): State<App>, Who(caller): Who) -> Outcome<Answer<RoleList>> {
-    Ok(Answer::ok("roles retrieved successfully", roles::user_roles(&app, &caller).into()))
+pub async fn list(Service(directory): Service<Directory>, Who(caller): Who) -> Outcome<Answer<RoleList>> {
+    Ok(Answer::ok("roles retrieved successfully", roles::user_roles(&directory, &caller).into()))
 }
 
 /// `GET /organization-roles`.
-pub async fn list_of_organizations(State(app): State<App>) -> Outcome<Answer<OrganizationRoleList>> {
-    Ok(Answer::ok("organization roles retrieved successfully", roles::organization_roles(&app).into()))
+pub async fn list_of_organizations(
+    Service(directory): Service<Directory>,
+) -> Outcome<Answer<OrganizationRoleList>> {
+    Ok(Answer::ok("organization roles retrieved successfully", roles::organization_roles(&directory).into()))
 }
 
 /// `GET /third-party-applications`.
 pub async fn third_party_applications(
-    State(app): State<App>,
+    Service(identity): Service<Identity>,
     Who(caller): Who,
 ) -> Outcome<Answer<ThirdPartyApplications>> {
-    let visible = third_party::visible(&app, &caller).await;
+    let visible = third_party::visible(&identity, &caller).await;
     let list = ThirdPartyApplications(visible.into_iter().map(ThirdPartyApplicationOutput::from).collect());
     Ok(Answer::ok("third-party applications retrieved successfully", list))
 }

@@ -4,52 +4,52 @@
 use crate::{
     envelope::Answer,
     error::Outcome,
-    extract::{Ctx, JsonBody, Who},
+    extract::{Ctx, JsonBody, Service, Who},
     gate::bearer,
     wire::session::{Exchange, LoggedOut, Refresh, SessionTokens, SessionUser, UserPermissions, required},
 };
 use axum::extract::State;
 use bailiwick_app::App;
 use bailiwick_domain::Result;
-use bailiwick_identity::auth;
+use bailiwick_identity::{Identity, auth};
 use bailiwick_policy::Caller;
 use http::request::Parts;
 
 /// `POST /auth/exchange`.
 pub async fn exchange(
-    State(app): State<App>,
+    Service(identity): Service<Identity>,
     Ctx(request): Ctx,
     body: JsonBody,
 ) -> Outcome<Answer<SessionTokens>> {
-    app.token_requests.check(request.client_ip)?;
+    identity.token_requests.check(request.client_ip)?;
     let token = required("access_token", body.parse_request::<Exchange>()?.access_token)?;
-    let session = auth::exchange(&app, &token).await?;
+    let session = auth::exchange(&identity, &token).await?;
     Ok(Answer::ok("token exchange successful", session.into()))
 }
 
 /// `POST /auth/refresh`.
 pub async fn refresh(
-    State(app): State<App>,
+    Service(identity): Service<Identity>,
     Ctx(request): Ctx,
     body: JsonBody,
 ) -> Outcome<Answer<SessionTokens>> {
-    app.token_requests.check(request.client_ip)?;
+    identity.token_requests.check(request.client_ip)?;
     let token = required("refresh_token", body.parse_request::<Refresh>()?.refresh_token)?;
-    let session = auth::refresh(&app, &token).await?;
+    let session = auth::refresh(&identity, &token).await?;
     Ok(Answer::ok("token refresh successful", session.into()))
 }
 
 /// `POST /auth/logout`; a body is ignored.
-pub async fn logout(State(app): State<App>, Who(caller): Who) -> Outcome<Answer<LoggedOut>> {
-    auth::logout(&app, &caller).await?;
+pub async fn logout(Service(identity): Service<Identity>, Who(caller): Who) -> Outcome<Answer<LoggedOut>> {
+    auth::logout(&identity, &caller).await?;
     Ok(Answer::ok("logout successful", LoggedOut { message: "token has been invalidated" }))
 }
 
 /// The impersonated user, whom the gate has looked up already, or the one of any other token.
-async fn user(app: &App, parts: &Parts) -> Result<auth::UserObject> {
+async fn user(identity: &Identity, parts: &Parts) -> Result<auth::UserObject> {
     match parts.extensions.get::<Caller>() {
         Some(caller) => auth::object_of(caller),
-        None => auth::user_of_any_token(app, &bearer(parts)?).await,
+        None => auth::user_of_any_token(identity, &bearer(parts)?).await,
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::{
     envelope::Answer,
     error::Outcome,
-    extract::{Ctx, JsonBody, Params, PathId, Who},
+    extract::{Ctx, JsonBody, Params, PathId, Service, Who},
     wire::{
         figures::TrendOutput,
         system_figures::{SystemFilters, SystemTotals},
@@ -12,19 +12,25 @@ use crate::{
         },
     },
 };
-use axum::{extract::State, response::Response};
-use bailiwick_app::App;
+use axum::response::Response;
 use bailiwick_domain::{OrgId, SortDirection, SystemId};
-use bailiwick_fleet::systems::{self, StatusFilter, SystemFilter, SystemOrder, SystemQuery, VersionFilter};
+use bailiwick_fleet::{
+    Fleet,
+    systems::{self, StatusFilter, SystemFilter, SystemOrder, SystemQuery, VersionFilter},
+};
 use bailiwick_platform::conditions::Version;
 
 /// Rows of a page unless the client says otherwise.
 const PAGE_SIZE: u64 = 50;
 
 /// `GET /systems`.
-pub async fn list(State(app): State<App>, Who(caller): Who, params: Params) -> Outcome<Answer<SystemList>> {
-    let page = systems::list(&app, &caller, query(&params)).await?;
-    let list = SystemList::of(&app, page, params.one("sort_by"), params.one("sort_direction"));
+pub async fn list(
+    Service(fleet): Service<Fleet>,
+    Who(caller): Who,
+    params: Params,
+) -> Outcome<Answer<SystemList>> {
+    let page = systems::list(&fleet, &caller, query(&params)).await?;
+    let list = SystemList::of(&fleet, page, params.one("sort_by"), params.one("sort_direction"));
     Ok(Answer::ok("systems retrieved successfully", list))
 }
 
@@ -66,18 +72,22 @@ pub(super) fn version(value: &str) -> VersionFilter {
 
 /// `GET /systems/totals`.
 pub async fn totals(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     params: Params,
 ) -> Outcome<Answer<SystemTotals>> {
     let minutes = params.one("timeout").and_then(|t| t.parse().ok()).filter(|minutes| *minutes > 0);
-    let totals = systems::totals(&app, &caller, minutes).await?;
+    let totals = systems::totals(&fleet, &caller, minutes).await?;
     Ok(Answer::ok("systems totals retrieved", totals.into()))
 }
 
 /// `GET /systems/trend`.
-pub async fn trend(State(app): State<App>, Who(caller): Who, params: Params) -> Outcome<Answer<TrendOutput>> {
-    let trend = systems::trend(&app, &caller, params.one("period")).await?;
+pub async fn trend(
+    Service(fleet): Service<Fleet>,
+    Who(caller): Who,
+    params: Params,
+) -> Outcome<Answer<TrendOutput>> {
+    let trend = systems::trend(&fleet, &caller, params.one("period")).await?;
     let label = match trend.period {
         30 => "Last 30 days",
         180 => "Last 6 months",
@@ -88,124 +98,124 @@ pub async fn trend(State(app): State<App>, Who(caller): Who, params: Params) -> 
 }
 
 /// `GET /filters/systems`.
-pub async fn filters(State(app): State<App>, Who(caller): Who) -> Outcome<Answer<SystemFilters>> {
-    let choices = systems::choices(&app, &caller).await?;
+pub async fn filters(Service(fleet): Service<Fleet>, Who(caller): Who) -> Outcome<Answer<SystemFilters>> {
+    let choices = systems::choices(&fleet, &caller).await?;
     Ok(Answer::ok("system filters retrieved successfully", choices.into()))
 }
 
 /// `POST /systems`.
 pub async fn create(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     Ctx(request): Ctx,
     body: JsonBody,
 ) -> Outcome<Answer<SystemOutput>> {
     let body = || Ok(body.parse::<NewSystemInput>()?.into());
-    let created = systems::create(&app, &caller, &request, body).await?;
-    Ok(Answer::created("system created successfully", SystemOutput::created(&app, created)))
+    let created = systems::create(&fleet, &caller, &request, body).await?;
+    Ok(Answer::created("system created successfully", SystemOutput::created(&fleet, created)))
 }
 
 /// `GET /systems/{id}`.
 pub async fn show(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     Ctx(request): Ctx,
     PathId(id): PathId<SystemId>,
 ) -> Outcome<Response> {
-    let found = systems::get(&app, &caller, id).await?;
-    let version = Version::of(&app, &found)?;
-    let answer = Answer::ok("system retrieved successfully", SystemOutput::of(&app, found));
-    Ok(answer.tagged(&app, &request, &version)?)
+    let found = systems::get(&fleet, &caller, id).await?;
+    let version = Version::of(&fleet, &found)?;
+    let answer = Answer::ok("system retrieved successfully", SystemOutput::of(&fleet, found));
+    Ok(answer.tagged(&fleet, &request, &version)?)
 }
 
 /// `PUT /systems/{id}`.
 pub async fn update(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     Ctx(request): Ctx,
     PathId(id): PathId<SystemId>,
     body: JsonBody,
 ) -> Outcome<Answer<SystemOutput>> {
     let body = || Ok(body.parse::<SystemInput>()?.into());
-    let updated = systems::update(&app, &caller, &request, id, body).await?;
-    Ok(Answer::ok("system updated successfully", SystemOutput::of(&app, updated)))
+    let updated = systems::update(&fleet, &caller, &request, id, body).await?;
+    Ok(Answer::ok("system updated successfully", SystemOutput::of(&fleet, updated)))
 }
 
 /// `PATCH /systems/{id}/suspend`.
 pub async fn suspend(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     Ctx(request): Ctx,
     PathId(id): PathId<SystemId>,
 ) -> Outcome<Answer<()>> {
-    systems::suspend(&app, &caller, &request, id).await?;
+    systems::suspend(&fleet, &caller, &request, id).await?;
     Ok(Answer::ok("system suspended successfully", ()))
 }
 
 /// `PATCH /systems/{id}/reactivate`.
 pub async fn reactivate(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     Ctx(request): Ctx,
     PathId(id): PathId<SystemId>,
 ) -> Outcome<Answer<()>> {
-    systems::reactivate(&app, &caller, &request, id).await?;
+    systems::reactivate(&fleet, &caller, &request, id).await?;
     Ok(Answer::ok("system reactivated successfully", ()))
 }
 
 /// `DELETE /systems/{id}`.
 pub async fn delete(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     Ctx(request): Ctx,
     PathId(id): PathId<SystemId>,
 ) -> Outcome<Answer<()>> {
-    systems::delete(&app, &caller, &request, id).await?;
+    systems::delete(&fleet, &caller, &request, id).await?;
     Ok(Answer::ok("system deleted successfully", ()))
 }
 
 /// `PATCH /systems/{id}/restore`.
 pub async fn restore(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     Ctx(request): Ctx,
     PathId(id): PathId<SystemId>,
 ) -> Outcome<Answer<()>> {
-    systems::restore(&app, &caller, &request, id).await?;
+    systems::restore(&fleet, &caller, &request, id).await?;
     Ok(Answer::ok("system restored successfully", ()))
 }
 
 /// `DELETE /systems/{id}/destroy`.
 pub async fn destroy(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     Ctx(request): Ctx,
     PathId(id): PathId<SystemId>,
 ) -> Outcome<Answer<()>> {
-    systems::destroy(&app, &caller, &request, id).await?;
+    systems::destroy(&fleet, &caller, &request, id).await?;
     Ok(Answer::ok("system permanently destroyed", ()))
 }
 
 /// `POST /systems/{id}/regenerate-secret`; the body may be empty.
 pub async fn regenerate_secret(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     Ctx(request): Ctx,
     PathId(id): PathId<SystemId>,
     body: JsonBody,
 ) -> Outcome<Answer<SystemOutput>> {
     let force = || Ok(body.parse_optional::<RegenerateInput>()?.force);
-    let renewed = systems::regenerate_secret(&app, &caller, &request, id, force).await?;
-    Ok(Answer::ok("system secret regenerated successfully", SystemOutput::created(&app, renewed)))
+    let renewed = systems::regenerate_secret(&fleet, &caller, &request, id, force).await?;
+    Ok(Answer::ok("system secret regenerated successfully", SystemOutput::created(&fleet, renewed)))
 }
 
 /// `GET /systems/{id}/reachability`.
 pub async fn reachability(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Who(caller): Who,
     PathId(id): PathId<SystemId>,
 ) -> Outcome<Answer<ReachabilityOutput>> {
-    let found = systems::reachability(&app, &caller, id).await?;
+    let found = systems::reachability(&fleet, &caller, id).await?;
     let data = ReachabilityOutput { reachable: found.reachable, url: found.url };
     Ok(Answer::ok("reachability check completed", data))
 }

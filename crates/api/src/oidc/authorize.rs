@@ -5,56 +5,59 @@ use super::{
     form::Query,
     pages::{self, Language, Notice},
 };
-use crate::extract::{Ctx, PathId};
-use axum::{
-    extract::State,
-    response::{IntoResponse, Response},
-};
-use bailiwick_app::App;
+use crate::extract::{Ctx, PathId, Service};
+use axum::response::{IntoResponse, Response};
 use bailiwick_domain::Error;
-use bailiwick_identity::oidc::{
-    authorize::{self, Authorized},
-    consent,
-    sign_in::{self, Denied, SignedIn},
+use bailiwick_identity::{
+    Identity,
+    oidc::{
+        authorize::{self, Authorized},
+        consent,
+        sign_in::{self, Denied, SignedIn},
+    },
 };
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use uuid::Uuid;
 
 /// An authorization request.
 pub async fn authorize(
-    State(app): State<App>,
+    Service(identity): Service<Identity>,
     Ctx(context): Ctx,
     Query(parameters): Query,
     headers: HeaderMap,
 ) -> Response {
     let language = Language::of(&headers);
     // Each request may store a row, so it is limited like the token endpoint.
-    if let Err(error) = app.token_requests.check(context.client_ip) {
+    if let Err(error) = identity.token_requests.check(context.client_ip) {
         return pages::fault(language, &error);
     }
-    match authorize::authorize(&app, &parameters, &cookies::read(&app, &headers)).await {
+    match authorize::authorize(&identity, &parameters, &cookies::read(&identity, &headers)).await {
         Err(error) => pages::fault(language, &error),
         Ok(Authorized::Untrusted(refused)) => {
             pages::notice(language, Notice::BadRequest, Some(&refused.description))
         }
         Ok(Authorized::Redirect(address)) => see_other(language, &address),
         Ok(Authorized::SignIn { interaction, browser }) => {
-            to_page(&app, language, &sign_in_page(&app, interaction), &browser)
+            to_page(&identity, language, &sign_in_page(&identity, interaction), &browser)
         }
         Ok(Authorized::Consent { interaction, browser }) => {
-            to_page(&app, language, &consent::address(&app, interaction), &browser)
+            to_page(&identity, language, &consent::address(&identity, interaction), &browser)
         }
     }
 }
 
 /// Where a scripted sign-in leads on.
-pub async fn resume(State(app): State<App>, PathId(id): PathId<Uuid>, headers: HeaderMap) -> Response {
+pub async fn resume(
+    Service(identity): Service<Identity>,
+    PathId(id): PathId<Uuid>,
+    headers: HeaderMap,
+) -> Response {
     let language = Language::of(&headers);
     let Some(id) = id else { return pages::notice(language, Notice::Expired, None) };
-    match sign_in::resume(&app, id, &cookies::read(&app, &headers)).await {
-        Ok(done) => signed_in(&app, language, &done),
+    match sign_in::resume(&identity, id, &cookies::read(&identity, &headers)).await {
+        Ok(done) => signed_in(&identity, language, &done),
         Err(Denied::NotIdentified | Denied::MustReplacePassword) => {
-            see_other(language, &sign_in_page(&app, id))
+            see_other(language, &sign_in_page(&identity, id))
         }
         Err(Denied::Fault(error)) => pages::fault(language, &error),
         Err(_) => pages::notice(language, Notice::Expired, None),
@@ -62,23 +65,23 @@ pub async fn resume(State(app): State<App>, PathId(id): PathId<Uuid>, headers: H
 }
 
 /// The page where the request of this id is answered.
-pub fn sign_in_page(app: &App, id: Uuid) -> String {
-    format!("{}/sign-in/{id}", app.settings.provider_issuer())
+pub fn sign_in_page(identity: &Identity, id: Uuid) -> String {
+    format!("{}/sign-in/{id}", identity.settings.provider_issuer())
 }
 
 /// On to the client, with the cookie of the login.
-pub fn signed_in(app: &App, language: Language, done: &SignedIn) -> Response {
+pub fn signed_in(identity: &Identity, language: Language, done: &SignedIn) -> Response {
     let mut response = see_other(language, &done.address);
     if let Some(login) = &done.login {
-        cookies::set_login(app, response.headers_mut(), login);
+        cookies::set_login(identity, response.headers_mut(), login);
     }
     response
 }
 
 /// On to a page of a waiting request, with the cookie that binds it to the browser.
-fn to_page(app: &App, language: Language, address: &str, browser: &str) -> Response {
+fn to_page(identity: &Identity, language: Language, address: &str, browser: &str) -> Response {
     let mut response = see_other(language, address);
-    cookies::set_browser(app, response.headers_mut(), browser);
+    cookies::set_browser(identity, response.headers_mut(), browser);
     response
 }
 

@@ -6,21 +6,27 @@ use super::{
     form::Form,
     pages::{self, Language, Notice},
 };
-use crate::extract::{Ctx, PathId};
-use axum::{extract::State, response::Response};
-use bailiwick_app::App;
-use bailiwick_identity::oidc::{
-    consent, login,
-    sign_in::{self, Denied},
+use crate::extract::{Ctx, PathId, Service};
+use axum::response::Response;
+use bailiwick_identity::{
+    Identity,
+    oidc::{
+        consent, login,
+        sign_in::{self, Denied},
+    },
 };
 use http::HeaderMap;
 use uuid::Uuid;
 
 /// The page.
-pub async fn show(State(app): State<App>, PathId(id): PathId<Uuid>, headers: HeaderMap) -> Response {
+pub async fn show(
+    Service(identity): Service<Identity>,
+    PathId(id): PathId<Uuid>,
+    headers: HeaderMap,
+) -> Response {
     let language = Language::of(&headers);
     let Some(id) = id else { return pages::notice(language, Notice::Expired, None) };
-    match consent::page(&app, id, &cookies::read(&app, &headers)).await {
+    match consent::page(&identity, id, &cookies::read(&identity, &headers)).await {
         Ok(Some(page)) => pages::consent(language, &page),
         Ok(None) => pages::notice(language, Notice::Expired, None),
         Err(error) => pages::fault(language, &error),
@@ -29,18 +35,19 @@ pub async fn show(State(app): State<App>, PathId(id): PathId<Uuid>, headers: Hea
 
 /// Its form: `answer` says which of the two buttons. Everything but `allow` is a refusal.
 pub async fn submit(
-    State(app): State<App>,
+    Service(identity): Service<Identity>,
     Ctx(context): Ctx,
     PathId(id): PathId<Uuid>,
     headers: HeaderMap,
     Form(parameters): Form,
 ) -> Response {
-    let (language, browser) = (Language::of(&headers), cookies::read(&app, &headers));
+    let (language, browser) = (Language::of(&headers), cookies::read(&identity, &headers));
     let sent = |name| parameters.one(name).ok().flatten().unwrap_or_default();
-    let Some(id) = id.filter(|id| sign_in::is_form_token(&app, &browser, *id, sent("form_token"))) else {
+    let Some(id) = id.filter(|id| sign_in::is_form_token(&identity, &browser, *id, sent("form_token")))
+    else {
         return pages::notice(language, Notice::Expired, None);
     };
-    match consent::answer(&app, &context, id, &browser, sent("answer") == "allow").await {
+    match consent::answer(&identity, &context, id, &browser, sent("answer") == "allow").await {
         Ok(address) => see_other(language, &address),
         Err(Denied::Fault(error)) => pages::fault(language, &error),
         Err(_) => pages::notice(language, Notice::Expired, None),
@@ -49,18 +56,18 @@ pub async fn submit(
 
 /// The form beside an application on the page of the signed-in user.
 pub async fn withdraw(
-    State(app): State<App>,
+    Service(identity): Service<Identity>,
     Ctx(context): Ctx,
     headers: HeaderMap,
     Form(parameters): Form,
 ) -> Response {
-    let (language, browser) = (Language::of(&headers), cookies::read(&app, &headers));
+    let (language, browser) = (Language::of(&headers), cookies::read(&identity, &headers));
     let sent = |name| parameters.one(name).ok().flatten().unwrap_or_default();
-    if !login::is_form_token(&app, &browser, sent("form_token")) {
+    if !login::is_form_token(&identity, &browser, sent("form_token")) {
         return pages::notice(language, Notice::Expired, None);
     }
-    match consent::withdraw(&app, &context, &browser, sent("client_id")).await {
-        Ok(()) => see_other(language, &login::address(&app)),
+    match consent::withdraw(&identity, &context, &browser, sent("client_id")).await {
+        Ok(()) => see_other(language, &login::address(&identity)),
         Err(error) => pages::fault(language, &error),
     }
 }

@@ -8,7 +8,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bailiwick_app::App;
-use bailiwick_identity::oidc::clients::is_client_origin;
+use bailiwick_identity::{Identity, oidc::clients::is_client_origin};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 /// For pages of any origin.
@@ -43,11 +43,11 @@ pub async fn cors(State(app): State<App>, request: Request, next: Next) -> Respo
     response
 }
 
-fn allowed_origin(app: &App, path: &str, headers: &HeaderMap) -> Option<HeaderValue> {
+fn allowed_origin(identity: &Identity, path: &str, headers: &HeaderMap) -> Option<HeaderValue> {
     let origin = headers.get(header::ORIGIN)?;
     if OPEN.contains(&path) {
         return Some(HeaderValue::from_static("*"));
     }
-    let is_known = CLIENTS.contains(&path) && is_client_origin(&app.settings, origin.to_str().ok()?);
+    let is_known = CLIENTS.contains(&path) && is_client_origin(&identity.settings, origin.to_str().ok()?);
     is_known.then(|| origin.clone())
 }

@@ -4,20 +4,22 @@
 use super::{cookies, error};
 use crate::{
     error::whole_seconds,
-    extract::{Ctx, read},
+    extract::{Ctx, Service, read},
 };
 use axum::{
     Json,
     body::Body,
-    extract::{Request, State},
+    extract::Request,
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use bailiwick_app::App;
 use bailiwick_domain::Error;
-use bailiwick_identity::oidc::{
-    Refusal, consent,
-    sign_in::{self, Denied, Identifier},
+use bailiwick_identity::{
+    Identity,
+    oidc::{
+        Refusal, consent,
+        sign_in::{self, Denied, Identifier},
+    },
 };
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::{Deserialize, de::DeserializeOwned};
@@ -52,7 +54,7 @@ struct Identification {
 }
 
 /// `PUT /api/interaction`.
-pub async fn restart(State(app): State<App>, headers: HeaderMap, body: Body) -> Response {
+pub async fn restart(Service(identity): Service<Identity>, headers: HeaderMap, body: Body) -> Response {
     let start: Start = match json(body).await {
         Ok(start) => start,
         Err(response) => return response,
@@ -60,11 +62,16 @@ pub async fn restart(State(app): State<App>, headers: HeaderMap, body: Body) -> 
     if start.event != "SignIn" {
         return refuse(StatusCode::UNPROCESSABLE_ENTITY, "session.not_supported", "only SignIn is supported");
     }
-    empty_or(sign_in::restart(&app, &cookies::read(&app, &headers)).await)
+    empty_or(sign_in::restart(&identity, &cookies::read(&identity, &headers)).await)
 }
 
 /// `PATCH /api/interaction/identifiers`.
-pub async fn identify(State(app): State<App>, Ctx(context): Ctx, headers: HeaderMap, body: Body) -> Response {
+pub async fn identify(
+    Service(identity): Service<Identity>,
+    Ctx(context): Ctx,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
     let given: Identification = match json(body).await {
         Ok(given) => given,
         Err(response) => return response,
@@ -74,23 +81,27 @@ pub async fn identify(State(app): State<App>, Ctx(context): Ctx, headers: Header
         (None, Some(name)) => Identifier::Username(name.trim().to_owned()),
         _ => return malformed("one of email and username is needed"),
     };
-    let browser = cookies::read(&app, &headers);
-    empty_or(sign_in::identify(&app, &context, &browser, &who, &given.password).await)
+    let browser = cookies::read(&identity, &headers);
+    empty_or(sign_in::identify(&identity, &context, &browser, &who, &given.password).await)
 }
 
 /// `POST /api/interaction/submit`; a body is ignored.
-pub async fn submit(State(app): State<App>, headers: HeaderMap) -> Response {
-    match sign_in::submit(&app, &cookies::read(&app, &headers)).await {
+pub async fn submit(Service(identity): Service<Identity>, headers: HeaderMap) -> Response {
+    match sign_in::submit(&identity, &cookies::read(&identity, &headers)).await {
         Ok(address) => Json(json!({"redirectTo": address})).into_response(),
         Err(denied) => deny(denied),
     }
 }
 
 /// `POST /api/interaction/consent`; a body is ignored. Where no consent is needed, the address is that of `…/submit`.
-pub async fn consent(State(app): State<App>, Ctx(context): Ctx, headers: HeaderMap) -> Response {
-    let browser = cookies::read(&app, &headers);
-    let address = match consent::allow_by_script(&app, &context, &browser).await {
-        Ok(None) => sign_in::submit(&app, &browser).await,
+pub async fn consent(
+    Service(identity): Service<Identity>,
+    Ctx(context): Ctx,
+    headers: HeaderMap,
+) -> Response {
+    let browser = cookies::read(&identity, &headers);
+    let address = match consent::allow_by_script(&identity, &context, &browser).await {
+        Ok(None) => sign_in::submit(&identity, &browser).await,
         Ok(Some(address)) => Ok(address),
         Err(denied) => Err(denied),
     };

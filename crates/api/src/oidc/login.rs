@@ -7,34 +7,36 @@ use super::{
     pages::{self, Language, Notice},
     session_end,
 };
-use crate::extract::Ctx;
-use axum::{extract::State, response::Response};
-use bailiwick_app::App;
-use bailiwick_identity::oidc::{
-    authorize::Parameters,
-    login::{self, Landing},
+use crate::extract::{Ctx, Service};
+use axum::response::Response;
+use bailiwick_identity::{
+    Identity,
+    oidc::{
+        authorize::Parameters,
+        login::{self, Landing},
+    },
 };
 use http::HeaderMap;
 
 /// `GET /oidc`.
-pub async fn to_login(State(app): State<App>, headers: HeaderMap) -> Response {
-    see_other(Language::of(&headers), &login::address(&app))
+pub async fn to_login(Service(identity): Service<Identity>, headers: HeaderMap) -> Response {
+    see_other(Language::of(&headers), &login::address(&identity))
 }
 
 /// The page of the signed-in user; the sign-in page without one.
-pub async fn show(State(app): State<App>, Ctx(context): Ctx, headers: HeaderMap) -> Response {
+pub async fn show(Service(identity): Service<Identity>, Ctx(context): Ctx, headers: HeaderMap) -> Response {
     let language = Language::of(&headers);
     // Each request may store a row, so it is limited like the token endpoint.
-    if let Err(error) = app.token_requests.check(context.client_ip) {
+    if let Err(error) = identity.token_requests.check(context.client_ip) {
         return pages::fault(language, &error);
     }
-    match login::land(&app, &cookies::read(&app, &headers)).await {
+    match login::land(&identity, &cookies::read(&identity, &headers)).await {
         Ok(Landing::SignedIn { person, allowed, form_token }) => {
             pages::signed_in(language, &person, &allowed, &form_token)
         }
         Ok(Landing::SignIn { interaction, browser }) => {
-            let mut response = see_other(language, &sign_in_page(&app, interaction));
-            cookies::set_browser(&app, response.headers_mut(), &browser);
+            let mut response = see_other(language, &sign_in_page(&identity, interaction));
+            cookies::set_browser(&identity, response.headers_mut(), &browser);
             response
         }
         Err(error) => pages::fault(language, &error),
@@ -42,10 +44,14 @@ pub async fn show(State(app): State<App>, Ctx(context): Ctx, headers: HeaderMap)
 }
 
 /// The page's form: the provider's sign-out, leading nowhere else.
-pub async fn sign_out(State(app): State<App>, headers: HeaderMap, Form(parameters): Form) -> Response {
+pub async fn sign_out(
+    Service(identity): Service<Identity>,
+    headers: HeaderMap,
+    Form(parameters): Form,
+) -> Response {
     let given = parameters.one("form_token").ok().flatten().unwrap_or_default();
-    if login::is_form_token(&app, &cookies::read(&app, &headers), given) {
-        session_end::end(&app, &headers, &Parameters::default()).await
+    if login::is_form_token(&identity, &cookies::read(&identity, &headers), given) {
+        session_end::end(&identity, &headers, &Parameters::default()).await
     } else {
         pages::notice(Language::of(&headers), Notice::Expired, None)
     }

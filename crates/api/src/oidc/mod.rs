@@ -22,16 +22,14 @@ mod userinfo;
 
 pub use cors::cors;
 
-use crate::meters;
+use crate::{extract::Service, meters};
 use axum::{
-    Json, Router,
-    extract::State,
-    middleware,
+    Json, Router, middleware,
     response::{IntoResponse, Response},
     routing::{get, patch, post, put},
 };
 use bailiwick_app::App;
-use bailiwick_identity::oidc::claims;
+use bailiwick_identity::{Identity, oidc::claims};
 
 /// Every route of the provider.
 pub fn router() -> Router<App> {
@@ -63,12 +61,12 @@ pub fn router() -> Router<App> {
         .route_layer(middleware::from_fn(meters::mark))
 }
 
-async fn discovery(State(app): State<App>) -> Response {
-    Json(claims::discovery(&app)).into_response()
+async fn discovery(Service(identity): Service<Identity>) -> Response {
+    Json(claims::discovery(&identity)).into_response()
 }
 
-async fn jwks(State(app): State<App>) -> Response {
-    match claims::jwks(&app).await {
+async fn jwks(Service(identity): Service<Identity>) -> Response {
+    match claims::jwks(&identity).await {
         Ok(keys) => Json(keys).into_response(),
         Err(refusal) => error::answer(refusal),
     }

@@ -7,42 +7,44 @@ use super::{
 };
 use crate::{
     error::whole_seconds,
-    extract::{Ctx, PathId},
+    extract::{Ctx, PathId, Service},
 };
-use axum::{extract::State, response::Response};
-use bailiwick_app::App;
+use axum::response::Response;
 use bailiwick_events::mail;
-use bailiwick_identity::oidc::{
-    recovery::{self, Form as Which},
-    sign_in::Denied,
+use bailiwick_identity::{
+    Identity,
+    oidc::{
+        recovery::{self, Form as Which},
+        sign_in::Denied,
+    },
 };
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 /// `GET /oidc/forgotten-password`.
-pub async fn show_forgotten(State(app): State<App>, headers: HeaderMap) -> Response {
+pub async fn show_forgotten(Service(identity): Service<Identity>, headers: HeaderMap) -> Response {
     let language = Language::of(&headers);
-    if !mail::is_on(&app) {
+    if !mail::is_on(&identity) {
         return pages::notice(language, Notice::NoMail, None);
     }
-    open(&app, &headers, Which::Forgotten, RecoveryPage::new("forgotten.html"))
+    open(&identity, &headers, Which::Forgotten, RecoveryPage::new("forgotten.html"))
 }
 
 /// Its form: the same answer for everybody.
 pub async fn ask(
-    State(app): State<App>,
+    Service(identity): Service<Identity>,
     Ctx(context): Ctx,
     headers: HeaderMap,
     Form(sent): Form,
 ) -> Response {
-    let (language, browser) = (Language::of(&headers), cookies::read(&app, &headers));
+    let (language, browser) = (Language::of(&headers), cookies::read(&identity, &headers));
     let value = |name| sent.one(name).ok().flatten().unwrap_or_default();
-    if !mail::is_on(&app) {
+    if !mail::is_on(&identity) {
         return pages::notice(language, Notice::NoMail, None);
     }
-    if !recovery::is_form_token(&app, &browser, Which::Forgotten, value("form_token")) {
+    if !recovery::is_form_token(&identity, &browser, Which::Forgotten, value("form_token")) {
         return pages::notice(language, Notice::Expired, None);
     }
-    match recovery::ask(&app, &context, value("name")).await {
+    match recovery::ask(&identity, &context, value("name")).await {
         Ok(()) => pages::notice(language, Notice::MailAsked, None),
         Err(error) => pages::fault(language, &error),
     }
@@ -50,13 +52,13 @@ pub async fn ask(
 
 /// `GET /oidc/new-password/{token}`.
 pub async fn show_new_password(
-    State(app): State<App>,
+    Service(identity): Service<Identity>,
     PathId(token): PathId<String>,
     headers: HeaderMap,
 ) -> Response {
     let language = Language::of(&headers);
-    match recovery::is_open(&app, &token.unwrap_or_default()).await {
-        Ok(true) => open(&app, &headers, Which::NewPassword, RecoveryPage::new("new_password.html")),
+    match recovery::is_open(&identity, &token.unwrap_or_default()).await {
+        Ok(true) => open(&identity, &headers, Which::NewPassword, RecoveryPage::new("new_password.html")),
         Ok(false) => pages::notice(language, Notice::LinkOver, None),
         Err(error) => pages::fault(language, &error),
     }
@@ -64,47 +66,47 @@ pub async fn show_new_password(
 
 /// Its form.
 pub async fn new_password(
-    State(app): State<App>,
+    Service(identity): Service<Identity>,
     Ctx(context): Ctx,
     PathId(token): PathId<String>,
     headers: HeaderMap,
     Form(sent): Form,
 ) -> Response {
-    let (language, browser) = (Language::of(&headers), cookies::read(&app, &headers));
+    let (language, browser) = (Language::of(&headers), cookies::read(&identity, &headers));
     let value = |name| sent.one(name).ok().flatten().unwrap_or_default();
-    if !recovery::is_form_token(&app, &browser, Which::NewPassword, value("form_token")) {
+    if !recovery::is_form_token(&identity, &browser, Which::NewPassword, value("form_token")) {
         return pages::notice(language, Notice::Expired, None);
     }
     // Each costs a hash, so they are limited like the token endpoint.
-    if let Err(error) = app.token_requests.check(context.client_ip) {
+    if let Err(error) = identity.token_requests.check(context.client_ip) {
         return pages::fault(language, &error);
     }
     let (new, again) = (value("new_password"), value("new_password_again"));
-    match recovery::reset(&app, &context, &token.unwrap_or_default(), new, again).await {
-        Ok(()) => pages::notice_with_way_on(language, Notice::PasswordChanged, &app.settings.app_url),
+    match recovery::reset(&identity, &context, &token.unwrap_or_default(), new, again).await {
+        Ok(()) => pages::notice_with_way_on(language, Notice::PasswordChanged, &identity.settings.app_url),
         Err(denied) => {
             let page = RecoveryPage::new("new_password.html");
-            deny(&app, &headers, Which::NewPassword, page, denied)
+            deny(&identity, &headers, Which::NewPassword, page, denied)
         }
     }
 }
 
 /// `GET /oidc/confirm-address/{token}`.
 pub async fn show_confirmation(
-    State(app): State<App>,
+    Service(identity): Service<Identity>,
     PathId(token): PathId<String>,
     headers: HeaderMap,
 ) -> Response {
     let language = Language::of(&headers);
-    let browser = cookies::read(&app, &headers);
-    match recovery::confirmation(&app, &token.unwrap_or_default(), &browser).await {
+    let browser = cookies::read(&identity, &headers);
+    match recovery::confirmation(&identity, &token.unwrap_or_default(), &browser).await {
         Ok(Some(shown)) => {
             let page = RecoveryPage {
                 address: Some(&shown.address),
                 needs_password: shown.needs_password,
                 ..RecoveryPage::new("confirm_address.html")
             };
-            open(&app, &headers, Which::ConfirmAddress, page)
+            open(&identity, &headers, Which::ConfirmAddress, page)
         }
         Ok(None) => pages::notice(language, Notice::LinkOver, None),
         Err(error) => pages::fault(language, &error),
@@ -113,43 +115,49 @@ pub async fn show_confirmation(
 
 /// Its form.
 pub async fn confirm(
-    State(app): State<App>,
+    Service(identity): Service<Identity>,
     Ctx(context): Ctx,
     PathId(token): PathId<String>,
     headers: HeaderMap,
     Form(sent): Form,
 ) -> Response {
-    let (language, browser) = (Language::of(&headers), cookies::read(&app, &headers));
+    let (language, browser) = (Language::of(&headers), cookies::read(&identity, &headers));
     let value = |name| sent.one(name).ok().flatten().unwrap_or_default();
     let token = token.unwrap_or_default();
-    if !recovery::is_form_token(&app, &browser, Which::ConfirmAddress, value("form_token")) {
+    if !recovery::is_form_token(&identity, &browser, Which::ConfirmAddress, value("form_token")) {
         return pages::notice(language, Notice::Expired, None);
     }
-    match recovery::confirm(&app, &context, &token, &browser, value("password")).await {
-        Ok(()) => pages::notice_with_way_on(language, Notice::AddressConfirmed, &app.settings.app_url),
+    match recovery::confirm(&identity, &context, &token, &browser, value("password")).await {
+        Ok(()) => pages::notice_with_way_on(language, Notice::AddressConfirmed, &identity.settings.app_url),
         Err(denied) => {
-            let shown = recovery::confirmation(&app, &token, &browser).await.ok().flatten();
+            let shown = recovery::confirmation(&identity, &token, &browser).await.ok().flatten();
             let page = RecoveryPage {
                 address: shown.as_ref().map(|shown| shown.address.as_str()),
                 needs_password: true,
                 ..RecoveryPage::new("confirm_address.html")
             };
-            deny(&app, &headers, Which::ConfirmAddress, page, denied)
+            deny(&identity, &headers, Which::ConfirmAddress, page, denied)
         }
     }
 }
 
-fn open(app: &App, headers: &HeaderMap, which: Which, page: RecoveryPage<'_>) -> Response {
-    let opened = recovery::open(app, &cookies::read(app, headers), which);
+fn open(identity: &Identity, headers: &HeaderMap, which: Which, page: RecoveryPage<'_>) -> Response {
+    let opened = recovery::open(identity, &cookies::read(identity, headers), which);
     let page = RecoveryPage { form_token: &opened.form_token, ..page };
     let mut response = pages::recovery(Language::of(headers), &page);
     if let Some(cookie) = opened.fresh_cookie {
-        cookies::set_browser(app, response.headers_mut(), &cookie);
+        cookies::set_browser(identity, response.headers_mut(), &cookie);
     }
     response
 }
 
-fn deny(app: &App, headers: &HeaderMap, which: Which, page: RecoveryPage<'_>, denied: Denied) -> Response {
+fn deny(
+    identity: &Identity,
+    headers: &HeaderMap,
+    which: Which,
+    page: RecoveryPage<'_>,
+    denied: Denied,
+) -> Response {
     let language = Language::of(headers);
     let (status, problem) = match &denied {
         Denied::WeakPassword(code) => (StatusCode::UNPROCESSABLE_ENTITY, *code),
@@ -158,7 +166,8 @@ fn deny(app: &App, headers: &HeaderMap, which: Which, page: RecoveryPage<'_>, de
         Denied::Fault(error) => return pages::fault(language, error),
         _ => return pages::notice(language, Notice::LinkOver, None),
     };
-    let mut response = open(app, headers, which, RecoveryPage { status, problem: Some(problem), ..page });
+    let mut response =
+        open(identity, headers, which, RecoveryPage { status, problem: Some(problem), ..page });
     if let Denied::TooMany { retry_after } = denied {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(retry_after)));
     }

@@ -8,7 +8,10 @@ use super::{
 };
 use axum::{extract::State, response::Response};
 use bailiwick_app::App;
-use bailiwick_identity::oidc::{authorize::Parameters, sign_out};
+use bailiwick_identity::{
+    Identity,
+    oidc::{authorize::Parameters, sign_out},
+};
 use http::HeaderMap;
 
 /// The browser is sent here.
@@ -22,17 +25,17 @@ pub async fn by_form(State(app): State<App>, headers: HeaderMap, Form(parameters
 }
 
 /// Ends the browser's login and leads on.
-pub async fn end(app: &App, headers: &HeaderMap, parameters: &Parameters) -> Response {
+pub async fn end(identity: &Identity, headers: &HeaderMap, parameters: &Parameters) -> Response {
     let language = Language::of(headers);
     let outcome = async {
-        sign_out::sign_out(app, &cookies::read(app, headers)).await?;
-        sign_out::destination(app, parameters).await
+        sign_out::sign_out(identity, &cookies::read(identity, headers)).await?;
+        sign_out::destination(identity, parameters).await
     };
     let mut response = match outcome.await {
         Ok(Some(address)) => see_other(language, &address),
         Ok(None) => pages::notice(language, Notice::SignedOut, None),
         Err(error) => return pages::fault(language, &error),
     };
-    cookies::clear_login(app, response.headers_mut());
+    cookies::clear_login(identity, response.headers_mut());
     response
 }

@@ -8,23 +8,29 @@ use super::{
 };
 use crate::{
     error::whole_seconds,
-    extract::{Ctx, PathId},
+    extract::{Ctx, PathId, Service},
 };
-use axum::{extract::State, response::Response};
-use bailiwick_app::App;
-use bailiwick_identity::oidc::{
-    authorize::{Browser, Parameters},
-    sign_in::{self, Denied, Identifier, Page, Progress},
+use axum::response::Response;
+use bailiwick_identity::{
+    Identity,
+    oidc::{
+        authorize::{Browser, Parameters},
+        sign_in::{self, Denied, Identifier, Page, Progress},
+    },
 };
 use bailiwick_platform::RequestContext;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use uuid::Uuid;
 
 /// The page.
-pub async fn show(State(app): State<App>, PathId(id): PathId<Uuid>, headers: HeaderMap) -> Response {
-    let (language, browser) = (Language::of(&headers), cookies::read(&app, &headers));
+pub async fn show(
+    Service(identity): Service<Identity>,
+    PathId(id): PathId<Uuid>,
+    headers: HeaderMap,
+) -> Response {
+    let (language, browser) = (Language::of(&headers), cookies::read(&identity, &headers));
     let Some(id) = id else { return pages::notice(language, Notice::Expired, None) };
-    match sign_in::page(&app, id, &browser).await {
+    match sign_in::page(&identity, id, &browser).await {
         Ok(Some(page)) => form(language, &page, None),
         Ok(None) => pages::notice(language, Notice::Expired, None),
         Err(error) => pages::fault(language, &error),
@@ -33,31 +39,32 @@ pub async fn show(State(app): State<App>, PathId(id): PathId<Uuid>, headers: Hea
 
 /// One of its forms.
 pub async fn submit(
-    State(app): State<App>,
+    Service(identity): Service<Identity>,
     Ctx(context): Ctx,
     PathId(id): PathId<Uuid>,
     headers: HeaderMap,
     Form(parameters): Form,
 ) -> Response {
-    let (language, browser) = (Language::of(&headers), cookies::read(&app, &headers));
+    let (language, browser) = (Language::of(&headers), cookies::read(&identity, &headers));
     let sent = |name| parameters.one(name).ok().flatten().unwrap_or_default();
-    let Some(id) = id.filter(|id| sign_in::is_form_token(&app, &browser, *id, sent("form_token"))) else {
+    let Some(id) = id.filter(|id| sign_in::is_form_token(&identity, &browser, *id, sent("form_token")))
+    else {
         return pages::notice(language, Notice::Expired, None);
     };
-    match run(&app, &context, id, &browser, &parameters).await {
-        Ok(Progress::Done(done)) => signed_in(&app, language, &done),
+    match run(&identity, &context, id, &browser, &parameters).await {
+        Ok(Progress::Done(done)) => signed_in(&identity, language, &done),
         Ok(Progress::ReplacePassword { browser }) => {
-            let mut response = see_other(language, &sign_in_page(&app, id));
-            cookies::set_browser(&app, response.headers_mut(), &browser);
+            let mut response = see_other(language, &sign_in_page(&identity, id));
+            cookies::set_browser(&identity, response.headers_mut(), &browser);
             response
         }
-        Err(denied) => deny(&app, language, id, &browser, sent("name"), denied).await,
+        Err(denied) => deny(&identity, language, id, &browser, sent("name"), denied).await,
     }
 }
 
 /// Its fields say which of the two forms it is.
 async fn run(
-    app: &App,
+    identity: &Identity,
     context: &RequestContext,
     id: Uuid,
     browser: &Browser,
@@ -68,14 +75,16 @@ async fn run(
     let is_new_password = sent("form") == "new_password";
     if is_new_password {
         let (new, again) = (sent("new_password"), sent("new_password_again"));
-        return sign_in::replace_password(app, context, id, browser, new, again).await.map(Progress::Done);
+        return sign_in::replace_password(identity, context, id, browser, new, again)
+            .await
+            .map(Progress::Done);
     }
     let who = Identifier::guess(sent("name"));
-    sign_in::sign_in(app, context, id, browser, &who, sent("password")).await
+    sign_in::sign_in(identity, context, id, browser, &who, sent("password")).await
 }
 
 async fn deny(
-    app: &App,
+    identity: &Identity,
     language: Language,
     id: Uuid,
     browser: &Browser,
@@ -94,7 +103,7 @@ async fn deny(
             return pages::notice(language, Notice::Expired, None);
         }
     };
-    let page = match sign_in::page(app, id, browser).await {
+    let page = match sign_in::page(identity, id, browser).await {
         Ok(Some(page)) => page,
         Ok(None) => return pages::notice(language, Notice::Expired, None),
         Err(error) => return pages::fault(language, &error),

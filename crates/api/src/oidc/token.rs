@@ -1,16 +1,20 @@
 //! The token endpoints: for clients, form-encoded.
 
 use super::{error, form::Form};
-use crate::{extract::Ctx, gate::authorization};
+use crate::{
+    extract::{Ctx, Service},
+    gate::authorization,
+};
 use axum::{
     Json,
-    extract::State,
     response::{IntoResponse, Response},
 };
-use bailiwick_app::App;
-use bailiwick_identity::oidc::{
-    Client, ClientCredentials, Code, Refusal, Refused, authorize::Parameters, claims, clients::authenticate,
-    tokens,
+use bailiwick_identity::{
+    Identity,
+    oidc::{
+        Client, ClientCredentials, Code, Refusal, Refused, authorize::Parameters, claims,
+        clients::authenticate, tokens,
+    },
 };
 use bailiwick_platform::RequestContext;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -18,14 +22,14 @@ use http::{HeaderMap, StatusCode};
 
 /// `POST /oidc/token`.
 pub async fn token(
-    State(app): State<App>,
+    Service(identity): Service<Identity>,
     Ctx(context): Ctx,
     headers: HeaderMap,
     Form(parameters): Form,
 ) -> Response {
     let answer = async {
-        let client = admit(&app, &context, &headers, &parameters)?;
-        tokens::token(&app, &client, &parameters).await
+        let client = admit(&identity, &context, &headers, &parameters)?;
+        tokens::token(&identity, &client, &parameters).await
     };
     match answer.await {
         Ok(answer) => Json(answer).into_response(),
@@ -35,14 +39,14 @@ pub async fn token(
 
 /// `POST /oidc/token/revocation`.
 pub async fn revoke(
-    State(app): State<App>,
+    Service(identity): Service<Identity>,
     Ctx(context): Ctx,
     headers: HeaderMap,
     Form(parameters): Form,
 ) -> Response {
     let answer = async {
-        let client = admit(&app, &context, &headers, &parameters)?;
-        tokens::revoke(&app, &client, parameters.required("token")?).await
+        let client = admit(&identity, &context, &headers, &parameters)?;
+        tokens::revoke(&identity, &client, parameters.required("token")?).await
     };
     match answer.await {
         Ok(()) => StatusCode::OK.into_response(),
@@ -52,14 +56,14 @@ pub async fn revoke(
 
 /// `POST /oidc/token/introspection`.
 pub async fn introspect(
-    State(app): State<App>,
+    Service(identity): Service<Identity>,
     Ctx(context): Ctx,
     headers: HeaderMap,
     Form(parameters): Form,
 ) -> Response {
     let answer = async {
-        let client = admit(&app, &context, &headers, &parameters)?;
-        claims::introspect(&app, &client, parameters.required("token")?).await
+        let client = admit(&identity, &context, &headers, &parameters)?;
+        claims::introspect(&identity, &client, parameters.required("token")?).await
     };
     match answer.await {
         Ok(answer) => Json(answer).into_response(),
@@ -69,13 +73,13 @@ pub async fn introspect(
 
 /// The rate of the address, then the client.
 fn admit(
-    app: &App,
+    identity: &Identity,
     context: &RequestContext,
     headers: &HeaderMap,
     parameters: &Parameters,
 ) -> Result<Client, Refusal> {
-    app.token_requests.check(context.client_ip)?;
-    Ok(authenticate(&app.settings, &credentials(headers, parameters)?)?)
+    identity.token_requests.check(context.client_ip)?;
+    Ok(authenticate(&identity.settings, &credentials(headers, parameters)?)?)
 }
 
 /// `client_secret_basic`, `client_secret_post` or `none`; never two of them (RFC 6749 §2.3).

@@ -1,21 +1,23 @@
 //! `GET, POST /oidc/me`.
 
 use super::{error, form::Form};
-use crate::gate::authorization;
+use crate::{extract::Service, gate::authorization};
 use axum::{
     Json,
-    extract::State,
     response::{IntoResponse, Response},
 };
-use bailiwick_app::App;
 use bailiwick_identity::{
-    auth,
+    Identity, auth,
     oidc::{Code, Refused, claims},
 };
 use http::HeaderMap;
 
 /// The claims that the bearer token opens. The token comes in the header or, RFC 6750 §2.2, in a form.
-pub async fn userinfo(State(app): State<App>, headers: HeaderMap, Form(form): Form) -> Response {
+pub async fn userinfo(
+    Service(identity): Service<Identity>,
+    headers: HeaderMap,
+    Form(form): Form,
+) -> Response {
     let header = authorization(&headers);
     let in_form = form.one("access_token").ok().flatten();
     let token = match header {
@@ -25,7 +27,7 @@ pub async fn userinfo(State(app): State<App>, headers: HeaderMap, Form(form): Fo
     let Some(token) = token else {
         return error::answer(Refused::new(Code::InvalidToken, "a bearer token is needed").into());
     };
-    match claims::userinfo(&app, token).await {
+    match claims::userinfo(&identity, token).await {
         Ok(claims) => Json(claims).into_response(),
         Err(refusal) => error::answer(refusal),
     }

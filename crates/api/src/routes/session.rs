@@ -1,7 +1,6 @@
 //! Health, sessions, the caller himself, role lists.
 
-use super::rebranding::STORAGE;
-use super::{Credential, Route, delete, get, post, put};
+use super::{Credential, Route, delete, get, post, put, rebranding::STORAGE};
 use crate::{
     manage::{self, api_keys, avatars},
     wire::{api_keys as keys, roles, session as wire, third_party},

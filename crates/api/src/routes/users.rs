@@ -1,7 +1,8 @@
 //! Users.
 
-use super::rebranding::STORAGE;
-use super::{Credential::Session, EXPORT, Route, delete, get, imports, patch, post, put};
+use super::{
+    Credential::Session, EXPORT, Route, delete, get, imports, patch, post, put, rebranding::STORAGE,
+};
 use crate::{
     manage::{avatars, exports, users},
     wire::{

@@ -1,9 +1,12 @@
 //! What a remote alert router tells of resolved alerts (spec: alerts#history-webhook).
 
-use crate::{error::Outcome, extract::read, gate::authorization};
-use axum::extract::{Request, State};
-use bailiwick_alerts as alerting;
-use bailiwick_app::App;
+use crate::{
+    error::Outcome,
+    extract::{Service, read},
+    gate::authorization,
+};
+use axum::extract::Request;
+use bailiwick_alerts::{self as alerting, Alerts};
 use http::StatusCode;
 use std::time::Duration;
 
@@ -11,9 +14,9 @@ use std::time::Duration;
 const BODY: usize = 1024 * 1024;
 
 /// `POST /alert_history`. Nothing is read of a caller without the secret.
-pub async fn save(State(app): State<App>, request: Request) -> Outcome<StatusCode> {
-    alerting::history_webhook::admit(&app, authorization(request.headers()))?;
+pub async fn save(Service(alerts): Service<Alerts>, request: Request) -> Outcome<StatusCode> {
+    alerting::history_webhook::admit(&alerts, authorization(request.headers()))?;
     let body = read(request.into_body(), BODY, Duration::from_secs(30)).await?;
-    alerting::history_webhook::save(&app, &body).await?;
+    alerting::history_webhook::save(&alerts, &body).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -5,17 +5,15 @@ use crate::{
     Uncompressed,
     envelope::{Answer, render},
     error::{Outcome, whole_seconds},
-    extract::{Ctx, PathText},
+    extract::{Ctx, PathText, Service},
     wire::backups::{BackupList, BackupOutput, DeletedBackupOutput},
 };
-use axum::{
-    body::Body,
-    extract::{Request, State},
-    response::Response,
-};
-use bailiwick_app::App;
+use axum::{body::Body, extract::Request, response::Response};
 use bailiwick_domain::Error;
-use bailiwick_fleet::backups::{self, Backup, Cut, Incoming};
+use bailiwick_fleet::{
+    Fleet,
+    backups::{self, Backup, Cut, Incoming},
+};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -29,7 +27,7 @@ static FILENAME: HeaderName = HeaderName::from_static("x-filename");
 
 /// `POST /systems/backups`: answers once the backup is kept and listed.
 pub async fn store(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Itself(system): Itself,
     Ctx(context): Ctx,
     request: Request,
@@ -38,7 +36,7 @@ pub async fn store(
         return Ok(render(StatusCode::LENGTH_REQUIRED, "content length required", &Value::Null));
     };
     let body = chunks(request.into_body());
-    match backups::store(&app, &context, &system, incoming, body).await {
+    match backups::store(&fleet, &context, &system, incoming, body).await {
         Err(Error::TooMany { retry_after }) => Ok(too_many(retry_after)),
         other => Ok(render(StatusCode::CREATED, "backup stored", &BackupOutput::from(other?))),
     }
@@ -77,24 +75,24 @@ fn too_many(retry_after: Duration) -> Response {
 }
 
 /// `GET /systems/backups`.
-pub async fn list(State(app): State<App>, Itself(system): Itself) -> Outcome<Answer<BackupList>> {
-    let backups = backups::own(&app, &system).await?.into_iter().map(Into::into).collect();
+pub async fn list(Service(fleet): Service<Fleet>, Itself(system): Itself) -> Outcome<Answer<BackupList>> {
+    let backups = backups::own(&fleet, &system).await?.into_iter().map(Into::into).collect();
     Ok(Answer::ok("backups listed", BackupList { backups }))
 }
 
 /// `GET /systems/backups/{backup_id}`.
 pub async fn read(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Itself(system): Itself,
     PathText(id): PathText,
 ) -> Outcome<Response> {
-    let (backup, bytes) = backups::read_own(&app, &system, &id).await?;
+    let (backup, bytes) = backups::read_own(&fleet, &system, &id).await?;
     file(&backup, Body::from_stream(bytes))
 }
 
 /// `GET /downloads/{token}`.
-pub async fn read_by_token(State(app): State<App>, PathText(token): PathText) -> Outcome<Response> {
-    let (backup, bytes) = backups::read_by_token(&app, &token).await?;
+pub async fn read_by_token(Service(fleet): Service<Fleet>, PathText(token): PathText) -> Outcome<Response> {
+    let (backup, bytes) = backups::read_by_token(&fleet, &token).await?;
     file(&backup, Body::from_stream(bytes))
 }
 
@@ -114,10 +112,10 @@ fn file(backup: &Backup, bytes: Body) -> Outcome<Response> {
 
 /// `DELETE /systems/backups/{backup_id}`.
 pub async fn delete(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Itself(system): Itself,
     PathText(id): PathText,
 ) -> Outcome<Answer<DeletedBackupOutput>> {
-    backups::delete_own(&app, &system, &id).await?;
+    backups::delete_own(&fleet, &system, &id).await?;
     Ok(Answer::ok("backup deleted", DeletedBackupOutput { id }))
 }

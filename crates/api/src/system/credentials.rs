@@ -4,17 +4,16 @@ use super::Itself;
 use crate::{
     envelope::render,
     error::{Outcome, no_route},
-    extract::Ctx,
+    extract::{Ctx, Service},
     wire::system_side::CredentialsOutput,
 };
-use axum::{extract::State, response::Response};
-use bailiwick_app::App;
-use bailiwick_fleet::systems;
+use axum::response::Response;
+use bailiwick_fleet::{Fleet, systems};
 use http::{Method, StatusCode};
 
 /// Answers once the new secret is valid and the one before it is not.
 pub async fn issue(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Itself(system): Itself,
     Ctx(request): Ctx,
     method: Method,
@@ -23,7 +22,7 @@ pub async fn issue(
     if method != Method::GET {
         return Ok(no_route());
     }
-    let issued = systems::issue_credentials(&app, &request, &system).await?;
+    let issued = systems::issue_credentials(&fleet, &request, &system).await?;
     let data = CredentialsOutput { system_key: issued.system_key, system_secret: issued.secret.reveal() };
     Ok(render(StatusCode::OK, "credentials issued", &data))
 }

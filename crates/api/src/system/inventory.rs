@@ -1,14 +1,18 @@
 //! `POST /systems/inventory` (spec: systems-interface#inventory).
 
 use super::Itself;
-use crate::{envelope::render, error::Outcome, extract::read, wire::system_side::ReceiptOutput};
-use axum::{
-    extract::{Request, State},
-    response::Response,
+use crate::{
+    envelope::render,
+    error::Outcome,
+    extract::{Service, read},
+    wire::system_side::ReceiptOutput,
 };
-use bailiwick_app::App;
+use axum::{extract::Request, response::Response};
 use bailiwick_domain::{Error, Result};
-use bailiwick_fleet::ingest::{self, Document};
+use bailiwick_fleet::{
+    Fleet,
+    ingest::{self, Document},
+};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::json;
 use std::time::Duration;
@@ -19,9 +23,13 @@ const BODY_TIME: Duration = Duration::from_secs(180);
 const RETRY_AFTER: u16 = 5;
 
 /// Answers once the document is kept.
-pub async fn accept(State(app): State<App>, Itself(system): Itself, request: Request) -> Outcome<Response> {
-    let document = receive(&app, request).await?;
-    let accepted = match ingest::submit(&app, &system, document).await {
+pub async fn accept(
+    Service(fleet): Service<Fleet>,
+    Itself(system): Itself,
+    request: Request,
+) -> Outcome<Response> {
+    let document = receive(&fleet, request).await?;
+    let accepted = match ingest::submit(&fleet, &system, document).await {
         Err(Error::Unavailable { message, log }) => return Ok(unavailable(&message, &log)),
         other => other?,
     };
@@ -36,9 +44,9 @@ pub async fn accept(State(app): State<App>, Itself(system): Itself, request: Req
     Ok(render(StatusCode::ACCEPTED, "Inventory received and queued for processing", &data))
 }
 
-async fn receive(app: &App, request: Request) -> Result<Document> {
+async fn receive(fleet: &Fleet, request: Request) -> Result<Document> {
     let is_gzip = is_gzip(request.headers())?;
-    let max = app.settings.systems.inventory_max_bytes;
+    let max = fleet.settings.systems.inventory_max_bytes;
     let announced = http_body::Body::size_hint(request.body()).exact();
     let body = read(request.into_body(), max, BODY_TIME).await.map_err(|e| match e {
         Error::TooLarge { .. } => ingest::too_large(max, announced),

@@ -3,20 +3,18 @@
 use crate::{
     envelope::Answer,
     error::Outcome,
-    extract::{Ctx, JsonBody},
+    extract::{Ctx, JsonBody, Service},
     wire::system_side::{RegistrationInput, RegistrationOutput},
 };
-use axum::extract::State;
-use bailiwick_app::App;
 use bailiwick_domain::Error;
-use bailiwick_fleet::systems;
+use bailiwick_fleet::{Fleet, systems};
 
 /// Text of the answer, twice in it.
 const DONE: &str = "system registered successfully";
 
 /// Makes the credential valid.
 pub async fn register(
-    State(app): State<App>,
+    Service(fleet): Service<Fleet>,
     Ctx(request): Ctx,
     body: JsonBody,
 ) -> Outcome<Answer<RegistrationOutput>> {
@@ -27,7 +25,7 @@ pub async fn register(
         }
         parsed => parsed.ok().and_then(|body| body.system_secret),
     };
-    let done = systems::register(&app, &request, secret.as_deref()).await?;
+    let done = systems::register(&fleet, &request, secret.as_deref()).await?;
     let data =
         RegistrationOutput { system_key: done.system_key, registered_at: done.registered_at, message: DONE };
     Ok(Answer::ok(DONE, data))

@@ -1,9 +1,8 @@
 //! What systems send and get (spec: systems-interface#register, systems-interface#client-facts).
 
 use super::users::OrganizationRefOutput;
-use bailiwick_app::App;
 use bailiwick_domain::Ts;
-use bailiwick_fleet::systems::Info;
+use bailiwick_fleet::{Fleet, systems::Info};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -125,10 +124,10 @@ pub struct InfoOutput {
 
 impl InfoOutput {
     /// As it is now.
-    pub fn of(app: &App, info: Info) -> InfoOutput {
+    pub fn of(fleet: &Fleet, info: Info) -> InfoOutput {
         let s = info.system;
         InfoOutput {
-            status: s.status(app.now(), app.settings.systems.liveness_timeout).as_str(),
+            status: s.status(fleet.now(), fleet.settings.systems.liveness_timeout).as_str(),
             system_id: s.id.to_string(),
             system_key: s.system_key,
             name: s.name,

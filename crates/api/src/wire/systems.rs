@@ -2,9 +2,11 @@
 
 use super::{organizations::CreatorOutput, users::OrganizationRefOutput};
 use crate::envelope::Pagination;
-use bailiwick_app::App;
 use bailiwick_domain::{Page, System, SystemStatus, Ts};
-use bailiwick_fleet::systems::{Change, Created, NewSystem};
+use bailiwick_fleet::{
+    Fleet,
+    systems::{Change, Created, NewSystem},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -157,8 +159,8 @@ pub struct SystemOutput {
 
 impl SystemOutput {
     /// As it is now.
-    pub fn of(app: &App, s: System) -> SystemOutput {
-        let (now, timeout) = (app.now(), app.settings.systems.liveness_timeout);
+    pub fn of(fleet: &Fleet, s: System) -> SystemOutput {
+        let (now, timeout) = (fleet.now(), fleet.settings.systems.liveness_timeout);
         SystemOutput {
             status: s.status(now, timeout).as_str(),
             id: s.id.to_string(),
@@ -191,9 +193,9 @@ impl SystemOutput {
     }
 
     /// With its key and the secret, shown this once.
-    pub fn created(app: &App, created: Created) -> SystemOutput {
+    pub fn created(fleet: &Fleet, created: Created) -> SystemOutput {
         let (system_key, system_secret) = (created.system.system_key.clone(), Some(created.secret.reveal()));
-        SystemOutput { system_key, system_secret, ..SystemOutput::of(app, created.system) }
+        SystemOutput { system_key, system_secret, ..SystemOutput::of(fleet, created.system) }
     }
 }
 
@@ -208,9 +210,17 @@ pub struct SystemList {
 
 impl SystemList {
     /// Of a page, with the sort as the client sent it.
-    pub fn of(app: &App, page: Page<System>, sort_by: Option<&str>, direction: Option<&str>) -> SystemList {
+    pub fn of(
+        fleet: &Fleet,
+        page: Page<System>,
+        sort_by: Option<&str>,
+        direction: Option<&str>,
+    ) -> SystemList {
         let pagination = Pagination::of(&page, sort_by, direction);
-        SystemList { systems: page.rows.into_iter().map(|s| SystemOutput::of(app, s)).collect(), pagination }
+        SystemList {
+            systems: page.rows.into_iter().map(|s| SystemOutput::of(fleet, s)).collect(),
+            pagination,
+        }
     }
 }
 

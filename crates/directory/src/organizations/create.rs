@@ -1,7 +1,6 @@
 //! Creation (spec: organizations#create): rule, body, attribution, fields, uniqueness, in this order.
 
-use super::alert_tenants;
-use super::{Accepted, OrganizationBody, VAT, accept, audit_action, audited};
+use super::{Accepted, OrganizationBody, VAT, accept, alert_tenants, audit_action, audited};
 use crate::Directory;
 use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result};
 use bailiwick_events::Told;

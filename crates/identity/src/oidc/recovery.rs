@@ -13,8 +13,10 @@ use crate::{
 };
 use bailiwick_domain::{Result, UserId, fold::fold, validate};
 use bailiwick_events::mail;
-use bailiwick_platform::keys::fresh_secret;
-use bailiwick_platform::{RequestContext, audit, keys::token_digest};
+use bailiwick_platform::{
+    RequestContext, audit,
+    keys::{fresh_secret, token_digest},
+};
 use bailiwick_store::{
     Tx,
     identities::{self, Identified},

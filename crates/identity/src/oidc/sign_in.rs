@@ -15,8 +15,10 @@ use crate::{
     passwords::{self, Origin},
 };
 use bailiwick_domain::{Error, LoginId, Result, Ts, UserId, fold::fold, validate};
-use bailiwick_platform::keys::fresh_secret;
-use bailiwick_platform::{RequestContext, audit, keys::token_digest};
+use bailiwick_platform::{
+    RequestContext, audit,
+    keys::{fresh_secret, token_digest},
+};
 use bailiwick_store::{
     Tx,
     identities::{self, Identified, PasswordRecord},

@@ -1,11 +1,12 @@
 //! A real Prometheus Alertmanager and its command-line tool.
 
-use super::process::{Process, Stop};
-use super::scratch::Scratch;
-use super::{PartError, Result, ports, programs};
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::process::Output;
+use super::{
+    PartError, Result, ports,
+    process::{Process, Stop},
+    programs,
+    scratch::Scratch,
+};
+use std::{collections::BTreeMap, path::PathBuf, process::Output};
 
 const PACKAGE: &str = "prometheus-alertmanager";
 

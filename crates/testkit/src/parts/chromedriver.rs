@@ -1,8 +1,11 @@
 //! Debian's chromium, driven by its WebDriver server.
 
-use super::process::{Process, Stop};
-use super::scratch::Scratch;
-use super::{PartError, Result, ports, programs};
+use super::{
+    PartError, Result, ports,
+    process::{Process, Stop},
+    programs,
+    scratch::Scratch,
+};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU32, Ordering};
 

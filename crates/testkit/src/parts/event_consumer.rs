@@ -1,10 +1,15 @@
 //! A consumer of webhooks that verifies with the stock library of Standard Webhooks (standardwebhooks of npm).
 
-use super::process::{Process, Stop};
-use super::scratch::Scratch;
-use super::{PartError, Result, answers_ok, identity_provider, ports, programs};
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use super::{
+    PartError, Result, answers_ok, identity_provider, ports,
+    process::{Process, Stop},
+    programs,
+    scratch::Scratch,
+};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 const PROGRAM: &str = include_str!("../../provider/consumer.mjs");
 

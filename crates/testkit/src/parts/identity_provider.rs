@@ -1,8 +1,11 @@
 //! A real OpenID Connect provider (oidc-provider of npm) where whoever a test names is signed in.
 
-use super::process::{Process, Stop};
-use super::scratch::Scratch;
-use super::{PartError, Result, answers_ok, ports, programs};
+use super::{
+    PartError, Result, answers_ok, ports,
+    process::{Process, Stop},
+    programs,
+    scratch::Scratch,
+};
 use std::path::PathBuf;
 use tokio::sync::OnceCell;
 

@@ -1,8 +1,10 @@
 //! Spare loopback ports.
 
 use super::{PartError, Result};
-use std::net::{Ipv4Addr, TcpListener};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::{
+    net::{Ipv4Addr, TcpListener},
+    sync::atomic::{AtomicU32, Ordering},
+};
 
 /// The first port handed out. The range ends below 32768, where Linux starts to take ports for outgoing
 /// connections and for `bind(0)`, so that nobody takes a port between the test here and the start of the program.

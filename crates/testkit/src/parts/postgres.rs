@@ -5,14 +5,18 @@
 //! a language, as most installed servers do, so that a statement that forgets to ask for bytewise order is seen.
 //! Databases are administered with PostgreSQL's own `psql`, so this crate needs no SQL library.
 
-use super::process::{Process, Stop};
-use super::scratch::{Scratch, fast_place};
-use super::{PartError, Result, ports, programs};
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-use tokio::process::Command;
-use tokio::sync::OnceCell;
+use super::{
+    PartError, Result, ports,
+    process::{Process, Stop},
+    programs,
+    scratch::{Scratch, fast_place},
+};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+use tokio::{process::Command, sync::OnceCell};
 
 /// The variable that names an existing server to be used instead of a throw-away cluster, as a URL of a user who may
 /// create databases: `postgres://user:password@host:5432/postgres`.

@@ -6,15 +6,16 @@
 //! The parent-death signal of Linux would not do: it follows the thread that started the program, and test threads
 //! end before the test process does.
 
-use super::scratch::Scratch;
-use super::{PartError, Result};
-use std::ffi::OsStr;
-use std::fs::File;
-use std::future::Future;
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::time::Duration;
+use super::{PartError, Result, scratch::Scratch};
+use std::{
+    ffi::OsStr,
+    fs::File,
+    future::Future,
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, Command, Stdio},
+    time::Duration,
+};
 
 /// Arguments: the stop signal, the directory to remove, the program and its arguments.
 ///

@@ -1,8 +1,11 @@
 //! A real Prometheus, for the alerts it sends.
 
-use super::process::{Process, Stop};
-use super::scratch::Scratch;
-use super::{Result, ports, programs};
+use super::{
+    Result, ports,
+    process::{Process, Stop},
+    programs,
+    scratch::Scratch,
+};
 
 /// A Prometheus of its own with an empty database. It ends when the value is dropped.
 #[derive(Debug)]

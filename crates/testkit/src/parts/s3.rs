@@ -1,9 +1,12 @@
 //! An object storage that speaks the S3 protocol (s3rver of npm) and believes only requests that are signed with its
 //! secret (checked by aws4 of npm).
 
-use super::process::{Process, Stop};
-use super::scratch::Scratch;
-use super::{PartError, Result, answers_ok, identity_provider, ports, programs};
+use super::{
+    PartError, Result, answers_ok, identity_provider, ports,
+    process::{Process, Stop},
+    programs,
+    scratch::Scratch,
+};
 use std::path::PathBuf;
 use tokio::sync::OnceCell;
 

@@ -1,11 +1,15 @@
 //! Private temporary directories of the parts.
 
 use super::{PartError, Result, programs};
-use std::collections::BTreeSet;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::{
+    collections::BTreeSet,
+    os::unix::fs::{DirBuilderExt, MetadataExt},
+    path::{Path, PathBuf},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
+};
 use tokio::{process::Command, sync::OnceCell};
 
 const PREFIX: &str = "bailiwick-test-";

@@ -1,11 +1,16 @@
 //! A real mail server (aiosmtpd) that keeps what it takes.
 
-use super::process::{Process, Stop};
-use super::scratch::Scratch;
-use super::{PartError, Result, ports, programs};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::OnceLock;
+use super::{
+    PartError, Result, ports,
+    process::{Process, Stop},
+    programs,
+    scratch::Scratch,
+};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    sync::OnceLock,
+};
 
 const PACKAGE: &str = "python3-aiosmtpd";
 const PROGRAM: &str = include_str!("smtp_sink.py");

@@ -1,8 +1,11 @@
 //! A real vmalert, for the alerts it sends.
 
-use super::process::{Process, Stop};
-use super::scratch::Scratch;
-use super::{Result, ports, programs};
+use super::{
+    Result, ports,
+    process::{Process, Stop},
+    programs,
+    scratch::Scratch,
+};
 
 /// A vmalert with rules of its own. It ends when the value is dropped.
 #[derive(Debug)]

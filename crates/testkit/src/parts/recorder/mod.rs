@@ -7,11 +7,15 @@ mod wire;
 
 use super::{PartError, Result};
 use crate::PATIENCE;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, watch};
-use tokio::task::JoinSet;
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{Notify, watch},
+    task::JoinSet,
+};
 
 /// One request as it came over the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,8 +2,10 @@
 
 use super::{Kind, Recorded};
 use std::io::{Error, ErrorKind, Result};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::TcpStream;
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::TcpStream,
+};
 
 /// Longest line of a request head, bytes.
 const LINE_LIMIT: u64 = 64 * 1024;
