@@ -4,7 +4,8 @@
 //! Both router modes end here: the embedded one with what it stored, the remote one with what it was told.
 
 use crate::{
-    AlertsQuery, Fingerprint, Labels, Matcher, Nanos, SilencesQuery, identity::SYSTEM_KEY, silence::is_owned,
+    AlertsQuery, Fingerprint, Labels, Matcher, Nanos, PostedAlert, SilencesQuery, identity::SYSTEM_KEY,
+    silence::is_owned,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::{cmp::Ordering, collections::HashSet};
@@ -94,6 +95,16 @@ pub struct ListedAlert {
     pub generator_url: String,
     /// Labels.
     pub labels: Labels,
+}
+
+impl ListedAlert {
+    /// The push that ends this alert.
+    pub fn ended(self, now: Nanos) -> PostedAlert {
+        let starts_at = Some(self.starts_at.min(now));
+        let mut ended = PostedAlert::of(self.labels);
+        (ended.starts_at, ended.ends_at) = (starts_at, Some(now));
+        ended
+    }
 }
 
 /// State of a silence in an answer.

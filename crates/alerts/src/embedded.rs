@@ -100,7 +100,7 @@ pub async fn raise(
     service: &Alerts,
     tenant: OrgId,
     now: Nanos,
-    alerts: Vec<super::raise::Raised>,
+    alerts: Vec<super::Raised>,
 ) -> Result<Vec<usize>, Fault> {
     let rules = Rules::of(service);
     let origin = Origin::Service;

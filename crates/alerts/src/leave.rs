@@ -2,9 +2,7 @@
 
 use super::{Fault, Raised, Sender, expire_silence, list_alerts, list_silences, queue, raise::raise};
 use crate::Alerts;
-use bailiwick_alerting::{
-    AlertsQuery, Identity, ListedAlert, ListedSilence, Nanos, PostedAlert, SilencesQuery,
-};
+use bailiwick_alerting::{AlertsQuery, Identity, ListedSilence, Nanos, SilencesQuery};
 use bailiwick_domain::{OrgId, SystemId};
 
 /// Resolves the system's alerts in the tenant and ends the silences that are about the whole system; how many silences
@@ -32,7 +30,7 @@ pub(crate) async fn leave(
     let now = Nanos::from_ts(service.now());
     let alerts = list_alerts(service, &router, &who, &AlertsQuery::default()).await?;
     let resolved: Vec<Raised> =
-        alerts.into_iter().map(|alert| (system_key.to_owned(), over(alert, now))).collect();
+        alerts.into_iter().map(|alert| (system_key.to_owned(), alert.ended(now))).collect();
     let left = if resolved.is_empty() { Vec::new() } else { raise(service, tenant, resolved).await? };
     if !left.is_empty() {
         return Err(Fault::not_ready(format!("{} alerts could not be resolved", left.len())));
@@ -50,12 +48,4 @@ pub(crate) async fn leave(
 /// Whether a system's own silence is about nothing but the system: the list holds its own only.
 fn is_whole(silence: &ListedSilence) -> bool {
     silence.matchers.len() == 1
-}
-
-/// The push that ends a listed alert now.
-pub(super) fn over(alert: ListedAlert, now: Nanos) -> PostedAlert {
-    let starts_at = Some(alert.starts_at.min(now));
-    let mut over = PostedAlert::of(alert.labels);
-    (over.starts_at, over.ends_at) = (starts_at, Some(now));
-    over
 }

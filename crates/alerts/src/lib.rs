@@ -31,14 +31,14 @@ pub use history::{
     sweep::sweep as sweep_history, webhook as history_webhook,
 };
 pub use queue::LONGEST as LONGEST_HELD;
-pub use raise::{Raised, raise};
+pub use raise::raise;
 pub use throttle::{InFlight, Throttle};
 pub use upkeep::{deliver_queued, purge_ended, start_background};
 pub use zone::zone_named;
 
 use bailiwick_alerting::{
     AlertsQuery, Batch as ParsedBatch, Identity, Intake, Limits, ListedAlert, ListedSilence, Nanos,
-    SilenceIntake, SilencesQuery,
+    PostedAlert, SilenceIntake, SilencesQuery,
     listing::{Viewer, select_alerts, select_silences},
     parse_alerts, parse_silence,
 };
@@ -228,6 +228,9 @@ impl Alerting {
         }
     }
 }
+
+/// An alert that the service raises itself, and the key of the system it is about.
+pub type Raised = (String, PostedAlert);
 
 /// The system that asks, for the time of one request.
 #[derive(Debug)]

@@ -4,16 +4,13 @@ use super::{
     AlertRouter, Fault, embedded,
     remote::{Addressed, hand_over},
 };
-use crate::Alerts;
-use bailiwick_alerting::{Nanos, PostedAlert};
+use crate::{Alerts, Raised};
+use bailiwick_alerting::Nanos;
 use bailiwick_domain::OrgId;
 use bailiwick_outbound::router_client::Caller;
 
 /// Alerts of one request to a remote router.
 const ALERTS: usize = 1000;
-
-/// One alert and the key of the system it is about.
-pub type Raised = (String, PostedAlert);
 
 /// Posts alerts of a tenant; the positions of those that were not taken, which are to be tried again. A remote router
 /// that does not run the tenant yet gets them later.

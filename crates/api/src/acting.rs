@@ -3,10 +3,8 @@
 //! route of the table, whatever it takes.
 
 use crate::{
-    error::Failure,
-    extract::read,
-    gate::authorization,
-    routes::{Credential, Route},
+    extract::{Unread, authorization, read},
+    route::{Credential, Route},
 };
 use axum::{body::Body, extract::FromRequestParts};
 use bailiwick_app::App;
@@ -32,10 +30,6 @@ const SMALL_BODY_BYTES: usize = 32 * 1024;
 /// The address as it was asked for, before a base path was taken off.
 #[derive(Clone, Debug)]
 pub struct Asked(pub(crate) Uri);
-
-/// A body that could not be read, for the handler that wants it: the answer comes when the body's turn has come.
-#[derive(Clone, Debug)]
-pub(crate) struct Unread(pub(crate) Failure);
 
 /// The session of the impersonation token that the request carries, if it does.
 #[derive(Clone, Copy, Debug)]

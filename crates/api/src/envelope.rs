@@ -1,8 +1,8 @@
 //! The envelope of every JSON answer (spec: conventions#envelope).
 
-use crate::extract::Gzip;
 use axum::{
     body::Body,
+    extract::FromRequestParts,
     response::{IntoResponse, Response},
 };
 use bailiwick_domain::{Error, Page, Result};
@@ -12,9 +12,27 @@ use bailiwick_platform::{
     conditions::{PACKED, Version},
 };
 use bytes::Bytes;
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderValue, StatusCode, header, request::Parts};
 use serde::Serialize;
+use std::convert::Infallible;
 use utoipa::ToSchema;
+
+/// Whether the client takes gzip (RFC 9110 §12.5.3).
+#[derive(Clone, Copy, Debug)]
+pub struct Gzip(pub bool);
+
+impl<S: Send + Sync> FromRequestParts<S> for Gzip {
+    type Rejection = Infallible;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> std::result::Result<Gzip, Infallible> {
+        let values = parts.headers.get_all(header::ACCEPT_ENCODING).iter();
+        let codings = values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
+        Ok(Gzip(codings.into_iter().any(|coding| {
+            let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
+            let is_refused = weight.trim().strip_prefix("q=").is_some_and(|q| q.parse() == Ok(0.0_f32));
+            name.trim().eq_ignore_ascii_case("gzip") && !is_refused
+        })))
+    }
+}
 
 /// `{"code","message","data"}`.
 #[derive(Debug, Serialize)]

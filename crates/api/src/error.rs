@@ -5,7 +5,7 @@
 
 use crate::{
     envelope::render,
-    routes::{Credential, Route},
+    route::{Credential, Route},
 };
 use axum::response::{IntoResponse, Response};
 use bailiwick_domain::{Error, FieldError};

@@ -1,6 +1,6 @@
 //! What handlers take: the caller, path ids, query values, the JSON body (read now, decoded when the use case asks).
 
-use crate::{acting::Unread, error::Failure, routes::Route};
+use crate::{error::Failure, route::Route};
 use axum::{
     body::Body,
     extract::{FromRequest, FromRequestParts, RawPathParams, Request},
@@ -8,16 +8,21 @@ use axum::{
 use bailiwick_app::App;
 use bailiwick_directory::imports;
 use bailiwick_domain::{Error, FieldError, OrgType, PageRequest};
+use bailiwick_identity::auth::BearerRequest;
 use bailiwick_platform::{
     RequestContext,
     conditions::{Condition, Conditions},
 };
 use bailiwick_policy::Caller;
 use bytes::{Bytes, BytesMut};
-use http::{HeaderValue, header, request::Parts};
+use http::{HeaderMap, HeaderValue, header, request::Parts};
 use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 use std::{convert::Infallible, str::FromStr, sync::Arc, time::Duration};
+
+/// A body that could not be read, for the handler that wants it: the answer comes when the body's turn has come.
+#[derive(Clone, Debug)]
+pub(crate) struct Unread(pub(crate) Failure);
 
 fn missing(what: &str) -> Failure {
     Error::internal(format!("{what} is missing from the request; is the route in the table?")).into()
@@ -50,23 +55,6 @@ impl<S: Send + Sync> FromRequestParts<S> for Ctx {
             context.conditions = Conditions { if_match, if_none_match };
         }
         Ok(Ctx(context))
-    }
-}
-
-/// Whether the client takes gzip (RFC 9110 §12.5.3).
-#[derive(Clone, Copy, Debug)]
-pub struct Gzip(pub bool);
-
-impl<S: Send + Sync> FromRequestParts<S> for Gzip {
-    type Rejection = Infallible;
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Gzip, Infallible> {
-        let values = parts.headers.get_all(header::ACCEPT_ENCODING).iter();
-        let codings = values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
-        Ok(Gzip(codings.into_iter().any(|coding| {
-            let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
-            let is_refused = weight.trim().strip_prefix("q=").is_some_and(|q| q.parse() == Ok(0.0_f32));
-            name.trim().eq_ignore_ascii_case("gzip") && !is_refused
-        })))
     }
 }
 
@@ -316,6 +304,47 @@ pub async fn read(body: Body, limit: usize, total: Duration) -> Result<Bytes, Er
     tokio::time::timeout(total, whole).await.unwrap_or(Err(Error::SlowBody))
 }
 
+/// The service whose use case a handler calls, from the application that the routes share.
+#[derive(Clone, Debug)]
+pub struct Service<S>(pub S);
+
+impl<S: Clone> FromRequestParts<App> for Service<S>
+where
+    App: AsRef<S>,
+{
+    type Rejection = Infallible;
+    async fn from_request_parts(_: &mut Parts, app: &App) -> Result<Service<S>, Infallible> {
+        Ok(Service(AsRef::<S>::as_ref(app).clone()))
+    }
+}
+
+/// The `Authorization` header; one that is not text is malformed, which an empty text is too. So are two of them: what
+/// stands in front may have looked at the other one.
+pub(crate) fn authorization(headers: &HeaderMap) -> Option<&str> {
+    let mut all = headers.get_all(header::AUTHORIZATION).into_iter();
+    let first = all.next()?;
+    Some(if all.next().is_none() { first.to_str().unwrap_or_default() } else { "" })
+}
+
+/// What authentication looks at of a request with a bearer token.
+pub(crate) fn bearer(parts: &Parts) -> bailiwick_domain::Result<BearerRequest<'_>> {
+    Ok(BearerRequest {
+        authorization: authorization(&parts.headers),
+        client_ip: client_ip(parts)?,
+        method: parts.method.as_str(),
+        path: parts.uri.path(),
+    })
+}
+
+/// The client's address as the outer layer found it.
+pub(crate) fn client_ip(parts: &Parts) -> bailiwick_domain::Result<std::net::IpAddr> {
+    parts
+        .extensions
+        .get::<RequestContext>()
+        .map(|c| c.client_ip)
+        .ok_or_else(|| Error::internal("the request has no context"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -331,19 +360,5 @@ mod tests {
         let refused = answer(&error, &row.expect("the row"));
         assert_eq!(refused.status(), StatusCode::REQUEST_TIMEOUT);
         assert_eq!(refused.headers()[header::RETRY_AFTER], "5");
-    }
-}
-
-/// The service whose use case a handler calls, from the application that the routes share.
-#[derive(Clone, Debug)]
-pub struct Service<S>(pub S);
-
-impl<S: Clone> FromRequestParts<App> for Service<S>
-where
-    App: AsRef<S>,
-{
-    type Rejection = Infallible;
-    async fn from_request_parts(_: &mut Parts, app: &App) -> Result<Service<S>, Infallible> {
-        Ok(Service(AsRef::<S>::as_ref(app).clone()))
     }
 }

@@ -4,8 +4,9 @@
 use crate::{
     acting,
     error::{Failure, answer},
+    extract::{authorization, bearer, client_ip},
     meters::Matched,
-    routes::{Credential, Gate, Route},
+    route::{Credential, Gate, Route},
 };
 use axum::{
     extract::{FromRequestParts, RawPathParams, Request, State},
@@ -14,14 +15,9 @@ use axum::{
 };
 use bailiwick_app::App;
 use bailiwick_domain::{API_VERSION, Error, Result};
-use bailiwick_identity::{
-    auth::{self, BearerRequest},
-    credentials,
-    impersonation::Acting,
-};
-use bailiwick_platform::RequestContext;
+use bailiwick_identity::{callers, credentials, impersonation::Acting};
 use bailiwick_policy::{Caller, Refusal, rebranding_gate};
-use http::{HeaderMap, Method, header, request::Parts};
+use http::{HeaderMap, Method, request::Parts};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -101,7 +97,7 @@ async fn admit(app: &App, route: &Route, acting: Option<Acting>, parts: &mut Par
         // This one way leads back even from a session that the other side has ended.
         Some(acting) if route.ends_impersonation() && acting.caller.is_err() => return acting.exit,
         Some(acting) => acting.caller?,
-        None => auth::authenticate_bearer(app, &bearer(parts)?).await?,
+        None => callers::authenticate_bearer(app, &bearer(parts)?).await?,
     };
     check_kind(&caller, route)?;
     let id = object_id(parts).await;
@@ -170,31 +166,4 @@ fn check_gate(app: &App, caller: &Caller, route: &Route, id: Option<&str>) -> Re
 async fn object_id(parts: &mut Parts) -> Option<String> {
     let params = RawPathParams::from_request_parts(parts, &()).await.ok()?;
     params.iter().find(|(key, _)| *key == "id").map(|(_, value)| value.to_owned())
-}
-
-/// The `Authorization` header; one that is not text is malformed, which an empty text is too. So are two of them: what
-/// stands in front may have looked at the other one.
-pub(crate) fn authorization(headers: &HeaderMap) -> Option<&str> {
-    let mut all = headers.get_all(header::AUTHORIZATION).into_iter();
-    let first = all.next()?;
-    Some(if all.next().is_none() { first.to_str().unwrap_or_default() } else { "" })
-}
-
-/// What authentication looks at of a request with a bearer token.
-pub(crate) fn bearer(parts: &Parts) -> Result<BearerRequest<'_>> {
-    Ok(BearerRequest {
-        authorization: authorization(&parts.headers),
-        client_ip: client_ip(parts)?,
-        method: parts.method.as_str(),
-        path: parts.uri.path(),
-    })
-}
-
-/// The client's address as the outer layer found it.
-pub(crate) fn client_ip(parts: &Parts) -> Result<std::net::IpAddr> {
-    parts
-        .extensions
-        .get::<RequestContext>()
-        .map(|c| c.client_ip)
-        .ok_or_else(|| Error::internal("the request has no context"))
 }

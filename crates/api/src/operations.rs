@@ -1,7 +1,7 @@
 //! What operators and their tools ask, on a listener of its own (`metrics.listen`): `GET /metrics` for Prometheus,
 //! `/live` and `/ready` for the supervisor of processes (docs/observability.md).
 
-use crate::{gate::authorization, manage::health::Health};
+use crate::{extract::authorization, manage::health::Health};
 use axum::{
     Router,
     extract::State,

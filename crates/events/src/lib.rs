@@ -3,7 +3,7 @@
 //!
 //! To add one: a type in [`kinds`], and [`tell::Told`] in the use case's transaction.
 
-mod attempts;
+pub mod attempts;
 pub mod deliver;
 pub mod kinds;
 pub mod mail;

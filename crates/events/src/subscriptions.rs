@@ -1,7 +1,5 @@
 //! Subscriptions of an organization: who is told by webhook of which events (docs/events.md).
 
-pub use super::attempts::{Replay, Tested, deliveries, replay, test};
-
 use super::{kinds, sign};
 use crate::Events;
 use bailiwick_alerting::config::{

@@ -4,6 +4,7 @@
 //! asks `policy::decide`, opens one write transaction, writes the audit row in it and commits.
 
 pub mod applications;
+mod backup_objects;
 pub mod backups;
 pub mod ingest;
 pub mod inventory;

@@ -5,6 +5,7 @@
 
 pub mod api_keys;
 pub mod auth;
+pub mod callers;
 pub mod credentials;
 pub mod external;
 pub mod impersonation;
@@ -15,9 +16,10 @@ pub mod third_party;
 
 use api_keys::ApiKeys;
 use auth::{Bearers, Lives, Refreshes};
-use bailiwick_domain::Result;
+use bailiwick_domain::{Error, Result};
 use bailiwick_events::Events;
-use bailiwick_platform::rate_limit::AddressLimit;
+use bailiwick_outbound::issuer::IssuerError;
+use bailiwick_platform::{fair_semaphore::unavailable, rate_limit::AddressLimit};
 use credentials::Credentials;
 use external::External;
 use mirror::Mirror;
@@ -99,5 +101,16 @@ impl Parts {
     /// How many sign-ins of systems were refused after too many failures. Starts nothing.
     pub fn refused_credentials(&self) -> u64 {
         self.credentials.get().map_or(0, |credentials| credentials.failures.refused())
+    }
+}
+
+/// A failure of an identity provider, in the words of spec: authentication#exchange.
+pub(crate) fn upstream(error: IssuerError) -> Error {
+    match error {
+        IssuerError::Unreachable(log) | IssuerError::NotConnected(log) => {
+            Error::Upstream { message: "identity provider unreachable".into(), log }
+        }
+        IssuerError::TimedOut => Error::UpstreamTimeout("identity provider timeout".into()),
+        IssuerError::Busy => unavailable("too many requests to the identity provider"),
     }
 }

@@ -8,7 +8,7 @@ use crate::{
 };
 use bailiwick_domain::{Entropy, fold::fold, ports::random_hex};
 use bailiwick_policy::{Caller, UserIdentity};
-use bailiwick_settings::{AccessControl, Client, Settings};
+use bailiwick_settings::{Client, Settings};
 use url::form_urlencoded;
 
 /// What an application asks for when it is opened from the list (spec: openid-provider#third-party-applications).
@@ -91,19 +91,13 @@ fn of<'a>(
     visible
 }
 
-/// Whether a client of a third party admits this person (spec: openid-provider#third-party-applications).
-pub(crate) fn admits(client: &oidc::Client, identity: &UserIdentity) -> bool {
-    let control = client.third_party().and_then(|application| application.access_control.as_ref());
-    control.is_some_and(|control| names(control, identity))
-}
-
 fn shown_to(
     identity: &UserIdentity,
     client: &Client,
     login_url: impl Fn(&Client) -> String,
 ) -> Option<ThirdPartyApplication> {
     let application = &client.application;
-    application.access_control.as_ref().filter(|control| names(control, identity))?;
+    application.access_control.as_ref().filter(|control| oidc::names(control, identity))?;
     let name = application.name.clone().unwrap_or_else(|| client.id.clone());
     Some(ThirdPartyApplication {
         id: client.id.clone(),
@@ -133,26 +127,4 @@ fn login_url(sign_in: &str, entropy: &dyn Entropy, client: &Client) -> String {
     // An endpoint may have a query of its own (RFC 6749 §3.1).
     let joint = if sign_in.contains('?') { '&' } else { '?' };
     format!("{sign_in}{joint}{query}")
-}
-
-/// Every list with something in it must match; with nothing in any of them nobody is admitted.
-fn names(control: &AccessControl, identity: &UserIdentity) -> bool {
-    let (organization, effective) = (&identity.organization, &identity.effective);
-    let AccessControl { organization_ids, organization_roles, user_roles, user_role_ids } = control;
-    let by_keys = !user_role_ids.is_empty();
-    // None = nothing is asked.
-    let asked = |list: &[String], matches: &dyn Fn(&String) -> bool| {
-        (!list.is_empty()).then(|| list.iter().any(matches))
-    };
-    let id = organization.id.to_string();
-    let same_word = |a: &str, b: &str| fold(a) == fold(b);
-    let answers = [
-        asked(organization_ids, &|wanted| wanted.eq_ignore_ascii_case(&id)),
-        asked(organization_roles, &|wanted| same_word(wanted, organization.org_type.role_name())),
-        asked(user_role_ids, &|wanted| effective.user_role_ids().contains(wanted)),
-        asked(if by_keys { &[] } else { user_roles }, &|wanted| {
-            effective.user_roles().iter().any(|held| same_word(wanted, held))
-        }),
-    ];
-    answers.iter().any(Option::is_some) && answers.iter().flatten().all(|matches| *matches)
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use bailiwick_alerting::config::Layer;
-use bailiwick_alerts::deliver::{LastFailure, last_failures};
+use bailiwick_alerts::config::{LastFailure, last_failures};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 impl Told {

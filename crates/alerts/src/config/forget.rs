@@ -2,7 +2,7 @@
 //! the configuration away stops the router's work for the tenant, but alerts and silences stay with it, and would be
 //! there again if the tenant ever were.
 
-use crate::{Alerts, leave::over};
+use crate::Alerts;
 use bailiwick_alerting::{
     ListedSilence, Nanos, PostedAlert, SilenceState,
     alert::write_alerts,
@@ -34,7 +34,7 @@ async fn empty(service: &Alerts, client: &RouterClient, caller: Caller<'_>) -> R
     let now = Nanos::from_ts(service.now());
     let unreadable = |e: bailiwick_alerting::answer::Unreadable| RouterError::Unavailable(e.to_string());
     let listed = decode_alerts(&client.list_alerts(caller, "").await?).map_err(unreadable)?;
-    let resolved: Vec<PostedAlert> = listed.into_iter().map(|alert| over(alert, now)).collect();
+    let resolved: Vec<PostedAlert> = listed.into_iter().map(|alert| alert.ended(now)).collect();
     for some in resolved.chunks(ALERTS) {
         client.put_alerts(caller, write_alerts(some).into()).await?;
     }

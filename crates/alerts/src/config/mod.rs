@@ -7,6 +7,7 @@
 
 mod condition;
 mod explain;
+mod failures;
 mod forget;
 pub(crate) mod provision;
 mod publishing;
@@ -16,6 +17,8 @@ mod show;
 mod watch;
 
 pub use explain::{Channel, Explanation, explain};
+pub use failures::{LastFailure, last_failures};
+pub(crate) use failures::{digest_of, short_digest};
 pub use provision::LONGEST as LONGEST_WAIT;
 pub use provision::work_off;
 pub use save::{Saved, remove, set};

@@ -2,10 +2,11 @@
 
 use super::{
     condition::EditableLayer,
+    last_failures,
     publishing::{publishing, warnings},
     sealed, target,
 };
-use crate::{Alerts, deliver::last_failures};
+use crate::Alerts;
 use bailiwick_alerting::config::{FlatView, Layer, Publishing, merge, shown_yaml};
 use bailiwick_domain::{Error, OrgId, OrgType, Result, Ts};
 use bailiwick_platform::conditions::Version;

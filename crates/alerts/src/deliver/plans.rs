@@ -1,10 +1,12 @@
 //! The routing of tenants, kept for as long as no configuration changes.
 
-use crate::{Alerts, config};
-use aws_lc_rs::digest::{SHA256, digest};
+use crate::{
+    Alerts,
+    config::{self, short_digest},
+};
 use bailiwick_alerting::{
     Labels,
-    config::{BLACKHOLE, Destination, Plan, Recipient, Tree},
+    config::{BLACKHOLE, Destination, Plan, Tree},
 };
 use bailiwick_domain::{Error, OrgId, Result};
 use bailiwick_store::delivery::UNREADABLE;
@@ -16,16 +18,6 @@ pub(super) const RETRY: Duration = Duration::from_secs(60);
 
 /// Tenants whose routing is kept.
 const KEPT: usize = 4096;
-
-/// 32 hex digits of a text.
-pub(super) fn short_digest(text: &str) -> String {
-    digest(&SHA256, text.as_bytes()).as_ref().iter().take(16).map(|b| format!("{b:02x}")).collect()
-}
-
-/// What a recipient is known by where his address must not be.
-pub(super) fn digest_of<R: Recipient>(recipient: &R) -> String {
-    short_digest(&format!("{}\n{}", R::CHANNEL, recipient.key()))
-}
 
 /// A tenant's routing.
 #[derive(Debug)]

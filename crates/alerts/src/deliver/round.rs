@@ -4,10 +4,14 @@ use super::{
     flush::{self, Flush},
     judge::{Seen, see},
     of,
-    plans::{Plans, RETRY, Routing, short_digest},
+    plans::{Plans, RETRY, Routing},
     record::LEASE,
 };
-use crate::{Alerts, config, life};
+use crate::{
+    Alerts,
+    config::{self, short_digest},
+    life,
+};
 use bailiwick_alerting::{Nanos, StoredAlert, config::Destination, notify::first_flush};
 use bailiwick_domain::{Error, OrgId, Result, Ts};
 use bailiwick_platform::jobs;

@@ -1,10 +1,7 @@
 //! One try to reach one recipient.
 
-use super::{
-    plans::digest_of,
-    said::{Kind, Text},
-};
-use crate::Alerts;
+use super::said::{Kind, Text};
+use crate::{Alerts, config::digest_of};
 use bailiwick_alerting::{
     config::{Audience, EmailRecipient, Recipient as _, Surroundings, TelegramRecipient, WebhookRecipient},
     notify::Reason,

@@ -5,7 +5,7 @@ use crate::{
     envelope::Answer,
     error::Outcome,
     extract::{Ctx, JsonBody, Params, Service, Who},
-    routes::Route,
+    route::Route,
     wire::alert_config::{AlertConfigOutput, AlertEffectiveOutput, AlertPropagationOutput, AlertYamlOutput},
 };
 use axum::{

@@ -13,11 +13,7 @@ use bailiwick_events::{
     self as events, Events,
     stream::{self, Gap, Next},
 };
-use bailiwick_identity::{
-    Identity,
-    auth::{self, BearerRequest},
-    impersonation,
-};
+use bailiwick_identity::{Identity, auth::BearerRequest, callers, impersonation};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Uri, header};
 use serde_json::json;
@@ -119,7 +115,7 @@ impl StreamCredential {
                     method: "GET",
                     path: &credential.path,
                 };
-                auth::authenticate_bearer(identity, &request).await
+                callers::authenticate_bearer(identity, &request).await
             })
         })
     }

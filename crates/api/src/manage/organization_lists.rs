@@ -2,9 +2,9 @@
 //! organizations#promotion, organizations#directory).
 
 use crate::{
-    envelope::{Answer, Cached},
+    envelope::{Answer, Cached, Gzip},
     error::Outcome,
-    extract::{Ctx, Family, Gzip, Params, PathId, Service, Who},
+    extract::{Ctx, Family, Params, PathId, Service, Who},
     wire::{
         figures::TrendOutput,
         organization_lists::{Directory as OrganizationDirectory, PromotedOutput, VatOutput},

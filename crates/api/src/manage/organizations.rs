@@ -2,9 +2,9 @@
 //! organizations#operations).
 
 use crate::{
-    envelope::{Answer, Cached},
+    envelope::{Answer, Cached, Gzip},
     error::Outcome,
-    extract::{Ctx, Family, Gzip, JsonBody, Params, PathId, Service, Who},
+    extract::{Ctx, Family, JsonBody, Params, PathId, Service, Who},
     wire::{
         organization_figures::{StatsOutput, TotalOutput},
         organization_state::{DeletedOutput, ReactivatedOutput, RestoredOutput, SuspendedOutput},

@@ -4,14 +4,14 @@
 use crate::{
     envelope::Answer,
     error::Outcome,
+    extract::bearer,
     extract::{Ctx, JsonBody, Service, Who},
-    gate::bearer,
     wire::session::{Exchange, LoggedOut, Refresh, SessionTokens, SessionUser, UserPermissions, required},
 };
 use axum::extract::State;
 use bailiwick_app::App;
 use bailiwick_domain::Result;
-use bailiwick_identity::{Identity, auth};
+use bailiwick_identity::{Identity, auth, callers};
 use bailiwick_policy::Caller;
 use http::request::Parts;
 
@@ -23,7 +23,7 @@ pub async fn exchange(
 ) -> Outcome<Answer<SessionTokens>> {
     identity.token_requests.check(request.client_ip)?;
     let token = required("access_token", body.parse_request::<Exchange>()?.access_token)?;
-    let session = auth::exchange(&identity, &token).await?;
+    let session = callers::exchange(&identity, &token).await?;
     Ok(Answer::ok("token exchange successful", session.into()))
 }
 
@@ -49,7 +49,7 @@ pub async fn logout(Service(identity): Service<Identity>, Who(caller): Who) -> O
 async fn user(identity: &Identity, parts: &Parts) -> Result<auth::UserObject> {
     match parts.extensions.get::<Caller>() {
         Some(caller) => auth::object_of(caller),
-        None => auth::user_of_any_token(identity, &bearer(parts)?).await,
+        None => callers::user_of_any_token(identity, &bearer(parts)?).await,
     }
 }
 

@@ -1,9 +1,9 @@
 //! Users (spec: users#operations).
 
 use crate::{
-    envelope::{Answer, Cached},
+    envelope::{Answer, Cached, Gzip},
     error::Outcome,
-    extract::{Ctx, Gzip, JsonBody, Params, PathId, Service, Who},
+    extract::{Ctx, JsonBody, Params, PathId, Service, Who},
     wire::{
         figures::{TrendOutput, UserTotals},
         roles::UserFilters,

@@ -2,8 +2,8 @@
 
 use super::{error, form::Form};
 use crate::{
+    extract::authorization,
     extract::{Ctx, Service},
-    gate::authorization,
 };
 use axum::{
     Json,

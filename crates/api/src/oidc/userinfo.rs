@@ -1,7 +1,7 @@
 //! `GET, POST /oidc/me`.
 
 use super::{error, form::Form};
-use crate::{extract::Service, gate::authorization};
+use crate::{extract::Service, extract::authorization};
 use axum::{
     Json,
     response::{IntoResponse, Response},

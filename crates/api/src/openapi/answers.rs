@@ -1,7 +1,7 @@
 //! What an operation can answer: its success, each refusal that is possible there, and what tests have really got.
 
 use super::examples::{Example, Examples};
-use crate::routes::{Credential, Gate, Route};
+use crate::route::{Credential, Gate, Route};
 use http::Method;
 use serde_json::{Map, Value, json};
 

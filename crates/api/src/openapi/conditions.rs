@@ -1,6 +1,6 @@
 //! What operations about one entity with a tag take and answer besides (docs/clients.md).
 
-use crate::routes::Route;
+use crate::route::Route;
 use http::Method;
 use serde_json::{Map, Value, json};
 

@@ -1,7 +1,7 @@
 //! What the reference says of an operation: its permissions, the order of its list, and its tag.
 
 use super::order;
-use crate::routes::{Credential, Gate, Route};
+use crate::route::{Credential, Gate, Route};
 use bailiwick_policy::RebrandingChange;
 
 /// Whether people call with it, so that permissions apply.

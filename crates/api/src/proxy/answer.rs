@@ -1,6 +1,6 @@
 //! Answers of the alert interface, byte for byte (spec: alerts#paths, alerts#neutral-answers, alerts#proxy-errors).
 
-use crate::{Uncompressed, envelope::render, routes::Credential};
+use crate::{Uncompressed, envelope::render, route::Credential};
 use axum::{body::Body, response::Response};
 use bailiwick_alerting::{Reject, RejectBody};
 use bailiwick_alerts::Fault;

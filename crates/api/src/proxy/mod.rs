@@ -9,7 +9,7 @@ mod answer;
 mod intake;
 mod target;
 
-use crate::{gate::authorization, meters};
+use crate::{extract::authorization, meters};
 use answer::{Answer, finished, of_error, of_fault};
 use axum::{Router, extract::Request, response::Response};
 use bailiwick_alerting::{

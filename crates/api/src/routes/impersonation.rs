@@ -3,14 +3,10 @@
 use super::{Credential, Route, delete, get, post};
 use crate::{
     manage::impersonation as manage,
+    route::{END_IMPERSONATION, START_IMPERSONATION},
     wire::{impersonation as wire, session::SessionTokens},
 };
 use bailiwick_policy::Permission::ImpersonateUsers;
-
-/// The operation that starts a session.
-pub(super) const START: &str = "startImpersonation";
-/// The one that ends it.
-pub(super) const END: &str = "endImpersonation";
 
 pub(super) fn rows() -> Vec<Route> {
     use Credential::{Session, User};
@@ -28,14 +24,17 @@ pub(super) fn rows() -> Vec<Route> {
             .credential(User)
             .gives_null()
             .to(manage::withdraw_consent),
-        post("/impersonate", START)
+        post("/impersonate", START_IMPERSONATION)
             .credential(User)
             .needs(&[ImpersonateUsers])
             .takes::<wire::StartInput>()
             .may_answer(&[409])
             .gives::<wire::StartOutput>()
             .to(manage::start),
-        delete("/impersonate", END).credential(Session).gives::<SessionTokens>().to(manage::end),
+        delete("/impersonate", END_IMPERSONATION)
+            .credential(Session)
+            .gives::<SessionTokens>()
+            .to(manage::end),
         get("/impersonate/status", "getImpersonationStatus")
             .credential(Session)
             .gives::<wire::StatusOutput>()

@@ -2,8 +2,8 @@
 
 use crate::{
     error::Outcome,
+    extract::authorization,
     extract::{Service, read},
-    gate::authorization,
 };
 use axum::extract::Request;
 use bailiwick_alerts::{self as alerting, Alerts};

@@ -2,7 +2,10 @@
 
 use crate::envelope::Pagination;
 use bailiwick_domain::Ts;
-use bailiwick_events::subscriptions::{Input, Replay, Tested, View};
+use bailiwick_events::{
+    attempts::{Replay, Tested},
+    subscriptions::{Input, View},
+};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

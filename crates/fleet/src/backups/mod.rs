@@ -11,16 +11,14 @@ mod upload;
 pub use upload::{Cut, Incoming, store};
 
 use crate::{Fleet, systems};
-use aws_lc_rs::digest;
 use bailiwick_directory::objects::fault;
-use bailiwick_domain::{Error, OrgId, Result, SystemId, Ts, ports::hex};
+use bailiwick_domain::{Error, Result, SystemId, Ts};
 use bailiwick_identity::credentials::SystemIdentity;
-use bailiwick_outbound::assets::{AssetError, Content};
+use bailiwick_outbound::assets::Content;
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller, decide};
 use bailiwick_store::{Tx, backups, systems as stored};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
-use futures_util::StreamExt as _;
 use serde_json::json;
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -107,45 +105,6 @@ async fn take(service: &Fleet, tx: &mut Tx, system: SystemId, id: &str) -> Resul
     let key = std::slice::from_ref(&found.object_key);
     backups::bury(tx, key, service.now(), || service.fresh()).await?;
     Ok(found)
-}
-
-/// Where the bytes of a backup are.
-pub(crate) fn object_key(organization: OrgId, system_key: &str, id: &str) -> String {
-    format!("{organization}/{system_key}/{id}")
-}
-
-/// Copies the bytes of a backup and reads the copy: it must be what was uploaded.
-///
-/// # Errors
-/// 502, 504 or 503 of the storage; 502 also when it has lost or damaged them.
-pub(crate) async fn copy(service: &Fleet, backup: &Backup, to: &str) -> Result<()> {
-    let damaged =
-        |log: String| fault(AssetError::Unreachable(format!("backup {} cannot be copied: {log}", backup.id)));
-    let assets = service.objects.store()?;
-    let copied = async {
-        assets.copy(&backup.object_key, to).await?;
-        let mut bytes = assets.read(to).await?;
-        let (mut sum, mut size) = (digest::Context::new(&digest::SHA256), 0_i64);
-        while let Some(chunk) = bytes.next().await {
-            let chunk = chunk?;
-            size = size.saturating_add(i64::try_from(chunk.len()).unwrap_or(i64::MAX));
-            sum.update(&chunk);
-        }
-        Ok((size, hex(sum.finish().as_ref())))
-    };
-    match copied.await {
-        Ok((size, sha256)) if size == backup.size && sha256 == backup.sha256 => Ok(()),
-        Ok(_) => Err(damaged("the copy differs from what was uploaded".to_owned())),
-        Err(AssetError::NotFound) => Err(damaged("it is not there".to_owned())),
-        Err(e) => Err(fault(e)),
-    }
-}
-
-/// Enqueues the deletion of all objects of a system that is being destroyed.
-pub(crate) async fn bury_system(service: &Fleet, tx: &mut Tx, system: SystemId) -> Result<()> {
-    let keys: Vec<String> =
-        backups::list(&mut *tx, system).await?.into_iter().map(|b| b.object_key).collect();
-    Ok(backups::bury(tx, &keys, service.now(), || service.fresh()).await?)
 }
 
 /// `GET /systems/{id}/backups`.

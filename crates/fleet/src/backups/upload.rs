@@ -1,7 +1,7 @@
 //! `POST /systems/backups` (spec: backups#operations).
 
-use super::{Backup, SUFFIXES, fault, object_key};
-use crate::Fleet;
+use super::{Backup, SUFFIXES, fault};
+use crate::{Fleet, backup_objects::object_key};
 use aws_lc_rs::digest;
 use bailiwick_domain::{Error, OrgId, Result, SystemId, ports::hex};
 use bailiwick_identity::credentials::SystemIdentity;

@@ -2,7 +2,7 @@
 //! in its transaction, so that the very next system-facing call of any process sees it.
 
 use super::Created;
-use crate::{Fleet, backups};
+use crate::{Fleet, backup_objects};
 use bailiwick_domain::{Error, Result, System, SystemId, Ts, validate::SystemSecret};
 use bailiwick_events::{Told, tell};
 use bailiwick_identity::credentials::hash_secret;
@@ -79,7 +79,7 @@ pub async fn destroy(
     id: Option<SystemId>,
 ) -> Result<()> {
     let mut step = Step::begin(service, caller, ctx, Action::Destroy, id).await?;
-    backups::bury_system(service, &mut step.tx, step.target.id()).await?;
+    backup_objects::bury_system(service, &mut step.tx, step.target.id()).await?;
     life::destroy(&mut step.tx, &step.target, &step.before, step.now).await?;
     step.finish(caller, ctx, "system.destroy").await?;
     service.objects.wake();

@@ -10,7 +10,7 @@ use super::{
     transfer::{self, Cleanup, LOCK},
     update::{Change, apply, check_registered, editable},
 };
-use crate::{Fleet, backups as bytes};
+use crate::{Fleet, backup_objects};
 use bailiwick_domain::{Error, OrgId, ReassignmentId, Result, System, SystemId};
 use bailiwick_events::Told;
 use bailiwick_platform::{
@@ -146,7 +146,7 @@ impl Work {
             return Ok(());
         }
         for backup in &missing {
-            let copy = bytes::object_key(self.to, &self.seen.system_key, &backup.id);
+            let copy = backup_objects::object_key(self.to, &self.seen.system_key, &backup.id);
             self.copies.insert(backup.object_key.clone(), copy);
         }
         let mut tx = self.service.db.begin().await?;
@@ -155,7 +155,7 @@ impl Work {
         tx.commit().await?;
         for backup in &missing {
             let Some(copy) = self.copies.get(&backup.object_key) else { continue };
-            if let Err(e) = bytes::copy(&self.service, backup, copy).await {
+            if let Err(e) = backup_objects::copy(&self.service, backup, copy).await {
                 // What was deleted meanwhile, with its system perhaps, nobody misses.
                 if backups::by_object(&self.service.db, &backup.object_key).await?.is_some() {
                     return Err(e);

@@ -1,7 +1,7 @@
 //! Who a bearer token speaks for, read live for each request (spec: authentication#bearer-errors).
 
 use super::tokens;
-use crate::{Identity, api_keys};
+use crate::Identity;
 use bailiwick_domain::{Error, Result, validate::ApiKeyToken};
 use bailiwick_platform::keys::TokenKind;
 use bailiwick_policy::Caller;
@@ -71,19 +71,10 @@ pub(crate) fn refuse_disabled(standing: Standing) -> Result<()> {
     Ok(())
 }
 
-/// Authenticates a request that carries `Authorization: Bearer …`.
+/// Authenticates an access token of the service.
 ///
 /// # Errors
-/// The rows of spec: authentication#bearer-errors; 429 beyond the rate of an API key.
-pub async fn authenticate_bearer(service: &Identity, request: &BearerRequest<'_>) -> Result<Caller> {
-    let token = bearer_token(request.authorization)?;
-    if is_api_key(token) {
-        return api_keys::authenticate(service, token, request).await;
-    }
-    authenticate_access_token(service, token).await
-}
-
-/// The same for a token already taken out of its header.
+/// The rows of spec: authentication#bearer-errors.
 pub(crate) async fn authenticate_access_token(service: &Identity, token: &str) -> Result<Caller> {
     if token.len() > MAX_TOKEN_BYTES {
         return Err(invalid());
@@ -96,4 +87,11 @@ pub(crate) async fn authenticate_access_token(service: &Identity, token: &str) -
         return Err(Error::unauthenticated_because("token has been revoked", reason));
     }
     Ok(Caller::user(bearer.identity.clone(), Some(presented.chain)))
+}
+
+/// Whether one of our keys is named: such a token is not shown to the provider.
+pub(crate) fn is_own(service: &Identity, token: &str) -> bool {
+    [TokenKind::Access, TokenKind::Impersonation, TokenKind::Refresh]
+        .into_iter()
+        .any(|kind| service.keys.names(kind, token))
 }

@@ -4,17 +4,12 @@ use super::{
     Reason, UserObject,
     bearer::{suspended, unreadable},
     identity_of,
-    profile::not_read,
     refreshes::Turn,
     revoke::{end_impersonations, revoke_chain},
     tokens::{self, Presented},
     user_object,
 };
-use crate::{
-    Identity,
-    external::{self, Party},
-    oidc,
-};
+use crate::Identity;
 use bailiwick_domain::{ChainId, Error, LoginId, Result, Ts, UserId};
 use bailiwick_platform::keys::TokenKind;
 use bailiwick_policy::{Caller, UserIdentity};
@@ -61,26 +56,9 @@ fn fresh_chain(service: &Identity, user: UserId, login: Option<LoginId>, now: Ts
     }
 }
 
-/// Exchange: an access token of the provider starts a chain (spec: authentication#exchange).
-///
-/// # Errors
-/// 401 for a token that is not good here, issued to a client that is not first-party, or of a user who may not sign
-/// in; 502 and 504 for the provider; 503 when state cannot be read.
-pub async fn exchange(service: &Identity, provider_token: &str) -> Result<Session> {
-    let refused = || Error::unauthenticated("invalid access token");
-    if let Some(external) = &service.external {
-        let named = external::user_of(service, external, provider_token).await.map_err(not_read)?;
-        let (user, _) = named.filter(|(_, party)| *party == Party::Own).ok_or_else(refused)?;
-        return start(service, user, None).await;
-    }
-    let subject = oidc::subject_of_access_token(service, provider_token).await.map_err(not_read)?;
-    let subject = subject.filter(|subject| subject.first_party).ok_or_else(refused)?;
-    start(service, subject.user_id, Some(subject.login_id)).await
-}
-
 /// Starts a chain for a user whom a provider has named. The user, and the login it came from, are held while it is
 /// written: a suspension or sign-out at the same moment either sees the new chain or prevents it.
-async fn start(service: &Identity, user: UserId, login: Option<LoginId>) -> Result<Session> {
+pub(crate) async fn start(service: &Identity, user: UserId, login: Option<LoginId>) -> Result<Session> {
     let refused = || Error::unauthenticated("invalid access token");
     let now = service.now();
     let mut tx = service.db.begin().await.map_err(unreadable)?;

@@ -1,8 +1,8 @@
 //! The user object of tokens, `/auth/*`, `/me` and `/user/profile` (spec: authentication#user-object).
 
 use crate::Identity;
-use bailiwick_domain::{OrgId, UserId};
-use bailiwick_policy::{Catalogue, Consent, UserIdentity, UserTarget};
+use bailiwick_domain::{Error, OrgId, Result, UserId};
+use bailiwick_policy::{Caller, Catalogue, Consent, UserIdentity, UserTarget};
 use bailiwick_store::{identities::Identified, users::Placed};
 use serde::Serialize;
 
@@ -83,4 +83,9 @@ pub fn judged_user(service: &Identity, placed: &Placed) -> UserTarget {
         standing: placed.standing,
         consent: Consent::Absent,
     }
+}
+
+/// The caller's own user object; under impersonation the target's.
+pub fn object_of(caller: &Caller) -> Result<UserObject> {
+    caller.identity().map(user_object).ok_or_else(|| Error::unauthenticated("invalid token"))
 }

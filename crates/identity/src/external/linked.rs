@@ -1,11 +1,11 @@
 //! Which user a subject of the issuer is (spec: authentication#identity-modes): the one it is linked to, and who comes
 //! for the first time is linked by his verified e-mail address.
 
-use super::{External, Seen, upstream, userinfo, verified_address};
+use super::{External, Seen, userinfo, verified_address};
 use crate::{
     Identity,
     auth::{Reason, revoke_user, suspended, unreadable},
-    mirror,
+    mirror, upstream,
 };
 use bailiwick_domain::{Error, Result, Ts, UserId};
 use bailiwick_store::{

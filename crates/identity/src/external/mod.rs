@@ -7,12 +7,11 @@ mod jwt;
 mod known;
 mod linked;
 
-use crate::{Identity, auth, mirror};
+use crate::{Identity, auth, mirror, upstream};
 use bailiwick_domain::{Error, Result, Ts, UserId};
 use bailiwick_outbound::issuer::{
     Credentials, Discovery, Introspected, IssuerClient, IssuerError, Told, Userinfo, is_yes,
 };
-use bailiwick_platform::fair_semaphore::unavailable;
 use bailiwick_settings::{IdentityMode, Issuer};
 use jwt::{Claims, Jwt, Shape, Signed};
 use known::{Memory, Want};
@@ -172,17 +171,6 @@ pub(crate) async fn authorization_endpoint(service: &Identity, external: &Extern
         .and_then(std::result::Result::ok)
         .and_then(|description| description.authorization_endpoint.clone());
     named.unwrap_or_else(|| format!("{}/auth", external.settings.url))
-}
-
-/// In the words of spec: authentication#exchange.
-pub(crate) fn upstream(error: IssuerError) -> Error {
-    match error {
-        IssuerError::Unreachable(log) | IssuerError::NotConnected(log) => {
-            Error::Upstream { message: "identity provider unreachable".into(), log }
-        }
-        IssuerError::TimedOut => Error::UpstreamTimeout("identity provider timeout".into()),
-        IssuerError::Busy => unavailable("too many requests to the identity provider"),
-    }
 }
 
 /// Whether tokens of the client are accepted at all, and as whose. A client that could be learnt and is not known is

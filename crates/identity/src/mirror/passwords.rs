@@ -58,7 +58,7 @@ async fn within<T>(mirror: &Mirror, asked: impl Future<Output = Result<T, LogtoE
 /// In the words of spec: account#password-operations and the last table of Appendix A.
 fn told_client(error: LogtoError) -> Error {
     match error {
-        LogtoError::Away(error) => crate::external::upstream(error),
+        LogtoError::Away(error) => crate::upstream(error),
         error @ (LogtoError::Missing | LogtoError::Unsupported | LogtoError::Later(_)) => {
             Error::Upstream { message: "identity provider unreachable".into(), log: error.to_string() }
         }

@@ -2,8 +2,9 @@
 
 use super::{Code, Refused};
 use aws_lc_rs::{constant_time, digest};
-use bailiwick_domain::{OrgId, ports::hex};
-use bailiwick_settings::{Application, Client as Configured, Settings};
+use bailiwick_domain::{OrgId, fold::fold, ports::hex};
+use bailiwick_policy::UserIdentity;
+use bailiwick_settings::{AccessControl, Application, Client as Configured, Settings};
 use url::{Host, Url};
 
 /// `client_id` of the client that is always there: the service's own user interface.
@@ -254,6 +255,34 @@ pub fn problem_of_address(uri: &str) -> Option<&'static str> {
         }
         _ => None,
     }
+}
+
+/// Whether a client of a third party admits this person (spec: openid-provider#third-party-applications).
+pub(crate) fn admits(client: &Client, identity: &UserIdentity) -> bool {
+    let control = client.third_party().and_then(|application| application.access_control.as_ref());
+    control.is_some_and(|control| names(control, identity))
+}
+
+/// Every list with something in it must match; with nothing in any of them nobody is admitted.
+pub(crate) fn names(control: &AccessControl, identity: &UserIdentity) -> bool {
+    let (organization, effective) = (&identity.organization, &identity.effective);
+    let AccessControl { organization_ids, organization_roles, user_roles, user_role_ids } = control;
+    let by_keys = !user_role_ids.is_empty();
+    // None = nothing is asked.
+    let asked = |list: &[String], matches: &dyn Fn(&String) -> bool| {
+        (!list.is_empty()).then(|| list.iter().any(matches))
+    };
+    let id = organization.id.to_string();
+    let same_word = |a: &str, b: &str| fold(a) == fold(b);
+    let answers = [
+        asked(organization_ids, &|wanted| wanted.eq_ignore_ascii_case(&id)),
+        asked(organization_roles, &|wanted| same_word(wanted, organization.org_type.role_name())),
+        asked(user_role_ids, &|wanted| effective.user_role_ids().contains(wanted)),
+        asked(if by_keys { &[] } else { user_roles }, &|wanted| {
+            effective.user_roles().iter().any(|held| same_word(wanted, held))
+        }),
+    ];
+    answers.iter().any(Option::is_some) && answers.iter().flatten().all(|matches| *matches)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use super::{
     login::Person,
     sign_in::{Denied, form_token, latest, open, request_of, take},
 };
-use crate::{Identity, auth::identity_of, third_party};
+use crate::{Identity, auth::identity_of};
 use bailiwick_domain::{Error, LoginId, Result, Ts, UserId};
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_store::{
@@ -78,7 +78,7 @@ pub struct Allowed {
 /// Whether this person may use the client: everybody a client of ours, whom `access_control` names one of a third
 /// party.
 pub(super) fn admits(service: &Identity, client: &clients::Client, user: &Identified) -> bool {
-    client.is_first_party() || third_party::admits(client, &identity_of(&service.catalogue, user.clone()))
+    client.is_first_party() || clients::admits(client, &identity_of(&service.catalogue, user.clone()))
 }
 
 /// Ends a sign-in: user and login are held until the transaction ends.

@@ -19,6 +19,7 @@ pub mod sign_in;
 pub mod sign_out;
 pub mod tokens;
 
+pub(crate) use clients::names;
 pub use clients::{Client, ClientCredentials};
 pub use error::{Code, Refusal, Refused};
 

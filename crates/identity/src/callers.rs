@@ -1,19 +1,47 @@
-//! `GET /user/permissions` and `GET /user/profile`: the two reads that also take a provider's token (spec:
-//! authentication#provider-token-reads).
+//! Who a request speaks for: by an access token of the service, an API key, or, where the specification allows it, a
+//! token of the provider (spec: authentication#bearer-errors, authentication#provider-token-reads).
 
-use super::{
-    bearer::{
-        BearerRequest, authenticate_access_token, authenticate_bearer, is_api_key, refuse_disabled,
-        unreadable,
+use crate::{
+    Identity, api_keys,
+    auth::{
+        BearerRequest, Session, UserObject, authenticate_access_token, bearer_token, identity_of, is_api_key,
+        is_own, object_of, refuse_disabled, start, unreadable, user_object,
     },
-    identity_of,
-    user_object::{UserObject, user_object},
+    external::{self, Party},
+    oidc,
 };
-use crate::{Identity, external, oidc};
 use bailiwick_domain::{Error, Result};
-use bailiwick_platform::keys::TokenKind;
 use bailiwick_policy::Caller;
 use bailiwick_store::identities;
+
+/// Authenticates a request that carries `Authorization: Bearer …`.
+///
+/// # Errors
+/// The rows of spec: authentication#bearer-errors; 429 beyond the rate of an API key.
+pub async fn authenticate_bearer(service: &Identity, request: &BearerRequest<'_>) -> Result<Caller> {
+    let token = bearer_token(request.authorization)?;
+    if is_api_key(token) {
+        return api_keys::authenticate(service, token, request).await;
+    }
+    authenticate_access_token(service, token).await
+}
+
+/// Exchange: an access token of the provider starts a chain (spec: authentication#exchange).
+///
+/// # Errors
+/// 401 for a token that is not good here, issued to a client that is not first-party, or of a user who may not sign
+/// in; 502 and 504 for the provider; 503 when state cannot be read.
+pub async fn exchange(service: &Identity, provider_token: &str) -> Result<Session> {
+    let refused = || Error::unauthenticated("invalid access token");
+    if let Some(external) = &service.external {
+        let named = external::user_of(service, external, provider_token).await.map_err(not_read)?;
+        let (user, _) = named.filter(|(_, party)| *party == Party::Own).ok_or_else(refused)?;
+        return start(service, user, None).await;
+    }
+    let subject = oidc::subject_of_access_token(service, provider_token).await.map_err(not_read)?;
+    let subject = subject.filter(|subject| subject.first_party).ok_or_else(refused)?;
+    start(service, subject.user_id, Some(subject.login_id)).await
+}
 
 fn invalid() -> Error {
     Error::unauthenticated("invalid token")
@@ -53,22 +81,10 @@ pub async fn user_of_any_token(service: &Identity, request: &BearerRequest<'_>) 
     Ok(user_object(&identity_of(&service.catalogue, user)))
 }
 
-/// Whether one of our keys is named: such a token is not shown to the provider.
-pub(crate) fn is_own(service: &Identity, token: &str) -> bool {
-    [TokenKind::Access, TokenKind::Impersonation, TokenKind::Refresh]
-        .into_iter()
-        .any(|kind| service.keys.names(kind, token))
-}
-
 /// What the provider could not tell: upstream faults keep their answer, all else is state that cannot be read.
-pub(crate) fn not_read(e: Error) -> Error {
+fn not_read(e: Error) -> Error {
     match e {
         Error::Upstream { .. } | Error::UpstreamTimeout(_) | Error::Unauthenticated { .. } => e,
         other => unreadable(other),
     }
-}
-
-/// The caller's own user object; under impersonation the target's.
-pub fn object_of(caller: &Caller) -> Result<UserObject> {
-    caller.identity().map(user_object).ok_or_else(invalid)
 }

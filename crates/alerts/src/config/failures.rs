@@ -1,0 +1,66 @@
+//! Recipients whom the last notification did not reach, for the view of a layer.
+
+use crate::Alerts;
+use aws_lc_rs::digest::{SHA256, digest};
+use bailiwick_alerting::config::{EmailRecipient, Layer, Recipient, TelegramRecipient, WebhookRecipient};
+use bailiwick_domain::{Result, Ts};
+use bailiwick_store::delivery::log;
+
+/// 32 hex digits of a text.
+pub(crate) fn short_digest(text: &str) -> String {
+    digest(&SHA256, text.as_bytes()).as_ref().iter().take(16).map(|b| format!("{b:02x}")).collect()
+}
+
+/// What a recipient is known by where the address must not be shown.
+pub(crate) fn digest_of<R: Recipient>(recipient: &R) -> String {
+    short_digest(&format!("{}\n{}", R::CHANNEL, recipient.key()))
+}
+
+/// A recipient whom the last notification did not reach.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastFailure {
+    /// `email`, `webhook` or `telegram`.
+    pub channel: &'static str,
+    /// The address, the name of the webhook or the number of the chat: no secret.
+    pub recipient: String,
+    /// Why, in words of the service.
+    pub reason: String,
+    /// When.
+    pub at: Ts,
+}
+
+impl std::fmt::Display for LastFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let LastFailure { channel, recipient, reason, at } = self;
+        write!(f, "{channel} {recipient}: delivery failed at {}: {reason}", at.rfc3339(0))
+    }
+}
+
+/// Those recipients of a layer, overrides included, whom the last notification did not reach, whichever tenant it was
+/// about. One statement.
+///
+/// # Errors
+/// The database's.
+pub async fn last_failures(service: &Alerts, layer: &Layer) -> Result<Vec<LastFailure>> {
+    let mut known: Vec<(String, &'static str, String)> = Vec::new();
+    for channels in layer.all_channels() {
+        let email = channels.email_recipients.iter();
+        known.extend(email.map(|r| (digest_of(r), EmailRecipient::CHANNEL, r.address.clone())));
+        let webhook = channels.webhook_recipients.iter();
+        known.extend(webhook.map(|r| (digest_of(r), WebhookRecipient::CHANNEL, r.name.clone())));
+        let telegram = channels.telegram_recipients.iter();
+        known.extend(telegram.map(|r| (digest_of(r), TelegramRecipient::CHANNEL, r.chat_id.to_string())));
+    }
+    let ids: Vec<String> = known.iter().map(|(id, ..)| id.clone()).collect();
+    let failed = log::failures(&service.db, &ids).await?;
+    let mut failures: Vec<LastFailure> = Vec::new();
+    for (id, channel, recipient) in known {
+        if let Some(f) = failed.iter().find(|f| f.recipient == id) {
+            let one = LastFailure { channel, recipient, reason: f.reason.clone(), at: f.failed_at };
+            if !failures.contains(&one) {
+                failures.push(one);
+            }
+        }
+    }
+    Ok(failures)
+}

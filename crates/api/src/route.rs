@@ -1,0 +1,355 @@
+//! One row of the route table: what a route is, takes, gives and needs.
+
+use crate::schema::SchemaOf;
+use axum::{
+    handler::Handler,
+    routing::{MethodFilter, MethodRouter, on},
+};
+use bailiwick_app::App;
+use bailiwick_domain::OrgType;
+use bailiwick_policy::{Permission, RebrandingChange};
+use http::Method;
+use std::time::Duration;
+
+/// The operation that makes the caller act as another user.
+pub(crate) const START_IMPERSONATION: &str = "startImpersonation";
+/// The way back from it.
+pub(crate) const END_IMPERSONATION: &str = "endImpersonation";
+
+/// The kind of credential that a route needs (spec: authorization#credentials).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Credential {
+    /// None.
+    Public,
+    /// The secret of the history webhook; the handler compares it.
+    HistoryWebhook,
+    /// A provider token or a session token; the handler verifies it (`/user/*`).
+    Provider,
+    /// `U`: a user's session token, not while impersonating, no API key.
+    User,
+    /// `J`: a session or impersonation token.
+    Session,
+    /// `JK`: those and API keys.
+    SessionOrKey,
+    /// `B`: a system's key and secret.
+    System,
+    /// That, or a system's older pair; only where older pairs are configured to be of use (spec:
+    /// systems-interface#older-paths).
+    SystemOrLegacy,
+    /// A system's older pair, registered or not; as above.
+    Legacy,
+}
+
+impl Credential {
+    /// For `WWW-Authenticate`.
+    pub const fn challenge(self) -> &'static str {
+        if self.is_of_system() { "Basic realm=\"System Authentication\"" } else { "Bearer" }
+    }
+
+    /// Whether systems call with it.
+    pub const fn is_of_system(self) -> bool {
+        matches!(self, Credential::System | Credential::SystemOrLegacy | Credential::Legacy)
+    }
+
+    /// Whether its routes are there only with `systems.legacy_aliases`.
+    pub const fn is_of_alias(self) -> bool {
+        matches!(self, Credential::SystemOrLegacy | Credential::Legacy)
+    }
+}
+
+/// What the caller must hold (spec: operations#route-table).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// Any caller with the right kind of credential.
+    Open,
+    /// All of these permissions.
+    Needs(&'static [Permission]),
+    /// This permission, or the path names the caller's own organization.
+    OwnOrganizationOr(Permission),
+    /// Owner organization with `manage:distributors`, and for assets whoever `rebranding.organizations_manage_assets`
+    /// lets; else 403 `only owner organization can <verb> rebranding`.
+    Rebranding(RebrandingChange),
+}
+
+/// Core: in the interface specification. Extra: beyond it, existing clients use it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// In the specification.
+    Core,
+    /// Beyond it.
+    Extra,
+}
+
+/// The handler of the row.
+#[derive(Clone)]
+enum Served {
+    /// A handler behind the gate.
+    Here(Box<MethodRouter<App>>),
+    /// The alerting proxy, which has rules of its own for paths, methods and errors (spec: alerts#system-interface).
+    Proxy,
+}
+
+/// One row.
+#[derive(Clone)]
+pub struct Route {
+    /// GET also answers HEAD.
+    pub method: Method,
+    /// Path below a base path.
+    pub path: String,
+    /// OpenAPI operation id, unique.
+    pub operation: String,
+    /// Core or extra.
+    pub class: Class,
+    /// Kind of credential.
+    pub credential: Credential,
+    /// Permission.
+    pub gate: Gate,
+    /// Refused with the caller's own user id in the path (spec: users#scope).
+    pub not_self: bool,
+    /// Text of a 500, where the operation has one.
+    pub failed: Option<&'static str>,
+    /// An answer that takes longer, reading the body included, is given up (spec: conventions#limits).
+    pub answers_within: Duration,
+    /// Organization family, for handlers shared by the three.
+    pub family: Option<OrgType>,
+    /// Status of success, for OpenAPI.
+    pub success: u16,
+    /// Whether it is about one entity with a tag: `If-Match` and `If-None-Match` are heeded.
+    pub is_conditional: bool,
+    /// Schema of the request body.
+    pub takes: Option<SchemaOf>,
+    /// Whether that body may be left out.
+    pub takes_nothing_too: bool,
+    /// Schema of `data`; of the whole answer where the alerting proxy serves the row.
+    pub gives: Option<SchemaOf>,
+    /// Whether `data` is null where there is nothing to show.
+    pub gives_null_too: bool,
+    /// Refusals that do not follow from credential, path and body, for OpenAPI.
+    pub may_answer: &'static [u16],
+    /// Name of the part of a `multipart/form-data` body that is the file.
+    pub takes_file: Option<&'static str>,
+    /// Parts of a `multipart/form-data` body, none of them required; whether each is a file.
+    pub takes_form: &'static [(&'static str, bool)],
+    /// The body is any bytes.
+    pub takes_bytes: bool,
+    /// Media types of a success that is a file, without envelope; empty for JSON.
+    pub gives_file: &'static [&'static str],
+    /// Its series among what is counted (`crate::meters`).
+    pub(crate) place: usize,
+    /// None only while a row is being put together.
+    served: Option<Served>,
+}
+
+impl std::fmt::Debug for Route {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.method, self.path)
+    }
+}
+
+impl Route {
+    pub(crate) fn new(method: Method, path: impl Into<String>, operation: impl Into<String>) -> Route {
+        Route {
+            method,
+            path: path.into(),
+            operation: operation.into(),
+            class: Class::Core,
+            credential: Credential::SessionOrKey,
+            gate: Gate::Open,
+            not_self: false,
+            failed: None,
+            answers_within: Duration::from_secs(30),
+            family: None,
+            success: 200,
+            is_conditional: false,
+            takes: None,
+            takes_nothing_too: false,
+            gives: None,
+            gives_null_too: false,
+            may_answer: &[],
+            takes_file: None,
+            takes_form: &[],
+            takes_bytes: false,
+            gives_file: &[],
+            place: 0,
+            served: None,
+        }
+    }
+
+    /// A row with this gate.
+    #[must_use]
+    pub(crate) fn gate(self, gate: Gate) -> Route {
+        Route { gate, ..self }
+    }
+
+    #[must_use]
+    pub(crate) fn needs(self, permissions: &'static [Permission]) -> Route {
+        self.gate(Gate::Needs(permissions))
+    }
+
+    #[must_use]
+    pub(crate) fn credential(self, credential: Credential) -> Route {
+        Route { credential, ..self }
+    }
+
+    #[must_use]
+    pub(crate) fn extra(self) -> Route {
+        Route { class: Class::Extra, ..self }
+    }
+
+    #[must_use]
+    pub(crate) fn not_self(self) -> Route {
+        Route { not_self: true, ..self }
+    }
+
+    #[must_use]
+    pub(crate) fn failing(self, text: &'static str) -> Route {
+        Route { failed: Some(text), ..self }
+    }
+
+    #[must_use]
+    pub(crate) fn answers_within(self, time: Duration) -> Route {
+        Route { answers_within: time, ..self }
+    }
+
+    #[must_use]
+    pub(crate) fn family(self, family: OrgType) -> Route {
+        Route { family: Some(family), ..self }
+    }
+
+    #[must_use]
+    pub(crate) fn answers(self, status: u16) -> Route {
+        Route { success: status, ..self }
+    }
+
+    /// Conditions on the state of its entity are heeded; what it calls must ask for them
+    /// (`bailiwick_platform::conditions`).
+    #[must_use]
+    pub(crate) fn conditional(self) -> Route {
+        Route { is_conditional: true, ..self }
+    }
+
+    /// Schema of the JSON body.
+    #[must_use]
+    pub(crate) fn takes<T: utoipa::ToSchema>(self) -> Route {
+        Route { takes: Some(SchemaOf::of::<T>()), ..self }
+    }
+
+    /// Schema of a JSON body that may be left out.
+    #[must_use]
+    pub(crate) fn takes_if_any<T: utoipa::ToSchema>(self) -> Route {
+        Route { takes_nothing_too: true, ..self.takes::<T>() }
+    }
+
+    /// Refusals beside those that every such route can give.
+    #[must_use]
+    pub(crate) fn may_answer(self, statuses: &'static [u16]) -> Route {
+        Route { may_answer: statuses, ..self }
+    }
+
+    /// Schema of `data`, which is null where there is nothing to show.
+    #[must_use]
+    pub(crate) fn gives_or_null<T: utoipa::ToSchema>(self) -> Route {
+        Route { gives_null_too: true, ..self.gives::<T>() }
+    }
+
+    /// Schema of `data`, or of the whole answer where the alerting proxy serves the row.
+    #[must_use]
+    pub(crate) fn gives<T: utoipa::ToSchema>(self) -> Route {
+        Route { gives: Some(SchemaOf::of::<T>()), ..self }
+    }
+
+    /// `data` is always null.
+    #[must_use]
+    pub(crate) fn gives_null(self) -> Route {
+        Route { gives: Some(SchemaOf::null()), ..self }
+    }
+
+    /// The body is a form with a file in this part.
+    #[must_use]
+    pub(crate) fn takes_file(self, part: &'static str) -> Route {
+        Route { takes_file: Some(part), ..self }
+    }
+
+    /// The body is a form with some of these parts; whether each is a file.
+    #[must_use]
+    pub(crate) fn takes_form(self, parts: &'static [(&'static str, bool)]) -> Route {
+        Route { takes_form: parts, ..self }
+    }
+
+    /// The body is any bytes.
+    #[must_use]
+    pub(crate) fn takes_bytes(self) -> Route {
+        Route { takes_bytes: true, ..self }
+    }
+
+    /// The answer is a file of one of these media types.
+    #[must_use]
+    pub(crate) fn gives_file(self, media_types: &'static [&'static str]) -> Route {
+        Route { gives_file: media_types, ..self }
+    }
+
+    /// The handler.
+    #[must_use]
+    pub(crate) fn to<H, T>(self, handler: H) -> Route
+    where
+        H: Handler<T, App>,
+        T: 'static,
+    {
+        let filter = MethodFilter::try_from(self.method.clone()).unwrap_or(MethodFilter::GET);
+        Route { served: Some(Served::Here(Box::new(on(filter, handler)))), ..self }
+    }
+
+    #[must_use]
+    pub(crate) fn by_proxy(self) -> Route {
+        Route { served: Some(Served::Proxy), ..self }
+    }
+
+    /// Whether it has a handler; a test checks that every row has one.
+    pub const fn is_served(&self) -> bool {
+        self.served.is_some()
+    }
+
+    /// Whether its body is a file, or a form with files: read as it comes, and never kept for a record.
+    pub const fn is_upload(&self) -> bool {
+        self.takes_file.is_some() || !self.takes_form.is_empty() || self.takes_bytes
+    }
+
+    /// Whether it makes the caller act as another user: then it has its own message for callers who do so already.
+    pub fn starts_impersonation(&self) -> bool {
+        self.operation == START_IMPERSONATION
+    }
+
+    /// Whether it is the way back from that.
+    pub fn ends_impersonation(&self) -> bool {
+        self.operation == END_IMPERSONATION
+    }
+
+    /// Whether the alerting proxy serves it.
+    pub const fn is_proxied(&self) -> bool {
+        matches!(self.served, Some(Served::Proxy))
+    }
+
+    /// The axum handler, unless the proxy serves the row.
+    pub(crate) fn handler(&self) -> Option<MethodRouter<App>> {
+        match &self.served {
+            Some(Served::Here(handler)) => Some(MethodRouter::clone(handler)),
+            Some(Served::Proxy) | None => None,
+        }
+    }
+}
+
+pub(crate) fn get(path: impl Into<String>, operation: impl Into<String>) -> Route {
+    Route::new(Method::GET, path, operation)
+}
+pub(crate) fn post(path: impl Into<String>, operation: impl Into<String>) -> Route {
+    Route::new(Method::POST, path, operation)
+}
+pub(crate) fn put(path: impl Into<String>, operation: impl Into<String>) -> Route {
+    Route::new(Method::PUT, path, operation)
+}
+pub(crate) fn patch(path: impl Into<String>, operation: impl Into<String>) -> Route {
+    Route::new(Method::PATCH, path, operation)
+}
+pub(crate) fn delete(path: impl Into<String>, operation: impl Into<String>) -> Route {
+    Route::new(Method::DELETE, path, operation)
+}
