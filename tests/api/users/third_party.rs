@@ -1,10 +1,7 @@
 //! Third-party applications (spec: openid-provider#third-party-applications; guarantees#identity rules 7, 8).
 
 use super::get;
-use bailiwick_identity::{
-    auth::{BearerRequest, authenticate_bearer},
-    third_party,
-};
+use bailiwick_identity::{auth::BearerRequest, callers::authenticate_bearer, third_party};
 use bailiwick_settings::{AccessControl, Application, Client, Settings};
 use bailiwick_testkit::{Persona, Test, api_test};
 use serde_json::{Value, json};
