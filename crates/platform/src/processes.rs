@@ -4,7 +4,7 @@
 use crate::{Platform, ServiceNames};
 use bailiwick_domain::{Result, Ts};
 use bailiwick_store::{
-    StoreError, leases,
+    StoreError, lease_recovery,
     processes::{self, Process},
     sql::On,
 };
@@ -105,6 +105,6 @@ pub async fn end_leases_of_dead(platform: &Platform) -> Result<()> {
         return Ok(());
     }
     let mut tx = platform.db.begin_relaxed().await?;
-    leases::release_all(&mut tx, platform.now()).await?;
+    lease_recovery::release_all(&mut tx, platform.now()).await?;
     Ok(tx.commit().await?)
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     Db, StoreError, Tx,
-    history::{AlertKey, active::Assignment, keep::Spared, key_columns},
+    alert_rows::{AlertKey, Spared, key_columns},
     sql::{Column, On, Q, ROWS, push_rows},
     time::TsCodec,
 };
@@ -124,6 +124,21 @@ pub(crate) const ASSIGN: &str = "INSERT INTO alert_assignments (organization_id,
      assigned_user_name = excluded.assigned_user_name, assigned_user_key = excluded.assigned_user_key, \
      assigned_user_org_id = excluded.assigned_user_org_id, assigned_user_org_name = excluded.assigned_user_org_name, \
      assigned_at = excluded.assigned_at";
+
+/// The assignee of an alert.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    /// User.
+    pub user_id: UserId,
+    /// His name at that moment.
+    pub user_name: String,
+    /// His organization.
+    pub user_org_id: OrgId,
+    /// Its name at that moment.
+    pub user_org_name: String,
+    /// Since when.
+    pub assigned_at: Ts,
+}
 
 /// Records an action.
 pub async fn record(tx: &mut Tx, doing: Doing) -> Result<(), StoreError> {

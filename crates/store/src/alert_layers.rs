@@ -3,9 +3,10 @@
 
 use crate::{
     Db, StoreError, Tx,
-    organizations::{OWNER, parse_type, subtree_column},
+    organizations::OWNER,
     sql::{On, Q, ROWS},
     time::TsCodec,
+    tree::{parse_type, subtree_column},
 };
 use bailiwick_domain::{OrgId, OrgType, Ts, UserId};
 use bailiwick_policy::{Granted, Path};

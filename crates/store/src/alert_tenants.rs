@@ -5,9 +5,9 @@
 use crate::{
     Db, StoreError, Tx,
     leases::latest,
-    organizations::subtree_column,
     sql::{On, Q},
     time::TsCodec,
+    tree::subtree_column,
 };
 use bailiwick_domain::{OrgId, OrgType, Ts};
 use sqlx::FromRow;

@@ -4,9 +4,9 @@
 use crate::{
     StoreError, Tx,
     jobs::{self, NewJob},
-    organizations::subtree_column,
     sql::{On, Q},
     time::TsCodec,
+    tree::subtree_column,
 };
 use bailiwick_domain::{JobId, OrgId, OrgType, SystemId, Ts};
 use serde_json::json;

@@ -8,31 +8,6 @@ use crate::{
     processes, rebranding, recovery, router, secrets, sessions, systems, transfer, users,
 };
 
-/// Tables that something is claimed, leased or swept from: what statistics say of them is never true for long.
-pub const QUEUES: &[&str] = &[
-    "inventory_queue",
-    "inventory_alerts",
-    "jobs",
-    "leases",
-    "alert_queue",
-    "alert_tenants",
-    "alert_history",
-    "alert_activity",
-    "router_alerts",
-    "router_silences",
-    "router_tenants",
-    "router_groups",
-    "router_notices",
-    "router_failures",
-    "event_outbox",
-    "events",
-    "event_subscriptions",
-    "event_deliveries",
-    "logto_outbox",
-    "mail_links",
-    "import_sessions",
-];
-
 /// `(name, text)`.
 pub const STATEMENTS: &[(&str, &str)] = &[
     ("secrets::HOLD", secrets::HOLD),

@@ -1,27 +1,15 @@
-//! The two engines behind one handle.
+//! The handle of a database, and its write transactions.
 
 use crate::{
-    catalogue,
+    engine::{Engine, Options},
     epoch::{Epoch, Known, SETTLES},
     error::StoreError,
     list_epochs::{ListEpochs, MOVE_LISTS},
     sql::Q,
     waits::ConnectionWaits,
 };
-use sqlx::{
-    AssertSqlSafe, Connection as _, PgConnection, PgPool, Postgres, Sqlite, SqlitePool, Transaction,
-    postgres::{PgConnectOptions, PgPoolOptions},
-    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
-};
-use std::{
-    fs::File,
-    io,
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
-    path::{Path, PathBuf},
-    str::FromStr,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use sqlx::{Postgres, Sqlite, Transaction};
+use std::{sync::Arc, time::Instant};
 use tracing::{Span, field::Empty};
 
 /// A database: SQLite file or PostgreSQL. Cheap to clone.
@@ -34,46 +22,10 @@ pub struct Db {
     pub(crate) pools: Arc<ConnectionWaits>,
 }
 
-#[derive(Clone, Debug)]
-pub(crate) enum Engine {
-    Pg(PgPool),
-    Lite {
-        /// One connection: SQLite has one writer, and waiting here is fairer than its busy handler.
-        write: SqlitePool,
-        read: SqlitePool,
-        /// Held while this process serves; none for in-memory and command-line use.
-        _lock: Option<Arc<File>>,
-    },
-}
-
-/// How a database is opened.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// `sqlite:PATH` or `postgres://…`.
-    pub url: String,
-    /// Connections for reads (SQLite) or in all (PostgreSQL).
-    pub connections: u32,
-    /// True when this process serves: a SQLite file is then locked for it alone.
-    pub exclusive: bool,
-    /// How long a statement waits for a free connection (that of SQLite's one writer twice as long).
-    pub acquire: Duration,
-}
-
-impl Options {
-    /// The defaults of a serving process.
-    pub fn new(url: impl Into<String>) -> Options {
-        Options { url: url.into(), connections: 16, exclusive: false, acquire: Duration::from_secs(5) }
-    }
-}
-
 impl Db {
     /// Opens the database and creates a missing SQLite file; does not migrate.
     pub async fn open(options: &Options) -> Result<Db, StoreError> {
-        let engine = if options.url.starts_with("postgres") {
-            Engine::Pg(open_postgres(options).await?)
-        } else {
-            open_sqlite(options).await?
-        };
+        let engine = Engine::open(options).await?;
         Ok(Db { engine, epoch: Arc::new(Epoch::new()), pools: Arc::default() })
     }
 
@@ -281,183 +233,5 @@ impl Tx {
         match self {
             Tx::Pg(_, _, moved) | Tx::Lite(_, _, moved) => moved,
         }
-    }
-}
-
-async fn open_postgres(options: &Options) -> Result<PgPool, StoreError> {
-    let connect = PgConnectOptions::from_str(&options.url)?
-        .application_name("bailiwick")
-        .statement_cache_capacity(500)
-        .options([
-            ("statement_timeout", "30s"),
-            ("timezone", "UTC"),
-            ("default_transaction_isolation", "read committed"),
-            // Every statement reads few rows by index; compiling one whose cost is overestimated takes fifty times
-            // longer than running it.
-            ("jit", "off"),
-        ]);
-    reach(&connect).await?;
-    Ok(PgPoolOptions::new()
-        .max_connections(options.connections)
-        .acquire_timeout(options.acquire)
-        .test_before_acquire(false)
-        .connect_with(connect)
-        .await?)
-}
-
-/// Tries one connection, as long as a database may take that starts beside the service: a pool does not tell why it has
-/// none.
-async fn reach(connect: &PgConnectOptions) -> Result<(), StoreError> {
-    const MOST: Duration = Duration::from_secs(5);
-    let mut last = None;
-    let tries = async {
-        loop {
-            match PgConnection::connect_with(connect).await {
-                Err(error) if is_passing(&error) => last = Some(error),
-                tried => return tried,
-            }
-            tokio::time::sleep(Duration::from_millis(250)).await;
-        }
-    };
-    let tried = tokio::time::timeout(MOST, tries).await;
-    let why = match (tried, last) {
-        (Ok(Ok(connection)), _) => {
-            // It was good for finding out.
-            let _ = connection.close().await;
-            return Ok(());
-        }
-        (Ok(Err(error)), _) | (Err(_), Some(error)) => plain(&error),
-        (Err(_), None) => format!("no answer within {} s", MOST.as_secs()),
-    };
-    let socket = connect.get_socket().map(|path| path.display().to_string());
-    let host = socket.unwrap_or_else(|| connect.get_host().to_owned());
-    let database = connect.get_database().unwrap_or(connect.get_username());
-    let address =
-        format!("{host}, port {}, database {database} as {}", connect.get_port(), connect.get_username());
-    Err(StoreError::NotReached { address, why })
-}
-
-/// Whether a server that is starting may say so.
-fn is_passing(error: &sqlx::Error) -> bool {
-    match error {
-        sqlx::Error::Io(e) => e.kind() == io::ErrorKind::ConnectionRefused,
-        // It starts, or it ends.
-        sqlx::Error::Database(e) => e.code().is_some_and(|code| code == "57P03"),
-        _ => false,
-    }
-}
-
-/// The cause alone, without what our library says around it.
-fn plain(error: &sqlx::Error) -> String {
-    match error {
-        sqlx::Error::Io(e) => e.to_string(),
-        sqlx::Error::Database(e) => e.message().to_owned(),
-        other => other.to_string(),
-    }
-}
-
-async fn open_sqlite(options: &Options) -> Result<Engine, StoreError> {
-    let path = PathBuf::from(options.url.trim_start_matches("sqlite:").trim_start_matches("//"));
-    if let Some(dir) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
-        // Other users of this machine must not read the database.
-        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
-        made.map_err(|e| unusable(dir, &sqlx::Error::Io(e)))?;
-    }
-    let lock = if options.exclusive { Some(Arc::new(lock_file(&path)?)) } else { None };
-    // SQLite would make it for everybody to read where the umask allows that; its other files take the mode of this one.
-    if !path.exists() {
-        private_file(&path)?;
-    }
-    let connect = SqliteConnectOptions::new()
-        .filename(&path)
-        .create_if_missing(true)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Full)
-        .foreign_keys(true)
-        .busy_timeout(Duration::from_secs(10))
-        .statement_cache_capacity(500)
-        .pragma("temp_store", "memory")
-        // Most of what is read is read from the page cache of the system; a cache of our own holds the rest, in KiB.
-        .pragma("mmap_size", "268435456")
-        .pragma("cache_size", "-8192");
-    let write = SqlitePoolOptions::new()
-        .max_connections(1)
-        .acquire_timeout(options.acquire * 2)
-        .test_before_acquire(false)
-        .idle_timeout(None)
-        .max_lifetime(None)
-        .connect_with(connect.clone().optimize_on_close(true, 400))
-        .await
-        .map_err(|e| unusable(&path, &e))?;
-    forget_statistics(&write).await?;
-    let read = SqlitePoolOptions::new()
-        .max_connections(options.connections.clamp(1, 4))
-        // Each has a thread, which would keep to the core of the worker that started it; so they are there from the start.
-        .min_connections(options.connections.clamp(1, 4))
-        .idle_timeout(None)
-        .max_lifetime(None)
-        .acquire_timeout(options.acquire)
-        .test_before_acquire(false)
-        .connect_with(connect.pragma("cache_size", "-4096").read_only(true).create_if_missing(false))
-        .await
-        .map_err(|e| unusable(&path, &e))?;
-    Ok(Engine::Lite { write, read, _lock: lock })
-}
-
-/// Names the file that is in the way.
-fn unusable(path: &Path, error: &sqlx::Error) -> StoreError {
-    let mut why = plain(error);
-    let is_locked_away = match error {
-        sqlx::Error::Io(e) => {
-            matches!(e.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
-        }
-        // SQLITE_CANTOPEN, SQLITE_READONLY and their kin.
-        sqlx::Error::Database(e) => {
-            e.code().is_some_and(|code| matches!(&*code, "14" | "8" | "1544" | "776"))
-        }
-        _ => false,
-    };
-    if is_locked_away {
-        why.push_str("; the user who runs the program must be able to write there");
-    }
-    StoreError::File { path: path.display().to_string(), why }
-}
-
-/// What was believed of queues when the file was closed last; without it SQLite reads them by index.
-async fn forget_statistics(write: &SqlitePool) -> Result<(), StoreError> {
-    let count = async |text: String| sqlx::query_scalar::<_, i64>(AssertSqlSafe(text)).fetch_one(write).await;
-    if count("SELECT COUNT(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'".to_owned()).await? == 0 {
-        return Ok(());
-    }
-    let of_queues = format!("FROM sqlite_stat1 WHERE tbl IN ('{}')", catalogue::QUEUES.join("', '"));
-    // Looked for first, so that a reader does not wait for a writer.
-    if count(format!("SELECT COUNT(*) {of_queues}")).await? > 0 {
-        sqlx::query(AssertSqlSafe(format!("DELETE {of_queues}"))).execute(write).await?;
-        sqlx::query("ANALYZE sqlite_schema").execute(write).await?;
-    }
-    Ok(())
-}
-
-/// A file to write, created with access for its owner only.
-fn private_file(path: &Path) -> Result<File, StoreError> {
-    let opened = File::options().create(true).truncate(false).write(true).mode(0o600).open(path);
-    opened.map_err(|e| unusable(path, &sqlx::Error::Io(e)))
-}
-
-/// Takes the lock that lets one process trust its memory (see [`Db::auth_epoch`]); it is held as long as the file.
-///
-/// # Errors
-/// [`StoreError::Locked`] while another process serves this database.
-pub fn lock_file(database: &Path) -> Result<File, StoreError> {
-    let mut path = database.as_os_str().to_owned();
-    path.push(".lock");
-    let file = private_file(Path::new(&path))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(std::fs::TryLockError::WouldBlock) => Err(StoreError::Locked(format!(
-            "{} is served by another process; SQLite allows one, use PostgreSQL for several",
-            database.display()
-        ))),
-        Err(std::fs::TryLockError::Error(e)) => Err(unusable(Path::new(&path), &sqlx::Error::Io(e))),
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::{
     Db, StoreError, Tx,
-    db::Engine,
+    engine::Engine,
     organizations,
     sql::{Arg, On, Q},
     systems, users,

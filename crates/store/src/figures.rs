@@ -1,6 +1,6 @@
 //! Figures for the metrics page: waits for connections, and how much work waits since when.
 
-use crate::{Db, StoreError, db::Engine, sql::Q, time::TsCodec};
+use crate::{Db, StoreError, engine::Engine, sql::Q, time::TsCodec};
 use bailiwick_domain::{Ts, meter::Times};
 
 /// How many connections a pool has.

@@ -16,6 +16,7 @@ pub use within::Within;
 
 use crate::{
     StoreError, Tx,
+    alert_rows::{AlertKey, key_columns},
     router::lock_tenants,
     sql::{Column, Q, ROWS, push_rows},
     time::TsCodec,
@@ -72,9 +73,6 @@ pub async fn homes(tx: &mut Tx, keys: &BTreeSet<String>) -> Result<HashMap<Strin
     }
     Ok(homes)
 }
-
-/// An alert: its tenant and fingerprint.
-pub type AlertKey = (OrgId, String);
 
 /// A stored row without its texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -181,15 +179,6 @@ pub async fn rows_begun_by(tx: &mut Tx, alerts: &[(AlertKey, Ts)]) -> Result<Vec
         found.extend(q.all::<StoredRow>(&mut *tx).await?);
     }
     Ok(found.into_iter().map(Stored::from).collect())
-}
-
-pub(crate) fn key_columns<'a>(
-    keys: impl Iterator<Item = &'a AlertKey> + Clone,
-) -> Vec<(&'static str, Column)> {
-    vec![
-        ("o", Column::Ids(keys.clone().map(|(o, _)| o.0).collect())),
-        ("f", Column::texts(keys.map(|(_, f)| f.as_str()))),
-    ]
 }
 
 /// A row as it becomes.

@@ -3,8 +3,8 @@
 
 use crate::{
     StoreError, Tx, backups,
-    organizations::subtree_column,
     sql::{On, Q},
+    tree::subtree_column,
 };
 use bailiwick_domain::{OrgId, OrgType, Ts, UserId};
 use uuid::Uuid;

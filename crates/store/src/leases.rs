@@ -1,8 +1,6 @@
 //! Work that one process does for all: the process that holds the row does it, until it stops renewing the lease.
 
-use crate::{
-    Db, StoreError, Tx, delivery, events::subscriptions, inventory::queue, jobs, logto::outbox, sql::Q,
-};
+use crate::{Db, StoreError, Tx, sql::Q};
 use bailiwick_domain::Ts;
 use std::time::Duration;
 use uuid::Uuid;
@@ -42,14 +40,4 @@ pub async fn release(db: &Db, name: &str, holder: Uuid) -> Result<(), StoreError
 /// be at that work by now.
 pub async fn give_back(tx: &mut Tx, name: &str, holder: Uuid, now: Ts) -> Result<bool, StoreError> {
     Ok(Q::by_index(GIVE_BACK).bind(name).bind(holder).bind(now).run(tx).await? > 0)
-}
-
-/// Ends every lease of every queue at `now`: for a process that has the database alone and has just started, so that
-/// those leases belong to processes that are dead.
-pub async fn release_all(tx: &mut Tx, now: Ts) -> Result<(), StoreError> {
-    for text in [jobs::RELEASE_ALL, queue::RELEASE_ALL, outbox::RELEASE_ALL, subscriptions::RELEASE_ALL] {
-        Q::new(text).run(&mut *tx).await?;
-    }
-    Q::new(delivery::RELEASE_ALL).bind(now).run(tx).await?;
-    Ok(())
 }

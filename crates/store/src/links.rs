@@ -1,7 +1,7 @@
 //! `LinkFailed` alerts (spec: systems#link-failed): which systems are silent, and what has been raised about them. The
 //! rows of raised alerts outlive the systems they are about.
 
-use crate::{Db, StoreError, Tx, organizations::parse_type, sql::Q, time::TsCodec};
+use crate::{Db, StoreError, Tx, sql::Q, time::TsCodec, tree::parse_type};
 use bailiwick_domain::{OrgId, SystemId, Ts, org::OrgRef};
 use sqlx::FromRow;
 use std::collections::BTreeSet;

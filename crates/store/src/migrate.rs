@@ -1,6 +1,6 @@
 //! Migrations: for each number two files of the same name, one for each engine.
 
-use crate::{Db, db::Engine, error::StoreError};
+use crate::{Db, engine::Engine, error::StoreError};
 use sqlx::migrate::{MigrateError, Migrator};
 
 static SQLITE: Migrator = sqlx::migrate!("./migrations/sqlite");

@@ -19,6 +19,7 @@ use crate::{
     StoreError, Tx,
     sql::{On, Q},
     time::TsCodec,
+    tree::parse_type,
 };
 use bailiwick_domain::{
     OrgId, OrgType, Organization, Ts,
@@ -149,11 +150,6 @@ struct PathRow {
     eff_deleted_by: Option<Uuid>,
 }
 
-/// The type of a row.
-pub(crate) fn parse_type(word: &str) -> Result<OrgType, StoreError> {
-    OrgType::parse(word).ok_or_else(|| StoreError::Corrupt(format!("organization type \"{word}\"")))
-}
-
 /// A JSON object column.
 pub(crate) fn object(value: Value) -> Result<Map<String, Value>, StoreError> {
     match value {
@@ -258,16 +254,6 @@ pub async fn hold(tx: &mut Tx, id: OrgId) -> Result<Option<Held>, StoreError> {
         }
     }
     Err(StoreError::Misuse("an organization moves faster than it can be held"))
-}
-
-/// The column whose equal values make up the subtree of an organization of this type; `own` is the name of the column
-/// that says which organization a row is or belongs to.
-pub(crate) const fn subtree_column(org_type: OrgType, own: &'static str) -> &'static str {
-    match org_type {
-        OrgType::Owner | OrgType::Distributor => "p2",
-        OrgType::Reseller => "p3",
-        OrgType::Customer => own,
-    }
 }
 
 /// An organization to create. Its place and inherited state come from the parent.

@@ -4,9 +4,9 @@
 use crate::{
     StoreError, Tx,
     images::{Content, Object},
-    organizations::parse_type,
     sql::{On, Q},
     time::TsCodec,
+    tree::parse_type,
 };
 use bailiwick_domain::{
     OrgId, OrgType, Ts,

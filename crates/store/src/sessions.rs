@@ -5,9 +5,9 @@ pub mod turns;
 use crate::{
     Db, StoreError, Tx,
     identities::{Identified, UserRow, user_columns},
-    organizations::subtree_column,
     sql::{Arg, On, Q},
     time::TsCodec,
+    tree::subtree_column,
 };
 use bailiwick_domain::{ChainId, LoginId, OrgId, OrgType, Ts, UserId};
 use sqlx::FromRow;

@@ -1,6 +1,6 @@
 //! A copy of a SQLite file while it is in use, by this process or another.
 
-use crate::{Db, StoreError, db::Engine};
+use crate::{Db, StoreError, engine::Engine};
 use std::path::Path;
 
 impl Db {

@@ -13,7 +13,7 @@ mod table;
 pub(crate) use ids::padded;
 pub(crate) use table::{Column, ROWS, push_rows};
 
-use crate::{Db, Tx, db::Engine, error::StoreError, time::TsCodec};
+use crate::{Db, Tx, engine::Engine, error::StoreError, time::TsCodec};
 use bailiwick_domain::Ts;
 use futures_util::TryStreamExt;
 use sqlx::{

@@ -12,9 +12,10 @@ pub use list::{Filter, Order, Sort, list};
 
 use crate::{
     StoreError, Tx,
-    organizations::{add_users, creator, hold, mark, object, parse_type, snapshot},
+    organizations::{add_users, creator, hold, mark, object, snapshot},
     sql::{On, Q},
     time::TsCodec,
+    tree::parse_type,
 };
 use bailiwick_domain::{
     OrgId, Ts, User, UserId,

@@ -6,9 +6,10 @@ use crate::{
         postgres,
         scratch::{Scratch, fast_place},
     },
-    service::build,
 };
 use bailiwick_app::App;
+use bailiwick_domain::{Clock, Entropy};
+use bailiwick_policy::Catalogue;
 use bailiwick_settings::Settings;
 use bailiwick_store::{Db, Options};
 use std::{
@@ -106,6 +107,11 @@ async fn postgres_template() -> &'static str {
     cluster.create_database_from(None, name).await.expect("a template database");
     prepare(&cluster.url(name)).await;
     name
+}
+
+/// The service on a database.
+pub(crate) fn build(settings: Settings, db: Db, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> App {
+    App::new(settings, db, clock, entropy, Catalogue::built_in().clone()).expect("the settings are complete")
 }
 
 async fn prepare(url: &str) {

@@ -3,10 +3,7 @@
 use crate::{Call, Engine, ManualClock, SeededEntropy, engine};
 use axum::Router;
 use bailiwick_app::App;
-use bailiwick_domain::{Clock, Entropy};
-use bailiwick_policy::Catalogue;
 use bailiwick_settings::{Place, Settings};
-use bailiwick_store::Db;
 use http::Method;
 use std::{sync::Arc, time::Duration};
 
@@ -28,10 +25,6 @@ pub struct Test {
     _assets: Option<tempfile::TempDir>,
 }
 
-pub(crate) fn build(settings: Settings, db: Db, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> App {
-    App::new(settings, db, clock, entropy, Catalogue::built_in().clone()).expect("the settings are complete")
-}
-
 impl Test {
     /// A fresh service after `change` has seen its settings.
     pub async fn start(engine: Engine, change: fn(&mut Settings)) -> Test {
@@ -49,7 +42,7 @@ impl Test {
         let (db, kept, database_url) = engine::database(engine).await;
         let clock = Arc::new(ManualClock::new());
         let entropy = Arc::new(SeededEntropy::new(2));
-        let app = build(settings, db, clock.clone(), entropy.clone());
+        let app = engine::build(settings, db, clock.clone(), entropy.clone());
         app.start_background().await;
         let router = bailiwick_api::router(&app);
         Test { app, clock, entropy, engine, database_url, router, kept, _assets: Some(assets) }
@@ -66,7 +59,7 @@ impl Test {
         change(&mut settings);
         let db = engine::open(&self.database_url).await;
         let entropy = Arc::new(SeededEntropy::new(3));
-        let app = build(settings, db, self.clock.clone(), entropy.clone());
+        let app = engine::build(settings, db, self.clock.clone(), entropy.clone());
         app.start_background().await;
         let router = bailiwick_api::router(&app);
         let (engine, database_url, kept) = (self.engine, self.database_url.clone(), self.kept.clone());

@@ -14,7 +14,8 @@ use bailiwick_alerting::{
 use bailiwick_domain::OrgId;
 use bailiwick_store::{
     StoreError, Tx, alert_handling,
-    history::{self, AlertKey, Held, Stored, Texts, Write},
+    alert_rows::AlertKey,
+    history::{self, Held, Stored, Texts, Write},
 };
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -5,11 +5,7 @@ use super::super::life;
 use crate::Alerts;
 use bailiwick_alerting::Nanos;
 use bailiwick_platform::periodic;
-use bailiwick_store::{
-    StoreError,
-    history::keep::{self, Spared},
-    leases,
-};
+use bailiwick_store::{StoreError, alert_rows::Spared, history::keep, leases};
 use std::time::Duration;
 
 /// Name of the lease.

@@ -14,9 +14,10 @@ use bailiwick_platform::list_filters;
 use bailiwick_policy::{Caller, Scope};
 use bailiwick_store::{
     StoreError,
+    alert_handling::Assignment,
     history::{
         Within,
-        active::{self, ActiveFilter, ActiveOrder, ActiveQuery, Assignment, JUDGED, Shown},
+        active::{self, ActiveFilter, ActiveOrder, ActiveQuery, JUDGED, Shown},
     },
 };
 use std::{

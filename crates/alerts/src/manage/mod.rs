@@ -15,9 +15,12 @@ mod silences;
 mod totals;
 
 pub use active::{ActiveAlert, ActiveAlerts, AlertQuery, STATES, active, active_of_system};
-pub use bailiwick_store::history::{
-    active::{ActiveFilter, ActiveOrder, Assignment},
-    list::{HistoryFilter, HistoryOrder, Record},
+pub use bailiwick_store::{
+    alert_handling::Assignment,
+    history::{
+        active::{ActiveFilter, ActiveOrder},
+        list::{HistoryFilter, HistoryOrder, Record},
+    },
 };
 pub use figures::{
     HistoryQuery, Statistics, StatisticsQuery, Trend, catalogue, history, history_of_system, statistics,

@@ -1,7 +1,7 @@
 //! What happened to API keys. Rows outlive key and user; refusals are bounded to one row for each key, reason and
 //! minute, so that whoever knows a lookup part can neither fill the table nor slow the database.
 
-use crate::{Db, StoreError, Tx, sql::Q, systems::push_in, time::TsCodec};
+use crate::{Db, StoreError, Tx, filters::push_in, sql::Q, time::TsCodec};
 use bailiwick_domain::{ApiKeyId, OrgId, Page, PageRequest, Ts, UserId};
 use bailiwick_policy::KeyMode;
 use sqlx::FromRow;

@@ -44,8 +44,8 @@ pub(crate) async fn unassign_below(
     org_type: OrgType,
     now: Ts,
 ) -> Result<(), StoreError> {
-    let below = crate::organizations::subtree_column(org_type, "id");
-    let home = crate::organizations::subtree_column(org_type, "home_id");
+    let below = crate::tree::subtree_column(org_type, "id");
+    let home = crate::tree::subtree_column(org_type, "home_id");
     let assigned = format!(
         "FROM applications a WHERE a.organization_id IN (SELECT o.id FROM organizations o WHERE o.{below} = ?) \
          AND a.{home} <> ?"
@@ -349,7 +349,7 @@ pub async fn assigned_to(
     family: OrgType,
     page: impl IntoIterator<Item = OrgId>,
 ) -> Result<HashMap<OrgId, Assigned>, StoreError> {
-    let column = crate::organizations::subtree_column(family, "id");
+    let column = crate::tree::subtree_column(family, "id");
     let mut q = Q::new(&format!(
         "SELECT o.{column} AS root, CAST(SUM(k.applications) AS BIGINT), \
          CAST(SUM(CASE WHEN o.id = o.{column} THEN k.applications ELSE 0 END) AS BIGINT) \

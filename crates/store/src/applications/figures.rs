@@ -9,10 +9,10 @@ use super::{
 use crate::{
     Db, StoreError,
     changes::push_gone,
-    organizations::parse_type,
     scope::push_scope,
     sql::Q,
     time::{TsCodec, utc_day},
+    tree::parse_type,
 };
 use bailiwick_domain::{OrgId, SystemId, Ts, org::OrgRef};
 use bailiwick_policy::Scope;
@@ -106,7 +106,7 @@ struct Within<'a> {
 impl<'a> Within<'a> {
     async fn of(db: &Db, scope: &'a Scope, filter: &'a ApplicationFilter) -> Result<Within<'a>, StoreError> {
         let ids = filter.organizations.as_deref();
-        let expanded = crate::systems::expand(db, ids, filter.include_hierarchy).await?;
+        let expanded = crate::filters::expand(db, ids, filter.include_hierarchy).await?;
         Ok(Within { scope, filter, expanded })
     }
 

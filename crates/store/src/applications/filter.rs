@@ -1,6 +1,6 @@
 //! What a list of applications can be filtered and ordered by (spec: applications#operations).
 
-use crate::systems::VersionFilter;
+use crate::filters::VersionFilter;
 use bailiwick_domain::{OrgId, SystemId, Words};
 
 /// Filters; none = not given, an empty list = given, but nothing can match.

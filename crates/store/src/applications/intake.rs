@@ -455,7 +455,7 @@ pub(crate) fn search_key(seen: &Seen) -> String {
     let display = seen.display_name.as_deref().unwrap_or_default();
     let mut text = fold(&seen.module_id);
     for part in [display, seen.instance_of.as_str()] {
-        text.push(crate::systems::SEPARATOR);
+        text.push(crate::filters::SEPARATOR);
         text.push_str(&fold(part));
     }
     text

@@ -10,9 +10,9 @@ use super::{
 };
 use crate::{
     Db, StoreError,
+    filters::{can_be_stored, expand, push_in, push_product_versions},
     scope::push_scope,
     sql::Q,
-    systems::{can_be_stored, expand, push_in, push_product_versions},
 };
 use bailiwick_domain::{
     OrgId, OrgType, Page, PageRequest, SortDirection,

@@ -1,6 +1,6 @@
 //! One row of an application with its system and the organization it is assigned to.
 
-use crate::{StoreError, organizations::parse_type, time::TsCodec};
+use crate::{StoreError, time::TsCodec, tree::parse_type};
 use bailiwick_domain::{ApplicationId, OrgId, SystemId, Ts, org::OrgRef};
 use bailiwick_policy::{ApplicationTarget, Path, Standing};
 use sqlx::FromRow;

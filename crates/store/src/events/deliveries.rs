@@ -3,8 +3,8 @@
 use super::{Sight, Stored, read::Row as EventRow};
 use crate::{
     Db, StoreError, Tx,
+    filters::push_in,
     sql::{Column, On, Q, ROWS, push_rows},
-    systems::push_in,
     time::TsCodec,
 };
 use bailiwick_domain::{Page, PageRequest, Ts};

@@ -2,9 +2,9 @@
 
 use crate::{
     Db, StoreError,
+    filters::push_in,
     scope::push_scope,
     sql::{On, Q},
-    systems::push_in,
     time::TsCodec,
 };
 use bailiwick_domain::{OrgId, Page, PageRequest, SortDirection, Ts};

@@ -2,11 +2,13 @@
 //! alert-management#active-alerts): the row of the history that fires has the columns to filter and sort by, the
 //! router's record has the rest. What silences do to an alert is judged by the caller; here it is a list of rows.
 
-use super::{AlertKey, Within, keep::Spared, key_columns};
+use super::Within;
 use crate::{
     Db, StoreError, Tx,
+    alert_handling::Assignment,
+    alert_rows::{AlertKey, Spared, key_columns},
+    filters::push_in,
     sql::{Arg, Column, Q, ROWS, push_rows},
-    systems::push_in,
     time::TsCodec,
 };
 use bailiwick_domain::{OrgId, PageRequest, SortDirection, Ts, UserId, Words};
@@ -230,21 +232,6 @@ fn push_any(q: &mut Q, db: &Db, rows: &[i64]) {
     } else {
         q.arg(serde_json::Value::from(rows).to_string());
     }
-}
-
-/// The assignee of an alert.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Assignment {
-    /// User.
-    pub user_id: UserId,
-    /// His name at that moment.
-    pub user_name: String,
-    /// His organization.
-    pub user_org_id: OrgId,
-    /// Its name at that moment.
-    pub user_org_name: String,
-    /// Since when.
-    pub assigned_at: Ts,
 }
 
 /// What is shown with an alert: present values of its system and organization.

@@ -1,11 +1,12 @@
 //! What ends or removes rows without anybody saying so: expiry, age, and what becomes of their system.
 
 use super::{
-    AlertKey, Counts, hold,
+    Counts, hold,
     tell::{self, Told},
 };
 use crate::{
     Db, StoreError, Tx, alert_handling,
+    alert_rows::{AlertKey, Spared},
     events::{self, NewEvent},
     sql::Q,
     time::{TsCodec, utc_day},
@@ -33,9 +34,6 @@ pub(crate) const MOVE_NAMES: &str = "INSERT INTO alert_names (organization_id, a
      SELECT h.organization_id, SUBSTR(h.alertname, 1, 200), MAX(h.severity), MAX(h.created_at) FROM alert_history h \
      WHERE h.organization_id = ? AND h.system_key = ? AND h.alertname <> '' GROUP BY 1, 2 \
      ON CONFLICT (organization_id, alertname) DO NOTHING";
-
-/// A time between which, both ends included, rows that expire are left alone.
-pub type Spared = Option<(Ts, Ts)>;
 
 /// Ends up to `limit` open rows whose time passed before `now`, as of that time; how many.
 pub async fn sweep(db: &Db, now: Ts, spared: Spared, limit: i64) -> Result<u64, StoreError> {

@@ -1,7 +1,7 @@
 //! The list of the history (spec: alert-management#figures).
 
 use super::{Within, word};
-use crate::{Db, StoreError, sql::Q, systems::push_in, time::TsCodec};
+use crate::{Db, StoreError, filters::push_in, sql::Q, time::TsCodec};
 use bailiwick_domain::{OrgId, Page, PageRequest, SortDirection, Ts, Words};
 use sqlx::FromRow;
 use uuid::Uuid;

@@ -1,8 +1,9 @@
 //! Events of alerts that begin to fire and end, written with the rows of the history. Refreshes are none.
 
-use super::{AlertKey, NAME_CHARS, Write, word};
+use super::{NAME_CHARS, Write, word};
 use crate::{
     StoreError, Tx,
+    alert_rows::AlertKey,
     events::{self, About, NewEvent, SYSTEM},
 };
 use bailiwick_domain::Ts;

@@ -8,9 +8,9 @@ use crate::{
     Db, StoreError, Tx,
     events::{self, About, NewEvent},
     identities::{Identified, UserRow, user_columns},
-    organizations::subtree_column,
     sql::{On, Q, ROWS},
     time::TsCodec,
+    tree::subtree_column,
 };
 use bailiwick_domain::{ChainId, ImpersonationId, LoginId, OrgId, OrgType, Page, PageRequest, Ts, UserId};
 use bailiwick_policy::Path;

@@ -4,8 +4,8 @@
 use super::records::{Record, RecordRow, record_columns};
 use crate::{
     Db, StoreError,
+    filters::push_in,
     sql::{On, Q},
-    systems::push_in,
     time::TsCodec,
 };
 use bailiwick_domain::{Page, PageRequest, SystemId, Ts, fold::contains_pattern};

@@ -373,5 +373,5 @@ pub async fn organizations_after(
 
 /// The column by which an organization's subtree is found among users.
 pub(crate) const fn below(org_type: OrgType) -> &'static str {
-    crate::organizations::subtree_column(org_type, "organization_id")
+    crate::tree::subtree_column(org_type, "organization_id")
 }

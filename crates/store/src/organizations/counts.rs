@@ -89,7 +89,7 @@ pub async fn stats_of(
     of: impl IntoIterator<Item = OrgId>,
 ) -> Result<HashMap<OrgId, Stats>, StoreError> {
     let (mut on, of) = (on.into(), of.into_iter().collect::<Vec<_>>());
-    let column = super::subtree_column(family, "id");
+    let column = crate::tree::subtree_column(family, "id");
     let mut q = Q::new(&format!(
         "SELECT o.{column} AS root, o.type, CAST(COUNT(*) AS BIGINT), CAST(SUM(n.systems) AS BIGINT), \
          CAST(SUM(n.users) AS BIGINT) FROM organizations o JOIN organization_counts n ON n.organization_id = o.id \
@@ -103,7 +103,7 @@ pub async fn stats_of(
         let (systems, users) = (unsigned(systems), unsigned(users));
         stats.subtree.systems += systems;
         stats.subtree.users += users;
-        match super::parse_type(&org_type)? {
+        match crate::tree::parse_type(&org_type)? {
             // The topmost organization of the subtree is the only one of the family.
             found if found == family => stats.own = Totals { systems, users },
             OrgType::Reseller => stats.resellers = unsigned(organizations),

@@ -1,7 +1,6 @@
 //! Destruction: an organization with everything below it, soft-deleted rows included (spec: organizations#destruction).
 
-use super::subtree_column;
-use crate::{StoreError, Tx, applications::counts::unassign_below, sql::Q};
+use crate::{StoreError, Tx, applications::counts::unassign_below, sql::Q, tree::subtree_column};
 use bailiwick_domain::{OrgId, OrgType, Ts};
 use bailiwick_policy::Granted;
 

@@ -1,10 +1,7 @@
 //! All families in one list (spec: organizations#directory).
 
-use super::{
-    list::{push_order, push_search_any},
-    parse_type,
-};
-use crate::{Db, StoreError, scope::push_scope, sql::Q};
+use super::list::{push_order, push_search_any};
+use crate::{Db, StoreError, scope::push_scope, sql::Q, tree::parse_type};
 use bailiwick_domain::{OrgId, OrgType, Page, PageRequest, SortDirection, fold::fold};
 use bailiwick_policy::Scope;
 use uuid::Uuid;

@@ -3,13 +3,13 @@
 use super::{
     Filter, Order,
     list::{count, push_where},
-    parse_type,
 };
 use crate::{
     Db, StoreError,
     exports::{Bounds, Found},
     sql::Q,
     time::TsCodec,
+    tree::parse_type,
 };
 use bailiwick_domain::{OrgId, OrgType, Ts};
 use bailiwick_policy::Scope;

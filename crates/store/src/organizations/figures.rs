@@ -1,7 +1,6 @@
 //! A family over time, and whether a VAT number is in use.
 
-use super::parse_type;
-use crate::{Db, StoreError, scope::push_scope, sql::Q, time::utc_day};
+use crate::{Db, StoreError, scope::push_scope, sql::Q, time::utc_day, tree::parse_type};
 use bailiwick_domain::{OrgId, OrgType, Ts, org::OrgRef};
 use bailiwick_policy::Scope;
 use uuid::Uuid;

@@ -1,10 +1,10 @@
 //! Looking up many organizations at once, inside a scope: what an import asks for all its rows together.
 
-use super::parse_type;
 use crate::{
     StoreError,
     scope::push_scope,
     sql::{On, Q},
+    tree::parse_type,
 };
 use bailiwick_domain::{OrgId, OrgType, org::OrgRef};
 use bailiwick_policy::Scope;

@@ -1,8 +1,12 @@
 //! Suspension and deletion. One own mark changes; the effective marks of the subtree follow in the same transaction
 //! (spec: organizations#hierarchy, organizations#life-cycle), and what followed is counted.
 
-use super::{Held, hold, parse_type, subtree_column};
-use crate::{StoreError, Tx, sql::Q};
+use super::{Held, hold};
+use crate::{
+    StoreError, Tx,
+    sql::Q,
+    tree::{parse_type, subtree_column},
+};
 use bailiwick_domain::{OrgId, OrgType, Ts};
 use bailiwick_policy::{Granted, Path};
 

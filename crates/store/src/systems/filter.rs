@@ -1,6 +1,6 @@
 //! What a list of systems can be filtered and ordered by (spec: systems#list).
 
-use crate::{organizations::suspended::SUSPENDED, sql::Q};
+use crate::{filters::VersionFilter, organizations::suspended::SUSPENDED, sql::Q};
 use bailiwick_domain::{OrgId, SystemStatus, Words, fold::fold};
 use uuid::Uuid;
 
@@ -25,15 +25,6 @@ impl StatusFilter {
         ("deleted", StatusFilter::Is(SystemStatus::Deleted)),
         ("no_inventory", StatusFilter::NoInventory),
     ]);
-}
-
-/// One value of the filter `version`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VersionFilter {
-    /// None = any product.
-    pub product: Option<String>,
-    /// Exact.
-    pub version: String,
 }
 
 /// Filters; none = not given, an empty list = given, but nothing can match.

@@ -9,21 +9,21 @@ mod deep;
 mod matches;
 
 use super::{
-    SEPARATOR, SystemRecord,
+    SystemRecord,
     figures::Totals,
     filter::{
-        BY_WORD, DELETED_ORGANIZATIONS, StatusFilter, SystemFilter, SystemOrder, VersionFilter, binds_cutoff,
-        condition, distinct, heard, is_never_suspended, push_live, push_unmarked, reads_activity,
-        statuses_with,
+        BY_WORD, DELETED_ORGANIZATIONS, StatusFilter, SystemFilter, SystemOrder, binds_cutoff, condition,
+        distinct, heard, is_never_suspended, push_live, push_unmarked, reads_activity, statuses_with,
     },
     row::{Row, row_columns},
 };
 use crate::{
     Db, StoreError,
     exports::{Bounds, Found},
+    filters::{VersionFilter, can_be_stored, expand, push_in, push_product_versions},
     organizations::{suspended::push_suspended, totals},
     scope::push_scope,
-    sql::{Arg, Q},
+    sql::Q,
 };
 use bailiwick_domain::{
     OrgId, OrgType, Page, PageRequest, SortDirection, SystemStatus, Ts, fold::contains_pattern,
@@ -123,21 +123,6 @@ pub async fn export(
     let all = PageRequest { page: 1, page_size: bounds.rows + 1 };
     let rows = spec.page(db, Window::of(all, None)).await;
     Found::of(rows.and_then(|rows| rows.into_iter().map(SystemRecord::try_from).collect()), bounds)
-}
-
-/// Types of the organizations whose subtrees a filter means: the type says by which column.
-pub(crate) async fn expand(
-    db: &Db,
-    organizations: Option<&[OrgId]>,
-    include_hierarchy: bool,
-) -> Result<Vec<(OrgId, OrgType)>, StoreError> {
-    let Some(ids) = organizations.filter(|ids| include_hierarchy && !ids.is_empty()) else {
-        return Ok(Vec::new());
-    };
-    let mut q = Q::new("SELECT id, type FROM organizations WHERE id IN (");
-    q.list(ids.iter().copied()).push(")");
-    let rows: Vec<(Uuid, String)> = q.all(db).await?;
-    Ok(rows.into_iter().filter_map(|(id, kind)| Some((OrgId(id), OrgType::parse(&kind)?))).collect())
 }
 
 impl Spec<'_> {
@@ -413,38 +398,4 @@ impl Spec<'_> {
 fn push_versions(q: &mut Q, versions: &[VersionFilter]) {
     let versions = versions.iter().map(|v| (v.product.as_deref(), v.version.as_str()));
     push_product_versions(q, "s.type", "s.version", versions);
-}
-
-/// ` AND (…)`: pairs as one list and bare versions as another, since SQLite bounds the depth of what `OR` connects.
-pub(crate) fn push_product_versions<'a>(
-    q: &mut Q,
-    product: &str,
-    version: &str,
-    wanted: impl Iterator<Item = (Option<&'a str>, &'a str)>,
-) {
-    let possible = wanted.filter(|(p, v)| can_be_stored(v) && p.is_none_or(can_be_stored));
-    let (pairs, bare): (Vec<_>, Vec<_>) = possible.partition(|(p, _)| p.is_some());
-    q.push(&format!(" AND ({version} IN ("));
-    q.list(bare.into_iter().map(|(_, v)| v.to_owned())).push(")");
-    if !pairs.is_empty() {
-        q.push(&format!(" OR ({product}, {version}) IN (VALUES "));
-        for (i, (p, v)) in pairs.into_iter().enumerate() {
-            q.push(if i > 0 { ", (?, ?)" } else { "(?, ?)" }).arg(p.unwrap_or_default()).arg(v);
-        }
-        q.push(")");
-    }
-    q.push(")");
-}
-
-/// ` AND column IN (…)` of those values that can be there at all.
-pub(crate) fn push_in(q: &mut Q, column: &str, values: &[String]) {
-    q.push(&format!(" AND {column} IN ("));
-    // An empty list becomes NULL, whose type PostgreSQL takes from the column.
-    let values: Vec<Arg> = values.iter().filter(|v| can_be_stored(v)).map(Arg::from).collect();
-    q.list(values).push(")");
-}
-
-/// Whether any stored text can contain it: the engines refuse U+0000 and over-long patterns.
-pub(crate) fn can_be_stored(text: &str) -> bool {
-    text.len() <= 4096 && !text.contains(['\0', SEPARATOR])
 }

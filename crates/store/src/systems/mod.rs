@@ -12,13 +12,14 @@ mod list;
 pub mod moves;
 mod row;
 
-pub use filter::{StatusFilter, SystemFilter, SystemOrder, VersionFilter};
+pub use crate::filters::VersionFilter;
+pub use filter::{StatusFilter, SystemFilter, SystemOrder};
 pub use list::{Known, Matches, export, is_lasting, list, matches};
-pub(crate) use list::{can_be_stored, expand, push_in, push_product_versions};
 pub use row::SystemRecord;
 
 use crate::{
     StoreError, Tx,
+    filters::SEPARATOR,
     sql::{On, Q},
     time::TsCodec,
 };
@@ -29,9 +30,6 @@ use serde_json::{Map, Value};
 use sqlx::FromRow;
 use std::collections::HashSet;
 use uuid::Uuid;
-
-/// Separates the parts of `search_key`; a search for it finds nothing.
-pub(crate) const SEPARATOR: char = '\u{1f}';
 
 pub(crate) const GET: &str = concat!(
     "SELECT ",

@@ -7,7 +7,7 @@
 mod schema;
 mod text;
 
-use crate::{Db, StoreError, db::Engine, sql::Q};
+use crate::{Db, StoreError, engine::Engine, sql::Q};
 use futures_util::TryStreamExt;
 use schema::{Table, tables};
 use sqlx::{AssertSqlSafe, PgConnection, Row, SqliteConnection};

@@ -2,7 +2,7 @@
 
 use super::super::*;
 
-pub use bailiwick_store::catalogue::QUEUES;
+pub use bailiwick_store::QUEUES;
 
 const ROWS: [&str; 19] = [
     "INSERT INTO inventory_queue (system_id, received_at, data_hash, data_size, body, next_at) \

@@ -1,8 +1,9 @@
 //! What a filter finds among the systems of a scope: found once, and good until a system changes.
 
-use super::{Known, Spec, SystemFilter, SystemOrder, expand};
+use super::{Known, Spec, SystemFilter, SystemOrder};
 use crate::{
     Db, StoreError,
+    filters::expand,
     sql::Q,
     systems::filter::{StatusFilter, statuses_with},
 };

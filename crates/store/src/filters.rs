@@ -1,0 +1,69 @@
+//! Conditions that lists of several tables share.
+
+use crate::{
+    Db, StoreError,
+    sql::{Arg, Q},
+};
+use bailiwick_domain::{OrgId, OrgType};
+use uuid::Uuid;
+
+/// Separates the parts of `search_key`; a search for it finds nothing.
+pub(crate) const SEPARATOR: char = '\u{1f}';
+
+/// One value of the filter `version`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VersionFilter {
+    /// None = any product.
+    pub product: Option<String>,
+    /// Exact.
+    pub version: String,
+}
+
+/// Types of the organizations whose subtrees a filter means: the type says by which column.
+pub(crate) async fn expand(
+    db: &Db,
+    organizations: Option<&[OrgId]>,
+    include_hierarchy: bool,
+) -> Result<Vec<(OrgId, OrgType)>, StoreError> {
+    let Some(ids) = organizations.filter(|ids| include_hierarchy && !ids.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let mut q = Q::new("SELECT id, type FROM organizations WHERE id IN (");
+    q.list(ids.iter().copied()).push(")");
+    let rows: Vec<(Uuid, String)> = q.all(db).await?;
+    Ok(rows.into_iter().filter_map(|(id, kind)| Some((OrgId(id), OrgType::parse(&kind)?))).collect())
+}
+
+/// ` AND (…)`: pairs as one list and bare versions as another, since SQLite bounds the depth of what `OR` connects.
+pub(crate) fn push_product_versions<'a>(
+    q: &mut Q,
+    product: &str,
+    version: &str,
+    wanted: impl Iterator<Item = (Option<&'a str>, &'a str)>,
+) {
+    let possible = wanted.filter(|(p, v)| can_be_stored(v) && p.is_none_or(can_be_stored));
+    let (pairs, bare): (Vec<_>, Vec<_>) = possible.partition(|(p, _)| p.is_some());
+    q.push(&format!(" AND ({version} IN ("));
+    q.list(bare.into_iter().map(|(_, v)| v.to_owned())).push(")");
+    if !pairs.is_empty() {
+        q.push(&format!(" OR ({product}, {version}) IN (VALUES "));
+        for (i, (p, v)) in pairs.into_iter().enumerate() {
+            q.push(if i > 0 { ", (?, ?)" } else { "(?, ?)" }).arg(p.unwrap_or_default()).arg(v);
+        }
+        q.push(")");
+    }
+    q.push(")");
+}
+
+/// ` AND column IN (…)` of those values that can be there at all.
+pub(crate) fn push_in(q: &mut Q, column: &str, values: &[String]) {
+    q.push(&format!(" AND {column} IN ("));
+    // An empty list becomes NULL, whose type PostgreSQL takes from the column.
+    let values: Vec<Arg> = values.iter().filter(|v| can_be_stored(v)).map(Arg::from).collect();
+    q.list(values).push(")");
+}
+
+/// Whether any stored text can contain it: the engines refuse U+0000 and over-long patterns.
+pub(crate) fn can_be_stored(text: &str) -> bool {
+    text.len() <= 4096 && !text.contains(['\0', SEPARATOR])
+}
