@@ -41,6 +41,8 @@ pub(crate) const CLAIM: &str = "UPDATE alert_queue SET claimed_until = ?, attemp
      AND (claimed_until IS NULL OR claimed_until <= ? OR claimed_until > ?) ORDER BY organization_id, next_attempt_at LIMIT ? [[FOR UPDATE SKIP LOCKED))||)]] \
      RETURNING fingerprint, CAST(payload AS TEXT) AS payload, attempts";
 pub(crate) const EXPIRE: &str = "DELETE FROM alert_queue WHERE queued_at < ?";
+pub(crate) const RELEASE_ALL: &str =
+    "UPDATE alert_queue SET claimed_until = NULL WHERE claimed_until IS NOT NULL";
 pub(crate) const REMOVE_OF_SYSTEM: &str =
     "DELETE FROM alert_queue WHERE organization_id = ? AND system_key = ?";
 pub(crate) const COUNTS: &str = "SELECT (SELECT CAST(COUNT(*) AS BIGINT) FROM alert_queue \

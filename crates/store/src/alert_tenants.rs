@@ -21,6 +21,8 @@ pub(crate) const POSTPONE: &str = "UPDATE alert_tenants SET claimed_until = NULL
      WHERE organization_id = ? AND claimed_until = ?";
 pub(crate) const FORGET: &str =
     "DELETE FROM alert_tenants WHERE organization_id = ? AND wanted = ? AND claimed_until = ?";
+pub(crate) const RELEASE_ALL: &str =
+    "UPDATE alert_tenants SET claimed_until = NULL WHERE claimed_until IS NOT NULL";
 /// One tenant that the router does not know, unless it waits already or was pushed a moment ago.
 pub(crate) const LOST: &str = "INSERT INTO alert_tenants (organization_id, wanted, is_gone, attempts, next_attempt_at, \
      queued_at) SELECT o.id, 1, FALSE, 0, ?, ? FROM organizations o WHERE o.id = ? \

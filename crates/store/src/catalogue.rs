@@ -463,5 +463,7 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("alert_queue::REMOVE_OF_SYSTEM", alert_queue::REMOVE_OF_SYSTEM),
     ("alert_queue::EXPIRE", alert_queue::EXPIRE),
     ("alert_queue::COUNTS", alert_queue::COUNTS),
+    ("alert_queue::RELEASE_ALL", alert_queue::RELEASE_ALL),
+    ("alert_tenants::RELEASE_ALL", alert_tenants::RELEASE_ALL),
     ("alert_queue::TENANTS", alert_queue::TENANTS),
 ];

@@ -1,7 +1,7 @@
 //! Leases of processes that are dead.
 
 use crate::{
-    StoreError, Tx, delivery, events::subscriptions, inventory::queue, jobs,
+    StoreError, Tx, alert_queue, alert_tenants, delivery, events::subscriptions, inventory::queue, jobs,
     logto::outbox, sql::Q,
 };
 use bailiwick_domain::Ts;
@@ -15,6 +15,8 @@ pub async fn release_all(tx: &mut Tx, now: Ts) -> Result<(), StoreError> {
         queue::RELEASE_ALL,
         outbox::RELEASE_ALL,
         subscriptions::RELEASE_ALL,
+        alert_queue::RELEASE_ALL,
+        alert_tenants::RELEASE_ALL,
     ] {
         Q::new(text).run(&mut *tx).await?;
     }

@@ -151,6 +151,8 @@ const OTHERS: &[&str] = &[
     "logto::outbox::FORGET_USER",
     "logto::outbox::RELEASE_ALL",
     "jobs::RELEASE_ALL",
+    "alert_queue::RELEASE_ALL",
+    "alert_tenants::RELEASE_ALL",
     "recovery::GET",
     "recovery::TAKE",
     "recovery::END_OF_USER",
