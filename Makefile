@@ -30,7 +30,7 @@ test: need-test format-check lint deny direction unit generated-check ## all che
 
 # The same selection of packages as in `make test`: another one would compile dependencies anew with other features.
 # The unit tests run beside the HTTP tests, which leave them time while they wait; their output follows when both ended.
-check: need-test format-check lint ## the quick part of `make test`: format, lints, unit tests, the HTTP tests on SQLite
+check: need-test format-check lint direction ## the quick part of `make test`: format, lints, direction of dependencies, unit tests, the HTTP tests on SQLite
 	$(CARGO) test $(LOCKED) --workspace --lib --bins --test api --no-run
 	unit=$$(mktemp); trap 'rm -f "$$unit"' EXIT; \
 	$(CARGO) test $(LOCKED) --workspace --lib --bins --no-fail-fast >"$$unit" 2>&1 & \

@@ -1,12 +1,17 @@
 #!/usr/bin/env bash
-# Checks that dependencies between the crates go one way, and that each outside library stays where it belongs:
-# server → api → app → platform → store → policy → domain, and app → {outbound, inventory, alerting, export} → domain.
-# Only dependencies of the product count; tests may use what they like.
+# Checks that dependencies between the crates go one way, that each outside library stays where it belongs, and that the
+# top-level modules of a crate make no circle (scripts/modules.py):
+# server → api → app → alerts → fleet → directory → identity → events → settings → platform → store → policy → domain,
+# and {outbound, inventory, alerting, export} → domain below them. Only dependencies of the product count; tests may use
+# what they like.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # Our crates from the bottom to the top. A crate may name only crates to its left, and of those the ones in its row.
-order=(domain policy inventory alerting store outbound export platform app api server)
+order=(
+    domain policy inventory alerting store outbound export platform settings events identity directory fleet alerts demo
+    app api server
+)
 declare -A may_use=(
     [domain]=''
     [policy]='domain'
@@ -16,9 +21,16 @@ declare -A may_use=(
     [outbound]='domain alerting'
     [export]='domain'
     [platform]='domain policy store'
-    [app]='domain policy inventory alerting store outbound export platform'
-    [api]='domain policy alerting platform app'
-    [server]='domain platform app api'
+    [settings]='domain inventory alerting store outbound platform'
+    [events]='domain policy alerting store outbound platform settings'
+    [identity]='domain policy alerting store outbound platform settings events'
+    [directory]='domain policy store outbound export platform settings events identity'
+    [fleet]='domain policy inventory store outbound export platform events identity directory'
+    [alerts]='domain policy alerting store outbound platform settings events identity directory fleet'
+    [demo]='domain policy inventory store identity fleet'
+    [app]='domain policy store outbound platform settings events identity directory fleet alerts'
+    [api]='domain policy alerting platform settings events identity directory fleet alerts app'
+    [server]='domain platform settings events identity directory fleet alerts demo app api'
 )
 # Crates of ours that may name an outside library; libraries that are not listed may be named anywhere.
 declare -A belongs_to=(
@@ -36,8 +48,8 @@ declare -A belongs_to=(
     [reqwest]=''
     [time]=''
     [chrono]=''
-    [tokio]='store outbound platform app api server'
-    [tokio-util]='store outbound platform app api server'
+    [tokio]='store outbound platform events identity directory fleet alerts app api server'
+    [tokio-util]='outbound platform identity fleet alerts server'
 )
 # For tests only.
 free='testkit tests fuzz-targets'
@@ -81,4 +93,5 @@ for member in $members; do
         fi
     done
 done
+scripts/modules.py crates/* || status=1
 exit $status

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Finds circles of modules: `scripts/modules.py [--list] CRATE_DIRECTORY...`
+"""Finds circles of top-level modules: `scripts/modules.py [--list] CRATE_DIRECTORY...`
 
-Reads the `use` declarations and the paths of each source file. A module may name its parents and its children; apart
-from that, siblings must not name each other in a circle. Each level of each crate is checked on its own: an arrow
-from `a::x` to `b::y` counts as one from `a` to `b`.
+Reads the `use` declarations and the paths of each source file. The top-level modules of a crate must not name each
+other in a circle; a module and its children may. Names that the root of the crate re-exports count as the root's.
 
-Prints each circle with the lines that make it, and ends with 1 when there is one.
+Prints a circle with the lines that make it, `--list` all of them, and ends with 1 when there is one.
 """
 
 import re
@@ -14,19 +13,20 @@ from collections import defaultdict
 from pathlib import Path
 
 CODE = re.compile(r'//[^\n]*|/\*.*?\*/|r#*"(?:.|\n)*?"#*|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'', re.S)
+TESTS = re.compile(r"#\[cfg\(test\)\]\s*(?:#\[[^\]]*\]\s*)*mod \w+ \{")
+NAME = re.compile(r"(?:r#)?\w+|\*")
 
 
 def module_of(source, file):
-    """The path of the module in a file, as a tuple of names; the root of the crate is empty."""
+    """The path of the module in a file, as a list of names; the root of the crate is empty."""
     parts = list(file.relative_to(source).with_suffix("").parts)
-    return tuple(parts[:-1] if parts[-1] in ("mod", "lib", "main") else parts)
+    return parts[:-1] if parts[-1] in ("mod", "lib", "main") else parts
 
 
 def code_of(text):
     """The text without comments, literals and unit tests; line breaks stay."""
-    blank = lambda match: re.sub(r"[^\n]", " ", match.group())
-    text = CODE.sub(blank, text)
-    tests = re.search(r"#\[cfg\(test\)\]\s*(?:#\[[^\]]*\]\s*)*mod \w+ \{", text)
+    text = CODE.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
+    tests = TESTS.search(text)
     return text[: tests.start()] if tests else text
 
 
@@ -37,53 +37,43 @@ def paths_of(text):
         yield from ((line, path) for path in tree_of(text, match.start(), ())[0])
 
 
+def skip(text, at, what=r"\s*"):
+    return at + re.compile(what).match(text, at).end() - at
+
+
 def tree_of(text, at, prefix):
     """Reads `a::{b, c::d}` at a place; answers the paths and the place behind it."""
-    paths = []
     while True:
-        at += len(text[at:]) - len(text[at:].lstrip())
-        if text[at : at + 1] == "{":
-            at += 1
+        at = skip(text, at)
+        if text[at] == "{":
+            paths, at = [], skip(text, at + 1)
             while text[at] != "}":
                 inner, at = tree_of(text, at, prefix)
                 paths += inner
-                at += len(text[at:]) - len(text[at:].lstrip())
-                if text[at] == ",":
-                    at += 1
-                at += len(text[at:]) - len(text[at:].lstrip())
+                at = skip(text, at, r"\s*,?\s*")
             return paths, at + 1
-        name = re.match(r"(?:r#)?\w+|\*", text[at:])
+        name = NAME.match(text, at)
         if not name:
             return [prefix], at
         prefix += (name.group(),)
-        at += name.end()
-        rename = re.match(r"\s+as\s+\w+", text[at:])
-        if rename:
-            at += rename.end()
-        more = re.match(r"\s*::\s*", text[at:])
-        if not more or text[at + more.end() : at + more.end() + 1] == "<":
-            return paths + [prefix], at
-        at += more.end()
+        at = skip(text, name.end(), r"(?:\s+as\s+\w+)?")
+        more = re.compile(r"\s*::\s*(?!<)").match(text, at)
+        if not more:
+            return [prefix], at
+        at = more.end()
 
 
-def target_of(path, module, modules):
-    """The module that a path leads to, or none outside the crate."""
-    here = list(module)
-    for i, name in enumerate(path):
-        if name == "crate":
+def target_of(path, module, tops):
+    """The top-level module that a path leads to, or none."""
+    here, path = list(module), list(path)
+    while path and path[0] in ("crate", "self", "super"):
+        step = path.pop(0)
+        if step == "crate":
             here = []
-        elif name == "super":
-            if not here:
-                return None
-            here.pop()
-        elif name != "self":
-            break
-        rest = path[i + 1 :]
-    for name in rest:
-        if tuple(here + [name]) not in modules:
-            break
-        here.append(name)
-    return tuple(here)
+        elif step == "super":
+            here = here[:-1]
+    top = (here + path + [None])[0]
+    return top if top in tops else None
 
 
 def circle_in(arrows):
@@ -96,53 +86,42 @@ def circle_in(arrows):
         for other in sorted(arrows.get(node, ())):
             if state.get(other) == "open":
                 return trail[trail.index(other) :]
-            if other not in state:
-                found = visit(other)
-                if found:
-                    return found
+            if other not in state and (found := visit(other)):
+                return found
         state[node] = "done"
         trail.pop()
         return None
 
     for node in sorted(arrows):
-        if node not in state:
-            found = visit(node)
-            if found:
-                return found
+        if node not in state and (found := visit(node)):
+            return found
     return None
 
 
 def check(crate, lists):
+    """Prints the circles of a crate; how many."""
     source = crate / "src"
-    files = {module_of(source, file): file for file in sorted(source.rglob("*.rs"))}
-    files = {module: file for module, file in files.items() if "tests" not in module}
-    levels = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
-    for module, file in files.items():
+    modules = [(module_of(source, file), file) for file in sorted(source.rglob("*.rs"))]
+    modules = [(module, file) for module, file in modules if module and "tests" not in module]
+    tops = {module[0] for module, _ in modules}
+    arrows = defaultdict(lambda: defaultdict(list))
+    for module, file in modules:
         for line, path in paths_of(code_of(file.read_text())):
-            target = target_of(path, module, files)
-            if target is None or target == module:
-                continue
-            common = 0
-            while common < min(len(module), len(target)) and module[common] == target[common]:
-                common += 1
-            if common == len(module) or common == len(target):
-                continue  # a parent or a child
-            levels[module[:common]][module[common]][target[common]].append(f"{file}:{line}")
+            target = target_of(path, module, tops)
+            if target and target != module[0]:
+                arrows[module[0]][target].append(f"{file}:{line}")
     count = 0
-    for level, arrows in sorted(levels.items()):
-        if level: continue
-        arrows = {a: dict(b) for a, b in arrows.items()}
-        while circle := circle_in(arrows):
-            count += 1
-            where = "::".join((crate.name,) + level)
-            print(f"circle in {where}: {' → '.join(circle + circle[:1])}", file=sys.stderr)
-            for a, b in zip(circle, circle[1:] + circle[:1]):
-                print(f"    {a} → {b}: {', '.join(arrows[a][b][:4])}", file=sys.stderr)
-            if not lists:
-                return count
-            # Without its weakest arrow the next circle shows.
-            a, b = min(zip(circle, circle[1:] + circle[:1]), key=lambda arrow: len(arrows[arrow[0]][arrow[1]]))
-            del arrows[a][b]
+    while circle := circle_in(arrows):
+        count += 1
+        steps = list(zip(circle, circle[1:] + circle[:1]))
+        print(f"circle in {crate.name}: {' → '.join(circle + circle[:1])}", file=sys.stderr)
+        for a, b in steps:
+            print(f"    {a} → {b}: {', '.join(arrows[a][b][:4])}", file=sys.stderr)
+        if not lists:
+            break
+        # Without its weakest arrow the next circle shows.
+        a, b = min(steps, key=lambda step: len(arrows[step[0]][step[1]]))
+        del arrows[a][b]
     return count
 
 
