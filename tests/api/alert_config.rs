@@ -3,8 +3,9 @@
 mod messages;
 mod routing;
 
-use bailiwick_alerting::config::{
-    AllowedHosts, Layer, Posted, Publishing, Smtp, Surroundings, Timing, Upload, Zone, merge,
+use bailiwick_alerting::{
+    config::{Layer, Posted, Publishing, Smtp, Surroundings, Timing, Upload, Zone, merge},
+    webhook_target::AllowedHosts,
 };
 use bailiwick_testkit::parts::{alertmanager, scratch::Scratch};
 use serde_json::{Value, json};

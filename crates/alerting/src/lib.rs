@@ -20,12 +20,14 @@ pub mod notify;
 pub mod query;
 mod quote;
 pub mod re2;
+pub mod receivers;
 pub mod reject;
 pub mod router;
 pub mod silence;
 pub mod status;
 pub mod time;
 mod uri;
+pub mod webhook_target;
 
 pub use alert::{Batch, Intake, PostedAlert, parse_alerts};
 pub use fingerprint::Fingerprint;

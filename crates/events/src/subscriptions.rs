@@ -2,9 +2,9 @@
 
 use super::{kinds, sign};
 use crate::Events;
-use bailiwick_alerting::config::{
-    REDACTED,
-    webhook::{self, Target as Address},
+use bailiwick_alerting::{
+    config::REDACTED,
+    webhook_target::{self, Target as Address},
 };
 use bailiwick_domain::{
     Error, OrgId, OrgType, Page, PageRequest, Result,
@@ -107,7 +107,7 @@ fn view(
     secret: Option<String>,
 ) -> View {
     let url = address(service, &subscription);
-    let url = if caller.may_see_alert_secrets() { url } else { webhook::redacted(&url) };
+    let url = if caller.may_see_alert_secrets() { url } else { webhook_target::redacted(&url) };
     View { url, subscription, counts, secret }
 }
 
@@ -116,7 +116,7 @@ fn view(
 fn address(service: &Events, s: &Subscription) -> String {
     sign::open(&service.keys, s.id, &s.url).unwrap_or_else(|e| {
         tracing::error!(subscription = %s.id, error = %e, "the address of a subscription cannot be opened");
-        webhook::redacted("")
+        webhook_target::redacted("")
     })
 }
 
@@ -127,11 +127,11 @@ fn address(service: &Events, s: &Subscription) -> String {
 /// `invalid_value` for another one without its secrets.
 fn sent_address(url: Option<String>, stored: Option<&str>) -> Result<Option<String>> {
     let Some(url) = url else { return Ok(None) };
-    let is_redacted = url.contains(REDACTED) && url.eq_ignore_ascii_case(&webhook::redacted(&url));
+    let is_redacted = url.contains(REDACTED) && url.eq_ignore_ascii_case(&webhook_target::redacted(&url));
     if !is_redacted {
         return Ok(Some(url));
     }
-    let is_kept = stored.is_some_and(|stored| webhook::redacted(stored).eq_ignore_ascii_case(&url));
+    let is_kept = stored.is_some_and(|stored| webhook_target::redacted(stored).eq_ignore_ascii_case(&url));
     // What was sent names no more than a host.
     if is_kept { Ok(None) } else { Err(Error::field_value("url", "invalid_value", &url)) }
 }

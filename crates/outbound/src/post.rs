@@ -3,7 +3,7 @@
 //! proxy, no redirect, no connection kept.
 
 use crate::{delivery::Failure, names::Names, with_causes};
-use bailiwick_alerting::config::{AllowedHosts, webhook::Target};
+use bailiwick_alerting::webhook_target::{AllowedHosts, Target};
 use bailiwick_domain::OrgId;
 use bytes::Bytes;
 use http::{Method, Request, StatusCode, header};

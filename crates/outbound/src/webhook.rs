@@ -6,7 +6,7 @@ use crate::{
     names::{Ask, Names},
     post::Poster,
 };
-use bailiwick_alerting::config::{AllowedHosts, webhook::Target};
+use bailiwick_alerting::webhook_target::{AllowedHosts, Target};
 use bailiwick_domain::OrgId;
 use bytes::Bytes;
 

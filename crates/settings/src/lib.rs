@@ -18,8 +18,9 @@ pub use alert_router::{RemoteRouter, Router, RouterKind};
 pub use assets::{Assets, Bucket, ImageHome, Place};
 pub use bailiwick_alerting::{
     Limits as ContentLimits,
-    config::{AllowedHosts, Timing, Zone},
+    config::{Timing, Zone},
     router::SHORT_OUTAGE,
+    webhook_target::AllowedHosts,
 };
 pub use bailiwick_domain::net::Network;
 pub use events::Events;

@@ -2,9 +2,11 @@
 //! who are to be told (the check is part of publishing), after a layer above has been merged as well. The body comes first;
 //! the layer above, if any, follows a zero byte.
 
-use bailiwick_alerting::config::{
-    AllowedHosts, History, Layer, Posted, Publishing, Smtp, Surroundings, Timing, Upload, Zone, merge,
-    shown_yaml,
+use bailiwick_alerting::{
+    config::{
+        History, Layer, Posted, Publishing, Smtp, Surroundings, Timing, Upload, Zone, merge, shown_yaml,
+    },
+    webhook_target::AllowedHosts,
 };
 use std::time::Duration;
 

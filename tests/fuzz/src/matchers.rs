@@ -3,9 +3,8 @@
 //! matched follows a zero byte.
 
 use bailiwick_alerting::{
-    AlertsQuery, Labels, Limits, Matcher, Nanos, Op, SilencesQuery,
-    config::{AllowedHosts, webhook},
-    re2,
+    AlertsQuery, Labels, Limits, Matcher, Nanos, Op, SilencesQuery, re2,
+    webhook_target::{AllowedHosts, Target},
 };
 
 /// See the top of the file.
@@ -55,11 +54,11 @@ fn time(text: &str) {
 }
 
 fn address(text: &str) {
-    let Ok(target) = webhook::Target::parse(text, &AllowedHosts::default()) else { return };
+    let Ok(target) = Target::parse(text, &AllowedHosts::default()) else { return };
     assert!(!target.is_allowed_by_name);
     assert!(target.address().is_none_or(|address| AllowedHosts::default().permits(address)), "{text}");
     assert!(matches!(target.url.scheme(), "http" | "https") && target.url.username().is_empty());
-    let again = webhook::Target::parse(target.url.as_str(), &AllowedHosts::default());
+    let again = Target::parse(target.url.as_str(), &AllowedHosts::default());
     assert_eq!(again.map(|again| (again.host, again.port)), Ok((target.host, target.port)));
 }
 

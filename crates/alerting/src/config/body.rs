@@ -1,6 +1,7 @@
 //! The body of POST …/config as it is sent, in either of its two forms (spec: alert-configuration#layers), before any
 //! field is judged.
 
+use crate::receivers::{Kind, LayerDraft, TelegramDraft, WebhookDraft};
 use bailiwick_domain::{Error, Result};
 use serde::{
     Deserialize, Deserializer,
@@ -31,9 +32,6 @@ const FLAT_KEYS: [&str; 8] = [
     "severities",
     "email_template_lang",
 ];
-/// Keys that only the layer form has, there too.
-const LAYER_KEYS: [&str; 4] = ["enabled", "email_recipients", "webhook_recipients", "telegram_recipients"];
-
 impl Posted {
     /// Reads a body. Unknown keys are ignored: clients send back what they were given.
     ///
@@ -87,7 +85,8 @@ impl<'de> Visitor<'de> for KeysOf<'_> {
         while let Some(key) = map.next_key::<String>()? {
             let is_one_of = |keys: &[&str]| keys.contains(&key.as_str());
             self.forms.flat |= is_one_of(&FLAT_KEYS);
-            self.forms.layer |= is_one_of(&LAYER_KEYS);
+            // `enabled` and the lists are keys of the layer form alone.
+            self.forms.layer |= key == "enabled" || is_one_of(Kind::LISTS);
             if key == "systems" && !self.is_below {
                 map.next_value_seed(KeysOf { forms: &mut *self.forms, is_below: true })?;
             } else {
@@ -140,12 +139,14 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
 }
 
 /// Null or an object.
-fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> std::result::Result<Option<T>, D::Error> {
+pub(crate) fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    d: D,
+) -> std::result::Result<Option<T>, D::Error> {
     Ok(Option::<Object<T>>::deserialize(d)?.map(|object| object.0))
 }
 
 /// Null or a list of objects.
-fn objects<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+pub(crate) fn objects<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     d: D,
 ) -> std::result::Result<Option<Vec<T>>, D::Error> {
     let list = Option::<Vec<Object<T>>>::deserialize(d)?;
@@ -186,88 +187,6 @@ fn place(path: &serde_path_to_error::Path) -> String {
         })
         .collect();
     if parts.is_empty() { "the body".to_owned() } else { parts.join(".") }
-}
-
-/// `enabled`.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct TogglesDraft {
-    pub(super) email: Option<bool>,
-    pub(super) webhook: Option<bool>,
-    pub(super) telegram: Option<bool>,
-}
-
-/// One of `email_recipients`.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct EmailDraft {
-    pub(super) address: Option<String>,
-    pub(super) severities: Option<Vec<String>>,
-    pub(super) language: Option<String>,
-    pub(super) format: Option<String>,
-}
-
-/// One of `webhook_recipients` or `webhook_receivers`.
-#[derive(Clone, Default, Deserialize)]
-#[serde(default)]
-pub struct WebhookDraft {
-    pub(super) name: Option<String>,
-    pub(super) url: Option<String>,
-    pub(super) severities: Option<Vec<String>>,
-}
-
-/// One of `telegram_recipients` or `telegram_receivers`.
-#[derive(Clone, Default, Deserialize)]
-#[serde(default)]
-pub struct TelegramDraft {
-    pub(super) bot_token: Option<String>,
-    pub(super) chat_id: Option<i64>,
-    pub(super) severities: Option<Vec<String>>,
-    pub(super) language: Option<String>,
-}
-
-// Secrets do not print.
-impl std::fmt::Debug for WebhookDraft {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("WebhookDraft").field("name", &self.name).finish_non_exhaustive()
-    }
-}
-
-impl std::fmt::Debug for TelegramDraft {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TelegramDraft").field("chat_id", &self.chat_id).finish_non_exhaustive()
-    }
-}
-
-/// The layer form.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct LayerDraft {
-    #[serde(deserialize_with = "object")]
-    pub(super) enabled: Option<TogglesDraft>,
-    #[serde(deserialize_with = "objects")]
-    pub(super) email_recipients: Option<Vec<EmailDraft>>,
-    #[serde(deserialize_with = "objects")]
-    pub(super) webhook_recipients: Option<Vec<WebhookDraft>>,
-    #[serde(deserialize_with = "objects")]
-    pub(super) telegram_recipients: Option<Vec<TelegramDraft>>,
-    #[serde(deserialize_with = "objects")]
-    pub(super) systems: Option<Vec<OverrideDraft>>,
-}
-
-/// One of its `systems`.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct OverrideDraft {
-    pub(super) system_key: Option<String>,
-    #[serde(deserialize_with = "object")]
-    pub(super) enabled: Option<TogglesDraft>,
-    #[serde(deserialize_with = "objects")]
-    pub(super) email_recipients: Option<Vec<EmailDraft>>,
-    #[serde(deserialize_with = "objects")]
-    pub(super) webhook_recipients: Option<Vec<WebhookDraft>>,
-    #[serde(deserialize_with = "objects")]
-    pub(super) telegram_recipients: Option<Vec<TelegramDraft>>,
 }
 
 /// The flat form.

@@ -2,20 +2,19 @@
 //! Every wrong field is named by its path as sent; a value is told back unless it is a secret.
 
 use super::{
-    REDACTED,
-    body::{EmailDraft, LayerDraft, Posted, TelegramDraft, TogglesDraft, WebhookDraft},
-    layer::{
-        Channels, EmailRecipient, Format, Language, Layer, Recipient, Severity, SystemOverride,
-        TelegramRecipient, Toggles, WebhookRecipient,
-    },
-    webhook::{AllowedHosts, Target},
+    body::{FlatDraft, Posted},
+    layer::{Language, Layer, Severity, SystemOverride},
 };
-use bailiwick_domain::validate::{Fields, Rule, free_text, is_addr_spec, is_too_long};
+use crate::{
+    receivers::{
+        Channels, ChannelsDraft, EmailRecipient, LayerDraft, Listed, TelegramRecipient, for_each_kind,
+    },
+    receivers::{Recipient as _, WebhookRecipient},
+    webhook_target::{AllowedHosts, Target},
+};
+use bailiwick_domain::validate::{Fields, is_too_long};
 use std::collections::HashSet;
 
-const MAX_ADDRESS_CHARS: usize = 320;
-const MAX_NAME_CHARS: usize = 100;
-const MAX_TOKEN_CHARS: usize = 256;
 /// Overrides of one layer.
 pub(super) const MAX_SYSTEMS: usize = 100;
 
@@ -29,10 +28,11 @@ pub struct WebhookField {
 }
 
 /// Collects what is wrong, and the webhooks that still have to be looked up.
-pub(super) struct Check<'a> {
-    pub(super) fields: Fields,
-    pub(super) webhooks: Vec<WebhookField>,
-    allowed: &'a AllowedHosts,
+#[derive(Debug)]
+pub struct Check<'a> {
+    pub(crate) fields: Fields,
+    pub(crate) webhooks: Vec<WebhookField>,
+    pub(crate) allowed: &'a AllowedHosts,
 }
 
 impl<'a> Check<'a> {
@@ -41,50 +41,33 @@ impl<'a> Check<'a> {
     }
 
     pub(super) fn layer(&mut self, draft: LayerDraft) -> Layer {
-        let LayerDraft { enabled, email_recipients, webhook_recipients, telegram_recipients, systems } =
-            draft;
-        let lists = (email_recipients, webhook_recipients, telegram_recipients);
-        let channels = self.channels("", enabled, lists);
-        let systems = systems.unwrap_or_default();
+        let channels = self.channels("", draft.channels);
+        let systems = draft.systems.unwrap_or_default();
         let mut keys = HashSet::new();
         let systems = systems.into_iter().enumerate().map(|(i, one)| {
             let at = format!("systems.{i}.");
             let system_key = self.system_key(&at, one.system_key, &mut keys);
-            let lists = (one.email_recipients, one.webhook_recipients, one.telegram_recipients);
-            SystemOverride { system_key, channels: self.channels(&at, one.enabled, lists) }
+            SystemOverride { system_key, channels: self.channels(&at, one.channels) }
         });
         Layer { systems: systems.collect(), channels }
     }
 
-    fn channels(
-        &mut self,
-        at: &str,
-        enabled: Option<TogglesDraft>,
-        (email, webhook, telegram): Lists,
-    ) -> Channels {
-        let enabled = enabled.unwrap_or_default();
-        Channels {
-            enabled: Toggles { email: enabled.email, webhook: enabled.webhook, telegram: enabled.telegram },
-            email_recipients: self.list(at, email, Check::email),
-            webhook_recipients: self.list(at, webhook, Check::webhook),
-            telegram_recipients: self.list(at, telegram, Check::telegram),
-        }
+    fn channels(&mut self, at: &str, mut draft: ChannelsDraft) -> Channels {
+        let enabled = draft.enabled.unwrap_or_default();
+        let mut channels = Channels { enabled, ..Channels::default() };
+        for_each_kind!(R => *R::list_mut(&mut channels) = self.list(at, R::drafts_mut(&mut draft).take()));
+        channels
     }
 
     /// One list of recipients: each of them, and each only once.
-    fn list<R: Recipient, D>(
-        &mut self,
-        at: &str,
-        drafts: Option<Vec<D>>,
-        one: impl Fn(&mut Check<'a>, &str, D) -> Option<R>,
-    ) -> Vec<R> {
+    fn list<R: Listed>(&mut self, at: &str, drafts: Option<Vec<R::Draft>>) -> Vec<R> {
         let drafts = drafts.unwrap_or_default();
-        let name = format!("{at}{}_recipients", R::CHANNEL);
+        let name = format!("{at}{}", R::KIND.list_key());
         let mut keys = HashSet::new();
         let mut recipients = Vec::with_capacity(drafts.len().min(R::MAX));
         for (i, draft) in drafts.into_iter().enumerate() {
             let at = format!("{name}.{i}");
-            let Some(recipient) = one(self, &at, draft) else { continue };
+            let Some(recipient) = R::check(draft, &at, self) else { continue };
             if keys.insert(recipient.key()) {
                 recipients.push(recipient);
             } else {
@@ -96,61 +79,52 @@ impl<'a> Check<'a> {
 
     /// Whether a body has more of anything than a layer may have. Nothing else of it is looked at.
     pub(super) fn counts(&mut self, posted: &Posted) {
-        fn len<T>(list: Option<&Vec<T>>) -> usize {
-            list.map_or(0, Vec::len)
-        }
-        let mut each = |at: &str, names: [&str; 3], counts: [usize; 3]| {
-            let most = [EmailRecipient::MAX, WebhookRecipient::MAX, TelegramRecipient::MAX];
-            for ((name, count), max) in names.into_iter().zip(counts).zip(most) {
-                self.count(&format!("{at}{name}"), count, max);
-            }
-        };
         let (systems, severities) = match posted {
             Posted::Layer(draft) => {
-                const NAMES: [&str; 3] = ["email_recipients", "webhook_recipients", "telegram_recipients"];
-                let LayerDraft { email_recipients, webhook_recipients, telegram_recipients, systems, .. } =
-                    draft;
-                let counts = |e: &Option<Vec<_>>, w: &Option<Vec<_>>, t: &Option<Vec<_>>| {
-                    [
-                        len::<EmailDraft>(e.as_ref()),
-                        len::<WebhookDraft>(w.as_ref()),
-                        len::<TelegramDraft>(t.as_ref()),
-                    ]
-                };
-                each("", NAMES, counts(email_recipients, webhook_recipients, telegram_recipients));
-                for (i, one) in systems.iter().flatten().take(MAX_SYSTEMS).enumerate() {
-                    let counts =
-                        counts(&one.email_recipients, &one.webhook_recipients, &one.telegram_recipients);
-                    each(&format!("systems.{i}."), NAMES, counts);
-                }
-                (len(systems.as_ref()), 0)
+                self.count_layer(draft);
+                (len(draft.systems.as_ref()), 0)
             }
             Posted::Flat(draft) => {
-                const NAMES: [&str; 3] = ["mail_addresses", "webhook_receivers", "telegram_receivers"];
-                let counts = |m: &Option<Vec<_>>, w: &Option<Vec<_>>, t: &Option<Vec<_>>| {
-                    [
-                        len::<String>(m.as_ref()),
-                        len::<WebhookDraft>(w.as_ref()),
-                        len::<TelegramDraft>(t.as_ref()),
-                    ]
-                };
-                let (m, w, t) = (&draft.mail_addresses, &draft.webhook_receivers, &draft.telegram_receivers);
-                each("", NAMES, counts(m, w, t));
-                for (list, entries, max) in [
-                    ("severities", &draft.severities, Severity::ALL.len()),
-                    ("systems", &draft.systems, MAX_SYSTEMS),
-                ] {
-                    for (i, one) in entries.iter().flatten().take(max).enumerate() {
-                        let counts =
-                            counts(&one.mail_addresses, &one.webhook_receivers, &one.telegram_receivers);
-                        each(&format!("{list}.{i}."), NAMES, counts);
-                    }
-                }
+                self.count_flat(draft);
                 (len(draft.systems.as_ref()), len(draft.severities.as_ref()))
             }
         };
         self.count("severities", severities, Severity::ALL.len());
         self.count("systems", systems, MAX_SYSTEMS);
+    }
+
+    fn count_layer(&mut self, draft: &LayerDraft) {
+        let mut count = |at: &str, channels: &ChannelsDraft| {
+            for_each_kind!(R => {
+                let key = format!("{at}{}", R::KIND.list_key());
+                self.count(&key, len(R::drafts(channels).as_ref()), R::MAX);
+            });
+        };
+        count("", &draft.channels);
+        for (i, one) in draft.systems.iter().flatten().take(MAX_SYSTEMS).enumerate() {
+            count(&format!("systems.{i}."), &one.channels);
+        }
+    }
+
+    fn count_flat(&mut self, draft: &FlatDraft) {
+        let mut count = |at: &str, [mails, webhooks, chats]: [usize; 3]| {
+            self.count(&format!("{at}mail_addresses"), mails, EmailRecipient::MAX);
+            self.count(&format!("{at}webhook_receivers"), webhooks, WebhookRecipient::MAX);
+            self.count(&format!("{at}telegram_receivers"), chats, TelegramRecipient::MAX);
+        };
+        let (mails, webhooks, chats) =
+            (&draft.mail_addresses, &draft.webhook_receivers, &draft.telegram_receivers);
+        count("", [len(mails.as_ref()), len(webhooks.as_ref()), len(chats.as_ref())]);
+        for (list, entries, max) in
+            [("severities", &draft.severities, Severity::ALL.len()), ("systems", &draft.systems, MAX_SYSTEMS)]
+        {
+            for (i, one) in entries.iter().flatten().take(max).enumerate() {
+                let (mails, webhooks, chats) =
+                    (&one.mail_addresses, &one.webhook_receivers, &one.telegram_receivers);
+                let counts = [len(mails.as_ref()), len(webhooks.as_ref()), len(chats.as_ref())];
+                count(&format!("{list}.{i}."), counts);
+            }
+        }
     }
 
     pub(super) fn count(&mut self, key: &str, count: usize, max: usize) {
@@ -177,70 +151,7 @@ impl<'a> Check<'a> {
         key
     }
 
-    fn email(&mut self, at: &str, draft: EmailDraft) -> Option<EmailRecipient> {
-        let address = self.address(&format!("{at}.address"), draft.address.unwrap_or_default());
-        let severities = self.severities(at, draft.severities);
-        let language = self.language(at, draft.language);
-        let format = self.word(&format!("{at}.format"), draft.format, |word| match word {
-            "" | "html" => Some(Format::Html),
-            "plain" => Some(Format::Plain),
-            _ => None,
-        });
-        Some(EmailRecipient { address: address?, severities, language, format: format? })
-    }
-
-    pub(super) fn address(&mut self, key: &str, address: String) -> Option<String> {
-        let address = address.trim().to_owned();
-        self.fields.check(key, &address, email_address(&address))?;
-        Some(address)
-    }
-
-    fn webhook(&mut self, at: &str, draft: WebhookDraft) -> Option<WebhookRecipient> {
-        let severities = self.severities(at, draft.severities.clone());
-        let (name, url) = self.named_url(at, draft);
-        Some(WebhookRecipient { name: name?, url: url?, severities })
-    }
-
-    pub(super) fn named_url(&mut self, at: &str, draft: WebhookDraft) -> (Option<String>, Option<String>) {
-        let name = draft.name.unwrap_or_default();
-        let outcome = match name.trim() {
-            "" => Err("required"),
-            _ if is_too_long(&name, MAX_NAME_CHARS) => Err("max"),
-            _ => free_text(&name),
-        };
-        let named = self.fields.check(&format!("{at}.name"), &name, outcome);
-        let url = draft.url.unwrap_or_default();
-        let key = format!("{at}.url");
-        let outcome =
-            if url.contains(REDACTED) { Err("invalid_value") } else { Target::parse(&url, self.allowed) };
-        let target = self.fields.check_secret(&key, outcome);
-        let url = target.map(|target| {
-            self.webhooks.push(WebhookField { key, target });
-            url
-        });
-        (named.map(|()| name), url)
-    }
-
-    fn telegram(&mut self, at: &str, draft: TelegramDraft) -> Option<TelegramRecipient> {
-        let severities = self.severities(at, draft.severities.clone());
-        let language = self.language(at, draft.language.clone());
-        let (bot_token, chat_id) = self.chat(at, draft)?;
-        Some(TelegramRecipient { bot_token, chat_id, severities, language })
-    }
-
-    pub(super) fn chat(&mut self, at: &str, draft: TelegramDraft) -> Option<(String, i64)> {
-        let token = draft.bot_token.unwrap_or_default();
-        let known = self.fields.check_secret(&format!("{at}.bot_token"), bot_token(&token));
-        let outcome = match draft.chat_id {
-            None => Err("required"),
-            Some(0) => Err("invalid_value"),
-            Some(id) => Ok(id),
-        };
-        let chat_id = self.fields.check(&format!("{at}.chat_id"), "", outcome);
-        Some((known.map(|()| token)?, chat_id?))
-    }
-
-    fn severities(&mut self, at: &str, words: Option<Vec<String>>) -> Vec<Severity> {
+    pub(crate) fn severities(&mut self, at: &str, words: Option<Vec<String>>) -> Vec<Severity> {
         let words = words.unwrap_or_default();
         let key = format!("{at}.severities");
         self.count(&key, words.len(), Severity::ALL.len());
@@ -256,60 +167,21 @@ impl<'a> Check<'a> {
         severities
     }
 
-    fn language(&mut self, at: &str, word: Option<String>) -> Language {
+    pub(crate) fn language(&mut self, at: &str, word: Option<String>) -> Language {
         self.word(&format!("{at}.language"), word, Language::parse).unwrap_or_default()
     }
 
-    fn word<T>(&mut self, key: &str, word: Option<String>, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
+    pub(crate) fn word<T>(
+        &mut self,
+        key: &str,
+        word: Option<String>,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Option<T> {
         let word = word.unwrap_or_default();
         self.fields.check(key, &word, parse(&word).ok_or("invalid_value"))
     }
 }
 
-type Lists = (Option<Vec<EmailDraft>>, Option<Vec<WebhookDraft>>, Option<Vec<TelegramDraft>>);
-
-fn email_address(address: &str) -> Rule<()> {
-    if address.is_empty() {
-        return Err("required");
-    }
-    if is_too_long(address, MAX_ADDRESS_CHARS) {
-        return Err("max");
-    }
-    // A remote router would take double braces for one of its templates.
-    let is_one = is_addr_spec(address)
-        && is_deliverable(address)
-        && !address.contains("{{")
-        && !address.contains(char::is_control);
-    if is_one { Ok(()) } else { Err("invalid_format") }
-}
-
-/// What a mail server takes beside the syntax (RFC 5321 §4.5.3.1, RFC 1123 §2.1): the lengths, and a domain of host
-/// labels.
-fn is_deliverable(address: &str) -> bool {
-    let Some((local, domain)) = address.rsplit_once('@') else { return false };
-    let is_label = |label: &str| {
-        let ends = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-        (1..=63).contains(&label.len()) && ends(label.chars().next()) && ends(label.chars().next_back())
-    };
-    let is_host = || domain.split('.').all(is_label);
-    local.len() <= 64 && domain.len() <= 254 && (domain.starts_with('[') || is_host())
-}
-
-fn bot_token(token: &str) -> Rule<()> {
-    if token.is_empty() {
-        return Err("required");
-    }
-    if token == REDACTED {
-        return Err("invalid_value");
-    }
-    if is_too_long(token, MAX_TOKEN_CHARS) {
-        return Err("max");
-    }
-    let is_token = token.split_once(':').is_some_and(|(id, secret)| {
-        !id.is_empty()
-            && id.bytes().all(|b| b.is_ascii_digit())
-            && !secret.is_empty()
-            && secret.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
-    });
-    if is_token { Ok(()) } else { Err("invalid_format") }
+fn len<T>(list: Option<&Vec<T>>) -> usize {
+    list.map_or(0, Vec::len)
 }

@@ -3,9 +3,10 @@
 //! written.
 
 use super::REDACTED;
+use crate::receivers::ReceiverConfig;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_saphyr::SingleQuoted;
-use std::{collections::BTreeMap, fmt, time::Duration};
+use std::{fmt, time::Duration};
 
 /// The whole document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,89 +90,6 @@ impl Route {
     }
 }
 
-/// A receiver.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ReceiverConfig {
-    /// Its name.
-    pub name: String,
-    /// E-mails.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub email_configs: Vec<EmailConfig>,
-    /// Webhooks.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub webhook_configs: Vec<WebhookConfig>,
-    /// Chats.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub telegram_configs: Vec<TelegramConfig>,
-}
-
-/// One e-mail recipient.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct EmailConfig {
-    /// Where to.
-    pub to: String,
-    /// Whether the end is told too.
-    pub send_resolved: bool,
-    /// Headers besides the usual ones.
-    pub headers: BTreeMap<String, String>,
-    /// HTML part; empty = none.
-    pub html: String,
-    /// Text part.
-    pub text: String,
-}
-
-/// One webhook.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WebhookConfig {
-    /// Where to.
-    pub url: String,
-    /// Whether the end is told too.
-    pub send_resolved: bool,
-    /// How it is asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub http_config: Option<HttpConfig>,
-}
-
-/// How a webhook is asked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct HttpConfig {
-    /// The `Authorization` header.
-    pub authorization: Authorization,
-}
-
-/// The `Authorization` header.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Authorization {
-    /// Scheme.
-    #[serde(rename = "type")]
-    pub scheme: String,
-    /// What follows it.
-    #[serde(serialize_with = "secret")]
-    pub credentials: String,
-}
-
-/// One chat.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TelegramConfig {
-    /// The bot that writes.
-    #[serde(serialize_with = "secret")]
-    pub bot_token: String,
-    /// The chat it writes to.
-    pub chat_id: i64,
-    /// Whether the end is told too.
-    pub send_resolved: bool,
-    /// Markup of the message.
-    pub parse_mode: String,
-    /// The message.
-    pub message: String,
-}
-
 // Secrets do not print.
 impl fmt::Debug for Global {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -183,26 +101,8 @@ impl fmt::Debug for Global {
     }
 }
 
-impl fmt::Debug for WebhookConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WebhookConfig").field("send_resolved", &self.send_resolved).finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for Authorization {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Authorization").field("scheme", &self.scheme).finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for TelegramConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TelegramConfig").field("chat_id", &self.chat_id).finish_non_exhaustive()
-    }
-}
-
 /// A secret; its hidden form has one spelling, `'[REDACTED]'`.
-fn secret<S: Serializer>(value: &str, s: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn secret<S: Serializer>(value: &str, s: S) -> Result<S::Ok, S::Error> {
     if value == REDACTED { SingleQuoted(value).serialize(s) } else { s.serialize_str(value) }
 }
 

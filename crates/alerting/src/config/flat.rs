@@ -2,12 +2,13 @@
 //! "Conversion").
 
 use super::{
-    body::{FlatDraft, FlatEntryDraft, TelegramDraft, WebhookDraft},
+    body::{FlatDraft, FlatEntryDraft},
     check::Check,
-    layer::{
-        Channels, EmailRecipient, Format, Language, Layer, Recipient, Severity, SystemOverride,
-        TelegramRecipient, Toggles, WebhookRecipient,
-    },
+    layer::{Language, Layer, Severity, SystemOverride},
+};
+use crate::receivers::{
+    Channels, EmailRecipient, Format, Listed, Recipient, TelegramDraft, TelegramRecipient, Toggles,
+    WebhookDraft, WebhookRecipient, email_address,
 };
 use bailiwick_domain::{Error, Result};
 use serde::Serialize;
@@ -90,43 +91,26 @@ impl Check<'_> {
 
     /// The lists of one place, each recipient once.
     fn entry(&mut self, at: &str, entry: FlatEntryDraft, language: Language) -> Channels {
-        Channels {
-            enabled: Toggles {
-                email: entry.mail_enabled,
-                webhook: entry.webhook_enabled,
-                telegram: entry.telegram_enabled,
-            },
-            email_recipients: self.flat_list(
-                at,
-                "mail_addresses",
-                entry.mail_addresses,
-                |check, at, address| {
-                    let address = check.address(at, address)?;
-                    Some(EmailRecipient { address, severities: Vec::new(), language, format: Format::Html })
-                },
-            ),
-            webhook_recipients: self.flat_list(
-                at,
-                "webhook_receivers",
-                entry.webhook_receivers,
-                |check, at, draft: WebhookDraft| {
-                    let (name, url) = check.named_url(at, draft);
-                    Some(WebhookRecipient { name: name?, url: url?, severities: Vec::new() })
-                },
-            ),
-            telegram_recipients: self.flat_list(
-                at,
-                "telegram_receivers",
-                entry.telegram_receivers,
-                |check, at, draft: TelegramDraft| {
-                    let (bot_token, chat_id) = check.chat(at, draft)?;
-                    Some(TelegramRecipient { bot_token, chat_id, severities: Vec::new(), language })
-                },
-            ),
-        }
+        let mut channels = Channels::default();
+        set_toggles(&mut channels.enabled, entry.mail_enabled, entry.webhook_enabled, entry.telegram_enabled);
+        channels.email_recipients =
+            self.flat_list(at, "mail_addresses", entry.mail_addresses, |check, at, address| {
+                let address = email_address(check, at, address)?;
+                Some(EmailRecipient { address, severities: Vec::new(), language, format: Format::Html })
+            });
+        channels.webhook_recipients =
+            self.flat_list(at, "webhook_receivers", entry.webhook_receivers, |check, at, draft| {
+                WebhookRecipient::check(WebhookDraft { severities: None, ..draft }, at, check)
+            });
+        channels.telegram_recipients =
+            self.flat_list(at, "telegram_receivers", entry.telegram_receivers, |check, at, draft| {
+                let language = Some(language.as_str().to_owned());
+                TelegramRecipient::check(TelegramDraft { severities: None, language, ..draft }, at, check)
+            });
+        channels
     }
 
-    fn flat_list<R: Recipient, D>(
+    fn flat_list<R: Listed, D>(
         &mut self,
         at: &str,
         name: &str,
@@ -145,6 +129,11 @@ impl Check<'_> {
     }
 }
 
+/// Kinds that the flat form does not know keep no opinion.
+fn set_toggles(toggles: &mut Toggles, email: Option<bool>, webhook: Option<bool>, telegram: Option<bool>) {
+    (toggles.email, toggles.webhook, toggles.telegram) = (email, webhook, telegram);
+}
+
 impl Flat {
     fn to_layer(&self) -> Layer {
         let mut channels = Channels::default();
@@ -153,18 +142,17 @@ impl Flat {
         channels.enabled.telegram = self.convert::<TelegramRecipient>(&mut channels);
         let systems = self.systems.iter().map(|(key, own)| {
             let mut of_system = Channels::default();
-            of_system.enabled = Toggles {
-                email: self.convert_override::<EmailRecipient>(own, &channels, &mut of_system),
-                webhook: self.convert_override::<WebhookRecipient>(own, &channels, &mut of_system),
-                telegram: self.convert_override::<TelegramRecipient>(own, &channels, &mut of_system),
-            };
+            let email = self.convert_override::<EmailRecipient>(own, &channels, &mut of_system);
+            let webhook = self.convert_override::<WebhookRecipient>(own, &channels, &mut of_system);
+            let telegram = self.convert_override::<TelegramRecipient>(own, &channels, &mut of_system);
+            set_toggles(&mut of_system.enabled, email, webhook, telegram);
             SystemOverride { system_key: key.clone(), channels: of_system }
         });
         Layer { systems: systems.collect(), channels }
     }
 
     /// Fills the organization's list of a channel; its toggle.
-    fn convert<R: Recipient>(&self, channels: &mut Channels) -> Option<bool> {
+    fn convert<R: Listed>(&self, channels: &mut Channels) -> Option<bool> {
         let told = self.told::<R>(None, false);
         let is_on = !told.is_empty() || R::toggle(&self.all) == Some(true);
         // Nobody is told anything: the recipients are kept for the day on which the channel is switched on.
@@ -173,12 +161,7 @@ impl Flat {
     }
 
     /// Fills the list of an override; its toggle.
-    fn convert_override<R: Recipient>(
-        &self,
-        own: &Channels,
-        all: &Channels,
-        to: &mut Channels,
-    ) -> Option<bool> {
+    fn convert_override<R: Listed>(&self, own: &Channels, all: &Channels, to: &mut Channels) -> Option<bool> {
         let (named, toggle) = (R::list(own), R::toggle(own));
         let told = match toggle {
             // It says nothing and goes on following the organization.
@@ -200,7 +183,7 @@ impl Flat {
 
     /// Who is told of which severities: in each the most particular list that names anybody and the most particular
     /// toggle that says anything are in force.
-    fn told<R: Recipient>(&self, system: Option<&Channels>, ignores_toggles: bool) -> Vec<R> {
+    fn told<R: Listed>(&self, system: Option<&Channels>, ignores_toggles: bool) -> Vec<R> {
         let lists = std::iter::once(&self.all).chain(self.severities.iter().map(|(_, c)| c)).chain(system);
         let mut told: Vec<R> = Vec::new();
         let mut places: HashMap<String, usize> = HashMap::new();
@@ -319,13 +302,13 @@ impl FlatView {
     pub fn of(layer: &Layer) -> FlatView {
         let channels = &layer.channels;
         let is_on = |toggle: Option<bool>| toggle == Some(true);
-        let Toggles { email, webhook, telegram } = channels.enabled;
+        let Toggles { email, webhook, telegram, .. } = channels.enabled;
         let severities = Severity::ALL.into_iter().filter(|s| is_particular(channels, *s)).map(|severity| {
             let lists = lists(channels, (None, None, None), Some(severity));
             FlatSeverity { severity, lists }
         });
         let systems = layer.systems.iter().map(|one| {
-            let Toggles { email, webhook, telegram } = one.channels.enabled;
+            let Toggles { email, webhook, telegram, .. } = one.channels.enabled;
             let lists = lists(&without_severities(&one.channels), (email, webhook, telegram), None);
             FlatSystem { system_key: one.system_key.clone(), lists }
         });
@@ -340,7 +323,7 @@ impl FlatView {
 
 /// Whether anybody is told of this severity who is not told of all.
 fn is_particular(channels: &Channels, severity: Severity) -> bool {
-    fn any<R: Recipient>(channels: &Channels, severity: Severity) -> bool {
+    fn any<R: Listed>(channels: &Channels, severity: Severity) -> bool {
         R::list(channels).iter().any(|r| r.severities().contains(&severity))
     }
     any::<EmailRecipient>(channels, severity)
@@ -349,7 +332,7 @@ fn is_particular(channels: &Channels, severity: Severity) -> bool {
 }
 
 fn without_severities(channels: &Channels) -> Channels {
-    fn clear<R: Recipient>(channels: &mut Channels) {
+    fn clear<R: Listed>(channels: &mut Channels) {
         R::list_mut(channels).iter_mut().for_each(|r| r.severities_mut().clear());
     }
     let mut cleared = channels.clone();
@@ -365,7 +348,7 @@ fn lists<T>(
     (mail_enabled, webhook_enabled, telegram_enabled): (T, T, T),
     severity: Option<Severity>,
 ) -> FlatLists<T> {
-    fn shown<R: Recipient>(channels: &Channels, severity: Option<Severity>) -> impl Iterator<Item = &R> {
+    fn shown<R: Listed>(channels: &Channels, severity: Option<Severity>) -> impl Iterator<Item = &R> {
         let list = R::list(channels);
         let is_meant = severity.is_none_or(|s| list.iter().any(|r| r.severities().contains(&s)));
         list.iter().filter(move |r| {

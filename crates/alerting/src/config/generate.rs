@@ -3,19 +3,17 @@
 
 use super::{
     REDACTED,
-    document::{
-        Authorization, Document, EmailConfig, Global, HttpConfig, ReceiverConfig, Route, Span,
-        TelegramConfig, WebhookConfig,
-    },
-    layer::{
-        Audience, EmailRecipient, Format, Language, Layer, Severity, TelegramRecipient, WebhookRecipient,
-    },
+    document::{Document, Global, Route, Span},
+    layer::{Layer, Severity},
     plan::{Plan, Timing},
     templates::{Surroundings, files},
     tree::Tree,
-    webhook,
 };
-use crate::Labels;
+use crate::{
+    Labels,
+    receivers::{Authorization, HttpConfig, Listed as _, ReceiverConfig, Recipient as _, Recipients},
+    receivers::{WebhookConfig, for_each_kind},
+};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -201,11 +199,11 @@ fn document(
     let Plan { mut route, receivers } = publishing.plan(tenant, effective);
     let mut languages = BTreeSet::new();
     for receiver in &receivers {
-        languages.extend(receiver.audience.email.iter().map(|r| r.language));
-        languages.extend(receiver.audience.telegram.iter().map(|r| r.language));
+        let all = &receiver.recipients;
+        for_each_kind!(R => languages.extend(R::of(all).iter().filter_map(|r| r.language())));
     }
     let mut configs: Vec<ReceiverConfig> =
-        receivers.into_iter().map(|r| receiver_config(r.name, &r.audience)).collect();
+        receivers.into_iter().map(|r| receiver_config(r.name, &r.recipients)).collect();
     if let Some(history) = &publishing.history {
         route.routes.insert(0, Route { continues: Some(true), ..Route::to(HISTORY) });
         configs.insert(1, history_config(history));
@@ -240,42 +238,10 @@ fn history_config(history: &History) -> ReceiverConfig {
     }
 }
 
-fn receiver_config(name: String, audience: &Audience) -> ReceiverConfig {
-    ReceiverConfig {
-        name,
-        email_configs: audience.email.iter().map(email_config).collect(),
-        webhook_configs: audience.webhook.iter().map(webhook_config).collect(),
-        telegram_configs: audience.telegram.iter().map(telegram_config).collect(),
-    }
-}
-
-fn template(name: &str, language: Language, part: &str) -> String {
-    format!("{{{{ template \"{name}_{}.{part}\" . }}}}", language.as_str())
-}
-
-fn email_config(recipient: &EmailRecipient) -> EmailConfig {
-    let part = |part| template("alert", recipient.language, part);
-    EmailConfig {
-        to: recipient.address.clone(),
-        send_resolved: true,
-        headers: BTreeMap::from([("Subject".to_owned(), part("subject"))]),
-        html: if recipient.format == Format::Html { part("html") } else { String::new() },
-        text: part("txt"),
-    }
-}
-
-fn webhook_config(recipient: &WebhookRecipient) -> WebhookConfig {
-    WebhookConfig { url: recipient.url.clone(), send_resolved: true, http_config: None }
-}
-
-fn telegram_config(recipient: &TelegramRecipient) -> TelegramConfig {
-    TelegramConfig {
-        bot_token: recipient.bot_token.clone(),
-        chat_id: recipient.chat_id,
-        send_resolved: true,
-        parse_mode: "HTML".to_owned(),
-        message: template("telegram", recipient.language, "message"),
-    }
+fn receiver_config(name: String, recipients: &Recipients) -> ReceiverConfig {
+    let mut config = ReceiverConfig { name, ..ReceiverConfig::default() };
+    for_each_kind!(R => *R::configs_mut(&mut config) = R::of(recipients).iter().map(|r| r.config()).collect());
+    config
 }
 
 impl Document {
@@ -316,15 +282,7 @@ impl Document {
             *secret = secret.take().map(|_| hidden());
         }
         for receiver in &mut self.receivers {
-            for hook in &mut receiver.webhook_configs {
-                hook.url = webhook::redacted(&hook.url);
-                if let Some(http) = &mut hook.http_config {
-                    http.authorization.credentials = hidden();
-                }
-            }
-            for chat in &mut receiver.telegram_configs {
-                chat.bot_token = hidden();
-            }
+            for_each_kind!(R => R::configs_mut(receiver).iter_mut().for_each(R::redact_config));
         }
         self
     }
@@ -350,11 +308,11 @@ pub(super) fn check(
                     .into_iter()
                     .filter(|(_, value)| !value.is_empty())
                     .collect();
-            let mut audience = effective.audience(system_key, Severity::of_label(severity));
+            let mut recipients = effective.recipients(system_key, Severity::of_label(severity));
             if publishing.omits_email {
-                audience.email.clear();
+                recipients.email.clear();
             }
-            let wanted = receiver_config(String::new(), &audience);
+            let wanted = receiver_config(String::new(), &recipients);
             let told = told(&document, &tree, &ours)?;
             if told != wanted {
                 return Err(fault(format!(
@@ -373,7 +331,9 @@ pub(super) fn check(
 }
 
 fn count(told: &ReceiverConfig) -> usize {
-    told.email_configs.len() + told.webhook_configs.len() + told.telegram_configs.len()
+    let mut count = 0;
+    for_each_kind!(R => count += R::configs(told).len());
+    count
 }
 
 /// All who are told of an alert, the service's own history aside.
@@ -383,9 +343,7 @@ fn told(document: &Document, tree: &Tree, labels: &Labels) -> Result<ReceiverCon
         let receiver = document.receivers.iter().find(|r| r.name == destination.receiver);
         let receiver = receiver.ok_or_else(|| fault(format!("no receiver \"{}\"", destination.receiver)))?;
         if receiver.name != HISTORY {
-            told.email_configs.extend_from_slice(&receiver.email_configs);
-            told.webhook_configs.extend_from_slice(&receiver.webhook_configs);
-            told.telegram_configs.extend_from_slice(&receiver.telegram_configs);
+            for_each_kind!(R => R::configs_mut(&mut told).extend_from_slice(R::configs(receiver)));
         }
     }
     Ok(told)

@@ -1,10 +1,8 @@
 //! Layers of the organizations above a tenant and its own, merged into what is in force (spec:
 //! alert-configuration#layers).
 
-use super::layer::{
-    Channels, EmailRecipient, Layer, Recipient, Severity, SystemOverride, TelegramRecipient, Toggles,
-    WebhookRecipient,
-};
+use super::layer::{Layer, Severity, SystemOverride};
+use crate::receivers::{Channels, Listed, for_each_kind};
 use std::collections::HashMap;
 
 /// What is in force for a tenant: `layers` from the owner's down to the tenant's own, without those of suspended or
@@ -33,22 +31,16 @@ fn add(to: &mut Channels, from: &Channels) {
         (Some(a), Some(b)) => Some(a || b),
         (a, b) => a.or(b),
     };
-    to.enabled = Toggles {
-        email: either(to.enabled.email, from.enabled.email),
-        webhook: either(to.enabled.webhook, from.enabled.webhook),
-        telegram: either(to.enabled.telegram, from.enabled.telegram),
-    };
+    to.enabled = to.enabled.zip(from.enabled, either);
     add_lists(to, from);
 }
 
 fn add_lists(to: &mut Channels, from: &Channels) {
-    unite::<EmailRecipient>(to, from);
-    unite::<WebhookRecipient>(to, from);
-    unite::<TelegramRecipient>(to, from);
+    for_each_kind!(R => unite::<R>(to, from));
 }
 
 /// Adds recipients; one that is there already is told of more, and otherwise stays as it is.
-fn unite<R: Recipient>(to: &mut Channels, from: &Channels) {
+fn unite<R: Listed>(to: &mut Channels, from: &Channels) {
     let list = R::list_mut(to);
     let mut places: HashMap<String, usize> = list.iter().enumerate().map(|(i, r)| (r.key(), i)).collect();
     for recipient in R::list(from) {
@@ -66,7 +58,7 @@ fn unite<R: Recipient>(to: &mut Channels, from: &Channels) {
 
 /// Severities in order, each once; all three are the same as none.
 fn normalise(channels: &mut Channels) {
-    fn each<R: Recipient>(channels: &mut Channels) {
+    fn each<R: Listed>(channels: &mut Channels) {
         for recipient in R::list_mut(channels) {
             let severities = recipient.severities_mut();
             severities.sort_unstable();
@@ -76,7 +68,5 @@ fn normalise(channels: &mut Channels) {
             }
         }
     }
-    each::<EmailRecipient>(channels);
-    each::<WebhookRecipient>(channels);
-    each::<TelegramRecipient>(channels);
+    for_each_kind!(R => each::<R>(channels));
 }

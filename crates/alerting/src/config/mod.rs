@@ -10,12 +10,11 @@
 //!   [`Destination`]s with receiver, group labels, group key and times; [`Plan::receiver`] says who that receiver is;
 //! - people are shown [`Layer::redacted`], [`FlatView`] and [`shown_yaml`].
 //!
-//! To add a channel: a recipient type with its [`Recipient`] in `layer`, its draft in `body` and check in `check`, its
-//! configuration in `document` and `generate`.
+//! The kinds of recipients are in [`crate::receivers`].
 
-mod body;
+pub(crate) mod body;
 mod check;
-mod document;
+pub(crate) mod document;
 mod flat;
 mod generate;
 mod layer;
@@ -24,23 +23,19 @@ mod plan;
 mod secrets;
 pub(crate) mod templates;
 mod tree;
-pub mod webhook;
 
 pub use body::Posted;
-pub use check::WebhookField;
+pub use check::{Check, WebhookField};
 pub use document::{Document, Route, Span};
 pub use flat::{FlatLists, FlatSeverity, FlatSystem, FlatTelegram, FlatView, FlatWebhook};
 pub use generate::{GenerateError, HISTORY, History, Publishing, Smtp, Upload, shown_yaml};
-pub use layer::{
-    Audience, Channels, EmailRecipient, Format, Language, Layer, Recipient, Severity, SystemOverride,
-    TelegramRecipient, Toggles, WebhookRecipient,
-};
+pub use layer::{Language, Layer, Severity, SystemOverride};
 pub use merge::merge;
 pub use plan::{BLACKHOLE, Plan, Receiver, Timing};
 pub use templates::{Offset, Surroundings, Zone};
 pub use tree::{Destination, Tree, TreeError};
-pub use webhook::AllowedHosts;
 
+use crate::webhook_target::AllowedHosts;
 use bailiwick_domain::Result;
 
 /// What is shown in the place of a secret.
@@ -67,7 +62,7 @@ impl Posted {
         is_owner: bool,
         allowed: &AllowedHosts,
     ) -> Result<Checked> {
-        let mut check = check::Check::new(allowed);
+        let mut check = Check::new(allowed);
         // Before anything else looks at it: the rest takes time with the number of recipients.
         check.counts(&self);
         std::mem::take(&mut check.fields).finish()?;

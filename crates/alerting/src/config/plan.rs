@@ -3,9 +3,9 @@
 
 use super::{
     document::{Route, Span},
-    layer::{Audience, Layer, Severity},
+    layer::{Layer, Severity},
 };
-use crate::{Matcher, Op};
+use crate::{Matcher, Op, receivers::Recipients};
 use std::time::Duration;
 
 /// The receiver that tells nobody.
@@ -38,7 +38,7 @@ pub struct Receiver {
     /// Unique in the plan.
     pub name: String,
     /// Never empty, but for [`BLACKHOLE`].
-    pub audience: Audience,
+    pub recipients: Recipients,
 }
 
 /// The routing of a tenant.
@@ -53,7 +53,7 @@ pub struct Plan {
 impl Plan {
     /// The routing that `effective` (the result of [`super::merge()`]) means for a tenant.
     pub fn new(tenant: &str, effective: &Layer, timing: &Timing) -> Plan {
-        let mut receivers = vec![Receiver { name: BLACKHOLE.to_owned(), audience: Audience::default() }];
+        let mut receivers = vec![Receiver { name: BLACKHOLE.to_owned(), recipients: Recipients::default() }];
         let mut routes = Vec::with_capacity(effective.systems.len() + 1);
         let mut systems: Vec<&str> = effective.systems.iter().map(|o| o.system_key.as_str()).collect();
         systems.sort_unstable();
@@ -98,12 +98,12 @@ fn branch(
     let before = receivers.len();
     let mut children = Vec::with_capacity(Severity::ALL.len());
     for severity in Severity::ALL {
-        let audience = effective.audience(system_key, severity);
-        let receiver = if audience.is_empty() {
+        let recipients = effective.recipients(system_key, severity);
+        let receiver = if recipients.is_empty() {
             BLACKHOLE.to_owned()
         } else {
             let name = format!("{name}-severity-{}-receiver", severity.as_str());
-            receivers.push(Receiver { name: name.clone(), audience });
+            receivers.push(Receiver { name: name.clone(), recipients });
             name
         };
         let matchers = vec![of_severity(severity).to_string()];

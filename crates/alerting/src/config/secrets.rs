@@ -2,13 +2,11 @@
 //! (spec: alert-configuration#layers), and handed to whoever seals them for storage.
 
 use super::{
-    REDACTED,
-    body::{FlatDraft, FlatEntryDraft, LayerDraft, Posted, TelegramDraft, WebhookDraft},
-    layer::{
-        Channels, EmailRecipient, Layer, Recipient, Severity, SystemOverride, TelegramRecipient, Toggles,
-        WebhookRecipient,
-    },
-    webhook,
+    body::{FlatDraft, Posted},
+    layer::{Layer, Severity, SystemOverride},
+};
+use crate::receivers::{
+    Channels, LayerDraft, Listed, Recipient as _, TelegramRecipient, Visible, WebhookRecipient, for_each_kind,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -18,12 +16,7 @@ impl Layer {
     pub fn redacted(&self) -> Layer {
         let mut shown = self.clone();
         for channels in shown.all_channels_mut() {
-            for recipient in &mut channels.webhook_recipients {
-                recipient.url = webhook::redacted(&recipient.url);
-            }
-            for recipient in &mut channels.telegram_recipients {
-                REDACTED.clone_into(&mut recipient.bot_token);
-            }
+            for_each_kind!(R => R::list_mut(channels).iter_mut().for_each(R::redact));
         }
         shown
     }
@@ -32,19 +25,10 @@ impl Layer {
     /// said of its systems, which are those of the organization above.
     #[must_use]
     pub fn hidden(&self) -> Layer {
-        let hidden = || REDACTED.to_owned();
         let mut shown = self.clone();
         shown.systems.clear();
         for channels in shown.all_channels_mut() {
-            for recipient in &mut channels.email_recipients {
-                recipient.address = hidden();
-            }
-            for recipient in &mut channels.webhook_recipients {
-                (recipient.name, recipient.url) = (hidden(), hidden());
-            }
-            for recipient in &mut channels.telegram_recipients {
-                (recipient.bot_token, recipient.chat_id) = (hidden(), 0);
-            }
+            for_each_kind!(R => R::list_mut(channels).iter_mut().for_each(R::hide));
         }
         shown
     }
@@ -54,20 +38,14 @@ impl Layer {
     /// were they merged, he could try out whether an address of his is among those above.
     #[must_use]
     pub fn beside(above: &Layer, within: &Layer) -> Layer {
-        fn join<R: Recipient>(to: &mut Channels, from: &Channels) {
+        fn join<R: Listed>(to: &mut Channels, from: &Channels) {
             R::list_mut(to).extend_from_slice(R::list(from));
         }
         let mut shown = above.hidden();
         let (to, from) = (&mut shown.channels, &within.channels);
         let any = |a: Option<bool>, b: Option<bool>| if a == Some(true) { a } else { b.or(a) };
-        to.enabled = Toggles {
-            email: any(to.enabled.email, from.enabled.email),
-            webhook: any(to.enabled.webhook, from.enabled.webhook),
-            telegram: any(to.enabled.telegram, from.enabled.telegram),
-        };
-        join::<EmailRecipient>(to, from);
-        join::<WebhookRecipient>(to, from);
-        join::<TelegramRecipient>(to, from);
+        to.enabled = to.enabled.zip(from.enabled, any);
+        for_each_kind!(R => join::<R>(to, from));
         shown.systems.clone_from(&within.systems);
         shown
     }
@@ -81,134 +59,119 @@ impl Layer {
         mut change: impl FnMut(&mut String) -> Result<(), E>,
     ) -> Result<(), E> {
         for channels in self.all_channels_mut() {
-            for recipient in &mut channels.webhook_recipients {
-                change(&mut recipient.url)?;
-            }
-            for recipient in &mut channels.telegram_recipients {
-                change(&mut recipient.bot_token)?;
-            }
+            for_each_kind!(R => R::list_mut(channels).iter_mut().filter_map(R::secret_mut).try_for_each(&mut change)?);
         }
         Ok(())
+    }
+
+    /// Opens every secret by `open`, which answers whether it could. A recipient whose secret does not open is left out;
+    /// the answer is how many were.
+    pub fn open_secrets(&mut self, mut open: impl FnMut(&mut String) -> bool) -> usize {
+        let mut lost = 0;
+        let mut retain = |channels: &mut Channels, is_override: bool| {
+            for_each_kind!(R => {
+                let list = R::list_mut(channels);
+                let before = list.len();
+                list.retain_mut(|recipient| recipient.secret_mut().is_none_or(&mut open));
+                lost += before - list.len();
+                // An override without recipients would mean those of the organization, who were not to be notified.
+                if is_override && list.is_empty() && before > 0 {
+                    *R::toggle_mut(&mut channels.enabled) = Some(false);
+                }
+            });
+        };
+        retain(&mut self.channels, false);
+        self.systems.iter_mut().for_each(|one| retain(&mut one.channels, true));
+        lost
     }
 }
 
 impl Posted {
-    /// Puts the stored secrets where their hidden form was sent back. What has no stored counterpart stays hidden and
-    /// is refused by the check. The numbers of the draft have been checked.
+    /// Puts the stored secrets where their hidden form was sent back. A hidden secret without a stored counterpart stays
+    /// hidden, and the check refuses it. The numbers of the draft have been checked.
     pub(super) fn restore(&mut self, stored: &Layer) {
-        let all = All::of(stored);
         match self {
-            Posted::Layer(draft) => restore_layer(draft, stored, &all),
-            Posted::Flat(draft) => restore_flat(draft, stored, &all),
+            Posted::Layer(draft) => for_each_kind!(R => restore_layer::<R>(draft, stored)),
+            Posted::Flat(draft) => restore_flat(draft, stored),
         }
     }
 }
 
-fn restore_layer(draft: &mut LayerDraft, stored: &Layer, all: &All<'_>) {
-    let shown = Shown::of(&stored.channels, all, |_| true);
-    shown.restore(&mut draft.webhook_recipients, &mut draft.telegram_recipients);
+fn restore_layer<R: Listed>(draft: &mut LayerDraft, stored: &Layer) {
+    let all = All::<R>::of(stored);
+    Candidates::of(&stored.channels, &all, |_| true).restore(R::drafts_mut(&mut draft.channels));
     for one in draft.systems.iter_mut().flatten() {
-        let shown = Shown::of_system(one.system_key.as_deref(), stored, all);
-        shown.restore(&mut one.webhook_recipients, &mut one.telegram_recipients);
+        let candidates = Candidates::of_system(one.system_key.as_deref(), stored, &all);
+        candidates.restore(R::drafts_mut(&mut one.channels));
     }
 }
 
-fn restore_flat(draft: &mut FlatDraft, stored: &Layer, all: &All<'_>) {
-    let shown = Shown::of(&stored.channels, all, <[Severity]>::is_empty);
-    shown.restore(&mut draft.webhook_receivers, &mut draft.telegram_receivers);
-    let restore = |one: &mut FlatEntryDraft, shown: Shown<'_>| {
-        shown.restore(&mut one.webhook_receivers, &mut one.telegram_receivers);
-    };
+fn restore_flat(draft: &mut FlatDraft, stored: &Layer) {
+    let (webhooks, chats) = (All::<WebhookRecipient>::of(stored), All::<TelegramRecipient>::of(stored));
+    let of_all = &stored.channels;
+    Candidates::of(of_all, &webhooks, <[Severity]>::is_empty).restore(&mut draft.webhook_receivers);
+    Candidates::of(of_all, &chats, <[Severity]>::is_empty).restore(&mut draft.telegram_receivers);
     for one in draft.severities.iter_mut().flatten() {
         let severity = one.severity.as_deref().and_then(Severity::parse);
-        let wants = |told: &[Severity]| told.is_empty() || severity.is_some_and(|s| told.contains(&s));
-        restore(one, Shown::of(&stored.channels, all, wants));
+        let wants = |some: &[Severity]| some.is_empty() || severity.is_some_and(|s| some.contains(&s));
+        Candidates::of(of_all, &webhooks, wants).restore(&mut one.webhook_receivers);
+        Candidates::of(of_all, &chats, wants).restore(&mut one.telegram_receivers);
     }
     for one in draft.systems.iter_mut().flatten() {
-        let shown = Shown::of_system(one.system_key.as_deref(), stored, all);
-        restore(one, shown);
+        let key = one.system_key.as_deref();
+        Candidates::of_system(key, stored, &webhooks).restore(&mut one.webhook_receivers);
+        Candidates::of_system(key, stored, &chats).restore(&mut one.telegram_receivers);
     }
 }
 
-/// What two hidden webhooks have in common that may be the same: name and shown address.
-fn hidden_webhook(name: &str, shown: &str) -> (String, String) {
-    (name.to_owned(), shown.to_ascii_lowercase())
-}
+/// The recipients of a kind in all lists of a layer, by their visible part; each once.
+struct All<'a, R>(HashMap<Visible, Vec<&'a R>>);
 
-/// The recipients of all lists of a layer, by what of them is shown; each once.
-struct All<'a> {
-    webhooks: HashMap<(String, String), Vec<&'a WebhookRecipient>>,
-    chats: HashMap<i64, Vec<&'a TelegramRecipient>>,
-}
-
-impl<'a> All<'a> {
-    fn of(stored: &'a Layer) -> All<'a> {
-        let mut all = All { webhooks: HashMap::new(), chats: HashMap::new() };
-        let (mut hooks, mut chats) = (HashSet::new(), HashSet::new());
-        for channels in stored.all_channels() {
-            for recipient in &channels.webhook_recipients {
-                if hooks.insert((&recipient.name, &recipient.url)) {
-                    let key = hidden_webhook(&recipient.name, &webhook::redacted(&recipient.url));
-                    all.webhooks.entry(key).or_default().push(recipient);
-                }
-            }
-            for recipient in &channels.telegram_recipients {
-                if chats.insert(recipient.key()) {
-                    all.chats.entry(recipient.chat_id).or_default().push(recipient);
-                }
+impl<'a, R: Listed> All<'a, R> {
+    fn of(stored: &'a Layer) -> All<'a, R> {
+        let mut all: HashMap<Visible, Vec<&'a R>> = HashMap::new();
+        let mut seen = HashSet::new();
+        for recipient in stored.all_channels().flat_map(R::list).filter(|r| r.secret().is_some()) {
+            let visible = recipient.visible();
+            if seen.insert((visible.clone(), recipient.key())) {
+                all.entry(visible).or_default().push(recipient);
             }
         }
-        all
+        All(all)
     }
 }
 
 /// The recipients that a list sent back may mean: first those that were shown in its place, then all others.
-struct Shown<'a> {
-    webhooks: Vec<&'a WebhookRecipient>,
-    chats: Vec<&'a TelegramRecipient>,
-    all: &'a All<'a>,
+struct Candidates<'a, R> {
+    here: Vec<&'a R>,
+    all: &'a All<'a, R>,
 }
 
-impl<'a> Shown<'a> {
-    fn of(place: &'a Channels, all: &'a All<'a>, shows: impl Fn(&[Severity]) -> bool) -> Shown<'a> {
-        Shown {
-            webhooks: place.webhook_recipients.iter().filter(|r| shows(&r.severities)).collect(),
-            chats: place.telegram_recipients.iter().filter(|r| shows(&r.severities)).collect(),
-            all,
-        }
+impl<'a, R: Listed> Candidates<'a, R> {
+    fn of(
+        place: &'a Channels,
+        all: &'a All<'a, R>,
+        shows: impl Fn(&[Severity]) -> bool,
+    ) -> Candidates<'a, R> {
+        Candidates { here: R::list(place).iter().filter(|r| shows(r.severities())).collect(), all }
     }
 
-    fn of_system(key: Option<&str>, stored: &'a Layer, all: &'a All<'a>) -> Shown<'a> {
+    fn of_system(key: Option<&str>, stored: &'a Layer, all: &'a All<'a, R>) -> Candidates<'a, R> {
         let own = |o: &&SystemOverride| Some(o.system_key.as_str()) == key;
         let place = stored.systems.iter().find(own).map_or(&stored.channels, |o| &o.channels);
-        Shown::of(place, all, |_| true)
+        Candidates::of(place, all, |_| true)
     }
 
-    fn restore(&self, webhooks: &mut Option<Vec<WebhookDraft>>, chats: &mut Option<Vec<TelegramDraft>>) {
-        let mut used: HashSet<&str> = HashSet::new();
-        for draft in webhooks.iter_mut().flatten() {
-            let Some(url) = draft.url.as_mut().filter(|url| url.contains(REDACTED)) else { continue };
-            let name = draft.name.as_deref().unwrap_or_default();
-            let here = self
-                .webhooks
-                .iter()
-                .copied()
-                .filter(|r| r.name == name && webhook::redacted(&r.url).eq_ignore_ascii_case(url));
-            let others = self.all.webhooks.get(&hidden_webhook(name, url)).into_iter().flatten().copied();
-            if let Some(found) = here.chain(others).find(|r| !used.contains(r.url.as_str())) {
-                used.insert(&found.url);
-                found.url.clone_into(url);
-            }
-        }
+    fn restore(&self, drafts: &mut Option<Vec<R::Draft>>) {
         let mut used: HashSet<String> = HashSet::new();
-        for draft in chats.iter_mut().flatten() {
-            let Some(token) = draft.bot_token.as_mut().filter(|token| *token == REDACTED) else { continue };
-            let Some(chat_id) = draft.chat_id else { continue };
-            let here = self.chats.iter().copied().filter(|r| r.chat_id == chat_id);
-            let others = self.all.chats.get(&chat_id).into_iter().flatten().copied();
-            if let Some(found) = here.chain(others).find(|r| !used.contains(&r.key())) {
-                used.insert(found.key());
-                found.bot_token.clone_into(token);
+        for draft in drafts.iter_mut().flatten() {
+            let Some((visible, secret)) = R::redacted_secret(draft) else { continue };
+            let here = self.here.iter().copied().filter(|r| r.visible() == visible);
+            let others = self.all.0.get(&visible).into_iter().flatten().copied();
+            let Some(found) = here.chain(others).find(|r| !used.contains(&r.key())) else { continue };
+            used.insert(found.key());
+            if let Some(stored) = found.secret() {
+                stored.clone_into(secret);
             }
         }
     }

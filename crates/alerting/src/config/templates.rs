@@ -6,6 +6,7 @@
 //! filled in here, a line that begins with `@each@` is repeated (with its successors) for every display value.
 
 use super::layer::Language;
+use crate::receivers::{Recipient as _, for_each_kind};
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,7 +17,6 @@ use std::{
 const DISPATCHER: &str = include_str!("../../templates/dispatcher.tmpl");
 const ALERT_TXT: &str = include_str!("../../templates/alert.txt");
 const ALERT_HTML: &str = include_str!("../../templates/alert.html");
-const TELEGRAM: &str = include_str!("../../templates/telegram.tmpl");
 
 static TEXTS: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(include_str!("../../templates/texts.json")).unwrap_or_default());
@@ -77,6 +77,11 @@ impl Zone {
     }
 }
 
+/// The text that calls a template: `{{ template "alert_en.subject" . }}`.
+pub(crate) fn call(name: &str, language: Language, part: &str) -> String {
+    format!("{{{{ template \"{name}_{}.{part}\" . }}}}", language.as_str())
+}
+
 /// The template files for these languages; none for none.
 pub(super) fn files(languages: &BTreeSet<Language>, around: &Surroundings) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
@@ -92,7 +97,9 @@ pub(super) fn files(languages: &BTreeSet<Language>, around: &Surroundings) -> BT
             files.insert(format!("{state}_{code}.html"), fill(ALERT_HTML, state));
             files.insert(format!("{state}_{code}.txt"), fill(ALERT_TXT, state));
         }
-        files.insert(format!("telegram_{code}.tmpl"), fill(TELEGRAM, "firing"));
+        for_each_kind!(R => if let Some((name, text)) = R::TEMPLATE {
+            files.insert(format!("{name}_{code}.tmpl"), fill(text, "firing"));
+        });
     }
     files.insert("_dispatcher.tmpl".to_owned(), dispatcher);
     files.insert("_datetime.tmpl".to_owned(), datetime(&around.zone));

@@ -3,15 +3,15 @@
 //! The way of a notification: an alert comes into a group ([`first_flush`] says when it is looked at first, then every
 //! `group_interval`). A flush takes a [`Snapshot`] of the group; for each integration [`decide`] says from its
 //! [`Entry`] in the notification log whether anything is to be said and why. What is said is a [`Message`], written for
-//! a webhook ([`Message::webhook`]), for people ([`Message::subject`], [`Message::text`], [`Message::html`]) or for a
-//! chat ([`Message::telegram`]); it says the same as the templates of [`crate::config`] that a remote router is given.
+//! a webhook ([`Message::webhook`]), for people ([`Message::subject`], [`Message::text`], [`Message::html`]) or as its kind of
+//! recipient needs it ([`crate::receivers`]); it says the same as the templates of [`crate::config`] that a remote router is given.
 //! After a success the entry is [`Entry::of`] the snapshot; after a failure that may pass it is tried again
 //! ([`retry_wait`]).
 
 mod log;
 mod message;
-mod people;
 mod snapshot;
+pub(crate) mod text;
 
 pub use log::{Entry, Reason, decide, kept_for};
 pub use message::Message;

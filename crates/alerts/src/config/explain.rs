@@ -4,10 +4,8 @@ use super::{plan_of, sealed};
 use crate::Alerts;
 use bailiwick_alerting::{
     Labels,
-    config::{
-        Audience, BLACKHOLE, Channels, EmailRecipient, Layer, Recipient, Severity, TelegramRecipient, Tree,
-        WebhookRecipient, merge, webhook,
-    },
+    config::{BLACKHOLE, Layer, Severity, Tree, merge},
+    receivers::{AnyRecipient, Channels, Kind},
 };
 use bailiwick_domain::{Error, OrgId, Result};
 use bailiwick_store::{alert_layers, organizations};
@@ -28,7 +26,7 @@ pub struct Explanation {
     pub receiver: Option<String>,
     /// Waits before the first message, the next one and a repetition.
     pub waits: [Duration; 3],
-    /// E-mail, webhook, Telegram.
+    /// Each kind of recipient.
     pub channels: Vec<Channel>,
 }
 
@@ -72,16 +70,11 @@ pub async fn explain(service: &Alerts, tenant: OrgId, mut labels: Labels) -> Res
     let tree = Tree::new(&plan.route).map_err(Error::internal)?;
     let found = tree.route(&labels);
     let at = found.first().ok_or_else(|| Error::internal("a tree without a root"))?;
-    let audience = plan.receiver(&at.receiver).map(|r| r.audience.clone()).unwrap_or_default();
+    let recipients = plan.receiver(&at.receiver).map(|r| r.recipients.all()).unwrap_or_default();
     let key = labels.get("system_key").unwrap_or_default().to_owned();
     let own = effective.systems.iter().find(|o| o.system_key == key).map(|o| &o.channels);
-    let Audience { email, webhook, telegram } = &audience;
-    let of = Source { layers: &layers, own };
-    let channels = vec![
-        of.channel(email, |r: &EmailRecipient| format!("{} ({})", r.address, r.language.as_str())),
-        of.channel(webhook, |r: &WebhookRecipient| format!("{} {}", r.name, webhook::redacted(&r.url))),
-        of.channel(telegram, |r: &TelegramRecipient| format!("chat {} ({})", r.chat_id, r.language.as_str())),
-    ];
+    let source = Source { layers: &layers, own };
+    let channels = Kind::ALL.iter().map(|kind| source.channel(*kind, &recipients)).collect();
     Ok(Explanation {
         organization,
         severity: Severity::of_label(labels.get("severity").unwrap_or_default()),
@@ -102,28 +95,29 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    fn channel<R: Recipient>(&self, told: &[R], shown: impl Fn(&R) -> String) -> Channel {
+    fn channel(&self, kind: Kind, recipients: &[AnyRecipient]) -> Channel {
         let names = |has: &dyn Fn(&Channels) -> bool| {
             let having = self.layers.iter().filter(|(_, layer)| has(&layer.channels));
             having.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
         };
-        let on = names(&|channels| R::toggle(channels) == Some(true));
-        let why = match self.own.and_then(R::toggle) {
+        let on = names(&|channels| channels.toggle(kind) == Some(true));
+        let why = match self.own.and_then(|own| own.toggle(kind)) {
             Some(true) => "on by the override for the system".to_owned(),
             Some(false) => "off by the override for the system".to_owned(),
             None if on.is_empty() => "off: no organization has switched it on".to_owned(),
             None => format!("on by {on}"),
         };
-        let is_own = self.own.is_some_and(|own| !R::list(own).is_empty());
-        let from = |recipient: &R| {
+        let is_own = self.own.is_some_and(|own| own.has(kind));
+        let from = |recipient: &AnyRecipient| {
             let key = recipient.key();
             if is_own {
                 "the override for the system".to_owned()
             } else {
-                names(&|channels| R::list(channels).iter().any(|r| r.key() == key))
+                names(&|channels| channels.recipients(kind).iter().any(|r| r.key() == key))
             }
         };
-        let told = told.iter().map(|r| (shown(r), from(r))).collect();
-        Channel { name: R::CHANNEL, why, told }
+        let told =
+            recipients.iter().filter(|r| r.kind() == kind).map(|r| (r.description(), from(r))).collect();
+        Channel { name: kind.as_str(), why, told }
     }
 }

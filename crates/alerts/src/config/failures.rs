@@ -2,7 +2,10 @@
 
 use crate::Alerts;
 use aws_lc_rs::digest::{SHA256, digest};
-use bailiwick_alerting::config::{EmailRecipient, Layer, Recipient, TelegramRecipient, WebhookRecipient};
+use bailiwick_alerting::{
+    config::Layer,
+    receivers::{AnyRecipient, Kind},
+};
 use bailiwick_domain::{Result, Ts};
 use bailiwick_store::delivery::log;
 
@@ -12,8 +15,8 @@ pub(crate) fn short_digest(text: &str) -> String {
 }
 
 /// What a recipient is known by where the address must not be shown.
-pub(crate) fn digest_of<R: Recipient>(recipient: &R) -> String {
-    short_digest(&format!("{}\n{}", R::CHANNEL, recipient.key()))
+pub(crate) fn digest_of(recipient: &AnyRecipient) -> String {
+    short_digest(&format!("{}\n{}", recipient.kind().as_str(), recipient.key()))
 }
 
 /// A recipient whom the last notification did not reach.
@@ -44,12 +47,9 @@ impl std::fmt::Display for LastFailure {
 pub async fn last_failures(service: &Alerts, layer: &Layer) -> Result<Vec<LastFailure>> {
     let mut known: Vec<(String, &'static str, String)> = Vec::new();
     for channels in layer.all_channels() {
-        let email = channels.email_recipients.iter();
-        known.extend(email.map(|r| (digest_of(r), EmailRecipient::CHANNEL, r.address.clone())));
-        let webhook = channels.webhook_recipients.iter();
-        known.extend(webhook.map(|r| (digest_of(r), WebhookRecipient::CHANNEL, r.name.clone())));
-        let telegram = channels.telegram_recipients.iter();
-        known.extend(telegram.map(|r| (digest_of(r), TelegramRecipient::CHANNEL, r.chat_id.to_string())));
+        for recipient in Kind::ALL.iter().flat_map(|kind| channels.recipients(*kind)) {
+            known.push((digest_of(&recipient), recipient.kind().as_str(), recipient.name()));
+        }
     }
     let ids: Vec<String> = known.iter().map(|(id, ..)| id.clone()).collect();
     let failed = log::failures(&service.db, &ids).await?;

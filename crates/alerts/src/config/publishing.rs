@@ -1,8 +1,9 @@
 //! What the documents of all tenants have in common: settings.
 
 use crate::Alerts;
-use bailiwick_alerting::config::{
-    EmailRecipient, History, Layer, Publishing, Smtp, Surroundings, TelegramRecipient,
+use bailiwick_alerting::{
+    config::{History, Layer, Publishing, Smtp, Surroundings},
+    receivers::Kind,
 };
 use bailiwick_outbound::mail::Security;
 use bailiwick_settings::Router;
@@ -36,12 +37,12 @@ pub(crate) fn publishing(service: &Alerts) -> Publishing {
 /// What of a layer has no effect at present, in the words of spec: alert-delivery#mail-and-telegram, alerts#settings.
 pub(super) fn warnings(service: &Alerts, layer: &Layer) -> Vec<String> {
     let mut warnings = Vec::new();
-    if service.settings.mail.is_none() && layer.has_any::<EmailRecipient>() {
+    if service.settings.mail.is_none() && layer.has(Kind::Email) {
         warnings.push("email delivery is not configured".to_owned());
     }
     // A remote router writes to Telegram by itself.
     let is_silent = service.alerting().is_embedded() && !service.settings.alerting.telegram;
-    if is_silent && layer.has_any::<TelegramRecipient>() {
+    if is_silent && layer.has(Kind::Telegram) {
         warnings.push("telegram delivery is not available".to_owned());
     }
     warnings

@@ -2,7 +2,10 @@
 
 use super::{Saving, condition::EditableLayer, provision, publishing::warnings, sealed, store, target};
 use crate::Alerts;
-use bailiwick_alerting::config::{Layer, Posted, WebhookField, webhook::Target};
+use bailiwick_alerting::{
+    config::{Layer, Posted, WebhookField},
+    webhook_target::Target,
+};
 use bailiwick_directory::organizations::alert_tenants;
 use bailiwick_domain::{Error, FieldError, OrgId, OrgType, Result};
 use bailiwick_platform::{RequestContext, audit};

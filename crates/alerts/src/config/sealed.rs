@@ -1,7 +1,7 @@
 //! A layer at rest: its JSON, with every secret in it sealed for the organization that has it.
 
 use crate::Alerts;
-use bailiwick_alerting::config::{Layer, TelegramRecipient, WebhookRecipient};
+use bailiwick_alerting::config::Layer;
 use bailiwick_domain::{Entropy, Error, OrgId, Result};
 use bailiwick_platform::keys::Keys;
 use bailiwick_store::alert_layers;
@@ -34,31 +34,14 @@ pub(super) fn seal(keys: &Keys, entropy: &dyn Entropy, organization: OrgId, laye
 /// The stored value is no layer.
 pub(super) fn open(keys: &Keys, organization: OrgId, stored: Value) -> Result<Layer> {
     let purpose = purpose(organization);
-    let sealed: Layer = serde_json::from_value(stored)
+    let mut layer: Layer = serde_json::from_value(stored)
         .map_err(|e| Error::internal(format!("the alert layer of organization {organization}: {e}")))?;
-    let mut layer = sealed.clone();
     let opened = |secret: &mut String| {
         let plain = STANDARD.decode(&*secret).ok().and_then(|sealed| keys.open(&purpose, &sealed).ok());
         let plain = plain.and_then(|plain| String::from_utf8(plain).ok());
         plain.map(|plain| *secret = plain).is_some()
     };
-    let mut lost = 0;
-    for channels in layer.all_channels_mut() {
-        let before = channels.webhook_recipients.len() + channels.telegram_recipients.len();
-        channels.webhook_recipients.retain_mut(|r: &mut WebhookRecipient| opened(&mut r.url));
-        channels.telegram_recipients.retain_mut(|r: &mut TelegramRecipient| opened(&mut r.bot_token));
-        lost += before - channels.webhook_recipients.len() - channels.telegram_recipients.len();
-    }
-    // An override without anybody left would mean the organization's own recipients, who were not to be told.
-    for (now, stored) in layer.systems.iter_mut().zip(&sealed.systems) {
-        let (now, stored) = (&mut now.channels, &stored.channels);
-        if now.webhook_recipients.is_empty() && !stored.webhook_recipients.is_empty() {
-            now.enabled.webhook = Some(false);
-        }
-        if now.telegram_recipients.is_empty() && !stored.telegram_recipients.is_empty() {
-            now.enabled.telegram = Some(false);
-        }
-    }
+    let lost = layer.open_secrets(opened);
     if lost > 0 {
         tracing::error!(%organization, lost, "secrets of alert recipients cannot be opened; these are not told");
     }

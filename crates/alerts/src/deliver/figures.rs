@@ -1,16 +1,17 @@
 //! What has become of notifications, counted.
 
+use bailiwick_alerting::receivers::Kind;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Channels in the order of the counters.
-const CHANNELS: [&str; 3] = ["email", "webhook", "telegram"];
+/// A counter for each kind of recipient.
+type Counters = [AtomicU64; Kind::COUNT];
 
-/// Counters since the process began; each for every channel.
+/// Counters since the process began.
 #[derive(Debug, Default)]
 pub struct Figures {
-    sent: [AtomicU64; 3],
-    retried: [AtomicU64; 3],
-    failed: [AtomicU64; 3],
+    sent: Counters,
+    retried: Counters,
+    failed: Counters,
 }
 
 /// The counters of one channel.
@@ -29,31 +30,29 @@ pub struct Count {
 impl Figures {
     /// All counters.
     pub fn counts(&self) -> Vec<Count> {
-        let at = |list: &[AtomicU64; 3], n: usize| list[n].load(Ordering::Relaxed);
-        let count = |(n, channel): (usize, &&'static str)| Count {
-            channel,
-            sent: at(&self.sent, n),
-            retried: at(&self.retried, n),
-            failed: at(&self.failed, n),
+        let at = |list: &Counters, kind: Kind| list[kind as usize].load(Ordering::Relaxed);
+        let count = |kind: &Kind| Count {
+            channel: kind.as_str(),
+            sent: at(&self.sent, *kind),
+            retried: at(&self.retried, *kind),
+            failed: at(&self.failed, *kind),
         };
-        CHANNELS.iter().enumerate().map(count).collect()
+        Kind::ALL.iter().map(count).collect()
     }
 
-    pub(super) fn sent(&self, channel: &str) {
-        add(&self.sent, channel);
+    pub(super) fn sent(&self, kind: Kind) {
+        add(&self.sent, kind);
     }
 
-    pub(super) fn retried(&self, channel: &str) {
-        add(&self.retried, channel);
+    pub(super) fn retried(&self, kind: Kind) {
+        add(&self.retried, kind);
     }
 
-    pub(super) fn failed(&self, channel: &str) {
-        add(&self.failed, channel);
+    pub(super) fn failed(&self, kind: Kind) {
+        add(&self.failed, kind);
     }
 }
 
-fn add(list: &[AtomicU64; 3], channel: &str) {
-    if let Some(counter) = CHANNELS.iter().position(|c| *c == channel).and_then(|n| list.get(n)) {
-        counter.fetch_add(1, Ordering::Relaxed);
-    }
+fn add(list: &Counters, kind: Kind) {
+    list[kind as usize].fetch_add(1, Ordering::Relaxed);
 }

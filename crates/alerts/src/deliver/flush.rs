@@ -4,12 +4,13 @@ use super::{
     of,
     record::{Note, record},
     said::{Texts, said},
-    send::{About, To, Ways},
+    send::{About, Ways, connects},
 };
-use crate::Alerts;
+use crate::{Alerts, config::digest_of};
 use bailiwick_alerting::{
     Labels, Nanos,
     notify::{Entry, Reason, Snapshot, retry_wait},
+    receivers::AnyRecipient,
 };
 use bailiwick_domain::{OrgId, Ts, ports::random};
 use bailiwick_outbound::delivery::Failure;
@@ -36,7 +37,7 @@ pub(super) struct Flush {
     /// What there is to tell.
     pub(super) snapshot: Snapshot,
     /// Whom, and why.
-    pub(super) tellings: Vec<(To, Reason)>,
+    pub(super) tellings: Vec<(AnyRecipient, Reason)>,
     /// Alerts that leave the group when everybody has been told: fingerprint and revision.
     pub(super) leaving: Vec<(String, i64)>,
     /// How long it may take.
@@ -82,7 +83,7 @@ impl Flush {
 async fn tell(
     service: &Alerts,
     flush: &Arc<Flush>,
-    to: &To,
+    to: &AnyRecipient,
     reason: Reason,
     deadline: Instant,
     lost: &CancellationToken,
@@ -92,7 +93,7 @@ async fn tell(
     let (address, concurrency) = ways.place(to);
     let system = flush.group_labels.value("system_key").into();
     let destination =
-        Destination { address, tenant: flush.key.0, system, recipient: to.digest().into(), concurrency };
+        Destination { address, tenant: flush.key.0, system, recipient: digest_of(to).into(), concurrency };
     // The same for every try, so that whoever gets it twice can tell.
     let id = service.fresh::<uuid::Uuid>().to_string();
     let mut tries = 0;
@@ -103,7 +104,7 @@ async fn tell(
                 // What the tenant may send in a second is not spent on waiting for the place, nor a turn of the place on
                 // waiting for the tenant's next second.
                 let turn = delivery.destinations.acquire_shared(&destination).await;
-                let connection = match to.connects() {
+                let connection = match connects(to.transport()) {
                     true => Some(service.connections.acquire(flush.key.0).await),
                     false => None,
                 };
@@ -126,7 +127,7 @@ async fn tell(
             }
         };
         let about = About { now: service.now(), tenant: flush.key.0, id: &id, group: &flush.key.1 };
-        let sent = match said(service, flush, Ways::kind(to, reason)).await {
+        let sent = match said(service, flush, to.variant(reason)).await {
             Ok((_others, said)) => ways.send(to, &said.text, about).await,
             Err(e) => Err(Failure::passing("it cannot be written", e)),
         };
@@ -139,8 +140,8 @@ async fn tell(
         if !failure.may_pass || next >= deadline {
             return fail(service, flush.key.0, to, failure).await;
         }
-        delivery.figures.retried(to.channel());
-        tracing::debug!(tenant = %flush.key.0, channel = to.channel(), recipient = to.digest(), %failure, tries,
+        delivery.figures.retried(to.kind());
+        tracing::debug!(tenant = %flush.key.0, channel = to.kind().as_str(), recipient = digest_of(to), %failure, tries,
             "a notification is tried again");
         tries += 1;
         tokio::select! {
@@ -151,14 +152,14 @@ async fn tell(
     }
 }
 
-async fn succeed(service: &Alerts, flush: &Flush, to: &To) -> End {
-    of(service).figures.sent(to.channel());
+async fn succeed(service: &Alerts, flush: &Flush, to: &AnyRecipient) -> End {
+    of(service).figures.sent(to.kind());
     let now = service.now();
     let entry = Entry::of(&flush.snapshot, Nanos::from_ts(now));
     let notice = log::Notice {
         group: flush.key.clone(),
         receiver: flush.receiver.clone(),
-        integration: to.digest(),
+        integration: digest_of(to),
         firing: Entry::write(&entry.firing),
         resolved: Entry::write(&entry.resolved),
         told_at: now,
@@ -167,10 +168,10 @@ async fn succeed(service: &Alerts, flush: &Flush, to: &To) -> End {
     if record(service, Note::Told(notice)).await { End::Told } else { End::Failed }
 }
 
-async fn fail(service: &Alerts, tenant: OrgId, to: &To, failure: Failure) -> End {
-    of(service).figures.failed(to.channel());
-    let recipient = to.digest();
-    tracing::warn!(%tenant, channel = to.channel(), recipient, %failure, "a notification was not delivered");
+async fn fail(service: &Alerts, tenant: OrgId, to: &AnyRecipient, failure: Failure) -> End {
+    of(service).figures.failed(to.kind());
+    let recipient = digest_of(to);
+    tracing::warn!(%tenant, channel = to.kind().as_str(), recipient, %failure, "a notification was not delivered");
     let failed = log::Failed { recipient, reason: failure.reason, failed_at: service.now() };
     record(service, Note::Failed(failed)).await;
     End::Failed

@@ -5,13 +5,14 @@ use super::{
     of,
     round::{Routings, id_in, read},
     said::Texts,
-    send::{To, Ways},
+    send::Ways,
 };
-use crate::Alerts;
+use crate::{Alerts, config::digest_of};
 use bailiwick_alerting::{
     Matcher, Nanos, StoredAlert, StoredSilence,
     listing::SilenceState,
     notify::{self, Entry, Snapshot, decide, patience},
+    receivers::AnyRecipient,
     router::{ActiveSilence, Outage},
 };
 use bailiwick_domain::{Error, OrgId, Result, Ts};
@@ -154,10 +155,10 @@ impl Facts<'_> {
             .filter_map(|f| revisions.get(&f.to_string()).map(|r| (f.to_string(), *r)))
             .collect();
         let receiver = routing.and_then(|r| r.plan.receiver(&to.receiver));
-        let reachable = receiver.map(|r| self.ways.reachable(&r.audience)).unwrap_or_default();
+        let reachable = receiver.map(|r| self.ways.reachable(&r.recipients)).unwrap_or_default();
         let since = self.now.minus(notify::kept_for(to.repeat_interval));
-        let reason = |one: &To| {
-            let integration = one.digest();
+        let reason = |one: &AnyRecipient| {
+            let integration = digest_of(one);
             let entry = told
                 .iter()
                 .find(|n| n.integration == integration && n.receiver == to.receiver && n.told_at >= since)

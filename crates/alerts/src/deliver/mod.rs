@@ -9,7 +9,7 @@
 //! nothing: its tenants are taken by another one (or by itself when it is back) after the end of the lease, and what
 //! was recorded is not said again.
 //!
-//! To add a channel: a way to send in `bailiwick_outbound`, a variant of [`send::To`].
+//! To add a kind of recipient, see [`bailiwick_alerting::receivers`].
 
 mod figures;
 mod flush;

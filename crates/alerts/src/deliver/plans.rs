@@ -31,11 +31,8 @@ pub(super) struct Routing {
 impl Routing {
     fn new(plan: Plan) -> Result<Routing> {
         let tree = Tree::new(&plan.route).map_err(Error::internal)?;
-        let told: Vec<_> = plan
-            .receivers
-            .iter()
-            .map(|r| json!([r.name, r.audience.email, r.audience.webhook, r.audience.telegram]))
-            .collect();
+        let told: Vec<_> =
+            plan.receivers.iter().map(|r| [vec![json!(r.name)], r.recipients.lists()].concat()).collect();
         let digest = short_digest(&json!([plan.route, told]).to_string());
         Ok(Routing { plan, tree, digest })
     }

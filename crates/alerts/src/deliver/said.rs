@@ -4,8 +4,8 @@
 use super::{flush::Flush, of, send::Ways};
 use crate::Alerts;
 use bailiwick_alerting::{
-    config::{Format, Language},
     notify::{Message, Reason},
+    receivers::{Content, Variant},
 };
 use bailiwick_domain::{Error, Result};
 use bytes::Bytes;
@@ -20,23 +20,22 @@ const LITTLE: usize = 64 * 1024;
 /// Texts of larger groups that are being sent, in KiB of the records they are made of.
 const MUCH_AT_ONCE: u32 = 64 * 1024;
 
-/// Who hears the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Kind {
-    /// Webhooks that are told for the same reason.
-    Webhook(Reason),
-    /// Mails in the same language and form.
-    Mail(Language, Format),
-    /// Chats in the same language.
-    Telegram(Language),
-}
-
-/// What they hear.
+/// What they hear, in a form that is cheap to send several times.
 #[derive(Debug)]
 pub(super) enum Text {
-    Webhook(Bytes),
+    Body(Bytes),
     Mail { subject: String, text: String, html: Option<String> },
     Telegram(String),
+}
+
+impl From<Content> for Text {
+    fn from(content: Content) -> Text {
+        match content {
+            Content::Json(body) => Text::Body(body.into()),
+            Content::Mail { subject, text, html } => Text::Mail { subject, text, html },
+            Content::Telegram(html) => Text::Telegram(html),
+        }
+    }
 }
 
 /// Kept while somebody sends it.
@@ -48,7 +47,7 @@ pub(super) struct Said {
 
 /// What is being said of one group.
 #[derive(Debug, Default)]
-pub(super) struct Texts(Mutex<HashMap<Kind, Weak<OnceCell<Arc<Said>>>>>);
+pub(super) struct Texts(Mutex<HashMap<Variant, Weak<OnceCell<Arc<Said>>>>>);
 
 /// Memory for what is long.
 #[derive(Debug)]
@@ -64,29 +63,33 @@ impl Default for Memory {
 pub(super) type Making = Arc<OnceCell<Arc<Said>>>;
 
 impl Texts {
-    /// Where the text of a kind is, or will be.
-    fn making(&self, kind: Kind) -> Making {
+    /// Where the text of a variant is, or will be.
+    fn making(&self, variant: Variant) -> Making {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(making) = all.get(&kind).and_then(Weak::upgrade) {
+        if let Some(making) = all.get(&variant).and_then(Weak::upgrade) {
             return making;
         }
         let making = Making::default();
-        all.insert(kind, Arc::downgrade(&making));
+        all.insert(variant, Arc::downgrade(&making));
         making
     }
 }
 
-/// What to say to a kind of recipients. Whoever keeps it while he tries keeps it for the others.
-pub(super) async fn said(service: &Alerts, flush: &Arc<Flush>, kind: Kind) -> Result<(Making, Arc<Said>)> {
-    let making = flush.texts.making(kind);
-    let said = making.get_or_try_init(|| make(service, flush, kind)).await?.clone();
+/// What to say to the recipients of a variant. Whoever keeps it while he tries keeps it for the others.
+pub(super) async fn said(
+    service: &Alerts,
+    flush: &Arc<Flush>,
+    variant: Variant,
+) -> Result<(Making, Arc<Said>)> {
+    let making = flush.texts.making(variant);
+    let said = making.get_or_try_init(|| make(service, flush, variant)).await?.clone();
     Ok((making, said))
 }
 
-async fn make(service: &Alerts, flush: &Arc<Flush>, kind: Kind) -> Result<Arc<Said>> {
+async fn make(service: &Alerts, flush: &Arc<Flush>, variant: Variant) -> Result<Arc<Said>> {
     let ways = of(service).ways.get_or_init(|| Ways::new(service));
     if flush.bytes <= LITTLE {
-        return Ok(Arc::new(Said { text: text(ways, flush, kind), _memory: None }));
+        return Ok(Arc::new(Said { text: text(ways, flush, variant), _memory: None }));
     }
     // One that is larger than all of it is sent alone.
     let kib = u32::try_from(flush.bytes / 1024).unwrap_or(u32::MAX).min(MUCH_AT_ONCE);
@@ -94,47 +97,44 @@ async fn make(service: &Alerts, flush: &Arc<Flush>, kind: Kind) -> Result<Arc<Sa
     let (maker, flush) = (service.clone(), flush.clone());
     let making = service.tasks.spawn_blocking(move || {
         let ways = of(&maker).ways.get_or_init(|| Ways::new(&maker));
-        Arc::new(Said { text: text(ways, &flush, kind), _memory: Some(memory) })
+        Arc::new(Said { text: text(ways, &flush, variant), _memory: Some(memory) })
     });
     making.await.map_err(Error::internal)
 }
 
-fn text(ways: &Ways, flush: &Flush, kind: Kind) -> Text {
+fn text(ways: &Ways, flush: &Flush, variant: Variant) -> Text {
     let message = Message {
         receiver: &flush.receiver,
-        // Only webhooks are told.
-        reason: if let Kind::Webhook(reason) = kind { reason } else { Reason::First },
+        // Other contents do not name it.
+        reason: variant.reason.unwrap_or(Reason::First),
         snapshot: &flush.snapshot,
         group_labels: &flush.group_labels,
         group_key: &flush.group_key,
         external_url: ways.external_url(),
     };
-    let around = ways.around();
-    match kind {
-        Kind::Webhook(_) => Text::Webhook(message.webhook().into()),
-        Kind::Telegram(language) => Text::Telegram(message.telegram(language, around)),
-        Kind::Mail(language, format) => Text::Mail {
-            subject: message.subject(),
-            text: message.text(language, around),
-            html: (format == Format::Html).then(|| message.html(language, around)),
-        },
-    }
+    variant.content(&message, ways.around()).into()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bailiwick_alerting::{
+        config::Language,
+        receivers::{Format, Kind},
+    };
 
     #[test]
     fn a_text_is_shared_while_somebody_sends_it() {
         let texts = Texts::default();
-        let first = texts.making(Kind::Webhook(Reason::First));
-        assert!(Arc::ptr_eq(&first, &texts.making(Kind::Webhook(Reason::First))));
-        assert!(!Arc::ptr_eq(&first, &texts.making(Kind::Webhook(Reason::NewAlerts))));
-        assert!(!Arc::ptr_eq(&first, &texts.making(Kind::Mail(Language::En, Format::Html))));
+        let of = |kind, reason| Variant { kind, language: Language::En, format: Format::Html, reason };
+        let webhook = of(Kind::Webhook, Some(Reason::First));
+        let first = texts.making(webhook);
+        assert!(Arc::ptr_eq(&first, &texts.making(webhook)));
+        assert!(!Arc::ptr_eq(&first, &texts.making(of(Kind::Webhook, Some(Reason::NewAlerts)))));
+        assert!(!Arc::ptr_eq(&first, &texts.making(of(Kind::Email, None))));
         let weak = Arc::downgrade(&first);
         drop(first);
         assert!(weak.upgrade().is_none());
-        assert!(texts.making(Kind::Webhook(Reason::First)).get().is_none());
+        assert!(texts.making(webhook).get().is_none());
     }
 }

@@ -1,10 +1,10 @@
 //! One try to reach one recipient.
 
-use super::said::{Kind, Text};
-use crate::{Alerts, config::digest_of};
+use super::said::Text;
+use crate::Alerts;
 use bailiwick_alerting::{
-    config::{Audience, EmailRecipient, Recipient as _, Surroundings, TelegramRecipient, WebhookRecipient},
-    notify::Reason,
+    config::Surroundings,
+    receivers::{AnyRecipient, Recipients, Transport},
 };
 use bailiwick_domain::{OrgId, Ts};
 use bailiwick_events::mail;
@@ -24,39 +24,9 @@ const AT_ONCE: Concurrency = Concurrency { address: 64, tenant: 8, system: 4, re
 const MAILS_AT_ONCE: Concurrency =
     Concurrency { address: CONNECTIONS as usize, tenant: 3, system: 2, recipient: 1 };
 
-/// A recipient.
-#[derive(Clone, Debug)]
-pub(super) enum To {
-    /// By e-mail.
-    Email(EmailRecipient),
-    /// By webhook.
-    Webhook(WebhookRecipient),
-    /// By Telegram.
-    Telegram(TelegramRecipient),
-}
-
-impl To {
-    pub(super) const fn channel(&self) -> &'static str {
-        match self {
-            To::Email(_) => EmailRecipient::CHANNEL,
-            To::Webhook(_) => WebhookRecipient::CHANNEL,
-            To::Telegram(_) => TelegramRecipient::CHANNEL,
-        }
-    }
-
-    /// Whether each try opens a connection. Mails share those to the mail server.
-    pub(super) const fn connects(&self) -> bool {
-        !matches!(self, To::Email(_))
-    }
-
-    /// What the recipient is known by in the database and in the log.
-    pub(super) fn digest(&self) -> String {
-        match self {
-            To::Email(r) => digest_of(r),
-            To::Webhook(r) => digest_of(r),
-            To::Telegram(r) => digest_of(r),
-        }
-    }
+/// Whether each try opens a connection. Mails share those to the mail server.
+pub(super) const fn connects(transport: Transport<'_>) -> bool {
+    !matches!(transport, Transport::Mail(_))
 }
 
 /// The ways to recipients that this process has.
@@ -89,49 +59,42 @@ impl Ways {
         &self.external_url
     }
 
-    /// Who of an audience can be reached at all, in order.
-    pub(super) fn reachable(&self, audience: &Audience) -> Vec<To> {
-        let email = audience.email.iter().filter(|_| self.mailer.is_some()).cloned().map(To::Email);
-        let webhook = audience.webhook.iter().cloned().map(To::Webhook);
-        let telegram =
-            audience.telegram.iter().filter(|_| self.telegram.is_some()).cloned().map(To::Telegram);
-        email.chain(webhook).chain(telegram).collect()
+    /// The recipients that can be reached at all, in order.
+    pub(super) fn reachable(&self, recipients: &Recipients) -> Vec<AnyRecipient> {
+        let mut all = recipients.all();
+        all.retain(|one| match one.transport() {
+            Transport::Mail(_) => self.mailer.is_some(),
+            Transport::Post(_) => true,
+            Transport::Telegram { .. } => self.telegram.is_some(),
+        });
+        all
     }
 
     /// Whom a try has to share its turn with, and how many turns there are.
-    pub(super) fn place(&self, to: &To) -> (Arc<str>, Concurrency) {
-        match to {
-            To::Email(_) => ("mail".into(), MAILS_AT_ONCE),
-            To::Webhook(r) => (self.webhooks.place(&r.url).unwrap_or_default().into(), AT_ONCE),
-            To::Telegram(_) => ("telegram".into(), AT_ONCE),
-        }
-    }
-
-    /// What a recipient is to hear.
-    pub(super) const fn kind(to: &To, reason: Reason) -> Kind {
-        match to {
-            To::Webhook(_) => Kind::Webhook(reason),
-            To::Telegram(r) => Kind::Telegram(r.language),
-            To::Email(r) => Kind::Mail(r.language, r.format),
+    pub(super) fn place(&self, to: &AnyRecipient) -> (Arc<str>, Concurrency) {
+        match to.transport() {
+            Transport::Mail(_) => ("mail".into(), MAILS_AT_ONCE),
+            Transport::Post(url) => (self.webhooks.place(url).unwrap_or_default().into(), AT_ONCE),
+            Transport::Telegram { .. } => ("telegram".into(), AT_ONCE),
         }
     }
 
     /// One try to tell a recipient of a tenant's group.
-    pub(super) async fn send(&self, to: &To, text: &Text, about: About<'_>) -> Result<(), Failure> {
-        match (to, text) {
-            (To::Webhook(r), Text::Webhook(body)) => {
-                self.webhooks.send(about.tenant, &r.url, body.clone()).await
+    pub(super) async fn send(&self, to: &AnyRecipient, text: &Text, about: About<'_>) -> Result<(), Failure> {
+        match (to.transport(), text) {
+            (Transport::Post(url), Text::Body(body)) => {
+                self.webhooks.send(about.tenant, url, body.clone()).await
             }
-            (To::Telegram(r), Text::Telegram(text)) => match &self.telegram {
-                Some(telegram) => telegram.send(about.tenant, &r.bot_token, r.chat_id, text).await,
+            (Transport::Telegram { bot_token, chat_id }, Text::Telegram(text)) => match &self.telegram {
+                Some(telegram) => telegram.send(about.tenant, bot_token, chat_id, text).await,
                 None => Err(Failure::lasting("telegram delivery is not available", "switched off")),
             },
-            (To::Email(r), Text::Mail { subject, text, html }) => match &self.mailer {
+            (Transport::Mail(address), Text::Mail { subject, text, html }) => match &self.mailer {
                 Some(Ok(mailer)) => {
                     let notice = Notice {
                         id: about.id.to_owned(),
                         thread: about.group.chars().take(16).collect(),
-                        to: r.address.clone(),
+                        to: address.to_owned(),
                         subject: subject.clone(),
                         text: text.clone(),
                         html: html.clone(),

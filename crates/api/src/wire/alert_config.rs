@@ -357,3 +357,31 @@ impl From<EffectiveView> for AlertEffectiveOutput {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bailiwick_alerting::receivers::Kind;
+    use serde_json::Value;
+    use utoipa::PartialSchema;
+
+    fn properties<T: PartialSchema>() -> Value {
+        serde_json::to_value(T::schema()).unwrap()["properties"].take()
+    }
+
+    #[test]
+    fn the_schema_has_every_kind_of_recipient() {
+        let (toggles, layer) = (properties::<AlertToggles>(), properties::<AlertLayer>());
+        let single = properties::<AlertSystemOverride>();
+        for kind in Kind::ALL {
+            assert!(toggles[kind.as_str()].is_object(), "{kind:?}");
+            for lists in [&layer, &single] {
+                assert_eq!(lists[kind.list_key()]["maxItems"], kind.max(), "{kind:?}");
+            }
+        }
+        assert_eq!(toggles.as_object().unwrap().len(), Kind::COUNT);
+        // `enabled` and `systems` or `system_key`.
+        assert_eq!(layer.as_object().unwrap().len(), Kind::COUNT + 2);
+        assert_eq!(single.as_object().unwrap().len(), Kind::COUNT + 2);
+    }
+}

@@ -2,7 +2,7 @@
 //! (spec: impersonation#requests-while-impersonating, guarantees#identity rule 26). Redaction comes before cutting, so
 //! no cut can hide a key from its value.
 
-use bailiwick_alerting::config::webhook;
+use bailiwick_alerting::webhook_target;
 use bailiwick_domain::fold::fold;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -96,7 +96,7 @@ fn redact(value: &mut Value, has_webhooks: bool) {
                     *value = REDACTED.into();
                 } else if let (true, "url", Value::String(url)) = (has_webhooks, fold(name).as_str(), &*value)
                 {
-                    *value = webhook::redacted(url).into();
+                    *value = webhook_target::redacted(url).into();
                 } else {
                     redact(value, has_webhooks);
                 }
@@ -115,7 +115,7 @@ fn redact_text(text: &mut String, has_webhooks: bool) {
         redact(&mut inner, has_webhooks);
         *text = inner.to_string();
     } else if has_webhooks && text.contains("://") {
-        *text = webhook::redacted(text);
+        *text = webhook_target::redacted(text);
     }
 }
 

@@ -136,8 +136,8 @@ fn names_and_groups_of_a_tree() {
             "{{}}/{{organization_id=\"{TENANT}\"}}/{{severity=\"critical\"}}:{{alertname=\"Disk\\\"Full\", organization_id=\"{TENANT}\", system_key=\"SYS-B\"}}"
         )
     );
-    let audience = &plan.receiver(&found[0].receiver).unwrap().audience;
-    assert_eq!((audience.email.len(), audience.webhook.len(), audience.telegram.len()), (2, 0, 1));
+    let recipients = &plan.receiver(&found[0].receiver).unwrap().recipients;
+    assert_eq!((recipients.email.len(), recipients.webhook.len(), recipients.telegram.len()), (2, 0, 1));
     let of = |key: &str, severity: &str| {
         let labels: Labels =
             [("organization_id", TENANT), ("system_key", key), ("severity", severity)].into_iter().collect();

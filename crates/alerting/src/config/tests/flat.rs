@@ -3,11 +3,11 @@
 use super::*;
 
 fn told(layer: &Layer, key: &str, severity: Severity) -> Vec<String> {
-    let audience = layer.audience(key, severity);
-    let mails = audience.email.iter().map(Recipient::key);
-    let hooks = audience.webhook.iter().map(Recipient::key);
+    let recipients = layer.recipients(key, severity);
+    let mails = recipients.email.iter().map(Recipient::key);
+    let hooks = recipients.webhook.iter().map(Recipient::key);
     let mut all: Vec<String> =
-        mails.chain(hooks).chain(audience.telegram.iter().map(Recipient::key)).collect();
+        mails.chain(hooks).chain(recipients.telegram.iter().map(Recipient::key)).collect();
     all.sort();
     all
 }

@@ -1,10 +1,9 @@
 //! Merging, and who is told.
 
 use super::*;
-use crate::config::Audience;
 
-fn addresses(audience: &Audience) -> Vec<&str> {
-    audience.email.iter().map(|r| r.address.as_str()).collect()
+fn addresses(recipients: &Recipients) -> Vec<&str> {
+    recipients.email.iter().map(|r| r.address.as_str()).collect()
 }
 
 #[test]
@@ -59,7 +58,7 @@ fn an_override_takes_the_place_of_what_it_names() {
             {"system_key": "CHAT", "enabled": {"telegram": true}},
         ]}),
     );
-    let of = |key, severity| merged.audience(key, severity);
+    let of = |key, severity| merged.recipients(key, severity);
     assert_eq!(addresses(&of("NONE", Severity::Info)), ["a@example.org"]);
     assert_eq!(addresses(&of("OTHER-LIST", Severity::Critical)), ["b@example.org"]);
     assert_eq!(addresses(&of("OTHER-LIST", Severity::Info)), [""; 0]);
@@ -90,9 +89,9 @@ proptest! {
         let (own, above) = stack.split_last().unwrap();
         let merged = merge(above, Some(own));
         for severity in Severity::ALL {
-            let told = merged.audience("", severity);
+            let told = merged.recipients("", severity);
             for part in &stack {
-                let part = part.audience("", severity);
+                let part = part.recipients("", severity);
                 prop_assert!(part.email.iter().all(|r| told.email.iter().any(|t| t.key() == r.key())));
                 prop_assert!(part.webhook.iter().all(|r| told.webhook.iter().any(|t| t.key() == r.key())));
                 prop_assert!(part.telegram.iter().all(|r| told.telegram.iter().any(|t| t.key() == r.key())));

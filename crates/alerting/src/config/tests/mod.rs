@@ -7,6 +7,7 @@ mod layers;
 mod secrets;
 
 use super::*;
+use crate::receivers::*;
 use bailiwick_domain::Error;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -102,7 +103,7 @@ pub(super) fn channels() -> impl Strategy<Value = Channels> {
         })
 }
 
-fn once<R: Recipient>(list: &mut Vec<R>) {
+fn once<R: Listed>(list: &mut Vec<R>) {
     let mut keys = std::collections::HashSet::new();
     list.retain(|r| keys.insert(r.key()));
 }

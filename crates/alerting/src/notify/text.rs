@@ -16,19 +16,16 @@ const SUBJECT_CHARS: usize = 250;
 /// A mail tells of no further alert beyond this many bytes: relays refuse large mails for good, and then nobody would
 /// be told of a large group at all.
 const MAIL_BYTES: usize = 128 * 1024;
-/// Longest text of a chat message, in characters.
-const TELEGRAM_CHARS: usize = 4096;
-
 /// What is shown of one alert: everything a layout needs, as plain text.
-struct Shown<'a> {
-    name: &'a str,
-    severity: &'a str,
-    state: &'static str,
+pub(crate) struct ShownAlert<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) severity: &'a str,
+    pub(crate) state: &'static str,
     /// The display values with their words, then the times.
-    facts: Vec<(&'static str, String)>,
-    summary: &'a str,
-    description: &'a str,
-    link: Option<String>,
+    pub(crate) facts: Vec<(&'static str, String)>,
+    pub(crate) summary: &'a str,
+    pub(crate) description: &'a str,
+    pub(crate) link: Option<String>,
 }
 
 impl Message<'_> {
@@ -52,7 +49,7 @@ impl Message<'_> {
                 out.push_str(&format!("\n{}\n", self.others(told, language)));
                 break;
             }
-            let shown = Shown::of(taken, language, around);
+            let shown = ShownAlert::of(taken, language, around);
             out.push_str(&format!("\n{} ({}, {})\n", shown.name, shown.severity, shown.state));
             for text in [shown.summary, shown.description].into_iter().filter(|t| !t.is_empty()) {
                 out.push_str(text);
@@ -84,7 +81,7 @@ impl Message<'_> {
                 out.push_str(&format!("<p>{}</p>\n", escaped(&self.others(told, language))));
                 break;
             }
-            let shown = Shown::of(taken, language, around);
+            let shown = ShownAlert::of(taken, language, around);
             out.push_str(&format!(
                 "<div style=\"margin:0 0 16px;padding:12px 16px;background:#ffffff;border-left:4px solid {colour}\">\n\
                  <h2 style=\"margin:0 0 8px;font-size:16px\">{}</h2>\n",
@@ -118,34 +115,6 @@ impl Message<'_> {
         out
     }
 
-    /// The text of a chat message, with Telegram's HTML. Too long a one ends early, but never within a tag or an
-    /// entity, which the other side would refuse.
-    pub fn telegram(&self, language: Language, around: &Surroundings) -> String {
-        let mut out = Chat { text: String::new(), left: TELEGRAM_CHARS };
-        for taken in &self.snapshot.alerts {
-            let shown = Shown::of(taken, language, around);
-            let mark = if taken.is_resolved { "🟢" } else { "🔴" };
-            let tail = format!(" ({}, {})", shown.severity, shown.state);
-            let is_whole = out.tagged("<b>", &format!("{mark} {}", shown.name), "</b>") && out.line(&tail);
-            let mut go_on = is_whole;
-            for text in [shown.summary, shown.description].into_iter().filter(|t| !t.is_empty()) {
-                go_on = go_on && out.line(text);
-            }
-            for (word, value) in &shown.facts {
-                go_on = go_on && out.line(&format!("{word}: {value}"));
-            }
-            if let Some(link) = &shown.link {
-                let open = format!("<a href=\"{}\">", escaped(link));
-                go_on = go_on && out.tagged(&open, word(language, "open"), "</a>") && out.line("");
-            }
-            if !(go_on && out.line("")) {
-                break;
-            }
-        }
-        out.text.truncate(out.text.trim_end().len());
-        out.text
-    }
-
     /// How many alerts a mail does not tell of.
     fn others(&self, told: usize, language: Language) -> String {
         format!("{}: {}", word(language, "others"), self.snapshot.alerts.len() - told)
@@ -156,8 +125,8 @@ impl Message<'_> {
     }
 }
 
-impl<'a> Shown<'a> {
-    fn of(taken: &'a Taken, language: Language, around: &Surroundings) -> Shown<'a> {
+impl<'a> ShownAlert<'a> {
+    pub(crate) fn of(taken: &'a Taken, language: Language, around: &Surroundings) -> ShownAlert<'a> {
         let (labels, annotations) = (&taken.alert.labels, &taken.alert.annotations);
         let mut facts: Vec<(&'static str, String)> = SHOWN
             .iter()
@@ -171,7 +140,7 @@ impl<'a> Shown<'a> {
         }
         let severity = labels.get("severity").unwrap_or("info");
         let link = labels.get("system_id").map(|id| format!("{}/systems/{}", around.app_url, encoded(id)));
-        Shown {
+        ShownAlert {
             name: labels.value("alertname"),
             severity,
             state: word(language, if taken.is_resolved { "is_resolved" } else { "is_firing" }),
@@ -222,7 +191,7 @@ fn cut(text: &str, chars: usize) -> String {
     }
 }
 
-const fn entity(c: char) -> Option<&'static str> {
+pub(crate) const fn entity(c: char) -> Option<&'static str> {
     Some(match c {
         '&' => "&amp;",
         '<' => "&lt;",
@@ -234,7 +203,7 @@ const fn entity(c: char) -> Option<&'static str> {
     })
 }
 
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         match entity(c) {
@@ -256,50 +225,4 @@ fn encoded(text: &str) -> String {
         }
     }
     out
-}
-
-/// A text with a bound. What is added says whether it fitted.
-struct Chat {
-    text: String,
-    left: usize,
-}
-
-impl Chat {
-    /// Plain text and the end of the line.
-    fn line(&mut self, text: &str) -> bool {
-        self.plain(text) && self.raw("\n")
-    }
-
-    fn plain(&mut self, text: &str) -> bool {
-        let mut single = [0; 4];
-        text.chars().all(|c| {
-            let piece = entity(c).unwrap_or_else(|| c.encode_utf8(&mut single));
-            self.raw(piece)
-        })
-    }
-
-    /// A tag around a plain text; the closing tag always fits.
-    fn tagged(&mut self, open: &str, text: &str, close: &str) -> bool {
-        let tags = open.chars().count() + close.chars().count();
-        if self.left < tags {
-            self.left = 0;
-            return false;
-        }
-        self.left -= close.chars().count();
-        let fits = self.raw(open) && self.plain(text);
-        self.text.push_str(close);
-        fits
-    }
-
-    fn raw(&mut self, piece: &str) -> bool {
-        let chars = piece.chars().count();
-        let fits = chars <= self.left;
-        if fits {
-            self.text.push_str(piece);
-            self.left -= chars;
-        } else {
-            self.left = 0;
-        }
-        fits
-    }
 }

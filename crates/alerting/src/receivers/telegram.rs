@@ -1,0 +1,274 @@
+//! Chats at Telegram.
+
+use super::{Content, Recipient, Transport, Variant, Visible};
+use crate::{
+    config::{
+        Check, Language, REDACTED, Severity, Surroundings,
+        document::secret,
+        templates::{self, word},
+    },
+    notify::{
+        Message,
+        text::{ShownAlert, entity, escaped},
+    },
+};
+use bailiwick_domain::validate::{Rule, is_too_long};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+const MAX_TOKEN_CHARS: usize = 256;
+/// Longest text of a message, in characters.
+const MAX_MESSAGE_CHARS: usize = 4096;
+
+/// A chat.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TelegramRecipient {
+    /// Token of the bot that sends the messages; a secret.
+    pub bot_token: String,
+    /// The chat that receives them.
+    pub chat_id: i64,
+    /// Severities of the alerts it receives; empty = all.
+    #[serde(default)]
+    pub severities: Vec<Severity>,
+    /// Language of the messages.
+    #[serde(default)]
+    pub language: Language,
+}
+
+/// One of `telegram_recipients` or `telegram_receivers`, as posted.
+#[derive(Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct TelegramDraft {
+    pub(crate) bot_token: Option<String>,
+    pub(crate) chat_id: Option<i64>,
+    pub(crate) severities: Option<Vec<String>>,
+    pub(crate) language: Option<String>,
+}
+
+/// One of `telegram_configs` of an Alertmanager.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TelegramConfig {
+    /// Token of the bot.
+    #[serde(serialize_with = "secret")]
+    pub bot_token: String,
+    /// The chat.
+    pub chat_id: i64,
+    /// Whether resolved alerts are notified too.
+    pub send_resolved: bool,
+    /// Markup of the message.
+    pub parse_mode: String,
+    /// The message.
+    pub message: String,
+}
+
+// Secrets do not print.
+impl fmt::Debug for TelegramRecipient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (chat, severities) = (&self.chat_id, &self.severities);
+        f.debug_struct("Telegram").field("chat", chat).field("severities", severities).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for TelegramDraft {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TelegramDraft").field("chat_id", &self.chat_id).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for TelegramConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TelegramConfig").field("chat_id", &self.chat_id).finish_non_exhaustive()
+    }
+}
+
+impl Recipient for TelegramRecipient {
+    type Draft = TelegramDraft;
+    type Config = TelegramConfig;
+
+    const MAX: usize = 20;
+    const TEMPLATE: Option<(&'static str, &'static str)> =
+        Some(("telegram", include_str!("../../templates/telegram.tmpl")));
+
+    fn check(draft: TelegramDraft, at: &str, check: &mut Check<'_>) -> Option<TelegramRecipient> {
+        let severities = check.severities(at, draft.severities);
+        let language = check.language(at, draft.language);
+        let bot_token = draft.bot_token.unwrap_or_default();
+        let known = check.fields.check_secret(&format!("{at}.bot_token"), token_rule(&bot_token));
+        let outcome = match draft.chat_id {
+            None => Err("required"),
+            Some(0) => Err("invalid_value"),
+            Some(id) => Ok(id),
+        };
+        let chat_id = check.fields.check(&format!("{at}.chat_id"), "", outcome);
+        known?;
+        Some(TelegramRecipient { bot_token, chat_id: chat_id?, severities, language })
+    }
+
+    fn key(&self) -> String {
+        format!("{}/{}", self.bot_token, self.chat_id)
+    }
+
+    fn severities(&self) -> &[Severity] {
+        &self.severities
+    }
+
+    fn severities_mut(&mut self) -> &mut Vec<Severity> {
+        &mut self.severities
+    }
+
+    fn secret(&self) -> Option<&String> {
+        Some(&self.bot_token)
+    }
+
+    fn secret_mut(&mut self) -> Option<&mut String> {
+        Some(&mut self.bot_token)
+    }
+
+    fn redact(&mut self) {
+        REDACTED.clone_into(&mut self.bot_token);
+    }
+
+    fn hide(&mut self) {
+        (self.bot_token, self.chat_id) = (REDACTED.to_owned(), 0);
+    }
+
+    fn visible(&self) -> Visible {
+        Visible(self.chat_id.to_string(), String::new())
+    }
+
+    fn redacted_secret(draft: &mut TelegramDraft) -> Option<(Visible, &mut String)> {
+        let token = draft.bot_token.as_mut().filter(|token| *token == REDACTED)?;
+        Some((Visible(draft.chat_id?.to_string(), String::new()), token))
+    }
+
+    fn config(&self) -> TelegramConfig {
+        TelegramConfig {
+            bot_token: self.bot_token.clone(),
+            chat_id: self.chat_id,
+            send_resolved: true,
+            parse_mode: "HTML".to_owned(),
+            message: templates::call("telegram", self.language, "message"),
+        }
+    }
+
+    fn redact_config(config: &mut TelegramConfig) {
+        REDACTED.clone_into(&mut config.bot_token);
+    }
+
+    fn name(&self) -> String {
+        self.chat_id.to_string()
+    }
+
+    fn description(&self) -> String {
+        format!("chat {} ({})", self.chat_id, self.language.as_str())
+    }
+
+    fn language(&self) -> Option<Language> {
+        Some(self.language)
+    }
+
+    fn transport(&self) -> Transport<'_> {
+        Transport::Telegram { bot_token: &self.bot_token, chat_id: self.chat_id }
+    }
+
+    fn content(message: &Message<'_>, variant: &Variant, around: &Surroundings) -> Content {
+        Content::Telegram(message.telegram(variant.language, around))
+    }
+}
+
+fn token_rule(token: &str) -> Rule<()> {
+    if token.is_empty() {
+        return Err("required");
+    }
+    if token == REDACTED {
+        return Err("invalid_value");
+    }
+    if is_too_long(token, MAX_TOKEN_CHARS) {
+        return Err("max");
+    }
+    let is_token = token.split_once(':').is_some_and(|(id, secret)| {
+        !id.is_empty()
+            && id.bytes().all(|b| b.is_ascii_digit())
+            && !secret.is_empty()
+            && secret.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+    });
+    if is_token { Ok(()) } else { Err("invalid_format") }
+}
+
+impl Message<'_> {
+    /// The text of a message, with Telegram's HTML. A text that would be too long ends early, but never within a tag or
+    /// an entity, which Telegram would refuse.
+    pub fn telegram(&self, language: Language, around: &Surroundings) -> String {
+        let mut out = BoundedHtml { text: String::new(), left: MAX_MESSAGE_CHARS };
+        for alert in &self.snapshot.alerts {
+            let shown = ShownAlert::of(alert, language, around);
+            let mark = if alert.is_resolved { "🟢" } else { "🔴" };
+            let tail = format!(" ({}, {})", shown.severity, shown.state);
+            let is_whole = out.tagged("<b>", &format!("{mark} {}", shown.name), "</b>") && out.line(&tail);
+            let mut fits = is_whole;
+            for text in [shown.summary, shown.description].into_iter().filter(|t| !t.is_empty()) {
+                fits = fits && out.line(text);
+            }
+            for (word, value) in &shown.facts {
+                fits = fits && out.line(&format!("{word}: {value}"));
+            }
+            if let Some(link) = &shown.link {
+                let open = format!("<a href=\"{}\">", escaped(link));
+                fits = fits && out.tagged(&open, word(language, "open"), "</a>") && out.line("");
+            }
+            if !(fits && out.line("")) {
+                break;
+            }
+        }
+        out.text.truncate(out.text.trim_end().len());
+        out.text
+    }
+}
+
+/// HTML of a bounded length. Each method says whether its text fitted.
+struct BoundedHtml {
+    text: String,
+    /// Characters that still fit.
+    left: usize,
+}
+
+impl BoundedHtml {
+    /// Plain text and the end of the line.
+    fn line(&mut self, text: &str) -> bool {
+        self.plain(text) && self.raw("\n")
+    }
+
+    fn plain(&mut self, text: &str) -> bool {
+        let mut single = [0; 4];
+        text.chars().all(|c| {
+            let piece = entity(c).unwrap_or_else(|| c.encode_utf8(&mut single));
+            self.raw(piece)
+        })
+    }
+
+    /// A tag around a plain text; the closing tag always fits.
+    fn tagged(&mut self, open: &str, text: &str, close: &str) -> bool {
+        let tags = open.chars().count() + close.chars().count();
+        if self.left < tags {
+            self.left = 0;
+            return false;
+        }
+        self.left -= close.chars().count();
+        let fits = self.raw(open) && self.plain(text);
+        self.text.push_str(close);
+        fits
+    }
+
+    fn raw(&mut self, piece: &str) -> bool {
+        let chars = piece.chars().count();
+        let fits = chars <= self.left;
+        if fits {
+            self.text.push_str(piece);
+            self.left -= chars;
+        } else {
+            self.left = 0;
+        }
+        fits
+    }
+}
