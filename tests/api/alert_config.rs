@@ -4,7 +4,8 @@ mod messages;
 mod routing;
 
 use bailiwick_alerting::{
-    config::{Layer, Posted, Publishing, Smtp, Surroundings, Timing, Upload, Zone, merge},
+    config::{Layer, Posted, Publishing, Smtp, Timing, Upload, merge},
+    texts::{Surroundings, Zone},
     webhook_target::AllowedHosts,
 };
 use bailiwick_testkit::parts::{alertmanager, scratch::Scratch};

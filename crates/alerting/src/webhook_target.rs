@@ -156,8 +156,8 @@ pub fn redacted(url: &str) -> String {
         (scheme, authority.rsplit('@').next().unwrap_or_default())
     });
     match parts {
-        Some((scheme, host)) => format!("{scheme}://{host}/{}", crate::config::REDACTED),
-        None => crate::config::REDACTED.to_owned(),
+        Some((scheme, host)) => format!("{scheme}://{host}/{}", crate::redacted::REDACTED),
+        None => crate::redacted::REDACTED.to_owned(),
     }
 }
 

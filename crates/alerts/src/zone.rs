@@ -1,6 +1,6 @@
 //! A time zone of the system's database as plain data.
 
-use bailiwick_alerting::config::{Offset, Zone};
+use bailiwick_alerting::texts::{Offset, Zone};
 use jiff::{Timestamp, tz::TimeZone};
 
 /// Between 2020 and 2046, in seconds since 1970: alerts are neither older nor later.

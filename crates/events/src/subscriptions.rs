@@ -3,7 +3,7 @@
 use super::{kinds, sign};
 use crate::Events;
 use bailiwick_alerting::{
-    config::REDACTED,
+    redacted::REDACTED,
     webhook_target::{self, Target as Address},
 };
 use bailiwick_domain::{

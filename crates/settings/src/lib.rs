@@ -17,10 +17,7 @@ pub use alert_limits::AlertLimits;
 pub use alert_router::{RemoteRouter, Router, RouterKind};
 pub use assets::{Assets, Bucket, ImageHome, Place};
 pub use bailiwick_alerting::{
-    Limits as ContentLimits,
-    config::{Timing, Zone},
-    router::SHORT_OUTAGE,
-    webhook_target::AllowedHosts,
+    Limits as ContentLimits, config::Timing, router::SHORT_OUTAGE, texts::Zone, webhook_target::AllowedHosts,
 };
 pub use bailiwick_domain::net::Network;
 pub use events::Events;

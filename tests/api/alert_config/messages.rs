@@ -3,8 +3,9 @@
 use super::*;
 use bailiwick_alerting::{
     Labels, Nanos, StoredAlert,
-    config::{Document, Language},
+    config::Document,
     notify::{Message, Reason, Snapshot},
+    texts::Language,
 };
 use bailiwick_testkit::{
     parts::{alertmanager::Alertmanager, smtp::SmtpSink},
@@ -14,7 +15,7 @@ use bailiwick_testkit::{
 /// Summer time in Rome in 2026.
 fn rome() -> Zone {
     let jiff = |text: &str| text.parse::<jiff::Timestamp>().unwrap().as_second();
-    let offset = |hours: i64, name: &str| bailiwick_alerting::config::Offset {
+    let offset = |hours: i64, name: &str| bailiwick_alerting::texts::Offset {
         seconds: hours * 3600,
         name: name.to_owned(),
     };

@@ -3,7 +3,10 @@
 //! one is waited for.
 
 use super::*;
-use bailiwick_alerting::config::{Layer, Publishing, Surroundings, Timing, Upload, Zone, merge};
+use bailiwick_alerting::{
+    config::{Layer, Publishing, Timing, Upload, merge},
+    texts::{Surroundings, Zone},
+};
 use bailiwick_testkit::parts::alertmanager::Alertmanager;
 
 const TIMING: Timing = Timing {

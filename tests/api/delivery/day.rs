@@ -5,7 +5,10 @@
 
 use super::*;
 use crate::proxy::wall_clock;
-use bailiwick_alerting::config::{Publishing, Smtp, Surroundings, Timing, Upload, Zone};
+use bailiwick_alerting::{
+    config::{Publishing, Smtp, Timing, Upload},
+    texts::{Surroundings, Zone},
+};
 use bailiwick_alerts::config;
 use bailiwick_domain::OrgId;
 use bailiwick_settings::{RemoteRouter, Router, RouterKind};

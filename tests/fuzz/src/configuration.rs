@@ -3,9 +3,8 @@
 //! the layer above, if any, follows a zero byte.
 
 use bailiwick_alerting::{
-    config::{
-        History, Layer, Posted, Publishing, Smtp, Surroundings, Timing, Upload, Zone, merge, shown_yaml,
-    },
+    config::{History, Layer, Posted, Publishing, Smtp, Timing, Upload, merge, shown_yaml},
+    texts::{Surroundings, Zone},
     webhook_target::AllowedHosts,
 };
 use std::time::Duration;

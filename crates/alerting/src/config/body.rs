@@ -1,16 +1,12 @@
 //! The body of POST …/config as it is sent, in either of its two forms (spec: alert-configuration#layers), before any
 //! field is judged.
 
-use crate::receivers::{Kind, LayerDraft, TelegramDraft, WebhookDraft};
+use crate::receivers::{Kind, LayerDraft, TelegramDraft, WebhookDraft, objects};
 use bailiwick_domain::{Error, Result};
 use serde::{
     Deserialize, Deserializer,
-    de::{
-        DeserializeOwned, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor,
-        value::MapAccessDeserializer,
-    },
+    de::{DeserializeOwned, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
-use std::marker::PhantomData;
 
 /// A configuration as sent.
 #[derive(Clone, Debug)]
@@ -117,40 +113,6 @@ impl<'de> Visitor<'de> for KeysOf<'_> {
     fn visit_unit<E>(self) -> std::result::Result<(), E> {
         Ok(())
     }
-}
-
-/// A JSON object and nothing else: serde would take an array for a structure, field by field.
-struct Object<T>(T);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> std::result::Result<Object<T>, D::Error> {
-        struct Fields<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
-            type Value = Object<T>;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> std::result::Result<Object<T>, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
-            }
-        }
-        d.deserialize_map(Fields(PhantomData))
-    }
-}
-
-/// Null or an object.
-pub(crate) fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
-    d: D,
-) -> std::result::Result<Option<T>, D::Error> {
-    Ok(Option::<Object<T>>::deserialize(d)?.map(|object| object.0))
-}
-
-/// Null or a list of objects.
-pub(crate) fn objects<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
-    d: D,
-) -> std::result::Result<Option<Vec<T>>, D::Error> {
-    let list = Option::<Vec<Object<T>>>::deserialize(d)?;
-    Ok(list.map(|list| list.into_iter().map(|object| object.0).collect()))
 }
 
 fn refused(reason: &str) -> Error {

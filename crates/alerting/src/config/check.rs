@@ -1,45 +1,23 @@
-//! The rules for single fields, and a body of the layer form turned into a layer (spec: alert-configuration#layers).
-//! Every wrong field is named by its path as sent; a value is told back unless it is a secret.
+//! Turns a checked body of the layer form into a layer (spec: alert-configuration#layers).
 
 use super::{
     body::{FlatDraft, Posted},
-    layer::{Language, Layer, Severity, SystemOverride},
+    layer::{Layer, SystemOverride},
 };
 use crate::{
+    Severity,
     receivers::{
-        Channels, ChannelsDraft, EmailRecipient, LayerDraft, Listed, TelegramRecipient, for_each_kind,
+        Channels, ChannelsDraft, Check, EmailRecipient, LayerDraft, Listed, Recipient as _,
+        TelegramRecipient, WebhookRecipient, for_each_kind,
     },
-    receivers::{Recipient as _, WebhookRecipient},
-    webhook_target::{AllowedHosts, Target},
 };
-use bailiwick_domain::validate::{Fields, is_too_long};
+use bailiwick_domain::validate::is_too_long;
 use std::collections::HashSet;
 
 /// Overrides of one layer.
 pub(super) const MAX_SYSTEMS: usize = 100;
 
-/// An address of a webhook with the key of its field: to be asked about before anything is stored.
-#[derive(Clone, Debug)]
-pub struct WebhookField {
-    /// `webhook_recipients.0.url`
-    pub key: String,
-    /// Where it leads.
-    pub target: Target,
-}
-
-/// Collects what is wrong, and the webhooks that still have to be looked up.
-#[derive(Debug)]
-pub struct Check<'a> {
-    pub(crate) fields: Fields,
-    pub(crate) webhooks: Vec<WebhookField>,
-    pub(crate) allowed: &'a AllowedHosts,
-}
-
-impl<'a> Check<'a> {
-    pub(super) fn new(allowed: &'a AllowedHosts) -> Check<'a> {
-        Check { fields: Fields::new(), webhooks: Vec::new(), allowed }
-    }
-
+impl Check<'_> {
     pub(super) fn layer(&mut self, draft: LayerDraft) -> Layer {
         let channels = self.channels("", draft.channels);
         let systems = draft.systems.unwrap_or_default();
@@ -127,12 +105,6 @@ impl<'a> Check<'a> {
         }
     }
 
-    pub(super) fn count(&mut self, key: &str, count: usize, max: usize) {
-        if count > max {
-            self.fields.push(key, "max", count.to_string());
-        }
-    }
-
     pub(super) fn system_key(
         &mut self,
         at: &str,
@@ -149,36 +121,6 @@ impl<'a> Check<'a> {
         };
         self.fields.check(&format!("{at}system_key"), &key, outcome);
         key
-    }
-
-    pub(crate) fn severities(&mut self, at: &str, words: Option<Vec<String>>) -> Vec<Severity> {
-        let words = words.unwrap_or_default();
-        let key = format!("{at}.severities");
-        self.count(&key, words.len(), Severity::ALL.len());
-        let mut severities = Vec::with_capacity(words.len().min(Severity::ALL.len()));
-        for (i, word) in words.iter().take(Severity::ALL.len()).enumerate() {
-            let outcome = match Severity::parse(word) {
-                None => Err("invalid_value"),
-                Some(severity) if severities.contains(&severity) => Err("duplicate"),
-                Some(severity) => Ok(severity),
-            };
-            severities.extend(self.fields.check(&format!("{key}.{i}"), word, outcome));
-        }
-        severities
-    }
-
-    pub(crate) fn language(&mut self, at: &str, word: Option<String>) -> Language {
-        self.word(&format!("{at}.language"), word, Language::parse).unwrap_or_default()
-    }
-
-    pub(crate) fn word<T>(
-        &mut self,
-        key: &str,
-        word: Option<String>,
-        parse: impl Fn(&str) -> Option<T>,
-    ) -> Option<T> {
-        let word = word.unwrap_or_default();
-        self.fields.check(key, &word, parse(&word).ok_or("invalid_value"))
     }
 }
 

@@ -2,10 +2,8 @@
 //! alert-delivery#generated-configuration). Unknown keys are refused when one is read back: it is to be what was
 //! written.
 
-use super::REDACTED;
-use crate::receivers::ReceiverConfig;
+use crate::{receivers::ReceiverConfig, redacted::secret};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use serde_saphyr::SingleQuoted;
 use std::{fmt, time::Duration};
 
 /// The whole document.
@@ -99,11 +97,6 @@ impl fmt::Debug for Global {
             .field("smtp_smarthost", smarthost)
             .finish_non_exhaustive()
     }
-}
-
-/// A secret; its hidden form has one spelling, `'[REDACTED]'`.
-pub(crate) fn secret<S: Serializer>(value: &str, s: S) -> Result<S::Ok, S::Error> {
-    if value == REDACTED { SingleQuoted(value).serialize(s) } else { s.serialize_str(value) }
 }
 
 fn some_secret<S: Serializer>(value: &Option<String>, s: S) -> Result<S::Ok, S::Error> {

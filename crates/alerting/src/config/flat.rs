@@ -3,12 +3,15 @@
 
 use super::{
     body::{FlatDraft, FlatEntryDraft},
-    check::Check,
-    layer::{Language, Layer, Severity, SystemOverride},
+    layer::{Layer, SystemOverride},
 };
-use crate::receivers::{
-    Channels, EmailRecipient, Format, Listed, Recipient, TelegramDraft, TelegramRecipient, Toggles,
-    WebhookDraft, WebhookRecipient, email_address,
+use crate::{
+    Severity,
+    receivers::{
+        Channels, Check, EmailRecipient, Format, Listed, Recipient, TelegramDraft, TelegramRecipient,
+        Toggles, WebhookDraft, WebhookRecipient, email_address,
+    },
+    texts::Language,
 };
 use bailiwick_domain::{Error, Result};
 use serde::Serialize;

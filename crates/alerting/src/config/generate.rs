@@ -2,17 +2,18 @@
 //! alert-delivery#generated-configuration).
 
 use super::{
-    REDACTED,
     document::{Document, Global, Route, Span},
-    layer::{Layer, Severity},
+    layer::Layer,
     plan::{Plan, Timing},
-    templates::{Surroundings, files},
+    templates::files,
     tree::Tree,
 };
 use crate::{
-    Labels,
+    Labels, Severity,
     receivers::{Authorization, HttpConfig, Listed as _, ReceiverConfig, Recipient as _, Recipients},
     receivers::{WebhookConfig, for_each_kind},
+    redacted::REDACTED,
+    texts::Surroundings,
 };
 use serde::{Deserialize, Serialize};
 use std::{

@@ -1,78 +1,11 @@
 //! What an organization configures: a layer (spec: alert-configuration#layers). Its JSON is the wire form and the
 //! stored form.
 
-use crate::receivers::{Channels, Kind, Listed, Recipients, for_each_kind};
+use crate::{
+    Severity,
+    receivers::{Channels, Kind, Listed, Recipients, for_each_kind},
+};
 use serde::{Deserialize, Serialize};
-
-/// Severities in the order of spec: alert-configuration#layers. Whatever else an alert says, or nothing, counts as
-/// [`Severity::Info`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// `critical`
-    Critical,
-    /// `warning`
-    Warning,
-    /// `info`
-    Info,
-}
-
-impl Severity {
-    /// All of them, in order.
-    pub const ALL: [Severity; 3] = [Severity::Critical, Severity::Warning, Severity::Info];
-
-    /// The word.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Severity::Critical => "critical",
-            Severity::Warning => "warning",
-            Severity::Info => "info",
-        }
-    }
-
-    /// From the exact word.
-    pub fn parse(word: &str) -> Option<Severity> {
-        Severity::ALL.into_iter().find(|s| s.as_str() == word)
-    }
-
-    /// What an alert with this label value is treated as.
-    pub fn of_label(value: &str) -> Severity {
-        Severity::parse(value).unwrap_or(Severity::Info)
-    }
-}
-
-/// Language of a message.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Language {
-    /// `en`
-    #[default]
-    En,
-    /// `it`
-    It,
-}
-
-impl Language {
-    /// All of them.
-    pub const ALL: [Language; 2] = [Language::En, Language::It];
-
-    /// The word.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Language::En => "en",
-            Language::It => "it",
-        }
-    }
-
-    /// From the exact word; empty is the default.
-    pub fn parse(word: &str) -> Option<Language> {
-        match word {
-            "" | "en" => Some(Language::En),
-            "it" => Some(Language::It),
-            _ => None,
-        }
-    }
-}
 
 /// What is different for one system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

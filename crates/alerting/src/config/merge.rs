@@ -1,8 +1,11 @@
 //! Layers of the organizations above a tenant and its own, merged into what is in force (spec:
 //! alert-configuration#layers).
 
-use super::layer::{Layer, Severity, SystemOverride};
-use crate::receivers::{Channels, Listed, for_each_kind};
+use super::layer::{Layer, SystemOverride};
+use crate::{
+    Severity,
+    receivers::{Channels, Listed, for_each_kind},
+};
 use std::collections::HashMap;
 
 /// What is in force for a tenant: `layers` from the owner's down to the tenant's own, without those of suspended or

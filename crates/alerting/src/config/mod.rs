@@ -12,34 +12,32 @@
 //!
 //! The kinds of recipients are in [`crate::receivers`].
 
-pub(crate) mod body;
+mod body;
 mod check;
-pub(crate) mod document;
+mod document;
 mod flat;
 mod generate;
 mod layer;
 mod merge;
 mod plan;
 mod secrets;
-pub(crate) mod templates;
+mod templates;
 mod tree;
 
 pub use body::Posted;
-pub use check::{Check, WebhookField};
 pub use document::{Document, Route, Span};
 pub use flat::{FlatLists, FlatSeverity, FlatSystem, FlatTelegram, FlatView, FlatWebhook};
 pub use generate::{GenerateError, HISTORY, History, Publishing, Smtp, Upload, shown_yaml};
-pub use layer::{Language, Layer, Severity, SystemOverride};
+pub use layer::{Layer, SystemOverride};
 pub use merge::merge;
 pub use plan::{BLACKHOLE, Plan, Receiver, Timing};
-pub use templates::{Offset, Surroundings, Zone};
 pub use tree::{Destination, Tree, TreeError};
 
-use crate::webhook_target::AllowedHosts;
+use crate::{
+    receivers::{Check, WebhookField},
+    webhook_target::AllowedHosts,
+};
 use bailiwick_domain::Result;
-
-/// What is shown in the place of a secret.
-pub const REDACTED: &str = "[REDACTED]";
 
 /// A configuration that may be stored once its webhooks have been looked up and its systems are known.
 #[derive(Clone, Debug)]

@@ -3,9 +3,9 @@
 
 use super::{
     document::{Route, Span},
-    layer::{Layer, Severity},
+    layer::Layer,
 };
-use crate::{Matcher, Op, receivers::Recipients};
+use crate::{Matcher, Op, Severity, receivers::Recipients};
 use std::time::Duration;
 
 /// The receiver that tells nobody.

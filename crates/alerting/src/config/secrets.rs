@@ -3,10 +3,14 @@
 
 use super::{
     body::{FlatDraft, Posted},
-    layer::{Layer, Severity, SystemOverride},
+    layer::{Layer, SystemOverride},
 };
-use crate::receivers::{
-    Channels, LayerDraft, Listed, Recipient as _, TelegramRecipient, Visible, WebhookRecipient, for_each_kind,
+use crate::{
+    Severity,
+    receivers::{
+        Channels, LayerDraft, Listed, Recipient as _, TelegramRecipient, Visible, WebhookRecipient,
+        for_each_kind,
+    },
 };
 use std::collections::{HashMap, HashSet};
 

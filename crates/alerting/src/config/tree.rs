@@ -1,8 +1,8 @@
 //! Walking a routing tree with our own matchers, as an Alertmanager does (spec: alert-delivery#routing): depth first,
 //! left to right, children before their parent, no further sibling unless the node says `continue`.
 
-use super::{document::Route, layer::Severity, plan::of_severity};
-use crate::{Compiled, Labels, Matcher, matcher::all_match, re2::RegexError};
+use super::{document::Route, plan::of_severity};
+use crate::{Compiled, Labels, Matcher, Severity, matcher::all_match, re2::RegexError};
 use std::{fmt, sync::OnceLock, time::Duration};
 
 /// A routing tree, ready to be asked.

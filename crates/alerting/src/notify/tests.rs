@@ -1,8 +1,8 @@
 use super::*;
 use crate::{
     Fingerprint, Labels, Matcher, Op, StoredAlert,
-    config::{Language, Offset, Surroundings, Zone},
     router::{ActiveSilence, Outage},
+    texts::{Language, Offset, Surroundings, Zone},
 };
 use proptest::prelude::*;
 

@@ -5,10 +5,7 @@
 use super::{Message, Taken};
 use crate::{
     Labels, Nanos,
-    config::{
-        Language, Surroundings,
-        templates::{SHOWN, word},
-    },
+    texts::{Language, SHOWN, Surroundings, word},
 };
 
 /// Longest subject, in characters: a mail's header must not grow with a label.

@@ -1,9 +1,11 @@
 //! Recipients of e-mails.
 
-use super::{Content, Recipient, Transport, Variant};
+use super::{Check, Content, Recipient, Transport, Variant};
 use crate::{
-    config::{Check, Language, REDACTED, Severity, Surroundings, templates},
+    Severity,
     notify::Message,
+    redacted::REDACTED,
+    texts::{self, Language, Surroundings},
 };
 use bailiwick_domain::validate::{Rule, is_addr_spec, is_too_long};
 use serde::{Deserialize, Serialize};
@@ -99,7 +101,7 @@ impl Recipient for EmailRecipient {
     }
 
     fn config(&self) -> EmailConfig {
-        let part = |part| templates::call("alert", self.language, part);
+        let part = |part| texts::call("alert", self.language, part);
         EmailConfig {
             to: self.address.clone(),
             send_resolved: true,

@@ -1,12 +1,12 @@
 //! The list of the kinds, at the end of this file, and the types that follow from it.
 
-use super::{Content, EmailRecipient, Recipient, TelegramRecipient, Transport, Variant, WebhookRecipient};
+use super::{
+    Content, EmailRecipient, Recipient, TelegramRecipient, Transport, Variant, WebhookRecipient, object,
+    objects,
+};
 use crate::{
-    config::{
-        Surroundings,
-        body::{object, objects},
-    },
     notify::{Message, Reason},
+    texts::Surroundings,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

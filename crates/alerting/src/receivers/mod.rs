@@ -13,11 +13,15 @@
 //! Only a kind that neither a mail nor a POST to a public address reaches also needs a [`Transport`] of its own, which
 //! `crates/alerts` sends by a client in `crates/outbound`.
 
+mod check;
+mod draft;
 mod email;
 mod kinds;
 mod telegram;
 mod webhook;
 
+pub use check::{Check, WebhookField};
+pub(crate) use draft::{object, objects};
 pub(crate) use email::address as email_address;
 pub use email::{EmailConfig, EmailDraft, EmailRecipient, Format};
 pub(crate) use kinds::for_each_kind;
@@ -27,8 +31,9 @@ pub use telegram::{TelegramConfig, TelegramDraft, TelegramRecipient};
 pub use webhook::{Authorization, HttpConfig, WebhookConfig, WebhookDraft, WebhookRecipient};
 
 use crate::{
-    config::{Check, Language, Severity, Surroundings},
+    Severity,
     notify::{Message, Reason},
+    texts::{Language, Surroundings},
 };
 use serde::{Serialize, de::DeserializeOwned};
 use std::fmt;

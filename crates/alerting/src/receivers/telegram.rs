@@ -1,16 +1,14 @@
 //! Chats at Telegram.
 
-use super::{Content, Recipient, Transport, Variant, Visible};
+use super::{Check, Content, Recipient, Transport, Variant, Visible};
 use crate::{
-    config::{
-        Check, Language, REDACTED, Severity, Surroundings,
-        document::secret,
-        templates::{self, word},
-    },
+    Severity,
     notify::{
         Message,
         text::{ShownAlert, entity, escaped},
     },
+    redacted::{REDACTED, secret},
+    texts::{self, Language, Surroundings, word},
 };
 use bailiwick_domain::validate::{Rule, is_too_long};
 use serde::{Deserialize, Serialize};
@@ -148,7 +146,7 @@ impl Recipient for TelegramRecipient {
             chat_id: self.chat_id,
             send_resolved: true,
             parse_mode: "HTML".to_owned(),
-            message: templates::call("telegram", self.language, "message"),
+            message: texts::call("telegram", self.language, "message"),
         }
     }
 

@@ -1,9 +1,11 @@
 //! Webhooks.
 
-use super::{Content, Recipient, Transport, Variant, Visible};
+use super::{Check, Content, Recipient, Transport, Variant, Visible, WebhookField};
 use crate::{
-    config::{Check, REDACTED, Severity, Surroundings, WebhookField, document::secret},
+    Severity,
     notify::Message,
+    redacted::{REDACTED, secret},
+    texts::Surroundings,
     webhook_target::{self, Target},
 };
 use bailiwick_domain::validate::{free_text, is_too_long};

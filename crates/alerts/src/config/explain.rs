@@ -3,8 +3,8 @@
 use super::{plan_of, sealed};
 use crate::Alerts;
 use bailiwick_alerting::{
-    Labels,
-    config::{BLACKHOLE, Layer, Severity, Tree, merge},
+    Labels, Severity,
+    config::{BLACKHOLE, Layer, Tree, merge},
     receivers::{AnyRecipient, Channels, Kind},
 };
 use bailiwick_domain::{Error, OrgId, Result};

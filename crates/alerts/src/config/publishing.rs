@@ -2,8 +2,9 @@
 
 use crate::Alerts;
 use bailiwick_alerting::{
-    config::{History, Layer, Publishing, Smtp, Surroundings},
+    config::{History, Layer, Publishing, Smtp},
     receivers::Kind,
+    texts::Surroundings,
 };
 use bailiwick_outbound::mail::Security;
 use bailiwick_settings::Router;

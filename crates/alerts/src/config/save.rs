@@ -3,7 +3,8 @@
 use super::{Saving, condition::EditableLayer, provision, publishing::warnings, sealed, store, target};
 use crate::Alerts;
 use bailiwick_alerting::{
-    config::{Layer, Posted, WebhookField},
+    config::{Layer, Posted},
+    receivers::WebhookField,
     webhook_target::Target,
 };
 use bailiwick_directory::organizations::alert_tenants;

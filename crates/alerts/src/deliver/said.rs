@@ -119,8 +119,8 @@ fn text(ways: &Ways, flush: &Flush, variant: Variant) -> Text {
 mod tests {
     use super::*;
     use bailiwick_alerting::{
-        config::Language,
         receivers::{Format, Kind},
+        texts::Language,
     };
 
     #[test]

@@ -3,8 +3,8 @@
 use super::said::Text;
 use crate::Alerts;
 use bailiwick_alerting::{
-    config::Surroundings,
     receivers::{AnyRecipient, Recipients, Transport},
+    texts::Surroundings,
 };
 use bailiwick_domain::{OrgId, Ts};
 use bailiwick_events::mail;

@@ -1,0 +1,68 @@
+//! The rules for single fields that recipients share (spec: alert-configuration#layers). Every wrong field is named by
+//! its path as sent; a value is told back unless it is a secret.
+
+use crate::{
+    Severity,
+    texts::Language,
+    webhook_target::{AllowedHosts, Target},
+};
+use bailiwick_domain::validate::Fields;
+
+/// An address of a webhook with the key of its field: to be asked about before anything is stored.
+#[derive(Clone, Debug)]
+pub struct WebhookField {
+    /// `webhook_recipients.0.url`
+    pub key: String,
+    /// Where it leads.
+    pub target: Target,
+}
+
+/// Collects what is wrong, and the webhooks that still have to be looked up.
+#[derive(Debug)]
+pub struct Check<'a> {
+    pub(crate) fields: Fields,
+    pub(crate) webhooks: Vec<WebhookField>,
+    pub(crate) allowed: &'a AllowedHosts,
+}
+
+impl<'a> Check<'a> {
+    pub(crate) fn new(allowed: &'a AllowedHosts) -> Check<'a> {
+        Check { fields: Fields::new(), webhooks: Vec::new(), allowed }
+    }
+
+    pub(crate) fn count(&mut self, key: &str, count: usize, max: usize) {
+        if count > max {
+            self.fields.push(key, "max", count.to_string());
+        }
+    }
+
+    pub(crate) fn severities(&mut self, at: &str, words: Option<Vec<String>>) -> Vec<Severity> {
+        let words = words.unwrap_or_default();
+        let key = format!("{at}.severities");
+        self.count(&key, words.len(), Severity::ALL.len());
+        let mut severities = Vec::with_capacity(words.len().min(Severity::ALL.len()));
+        for (i, word) in words.iter().take(Severity::ALL.len()).enumerate() {
+            let outcome = match Severity::parse(word) {
+                None => Err("invalid_value"),
+                Some(severity) if severities.contains(&severity) => Err("duplicate"),
+                Some(severity) => Ok(severity),
+            };
+            severities.extend(self.fields.check(&format!("{key}.{i}"), word, outcome));
+        }
+        severities
+    }
+
+    pub(crate) fn language(&mut self, at: &str, word: Option<String>) -> Language {
+        self.word(&format!("{at}.language"), word, Language::parse).unwrap_or_default()
+    }
+
+    pub(crate) fn word<T>(
+        &mut self,
+        key: &str,
+        word: Option<String>,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Option<T> {
+        let word = word.unwrap_or_default();
+        self.fields.check(key, &word, parse(&word).ok_or("invalid_value"))
+    }
+}

@@ -1,0 +1,102 @@
+//! What notifications of every kind share: their language, its words, and the settings that messages show.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::sync::LazyLock;
+
+static TEXTS: LazyLock<Value> =
+    LazyLock::new(|| serde_json::from_str(include_str!("../templates/texts.json")).unwrap_or_default());
+
+/// Names of the display values, in the order in which they are shown.
+pub(crate) const SHOWN: [&str; 7] = [
+    "system_name",
+    "system_type",
+    "system_fqdn",
+    "system_ipv4",
+    "organization_name",
+    "organization_type",
+    "organization_vat",
+];
+
+/// A word of the messages in a language.
+pub(crate) fn word(language: Language, key: &str) -> &'static str {
+    TEXTS[language.as_str()][key].as_str().unwrap_or_default()
+}
+
+/// The text that calls a template: `{{ template "alert_en.subject" . }}`.
+pub(crate) fn call(name: &str, language: Language, part: &str) -> String {
+    format!("{{{{ template \"{name}_{}.{part}\" . }}}}", language.as_str())
+}
+
+/// Language of a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Language {
+    /// `en`
+    #[default]
+    En,
+    /// `it`
+    It,
+}
+
+impl Language {
+    /// All of them.
+    pub const ALL: [Language; 2] = [Language::En, Language::It];
+
+    /// The word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Language::En => "en",
+            Language::It => "it",
+        }
+    }
+
+    /// From the exact word; empty is the default.
+    pub fn parse(word: &str) -> Option<Language> {
+        match word {
+            "" | "en" => Some(Language::En),
+            "it" => Some(Language::It),
+            _ => None,
+        }
+    }
+}
+
+/// What messages show besides the alert: settings.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    /// Where people open the user interface, without a slash at the end.
+    pub app_url: String,
+    /// Of the times.
+    pub zone: Zone,
+}
+
+/// A time zone as its differences to UTC: plain data, so that nothing has to be looked up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Zone {
+    /// Whenever nothing else holds.
+    pub base: Offset,
+    /// Summer times and other changes: in `from ≤ t < until`, seconds since 1970.
+    pub others: Vec<(Offset, Vec<(i64, i64)>)>,
+}
+
+/// A difference to UTC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offset {
+    /// To be added to UTC.
+    pub seconds: i64,
+    /// `CET`
+    pub name: String,
+}
+
+impl Zone {
+    /// UTC.
+    pub fn utc() -> Zone {
+        Zone { base: Offset { seconds: 0, name: "UTC".to_owned() }, others: Vec::new() }
+    }
+
+    /// What holds at a time, in seconds since 1970.
+    pub fn at(&self, unix: i64) -> &Offset {
+        let holds = |spans: &[(i64, i64)]| spans.iter().any(|(from, until)| (*from..*until).contains(&unix));
+        self.others.iter().find(|(_, spans)| holds(spans)).map_or(&self.base, |(offset, _)| offset)
+    }
+}
