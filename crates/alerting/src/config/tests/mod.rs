@@ -7,7 +7,7 @@ mod layers;
 mod secrets;
 
 use super::*;
-use crate::receivers::*;
+use crate::{Severity, receivers::*, texts::*};
 use bailiwick_domain::Error;
 use proptest::prelude::*;
 use serde_json::{Value, json};
