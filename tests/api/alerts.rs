@@ -2,11 +2,11 @@
 
 mod edges;
 mod events;
-mod figures;
-mod handling;
-mod kept;
+mod history_writes;
 mod lists;
+mod notes_and_assignments;
 mod silences;
+mod stats;
 mod webhook;
 
 use crate::proxy::{Client, generous, remote};
@@ -34,13 +34,13 @@ fn at(seconds: i64) -> String {
 }
 
 /// Texts of a row.
-type Words = (String, Option<String>, String, Option<String>, Option<String>);
+type Keywords = (String, Option<String>, String, Option<String>, Option<String>);
 
 /// Every row of the history, in order: name, severity, status, start, end, expiry, creation, summary, receiver.
 async fn rows(t: &Test) -> Vec<String> {
     type Times = (TsCodec, Option<TsCodec>, Option<TsCodec>, TsCodec);
     let text = "SELECT alertname, severity, status, summary, receiver FROM alert_history ORDER BY id";
-    let words: Vec<Words> = Q::new(text).all(&t.app.db).await.unwrap();
+    let words: Vec<Keywords> = Q::new(text).all(&t.app.db).await.unwrap();
     let text = "SELECT starts_at, ends_at, expires_at, created_at FROM alert_history ORDER BY id";
     let times: Vec<Times> = Q::new(text).all(&t.app.db).await.unwrap();
     let or_none = |t: Option<TsCodec>| t.map_or("-".to_owned(), |t| seconds(t.0).to_string());

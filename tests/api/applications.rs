@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 mod changes;
-mod figures;
 mod intake;
 mod list;
+mod stats;
 
 const NS8: &[u8] = include_bytes!("../../crates/inventory/tests/data/inventory-ns8.json");
 

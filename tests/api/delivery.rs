@@ -1,7 +1,7 @@
 //! Alerts reach people and programs: the embedded router against a real mail server and webhooks (spec:
 //! alert-delivery#routing to alert-delivery#mail-and-telegram).
 
-mod changes;
+mod configuration_changes;
 mod conformance;
 mod day;
 mod destroyed;
@@ -13,7 +13,7 @@ mod outages;
 mod shared;
 
 use crate::{mail, proxy::Client, proxy::generous};
-use bailiwick_alerts::deliver;
+use bailiwick_alerts::notify;
 use bailiwick_domain::Ts;
 use bailiwick_settings::{AllowedHosts, Network, Settings};
 use bailiwick_store::sql::Q;
@@ -66,19 +66,19 @@ fn settings(smtp: u16) -> Settings {
 }
 
 /// A service with a customer's system, whose alerts go to a webhook and to a mailbox.
-struct Told {
+struct DeliveryTest {
     t: Test,
     system: bailiwick_testkit::seed::Seeded,
     hook: Recorder,
     smtp: SmtpSink,
 }
 
-impl Told {
-    async fn start(engine: Engine) -> Told {
-        Told::with(engine, |_| {}).await
+impl DeliveryTest {
+    async fn start(engine: Engine) -> DeliveryTest {
+        DeliveryTest::with(engine, |_| {}).await
     }
 
-    async fn with(engine: Engine, change: impl FnOnce(&mut Settings)) -> Told {
+    async fn with(engine: Engine, change: impl FnOnce(&mut Settings)) -> DeliveryTest {
         let smtp = SmtpSink::start().await.unwrap_or_else(|e| panic!("{e}"));
         let hook = Recorder::start(|_| Answer::status(200)).await.unwrap();
         let mut settings = settings(smtp.port());
@@ -86,7 +86,7 @@ impl Told {
         let t = Test::with(engine, settings).await;
         let tree = t.tree().await;
         let system = t.system(tree.customer).await;
-        let told = Told { t, system, hook, smtp };
+        let told = DeliveryTest { t, system, hook, smtp };
         let layer = told.layer();
         told.t.alert_layer(tree.customer, layer).await;
         told
@@ -131,7 +131,7 @@ impl Told {
     /// Lets time pass, and everything that is due then be told.
     async fn after(&self, time: Duration) {
         self.t.advance(time);
-        deliver::run_until_idle(&self.t.app).await.unwrap();
+        notify::run_until_idle(&self.t.app).await.unwrap();
     }
 
     /// What the webhook was told since it was last asked: reason, status, and of which mounts in which state.

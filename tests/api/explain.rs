@@ -155,9 +155,9 @@ async fn run_all(db: &Db, callers: &Callers) -> Vec<(String, Bounds)> {
     let cutoff: Ts = newest.0.minus(Duration::from_secs(1200));
     // As the monitor leaves them: counted, but for a few.
     let silent_to = cutoff.minus(Duration::from_secs(30));
-    systems::counted::watch(db, silent_to, cutoff).await.unwrap();
+    systems::status_counts::watch(db, silent_to, cutoff).await.unwrap();
     let mut after = SystemId(Uuid::nil());
-    while let Some(last) = systems::counted::settle_some(db, silent_to, after, 1_000).await.unwrap() {
+    while let Some(last) = systems::status_counts::settle_some(db, silent_to, after, 1_000).await.unwrap() {
         after = last;
     }
     for (who, scope) in callers.all() {
@@ -182,7 +182,7 @@ async fn run_systems(db: &Db, who: &str, scope: &Scope, cutoff: Ts, done: &mut V
         ("organization_name", COMPUTED),
     ];
     mark(db, "what is not looked at").await;
-    let totals = systems::figures::counted_totals(db, scope, cutoff).await.unwrap();
+    let totals = systems::stats::counted_totals(db, scope, cutoff).await.unwrap();
     let known = systems::Known { totals: Some(totals), ..systems::Known::default() };
     for (word, bounds) in words {
         let order = systems::SystemOrder::WORDS.parse(word).unwrap();
@@ -210,7 +210,7 @@ async fn run_systems(db: &Db, who: &str, scope: &Scope, cutoff: Ts, done: &mut V
     mark(db, &label).await;
     for _ in 0..REPEATS {
         organizations::totals(db, scope).await.unwrap();
-        systems::figures::kept_totals(db, scope, cutoff).await.unwrap();
+        systems::stats::kept_totals(db, scope, cutoff).await.unwrap();
     }
     done.push((label, INDEX_RANGE));
 }
@@ -243,7 +243,7 @@ async fn run_users(db: &Db, who: &str, scope: &Scope, done: &mut Vec<(String, Bo
     let label = format!("totals of users for {who}");
     mark(db, &label).await;
     for _ in 0..REPEATS {
-        let totals = users::figures::count_by_state(db, scope).await.unwrap();
+        let totals = users::stats::count_by_state(db, scope).await.unwrap();
         assert!(totals.suspended > 0 && totals.suspended < totals.total, "{totals:?}");
     }
     done.push((label, COMPUTED));

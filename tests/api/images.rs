@@ -4,7 +4,7 @@
 use bailiwick_directory::{images, objects};
 use bailiwick_domain::OrgId;
 use bailiwick_platform::Secret;
-use bailiwick_settings::{Bucket, ImageHome, Place, Settings};
+use bailiwick_settings::{Bucket, ImageHome, ObjectLocation, Settings};
 use bailiwick_store::sql::Q;
 use bailiwick_testkit::{
     Call, Engine, Persona, Reply, Test, engine, eventually,
@@ -18,7 +18,7 @@ use std::{
 };
 
 mod faults;
-mod moved;
+mod relocation;
 mod served;
 
 /// `bucket_test!(name, |t, bucket| async move { … })`: on both engines, with a bucket of its own in which images are
@@ -80,8 +80,8 @@ impl Own {
         self.storage.seen(&self.name).await.unwrap().requests
     }
 
-    fn place(&self, secret: &str) -> Place {
-        Place::Bucket(Bucket {
+    fn place(&self, secret: &str) -> ObjectLocation {
+        ObjectLocation::Bucket(Bucket {
             endpoint: Some(self.storage.url()),
             region: "eu-south-1".into(),
             name: self.name.clone(),

@@ -2,12 +2,12 @@
 //! numbers in the names are the rules of spec: guarantees#identity and spec: authorization#guarantees.
 
 mod consent;
-mod endings;
-mod exit;
+mod end;
 mod flow;
 mod races;
 mod recorded;
 mod refusals;
+mod revocation;
 
 pub use races::{let_wait, let_wait_in};
 

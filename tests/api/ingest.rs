@@ -209,7 +209,7 @@ api_test!(a_heartbeat_is_seen_at_once_and_time_never_goes_back, |t| async move {
     let newest = t.app.now();
     let earlier = newest.minus(Duration::from_secs(5));
     let mut tx = t.app.db.begin_relaxed().await.unwrap();
-    bailiwick_store::activity::beat(&mut tx, &[(s.id, earlier), (t.app.fresh(), newest)]).await.unwrap();
+    bailiwick_store::heartbeats::beat(&mut tx, &[(s.id, earlier), (t.app.fresh(), newest)]).await.unwrap();
     tx.commit().await.unwrap();
     assert_eq!(system(&t, &owner, s.id).await["last_heartbeat"], json!(newest));
     assert_eq!(count(&t, "system_activity").await, 1);

@@ -1,6 +1,6 @@
 //! Work that one process of several does: a lease keeps the others away, one that no clock can have meant does not.
 
-use crate::ahead::two_documents;
+use crate::clock_skew::two_documents;
 use bailiwick_fleet::inventory;
 use bailiwick_store::{leases, sql::Q};
 use bailiwick_testkit::api_test;

@@ -5,13 +5,13 @@ mod applications;
 mod client;
 mod creations;
 mod faults;
-mod mirror;
 mod passwords;
+mod provisioning;
 mod sign_in;
 mod sync;
 mod trees;
 
-use crate::external::on_both;
+use crate::relying_party::on_both;
 use bailiwick_domain::OrgId;
 use bailiwick_settings::{IdentityMode, Logto as Tenancy, Settings};
 use bailiwick_testkit::{
@@ -39,7 +39,7 @@ async fn service(engine: Engine, logto: &Logto) -> Test {
 async fn tell(t: &Test) {
     // On a stack of its own: unoptimised, that of a long test is full already.
     let app = t.app.clone();
-    let told = tokio::task::spawn(async move { bailiwick_identity::mirror::run_until_idle(&app).await });
+    let told = tokio::task::spawn(async move { bailiwick_identity::logto_sync::run_until_idle(&app).await });
     told.await.unwrap().unwrap();
 }
 

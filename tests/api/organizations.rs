@@ -6,11 +6,11 @@ use bailiwick_testkit::{Persona, Reply, Test, api_test};
 use serde_json::{Value, json};
 
 mod destroy;
-mod figures;
+mod lifecycle;
 mod lists;
 mod model;
 mod promote;
-mod states;
+mod stats;
 
 async fn post(t: &Test, who: &Persona, path: &str, body: Value) -> Reply {
     t.post(path).bearer(&who.token).json(body).send().await

@@ -2,11 +2,11 @@
 
 mod attacks;
 pub mod client;
-mod endings;
 pub mod flow;
 mod input;
 mod login;
 mod revoked;
 mod scripted;
+mod sign_out;
 mod third_party;
 mod tokens;

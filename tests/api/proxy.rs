@@ -1,5 +1,6 @@
 //! The alert interface for systems (spec: alerts#system-interface), embedded and in front of other routers.
 
+mod active_alert_limit;
 mod alerts;
 mod attacks;
 pub(crate) mod conformance;
@@ -7,12 +8,11 @@ mod faults;
 mod hostile;
 mod limits;
 mod prometheus;
+mod push_coalescing;
 mod queue;
 mod recorder;
-mod room;
 mod routes;
 mod silences;
-mod together;
 mod tools;
 mod vmalert;
 

@@ -48,7 +48,7 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Words before a number.
+/// Keywords before a number.
 const WORDS: [&str; 3] = ["rule_", "clients_", "scenario_"];
 
 /// `NN_` at the beginning.

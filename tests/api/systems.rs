@@ -8,16 +8,16 @@ use serde_json::{Value, json};
 use std::{collections::BTreeSet, time::Duration};
 
 mod backups;
-mod counted;
-mod figures;
 mod found;
 mod legacy;
-mod life;
+mod lifecycle;
 mod list;
 mod pages;
 mod reachability;
 mod reassign;
 mod register;
+mod stats;
+mod status_counts;
 
 async fn post(t: &Test, who: &Persona, body: Value) -> Reply {
     t.post("/api/systems").bearer(&who.token).json(body).send().await

@@ -8,9 +8,9 @@ use bailiwick_testkit::{Persona, Reply, Test, api_test};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-mod figures;
-mod life;
+mod lifecycle;
 mod list;
+mod stats;
 mod third_party;
 
 async fn post(t: &Test, who: &Persona, body: Value) -> Reply {

@@ -4,8 +4,8 @@
 
 use super::{
     Fault, Sender,
+    active_alert_limit::is_over,
     history::{self, Note, Origin},
-    room::is_over,
 };
 use crate::Alerts;
 use bailiwick_alerting::{
@@ -100,7 +100,7 @@ pub async fn raise(
     service: &Alerts,
     tenant: OrgId,
     now: Nanos,
-    alerts: Vec<super::Raised>,
+    alerts: Vec<super::ServiceAlert>,
 ) -> Result<Vec<usize>, Fault> {
     let rules = Rules::of(service);
     let origin = Origin::Service;

@@ -7,34 +7,34 @@
 //! a router elsewhere. Both use the rules and the filters of the `alerting` crate, so both answer alike. To add an
 //! operation: a function here, one in each of the two.
 
+mod active_alert_limit;
 pub mod config;
-pub mod deliver;
 mod embedded;
 mod fault;
 mod history;
-mod leave;
-mod life;
 pub mod liveness_monitor;
+mod maintenance;
 pub mod manage;
-mod queue;
-mod raise;
+pub mod notify;
+mod outage_detector;
+mod push_queue;
 mod remote;
-mod room;
-mod throttle;
+mod request_limit;
+mod service_alerts;
+mod time_zone;
 pub mod transfer_cleanup;
-mod upkeep;
-mod zone;
+mod transferred_alerts;
 
 pub use fault::Fault;
 pub use history::{
-    later::is_written as is_history_written, later::waiting as history_waiting,
-    sweep::sweep as sweep_history, webhook as history_webhook,
+    deferred::is_written as is_history_written, deferred::waiting as history_waiting,
+    expiry::sweep as sweep_history, webhook as history_webhook,
 };
-pub use queue::LONGEST as LONGEST_HELD;
-pub use raise::raise;
-pub use throttle::{InFlight, Throttle};
-pub use upkeep::{deliver_queued, purge_ended, start_background};
-pub use zone::zone_named;
+pub use maintenance::{deliver_queued, purge_ended, start_background};
+pub use push_queue::LONGEST as LONGEST_HELD;
+pub use request_limit::{InFlight, RequestLimit};
+pub use service_alerts::raise;
+pub use time_zone::zone_named;
 
 use bailiwick_alerting::{
     AlertsQuery, Batch as ParsedBatch, Identity, Intake, Limits, ListedAlert, ListedSilence, Nanos,
@@ -102,22 +102,22 @@ pub struct Alerting {
     /// Whose statistics are made now; each reads all rows of its scope.
     statistics: FairSemaphore,
     /// Limits of each system.
-    pub throttle: Throttle,
+    pub throttle: RequestLimit,
     /// Sizes that can be judged without storage.
     pub limits: Limits,
     /// Group commit of pushes to the embedded router; started by the first push.
     pushes: OnceLock<embedded::Pushes>,
-    outage: life::KnownOutage,
-    waiting: queue::Waiting,
-    dropped: queue::Dropped,
+    outage: outage_detector::KnownOutage,
+    waiting: push_queue::QueuedTenants,
+    dropped: push_queue::Dropped,
     /// How many alerts are active at a remote router.
-    room: room::Room,
+    room: active_alert_limit::ActiveAlertLimit,
     /// Pushes the configurations of tenants to a remote router.
     provisioning: config::provision::Provisioning,
     /// Writes history after the answer; started by the first push to a remote router.
-    writer: history::later::Writer,
+    writer: history::deferred::Writer,
     /// Tells people of the embedded router's alerts.
-    delivery: deliver::Delivery,
+    delivery: notify::Delivery,
 }
 
 /// Where alerts and silences are.
@@ -167,16 +167,16 @@ impl Alerting {
             for_people,
             asked: Semaphore::new(limits.in_flight.min(FOR_PEOPLE).saturating_sub(SPARED).max(1)),
             statistics: FairSemaphore::new(STATISTICS),
-            throttle: Throttle::new(clock.clone(), rate, burst, limits.in_flight_per_system),
+            throttle: RequestLimit::new(clock.clone(), rate, burst, limits.in_flight_per_system),
             limits: limits.content.clone(),
             pushes: OnceLock::new(),
-            outage: life::KnownOutage::default(),
-            waiting: queue::Waiting::default(),
-            dropped: queue::Dropped::default(),
-            room: room::Room::default(),
+            outage: outage_detector::KnownOutage::default(),
+            waiting: push_queue::QueuedTenants::default(),
+            dropped: push_queue::Dropped::default(),
+            room: active_alert_limit::ActiveAlertLimit::default(),
             provisioning: config::provision::Provisioning::new(provisioning),
-            writer: history::later::Writer::default(),
-            delivery: deliver::Delivery::default(),
+            writer: history::deferred::Writer::default(),
+            delivery: notify::Delivery::default(),
         })
     }
 
@@ -230,7 +230,7 @@ impl Alerting {
 }
 
 /// An alert that the service raises itself, and the key of the system it is about.
-pub type Raised = (String, PostedAlert);
+pub type ServiceAlert = (String, PostedAlert);
 
 /// The system that asks, for the time of one request.
 #[derive(Debug)]

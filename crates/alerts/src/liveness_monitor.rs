@@ -2,21 +2,20 @@
 //! inactive, refreshes it while it stays so, and resolves it in its tenant when the system recovers, is suspended,
 //! deleted, destroyed or moved.
 //!
-//! It also keeps the numbers of systems by status ([`systems::figures::settle`]).
+//! It also keeps the numbers of systems by status ([`systems::stats::settle`]).
 //!
 //! One process does so for all: the one that holds the lease. All work is in batches; what has been raised is kept
 //! apart from the systems, and only what a tenant has taken is kept as raised.
 
-use crate::{Alerts, Raised as Posted, raise};
+use crate::{Alerts, ServiceAlert as Posted, raise};
 use bailiwick_alerting::{Identity, Intake, Nanos, PostedAlert, parse_alerts};
 use bailiwick_domain::{Error, OrgId, Result, SystemId, Ts};
-use bailiwick_events::Told;
+use bailiwick_events::EventDraft;
 use bailiwick_fleet::systems;
 use bailiwick_platform::periodic;
 use bailiwick_store::{
-    leases,
-    links::{self, Raised, Silent},
-    organizations,
+    leases, organizations,
+    silent_systems::{self, OpenLinkAlert, Silent},
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Duration};
@@ -59,7 +58,7 @@ pub async fn check(service: &Alerts) -> Result<Checked> {
     if !checked.is_leader {
         return Ok(checked);
     }
-    systems::figures::settle(service).await?;
+    systems::stats::settle(service).await?;
     let cutoff = service.now().minus(service.settings.systems.liveness_timeout);
     let mut after = (SystemId(Uuid::nil()), OrgId(Uuid::nil()));
     loop {
@@ -68,7 +67,7 @@ pub async fn check(service: &Alerts) -> Result<Checked> {
         if !checked.is_leader {
             return Ok(checked);
         }
-        let over = links::over(&service.db, cutoff, after, BATCH).await?;
+        let over = silent_systems::over(&service.db, cutoff, after, BATCH).await?;
         let Some(last) = over.last() else { break };
         after = (last.system_id, last.organization_id);
         checked.resolved += resolve(service, over, cutoff).await?;
@@ -76,7 +75,7 @@ pub async fn check(service: &Alerts) -> Result<Checked> {
     let due = service.now().minus(service.settings.systems.link_alert_refresh);
     let mut after = SystemId(Uuid::nil());
     while checked.is_leader {
-        let silent = links::due(&service.db, cutoff, due, after, BATCH).await?;
+        let silent = silent_systems::due(&service.db, cutoff, due, after, BATCH).await?;
         let Some(last) = silent.last() else { break };
         after = last.id;
         checked.posted += fire(service, silent).await?;
@@ -88,11 +87,11 @@ pub async fn check(service: &Alerts) -> Result<Checked> {
 /// Raises or refreshes the alerts of these systems, one batch for each tenant.
 async fn fire(service: &Alerts, silent: Vec<Silent>) -> Result<u64> {
     let now = service.now();
-    let mut tenants: BTreeMap<OrgId, Vec<(Raised, Ts, PostedAlert)>> = BTreeMap::new();
+    let mut tenants: BTreeMap<OrgId, Vec<(OpenLinkAlert, Ts, PostedAlert)>> = BTreeMap::new();
     for system in silent {
         let started_at = system.last_heartbeat.plus(service.settings.systems.liveness_timeout).min(now);
         let alert = firing(service, &system, started_at, now)?;
-        let raised = Raised {
+        let raised = OpenLinkAlert {
             system_id: system.id,
             organization_id: system.organization.id,
             system_key: system.system_key,
@@ -107,9 +106,9 @@ async fn fire(service: &Alerts, silent: Vec<Silent>) -> Result<u64> {
             .unzip();
         let Some(taken) = taken(service, tenant, rows, alerts).await else { continue };
         let mut tx = service.db.begin_relaxed().await?;
-        let first = links::first(&mut tx, &taken).await?;
-        Told::write_all(first.iter().map(|raised| told("link_failed", raised)), &mut tx, now).await?;
-        links::keep(&mut tx, &taken, now).await?;
+        let first = silent_systems::first(&mut tx, &taken).await?;
+        EventDraft::write_all(first.iter().map(|raised| told("link_failed", raised)), &mut tx, now).await?;
+        silent_systems::keep(&mut tx, &taken, now).await?;
         tx.commit().await?;
         posted += taken.len() as u64;
     }
@@ -117,8 +116,8 @@ async fn fire(service: &Alerts, silent: Vec<Silent>) -> Result<u64> {
 }
 
 /// Resolves these alerts, one batch for each tenant.
-async fn resolve(service: &Alerts, over: Vec<Raised>, cutoff: Ts) -> Result<u64> {
-    let mut tenants: BTreeMap<OrgId, Vec<Raised>> = BTreeMap::new();
+async fn resolve(service: &Alerts, over: Vec<OpenLinkAlert>, cutoff: Ts) -> Result<u64> {
+    let mut tenants: BTreeMap<OrgId, Vec<OpenLinkAlert>> = BTreeMap::new();
     for raised in over {
         tenants.entry(raised.organization_id).or_default().push(raised);
     }
@@ -137,19 +136,19 @@ async fn resolve(service: &Alerts, over: Vec<Raised>, cutoff: Ts) -> Result<u64>
             taken
         };
         let mut tx = service.db.begin_relaxed().await?;
-        let heard = links::heard(&mut tx, &resolved, cutoff).await?;
+        let heard = silent_systems::heard(&mut tx, &resolved, cutoff).await?;
         let restored = resolved.iter().filter(|raised| heard.contains(&raised.system_id));
         let restored = restored.map(|raised| told("link_restored", raised));
-        Told::write_all(restored, &mut tx, service.now()).await?;
-        links::forget(&mut tx, &resolved).await?;
+        EventDraft::write_all(restored, &mut tx, service.now()).await?;
+        silent_systems::forget(&mut tx, &resolved).await?;
         tx.commit().await?;
         count += resolved.len() as u64;
     }
     Ok(count)
 }
 
-fn told(what: &str, raised: &Raised) -> Told {
-    Told::system_by_id(what, raised.system_id, &raised.system_key).of(raised.organization_id)
+fn told(what: &str, raised: &OpenLinkAlert) -> EventDraft {
+    EventDraft::system_by_id(what, raised.system_id, &raised.system_key).of(raised.organization_id)
 }
 
 /// Posts alerts of a tenant; the rows of those it took. None when it took none at all: the next check tries again, and
@@ -203,7 +202,7 @@ fn firing(service: &Alerts, system: &Silent, started_at: Ts, now: Ts) -> Result<
 }
 
 /// The same labels once more, over now.
-fn over_now(service: &Alerts, raised: &Raised) -> Result<PostedAlert> {
+fn over_now(service: &Alerts, raised: &OpenLinkAlert) -> Result<PostedAlert> {
     let now = service.now();
     let alert = json!([{
         "labels": labels(service), "startsAt": now.minus(Duration::from_secs(60)), "endsAt": now,

@@ -2,11 +2,10 @@
 //! alert-router#remote-rules).
 
 use super::{
-    Fault, Sender,
+    Fault, Sender, active_alert_limit,
     config::provision::lost,
-    history::{Origin, later},
-    queue::{self, Kept},
-    room,
+    history::{Origin, deferred},
+    push_queue::{self, QueueOutcome},
 };
 use crate::Alerts;
 use bailiwick_alerting::{
@@ -29,7 +28,7 @@ pub(super) async fn push(
     now: Nanos,
     alerts: Vec<PostedAlert>,
 ) -> Result<(), Fault> {
-    let mut admitted = room::admit(service, who, now, alerts).await?;
+    let mut admitted = active_alert_limit::admit(service, who, now, alerts).await?;
     let alerts = std::mem::take(&mut admitted.alerts);
     let to = Addressed { caller: who.caller(), tenant: who.tenant, system_key: Some(who.key()) };
     let taken = if alerts.is_empty() {
@@ -37,7 +36,7 @@ pub(super) async fn push(
     } else {
         hand_over(service, client, to, now, alerts).await?
     };
-    room::learn(service, who, now, &taken.alerts);
+    active_alert_limit::learn(service, who, now, &taken.alerts);
     if admitted.is_cut || taken.is_cut { Err(Fault::AlertLimit) } else { Ok(()) }
 }
 
@@ -67,9 +66,9 @@ pub(super) async fn hand_over(
     alerts: Vec<PostedAlert>,
 ) -> Result<Taken, Fault> {
     let mut taken = Taken::default();
-    let (behind, direct) = queue::behind(service, to.tenant, alerts).await?;
+    let (behind, direct) = push_queue::behind(service, to.tenant, alerts).await?;
     if !behind.is_empty() {
-        taken.add(service, to, now, queue::keep(service, to.tenant, now, behind, to.system_key).await?);
+        taken.add(service, to, now, push_queue::keep(service, to.tenant, now, behind, to.system_key).await?);
     }
     if direct.is_empty() {
         return Ok(taken);
@@ -80,10 +79,10 @@ pub(super) async fn hand_over(
         None => client.put_alerts(to.caller, body).await,
     };
     let kept = match sent.map_err(Fault::from) {
-        Ok(()) => Kept { alerts: direct, is_cut: false },
+        Ok(()) => QueueOutcome { alerts: direct, is_cut: false },
         Err(Fault::UnknownTenant) => {
             lost(service, to.tenant).await;
-            queue::keep(service, to.tenant, now, direct, to.system_key).await?
+            push_queue::keep(service, to.tenant, now, direct, to.system_key).await?
         }
         Err(fault) => return Err(fault),
     };
@@ -92,11 +91,11 @@ pub(super) async fn hand_over(
 }
 
 impl Taken {
-    fn add(&mut self, service: &Alerts, to: Addressed<'_>, now: Nanos, kept: Kept) {
+    fn add(&mut self, service: &Alerts, to: Addressed<'_>, now: Nanos, kept: QueueOutcome) {
         let origin = if to.system_key.is_some() { Origin::System } else { Origin::Service };
         // Every alert names its system, whoever sends it.
         let whose = |alert| (PostedAlert::system_key(alert), alert);
-        later::note(service, to.tenant, now, origin, kept.alerts.iter().map(whose));
+        deferred::note(service, to.tenant, now, origin, kept.alerts.iter().map(whose));
         self.is_cut |= kept.is_cut;
         if self.alerts.is_empty() {
             self.alerts = kept.alerts;
@@ -177,7 +176,7 @@ pub(super) async fn set_silence(
         if in_force as u64 >= service.settings.alerting.limits.silences_per_system {
             return Err(Fault::SilenceLimit);
         }
-        if !room::admit_silence(service, client, who).await {
+        if !active_alert_limit::admit_silence(service, client, who).await {
             return Err(Fault::SilenceLimit);
         }
     }
@@ -196,7 +195,7 @@ pub(super) async fn expire_silence(
     match owned(client, who, id).await? {
         None => return Ok(false),
         Some(s) if s.status.state == SilenceState::Expired => return Ok(true),
-        Some(_) => room::forget_silences(service, who.tenant),
+        Some(_) => active_alert_limit::forget_silences(service, who.tenant),
     }
     match client.expire_silence(who.caller(), id).await {
         Err(error) if !matches!(error, RouterError::TimedOut | RouterError::UnknownTenant) => {

@@ -2,7 +2,7 @@
 //! backups' objects without a reference, and alerts and silences in the tenant that the system has left. Each is tried
 //! again until it is done; also after a move that was rolled back, whose copies must go.
 
-use crate::{Alerts, leave::leave as leave_tenant};
+use crate::{Alerts, transferred_alerts::leave as leave_tenant};
 use bailiwick_directory::objects;
 use bailiwick_domain::{Error, Result, Ts};
 use bailiwick_fleet::systems::transfer::{Cleanup, KIND, LOCK, lock};
@@ -13,7 +13,7 @@ use bailiwick_platform::{
 use bailiwick_store::{
     jobs::{self as leased_jobs, Job},
     leases,
-    systems::{self, moves},
+    systems::{self, reassignments},
 };
 use std::time::Duration;
 use tracing::Instrument;
@@ -95,13 +95,13 @@ impl Lock<'_> {
 }
 
 async fn clear(service: &Alerts, cleanup: &Cleanup, lock: &Lock<'_>) -> Result<Option<Ts>> {
-    let has_happened = moves::has_happened(&service.db, cleanup.reassignment).await?;
+    let has_happened = reassignments::has_happened(&service.db, cleanup.reassignment).await?;
     // Neither waits for the other: a storage or a router may be away for long.
     let left = if has_happened { leave(service, cleanup).await } else { Ok(0) };
     let mut deleted = 0;
     let removed = remove(service, cleanup, lock, &mut deleted).await;
     let mut tx = service.db.begin_relaxed().await?;
-    moves::note_cleared(&mut tx, cleanup.reassignment, deleted, *left.as_ref().unwrap_or(&0)).await?;
+    reassignments::note_cleared(&mut tx, cleanup.reassignment, deleted, *left.as_ref().unwrap_or(&0)).await?;
     tx.commit().await?;
     left?;
     match removed? {

@@ -2,11 +2,11 @@
 //! version, credential, record of an impersonated request, kind of credential, permission, self guard.
 
 use crate::{
-    acting,
     error::{Failure, answer},
     extract::{authorization, bearer, client_ip},
-    meters::Matched,
+    identify,
     route::{Credential, Gate, Route},
+    route_metrics::Matched,
 };
 use axum::{
     extract::{FromRequestParts, RawPathParams, Request, State},
@@ -31,7 +31,7 @@ pub async fn gate(State((app, route)): State<(App, Arc<Route>)>, request: Reques
     };
     let mut record = None;
     if let Some(acting) = acting.as_ref().filter(|acting| acting.is_recorded) {
-        match acting::open(&app, &route, acting.session, &mut parts, body).await {
+        match identify::open(&app, &route, acting.session, &mut parts, body).await {
             Ok((opened, read)) => (record, body) = (Some(opened), read),
             Err(error) => return of_row(&route, answer(&error, &route)),
         }
@@ -52,7 +52,7 @@ fn of_row(route: &Route, mut response: Response) -> Response {
 /// The version is asked for before the token is looked at (spec: conventions#order-of-checks).
 async fn recognise(app: &App, route: &Route, parts: &mut Parts) -> Result<Option<Acting>> {
     check_version(&parts.headers)?;
-    acting::recognise(app, route, parts).await
+    identify::recognise(app, route, parts).await
 }
 
 async fn serve(app: &App, route: &Route, acting: Option<Acting>, request: Request, next: Next) -> Response {

@@ -1,6 +1,6 @@
 //! What every answer gets, whatever produced it: request id, version, security headers (spec: conventions#headers).
 
-use crate::{acting::Asked, meters};
+use crate::{identify::Asked, route_metrics};
 use axum::{
     extract::{ConnectInfo, Request, State},
     middleware::Next,
@@ -33,7 +33,7 @@ pub async fn frame(
     request.extensions_mut().insert(asked);
     let mut response = next.run(request).instrument(span.clone()).await;
     complete(&app, response.headers_mut(), &context.request_id, is_provider);
-    let place = meters::place(&worker, &mut response);
+    let place = route_metrics::place(&worker, &mut response);
     told(&span, &worker, place, &response);
     watch.answered(place, response.status().as_u16());
     response
@@ -57,7 +57,7 @@ pub(crate) fn told(span: &Span, worker: &WorkerMetrics, place: usize, response: 
     if span.is_disabled() {
         return;
     }
-    if let Some(route) = meters::route(worker, place) {
+    if let Some(route) = route_metrics::route(worker, place) {
         span.record("http.route", route);
     }
     span.record("http.response.status_code", response.status().as_u16());

@@ -3,26 +3,26 @@
 //! A request passes [`layers::frame`] (request id, headers), the router built from [`routes::table`], the route's
 //! [`gate`], then a handler of at most fifteen lines that calls one use case. To add an endpoint see [`routes`].
 
-mod acting;
+mod chunked_body;
 pub mod envelope;
 pub mod error;
 pub mod extract;
 pub mod gate;
+mod identify;
 pub mod layers;
 pub mod manage;
-mod meters;
 pub mod oidc;
 pub mod openapi;
 pub mod operations;
-mod portions;
 pub mod proxy;
 mod reference;
 pub mod route;
+mod route_metrics;
 pub mod routes;
 mod schema;
+mod static_files;
 pub mod system;
 pub mod upload;
-mod web;
 pub mod wire;
 
 use axum::{Router, middleware, routing::MethodRouter};
@@ -38,7 +38,7 @@ use tower_http::{
 
 /// The whole service as one router.
 pub fn router(app: &App) -> Router {
-    let meters = app.metrics.http.worker(meters::names());
+    let meters = app.metrics.http.worker(route_metrics::names());
     let api = management(app, &meters);
     // Where people sign in elsewhere the service is no provider.
     let mut all = if app.settings.identity.is_embedded() { oidc::router() } else { Router::new() };
@@ -66,7 +66,7 @@ pub fn router(app: &App) -> Router {
         .layer(tower::util::option_layer(cors(&app.settings.cors_origins)))
         .layer(middleware::from_fn_with_state(app.clone(), oidc::cors))
         .layer(CatchPanicLayer::custom(|_| error::panicked()))
-        .layer(middleware::from_fn_with_state(web::Web::new(app), web::serve))
+        .layer(middleware::from_fn_with_state(static_files::Web::new(app), static_files::serve))
         .layer(middleware::from_fn_with_state((app.clone(), meters.clone()), layers::frame));
     // The alert interface stands before all of it: it has rules of its own and carries the most requests.
     Router::new().fallback_service(proxy::Front::new(app, meters, framed))

@@ -9,7 +9,7 @@ use axum::{
     routing::get,
 };
 use bailiwick_app::{App, metrics};
-use bailiwick_domain::meter::Page;
+use bailiwick_domain::metrics::Page;
 use http::{HeaderMap, StatusCode, header};
 use std::{sync::Arc, time::Duration};
 

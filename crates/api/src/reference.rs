@@ -1,7 +1,7 @@
 //! `/docs`: the OpenAPI document in an interactive viewer (Swagger UI). The viewer is part of the program, and the page
 //! is forbidden to load anything from other hosts.
 
-use crate::{Uncompressed, acting::Asked, envelope::Gzip, openapi};
+use crate::{Uncompressed, envelope::Gzip, identify::Asked, openapi};
 use axum::{
     Extension, Router,
     body::Body,

@@ -7,7 +7,7 @@ use bailiwick_domain::{
     Error, OrgId, OrgType, Result, UserId,
     validate::{self, Email, Fields},
 };
-use bailiwick_identity::{auth, mirror, passwords};
+use bailiwick_identity::{auth, logto_sync, passwords};
 use bailiwick_platform::Secret;
 use bailiwick_policy::{Action, Caller, Catalogue, UserHome, decide};
 use bailiwick_store::{
@@ -92,12 +92,12 @@ async fn create_all(app: &App, user: &Checked, password: NewPassword) -> Result<
     };
     organizations::insert(&mut tx, None, &organization).await?;
     alert_tenants::queue(app, &mut tx, organization.id, organization.org_type).await?;
-    mirror::organization_created(app, &mut tx, organization.id).await?;
+    logto_sync::organization_created(app, &mut tx, organization.id).await?;
     let created = json!({"name": organization.name, "type": "owner"});
     record(app, &mut tx, "organization", organization.id.0, created).await?;
     insert_owner_user(app, &mut tx, organization.id, user, password).await?;
     tx.commit().await?;
-    mirror::wake(app);
+    logto_sync::wake(app);
     Ok(())
 }
 
@@ -145,7 +145,7 @@ impl NewOwnerUser {
 
     async fn password(&self, app: &App) -> Result<NewPassword> {
         match &self.password {
-            Some(password) if app.mirror.is_some() => Ok(NewPassword::There(password.clone())),
+            Some(password) if app.logto.is_some() => Ok(NewPassword::There(password.clone())),
             Some(password) => Ok(NewPassword::Here(Some(passwords::hash(app, password.reveal()).await?))),
             None => Ok(NewPassword::Here(None)),
         }
@@ -163,7 +163,7 @@ pub async fn create_owner_user(app: &App, new: &NewOwnerUser) -> Result<UserId> 
     let owner = organizations::owner(&mut tx).await?.ok_or(Error::NotFound("organization"))?;
     let id = insert_owner_user(app, &mut tx, owner, &checked, password).await?;
     tx.commit().await?;
-    mirror::wake(app);
+    logto_sync::wake(app);
     Ok(id)
 }
 
@@ -203,7 +203,7 @@ async fn insert_owner_user(
                 record(app, tx, "user", new.id.0, created).await?;
                 // Whoever has set it knows it: it is not mailed.
                 let theirs = theirs.as_ref().map(|password| password.reveal().as_str());
-                mirror::user_created(app, tx, new.id, theirs, None).await?;
+                logto_sync::user_created(app, tx, new.id, theirs, None).await?;
                 return Ok(new.id);
             }
             Inserted::UsernameTaken => {}

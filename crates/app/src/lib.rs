@@ -6,7 +6,7 @@
 mod background;
 pub mod bootstrap;
 pub mod metrics;
-mod purging;
+mod purge;
 pub mod retention;
 pub mod static_files;
 

@@ -5,13 +5,13 @@
 //! words, never an id, a tenant or anything that a client sends.
 
 use crate::App;
-use bailiwick_alerts::{self as alerting, deliver};
+use bailiwick_alerts::{self as alerting, notify};
 use bailiwick_domain::{
     Ts,
-    meter::{Kind, Page},
+    metrics::{Kind, Page},
 };
 use bailiwick_platform::{http_metrics::RouteMetrics, metrics::work};
-use bailiwick_store::figures::{Connections, Subscriptions, Waiting, Work};
+use bailiwick_store::stats::{Connections, Subscriptions, Waiting, Work};
 
 /// Everything. `build` are the labels of the build.
 pub async fn page(app: &App, build: &[(&str, &str)]) -> String {
@@ -147,7 +147,7 @@ fn routers(app: &App, page: &mut Page) {
 fn told(app: &App, page: &mut Page) {
     let help = "Notifications of the embedded alert router by channel and outcome.";
     let mut family = page.family("bailiwick_notifications_total", Kind::Counter, help);
-    for count in deliver::figures(app).counts() {
+    for count in notify::figures(app).counts() {
         for (outcome, n) in [("sent", count.sent), ("retried", count.retried), ("failed", count.failed)] {
             family.value(&[("channel", count.channel), ("outcome", outcome)], n);
         }
@@ -185,7 +185,7 @@ fn others(work: &Work, page: &mut Page) {
     }
     let help = "Users and organizations of which the Logto tenant could not be told when it was last tried.";
     let mut family = page.family("bailiwick_logto_failures", Kind::Gauge, help);
-    for (outcome, count) in [("retried", work.mirror.retried), ("refused", work.mirror.refused)] {
+    for (outcome, count) in [("retried", work.logto.retried), ("refused", work.logto.refused)] {
         family.value(&[("outcome", outcome)], count);
     }
 }
@@ -218,7 +218,7 @@ fn waiting(app: &App, work: &Work, page: &mut Page) {
         ("notifications", work.groups),
         ("events", work.events),
         ("event_deliveries", work.deliveries),
-        ("logto", work.mirror.waiting),
+        ("logto", work.logto.waiting),
     ];
     let help = "What waits in a queue: accepted inventories, pushes held for tenants a remote router does not run yet, \
         configurations to be given to it, groups of alerts to be told of, events without a number, deliveries of events, what \

@@ -166,7 +166,7 @@ pub async fn fill(
     load.systems(service, &tree, plan, &dice, now).await?;
     let Load { mut tx, counts, kinds, progress, summary } = load;
     store::add_counts(&mut tx, &counts).await?;
-    bailiwick_store::systems::counted::recount(&mut tx).await?;
+    bailiwick_store::systems::status_counts::recount(&mut tx).await?;
     store::add_application_counts(&mut tx, &counted(kinds)).await?;
     // New credentials: whoever remembers that a key is unknown must ask again.
     tx.bump_auth_epoch().await?;

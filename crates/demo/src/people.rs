@@ -8,7 +8,7 @@ use super::{
 use bailiwick_domain::{
     Result, Ts, User, UserId,
     id::uuid_v7,
-    org::{Creator, Mark, Mirrored, OrgRef},
+    org::{Creator, Mark, OrgRef, SyncState},
 };
 use bailiwick_policy::Catalogue;
 use bailiwick_store::demo::PlacedUser;
@@ -57,7 +57,7 @@ pub fn user(
         created_by: Some(created_by),
         suspended: own_mark(dice, if is_first { 0 } else { 20 }, created_at, now),
         deleted: own_mark(dice, if is_first { 0 } else { 10 }, created_at, now),
-        mirrored: Mirrored::default(),
+        mirrored: SyncState::default(),
     };
     let path = node.path;
     if is_first {

@@ -7,7 +7,7 @@ use super::{
 use bailiwick_domain::{
     OrgId, OrgType, Organization, Result, Ts,
     id::uuid_v7,
-    org::{Creator, Mark, Mirrored},
+    org::{Creator, Mark, SyncState},
 };
 use bailiwick_policy::Path;
 use bailiwick_store::demo::snapshot_text;
@@ -324,7 +324,7 @@ impl Tree {
             deleted: node.deleted,
             promoted_from: None,
             rebranding: None,
-            mirrored: Mirrored::default(),
+            mirrored: SyncState::default(),
         }
     }
 }

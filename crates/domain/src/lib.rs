@@ -7,7 +7,8 @@ pub mod error;
 pub mod fold;
 pub mod id;
 pub mod json;
-pub mod meter;
+pub mod keywords;
+pub mod metrics;
 pub mod net;
 pub mod org;
 pub mod page;
@@ -17,20 +18,19 @@ pub mod system;
 pub mod time;
 pub mod user;
 pub mod validate;
-pub mod words;
 
 pub use error::{Error, FieldError, Result};
 pub use id::{
     ApiKeyId, ApplicationId, ChainId, ImpersonationId, JobId, LoginId, OrgId, ReassignmentId, SystemId,
     UserId,
 };
+pub use keywords::Keywords;
 pub use org::{OrgType, Organization};
 pub use page::{Page, PageRequest, SortDirection};
 pub use ports::{Clock, Entropy};
 pub use system::{System, SystemStatus};
 pub use time::Ts;
 pub use user::User;
-pub use words::Words;
 
 /// The interface version this service speaks (spec: conventions#headers).
 pub const API_VERSION: &str = "2026-03-04";

@@ -153,13 +153,13 @@ pub struct Organization {
     /// The nearest organization with rebranding, itself or above (spec: rebranding#system-document).
     pub rebranding: Option<OrgId>,
     /// How far it is mirrored.
-    pub mirrored: Mirrored,
+    pub mirrored: SyncState,
 }
 
 /// How far a user or an organization is mirrored to a provider that keeps both (identity mode `logto`); nothing in the
 /// other modes, and unless it was asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mirrored {
+pub struct SyncState {
     /// When the provider last got everything.
     pub synced_at: Option<Ts>,
     /// What it has refused since.

@@ -1,6 +1,6 @@
 //! Paging as the lists of the wire do it (spec: conventions#lists).
 
-use crate::Words;
+use crate::Keywords;
 
 /// Order of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -14,8 +14,8 @@ pub enum SortDirection {
 
 impl SortDirection {
     /// The words of `sort_direction`.
-    pub const WORDS: Words<SortDirection> =
-        Words::of(&[("asc", SortDirection::Asc), ("desc", SortDirection::Desc)]);
+    pub const WORDS: Keywords<SortDirection> =
+        Keywords::of(&[("asc", SortDirection::Asc), ("desc", SortDirection::Desc)]);
 
     /// SQL keyword and wire word in one.
     pub const fn as_str(self) -> &'static str {

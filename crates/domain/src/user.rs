@@ -2,7 +2,7 @@
 
 use crate::{
     Ts, UserId,
-    org::{Creator, Mark, Mirrored, OrgRef},
+    org::{Creator, Mark, OrgRef, SyncState},
 };
 use serde_json::{Map, Value};
 
@@ -40,5 +40,5 @@ pub struct User {
     /// Effective deletion.
     pub deleted: Mark,
     /// How far he is mirrored.
-    pub mirrored: Mirrored,
+    pub mirrored: SyncState,
 }

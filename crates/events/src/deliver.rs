@@ -4,13 +4,13 @@
 //! recipients, however many there are, keep the others waiting for a moment only.
 
 use super::{
-    sign::{self, Message, headers},
-    slots::{self, Slot, Slots},
+    delivery_slots::{self, Slot, Slots},
+    signatures::{self, Message, headers},
     subscriptions::sight_of,
 };
 use crate::Events;
-use bailiwick_domain::{Error, OrgId, Result, Ts, meter::Counter};
-use bailiwick_outbound::{delivery::Failure, webhook::Answered};
+use bailiwick_domain::{Error, OrgId, Result, Ts, metrics::Counter};
+use bailiwick_outbound::{delivery::Failure, webhook::PostAnswer};
 use bailiwick_platform::{
     backoff::Backoff,
     destination_limits::{Concurrency, Destination, DestinationLimits, OwnPermits, Permit, TenantRateLimit},
@@ -38,9 +38,9 @@ use uuid::Uuid;
 /// How often is looked for something due.
 const POLL: Duration = Duration::from_millis(500);
 /// How long a subscription goes on sending while others may wait. What is under way then is waited for.
-const SPELL: Duration = Duration::from_secs(2);
+const TIME_SLICE: Duration = Duration::from_secs(2);
 /// How long a try waits for its turn at a host, or of its organization, before it is left for another time.
-const PATIENCE: Duration = Duration::from_secs(5);
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest time a subscription waits for a process that has died.
 const LEASE: Duration = Duration::from_secs(30);
 /// Tries of one subscription at once, and while it fails.
@@ -142,9 +142,14 @@ async fn round(service: &Events) -> Result<usize> {
     if slots.are_taken() || !is_any_due(service, now).await? {
         return Ok(0);
     }
-    let found =
-        subscriptions::candidates(&service.db, &slots.full(), (now, until), slots::SHARES, slots::LOOKED_AT)
-            .await?;
+    let found = subscriptions::candidates(
+        &service.db,
+        &slots.full(),
+        (now, until),
+        delivery_slots::SHARES,
+        delivery_slots::LOOKED_AT,
+    )
+    .await?;
     let mut places: HashMap<Uuid, Slot> =
         found.into_iter().filter_map(|(id, path)| Some((id, slots.take(&path)?))).collect();
     if places.is_empty() {
@@ -215,7 +220,7 @@ async fn work(service: &Events, id: Uuid, holder: Uuid) -> Result<()> {
         if !settle(service, id, holder, tried).await? {
             return Ok(());
         }
-        if started.elapsed() >= SPELL {
+        if started.elapsed() >= TIME_SLICE {
             break;
         }
     }
@@ -249,7 +254,7 @@ async fn while_held<T>(
 }
 
 /// A delivery and what came of the try; none = it was withheld.
-type Tried = (Due, Option<std::result::Result<Answered, Failure>>);
+type Tried = (Due, Option<std::result::Result<PostAnswer, Failure>>);
 
 async fn try_all(service: &Events, subscription: &Subscription, due: Vec<Due>) -> Vec<Tried> {
     let target = match Target::of(service, subscription) {
@@ -262,7 +267,7 @@ async fn try_all(service: &Events, subscription: &Subscription, due: Vec<Due>) -
     let tried = join_all(due.into_iter().map(|due| async move {
         let Some(event) = due.event.clone() else { return Some((due, None)) };
         // Whose turn does not come is no failure: it stays due, and its place goes to others meanwhile.
-        let _permits = timeout(PATIENCE, target.permits(service)).await.ok()?;
+        let _permits = timeout(QUEUE_TIMEOUT, target.permits(service)).await.ok()?;
         let sent = target.post(service, Message::of(event, &service.settings.public_url)).await;
         Some((due, Some(sent)))
     }));
@@ -287,7 +292,7 @@ pub(super) struct Target {
 
 impl Target {
     pub(super) fn of(service: &Events, s: &Subscription) -> Result<Target> {
-        let url = sign::open(&service.keys, s.id, &s.url)?;
+        let url = signatures::open(&service.keys, s.id, &s.url)?;
         let address = service.webhooks.place(&url).unwrap_or_default();
         let id: Arc<str> = s.id.to_string().into();
         let tenant = s.path.id;
@@ -301,7 +306,7 @@ impl Target {
         Ok(Target {
             organization: tenant,
             url,
-            secrets: sign::secrets(&service.keys, s, service.now())?,
+            secrets: signatures::secrets(&service.keys, s, service.now())?,
             destination,
         })
     }
@@ -311,7 +316,7 @@ impl Target {
         &self,
         service: &Events,
         message: Message,
-    ) -> std::result::Result<Answered, Failure> {
+    ) -> std::result::Result<PostAnswer, Failure> {
         let _permits = self.permits(service).await;
         self.post(service, message).await
     }
@@ -327,7 +332,7 @@ impl Target {
         (own, shared)
     }
 
-    async fn post(&self, service: &Events, message: Message) -> std::result::Result<Answered, Failure> {
+    async fn post(&self, service: &Events, message: Message) -> std::result::Result<PostAnswer, Failure> {
         let body = serde_json::to_vec(&message).map_err(|e| Failure::lasting("cannot be written", e))?;
         let _connection = service.connections.acquire(self.organization).await;
         // The time of the try: recipients refuse what was signed long ago.
@@ -337,7 +342,7 @@ impl Target {
 }
 
 /// Why it was not taken, in words of the service; the status of the answer, if there was one.
-pub(super) fn refusal(tried: &std::result::Result<Answered, Failure>) -> Option<(Option<i64>, String)> {
+pub(super) fn refusal(tried: &std::result::Result<PostAnswer, Failure>) -> Option<(Option<i64>, String)> {
     match tried {
         Ok(answer) if answer.is_success() => None,
         Ok(answer) => Some((Some(answer.status.into()), format!("answered with status {}", answer.status))),

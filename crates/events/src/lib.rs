@@ -1,21 +1,21 @@
 //! Events for other software (docs/events.md): what happened, listed, streamed and delivered, each to whoever may read
 //! what it is about.
 //!
-//! To add one: a type in [`kinds`], and [`tell::Told`] in the use case's transaction.
+//! To add one: a type in [`kinds`], and [`EventDraft`] in the use case's transaction.
 
-pub mod attempts;
 pub mod deliver;
+mod delivery_slots;
+pub mod emit;
 pub mod kinds;
 pub mod mail;
-mod number;
-pub mod sign;
-mod slots;
+mod numbering;
+pub mod signatures;
 pub mod stream;
 pub mod subscriptions;
-pub mod tell;
+pub mod test_and_replay;
 
 pub use bailiwick_store::events::{Stored, deliveries::Delivery};
-pub use number::number_all;
+pub use numbering::number_all;
 
 use bailiwick_domain::{Page, PageRequest, Result, SortDirection};
 use bailiwick_outbound::webhook::Webhooks;
@@ -31,7 +31,7 @@ use mail::Outbox;
 use std::{sync::Arc, time::Duration};
 use stream::Streams;
 
-pub use tell::Told;
+pub use emit::EventDraft;
 
 /// Patterns of one request.
 const PATTERNS: usize = 100;
@@ -78,7 +78,7 @@ impl Events {
 
 /// Starts the background work of this crate.
 pub fn start(service: &Events) {
-    number::start(service);
+    numbering::start(service);
     deliver::start(service);
     periodic::repeat(service, PURGE_LEASE, PURGE_EVERY, |service| Box::pin(purge(service)));
 }

@@ -1,6 +1,6 @@
 //! Subscriptions of an organization: who is told by webhook of which events (docs/events.md).
 
-use super::{kinds, sign};
+use super::{kinds, signatures};
 use crate::Events;
 use bailiwick_alerting::{
     redacted::REDACTED,
@@ -114,7 +114,7 @@ fn view(
 /// Its address. One that was sealed with another key is shown as none that can be read: everything else of the
 /// subscription can be seen and changed, the address too.
 fn address(service: &Events, s: &Subscription) -> String {
-    sign::open(&service.keys, s.id, &s.url).unwrap_or_else(|e| {
+    signatures::open(&service.keys, s.id, &s.url).unwrap_or_else(|e| {
         tracing::error!(subscription = %s.id, error = %e, "the address of a subscription cannot be opened");
         webhook_target::redacted("")
     })
@@ -194,7 +194,7 @@ pub async fn create(
     readable(caller, &types)?;
     let url = sent_address(body.url, None)?.unwrap_or_default();
     check(service, home.id(), Some(&name), Some(&url), Some(&types)).await?;
-    let (id, secret, now) = (service.fresh::<Uuid>(), sign::generate(&*service.entropy), service.now());
+    let (id, secret, now) = (service.fresh::<Uuid>(), signatures::generate(&*service.entropy), service.now());
     let enabled = body.enabled.unwrap_or(true);
     let new = Subscription {
         id,
@@ -203,9 +203,9 @@ pub async fn create(
         is_deleted: false,
         is_suspended: false,
         name,
-        url: sign::seal(&service.keys, &*service.entropy, id, &url)?,
+        url: signatures::seal(&service.keys, &*service.entropy, id, &url)?,
         named_by: names(caller),
-        secret: sign::seal(&service.keys, &*service.entropy, id, &secret)?,
+        secret: signatures::seal(&service.keys, &*service.entropy, id, &secret)?,
         previous_secret: None,
         previous_until: None,
         types,
@@ -256,7 +256,7 @@ pub async fn update(
         readable(caller, &s.types)?;
     }
     if let Some(url) = &body.url {
-        s.url = sign::seal(&service.keys, &*service.entropy, s.id, url)?;
+        s.url = signatures::seal(&service.keys, &*service.entropy, s.id, url)?;
         s.named_by = names(caller);
     }
     match body.enabled {
@@ -306,8 +306,8 @@ pub async fn rotate(
     let now = service.now();
     let mut tx = service.db.begin().await?;
     let (granted, mut s) = allowed(caller, Action::Update, subscriptions::lock(&mut tx, seen.id).await?)?;
-    let secret = sign::generate(&*service.entropy);
-    let sealed = sign::seal(&service.keys, &*service.entropy, s.id, &secret)?;
+    let secret = signatures::generate(&*service.entropy);
+    let sealed = signatures::seal(&service.keys, &*service.entropy, s.id, &secret)?;
     s.previous_secret = Some(std::mem::replace(&mut s.secret, sealed));
     s.previous_until = Some(now.plus(OVERLAP));
     s.updated_at = now;
@@ -321,7 +321,7 @@ pub async fn rotate(
 
 /// Seals addresses and secrets of all subscriptions anew, so that the previous secret of the service can be forgotten;
 /// how many do not open and stay as they are.
-pub async fn seal_all_anew(service: &Events) -> Result<u64> {
+pub async fn reseal_all(service: &Events) -> Result<u64> {
     const AT_ONCE: i64 = 200;
     let (mut lost, mut after) = (0, Uuid::nil());
     loop {
@@ -344,7 +344,12 @@ pub async fn seal_all_anew(service: &Events) -> Result<u64> {
 
 fn sealed_anew(service: &Events, s: &mut Subscription) -> Result<()> {
     let anew = |sealed: &[u8]| {
-        sign::seal(&service.keys, &*service.entropy, s.id, &sign::open(&service.keys, s.id, sealed)?)
+        signatures::seal(
+            &service.keys,
+            &*service.entropy,
+            s.id,
+            &signatures::open(&service.keys, s.id, sealed)?,
+        )
     };
     let (url, secret) = (anew(&s.url)?, anew(&s.secret)?);
     let previous = s.previous_secret.as_deref().map(anew).transpose()?;

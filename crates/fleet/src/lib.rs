@@ -13,7 +13,7 @@ pub mod systems;
 use backups::Backups;
 use bailiwick_directory::Directory;
 use bailiwick_domain::{Error, Result, UserId};
-use bailiwick_outbound::reach::Reach;
+use bailiwick_outbound::reachability::Reach;
 use bailiwick_platform::rate_limit::KeyedLimit;
 use ingest::Ingest;
 use std::sync::{Arc, OnceLock};

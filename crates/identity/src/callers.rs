@@ -7,8 +7,8 @@ use crate::{
         BearerRequest, Session, UserObject, authenticate_access_token, bearer_token, identity_of, is_api_key,
         is_own, object_of, refuse_disabled, start, unreadable, user_object,
     },
-    external::{self, Party},
     oidc,
+    relying_party::{self, TokenAudience},
 };
 use bailiwick_domain::{Error, Result};
 use bailiwick_policy::Caller;
@@ -34,8 +34,8 @@ pub async fn authenticate_bearer(service: &Identity, request: &BearerRequest<'_>
 pub async fn exchange(service: &Identity, provider_token: &str) -> Result<Session> {
     let refused = || Error::unauthenticated("invalid access token");
     if let Some(external) = &service.external {
-        let named = external::user_of(service, external, provider_token).await.map_err(not_read)?;
-        let (user, _) = named.filter(|(_, party)| *party == Party::Own).ok_or_else(refused)?;
+        let named = relying_party::user_of(service, external, provider_token).await.map_err(not_read)?;
+        let (user, _) = named.filter(|(_, party)| *party == TokenAudience::Own).ok_or_else(refused)?;
         return start(service, user, None).await;
     }
     let subject = oidc::subject_of_access_token(service, provider_token).await.map_err(not_read)?;
@@ -71,7 +71,7 @@ pub async fn user_of_any_token(service: &Identity, request: &BearerRequest<'_>) 
         Some(external) => {
             // Whoever has no session yet makes us ask the provider: as limited as the exchange is.
             service.token_requests.check(request.client_ip)?;
-            external::user_of(service, external, token).await.map(|named| named.map(|(user, _)| user))
+            relying_party::user_of(service, external, token).await.map(|named| named.map(|(user, _)| user))
         }
         None => oidc::user_of_access_token(service, token).await,
     };

@@ -7,23 +7,23 @@ pub mod api_keys;
 pub mod auth;
 pub mod callers;
 pub mod credentials;
-pub mod external;
 pub mod impersonation;
-pub mod mirror;
+pub mod logto_sync;
 pub mod oidc;
 pub mod passwords;
+pub mod relying_party;
 pub mod third_party;
 
 use api_keys::ApiKeys;
-use auth::{Bearers, Lives, Refreshes};
+use auth::{Lives, Refreshes, TokenLookup};
 use bailiwick_domain::{Error, Result};
 use bailiwick_events::Events;
 use bailiwick_outbound::issuer::IssuerError;
 use bailiwick_platform::{fair_semaphore::unavailable, rate_limit::AddressLimit};
 use credentials::Credentials;
-use external::External;
-use mirror::Mirror;
+use logto_sync::LogtoSync;
 use passwords::Passwords;
+use relying_party::RelyingParty;
 use std::sync::{Arc, OnceLock};
 
 /// Sign-in, sessions, tokens and credentials. Cloning it is cheap.
@@ -37,10 +37,10 @@ pub struct Parts {
     events: Events,
     /// Password hashing, and the memory of failed passwords.
     pub passwords: Passwords,
-    /// External identity provider, if people sign in there.
-    pub(crate) external: Option<External>,
+    /// RelyingParty identity provider, if people sign in there.
+    pub(crate) external: Option<RelyingParty>,
     /// Copy of users and organizations at a Logto tenant, in that mode.
-    pub mirror: Option<Mirror>,
+    pub logto: Option<LogtoSync>,
     /// Limit of requests to the token endpoints by client address.
     pub token_requests: AddressLimit,
     /// Rates and recent uses of personal API keys.
@@ -48,7 +48,7 @@ pub struct Parts {
     /// Credentials of systems; started by the first call.
     credentials: OnceLock<Credentials>,
     /// Lookups of access tokens; started by the first one.
-    bearers: OnceLock<Bearers>,
+    bearers: OnceLock<TokenLookup>,
     /// Refreshes of sessions; started by the first one.
     refreshes: OnceLock<Refreshes>,
 }
@@ -63,8 +63,8 @@ impl Identity {
         let limits = &settings.limits;
         Ok(Identity(Arc::new(Parts {
             passwords: Passwords::new(),
-            external: External::new(&settings.identity)?,
-            mirror: Mirror::new(&settings.identity, clock, &events.entropy)?,
+            external: RelyingParty::new(&settings.identity)?,
+            logto: LogtoSync::new(&settings.identity, clock, &events.entropy)?,
             token_requests: AddressLimit::new(
                 clock.clone(),
                 limits.token_requests_per_second,
@@ -87,8 +87,8 @@ impl Parts {
     }
 
     /// Lookups of access tokens.
-    pub(crate) fn bearers(&self) -> &Bearers {
-        self.bearers.get_or_init(|| Bearers::start(&self.db, &self.catalogue, &self.tasks, &self.stop))
+    pub(crate) fn bearers(&self) -> &TokenLookup {
+        self.bearers.get_or_init(|| TokenLookup::start(&self.db, &self.catalogue, &self.tasks, &self.stop))
     }
 
     /// Refreshes of sessions.

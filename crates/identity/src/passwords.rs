@@ -1,11 +1,11 @@
 //! Passwords (spec: conventions#limits, account#password-operations), failures limited. Those of the service: argon2id
 //! off the request threads, few at a time. Those at a Logto tenant are asked and set there
-//! ([`crate::mirror::passwords`]).
+//! ([`crate::logto_sync::passwords`]).
 
 use crate::{
     Identity,
-    auth::{Failures, Guessed, Reason, chain_of, revoke_user},
-    mirror::passwords as there,
+    auth::{Failures, GuessTarget, Reason, chain_of, revoke_user},
+    logto_sync::passwords as there,
 };
 use argon2::{
     Argon2,
@@ -109,7 +109,7 @@ pub(crate) async fn is_behind(text: &str, hash: &str, turn: OwnedSemaphorePermit
 /// 429 when the account or name, the address or the two together have failed too often (spec: conventions#limits).
 pub async fn matches_user(
     service: &Identity,
-    guessed: Guessed<'_>,
+    guessed: GuessTarget<'_>,
     client_ip: IpAddr,
     password: &str,
     hash: Option<&str>,
@@ -119,7 +119,7 @@ pub async fn matches_user(
 
 async fn limited(
     service: &Identity,
-    guessed: Guessed<'_>,
+    guessed: GuessTarget<'_>,
     client_ip: IpAddr,
     check: impl Future<Output = Result<bool>>,
 ) -> Result<bool> {
@@ -166,7 +166,7 @@ pub async fn set_password(
 
 /// Where a user's password is.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum PasswordHome {
     /// Here, as this hash.
     Here(String),
     /// At the tenant, of this account.
@@ -174,15 +174,18 @@ pub enum Place {
 }
 
 /// Where the user's password is; none where he has none, at a tenant as long as he has no account.
-pub async fn place(service: &Identity, user: UserId) -> Result<Option<Place>> {
-    if let Some(mirror) = &service.mirror {
-        return Ok(there::find(service, mirror, user).await?.map(Place::There));
+pub async fn place(service: &Identity, user: UserId) -> Result<Option<PasswordHome>> {
+    if let Some(logto) = &service.logto {
+        return Ok(there::find(service, logto, user).await?.map(PasswordHome::There));
     }
     if !service.settings.identity.is_embedded() {
         // A password of former times proves nothing where people sign in elsewhere.
         return Ok(None);
     }
-    Ok(identities::password(&service.db, user).await?.and_then(|password| password.hash).map(Place::Here))
+    Ok(identities::password(&service.db, user)
+        .await?
+        .and_then(|password| password.hash)
+        .map(PasswordHome::Here))
 }
 
 /// The check behind step-up and own change, wherever the password is.
@@ -194,21 +197,23 @@ pub async fn is_right(
     user: UserId,
     client_ip: IpAddr,
     password: &str,
-    place: &Place,
+    place: &PasswordHome,
 ) -> Result<bool> {
-    let guessed = Guessed::User(user);
-    match (place, &service.mirror) {
-        (Place::There(theirs), Some(mirror)) => {
-            limited(service, guessed, client_ip, there::is_password(mirror, theirs, password)).await
+    let guessed = GuessTarget::User(user);
+    match (place, &service.logto) {
+        (PasswordHome::There(theirs), Some(logto)) => {
+            limited(service, guessed, client_ip, there::is_password(logto, theirs, password)).await
         }
-        (Place::Here(hash), _) => matches_user(service, guessed, client_ip, password, Some(hash)).await,
-        (Place::There(_), None) => Ok(false),
+        (PasswordHome::Here(hash), _) => {
+            matches_user(service, guessed, client_ip, password, Some(hash)).await
+        }
+        (PasswordHome::There(_), None) => Ok(false),
     }
 }
 
 /// Whether what was checked outside a transaction is still the password; nobody tells of those elsewhere.
-pub async fn is_still(tx: &mut Tx, user: UserId, place: &Place) -> Result<bool> {
-    let Place::Here(hash) = place else { return Ok(true) };
+pub async fn is_still(tx: &mut Tx, user: UserId, place: &PasswordHome) -> Result<bool> {
+    let PasswordHome::Here(hash) = place else { return Ok(true) };
     Ok(identities::password(tx, user).await?.and_then(|p| p.hash).as_ref() == Some(hash))
 }
 
@@ -236,10 +241,10 @@ impl Prepared {
 ///
 /// # Errors
 /// 400 with what the provider refuses, 502 and 504 for the provider where it is not set.
-pub async fn prepare(service: &Identity, password: &str, place: &Place) -> Result<Prepared> {
-    match (place, &service.mirror) {
-        (Place::There(theirs), Some(mirror)) => {
-            Ok(Prepared { hash: None, unknown: there::set(mirror, theirs, password).await? })
+pub async fn prepare(service: &Identity, password: &str, place: &PasswordHome) -> Result<Prepared> {
+    match (place, &service.logto) {
+        (PasswordHome::There(theirs), Some(logto)) => {
+            Ok(Prepared { hash: None, unknown: there::set(logto, theirs, password).await? })
         }
         _ => Ok(Prepared { hash: Some(hash(service, password).await?), unknown: None }),
     }
@@ -269,7 +274,7 @@ pub struct OwnChange {
 /// # Errors
 /// 400 in identity mode `oidc`.
 pub fn check_mode(service: &Identity) -> Result<()> {
-    if service.settings.identity.is_embedded() || service.mirror.is_some() {
+    if service.settings.identity.is_embedded() || service.logto.is_some() {
         return Ok(());
     }
     Err(Error::bad_request("password change not available for this user"))

@@ -2,9 +2,9 @@
 //! configuration, and those a Logto tenant knows.
 
 use crate::{
-    Identity, external,
-    mirror::{self, Applications},
-    oidc,
+    Identity,
+    logto_sync::{self, Applications},
+    oidc, relying_party,
 };
 use bailiwick_domain::{Entropy, fold::fold, ports::random_hex};
 use bailiwick_policy::{Caller, UserIdentity};
@@ -41,7 +41,7 @@ pub struct ThirdPartyApplication {
 
 /// The applications that let the caller see them: those of the catalogue, and with other ids those of the tenant.
 pub async fn visible(service: &Identity, caller: &Caller) -> Vec<ThirdPartyApplication> {
-    let theirs = mirror::applications(service).await;
+    let theirs = logto_sync::applications(service).await;
     let (theirs, domain) = match theirs.as_deref() {
         Some(Applications { clients, sign_in }) => (clients.as_slice(), sign_in.clone()),
         None => (&[][..], None),
@@ -58,7 +58,7 @@ pub async fn visible(service: &Identity, caller: &Caller) -> Vec<ThirdPartyAppli
 /// Where people sign in to applications whose place is not configured: the provider's authorization endpoint.
 async fn sign_in_address(service: &Identity) -> String {
     match &service.external {
-        Some(external) => external::authorization_endpoint(service, external).await,
+        Some(external) => relying_party::authorization_endpoint(service, external).await,
         None => format!("{}/auth", service.settings.provider_issuer()),
     }
 }

@@ -2,19 +2,19 @@
 //!
 //! [`router_client`] speaks to a remote alert router (spec: alert-router#remote), [`mail`] to a mail server,
 //! [`webhook`] and [`telegram`] to the receivers of alerts (spec: alert-delivery#webhook-delivery,
-//! alert-delivery#mail-and-telegram), [`reach`] asks whether an appliance answers (spec: systems#reachability),
+//! alert-delivery#mail-and-telegram), [`reachability`] asks whether an appliance answers (spec: systems#reachability),
 //! [`issuer`] asks an identity provider about tokens (spec: authentication#identity-modes), [`logto`] has Logto keep
 //! what is here (spec: logto#calls), [`traces`] tells a collector what took how long. To add another upstream: a module
 //! with the fixed list of requests it makes, its own error type, time limits and size limits on every answer.
 
 pub mod assets;
 pub mod delivery;
+mod dns;
+mod http_post;
 pub mod issuer;
 pub mod logto;
 pub mod mail;
-mod names;
-mod post;
-pub mod reach;
+pub mod reachability;
 pub mod router_client;
 pub mod telegram;
 pub mod traces;

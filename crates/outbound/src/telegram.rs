@@ -1,6 +1,6 @@
 //! Notifications to chats by the bot API of Telegram (spec: alert-delivery#mail-and-telegram).
 
-use crate::{delivery::Failure, post::Poster};
+use crate::{delivery::Failure, http_post::Poster};
 use bailiwick_alerting::webhook_target::{AllowedHosts, Target};
 use bailiwick_domain::{OrgId, json::write_str};
 

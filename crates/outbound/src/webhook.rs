@@ -3,14 +3,14 @@
 
 use crate::{
     delivery::Failure,
-    names::{Ask, Names},
-    post::Poster,
+    dns::{Lookup, Resolver},
+    http_post::Poster,
 };
 use bailiwick_alerting::webhook_target::{AllowedHosts, Target};
 use bailiwick_domain::OrgId;
 use bytes::Bytes;
 
-pub use crate::post::Answered;
+pub use crate::http_post::PostAnswer;
 
 /// Posts to webhooks.
 #[derive(Clone)]
@@ -32,8 +32,8 @@ impl Webhooks {
     }
 
     /// The same with names of one's own, for tests of names that change.
-    pub fn with_names(allowed: AllowedHosts, ask: Ask) -> Webhooks {
-        Webhooks { poster: Poster::with_names(Names::new(ask)), allowed }
+    pub fn with_names(allowed: AllowedHosts, ask: Lookup) -> Webhooks {
+        Webhooks { poster: Poster::with_names(Resolver::new(ask)), allowed }
     }
 
     /// The host and port of an address, to distinguish slow hosts; none for an address that is none.
@@ -67,7 +67,7 @@ impl Webhooks {
         url: &str,
         headers: &[(&'static str, String)],
         body: Bytes,
-    ) -> Result<Answered, Failure> {
+    ) -> Result<PostAnswer, Failure> {
         let target = Target::parse(url, &self.allowed)
             .map_err(|code| Failure::lasting("the address is not allowed", code))?;
         self.poster.deliver(tenant, &target, &self.allowed, headers, body).await

@@ -6,7 +6,7 @@
 use crate::{Platform, periodic};
 use bailiwick_domain::Result;
 use bailiwick_store::{
-    ahead::{self, Longest},
+    clock_skew::{self, LongestDelays},
     leases,
 };
 use std::time::Duration;
@@ -18,7 +18,7 @@ const EVERY: Duration = Duration::from_secs(60);
 const ROWS: i64 = 1000;
 
 /// Starts the repair on the tracker. `longest` is the longest time for which each kind of work is ever put off.
-pub fn start(platform: &Platform, longest: Longest) {
+pub fn start(platform: &Platform, longest: LongestDelays) {
     periodic::repeat(platform, LEASE, EVERY, move |platform| Box::pin(set_back(platform, longest)));
 }
 
@@ -27,7 +27,7 @@ pub fn start(platform: &Platform, longest: Longest) {
 ///
 /// # Errors
 /// The database's.
-pub async fn set_back(platform: &Platform, longest: Longest) -> Result<u64> {
+pub async fn set_back(platform: &Platform, longest: LongestDelays) -> Result<u64> {
     let mut all = 0;
     while !platform.stop.is_cancelled() {
         let now = platform.now();
@@ -35,7 +35,7 @@ pub async fn set_back(platform: &Platform, longest: Longest) -> Result<u64> {
             break;
         }
         let mut tx = platform.db.begin_relaxed().await?;
-        let found = ahead::set_back(&mut tx, now, longest, leases::SKEW, ROWS).await?;
+        let found = clock_skew::set_back(&mut tx, now, longest, leases::SKEW, ROWS).await?;
         tx.commit().await?;
         if found == 0 {
             break;

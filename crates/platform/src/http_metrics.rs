@@ -1,7 +1,7 @@
 //! Counters of requests by route. Each worker of the HTTP server has its own counters, so that no core waits for
 //! another.
 
-use bailiwick_domain::meter::{ANSWERS, Counter, Gauge, Histogram, Times};
+use bailiwick_domain::metrics::{ANSWERS, Counter, Gauge, Histogram, Times};
 use std::{
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},

@@ -1,7 +1,7 @@
 //! Filters that lists have in common: repeated values, of which unknown or malformed ones match nothing (spec:
 //! conventions#lists).
 
-use bailiwick_domain::{Error, OrgId, Result, Words};
+use bailiwick_domain::{Error, Keywords, OrgId, Result};
 use bailiwick_store::organizations::list::States;
 use uuid::Uuid;
 
@@ -28,7 +28,7 @@ pub const SUSPENDED: States = States { suspended: true, ..NOTHING };
 pub const DELETED: States = States { deleted: true, ..NOTHING };
 
 /// The requested effective states. Without values these are enabled and suspended; unknown values add no state.
-pub fn states(words: &Words<States>, values: &[String]) -> States {
+pub fn states(words: &Keywords<States>, values: &[String]) -> States {
     if values.is_empty() {
         return States::default();
     }
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn an_unknown_value_never_switches_a_filter_off() {
-        const WORDS: Words<States> = Words::of(&[("enabled", ENABLED), ("deleted", DELETED)]);
+        const WORDS: Keywords<States> = Keywords::of(&[("enabled", ENABLED), ("deleted", DELETED)]);
         let states = |values: &[String]| states(&WORDS, values);
         let text = |values: &[&str]| values.iter().map(|v| (*v).to_owned()).collect::<Vec<_>>();
         assert_eq!(states(&[]), States::default());

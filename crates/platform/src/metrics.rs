@@ -1,13 +1,13 @@
 //! The metrics of a process that do not belong to one use case: counters of requests, and waiting work in the database.
 
 use crate::{Platform, http_metrics::HttpMetrics};
-use bailiwick_store::figures::{self, Work};
+use bailiwick_store::stats::{self, Work};
 use std::time::Duration;
 use tokio::{sync::Mutex, time::Instant};
 
 /// How long a look at the waiting work is reused, so that frequent scrapes do not load the database.
 const WORK_FOR: Duration = Duration::from_secs(5);
-/// Longest time that a look may take.
+/// LongestDelays time that a look may take.
 const WORK_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// The metrics of a process.
@@ -31,7 +31,7 @@ pub async fn work(platform: &Platform) -> Option<Work> {
     {
         return work.clone();
     }
-    let asked = tokio::time::timeout(WORK_TIMEOUT, figures::work(&platform.db, platform.now())).await;
+    let asked = tokio::time::timeout(WORK_TIMEOUT, stats::work(&platform.db, platform.now())).await;
     let work = match asked {
         Ok(Ok(work)) => Some(work),
         Ok(Err(e)) => {

@@ -1,7 +1,7 @@
 //! Rate limits (spec: conventions#limits) on the injected clock. They live in the process: each of several replicas
 //! allows the full rate.
 
-use bailiwick_domain::{Clock, Error, Result, Ts, meter::Counter};
+use bailiwick_domain::{Clock, Error, Result, Ts, metrics::Counter};
 use governor::{Quota, RateLimiter, clock, middleware::NoOpMiddleware, state::keyed::DashMapStateStore};
 use std::{
     hash::Hash,

@@ -1,7 +1,7 @@
 //! Numbers over time: the dates of a trend and the value of each (spec: conventions#trends, organizations#stats). All
 //! trends use this module; the store supplies the changes of each day.
 
-use bailiwick_domain::{Error, Result, Ts, Words};
+use bailiwick_domain::{Error, Keywords, Result, Ts};
 use jiff::{
     ToSpan,
     civil::{Date, date},
@@ -9,7 +9,7 @@ use jiff::{
 };
 
 /// The words of `period`: days to look back.
-pub const PERIODS: Words<u16> = Words::of(&[("7", 7), ("30", 30), ("180", 180), ("365", 365)]);
+pub const PERIODS: Keywords<u16> = Keywords::of(&[("7", 7), ("30", 30), ("180", 180), ("365", 365)]);
 
 /// A number over time.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ pub struct Worker<'h, S> {
     pub name: &'static str,
     /// Text of the warning that is logged when a step fails. The worker then goes on as after a step without work.
     pub failure: &'static str,
-    /// Longest wait between two steps.
+    /// LongestDelays wait between two steps.
     pub poll: Duration,
     /// Notified when there may be work; without it the worker only polls.
     pub hint: Option<&'h Notify>,

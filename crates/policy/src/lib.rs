@@ -33,7 +33,7 @@ pub use caller::{Caller, KeyMode, SystemCaller, UserCaller, UserIdentity};
 pub use decide::{Decision, Granted, Target, decide};
 pub use effective::Effective;
 pub use organization::{
-    NewOrganization, OrgPlace, OrgTarget, Parent, Standing, alert_configuration, attributing, in_hierarchy,
+    NewOrganization, OrgNode, OrgTarget, Parent, Standing, alert_configuration, attributing, in_hierarchy,
     resource_of,
 };
 pub use permission::{Permission, PermissionSet, Resource, Verb};

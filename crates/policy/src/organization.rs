@@ -40,7 +40,7 @@ impl Standing {
 
 /// An organization as the rules see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OrgPlace {
+pub struct OrgNode {
     /// Where it hangs.
     pub path: Path,
     /// Its type.
@@ -55,7 +55,7 @@ pub struct OrgTarget {
     /// The family of the route; an organization of another type is not found there.
     pub family: OrgType,
     /// The organization.
-    pub place: OrgPlace,
+    pub place: OrgNode,
 }
 
 /// The resource of a family; the owner organization is in none.
@@ -83,7 +83,7 @@ impl Judged for OrgTarget {
     fn judge(&self, caller: &Caller, action: Action) -> Result<OrgId, Denial> {
         let kind = self.family.as_str();
         let resource = resource_of(self.family).ok_or(Denial::Hidden("organization"))?;
-        let OrgPlace { path, org_type, standing } = self.place;
+        let OrgNode { path, org_type, standing } = self.place;
         let own = is_own(caller, path.id);
         if !(own && action == Action::Read) {
             gate(caller, action, resource)?;
@@ -124,7 +124,7 @@ pub enum Parent {
     /// Below the caller's own organization.
     Own,
     /// Below the one that `created_by_organization_id` names; none = unknown.
-    Named(Option<OrgPlace>),
+    Named(Option<OrgNode>),
 }
 
 /// A new organization. Ask with [`Parent::Own`] for the creation rule alone, before the body is read.
@@ -163,7 +163,7 @@ impl Judged for NewOrganization {
 }
 
 impl NewOrganization {
-    fn attributed(&self, caller: &Caller, named: &OrgPlace) -> Result<OrgId, Denial> {
+    fn attributed(&self, caller: &Caller, named: &OrgNode) -> Result<OrgId, Denial> {
         attributing(caller, "created_by_organization_id")?;
         if !visible(caller, &named.path, named.standing, Action::Create) {
             return Err(Refusal::AttributionScope.into());
@@ -193,7 +193,7 @@ pub fn attributing(caller: &Caller, field: &'static str) -> Result<(), Refusal> 
 pub fn alert_configuration(
     caller: &Caller,
     permission: Permission,
-    named: Option<&OrgPlace>,
+    named: Option<&OrgNode>,
 ) -> Result<Granted<OrgId>, Refusal> {
     if caller.holds(permission) { in_hierarchy(caller, named) } else { Err(Refusal::Gate) }
 }
@@ -203,7 +203,7 @@ pub fn alert_configuration(
 ///
 /// # Errors
 /// `organization not in your hierarchy`.
-pub fn in_hierarchy(caller: &Caller, named: Option<&OrgPlace>) -> Result<Granted<OrgId>, Refusal> {
+pub fn in_hierarchy(caller: &Caller, named: Option<&OrgNode>) -> Result<Granted<OrgId>, Refusal> {
     named
         .filter(|place| visible(caller, &place.path, place.standing, Action::Read))
         .map(|place| Granted::new(place.path.id, Action::Read))

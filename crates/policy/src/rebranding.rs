@@ -1,7 +1,7 @@
 //! Rebranding of an organization (spec: rebranding#operations, authorization#object-rules): no permission of its own
 //! stands before it.
 
-use crate::{Action, Caller, Granted, OrgPlace, Permission, Refusal, organization::visible};
+use crate::{Action, Caller, Granted, OrgNode, Permission, Refusal, organization::visible};
 use bailiwick_domain::{Error, OrgId, OrgType, Result};
 
 /// The part of rebranding that a caller wants to change.
@@ -58,7 +58,7 @@ pub fn rebranding_gate(
 ///
 /// # Errors
 /// `organization not found`.
-pub fn rebranding(caller: &Caller, action: Action, named: Option<&OrgPlace>) -> Result<Granted<OrgId>> {
+pub fn rebranding(caller: &Caller, action: Action, named: Option<&OrgNode>) -> Result<Granted<OrgId>> {
     named
         .filter(|place| visible(caller, &place.path, place.standing, Action::Read))
         .map(|place| Granted::new(place.path.id, action))

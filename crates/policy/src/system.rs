@@ -1,7 +1,7 @@
 //! Rules about systems (spec: authorization#object-rules; systems#access, systems#create).
 
 use crate::{
-    Action, Caller, Granted, OrgPlace, Path, Refusal, Resource, Standing,
+    Action, Caller, Granted, OrgNode, Path, Refusal, Resource, Standing,
     decide::{Denial, sealed::Judged},
     gate,
     organization::{attributing, visible},
@@ -46,7 +46,7 @@ impl Judged for SystemTarget {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SystemHome {
     /// The organization; none = unknown.
-    pub place: Option<OrgPlace>,
+    pub place: Option<OrgNode>,
 }
 
 impl Judged for SystemHome {
@@ -69,7 +69,7 @@ impl Judged for SystemHome {
 ///
 /// # Errors
 /// The caller's level, the reach, the type, in this order (spec: organizations#create).
-pub fn attribute_system(caller: &Caller, named: Option<&OrgPlace>) -> Result<Granted<OrgId>, Refusal> {
+pub fn attribute_system(caller: &Caller, named: Option<&OrgNode>) -> Result<Granted<OrgId>, Refusal> {
     attributing(caller, "created_by_organization_id")?;
     let place = named
         .filter(|place| visible(caller, &place.path, place.standing, Action::Read))

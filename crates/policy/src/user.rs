@@ -2,7 +2,7 @@
 //! authorization#restricted-roles).
 
 use crate::{
-    Action, Caller, Effective, OrgPlace, Path, Refusal, Resource, Standing,
+    Action, Caller, Effective, OrgNode, Path, Refusal, Resource, Standing,
     decide::{Denial, sealed::Judged},
     gate, hierarchy,
     organization::visible,
@@ -102,7 +102,7 @@ pub struct UserHome {
     /// `organization_id` as sent, for the error.
     pub given: String,
     /// The organization; none = unknown.
-    pub place: Option<OrgPlace>,
+    pub place: Option<OrgNode>,
 }
 
 impl Judged for UserHome {

@@ -1,7 +1,7 @@
 //! What the operating system knows of this process, as Prometheus' own libraries tell it. Where there is no `/proc`
 //! there is nothing to tell.
 
-use bailiwick_domain::meter::{Kind, Page};
+use bailiwick_domain::metrics::{Kind, Page};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs;
 

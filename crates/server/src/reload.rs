@@ -4,7 +4,7 @@ use crate::listen::Tls;
 use bailiwick_app::{App, static_files::StaticFiles};
 use bailiwick_domain::{
     Ts,
-    meter::{Kind, Page},
+    metrics::{Kind, Page},
 };
 use std::{io, sync::Arc, time::Duration};
 use tokio::signal::unix::{Signal, SignalKind, signal};

@@ -5,8 +5,8 @@ use bailiwick_domain::rebranding::Product;
 use bailiwick_platform::Secret;
 use bailiwick_settings::{
     AlertLimits, Alerting, AllowedHosts, Assets, Bucket, CatalogueEntry, ContentLimits, Events, IdentityMode,
-    ImageHome, Impersonation, ImpersonationScope, Issuer, Limits, Logto, Mail, Network, Owner, Place,
-    Provider, Rebranding, RemoteRouter, Router, RouterKind, SHORT_OUTAGE, Security, Settings, Systems,
+    ImageHome, Impersonation, ImpersonationScope, Issuer, Limits, Logto, Mail, Network, ObjectLocation,
+    Owner, Provider, Rebranding, RemoteRouter, Router, RouterKind, SHORT_OUTAGE, Security, Settings, Systems,
     Timing, Tokens,
 };
 use std::sync::Arc;
@@ -268,7 +268,7 @@ fn assets(config: &Config) -> Assets {
     let assets = &config.assets;
     let keys = assets.access_key.clone().zip(assets.secret_key.clone());
     let place = match (assets.bucket.clone(), keys) {
-        (Some(name), Some((access_key, secret_key))) => Place::Bucket(Bucket {
+        (Some(name), Some((access_key, secret_key))) => ObjectLocation::Bucket(Bucket {
             endpoint: assets.endpoint.as_ref().map(|url| url.as_str().to_owned()),
             region: assets.region.as_str().to_owned(),
             name,
@@ -277,7 +277,9 @@ fn assets(config: &Config) -> Assets {
             prefix: assets.prefix.as_ref().map(|prefix| prefix.as_str().to_owned()).unwrap_or_default(),
             path_style: assets.path_style,
         }),
-        _ => Place::Files(assets.directory.clone().unwrap_or_else(|| config.general.data_dir.join("assets"))),
+        _ => ObjectLocation::Files(
+            assets.directory.clone().unwrap_or_else(|| config.general.data_dir.join("assets")),
+        ),
     };
     let images = match assets.images {
         config::ImageStore::Database => ImageHome::Database,

@@ -7,7 +7,7 @@ use std::{path::PathBuf, time::Duration};
 #[derive(Clone, Debug)]
 pub struct Assets {
     /// Where they are.
-    pub place: Place,
+    pub place: ObjectLocation,
     /// Where new images (files of rebranding, pictures of users) go; in the bucket only if `place` is one.
     pub images: ImageHome,
     /// Time for reading one from the bucket.
@@ -30,7 +30,7 @@ pub struct Assets {
 
 /// Where objects are kept.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum ObjectLocation {
     /// Not at all: backups are refused.
     Nowhere,
     /// Files below this directory.
@@ -64,7 +64,7 @@ impl Default for Assets {
     fn default() -> Assets {
         const GIB: u64 = 1024 * 1024 * 1024;
         Assets {
-            place: Place::Nowhere,
+            place: ObjectLocation::Nowhere,
             images: ImageHome::Database,
             image_read: Duration::from_secs(10),
             image_write: Duration::from_secs(15),

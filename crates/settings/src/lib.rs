@@ -15,7 +15,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 pub use alert_catalogue::CatalogueEntry;
 pub use alert_limits::AlertLimits;
 pub use alert_router::{RemoteRouter, Router, RouterKind};
-pub use assets::{Assets, Bucket, ImageHome, Place};
+pub use assets::{Assets, Bucket, ImageHome, ObjectLocation};
 pub use bailiwick_alerting::{
     Limits as ContentLimits, config::Timing, router::SHORT_OUTAGE, texts::Zone, webhook_target::AllowedHosts,
 };

@@ -177,7 +177,7 @@ pub async fn replace(
     Ok(q.run(tx).await? > 0)
 }
 
-/// Stores the layer of an organization, which is held ([`crate::organizations::marks::hold_marks`]) so that saves come
+/// Stores the layer of an organization, which is held ([`crate::organizations::lifecycle::hold_marks`]) so that saves come
 /// one after another.
 pub async fn put(tx: &mut Tx, target: &Granted<OrgId>, new: &Stored) -> Result<(), StoreError> {
     tx.alert_config_changed();

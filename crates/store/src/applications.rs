@@ -1,15 +1,15 @@
 //! Applications: rows with their system and assignment, writes by id. What documents list comes in through [`intake`],
-//! the figures kept about it are in [`counts`], the list in [`list`], choices and series in [`figures`].
+//! the figures kept about it are in [`counts`], the list in [`list`], choices and series in [`stats`].
 //!
 //! Everything that changes an application or the state of its system holds the system's row ([`hold_system`]) from
 //! before it reads until its commit, and goes through [`counts::tally`] and [`counts::settle`].
 
 pub mod counts;
-pub mod figures;
 mod filter;
 pub mod intake;
 mod list;
 mod row;
+pub mod stats;
 
 pub use filter::{ApplicationFilter, ApplicationOrder};
 pub use list::{list, total};

@@ -193,7 +193,7 @@ pub async fn bury(
 }
 
 /// Enqueues the deletion of one object for later: of an upload that may never end. Again for the same object replaces
-/// it, [`keep`] takes it back.
+/// it, [`expiry`] takes it back.
 pub async fn bury_later(tx: &mut Tx, id: JobId, key: &str, next_at: Ts, at: Ts) -> Result<(), StoreError> {
     let payload = json!({"keys": [key]});
     jobs::enqueue(tx, NewJob { id, kind: DELETION, key: Some(key.to_owned()), payload, next_at, at }).await

@@ -1,8 +1,7 @@
 //! The creators of the entities in a scope: the choices of the `created_by` filters (spec: organizations#filters).
 
 use crate::{
-    Db, StoreError, organizations::creator, scope::push_scope, sql::Q,
-    systems::figures::push_newest_by_creator,
+    Db, StoreError, organizations::creator, scope::push_scope, sql::Q, systems::stats::push_newest_by_creator,
 };
 use bailiwick_domain::{OrgId, OrgType, UserId};
 use bailiwick_policy::Scope;

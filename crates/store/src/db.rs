@@ -1,12 +1,12 @@
 //! The handle of a database, and its write transactions.
 
 use crate::{
+    connection_waits::ConnectionWaits,
     engine::{Engine, Options},
     epoch::{Epoch, Known, SETTLES},
     error::StoreError,
     list_epochs::{ListEpochs, MOVE_LISTS},
     sql::Q,
-    waits::ConnectionWaits,
 };
 use sqlx::{Postgres, Sqlite, Transaction};
 use std::{sync::Arc, time::Instant};
@@ -46,7 +46,7 @@ impl Db {
 
     /// Starts a write transaction. Dropping it rolls back; [`Tx::commit`] is the only way to keep anything.
     pub async fn begin(&self) -> Result<Tx, StoreError> {
-        let moved = Moved::traced(self);
+        let moved = EpochsMoved::traced(self);
         match &self.engine {
             Engine::Pg(pool) => {
                 let begun = Box::pin(pool.begin());
@@ -62,7 +62,7 @@ impl Db {
 
     /// A transaction whose commit may be lost by a crash of the host (never half of it): heartbeats, derived rows.
     pub async fn begin_relaxed(&self) -> Result<Tx, StoreError> {
-        let moved = Moved::traced(self);
+        let moved = EpochsMoved::traced(self);
         match &self.engine {
             Engine::Pg(pool) => {
                 // One message for both.
@@ -121,9 +121,9 @@ impl Db {
 #[derive(Debug)]
 pub enum Tx {
     /// PostgreSQL; what the process knows of the auth epoch, and what this transaction moves.
-    Pg(Transaction<'static, Postgres>, Arc<Epoch>, Moved),
+    Pg(Transaction<'static, Postgres>, Arc<Epoch>, EpochsMoved),
     /// The same on SQLite.
-    Lite(Transaction<'static, Sqlite>, Arc<Epoch>, Moved),
+    Lite(Transaction<'static, Sqlite>, Arc<Epoch>, EpochsMoved),
 }
 
 pub(crate) const MOVE_ALERT_CONFIG: &str = "UPDATE alert_config_epoch SET n = n + 1 WHERE id = 1";
@@ -136,7 +136,7 @@ pub(crate) const MOVE_AUTH: &str = "UPDATE auth_epoch SET n = \
 
 /// What must be read again after a transaction.
 #[derive(Debug)]
-pub struct Moved {
+pub struct EpochsMoved {
     /// The auth epoch that it has set.
     auth: Option<i64>,
     /// Whether that takes rights away, so that every process must know before the answer is sent.
@@ -149,11 +149,11 @@ pub struct Moved {
     span: Span,
 }
 
-impl Moved {
-    fn traced(db: &Db) -> Moved {
+impl EpochsMoved {
+    fn traced(db: &Db) -> EpochsMoved {
         let name = db.engine_name();
         let span = tracing::trace_span!("transaction", db.system.name = name, db.operation.name = Empty);
-        Moved { auth: None, revokes: false, lists: ListEpochs::default(), alert_config: false, span }
+        EpochsMoved { auth: None, revokes: false, lists: ListEpochs::default(), alert_config: false, span }
     }
 }
 
@@ -185,7 +185,7 @@ impl Tx {
                 }
                 Ok(())
             }
-            Tx::Lite(tx, epoch, Moved { auth: Some(n), .. }) => {
+            Tx::Lite(tx, epoch, EpochsMoved { auth: Some(n), .. }) => {
                 // A task of its own: who no longer waits for the answer must not part the commit from the epoch.
                 #[expect(clippy::disallowed_methods, reason = "as short as the commit, and waited for")]
                 let both = tokio::spawn(async move {
@@ -229,7 +229,7 @@ impl Tx {
         self.moved().alert_config = true;
     }
 
-    pub(crate) const fn moved(&mut self) -> &mut Moved {
+    pub(crate) const fn moved(&mut self) -> &mut EpochsMoved {
         match self {
             Tx::Pg(_, _, moved) | Tx::Lite(_, _, moved) => moved,
         }

@@ -5,14 +5,14 @@
 //! `alert_history_days` and `alert_totals.history` say what counting the resolved rows would.
 
 pub mod active;
-pub mod figures;
-pub mod keep;
+pub mod active_counts;
+mod alert_events;
+pub mod expiry;
 pub mod list;
-pub mod open;
-mod tell;
-mod within;
+mod organizations_read;
+pub mod stats;
 
-pub use within::Within;
+pub use organizations_read::OrganizationsRead;
 
 use crate::{
     StoreError, Tx,
@@ -235,7 +235,7 @@ pub async fn write(tx: &mut Tx, held: &Held, rows: Vec<Write>) -> Result<(), Sto
     }
     let begun = rows.iter().filter(|row| row.stored.as_ref().is_none_or(|s| !s.is_open));
     note_names(tx, begun).await?;
-    tell::written(tx, &rows).await?;
+    alert_events::written(tx, &rows).await?;
     let mut counts = Counts::default();
     for row in &rows {
         if let Some(stored) = row.stored.as_ref().filter(|s| !s.is_open) {

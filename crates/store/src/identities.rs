@@ -1,6 +1,6 @@
 //! What authentication reads of a user: one indexed read gives the person, the organization and the effective state.
 
-pub mod linked;
+pub mod account_links;
 
 use crate::{
     StoreError, Tx,

@@ -246,7 +246,7 @@ pub async fn relocate(tx: &mut Tx, image: &Image, content: Content) -> Result<bo
 }
 
 /// Enqueues the deletion of objects that are being written, for the case that nothing comes to refer to them:
-/// [`backups::keep`] takes it back.
+/// [`backups::expiry`] takes it back.
 pub async fn intend(
     tx: &mut Tx,
     keys: &[String],

@@ -6,8 +6,6 @@
 //!
 //! To add a table: two files of the same number in `migrations/`, a module here, its fixed statements in [`catalogue`].
 
-pub mod activity;
-pub mod ahead;
 pub mod alert_handling;
 pub mod alert_layers;
 pub mod alert_queue;
@@ -19,7 +17,9 @@ pub mod audit;
 pub mod avatars;
 pub mod backups;
 pub mod catalogue;
-mod changes;
+mod changes_by_day;
+pub mod clock_skew;
+mod connection_waits;
 pub mod creators;
 pub mod credentials;
 pub mod db;
@@ -30,8 +30,8 @@ pub mod epoch;
 pub mod error;
 pub mod events;
 pub mod exports;
-pub mod figures;
 mod filters;
+pub mod heartbeats;
 pub mod history;
 pub mod identities;
 pub mod images;
@@ -42,7 +42,6 @@ pub mod jobs;
 pub mod lease_recovery;
 pub mod leases;
 pub mod legacy;
-pub mod links;
 mod list_epochs;
 pub mod logto;
 pub mod migrate;
@@ -55,14 +54,15 @@ pub mod router;
 mod scope;
 pub mod secrets;
 pub mod sessions;
+pub mod silent_systems;
 mod snapshot;
 pub mod sql;
+pub mod stats;
 pub mod systems;
 pub mod time;
 pub mod transfer;
 mod tree;
 pub mod users;
-mod waits;
 
 pub use db::{Db, Tx};
 pub use engine::{Options, QUEUES, lock_file};

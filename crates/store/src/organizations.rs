@@ -1,15 +1,15 @@
 //! Organizations: one table for the four types. Lists and counts are in [`list`], [`directory`], [`counts`] and
-//! [`figures`], suspension and deletion in [`marks`] and [`suspended`], the move of a subtree in [`promote`].
+//! [`stats`], suspension and deletion in [`lifecycle`] and [`suspended`], the move of a subtree in [`promote`].
 
 pub mod counts;
 pub mod destroy;
 pub mod directory;
 pub mod export;
-pub mod figures;
+pub mod lifecycle;
 pub mod list;
 pub mod lookup;
-pub mod marks;
 pub mod promote;
+pub mod stats;
 pub(crate) mod suspended;
 
 pub use counts::{Counts, Stats, Totals, stats_of, totals};
@@ -24,10 +24,10 @@ use crate::{
 use bailiwick_domain::{
     OrgId, OrgType, Organization, Ts,
     fold::{fold, fold_start},
-    org::{Creator, Mark, Mirrored},
+    org::{Creator, Mark, SyncState},
     validate::Vat,
 };
-use bailiwick_policy::{Granted, OrgPlace, Path, Standing};
+use bailiwick_policy::{Granted, OrgNode, Path, Standing};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -121,7 +121,7 @@ impl Row {
                 .transpose()
                 .map_err(|e| StoreError::Corrupt(format!("promotion snapshot: {e}")))?,
             rebranding: self.rebranding_org_id.map(OrgId),
-            mirrored: Mirrored::default(),
+            mirrored: SyncState::default(),
         })
     }
 }
@@ -188,7 +188,7 @@ pub async fn get(on: impl Into<On<'_>>, id: OrgId) -> Result<Option<Organization
 }
 
 impl PlaceRow {
-    fn into_place(self) -> Result<OrgPlace, StoreError> {
+    fn into_place(self) -> Result<OrgNode, StoreError> {
         let standing = Standing {
             suspended: self.eff_suspended_at.is_some(),
             suspended_above: self.parent_suspended_at.is_some(),
@@ -196,12 +196,12 @@ impl PlaceRow {
             deleted_above: self.parent_deleted_at.is_some(),
         };
         let path = Path { id: OrgId(self.id), p2: OrgId(self.p2), p3: OrgId(self.p3) };
-        Ok(OrgPlace { path, org_type: parse_type(&self.r#type)?, standing })
+        Ok(OrgNode { path, org_type: parse_type(&self.r#type)?, standing })
     }
 }
 
 /// What decisions need to know of an organization.
-pub async fn place(on: impl Into<On<'_>>, id: OrgId) -> Result<Option<OrgPlace>, StoreError> {
+pub async fn place(on: impl Into<On<'_>>, id: OrgId) -> Result<Option<OrgNode>, StoreError> {
     let row: Option<PlaceRow> = Q::new(PLACE).bind(id).optional(on).await?;
     row.map(PlaceRow::into_place).transpose()
 }
@@ -210,7 +210,7 @@ pub async fn place(on: impl Into<On<'_>>, id: OrgId) -> Result<Option<OrgPlace>,
 pub async fn places(
     on: impl Into<On<'_>>,
     ids: impl IntoIterator<Item = OrgId>,
-) -> Result<Vec<OrgPlace>, StoreError> {
+) -> Result<Vec<OrgNode>, StoreError> {
     let mut q = Q::new(PLACES);
     q.list(ids).push(")");
     q.all(on).await?.into_iter().map(PlaceRow::into_place).collect()

@@ -1,6 +1,6 @@
 //! Session chains (spec: authentication#session-chains). Locks are taken in the order user, provider login, chain.
 
-pub mod turns;
+pub mod grouped_refresh;
 
 use crate::{
     Db, StoreError, Tx,

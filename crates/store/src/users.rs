@@ -1,13 +1,13 @@
 //! Users. Their effective state comes from the row and, by join, from the organization. Lists are in
-//! [`list`], marks and removal in [`life`], numbers in [`figures`].
+//! [`list`], marks and removal in [`lifecycle`], numbers in [`stats`].
 
 pub mod export;
-pub mod figures;
-pub mod life;
+pub mod lifecycle;
 pub mod list;
 pub mod lookup;
+pub mod stats;
 
-pub use life::OwnChange;
+pub use lifecycle::OwnChange;
 pub use list::{Filter, Order, Sort, list};
 
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
 use bailiwick_domain::{
     OrgId, Ts, User, UserId,
     fold::fold,
-    org::{Creator, Mark, Mirrored, OrgRef},
+    org::{Creator, Mark, OrgRef, SyncState},
     validate::Email,
 };
 use bailiwick_policy::{Granted, Path, Standing};
@@ -130,7 +130,7 @@ impl Row {
             created_by: creator(self.created_by, self.creator_organization_name)?,
             suspended: Mark::effective(self.suspended_at.map(|t| t.0), suspended_above),
             deleted: Mark::effective(self.deleted_at.map(|t| t.0), deleted_above),
-            mirrored: Mirrored::default(),
+            mirrored: SyncState::default(),
             organization,
         };
         Ok(Placed {

@@ -7,7 +7,7 @@ use bailiwick_domain::{
     validate::{self, Fields, email},
 };
 use bailiwick_policy::{
-    Action, Caller, Granted, OrgPlace, OrgTarget, Path, Scope, UserHome, UserTarget, decide,
+    Action, Caller, Granted, OrgNode, OrgTarget, Path, Scope, UserHome, UserTarget, decide,
 };
 use bailiwick_store::{
     Db, Options, StoreError, Tx, audit,
@@ -351,7 +351,7 @@ async fn a_put_replaces_and_the_audit_remembers() {
     let (_dir, db) = open().await;
     tree(&db).await;
     let mut tx = db.begin().await.unwrap();
-    let place: OrgPlace = organizations::place(&mut tx, C).await.unwrap().unwrap();
+    let place: OrgNode = organizations::place(&mut tx, C).await.unwrap().unwrap();
     let target = OrgTarget { family: OrgType::Customer, place };
     let granted = decide(&Caller::Worker, Action::Update, &target).granted().unwrap();
     let before = organizations::lock(&mut tx, C).await.unwrap().unwrap();

@@ -3,7 +3,7 @@
 use crate::{Call, Engine, ManualClock, SeededEntropy, engine};
 use axum::Router;
 use bailiwick_app::App;
-use bailiwick_settings::{Place, Settings};
+use bailiwick_settings::{ObjectLocation, Settings};
 use http::Method;
 use std::{sync::Arc, time::Duration};
 
@@ -36,8 +36,8 @@ impl Test {
     /// A fresh service with these settings.
     pub async fn with(engine: Engine, mut settings: Settings) -> Test {
         let assets = tempfile::tempdir().expect("a directory");
-        if matches!(settings.assets.place, Place::Nowhere) {
-            settings.assets.place = Place::Files(assets.path().join("assets"));
+        if matches!(settings.assets.place, ObjectLocation::Nowhere) {
+            settings.assets.place = ObjectLocation::Files(assets.path().join("assets"));
         }
         let (db, kept, database_url) = engine::database(engine).await;
         let clock = Arc::new(ManualClock::new());

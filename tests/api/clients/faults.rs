@@ -5,7 +5,7 @@ use crate::{
     proxy::{P, remote},
     rules::faults::alter,
 };
-use bailiwick_settings::{Place, RouterKind};
+use bailiwick_settings::{ObjectLocation, RouterKind};
 use bailiwick_testkit::{
     Call, Engine, api_test,
     parts::recorder::{Answer, Recorder},
@@ -92,7 +92,7 @@ api_test!(clients_14_a_storage_that_cannot_be_used_passes, |t| async move {
     let owner = t.owner().await;
     let upload = |t: &Test| calls(t, &system).remove(5).1;
     let id = text(&upload(&t).send().await.expect(201).data(), "id");
-    let away = t.replica_with(|s| s.assets.place = Place::Files("/dev/null/assets".into())).await;
+    let away = t.replica_with(|s| s.assets.place = ObjectLocation::Files("/dev/null/assets".into())).await;
     let get = away.get(&format!("/collect/api/systems/backups/{id}")).basic(&system.key, &system.secret);
     let link = t.get(&format!("/api/systems/{}/backups/{id}/download", system.id)).bearer(&owner.token);
     let link = text(&link.send().await.expect(200).data(), "download_url");

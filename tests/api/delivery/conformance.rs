@@ -57,7 +57,7 @@ fn comparable(body: &Value) -> Value {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_webhook_hears_what_a_real_alertmanager_says() {
-    let told = Told::with(Engine::Sqlite, |settings| settings.alerting.timing = TIMING).await;
+    let told = DeliveryTest::with(Engine::Sqlite, |settings| settings.alerting.timing = TIMING).await;
     let other = Recorder::start(|_| Answer::status(200)).await.unwrap();
     let organization = told.system_organization().await;
     let layer = |url: String| json!({"enabled": {"webhook": true}, "webhook_recipients": [{"name": "hook", "url": url}]});

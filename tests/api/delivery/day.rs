@@ -123,7 +123,7 @@ impl Day {
                 break;
             }
             self.t.advance(SECOND);
-            deliver::run_until_idle(&self.t.app).await.unwrap();
+            notify::run_until_idle(&self.t.app).await.unwrap();
         }
         eventually(what, async || self.waiting() >= count).await;
         let mails = self.smtp.messages().unwrap();

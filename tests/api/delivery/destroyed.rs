@@ -13,7 +13,7 @@ async fn destroy(t: &Test, owner: &Persona, customer: OrgId) {
 on_both!(
     whoever_destroys_a_tenant_waits_for_what_is_written_about_it_and_holds_nothing_of_it,
     |engine| async {
-        let told = Told::start(engine).await;
+        let told = DeliveryTest::start(engine).await;
         told.push(&["/a"], None).await;
         told.after(MINUTE).await;
         let (t, tenant) = (&told.t, told.system_organization().await);
@@ -42,7 +42,7 @@ on_both!(
 );
 
 on_both!(tenants_are_destroyed_while_they_are_told_of_their_alerts, |engine| async {
-    let told = Told::start(engine).await;
+    let told = DeliveryTest::start(engine).await;
     let (t, owner) = (&told.t, told.t.owner().await);
     for round in 0..5 {
         let body = json!({"name": format!("Gone {round}"), "custom_data": {"vat": format!("G{round}")}});
@@ -54,7 +54,7 @@ on_both!(tenants_are_destroyed_while_they_are_told_of_their_alerts, |engine| asy
         let alerts: Vec<Value> = (0..20).map(|n| told.alert(&format!("/{n}"), None)).collect();
         client.push(&json!(alerts).to_string()).await.expect(200);
         t.advance(MINUTE);
-        let (done, ()) = tokio::join!(deliver::run_until_idle(&t.app), destroy(t, &owner, tenant));
+        let (done, ()) = tokio::join!(notify::run_until_idle(&t.app), destroy(t, &owner, tenant));
         done.unwrap();
     }
 });

@@ -16,7 +16,7 @@ fn webhook(url: String) -> Value {
     json!({"enabled": {"webhook": true}, "webhook_recipients": [{"name": "hook", "url": url}]})
 }
 
-impl Told {
+impl DeliveryTest {
     async fn push_as(&self, system: &Seeded, alerts: &str) {
         let system = Seeded { id: system.id, key: system.key.clone(), secret: system.secret.clone() };
         Client { test: &self.t, system }.push(alerts).await.expect(200);
@@ -30,7 +30,7 @@ impl Told {
 }
 
 on_both!(a_tenant_whose_webhook_does_not_answer_keeps_no_other_from_the_same_host, |engine| async {
-    let told = Told::start(engine).await;
+    let told = DeliveryTest::start(engine).await;
     told.hook.answer_by(|request| match request.path.as_str() {
         "/dead" => Answer::status(200).held(),
         _ => Answer::status(200),
@@ -49,7 +49,7 @@ on_both!(a_tenant_whose_webhook_does_not_answer_keeps_no_other_from_the_same_hos
 
 on_both!(a_system_with_much_to_say_is_not_in_the_way_of_another, |engine| async {
     const MANY: usize = 300;
-    let told = Told::start(engine).await;
+    let told = DeliveryTest::start(engine).await;
     let organization = told.system_organization().await;
     let second = told.t.system(organization).await;
     told.t.alert_layer(organization, webhook(format!("{}/hook", told.hook.url()))).await;

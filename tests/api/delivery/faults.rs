@@ -5,7 +5,7 @@ use bailiwick_alerting::config::Layer;
 use bailiwick_alerts::config::{LastFailure, last_failures};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-impl Told {
+impl DeliveryTest {
     /// What is known of failures: channel, recipient, reason.
     async fn failures(&self) -> Vec<String> {
         let layer: Layer = serde_json::from_value(self.layer()).unwrap();
@@ -15,14 +15,14 @@ impl Told {
 
     /// Sent, retried and failed of a channel.
     fn counted(&self, channel: &str) -> [u64; 3] {
-        let counts = deliver::figures(&self.t.app).counts();
+        let counts = notify::figures(&self.t.app).counts();
         let count = counts.iter().find(|c| c.channel == channel).unwrap();
         [count.sent, count.retried, count.failed]
     }
 }
 
 on_both!(what_may_pass_is_tried_again_and_who_was_told_is_not_told_twice, |engine| async {
-    let told = Told::start(engine).await;
+    let told = DeliveryTest::start(engine).await;
     let asked = AtomicUsize::new(0);
     told.hook.answer_by(move |_| match asked.fetch_add(1, Ordering::SeqCst) {
         0 => Answer::status(503),
@@ -38,7 +38,7 @@ on_both!(what_may_pass_is_tried_again_and_who_was_told_is_not_told_twice, |engin
 });
 
 on_both!(what_is_final_waits_for_the_next_flush_and_is_shown, |engine| async {
-    let told = Told::start(engine).await;
+    let told = DeliveryTest::start(engine).await;
     told.hook.answer_by(|_| Answer::status(400).body("secret of the other side"));
     told.push(&["a"], None).await;
     told.after(30 * SECOND).await;
@@ -68,7 +68,7 @@ on_both!(what_is_final_waits_for_the_next_flush_and_is_shown, |engine| async {
 });
 
 on_both!(a_mail_server_refuses_for_now_or_for_good, |engine| async {
-    let told = Told::start(engine).await;
+    let told = DeliveryTest::start(engine).await;
     told.smtp.answer(Some("550 no such user")).unwrap();
     told.push(&["a"], None).await;
     told.after(30 * SECOND).await;
@@ -84,7 +84,7 @@ on_both!(a_mail_server_refuses_for_now_or_for_good, |engine| async {
 });
 
 on_both!(a_slow_recipient_keeps_nobody_waiting, |engine| async {
-    let told = Told::start(engine).await;
+    let told = DeliveryTest::start(engine).await;
     told.hook.answer_by(|_| Answer::status(200).held());
     told.push(&["a"], None).await;
     let mut other = told.alert("b", None);
@@ -103,7 +103,9 @@ on_both!(a_slow_recipient_keeps_nobody_waiting, |engine| async {
 });
 
 on_both!(scenario_34_rule_04_20_a_private_address_is_not_contacted, |engine| async {
-    let told = Told::with(engine, |settings| settings.alerting.allowed_hosts = AllowedHosts::default()).await;
+    let told =
+        DeliveryTest::with(engine, |settings| settings.alerting.allowed_hosts = AllowedHosts::default())
+            .await;
     told.push(&["a"], None).await;
     told.after(30 * SECOND).await;
     assert_eq!((told.heard().len(), told.mails().len()), (0, 1));
@@ -111,7 +113,7 @@ on_both!(scenario_34_rule_04_20_a_private_address_is_not_contacted, |engine| asy
 });
 
 on_both!(a_configuration_that_cannot_be_read_keeps_nobody_else_waiting, |engine| async {
-    let told = Told::start(engine).await;
+    let told = DeliveryTest::start(engine).await;
     let tree = told.t.tree().await;
     let system = told.t.system(tree.customer).await;
     told.t.alert_layer(tree.customer, told.layer()).await;

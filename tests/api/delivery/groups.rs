@@ -4,7 +4,7 @@ use super::*;
 use bailiwick_alerts as alerting;
 
 on_both!(scenario_34_one_mail_and_one_webhook_for_each_news, |engine| async {
-    let told = Told::start(engine).await;
+    let told = DeliveryTest::start(engine).await;
     told.push(&["a"], None).await;
     told.after(29 * SECOND).await;
     assert_eq!(told.heard(), [""; 0]);
@@ -50,7 +50,7 @@ on_both!(scenario_34_one_mail_and_one_webhook_for_each_news, |engine| async {
 });
 
 on_both!(scenario_34_a_webhook_and_a_mail_say_exactly_this, |engine| async {
-    let told = Told::start(engine).await;
+    let told = DeliveryTest::start(engine).await;
     // One who wants no HTML, and says nothing of his language.
     let mut layer = told.layer();
     let plain = json!({"address": "plain@example.org", "format": "plain"});
@@ -111,7 +111,7 @@ on_both!(scenario_34_a_webhook_and_a_mail_say_exactly_this, |engine| async {
 });
 
 on_both!(what_is_old_is_told_at_once, |engine| async {
-    let told = Told::start(engine).await;
+    let told = DeliveryTest::start(engine).await;
     let mut alert = told.alert("a", None);
     alert["startsAt"] = json!(ManualClock::START.minus(31 * SECOND).rfc3339(0));
     told.client().push(&json!([alert]).to_string()).await.expect(200);
@@ -120,7 +120,7 @@ on_both!(what_is_old_is_told_at_once, |engine| async {
 });
 
 on_both!(what_is_over_before_it_is_told_is_not_told, |engine| async {
-    let told = Told::start(engine).await;
+    let told = DeliveryTest::start(engine).await;
     told.push(&["a"], Some(10)).await;
     told.after(30 * SECOND).await;
     told.after(10 * MINUTE).await;
@@ -128,7 +128,7 @@ on_both!(what_is_over_before_it_is_told_is_not_told, |engine| async {
 });
 
 on_both!(silences_stop_it_and_their_end_lets_it_through, |engine| async {
-    let told = Told::start(engine).await;
+    let told = DeliveryTest::start(engine).await;
     told.push(&["a", "b"], None).await;
     let now = told.t.app.now();
     let silence = json!({
@@ -145,7 +145,7 @@ on_both!(silences_stop_it_and_their_end_lets_it_through, |engine| async {
 });
 
 on_both!(a_reminder_after_a_long_time, |engine| async {
-    let told = Told::start(engine).await;
+    let told = DeliveryTest::start(engine).await;
     told.push(&["a"], Some(100_000)).await;
     told.after(30 * SECOND).await;
     assert_eq!(told.heard().len(), 1);
@@ -156,7 +156,7 @@ on_both!(a_reminder_after_a_long_time, |engine| async {
 });
 
 on_both!(a_change_of_the_configuration_acts_at_once_and_repeats_nothing, |engine| async {
-    let told = Told::start(engine).await;
+    let told = DeliveryTest::start(engine).await;
     told.push(&["a"], None).await;
     told.after(30 * SECOND).await;
     assert_eq!((told.heard().len(), told.mails().len()), (1, 1));
@@ -185,7 +185,7 @@ on_both!(a_change_of_the_configuration_acts_at_once_and_repeats_nothing, |engine
 });
 
 on_both!(rows_stay_until_the_end_is_told_and_not_for_ever, |engine| async {
-    let told = Told::start(engine).await;
+    let told = DeliveryTest::start(engine).await;
     let rows = async || {
         alerting::purge_ended(&told.t.app).await.unwrap();
         let q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM router_alerts");
@@ -218,7 +218,7 @@ on_both!(rows_stay_until_the_end_is_told_and_not_for_ever, |engine| async {
 on_both!(scenario_34_telegram_is_told_in_the_language_of_the_recipient, |engine| async {
     let bots = Recorder::start(|_| Answer::json(200, &json!({"ok": true}))).await.unwrap();
     let api = bots.url();
-    let told = Told::with(engine, move |settings| {
+    let told = DeliveryTest::with(engine, move |settings| {
         settings.alerting.telegram = true;
         settings.alerting.telegram_api = api;
     })

@@ -11,7 +11,7 @@ const TENANTS: usize = 25;
 const ALERTS: usize = 20;
 
 on_both!(each_is_told_once_and_soon, |engine| async {
-    let told = Told::start(engine).await;
+    let told = DeliveryTest::start(engine).await;
     let tree = told.t.tree().await;
     let layer = json!({"enabled": {"webhook": true},
         "webhook_recipients": [{"name": "hook", "url": format!("{}/hook", told.hook.url())}]});
@@ -25,11 +25,11 @@ on_both!(each_is_told_once_and_soon, |engine| async {
         expected.extend((0..ALERTS).map(|i| format!("A{n}x{i}")));
         Client { test: &told.t, system }.push(&json!(alerts).to_string()).await.expect(200);
     }
-    deliver::run_until_idle(&told.t.app).await.unwrap();
+    notify::run_until_idle(&told.t.app).await.unwrap();
     assert_eq!(told.hook.requests().len(), 0);
     told.t.advance(30 * SECOND);
     told.hook.wait_within(expected.len(), 300 * SECOND).await.unwrap();
-    deliver::run_until_idle(&told.t.app).await.unwrap();
+    notify::run_until_idle(&told.t.app).await.unwrap();
     let heard: Vec<String> = told
         .hook
         .take()
@@ -42,7 +42,7 @@ on_both!(each_is_told_once_and_soon, |engine| async {
 
 on_both!(a_large_group_is_told_whole_to_each_of_many_recipients, |engine| async {
     const ALERTS: usize = 400;
-    let told = Told::start(engine).await;
+    let told = DeliveryTest::start(engine).await;
     let organization = told.system_organization().await;
     let hooks: Vec<Value> = (0..5)
         .map(|n| json!({"name": format!("hook {n}"), "url": format!("{}/{n}", told.hook.url())}))

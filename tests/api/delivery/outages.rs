@@ -5,8 +5,8 @@ use bailiwick_alerts as alerting;
 use bailiwick_store::router::note_alive;
 
 /// As in operation: a minute without a sign of life is an outage.
-async fn watched(engine: Engine) -> Told {
-    Told::with(engine, |settings| settings.alerting.short_outage = MINUTE).await
+async fn watched(engine: Engine) -> DeliveryTest {
+    DeliveryTest::with(engine, |settings| settings.alerting.short_outage = MINUTE).await
 }
 
 /// Ends what the process does by itself.
@@ -48,11 +48,11 @@ on_both!(what_ended_while_nobody_served_may_still_be_refreshed, |engine| async {
     // Down for ten minutes, in which the alert has ended.
     told.t.advance(10 * MINUTE);
     let again = told.t.replica().await;
-    deliver::run_until_idle(&again.app).await.unwrap();
+    notify::run_until_idle(&again.app).await.unwrap();
     assert_eq!(told.heard(), [""; 0]);
     for _ in 0..5 {
         again.advance(MINUTE);
-        deliver::run_until_idle(&again.app).await.unwrap();
+        notify::run_until_idle(&again.app).await.unwrap();
     }
     assert_eq!(told.heard(), ["all alerts resolved resolved: a resolved"]);
 });
@@ -71,22 +71,22 @@ on_both!(a_process_that_cannot_learn_of_an_outage_waits, |engine| async {
     };
     rename("router_life", "router_life_away").await;
     let again = told.t.replica().await;
-    assert!(deliver::run_until_idle(&again.app).await.is_err());
+    assert!(notify::run_until_idle(&again.app).await.is_err());
     assert!(alerting::sweep_history(&again.app).await.is_err());
     rename("router_life_away", "router_life").await;
     // Neither told nor ended by whoever comes first.
     assert_eq!(alerting::sweep_history(&again.app).await.unwrap(), Some(0));
-    deliver::run_until_idle(&again.app).await.unwrap();
+    notify::run_until_idle(&again.app).await.unwrap();
     assert_eq!(told.heard(), [""; 0]);
     for _ in 0..5 {
         again.advance(MINUTE);
-        deliver::run_until_idle(&again.app).await.unwrap();
+        notify::run_until_idle(&again.app).await.unwrap();
     }
     assert_eq!(told.heard(), ["all alerts resolved resolved: a resolved"]);
 });
 
 on_both!(an_outage_is_one_of_all_processes, |engine| async {
-    let told = Told::start(engine).await;
+    let told = DeliveryTest::start(engine).await;
     let t = &told.t;
     stop(t).await;
     let sign = async || {
@@ -120,7 +120,7 @@ on_both!(an_outage_is_one_of_all_processes, |engine| async {
 });
 
 on_both!(a_clock_that_is_set_back_keeps_nobody_waiting, |engine| async {
-    let told = Told::start(engine).await;
+    let told = DeliveryTest::start(engine).await;
     let right = told.t.app.now();
     told.t.advance(24 * 60 * MINUTE);
     told.push(&["a"], None).await;
@@ -131,7 +131,7 @@ on_both!(a_clock_that_is_set_back_keeps_nobody_waiting, |engine| async {
     told.after(Duration::ZERO).await;
     assert_eq!(told.heard(), ["new alerts added firing: a firing, b firing"]);
     // What was told by the wrong clock is told again when it is time.
-    let told = Told::start(engine).await;
+    let told = DeliveryTest::start(engine).await;
     told.t.advance(24 * 60 * MINUTE);
     told.push(&["a"], None).await;
     told.after(30 * SECOND).await;
@@ -144,7 +144,7 @@ on_both!(a_clock_that_is_set_back_keeps_nobody_waiting, |engine| async {
 });
 
 on_both!(a_lease_of_a_clock_that_was_set_back_ends, |engine| async {
-    let told = Told::start(engine).await;
+    let told = DeliveryTest::start(engine).await;
     told.push(&["a"], None).await;
     told.after(Duration::ZERO).await;
     let (dead, now) = (uuid::Uuid::from_u128(1), told.t.app.now());

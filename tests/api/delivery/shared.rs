@@ -4,7 +4,7 @@ use super::*;
 use std::collections::BTreeSet;
 
 on_both!(rule_04_27_a_restart_repeats_nothing_and_forgets_nothing, |engine| async {
-    let told = Told::start(engine).await;
+    let told = DeliveryTest::start(engine).await;
     told.push(&["a"], None).await;
     told.after(30 * SECOND).await;
     let mut other = told.alert("b", None);
@@ -18,20 +18,20 @@ on_both!(rule_04_27_a_restart_repeats_nothing_and_forgets_nothing, |engine| asyn
     told.t.app.tasks.close();
     told.t.app.tasks.wait().await;
     let again = told.t.replica().await;
-    deliver::run_until_idle(&again.app).await.unwrap();
+    notify::run_until_idle(&again.app).await.unwrap();
     assert_eq!((told.heard().len(), told.mails().len()), (0, 1));
     // The groups and their times are those of before.
     again.advance(30 * SECOND);
-    deliver::run_until_idle(&again.app).await.unwrap();
+    notify::run_until_idle(&again.app).await.unwrap();
     assert_eq!(told.heard(), ["first notification firing: b firing"]);
     again.advance(270 * SECOND);
-    deliver::run_until_idle(&again.app).await.unwrap();
+    notify::run_until_idle(&again.app).await.unwrap();
     assert_eq!(told.heard(), ["all alerts resolved resolved: a resolved"]);
     assert_eq!(told.mails().len(), 3);
 });
 
 on_both!(a_process_that_stops_finishes_its_try_and_writes_it_down, |engine| async {
-    let told = Told::start(engine).await;
+    let told = DeliveryTest::start(engine).await;
     told.hook.answer_by(|_| Answer::status(200).after(2 * SECOND));
     told.push(&["a"], None).await;
     told.t.advance(30 * SECOND);
@@ -42,12 +42,12 @@ on_both!(a_process_that_stops_finishes_its_try_and_writes_it_down, |engine| asyn
     // Given back: nobody has to wait for the lease.
     let again = told.t.replica().await;
     again.advance(10 * MINUTE);
-    deliver::run_until_idle(&again.app).await.unwrap();
+    notify::run_until_idle(&again.app).await.unwrap();
     assert_eq!((told.heard().len(), told.mails().len()), (1, 1));
 });
 
 on_both!(what_a_dead_process_had_begun_is_done_after_the_end_of_its_lease, |engine| async {
-    let told = Told::start(engine).await;
+    let told = DeliveryTest::start(engine).await;
     told.push(&["a"], None).await;
     told.after(Duration::ZERO).await;
     // Somebody else has taken the tenant, begun the flush, and died.
@@ -69,7 +69,7 @@ on_both!(what_a_dead_process_had_begun_is_done_after_the_end_of_its_lease, |engi
 /// Both processes look for what is due all the time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rule_04_30_two_processes_send_each_notification_once() {
-    let told = Told::start(Engine::Postgres).await;
+    let told = DeliveryTest::start(Engine::Postgres).await;
     let tree = told.t.tree().await;
     let mut systems = vec![told.t.system(tree.customer).await, told.t.system(tree.other_customer).await];
     for organization in [tree.customer, tree.other_customer] {
@@ -98,13 +98,13 @@ async fn rule_04_30_two_processes_send_each_notification_once() {
     }
     for _ in 0..4 {
         told.t.advance(10 * SECOND);
-        let (a, b) = tokio::join!(deliver::run_until_idle(&told.t.app), deliver::run_until_idle(&second.app));
+        let (a, b) = tokio::join!(notify::run_until_idle(&told.t.app), notify::run_until_idle(&second.app));
         assert!(a.is_ok() && b.is_ok(), "{a:?} {b:?}");
     }
     let all = told.hook.wait_for(expected.len()).await.unwrap();
     told.t.advance(10 * MINUTE);
     for app in [&told.t.app, &second.app] {
-        deliver::run_until_idle(app).await.unwrap();
+        notify::run_until_idle(app).await.unwrap();
     }
     let names = |all: &[Recorded]| -> Vec<String> {
         let name = |r: &Recorded| r.json().unwrap()["groupLabels"]["alertname"].as_str().unwrap().to_owned();

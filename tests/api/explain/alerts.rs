@@ -2,10 +2,10 @@
 
 use super::*;
 use bailiwick_store::history::{
-    Within,
+    OrganizationsRead,
     active::{ActiveFilter, ActiveOrder, ActiveQuery},
-    figures,
     list::{self, HistoryFilter, HistoryOrder},
+    stats,
 };
 
 /// What fires is few, and may be read and sorted as a whole.
@@ -37,7 +37,7 @@ const ROWS: [&str; 5] = [
 async fn run(db: &Db, callers: &Callers) -> Vec<(String, Bounds)> {
     let mut done = Vec::new();
     for (who, scope) in callers.all() {
-        let within = Within::all(*scope);
+        let within = OrganizationsRead::all(*scope);
         let is_owner = who == "owner";
         let mut orders = vec![HistoryOrder::CreatedAt];
         orders.extend(is_owner.then_some(HistoryOrder::StartsAt));
@@ -74,8 +74,8 @@ async fn run(db: &Db, callers: &Callers) -> Vec<(String, Bounds)> {
         let label = format!("figures for {who}");
         mark(db, &label).await;
         for _ in 0..REPEATS {
-            assert!(figures::resolved(db, &within).await.unwrap() > 0, "{label}");
-            figures::resolved_by_day(db, &within, 20_600).await.unwrap();
+            assert!(stats::resolved(db, &within).await.unwrap() > 0, "{label}");
+            stats::resolved_by_day(db, &within, 20_600).await.unwrap();
         }
         done.push((label, COMPUTED));
     }

@@ -3,7 +3,7 @@
 use super::*;
 use bailiwick_store::{
     applications::{self, ApplicationFilter, ApplicationOrder},
-    systems::figures,
+    systems::stats,
 };
 
 /// A system with applications or none is read for each row as well.
@@ -52,7 +52,7 @@ async fn run(db: &Db, callers: &Callers) -> Vec<(String, Bounds)> {
         let label = format!("types and versions of systems for {who}");
         mark(db, &label).await;
         for _ in 0..2 * REPEATS {
-            assert!(!figures::products(db, scope).await.unwrap().is_empty(), "{label}");
+            assert!(!stats::products(db, scope).await.unwrap().is_empty(), "{label}");
         }
         done.push((label, RANGE));
     }

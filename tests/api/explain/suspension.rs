@@ -4,7 +4,7 @@ use super::*;
 use bailiwick_policy::{Action, Caller, OrgTarget, decide};
 use bailiwick_store::{
     Tx,
-    organizations::marks::{self, Affected, Kind},
+    organizations::lifecycle::{self, Affected, Kind},
 };
 
 /// The rows of organizations this connection has written and not told of yet, and how many of them without any index.
@@ -18,11 +18,11 @@ async fn turn(db: &Db, id: OrgId, at: Option<Ts>) -> Affected {
     const FAMILY: OrgType = OrgType::Distributor;
     let mut tx = db.begin().await.unwrap();
     let before = written(&mut tx).await;
-    marks::hold_marks(&mut tx, id).await.unwrap().unwrap();
+    lifecycle::hold_marks(&mut tx, id).await.unwrap().unwrap();
     let place = organizations::place(&mut tx, id).await.unwrap().unwrap();
     let action = if at.is_some() { Action::Suspend } else { Action::Reactivate };
     let target = decide(&Caller::Worker, action, &OrgTarget { family: FAMILY, place }).granted().unwrap();
-    let affected = marks::set(&mut tx, &target, FAMILY, Kind::Suspended, at).await.unwrap();
+    let affected = lifecycle::set(&mut tx, &target, FAMILY, Kind::Suspended, at).await.unwrap();
     let after = written(&mut tx).await;
     let (rows, in_place) = (after.0 - before.0, after.1 - before.1);
     tx.commit().await.unwrap();

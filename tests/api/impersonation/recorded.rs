@@ -4,7 +4,7 @@ use super::{acting, agree, entries, is_withdrawn, me, start, status, text, told,
 use axum::body::{Body, Bytes};
 use bailiwick_api::routes::{Credential, table};
 use bailiwick_app::retention;
-use bailiwick_identity::impersonation::{self, Call, Opened, Purged};
+use bailiwick_identity::impersonation::{self, Call, OpenEntry, Purged};
 use bailiwick_store::sql::Q;
 use bailiwick_testkit::{Test, api_test, patience};
 use futures_util::{FutureExt, stream};
@@ -292,7 +292,7 @@ async fn last_end(t: &Test, a: &super::Acting) -> (Value, Value) {
     patience::found(|| "its end is never recorded".to_owned(), recorded).await
 }
 
-async fn opened(t: &Test, a: &super::Acting) -> Opened {
+async fn opened(t: &Test, a: &super::Acting) -> OpenEntry {
     let call = Call { session: a.session.parse().unwrap(), path: "/api/x", method: "GET", data: None };
     impersonation::open(&t.app, call).await.unwrap()
 }

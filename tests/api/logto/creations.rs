@@ -3,7 +3,7 @@
 use super::*;
 use crate::{avatars, mail};
 use bailiwick_domain::UserId;
-use bailiwick_store::{identities::linked, logto, sql::Q};
+use bailiwick_store::{identities::account_links, logto, sql::Q};
 use bailiwick_testkit::parts::{logto::Fault, recorder::Answer, smtp::SmtpSink};
 
 const A_DAY: Duration = Duration::from_secs(86_400);
@@ -165,8 +165,8 @@ logto_test!(an_account_somebody_else_holds_is_left_to_him, |t, l| async move {
     let issuer = l.settings().issuer.url;
     let mut tx = t.app.db.begin().await.unwrap();
     let of: UserId = holder.parse().unwrap();
-    linked::remove(&mut tx, &issuer, of).await.unwrap();
-    assert!(linked::insert(&mut tx, &issuer, &next, of, t.app.now()).await.unwrap());
+    account_links::remove(&mut tx, &issuer, of).await.unwrap();
+    assert!(account_links::insert(&mut tx, &issuer, &next, of, t.app.now()).await.unwrap());
     tx.commit().await.unwrap();
     let id = new_user(&t, &owner, "anna", tree.customer).await;
     tell(&t).await;

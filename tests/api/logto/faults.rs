@@ -311,7 +311,9 @@ logto_test!(an_account_that_cannot_be_removed_is_suspended_and_not_forgotten, |t
     l.with(|tenant| assert!(!tenant.users.contains_key(&account) && tenant.users.contains_key(&kept)));
     let app = t.app.clone();
     let held =
-        tokio::task::spawn(async move { bailiwick_identity::mirror::reconcile(&app, false, |_| {}).await });
+        tokio::task::spawn(
+            async move { bailiwick_identity::logto_sync::reconcile(&app, false, |_| {}).await },
+        );
     held.await.unwrap().unwrap();
     assert!(!l.with(|tenant| tenant.users.contains_key(&kept)));
     assert_eq!(waiting(&t, &l).await, 0);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::avatars;
-use bailiwick_identity::mirror::{Figures, reconcile};
+use bailiwick_identity::logto_sync::{Figures, reconcile};
 use bailiwick_testkit::parts::{logto::Fault, recorder::Answer};
 
 /// What is told, without ids, sorted.

@@ -29,10 +29,10 @@ use std::{
 };
 
 mod bearer;
-mod chains;
 mod exchange;
 mod first_start;
 mod own_password;
+mod sessions;
 mod state;
 
 const PASSWORD: &str = "Quiet-Harbour-58-Lamps";

@@ -3,7 +3,7 @@
 use super::*;
 use bailiwick_directory::objects;
 use bailiwick_platform::Secret;
-use bailiwick_settings::{Bucket, Place, Settings};
+use bailiwick_settings::{Bucket, ObjectLocation, Settings};
 use bailiwick_store::jobs;
 use bailiwick_testkit::{Call, seed::Seeded};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
@@ -35,7 +35,7 @@ pub(super) async fn listed(t: &Test, system: &Seeded) -> Vec<Value> {
 
 /// Every file below the storage, by its path there.
 pub(super) fn files(t: &Test) -> Vec<String> {
-    let Place::Files(root) = &t.app.settings.assets.place else { panic!("no files") };
+    let ObjectLocation::Files(root) = &t.app.settings.assets.place else { panic!("no files") };
     let (mut found, mut todo) = (Vec::new(), vec![root.clone()]);
     while let Some(directory) = todo.pop() {
         for entry in std::fs::read_dir(&directory).into_iter().flatten() {
@@ -298,18 +298,19 @@ api_test!(a_storage_that_is_away_has_its_answers, |t| async move {
     let tree = t.tree().await;
     let system = t.system(tree.customer).await;
     let made = stored(&t, &system, "x").await;
-    let away =
-        t.replica_with(|settings| settings.assets.place = Place::Files("/dev/null/assets".into())).await;
+    let away = t
+        .replica_with(|settings| settings.assets.place = ObjectLocation::Files("/dev/null/assets".into()))
+        .await;
     upload(&away, &system, "x").send().await.expect_message(502, "backup storage is unavailable");
     let path = format!("/{}", text(&made, "id"));
     as_system(&away, &system, &path).send().await.expect_message(502, "backup storage is unavailable");
-    let none = t.replica_with(|settings| settings.assets.place = Place::Nowhere).await;
+    let none = t.replica_with(|settings| settings.assets.place = ObjectLocation::Nowhere).await;
     let reply = upload(&none, &system, "x").send().await;
     let reply = reply.expect_message(503, "backup storage is not configured");
     assert_eq!((reply.header("retry-after"), reply.data()), (Some("5"), Value::Null));
     let bucket = t
         .replica_with(|settings| {
-            settings.assets.place = Place::Bucket(Bucket {
+            settings.assets.place = ObjectLocation::Bucket(Bucket {
                 endpoint: Some("http://127.0.0.1:1".to_owned()),
                 region: "us-east-1".to_owned(),
                 name: "fleet".to_owned(),

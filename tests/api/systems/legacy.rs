@@ -1,7 +1,7 @@
 //! Credentials from an earlier installation (spec: systems-interface#credentials, systems-interface#older-paths): older
 //! pairs and the paths for them, imported hashes.
 
-use super::{life::counters_are_true, *};
+use super::{lifecycle::counters_are_true, *};
 use argon2::{Argon2, PasswordHasher};
 use bailiwick_alerts as alerting;
 use bailiwick_directory::objects;

@@ -5,7 +5,7 @@ use bailiwick_demo::{self as demo, Plan};
 use bailiwick_domain::{OrgId, PageRequest, SortDirection, SystemStatus, Ts};
 use bailiwick_policy::Scope;
 use bailiwick_store::systems::{
-    Known, StatusFilter, SystemFilter, SystemOrder, figures::counted_totals, is_lasting, list, matches,
+    Known, StatusFilter, SystemFilter, SystemOrder, is_lasting, list, matches, stats::counted_totals,
 };
 use uuid::Uuid;
 

@@ -2,7 +2,7 @@
 //! which a laboratory's allow-list permits; port 9090 is the one of the fixed ports that needs no right.
 
 use super::*;
-use bailiwick_outbound::reach::Candidate;
+use bailiwick_outbound::reachability::Candidate;
 use bailiwick_settings::{Network, Settings};
 use std::{
     net::Ipv4Addr,

@@ -1,7 +1,7 @@
 //! A system goes to another organization (spec: systems#reassignment; alert-management#handling;
 //! authorization#object-rules).
 
-use super::{backups::stored, life::counters_are_true, *};
+use super::{backups::stored, lifecycle::counters_are_true, *};
 use crate::applications::figures_are_true;
 use bailiwick_alerts::{self as alerting, Sender, liveness_monitor};
 use bailiwick_fleet::inventory;

@@ -136,9 +136,9 @@ impl Upload {
 
     /// Whether a router that is asked for the configuration tells this one. Routers write the envelope in their own way
     /// and may say more.
-    pub fn is_what_is_told(&self, told: &[u8]) -> bool {
+    pub fn matches_layers(&self, told: &[u8]) -> bool {
         #[derive(Deserialize)]
-        struct Told {
+        struct ExpectedSends {
             #[serde(default)]
             template_files: Option<BTreeMap<String, String>>,
             #[serde(default)]
@@ -146,7 +146,9 @@ impl Upload {
         }
         let Ok(text) = std::str::from_utf8(told) else { return false };
         let options = serde_saphyr::options! { with_snippet: false };
-        let Ok(told) = serde_saphyr::from_str_with_options::<Told>(text, options) else { return false };
+        let Ok(told) = serde_saphyr::from_str_with_options::<ExpectedSends>(text, options) else {
+            return false;
+        };
         let templates = told.template_files.unwrap_or_default();
         let is_same = |(name, text): (&String, &String)| {
             templates.get(name).is_some_and(|told| told.trim_end() == text.trim_end())
@@ -175,7 +177,7 @@ pub fn shown_yaml(
     publishing: &Publishing,
 ) -> Result<Option<String>, GenerateError> {
     let plan = publishing.plan(tenant, effective);
-    if !plan.tells_anybody() {
+    if !plan.has_recipients() {
         return Ok(None);
     }
     document(tenant, effective, publishing).0.redacted().to_yaml().map(Some)

@@ -82,7 +82,7 @@ impl Plan {
     }
 
     /// Whether anybody is told of anything.
-    pub fn tells_anybody(&self) -> bool {
+    pub fn has_recipients(&self) -> bool {
         self.receivers.len() > 1
     }
 }

@@ -7,7 +7,7 @@ use bailiwick_alerting::{
     receivers::{AnyRecipient, Kind},
 };
 use bailiwick_domain::{Result, Ts};
-use bailiwick_store::delivery::log;
+use bailiwick_store::delivery::notification_log;
 
 /// 32 hex digits of a text.
 pub(crate) fn short_digest(text: &str) -> String {
@@ -52,7 +52,7 @@ pub async fn last_failures(service: &Alerts, layer: &Layer) -> Result<Vec<LastFa
         }
     }
     let ids: Vec<String> = known.iter().map(|(id, ..)| id.clone()).collect();
-    let failed = log::failures(&service.db, &ids).await?;
+    let failed = notification_log::failures(&service.db, &ids).await?;
     let mut failures: Vec<LastFailure> = Vec::new();
     for (id, channel, recipient) in known {
         if let Some(f) = failed.iter().find(|f| f.recipient == id) {

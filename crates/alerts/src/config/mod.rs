@@ -22,14 +22,14 @@ pub(crate) use failures::{digest_of, short_digest};
 pub use provision::LONGEST as LONGEST_WAIT;
 pub use provision::work_off;
 pub use save::{Saved, remove, set};
-pub use sealed::{Anew, seal_all_anew};
+pub use sealed::{ResealCounts, reseal_all};
 pub use show::{EffectiveView, LinkView, Shown, get, view, yaml};
 pub use watch::read_back;
 
 use crate::Alerts;
 use bailiwick_alerting::config::{Layer, Plan, merge};
 use bailiwick_domain::{OrgId, OrgType, Result, Ts, UserId};
-use bailiwick_policy::{Caller, Granted, OrgPlace, Permission, Refusal, alert_configuration};
+use bailiwick_policy::{Caller, Granted, OrgNode, Permission, Refusal, alert_configuration};
 use bailiwick_settings::Alerting as Settings;
 use bailiwick_store::{
     Tx,
@@ -46,7 +46,7 @@ async fn target(
     caller: &Caller,
     permission: Permission,
     named: Option<&str>,
-) -> Result<(Granted<OrgId>, OrgPlace)> {
+) -> Result<(Granted<OrgId>, OrgNode)> {
     let own = caller.org().map(|o| (o.id, o.org_type));
     let id = match (named, own) {
         (Some(named), Some((_, org_type))) if org_type != OrgType::Customer => named.parse::<OrgId>().ok(),

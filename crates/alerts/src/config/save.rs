@@ -10,11 +10,11 @@ use bailiwick_alerting::{
 use bailiwick_directory::organizations::alert_tenants;
 use bailiwick_domain::{Error, FieldError, OrgId, OrgType, Result};
 use bailiwick_platform::{RequestContext, audit};
-use bailiwick_policy::{Caller, Granted, OrgPlace, Permission, Refusal};
+use bailiwick_policy::{Caller, Granted, OrgNode, Permission, Refusal};
 use bailiwick_store::{
     Tx,
     alert_layers::{self, Stored},
-    organizations::marks,
+    organizations::lifecycle,
     systems,
 };
 use bytes::Bytes;
@@ -121,8 +121,8 @@ fn open(service: &Alerts, id: OrgId, stored: Option<&Stored>) -> Result<Option<L
 }
 
 /// Holds the organization, so that saves to it follow each other, and decides again on what is held.
-async fn hold(tx: &mut Tx, caller: &Caller, id: OrgId) -> Result<(Granted<OrgId>, OrgPlace)> {
-    marks::hold_marks(&mut *tx, id).await?.ok_or(Refusal::NotInHierarchy)?;
+async fn hold(tx: &mut Tx, caller: &Caller, id: OrgId) -> Result<(Granted<OrgId>, OrgNode)> {
+    lifecycle::hold_marks(&mut *tx, id).await?.ok_or(Refusal::NotInHierarchy)?;
     target(tx, caller, Permission::ManageAlerts, Some(&id.to_string())).await
 }
 
@@ -191,7 +191,7 @@ async fn record(
 }
 
 /// Commits. The embedded router reads what is stored, so a change is in force with the commit; a remote one is told.
-async fn propagate(service: &Alerts, mut tx: Tx, place: &OrgPlace) -> Result<Saved> {
+async fn propagate(service: &Alerts, mut tx: Tx, place: &OrgNode) -> Result<Saved> {
     let (top, org_type) = (place.path.id, place.org_type);
     let affected_tenants = alert_layers::count_tenants(&mut tx, top, org_type).await?;
     alert_tenants::queue(service, &mut tx, top, org_type).await?;

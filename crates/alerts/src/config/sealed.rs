@@ -70,7 +70,7 @@ fn seal_anew(keys: &Keys, entropy: &dyn Entropy, organization: OrgId, stored: Va
 
 /// What sealing everything anew came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Anew {
+pub struct ResealCounts {
     /// Layers written anew.
     pub sealed: u64,
     /// Layers with something that neither the present nor the previous secret opens, or that cannot be read at all; that
@@ -83,8 +83,8 @@ pub struct Anew {
 ///
 /// # Errors
 /// The database does not answer; what was done stays, and doing it again does no harm.
-pub async fn seal_all_anew(service: &Alerts) -> Result<Anew> {
-    let (mut done, mut after) = (Anew::default(), None);
+pub async fn reseal_all(service: &Alerts) -> Result<ResealCounts> {
+    let (mut done, mut after) = (ResealCounts::default(), None);
     loop {
         let page = alert_layers::after(&service.db, after).await?;
         let Some(last) = page.last() else { return Ok(done) };

@@ -10,7 +10,7 @@ use crate::Alerts;
 use bailiwick_alerting::config::{FlatView, Layer, Publishing, merge, shown_yaml};
 use bailiwick_domain::{Error, OrgId, OrgType, Result, Ts};
 use bailiwick_platform::conditions::Version;
-use bailiwick_policy::{Caller, OrgPlace, Permission, Scope, hierarchy};
+use bailiwick_policy::{Caller, OrgNode, Permission, Scope, hierarchy};
 use bailiwick_store::alert_layers::{self, Link};
 
 /// A layer as its reader may see it.
@@ -117,7 +117,7 @@ pub async fn view(service: &Alerts, caller: &Caller, organization: Option<&str>)
 }
 
 /// Secrets are never in it; recipients from above the reader's organization are hidden whole.
-async fn look(service: &Alerts, caller: &Caller, place: &OrgPlace) -> Result<EffectiveView> {
+async fn look(service: &Alerts, caller: &Caller, place: &OrgNode) -> Result<EffectiveView> {
     let links = alert_layers::chain(&service.db, place.path).await?;
     let (scope, publishing, tenant) = (hierarchy(caller), publishing(service), place.path.id);
     let opening = service.clone();

@@ -88,7 +88,7 @@ async fn is_there(
     let compare = move || {
         // What cannot be made cannot be pushed either; that is told there.
         let Ok(upload) = Upload::new(&id, &layer, &publishing) else { return true };
-        upload.is_what_is_told(&told)
+        upload.matches_layers(&told)
     };
     service.tasks.spawn_blocking(compare).await.unwrap_or(true)
 }

@@ -1,10 +1,10 @@
 //! The history of alerts (spec: alert-management#history): noted for every alert that is taken in, whoever sent it.
 //!
 //! The rules are those of `alerting::history`. With the embedded router the rows are written in the transaction of the
-//! router's own state; with a remote one after the answer ([`later`]). What nobody ends ends by itself ([`sweep`]).
+//! router's own state; with a remote one after the answer ([`deferred`]). What nobody ends ends by itself ([`expiry`]).
 
-pub(super) mod later;
-pub(super) mod sweep;
+pub(super) mod deferred;
+pub(super) mod expiry;
 pub mod webhook;
 
 use bailiwick_alerting::{

@@ -52,7 +52,7 @@ struct Delivery {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Told {
+struct ReportedAlert {
     #[serde(default)]
     status: String,
     #[serde(default)]
@@ -97,7 +97,7 @@ pub async fn save(service: &Alerts, body: &[u8]) -> Result<()> {
     let mut sent = Vec::new();
     for (index, alert) in alerts.into_iter().enumerate() {
         let wrong = || unreadable(&format!("wrong type in alerts[{index}]"));
-        let alert: Told = match alert {
+        let alert: ReportedAlert = match alert {
             Value::Object(_) => serde_json::from_value(alert).map_err(|_| wrong())?,
             _ => return Err(wrong()),
         };
@@ -125,7 +125,7 @@ pub async fn save(service: &Alerts, body: &[u8]) -> Result<()> {
 struct Sent {
     system_key: String,
     labels: Labels,
-    alert: Told,
+    alert: ReportedAlert,
 }
 
 impl Sent {

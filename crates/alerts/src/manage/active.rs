@@ -8,7 +8,9 @@ use bailiwick_alerting::{
     listing::AlertState,
     router::{self, ActiveSilence},
 };
-use bailiwick_domain::{Error, OrgId, Page, PageRequest, Result, SortDirection, SystemId, Words, fold::fold};
+use bailiwick_domain::{
+    Error, Keywords, OrgId, Page, PageRequest, Result, SortDirection, SystemId, fold::fold,
+};
 use bailiwick_fleet::systems;
 use bailiwick_platform::list_filters;
 use bailiwick_policy::{Caller, Scope};
@@ -16,7 +18,7 @@ use bailiwick_store::{
     StoreError,
     alert_handling::Assignment,
     history::{
-        Within,
+        OrganizationsRead,
         active::{self, ActiveFilter, ActiveOrder, ActiveQuery, JUDGED, Shown},
     },
 };
@@ -29,8 +31,8 @@ use std::{
 const SYSTEMS: usize = 500;
 
 /// The words of `status` and `state`: whether an alert is suppressed. None matches `unprocessed`.
-pub const STATES: Words<Option<bool>> =
-    Words::of(&[("active", Some(false)), ("suppressed", Some(true)), ("unprocessed", None)]);
+pub const STATES: Keywords<Option<bool>> =
+    Keywords::of(&[("active", Some(false)), ("suppressed", Some(true)), ("unprocessed", None)]);
 
 /// A list as asked for.
 #[derive(Clone, Debug)]
@@ -142,7 +144,7 @@ pub async fn active_of_system(
     match service.alerting().for_people() {
         AlertRouter::Embedded => {
             query.filter.system_keys = Some(vec![key]);
-            list_embedded(service, Within::all(Scope::Organization(tenant)), query).await
+            list_embedded(service, OrganizationsRead::all(Scope::Organization(tenant)), query).await
         }
         AlertRouter::Remote(client) => {
             let alerts = remote::alerts_of(service, client, tenant, Some(&key)).await.map_err(told)?;
@@ -155,7 +157,7 @@ pub async fn active_of_system(
 }
 
 /// Which alerts are meant at this moment.
-pub(super) fn live(service: &Alerts, within: Within) -> ActiveQuery {
+pub(super) fn live(service: &Alerts, within: OrganizationsRead) -> ActiveQuery {
     ActiveQuery {
         within,
         filter: ActiveFilter::default(),
@@ -163,11 +165,15 @@ pub(super) fn live(service: &Alerts, within: Within) -> ActiveQuery {
         order: ActiveOrder::StartsAt,
         direction: SortDirection::Desc,
         now: service.now(),
-        spared: crate::history::sweep::spared(service),
+        spared: crate::history::expiry::spared(service),
     }
 }
 
-async fn list_embedded(service: &Alerts, within: Within, query: AlertQuery) -> Result<Page<ActiveAlert>> {
+async fn list_embedded(
+    service: &Alerts,
+    within: OrganizationsRead,
+    query: AlertQuery,
+) -> Result<Page<ActiveAlert>> {
     let (active, suppressed) = (query.wants(false), query.wants(true));
     let request = query.page;
     if !active && !suppressed {

@@ -8,7 +8,7 @@ use bailiwick_policy::{Caller, Scope};
 use bailiwick_store::{
     Tx,
     alert_handling::{self, Doing},
-    history::{self, Within},
+    history::{self, OrganizationsRead},
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -105,7 +105,7 @@ pub async fn assign(
     let who = caller.identity().ok_or_else(Error::insufficient_permissions)?;
     let mut tx = service.db.begin().await?;
     history::hold(&mut tx, [tenant]).await?;
-    let now = live(service, Within::all(Scope::Organization(tenant)));
+    let now = live(service, OrganizationsRead::all(Scope::Organization(tenant)));
     let alert = (tenant, asked.fingerprint.as_str());
     let firing = alert_handling::firing_now(&mut tx, tenant, alert.1, now.now, now.spared).await?;
     let system_key = firing.ok_or(Error::NotFound("alert"))?;

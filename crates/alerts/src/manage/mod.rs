@@ -1,17 +1,17 @@
 //! What people do with alerts (spec: alert-management#management): lists and figures over their organizations,
 //! silences, notes, taking charge. The configuration of alerts is elsewhere.
 //!
-//! Aggregates read a [`Within`], made by [`within`] from the caller and the organizations he names; what concerns one
+//! Aggregates read a [`OrganizationsRead`], made by [`organizations_read`] from the caller and the organizations he names; what concerns one
 //! organization takes a tenant, made by [`tenant`]. To add a read: a function in the room of its kind, which serves
 //! both routers.
 
 mod active;
-mod figures;
 mod handling;
 mod remote;
 mod silence_changes;
 mod silence_lists;
 mod silences;
+mod stats;
 mod totals;
 
 pub use active::{ActiveAlert, ActiveAlerts, AlertQuery, STATES, active, active_of_system};
@@ -22,14 +22,14 @@ pub use bailiwick_store::{
         list::{HistoryFilter, HistoryOrder, Record},
     },
 };
-pub use figures::{
-    HistoryQuery, Statistics, StatisticsQuery, Trend, catalogue, history, history_of_system, statistics,
-    time, trend,
-};
 pub use handling::{Assign, Event, NewNote, activity, add_note, assign};
 pub use silence_changes::{NewSilence, SilenceChange, change_silence, create_silence, end_silence};
 pub use silence_lists::{FoundSilence, FoundSilences, silences, silences_of_system};
 pub use silences::{By, Place, silence};
+pub use stats::{
+    HistoryQuery, Statistics, StatisticsQuery, Trend, catalogue, history, history_of_system, statistics,
+    time, trend,
+};
 pub(super) use totals::start as start_totals;
 pub use totals::{Totals, refresh_totals, totals};
 
@@ -37,8 +37,8 @@ use super::Fault;
 use crate::Alerts;
 use bailiwick_domain::{Error, FieldError, OrgId, OrgType, Result};
 use bailiwick_platform::list_filters;
-use bailiwick_policy::{Caller, OrgPlace, Resource, Scope, in_hierarchy, list_scope};
-use bailiwick_store::{history::Within, organizations};
+use bailiwick_policy::{Caller, OrgNode, Resource, Scope, in_hierarchy, list_scope};
+use bailiwick_store::{history::OrganizationsRead, organizations};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Organizations that a request names, as sent.
@@ -51,15 +51,15 @@ pub struct Named {
 }
 
 /// The organizations of an aggregate: the caller's hierarchy or what he names of it. A customer's user names nothing.
-async fn within(service: &Alerts, caller: &Caller, named: &Named) -> Result<Within> {
+async fn within(service: &Alerts, caller: &Caller, named: &Named) -> Result<OrganizationsRead> {
     let scope = list_scope(caller, Resource::Systems)?;
     if named.ids.is_empty() || caller.org_type() == Some(OrgType::Customer) {
-        return Ok(Within::all(scope));
+        return Ok(OrganizationsRead::all(scope));
     }
     let sent: BTreeSet<&String> = named.ids.iter().collect();
     list_filters::check_lengths([Some(sent.len())])?;
     let ids: BTreeSet<OrgId> = sent.iter().filter_map(|id| id.parse().ok()).collect();
-    let places: BTreeMap<OrgId, OrgPlace> = organizations::places(&service.db, ids.iter().copied())
+    let places: BTreeMap<OrgId, OrgNode> = organizations::places(&service.db, ids.iter().copied())
         .await?
         .into_iter()
         .map(|place| (place.path.id, place))
@@ -75,13 +75,13 @@ async fn within(service: &Alerts, caller: &Caller, named: &Named) -> Result<With
     found.dedup();
     Ok(match found[..] {
         // One of them is an index range like any other scope.
-        [(id, org_type)] => Within::all(match org_type {
+        [(id, org_type)] => OrganizationsRead::all(match org_type {
             _ if !named.with_descendants => Scope::Organization(id),
             OrgType::Owner => scope,
             OrgType::Customer => Scope::Organization(id),
             OrgType::Distributor | OrgType::Reseller => Scope::Subtree { root: id, org_type },
         }),
-        _ => Within { scope, named: Some(found), with_descendants: named.with_descendants },
+        _ => OrganizationsRead { scope, named: Some(found), with_descendants: named.with_descendants },
     })
 }
 

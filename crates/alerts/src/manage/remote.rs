@@ -9,7 +9,7 @@ use bailiwick_alerting::{
 use bailiwick_domain::{Error, OrgId, Result};
 use bailiwick_outbound::{RouterClient, router_client::Caller};
 use bailiwick_store::history::{
-    Within,
+    OrganizationsRead,
     active::{self, ActiveFilter},
 };
 use futures_util::{StreamExt, stream};
@@ -29,7 +29,7 @@ const WARNINGS: usize = 20;
 
 /// What was told of several tenants.
 #[derive(Debug)]
-pub(super) struct Told<T> {
+pub(super) struct TenantAnswers<T> {
     pub(super) found: Vec<(OrgId, T)>,
     pub(super) warnings: Vec<String>,
 }
@@ -38,9 +38,9 @@ pub(super) struct Told<T> {
 pub(super) async fn alerts(
     service: &Alerts,
     client: &RouterClient,
-    within: &Within,
+    within: &OrganizationsRead,
     filter: &ActiveFilter,
-) -> Result<Told<ListedAlert>> {
+) -> Result<TenantAnswers<ListedAlert>> {
     let tenants = active::tenants(&service.db, within, filter, TENANTS).await?;
     let key = only(filter.system_keys.as_deref());
     let weight = |a: &ListedAlert| a.labels.size() + a.annotations.size() + 256;
@@ -52,9 +52,9 @@ pub(super) async fn alerts(
 pub(super) async fn silences(
     service: &Alerts,
     client: &RouterClient,
-    within: &Within,
+    within: &OrganizationsRead,
     system_keys: Option<&[String]>,
-) -> Result<Told<ListedSilence>> {
+) -> Result<TenantAnswers<ListedSilence>> {
     let tenants = active::tenants_with_systems(&service.db, within, system_keys, TENANTS).await?;
     let key = only(system_keys);
     let weight = |s: &ListedSilence| s.comment.len() + s.annotations.size() + s.matchers.len() * 64 + 256;
@@ -79,7 +79,7 @@ async fn ask<T, F: Future<Output = std::result::Result<Vec<T>, Fault>>>(
     weight: impl Fn(&T) -> usize,
     failed: &'static str,
     each: impl Fn(OrgId) -> F,
-) -> Result<Told<T>> {
+) -> Result<TenantAnswers<T>> {
     let until = Instant::now() + IN_ALL;
     let asked = tenants.len();
     let answers = stream::iter(tenants).map(|tenant| {
@@ -122,7 +122,7 @@ async fn ask<T, F: Future<Output = std::result::Result<Vec<T>, Fault>>>(
     if more > 0 {
         failures.push(format!("{more} more organizations could not be asked"));
     }
-    Ok(Told { found, warnings: failures })
+    Ok(TenantAnswers { found, warnings: failures })
 }
 
 /// The query for what is about one system.

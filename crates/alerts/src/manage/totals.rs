@@ -16,7 +16,7 @@ use bailiwick_store::{
     StoreError,
     history::{
         active,
-        figures::{self, Live},
+        stats::{self, Live},
     },
     leases,
 };
@@ -55,7 +55,7 @@ pub struct Totals {
 /// 403 for an organization out of reach.
 pub async fn totals(service: &Alerts, caller: &Caller, named: &Named) -> Result<Totals> {
     let within = within(service, caller, named).await?;
-    let history = figures::resolved(&service.db, &within).await?;
+    let history = stats::resolved(&service.db, &within).await?;
     if service.alerting().is_embedded() {
         let query = live(service, within);
         let (severities, suppressed) =
@@ -67,7 +67,7 @@ pub async fn totals(service: &Alerts, caller: &Caller, named: &Named) -> Result<
         return Ok(Totals { live, history, warnings: Vec::new() });
     }
     let (live, oldest) =
-        tokio::join!(figures::live(&service.db, &within), figures::oldest_live(&service.db, &within));
+        tokio::join!(stats::live(&service.db, &within), stats::oldest_live(&service.db, &within));
     let age = oldest?.map(|at| service.now().since(at)).filter(|age| *age > STALE);
     let warning = |age| format!("totals: stale data, oldest refresh {} ago", words(age));
     Ok(Totals { live: live?, history, warnings: age.map(warning).into_iter().collect() })
@@ -117,7 +117,7 @@ pub async fn refresh_totals(service: &Alerts) -> Result<Option<u64>, StoreError>
         if !leases::take(&service.db, LEASE, service.instance(), now, now.plus(LEASE_TIME)).await? {
             return Ok(None);
         }
-        let tenants = figures::tenants_to_ask(&service.db, began, asked_after, TENANTS).await?;
+        let tenants = stats::tenants_to_ask(&service.db, began, asked_after, TENANTS).await?;
         let Some(last) = tenants.last() else { return Ok(Some(answered)) };
         asked_after = Some(*last);
         let told = of_their_systems(service, ask(service, client, tenants).await).await?;
@@ -190,7 +190,7 @@ async fn keep(service: &Alerts, told: &[(OrgId, Live)], now: Ts) -> Result<(), S
     // In one order everywhere, so that processes do not wait for each other in a ring.
     told.sort_unstable_by_key(|(tenant, _)| *tenant);
     let mut tx = service.db.begin_relaxed().await?;
-    figures::keep_live(&mut tx, &told, now).await?;
+    stats::keep_live(&mut tx, &told, now).await?;
     tx.commit().await
 }
 

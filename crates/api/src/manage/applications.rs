@@ -10,7 +10,7 @@ use crate::{
             ApplicationFilters, ApplicationInput, ApplicationList, ApplicationOutput, ApplicationSummary,
             ApplicationTotals, AssignInput,
         },
-        figures::TrendOutput,
+        stats::TrendOutput,
     },
 };
 use axum::response::Response;

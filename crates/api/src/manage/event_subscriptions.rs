@@ -9,7 +9,7 @@ use crate::{
         SubscriptionList, TestOutput,
     },
 };
-use bailiwick_events::{Events, attempts, subscriptions};
+use bailiwick_events::{Events, subscriptions, test_and_replay};
 use uuid::Uuid;
 
 const PAGE_SIZE: u64 = 20;
@@ -97,7 +97,7 @@ pub async fn test(
     Ctx(ctx): Ctx,
     PathId(id): PathId<Uuid>,
 ) -> Outcome<Answer<TestOutput>> {
-    let tested = attempts::test(&events, &caller, &ctx, id).await?;
+    let tested = test_and_replay::test(&events, &caller, &ctx, id).await?;
     Ok(Answer::ok("test event sent", tested.into()))
 }
 
@@ -109,7 +109,7 @@ pub async fn deliveries(
     params: Params,
 ) -> Outcome<Answer<DeliveryList>> {
     let (states, page) = (params.many("status"), params.page(PAGE_SIZE));
-    let page = attempts::deliveries(&events, &caller, id, states, page).await?;
+    let page = test_and_replay::deliveries(&events, &caller, id, states, page).await?;
     let pagination = Pagination::of(&page, None, None);
     let deliveries = page.rows.into_iter().map(Delivery::from).collect();
     Ok(Answer::ok("event deliveries retrieved successfully", DeliveryList { deliveries, pagination }))
@@ -124,6 +124,6 @@ pub async fn replay(
     body: JsonBody,
 ) -> Outcome<Answer<Replayed>> {
     let input = || Ok(body.parse::<ReplayInput>()?.into());
-    let events = attempts::replay(&events, &caller, &ctx, id, input).await?;
+    let events = test_and_replay::replay(&events, &caller, &ctx, id, input).await?;
     Ok(Answer::ok("events will be delivered again", Replayed { events }))
 }

@@ -1,10 +1,10 @@
 //! Impersonation with consent (spec: impersonation#requests-while-impersonating).
 
 use crate::{
-    acting::InSession,
     envelope::{Answer, Pagination},
     error::Outcome,
     extract::{Ctx, JsonBody, Params, PathId, Service, Who},
+    identify::InSession,
     wire::{
         impersonation::{
             AuditList, ConsentAnswer, ConsentInput, SessionAnswer, SessionList, SessionOutput, StartInput,
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 use axum::extract::FromRequestParts;
-use bailiwick_domain::{ImpersonationId, Words};
+use bailiwick_domain::{ImpersonationId, Keywords};
 use bailiwick_identity::{
     Identity,
     impersonation::{self, Side},
@@ -108,8 +108,8 @@ pub async fn status(
 }
 
 /// The words of `as`.
-pub(crate) const SIDES: Words<Side> =
-    Words::of(&[("target", Side::Impersonated), ("impersonator", Side::Impersonator), ("any", Side::Any)]);
+pub(crate) const SIDES: Keywords<Side> =
+    Keywords::of(&[("target", Side::Impersonated), ("impersonator", Side::Impersonator), ("any", Side::Any)]);
 
 /// `GET /impersonate/sessions`.
 pub async fn sessions(

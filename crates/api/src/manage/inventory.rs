@@ -1,10 +1,10 @@
 //! Inventory of a system as management reads it (spec: inventory#reads).
 
 use crate::{
+    chunked_body::Frame,
     envelope::{Answer, Pagination},
     error::{Failure, Outcome},
     extract::{Params, PathId, Service, Who},
-    portions::Frame,
     wire::inventory::{
         BatchRest, DiffOutput, InventoryRecordOutput, PageRest, SummaryOutput, TimelineOutput, diff_line,
     },

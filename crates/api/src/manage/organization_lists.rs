@@ -6,9 +6,9 @@ use crate::{
     error::Outcome,
     extract::{Ctx, Family, Params, PathId, Service, Who},
     wire::{
-        figures::TrendOutput,
         organization_lists::{Directory as OrganizationDirectory, PromotedOutput, VatOutput},
         roles::OrganizationFilters,
+        stats::TrendOutput,
     },
 };
 use bailiwick_directory::{

@@ -6,8 +6,8 @@ use crate::{
     error::Outcome,
     extract::{Ctx, Family, JsonBody, Params, PathId, Service, Who},
     wire::{
-        organization_figures::{StatsOutput, TotalOutput},
         organization_state::{DeletedOutput, ReactivatedOutput, RestoredOutput, SuspendedOutput},
+        organization_stats::{StatsOutput, TotalOutput},
         organizations::{OrganizationInput, OrganizationList, OrganizationOutput},
     },
 };

@@ -5,8 +5,8 @@ use crate::{
     error::Outcome,
     extract::{Ctx, JsonBody, Params, PathId, Service, Who},
     wire::{
-        figures::TrendOutput,
-        system_figures::{SystemFilters, SystemTotals},
+        stats::TrendOutput,
+        system_stats::{SystemFilters, SystemTotals},
         systems::{
             NewSystemInput, ReachabilityOutput, RegenerateInput, SystemInput, SystemList, SystemOutput,
         },

@@ -5,8 +5,8 @@ use crate::{
     error::Outcome,
     extract::{Ctx, JsonBody, Params, PathId, Service, Who},
     wire::{
-        figures::{TrendOutput, UserTotals},
         roles::UserFilters,
+        stats::{TrendOutput, UserTotals},
         users::{PasswordInput, UserInput, UserList, UserOutput},
     },
 };

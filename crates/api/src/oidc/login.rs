@@ -13,7 +13,7 @@ use bailiwick_identity::{
     Identity,
     oidc::{
         authorize::Parameters,
-        login::{self, Landing},
+        login::{self, AccountPage},
     },
 };
 use http::HeaderMap;
@@ -31,10 +31,10 @@ pub async fn show(Service(identity): Service<Identity>, Ctx(context): Ctx, heade
         return pages::fault(language, &error);
     }
     match login::land(&identity, &cookies::read(&identity, &headers)).await {
-        Ok(Landing::SignedIn { person, allowed, form_token }) => {
+        Ok(AccountPage::SignedIn { person, allowed, form_token }) => {
             pages::signed_in(language, &person, &allowed, &form_token)
         }
-        Ok(Landing::SignIn { interaction, browser }) => {
+        Ok(AccountPage::SignIn { interaction, browser }) => {
             let mut response = see_other(language, &sign_in_page(&identity, interaction));
             cookies::set_browser(&identity, response.headers_mut(), &browser);
             response

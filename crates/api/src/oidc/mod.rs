@@ -22,7 +22,7 @@ mod userinfo;
 
 pub use cors::cors;
 
-use crate::{extract::Service, meters};
+use crate::{extract::Service, route_metrics};
 use axum::{
     Json, Router, middleware,
     response::{IntoResponse, Response},
@@ -58,7 +58,7 @@ pub fn router() -> Router<App> {
         .route("/oidc/me", get(userinfo::userinfo).post(userinfo::userinfo))
         .route("/oidc/session/end", get(session_end::by_query).post(session_end::by_form))
         .merge(scripts)
-        .route_layer(middleware::from_fn(meters::mark))
+        .route_layer(middleware::from_fn(route_metrics::mark))
 }
 
 async fn discovery(Service(identity): Service<Identity>) -> Response {

@@ -1,6 +1,6 @@
 //! What may stand in the query of an operation and in its path. Unknown keys are ignored everywhere.
 //!
-//! Words that are known beforehand are listed from the tables that parse them, so the document says what handlers do.
+//! Keywords that are known beforehand are listed from the tables that parse them, so the document says what handlers do.
 
 use crate::manage::{alert_config::YAML, alerts::DESCENDANTS, impersonation::SIDES, inventory::WITHOUT_TEXT};
 use bailiwick_alerts::manage::{ActiveOrder, HistoryFilter, HistoryOrder, STATES};

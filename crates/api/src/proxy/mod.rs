@@ -9,7 +9,7 @@ mod answer;
 mod intake;
 mod target;
 
-use crate::{extract::authorization, meters};
+use crate::{extract::authorization, route_metrics};
 use answer::{Answer, finished, of_error, of_fault};
 use axum::{Router, extract::Request, response::Response};
 use bailiwick_alerting::{
@@ -47,7 +47,7 @@ pub struct Proxy {
     status: Bytes,
     metrics: Bytes,
     worker: Arc<WorkerMetrics>,
-    places: meters::Places,
+    places: route_metrics::RouteSeries,
 }
 
 impl Proxy {
@@ -61,7 +61,10 @@ impl Proxy {
             status: status_document(version, Nanos::from_ts(app.started_at)).into(),
             metrics: metrics_document(version).into(),
             app: app.clone(),
-            places: meters::Places::of(crate::routes::table().iter().filter(|row| row.is_proxied()), &worker),
+            places: route_metrics::RouteSeries::of(
+                crate::routes::table().iter().filter(|row| row.is_proxied()),
+                &worker,
+            ),
             worker,
         })
     }

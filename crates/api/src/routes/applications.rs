@@ -8,7 +8,7 @@ use crate::{
             ApplicationFilters, ApplicationInput, ApplicationList, ApplicationOutput, ApplicationSummary,
             ApplicationTotals, AssignInput,
         },
-        figures::TrendOutput,
+        stats::TrendOutput,
     },
 };
 use bailiwick_policy::Permission::{ManageApplications, ReadApplications};

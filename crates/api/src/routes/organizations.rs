@@ -4,12 +4,12 @@ use super::{Credential::Session, EXPORT, Gate, Route, delete, get, imports, patc
 use crate::{
     manage::{exports, organization_lists, organizations},
     wire::{
-        figures::TrendOutput,
-        organization_figures::{StatsOutput, TotalOutput},
         organization_lists::{Directory, PromotedOutput, VatOutput},
         organization_state::{DeletedOutput, ReactivatedOutput, RestoredOutput, SuspendedOutput},
+        organization_stats::{StatsOutput, TotalOutput},
         organizations::{CustomerList, DistributorList, OrganizationInput, OrganizationOutput, ResellerList},
         roles::OrganizationFilters,
+        stats::TrendOutput,
     },
 };
 use bailiwick_domain::OrgType;

@@ -5,8 +5,8 @@ use crate::{
     manage::{backups, exports, systems},
     wire::{
         backups::{DeletedSystemBackupOutput, DownloadOutput, SystemBackupList},
-        figures::TrendOutput,
-        system_figures::{SystemFilters, SystemTotals},
+        stats::TrendOutput,
+        system_stats::{SystemFilters, SystemTotals},
         systems::{
             NewSystemInput, ReachabilityOutput, RegenerateInput, SystemInput, SystemList, SystemOutput,
         },

@@ -6,9 +6,9 @@ use super::{
 use crate::{
     manage::{avatars, exports, users},
     wire::{
-        figures::{TrendOutput, UserTotals},
         roles::UserFilters,
         session::AvatarOutput,
+        stats::{TrendOutput, UserTotals},
         users::{PasswordInput, UserInput, UserList, UserOutput},
     },
 };

@@ -2,10 +2,10 @@
 
 use super::Itself;
 use crate::{
-    acting::Asked,
     envelope::Answer,
     error::Outcome,
     extract::Service,
+    identify::Asked,
     manage::rebranding::{RebrandingPath, file, known},
     wire::rebranding::SystemRebrandingOutput,
 };

@@ -3,8 +3,8 @@
 use crate::envelope::Pagination;
 use bailiwick_domain::Ts;
 use bailiwick_events::{
-    attempts::{Replay, Tested},
     subscriptions::{Input, View},
+    test_and_replay::{Replay, Tested},
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

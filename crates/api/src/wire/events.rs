@@ -1,7 +1,7 @@
 //! Events on the wire (docs/events.md): a CloudEvents 1.0 object that is also the payload that Standard Webhooks advises.
 
 use crate::envelope::Pagination;
-use bailiwick_events::{Stored, sign::Message};
+use bailiwick_events::{Stored, signatures::Message};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;

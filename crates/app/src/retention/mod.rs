@@ -15,7 +15,7 @@ use tiers::Tiers;
 use tracing::Instrument;
 
 const LEASE: &str = "retention";
-/// Longest time the work of a process that has died waits for another one. A run renews it again and again.
+/// LongestDelays time the work of a process that has died waits for another one. A run renews it again and again.
 const LEASE_TIME: Duration = Duration::from_secs(300);
 /// From the start to the first run.
 const FIRST: Duration = Duration::from_secs(300);

@@ -6,8 +6,8 @@ use super::{
 };
 use crate::App;
 use bailiwick_domain::{Result, SystemId, Ts};
-use bailiwick_identity::{impersonation, mirror};
-use bailiwick_store::{alert_handling, api_keys::events, history::keep, inventory::retention};
+use bailiwick_identity::{impersonation, logto_sync};
+use bailiwick_store::{alert_handling, api_keys::events, history::expiry, inventory::retention};
 use std::{collections::BTreeSet, time::Duration};
 use uuid::Uuid;
 
@@ -158,7 +158,7 @@ impl<'a> Pass<'a> {
             let ended = retention::end_alerts(&mut tx, limit, now, ROWS).await?;
             let removed = retention::remove_alerts(&mut tx, limit, ROWS).await?;
             let quarantined = retention::remove_quarantined(&mut tx, limit, ROWS).await?;
-            let others = mirror::purge_others(self.app, &mut tx, limit, ROWS).await?;
+            let others = logto_sync::purge_others(self.app, &mut tx, limit, ROWS).await?;
             tx.commit().await?;
             self.figures.alerts_ended += ended;
             self.figures.alerts_removed += removed;
@@ -175,16 +175,16 @@ impl<'a> Pass<'a> {
         let db = &self.app.db;
         let limit = self.now.minus(self.app.settings.alerting.history_retention);
         if self.way == Way::Count {
-            self.figures.history = keep::count_old(db, limit).await?;
+            self.figures.history = expiry::count_old(db, limit).await?;
             self.figures.activity = alert_handling::count_old(db, limit).await?;
             return Ok(true);
         }
         while self.goes_on().await? {
-            let history = keep::purge(db, limit, HISTORY_ROWS).await?;
+            let history = expiry::purge(db, limit, HISTORY_ROWS).await?;
             let mut tx = db.begin_relaxed().await?;
             let activity = alert_handling::purge(&mut tx, limit, HISTORY_ROWS).await?;
             if history + activity == 0 {
-                keep::forget_names(&mut tx, limit).await?;
+                expiry::forget_names(&mut tx, limit).await?;
             }
             tx.commit().await?;
             self.figures.history += history;

@@ -5,7 +5,7 @@ mod picture;
 use crate::{Directory, images, users};
 use aws_lc_rs::digest;
 use bailiwick_domain::{Error, Result, UserId, ports::hex};
-use bailiwick_identity::mirror;
+use bailiwick_identity::logto_sync;
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::Caller;
 use bailiwick_store::{
@@ -62,7 +62,7 @@ pub async fn upload(
     };
     tx.commit().await?;
     service.objects.wake();
-    mirror::wake(service);
+    logto_sync::wake(service);
     let settings = &service.settings;
     Ok(format!("{}{}/public/users/{user}/avatar", settings.app_url, settings.api_base_url))
 }
@@ -91,7 +91,7 @@ async fn written_down(
         after: Some(json!({"avatar": etag})),
     };
     audit::record(&mut tx, now, caller, ctx, event).await?;
-    mirror::picture_changed(service, &mut tx, user).await?;
+    logto_sync::picture_changed(service, &mut tx, user).await?;
     Ok((tx, user))
 }
 
@@ -120,10 +120,10 @@ pub async fn remove(service: &Directory, caller: &Caller, ctx: &RequestContext, 
         after: None,
     };
     audit::record(&mut tx, service.now(), caller, ctx, event).await?;
-    mirror::picture_changed(service, &mut tx, user).await?;
+    logto_sync::picture_changed(service, &mut tx, user).await?;
     tx.commit().await?;
     service.objects.wake();
-    mirror::wake(service);
+    logto_sync::wake(service);
     Ok(())
 }
 

@@ -6,20 +6,20 @@
 //! organization. Rendering runs off the request
 //! threads; a row is dropped as soon as it is written.
 
-mod places;
+mod admission;
 mod rows;
 
-pub use places::Place;
+pub use admission::ExportPermit;
 pub use rows::{organizations, users};
 
 use crate::Directory;
-use bailiwick_domain::{Error, OrgId, Result, Ts, Words};
+use admission::ExportPermits;
+use bailiwick_domain::{Error, Keywords, OrgId, Result, Ts};
 use bailiwick_export::{Cover, Faces, Fault, MAX_BYTES};
 use bailiwick_platform::fair_semaphore::acquire_within;
 use bailiwick_policy::Caller;
 use bailiwick_store::exports::{Bounds, Found};
 use bytes::Bytes;
-use places::Places;
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -31,22 +31,22 @@ const TURNS: usize = 2;
 /// How long a request waits for its turn.
 const LONGEST_WAIT: Duration = Duration::from_secs(15);
 
-/// Places and turns.
+/// ExportPermits and turns.
 #[derive(Debug)]
 pub struct Exports {
-    places: Places,
+    places: ExportPermits,
     turns: Arc<Semaphore>,
 }
 
 impl Default for Exports {
     fn default() -> Exports {
-        Exports { places: Places::default(), turns: Arc::new(Semaphore::new(TURNS)) }
+        Exports { places: ExportPermits::default(), turns: Arc::new(Semaphore::new(TURNS)) }
     }
 }
 
 /// Permission to make a file: a place for the file, and a turn at making it.
 pub struct Admission {
-    place: Place,
+    place: ExportPermit,
     turn: OwnedSemaphorePermit,
 }
 
@@ -71,7 +71,7 @@ impl Exports {
 
     /// Takes the places of one organization.
     #[doc(hidden)]
-    pub fn occupy_of(&self, organization: OrgId) -> Vec<Place> {
+    pub fn occupy_of(&self, organization: OrgId) -> Vec<ExportPermit> {
         std::iter::from_fn(|| self.places.take(organization).ok()).collect()
     }
 }
@@ -87,7 +87,7 @@ pub enum Format {
 
 impl Format {
     /// The words of `format`.
-    pub const WORDS: Words<Format> = Words::of(&[("csv", Format::Csv), ("pdf", Format::Pdf)]);
+    pub const WORDS: Keywords<Format> = Keywords::of(&[("csv", Format::Csv), ("pdf", Format::Pdf)]);
 
     /// From `format`, in any case.
     ///
@@ -136,9 +136,9 @@ pub struct File {
 }
 
 /// Bytes that hold a place.
-struct Placed(Vec<u8>, #[expect(dead_code, reason = "held, never looked at")] Place);
+struct PermittedBytes(Vec<u8>, #[expect(dead_code, reason = "held, never looked at")] ExportPermit);
 
-impl AsRef<[u8]> for Placed {
+impl AsRef<[u8]> for PermittedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.0
     }
@@ -209,7 +209,7 @@ pub async fn render<R: Send + 'static>(
         other => Error::internal(other),
     })?;
     let name = format!("{}_export_{}.{}", kind.plural, stamp(now), format.extension());
-    Ok(File { name, format, bytes: Bytes::from_owner(Placed(bytes, place)) })
+    Ok(File { name, format, bytes: Bytes::from_owner(PermittedBytes(bytes, place)) })
 }
 
 /// `2026-02-26_101530`.
@@ -239,9 +239,9 @@ mod tests {
         let organization = OrgId(uuid::Uuid::from_u128(1));
         let place = exports.places.take(organization).unwrap();
         let all = exports.occupy();
-        assert_eq!(all.len(), places::PLACES - 1);
+        assert_eq!(all.len(), admission::PLACES - 1);
         assert!(matches!(exports.places.take(organization), Err(Error::Unavailable { .. })));
-        let bytes = Bytes::from_owner(Placed(vec![1, 2], place));
+        let bytes = Bytes::from_owner(PermittedBytes(vec![1, 2], place));
         let copy = bytes.slice(..1);
         drop(bytes);
         assert!(exports.places.permit().is_none());

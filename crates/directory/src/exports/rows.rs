@@ -39,7 +39,7 @@ pub async fn organizations(
     let extra = Extra {
         // A card of the report has no place for them.
         custom_data: format == Format::Csv,
-        mirror: service.settings.identity.logto().map(|logto| logto.issuer.url.as_str()),
+        logto: service.settings.identity.logto().map(|logto| logto.issuer.url.as_str()),
     };
     let found = lines(&service.db, family, &scope, &filter, order, BOUNDS, extra).await?;
     let rows = bounded(found, kind)?;

@@ -2,20 +2,20 @@
 //! object.
 //!
 //! The object is written before the transaction that refers to it, and before that a job to delete it again, which the
-//! transaction takes back ([`Staged::keep`]): so a crash leaves neither a row without bytes nor bytes that nobody removes.
+//! transaction takes back ([`Staged::expiry`]): so a crash leaves neither a row without bytes nor bytes that nobody removes.
 //! Whatever takes a reference away enqueues the deletion in its own transaction. Keys are never used twice, so the
 //! deletion of one can meet nothing new under it, also when the same content comes back meanwhile.
 
-mod moving;
+mod relocation;
 
-pub use moving::{Moved, left_to_move, move_all};
+pub use relocation::{Moved, left_to_move, move_all};
 
 use crate::Directory;
 use aws_lc_rs::digest;
 use bailiwick_domain::{Error, OrgId, Result, UserId, ports::hex};
 use bailiwick_outbound::assets::{AssetError, AssetStore};
 use bailiwick_platform::fair_semaphore::acquire_within;
-use bailiwick_settings::{ImageHome, Place};
+use bailiwick_settings::{ImageHome, ObjectLocation};
 use bailiwick_store::{
     Tx, backups,
     images::{self as stored, Content, Object},
@@ -100,8 +100,8 @@ pub(crate) fn is_image(key: &str) -> bool {
 /// The storage, if it is a bucket: images are nowhere else.
 fn bucket(service: &Directory) -> Result<&AssetStore> {
     match service.settings.assets.place {
-        Place::Bucket(_) => service.objects.store(),
-        Place::Nowhere | Place::Files(_) => {
+        ObjectLocation::Bucket(_) => service.objects.store(),
+        ObjectLocation::Nowhere | ObjectLocation::Files(_) => {
             let message = "asset storage is not configured".into();
             Err(Error::Unavailable { message, log: "an image is in a bucket, and none is configured".into() })
         }
@@ -285,7 +285,7 @@ pub(crate) async fn delete_unlisted(service: &Directory, key: &str) -> Result<()
 /// The database.
 pub async fn complaints(service: &Directory) -> Result<Vec<String>> {
     let mut complaints = Vec::new();
-    if matches!(service.settings.assets.place, Place::Bucket(_)) {
+    if matches!(service.settings.assets.place, ObjectLocation::Bucket(_)) {
         let looked = match bucket(service) {
             Ok(bucket) => bucket.look(LOOK).await.map_err(|e| e.to_string()),
             Err(e) => Err(e.to_string()),

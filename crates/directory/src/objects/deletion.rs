@@ -7,7 +7,7 @@ use bailiwick_platform::{
     jobs,
     worker::{Worker, until_idle},
 };
-use bailiwick_settings::Place;
+use bailiwick_settings::ObjectLocation;
 use bailiwick_store::{
     backups::{self, DELETION},
     jobs::{self as leased_jobs, Job},
@@ -30,7 +30,7 @@ struct Task {
 
 /// Starts the worker on the application's tracker, if there is a storage.
 pub fn start_worker(service: &Directory) {
-    if matches!(service.settings.assets.place, Place::Nowhere) {
+    if matches!(service.settings.assets.place, ObjectLocation::Nowhere) {
         return;
     }
     let worker = service.clone();

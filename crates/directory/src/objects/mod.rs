@@ -10,7 +10,7 @@ pub use deletion::{delete_unlisted_backup, run_until_idle, start_worker};
 
 use bailiwick_domain::{Error, Result};
 use bailiwick_outbound::assets::{self, AssetError, AssetStore};
-use bailiwick_settings::{Place, Settings};
+use bailiwick_settings::{ObjectLocation, Settings};
 use std::sync::{Arc, OnceLock};
 use tokio::sync::{Mutex, Notify};
 
@@ -39,12 +39,12 @@ impl Objects {
             return Ok(store);
         }
         let opened = match &self.settings.assets.place {
-            Place::Nowhere => {
+            ObjectLocation::Nowhere => {
                 let message = "backup storage is not configured".into();
                 return Err(Error::Unavailable { message, log: "no place for assets".into() });
             }
-            Place::Files(directory) => AssetStore::files(directory),
-            Place::Bucket(bucket) => AssetStore::bucket(&assets::Bucket {
+            ObjectLocation::Files(directory) => AssetStore::files(directory),
+            ObjectLocation::Bucket(bucket) => AssetStore::bucket(&assets::Bucket {
                 endpoint: bucket.endpoint.clone(),
                 region: bucket.region.clone(),
                 name: bucket.name.clone(),

@@ -3,8 +3,8 @@
 use super::{Accepted, OrganizationBody, VAT, accept, alert_tenants, audit_action, audited};
 use crate::Directory;
 use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result};
-use bailiwick_events::Told;
-use bailiwick_identity::mirror;
+use bailiwick_events::EventDraft;
+use bailiwick_identity::logto_sync;
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller, Granted, NewOrganization as NewPlace, Parent, Refusal, decide};
 use bailiwick_store::organizations::{self, Editable, NewOrganization};
@@ -100,12 +100,12 @@ async fn write(
         after: Some(audited(&after)),
     };
     audit::record(&mut tx, new.at, caller, ctx, event).await?;
-    let told = Told::organization("created", new.org_type, new.id, &after.name);
+    let told = EventDraft::organization("created", new.org_type, new.id, &after.name);
     told.with(serde_json::json!({"parent_id": parent.id()})).write(&mut tx, new.at).await?;
     alert_tenants::queue(service, &mut tx, new.id, new.org_type).await?;
-    mirror::organization_created(service, &mut tx, new.id).await?;
+    logto_sync::organization_created(service, &mut tx, new.id).await?;
     let created = organizations::get(&mut tx, new.id).await?;
     tx.commit().await?;
-    mirror::wake(service);
+    logto_sync::wake(service);
     created.ok_or_else(|| Error::internal("a new organization cannot be read back"))
 }

@@ -3,10 +3,10 @@
 use super::{alert_tenants, authorize_change};
 use crate::Directory;
 use bailiwick_domain::{Error, OrgId, OrgType, Result};
-use bailiwick_events::Told;
+use bailiwick_events::EventDraft;
 use bailiwick_identity::{
     auth::{Destroyed, end_impersonations_of_destroyed},
-    mirror,
+    logto_sync,
 };
 use bailiwick_platform::{
     RequestContext, audit,
@@ -15,7 +15,7 @@ use bailiwick_platform::{
 use bailiwick_policy::{Action, Caller};
 use bailiwick_store::{
     backups, images,
-    organizations::{self, destroy as stored, marks},
+    organizations::{self, destroy as stored, lifecycle},
 };
 use serde_json::json;
 
@@ -30,7 +30,7 @@ pub async fn destroy(
     let seen = authorize_change(&service.db, service, caller, ctx, Action::Destroy, (family, id)).await?.id();
     retry_on_conflict("a destruction", || attempt(service, caller, ctx, family, seen)).await?;
     service.objects.wake();
-    mirror::wake(service);
+    logto_sync::wake(service);
     Ok(())
 }
 
@@ -43,7 +43,7 @@ async fn attempt(
 ) -> Result<(), Aborted> {
     let mut tx = service.db.begin().await?;
     stored::hold_rows(&mut tx, id, family).await?;
-    marks::hold_subtree(&mut tx, id).await?.ok_or(Error::NotFound(family.as_str()))?;
+    lifecycle::hold_subtree(&mut tx, id).await?.ok_or(Error::NotFound(family.as_str()))?;
     // What was decided before may have changed until the rows were held.
     let target = authorize_change(&mut tx, service, caller, ctx, Action::Destroy, (family, Some(id))).await?;
     let last = organizations::get(&mut tx, id).await?.ok_or(Error::NotFound(family.as_str()))?;
@@ -51,7 +51,7 @@ async fn attempt(
     objects.extend(images::take_below(&mut tx, id, family).await?);
     backups::bury(&mut tx, &objects, service.now(), || service.fresh()).await?;
     alert_tenants::queue_removal(service, &mut tx, id, family).await?;
-    mirror::organization_destroyed(service, &mut tx, id, family).await?;
+    logto_sync::organization_destroyed(service, &mut tx, id, family).await?;
     end_impersonations_of_destroyed(&mut tx, service.now(), Destroyed::Below(id, family)).await?;
     stored::destroy(&mut tx, &target, family, service.now()).await?;
     // Cached credentials of its systems are looked up again and not found.
@@ -65,7 +65,7 @@ async fn attempt(
     };
     audit::record(&mut tx, service.now(), caller, ctx, event).await?;
     if let Some(above) = last.parent_id {
-        Told::organization_gone("destroyed", &last, above).write(&mut tx, service.now()).await?;
+        EventDraft::organization_gone("destroyed", &last, above).write(&mut tx, service.now()).await?;
     }
     Ok(tx.commit().await?)
 }

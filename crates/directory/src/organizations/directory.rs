@@ -1,14 +1,14 @@
 //! `GET /organizations` (spec: organizations#directory): all families in one list, for whoever signs in.
 
 use crate::Directory;
-use bailiwick_domain::{OrgId, OrgType, Page, PageRequest, Result, SortDirection, Words};
+use bailiwick_domain::{Keywords, OrgId, OrgType, Page, PageRequest, Result, SortDirection};
 use bailiwick_platform::answer_cache::{self, CachedAnswer, DependsOn};
 use bailiwick_policy::{Caller, hierarchy};
 use bailiwick_store::organizations::directory::{self, DirectoryFilter, DirectorySort, Entry};
 use bytes::Bytes;
 
 /// The words of `sort_by`.
-pub const DIRECTORY_ORDERS: Words<DirectorySort> = Words::of(&[
+pub const DIRECTORY_ORDERS: Keywords<DirectorySort> = Keywords::of(&[
     ("name", DirectorySort::Name),
     ("description", DirectorySort::Description),
     ("type", DirectorySort::Type),

@@ -1,8 +1,8 @@
 //! Lists of a family (spec: organizations#list) with their inline counts.
 
 use crate::Directory;
-use bailiwick_domain::{OrgId, OrgType, Organization, Page, PageRequest, Result, SortDirection, Words};
-use bailiwick_identity::mirror;
+use bailiwick_domain::{Keywords, OrgId, OrgType, Organization, Page, PageRequest, Result, SortDirection};
+use bailiwick_identity::logto_sync;
 use bailiwick_platform::{
     answer_cache::{self, CachedAnswer, DependsOn},
     list_filters,
@@ -12,7 +12,7 @@ use bailiwick_store::organizations::{self, Counts, Filter, Order, Sort, Within, 
 use bytes::Bytes;
 
 /// The words of `sort_by`.
-pub const ORDERS: Words<Sort> = Words::of(&[
+pub const ORDERS: Keywords<Sort> = Keywords::of(&[
     ("name", Sort::Name),
     ("description", Sort::Description),
     ("created_at", Sort::CreatedAt),
@@ -22,7 +22,7 @@ pub const ORDERS: Words<Sort> = Words::of(&[
 ]);
 
 /// The words of `status`.
-pub const STATES: Words<States> = Words::of(&[
+pub const STATES: Keywords<States> = Keywords::of(&[
     ("enabled", list_filters::ENABLED),
     ("suspended", list_filters::SUSPENDED),
     ("deleted", list_filters::DELETED),
@@ -75,7 +75,7 @@ pub async fn list(
             organizations::list::page_of(&service.db, family, &scope, &filter, order, query.page, total)
                 .await?;
         let mut stats = organizations::stats_of(&service.db, family, page.rows.iter().map(|o| o.id)).await?;
-        let mut marks = mirror::marks_of_organizations(service, page.rows.iter().map(|o| o.id)).await?;
+        let mut marks = logto_sync::marks_of_organizations(service, page.rows.iter().map(|o| o.id)).await?;
         write(page.map(|organization| Listed {
             counts: stats.remove(&organization.id).unwrap_or_default().into(),
             organization: Organization {

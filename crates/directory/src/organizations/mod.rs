@@ -7,10 +7,10 @@ pub mod alert_tenants;
 mod create;
 mod destroy;
 mod directory;
-mod figures;
+mod lifecycle;
 mod list;
 mod promote;
-mod state;
+mod stats;
 mod update;
 
 pub use bailiwick_store::{
@@ -20,12 +20,12 @@ pub use bailiwick_store::{
 pub use create::create;
 pub use destroy::destroy;
 pub use directory::{DIRECTORY_ORDERS, DirectoryQuery, directory};
-pub use figures::by_name;
-pub use figures::{choices, family_total, stats, trend, vat_exists};
+pub use lifecycle::{Move, Moved, change_state};
 pub use list::prepare;
 pub use list::{ListQuery, Listed, ORDERS, STATES, list};
 pub use promote::{Promotion, promote};
-pub use state::{Move, Moved, change_state};
+pub use stats::by_name;
+pub use stats::{choices, family_total, stats, trend, vat_exists};
 pub use update::update;
 
 use crate::Directory;
@@ -33,7 +33,7 @@ use bailiwick_domain::{
     Error, OrgId, OrgType, Organization, Result,
     validate::{Fields, Vat, display_name, free_text, organization_custom_data},
 };
-use bailiwick_identity::mirror;
+use bailiwick_identity::logto_sync;
 use bailiwick_platform::RequestContext;
 use bailiwick_policy::{Action, Caller, Granted, OrgTarget, decide, gate, resource_of};
 use bailiwick_store::{
@@ -85,7 +85,7 @@ pub async fn get(
 ) -> Result<Organization> {
     let granted = authorize(&service.db, caller, Action::Read, family, id).await?;
     let found = organizations::get(&service.db, granted.id()).await?;
-    mirror::marked(service, found.ok_or(Error::NotFound(family.as_str()))?).await
+    logto_sync::marked(service, found.ok_or(Error::NotFound(family.as_str()))?).await
 }
 
 /// Loads the place of an organization and decides whether the caller may change it, then whether it is as they have

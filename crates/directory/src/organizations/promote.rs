@@ -3,10 +3,10 @@
 use super::{VAT, alert_tenants, authorize_change};
 use crate::Directory;
 use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result, Ts, org::PromotedFrom};
-use bailiwick_events::Told;
+use bailiwick_events::EventDraft;
 use bailiwick_identity::{
     impersonation::{Changed, end_of_changed},
-    mirror,
+    logto_sync,
 };
 use bailiwick_platform::{
     RequestContext, audit,
@@ -16,7 +16,7 @@ use bailiwick_policy::{Action, Caller, Granted};
 use bailiwick_store::{
     StoreError, Tx,
     events::subscriptions,
-    organizations::{self, destroy::hold_rows, marks, promote as stored},
+    organizations::{self, destroy::hold_rows, lifecycle, promote as stored},
 };
 use serde_json::json;
 
@@ -46,7 +46,7 @@ pub async fn promote(
 ) -> Result<Promotion> {
     let seen = authorize_change(&service.db, service, caller, ctx, Action::Promote, (FAMILY, id)).await?.id();
     let done = retry_on_conflict("a promotion", || attempt(service, caller, ctx, seen)).await?;
-    Ok(Promotion { organization: mirror::marked(service, done.organization).await?, ..done })
+    Ok(Promotion { organization: logto_sync::marked(service, done.organization).await?, ..done })
 }
 
 async fn attempt(
@@ -60,7 +60,7 @@ async fn attempt(
     let mut tx = service.db.begin().await?;
     // People who move and systems that speak hold their own rows first.
     hold_rows(&mut tx, seen, FAMILY).await?;
-    let held = marks::hold_subtree(&mut tx, seen).await?.ok_or_else(missing)?;
+    let held = lifecycle::hold_subtree(&mut tx, seen).await?.ok_or_else(missing)?;
     // What was decided above may have changed before the rows were held.
     let target =
         authorize_change(&mut tx, service, caller, ctx, Action::Promote, (FAMILY, Some(seen))).await?;
@@ -86,7 +86,7 @@ async fn attempt(
     })?;
     // It is a distributor by now.
     alert_tenants::queue(service, &mut tx, seen, OrgType::Distributor).await?;
-    mirror::organization_promoted(service, &mut tx, seen).await?;
+    logto_sync::organization_promoted(service, &mut tx, seen).await?;
     disable_subscriptions(&mut tx, &target, now, caller, ctx).await?;
     tx.bump_auth_epoch().await?;
     end_of_changed(service, &mut tx, now, Changed::Promoted(seen)).await?;
@@ -98,12 +98,12 @@ async fn attempt(
         after: Some(json!({ "type": OrgType::Distributor.as_str(), "parent_id": owner })),
     };
     audit::record(&mut tx, now, caller, ctx, event).await?;
-    Told::organization_gone("left", &before, detached_from).write(&mut tx, now).await?;
+    EventDraft::organization_gone("left", &before, detached_from).write(&mut tx, now).await?;
     let organization = organizations::get(&mut tx, seen).await?.ok_or_else(missing)?;
     let subject = format!("/distributors/{seen}");
-    Told::organization("promoted", FAMILY, seen, &before.name).at(subject).write(&mut tx, now).await?;
+    EventDraft::organization("promoted", FAMILY, seen, &before.name).at(subject).write(&mut tx, now).await?;
     tx.commit().await?;
-    mirror::wake(service);
+    logto_sync::wake(service);
     Ok(Promotion { organization, detached_from, parent: owner, numbers })
 }
 

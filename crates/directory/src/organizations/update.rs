@@ -6,8 +6,8 @@ use bailiwick_domain::{
     Error, OrgId, OrgType, Organization, Result,
     validate::{Fields, display_name, free_text, organization_custom_data},
 };
-use bailiwick_events::Told;
-use bailiwick_identity::mirror;
+use bailiwick_events::EventDraft;
+use bailiwick_identity::logto_sync;
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller};
 use bailiwick_store::{
@@ -52,13 +52,13 @@ pub async fn update(
         after: Some(audited(&after)),
     };
     audit::record(&mut tx, change.at, caller, ctx, event).await?;
-    let told = Told::organization("updated", family, target.id(), &after.name);
+    let told = EventDraft::organization("updated", family, target.id(), &after.name);
     told.with_changes(&audited(&before), &audited(&after)).write(&mut tx, change.at).await?;
     let updated = organizations::get(&mut tx, target.id()).await?;
-    mirror::organization_changed(service, &mut tx, target.id()).await?;
+    logto_sync::organization_changed(service, &mut tx, target.id()).await?;
     tx.commit().await?;
-    mirror::wake(service);
-    mirror::marked(service, updated.ok_or(Error::NotFound(family.as_str()))?).await
+    logto_sync::wake(service);
+    logto_sync::marked(service, updated.ok_or(Error::NotFound(family.as_str()))?).await
 }
 
 fn changed(

@@ -5,11 +5,11 @@
 //! organization takes them along; or in a bucket ([`crate::images`]).
 
 mod change;
-mod copies;
 mod css;
-mod judge;
+mod file_check;
 mod serve;
 mod svg;
+mod svg_size;
 mod upload;
 
 pub use change::{delete_asset, delete_product, disable, enable};

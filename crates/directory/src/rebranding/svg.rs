@@ -4,8 +4,8 @@
 //! read as XML is no picture here either: a reader that forgives more than they do could be made to see other things.
 
 use super::{
-    copies::Copies,
     css::{has_script_address, is_active, is_harmless_address},
+    svg_size::Copies,
 };
 use quick_xml::{
     Reader, XmlVersion,

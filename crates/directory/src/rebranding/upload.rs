@@ -1,6 +1,6 @@
 //! `PUT /rebranding/{org_id}/products/{product_id}` (spec: rebranding#operations): all of a form or nothing.
 
-use super::{authorize, change, judge, known, product};
+use super::{authorize, change, file_check, known, product};
 use crate::{Directory, images};
 use bailiwick_domain::{Error, OrgId, Result, rebranding::Asset};
 use bailiwick_platform::{RequestContext, fair_semaphore::acquire_within};
@@ -143,7 +143,7 @@ fn judged(parts: Vec<Part>) -> Result<Form> {
             return Err(refused(*asset, "exceeds maximum size", data));
         }
     }
-    let files = judge::files(files)?;
+    let files = file_check::files(files)?;
     let name = names.into_iter().next().map(name).transpose()?.flatten();
     if files.is_empty() && name.is_none() {
         return Err(Error::bad_request("at least one asset or product_name is required"));

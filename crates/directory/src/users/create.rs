@@ -12,8 +12,8 @@ use bailiwick_domain::{
     fold::fold,
     validate::{Fields, generate_password, username_candidates},
 };
-use bailiwick_events::{Told, mail};
-use bailiwick_identity::{mirror, passwords};
+use bailiwick_events::{EventDraft, mail};
+use bailiwick_identity::{logto_sync, passwords};
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{
     Action, Caller, Granted, Refusal, Resource, UserHome, decide, gate, known_roles, may_grant,
@@ -63,7 +63,7 @@ pub async fn create(
     let placed =
         written.map_err(|e| e.with_values(&sent_values(&body.email, &body.username, &body.phone)))?;
     mail::wake(service);
-    mirror::wake(service);
+    logto_sync::wake(service);
     shown(service, caller, placed).await
 }
 
@@ -90,7 +90,7 @@ async fn prepare(
     let now = service.now();
     let password = service.settings.identity.makes_accounts().then(|| generate_password(&*service.entropy));
     let password_hash = match &password {
-        Some(password) if service.mirror.is_none() => Some(passwords::hash(service, password).await?),
+        Some(password) if service.logto.is_none() => Some(passwords::hash(service, password).await?),
         _ => None,
     };
     let new = NewUser {
@@ -137,10 +137,10 @@ async fn write(
         after: Some(audited(&placed.user)),
     };
     audit::record(&mut tx, new.at, caller, ctx, event).await?;
-    Told::user("created", &placed.user).write(&mut tx, new.at).await?;
-    match &service.mirror {
+    EventDraft::user("created", &placed.user).write(&mut tx, new.at).await?;
+    match &service.logto {
         // Told of it when his account is there.
-        Some(_) => mirror::user_created(service, &mut tx, new.id, password, Some(new.at)).await?,
+        Some(_) => logto_sync::user_created(service, &mut tx, new.id, password, Some(new.at)).await?,
         None => mail::welcome(service, &mut tx, new.id, new.at, password).await?,
     }
     tx.commit().await?;

@@ -2,8 +2,8 @@
 
 use super::{UserView, distinct, view};
 use crate::Directory;
-use bailiwick_domain::{OrgId, Page, PageRequest, Result, SortDirection, Words};
-use bailiwick_identity::mirror;
+use bailiwick_domain::{Keywords, OrgId, Page, PageRequest, Result, SortDirection};
+use bailiwick_identity::logto_sync;
 use bailiwick_platform::{
     answer_cache::{self, CachedAnswer, DependsOn},
     list_filters,
@@ -17,7 +17,7 @@ use bailiwick_store::{
 use bytes::Bytes;
 
 /// The words of `sort_by`.
-pub const ORDERS: Words<Sort> = Words::of(&[
+pub const ORDERS: Keywords<Sort> = Keywords::of(&[
     ("name", Sort::Name),
     ("email", Sort::Email),
     ("username", Sort::Username),
@@ -30,7 +30,7 @@ pub const ORDERS: Words<Sort> = Words::of(&[
 ]);
 
 /// The words of `status`; older clients say `active`, which is no state of an organization.
-pub const STATES: Words<States> = Words::of(&[
+pub const STATES: Keywords<States> = Keywords::of(&[
     ("enabled", list_filters::ENABLED),
     ("active", list_filters::ENABLED),
     ("suspended", list_filters::SUSPENDED),
@@ -92,7 +92,7 @@ pub async fn list(
         let page = users::list::page_of(&service.db, &scope, &filter, order, page, total).await?;
         let agreed = super::consents(service, caller, page.rows.iter().map(|placed| placed.user.id)).await?;
         let mut marks =
-            mirror::marks_of_users(service, page.rows.iter().map(|placed| placed.user.id)).await?;
+            logto_sync::marks_of_users(service, page.rows.iter().map(|placed| placed.user.id)).await?;
         write(page.map(|mut placed| {
             placed.user.mirrored = marks.remove(&placed.user.id.0).unwrap_or_default();
             view(service, caller, agreed.as_ref(), placed)

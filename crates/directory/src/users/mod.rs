@@ -6,29 +6,29 @@
 
 mod create;
 mod fields;
-mod figures;
-mod life;
+mod lifecycle;
 mod list;
 mod own;
 mod password;
+mod stats;
 mod update;
 
-pub use bailiwick_store::users::figures::Totals;
+pub use bailiwick_store::users::stats::Totals;
 pub use create::create;
-pub use figures::{Choices, choices, totals, trend};
-pub use life::{delete, destroy, reactivate, restore, suspend};
+pub use lifecycle::{delete, destroy, reactivate, restore, suspend};
 pub(crate) use list::prepare;
 pub use list::{ListQuery, ORDERS, STATES, list};
 pub use own::{OwnInfo, change_own_info};
 pub use password::set_password;
+pub use stats::{Choices, choices, totals, trend};
 pub use update::update;
 
 use crate::Directory;
 use bailiwick_domain::{Error, OrgId, Result, User, UserId};
-use bailiwick_identity::{auth::judged_user, impersonation, mirror};
+use bailiwick_identity::{auth::judged_user, impersonation, logto_sync};
 use bailiwick_platform::RequestContext;
 use bailiwick_policy::{
-    Action, Caller, Consent, Granted, OrgPlace, Permission, Resource, UserHome, UserTarget, decide, gate,
+    Action, Caller, Consent, Granted, OrgNode, Permission, Resource, UserHome, UserTarget, decide, gate,
 };
 use bailiwick_store::{
     impersonation::consents as stored_consents,
@@ -125,7 +125,7 @@ pub(crate) fn authorize_change(
 /// A user as this caller sees him.
 async fn shown(service: &Directory, caller: &Caller, mut placed: Placed) -> Result<UserView> {
     let agreed = consents(service, caller, std::iter::once(placed.user.id)).await?;
-    let mut marks = mirror::marks_of_users(service, std::iter::once(placed.user.id)).await?;
+    let mut marks = logto_sync::marks_of_users(service, std::iter::once(placed.user.id)).await?;
     placed.user.mirrored = marks.remove(&placed.user.id.0).unwrap_or_default();
     Ok(view(service, caller, agreed.as_ref(), placed))
 }
@@ -151,7 +151,7 @@ fn view(service: &Directory, caller: &Caller, agreed: Option<&HashSet<UserId>>, 
     });
     let known = placed.user.role_ids.iter().filter_map(|id| service.catalogue.user_role(id));
     let roles = known.map(|role| (role.key.clone(), role.name.clone())).collect();
-    let sync_error = service.mirror.as_ref().map(|_| placed.user.mirrored.error.clone());
+    let sync_error = service.logto.as_ref().map(|_| placed.user.mirrored.error.clone());
     UserView { roles, can_be_impersonated, sync_error, user: placed.user }
 }
 
@@ -161,7 +161,7 @@ async fn home(
     caller: &Caller,
     action: Action,
     given: &str,
-) -> Result<(Granted<OrgId>, OrgPlace)> {
+) -> Result<(Granted<OrgId>, OrgNode)> {
     let place = match given.parse::<OrgId>() {
         Ok(id) => organizations::place(&service.db, id).await?,
         Err(_) => None,

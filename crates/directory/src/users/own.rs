@@ -11,15 +11,15 @@ use bailiwick_domain::{
     validate::{self, Fields},
 };
 use bailiwick_events::{
-    Told,
+    EventDraft,
     mail::{self, ChangedBy},
 };
-use bailiwick_identity::mirror;
+use bailiwick_identity::logto_sync;
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::Caller;
 use bailiwick_store::{
     Tx, recovery,
-    users::{self, OwnChange, life},
+    users::{self, OwnChange, lifecycle},
 };
 
 /// The body; absent and null are the same.
@@ -55,7 +55,7 @@ pub async fn change_own_info(
     let before = held.user;
     let named = (body.email.clone(), None, body.phone.clone());
     let change = change(service, body, accepted, &before)?;
-    let written = life::update_own(&mut tx, id, &change).await;
+    let written = lifecycle::update_own(&mut tx, id, &change).await;
     // Somebody else was faster than the check of the fields.
     written.map_err(|e| Error::from(e).with_values(&sent_values(&named.0, &named.1, &named.2)))?;
     let after = users::get(&mut tx, id).await?.ok_or_else(gone)?.user;
@@ -67,17 +67,17 @@ pub async fn change_own_info(
         after: Some(audited(&after)),
     };
     audit::record(&mut tx, change.at, caller, ctx, event).await?;
-    let told = Told::user("updated", &after).with_changes(&audited(&before), &audited(&after));
+    let told = EventDraft::user("updated", &after).with_changes(&audited(&before), &audited(&after));
     told.write(&mut tx, change.at).await?;
     if before.email != after.email {
         keep_previous(&mut tx, &before, &after.email).await?;
         mail::check_own_changes(service, &mut tx, before.id, change.at).await?;
         mail::address_changed(service, &mut tx, &before, &after.email, ChangedBy::Himself).await?;
     }
-    mirror::user_changed(service, &mut tx, &before, &after).await?;
+    logto_sync::user_changed(service, &mut tx, &before, &after).await?;
     tx.commit().await?;
     mail::wake(service);
-    mirror::wake(service);
+    logto_sync::wake(service);
     Ok(updated)
 }
 

@@ -7,8 +7,8 @@ use bailiwick_domain::{
     validate::{self, Fields},
 };
 use bailiwick_identity::{
-    mirror::passwords as there,
-    passwords::{self, Origin, Place},
+    logto_sync::passwords as there,
+    passwords::{self, Origin, PasswordHome},
 };
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller};
@@ -30,9 +30,9 @@ pub async fn set_password(
     fields.check_secret("password", validate::password(&password));
     fields.finish()?;
     // At the tenant it is set now, outside every transaction.
-    let place = match &service.mirror {
-        Some(mirror) => Place::There(there::account(service, mirror, granted.id()).await?),
-        None => Place::Here(String::new()),
+    let place = match &service.logto {
+        Some(logto) => PasswordHome::There(there::account(service, logto, granted.id()).await?),
+        None => PasswordHome::Here(String::new()),
     };
     let id = granted.id();
     let (whole, caller, ctx) = (service.clone(), caller.clone(), ctx.clone());
@@ -43,8 +43,8 @@ pub async fn set_password(
         let held = users::lock(&mut tx, id).await?;
         // What is set at the tenant is set, whatever has become of the caller's rights, or of the user, meanwhile.
         match place {
-            Place::There(_) => drop(held.ok_or(Error::NotFound("user"))?),
-            Place::Here(_) => {
+            PasswordHome::There(_) => drop(held.ok_or(Error::NotFound("user"))?),
+            PasswordHome::Here(_) => {
                 drop(authorize_on_condition(service, &caller, &ctx, Action::SetPassword, held)?);
             }
         }

@@ -7,14 +7,14 @@ use super::{
 };
 use crate::Directory;
 use bailiwick_domain::{Error, OrgId, OrgType, Result, User, UserId, validate};
-use bailiwick_events::{Told, mail};
+use bailiwick_events::{EventDraft, mail};
 use bailiwick_identity::{
     impersonation::{Changed, end_of_changed},
-    mirror,
+    logto_sync,
 };
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{
-    Action, Caller, Granted, OrgPlace, Refusal, UserHome, decide, known_roles, may_grant,
+    Action, Caller, Granted, OrgNode, Refusal, UserHome, decide, known_roles, may_grant,
     outside_owner_organization,
 };
 use bailiwick_store::{
@@ -61,7 +61,7 @@ async fn destination(
     caller: &Caller,
     user: &User,
     given: Option<&str>,
-) -> Result<Option<(Granted<OrgId>, OrgPlace)>> {
+) -> Result<Option<(Granted<OrgId>, OrgNode)>> {
     match given {
         None => Ok(None),
         Some("") => Err(Error::field("organization_id", "required")),
@@ -86,7 +86,7 @@ fn allow_result(
     }
 }
 
-fn sent<'a>(body: &'a UserBody, user: &'a User, moving: Option<&(Granted<OrgId>, OrgPlace)>) -> Sent<'a> {
+fn sent<'a>(body: &'a UserBody, user: &'a User, moving: Option<&(Granted<OrgId>, OrgNode)>) -> Sent<'a> {
     Sent {
         name: body.name.as_deref().unwrap_or(&user.name),
         email: body.email.as_deref().unwrap_or(&user.email),
@@ -140,9 +140,10 @@ impl Write {
             after: Some(audited(&after.user)),
         };
         audit::record(&mut tx, change.at, caller, ctx, event).await?;
-        let told = Told::user("updated", &after.user).with_changes(&audited(&before), &audited(&after.user));
+        let told =
+            EventDraft::user("updated", &after.user).with_changes(&audited(&before), &audited(&after.user));
         if before.organization.id != after.user.organization.id {
-            Told::user("left", &before).left(&before.organization).write(&mut tx, change.at).await?;
+            EventDraft::user("left", &before).left(&before.organization).write(&mut tx, change.at).await?;
         }
         told.write(&mut tx, change.at).await?;
         if before.email != after.user.email {
@@ -151,10 +152,10 @@ impl Write {
             mail::address_changed(service, &mut tx, &before, &after.user.email, mail::ChangedBy::Another)
                 .await?;
         }
-        mirror::user_changed(service, &mut tx, &before, &after.user).await?;
+        logto_sync::user_changed(service, &mut tx, &before, &after.user).await?;
         tx.commit().await?;
         mail::wake(service);
-        mirror::wake(service);
+        logto_sync::wake(service);
         Ok(after)
     }
 

@@ -15,7 +15,7 @@ pub use worker::mailer;
 pub use worker::{purge, run_until_idle, start_worker};
 
 use crate::Events;
-use bailiwick_domain::{Error, Result, Ts, User, UserId, meter::Counter};
+use bailiwick_domain::{Error, Result, Ts, User, UserId, metrics::Counter};
 use bailiwick_outbound::mail::Mailer;
 use bailiwick_platform::keys::{fresh_secret, token_digest};
 use bailiwick_store::{

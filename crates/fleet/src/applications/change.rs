@@ -6,7 +6,7 @@ use bailiwick_domain::{
     ApplicationId, Error, OrgId, Result, Ts,
     validate::{Fields, free_text},
 };
-use bailiwick_events::{Told, tell};
+use bailiwick_events::{EventDraft, emit};
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller, Granted, decide, in_hierarchy};
 use bailiwick_store::{Tx, applications, systems};
@@ -20,7 +20,7 @@ pub async fn set_notes(
     which: ApplicationRef,
     body: impl FnOnce() -> Result<Option<String>>,
 ) -> Result<ApplicationRecord> {
-    let mut step = Step::begin(service, caller, ctx, Action::Update, &which).await?;
+    let mut step = AllowedChange::begin(service, caller, ctx, Action::Update, &which).await?;
     let notes = body()?;
     let Some(notes) = notes else { return Ok(step.before) };
     let mut fields = Fields::new();
@@ -38,7 +38,7 @@ pub async fn delete(
     ctx: &RequestContext,
     which: ApplicationRef,
 ) -> Result<()> {
-    let mut step = Step::begin(service, caller, ctx, Action::Delete, &which).await?;
+    let mut step = AllowedChange::begin(service, caller, ctx, Action::Delete, &which).await?;
     applications::delete(&mut step.tx, &step.target, step.before.system_id, step.now).await?;
     step.finish(caller, ctx, "application.delete").await.map(drop)
 }
@@ -51,7 +51,7 @@ pub async fn assign(
     which: ApplicationRef,
     body: impl FnOnce() -> Result<Option<String>>,
 ) -> Result<ApplicationRecord> {
-    let mut step = Step::begin(service, caller, ctx, Action::Update, &which).await?;
+    let mut step = AllowedChange::begin(service, caller, ctx, Action::Update, &which).await?;
     let named = body()?.filter(|id| !id.trim().is_empty());
     let named = named.ok_or_else(|| Error::field("organization_id", "required"))?;
     let found = match named.parse::<OrgId>() {
@@ -70,7 +70,7 @@ pub async fn unassign(
     ctx: &RequestContext,
     which: ApplicationRef,
 ) -> Result<ApplicationRecord> {
-    let mut step = Step::begin(service, caller, ctx, Action::Update, &which).await?;
+    let mut step = AllowedChange::begin(service, caller, ctx, Action::Update, &which).await?;
     if step.before.organization.is_none() {
         return Ok(step.before);
     }
@@ -79,21 +79,21 @@ pub async fn unassign(
 }
 
 /// A change that has been allowed on the held row.
-struct Step {
+struct AllowedChange {
     tx: Tx,
     target: Granted<ApplicationId>,
     before: ApplicationRecord,
     now: Ts,
 }
 
-impl Step {
+impl AllowedChange {
     async fn begin(
         service: &Fleet,
         caller: &Caller,
         ctx: &RequestContext,
         action: Action,
         which: &ApplicationRef,
-    ) -> Result<Step> {
+    ) -> Result<AllowedChange> {
         // Whoever may not act does not wait for the row, nor make others wait.
         let seen = load(&service.db, caller, action, which).await?;
         ctx.check_conditions(service, &seen)?;
@@ -105,7 +105,7 @@ impl Step {
         let before = load(&mut tx, caller, action, which).await?;
         ctx.check_conditions(service, &before)?;
         let target = decide(caller, action, &before.target()).granted()?;
-        Ok(Step { tx, target, before, now: service.now() })
+        Ok(AllowedChange { tx, target, before, now: service.now() })
     }
 
     async fn finish(
@@ -124,8 +124,9 @@ impl Step {
             after: Some(audited(&after)),
         };
         audit::record(&mut self.tx, self.now, caller, ctx, event).await?;
-        let what = tell::past(tell::verb(action));
-        let told = Told::application(what, &after).with_changes(&audited(&self.before), &audited(&after));
+        let what = emit::past(emit::verb(action));
+        let told =
+            EventDraft::application(what, &after).with_changes(&audited(&self.before), &audited(&after));
         told.write(&mut self.tx, self.now).await?;
         self.tx.commit().await?;
         Ok(after)

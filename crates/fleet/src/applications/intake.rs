@@ -24,14 +24,14 @@ impl Listing {
 
 /// What one document of a system says of applications.
 #[derive(Debug)]
-pub(crate) struct Heard {
+pub(crate) struct ReportedApplications {
     /// Receipt.
     pub(crate) received_at: Ts,
     /// None: the text of the document before it, again.
     pub(crate) new: Option<Option<Listing>>,
 }
 
-impl Heard {
+impl ReportedApplications {
     fn arrival(self, system_id: SystemId, fqdn: &str) -> Arrival {
         let listed = match self.new {
             None => Listed::Again,
@@ -51,7 +51,7 @@ impl Heard {
 pub async fn take_over(
     service: &Fleet,
     tx: &mut Tx,
-    heard: Vec<(SystemId, String, Vec<Heard>)>,
+    heard: Vec<(SystemId, String, Vec<ReportedApplications>)>,
     now: Ts,
 ) -> Result<(), StoreError> {
     let arrivals: Vec<Arrival> = heard

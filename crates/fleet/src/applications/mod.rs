@@ -2,15 +2,15 @@
 //! it.
 
 mod change;
-mod figures;
 mod intake;
+mod stats;
 
 pub use change::{assign, delete, set_notes, unassign};
-pub use figures::{
+pub(crate) use intake::{Listing, ReportedApplications, take_over};
+pub use stats::{
     ByType, Choices, Summary, SummaryOrder, SummaryQuery, Totals, TypeVersions, choices, summary, totals,
     trend,
 };
-pub(crate) use intake::{Heard, Listing, take_over};
 
 use crate::Fleet;
 use bailiwick_domain::{ApplicationId, Error, Page, PageRequest, Result, SortDirection, SystemId};

@@ -5,7 +5,7 @@
 //! the backup, and whatever takes a row away makes the job again in its own transaction. So a crash leaves neither a
 //! backup without bytes nor bytes that nobody removes.
 
-mod rate;
+mod rate_limit;
 mod upload;
 
 pub use upload::{Cut, Incoming, store};
@@ -32,12 +32,12 @@ const SUFFIXES: [&str; 6] = [".tar.gz", ".tar.xz", ".tar.bz2", ".tar.zst", ".gpg
 #[derive(Debug)]
 pub struct Backups {
     places: Arc<Semaphore>,
-    rate: rate::Rate,
+    rate: rate_limit::Rate,
 }
 
 impl Backups {
     pub(crate) fn new(uploads: usize) -> Backups {
-        Backups { places: Arc::new(Semaphore::new(uploads)), rate: rate::Rate::default() }
+        Backups { places: Arc::new(Semaphore::new(uploads)), rate: rate_limit::Rate::default() }
     }
 
     /// How many uploads were refused for their rate.

@@ -6,7 +6,7 @@ use crate::Fleet;
 use bailiwick_domain::{Error, Result, SystemId, Ts};
 use bailiwick_identity::credentials::SystemIdentity;
 use bailiwick_platform::group_commit::GroupCommit;
-use bailiwick_store::{Db, StoreError, activity};
+use bailiwick_store::{Db, StoreError, heartbeats};
 use std::{collections::HashSet, sync::Arc, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -88,10 +88,10 @@ async fn write_once(db: &Db, group: &[Beat]) -> Result<(), StoreError> {
     beats.dedup_by_key(|beat| beat.0);
     let new: HashSet<SystemId> = group.iter().filter(|b| !b.from.is_heard()).map(|b| b.from.id).collect();
     let mut tx = db.begin_relaxed().await?;
-    activity::beat(&mut tx, &beats).await?;
+    heartbeats::beat(&mut tx, &beats).await?;
     if !new.is_empty() {
         beats.retain(|(id, _)| new.contains(id));
-        activity::mark_heard(&mut tx, &beats).await?;
+        heartbeats::mark_heard(&mut tx, &beats).await?;
     }
     tx.commit().await?;
     group.iter().for_each(|beat| beat.from.set_heard());

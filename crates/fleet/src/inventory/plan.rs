@@ -1,7 +1,7 @@
 //! What is to be written for queued documents: the part of the work that needs no database, apart from it.
 
 use super::pack;
-use crate::applications::{Heard, Listing};
+use crate::applications::{Listing, ReportedApplications};
 use bailiwick_domain::{Result, SystemId};
 use bailiwick_inventory::{Diff, Document, Facts, Rules};
 use bailiwick_store::inventory::{Claimed, Packed, Stored};
@@ -44,7 +44,7 @@ pub(super) struct Plan {
     /// Columns of the system after all steps; none: nothing new is said.
     pub(super) facts: Facts,
     /// What each step says of applications.
-    pub(super) heard: Vec<Heard>,
+    pub(super) heard: Vec<ReportedApplications>,
     /// The entry at which the steps end, and why.
     pub(super) failed: Option<(Claimed, String)>,
     /// Entries behind that one.
@@ -123,7 +123,10 @@ pub(super) fn plan(rules: &Rules, work: Work) -> Plan {
         match outcome {
             Ok(new) => {
                 if new.is_none() {
-                    planner.plan.heard.push(Heard { received_at: entry.claimed.received_at, new: None });
+                    planner
+                        .plan
+                        .heard
+                        .push(ReportedApplications { received_at: entry.claimed.received_at, new: None });
                 }
                 planner.plan.steps.push(Step { claimed: entry.claimed, new });
             }
@@ -174,7 +177,9 @@ impl Planner<'_> {
         drop(document);
         let (base, body) = self.pack(&text)?;
         self.say(facts);
-        self.plan.heard.push(Heard { received_at: entry.claimed.received_at, new: Some(listing) });
+        self.plan
+            .heard
+            .push(ReportedApplications { received_at: entry.claimed.received_at, new: Some(listing) });
         self.previous = Some(Previous { hash: entry.claimed.data_hash.clone(), text });
         Ok(New { body, base, diff })
     }

@@ -7,13 +7,14 @@ use super::{
 };
 use crate::{
     Fleet,
-    applications::{self, Heard},
+    applications::{self, ReportedApplications},
 };
 use bailiwick_domain::{SystemId, Ts};
 use bailiwick_inventory::{Change, Facts, Kind, Severity};
 use bailiwick_store::{
-    Tx, activity,
+    Tx,
     events::{self, About, NewEvent},
+    heartbeats,
     inventory::{self, Claimed, NewRecord, Sender, alerts, diffs},
     systems,
 };
@@ -78,7 +79,10 @@ pub async fn write(service: &Fleet, claimed_until: Ts, plans: Vec<Plan>) -> Resu
 }
 
 /// What the documents of a plan say of applications, with the name the system has after them.
-fn heard(plan: &mut Plan, senders: &HashMap<SystemId, Sender>) -> (SystemId, String, Vec<Heard>) {
+fn heard(
+    plan: &mut Plan,
+    senders: &HashMap<SystemId, Sender>,
+) -> (SystemId, String, Vec<ReportedApplications>) {
     let known = senders.get(&plan.system).map(|sender| sender.facts.1.clone());
     let fqdn = plan.facts.fqdn.clone().or(known).unwrap_or_default();
     (plan.system, fqdn, std::mem::take(&mut plan.heard))
@@ -156,7 +160,7 @@ async fn records(tx: &mut Tx, plans: Vec<Plan>, now: Ts) -> Result<Vec<(Option<i
     let mut notes: Vec<(SystemId, Ts, i64)> =
         latest.into_iter().map(|(id, (at, record))| (id, at, record)).collect();
     notes.sort_unstable();
-    activity::note_inventory(tx, &notes).await?;
+    heartbeats::note_inventory(tx, &notes).await?;
     Ok(made)
 }
 

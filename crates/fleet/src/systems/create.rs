@@ -6,11 +6,11 @@ use bailiwick_domain::{
     org::{Creator, Mark, OrgRef},
     validate::{Fields, Holder, SystemKey, SystemSecret, client_keys, free_text, string_values, system_name},
 };
-use bailiwick_events::Told;
+use bailiwick_events::EventDraft;
 use bailiwick_identity::credentials::hash_secret;
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{
-    Action, Caller, Granted, OrgPlace, Resource, SystemHome, attribute_system, attributing, decide, gate,
+    Action, Caller, Granted, OrgNode, Resource, SystemHome, attribute_system, attributing, decide, gate,
 };
 use bailiwick_store::{Tx, rebranding, systems};
 use serde_json::{Map, Value, json};
@@ -84,7 +84,7 @@ pub async fn create(
         })),
     };
     audit::record(&mut tx, now, caller, ctx, event).await?;
-    Told::system("created", &created.system).write(&mut tx, now).await?;
+    EventDraft::system("created", &created.system).write(&mut tx, now).await?;
     tx.commit().await?;
     Ok(created)
 }
@@ -95,7 +95,7 @@ pub(super) async fn home(
     caller: &Caller,
     action: Action,
     id: &str,
-) -> Result<(Granted<OrgId>, OrgPlace, OrgRef)> {
+) -> Result<(Granted<OrgId>, OrgNode, OrgRef)> {
     let found = match id.parse::<OrgId>() {
         Ok(id) => systems::home(tx, id).await?,
         Err(_) => None,
@@ -192,7 +192,7 @@ fn build(
 async fn store(
     tx: &mut Tx,
     granted: &Granted<OrgId>,
-    place: &OrgPlace,
+    place: &OrgNode,
     created: &Created,
     service: &Fleet,
 ) -> Result<()> {

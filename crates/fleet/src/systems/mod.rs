@@ -2,25 +2,25 @@
 
 mod create;
 mod export;
-pub mod figures;
 mod info;
-mod issue;
-mod life;
+mod issue_credentials;
+mod lifecycle;
 mod reachability;
 mod reassign;
 mod register;
+pub mod stats;
 pub mod transfer;
 mod unregister;
 mod update;
 
 pub use create::{Created, NewSystem, create};
 pub use export::export;
-pub use figures::{Choices, Totals, choices, totals, trend};
 pub use info::{Info, info};
-pub use issue::{Issued, issue_credentials};
-pub use life::{delete, destroy, reactivate, regenerate_secret, restore, suspend};
+pub use issue_credentials::{Issued, issue_credentials};
+pub use lifecycle::{delete, destroy, reactivate, regenerate_secret, restore, suspend};
 pub use reachability::{Reachability, reachability};
 pub use register::{Registered, register};
+pub use stats::{Choices, Totals, choices, totals, trend};
 pub use unregister::unregister;
 pub use update::{Change, update};
 
@@ -58,7 +58,7 @@ pub async fn list(service: &Fleet, caller: &Caller, query: SystemQuery) -> Resul
         // Only of the unfiltered list: reading it costs others nothing.
         all: if query.filter == SystemFilter::default() { Some(all(service, scope).await?) } else { None },
         totals: if wants_totals(&query, order.0) {
-            Some(figures::of(service, scope, cutoff).await?)
+            Some(stats::of(service, scope, cutoff).await?)
         } else {
             None
         },

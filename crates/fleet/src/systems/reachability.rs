@@ -3,7 +3,7 @@
 use super::load;
 use crate::Fleet;
 use bailiwick_domain::{Error, Result, SystemId};
-use bailiwick_outbound::reach::Candidate;
+use bailiwick_outbound::reachability::Candidate;
 use bailiwick_policy::Caller;
 use std::net::IpAddr;
 

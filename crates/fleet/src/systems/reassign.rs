@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{Fleet, backup_objects};
 use bailiwick_domain::{Error, OrgId, ReassignmentId, Result, System, SystemId};
-use bailiwick_events::Told;
+use bailiwick_events::EventDraft;
 use bailiwick_platform::{
     RequestContext, audit,
     fair_semaphore::unavailable,
@@ -21,9 +21,9 @@ use bailiwick_platform::{
 use bailiwick_policy::{Action, Caller, decide};
 use bailiwick_store::{
     backups::{self, Backup},
-    history::keep::move_system,
+    history::expiry::move_system,
     leases,
-    systems::{self, moves},
+    systems::{self, reassignments},
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Duration};
@@ -194,13 +194,13 @@ impl Work {
         systems::update(&mut tx, &target, &system).await?;
         let from = system.organization.id;
         let history_rows = move_system(&mut tx, &system.system_key, from, self.to, now).await?;
-        let apps_unassigned = moves::place(&mut tx, &target, &granted, &place.path, now).await?;
+        let apps_unassigned = reassignments::place(&mut tx, &target, &granted, &place.path, now).await?;
         for backup in &backups {
             if let Some(copy) = self.copies.get(&backup.object_key) {
                 backups::relocate(&mut tx, &backup.id, self.to, copy).await?;
             }
         }
-        moves::record(&mut tx, &self.record(&backups, history_rows, apps_unassigned)).await?;
+        reassignments::record(&mut tx, &self.record(&backups, history_rows, apps_unassigned)).await?;
         transfer::enqueue(&mut tx, service, self.behind(Some(now.plus(transfer::IN_FLIGHT))), now).await?;
         let after = systems::get(&mut tx, id).await?.ok_or(Error::NotFound("system"))?.system;
         let event = audit::Event {
@@ -212,15 +212,20 @@ impl Work {
         };
         audit::record(&mut tx, now, &self.caller, &self.ctx, event).await?;
         // As it was while it could be read there.
-        Told::system("left", &self.seen).left(&self.seen.organization).write(&mut tx, now).await?;
-        Told::system("reassigned", &after).write(&mut tx, now).await?;
+        EventDraft::system("left", &self.seen).left(&self.seen.organization).write(&mut tx, now).await?;
+        EventDraft::system("reassigned", &after).write(&mut tx, now).await?;
         tx.bump_auth_epoch().await?;
         tx.commit().await?;
         Ok(Written::Moved(Box::new(after)))
     }
 
-    fn record(&self, backups: &[Backup], history_rows: u64, apps_unassigned: u64) -> moves::Reassignment<'_> {
-        moves::Reassignment {
+    fn record(
+        &self,
+        backups: &[Backup],
+        history_rows: u64,
+        apps_unassigned: u64,
+    ) -> reassignments::Reassignment<'_> {
+        reassignments::Reassignment {
             id: self.id,
             system_id: self.seen.id,
             system_key: &self.seen.system_key,

@@ -3,8 +3,8 @@
 
 use crate::Fleet;
 use bailiwick_domain::{Error, Result, Ts, validate::SystemSecret};
-use bailiwick_events::Told;
-use bailiwick_identity::credentials::{Imported, SaltedHash, Sought, is_secret, take_over};
+use bailiwick_events::EventDraft;
+use bailiwick_identity::credentials::{CredentialKey, Imported, SaltedHash, is_secret, take_over};
 use bailiwick_platform::RequestContext;
 use bailiwick_store::credentials::{self, CredentialRecord};
 
@@ -24,7 +24,7 @@ pub async fn register(service: &Fleet, ctx: &RequestContext, secret: Option<&str
     let secret =
         SystemSecret::parse(text).ok_or_else(|| Error::bad_request("invalid system secret format"))?;
     let failures = &service.credentials().failures;
-    let pair = failures.pair(ctx.client_ip, Sought::Public(&secret.public));
+    let pair = failures.pair(ctx.client_ip, CredentialKey::Public(&secret.public));
     failures.check(pair, received_at)?;
     let Some(found) = find(service, &secret, received_at).await? else {
         failures.count(pair, received_at)?;
@@ -36,7 +36,7 @@ pub async fn register(service: &Fleet, ctx: &RequestContext, secret: Option<&str
     let from = ctx.client_ip.to_string();
     let mut tx = service.db.begin().await?;
     if credentials::register(&mut tx, &found, received_at, &from).await? {
-        let told = Told::system_by_id("registered", found.id, &found.system_key);
+        let told = EventDraft::system_by_id("registered", found.id, &found.system_key);
         told.write(&mut tx, received_at).await?;
         tx.commit().await?;
         return Ok(Registered { system_key: found.system_key, registered_at: received_at });
@@ -52,7 +52,7 @@ pub async fn register(service: &Fleet, ctx: &RequestContext, secret: Option<&str
 /// The system whose secret this is. Unknown lookup parts cost a query once a minute, and the work of a known one.
 async fn find(service: &Fleet, secret: &SystemSecret, now: Ts) -> Result<Option<CredentialRecord>> {
     let memory = service.credentials();
-    let part = Sought::Public(&secret.public);
+    let part = CredentialKey::Public(&secret.public);
     let found = if memory.is_unknown(part, now) {
         None
     } else {

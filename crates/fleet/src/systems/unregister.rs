@@ -2,7 +2,7 @@
 
 use crate::Fleet;
 use bailiwick_domain::{Error, Result};
-use bailiwick_events::Told;
+use bailiwick_events::EventDraft;
 use bailiwick_identity::credentials::SystemIdentity;
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_store::credentials;
@@ -25,7 +25,7 @@ pub async fn unregister(service: &Fleet, ctx: &RequestContext, identity: &System
         after: Some(json!({ "registered_at": null })),
     };
     audit::record_unattended(&mut tx, now, ctx, event).await?;
-    let told = Told::system_by_id("unregistered", identity.id, &identity.system_key);
+    let told = EventDraft::system_by_id("unregistered", identity.id, &identity.system_key);
     told.write(&mut tx, now).await?;
     Ok(tx.commit().await?)
 }

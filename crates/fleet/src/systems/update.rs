@@ -6,7 +6,7 @@ use bailiwick_domain::{
     Error, OrgId, Result, System, SystemId,
     validate::{Fields, Holder, client_keys, free_text, string_values, system_name},
 };
-use bailiwick_events::Told;
+use bailiwick_events::EventDraft;
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller, decide};
 use bailiwick_store::{Tx, systems};
@@ -60,7 +60,7 @@ pub async fn update(
         after: Some(editable(&system)),
     };
     audit::record(&mut tx, system.updated_at, caller, ctx, event).await?;
-    let told = Told::system("updated", &system).with_changes(&before, &editable(&system));
+    let told = EventDraft::system("updated", &system).with_changes(&before, &editable(&system));
     told.write(&mut tx, system.updated_at).await?;
     tx.commit().await?;
     Ok(system)

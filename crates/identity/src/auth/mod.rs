@@ -2,12 +2,12 @@
 //! authentication#bearer-errors, authentication#identity-modes).
 
 mod bearer;
-mod bearers;
-mod chains;
-mod failures;
-mod open;
-mod refreshes;
+mod grouped_refresh;
+mod open_sessions;
+mod password_limit;
 mod revoke;
+mod sessions;
+mod token_lookup;
 mod tokens;
 mod user_object;
 
@@ -15,14 +15,14 @@ pub use bearer::{BearerRequest, bearer_token, is_api_key};
 pub(crate) use bearer::{
     MAX_TOKEN_BYTES, authenticate_access_token, invalid, is_own, refuse_disabled, suspended, unreadable,
 };
-pub use bearers::Bearers;
-pub use chains::{Session, chain_of, issue_token, logout, purge_expired, refresh};
-pub(crate) use chains::{resume, start};
-pub use failures::{Failures, Guessed};
-pub use open::{Open, end_open, open_of};
-pub use refreshes::{Lives, Refreshes};
+pub use grouped_refresh::{Lives, Refreshes};
+pub use open_sessions::{OpenSessions, end_open, open_of};
+pub use password_limit::{Failures, GuessTarget};
 pub use revoke::{Destroyed, end_impersonations_of_destroyed, end_impersonations_of_revoked};
 pub use revoke::{Reason, revoke_login_chains, revoke_organization, revoke_user};
+pub use sessions::{Session, chain_of, issue_token, logout, purge_expired, refresh};
+pub(crate) use sessions::{resume, start};
+pub use token_lookup::TokenLookup;
 pub use tokens::{impersonation_token, verify_impersonation};
 pub use user_object::judged_user;
 pub use user_object::{UserObject, identity_of, object_of, user_object};

@@ -1,7 +1,7 @@
 //! Credentials from an earlier installation, loaded by an operator (spec: systems-interface#credentials,
 //! systems-interface#older-paths; docs/import.md): a file of all systems concerned, taken over whole or not at all.
 
-use super::{hash_secret, imported::Imported, legacy::is_legacy_id};
+use super::{argon2_secrets::Imported, hash_secret, legacy::is_legacy_id};
 use crate::Identity;
 use bailiwick_domain::{
     Error, FieldError, Result, SystemId, Ts,

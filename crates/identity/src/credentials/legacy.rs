@@ -3,8 +3,8 @@
 //! what does not exist.
 
 use super::{
-    Basic, Sought, WAIT, basic, by_key,
-    entry::{Entry, SystemIdentity},
+    Basic, CredentialKey, WAIT, basic, by_key,
+    cached_credential::{Entry, SystemIdentity},
     is_secret, note_first_call,
     secret::SaltedHash,
 };
@@ -49,7 +49,7 @@ async fn by_pair(
     client_ip: IpAddr,
     must_be_registered: bool,
 ) -> Result<Arc<SystemIdentity>> {
-    let (memory, now, sought) = (service.credentials(), service.now(), Sought::Legacy(&basic.key));
+    let (memory, now, sought) = (service.credentials(), service.now(), CredentialKey::Legacy(&basic.key));
     let pair = memory.failures.pair(client_ip, sought);
     memory.failures.check(pair, now)?;
     let found = if is_legacy_id(&basic.key) && !memory.is_unknown(sought, now) {

@@ -6,18 +6,18 @@
 //! known of the epoch without asking is the storage's matter (`store::epoch`); where it must be read, all requests that
 //! wait share one read. Rows are read in groups too, so that a moved epoch does not cost a query for each request.
 
+mod argon2_secrets;
 mod basic;
-mod entry;
-mod failures;
+mod cached_credential;
+mod guess_limit;
 mod import;
-mod imported;
 mod legacy;
 mod secret;
 
-pub use entry::SystemIdentity;
-pub use failures::{Failures, Sought};
+pub use argon2_secrets::{Imported, take_over};
+pub use cached_credential::SystemIdentity;
+pub use guess_limit::{CredentialKey, Failures};
 pub use import::{Imports, forget_legacy, import};
-pub use imported::{Imported, take_over};
 pub use legacy::{authenticate_either, authenticate_legacy};
 pub use secret::hash_secret;
 pub use secret::{SaltedHash, is_secret};
@@ -30,7 +30,7 @@ use bailiwick_domain::{
 use bailiwick_platform::group_commit::GroupCommit;
 use bailiwick_store::{Db, StoreError, credentials, epoch::Known};
 use basic::Basic;
-use entry::Entry;
+use cached_credential::Entry;
 use moka::sync::Cache;
 use std::{collections::HashMap, net::IpAddr, sync::Arc, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -40,7 +40,7 @@ const ENTRIES: u64 = 100_000;
 /// Keys known to be unknown.
 const UNKNOWN: u64 = 50_000;
 /// How long an unknown key is answered from memory: the window of the failure limits.
-const UNKNOWN_FOR: Duration = failures::WINDOW;
+const UNKNOWN_FOR: Duration = guess_limit::WINDOW;
 /// Rows read by one statement at most.
 const ROWS: usize = 256;
 /// Longest wait for the state that protects access.
@@ -57,8 +57,8 @@ pub struct Credentials {
     unknown: Cache<u64, Ts>,
     /// Failed authentications and registrations.
     pub failures: Failures,
-    /// Turns at checking imported hashes.
-    imported: imported::Turns,
+    /// CheckPermits at checking imported hashes.
+    imported: argon2_secrets::CheckPermits,
     epochs: GroupCommit<(), i64>,
     rows: GroupCommit<Wanted, Option<Arc<Entry>>>,
 }
@@ -76,7 +76,7 @@ impl Credentials {
             entries: Cache::new(ENTRIES),
             unknown: Cache::builder().max_capacity(UNKNOWN).time_to_live(UNKNOWN_FOR).build(),
             failures: Failures::new(failures_per_minute),
-            imported: imported::Turns::default(),
+            imported: argon2_secrets::CheckPermits::default(),
             epochs: GroupCommit::start(tasks, stop.clone(), 4096, move |group: Vec<()>| {
                 read_epoch(epoch_db.clone(), group.len())
             }),
@@ -108,7 +108,7 @@ impl Credentials {
         if let Some(entry) = self.entries.get(key).filter(|e| e.epoch == epoch) {
             return Ok(Some(entry));
         }
-        let (key_hash, now) = (self.failures.hash_of(Sought::Key(key)), service.now());
+        let (key_hash, now) = (self.failures.hash_of(CredentialKey::Key(key)), service.now());
         if SystemKey::parse(key).is_none() || self.has_missed(key_hash, now) {
             return Ok(None);
         }
@@ -137,12 +137,12 @@ impl Credentials {
     }
 
     /// Whether this was looked for in vain within the window, so that it need not be again.
-    pub fn is_unknown(&self, sought: Sought<'_>, now: Ts) -> bool {
+    pub fn is_unknown(&self, sought: CredentialKey<'_>, now: Ts) -> bool {
         self.has_missed(self.failures.hash_of(sought), now)
     }
 
     /// Remembers that this does not exist.
-    pub fn note_unknown(&self, sought: Sought<'_>, now: Ts) {
+    pub fn note_unknown(&self, sought: CredentialKey<'_>, now: Ts) {
         self.unknown.insert(self.failures.hash_of(sought), now);
     }
 }
@@ -176,7 +176,7 @@ pub async fn authenticate_system(
 
 async fn by_key(service: &Identity, basic: &Basic, client_ip: IpAddr) -> Result<Arc<SystemIdentity>> {
     let credentials = service.credentials();
-    let pair = credentials.failures.pair(client_ip, Sought::Key(&basic.key));
+    let pair = credentials.failures.pair(client_ip, CredentialKey::Key(&basic.key));
     credentials.failures.check(pair, service.now())?;
     let epoch = credentials.epoch(service).await?;
     let entry = credentials.entry(service, &basic.key, epoch).await?;

@@ -2,7 +2,7 @@
 
 use crate::{Identity, auth::invalid};
 use bailiwick_domain::{Error, Result, Ts, UserId};
-use bailiwick_events::Told;
+use bailiwick_events::EventDraft;
 use bailiwick_platform::{
     RequestContext, audit,
     retry_on_conflict::{Aborted, retry_on_conflict},
@@ -99,7 +99,7 @@ async fn finish(
     let event = audit::Event { action, object_type: "user", object_id: user.0, before: None, after };
     let what = if event.after.is_some() { "consented" } else { "consent_withdrawn" };
     let told =
-        Told::impersonation(what, user.to_string(), user).with(event.after.clone().unwrap_or_default());
+        EventDraft::impersonation(what, user.to_string(), user).with(event.after.clone().unwrap_or_default());
     audit::record(&mut tx, now, caller, ctx, event).await?;
     told.write(&mut tx, now).await?;
     Ok(tx.commit().await?)

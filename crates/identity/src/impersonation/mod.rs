@@ -9,13 +9,13 @@
 //! [`Which`]: bailiwick_store::impersonation::sessions::Which
 
 mod consent;
-mod exit;
-mod judge;
-mod reads;
+mod end;
+mod queries;
 mod record;
 mod redact;
 mod start;
 mod status;
+mod validity;
 
 pub use bailiwick_store::impersonation::{
     consents::Consent,
@@ -23,12 +23,12 @@ pub use bailiwick_store::impersonation::{
     sessions::{Session, Side},
 };
 pub use consent::{consent, give_consent, withdraw_consent};
-pub use exit::{end_by_token, end_own};
-pub use judge::{Acting, authenticate, presented};
-pub use judge::{Changed, end_of_changed, reach};
-pub use reads::count_old;
-pub use reads::{Purged, audit, over_at, purge, session, sessions};
-pub use record::{Call, Opened, open};
+pub use end::{end_by_token, end_own};
+pub use queries::count_old;
+pub use queries::{Purged, audit, over_at, purge, session, sessions};
+pub use record::{Call, OpenEntry, open};
 pub use redact::{Sent, of_body, shown_address};
 pub use start::{Started, start};
 pub use status::{Current, Recovery, Status, status, status_of};
+pub use validity::{Acting, authenticate, presented};
+pub use validity::{Changed, end_of_changed, reach};

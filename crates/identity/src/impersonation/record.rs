@@ -27,7 +27,7 @@ const PATH_CHARS: usize = 255;
 ///
 /// # Errors
 /// 503: then nothing may be done.
-pub async fn open(service: &Identity, call: Call<'_>) -> Result<Opened> {
+pub async fn open(service: &Identity, call: Call<'_>) -> Result<OpenEntry> {
     let endpoint: String = call.path.chars().take(PATH_CHARS).collect();
     let new = entries::NewCall {
         id: service.fresh(),
@@ -40,19 +40,19 @@ pub async fn open(service: &Identity, call: Call<'_>) -> Result<Opened> {
     let mut tx = service.db.begin().await.map_err(unreadable)?;
     let seq = entries::open(&mut tx, &new).await.map_err(unreadable)?;
     tx.commit().await.map_err(unreadable)?;
-    Ok(Opened { service: service.clone(), seq, is_complete: false })
+    Ok(OpenEntry { service: service.clone(), seq, is_complete: false })
 }
 
 /// An entry without its end. Dropped without one, because nobody waits for the answer any more or the handler has
 /// panicked, it says so.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenEntry {
     service: Identity,
     seq: i64,
     is_complete: bool,
 }
 
-impl Opened {
+impl OpenEntry {
     /// Records the answer. `data`: what only the end of the request has told of it. A failure is logged: what was done
     /// is done, and the entry says that it began.
     pub async fn complete(mut self, status: u16, words: &'static str, data: Option<String>) {
@@ -70,7 +70,7 @@ impl Opened {
     }
 }
 
-impl Drop for Opened {
+impl Drop for OpenEntry {
     fn drop(&mut self) {
         let Some(runtime) = (!self.is_complete).then(Handle::try_current).and_then(Result::ok) else {
             return;

@@ -1,6 +1,6 @@
 //! The start of a session (spec: impersonation#requests-while-impersonating).
 
-use super::judge::{judge, live_of, reach};
+use super::validity::{judge, live_of, reach};
 use crate::{
     Identity,
     auth::{
@@ -9,7 +9,7 @@ use crate::{
     },
 };
 use bailiwick_domain::{ChainId, Error, Result, Ts, UserId};
-use bailiwick_events::Told;
+use bailiwick_events::EventDraft;
 use bailiwick_platform::{
     RequestContext, audit,
     retry_on_conflict::{Aborted, retry_on_conflict},
@@ -140,7 +140,7 @@ async fn attempt(
     };
     sessions::insert(&mut tx, &session, (service.fresh(), service.fresh())).await?;
     audit::record_impersonation(&mut tx, now, ctx, &session, "impersonation.start").await?;
-    let told = Told::impersonation("started", session.id.to_string(), wanted);
+    let told = EventDraft::impersonation("started", session.id.to_string(), wanted);
     let data = json!({"session_id": session.id, "expires_at": session.expires_at});
     told.with(data).write(&mut tx, now).await?;
     let started = started(service, session, &impersonated, &impersonator, now)?;

@@ -1,6 +1,6 @@
 //! Whether somebody acts as somebody else (spec: impersonation#requests-while-impersonating).
 
-use super::judge::{Pair, live_of};
+use super::validity::{Pair, live_of};
 use crate::{
     Identity,
     auth::{self, UserObject, impersonation_token, invalid, unreadable, user_object},

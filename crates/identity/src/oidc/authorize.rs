@@ -151,20 +151,20 @@ pub async fn authorize(service: &Identity, parameters: &Parameters, browser: &Br
     if let Some((login, _)) = login {
         let mut tx = service.db.begin().await?;
         match consent::settle(service, &mut tx, &request, &login, now).await? {
-            consent::Settled::Redirect(address) => {
+            consent::SignInEnd::Redirect(address) => {
                 tx.commit().await?;
                 return Ok(Authorized::Redirect(address));
             }
-            consent::Settled::Ask if wish.no_page => {
+            consent::SignInEnd::Ask if wish.no_page => {
                 return Ok(refuse(&Refused::new(Code::ConsentRequired, "the user must be asked first")));
             }
-            consent::Settled::Ask => {
+            consent::SignInEnd::Ask => {
                 drop(tx);
                 let question = consent::question(&request, &login);
                 let (interaction, browser) = store(service, Some(&question), browser, now).await?;
                 return Ok(Authorized::Consent { interaction, browser });
             }
-            consent::Settled::Gone => {}
+            consent::SignInEnd::Gone => {}
         }
     }
     if wish.no_page {

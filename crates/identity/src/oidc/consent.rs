@@ -31,7 +31,7 @@ use url::Url;
 use uuid::Uuid;
 
 /// How a sign-in ends.
-pub(super) enum Settled {
+pub(super) enum SignInEnd {
     /// Back to the client, with a code or with a refusal.
     Redirect(String),
     /// The user must be asked first.
@@ -88,20 +88,20 @@ pub(super) async fn settle(
     request: &AuthorizationRequest,
     login: &Login,
     now: Ts,
-) -> Result<Settled> {
+) -> Result<SignInEnd> {
     let client = clients::find(&service.settings, &request.client_id);
     let Some(client) = client.filter(|client| client.may_redirect_to(&request.redirect_uri)) else {
-        return Ok(Settled::Gone);
+        return Ok(SignInEnd::Gone);
     };
-    let Some(user) = authorize::hold(tx, login).await? else { return Ok(Settled::Gone) };
+    let Some(user) = authorize::hold(tx, login).await? else { return Ok(SignInEnd::Gone) };
     if !admits(service, &client, &user) {
         let refused = Refused::new(Code::AccessDenied, "this user may not use the application");
-        return Ok(Settled::Redirect(authorize::refusal(service, request, &refused)));
+        return Ok(SignInEnd::Redirect(authorize::refusal(service, request, &refused)));
     }
     if !client.is_first_party() && !is_allowed(tx, request, login).await? {
-        return Ok(Settled::Ask);
+        return Ok(SignInEnd::Ask);
     }
-    authorize::grant(service, tx, request, login, now).await.map(Settled::Redirect)
+    authorize::grant(service, tx, request, login, now).await.map(SignInEnd::Redirect)
 }
 
 /// Once for at least these scopes, and just now if the client wants the user asked again. What was taken back meanwhile
@@ -183,8 +183,8 @@ pub async fn answer(
         remember(&mut tx, ctx, &user, &client, &request.scope, now).await?;
         request.asked = Some(Asked { login: login.id, is_allowed: true });
         match settle(service, &mut tx, &request, &login, now).await? {
-            Settled::Redirect(address) => address,
-            Settled::Ask | Settled::Gone => return Err(Denied::Gone),
+            SignInEnd::Redirect(address) => address,
+            SignInEnd::Ask | SignInEnd::Gone => return Err(Denied::Gone),
         }
     } else {
         let refused = Refused::new(Code::AccessDenied, "the user has declined");
@@ -227,7 +227,7 @@ pub(super) async fn resume(
     take(&mut tx, interaction).await?;
     let settled = settle(service, &mut tx, &waiting.request, &waiting.login, service.now()).await?;
     // Not answered yet: the transaction ends without a trace and the page asks.
-    let Settled::Redirect(address) = settled else { return Ok(Some(address(service, interaction.id))) };
+    let SignInEnd::Redirect(address) = settled else { return Ok(Some(address(service, interaction.id))) };
     tx.commit().await?;
     Ok(Some(address))
 }

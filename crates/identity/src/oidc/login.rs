@@ -29,7 +29,7 @@ impl Person {
 
 /// What somebody finds there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Landing {
+pub enum AccountPage {
     /// A live login.
     SignedIn {
         /// Whose it is.
@@ -54,16 +54,16 @@ pub fn address(service: &Identity) -> String {
 }
 
 /// Who is signed in in this browser, or a sign-in for him.
-pub async fn land(service: &Identity, browser: &Browser) -> Result<Landing> {
+pub async fn land(service: &Identity, browser: &Browser) -> Result<AccountPage> {
     let now = service.now();
     let live = authorize::live_login(service, browser, now).await?;
     if let Some(((_, user), cookie)) = live.zip(browser.login.as_deref()) {
         let allowed = consent::allowed(service, user.id).await?;
         let form_token = form_token(service, cookie, Uuid::nil());
-        return Ok(Landing::SignedIn { person: Person::of(user), allowed, form_token });
+        return Ok(AccountPage::SignedIn { person: Person::of(user), allowed, form_token });
     }
     let (interaction, browser) = authorize::store(service, None, browser, now).await?;
-    Ok(Landing::SignIn { interaction, browser })
+    Ok(AccountPage::SignIn { interaction, browser })
 }
 
 /// Whether the form that signs out was made for this browser's login.

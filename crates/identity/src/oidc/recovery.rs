@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     Identity,
-    auth::Guessed,
+    auth::GuessTarget,
     passwords::{self, Origin},
 };
 use bailiwick_domain::{Result, UserId, fold::fold, validate};
@@ -50,7 +50,7 @@ impl Form {
 
 /// A form's token and the browser's cookie, when it has none yet.
 #[derive(Clone, Debug)]
-pub struct Opened {
+pub struct IssuedForm {
     /// To be sent back with the form.
     pub form_token: String,
     /// To be set.
@@ -58,11 +58,11 @@ pub struct Opened {
 }
 
 /// Opens a form for a browser.
-pub fn open(service: &Identity, browser: &Browser, form: Form) -> Opened {
+pub fn open(service: &Identity, browser: &Browser, form: Form) -> IssuedForm {
     let known = browser.browser.as_deref().filter(|cookie| is_cookie(cookie));
     let fresh = known.is_none().then(|| fresh_secret(&*service.entropy));
     let cookie = known.or(fresh.as_deref()).unwrap_or_default();
-    Opened { form_token: form_token(service, cookie, form.id()), fresh_cookie: fresh }
+    IssuedForm { form_token: form_token(service, cookie, form.id()), fresh_cookie: fresh }
 }
 
 /// Whether the form was opened by this browser.
@@ -165,7 +165,7 @@ pub async fn confirm(
     let mut checked = None;
     if !is_signed_in(service, browser, link.user_id).await? {
         let stored = identities::password(&service.db, link.user_id).await?.ok_or(Denied::Gone)?.hash;
-        let guessed = Guessed::User(link.user_id);
+        let guessed = GuessTarget::User(link.user_id);
         let ip = context.client_ip;
         if !passwords::matches_user(service, guessed, ip, password, stored.as_deref()).await? {
             return Err(Denied::WrongCredentials);

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Identity,
-    auth::{Guessed, revoke_login_chains},
+    auth::{GuessTarget, revoke_login_chains},
     passwords::{self, Origin},
 };
 use bailiwick_domain::{Error, LoginId, Result, Ts, UserId, fold::fold, validate};
@@ -351,7 +351,7 @@ async fn check(
 ) -> Result<Known, Denied> {
     let found = lookup(service, who).await?.filter(|(user, _)| !user.standing.is_gone());
     let name = fold(who.text());
-    let guessed = Guessed::Name(&name, found.as_ref().map(|(user, _)| user.id));
+    let guessed = GuessTarget::Name(&name, found.as_ref().map(|(user, _)| user.id));
     let hash = found.as_ref().and_then(|(_, record)| record.hash.as_deref());
     let is_right = passwords::matches_user(service, guessed, context.client_ip, password, hash).await?;
     let (user, record) = found.filter(|_| is_right).ok_or_else(|| {
@@ -411,8 +411,8 @@ async fn answer(
     let (login, cookie) = log_in(service, tx, user, browser, now).await?;
     let address = match request {
         Some(request) => match consent::settle(service, tx, &request, &login, now).await? {
-            consent::Settled::Redirect(address) => address,
-            consent::Settled::Ask => {
+            consent::SignInEnd::Redirect(address) => address,
+            consent::SignInEnd::Ask => {
                 let question = Interaction {
                     id: service.fresh(),
                     request: serde_json::to_value(consent::question(&request, &login))
@@ -426,7 +426,7 @@ async fn answer(
                 interactions::insert(tx, &question).await?;
                 consent::address(service, question.id)
             }
-            consent::Settled::Gone => return Err(Denied::Gone),
+            consent::SignInEnd::Gone => return Err(Denied::Gone),
         },
         None if authorize::hold(tx, &login).await?.is_some() => login::address(service),
         None => return Err(Denied::Gone),

@@ -62,7 +62,7 @@ pub(crate) enum About {
 }
 
 /// One answer, read whole.
-pub(crate) struct Answered {
+pub(crate) struct WholeAnswer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
@@ -102,7 +102,7 @@ impl Connections {
         about: About,
         within: Duration,
         most: usize,
-    ) -> Result<Answered, IssuerError> {
+    ) -> Result<WholeAnswer, IssuerError> {
         let span = tracing::trace_span!(
             "call",
             call = "identity provider",
@@ -123,7 +123,7 @@ impl Connections {
                 false => IssuerError::Unreachable(with_causes(&e)),
             })?;
             let (head, body) = response.into_parts();
-            Ok(Answered { status: head.status, headers: head.headers, body: read(body, most).await? })
+            Ok(WholeAnswer { status: head.status, headers: head.headers, body: read(body, most).await? })
         };
         let answered = timeout(within, whole).await.unwrap_or(Err(IssuerError::TimedOut));
         match &answered {

@@ -11,7 +11,7 @@ pub use exchange::Times;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use documents::{WrittenDiscovery, flag};
-use exchange::{About, Answered, Connections};
+use exchange::{About, Connections, WholeAnswer};
 use http::{Method, StatusCode, header};
 use std::{fmt, time::Duration};
 
@@ -58,7 +58,7 @@ pub struct Credentials<'a> {
 
 /// What the issuer says of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told<T> {
+pub enum IssuerAnswer<T> {
     /// It is good, and this is what it says.
     Good(T),
     /// The issuer does not accept it.
@@ -111,7 +111,7 @@ impl IssuerClient {
         endpoint: &str,
         credentials: Credentials<'_>,
         token: &str,
-    ) -> Result<Told<Introspected>, IssuerError> {
+    ) -> Result<IssuerAnswer<Introspected>, IssuerError> {
         let in_form = discovery.secret_in_form.then_some(credentials);
         let mut request = exchange::request(Method::POST, endpoint, question(token, in_form).into())?;
         let form_type = http::HeaderValue::from_static("application/x-www-form-urlencoded");
@@ -123,22 +123,22 @@ impl IssuerClient {
         let total = self.connections.times().total;
         let answered = self.connections.send(request, About::Token, total, ANSWER_BYTES).await?;
         if is_refusal(answered.status) {
-            return Ok(Told::Refused);
+            return Ok(IssuerAnswer::Refused);
         }
         let said: Introspected = ok(&answered, "introspection")?;
-        Ok(if said.active { Told::Good(said) } else { Told::Refused })
+        Ok(if said.active { IssuerAnswer::Good(said) } else { IssuerAnswer::Refused })
     }
 
     /// What the issuer says of the person behind a token.
-    pub async fn userinfo(&self, endpoint: &str, token: &str) -> Result<Told<Userinfo>, IssuerError> {
+    pub async fn userinfo(&self, endpoint: &str, token: &str) -> Result<IssuerAnswer<Userinfo>, IssuerError> {
         let total = self.connections.times().total;
         let answered = self.get(endpoint, Some(token), total, ANSWER_BYTES).await?;
         // Here the token is the credential: 401 and 403 speak of it.
         let of_token = matches!(answered.status.as_u16(), 401 | 403);
         if of_token || is_refusal(answered.status) {
-            return Ok(Told::Refused);
+            return Ok(IssuerAnswer::Refused);
         }
-        Ok(Told::Good(ok(&answered, "userinfo")?))
+        Ok(IssuerAnswer::Good(ok(&answered, "userinfo")?))
     }
 
     async fn get(
@@ -147,7 +147,7 @@ impl IssuerClient {
         bearer: Option<&str>,
         within: Duration,
         most: usize,
-    ) -> Result<Answered, IssuerError> {
+    ) -> Result<WholeAnswer, IssuerError> {
         let mut request = exchange::request(Method::GET, url, Bytes::new())?;
         let mut about = About::Issuer;
         if let Some(token) = bearer {
@@ -182,11 +182,11 @@ fn is_refusal(status: StatusCode) -> bool {
     status.is_client_error() && !matches!(status.as_u16(), 401 | 403 | 404 | 408 | 429)
 }
 
-fn unexpected(answered: &Answered, what: &str) -> IssuerError {
+fn unexpected(answered: &WholeAnswer, what: &str) -> IssuerError {
     IssuerError::Unreachable(format!("{what}: status {}", answered.status.as_u16()))
 }
 
-fn ok<T: serde::de::DeserializeOwned>(answered: &Answered, what: &str) -> Result<T, IssuerError> {
+fn ok<T: serde::de::DeserializeOwned>(answered: &WholeAnswer, what: &str) -> Result<T, IssuerError> {
     if answered.status != StatusCode::OK {
         return Err(unexpected(answered, what));
     }

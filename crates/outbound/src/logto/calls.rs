@@ -3,10 +3,10 @@
 
 use super::{
     LogtoClient, LogtoError,
-    transport::{Pace, read},
+    transport::{WhenBusy, read},
     wire::{
-        Account, Application, ConsentScopes, Created, Domain, MirroredOrganization, MirroredUser, Named,
-        SignInExperience,
+        Account, Application, ConsentScopes, Created, Domain, LogtoOrganizationFields, LogtoUserFields,
+        Named, SignInExperience,
     },
 };
 use crate::issuer::IssuerError;
@@ -51,27 +51,27 @@ fn encoded(text: &str) -> String {
 
 impl LogtoClient {
     async fn get<T: DeserializeOwned>(&self, path: &str) -> Done<T> {
-        let answered = self.call(Pace::Worker, Method::GET, path, None).await?;
+        let answered = self.call(WhenBusy::Worker, Method::GET, path, None).await?;
         Ok(read(&answered, "an object")?)
     }
 
     async fn send(&self, method: Method, path: &str, body: &Value) -> Done<()> {
-        self.call(Pace::Worker, method, path, Some(body)).await.map(drop)
+        self.call(WhenBusy::Worker, method, path, Some(body)).await.map(drop)
     }
 
     async fn delete(&self, path: &str) -> Done<()> {
-        removed(self.call(Pace::Worker, Method::DELETE, path, None).await)
+        removed(self.call(WhenBusy::Worker, Method::DELETE, path, None).await)
     }
 
     /// Creates something; its id.
     async fn create(&self, path: &str, body: &Value) -> Done<String> {
-        let answered = self.call(Pace::Worker, Method::POST, path, Some(body)).await?;
+        let answered = self.call(WhenBusy::Worker, Method::POST, path, Some(body)).await?;
         let created: Created = read(&answered, "a creation")?;
         Ok(created.id)
     }
 
     /// Makes an account; its id.
-    pub async fn create_user(&self, user: &MirroredUser, password: &str) -> Done<String> {
+    pub async fn create_user(&self, user: &LogtoUserFields, password: &str) -> Done<String> {
         let mut body = value(user)?;
         if user.primary_phone.is_empty() {
             body.as_object_mut().map(|body| body.remove("primaryPhone"));
@@ -86,7 +86,7 @@ impl LogtoClient {
     }
 
     /// Changes an account.
-    pub async fn update_user(&self, id: &str, user: &MirroredUser) -> Done<()> {
+    pub async fn update_user(&self, id: &str, user: &LogtoUserFields) -> Done<()> {
         self.send(Method::PATCH, &format!("/users/{id}"), &value(user)?).await
     }
 
@@ -111,14 +111,14 @@ impl LogtoClient {
     pub async fn set_password(&self, id: &str, password: &str, is_unknown: &AtomicBool) -> Done<()> {
         let body = json!({"password": password});
         let path = format!("/users/{id}/password");
-        self.call_noting(Pace::Direct, Method::PATCH, &path, Some(&body), is_unknown).await.map(drop)
+        self.call_noting(WhenBusy::Direct, Method::PATCH, &path, Some(&body), is_unknown).await.map(drop)
     }
 
     /// Whether it is the account's password, while a user waits.
     pub async fn is_password(&self, id: &str, password: &str) -> Done<bool> {
         let body = json!({"password": password});
         let path = format!("/users/{id}/password/verify");
-        match self.call(Pace::Direct, Method::POST, &path, Some(&body)).await {
+        match self.call(WhenBusy::Direct, Method::POST, &path, Some(&body)).await {
             Ok(_) => Ok(true),
             Err(LogtoError::Refused(_)) => Ok(false),
             Err(error) => Err(error),
@@ -127,7 +127,7 @@ impl LogtoClient {
 
     /// Roles of an account.
     pub async fn roles_of_user(&self, id: &str) -> Done<Vec<Named>> {
-        self.list(Pace::Worker, &format!("/users/{id}/roles"), "").await
+        self.list(WhenBusy::Worker, &format!("/users/{id}/roles"), "").await
     }
 
     /// Gives an account roles.
@@ -142,21 +142,21 @@ impl LogtoClient {
 
     /// Organizations an account is in.
     pub async fn organizations_of_user(&self, id: &str) -> Done<Vec<Named>> {
-        self.list(Pace::Worker, &format!("/users/{id}/organizations"), "").await
+        self.list(WhenBusy::Worker, &format!("/users/{id}/organizations"), "").await
     }
 
     /// All roles.
     pub async fn roles(&self) -> Done<Vec<Named>> {
-        self.list(Pace::Worker, "/roles", "").await
+        self.list(WhenBusy::Worker, "/roles", "").await
     }
 
     /// All organization roles.
     pub async fn organization_roles(&self) -> Done<Vec<Named>> {
-        self.list(Pace::Worker, "/organization-roles", "").await
+        self.list(WhenBusy::Worker, "/organization-roles", "").await
     }
 
     /// Makes an organization; its id.
-    pub async fn create_organization(&self, organization: &MirroredOrganization) -> Done<String> {
+    pub async fn create_organization(&self, organization: &LogtoOrganizationFields) -> Done<String> {
         let mut body = value(organization)?;
         if organization.description.is_empty() {
             body.as_object_mut().map(|body| body.remove("description"));
@@ -170,7 +170,7 @@ impl LogtoClient {
     }
 
     /// Changes an organization.
-    pub async fn update_organization(&self, id: &str, organization: &MirroredOrganization) -> Done<()> {
+    pub async fn update_organization(&self, id: &str, organization: &LogtoOrganizationFields) -> Done<()> {
         self.send(Method::PATCH, &format!("/organizations/{id}"), &value(organization)?).await
     }
 
@@ -192,7 +192,7 @@ impl LogtoClient {
 
     /// Organization roles of a member.
     pub async fn roles_of_member(&self, organization: &str, user: &str) -> Done<Vec<Named>> {
-        self.list(Pace::Worker, &format!("/organizations/{organization}/users/{user}/roles"), "").await
+        self.list(WhenBusy::Worker, &format!("/organizations/{organization}/users/{user}/roles"), "").await
     }
 
     /// Gives a member an organization role.
@@ -219,7 +219,7 @@ impl LogtoClient {
 
     /// All applications.
     pub async fn applications(&self) -> Done<Vec<Application>> {
-        self.list(Pace::Worker, "/applications", "").await
+        self.list(WhenBusy::Worker, "/applications", "").await
     }
 
     /// How an application shows itself; none when it says nothing.
@@ -234,17 +234,17 @@ impl LogtoClient {
 
     /// Custom domains.
     pub async fn domains(&self) -> Done<Vec<Domain>> {
-        self.list(Pace::Worker, "/domains", "").await
+        self.list(WhenBusy::Worker, "/domains", "").await
     }
 
     /// Accounts with exactly this user name.
     pub async fn find_user(&self, username: &str) -> Done<Vec<Account>> {
         let query = format!("search.username={}&mode.username=exact&", encoded(username));
-        self.list(Pace::Worker, "/users", &query).await
+        self.list(WhenBusy::Worker, "/users", &query).await
     }
 
     /// Organizations whose name or id contains the text.
     pub async fn find_organization(&self, name: &str) -> Done<Vec<Named>> {
-        self.list(Pace::Worker, "/organizations", &format!("q={}&", encoded(name))).await
+        self.list(WhenBusy::Worker, "/organizations", &format!("q={}&", encoded(name))).await
     }
 }

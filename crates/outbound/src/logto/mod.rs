@@ -9,8 +9,8 @@ mod wire;
 
 pub use refusal::Refusal;
 pub use wire::{
-    Account, Application, ApplicationClient, Branding, ConsentScopes, Domain, MirroredOrganization,
-    MirroredUser, Named, SignInExperience,
+    Account, Application, ApplicationClient, Branding, ConsentScopes, Domain, LogtoOrganizationFields,
+    LogtoUserFields, Named, SignInExperience,
 };
 
 use crate::issuer::{IssuerError, exchange::Connections};

@@ -3,7 +3,7 @@
 use super::{Access, Inner, LogtoClient, LogtoError, Refusal, Token};
 use crate::issuer::{
     IssuerError, Times,
-    exchange::{self, About, Answered, Connections},
+    exchange::{self, About, Connections, WholeAnswer},
 };
 use bailiwick_domain::{Clock, Entropy, Ts, ports::random};
 use bytes::Bytes;
@@ -28,7 +28,7 @@ const TOKEN_LIFE: Duration = Duration::from_secs(86_400);
 /// Tries after 429.
 const AGAIN: u32 = 5;
 /// Longest wait that Logto may ask for; a call does not wait longer.
-const PATIENCE: Duration = Duration::from_secs(30);
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Longest time after which it is tried again, whatever Logto asks for.
 const LATEST: Duration = Duration::from_secs(4 * 3600);
 /// Longest wait between two tries of our own choice.
@@ -40,7 +40,7 @@ const PAGES: usize = 200;
 
 /// Whether a request may wait when Logto is asked too often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pace {
+pub(super) enum WhenBusy {
     /// A user waits for the answer.
     Direct,
     /// A worker asks.
@@ -71,23 +71,23 @@ impl LogtoClient {
     /// Sends a request and sorts the answer out.
     pub(super) async fn call(
         &self,
-        pace: Pace,
+        pace: WhenBusy,
         method: Method,
         path: &str,
         body: Option<&Value>,
-    ) -> Result<Answered, LogtoError> {
+    ) -> Result<WholeAnswer, LogtoError> {
         self.call_noting(pace, method, path, body, &AtomicBool::new(false)).await
     }
 
     /// The same; `is_unknown`: it was sent and its outcome is unknown.
     pub(super) async fn call_noting(
         &self,
-        pace: Pace,
+        pace: WhenBusy,
         method: Method,
         path: &str,
         body: Option<&Value>,
         is_unknown: &AtomicBool,
-    ) -> Result<Answered, LogtoError> {
+    ) -> Result<WholeAnswer, LogtoError> {
         let Inner { access, connections, .. } = &*self.0;
         let url = format!("{}{path}", access.base);
         let (mut renewed, mut waits) = (false, 0);
@@ -115,9 +115,9 @@ impl LogtoClient {
                     renewed = true;
                     self.forget(&token).await;
                 }
-                StatusCode::TOO_MANY_REQUESTS if pace == Pace::Worker && waits < AGAIN => {
+                StatusCode::TOO_MANY_REQUESTS if pace == WhenBusy::Worker && waits < AGAIN => {
                     let wait = self.wait(&answered, waits);
-                    if wait > PATIENCE {
+                    if wait > QUEUE_TIMEOUT {
                         return Err(LogtoError::Later(self.0.clock.now().plus(wait.min(LATEST))));
                     }
                     waits += 1;
@@ -129,7 +129,7 @@ impl LogtoClient {
     }
 
     /// How long to wait: what the answer says, else twice as long as before, and a little by chance.
-    fn wait(&self, answered: &Answered, waits: u32) -> Duration {
+    fn wait(&self, answered: &WholeAnswer, waits: u32) -> Duration {
         let said = answered.headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
         if let Some(wait) = said.and_then(|text| asked(text.trim(), self.0.clock.now())) {
             return wait;
@@ -180,7 +180,7 @@ impl LogtoClient {
     /// A list to its last page (spec: authorizationrule 31). `query` ends with `&` or is empty.
     pub(super) async fn list<T: DeserializeOwned>(
         &self,
-        pace: Pace,
+        pace: WhenBusy,
         path: &str,
         query: &str,
     ) -> Result<Vec<T>, LogtoError> {
@@ -212,7 +212,7 @@ fn asked(text: &str, now: Ts) -> Option<Duration> {
 }
 
 /// The answer, or what it says is wrong.
-fn sorted(answered: Answered, method: &Method, path: &str) -> Result<Answered, LogtoError> {
+fn sorted(answered: WholeAnswer, method: &Method, path: &str) -> Result<WholeAnswer, LogtoError> {
     let status = answered.status;
     if status.is_success() {
         return Ok(answered);
@@ -233,12 +233,12 @@ fn sorted(answered: Answered, method: &Method, path: &str) -> Result<Answered, L
     }
 }
 
-fn unexpected(answered: &Answered, what: &str) -> IssuerError {
+fn unexpected(answered: &WholeAnswer, what: &str) -> IssuerError {
     IssuerError::Unreachable(format!("{what}: status {}", answered.status.as_u16()))
 }
 
 /// What is wrong with an answer would quote it.
-pub(super) fn read<T: DeserializeOwned>(answered: &Answered, what: &str) -> Result<T, IssuerError> {
+pub(super) fn read<T: DeserializeOwned>(answered: &WholeAnswer, what: &str) -> Result<T, IssuerError> {
     let unreadable = |_| IssuerError::Unreachable(format!("{what}: an answer that cannot be read"));
     serde_json::from_slice(&answered.body).map_err(unreadable)
 }

@@ -13,7 +13,7 @@ fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
 /// A user as Logto gets him.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct MirroredUser {
+pub struct LogtoUserFields {
     /// User name.
     pub username: String,
     /// Display name.
@@ -29,7 +29,7 @@ pub struct MirroredUser {
 /// An organization as Logto gets it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct MirroredOrganization {
+pub struct LogtoOrganizationFields {
     /// Name.
     pub name: String,
     /// Description; `""` clears it.

@@ -1,7 +1,7 @@
 //! The health of a router, for the service's metrics and health checks.
 
 use super::{RouterClient, RouterError};
-use bailiwick_domain::meter::{ANSWERS, Counter, Histogram, Times};
+use bailiwick_domain::metrics::{ANSWERS, Counter, Histogram, Times};
 use std::time::Duration;
 
 /// What may become of a request, in the order of the counters.

@@ -6,8 +6,8 @@
 
 mod breaker;
 mod health;
-mod share;
-mod together;
+mod push_coalescing;
+mod tenant_share;
 mod wire;
 
 use crate::traces::traceparent;
@@ -18,16 +18,16 @@ use bytes::Bytes;
 pub use health::Health;
 use health::Meters;
 use http::{Method, StatusCode, Uri};
-use share::Shares;
+use push_coalescing::Pushing;
 use std::{fmt, sync::Arc, time::Duration};
-use together::Pushing;
+use tenant_share::Shares;
 use tokio::{
     sync::{Mutex, Semaphore},
     time::{Instant, sleep, timeout},
 };
 use tracing::{Instrument, field::Empty};
 use uuid::Uuid;
-use wire::{Answered, Fault, Outgoing, Pool, Targets, with_query};
+use wire::{Fault, Outgoing, Pool, Targets, WholeAnswer, with_query};
 
 /// Largest answer that is read (spec: alerts#answers).
 pub const ANSWER_BYTES: usize = 16 * 1024 * 1024;
@@ -312,12 +312,12 @@ impl RouterClient {
             body: Bytes::new(),
         };
         let answered = timeout(READY_TIMEOUT, self.pool.exchange(&outgoing)).await;
-        let is_ready = matches!(answered, Ok(Ok(Answered { status: StatusCode::OK, .. })));
+        let is_ready = matches!(answered, Ok(Ok(WholeAnswer { status: StatusCode::OK, .. })));
         readiness.asked = Some((now, is_ready));
         is_ready
     }
 
-    async fn read(&self, method: Method, uri: Uri, caller: Caller<'_>) -> Result<Answered, RouterError> {
+    async fn read(&self, method: Method, uri: Uri, caller: Caller<'_>) -> Result<WholeAnswer, RouterError> {
         let outgoing = self.outgoing(method, uri, caller, Bytes::new());
         self.send(outgoing, Repeat::Always, self.shared.config.read_timeout).await
     }
@@ -349,7 +349,7 @@ impl RouterClient {
         mut outgoing: Outgoing<'_>,
         repeat: Repeat,
         limit: Duration,
-    ) -> Result<Answered, RouterError> {
+    ) -> Result<WholeAnswer, RouterError> {
         let began = Instant::now();
         let limit = self.until.map_or(limit, |until| limit.min(until.saturating_duration_since(began)));
         if limit.is_zero() {
@@ -379,7 +379,7 @@ impl RouterClient {
         outgoing: &Outgoing<'_>,
         repeat: Repeat,
         limit: Duration,
-    ) -> Result<Answered, RouterError> {
+    ) -> Result<WholeAnswer, RouterError> {
         let Ok(_permit) = self.shared.in_flight.try_acquire() else {
             return Err(RouterError::NotReady("too many requests in flight".to_owned()));
         };
@@ -420,7 +420,7 @@ impl RouterClient {
         }
     }
 
-    async fn tries(&self, outgoing: &Outgoing<'_>, repeat: Repeat) -> Result<Answered, Fault> {
+    async fn tries(&self, outgoing: &Outgoing<'_>, repeat: Repeat) -> Result<WholeAnswer, Fault> {
         let began = Instant::now();
         let mut result = self.pool.exchange(outgoing).await;
         for pause in PAUSES {
@@ -434,7 +434,7 @@ impl RouterClient {
     }
 }
 
-fn may_repeat(result: &Result<Answered, Fault>, repeat: Repeat) -> bool {
+fn may_repeat(result: &Result<WholeAnswer, Fault>, repeat: Repeat) -> bool {
     match result {
         Err(Fault::NotSent(_)) => true,
         Err(Fault::TooLarge) => false,
@@ -450,7 +450,7 @@ fn starts_with(body: &[u8], text: &str) -> bool {
 }
 
 /// The signs of spec: alerts#waiting-tenants.
-fn is_unknown_tenant(answered: &Answered) -> bool {
+fn is_unknown_tenant(answered: &WholeAnswer) -> bool {
     match answered.status.as_u16() {
         404 => starts_with(&answered.body, "the Alertmanager is not configured"),
         406 | 412 => true,
@@ -461,11 +461,11 @@ fn is_unknown_tenant(answered: &Answered) -> bool {
 }
 
 /// An empty 404; one with a text is something else (spec: alert-router#remote-rules).
-fn is_unknown_silence(answered: &Answered) -> bool {
+fn is_unknown_silence(answered: &WholeAnswer) -> bool {
     answered.status == StatusCode::NOT_FOUND && answered.body.trim_ascii().is_empty()
 }
 
-fn server_fault(answered: &Answered) -> Option<RouterError> {
+fn server_fault(answered: &WholeAnswer) -> Option<RouterError> {
     match answered.status.as_u16() {
         503 => Some(RouterError::NotReady(describe(answered))),
         504 => Some(RouterError::TimedOut),
@@ -474,7 +474,7 @@ fn server_fault(answered: &Answered) -> Option<RouterError> {
     }
 }
 
-fn expect_ok(answered: Answered) -> Result<Bytes, RouterError> {
+fn expect_ok(answered: WholeAnswer) -> Result<Bytes, RouterError> {
     if answered.status == StatusCode::OK {
         Ok(answered.body)
     } else {
@@ -483,7 +483,7 @@ fn expect_ok(answered: Answered) -> Result<Bytes, RouterError> {
 }
 
 /// For the log: status and the beginning of the text.
-fn describe(answered: &Answered) -> String {
+fn describe(answered: &WholeAnswer) -> String {
     let beginning = &answered.body[..answered.body.len().min(300)];
     format!("{}: {}", answered.status.as_u16(), String::from_utf8_lossy(beginning).trim_end())
 }

@@ -55,7 +55,7 @@ pub(super) struct Outgoing<'a> {
 }
 
 /// One answer, read whole.
-pub(super) struct Answered {
+pub(super) struct WholeAnswer {
     pub(super) status: StatusCode,
     pub(super) body: Bytes,
 }
@@ -97,7 +97,7 @@ impl Pool {
     }
 
     /// Sends a request and reads the whole answer.
-    pub(super) async fn exchange(&self, outgoing: &Outgoing<'_>) -> Result<Answered, Fault> {
+    pub(super) async fn exchange(&self, outgoing: &Outgoing<'_>) -> Result<WholeAnswer, Fault> {
         let request = outgoing.to_request().map_err(|e| Fault::NotSent(e.to_string()))?;
         let response = match self {
             Pool::Plain(client) => client.request(request).await,
@@ -108,7 +108,7 @@ impl Pool {
             if e.is_connect() { Fault::NotSent(text) } else { Fault::Broken(text) }
         })?;
         let (head, body) = response.into_parts();
-        Ok(Answered { status: head.status, body: read(body).await? })
+        Ok(WholeAnswer { status: head.status, body: read(body).await? })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     FLUSH, Meters, TraceConfig,
-    span::{Said, Span, attribute},
+    span::{AttributeValue, Span, attribute},
 };
 use crate::issuer::{
     IssuerError, Times,
@@ -68,7 +68,7 @@ impl Exporter {
         let unusable = |e: &dyn std::fmt::Display| format!("telemetry.otlp_endpoint cannot be used: {e}");
         exchange::request(Method::POST, &url, Bytes::new()).map_err(|e| unusable(&e))?;
         let authorization = config.authorization.as_deref().map(exchange::secret_value).transpose();
-        let named = |key: &str, text: &str| attribute(key, &Said::Text(text.to_owned()));
+        let named = |key: &str, text: &str| attribute(key, &AttributeValue::Text(text.to_owned()));
         Ok(Exporter {
             connections: Connections::new(Times { head: TIME, total: TIME })?,
             url,

@@ -3,7 +3,7 @@
 use super::{
     Traces,
     parent::parent,
-    span::{Context, Role, Said, Span},
+    span::{AttributeValue, Context, Role, Span},
 };
 use bailiwick_domain::Ts;
 use std::fmt::{self, Debug, Write};
@@ -63,7 +63,7 @@ struct Open {
 struct Noted {
     name: Option<String>,
     traceparent: Option<String>,
-    attributes: Vec<(&'static str, Said)>,
+    attributes: Vec<(&'static str, AttributeValue)>,
 }
 
 impl TraceLayer {
@@ -165,11 +165,11 @@ fn role(name: &str) -> Role {
 }
 
 impl Noted {
-    fn note(&mut self, field: &Field, said: impl FnOnce() -> Said) {
+    fn note(&mut self, field: &Field, said: impl FnOnce() -> AttributeValue) {
         let Some((_, key)) = ATTRIBUTES.into_iter().find(|(name, _)| *name == field.name()) else { return };
         let mut said = said();
-        if key == METHOD && !matches!(&said, Said::Text(word) if METHODS.contains(&word.as_str())) {
-            said = Said::Text("_OTHER".to_owned());
+        if key == METHOD && !matches!(&said, AttributeValue::Text(word) if METHODS.contains(&word.as_str())) {
+            said = AttributeValue::Text("_OTHER".to_owned());
         }
         match self.attributes.iter_mut().find(|(known, _)| *known == key) {
             Some((_, old)) => *old = said,
@@ -179,8 +179,8 @@ impl Noted {
 
     fn text(&self, key: &str) -> Option<&str> {
         self.attributes.iter().find(|(known, _)| *known == key).and_then(|(_, said)| match said {
-            Said::Text(text) => Some(text.as_str()),
-            Said::Number(_) => None,
+            AttributeValue::Text(text) => Some(text.as_str()),
+            AttributeValue::Number(_) => None,
         })
     }
 
@@ -199,7 +199,7 @@ impl Noted {
     fn has_failed(&self, role: Role) -> bool {
         self.attributes.iter().any(|(key, said)| match (*key, said) {
             (key, _) if key == ERROR => true,
-            (key, Said::Number(status)) if key == STATUS => role == Role::Server && *status >= 500,
+            (key, AttributeValue::Number(status)) if key == STATUS => role == Role::Server && *status >= 500,
             _ => false,
         })
     }
@@ -207,23 +207,23 @@ impl Noted {
 
 impl Visit for Noted {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        self.note(field, || Said::Text(short(format_args!("{}", Shown(value)))));
+        self.note(field, || AttributeValue::Text(short(format_args!("{}", Shown(value)))));
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
         match field.name() {
             "traceparent" => self.traceparent = Some(value.to_owned()),
             "call" => self.name = Some(short(format_args!("{value}"))),
-            _ => self.note(field, || Said::Text(short(format_args!("{value}")))),
+            _ => self.note(field, || AttributeValue::Text(short(format_args!("{value}")))),
         }
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.note(field, || Said::Number(value));
+        self.note(field, || AttributeValue::Number(value));
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.note(field, || Said::Number(i64::try_from(value).unwrap_or(i64::MAX)));
+        self.note(field, || AttributeValue::Number(i64::try_from(value).unwrap_or(i64::MAX)));
     }
 }
 

@@ -12,7 +12,7 @@ mod span;
 
 use bailiwick_domain::{
     Clock, Entropy,
-    meter::{Counter, Kind, Page},
+    metrics::{Counter, Kind, Page},
     ports::random,
 };
 use http::HeaderValue;

@@ -33,7 +33,7 @@ pub(super) enum Role {
 
 /// A value of an attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum AttributeValue {
     Text(String),
     Number(i64),
 }
@@ -47,7 +47,7 @@ pub(super) struct Span {
     pub(super) role: Role,
     pub(super) began: Ts,
     pub(super) ended: Ts,
-    pub(super) attributes: Vec<(&'static str, Said)>,
+    pub(super) attributes: Vec<(&'static str, AttributeValue)>,
     pub(super) failed: bool,
 }
 
@@ -76,10 +76,10 @@ impl Span {
 }
 
 /// One attribute.
-pub(super) fn attribute(key: &str, said: &Said) -> Value {
+pub(super) fn attribute(key: &str, said: &AttributeValue) -> Value {
     let value = match said {
-        Said::Text(text) => json!({ "stringValue": text }),
-        Said::Number(number) => json!({ "intValue": number.to_string() }),
+        AttributeValue::Text(text) => json!({ "stringValue": text }),
+        AttributeValue::Number(number) => json!({ "intValue": number.to_string() }),
     };
     json!({ "key": key, "value": value })
 }

@@ -1,6 +1,6 @@
 use super::*;
 use bailiwick_domain::Ts;
-use span::{Role, Said};
+use span::{AttributeValue, Role};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::SeqCst};
 use tracing::{field::Empty, subscriber::with_default, trace_span};
 use tracing_subscriber::{Layer, layer::SubscriberExt};
@@ -130,8 +130,8 @@ fn what_belongs_to_nothing_is_no_trace_and_words_of_clients_are_not_names() {
     assert_eq!(given, None);
     let [request, job] = &spans[..] else { panic!("{spans:?}") };
     assert_eq!((request.parent, request.name.as_str(), job.name.as_str()), (None, "request", "job mail"));
-    assert_eq!(request.attributes[1].1, Said::Text("_OTHER".to_owned()));
-    assert_eq!(request.attributes[0].1, Said::Text("x".repeat(256)));
+    assert_eq!(request.attributes[1].1, AttributeValue::Text("_OTHER".to_owned()));
+    assert_eq!(request.attributes[0].1, AttributeValue::Text("x".repeat(256)));
     assert_ne!(request.context.trace, job.context.trace);
 }
 

@@ -101,7 +101,7 @@ async fn a_large_answer_is_not_read_whole() {
 }
 
 /// A name that leads to these addresses, one set after the other; the last one stays.
-fn names(sets: Vec<Vec<&'static str>>) -> Ask {
+fn names(sets: Vec<Vec<&'static str>>) -> Lookup {
     let asked = AtomicUsize::new(0);
     Arc::new(move |_| {
         let n = asked.fetch_add(1, Ordering::SeqCst).min(sets.len() - 1);
@@ -147,7 +147,7 @@ async fn rule_04_20_a_name_that_turns_to_a_private_address_is_not_contacted() {
 
 #[tokio::test]
 async fn faults_of_names_may_pass_and_addresses_inside_do_not() {
-    let nowhere: Ask = Arc::new(|_| Err(std::io::Error::other("no such name")));
+    let nowhere: Lookup = Arc::new(|_| Err(std::io::Error::other("no such name")));
     let failure = Webhooks::with_names(AllowedHosts::default(), nowhere)
         .send(TENANT, "http://hook.example.org/secret-path", "{}".into())
         .await
@@ -164,7 +164,7 @@ async fn faults_of_names_may_pass_and_addresses_inside_do_not() {
 
 #[tokio::test]
 async fn a_name_is_looked_up_when_it_is_saved_and_every_address_is_judged() {
-    let names: Ask = Arc::new(|host: &str| {
+    let names: Lookup = Arc::new(|host: &str| {
         let found: &[&str] = match host {
             "fine.example" => &["8.8.8.8"],
             "both.example" => &["8.8.8.8", "10.0.0.1"],

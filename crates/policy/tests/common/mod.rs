@@ -47,8 +47,8 @@ impl Node {
         self.ancestors.contains(&root)
     }
 
-    pub fn place(&self, standing: Standing) -> OrgPlace {
-        OrgPlace { path: self.path, org_type: self.org_type, standing }
+    pub fn place(&self, standing: Standing) -> OrgNode {
+        OrgNode { path: self.path, org_type: self.org_type, standing }
     }
 
     pub fn target(&self, standing: Standing) -> OrgTarget {

@@ -1,6 +1,6 @@
 //! `bailiwick copy-db`
 
-use super::{CopyDbArgs, fail, print, wire};
+use super::{CopyDbArgs, compose, fail, print};
 use crate::config::{Config, DatabaseUrl};
 use bailiwick_app::database::{Db, Options, analyze, transfer};
 use std::fs;
@@ -24,7 +24,7 @@ pub async fn run(config: &Config, args: &CopyDbArgs) -> Result<(), String> {
     if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
         return Err("the target is not an address like postgres://…".to_owned());
     }
-    let from = wire::open(config, true).await?;
+    let from = compose::open(config, true).await?;
     let options = Options { connections: 2, exclusive: false, ..Options::new(url) };
     let to = Db::open(&options).await.map_err(|e| format!("the target cannot be opened: {e}"))?;
     to.migrate().await.map_err(|e| format!("the target cannot be brought to this version: {e}"))?;

@@ -1,6 +1,6 @@
 //! `bailiwick demo`
 
-use super::{DemoArgs, first_start, print, words};
+use super::{DemoArgs, first_start, messages, print};
 use bailiwick_app::{App, bootstrap};
 use bailiwick_demo as demo;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 /// Fills the database with demo data and prints how to sign in and look around.
 pub async fn run(app: &App, args: DemoArgs) -> Result<(), String> {
-    let first = bootstrap::ensure_owner(app).await.map_err(|e| words::of(&e, str::to_owned))?;
+    let first = bootstrap::ensure_owner(app).await.map_err(|e| messages::of(&e, str::to_owned))?;
     first_start::tell(app, first);
     let plan = demo::Plan {
         organizations: args.organizations.into(),

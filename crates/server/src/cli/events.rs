@@ -5,9 +5,9 @@ use bailiwick_app::{App, Caller};
 use bailiwick_domain::{PageRequest, SortDirection};
 use bailiwick_events::{
     self as events, ListQuery,
-    attempts::{self, Replay},
-    sign::Message,
+    signatures::Message,
     subscriptions::{self, View},
+    test_and_replay::{self, Replay},
 };
 use bailiwick_platform::{RequestContext, conditions::Conditions};
 use clap::{Args, Subcommand};
@@ -160,7 +160,8 @@ async fn replay(app: &App, args: ReplayArgs) -> bailiwick_domain::Result<()> {
     };
     let wanted =
         Replay { event_id: args.event.map(|id| id.to_string()), since: args.since.map(|at| at.to_string()) };
-    let count = attempts::replay(app, &Caller::Worker, &ctx, Some(args.subscription), || Ok(wanted)).await?;
+    let count =
+        test_and_replay::replay(app, &Caller::Worker, &ctx, Some(args.subscription), || Ok(wanted)).await?;
     print(&format!("{count} event(s) will be delivered again\n"));
     Ok(())
 }

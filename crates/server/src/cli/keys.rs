@@ -1,6 +1,6 @@
 //! `bailiwick keys …`, and whether the configured secret is the database's, for every command that has one.
 
-use super::{print, wire};
+use super::{compose, print};
 use crate::{
     config::{self, Config, DatabaseUrl, Found},
     ports::{SystemClock, SystemEntropy},
@@ -9,7 +9,7 @@ use bailiwick_alerts::config as alert_config;
 use bailiwick_app::{App, database::Db};
 use bailiwick_domain::Clock;
 use bailiwick_events::subscriptions;
-use bailiwick_identity::{mirror, oidc::keys};
+use bailiwick_identity::{logto_sync, oidc::keys};
 use bailiwick_platform::secrets::{self, Purpose, SecretFingerprints, SecretRefused};
 use std::fs;
 
@@ -115,10 +115,10 @@ pub async fn rotate(app: &App) -> Result<(), String> {
 /// Seals everything that lasts anew: the secrets of alert layers and of subscriptions to events, and the signing key.
 pub async fn reseal(app: &App) -> Result<(), String> {
     nobody_seals_otherwise(app).await?;
-    let done = alert_config::seal_all_anew(app).await.map_err(|e| e.to_string())?;
-    let lost_subscriptions = subscriptions::seal_all_anew(app).await.map_err(|e| e.to_string())?;
+    let done = alert_config::reseal_all(app).await.map_err(|e| e.to_string())?;
+    let lost_subscriptions = subscriptions::reseal_all(app).await.map_err(|e| e.to_string())?;
     // A user without theirs gets another one, so that is no error.
-    mirror::seal_all_anew(app).await.map_err(|e| e.to_string())?;
+    logto_sync::reseal_all(app).await.map_err(|e| e.to_string())?;
     keys::rotate_signing_key(app).await.map_err(|e| e.to_string())?;
     nobody_seals_otherwise(app).await?;
     secrets::resealed(app).await.map_err(|e| e.to_string())?;
@@ -150,7 +150,7 @@ async fn nobody_seals_otherwise(app: &App) -> Result<(), String> {
 
 /// Takes the configured secret, or a new one, as the database's although the one before it is lost.
 pub async fn adopt(config: &Config) -> Result<(), String> {
-    let db = wire::open(config, true).await?;
+    let db = compose::open(config, true).await?;
     let found = match config::find_secret(config)? {
         Some(found) => found,
         None => config::make_secret(config, &SystemEntropy)?,

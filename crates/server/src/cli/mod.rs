@@ -1,10 +1,11 @@
-//! The command line. One file per command; the commands that need the running parts are called from [`wire`].
+//! The command line. One file per command; the commands that need the running parts are called from [`compose`].
 
 pub mod alerts;
 pub mod assets;
 pub mod audit;
 pub mod backup;
 pub mod completions;
+pub mod compose;
 pub mod config;
 pub mod copy_db;
 pub mod demo;
@@ -13,6 +14,7 @@ mod first_start;
 pub mod inventory;
 pub mod keys;
 pub mod logto;
+mod messages;
 pub mod openapi;
 pub mod owner;
 pub mod retention;
@@ -20,8 +22,6 @@ pub mod serve;
 pub mod sessions;
 pub mod system;
 pub mod token;
-pub mod wire;
-mod words;
 
 use crate::config::{self as settings, Config};
 use bailiwick_domain::{OrgId, SystemId, Ts};
@@ -468,7 +468,7 @@ pub fn run(cli: Cli, environment: &[(String, String)]) -> ExitCode {
         Command::Config(ConfigCommand::Check) => config::check(&cli.sources, environment),
         Command::Completions(args) => completions::run(args),
         other => match cli.sources.load(environment) {
-            Ok(config) => wire::run(other, config),
+            Ok(config) => compose::run(other, config),
             Err(problems) => fail(&problems),
         },
     }

@@ -1,15 +1,15 @@
 //! `bailiwick user …`
 
-use super::{CreateOwnerArgs, UnlinkArgs, first_start, print, words};
+use super::{CreateOwnerArgs, UnlinkArgs, first_start, messages, print};
 use bailiwick_app::{App, bootstrap};
 use bailiwick_domain::validate;
-use bailiwick_identity::external;
+use bailiwick_identity::relying_party;
 use bailiwick_platform::Secret;
 use std::fs;
 
 /// Adds a Super Admin to the owner organization; a generated password is printed once.
 pub async fn run(app: &App, args: CreateOwnerArgs) -> Result<(), String> {
-    let first = bootstrap::ensure_owner(app).await.map_err(|e| words::of(&e, str::to_owned))?;
+    let first = bootstrap::ensure_owner(app).await.map_err(|e| messages::of(&e, str::to_owned))?;
     first_start::tell(app, first);
     let has_password = app.settings.identity.makes_accounts();
     if args.password_file.is_some() && !has_password {
@@ -31,7 +31,7 @@ pub async fn run(app: &App, args: CreateOwnerArgs) -> Result<(), String> {
         password: password.clone().map(Secret::new),
     };
     let id = bootstrap::create_owner_user(app, &owner).await;
-    let id = id.map_err(|e| words::of(&e, str::to_owned))?;
+    let id = id.map_err(|e| messages::of(&e, str::to_owned))?;
     let mut text = format!("created {} ({id})\n", args.email);
     if let Some(password) = password.filter(|_| generated) {
         text.push_str(&format!("password (shown only now): {password}\n"));
@@ -42,7 +42,7 @@ pub async fn run(app: &App, args: CreateOwnerArgs) -> Result<(), String> {
 
 /// Forgets the user's link to the identity provider.
 pub async fn unlink(app: &App, args: &UnlinkArgs) -> Result<(), String> {
-    let was_linked = external::unlink(app, &args.email).await.map_err(|e| e.to_string())?;
+    let was_linked = relying_party::unlink(app, &args.email).await.map_err(|e| e.to_string())?;
     let what = if was_linked { "has no account at the identity provider any more" } else { "had none" };
     print(&format!("{} {what}\n", args.email));
     Ok(())

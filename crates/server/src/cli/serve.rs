@@ -1,6 +1,6 @@
 //! `bailiwick serve`
 
-use super::{fail, first_start, keys, wire, words};
+use super::{compose, fail, first_start, keys, messages};
 use crate::{
     STACK,
     config::{self, Config},
@@ -59,16 +59,16 @@ async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, Str
     if let Some(traces) = &traces {
         traces.start();
     }
-    let db = wire::open(config, true).await?;
+    let db = compose::open(config, true).await?;
     know(&db).await;
     let secret = keys::admitted(config, &db, Purpose::Service).await?;
     // Before the first user is created, whose password is printed once, and before an address is printed.
     let bound = bind(config)?;
     let config = &at_real_port(config, &bound);
-    let app = wire::application(config, &secret, db)?;
+    let app = compose::application(config, &secret, db)?;
     let static_files = app.static_files().map_err(|why| format!("http.static_dir: {why}"))?;
     let first = bootstrap::ensure_owner(&app).await;
-    let first = first.map_err(|e| words::of(&e, |key| config.place(key)))?;
+    let first = first.map_err(|e| messages::of(&e, |key| config.place(key)))?;
     of_no_use(config, &first);
     let (mut front, operations) = match begin(config, &app, bound, (&tls, traces.clone())).await {
         Ok(listeners) => listeners,

@@ -24,7 +24,7 @@ pub async fn run(app: &App, command: SessionsCommand) -> Result<(), String> {
     Ok(())
 }
 
-fn table(open: &auth::Open) -> String {
+fn table(open: &auth::OpenSessions) -> String {
     let line = |kind: &str, id: &str, since: &str, last: &str, until: &str, from: &str| {
         let line = format!("{kind:<8}  {id:<36}  {since:<20}  {last:<20}  {until:<20}  {from}");
         format!("{}\n", line.trim_end())
@@ -43,7 +43,7 @@ fn table(open: &auth::Open) -> String {
     out
 }
 
-fn json_lines(open: &auth::Open) -> String {
+fn json_lines(open: &auth::OpenSessions) -> String {
     let logins = open.logins.iter().map(|l| {
         json!({"kind": "login", "id": l.id, "since": l.created_at, "last": l.authenticated_at, "until": l.expires_at})
     });

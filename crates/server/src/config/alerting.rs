@@ -1,8 +1,8 @@
 //! Types of settings of alerting: where webhooks may go, the time zone of messages.
 
 use super::{
-    kinds::Network,
     value::{Kind, Value},
+    value_types::Network,
 };
 use bailiwick_alerts::zone_named;
 use bailiwick_settings::Zone;

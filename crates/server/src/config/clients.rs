@@ -1,7 +1,7 @@
 //! OpenID clients by their id: `[identity.clients.<id>]`. A map has no place among the settings, whose names are known
 //! beforehand, so it comes from the file only.
 
-use super::{Problem, kinds::COVERED};
+use super::{Problem, value_types::COVERED};
 use bailiwick_identity::oidc;
 use bailiwick_settings::{AccessControl, Application, Client};
 use serde::Deserialize;

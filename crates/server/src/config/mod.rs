@@ -7,8 +7,7 @@ mod alerting;
 mod assets;
 mod check;
 mod clients;
-mod kinds;
-mod older;
+mod legacy_names;
 mod products;
 mod render;
 mod secret;
@@ -16,6 +15,7 @@ mod section;
 mod sections;
 mod sources;
 mod value;
+mod value_types;
 
 #[cfg(test)]
 mod tests;
@@ -23,10 +23,6 @@ mod tests;
 pub use alerting::{AllowedHost, TimeZone};
 pub use assets::{ImageStore, KeyPrefix};
 pub(crate) use check::inventory_rules;
-pub use kinds::{
-    AlertName, AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, ImpersonationScope,
-    LogFilter, LogFormat, MailSecurity, Network, Origin, Ratio, RouterKind, Secret, Word,
-};
 pub use products::RebrandableProduct;
 pub use render::{effective, reference, schema};
 pub use secret::{Found, find_secret, make_secret, secret_file};
@@ -38,6 +34,10 @@ pub use sections::{
 };
 pub use sources::FILE_VARIABLE;
 pub use value::{Choice, Form, Kind, Size, Value};
+pub use value_types::{
+    AlertName, AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, ImpersonationScope,
+    LogFilter, LogFormat, MailSecurity, Network, Origin, Ratio, RouterKind, Secret, Word,
+};
 
 use bailiwick_settings::Client;
 use sources::Entry;

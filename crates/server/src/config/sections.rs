@@ -3,13 +3,13 @@
 use super::{
     alerting::{AllowedHost, TimeZone},
     assets::{ImageStore, KeyPrefix},
-    kinds::{
-        AlertName, AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, ImpersonationScope,
-        LogFilter, LogFormat, MailSecurity, Network, Origin, Ratio, RouterKind, Secret, Word,
-    },
     products::RebrandableProduct,
     section::section,
     value::Size,
+    value_types::{
+        AlertName, AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, ImpersonationScope,
+        LogFilter, LogFormat, MailSecurity, Network, Origin, Ratio, RouterKind, Secret, Word,
+    },
 };
 use std::{net::SocketAddr, num::NonZeroU32, path::PathBuf, time::Duration};
 

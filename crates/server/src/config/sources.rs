@@ -1,7 +1,7 @@
 //! Where settings come from: file, environment, flags, the later ones winning.
 
 use super::{
-    Problem, clients, older,
+    Problem, clients, legacy_names,
     section::{Setting, VARIABLE_PREFIX},
     settings,
     value::Form,
@@ -150,7 +150,7 @@ pub(super) fn from_environment(
                 ours.push(Entry { path: our_path(rest), text, origin });
             }
         } else {
-            old.extend(older::entries(&name, text, origin, problems));
+            old.extend(legacy_names::entries(&name, text, origin, problems));
         }
     }
     (old, ours)

@@ -5,9 +5,9 @@
 
 use super::{
     Options, Tls,
-    connections::Slot,
-    pace::{BUSY, Busy, HEAD, IDLE, LINGER, Pace, Timer},
-    unread::{LINGER_BYTES, Left, Sent},
+    connection_state::{BUSY, ConnectionState, HEAD, IDLE, LINGER, RequestInWork, Timer},
+    connections::ConnectionSlot,
+    unread_bodies::{AbandonedBody, LINGER_BYTES, TrackedBody},
 };
 use axum::{
     Router,
@@ -66,7 +66,7 @@ impl Front {
         &self,
         stream: TcpStream,
         peer: SocketAddr,
-        slot: Slot,
+        slot: ConnectionSlot,
         stop: CancellationToken,
     ) {
         if let Err(why) = stream.set_nodelay(true) {
@@ -89,7 +89,7 @@ impl Front {
     }
 
     /// Serves HTTP.
-    async fn speak<S>(&self, stream: S, peer: SocketAddr, slot: Slot, stop: CancellationToken)
+    async fn speak<S>(&self, stream: S, peer: SocketAddr, slot: ConnectionSlot, stop: CancellationToken)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -131,13 +131,13 @@ impl Front {
         &self,
         mut request: Request<Incoming>,
         peer: SocketAddr,
-        pace: &Arc<Pace>,
+        pace: &Arc<ConnectionState>,
     ) -> impl Future<Output = Result<Response<Answer>, Infallible>> + use<> {
-        let busy = Busy::begin(pace);
+        let busy = RequestInWork::begin(pace);
         request.extensions_mut().insert(ConnectInfo(peer));
-        let left = (!request.body().is_end_stream()).then(Left::default);
+        let left = (!request.body().is_end_stream()).then(AbandonedBody::default);
         let is_awaited = left.is_some() && request.headers().contains_key(EXPECT);
-        let answer = self.router.clone().call(request.map(|body| Sent::new(body, left.clone())));
+        let answer = self.router.clone().call(request.map(|body| TrackedBody::new(body, left.clone())));
         async move {
             let mut response = answer.await?;
             if let Some(left) = left
@@ -154,7 +154,7 @@ impl Front {
 /// An answer's body that knows when it is through.
 struct Answer {
     body: Body,
-    _busy: Busy,
+    _busy: RequestInWork,
 }
 
 impl HttpBody for Answer {
@@ -180,7 +180,7 @@ impl HttpBody for Answer {
 /// The socket, noting when bytes come and when they do not go.
 struct Watched<S> {
     stream: S,
-    pace: Arc<Pace>,
+    pace: Arc<ConnectionState>,
     /// Bytes taken after the last answer.
     taken: usize,
 }

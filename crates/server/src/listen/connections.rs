@@ -4,9 +4,9 @@
 //! When a client address has its share, or the front is full, the connection that has been idle longest makes room for
 //! the newcomer. A connection with a request in flight never does.
 
-use super::pace::Pace;
+use super::connection_state::ConnectionState;
 use bailiwick_domain::{
-    meter::{Counter, Kind, Page},
+    metrics::{Counter, Kind, Page},
     net::Network,
 };
 use std::{
@@ -60,19 +60,19 @@ struct State {
 
 #[derive(Debug)]
 struct Open {
-    pace: Arc<Pace>,
+    pace: Arc<ConnectionState>,
     /// The address whose share it takes; `None` = a trusted proxy.
     address: Option<IpAddr>,
 }
 
 /// The place of one open connection; dropping it gives the place back.
 #[derive(Debug)]
-pub(super) struct Slot {
+pub(super) struct ConnectionSlot {
     connections: Arc<Connections>,
     id: u64,
     address: Option<IpAddr>,
     /// What the connection is doing.
-    pub(super) pace: Arc<Pace>,
+    pub(super) pace: Arc<ConnectionState>,
 }
 
 impl Connections {
@@ -87,7 +87,7 @@ impl Connections {
     }
 
     /// A place for a connection that was just accepted. `None`: there is none, and no idle connection to close for it.
-    pub(super) fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Slot> {
+    pub(super) fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<ConnectionSlot> {
         let address = self.share_of(peer);
         let mut state = self.state();
         let of_address = address.and_then(|address| state.by_address.get(&address)).map_or(0, Vec::len);
@@ -104,10 +104,10 @@ impl Connections {
             }
             self.closed.full.one();
         }
-        let pace = Arc::new(Pace::new());
+        let pace = Arc::new(ConnectionState::new());
         let id = state.insert(Open { pace: Arc::clone(&pace), address });
         drop(state);
-        Some(Slot { connections: Arc::clone(self), id, address, pace })
+        Some(ConnectionSlot { connections: Arc::clone(self), id, address, pace })
     }
 
     /// Closes the longest idle connection, when the process has no descriptor left for another one.
@@ -244,7 +244,7 @@ impl State {
     }
 }
 
-impl Slot {
+impl ConnectionSlot {
     /// Takes the place back: a request arrived before the connection saw that it was asked to end. Until the answer is
     /// sent, more connections than the limits allow may be open.
     pub(super) fn stay(&self) {
@@ -256,7 +256,7 @@ impl Slot {
     }
 }
 
-impl Drop for Slot {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.connections.state().remove(self.id);
     }

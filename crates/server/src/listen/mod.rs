@@ -1,15 +1,15 @@
 //! The HTTP front: worker threads, each with its own single-threaded runtime and its own listening socket on the shared
 //! port, so that a connection lives and is served on one core from accept to close.
 
+mod certificate_dates;
 mod connection;
+mod connection_state;
 mod connections;
 mod cores;
-mod pace;
 #[cfg(test)]
 mod tests;
 mod tls;
-mod unread;
-mod validity;
+mod unread_bodies;
 
 pub use connections::{Connections, Limits};
 pub use tls::Tls;

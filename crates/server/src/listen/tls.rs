@@ -1,7 +1,7 @@
 //! TLS of the listener: a certificate and its key from two files, exchanged while it runs. Connections keep what they
 //! began with.
 
-use super::validity::{Validity, validity};
+use super::certificate_dates::{Validity, validity};
 use bailiwick_domain::Ts;
 use rustls::{
     Error as TlsError, ServerConfig,
@@ -47,7 +47,7 @@ impl Tls {
     /// Reads the files again; from then on new connections get what they hold.
     ///
     /// # Errors
-    /// As [`Tls::open`]; what was in use stays so.
+    /// As [`Tls::open_sessions`]; what was in use stays so.
     pub fn reload(&self) -> Result<(), String> {
         let fresh = read(&self.certificate, &self.key)?;
         *self.present.write().unwrap_or_else(PoisonError::into_inner) = fresh;

@@ -1,7 +1,7 @@
 //! What a list of applications can be filtered and ordered by (spec: applications#operations).
 
 use crate::filters::VersionFilter;
-use bailiwick_domain::{OrgId, SystemId, Words};
+use bailiwick_domain::{Keywords, OrgId, SystemId};
 
 /// Filters; none = not given, an empty list = given, but nothing can match.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,8 +26,8 @@ pub struct ApplicationFilter {
 
 impl ApplicationFilter {
     /// The words of `status`.
-    pub const STATUSES: Words<&'static str> =
-        Words::of(&[("unassigned", "unassigned"), ("assigned", "assigned"), ("error", "error")]);
+    pub const STATUSES: Keywords<&'static str> =
+        Keywords::of(&[("unassigned", "unassigned"), ("assigned", "assigned"), ("error", "error")]);
 }
 
 /// What the list is ordered by; the id decides between equals.
@@ -49,7 +49,7 @@ pub enum ApplicationOrder {
 
 impl ApplicationOrder {
     /// The words of `sort_by`.
-    pub const WORDS: Words<ApplicationOrder> = Words::of(&[
+    pub const WORDS: Keywords<ApplicationOrder> = Keywords::of(&[
         ("display_name", ApplicationOrder::DisplayName),
         ("module_id", ApplicationOrder::ModuleId),
         ("instance_of", ApplicationOrder::InstanceOf),

@@ -4,10 +4,10 @@
 //! A process takes the lease of tenants that have something due ([`take`]), looks at what is [`fresh`], keeps the
 //! timers ([`open_groups`], [`start`], [`finish`]) and gives the tenants back ([`release`]). Whatever it writes about a
 //! tenant comes after [`hold`] in the same transaction, so a process that has lost a lease writes nothing any more.
-//! What was said is in [`log`]; what to do about a clock that was set back, in [`ahead`].
+//! What was said is in [`notification_log`]; what to do about a clock that was set back, in [`clock_skew`].
 
-pub mod ahead;
-pub mod log;
+pub mod clock_skew;
+pub mod notification_log;
 
 use crate::{
     Db, StoreError, Tx,

@@ -2,7 +2,7 @@
 //! alert-management#active-alerts): the row of the history that fires has the columns to filter and sort by, the
 //! router's record has the rest. What silences do to an alert is judged by the caller; here it is a list of rows.
 
-use super::Within;
+use super::OrganizationsRead;
 use crate::{
     Db, StoreError, Tx,
     alert_handling::Assignment,
@@ -11,7 +11,7 @@ use crate::{
     sql::{Arg, Column, Q, ROWS, push_rows},
     time::TsCodec,
 };
-use bailiwick_domain::{OrgId, PageRequest, SortDirection, Ts, UserId, Words};
+use bailiwick_domain::{Keywords, OrgId, PageRequest, SortDirection, Ts, UserId};
 use sqlx::FromRow;
 use uuid::Uuid;
 
@@ -68,7 +68,7 @@ pub enum ActiveOrder {
 
 impl ActiveOrder {
     /// The words of `sort_by`.
-    pub const WORDS: Words<ActiveOrder> = Words::of(&[
+    pub const WORDS: Keywords<ActiveOrder> = Keywords::of(&[
         ("starts_at", ActiveOrder::StartsAt),
         ("severity", ActiveOrder::Severity),
         ("alertname", ActiveOrder::Alertname),
@@ -81,7 +81,7 @@ impl ActiveOrder {
 #[derive(Clone, Debug)]
 pub struct ActiveQuery {
     /// Whose.
-    pub within: Within,
+    pub within: OrganizationsRead,
     /// Filters.
     pub filter: ActiveFilter,
     /// Only suppressed ones (true), only the others (false).
@@ -319,7 +319,7 @@ pub async fn has_system(tx: &mut Tx, organization: OrgId, system_key: &str) -> R
 /// router about.
 pub async fn tenants(
     db: &Db,
-    within: &Within,
+    within: &OrganizationsRead,
     filter: &ActiveFilter,
     limit: u64,
 ) -> Result<Vec<OrgId>, StoreError> {
@@ -346,7 +346,7 @@ pub async fn tenants(
 /// of these.
 pub async fn tenants_with_systems(
     db: &Db,
-    within: &Within,
+    within: &OrganizationsRead,
     system_keys: Option<&[String]>,
     limit: u64,
 ) -> Result<Vec<OrgId>, StoreError> {
@@ -368,7 +368,7 @@ pub async fn tenants_with_systems(
 /// first. `system_keys`: only of these.
 pub async fn silences(
     db: &Db,
-    within: &Within,
+    within: &OrganizationsRead,
     system_keys: Option<&[String]>,
     now: Ts,
     limit: u64,

@@ -1,8 +1,8 @@
 //! The list of the history (spec: alert-management#figures).
 
-use super::{Within, word};
+use super::{OrganizationsRead, word};
 use crate::{Db, StoreError, filters::push_in, sql::Q, time::TsCodec};
-use bailiwick_domain::{OrgId, Page, PageRequest, SortDirection, Ts, Words};
+use bailiwick_domain::{Keywords, OrgId, Page, PageRequest, SortDirection, Ts};
 use sqlx::FromRow;
 use uuid::Uuid;
 
@@ -25,8 +25,8 @@ pub struct HistoryFilter {
 
 impl HistoryFilter {
     /// The words of `status`.
-    pub const STATUSES: Words<&'static str> =
-        Words::of(&[(word(true), word(true)), (word(false), word(false))]);
+    pub const STATUSES: Keywords<&'static str> =
+        Keywords::of(&[(word(true), word(true)), (word(false), word(false))]);
 
     /// Appends ` AND …` by the columns of `h`.
     pub(super) fn push(&self, q: &mut Q) {
@@ -68,7 +68,7 @@ pub enum HistoryOrder {
 
 impl HistoryOrder {
     /// The words of `sort_by`.
-    pub const WORDS: Words<HistoryOrder> = Words::of(&[
+    pub const WORDS: Keywords<HistoryOrder> = Keywords::of(&[
         ("id", HistoryOrder::Id),
         ("alertname", HistoryOrder::Alertname),
         ("severity", HistoryOrder::Severity),
@@ -167,7 +167,7 @@ impl From<Row> for Record {
 /// A page of the history with the true total.
 pub async fn list(
     db: &Db,
-    within: &Within,
+    within: &OrganizationsRead,
     filter: &HistoryFilter,
     (order, direction): (HistoryOrder, SortDirection),
     request: PageRequest,
@@ -189,16 +189,16 @@ pub async fn list(
     Ok(Page { rows: rows?.into_iter().map(Record::from).collect(), total: total?, request })
 }
 
-async fn total(db: &Db, within: &Within, filter: &HistoryFilter) -> Result<u64, StoreError> {
+async fn total(db: &Db, within: &OrganizationsRead, filter: &HistoryFilter) -> Result<u64, StoreError> {
     if *filter == HistoryFilter::default() {
-        return super::figures::resolved(db, within).await;
+        return super::stats::resolved(db, within).await;
     }
     let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT)");
     push_from(&mut q, within, filter);
     q.count(db).await
 }
 
-pub(super) fn push_from(q: &mut Q, within: &Within, filter: &HistoryFilter) {
+pub(super) fn push_from(q: &mut Q, within: &OrganizationsRead, filter: &HistoryFilter) {
     // The outer join keeps SQLite from reading all organizations beforehand.
     q.push(
         " FROM alert_history h [[JOIN||LEFT JOIN]] organizations o ON o.id = h.organization_id WHERE 1 = 1",

@@ -2,9 +2,9 @@
 
 use crate::{
     StoreError, Tx,
-    figures::MOST,
     leases::latest,
     sql::{Arg, On, Q, padded},
+    stats::MOST,
     time::TsCodec,
 };
 use bailiwick_domain::{SystemId, Ts};

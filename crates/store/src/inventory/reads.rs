@@ -54,7 +54,7 @@ impl TimeRange {
 pub struct DiffFilter {
     /// 0 critical to 3 low.
     pub severities: Option<Vec<i64>>,
-    /// Words.
+    /// Keywords.
     pub categories: Option<Vec<String>>,
     /// 0 delete, 1 update, 2 create.
     pub kinds: Option<Vec<i64>>,
@@ -66,7 +66,7 @@ pub struct DiffFilter {
     pub search: Option<String>,
 }
 
-/// Longest text searched for, in bytes.
+/// LongestDelays text searched for, in bytes.
 const MAX_SEARCH: usize = 4096;
 
 impl DiffFilter {

@@ -1,6 +1,6 @@
 //! Users and organizations at a Logto tenant (spec: logto#calls): links of organizations, how far each object is
 //! mirrored, and in [`outbox`] what is still to be told. Everything is kept by the issuer's address: another tenant
-//! knows nothing of it. Links of users are in [`crate::identities::linked`].
+//! knows nothing of it. Links of users are in [`crate::identities::account_links`].
 
 pub mod outbox;
 
@@ -9,7 +9,7 @@ use crate::{
     sql::{On, Q},
     time::TsCodec,
 };
-use bailiwick_domain::{OrgId, OrgType, Ts, UserId, org::Mirrored};
+use bailiwick_domain::{OrgId, OrgType, Ts, UserId, org::SyncState};
 use sqlx::FromRow;
 use std::collections::HashMap;
 use uuid::Uuid;
@@ -299,7 +299,7 @@ async fn marks(
     (table, column): (&str, &str),
     issuer: &str,
     ids: impl Iterator<Item = Uuid>,
-) -> Result<HashMap<Uuid, Mirrored>, StoreError> {
+) -> Result<HashMap<Uuid, SyncState>, StoreError> {
     let mut q = Q::new(&format!(
         "SELECT {column} AS id, synced_at, sync_error FROM {table} WHERE issuer = ? AND {column} IN ("
     ))
@@ -307,7 +307,7 @@ async fn marks(
     q.list(ids).push(")");
     let rows: Vec<MarkRow> = q.all(on).await?;
     let mark =
-        |row: MarkRow| (row.id, Mirrored { synced_at: row.synced_at.map(|at| at.0), error: row.sync_error });
+        |row: MarkRow| (row.id, SyncState { synced_at: row.synced_at.map(|at| at.0), error: row.sync_error });
     Ok(rows.into_iter().map(mark).collect())
 }
 
@@ -316,7 +316,7 @@ pub async fn user_marks(
     on: impl Into<On<'_>>,
     issuer: &str,
     users: impl Iterator<Item = UserId>,
-) -> Result<HashMap<Uuid, Mirrored>, StoreError> {
+) -> Result<HashMap<Uuid, SyncState>, StoreError> {
     marks(on, ("logto_users", "user_id"), issuer, users.map(|id| id.0)).await
 }
 
@@ -325,7 +325,7 @@ pub async fn organization_marks(
     on: impl Into<On<'_>>,
     issuer: &str,
     organizations: impl Iterator<Item = OrgId>,
-) -> Result<HashMap<Uuid, Mirrored>, StoreError> {
+) -> Result<HashMap<Uuid, SyncState>, StoreError> {
     marks(on, ("logto_organizations", "organization_id"), issuer, organizations.map(|id| id.0)).await
 }
 

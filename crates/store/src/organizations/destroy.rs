@@ -45,7 +45,7 @@ async fn hold_what_goes(tx: &mut Tx, id: OrgId, org_type: OrgType) -> Result<(),
     Ok(())
 }
 
-/// Removes the subtree, which is held ([`super::marks::hold_subtree`]). What hangs on users (sessions, logins, grants)
+/// Removes the subtree, which is held ([`super::lifecycle::hold_subtree`]). What hangs on users (sessions, logins, grants)
 /// and systems (heartbeats, inventory) goes with them, alerts and silences with their organization. Applications of
 /// other systems that are assigned to it are assigned to nobody. Creation snapshots elsewhere keep the last known
 /// names.
@@ -61,7 +61,7 @@ pub async fn destroy(
     hold_what_goes(tx, id, org_type).await?;
     unassign_below(tx, id, org_type, now).await?;
     let column = subtree_column(org_type, "organization_id");
-    // No foreign key does it (`systems::counted`); what a heartbeat adds meanwhile goes with the monitor's next round.
+    // No foreign key does it (`systems::status_counts`); what a heartbeat adds meanwhile goes with the monitor's next round.
     Q::new(&format!(
         "DELETE FROM system_unsettled WHERE system_id IN (SELECT s.id FROM systems s WHERE s.{column} = ?)"
     ))

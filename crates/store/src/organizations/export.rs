@@ -85,7 +85,7 @@ pub struct Extra<'a> {
     /// Client keys, by far the most of a row.
     pub custom_data: bool,
     /// The tenant of which is told when rows were mirrored to it.
-    pub mirror: Option<&'a str>,
+    pub logto: Option<&'a str>,
 }
 
 /// All rows of a family inside the scope that match, as the list has them.
@@ -109,7 +109,7 @@ pub async fn export(
          (SELECT l.synced_at FROM logto_organizations l WHERE l.organization_id = o.id AND l.issuer = ?) AS synced_at \
          FROM organizations o",
     )
-    .arg(extra.mirror);
+    .arg(extra.logto);
     push_where(&mut q, family, scope, filter);
     order.push(&mut q);
     q.push(" LIMIT ?").arg(bounds.rows + 1);

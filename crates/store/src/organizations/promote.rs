@@ -27,7 +27,7 @@ pub struct Promoted {
     pub systems: u64,
 }
 
-/// Turns the reseller, which is held with its subtree ([`super::marks::hold_subtree`]) and carries no mark, into a
+/// Turns the reseller, which is held with its subtree ([`super::lifecycle::hold_subtree`]) and carries no mark, into a
 /// distributor below `owner`. A VAT number that a distributor has is a unique violation, and nothing has changed.
 pub async fn promote(
     tx: &mut Tx,

@@ -1,7 +1,7 @@
 //! What a list of systems can be filtered and ordered by (spec: systems#list).
 
 use crate::{filters::VersionFilter, organizations::suspended::SUSPENDED, sql::Q};
-use bailiwick_domain::{OrgId, SystemStatus, Words, fold::fold};
+use bailiwick_domain::{Keywords, OrgId, SystemStatus, fold::fold};
 use uuid::Uuid;
 
 /// One value of the filter `status` (spec: systems#list).
@@ -15,7 +15,7 @@ pub enum StatusFilter {
 
 impl StatusFilter {
     /// The words of `status`; older clients say `online` and `offline`.
-    pub const WORDS: Words<StatusFilter> = Words::of(&[
+    pub const WORDS: Keywords<StatusFilter> = Keywords::of(&[
         ("unknown", StatusFilter::Is(SystemStatus::Unknown)),
         ("active", StatusFilter::Is(SystemStatus::Active)),
         ("online", StatusFilter::Is(SystemStatus::Active)),
@@ -68,7 +68,7 @@ pub enum SystemOrder {
 
 impl SystemOrder {
     /// The words of `sort_by`.
-    pub const WORDS: Words<SystemOrder> = Words::of(&[
+    pub const WORDS: Keywords<SystemOrder> = Keywords::of(&[
         ("name", SystemOrder::Name),
         ("type", SystemOrder::Type),
         ("status", SystemOrder::Status),

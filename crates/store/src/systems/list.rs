@@ -10,12 +10,12 @@ mod matches;
 
 use super::{
     SystemRecord,
-    figures::Totals,
     filter::{
         BY_WORD, DELETED_ORGANIZATIONS, StatusFilter, SystemFilter, SystemOrder, binds_cutoff, condition,
         distinct, heard, is_never_suspended, push_live, push_unmarked, reads_activity, statuses_with,
     },
     row::{Row, row_columns},
+    stats::Totals,
 };
 use crate::{
     Db, StoreError,

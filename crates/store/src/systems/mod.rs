@@ -1,16 +1,16 @@
 //! Systems: their rows with organization and activity, writes by id, the list (in [`list`]).
 //!
 //! `search_key` holds what `search` looks at, folded; a statement that writes one of its parts writes it too ([`search_key`]).
-//! `organization_counts` counts the rows not deleted on their own; [`insert`] keeps that here, [`life`] and [`moves`]
-//! do as well ([`counted`]).
+//! `organization_counts` counts the rows not deleted on their own; [`insert`] keeps that here, [`lifecycle`] and [`reassignments`]
+//! do as well ([`status_counts`]).
 
-pub mod counted;
-pub mod figures;
 mod filter;
-pub mod life;
+pub mod lifecycle;
 mod list;
-pub mod moves;
+pub mod reassignments;
 mod row;
+pub mod stats;
+pub mod status_counts;
 
 pub use crate::filters::VersionFilter;
 pub use filter::{StatusFilter, SystemFilter, SystemOrder};
@@ -24,7 +24,7 @@ use crate::{
     time::TsCodec,
 };
 use bailiwick_domain::{OrgId, OrgType, System, SystemId, Ts, fold::fold, org::Creator};
-use bailiwick_policy::{Granted, OrgPlace, Path, Standing};
+use bailiwick_policy::{Granted, OrgNode, Path, Standing};
 use row::{Row, row_columns};
 use serde_json::{Map, Value};
 use sqlx::FromRow;
@@ -92,12 +92,12 @@ struct HomeRow {
 
 /// An organization named for a new or moved system, held against deletion and moves until the transaction ends.
 /// With its name.
-pub async fn home(tx: &mut Tx, id: OrgId) -> Result<Option<(OrgPlace, String)>, StoreError> {
+pub async fn home(tx: &mut Tx, id: OrgId) -> Result<Option<(OrgNode, String)>, StoreError> {
     let Some(row) = Q::new(HOME).bind(id).optional::<HomeRow>(tx).await? else { return Ok(None) };
     let org_type = OrgType::parse(&row.org_type)
         .ok_or_else(|| StoreError::Corrupt(format!("organization type \"{}\"", row.org_type)))?;
     let (suspended, deleted) = (row.eff_suspended_at.is_some(), row.eff_deleted_at.is_some());
-    let place = OrgPlace {
+    let place = OrgNode {
         path: Path { id: OrgId(row.id), p2: OrgId(row.p2), p3: OrgId(row.p3) },
         org_type,
         standing: Standing { suspended, suspended_above: suspended, deleted, deleted_above: deleted },

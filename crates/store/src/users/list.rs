@@ -1,6 +1,6 @@
 //! The list of users: filters, order, page and total (spec: users#operations).
 
-use super::{Placed, Row, columns, figures};
+use super::{Placed, Row, columns, stats};
 use crate::{
     Db, StoreError,
     organizations::{
@@ -224,7 +224,7 @@ async fn by_suspension(
     page: PageRequest,
     total: u64,
 ) -> Result<Vec<Placed>, StoreError> {
-    let suspended = figures::count_by_state(db, scope).await?.suspended;
+    let suspended = stats::count_by_state(db, scope).await?.suspended;
     let mut runs = [(true, suspended), (false, total.saturating_sub(suspended))];
     if direction == SortDirection::Desc {
         runs.reverse();

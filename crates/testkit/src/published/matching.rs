@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-/// Words that say nothing of what is allowed.
+/// Keywords that say nothing of what is allowed.
 const REMARKS: [&str; 6] = ["description", "title", "default", "examples", "example", "deprecated"];
 
 /// What is wrong with the value, and where.

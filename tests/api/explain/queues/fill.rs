@@ -142,7 +142,7 @@ pub async fn prepare(db: &Db, cluster: &Cluster, state: State, dead: u64) {
 /// Statements about queues that do not look for work: what they read is asked for by people, is of one object, or is
 /// reported by a rehearsal of retention; those of a process that starts alone on SQLite.
 const OTHERS: &[&str] = &[
-    "figures::SUBSCRIPTIONS",
+    "stats::SUBSCRIPTIONS",
     "inventory::queue::QUARANTINED",
     "inventory::queue::REPLAY",
     "imports::KEEP_LATEST",
@@ -182,13 +182,13 @@ const OTHERS: &[&str] = &[
     "alert_handling::FIRING_NOW",
     "alert_handling::COUNT_OLD",
     "history::active::HAS_SYSTEM",
-    "history::figures::TENANTS_TO_ASK",
-    "history::keep::CLOSE_SYSTEM",
-    "history::keep::COUNT_OLD",
+    "history::stats::TENANTS_TO_ASK",
+    "history::expiry::CLOSE_SYSTEM",
+    "history::expiry::COUNT_OLD",
     "history::open::COUNTS",
-    "history::keep::FORGET_NAMES",
-    "history::keep::MOVE_ROWS",
-    "history::keep::MOVE_NAMES",
+    "history::expiry::FORGET_NAMES",
+    "history::expiry::MOVE_ROWS",
+    "history::expiry::MOVE_NAMES",
 ];
 
 /// Whether a fixed statement reads or changes rows of a queue in search of work.

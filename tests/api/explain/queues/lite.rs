@@ -10,7 +10,7 @@ use bailiwick_store::catalogue;
 const BELIEFS: [Option<&str>; 3] = [None, Some("1 1 1 1"), Some("1000000 500000 1000 10")];
 
 /// From the first row on, which is the order of their key.
-const BY_ROWID: [&str; 3] = ["events::WAITING", "events::TAKE", "figures::EVENTS"];
+const BY_ROWID: [&str; 3] = ["events::WAITING", "events::TAKE", "stats::EVENTS"];
 
 #[tokio::test]
 async fn queues_are_read_by_index_on_sqlite() {

@@ -231,7 +231,7 @@ async fn notifications(room: &mut Room<'_>) {
     // Many keys at once are joined with the table: where it is believed to be empty it may be read once, whole.
     room.repeat("notifications: work", Cost::Waiting, async || {
         delivery::members(db, &keys).await.unwrap();
-        delivery::log::notices(db, &keys).await.unwrap();
+        delivery::notification_log::notices(db, &keys).await.unwrap();
         write(db, async |tx| {
             delivery::start(tx, &started, now).await?;
             delivery::finish(tx, &finished).await?;

@@ -6,8 +6,8 @@ use super::{
     run::{LIMIT, write},
 };
 use bailiwick_store::{
-    ahead, alert_handling, alert_queue, delivery, events, figures, history, imports, inventory, jobs, leases,
-    logto, recovery, router,
+    alert_handling, alert_queue, clock_skew, delivery, events, history, imports, inventory, jobs, leases,
+    logto, recovery, router, stats,
 };
 
 /// Before everything there is.
@@ -20,7 +20,7 @@ pub async fn all(room: &mut Room<'_>) {
     set_back(room).await;
     let (db, now) = (room.db, room.now);
     room.repeat("figures", Cost::Waiting, async || {
-        figures::work(db, now).await.unwrap();
+        stats::work(db, now).await.unwrap();
         inventory::state(db).await.unwrap();
         logto::outbox::waiting(db, "here").await.unwrap();
         0
@@ -37,7 +37,7 @@ async fn sweep(room: &mut Room<'_>) {
             alert_queue::expire(tx, before).await?;
             recovery::purge(tx, before).await?;
             imports::purge(tx, before).await?;
-            delivery::log::purge_failures(tx, before).await
+            delivery::notification_log::purge_failures(tx, before).await
         })
         .await;
         0
@@ -55,12 +55,12 @@ async fn sweep(room: &mut Room<'_>) {
             inventory::retention::end_alerts(tx, now, now, LIMIT).await?;
             inventory::retention::remove_alerts(tx, now.plus(1000 * HOUR), LIMIT).await?;
             alert_handling::purge(tx, now, LIMIT).await?;
-            delivery::log::purge(tx, now, LIMIT).await?;
+            delivery::notification_log::purge(tx, now, LIMIT).await?;
             logto::purge_others(tx, "there", now, LIMIT).await
         })
         .await;
-        history::keep::sweep(db, now, None, LIMIT).await.unwrap();
-        history::keep::purge(db, now, LIMIT).await.unwrap();
+        history::expiry::sweep(db, now, None, LIMIT).await.unwrap();
+        history::expiry::purge(db, now, LIMIT).await.unwrap();
         events::purge(db, now, 1_000_000, LIMIT).await.unwrap();
         0
     })
@@ -88,22 +88,22 @@ async fn sweep_alerts(room: &mut Room<'_>) {
 /// Nothing is further ahead than it may be, which is found out without looking through what waits.
 async fn set_back(room: &mut Room<'_>) {
     let (db, now) = (room.db, room.now);
-    let longest = ahead::Longest {
+    let longest = clock_skew::LongestDelays {
         jobs: HOUR,
         inventory: HOUR,
         held_alerts: HOUR,
         configurations: HOUR,
-        mirror: HOUR,
+        logto: HOUR,
         subscriptions: HOUR,
         events: HOUR,
         retention: HOUR,
     };
     let far = now.plus(1000 * HOUR);
-    let latest = delivery::ahead::Latest { due_at: far, held_until: far, told_at: far };
+    let latest = delivery::clock_skew::Latest { due_at: far, held_until: far, told_at: far };
     room.repeat("set back", Cost::Claim, async || {
         write(db, async |tx| {
-            ahead::set_back(tx, now, longest, leases::SKEW, LIMIT).await?;
-            delivery::ahead::set_back(tx, now, latest, LIMIT).await
+            clock_skew::set_back(tx, now, longest, leases::SKEW, LIMIT).await?;
+            delivery::clock_skew::set_back(tx, now, latest, LIMIT).await
         })
         .await;
         0

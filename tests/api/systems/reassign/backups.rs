@@ -4,7 +4,7 @@ use super::*;
 use crate::systems::backups::{SUM, as_system, files, listed};
 use bailiwick_directory::objects;
 use bailiwick_platform::Secret;
-use bailiwick_settings::{Bucket, Place};
+use bailiwick_settings::{Bucket, ObjectLocation};
 use bailiwick_store::backups as rows;
 use bailiwick_testkit::parts::recorder::{Answer, Recorded, Recorder};
 
@@ -75,7 +75,7 @@ api_test!(what_cannot_be_copied_stays_with_everything_else, |t| async move {
     let tree = t.tree().await;
     let (system, owner) = (t.system(tree.customer).await, t.owner().await);
     let (one, two) = (stored(&t, &system, "ciphertext").await, stored(&t, &system, "other").await);
-    let Place::Files(root) = t.app.settings.assets.place.clone() else { panic!("no files") };
+    let ObjectLocation::Files(root) = t.app.settings.assets.place.clone() else { panic!("no files") };
     let there = files(&t);
     let damaged = root.join(there.iter().find(|f| f.ends_with(text(&two, "id"))).unwrap());
     let unmoved = async || {
@@ -99,8 +99,8 @@ api_test!(what_cannot_be_copied_stays_with_everything_else, |t| async move {
     assert_eq!(files(&t).len(), 1);
     std::fs::write(&damaged, "other").unwrap();
     for (place, status, message) in [
-        (Place::Files("/dev/null/assets".into()), 502, "backup storage is unavailable"),
-        (Place::Nowhere, 503, "backup storage is not configured"),
+        (ObjectLocation::Files("/dev/null/assets".into()), 502, "backup storage is unavailable"),
+        (ObjectLocation::Nowhere, 503, "backup storage is not configured"),
     ] {
         let away = t.replica_with(|settings| settings.assets.place = place).await;
         // What it leaves is removed by the process that can.
@@ -140,7 +140,7 @@ async fn in_bucket(t: &Test, upstream: &Recorder, tree: &Tree) -> (Test, Seeded,
     let url = upstream.url();
     let p = t
         .replica_with(|settings| {
-            settings.assets.place = Place::Bucket(Bucket {
+            settings.assets.place = ObjectLocation::Bucket(Bucket {
                 endpoint: Some(url),
                 region: "us-east-1".to_owned(),
                 name: "fleet".to_owned(),

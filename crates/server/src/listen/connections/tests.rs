@@ -1,5 +1,5 @@
 use super::*;
-use crate::listen::pace::Busy;
+use crate::listen::connection_state::RequestInWork;
 use std::future::Future;
 
 fn limits(open: usize, of_one_address: usize) -> Limits {
@@ -8,7 +8,7 @@ fn limits(open: usize, of_one_address: usize) -> Limits {
 }
 
 /// Connections from these addresses, each of which begins a second after the one before.
-async fn admit(connections: &Arc<Connections>, peers: &[&str]) -> Vec<Option<Slot>> {
+async fn admit(connections: &Arc<Connections>, peers: &[&str]) -> Vec<Option<ConnectionSlot>> {
     let mut slots = Vec::new();
     for peer in peers {
         slots.push(connections.admit(peer.parse().unwrap()));
@@ -18,13 +18,13 @@ async fn admit(connections: &Arc<Connections>, peers: &[&str]) -> Vec<Option<Slo
 }
 
 /// Whether the connection was asked to end; its task would do so now.
-fn is_asked(slot: &Slot) -> bool {
+fn is_asked(slot: &ConnectionSlot) -> bool {
     let mut asked = Box::pin(slot.pace.asked_to_end());
     let waker = futures_util::task::noop_waker();
     asked.as_mut().poll(&mut std::task::Context::from_waker(&waker)).is_ready()
 }
 
-fn asked(slots: &[Option<Slot>]) -> Vec<bool> {
+fn asked(slots: &[Option<ConnectionSlot>]) -> Vec<bool> {
     slots.iter().flatten().map(is_asked).collect()
 }
 
@@ -39,8 +39,8 @@ async fn the_longest_idle_connection_makes_room() {
     let connections = Connections::new(limits(3, 3));
     let mut slots = admit(&connections, &["192.0.2.1", "192.0.2.2", "192.0.2.3"]).await;
     // The first is busy; the second was, and is idle for a shorter time than the third.
-    let busy = Busy::begin(&slots[0].as_ref().unwrap().pace);
-    drop(Busy::begin(&slots[1].as_ref().unwrap().pace));
+    let busy = RequestInWork::begin(&slots[0].as_ref().unwrap().pace);
+    drop(RequestInWork::begin(&slots[1].as_ref().unwrap().pace));
     slots.extend(admit(&connections, &["192.0.2.4"]).await);
     assert_eq!(asked(&slots), [false, false, true, false]);
     assert_eq!(series(&connections), [1, 2, 3, 0, 1, 0, 0]);
@@ -58,7 +58,8 @@ async fn the_longest_idle_connection_makes_room() {
 async fn busy_connections_stay_and_newcomers_are_refused() {
     let connections = Connections::new(limits(2, 2));
     let slots = admit(&connections, &["192.0.2.1", "192.0.2.2"]).await;
-    let busy: Vec<Busy> = slots.iter().flatten().map(|slot| Busy::begin(&slot.pace)).collect();
+    let busy: Vec<RequestInWork> =
+        slots.iter().flatten().map(|slot| RequestInWork::begin(&slot.pace)).collect();
     assert!(admit(&connections, &["192.0.2.3"]).await[0].is_none());
     assert_eq!(series(&connections), [2, 0, 2, 0, 0, 0, 1]);
     drop(busy);
@@ -76,7 +77,8 @@ async fn an_address_displaces_its_own_connections_only() {
     let slots = admit(&connections, &flooder).await;
     assert_eq!(asked(&older), [false, false, false]);
     assert_eq!(asked(&slots), [true, true, false, false]);
-    let busy: Vec<Busy> = slots[2..].iter().flatten().map(|slot| Busy::begin(&slot.pace)).collect();
+    let busy: Vec<RequestInWork> =
+        slots[2..].iter().flatten().map(|slot| RequestInWork::begin(&slot.pace)).collect();
     assert!(connections.admit("2001:db8::5".parse().unwrap()).is_none());
     assert!(connections.admit("192.0.2.10".parse().unwrap()).is_some());
     assert_eq!(series(&connections)[3..], [2, 0, 1, 0]);
@@ -101,7 +103,7 @@ async fn a_request_that_arrives_first_keeps_the_connection() {
     tokio::time::advance(Duration::from_secs(1)).await;
     let new = connections.admit("192.0.2.2".parse().unwrap()).unwrap();
     tokio::time::advance(Duration::from_secs(1)).await;
-    let busy = Busy::begin(&old.pace);
+    let busy = RequestInWork::begin(&old.pace);
     assert!(is_asked(&old));
     old.stay();
     old.stay();
@@ -115,7 +117,7 @@ async fn a_request_that_arrives_first_keeps_the_connection() {
 #[tokio::test(start_paused = true)]
 async fn a_flood_costs_one_search_for_many_newcomers() {
     let connections = Connections::new(limits(1000, 1000));
-    let mut slots: Vec<Slot> = Vec::new();
+    let mut slots: Vec<ConnectionSlot> = Vec::new();
     for n in 0..3000_u32 {
         let peer = IpAddr::V4((0xc000_0200 + n % 8).into());
         slots.extend(connections.admit(peer));

@@ -1,15 +1,15 @@
 //! Lists in the order of status: a run for each status, in the order of their words.
 //!
 //! The heartbeat of each system would say which it has. Large lists go by what systems are counted as instead
-//! ([`counted`]), which an index has in order, and look at the heartbeats of the few unsettled ones only.
+//! ([`status_counts`]), which an index has in order, and look at the heartbeats of the few unsettled ones only.
 
 use super::{BY_WORD, Row, Run, Spec, StatusFilter, SystemFilter, Walk, Window, push_scope};
 use crate::{
     Db, StoreError,
     sql::Q,
     systems::{
-        counted::{self, MOST_UNSETTLED},
         filter::{heard, push_marked, push_unmarked},
+        status_counts::{self, MOST_UNSETTLED},
     },
 };
 use bailiwick_domain::{SortDirection, SystemStatus};
@@ -67,7 +67,7 @@ impl Spec<'_> {
     async fn goes_by_counted(&self, db: &Db) -> Result<bool, StoreError> {
         let is_plain = *self.filter == SystemFilter::default() && self.budget.is_none();
         let is_large = matches!(self.scope, Scope::Everything | Scope::Subtree { .. });
-        Ok(is_plain && is_large && counted::can_be_listed_by(db, self.cutoff).await?)
+        Ok(is_plain && is_large && status_counts::can_be_listed_by(db, self.cutoff).await?)
     }
 
     /// The ids of a walk through the systems of a status.
@@ -124,7 +124,8 @@ impl Spec<'_> {
     /// FROM and WHERE of the settled systems that are counted as active or silent. The limit takes nothing away; by it
     /// PostgreSQL knows that it can hash what is unsettled, whatever it believes of the table.
     fn push_settled(&self, q: &mut Q, status: SystemStatus) {
-        let counted = if status == SystemStatus::Active { counted::ACTIVE } else { counted::SILENT };
+        let counted =
+            if status == SystemStatus::Active { status_counts::ACTIVE } else { status_counts::SILENT };
         q.push(" FROM system_statuses s WHERE s.counted = ?").arg(counted);
         q.push(" AND s.organization_id NOT IN ");
         push_marked(q);

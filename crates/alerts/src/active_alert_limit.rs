@@ -1,0 +1,361 @@
+//! How many active alerts systems and tenants of a remote router may have (spec: alerts#limits), counted from the open
+//! rows of the history, what is noted and not written yet, and what is on its way to the router.
+//!
+//! Almost every push repeats alerts that are active already. This process remembers those, so such a push asks nothing.
+//! For new alerts it goes by counts read a while ago; only when these are old or there is little room the database is
+//! asked: how many are active, and which of these are. Silences are only at the router, so it is asked for their
+//! number.
+
+use super::{Fault, Sender, history::deferred};
+use crate::Alerts;
+use bailiwick_alerting::{
+    Fingerprint, ListedSilence, Nanos, PostedAlert, SilenceState, answer::decode_silences,
+};
+use bailiwick_domain::{OrgId, Ts};
+use bailiwick_outbound::RouterClient;
+use bailiwick_store::{history::active_counts, sql::On};
+use std::{
+    collections::{HashMap, HashSet, hash_map::Entry},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+/// How long counts are gone by while less than a quarter of a limit is used, and while more is: other processes add to
+/// them too.
+const WIDE: Duration = Duration::from_secs(30);
+const NARROW: Duration = Duration::from_secs(2);
+/// Alerts and systems that are remembered; with more, all are forgotten and asked about anew.
+const REMEMBERED: usize = 250_000;
+
+/// What this process knows of active alerts.
+#[derive(Debug, Default)]
+pub(super) struct ActiveAlertLimit {
+    alerts: Mutex<TenantCounts>,
+    /// How many silences tenants have in force.
+    silences: Mutex<HashMap<OrgId, Count>>,
+}
+
+#[derive(Debug, Default)]
+struct TenantCounts {
+    tenants: HashMap<OrgId, Tenant>,
+    /// Alerts and systems in all.
+    remembered: usize,
+}
+
+#[derive(Debug, Default)]
+struct Tenant {
+    count: Count,
+    systems: HashMap<Box<str>, System>,
+}
+
+#[derive(Debug, Default)]
+struct System {
+    count: Count,
+    /// Alerts that the router has, and until when they are active.
+    known: HashMap<Fingerprint, Nanos>,
+    /// New ones on their way to it, and in how many pushes.
+    under_way: HashMap<Fingerprint, u32>,
+}
+
+/// At most so many are active.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    active: u64,
+    read_at: Option<Ts>,
+}
+
+impl Count {
+    fn is_read_within(&self, time: Duration, now: Ts) -> bool {
+        self.read_at.is_some_and(|at| now >= at && now.since(at) < time)
+    }
+
+    fn has_room(&self, more: u64, limit: u64, now: Ts) -> bool {
+        let active = self.active.saturating_add(more);
+        let counts_for = if active <= limit / 4 { WIDE } else { NARROW };
+        self.is_read_within(counts_for, now) && active <= limit
+    }
+}
+
+impl ActiveAlertLimit {
+    fn memory(&self) -> MutexGuard<'_, TenantCounts> {
+        self.alerts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn silences(&self) -> MutexGuard<'_, HashMap<OrgId, Count>> {
+        self.silences.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl TenantCounts {
+    fn system(&mut self, tenant: OrgId, system_key: &str) -> (&mut Count, &mut System) {
+        let tenant = self.tenants.entry(tenant).or_default();
+        let system = match tenant.systems.entry(system_key.into()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                self.remembered += 1;
+                place.insert(System::default())
+            }
+        };
+        (&mut tenant.count, system)
+    }
+
+    /// Forgets everything but what is on its way.
+    fn forget(&mut self) {
+        self.tenants.retain(|_, tenant| {
+            tenant.count = Count::default();
+            tenant.systems.retain(|_, system| {
+                system.count = Count::default();
+                system.known = HashMap::new();
+                !system.under_way.is_empty()
+            });
+            !tenant.systems.is_empty()
+        });
+        self.remembered = self.tenants.values().map(|tenant| tenant.systems.len()).sum();
+    }
+}
+
+/// Whether the push of an alert ends it.
+pub(super) fn is_over(alert: &PostedAlert, now: Nanos) -> bool {
+    alert.ends_at.is_some_and(|end| end <= now)
+}
+
+/// The alerts of a push that there is room for; their places are held until it is dropped.
+pub(super) struct AdmittedAlerts<'a> {
+    pub(super) alerts: Vec<PostedAlert>,
+    /// Others were left out.
+    pub(super) is_cut: bool,
+    service: &'a Alerts,
+    tenant: OrgId,
+    system_key: &'a str,
+    held: Vec<Fingerprint>,
+}
+
+impl Drop for AdmittedAlerts<'_> {
+    fn drop(&mut self) {
+        if self.held.is_empty() {
+            return;
+        }
+        let mut memory = self.service.alerting().room.memory();
+        let (_, system) = memory.system(self.tenant, self.system_key);
+        for fingerprint in &self.held {
+            if let Some(pushes) = system.under_way.get_mut(fingerprint) {
+                *pushes -= 1;
+                if *pushes == 0 {
+                    system.under_way.remove(fingerprint);
+                }
+            }
+        }
+    }
+}
+
+/// Leaves out new alerts that there is no room for. Refreshes of active ones and what ends some always pass.
+pub(super) async fn admit<'a>(
+    service: &'a Alerts,
+    who: &'a Sender<'_>,
+    now: Nanos,
+    alerts: Vec<PostedAlert>,
+) -> Result<AdmittedAlerts<'a>, Fault> {
+    let (tenant, system_key) = (who.tenant, who.key());
+    let mut admitted =
+        AdmittedAlerts { alerts: Vec::new(), is_cut: false, service, tenant, system_key, held: Vec::new() };
+    let limits = &service.settings.alerting.limits;
+    let limits = (limits.alerts_per_system, limits.alerts_per_tenant);
+    let mut new = Vec::new();
+    {
+        let mut memory = service.alerting().room.memory();
+        let (of_tenant, system) = memory.system(tenant, system_key);
+        let is_new = |alert: &PostedAlert| {
+            let fingerprint = alert.fingerprint();
+            let is_known = system.known.get(&fingerprint).is_some_and(|until| *until > now);
+            (!is_known && !is_over(alert, now)).then_some(fingerprint)
+        };
+        let mut seen = HashSet::new();
+        new.extend(alerts.iter().filter_map(is_new).filter(|fingerprint| seen.insert(*fingerprint)));
+        let (more, at) = (new.len() as u64, now.to_ts());
+        let has_room = system.count.has_room(more, limits.0, at) && of_tenant.has_room(more, limits.1, at);
+        if new.is_empty() || has_room {
+            system.count.active += more;
+            of_tenant.active += more;
+            hold(system, &mut admitted.held, new.iter().copied());
+            drop(memory);
+            admitted.alerts = alerts;
+            return Ok(admitted);
+        }
+    }
+    let refused = ask(&mut admitted, limits, now, &new).await?;
+    admitted.is_cut = !refused.is_empty();
+    admitted.alerts = alerts;
+    admitted.alerts.retain(|alert| is_over(alert, now) || !refused.contains(&alert.fingerprint()));
+    Ok(admitted)
+}
+
+fn hold(system: &mut System, held: &mut Vec<Fingerprint>, new: impl Iterator<Item = Fingerprint>) {
+    for fingerprint in new {
+        *system.under_way.entry(fingerprint).or_default() += 1;
+        held.push(fingerprint);
+    }
+}
+
+/// Asks what is active, holds places for those of the new alerts that fit, and answers the others.
+async fn ask(
+    admitted: &mut AdmittedAlerts<'_>,
+    (per_system, per_tenant): (u64, u64),
+    now: Nanos,
+    new: &[Fingerprint],
+) -> Result<HashSet<Fingerprint>, Fault> {
+    let (service, tenant, system_key) = (admitted.service, admitted.tenant, admitted.system_key);
+    // In the order in which an alert goes, so that none is missed between two: on its way, noted, written.
+    let mut beside = service.alerting().room.memory().under_way(tenant);
+    let noted = deferred::noted(service, tenant);
+    let mut asked: HashSet<Fingerprint> = new.iter().copied().collect();
+    asked.extend(beside.keys().chain(noted.keys()));
+    let asked: Vec<Fingerprint> = asked.into_iter().collect();
+    let stored = stored(&service.db, tenant, &asked).await?;
+    let (of_system, of_tenant) = active_counts::counts(&service.db, tenant, system_key).await?;
+
+    let mut memory = service.alerting().room.memory();
+    beside.extend(memory.under_way(tenant));
+    let active = combined(&stored, noted, beside);
+    let counted = |mine: &dyn Fn(&str) -> bool, rows: u64| {
+        let of =
+            |alerts: &HashMap<Fingerprint, Box<str>>| alerts.values().filter(|key| mine(key)).count() as u64;
+        rows.saturating_sub(of(&stored)).saturating_add(of(&active))
+    };
+    let mut of_system = counted(&|key| key == system_key, of_system);
+    let mut of_tenant = counted(&|_| true, of_tenant);
+    let mut refused = HashSet::new();
+    let mut fits = Vec::new();
+    for fingerprint in new {
+        if active.contains_key(fingerprint) {
+            fits.push(*fingerprint);
+        } else if of_system < per_system && of_tenant < per_tenant {
+            of_system += 1;
+            of_tenant += 1;
+            fits.push(*fingerprint);
+        } else {
+            refused.insert(*fingerprint);
+        }
+    }
+    let read_at = Some(now.to_ts());
+    let (tenants_count, system) = memory.system(tenant, system_key);
+    *tenants_count = Count { active: of_tenant, read_at };
+    system.count = Count { active: of_system, read_at };
+    hold(system, &mut admitted.held, fits.into_iter());
+    Ok(refused)
+}
+
+impl TenantCounts {
+    fn under_way(&self, tenant: OrgId) -> HashMap<Fingerprint, Box<str>> {
+        let systems = self.tenants.get(&tenant).into_iter().flat_map(|tenant| &tenant.systems);
+        systems.flat_map(|(key, system)| system.under_way.keys().map(|f| (*f, key.clone()))).collect()
+    }
+}
+
+/// The open rows of these alerts, each with the key of its system.
+async fn stored(
+    on: impl Into<On<'_>>,
+    tenant: OrgId,
+    fingerprints: &[Fingerprint],
+) -> Result<HashMap<Fingerprint, Box<str>>, Fault> {
+    let texts: Vec<String> = fingerprints.iter().map(Fingerprint::to_string).collect();
+    let found = active_counts::which(on, tenant, &texts).await?;
+    Ok(found.into_iter().filter_map(|(text, key)| Some((text.parse().ok()?, key.into()))).collect())
+}
+
+/// What is active of what is stored, after what was noted since, and with what is on its way.
+fn combined(
+    stored: &HashMap<Fingerprint, Box<str>>,
+    noted: HashMap<Fingerprint, Option<Box<str>>>,
+    under_way: HashMap<Fingerprint, Box<str>>,
+) -> HashMap<Fingerprint, Box<str>> {
+    let mut active = stored.clone();
+    for (fingerprint, fires) in noted {
+        match fires {
+            Some(key) => {
+                active.entry(fingerprint).or_insert(key);
+            }
+            None => {
+                active.remove(&fingerprint);
+            }
+        }
+    }
+    for (fingerprint, key) in under_way {
+        active.entry(fingerprint).or_insert(key);
+    }
+    active
+}
+
+/// Which of these alerts of a tenant are active, each with the key of its system.
+pub(super) async fn active(
+    service: &Alerts,
+    on: impl Into<On<'_>>,
+    tenant: OrgId,
+    fingerprints: &[Fingerprint],
+) -> Result<HashMap<Fingerprint, Box<str>>, Fault> {
+    let noted = deferred::noted(service, tenant);
+    Ok(combined(&stored(on, tenant, fingerprints).await?, noted, HashMap::new()))
+}
+
+/// Remembers what the router has been given.
+pub(super) fn learn(service: &Alerts, who: &Sender<'_>, now: Nanos, alerts: &[PostedAlert]) {
+    let resolve_timeout = service.settings.alerting.resolve_timeout;
+    let mut memory = service.alerting().room.memory();
+    let (_, system) = memory.system(who.tenant, who.key());
+    let before = system.known.len();
+    for alert in alerts {
+        if is_over(alert, now) {
+            system.known.remove(&alert.fingerprint());
+        } else {
+            system.known.insert(alert.fingerprint(), alert.span(now, resolve_timeout).1);
+        }
+    }
+    if system.known.len() > before {
+        system.known.retain(|_, until| *until > now);
+    }
+    let after = system.known.len();
+    memory.remembered = (memory.remembered + after).saturating_sub(before);
+    if memory.remembered > REMEMBERED {
+        memory.forget();
+    }
+}
+
+/// Tenants whose number of silences is remembered.
+const TENANTS: usize = 10_000;
+
+/// Whether a tenant may have one more silence. A router that does not tell refuses nobody: it is about to be asked for
+/// the silence itself, and each system has a limit of its own.
+pub(super) async fn admit_silence(service: &Alerts, client: &RouterClient, who: &Sender<'_>) -> bool {
+    let (limit, now) = (service.settings.alerting.limits.silences_per_tenant, service.now());
+    let room = &service.alerting().room;
+    {
+        let mut counts = room.silences();
+        let count = counts.entry(who.tenant).or_default();
+        if count.has_room(1, limit, now) {
+            count.active += 1;
+            return true;
+        }
+        if count.active >= limit && count.is_read_within(NARROW, now) {
+            return false;
+        }
+    }
+    let Ok(body) = client.list_silences(who.caller(), "").await else { return true };
+    let in_force = move || {
+        let silences = decode_silences(&body).ok()?;
+        let counts = |s: &&ListedSilence| s.status.state != SilenceState::Expired;
+        Some(silences.iter().filter(counts).count() as u64)
+    };
+    // There may be thousands.
+    let Ok(Some(in_force)) = service.tasks.spawn_blocking(in_force).await else { return true };
+    let fits = in_force < limit;
+    let mut counts = room.silences();
+    if counts.len() > TENANTS {
+        counts.clear();
+    }
+    counts.insert(who.tenant, Count { active: in_force + u64::from(fits), read_at: Some(now) });
+    fits
+}
+
+/// One of a tenant's silences has ended.
+pub(super) fn forget_silences(service: &Alerts, tenant: OrgId) {
+    service.alerting().room.silences().remove(&tenant);
+}

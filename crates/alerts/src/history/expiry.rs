@@ -1,0 +1,54 @@
+//! Alerts that nobody refreshes end by themselves: looked for every minute by one process of all (spec:
+//! alert-management#history).
+
+use super::super::outage_detector;
+use crate::Alerts;
+use bailiwick_alerting::Nanos;
+use bailiwick_platform::periodic;
+use bailiwick_store::{StoreError, alert_rows::Spared, history::expiry, leases};
+use std::time::Duration;
+
+/// Name of the lease.
+const LEASE: &str = "alert history";
+/// Between two looks.
+const EVERY: Duration = Duration::from_secs(60);
+/// A process that has died is replaced after that time.
+const LEASE_TIME: Duration = Duration::from_secs(180);
+/// Rows that end in one transaction.
+const ROWS: i64 = 500;
+
+/// Starts the looks on the application's tracker.
+pub(in super::super) fn start(service: &Alerts) {
+    periodic::repeat(service, LEASE, EVERY, |service| {
+        Box::pin(async { Ok(sweep(service).await?.unwrap_or(0)) })
+    });
+}
+
+/// Ends the open rows whose time has passed; how many. None when another process looks.
+///
+/// # Errors
+/// The database's.
+pub async fn sweep(service: &Alerts) -> Result<Option<u64>, StoreError> {
+    let mut ended = 0;
+    loop {
+        if service.alerting().is_embedded() {
+            outage_detector::keep(service).await?;
+        }
+        let now = service.now();
+        if !leases::take(&service.db, LEASE, service.instance(), now, now.plus(LEASE_TIME)).await? {
+            return Ok(None);
+        }
+        let n = expiry::sweep(&service.db, now, spared(service), ROWS).await?;
+        ended += n;
+        if n == 0 || service.stop.is_cancelled() {
+            return Ok(Some(ended));
+        }
+    }
+}
+
+/// After an outage the embedded router gives senders time to refresh what ended meanwhile (spec: alert-router#life).
+pub(in super::super) fn spared(service: &Alerts) -> Spared {
+    let outage = service.alerting().outage.get()?;
+    let (from, to) = outage.spares(Nanos::from_ts(service.now()))?;
+    Some((from.to_ts(), to.to_ts()))
+}

@@ -1,0 +1,116 @@
+//! What goes on beside the requests: signs of life, removal of what is over, delivery of queued pushes.
+
+use super::{config::provision, history::expiry, manage, notify, outage_detector, push_queue};
+use crate::Alerts;
+use bailiwick_alerting::notify::kept_for;
+use bailiwick_domain::Ts;
+use bailiwick_store::{
+    StoreError,
+    delivery::{self, notification_log},
+    router,
+};
+use std::{future::Future, time::Duration};
+
+/// Between two looks for rows to remove.
+const PURGE_EVERY: Duration = Duration::from_secs(60);
+/// Between two looks into the queue.
+const QUEUE_EVERY: Duration = Duration::from_secs(1);
+/// How long the row of an alert is kept after its end when all who were to be told of it have been, and when not
+/// (spec: alert-router#life).
+const KEEP_TOLD: Duration = Duration::from_secs(15 * 60);
+const KEEP_UNTOLD: Duration = Duration::from_secs(45 * 60);
+/// How long it is kept that a recipient could not be reached, unless that happens again.
+const KEEP_FAILURES: Duration = Duration::from_secs(30 * 86_400);
+/// Rows removed by one transaction.
+const ROWS: i64 = 1000;
+
+/// Starts the tasks on the application's tracker. Once for each process that serves.
+pub fn start_background(service: &Alerts) {
+    expiry::start(service);
+    manage::start_totals(service);
+    let settings = &service.settings.alerting;
+    match settings.router {
+        bailiwick_settings::Router::Embedded => {
+            notify::start(service);
+            let life_service = service.clone();
+            service
+                .tasks
+                .spawn(async move { every(&life_service, outage_detector::EVERY, keep_alive).await });
+            let purge_service = service.clone();
+            service.tasks.spawn(async move { every(&purge_service, PURGE_EVERY, purge).await });
+        }
+        bailiwick_settings::Router::Remote(_) => {
+            provision::start(service);
+            let queue_service = service.clone();
+            service.tasks.spawn(async move { every(&queue_service, QUEUE_EVERY, deliver).await });
+        }
+    }
+}
+
+/// Runs the work again and again until the application stops; a failure is logged and tried again.
+async fn every<F: Future<Output = Result<(), StoreError>>>(
+    service: &Alerts,
+    pause: Duration,
+    work: impl Fn(Alerts) -> F,
+) {
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = service.stop.cancelled() => return,
+        }
+        if let Err(e) = work(service.clone()).await {
+            tracing::warn!(error = %e, "alerting upkeep failed and is tried again");
+        }
+    }
+}
+
+async fn keep_alive(service: Alerts) -> Result<(), StoreError> {
+    outage_detector::keep(&service).await
+}
+
+async fn deliver(service: Alerts) -> Result<(), StoreError> {
+    deliver_queued(&service).await.map(drop)
+}
+
+/// Delivers queued pushes that are due; how many were tried.
+///
+/// # Errors
+/// The database's.
+pub async fn deliver_queued(service: &Alerts) -> Result<usize, StoreError> {
+    push_queue::deliver(service).await
+}
+
+async fn purge(service: Alerts) -> Result<(), StoreError> {
+    purge_ended(&service).await.map(drop)
+}
+
+/// Removes alerts and silences that are over for long enough; how many.
+///
+/// # Errors
+/// The database's.
+pub async fn purge_ended(service: &Alerts) -> Result<u64, StoreError> {
+    outage_detector::keep(service).await?;
+    let now = service.now();
+    // What ended in an outage may still be refreshed right after it, and is still to be told of.
+    let up_since =
+        service.alerting().outage.ended_at().map_or(service.started_at, |at| at.max(service.started_at));
+    let before = |kept| if now >= up_since.plus(kept) { now.minus(kept) } else { Ts(i64::MIN) };
+    let (told, untold) = (before(KEEP_TOLD), before(KEEP_UNTOLD));
+    let settings = &service.settings.alerting;
+    let silences_before = now.minus(settings.silence_retention);
+    let notices_before = now.minus(kept_for(settings.timing.repeat_interval));
+    let mut removed = 0;
+    loop {
+        let mut tx = service.db.begin_relaxed().await?;
+        let n = router::purge_alerts(&mut tx, told, untold, ROWS).await?
+            + router::purge_silences(&mut tx, silences_before, ROWS).await?;
+        let traces = notification_log::purge(&mut tx, notices_before, ROWS).await?
+            + notification_log::purge_failures(&mut tx, now.minus(KEEP_FAILURES)).await?
+            + delivery::purge_tenants(&mut tx).await?;
+        tx.commit().await?;
+        removed += n;
+        if n + traces == 0 {
+            return Ok(removed);
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! History, trend, statistics and the catalogue of names (spec: alert-management#figures).
+
+use super::{Named, within};
+use crate::Alerts;
+use bailiwick_domain::{Error, Page, PageRequest, Result, SortDirection, SystemId, Ts};
+use bailiwick_fleet::systems;
+use bailiwick_platform::{list_filters, trend::parse_period};
+use bailiwick_policy::{Caller, Resource, Scope, list_scope};
+use bailiwick_settings::CatalogueEntry;
+use bailiwick_store::history::{
+    OrganizationsRead,
+    list::{self, HistoryFilter, HistoryOrder, Record},
+    stats,
+};
+use std::{collections::BTreeMap, time::Duration};
+
+const DAY_SECS: i64 = 86_400;
+/// Names that the list of statistics shows unless asked otherwise, and at most.
+const TOP: u64 = 10;
+const TOP_MOST: u64 = 50;
+/// How long a request for statistics waits for its turn.
+const LONGEST_WAIT: Duration = Duration::from_secs(15);
+
+/// A list of the history as asked for.
+#[derive(Clone, Debug)]
+pub struct HistoryQuery {
+    /// Filters.
+    pub filter: HistoryFilter,
+    /// Order.
+    pub order: (HistoryOrder, SortDirection),
+    /// Page.
+    pub page: PageRequest,
+}
+
+/// A time of a filter as sent; nothing is none.
+///
+/// # Errors
+/// 400 that names the parameter.
+pub fn time(name: &str, sent: Option<&str>) -> Result<Option<Ts>> {
+    let Some(text) = sent.filter(|text| !text.is_empty()) else { return Ok(None) };
+    // A year of more digits is no time of RFC 3339.
+    let parsed = text
+        .parse::<Ts>()
+        .ok()
+        .filter(|_| text.as_bytes().get(4) == Some(&b'-') && text.contains(['T', 't']));
+    let wrong = || Error::bad_request(format!("invalid {name}: must be RFC3339 (e.g. 2026-01-01T00:00:00Z)"));
+    parsed.map(Some).ok_or_else(wrong)
+}
+
+fn check(filter: &HistoryFilter) -> Result<()> {
+    list_filters::check_lengths([
+        filter.system_keys.as_ref().map(Vec::len),
+        filter.names.as_ref().map(Vec::len),
+        filter.severities.as_ref().map(Vec::len),
+        filter.statuses.as_ref().map(Vec::len),
+    ])
+}
+
+/// `GET /alerts/history`.
+///
+/// # Errors
+/// 403 for an organization out of reach.
+pub async fn history(
+    service: &Alerts,
+    caller: &Caller,
+    named: &Named,
+    query: impl FnOnce() -> Result<HistoryQuery>,
+) -> Result<Page<Record>> {
+    let within = within(service, caller, named).await?;
+    let query = query()?;
+    check(&query.filter)?;
+    Ok(list::list(&service.db, &within, &query.filter, query.order, query.page).await?)
+}
+
+/// `GET /systems/{id}/alerts/history`; filters by system do not count.
+///
+/// # Errors
+/// 404 unless the caller may read the system.
+pub async fn history_of_system(
+    service: &Alerts,
+    caller: &Caller,
+    id: Option<SystemId>,
+    query: impl FnOnce() -> Result<HistoryQuery>,
+) -> Result<Page<Record>> {
+    let found = systems::load(service, caller, id).await?.system;
+    let query = query()?;
+    check(&query.filter)?;
+    let within = OrganizationsRead::all(Scope::Organization(found.organization.id));
+    let filter = HistoryFilter { system_keys: Some(vec![found.system_key]), ..query.filter };
+    Ok(list::list(&service.db, &within, &filter, query.order, query.page).await?)
+}
+
+/// Resolved alerts over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trend {
+    /// Days looked back, today included.
+    pub period: u16,
+    /// Of the period.
+    pub current: u64,
+    /// Of as many days before it.
+    pub previous: u64,
+    /// Days since 1970 and their numbers, every day of the period.
+    pub points: Vec<(i64, u64)>,
+}
+
+/// `GET /alerts/trend`. `period` as sent; none = 7.
+///
+/// # Errors
+/// 403 for an organization out of reach, 400 for another period.
+pub async fn trend(service: &Alerts, caller: &Caller, named: &Named, period: Option<&str>) -> Result<Trend> {
+    let within = within(service, caller, named).await?;
+    let period = parse_period(period)?;
+    let today = service.now().secs().div_euclid(DAY_SECS);
+    let first = today - i64::from(period) + 1;
+    let days = stats::resolved_by_day(&service.db, &within, first - i64::from(period)).await?;
+    let count = |n: i64| u64::try_from(n).unwrap_or(0);
+    let previous = days.iter().filter(|(day, _)| *day < first).map(|(_, n)| count(*n)).sum();
+    let mut points: BTreeMap<i64, u64> = (first..=today).map(|day| (day, 0)).collect();
+    for (day, n) in days.into_iter().filter(|(day, _)| *day >= first) {
+        // What another replica, slightly ahead, dates to tomorrow belongs to today.
+        *points.entry(day.min(today)).or_default() += count(n);
+    }
+    Ok(Trend { period, current: points.values().sum(), previous, points: points.into_iter().collect() })
+}
+
+/// Statistics as asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StatisticsQuery {
+    /// Resolved at this time or later.
+    pub from: Option<Ts>,
+    /// Resolved before this time.
+    pub before: Option<Ts>,
+    /// How many names and systems.
+    pub top: Option<i64>,
+}
+
+/// Statistics over resolved alerts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statistics {
+    /// The figures.
+    pub figures: stats::Statistics,
+    /// Mean time between two alerts in seconds.
+    pub between_seconds: Option<f64>,
+}
+
+/// `GET /alerts/stats`.
+///
+/// # Errors
+/// 403 for an organization out of reach, 400 for times that cannot be read or are turned, 503 while too many are made.
+pub async fn statistics(
+    service: &Alerts,
+    caller: &Caller,
+    named: &Named,
+    query: impl FnOnce() -> Result<StatisticsQuery>,
+) -> Result<Statistics> {
+    let within = within(service, caller, named).await?;
+    let query = query()?;
+    if query.from.zip(query.before).is_some_and(|(from, before)| before <= from) {
+        return Err(Error::bad_request("to_date must be after from_date"));
+    }
+    let top = query.top.map_or(TOP, |top| u64::try_from(top).unwrap_or(0).clamp(1, TOP_MOST));
+    let filter = HistoryFilter { from: query.from, before: query.before, ..HistoryFilter::default() };
+    let organization = caller.org().ok_or_else(|| Error::unauthenticated("authentication required"))?;
+    let permits = &service.alerting().statistics;
+    let _permit =
+        permits.acquire(organization.id, LONGEST_WAIT, "statistics before these take too long").await?;
+    let figures = stats::statistics(&service.db, &within, &filter, top).await?;
+    let seconds = |from: Ts, to: Ts| to.since(from).as_secs_f64();
+    let between_seconds = match (query.from.zip(query.before), figures.starts) {
+        (Some((from, to)), _) if figures.total > 0 => Some(seconds(from, to) / figures.total as f64),
+        (None, Some((first, last))) if figures.total >= 2 => {
+            Some(seconds(first, last) / (figures.total - 1) as f64)
+        }
+        _ => None,
+    };
+    Ok(Statistics { figures, between_seconds })
+}
+
+/// `GET /filters/alerts`: the configured names and those seen in the caller's history, by name.
+///
+/// # Errors
+/// The database's.
+pub async fn catalogue(service: &Alerts, caller: &Caller) -> Result<Vec<CatalogueEntry>> {
+    let within = OrganizationsRead::all(list_scope(caller, Resource::Systems)?);
+    let known = &service.settings.alerting.catalogue;
+    let mut all: BTreeMap<String, CatalogueEntry> =
+        known.iter().map(|e| (e.name.clone(), e.clone())).collect();
+    // The newest first: of a name with several severities the last one counts.
+    for (name, severity, _) in stats::names(&service.db, &within).await? {
+        let entry = all.entry(name);
+        let name = entry.key().clone();
+        entry.or_insert_with(|| CatalogueEntry {
+            name,
+            severity: severity.unwrap_or_else(|| "info".to_owned()),
+            service: None,
+        });
+    }
+    Ok(all.into_values().collect())
+}

@@ -1,0 +1,196 @@
+//! What is to be told of groups that are due: everything about them is read together and judged off the request threads.
+
+use super::{
+    of,
+    render::RenderCache,
+    scheduler::{Routings, id_in, read},
+    send::Senders,
+    send_group::GroupSend,
+};
+use crate::{Alerts, config::digest_of};
+use bailiwick_alerting::{
+    Matcher, Nanos, StoredAlert, StoredSilence,
+    listing::SilenceState,
+    notify::{self, Entry, Snapshot, decide, patience},
+    receivers::AnyRecipient,
+    router::{ActiveSilence, Outage},
+};
+use bailiwick_domain::{Error, OrgId, Result, Ts};
+use bailiwick_store::delivery::{self, Alert, Due, Finished, GroupKey, notification_log};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+/// Flushes of which nobody is to be told, and the others with the time they are due again.
+pub(super) struct Seen {
+    pub(super) quiet: Vec<Finished>,
+    pub(super) loud: Vec<(GroupSend, Ts)>,
+}
+
+/// Reads what is in the groups and what was told of them, and decides.
+pub(super) async fn see(service: &Alerts, due: Vec<Due>, routings: Routings, now: Ts) -> Result<Seen> {
+    let keys: Vec<GroupKey> = due.iter().map(|d| d.key.clone()).collect();
+    let alerts = delivery::members(&service.db, &keys).await?;
+    let systems: HashSet<(OrgId, String)> =
+        alerts.iter().map(|a| (a.organization_id, a.system_key.clone())).collect();
+    let systems: Vec<(OrgId, String)> = systems.into_iter().collect();
+    let silences = delivery::silences(&service.db, &systems, now).await?;
+    let notices = notification_log::notices(&service.db, &keys).await?;
+    of(service).ways.get_or_init(|| Senders::new(service));
+    let service = service.clone();
+    let judging = service.tasks.clone().spawn_blocking(move || {
+        let ways = of(&service).ways.get_or_init(|| Senders::new(&service));
+        let outage = service.alerting().outage.get();
+        let expressions = &of(&service).expressions;
+        Facts { routings: &routings, ways, outage, expressions, now }.judge(&due, alerts, &silences, notices)
+    });
+    judging.await.map_err(Error::internal)
+}
+
+/// What holds for all groups of a round.
+struct Facts<'a> {
+    routings: &'a Routings,
+    ways: &'a Senders,
+    outage: Option<Outage>,
+    expressions: &'a Expressions,
+    now: Ts,
+}
+
+/// Silences with expressions, compiled: that costs more than everything else that is done with one.
+#[derive(Debug, Default)]
+pub(super) struct Expressions(Mutex<HashMap<Vec<Matcher>, Option<ActiveSilence>>>);
+
+/// How many are kept.
+const EXPRESSIONS: usize = 512;
+
+impl Expressions {
+    fn ready(&self, silence: &StoredSilence) -> Option<ActiveSilence> {
+        if !silence.matchers.iter().any(|m| m.op.is_regex()) {
+            return ActiveSilence::new(silence.id, &silence.matchers);
+        }
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= EXPRESSIONS && !all.contains_key(&silence.matchers) {
+            all.clear();
+        }
+        let compiled = all.entry(silence.matchers.clone());
+        let compiled = compiled.or_insert_with(|| ActiveSilence::new(silence.id, &silence.matchers));
+        let mut ready = compiled.clone()?;
+        ready.id = silence.id;
+        Some(ready)
+    }
+}
+
+impl Facts<'_> {
+    fn judge(
+        &self,
+        due: &[Due],
+        alerts: Vec<Alert>,
+        silences: &[(OrgId, String, String)],
+        notices: Vec<notification_log::Notice>,
+    ) -> Seen {
+        let mut members: HashMap<GroupKey, Vec<Alert>> = HashMap::new();
+        for alert in alerts {
+            members.entry((alert.organization_id, alert.group_id.clone())).or_default().push(alert);
+        }
+        let mut active: HashMap<(OrgId, String), Vec<ActiveSilence>> = HashMap::new();
+        let now = Nanos::from_ts(self.now);
+        for (tenant, system_key, payload) in silences {
+            let silence = read::<StoredSilence>(payload).filter(|s| s.state(now) == SilenceState::Active);
+            let ready = silence.and_then(|s| self.expressions.ready(&s));
+            active.entry((*tenant, system_key.clone())).or_default().extend(ready);
+        }
+        let mut told: HashMap<GroupKey, Vec<notification_log::Notice>> = HashMap::new();
+        for notice in notices {
+            told.entry(notice.group.clone()).or_default().push(notice);
+        }
+        let mut seen = Seen { quiet: Vec::new(), loud: Vec::new() };
+        for one in due {
+            let members = members.remove(&one.key).unwrap_or_default();
+            let told = told.remove(&one.key).unwrap_or_default();
+            match self.flush(&one.key, members, &active, &told) {
+                Ok((flush, next)) => seen.loud.push((flush, next)),
+                Err(finished) => seen.quiet.push(finished),
+            }
+        }
+        seen
+    }
+
+    /// What is to be told of a group, or that nothing is.
+    fn flush(
+        &self,
+        key: &GroupKey,
+        members: Vec<Alert>,
+        silences: &HashMap<(OrgId, String), Vec<ActiveSilence>>,
+        told: &[notification_log::Notice],
+    ) -> std::result::Result<(GroupSend, Ts), Finished> {
+        let nothing = |leaving, wait| Finished {
+            key: key.clone(),
+            started_at: None,
+            leaving,
+            is_misplaced: false,
+            due_at: Some(self.now.plus(wait)),
+        };
+        let system_key = members.first().map(|m| m.system_key.clone()).unwrap_or_default();
+        let revisions: HashMap<String, i64> =
+            members.iter().map(|m| (m.fingerprint.clone(), m.revision)).collect();
+        let bytes = members.iter().map(|m| m.payload.len()).sum();
+        let alerts: Vec<StoredAlert> = members.iter().filter_map(|m| read(&m.payload)).collect();
+        let routing = self.routings.get(&key.0);
+        let to = alerts.first().zip(routing).and_then(|(first, r)| {
+            Some((first, r.destination(&first.labels)?)).filter(|(first, to)| id_in(to, first) == key.1)
+        });
+        // Without alerts it ends; one of another configuration is made anew.
+        let Some((first, to)) = to else {
+            return Err(Finished { is_misplaced: true, ..nothing(Vec::new(), Duration::ZERO) });
+        };
+        let group_labels = to.group_labels(&first.labels);
+        let now = Nanos::from_ts(self.now);
+        let own = silences.get(&(key.0, system_key)).map_or(&[][..], Vec::as_slice);
+        let snapshot = Snapshot::take(alerts, own, now, self.outage);
+        let leaving: Vec<(String, i64)> = snapshot
+            .ended
+            .iter()
+            .filter_map(|f| revisions.get(&f.to_string()).map(|r| (f.to_string(), *r)))
+            .collect();
+        let receiver = routing.and_then(|r| r.plan.receiver(&to.receiver));
+        let reachable = receiver.map(|r| self.ways.reachable(&r.recipients)).unwrap_or_default();
+        let since = self.now.minus(notify::kept_for(to.repeat_interval));
+        let reason = |one: &AnyRecipient| {
+            let integration = digest_of(one);
+            let entry = told
+                .iter()
+                .find(|n| n.integration == integration && n.receiver == to.receiver && n.told_at >= since)
+                .map(entry);
+            decide(entry.as_ref(), &snapshot, now, to.repeat_interval)
+        };
+        let tellings: Vec<_> =
+            reachable.into_iter().filter_map(|one| reason(&one).map(|reason| (one, reason))).collect();
+        if tellings.is_empty() {
+            return Err(nothing(leaving, to.group_interval));
+        }
+        let flush = GroupSend {
+            key: key.clone(),
+            started_at: self.now,
+            group_key: to.group_key(&group_labels),
+            group_labels,
+            receiver: to.receiver.clone(),
+            snapshot,
+            tellings,
+            leaving,
+            patience: patience(to.group_interval),
+            bytes,
+            texts: RenderCache::default(),
+        };
+        Ok((flush, self.now.plus(to.group_interval)))
+    }
+}
+
+fn entry(notice: &notification_log::Notice) -> Entry {
+    Entry {
+        firing: Entry::read(&notice.firing),
+        resolved: Entry::read(&notice.resolved),
+        at: Some(Nanos::from_ts(notice.told_at)),
+    }
+}

@@ -1,0 +1,178 @@
+//! Telling people and programs of alerts: the groups of the embedded router and what is sent of them (spec:
+//! alert-delivery#routing to alert-delivery#mail-and-telegram). What is said and when is decided by
+//! `bailiwick_alerting::notify`; here is where it happens.
+//!
+//! All state is in the database ([`bailiwick_store::delivery`]). One [`scheduler`] takes the tenants that have something
+//! due, puts new alerts into groups and begins the [`send_group`]es that are due. Each flush is a task that [`send`]s to
+//! every recipient within the [limits of its destination](bailiwick_platform::destination_limits), tries again where
+//! that may help, and [`outcomes`]s what came of it before its group is due again. So a process that dies loses
+//! nothing: its tenants are taken by another one (or by itself when it is back) after the end of the lease, and what
+//! was recorded is not said again.
+//!
+//! To add a kind of recipient, see [`bailiwick_alerting::receivers`].
+
+mod evaluate;
+mod outcomes;
+mod render;
+mod routing;
+mod scheduler;
+mod send;
+mod send_group;
+mod stats;
+
+pub use stats::{Count, Figures};
+
+use crate::Alerts;
+use bailiwick_domain::Result;
+use bailiwick_platform::{
+    destination_limits::{DestinationLimits, TenantRateLimit},
+    worker::Worker,
+};
+use std::{
+    sync::{
+        OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+use tokio::sync::{Mutex, Notify};
+
+/// How often is looked for something due: a notification is to go out within a second of being due.
+const POLL: Duration = Duration::from_millis(400);
+
+/// How often the log is told how many notifications there were.
+const FIGURES_EVERY: Duration = Duration::from_secs(600);
+
+/// What this process keeps for telling people.
+#[derive(Default)]
+pub struct Delivery {
+    /// One round of this process at a time.
+    round: Mutex<scheduler::Round>,
+    /// One transaction of this process about groups at a time, so that it never waits for itself.
+    writing: Mutex<()>,
+    under_way: UnderWay,
+    rates: TenantRateLimit,
+    destinations: DestinationLimits,
+    memory: render::RenderMemory,
+    expressions: evaluate::Expressions,
+    ways: OnceLock<send::Senders>,
+    recorder: OnceLock<outcomes::OutcomeWriter>,
+    figures: Figures,
+}
+
+impl std::fmt::Debug for Delivery {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Delivery")
+    }
+}
+
+/// Flushes that are under way.
+#[derive(Default)]
+struct UnderWay {
+    count: AtomicUsize,
+    one_less: Notify,
+}
+
+impl UnderWay {
+    fn count(&self) -> usize {
+        self.count.load(Ordering::SeqCst)
+    }
+
+    fn begin(&self) {
+        self.count.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn end(&self) {
+        self.count.fetch_sub(1, Ordering::SeqCst);
+        self.one_less.notify_waiters();
+    }
+
+    /// Waits until fewer than `count` are.
+    async fn below(&self, count: usize) {
+        loop {
+            let one_less = self.one_less.notified();
+            if self.count() < count {
+                return;
+            }
+            one_less.await;
+        }
+    }
+}
+
+fn of(service: &Alerts) -> &Delivery {
+    &service.alerting().delivery
+}
+
+/// Starts the work on the application's tracker. Once for each process that serves an embedded router.
+pub(super) fn start(service: &Alerts) {
+    let worker = service.clone();
+    service.tasks.spawn(async move {
+        let service = &worker;
+        let (mut told_at, mut told) = (Instant::now(), Vec::new());
+        let step = || {
+            if told_at.elapsed() >= FIGURES_EVERY {
+                told_at = Instant::now();
+                tell_figures(service, &mut told);
+            }
+            run(service)
+        };
+        let failure = "alerts cannot be told of and are tried again";
+        Worker { name: "notifications", failure, poll: POLL, hint: None, step }.run(&service.stop).await;
+        close(service).await;
+    });
+}
+
+/// Tells the log what has become of notifications, if it is not what it was told last.
+fn tell_figures(service: &Alerts, told: &mut Vec<Count>) {
+    let counts = figures(service).counts();
+    if *told == counts {
+        return;
+    }
+    for Count { channel, sent, retried, failed } in &counts {
+        tracing::info!(channel, sent, retried, failed, "notifications since the start");
+    }
+    *told = counts;
+}
+
+/// What is on its way ends with its present try; then everything is given back, so that another process goes on at
+/// once.
+async fn close(service: &Alerts) {
+    let delivery = of(service);
+    delivery.under_way.below(1).await;
+    if let Err(e) = delivery.round.lock().await.release_all(service).await {
+        tracing::warn!(error = %e, "tenants cannot be given back; their leases end by themselves");
+    }
+    if let Some(recorder) = delivery.recorder.get() {
+        recorder.close();
+    }
+    if let Some(ways) = delivery.ways.get() {
+        ways.close().await;
+    }
+}
+
+/// One round; how much there was to do.
+async fn run(service: &Alerts) -> Result<u64> {
+    let mut state = of(service).round.lock().await;
+    scheduler::round(service, &mut state).await
+}
+
+/// Does everything that is due now and waits until it is told; for tests and commands. Answers how much it was.
+///
+/// # Errors
+/// The database's.
+pub async fn run_until_idle(service: &Alerts) -> Result<u64> {
+    let mut done = 0;
+    loop {
+        let found = run(service).await?;
+        of(service).under_way.below(1).await;
+        if found == 0 {
+            return Ok(done);
+        }
+        done += found;
+    }
+}
+
+/// What has become of notifications since the process began.
+pub fn figures(service: &Alerts) -> &Figures {
+    &of(service).figures
+}

@@ -1,0 +1,140 @@
+//! What is said of a group: made once for all recipients who hear the same at the same moment, away from the request
+//! threads where it is much, and no more of it at once than memory is set aside for.
+
+use super::{of, send::Senders, send_group::GroupSend};
+use crate::Alerts;
+use bailiwick_alerting::{
+    notify::{Message, Reason},
+    receivers::{Content, Variant},
+};
+use bailiwick_domain::{Error, Result};
+use bytes::Bytes;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError, Weak},
+};
+use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
+
+/// Records of a group, in bytes, of which a text is made on the spot.
+const LITTLE: usize = 64 * 1024;
+/// RenderCache of larger groups that are being sent, in KiB of the records they are made of.
+const MUCH_AT_ONCE: u32 = 64 * 1024;
+
+/// What they hear, in a form that is cheap to send several times.
+#[derive(Debug)]
+pub(super) enum Text {
+    Body(Bytes),
+    Mail { subject: String, text: String, html: Option<String> },
+    Telegram(String),
+}
+
+impl From<Content> for Text {
+    fn from(content: Content) -> Text {
+        match content {
+            Content::Json(body) => Text::Body(body.into()),
+            Content::Mail { subject, text, html } => Text::Mail { subject, text, html },
+            Content::Telegram(html) => Text::Telegram(html),
+        }
+    }
+}
+
+/// Kept while somebody sends it.
+#[derive(Debug)]
+pub(super) struct RenderedText {
+    pub(super) text: Text,
+    _memory: Option<OwnedSemaphorePermit>,
+}
+
+/// What is being said of one group.
+#[derive(Debug, Default)]
+pub(super) struct RenderCache(Mutex<HashMap<Variant, Weak<OnceCell<Arc<RenderedText>>>>>);
+
+/// RenderMemory for what is long.
+#[derive(Debug)]
+pub(super) struct RenderMemory(Arc<Semaphore>);
+
+impl Default for RenderMemory {
+    fn default() -> RenderMemory {
+        RenderMemory(Arc::new(Semaphore::new(MUCH_AT_ONCE as usize)))
+    }
+}
+
+/// One that is sent: its text is made by whoever comes first.
+pub(super) type Making = Arc<OnceCell<Arc<RenderedText>>>;
+
+impl RenderCache {
+    /// Where the text of a variant is, or will be.
+    fn making(&self, variant: Variant) -> Making {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(making) = all.get(&variant).and_then(Weak::upgrade) {
+            return making;
+        }
+        let making = Making::default();
+        all.insert(variant, Arc::downgrade(&making));
+        making
+    }
+}
+
+/// What to say to the recipients of a variant. Whoever keeps it while he tries keeps it for the others.
+pub(super) async fn said(
+    service: &Alerts,
+    flush: &Arc<GroupSend>,
+    variant: Variant,
+) -> Result<(Making, Arc<RenderedText>)> {
+    let making = flush.texts.making(variant);
+    let said = making.get_or_try_init(|| make(service, flush, variant)).await?.clone();
+    Ok((making, said))
+}
+
+async fn make(service: &Alerts, flush: &Arc<GroupSend>, variant: Variant) -> Result<Arc<RenderedText>> {
+    let ways = of(service).ways.get_or_init(|| Senders::new(service));
+    if flush.bytes <= LITTLE {
+        return Ok(Arc::new(RenderedText { text: text(ways, flush, variant), _memory: None }));
+    }
+    // One that is larger than all of it is sent alone.
+    let kib = u32::try_from(flush.bytes / 1024).unwrap_or(u32::MAX).min(MUCH_AT_ONCE);
+    let memory = of(service).memory.0.clone().acquire_many_owned(kib).await.map_err(Error::internal)?;
+    let (maker, flush) = (service.clone(), flush.clone());
+    let making = service.tasks.spawn_blocking(move || {
+        let ways = of(&maker).ways.get_or_init(|| Senders::new(&maker));
+        Arc::new(RenderedText { text: text(ways, &flush, variant), _memory: Some(memory) })
+    });
+    making.await.map_err(Error::internal)
+}
+
+fn text(ways: &Senders, flush: &GroupSend, variant: Variant) -> Text {
+    let message = Message {
+        receiver: &flush.receiver,
+        // Other contents do not name it.
+        reason: variant.reason.unwrap_or(Reason::First),
+        snapshot: &flush.snapshot,
+        group_labels: &flush.group_labels,
+        group_key: &flush.group_key,
+        external_url: ways.external_url(),
+    };
+    variant.content(&message, ways.around()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bailiwick_alerting::{
+        receivers::{Format, Kind},
+        texts::Language,
+    };
+
+    #[test]
+    fn a_text_is_shared_while_somebody_sends_it() {
+        let texts = RenderCache::default();
+        let of = |kind, reason| Variant { kind, language: Language::En, format: Format::Html, reason };
+        let webhook = of(Kind::Webhook, Some(Reason::First));
+        let first = texts.making(webhook);
+        assert!(Arc::ptr_eq(&first, &texts.making(webhook)));
+        assert!(!Arc::ptr_eq(&first, &texts.making(of(Kind::Webhook, Some(Reason::NewAlerts)))));
+        assert!(!Arc::ptr_eq(&first, &texts.making(of(Kind::Email, None))));
+        let weak = Arc::downgrade(&first);
+        drop(first);
+        assert!(weak.upgrade().is_none());
+        assert!(texts.making(webhook).get().is_none());
+    }
+}

@@ -1,0 +1,389 @@
+//! What is done again and again: take tenants with something due, put new alerts into groups, begin what is due.
+
+use super::{
+    evaluate::{Seen, see},
+    of,
+    outcomes::LEASE,
+    routing::{RETRY, Routing, RoutingCache},
+    send_group::{self, GroupSend},
+};
+use crate::{
+    Alerts,
+    config::{self, short_digest},
+    outage_detector,
+};
+use bailiwick_alerting::{Nanos, StoredAlert, config::Destination, notify::first_flush};
+use bailiwick_domain::{Error, OrgId, Result, Ts};
+use bailiwick_platform::jobs;
+use bailiwick_store::{
+    delivery::{self, Alert, Due, Finished, GroupKey, NOBODY, Tenant, UNKNOWN, clock_skew},
+    leases::SKEW,
+};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
+
+/// Tenants taken in one round.
+const TENANTS: i64 = 256;
+/// New alerts put into groups by one transaction.
+const FRESH: i64 = 500;
+/// Groups begun by one transaction.
+const GROUPS: i64 = 500;
+/// Alerts of them, unless a single group has more.
+const ALERTS: u64 = 4096;
+/// Transactions of one kind in one round, so that leases are renewed in time.
+const PAGES: usize = 8;
+/// Flushes under way at once: those that wait for a recipient that is slow are among them.
+const FLUSHES: usize = 40_000;
+/// Those of one tenant, so that recipients of one who do not answer leave room for all others.
+const FLUSHES_OF_ONE: usize = 4_000;
+/// Between two renewals of the leases.
+const RENEW: Duration = Duration::from_secs(10);
+
+/// Rows of a kind that one transaction makes good after that.
+const SET_BACK: i64 = 5_000;
+
+/// What is known from one round to the next.
+#[derive(Default)]
+pub(super) struct Round {
+    held: HashMap<OrgId, LeasedTenant>,
+    plans: RoutingCache,
+    renewed: Option<Instant>,
+    /// When tenants were looked at again whose configuration could not be read.
+    looked_again: Option<Ts>,
+}
+
+/// A tenant this process looks after.
+#[derive(Clone, Default)]
+struct LeasedTenant {
+    flushes: Arc<AtomicUsize>,
+    /// Another process has it, or others are to be told.
+    lost: CancellationToken,
+}
+
+pub(super) type Routings = HashMap<OrgId, Arc<Routing>>;
+
+/// One round; how much was done.
+pub(super) async fn round(service: &Alerts, state: &mut Round) -> Result<u64> {
+    outage_detector::keep(service).await?;
+    let version = config::version(service).await?;
+    state.renew(service).await?;
+    state.look_again(service).await?;
+    let due = delivery::due_tenants(&service.db, service.instance(), service.now(), version, TENANTS).await?;
+    if due.is_empty() {
+        state.release_idle(service).await?;
+        return Ok(0);
+    }
+    let tenants = state.take(service, &due).await?;
+    let ids: Vec<OrgId> = tenants.iter().map(|t| t.id).collect();
+    let routings = state.plans.get(service, version, &ids).await?;
+    let mut done = replan(service, state, version, &tenants).await?;
+    done += group(service, state, &ids, &routings).await?;
+    done += begin(service, state, version).await?;
+    if done == 0 {
+        state.release_idle(service).await?;
+    }
+    Ok(done)
+}
+
+/// Makes now of times further ahead than any is ever written, which the clock would not reach before long.
+async fn set_back(service: &Alerts, now: Ts) -> Result<()> {
+    let timing = &service.settings.alerting.timing;
+    let latest = clock_skew::Latest {
+        due_at: now.plus(timing.group_wait.max(timing.group_interval)).plus(SKEW),
+        held_until: now.plus(LEASE).plus(SKEW),
+        told_at: now.plus(SKEW),
+    };
+    loop {
+        let _writing = of(service).writing.lock().await;
+        let mut tx = service.db.begin_relaxed().await?;
+        let found = clock_skew::set_back(&mut tx, now, latest, SET_BACK).await?;
+        tx.commit().await?;
+        if found == 0 {
+            return Ok(());
+        }
+        tracing::warn!(found, "the clock was set back; what it had put off is done now");
+    }
+}
+
+impl Round {
+    /// Takes tenants, those that this process has already included.
+    async fn take(&mut self, service: &Alerts, due: &[OrgId]) -> Result<Vec<Tenant>> {
+        let _writing = of(service).writing.lock().await;
+        let mut tx = service.db.begin().await?;
+        let now = service.now();
+        let taken = delivery::take(&mut tx, service.instance(), now, now.plus(LEASE), due).await?;
+        let new: Vec<OrgId> = taken.iter().map(|t| t.id).filter(|id| !self.held.contains_key(id)).collect();
+        delivery::recover(&mut tx, &new, now).await?;
+        tx.commit().await?;
+        self.held.extend(new.into_iter().map(|id| (id, LeasedTenant::default())));
+        Ok(taken)
+    }
+
+    /// Renews the leases when it is time; flushes of tenants that another process has taken end.
+    async fn renew(&mut self, service: &Alerts) -> Result<()> {
+        let is_time = self.renewed.is_none_or(|at| at.elapsed() >= RENEW);
+        if !is_time || self.held.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<OrgId> = self.held.keys().copied().collect();
+        let _writing = of(service).writing.lock().await;
+        let mut tx = service.db.begin_relaxed().await?;
+        let still = delivery::hold(&mut tx, service.instance(), service.now().plus(LEASE), &ids).await?;
+        tx.commit().await?;
+        self.held.retain(|id, held| {
+            let is_ours = still.contains(id);
+            if !is_ours {
+                tracing::warn!(tenant = %id, "another process has taken the tenant over");
+                held.lost.cancel();
+            }
+            is_ours
+        });
+        self.renewed = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Has tenants looked at again, now and then, whose configuration could not be read, and what was put off by a clock
+    /// that has been set back since.
+    async fn look_again(&mut self, service: &Alerts) -> Result<()> {
+        let now = service.now();
+        if self.looked_again.is_some_and(|at| at <= now && now < at.plus(RETRY)) {
+            return Ok(());
+        }
+        set_back(service, now).await?;
+        let _writing = of(service).writing.lock().await;
+        let mut tx = service.db.begin_relaxed().await?;
+        delivery::look_again(&mut tx).await?;
+        tx.commit().await?;
+        self.plans.forget_unreadable();
+        self.looked_again = Some(now);
+        Ok(())
+    }
+
+    /// Gives back the tenants of which nothing is under way.
+    async fn release_idle(&mut self, service: &Alerts) -> Result<()> {
+        let idle: Vec<OrgId> = self.held.iter().filter(|(_, h)| h.is_idle()).map(|(id, _)| *id).collect();
+        self.release(service, &idle).await
+    }
+
+    pub(super) async fn release_all(&mut self, service: &Alerts) -> Result<()> {
+        let all: Vec<OrgId> = self.held.keys().copied().collect();
+        self.release(service, &all).await
+    }
+
+    async fn release(&mut self, service: &Alerts, tenants: &[OrgId]) -> Result<()> {
+        if tenants.is_empty() {
+            return Ok(());
+        }
+        let _writing = of(service).writing.lock().await;
+        let mut tx = service.db.begin_relaxed().await?;
+        delivery::release(&mut tx, service.instance(), tenants, service.now()).await?;
+        tx.commit().await?;
+        for tenant in tenants {
+            self.held.remove(tenant);
+        }
+        Ok(())
+    }
+}
+
+impl LeasedTenant {
+    /// As many flushes are under way as one tenant may have.
+    fn is_busy(&self) -> bool {
+        self.flushes.load(Ordering::SeqCst) >= FLUSHES_OF_ONE
+    }
+
+    fn is_idle(&self) -> bool {
+        self.flushes.load(Ordering::SeqCst) == 0
+    }
+}
+
+/// Makes the groups of tenants anew whose configuration has changed since they were made. What is under way of them goes
+/// no further than its present try: then it is looked at by the new configuration.
+async fn replan(service: &Alerts, state: &mut Round, version: i64, tenants: &[Tenant]) -> Result<u64> {
+    let digest = |t: &Tenant| state.plans.digest(t.id).map(str::to_owned);
+    let known = tenants.iter().filter_map(|t| Some((t, digest(t)?)));
+    let old: Vec<_> = known.filter(|(t, digest)| t.version < version || t.plan != *digest).collect();
+    if old.is_empty() {
+        return Ok(0);
+    }
+    let ids: Vec<OrgId> = old.iter().map(|(t, _)| t.id).collect();
+    let _writing = of(service).writing.lock().await;
+    let mut tx = service.db.begin().await?;
+    let held = delivery::hold(&mut tx, service.instance(), service.now().plus(LEASE), &ids).await?;
+    let ours = old.into_iter().filter(|(t, _)| held.contains(&t.id));
+    let (mut plans, mut changed) = (Vec::new(), Vec::new());
+    for (tenant, digest) in ours {
+        if tenant.plan != digest {
+            changed.push(tenant.id);
+        }
+        plans.push((tenant.id, digest));
+    }
+    delivery::set_plans(&mut tx, version, &plans, &changed, service.now()).await?;
+    tx.commit().await?;
+    for id in &changed {
+        if let Some(held) = state.held.get_mut(id) {
+            std::mem::take(&mut held.lost).cancel();
+        }
+    }
+    Ok(plans.len() as u64)
+}
+
+/// Puts new alerts into groups, making those that are not there yet.
+async fn group(service: &Alerts, state: &mut Round, tenants: &[OrgId], routings: &Routings) -> Result<u64> {
+    let mut done = 0;
+    for _ in 0..PAGES {
+        state.renew(service).await?;
+        let fresh = delivery::fresh(&service.db, tenants, FRESH).await?;
+        if fresh.is_empty() {
+            return Ok(done);
+        }
+        let routings = routings.clone();
+        let placing = service.tasks.spawn_blocking(move || place(&fresh, &routings));
+        let GroupedAlerts { mut alerts, mut groups } = placing.await.map_err(Error::internal)?;
+        let _writing = of(service).writing.lock().await;
+        let mut tx = service.db.begin().await?;
+        let ids: HashSet<OrgId> = alerts.iter().map(|((tenant, _), _)| *tenant).collect();
+        let ids: Vec<OrgId> = ids.into_iter().collect();
+        let held = delivery::hold(&mut tx, service.instance(), service.now().plus(LEASE), &ids).await?;
+        alerts.retain(|((tenant, _), _)| held.contains(tenant));
+        groups.retain(|((tenant, _), _)| held.contains(tenant));
+        if alerts.is_empty() {
+            return Ok(done);
+        }
+        delivery::open_groups(&mut tx, &groups).await?;
+        delivery::put_into(&mut tx, &alerts).await?;
+        tx.commit().await?;
+        done += alerts.len() as u64;
+    }
+    Ok(done)
+}
+
+/// Where new alerts go, and the groups they make with the time of their first flush.
+struct GroupedAlerts {
+    alerts: Vec<(GroupKey, String)>,
+    groups: Vec<(GroupKey, Ts)>,
+}
+
+fn place(fresh: &[Alert], routings: &Routings) -> GroupedAlerts {
+    let mut alerts = Vec::with_capacity(fresh.len());
+    // The alert that came first makes the group.
+    let mut makers: HashMap<GroupKey, (Nanos, Nanos)> = HashMap::new();
+    for row in fresh {
+        let stored: Option<StoredAlert> = read(&row.payload);
+        let routing = routings.get(&row.organization_id);
+        let destination = stored.as_ref().zip(routing).and_then(|(a, r)| r.destination(&a.labels));
+        let id = match (&stored, destination) {
+            _ if routing.is_none() => UNKNOWN.to_owned(),
+            (Some(alert), Some(to)) => {
+                let id = id_in(to, alert);
+                let first = first_flush(alert.updated_at, alert.starts_at, to.group_wait);
+                let maker = (alert.updated_at, first);
+                let key = (row.organization_id, id.clone());
+                makers.entry(key).and_modify(|m| *m = (*m).min(maker)).or_insert(maker);
+                id
+            }
+            _ => NOBODY.to_owned(),
+        };
+        alerts.push(((row.organization_id, id), row.fingerprint.clone()));
+    }
+    let groups = makers.into_iter().map(|(key, (_, first))| (key, first.to_ts())).collect();
+    GroupedAlerts { alerts, groups }
+}
+
+pub(super) fn id_in(to: &Destination, alert: &StoredAlert) -> String {
+    short_digest(&to.group_key(&to.group_labels(&alert.labels)))
+}
+
+pub(super) fn read<T: serde::de::DeserializeOwned>(payload: &str) -> Option<T> {
+    serde_json::from_str(payload)
+        .inspect_err(|e| tracing::error!(error = %e, "an unreadable record of the alert router"))
+        .ok()
+}
+
+/// Begins the flushes that are due.
+async fn begin(service: &Alerts, state: &mut Round, version: i64) -> Result<u64> {
+    let mut done = 0;
+    for _ in 0..PAGES {
+        state.renew(service).await?;
+        if of(service).under_way.count() >= FLUSHES {
+            tracing::warn!("too many notifications are under way; others wait");
+            return Ok(done);
+        }
+        outage_detector::keep(service).await?;
+        let now = service.now();
+        let busy: Vec<OrgId> = state.held.iter().filter(|(_, h)| h.is_busy()).map(|(id, _)| *id).collect();
+        let due = delivery::due_groups(&service.db, service.instance(), now, &busy, GROUPS).await?;
+        let due = bounded(due);
+        if due.is_empty() {
+            return Ok(done);
+        }
+        let tenants: HashSet<OrgId> = due.iter().map(|d| d.key.0).collect();
+        let tenants: Vec<OrgId> = tenants.into_iter().collect();
+        let routings = state.plans.get(service, version, &tenants).await?;
+        let Seen { quiet, loud } = see(service, due, routings, now).await?;
+        let begun = quiet.len() + loud.len();
+        let (loud, written) = write_begun(service, quiet, loud, now).await?;
+        let is_begun = written.is_ok();
+        for (flush, _) in loud {
+            let held = state.held.entry(flush.key.0).or_default().clone();
+            held.flushes.fetch_add(1, Ordering::SeqCst);
+            of(service).under_way.begin();
+            let (runner, flush) = (service.clone(), Arc::new(flush));
+            service.tasks.spawn(async move {
+                if is_begun {
+                    send_group::run(&runner, &flush, &held.lost).instrument(jobs::span("notification")).await;
+                } else {
+                    // Nobody knows whether that was written; if it was, it is undone.
+                    flush.end(&runner, Vec::new(), Some(now)).await;
+                }
+                held.flushes.fetch_sub(1, Ordering::SeqCst);
+                of(&runner).under_way.end();
+            });
+        }
+        written?;
+        done += begun as u64;
+    }
+    Ok(done)
+}
+
+/// As many as one transaction takes.
+fn bounded(due: Vec<Due>) -> Vec<Due> {
+    let mut alerts = 0;
+    let mut some = Vec::new();
+    for one in due {
+        alerts += one.alerts;
+        if alerts > ALERTS && !some.is_empty() {
+            break;
+        }
+        some.push(one);
+    }
+    some
+}
+
+/// Notes that flushes have begun; those that are this process's to do, and whether the commit came to a good end.
+async fn write_begun(
+    service: &Alerts,
+    mut quiet: Vec<Finished>,
+    mut loud: Vec<(GroupSend, Ts)>,
+    now: Ts,
+) -> Result<(Vec<(GroupSend, Ts)>, Result<()>)> {
+    let _writing = of(service).writing.lock().await;
+    let mut tx = service.db.begin().await?;
+    let ids: HashSet<OrgId> =
+        quiet.iter().map(|f| f.key.0).chain(loud.iter().map(|(f, _)| f.key.0)).collect();
+    let ids: Vec<OrgId> = ids.into_iter().collect();
+    let held = delivery::hold(&mut tx, service.instance(), service.now().plus(LEASE), &ids).await?;
+    quiet.retain(|f| held.contains(&f.key.0));
+    loud.retain(|(f, _)| held.contains(&f.key.0));
+    delivery::finish(&mut tx, &quiet).await?;
+    let begun: Vec<(GroupKey, Ts)> = loud.iter().map(|(f, next)| (f.key.clone(), *next)).collect();
+    delivery::start(&mut tx, &begun, now).await?;
+    Ok((loud, tx.commit().await.map_err(Error::from)))
+}

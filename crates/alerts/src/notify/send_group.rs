@@ -1,0 +1,178 @@
+//! One flush of a group: everybody who is to be told is told at the same time, each as often as it takes.
+
+use super::{
+    of,
+    outcomes::{Note, record},
+    render::{RenderCache, said},
+    send::{AttemptContext, Senders, connects},
+};
+use crate::{Alerts, config::digest_of};
+use bailiwick_alerting::{
+    Labels, Nanos,
+    notify::{Entry, Reason, Snapshot, retry_wait},
+    receivers::AnyRecipient,
+};
+use bailiwick_domain::{OrgId, Ts, ports::random};
+use bailiwick_outbound::delivery::Failure;
+use bailiwick_platform::destination_limits::Destination;
+use bailiwick_store::delivery::{Finished, GroupKey, notification_log};
+use futures_util::future::join_all;
+use std::{sync::Arc, time::Duration};
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+/// What is to be told of a group.
+#[derive(Debug)]
+pub(super) struct GroupSend {
+    /// Its id.
+    pub(super) key: GroupKey,
+    /// When it was begun.
+    pub(super) started_at: Ts,
+    /// Its name.
+    pub(super) group_key: String,
+    /// The labels that make it.
+    pub(super) group_labels: Labels,
+    /// Name of the receiver.
+    pub(super) receiver: String,
+    /// What there is to tell.
+    pub(super) snapshot: Snapshot,
+    /// Whom, and why.
+    pub(super) tellings: Vec<(AnyRecipient, Reason)>,
+    /// Alerts that leave the group when everybody has been told: fingerprint and revision.
+    pub(super) leaving: Vec<(String, i64)>,
+    /// How long it may take.
+    pub(super) patience: Duration,
+    /// The records of its alerts, in bytes.
+    pub(super) bytes: usize,
+    /// What is being said of it.
+    pub(super) texts: RenderCache,
+}
+
+/// How telling somebody ended.
+#[derive(Debug, PartialEq, Eq)]
+enum End {
+    /// He was told, and that is written down.
+    Told,
+    /// He was not.
+    Failed,
+    /// The process stops, the tenant is another's now, or others are to be told.
+    Stopped,
+}
+
+/// Tells everybody. `lost` is cancelled when the tenant is taken over, or others are to be told.
+pub(super) async fn run(service: &Alerts, flush: &Arc<GroupSend>, lost: &CancellationToken) {
+    let deadline = Instant::now() + flush.patience;
+    let all = flush.tellings.iter().map(|(to, reason)| tell(service, flush, to, *reason, deadline, lost));
+    let ends = join_all(all).await;
+    let leaving = if ends.iter().all(|end| *end == End::Told) { flush.leaving.clone() } else { Vec::new() };
+    // Whoever comes next does it at once.
+    let due_at = ends.contains(&End::Stopped).then(|| service.now());
+    flush.end(service, leaving, due_at).await;
+}
+
+impl GroupSend {
+    /// Notes that it is over; alerts that are `leaving` leave.
+    pub(super) async fn end(&self, service: &Alerts, leaving: Vec<(String, i64)>, due_at: Option<Ts>) {
+        let (key, started_at) = (self.key.clone(), Some(self.started_at));
+        let finished = Finished { key, started_at, leaving, is_misplaced: false, due_at };
+        // What is not written when the process stops, whoever takes the tenant makes up for.
+        record(service, Note::Finished(finished)).await;
+    }
+}
+
+async fn tell(
+    service: &Alerts,
+    flush: &Arc<GroupSend>,
+    to: &AnyRecipient,
+    reason: Reason,
+    deadline: Instant,
+    lost: &CancellationToken,
+) -> End {
+    let delivery = of(service);
+    let ways = delivery.ways.get_or_init(|| Senders::new(service));
+    let (address, concurrency) = ways.place(to);
+    let system = flush.group_labels.value("system_key").into();
+    let destination =
+        Destination { address, tenant: flush.key.0, system, recipient: digest_of(to).into(), concurrency };
+    // The same for every try, so that whoever gets it twice can tell.
+    let id = service.fresh::<uuid::Uuid>().to_string();
+    let mut tries = 0;
+    loop {
+        let turn = async {
+            let own = delivery.destinations.acquire_own(&destination).await;
+            loop {
+                // What the tenant may send in a second is not spent on waiting for the place, nor a turn of the place on
+                // waiting for the tenant's next second.
+                let turn = delivery.destinations.acquire_shared(&destination).await;
+                let connection = match connects(to.transport()) {
+                    true => Some(service.connections.acquire(flush.key.0).await),
+                    false => None,
+                };
+                match delivery.rates.take(flush.key.0, Instant::now()) {
+                    Ok(()) => return (own, turn, connection),
+                    Err(at) => {
+                        drop((turn, connection));
+                        sleep_until(at).await;
+                    }
+                }
+            }
+        };
+        let turns = tokio::select! {
+            biased;
+            () = service.stop.cancelled() => return End::Stopped,
+            () = lost.cancelled() => return End::Stopped,
+            turns = turn => turns,
+            () = sleep_until(deadline) => {
+                return fail(service, flush.key.0, to, Failure::passing("no turn in time", "too many before")).await;
+            }
+        };
+        let about = AttemptContext { now: service.now(), tenant: flush.key.0, id: &id, group: &flush.key.1 };
+        let sent = match said(service, flush, to.variant(reason)).await {
+            Ok((_others, said)) => ways.send(to, &said.text, about).await,
+            Err(e) => Err(Failure::passing("it cannot be written", e)),
+        };
+        drop(turns);
+        let failure = match sent {
+            Ok(()) => return succeed(service, flush, to).await,
+            Err(failure) => failure,
+        };
+        let next = Instant::now() + retry_wait(tries, random::<1>(&*service.entropy)[0]);
+        if !failure.may_pass || next >= deadline {
+            return fail(service, flush.key.0, to, failure).await;
+        }
+        delivery.figures.retried(to.kind());
+        tracing::debug!(tenant = %flush.key.0, channel = to.kind().as_str(), recipient = digest_of(to), %failure, tries,
+            "a notification is tried again");
+        tries += 1;
+        tokio::select! {
+            () = service.stop.cancelled() => return End::Stopped,
+            () = lost.cancelled() => return End::Stopped,
+            () = sleep_until(next) => {}
+        }
+    }
+}
+
+async fn succeed(service: &Alerts, flush: &GroupSend, to: &AnyRecipient) -> End {
+    of(service).figures.sent(to.kind());
+    let now = service.now();
+    let entry = Entry::of(&flush.snapshot, Nanos::from_ts(now));
+    let notice = notification_log::Notice {
+        group: flush.key.clone(),
+        receiver: flush.receiver.clone(),
+        integration: digest_of(to),
+        firing: Entry::write(&entry.firing),
+        resolved: Entry::write(&entry.resolved),
+        told_at: now,
+    };
+    // Should that fail it is said again: better twice than never.
+    if record(service, Note::Told(notice)).await { End::Told } else { End::Failed }
+}
+
+async fn fail(service: &Alerts, tenant: OrgId, to: &AnyRecipient, failure: Failure) -> End {
+    of(service).figures.failed(to.kind());
+    let recipient = digest_of(to);
+    tracing::warn!(%tenant, channel = to.kind().as_str(), recipient, %failure, "a notification was not delivered");
+    let failed = notification_log::Failed { recipient, reason: failure.reason, failed_at: service.now() };
+    record(service, Note::Failed(failed)).await;
+    End::Failed
+}

@@ -1,0 +1,73 @@
+//! Signs of life of the processes that serve the embedded router. A gap between them is an outage: nobody could refresh
+//! alerts meanwhile, whether the processes, their machine or the database had stopped (spec: alert-router#life).
+//!
+//! Whatever treats alerts as over because of the time [`expiry`]s the sign first. So a process that comes back knows of
+//! the outage before it says or writes anything, and one that cannot give a sign waits.
+
+use crate::Alerts;
+use bailiwick_alerting::{
+    Nanos,
+    router::{Outage, REFRESH_AFTER_OUTAGE},
+};
+use bailiwick_domain::Ts;
+use bailiwick_store::{StoreError, router as rows};
+use std::{
+    sync::{PoisonError, RwLock},
+    time::Duration,
+};
+
+/// Between two signs of life.
+pub(super) const EVERY: Duration = Duration::from_secs(15);
+
+/// The last outage, as far as this process knows.
+#[derive(Debug, Default)]
+pub(super) struct KnownOutage(RwLock<Known>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    outage: Option<Outage>,
+    /// When this process gave its last sign of life.
+    signed_at: Option<Ts>,
+}
+
+impl KnownOutage {
+    /// None as long as there has been none.
+    pub(super) fn get(&self) -> Option<Outage> {
+        self.known().outage
+    }
+
+    /// When that was over.
+    pub(super) fn ended_at(&self) -> Option<Ts> {
+        self.get().map(|outage| outage.ended_at().to_ts())
+    }
+
+    fn known(&self) -> Known {
+        *self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, known: Known) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = known;
+    }
+}
+
+/// Gives a sign of life unless the last one is recent, and learns of an outage that is over with it.
+pub(super) async fn keep(service: &Alerts) -> Result<(), StoreError> {
+    let signed_at = service.alerting().outage.known().signed_at;
+    let now = service.now();
+    // A clock that was set back makes it worthless.
+    let is_recent = signed_at.is_some_and(|at| at <= now && now.since(at) < EVERY);
+    if is_recent { Ok(()) } else { sign(service).await }
+}
+
+async fn sign(service: &Alerts) -> Result<(), StoreError> {
+    let short = service.settings.alerting.short_outage;
+    let (at, outage) = rows::note_alive(&service.db, &*service.clock, short, REFRESH_AFTER_OUTAGE).await?;
+    let ends = outage.map(|o| (Nanos::from_ts(o.down_since), Nanos::from_ts(o.up_since)));
+    let outage = ends.and_then(|(down, up)| Outage::new(down, up));
+    let alerting = service.alerting();
+    if let Some(new) = outage.filter(|new| alerting.outage.get() != Some(*new)) {
+        tracing::warn!(outage = %new, "alerts could not be taken for a while; those that ended then may be refreshed");
+    }
+    alerting.outage.set(Known { outage, signed_at: Some(at) });
+    Ok(())
+}

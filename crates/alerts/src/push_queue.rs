@@ -1,0 +1,403 @@
+//! Pushes for tenants that a remote router does not run yet: kept in the database, delivered when it does
+//! (spec: alerts#waiting-tenants). While an alert waits or is on its way, whatever else is pushed of it takes its place
+//! in the queue, so that nothing overtakes it and an older state never comes after a newer one.
+
+use super::{AlertRouter, Fault, active_alert_limit};
+use crate::Alerts;
+use bailiwick_alerting::{Fingerprint, Nanos, PostedAlert, alert::write_started_alerts};
+use bailiwick_domain::{OrgId, metrics::Counter};
+use bailiwick_outbound::{RouterClient, RouterError, router_client::Caller};
+use bailiwick_platform::backoff::Backoff;
+use bailiwick_store::{
+    StoreError, Tx,
+    alert_queue::{self, Claimed, NewQueued, Queued},
+};
+use futures_util::{StreamExt, stream};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+    time::{Duration, Instant},
+};
+
+/// Time before the first try.
+const FIRST: Duration = Duration::from_secs(1);
+/// Waits after failed tries: 1, 2, 4 … 60 s.
+const RETRY: Backoff = Backoff::new(&[FIRST], Duration::from_secs(60));
+/// The longest wait between two tries.
+pub const LONGEST: Duration = RETRY.longest();
+/// How much longer than one request to the router a delivery may take before another process takes over.
+const SPARE: Duration = Duration::from_secs(35);
+/// Alerts of one request: of the largest ones, less than any router's limit of 16 MiB.
+const ALERTS: usize = 200;
+/// Requests of one delivery to a tenant, also of those in which what the router refuses is looked for.
+const REQUESTS: usize = 64;
+/// Fingerprints of dropped alerts that a line of the log names.
+const NAMED: usize = 10;
+/// Tenants that are delivered to at the same time.
+const SIDE_BY_SIDE: usize = 8;
+
+/// The tenants with something in the queue, as far as this process knows: so that a push of any other tenant costs no
+/// look into the database.
+#[derive(Debug, Default)]
+pub(super) struct QueuedTenants(RwLock<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// How often the queue was read.
+    reads: u64,
+    /// Each with the number of the last read before it was added.
+    tenants: HashMap<OrgId, u64>,
+    /// Alerts of the first request to those of them that last took fewer than [`ALERTS`].
+    fewer: HashMap<OrgId, usize>,
+}
+
+impl QueuedTenants {
+    fn known(&self) -> RwLockReadGuard<'_, Known> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self) -> RwLockWriteGuard<'_, Known> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn has(&self, tenant: OrgId) -> bool {
+        self.known().tenants.contains_key(&tenant)
+    }
+
+    fn add(&self, tenant: OrgId) {
+        let mut known = self.change();
+        let reads = known.reads;
+        known.tenants.insert(tenant, reads);
+    }
+
+    /// The number of a read that begins now.
+    fn begin(&self) -> u64 {
+        let mut known = self.change();
+        known.reads += 1;
+        known.reads
+    }
+
+    /// What this read found, and what was added since it began.
+    fn set(&self, tenants: &[OrgId], read: u64) {
+        let mut known = self.change();
+        known.tenants.retain(|_, added| *added >= read);
+        for tenant in tenants {
+            known.tenants.entry(*tenant).or_insert(0);
+        }
+        let Known { tenants, fewer, .. } = &mut *known;
+        fewer.retain(|tenant, _| tenants.contains_key(tenant));
+    }
+
+    /// How many alerts of this tenant the next request has.
+    fn at_once(&self, tenant: OrgId) -> usize {
+        self.known().fewer.get(&tenant).copied().unwrap_or(ALERTS)
+    }
+
+    fn set_at_once(&self, tenant: OrgId, alerts: usize) {
+        let mut known = self.change();
+        if alerts < ALERTS {
+            known.fewer.insert(tenant, alerts.max(1));
+        } else {
+            known.fewer.remove(&tenant);
+        }
+    }
+}
+
+/// Alerts that left the queue without having been delivered, since the process began.
+#[derive(Debug, Default)]
+pub(super) struct Dropped {
+    /// The router refuses them.
+    pub(super) refused: Counter,
+    /// They had waited for as long as they count.
+    pub(super) expired: Counter,
+}
+
+/// Splits a push into what has to queue behind something that waits, and what can be sent.
+pub(super) async fn behind(
+    service: &Alerts,
+    tenant: OrgId,
+    alerts: Vec<PostedAlert>,
+) -> Result<(Vec<PostedAlert>, Vec<PostedAlert>), Fault> {
+    if !service.alerting().waiting.has(tenant) {
+        return Ok((Vec::new(), alerts));
+    }
+    let fingerprints: Vec<String> = alerts.iter().map(|a| a.fingerprint().to_string()).collect();
+    let waiting = alert_queue::waiting(&service.db, tenant, &fingerprints).await?;
+    Ok(alerts.into_iter().partition(|a| waiting.contains(&a.fingerprint().to_string())))
+}
+
+/// What became of a push that was to be kept.
+#[derive(Debug)]
+pub(super) struct QueueOutcome {
+    /// What was taken in.
+    pub(super) alerts: Vec<PostedAlert>,
+    /// Others were not, because too much waits.
+    pub(super) is_cut: bool,
+}
+
+/// Keeps a push until the tenant runs. `share`: the system whose share of the queue it counts towards; none for what
+/// the service itself says. What takes the place of something that waits, and what ends something, always is kept.
+pub(super) async fn keep(
+    service: &Alerts,
+    tenant: OrgId,
+    now: Nanos,
+    mut alerts: Vec<PostedAlert>,
+    share: Option<&str>,
+) -> Result<QueueOutcome, Fault> {
+    let waiting = &service.alerting().waiting;
+    waiting.add(tenant);
+    let mut tx = service.db.begin().await?;
+    let left_out = match share {
+        Some(system_key) => left_out(service, &mut tx, (tenant, system_key), now, &alerts).await?,
+        None => LeftOut::default(),
+    };
+    let mut rows: BTreeMap<Fingerprint, NewQueued> = BTreeMap::new();
+    for alert in &alerts {
+        let fingerprint = alert.fingerprint();
+        if left_out.refused.contains(&fingerprint) || left_out.needless.contains(&fingerprint) {
+            continue;
+        }
+        // The router would take the time of the delivery for the start.
+        let list = write_started_alerts(std::slice::from_ref(alert), now);
+        let new = NewQueued {
+            fingerprint: fingerprint.to_string(),
+            system_key: alert.system_key().to_owned(),
+            payload: list[1..list.len() - 1].to_owned(),
+        };
+        rows.insert(fingerprint, new);
+    }
+    let rows: Vec<NewQueued> = rows.into_values().collect();
+    let at = now.to_ts();
+    alert_queue::put(&mut tx, tenant, &rows, at, at.plus(FIRST)).await?;
+    tx.commit().await?;
+    // Who read the queue before the commit has not seen it.
+    waiting.add(tenant);
+    alerts.retain(|alert| !left_out.refused.contains(&alert.fingerprint()));
+    Ok(QueueOutcome { alerts, is_cut: !left_out.refused.is_empty() })
+}
+
+/// What is not kept of a push.
+#[derive(Debug, Default)]
+struct LeftOut {
+    /// New alerts beyond the share of their system or the tenant's.
+    refused: HashSet<Fingerprint>,
+    /// What ends an alert that nobody knows, when there is no room for it.
+    needless: HashSet<Fingerprint>,
+}
+
+async fn left_out(
+    service: &Alerts,
+    tx: &mut Tx,
+    (tenant, system_key): (OrgId, &str),
+    now: Nanos,
+    alerts: &[PostedAlert],
+) -> Result<LeftOut, Fault> {
+    let fingerprints: Vec<String> = alerts.iter().map(|a| a.fingerprint().to_string()).collect();
+    let waiting = alert_queue::waiting(&mut *tx, tenant, &fingerprints).await?;
+    let mut out = LeftOut::default();
+    if fingerprints.iter().all(|fingerprint| waiting.contains(fingerprint)) {
+        return Ok(out);
+    }
+    let limits = &service.settings.alerting.limits;
+    let (mut of_system, mut of_tenant) = alert_queue::counts(tx, tenant, system_key).await?;
+    let (mut seen, mut endings) = (HashSet::new(), Vec::new());
+    for (alert, text) in alerts.iter().zip(&fingerprints) {
+        let fingerprint = alert.fingerprint();
+        if waiting.contains(text) || !seen.insert(fingerprint) {
+            continue;
+        }
+        if of_system < limits.alerts_per_system && of_tenant < limits.alerts_per_tenant {
+            of_system += 1;
+            of_tenant += 1;
+        } else if active_alert_limit::is_over(alert, now) {
+            endings.push(fingerprint);
+        } else {
+            out.refused.insert(fingerprint);
+        }
+    }
+    if !endings.is_empty() {
+        let active = active_alert_limit::active(service, &mut *tx, tenant, &endings).await?;
+        out.needless.extend(endings.into_iter().filter(|fingerprint| !active.contains_key(fingerprint)));
+    }
+    Ok(out)
+}
+
+/// Drops what waits about a system in a tenant it has left.
+pub(super) async fn withdraw(service: &Alerts, tenant: OrgId, system_key: &str) -> Result<(), Fault> {
+    let mut tx = service.db.begin().await?;
+    alert_queue::remove_of_system(&mut tx, tenant, system_key).await?;
+    Ok(tx.commit().await?)
+}
+
+/// Delivers what is due; how many alerts were leased.
+pub(super) async fn deliver(service: &Alerts) -> Result<usize, StoreError> {
+    let AlertRouter::Remote(client) = &service.alerting().router else { return Ok(0) };
+    let waiting = &service.alerting().waiting;
+    let read = waiting.begin();
+    let tenants = alert_queue::tenants(&service.db).await?;
+    waiting.set(&tenants, read);
+    if tenants.is_empty() {
+        return Ok(0);
+    }
+    let mut tx = service.db.begin().await?;
+    let expired =
+        alert_queue::expire(&mut tx, service.now().minus(service.settings.alerting.resolve_timeout)).await?;
+    tx.commit().await?;
+    if expired > 0 {
+        service.alerting().dropped.expired.add(expired);
+        tracing::warn!(alerts = expired, "queued alerts were dropped: too old to be delivered");
+    }
+    let now = service.now();
+    let due = alert_queue::due(&service.db, now, now.plus(lease(service))).await?;
+    let mut each =
+        stream::iter(due).map(|tenant| deliver_to(service, client, tenant)).buffer_unordered(SIDE_BY_SIDE);
+    // What fails for one tenant leaves nobody else's alerts leased.
+    let mut all = Ok(0);
+    while let Some(one) = each.next().await {
+        all = match (all, one) {
+            (Ok(sum), Ok(leased)) => Ok(sum + leased),
+            (Err(e), _) | (Ok(_), Err(e)) => Err(e),
+        };
+    }
+    all
+}
+
+/// How long a delivery may take before another process takes over.
+fn lease(service: &Alerts) -> Duration {
+    service.settings.alerting.limits.write_timeout + SPARE
+}
+
+/// Delivers what is due of a tenant, each part right after it was leased, for about the time of one request to the
+/// router if it is slow.
+async fn deliver_to(service: &Alerts, client: &RouterClient, tenant: OrgId) -> Result<usize, StoreError> {
+    let (waiting, time) = (&service.alerting().waiting, service.settings.alerting.limits.write_timeout);
+    let (began, mut requests, mut leased) = (Instant::now(), REQUESTS, 0);
+    while requests > 0 && began.elapsed() < time {
+        let (now, limit) = (service.now(), waiting.at_once(tenant));
+        let rows = i64::try_from(limit).unwrap_or(i64::MAX);
+        let claimed = alert_queue::claim(&service.db, tenant, now, now.plus(lease(service)), rows).await?;
+        if claimed.alerts.is_empty() {
+            break;
+        }
+        leased += claimed.alerts.len();
+        let Sent { left, smallest_refused } = send(service, client, &claimed, &mut requests).await?;
+        match smallest_refused {
+            None if left.is_empty() => waiting.set_at_once(tenant, limit.saturating_mul(2)),
+            // The next delivery goes on about where this one came to, however slowly the router refuses.
+            Some(alerts) if !left.is_empty() => waiting.set_at_once(tenant, alerts / 2),
+            _ => {}
+        }
+        if !left.is_empty() {
+            let now = service.now();
+            let left = Claimed { alerts: left, ..claimed };
+            let mut tx = service.db.begin().await?;
+            alert_queue::postpone(&mut tx, &left, |attempts| RETRY.next_try(now, attempts.saturating_add(1)))
+                .await?;
+            tx.commit().await?;
+            break;
+        }
+    }
+    Ok(leased)
+}
+
+/// What became of leased alerts.
+struct Sent {
+    /// To be tried again; all others were delivered or refused for good, and are out of the queue.
+    left: Vec<Queued>,
+    /// Alerts of the smallest request that was refused and had several.
+    smallest_refused: Option<usize>,
+}
+
+/// Sends all in one request. What the router refuses is sent again in halves, so that only those alerts are dropped
+/// that it refuses by themselves, as far as `requests` and the time of one request go.
+async fn send(
+    service: &Alerts,
+    client: &RouterClient,
+    claimed: &Claimed,
+    requests: &mut usize,
+) -> Result<Sent, StoreError> {
+    let client = client.within(service.settings.alerting.limits.write_timeout);
+    let (mut refused, mut smallest_refused) = (Vec::new(), None);
+    let mut parts = vec![claimed.alerts.as_slice()];
+    while *requests > 0 {
+        let Some(part) = parts.pop() else { break };
+        *requests -= 1;
+        match put(service, &client, claimed.tenant, part).await {
+            Ok(()) => finish(service, claimed, part).await?,
+            Err(RouterError::Refused(reject)) => match part {
+                [alert] => {
+                    finish(service, claimed, part).await?;
+                    refused.push((alert, reject));
+                }
+                _ => {
+                    smallest_refused = smallest_refused.min(Some(part.len())).or(Some(part.len()));
+                    let (first, second) = part.split_at(part.len() / 2);
+                    parts.extend([second, first]);
+                }
+            },
+            Err(e) => {
+                tracing::debug!(tenant = %claimed.tenant, error = %e, "queued alerts wait");
+                parts.push(part);
+                break;
+            }
+        }
+    }
+    if let Some((_, reject)) = refused.first() {
+        service.alerting().dropped.refused.add(refused.len() as u64);
+        let named: Vec<&str> =
+            refused.iter().take(NAMED).map(|(alert, _)| alert.fingerprint.as_str()).collect();
+        tracing::warn!(
+            tenant = %claimed.tenant,
+            alerts = refused.len(),
+            fingerprints = named.join(" "),
+            status = reject.status,
+            answer = reject.render().trim_end(),
+            "queued alerts were dropped: the router refuses them"
+        );
+    }
+    Ok(Sent { left: parts.concat(), smallest_refused })
+}
+
+/// Takes a part out of the queue, at once: what the router has answered need not be asked again.
+async fn finish(service: &Alerts, claimed: &Claimed, part: &[Queued]) -> Result<(), StoreError> {
+    let part = Claimed { alerts: part.to_vec(), ..*claimed };
+    // A transaction of its own: whoever puts alerts into the queue takes their rows in one order.
+    let mut tx = service.db.begin().await?;
+    alert_queue::finish(&mut tx, &part).await?;
+    tx.commit().await
+}
+
+async fn put(
+    service: &Alerts,
+    client: &RouterClient,
+    tenant: OrgId,
+    alerts: &[Queued],
+) -> Result<(), RouterError> {
+    let payloads: Vec<&str> = alerts.iter().map(|alert| alert.payload.as_str()).collect();
+    let body = format!("[{}]", payloads.join(","));
+    let (tenant, request_id) = (tenant.to_string(), service.fresh::<uuid::Uuid>().to_string());
+    client.put_alerts(Caller { tenant: &tenant, request_id: &request_id }, body.into()).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use uuid::Uuid;
+
+    #[test]
+    fn a_tenant_added_while_the_queue_is_read_is_not_forgotten() {
+        let [before, during, read] = [1, 2, 3].map(|n| OrgId(Uuid::from_u128(n)));
+        let waiting = QueuedTenants::default();
+        waiting.add(before);
+        let number = waiting.begin();
+        waiting.add(during);
+        waiting.set(&[read], number);
+        assert_eq!([before, during, read].map(|tenant| waiting.has(tenant)), [false, true, true]);
+        // Of two reads at the same time the first must not take away what was added during either.
+        let (first, second) = (waiting.begin(), waiting.begin());
+        waiting.add(before);
+        waiting.set(&[], second);
+        waiting.set(&[], first);
+        assert!(waiting.has(before));
+    }
+}

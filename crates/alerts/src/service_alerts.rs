@@ -1,0 +1,35 @@
+//! Alerts the service raises itself: for many systems of a tenant in one batch (spec: alerts#link-failed).
+
+use super::{
+    AlertRouter, Fault, embedded,
+    remote::{Addressed, hand_over},
+};
+use crate::{Alerts, ServiceAlert};
+use bailiwick_alerting::Nanos;
+use bailiwick_domain::OrgId;
+use bailiwick_outbound::router_client::Caller;
+
+/// Alerts of one request to a remote router.
+const ALERTS: usize = 1000;
+
+/// Posts alerts of a tenant; the positions of those that were not taken, which are to be tried again. A remote router
+/// that does not run the tenant yet gets them later.
+///
+/// # Errors
+/// When none was taken.
+pub async fn raise(service: &Alerts, tenant: OrgId, alerts: Vec<ServiceAlert>) -> Result<Vec<usize>, Fault> {
+    let now = Nanos::from_ts(service.now());
+    let client = match service.alerting().router_for_worker() {
+        AlertRouter::Embedded => return embedded::raise(service, tenant, now, alerts).await,
+        AlertRouter::Remote(client) => client,
+    };
+    let id = tenant.to_string();
+    let mut alerts = alerts.into_iter().map(|(_, alert)| alert).peekable();
+    while alerts.peek().is_some() {
+        let some = alerts.by_ref().take(ALERTS).collect();
+        let request_id = service.fresh::<uuid::Uuid>().to_string();
+        let caller = Caller { tenant: &id, request_id: &request_id };
+        hand_over(service, &client, Addressed { caller, tenant, system_key: None }, now, some).await?;
+    }
+    Ok(Vec::new())
+}

@@ -1,0 +1,54 @@
+//! What becomes of the alerts and silences of a system in a tenant it has left (spec: alert-management#handling).
+
+use super::{
+    Fault, Sender, ServiceAlert, expire_silence, list_alerts, list_silences, push_queue,
+    service_alerts::raise,
+};
+use crate::Alerts;
+use bailiwick_alerting::{AlertsQuery, Identity, ListedSilence, Nanos, SilencesQuery};
+use bailiwick_domain::{OrgId, SystemId};
+
+/// Resolves the system's alerts in the tenant and ends the silences that are about the whole system; how many silences
+/// those were. Doing it again does the rest.
+///
+/// # Errors
+/// The router's; then it is to be done again.
+pub(crate) async fn leave(
+    service: &Alerts,
+    tenant: OrgId,
+    system: SystemId,
+    system_key: &str,
+) -> Result<u64, Fault> {
+    let router = service.alerting().router_for_worker();
+    let request_id = service.fresh::<uuid::Uuid>().to_string();
+    let identity = Identity {
+        system_key: system_key.to_owned(),
+        system_id: system.to_string(),
+        organization_id: tenant.to_string(),
+        ..Identity::default()
+    };
+    let who = Sender { identity, tenant, request_id: &request_id };
+    // What the tenant has not been given yet it need not get.
+    push_queue::withdraw(service, tenant, system_key).await?;
+    let now = Nanos::from_ts(service.now());
+    let alerts = list_alerts(service, &router, &who, &AlertsQuery::default()).await?;
+    let resolved: Vec<ServiceAlert> =
+        alerts.into_iter().map(|alert| (system_key.to_owned(), alert.ended(now))).collect();
+    let left = if resolved.is_empty() { Vec::new() } else { raise(service, tenant, resolved).await? };
+    if !left.is_empty() {
+        return Err(Fault::not_ready(format!("{} alerts could not be resolved", left.len())));
+    }
+    let in_force = SilencesQuery { expired: false, ..SilencesQuery::default() };
+    let mut expired = 0;
+    for silence in list_silences(service, &router, &who, &in_force).await? {
+        if is_whole(&silence) && expire_silence(service, &router, &who, silence.id).await? {
+            expired += 1;
+        }
+    }
+    Ok(expired)
+}
+
+/// Whether a system's own silence is about nothing but the system: the list holds its own only.
+fn is_whole(silence: &ListedSilence) -> bool {
+    silence.matchers.len() == 1
+}

@@ -1,0 +1,168 @@
+//! Requests with an impersonation token: looked up before anything else, recorded before anything is done, completed
+//! with what was answered (spec: conventions#order-of-checks, impersonation#requests-while-impersonating). On every
+//! route of the table, whatever it takes.
+
+use crate::{
+    extract::{Unread, authorization, read},
+    route::{Credential, Route},
+};
+use axum::{body::Body, extract::FromRequestParts};
+use bailiwick_app::App;
+use bailiwick_domain::{Error, ImpersonationId, Result};
+use bailiwick_identity::impersonation::{self, Acting, Call, OpenEntry, Sent, of_body, shown_address};
+use bytes::Bytes;
+use http::{HeaderMap, Method, StatusCode, Uri, header, request::Parts};
+use http_body_util::BodyExt;
+use std::{
+    convert::Infallible,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+/// Longest time for a body (spec: conventions#limits).
+const BODY_TIME: Duration = Duration::from_secs(30);
+/// Bodies up to this size are redacted on the spot, larger ones off the request threads.
+const SMALL_BODY_BYTES: usize = 32 * 1024;
+
+/// The address as it was asked for, before a base path was taken off.
+#[derive(Clone, Debug)]
+pub struct Asked(pub(crate) Uri);
+
+/// The session of the impersonation token that the request carries, if it does.
+#[derive(Clone, Copy, Debug)]
+pub struct InSession(pub Option<ImpersonationId>);
+
+impl<S: Send + Sync> FromRequestParts<S> for InSession {
+    type Rejection = Infallible;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<InSession, Infallible> {
+        Ok(parts.extensions.get::<InSession>().copied().unwrap_or(InSession(None)))
+    }
+}
+
+/// What the request's impersonation token is; none without one.
+///
+/// # Errors
+/// For a token that is not genuine, where the route would have taken one; 503 when its state cannot be read.
+pub(crate) async fn recognise(app: &App, route: &Route, parts: &mut Parts) -> Result<Option<Acting>> {
+    let Some(token) = impersonation::presented(app, authorization(&parts.headers)) else { return Ok(None) };
+    match impersonation::authenticate(app, token).await {
+        Ok(acting) => {
+            parts.extensions.insert(InSession(Some(acting.session)));
+            Ok(Some(acting))
+        }
+        // What the route asks for is not there, or is not asked for.
+        Err(Error::Unauthenticated { .. }) if !takes_tokens(route) => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+/// Whether the route is for signed-in people.
+const fn takes_tokens(route: &Route) -> bool {
+    !matches!(route.credential, Credential::Public) && !route.credential.is_of_system()
+}
+
+/// A record that has been opened, and what is still to be recorded of the request.
+pub(crate) struct Record {
+    opened: OpenEntry,
+    upload: Option<Upload>,
+}
+
+/// A body that goes by uncounted until it has gone.
+struct Upload {
+    seen: Arc<AtomicU64>,
+    content_type: Option<String>,
+}
+
+impl Record {
+    /// Completes it with the status of the answer.
+    pub(crate) async fn complete(self, status: StatusCode) {
+        let data = self.upload.map(|upload| {
+            let sent = Sent::Bytes(upload.seen.load(Ordering::Relaxed));
+            of_body(sent, upload.content_type.as_deref(), false)
+        });
+        let words = status.canonical_reason().unwrap_or("Unknown");
+        self.opened.complete(status.as_u16(), words, data).await;
+    }
+}
+
+/// Opens the record of a request; hands on the body, which a JSON route's handler reads from memory then.
+///
+/// # Errors
+/// 503 when it cannot be written: then nothing is done.
+pub(crate) async fn open(
+    app: &App,
+    route: &Route,
+    session: ImpersonationId,
+    parts: &mut Parts,
+    body: Body,
+) -> Result<(Record, Body)> {
+    let (data, upload, body) = look_at(app, route, parts, body).await?;
+    let uri = parts.extensions.get::<Asked>().map_or(&parts.uri, |asked| &asked.0);
+    let path = shown_address(uri.path(), uri.query());
+    let call = Call { session, path: &path, method: parts.method.as_str(), data: data.as_deref() };
+    let opened = impersonation::open(app, call).await?;
+    Ok((Record { opened, upload }, body))
+}
+
+/// The part of the request's record that is known before it is served.
+async fn look_at(
+    app: &App,
+    route: &Route,
+    parts: &mut Parts,
+    body: Body,
+) -> Result<(Option<String>, Option<Upload>, Body)> {
+    let is_empty = http_body::Body::is_end_stream(&body);
+    if matches!(parts.method, Method::GET | Method::HEAD) || is_empty {
+        return Ok((None, None, body));
+    }
+    let content_type = content_type(&parts.headers);
+    let told = content_length(&parts.headers);
+    if route.is_upload() {
+        if let Some(size) = told {
+            return Ok((Some(of_body(Sent::Bytes(size), content_type.as_deref(), false)), None, body));
+        }
+        let seen = Arc::new(AtomicU64::new(0));
+        let counter = seen.clone();
+        let counted = body.map_frame(move |frame| {
+            counter.fetch_add(frame.data_ref().map_or(0, Bytes::len) as u64, Ordering::Relaxed);
+            frame
+        });
+        return Ok((None, Some(Upload { seen, content_type }), Body::new(counted)));
+    }
+    let limit = app.settings.limits.body_bytes;
+    match read(body, limit, BODY_TIME).await {
+        Ok(bytes) if bytes.is_empty() => Ok((None, None, Body::empty())),
+        Ok(bytes) => {
+            let has_webhooks =
+                route.path.ends_with("/config") || route.path.starts_with("/events/subscriptions");
+            let data = redacted(bytes.clone(), content_type, has_webhooks).await?;
+            Ok((Some(data), None, Body::from(bytes)))
+        }
+        Err(e) => {
+            // More than is read of any; how much more is known only if the client has said so.
+            let size = told.unwrap_or(limit as u64);
+            parts.extensions.insert(Unread(e.into()));
+            Ok((Some(of_body(Sent::Bytes(size), content_type.as_deref(), false)), None, Body::empty()))
+        }
+    }
+}
+
+async fn redacted(body: Bytes, content_type: Option<String>, has_webhooks: bool) -> Result<String> {
+    let is_small = body.len() <= SMALL_BODY_BYTES;
+    let work = move || of_body(Sent::Whole(&body), content_type.as_deref(), has_webhooks);
+    if is_small {
+        return Ok(work());
+    }
+    tokio::task::spawn_blocking(work).await.map_err(Error::internal)
+}
+
+fn content_type(headers: &HeaderMap) -> Option<String> {
+    headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).map(str::to_owned)
+}
+
+fn content_length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok())
+}

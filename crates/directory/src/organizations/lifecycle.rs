@@ -1,0 +1,158 @@
+//! Suspend, reactivate, delete, restore (spec: organizations#life-cycle): one own mark, everything below follows, all
+//! in one transaction with the end of every credential that loses its right.
+
+use super::{VAT, alert_tenants, authorize_change};
+use crate::Directory;
+use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result, Ts};
+use bailiwick_events::{EventDraft, emit};
+use bailiwick_identity::{
+    auth::{self, Reason},
+    logto_sync,
+};
+use bailiwick_platform::{RequestContext, audit};
+use bailiwick_policy::{Action, Caller};
+use bailiwick_store::{
+    Tx,
+    organizations::{
+        self, Held,
+        lifecycle::{self, Affected, Kind},
+    },
+};
+use serde_json::json;
+
+/// A move between the states of spec: organizations#life-cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Move {
+    /// Sets the own suspension.
+    Suspend,
+    /// Clears it.
+    Reactivate,
+    /// Sets the own deletion.
+    Delete,
+    /// Clears it.
+    Restore,
+}
+
+impl Move {
+    const fn action(self) -> Action {
+        match self {
+            Move::Suspend => Action::Suspend,
+            Move::Reactivate => Action::Reactivate,
+            Move::Delete => Action::Delete,
+            Move::Restore => Action::Restore,
+        }
+    }
+
+    const fn kind(self) -> Kind {
+        match self {
+            Move::Suspend | Move::Reactivate => Kind::Suspended,
+            Move::Delete | Move::Restore => Kind::Deleted,
+        }
+    }
+
+    /// The mark afterwards.
+    const fn mark(self, now: Ts) -> Option<Ts> {
+        match self {
+            Move::Suspend | Move::Delete => Some(now),
+            Move::Reactivate | Move::Restore => None,
+        }
+    }
+
+    /// Why sessions end.
+    const fn ends_sessions(self) -> Option<Reason> {
+        match self {
+            Move::Suspend => Some(Reason::Suspended),
+            Move::Delete => Some(Reason::Deleted),
+            Move::Reactivate | Move::Restore => None,
+        }
+    }
+
+    /// See spec: organizations#life-cycle, as far as it is not a matter of who asks: what comes from above is refused
+    /// by the policy.
+    fn check(self, family: OrgType, held: &Held) -> Result<()> {
+        let fits = match self {
+            Move::Suspend => !held.suspended.is_set(),
+            Move::Reactivate => held.suspended.is_set(),
+            Move::Delete => true,
+            Move::Restore => held.deleted.is_set(),
+        };
+        if fits {
+            return Ok(());
+        }
+        let what = match self {
+            Move::Suspend => "is already suspended",
+            Move::Reactivate => "is not suspended",
+            Move::Delete | Move::Restore => "is not deleted",
+        };
+        Err(Error::bad_request(format!("{} {what}", family.as_str())))
+    }
+}
+
+/// What a move did.
+#[derive(Clone, Debug)]
+pub struct Moved {
+    /// The organization afterwards.
+    pub organization: Organization,
+    /// Rows below it whose effective state changed.
+    pub affected: Affected,
+}
+
+/// Moves an organization of a family to another state. `id`: none = malformed.
+pub async fn change_state(
+    service: &Directory,
+    caller: &Caller,
+    ctx: &RequestContext,
+    family: OrgType,
+    id: Option<OrgId>,
+    to: Move,
+) -> Result<Moved> {
+    let seen = authorize_change(&service.db, service, caller, ctx, to.action(), (family, id)).await?.id();
+    let now = service.now();
+    let mut tx = service.db.begin().await?;
+    let held = lifecycle::hold_marks(&mut tx, seen).await?.ok_or(Error::NotFound(family.as_str()))?;
+    // What was decided above may have changed before the organization was held.
+    let target = authorize_change(&mut tx, service, caller, ctx, to.action(), (family, id)).await?;
+    to.check(family, &held)?;
+    let before = organizations::get(&mut tx, seen).await?.ok_or(Error::NotFound(family.as_str()))?;
+    let written = lifecycle::set(&mut tx, &target, family, to.kind(), to.mark(now)).await;
+    let vat = before.vat.as_deref().unwrap_or_default();
+    let affected = written.map_err(|e| Error::from(e).with_values(&[(VAT, vat)]))?;
+    if let Some(reason) = to.ends_sessions() {
+        auth::revoke_organization(&mut tx, now, (seen, family), reason).await?;
+    }
+    alert_tenants::queue(service, &mut tx, seen, family).await?;
+    logto_sync::organization_moved(service, &mut tx, seen).await?;
+    // Systems below are refused, or heard again, from the commit on.
+    tx.bump_auth_epoch().await?;
+    let after = organizations::get(&mut tx, seen).await?.ok_or(Error::NotFound(family.as_str()))?;
+    record(&mut tx, now, caller, ctx, to, &before, &after).await?;
+    tx.commit().await?;
+    logto_sync::wake(service);
+    Ok(Moved { organization: logto_sync::marked(service, after).await?, affected })
+}
+
+async fn record(
+    tx: &mut Tx,
+    now: Ts,
+    caller: &Caller,
+    ctx: &RequestContext,
+    to: Move,
+    before: &Organization,
+    after: &Organization,
+) -> Result<()> {
+    let mark = |o: &Organization| match to.kind() {
+        Kind::Suspended => json!({ "suspended_at": o.suspended.at }),
+        Kind::Deleted => json!({ "deleted_at": o.deleted.at }),
+    };
+    let family = after.org_type.as_str();
+    let event = audit::Event {
+        action: &format!("{family}.{}", to.action().verb()),
+        object_type: family,
+        object_id: after.id.0,
+        before: Some(mark(before)),
+        after: Some(mark(after)),
+    };
+    audit::record(tx, now, caller, ctx, event).await?;
+    let what = emit::past(to.action().verb());
+    Ok(EventDraft::organization(what, after.org_type, after.id, &after.name).write(tx, now).await?)
+}

@@ -1,0 +1,196 @@
+//! Suspend, reactivate, delete, restore, destroy (spec: users#effective-state, users#operations). What ends a user's
+//! rights ends his sessions in the same transaction, so that his very next call is refused on every replica.
+
+use super::{audited, authorize_on_condition, load};
+use crate::{Directory, images};
+use bailiwick_domain::{Error, Result, Ts, User, UserId, validate};
+use bailiwick_events::{EventDraft, emit};
+use bailiwick_identity::{
+    auth::{Destroyed, Reason, end_impersonations_of_destroyed, revoke_user},
+    logto_sync,
+};
+use bailiwick_platform::{RequestContext, audit};
+use bailiwick_policy::{Action, Caller, Granted};
+use bailiwick_store::{
+    Tx, images as stored,
+    users::{self, Placed, lifecycle},
+};
+use serde_json::{Value, json};
+
+/// PATCH `/users/{id}/suspend`: also on top of an inherited suspension.
+pub async fn suspend(
+    service: &Directory,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<UserId>,
+) -> Result<()> {
+    let mut step = AllowedChange::begin(service, caller, ctx, Action::Suspend, id).await?;
+    if step.own().suspended.is_some() {
+        return Err(Error::bad_request("user not found or already suspended"));
+    }
+    lifecycle::set_suspended(&mut step.tx, &step.target, Some(step.now), step.now).await?;
+    revoke_user(&mut step.tx, step.now, step.target.id(), None, Reason::Suspended).await?;
+    step.finish(service, caller, ctx, "user.suspend").await
+}
+
+/// PATCH `/users/{id}/reactivate`: clears the own mark; earlier sessions stay dead.
+pub async fn reactivate(
+    service: &Directory,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<UserId>,
+) -> Result<()> {
+    let mut step = AllowedChange::begin(service, caller, ctx, Action::Reactivate, id).await?;
+    if step.own().suspended.is_none() {
+        return Err(Error::bad_request("user not found or not suspended"));
+    }
+    lifecycle::set_suspended(&mut step.tx, &step.target, None, step.now).await?;
+    step.finish(service, caller, ctx, "user.reactivate").await
+}
+
+/// DELETE `/users/{id}`: soft.
+pub async fn delete(
+    service: &Directory,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<UserId>,
+) -> Result<()> {
+    let mut step = AllowedChange::begin(service, caller, ctx, Action::Delete, id).await?;
+    let home = step.before.organization.id;
+    lifecycle::set_deleted(&mut step.tx, &step.target, home, Some(step.now), step.now).await?;
+    revoke_user(&mut step.tx, step.now, step.target.id(), None, Reason::Deleted).await?;
+    step.finish(service, caller, ctx, "user.delete").await
+}
+
+/// PATCH `/users/{id}/restore`: clears the own deletion, if nobody has his address or phone meanwhile. His own
+/// suspension stays.
+pub async fn restore(
+    service: &Directory,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<UserId>,
+) -> Result<()> {
+    let mut step = AllowedChange::begin(service, caller, ctx, Action::Restore, id).await?;
+    if step.own().deleted.is_none() {
+        return Err(Error::bad_request("user is not deleted"));
+    }
+    still_free(&mut step.tx, &step.before).await?;
+    let home = step.before.organization.id;
+    let written = lifecycle::set_deleted(&mut step.tx, &step.target, home, None, step.now).await;
+    // Somebody else was faster than the look above.
+    let phone = step.before.phone.as_deref().unwrap_or_default();
+    let values = [("email", step.before.email.as_str()), ("phone", phone)];
+    written.map_err(|e| Error::from(e).with_values(&values))?;
+    step.finish(service, caller, ctx, "user.restore").await
+}
+
+/// DELETE `/users/{id}/destroy`: for good, live or deleted.
+pub async fn destroy(
+    service: &Directory,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<UserId>,
+) -> Result<()> {
+    let mut step = AllowedChange::begin(service, caller, ctx, Action::Destroy, id).await?;
+    let (home, is_counted) = (step.before.organization.id, step.own().deleted.is_none());
+    end_impersonations_of_destroyed(&mut step.tx, step.now, Destroyed::User(step.target.id())).await?;
+    logto_sync::user_destroyed(service, &mut step.tx, step.target.id()).await?;
+    let picture = stored::take_of_user(&mut step.tx, step.target.id()).await?;
+    images::bury(service, &mut step.tx, picture.as_slice()).await?;
+    lifecycle::destroy(&mut step.tx, &step.target, home, is_counted).await?;
+    step.finish(service, caller, ctx, "user.destroy").await?;
+    service.objects.wake();
+    Ok(())
+}
+
+/// The user's own marks.
+struct Own {
+    suspended: Option<Ts>,
+    deleted: Option<Ts>,
+}
+
+/// A change of state that has been allowed on the held row.
+struct AllowedChange {
+    tx: Tx,
+    target: Granted<UserId>,
+    before: User,
+    now: Ts,
+}
+
+impl AllowedChange {
+    async fn begin(
+        service: &Directory,
+        caller: &Caller,
+        ctx: &RequestContext,
+        action: Action,
+        id: Option<UserId>,
+    ) -> Result<AllowedChange> {
+        // Whoever may not act does not wait for the row, nor make others wait.
+        let (granted, _) = authorize_on_condition(service, caller, ctx, action, load(service, id).await?)?;
+        let mut tx = service.db.begin().await?;
+        let held = users::lock(&mut tx, granted.id()).await?;
+        let (target, Placed { user, .. }) = authorize_on_condition(service, caller, ctx, action, held)?;
+        Ok(AllowedChange { tx, target, before: user, now: service.now() })
+    }
+
+    /// An own mark wins over an inherited one, which names its organization.
+    fn own(&self) -> Own {
+        let User { suspended, deleted, .. } = &self.before;
+        Own {
+            suspended: suspended.at.filter(|_| suspended.by.is_none()),
+            deleted: deleted.at.filter(|_| deleted.by.is_none()),
+        }
+    }
+
+    async fn finish(
+        mut self,
+        service: &Directory,
+        caller: &Caller,
+        ctx: &RequestContext,
+        action: &'static str,
+    ) -> Result<()> {
+        let after = users::get(&mut self.tx, self.target.id()).await?;
+        if after.is_some() {
+            logto_sync::user_moved(service, &mut self.tx, self.target.id()).await?;
+        }
+        let event = audit::Event {
+            action,
+            object_type: "user",
+            object_id: self.target.id().0,
+            before: Some(marked(&self.before)),
+            after: after.as_ref().map(|placed| marked(&placed.user)),
+        };
+        audit::record(&mut self.tx, self.now, caller, ctx, event).await?;
+        let mut told = EventDraft::user(emit::past(emit::verb(action)), &self.before);
+        if after.is_none() {
+            told = told.without_subject();
+        }
+        told.write(&mut self.tx, self.now).await?;
+        self.tx.commit().await?;
+        logto_sync::wake(service);
+        Ok(())
+    }
+}
+
+/// What the audit keeps, with the effective marks.
+fn marked(user: &User) -> Value {
+    let mut value = audited(user);
+    value["suspended_at"] = json!(user.suspended.at);
+    value["deleted_at"] = json!(user.deleted.at);
+    value
+}
+
+/// A user deleted on his own loses the claim to his address and phone; the user name stays his.
+async fn still_free(tx: &mut Tx, user: &User) -> Result<()> {
+    let unreadable = |code| Error::internal(format!("stored address of user {}: {code}", user.id));
+    let email = validate::email(&user.email).map_err(unreadable)?;
+    let taken = users::taken(tx, user.id, None, Some(&email), user.phone.as_deref()).await?;
+    let mut fields = validate::Fields::new();
+    if taken.email {
+        fields.push("email", "already_exists", &user.email);
+    }
+    if taken.phone {
+        fields.push("phone", "already_exists", user.phone.as_deref().unwrap_or_default());
+    }
+    fields.finish()
+}

@@ -1,0 +1,73 @@
+//! Totals, trend and the choices of the list's filters (spec: users#operations, conventions#trends).
+
+use crate::{Directory, organizations::by_name, roles::RoleChoice};
+use bailiwick_domain::{Result, org::OrgRef};
+use bailiwick_platform::{
+    answer_cache::{self, CachedAnswer, DependsOn},
+    trend::{Trend, Window},
+};
+use bailiwick_policy::{Caller, Resource, filter_roles, list_scope};
+use bailiwick_store::{
+    creators::{self, CreatorChoice, Of},
+    users::stats::{self, Totals},
+};
+use bytes::Bytes;
+
+/// How many users the caller sees, and how many of them are suspended. `write`: the answer as it is sent.
+pub async fn totals(
+    service: &Directory,
+    caller: &Caller,
+    write: impl FnOnce(Totals) -> Result<Bytes>,
+) -> Result<CachedAnswer> {
+    let scope = list_scope(caller, Resource::Users)?;
+    let make = async { write(stats::count_by_state(&service.db, &scope).await?) };
+    answer_cache::answer(service, DependsOn::People, "totals of users", scope, String::new(), make).await
+}
+
+/// The users the caller sees by date of creation; who is deleted now counts on no date, not even before (spec:
+/// conventions#trends). `period` as sent; none = 7. `write`: the answer as it is sent.
+pub async fn trend(
+    service: &Directory,
+    caller: &Caller,
+    period: Option<&str>,
+    write: impl FnOnce(Trend) -> Result<Bytes>,
+) -> Result<CachedAnswer> {
+    let scope = list_scope(caller, Resource::Users)?;
+    let window = Window::parse(service.now(), period)?;
+    let dates = window.key();
+    let make = async {
+        let created = stats::created_by_day(&service.db, &scope, window.since()?).await?;
+        let total = stats::count(&service.db, &scope).await?;
+        write(window.fill(&created, total)?)
+    };
+    answer_cache::answer(service, DependsOn::People, "trend of users", scope, dates, make).await
+}
+
+/// What the filters of the list can be set to.
+#[derive(Clone, Debug)]
+pub struct Choices {
+    /// Roles the caller could assign by level.
+    pub roles: Vec<RoleChoice>,
+    /// Organizations with visible users, by name.
+    pub organizations: Vec<OrgRef>,
+    /// Who created users, by name.
+    pub creators: Vec<CreatorChoice>,
+}
+
+/// `GET /filters/users`. `write`: the answer as it is sent.
+pub async fn choices(
+    service: &Directory,
+    caller: &Caller,
+    write: impl FnOnce(Choices) -> Result<Bytes>,
+) -> Result<CachedAnswer> {
+    let scope = list_scope(caller, Resource::Users)?;
+    let roles: Vec<RoleChoice> =
+        filter_roles(caller, &service.catalogue).into_iter().map(RoleChoice::of).collect();
+    let offered = roles.iter().map(|role| role.id.as_str()).collect::<Vec<_>>().join(",");
+    let make = async {
+        let organizations = stats::homes(&service.db, &scope).await?;
+        let creators = by_name(creators::creators(&service.db, Of::Users, &scope).await?);
+        write(Choices { roles, organizations, creators })
+    };
+    answer_cache::answer(service, DependsOn::People, "filters of users", scope, offered, make).await
+}

@@ -1,0 +1,198 @@
+//! What the use cases tell: one call in the transaction of the change, beside its audit row.
+
+use bailiwick_domain::{OrgId, OrgType, Organization, System, SystemId, Ts, User, UserId, org::OrgRef};
+use bailiwick_store::{
+    StoreError, Tx,
+    applications::ApplicationRecord,
+    events::{self, About, NewEvent},
+};
+use serde_json::{Map, Value, json};
+
+/// An event without its time.
+#[derive(Clone, Debug)]
+pub struct EventDraft(NewEvent);
+
+impl EventDraft {
+    /// Of an organization.
+    pub fn organization(what: &str, family: OrgType, id: OrgId, name: &str) -> EventDraft {
+        let word = family.as_str();
+        EventDraft(NewEvent {
+            at: Ts(0),
+            kind: format!("{word}.{what}"),
+            organization: Some(id),
+            about: About::Organization,
+            object_id: id.to_string(),
+            subject: Some(format!("/{word}s/{id}")),
+            data: json!({"id": id, "name": name, "organization_id": id}),
+        })
+    }
+
+    /// Of an organization that is gone, or out of reach, for the one that was above it.
+    pub fn organization_gone(what: &str, gone: &Organization, above: OrgId) -> EventDraft {
+        let mut told = EventDraft::organization(what, gone.org_type, gone.id, &gone.name);
+        told.0.organization = Some(above);
+        told.without_subject()
+    }
+
+    /// Of a system.
+    pub fn system(what: &str, system: &System) -> EventDraft {
+        let id = system.id;
+        EventDraft(NewEvent {
+            at: Ts(0),
+            kind: format!("system.{what}"),
+            organization: Some(system.organization.id),
+            about: About::System(id),
+            object_id: id.to_string(),
+            subject: Some(format!("/systems/{id}")),
+            data: json!({
+                "id": id, "name": system.name, "system_key": system.system_key,
+                "organization_id": system.organization.id, "organization_name": system.organization.name,
+            }),
+        })
+    }
+
+    /// Of a system of which only the id and the key are at hand; the rest is filled in when it is numbered.
+    pub fn system_by_id(what: &str, id: SystemId, system_key: &str) -> EventDraft {
+        EventDraft(NewEvent {
+            at: Ts(0),
+            kind: format!("system.{what}"),
+            organization: None,
+            about: About::System(id),
+            object_id: id.to_string(),
+            subject: Some(format!("/systems/{id}")),
+            data: json!({"id": id, "system_key": system_key}),
+        })
+    }
+
+    /// Of a user.
+    pub fn user(what: &str, user: &User) -> EventDraft {
+        let id = user.id;
+        EventDraft(NewEvent {
+            at: Ts(0),
+            kind: format!("user.{what}"),
+            organization: Some(user.organization.id),
+            about: About::User(id),
+            object_id: id.to_string(),
+            subject: Some(format!("/users/{id}")),
+            data: json!({
+                "id": id, "name": user.name, "username": user.username,
+                "organization_id": user.organization.id, "organization_name": user.organization.name,
+            }),
+        })
+    }
+
+    /// Of an application; it is read by whoever reads its system.
+    pub fn application(what: &str, application: &ApplicationRecord) -> EventDraft {
+        let ApplicationRecord { id, system_id, module_id, name, instance_of, .. } = application;
+        EventDraft(NewEvent {
+            at: Ts(0),
+            kind: format!("application.{what}"),
+            organization: None,
+            about: About::System(*system_id),
+            object_id: id.to_string(),
+            subject: Some(format!("/applications/{id}")),
+            data: json!({"id": id, "module_id": module_id, "instance_of": instance_of, "name": name}),
+        })
+    }
+
+    /// Of an impersonation, about the user who is impersonated. Nothing of the other one: the organization of the user
+    /// could not read that either.
+    pub fn impersonation(what: &str, object_id: String, user: UserId) -> EventDraft {
+        EventDraft(NewEvent {
+            at: Ts(0),
+            kind: format!("impersonation.{what}"),
+            organization: None,
+            about: About::User(user),
+            object_id,
+            subject: Some(format!("/users/{user}")),
+            data: json!({"user_id": user}),
+        })
+    }
+
+    /// The same, for the organization that it or he has left; nobody there can read the object any more.
+    pub fn left(mut self, organization: &OrgRef) -> EventDraft {
+        let word = self.0.kind.split('.').next().unwrap_or_default().to_owned();
+        self.0.kind = format!("{word}.left");
+        self.0.organization = Some(organization.id);
+        self.0.about = About::Organization;
+        self.0.subject = None;
+        self.with(json!({"organization_id": organization.id, "organization_name": organization.name}))
+    }
+
+    /// Of an organization that the writer knows.
+    pub fn of(mut self, organization: OrgId) -> EventDraft {
+        self.0.organization = Some(organization);
+        self
+    }
+
+    /// Leads elsewhere than its type says.
+    pub fn at(mut self, subject: String) -> EventDraft {
+        self.0.subject = Some(subject);
+        self
+    }
+
+    /// The object can be read no more.
+    pub fn without_subject(mut self) -> EventDraft {
+        self.0.subject = None;
+        self
+    }
+
+    /// Adds to the data.
+    pub fn with(mut self, more: Value) -> EventDraft {
+        if let (Some(data), Value::Object(more)) = (self.0.data.as_object_mut(), more) {
+            data.extend(more);
+        }
+        self
+    }
+
+    /// Adds the names of the fields that differ.
+    pub fn with_changes(self, before: &Value, after: &Value) -> EventDraft {
+        let empty = Map::new();
+        let (before, after) = (before.as_object().unwrap_or(&empty), after.as_object().unwrap_or(&empty));
+        let mut changed: Vec<&String> = after
+            .iter()
+            .filter(|(key, value)| before.get(*key) != Some(*value))
+            .map(|(key, _)| key)
+            .collect();
+        changed.sort_unstable();
+        self.with(json!({ "changed": changed }))
+    }
+
+    /// Writes it in the transaction of the change.
+    pub async fn write(self, tx: &mut Tx, at: Ts) -> Result<(), StoreError> {
+        events::write(tx, &[NewEvent { at, ..self.0 }]).await
+    }
+}
+
+impl EventDraft {
+    /// Writes all of them in the transaction of the change.
+    pub async fn write_all(
+        all: impl Iterator<Item = EventDraft>,
+        tx: &mut Tx,
+        at: Ts,
+    ) -> Result<(), StoreError> {
+        let all: Vec<NewEvent> = all.map(|told| NewEvent { at, ..told.0 }).collect();
+        events::write(tx, &all).await
+    }
+}
+
+/// The past tense of a verb of the audit: `suspend` becomes `suspended`.
+pub fn past(verb: &str) -> &'static str {
+    match verb {
+        "create" => "created",
+        "suspend" => "suspended",
+        "reactivate" => "reactivated",
+        "delete" => "deleted",
+        "restore" => "restored",
+        "destroy" => "destroyed",
+        "assign" => "assigned",
+        "unassign" => "unassigned",
+        "regenerate_secret" => "secret_changed",
+        _ => "updated",
+    }
+}
+
+/// The verb of an audited action: `system.suspend`.
+pub fn verb(action: &str) -> &str {
+    action.rsplit('.').next().unwrap_or_default()
+}

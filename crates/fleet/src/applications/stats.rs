@@ -1,0 +1,283 @@
+//! Totals, summary, trend and the choices of the list's filters (spec: applications#operations; organizations#stats,
+//! organizations#filters).
+
+use crate::Fleet;
+use bailiwick_domain::{
+    Error, Keywords, OrgId, Page, PageRequest, Result, SortDirection, SystemId, Ts, org::OrgRef,
+};
+use bailiwick_platform::trend::{Trend, Window};
+use bailiwick_policy::{Caller, Resource, Scope, in_hierarchy, list_scope};
+use bailiwick_store::{
+    applications::{
+        ApplicationFilter,
+        counts::{self, KindCount},
+        stats,
+    },
+    organizations, systems,
+};
+use std::collections::{BTreeMap, HashMap};
+
+/// Names are counted up to this length; a longer one has to be looked up.
+const COUNTED_NAME_CHARS: usize = 100;
+/// Systems offered as a filter: a compatibility key, which must not grow with the fleet.
+const HOSTS: u64 = 10_000;
+
+/// Numbers of listed applications.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// All of them.
+    pub total: u64,
+    /// Assigned to nobody.
+    pub unassigned: u64,
+    /// Assigned.
+    pub assigned: u64,
+    /// With errors in their services.
+    pub with_errors: u64,
+    /// By module.
+    pub by_type: BTreeMap<String, u64>,
+}
+
+/// `GET /applications/totals`.
+pub async fn totals(service: &Fleet, caller: &Caller) -> Result<Totals> {
+    let scope = list_scope(caller, Resource::Applications)?;
+    let kinds = counts::kinds(&service.db, &scope).await?;
+    let mut totals = Totals { with_errors: counts::faulty(&service.db, &scope).await?, ..Totals::default() };
+    for kind in kinds {
+        totals.unassigned += kind.unassigned;
+        totals.assigned += kind.assigned;
+        totals.total += kind.unassigned + kind.assigned;
+        *totals.by_type.entry(kind.instance_of).or_default() += kind.unassigned + kind.assigned;
+    }
+    Ok(totals)
+}
+
+/// The listed applications over time. `period` as sent; none = 7.
+pub async fn trend(service: &Fleet, caller: &Caller, period: Option<&str>) -> Result<Trend> {
+    let scope = list_scope(caller, Resource::Applications)?;
+    let window = Window::parse(service.now(), period)?;
+    let changes = stats::changes_by_day(&service.db, &scope, window.since()?).await?;
+    window.fill(&changes, counts::listed(&service.db, &scope).await?)
+}
+
+/// How a summary is ordered; the module decides between equals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SummaryOrder {
+    /// Number of applications.
+    Count,
+    /// Module.
+    InstanceOf,
+    /// Creation of the newest application.
+    CreatedAt,
+}
+
+impl SummaryOrder {
+    /// The words of `sort_by`.
+    pub const WORDS: Keywords<SummaryOrder> = Keywords::of(&[
+        ("count", SummaryOrder::Count),
+        ("instance_of", SummaryOrder::InstanceOf),
+        ("created_at", SummaryOrder::CreatedAt),
+    ]);
+}
+
+/// A summary as asked for; ids as sent.
+#[derive(Clone, Debug)]
+pub struct SummaryQuery {
+    /// Only those assigned to this organization.
+    pub organization_id: Option<String>,
+    /// Also those assigned to organizations below it.
+    pub include_hierarchy: bool,
+    /// Only those of this system.
+    pub system_id: Option<String>,
+    /// Order.
+    pub order: SummaryOrder,
+    /// Direction.
+    pub direction: SortDirection,
+    /// None = all types.
+    pub page: Option<PageRequest>,
+}
+
+/// The applications of one module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ByType {
+    /// Module.
+    pub instance_of: String,
+    /// Name of the product.
+    pub name: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// Listed applications by module.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// Applications in all.
+    pub total: u64,
+    /// A page of the types; its total counts types.
+    pub types: Page<ByType>,
+}
+
+/// `GET /applications/summary`.
+pub async fn summary(service: &Fleet, caller: &Caller, query: SummaryQuery) -> Result<Summary> {
+    let scope = list_scope(caller, Resource::Applications)?;
+    let filter = narrowed(service, caller, &scope, &query).await?;
+    let counted = match &filter {
+        None => counts::kinds(&service.db, &scope).await?.into_iter().map(counted).collect(),
+        Some(filter) => stats::types(&service.db, &scope, filter).await?,
+    };
+    let filter = filter.unwrap_or_default();
+    let mut types = named(service, &scope, &filter, counted).await?;
+    let total = types.iter().map(|t| t.count).sum();
+    sort(service, &scope, &filter, &query, &mut types).await?;
+    let count = types.len() as u64;
+    let request = query.page.unwrap_or(PageRequest { page: 1, page_size: count.max(1) });
+    let from = usize::try_from(request.offset()).unwrap_or(usize::MAX);
+    let size = usize::try_from(request.page_size).unwrap_or(usize::MAX);
+    let rows = types.into_iter().skip(from).take(size).collect();
+    Ok(Summary { total, types: Page { rows, total: count, request } })
+}
+
+/// The filter of a summary; what it names must be in the caller's reach.
+async fn narrowed(
+    service: &Fleet,
+    caller: &Caller,
+    scope: &Scope,
+    query: &SummaryQuery,
+) -> Result<Option<ApplicationFilter>> {
+    if query.organization_id.is_none() && query.system_id.is_none() {
+        return Ok(None);
+    }
+    let mut filter = ApplicationFilter { include_hierarchy: query.include_hierarchy, ..Default::default() };
+    if let Some(id) = &query.organization_id {
+        let place = match id.parse::<OrgId>() {
+            Ok(id) => organizations::place(&service.db, id).await?,
+            Err(_) => None,
+        };
+        let granted = in_hierarchy(caller, place.as_ref())
+            .map_err(|_| Error::forbidden("access denied to organization"))?;
+        filter.organizations = Some(vec![granted.id()]);
+    }
+    if let Some(id) = &query.system_id {
+        let found = match id.parse::<SystemId>() {
+            Ok(id) => systems::get(&service.db, id).await?,
+            Err(_) => None,
+        };
+        let found = found
+            .filter(|s| scope.contains(&s.path) && !s.standing.deleted)
+            .ok_or_else(|| Error::forbidden("access denied to system"))?;
+        filter.systems = Some(vec![found.system.id]);
+    }
+    Ok(Some(filter))
+}
+
+fn counted(kind: KindCount) -> (String, String, u64) {
+    (kind.instance_of, kind.name, kind.unassigned + kind.assigned)
+}
+
+/// Types by module, each with the name of its application that was seen last. Where all have the same name, that one.
+async fn named(
+    service: &Fleet,
+    scope: &Scope,
+    filter: &ApplicationFilter,
+    counted: Vec<(String, String, u64)>,
+) -> Result<Vec<ByType>> {
+    let mut types: BTreeMap<String, (Vec<String>, u64)> = BTreeMap::new();
+    for (instance_of, name, n) in counted {
+        let entry = types.entry(instance_of).or_default();
+        entry.1 += n;
+        if !name.is_empty() && n > 0 && !entry.0.contains(&name) {
+            entry.0.push(name);
+        }
+    }
+    let is_open =
+        |names: &[String]| names.len() > 1 || names.iter().any(|n| n.chars().count() >= COUNTED_NAME_CHARS);
+    let open: Vec<&str> =
+        types.iter().filter(|(_, (names, _))| is_open(names)).map(|(t, _)| t.as_str()).collect();
+    let mut latest = if open.is_empty() {
+        HashMap::new()
+    } else {
+        stats::latest_names(&service.db, scope, filter, &open).await?
+    };
+    let by_type = |(instance_of, (mut names, count)): (String, (Vec<String>, u64))| ByType {
+        name: latest.remove(&instance_of).or_else(|| names.pop()).unwrap_or_else(|| instance_of.clone()),
+        instance_of,
+        count,
+    };
+    Ok(types.into_iter().filter(|(_, (_, n))| *n > 0).map(by_type).collect())
+}
+
+/// Sorts types that are in the order of their modules.
+async fn sort(
+    service: &Fleet,
+    scope: &Scope,
+    filter: &ApplicationFilter,
+    query: &SummaryQuery,
+    types: &mut [ByType],
+) -> Result<()> {
+    let newest: HashMap<String, Ts> = match query.order {
+        SummaryOrder::CreatedAt => {
+            let names: Vec<&str> = types.iter().map(|t| t.instance_of.as_str()).collect();
+            stats::newest(&service.db, scope, filter, &names).await?
+        }
+        _ => HashMap::new(),
+    };
+    types.sort_by(|a, b| {
+        let by = match query.order {
+            SummaryOrder::Count => a.count.cmp(&b.count),
+            SummaryOrder::InstanceOf => a.instance_of.cmp(&b.instance_of),
+            SummaryOrder::CreatedAt => newest.get(&a.instance_of).cmp(&newest.get(&b.instance_of)),
+        };
+        if query.direction == SortDirection::Desc { by.reverse() } else { by }
+    });
+    Ok(())
+}
+
+/// Versions of one module, as the filter takes them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TypeVersions {
+    /// Module.
+    pub application: String,
+    /// Name of the product.
+    pub name: String,
+    /// `<module>:<version>`, descending.
+    pub versions: Vec<String>,
+}
+
+/// What the filters of the list can be set to.
+#[derive(Clone, Debug)]
+pub struct Choices {
+    /// Modules, ascending.
+    pub types: Vec<ByType>,
+    /// Their versions.
+    pub versions: Vec<TypeVersions>,
+    /// Systems by name, the first ones.
+    pub systems: Vec<(SystemId, String)>,
+    /// Whether one is assigned to nobody.
+    pub has_unassigned: bool,
+    /// Organizations by name.
+    pub organizations: Vec<OrgRef>,
+}
+
+/// `GET /filters/applications`.
+pub async fn choices(service: &Fleet, caller: &Caller) -> Result<Choices> {
+    let scope = list_scope(caller, Resource::Applications)?;
+    let kinds = counts::kinds(&service.db, &scope).await?;
+    let has_unassigned = kinds.iter().any(|k| k.unassigned > 0);
+    let mut versions: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for kind in kinds.iter().filter(|k| !k.version.is_empty() && k.unassigned + k.assigned > 0) {
+        versions.entry(kind.instance_of.clone()).or_default().push(kind.version.clone());
+    }
+    let types =
+        named(service, &scope, &ApplicationFilter::default(), kinds.into_iter().map(counted).collect())
+            .await?;
+    let of_type = |t: &ByType| {
+        let mut found = versions.remove(&t.instance_of)?;
+        found.sort_unstable_by(|a, b| b.cmp(a));
+        found.dedup();
+        let versions = found.iter().map(|version| format!("{}:{version}", t.instance_of)).collect();
+        Some(TypeVersions { application: t.instance_of.clone(), name: t.name.clone(), versions })
+    };
+    let versions = types.iter().filter_map(of_type).collect();
+    let (systems, organizations) =
+        tokio::join!(stats::hosts(&service.db, &scope, HOSTS), stats::assignees(&service.db, &scope));
+    Ok(Choices { types, versions, systems: systems?, has_unassigned, organizations: organizations? })
+}

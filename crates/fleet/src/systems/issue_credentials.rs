@@ -1,0 +1,52 @@
+//! `GET /proxy/credentials`: an appliance that knows only its older pair gets a key and a secret (spec:
+//! systems-interface#older-paths).
+
+use crate::Fleet;
+use bailiwick_domain::{Error, Result, validate::SystemSecret};
+use bailiwick_events::EventDraft;
+use bailiwick_identity::credentials::{SystemIdentity, hash_secret};
+use bailiwick_platform::{RequestContext, audit};
+use bailiwick_store::{legacy, systems};
+use serde_json::json;
+
+/// What the appliance gets.
+#[derive(Clone, Debug)]
+pub struct Issued {
+    /// Public half of its credential.
+    pub system_key: String,
+    /// The other half, shown this once.
+    pub secret: SystemSecret,
+}
+
+/// Issues a new secret; the one before it is dead at once. Registers the system if it was not; the older pair stays.
+pub async fn issue_credentials(
+    service: &Fleet,
+    ctx: &RequestContext,
+    identity: &SystemIdentity,
+) -> Result<Issued> {
+    let now = service.now();
+    let secret = SystemSecret::generate(&*service.entropy);
+    let hash = hash_secret(secret.secret.expose(), &*service.entropy);
+    let mut tx = service.db.begin().await?;
+    // What the gate has seen may have changed before the rows were held.
+    let found = systems::lock(&mut tx, identity.id).await?;
+    let has_pair = legacy::hold(&mut tx, identity.id).await?;
+    let found = found
+        .filter(|found| has_pair && !found.standing.suspended && !found.standing.deleted)
+        .ok_or_else(|| Error::unauthenticated("invalid system credentials"))?;
+    let from = ctx.client_ip.to_string();
+    legacy::issue(&mut tx, identity.id, &secret.public, &hash, &from, now).await?;
+    let registered_at = found.system.registered_at;
+    let event = audit::Event {
+        action: "system.issue_credentials",
+        object_type: "system",
+        object_id: identity.id.0,
+        before: Some(json!({ "registered_at": registered_at })),
+        after: Some(json!({ "registered_at": registered_at.unwrap_or(now) })),
+    };
+    audit::record_unattended(&mut tx, now, ctx, event).await?;
+    EventDraft::system("secret_changed", &found.system).write(&mut tx, now).await?;
+    tx.bump_auth_epoch().await?;
+    tx.commit().await?;
+    Ok(Issued { system_key: found.system.system_key, secret })
+}

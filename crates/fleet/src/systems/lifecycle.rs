@@ -1,0 +1,165 @@
+//! Suspend, reactivate, delete, restore, destroy, a new secret (spec: systems#life-cycle). Each raises the auth epoch
+//! in its transaction, so that the very next system-facing call of any process sees it.
+
+use super::Created;
+use crate::{Fleet, backup_objects};
+use bailiwick_domain::{Error, Result, System, SystemId, Ts, validate::SystemSecret};
+use bailiwick_events::{EventDraft, emit};
+use bailiwick_identity::credentials::hash_secret;
+use bailiwick_platform::{RequestContext, audit};
+use bailiwick_policy::{Action, Caller, Granted, Standing, decide};
+use bailiwick_store::{
+    Tx,
+    systems::{self, lifecycle},
+};
+use serde_json::{Value, json};
+
+/// PATCH `/systems/{id}/suspend`.
+pub async fn suspend(
+    service: &Fleet,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<SystemId>,
+) -> Result<()> {
+    let mut step = AllowedChange::begin(service, caller, ctx, Action::Suspend, id).await?;
+    if step.standing.suspended {
+        return Err(Error::bad_request("system is already suspended"));
+    }
+    lifecycle::set_suspended(&mut step.tx, &step.target, Some(step.now), step.now).await?;
+    step.finish(caller, ctx, "system.suspend").await
+}
+
+/// PATCH `/systems/{id}/reactivate`: clears the own suspension.
+pub async fn reactivate(
+    service: &Fleet,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<SystemId>,
+) -> Result<()> {
+    let mut step = AllowedChange::begin(service, caller, ctx, Action::Reactivate, id).await?;
+    if !step.standing.suspended {
+        return Err(Error::bad_request("system is not suspended"));
+    }
+    lifecycle::set_suspended(&mut step.tx, &step.target, None, step.now).await?;
+    step.finish(caller, ctx, "system.reactivate").await
+}
+
+/// DELETE `/systems/{id}`: soft.
+pub async fn delete(
+    service: &Fleet,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<SystemId>,
+) -> Result<()> {
+    let mut step = AllowedChange::begin(service, caller, ctx, Action::Delete, id).await?;
+    lifecycle::set_deleted(&mut step.tx, &step.target, Some(step.now), step.now).await?;
+    step.finish(caller, ctx, "system.delete").await
+}
+
+/// PATCH `/systems/{id}/restore`: registration, key, secret and suspension are as before.
+pub async fn restore(
+    service: &Fleet,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<SystemId>,
+) -> Result<()> {
+    let mut step = AllowedChange::begin(service, caller, ctx, Action::Restore, id).await?;
+    if !step.standing.deleted {
+        return Err(Error::bad_request("system is not deleted"));
+    }
+    lifecycle::set_deleted(&mut step.tx, &step.target, None, step.now).await?;
+    step.finish(caller, ctx, "system.restore").await
+}
+
+/// DELETE `/systems/{id}/destroy`: for good, live or deleted.
+pub async fn destroy(
+    service: &Fleet,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<SystemId>,
+) -> Result<()> {
+    let mut step = AllowedChange::begin(service, caller, ctx, Action::Destroy, id).await?;
+    backup_objects::bury_system(service, &mut step.tx, step.target.id()).await?;
+    lifecycle::destroy(&mut step.tx, &step.target, &step.before, step.now).await?;
+    step.finish(caller, ctx, "system.destroy").await?;
+    service.objects.wake();
+    Ok(())
+}
+
+/// POST `/systems/{id}/regenerate-secret`. `force` (from the body) also for a registered system, whose registration
+/// ends with the old secret.
+pub async fn regenerate_secret(
+    service: &Fleet,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: Option<SystemId>,
+    force: impl FnOnce() -> Result<bool>,
+) -> Result<Created> {
+    let mut step = AllowedChange::begin(service, caller, ctx, Action::RegenerateSecret, id).await?;
+    if !force()? && step.before.registered_at.is_some() {
+        return Err(Error::conflict("system is already registered"));
+    }
+    let secret = SystemSecret::generate(&*service.entropy);
+    let hash = hash_secret(secret.secret.expose(), &*service.entropy);
+    lifecycle::set_secret(&mut step.tx, &step.target, &secret.public, &hash, step.now).await?;
+    let system = System { registered_at: None, updated_at: step.now, ..step.before.clone() };
+    step.finish(caller, ctx, "system.regenerate_secret").await?;
+    Ok(Created { system, secret })
+}
+
+/// A change that has been allowed on the held row.
+struct AllowedChange {
+    tx: Tx,
+    target: Granted<SystemId>,
+    before: System,
+    standing: Standing,
+    now: Ts,
+}
+
+impl AllowedChange {
+    async fn begin(
+        service: &Fleet,
+        caller: &Caller,
+        ctx: &RequestContext,
+        action: Action,
+        id: Option<SystemId>,
+    ) -> Result<AllowedChange> {
+        let id = id.ok_or(Error::NotFound("system"))?;
+        // Whoever may not act does not wait for the row, nor make others wait.
+        let found = systems::get(&service.db, id).await?.ok_or(Error::NotFound("system"))?;
+        decide(caller, action, &found.target()).granted()?;
+        ctx.check_conditions(service, &found.system)?;
+        let mut tx = service.db.begin().await?;
+        let held = systems::lock(&mut tx, id).await?.ok_or(Error::NotFound("system"))?;
+        let target = decide(caller, action, &held.target()).granted()?;
+        ctx.check_conditions(service, &held.system)?;
+        Ok(AllowedChange { tx, target, before: held.system, standing: held.standing, now: service.now() })
+    }
+
+    async fn finish(mut self, caller: &Caller, ctx: &RequestContext, action: &'static str) -> Result<()> {
+        self.tx.bump_auth_epoch().await?;
+        let after = systems::get(&mut self.tx, self.target.id()).await?;
+        let event = audit::Event {
+            action,
+            object_type: "system",
+            object_id: self.target.id().0,
+            before: Some(audited(&self.before)),
+            after: after.as_ref().map(|found| audited(&found.system)),
+        };
+        audit::record(&mut self.tx, self.now, caller, ctx, event).await?;
+        let mut told = EventDraft::system(emit::past(emit::verb(action)), &self.before);
+        if after.is_none() {
+            told = told.without_subject();
+        }
+        told.write(&mut self.tx, self.now).await?;
+        Ok(self.tx.commit().await?)
+    }
+}
+
+/// What the audit keeps; no secret and no hash is in it.
+fn audited(system: &System) -> Value {
+    json!({
+        "name": system.name, "organization_id": system.organization.id, "system_key": system.system_key,
+        "registered_at": system.registered_at, "suspended_at": system.suspended.at, "deleted_at": system.deleted.at,
+    })
+}

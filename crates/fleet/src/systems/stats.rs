@@ -1,0 +1,110 @@
+//! Totals, trend and the choices of the list's filters (spec: systems#totals, systems#trend, systems#filters).
+
+use crate::Fleet;
+use bailiwick_directory::organizations::by_name;
+use bailiwick_domain::{Result, SystemId, Ts, org::OrgRef};
+use bailiwick_platform::{
+    answer_cache::Key,
+    trend::{Trend, Window},
+};
+use bailiwick_policy::{Caller, Resource, Scope, list_scope};
+use bailiwick_store::{
+    creators::{self, CreatorChoice, Of},
+    systems::{
+        stats::{self, Counters},
+        status_counts,
+    },
+};
+use std::{collections::BTreeMap, time::Duration};
+use uuid::Uuid;
+
+pub use stats::Totals;
+
+/// Systems that are counted anew at once.
+const BATCH: u64 = 1_000;
+/// As far as clocks may differ: nothing is counted as silent that is not so by the slowest of them.
+const SKEW: Duration = Duration::from_secs(30);
+/// For so many intervals of the monitor the next ones to fall silent are known.
+const INTERVALS: u32 = 3;
+
+/// Counts systems by what they are now and looks ahead to those that will fall silent, so that [`totals`] has to look
+/// at few (`bailiwick_store::systems::status_counts`).
+pub async fn settle(service: &Fleet) -> Result<()> {
+    let systems = &service.settings.systems;
+    let silent = service.now().minus(systems.liveness_timeout);
+    let ahead = (systems.check_interval * INTERVALS).min(systems.liveness_timeout / 2);
+    let silent_to = silent.minus(SKEW);
+    status_counts::watch(&service.db, silent_to, silent.plus(ahead)).await?;
+    let mut after = SystemId(Uuid::nil());
+    while let Some(last) = status_counts::settle_some(&service.db, silent_to, after, BATCH).await? {
+        after = last;
+    }
+    Ok(())
+}
+
+/// `GET /systems/totals`, with the timeout they were counted by, in minutes; none = the liveness timeout.
+pub async fn totals(service: &Fleet, caller: &Caller, minutes: Option<u64>) -> Result<(Totals, u64)> {
+    let scope = list_scope(caller, Resource::Systems)?;
+    let timeout = match minutes {
+        Some(minutes) => Duration::from_secs(minutes.saturating_mul(60)),
+        None => service.settings.systems.liveness_timeout,
+    };
+    // No system is older than the epoch, and no database knows all times before it.
+    let cutoff = service.now().minus(timeout).max(Ts(0));
+    let totals = of(service, scope, cutoff).await?;
+    Ok((totals, minutes.unwrap_or(timeout.as_secs() / 60)))
+}
+
+/// The totals of a scope. The counters of its organizations are added up once for each state of them.
+pub(super) async fn of(service: &Fleet, scope: Scope, cutoff: Ts) -> Result<Totals> {
+    let db = &service.db;
+    let key = |epochs| Key { epochs, operation: "systems/counters", scope, other: String::new() };
+    let Some((epochs, unsettled)) = stats::unsettled(db, &scope, cutoff).await? else {
+        return Ok(stats::counted_totals(db, &scope, cutoff).await?);
+    };
+    if let Some(counters) =
+        service.answers.get(&key(epochs)).await.and_then(|kept| Counters::from_bytes(&kept))
+    {
+        return Ok(counters.totals(unsettled));
+    }
+    let (epochs, counters, unsettled) = stats::counters(db, &scope, cutoff).await?;
+    service.answers.put(key(epochs), counters.to_bytes().into()).await;
+    match unsettled {
+        Some(unsettled) => Ok(counters.totals(unsettled)),
+        None => Ok(stats::counted_totals(db, &scope, cutoff).await?),
+    }
+}
+
+/// `GET /systems/trend`. `period` as sent; none = 7.
+pub async fn trend(service: &Fleet, caller: &Caller, period: Option<&str>) -> Result<Trend> {
+    let scope = list_scope(caller, Resource::Systems)?;
+    let window = Window::parse_calendar(service.now(), period)?;
+    let changes = stats::changes_by_day(&service.db, &scope, window.since()?).await?;
+    window.fill(&changes, super::all(service, scope).await?)
+}
+
+/// What the filters of the list can be set to.
+#[derive(Clone, Debug)]
+pub struct Choices {
+    /// Types, ascending, with their versions, descending.
+    pub products: BTreeMap<String, Vec<String>>,
+    /// Who created systems, by name.
+    pub creators: Vec<CreatorChoice>,
+    /// Organizations with systems, by name.
+    pub organizations: Vec<OrgRef>,
+}
+
+/// `GET /filters/systems`.
+pub async fn choices(service: &Fleet, caller: &Caller) -> Result<Choices> {
+    let scope = list_scope(caller, Resource::Systems)?;
+    let mut products: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (product, version) in stats::products(&service.db, &scope).await? {
+        let versions = products.entry(product).or_default();
+        if !version.is_empty() {
+            versions.push(version);
+        }
+    }
+    products.values_mut().for_each(|versions| versions.reverse());
+    let creators = by_name(creators::creators(&service.db, Of::Systems, &scope).await?);
+    Ok(Choices { products, creators, organizations: stats::homes(&service.db, &scope).await? })
+}

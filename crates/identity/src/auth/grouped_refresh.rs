@@ -1,0 +1,116 @@
+//! Refreshes in groups: those that wait at the same moment share one transaction, so that many cost one flush to disk.
+//!
+//! Only the plain case is served here: the presented token is its chain's current one, and nobody else holds the chain.
+//! Everything else, a grace, a reuse, a refusal, is decided one by one ([`super::sessions`]).
+
+use super::bearer::unreadable;
+use bailiwick_domain::{ChainId, Result, Ts, UserId};
+use bailiwick_platform::group_commit::GroupCommit;
+use bailiwick_store::{
+    Db, StoreError,
+    identities::Identified,
+    sessions::{Chain, grouped_refresh},
+};
+use std::{collections::HashSet, time::Duration};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use uuid::Uuid;
+
+/// Refreshes of one group at most.
+const GROUP: usize = 64;
+/// Longest wait for the group's commit.
+const WAIT: Duration = Duration::from_secs(10);
+
+/// A refresh token that is genuine, and the one that would follow it.
+#[derive(Clone, Debug)]
+pub(crate) struct RefreshTurn {
+    pub(crate) chain: ChainId,
+    pub user: UserId,
+    pub(crate) presented: Uuid,
+    pub(crate) next: Uuid,
+    /// When it was presented.
+    pub(crate) at: Ts,
+}
+
+/// The writer; ends with the application.
+#[derive(Debug)]
+pub struct Refreshes {
+    turns: GroupCommit<RefreshTurn, Option<(Chain, Identified)>>,
+}
+
+/// How long what is issued lives, and how long what was used up is remembered.
+#[derive(Clone, Copy, Debug)]
+pub struct Lives {
+    /// A refresh token.
+    pub refresh: Duration,
+    /// A token that was rotated out (spec: authentication#session-chains).
+    pub grace: Duration,
+}
+
+impl Refreshes {
+    /// Starts the writer on the tracker.
+    pub fn start(db: &Db, lives: Lives, tasks: &TaskTracker, stop: &CancellationToken) -> Refreshes {
+        let db = db.clone();
+        Refreshes {
+            turns: GroupCommit::start(tasks, stop.clone(), GROUP, move |group| {
+                write(db.clone(), lives, group)
+            }),
+        }
+    }
+
+    /// The chain after this turn, with its user as he was read while it was held; none = not a plain case, nothing
+    /// done.
+    ///
+    /// # Errors
+    /// 503 when it cannot be told; the turn may have been made all the same, and is then within its grace.
+    pub(crate) async fn of(&self, turn: RefreshTurn) -> Result<Option<(Chain, Identified)>> {
+        if self.turns.is_stopped() {
+            return Ok(None);
+        }
+        match tokio::time::timeout(WAIT, self.turns.submit(turn)).await {
+            Ok(made) => made.map_err(|lost| unreadable(lost.0)),
+            Err(_) => Err(unreadable(format!("no turn within {} s", WAIT.as_secs_f64()))),
+        }
+    }
+}
+
+async fn write(
+    db: Db,
+    lives: Lives,
+    group: Vec<RefreshTurn>,
+) -> Result<Vec<Option<(Chain, Identified)>>, StoreError> {
+    let ids: HashSet<Uuid> = group.iter().map(|turn| turn.chain.0).collect();
+    let now = group.iter().map(|turn| turn.at).max().unwrap_or(Ts(0));
+    let mut tx = db.begin().await?;
+    let mut held = grouped_refresh::hold_free(&mut tx, ids.into_iter().collect()).await?;
+    let mut moves = Vec::with_capacity(group.len());
+    let made: Vec<Option<(Chain, Identified)>> = group
+        .into_iter()
+        .map(|turn| {
+            // Taken out: of two turns of one chain in a group, the second is no plain case.
+            let (chain, user) = held.remove(&turn.chain)?;
+            let next = after(&chain, &user, &turn, lives)?;
+            moves.push((next.clone(), turn.presented));
+            Some((next, user))
+        })
+        .collect();
+    if !moves.is_empty() {
+        grouped_refresh::rotate_held(&mut tx, &moves, now, now.minus(lives.grace)).await?;
+        tx.commit().await?;
+    }
+    Ok(made)
+}
+
+/// The chain with its next token; none when this is no plain case.
+fn after(chain: &Chain, user: &Identified, turn: &RefreshTurn, lives: Lives) -> Option<Chain> {
+    let is_plain = chain.refresh_id == turn.presented
+        && chain.user_id == turn.user
+        && chain.revoked.is_none()
+        && user.standing.is_enabled();
+    let issued = Ts::from_secs(turn.at.secs());
+    is_plain.then(|| Chain {
+        refresh_id: turn.next,
+        refresh_issued_at: issued,
+        expires_at: issued.plus(lives.refresh),
+        ..chain.clone()
+    })
+}

@@ -1,0 +1,77 @@
+//! What of a user is open, for the operator who looks at it and ends it (`bailiwick sessions`).
+
+use super::{Reason, revoke::revoke_chain, revoke_login_chains, revoke_user};
+use crate::Identity;
+use bailiwick_domain::{ChainId, Error, LoginId, Result, Ts, UserId};
+use bailiwick_store::{
+    Tx, audit, identities,
+    oidc::logins::{self, OpenLogin},
+    sessions::{self, OpenChain},
+};
+use serde_json::json;
+use uuid::Uuid;
+
+/// Everything by which a user may come in now, apart from his API keys; the newest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenSessions {
+    /// Browsers that are signed in at the embedded provider.
+    pub logins: Vec<OpenLogin>,
+    /// Sessions of user interfaces and scripts.
+    pub chains: Vec<OpenChain>,
+}
+
+/// What is open; at most 500 of each kind.
+pub async fn open_of(service: &Identity, user: UserId) -> Result<OpenSessions> {
+    let now = service.now();
+    let (logins, chains) = tokio::join!(
+        logins::open_of_user(&service.db, user, now),
+        sessions::open_of_user(&service.db, user, now)
+    );
+    Ok(OpenSessions { logins: logins?, chains: chains? })
+}
+
+/// Ends what this id names, a login with everything that came of it or one session; without an id everything.
+///
+/// # Errors
+/// `session not found` when the user has nothing open of that id, `user not found` when he is not there.
+pub async fn end_open(service: &Identity, user: UserId, only: Option<Uuid>) -> Result<()> {
+    let now = service.now();
+    let mut tx = service.db.begin().await?;
+    // Held first: it keeps new sessions out until this is done.
+    identities::get_for_login(&mut tx, user).await?.ok_or(Error::NotFound("user"))?;
+    match only {
+        None => revoke_user(&mut tx, now, user, None, Reason::Logout).await?,
+        Some(id) if end_one(&mut tx, user, id, now).await? => {}
+        Some(_) => return Err(Error::NotFound("session")),
+    }
+    let entry = audit::Entry {
+        at: now,
+        actor_user_id: None,
+        acting_for_user_id: None,
+        actor_organization_id: None,
+        action: "user.end_sessions",
+        object_type: "user",
+        object_id: Some(user.0),
+        before: None,
+        after: only.map(|id| json!({"session": id})),
+        request_id: None,
+    };
+    audit::record(&mut tx, entry).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+async fn end_one(tx: &mut Tx, user: UserId, id: Uuid, now: Ts) -> Result<bool> {
+    let login = logins::open_of_user(&mut *tx, user, now).await?.into_iter().find(|login| login.id.0 == id);
+    if login.is_some() {
+        logins::end(tx, LoginId(id), now).await?;
+        revoke_login_chains(tx, now, LoginId(id)).await?;
+        return Ok(true);
+    }
+    let chain = sessions::lock(tx, ChainId(id)).await?;
+    if chain.is_none_or(|chain| chain.user_id != user || chain.revoked.is_some()) {
+        return Ok(false);
+    }
+    revoke_chain(tx, now, ChainId(id), Reason::Logout).await?;
+    Ok(true)
+}

@@ -1,0 +1,248 @@
+//! The limit on failed passwords: per account and address, per account, per address (spec: conventions#limits).
+//! Successes do not count. It lives in the process: with several replicas each allows the number on its own.
+//!
+//! Where a name is typed, the caller is told of limits on that name and on the address alone: whether two names are one
+//! account, and so whether there is an account, is not for strangers to learn. The account's own limit holds in
+//! silence.
+
+use bailiwick_domain::{Error, Result, Ts, UserId, metrics};
+use bailiwick_platform::{keys::token_digest, rate_limit::client_network};
+use bailiwick_settings::Limits;
+use std::{
+    collections::{HashMap, VecDeque},
+    net::IpAddr,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+/// Counters kept before those whose failures are all over are dropped.
+const MANY_COUNTERS: usize = 30_000;
+
+/// Whose password is guessed.
+#[derive(Clone, Copy, Debug)]
+pub enum GuessTarget<'a> {
+    /// That of a user the caller has proved to know: in a session, or by a link that was mailed.
+    User(UserId),
+    /// That of a name somebody has typed, and of the user who has it, if there is one.
+    Name(&'a str, Option<UserId>),
+}
+
+/// Accounts are told apart by digest: what was typed may be long.
+type Account = Vec<u8>;
+
+fn account_of(user: UserId) -> Account {
+    token_digest(&format!("user {user}"))
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Counter {
+    Pair(Account, IpAddr),
+    Account(Account),
+    Address(IpAddr),
+}
+
+impl Counter {
+    fn allowed(&self, limits: &Limits) -> usize {
+        let allowed = match self {
+            Counter::Pair(..) => limits.password_failures,
+            Counter::Account(_) => limits.password_failures_per_account,
+            Counter::Address(_) => limits.password_failures_per_address,
+        };
+        allowed as usize
+    }
+}
+
+/// Recent failures.
+#[derive(Default)]
+pub struct Failures {
+    recent: Mutex<HashMap<Counter, VecDeque<Ts>>>,
+    refused: metrics::Counter,
+}
+
+/// An attempt that counts as failed until it is [forgiven](Failures::forgive), so that attempts made at the same
+/// moment cannot all pass the limit.
+#[must_use]
+pub struct Attempt {
+    counters: Vec<Counter>,
+    at: Ts,
+    is_hopeless: bool,
+}
+
+impl Attempt {
+    /// Whether the account has failed too often already, which the caller is not told: the password counts as wrong,
+    /// after the time that a check takes.
+    pub fn is_hopeless(&self) -> bool {
+        self.is_hopeless
+    }
+}
+
+impl Failures {
+    /// Opens an attempt.
+    ///
+    /// # Errors
+    /// 429 when one of the counters is full of which the caller is told.
+    pub fn attempt(
+        &self,
+        limits: &Limits,
+        now: Ts,
+        guessed: GuessTarget<'_>,
+        address: IpAddr,
+    ) -> Result<Attempt> {
+        let address = client_network(address);
+        let of = |account: Account| [Counter::Pair(account.clone(), address), Counter::Account(account)];
+        let (told, silent) = match guessed {
+            GuessTarget::User(user) => (of(account_of(user)), None),
+            GuessTarget::Name(name, user) => {
+                (of(token_digest(&format!("name {name}"))), user.map(|user| of(account_of(user))))
+            }
+        };
+        let told = [&told[..], &[Counter::Address(address)]].concat();
+        let silent = silent.map_or_else(Vec::new, Vec::from);
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        if recent.len() > MANY_COUNTERS {
+            recent.retain(|_, times| {
+                times.back().is_some_and(|at| is_recent(*at, now, limits.password_window))
+            });
+        }
+        if let Some(retry_after) = wait(&mut recent, &told, limits, now) {
+            self.refused.one();
+            return Err(Error::TooMany { retry_after });
+        }
+        let is_hopeless = wait(&mut recent, &silent, limits, now).is_some();
+        if is_hopeless {
+            self.refused.one();
+        }
+        let counters = if is_hopeless { told } else { [told, silent].concat() };
+        for counter in &counters {
+            recent.entry(counter.clone()).or_default().push_back(now);
+        }
+        Ok(Attempt { counters, at: now, is_hopeless })
+    }
+
+    /// How many attempts were refused.
+    pub fn refused(&self) -> u64 {
+        self.refused.get()
+    }
+
+    /// The attempt succeeded: it does not count.
+    pub fn forgive(&self, attempt: &Attempt) {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        for counter in &attempt.counters {
+            let Some(times) = recent.get_mut(counter) else { continue };
+            if let Some(index) = times.iter().position(|at| *at == attempt.at) {
+                times.remove(index);
+            }
+            if times.is_empty() {
+                recent.remove(counter);
+            }
+        }
+    }
+}
+
+/// How long until each of the counters has room for another failure; none when it has.
+fn wait(
+    recent: &mut HashMap<Counter, VecDeque<Ts>>,
+    counters: &[Counter],
+    limits: &Limits,
+    now: Ts,
+) -> Option<Duration> {
+    let window = limits.password_window;
+    let mut wait = None;
+    for counter in counters {
+        let Some(times) = recent.get_mut(counter) else { continue };
+        times.retain(|at| is_recent(*at, now, window));
+        // The failure that has to grow old before another attempt fits.
+        let blocking = times.len().checked_sub(counter.allowed(limits)).and_then(|index| times.get(index));
+        wait = wait.max(blocking.map(|at| at.plus(window).since(now)));
+    }
+    wait
+}
+
+/// A failure from what now is the future (the clock was set back) is not held against anybody.
+fn is_recent(at: Ts, now: Ts, window: Duration) -> bool {
+    at <= now && at.plus(window) > now
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Ts = Ts::from_secs(1_000_000);
+
+    fn limits() -> Limits {
+        bailiwick_settings::Settings::defaults("http://127.0.0.1:8080", vec![0; 32]).limits
+    }
+
+    fn ip(n: u8) -> IpAddr {
+        [192, 0, 2, n].into()
+    }
+
+    /// Failures until the first refusal, at most 1000.
+    fn failures(all: &Failures, now: Ts, mut who: impl FnMut(usize) -> (String, IpAddr)) -> usize {
+        (0..1000)
+            .take_while(|n| {
+                let (account, address) = who(*n);
+                all.attempt(&limits(), now, GuessTarget::Name(&account, None), address).is_ok()
+            })
+            .count()
+    }
+
+    #[test]
+    fn rule_01_17_counts_by_pair_by_account_and_by_address() {
+        let all = Failures::default();
+        assert_eq!(failures(&all, NOW, |_| ("a".into(), ip(1))), 10);
+        assert_eq!(failures(&all, NOW, |_| ("a".into(), ip(2))), 10, "another address is another pair");
+        let by_account = failures(&all, NOW, |n| ("a".into(), ip(3 + u8::try_from(n % 200).unwrap())));
+        assert_eq!(by_account, 80, "100 for the account from wherever");
+        assert_eq!(
+            failures(&all, NOW, |n| (format!("user {n}"), ip(1))),
+            90,
+            "100 for the address at whatever account"
+        );
+        assert_eq!(failures(&all, NOW, |_| ("b".into(), ip(250))), 10);
+        let of_one_host = |n: usize| ("c".into(), format!("2001:db8::{n:x}").parse().unwrap());
+        assert_eq!(failures(&all, NOW, of_one_host), 10, "a host has as many IPv6 addresses as it likes");
+    }
+
+    #[test]
+    fn a_failure_grows_old_and_the_answer_says_when() {
+        let all = Failures::default();
+        let later = NOW.plus(Duration::from_secs(60));
+        assert_eq!(failures(&all, NOW, |_| ("a".into(), ip(1))), 10);
+        let refusal = all.attempt(&limits(), later, GuessTarget::Name("a", None), ip(1));
+        let expected = limits().password_window - Duration::from_secs(60);
+        assert!(matches!(refusal, Err(Error::TooMany { retry_after }) if retry_after == expected));
+        assert_eq!(failures(&all, NOW.plus(limits().password_window), |_| ("a".into(), ip(1))), 10);
+    }
+
+    #[test]
+    fn the_names_of_one_user_share_a_limit_that_nobody_is_told_of() {
+        let all = Failures::default();
+        let user = "0195fada-0000-7000-8000-000000000001".parse().unwrap();
+        let tries = |name| {
+            let one = |_| all.attempt(&limits(), NOW, GuessTarget::Name(name, Some(user)), ip(1));
+            (0..10).map(one).map(|attempt| attempt.unwrap().is_hopeless()).collect::<Vec<_>>()
+        };
+        assert_eq!(tries("a"), [false; 10]);
+        assert_eq!(tries("b"), [true; 10], "each name is refused after as many tries as one of nobody");
+        for name in ["a", "b"] {
+            assert!(all.attempt(&limits(), NOW, GuessTarget::Name(name, Some(user)), ip(1)).is_err());
+        }
+        assert!(all.attempt(&limits(), NOW, GuessTarget::User(user), ip(1)).is_err());
+        let text = user.to_string();
+        assert!(
+            all.attempt(&limits(), NOW, GuessTarget::Name(&text, None), ip(1)).is_ok(),
+            "an id is no name"
+        );
+    }
+
+    #[test]
+    fn a_success_does_not_count() {
+        let all = Failures::default();
+        for _ in 0..50 {
+            let attempt = all.attempt(&limits(), NOW, GuessTarget::Name("a", None), ip(1)).unwrap();
+            all.forgive(&attempt);
+        }
+        assert_eq!(failures(&all, NOW, |_| ("a".into(), ip(1))), 10);
+    }
+}

@@ -1,0 +1,224 @@
+//! Session chains: how they start, go on and end (spec: authentication#session-chains to authentication#logout).
+
+use super::{
+    Reason, UserObject,
+    bearer::{suspended, unreadable},
+    grouped_refresh::RefreshTurn,
+    identity_of,
+    revoke::{end_impersonations, revoke_chain},
+    tokens::{self, Presented},
+    user_object,
+};
+use crate::Identity;
+use bailiwick_domain::{ChainId, Error, LoginId, Result, Ts, UserId};
+use bailiwick_platform::keys::TokenKind;
+use bailiwick_policy::{Caller, UserIdentity};
+use bailiwick_store::{
+    Tx,
+    identities::{self, Identified},
+    impersonation::sessions::Which,
+    oidc::logins,
+    sessions::{self, Chain},
+};
+use std::time::Duration;
+
+/// What exchange and refresh answer.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// Access token.
+    pub token: String,
+    /// The chain's current refresh token.
+    pub refresh_token: String,
+    /// Seconds `token` lives from now.
+    pub expires_in: u64,
+    /// The user, read live.
+    pub user: UserObject,
+}
+
+fn session(service: &Identity, identity: &UserIdentity, chain: &Chain, now: Ts) -> Result<Session> {
+    let (token, expires_in) = tokens::access_token(service, identity, chain.id, now)?;
+    let refresh_token = tokens::refresh_token(service, chain)?;
+    Ok(Session { token, refresh_token, expires_in, user: user_object(identity) })
+}
+
+/// A chain that starts now, its times in the whole seconds its tokens state.
+fn fresh_chain(service: &Identity, user: UserId, login: Option<LoginId>, now: Ts, life: Duration) -> Chain {
+    let issued = Ts::from_secs(now.secs());
+    Chain {
+        id: service.fresh(),
+        user_id: user,
+        login_id: login,
+        created_at: now,
+        refresh_id: service.fresh(),
+        refresh_issued_at: issued,
+        expires_at: issued.plus(life),
+        revoked: None,
+    }
+}
+
+/// Starts a chain for a user whom a provider has named. The user, and the login it came from, are held while it is
+/// written: a suspension or sign-out at the same moment either sees the new chain or prevents it.
+pub(crate) async fn start(service: &Identity, user: UserId, login: Option<LoginId>) -> Result<Session> {
+    let refused = || Error::unauthenticated("invalid access token");
+    let now = service.now();
+    let mut tx = service.db.begin().await.map_err(unreadable)?;
+    let user = identities::get_for_login(&mut tx, user).await.map_err(unreadable)?.ok_or_else(refused)?;
+    if user.standing.is_gone() {
+        return Err(refused());
+    }
+    if let Some(reason) = user.standing.suspension() {
+        return Err(suspended(reason));
+    }
+    if let Some(login) = login
+        && !logins::hold(&mut tx, login).await.map_err(unreadable)?
+    {
+        return Err(refused());
+    }
+    let chain = fresh_chain(service, user.id, login, now, service.settings.tokens.refresh);
+    let identity = identity_of(&service.catalogue, user);
+    let session = session(service, &identity, &chain, now)?;
+    sessions::insert(&mut tx, &chain).await.map_err(unreadable)?;
+    identities::stamp_login(&mut tx, chain.user_id, now).await.map_err(unreadable)?;
+    tx.commit().await.map_err(unreadable)?;
+    Ok(session)
+}
+
+/// A new chain for somebody who comes back to himself: his row is held and he may act. `login`: the one his chains
+/// came from, held as well. Nothing is stamped: he has not signed in.
+pub(crate) async fn resume(
+    service: &Identity,
+    tx: &mut Tx,
+    user: Identified,
+    login: Option<LoginId>,
+    now: Ts,
+) -> Result<Session> {
+    let chain = fresh_chain(service, user.id, login, now, service.settings.tokens.refresh);
+    sessions::insert(tx, &chain).await.map_err(unreadable)?;
+    session(service, &identity_of(&service.catalogue, user), &chain, now)
+}
+
+/// What a refresh token that is genuine is worth.
+enum Worth {
+    Next(Chain),
+    Same(Chain),
+    Reused,
+}
+
+/// Refresh: the presented token is used up, the chain's next one comes back (spec: authentication#refresh).
+pub async fn refresh(service: &Identity, refresh_token: &str) -> Result<Session> {
+    let invalid = || Error::unauthenticated("invalid refresh token");
+    let now = service.now();
+    let presented = tokens::verify(service, TokenKind::Refresh, refresh_token, now).ok_or_else(invalid)?;
+    let turn = RefreshTurn {
+        chain: presented.chain,
+        user: presented.user_id,
+        presented: presented.token_id,
+        next: service.fresh(),
+        at: now,
+    };
+    match service.refreshes().of(turn).await? {
+        Some((chain, user)) => session(service, &identity_of(&service.catalogue, user), &chain, now),
+        None => refresh_alone(service, &presented, now).await,
+    }
+}
+
+/// A refresh that is not the next one of its chain, or that meets somebody else at it.
+async fn refresh_alone(service: &Identity, presented: &Presented, now: Ts) -> Result<Session> {
+    let invalid = || Error::unauthenticated("invalid refresh token");
+    let mut tx = service.db.begin().await.map_err(unreadable)?;
+    let user = identities::get_steady(&mut tx, presented.user_id).await.map_err(unreadable)?;
+    let chain = sessions::lock(&mut tx, presented.chain).await.map_err(unreadable)?;
+    let (Some(user), Some(chain)) = (user, chain.filter(|chain| chain.user_id == presented.user_id)) else {
+        return Err(invalid());
+    };
+    if let Some(reason) = user.standing.suspension() {
+        return Err(suspended(reason));
+    }
+    if chain.revoked.is_some() || user.standing.is_gone() {
+        return Err(Error::unauthenticated("refresh token has been revoked"));
+    }
+    let chain = match worth(service, &mut tx, chain, presented.token_id, now).await? {
+        Worth::Next(chain) => chain,
+        // Nothing was written: the winner of this turn has already moved the chain on.
+        Worth::Same(chain) => chain,
+        Worth::Reused => {
+            revoke_chain(&mut tx, now, presented.chain, Reason::RefreshReuse).await.map_err(unreadable)?;
+            tx.commit().await.map_err(unreadable)?;
+            tracing::warn!(user = %presented.user_id, chain = %presented.chain, "refresh token reused, chain revoked");
+            return Err(invalid());
+        }
+    };
+    let session = session(service, &identity_of(&service.catalogue, user), &chain, now)?;
+    tx.commit().await.map_err(unreadable)?;
+    Ok(session)
+}
+
+async fn worth(
+    service: &Identity,
+    tx: &mut Tx,
+    chain: Chain,
+    presented: uuid::Uuid,
+    now: Ts,
+) -> Result<Worth> {
+    let settings = &service.settings.tokens;
+    let grace_start = now.minus(settings.reuse_grace);
+    if chain.refresh_id == presented {
+        let issued = Ts::from_secs(now.secs());
+        let next = Chain {
+            refresh_id: service.fresh(),
+            refresh_issued_at: issued,
+            expires_at: issued.plus(settings.refresh),
+            ..chain
+        };
+        let moved = sessions::rotate(tx, &next, presented, now, grace_start).await.map_err(unreadable)?;
+        // The chain is held by this transaction, so another one cannot have moved it.
+        return if moved { Ok(Worth::Next(next)) } else { Err(unreadable("the chain moved under its lock")) };
+    }
+    let rotated_at = sessions::rotated_at(tx, chain.id, presented).await.map_err(unreadable)?;
+    let in_grace = rotated_at.is_some_and(|at| at >= grace_start);
+    Ok(if in_grace { Worth::Same(chain) } else { Worth::Reused })
+}
+
+/// Logout: every chain of the caller that exists at this moment (spec: authentication#logout).
+pub async fn logout(service: &Identity, caller: &Caller) -> Result<()> {
+    let user = caller.user_id().ok_or_else(|| Error::unauthenticated("invalid token"))?;
+    let now = service.now();
+    let mut tx = service.db.begin().await.map_err(unreadable)?;
+    // Whoever starts a chain for him holds his row: what starts at the same moment is either seen here, or waits and
+    // then sees that what it comes from is revoked.
+    identities::get_for_login(&mut tx, user).await.map_err(unreadable)?;
+    sessions::revoke_of_user(&mut tx, user, None, now, Reason::Logout.as_str()).await.map_err(unreadable)?;
+    end_impersonations(&mut tx, Which::By(user, None), now).await.map_err(unreadable)?;
+    tx.commit().await.map_err(unreadable)
+}
+
+/// An access token without a provider login, for an operator's scripts. Its chain lives as long as the token and ends
+/// with a logout like any other.
+pub async fn issue_token(service: &Identity, user: UserId) -> Result<Session> {
+    let now = service.now();
+    let mut tx = service.db.begin().await?;
+    let user = identities::get_steady(&mut tx, user).await?.ok_or(Error::NotFound("user"))?;
+    super::bearer::refuse_disabled(user.standing)?;
+    let chain = fresh_chain(service, user.id, None, now, service.settings.tokens.access);
+    sessions::insert(&mut tx, &chain).await?;
+    let session = session(service, &identity_of(&service.catalogue, user), &chain, now)?;
+    tx.commit().await?;
+    Ok(session)
+}
+
+/// Removes chains of which no token can be valid any more; returns how many.
+pub async fn purge_expired(service: &Identity) -> Result<u64> {
+    let now = service.now();
+    let mut tx = service.db.begin_relaxed().await?;
+    let purged = sessions::purge(&mut tx, now.minus(service.settings.tokens.access), now).await?;
+    tx.commit().await?;
+    Ok(purged)
+}
+
+/// The chain a token belongs to; for use cases that spare the calling one.
+pub fn chain_of(caller: &Caller) -> Option<ChainId> {
+    match caller {
+        Caller::User(user) => user.chain,
+        _ => None,
+    }
+}

@@ -1,0 +1,90 @@
+//! Whose access tokens are, read in groups: all requests that wait when a read starts share it, so that many cost one
+//! round trip and one statement. Nothing is kept from one group to the next: every request is answered from a read that
+//! began after it arrived, so what has been revoked anywhere is refused by every process at once.
+
+use super::{bearer::unreadable, user_object::identity_of};
+use bailiwick_domain::{ChainId, Result};
+use bailiwick_platform::group_commit::GroupCommit;
+use bailiwick_policy::{Catalogue, UserIdentity};
+use bailiwick_store::{Db, StoreError, identities::Standing, sessions};
+use std::{collections::HashMap, sync::Arc, time::Duration};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use uuid::Uuid;
+
+/// Chains read by one statement at most.
+const ROWS: usize = 256;
+/// Longest wait for the state that protects access.
+const WAIT: Duration = Duration::from_secs(5);
+
+/// A chain and its user, as they are now.
+#[derive(Debug)]
+pub(crate) struct Bearer {
+    /// Who, and what he may do.
+    pub(crate) identity: Arc<UserIdentity>,
+    /// Whether he may come in.
+    pub(crate) standing: Standing,
+    /// The reason once the chain is revoked.
+    pub(crate) revoked: Option<String>,
+}
+
+/// The reader; ends with the application.
+#[derive(Debug)]
+pub struct TokenLookup {
+    rows: GroupCommit<ChainId, Option<Arc<Bearer>>>,
+    db: Db,
+    catalogue: Arc<Catalogue>,
+}
+
+impl TokenLookup {
+    /// Starts the reader on the tracker.
+    pub fn start(
+        db: &Db,
+        catalogue: &Arc<Catalogue>,
+        tasks: &TaskTracker,
+        stop: &CancellationToken,
+    ) -> TokenLookup {
+        let (own_db, own_catalogue) = (db.clone(), catalogue.clone());
+        let read = move |group| read(own_db.clone(), own_catalogue.clone(), group);
+        TokenLookup {
+            rows: GroupCommit::start(tasks, stop.clone(), ROWS, read),
+            db: db.clone(),
+            catalogue: catalogue.clone(),
+        }
+    }
+
+    /// The chain with its user, from a read that starts after this call; none = no such chain.
+    ///
+    /// # Errors
+    /// 503 when it cannot be told.
+    pub(crate) async fn of(&self, chain: ChainId) -> Result<Option<Arc<Bearer>>> {
+        if self.rows.is_stopped() {
+            // The last requests of a process that ends wait for nobody.
+            let read = read(self.db.clone(), self.catalogue.clone(), vec![chain]).await;
+            return Ok(read.map_err(unreadable)?.pop().flatten());
+        }
+        match tokio::time::timeout(WAIT, self.rows.submit(chain)).await {
+            Ok(read) => read.map_err(|lost| unreadable(lost.0)),
+            Err(_) => Err(unreadable(format!("no session within {} s", WAIT.as_secs_f64()))),
+        }
+    }
+}
+
+async fn read(
+    db: Db,
+    catalogue: Arc<Catalogue>,
+    group: Vec<ChainId>,
+) -> Result<Vec<Option<Arc<Bearer>>>, StoreError> {
+    let mut ids: Vec<Uuid> = group.iter().map(|chain| chain.0).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let rows = sessions::with_users(&db, ids).await?;
+    let found: HashMap<ChainId, Arc<Bearer>> = rows
+        .into_iter()
+        .map(|(chain, user)| {
+            let standing = user.standing;
+            let identity = Arc::new(identity_of(&catalogue, user));
+            (chain.id, Arc::new(Bearer { identity, standing, revoked: chain.revoked }))
+        })
+        .collect();
+    Ok(group.iter().map(|chain| found.get(chain).cloned()).collect())
+}

@@ -1,0 +1,100 @@
+//! Secrets that an earlier installation has hashed with Argon2id (spec: systems-interface#credentials): checked few at
+//! a time, and replaced by the own form at the first success.
+
+use super::hash_secret;
+use crate::{Identity, passwords};
+use argon2::{ARGON2ID_IDENT, Params, PasswordHash};
+use bailiwick_domain::{Error, Result, SystemId};
+use bailiwick_platform::fair_semaphore::acquire_within;
+use bailiwick_store::{StoreError, legacy};
+use std::{sync::Arc, time::Duration};
+use tokio::sync::Semaphore;
+
+/// Longest text of a hash.
+const MAX_CHARS: usize = 255;
+/// What checking one may cost at most: memory in KiB, passes, lanes.
+const MOST: [u32; 3] = [64 * 1024, 16, 8];
+/// How long a call waits for its turn.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// An imported hash that can be checked at a bounded cost.
+#[derive(Clone, Debug)]
+pub struct Imported(Arc<str>);
+
+impl Imported {
+    /// From its PHC form; none when it is anything else.
+    pub fn parse(stored: &str) -> Option<Imported> {
+        if stored.len() > MAX_CHARS || !stored.starts_with('$') {
+            return None;
+        }
+        let hash = PasswordHash::new(stored).ok()?;
+        let params = Params::try_from(&hash).ok()?;
+        let cost = [params.m_cost(), params.t_cost(), params.p_cost()];
+        let is_whole = hash.salt.is_some() && hash.hash.is_some();
+        let is_bounded = cost.iter().zip(MOST).all(|(cost, most)| *cost <= most);
+        (hash.algorithm == ARGON2ID_IDENT && is_whole && is_bounded).then(|| Imported(stored.into()))
+    }
+}
+
+/// CheckPermits at checking: half of the processors, so that people who sign in get theirs.
+#[derive(Debug)]
+pub(super) struct CheckPermits(Arc<Semaphore>);
+
+impl Default for CheckPermits {
+    fn default() -> CheckPermits {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        CheckPermits(Arc::new(Semaphore::new(processors.div_ceil(2))))
+    }
+}
+
+/// Whether the secret part is the one behind the hash. If so its own form is stored, unless another hash has taken the
+/// place of this one meanwhile.
+///
+/// # Errors
+/// 503 when too many wait for their turn, or when it cannot be stored.
+pub async fn take_over(service: &Identity, id: SystemId, imported: &Imported, secret: &str) -> Result<bool> {
+    let waiting = service.credentials().imported.0.clone().acquire_owned();
+    let turn = acquire_within(waiting, LONGEST_WAIT, "too many imported secrets wait to be checked").await?;
+    if !passwords::is_behind(secret, &imported.0, turn).await? {
+        return Ok(false);
+    }
+    let own = hash_secret(secret, &*service.entropy);
+    let unavailable = |e: StoreError| Error::security_unavailable(e.to_string());
+    let mut tx = service.db.begin().await.map_err(unavailable)?;
+    if legacy::replace_hash(&mut tx, id, &imported.0, &own).await.map_err(unavailable)? {
+        // From here on the imported one is worth nothing, in no process.
+        tx.note_auth_epoch().await.map_err(unavailable)?;
+        tx.commit().await.map_err(unavailable)?;
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HASH: &str =
+        "$argon2id$v=19$m=19456,t=2,p=1$rQi75XBF5AMQyOqTJGm/Eg$geGC01tzwWfH/cgl+VEH2qOxdFbcwX/BWi363MdWdl0";
+
+    #[test]
+    fn only_what_can_be_checked_at_a_bounded_cost_is_taken() {
+        for good in [HASH, &HASH.replace("m=19456,t=2,p=1", "m=65536,t=3,p=4")] {
+            assert!(Imported::parse(good).is_some(), "{good}");
+        }
+        for bad in [
+            "",
+            "$",
+            "$argon2id$",
+            &HASH.replace("argon2id", "argon2i"),
+            &HASH.replace("argon2id", "scrypt"),
+            &HASH.replace("m=19456", "m=4194304"),
+            &HASH.replace("t=2", "t=1000"),
+            &HASH.replace("p=1", "p=255"),
+            &HASH[..HASH.len() - 44],
+            &HASH.replace('$', ":"),
+            &format!("{HASH}{}", "A".repeat(300)),
+        ] {
+            assert!(Imported::parse(bad).is_none(), "{bad}");
+        }
+    }
+}

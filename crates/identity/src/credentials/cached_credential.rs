@@ -1,0 +1,97 @@
+//! What is kept in memory of a system.
+
+use super::{argon2_secrets::Imported, secret::SaltedHash};
+use bailiwick_domain::{SystemId, Ts, org::OrgRef};
+use bailiwick_store::credentials::CredentialRecord;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+/// A system that has proved who it is, with what its alerts say about it (spec: alerts#terms, alerts#identity-labels).
+#[derive(Debug)]
+pub struct SystemIdentity {
+    /// Id.
+    pub id: SystemId,
+    /// Public half of the credential.
+    pub system_key: String,
+    /// Display name.
+    pub name: String,
+    /// From inventory.
+    pub system_type: Option<String>,
+    /// From inventory, `""` when unset.
+    pub fqdn: String,
+    /// From inventory, `""` when unset.
+    pub ipv4_address: String,
+    /// Its organization at this moment, whose id is the tenant.
+    pub organization: OrgRef,
+    /// VAT number of the organization.
+    pub organization_vat: Option<String>,
+    is_heard: AtomicBool,
+}
+
+impl SystemIdentity {
+    /// Whether it is known that it has sent a heartbeat before.
+    pub fn is_heard(&self) -> bool {
+        self.is_heard.load(Ordering::Relaxed)
+    }
+
+    /// Notes that it is stored.
+    pub fn set_heard(&self) {
+        self.is_heard.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A row as it was at an epoch.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// Read before the row.
+    pub epoch: i64,
+    /// Lookup part of the secret.
+    pub public: String,
+    /// An unreadable hash fits no secret.
+    pub hash: SaltedHash,
+    /// What stands in its place until the secret is presented for the first time.
+    pub imported: Option<Imported>,
+    /// Registered, neither suspended nor deleted, hash readable.
+    pub is_allowed: bool,
+    pub registered_at: Option<Ts>,
+    pub identity: Arc<SystemIdentity>,
+    has_called: AtomicBool,
+}
+
+impl Entry {
+    pub fn new(row: CredentialRecord, epoch: i64) -> Entry {
+        let (hash, imported) = (SaltedHash::parse(&row.secret_hash), Imported::parse(&row.secret_hash));
+        let has_secret = hash.is_some() || imported.is_some();
+        Entry {
+            epoch,
+            public: row.secret_public,
+            is_allowed: row.registered_at.is_some() && !row.is_suspended && !row.is_deleted && has_secret,
+            hash: hash.unwrap_or_else(SaltedHash::none),
+            imported,
+            registered_at: row.registered_at,
+            has_called: AtomicBool::new(row.authenticated_at.is_some()),
+            identity: Arc::new(SystemIdentity {
+                id: row.id,
+                system_key: row.system_key,
+                name: row.name,
+                system_type: row.system_type,
+                fqdn: row.fqdn,
+                ipv4_address: row.ipv4_address,
+                organization: row.organization,
+                organization_vat: row.organization_vat,
+                is_heard: AtomicBool::new(row.is_heard),
+            }),
+        }
+    }
+
+    /// Whether the first authenticated call since the registration is noted.
+    pub fn has_called(&self) -> bool {
+        self.has_called.load(Ordering::Relaxed)
+    }
+
+    pub fn set_called(&self) {
+        self.has_called.store(true, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,112 @@
+//! The way back (spec: impersonation#requests-while-impersonating): a new chain of the impersonator, built from what he
+//! is now.
+
+use super::validity::live_of;
+use crate::{
+    Identity,
+    auth::{self, invalid, resume, unreadable},
+};
+use bailiwick_domain::{ChainId, Error, ImpersonationId, LoginId, Result, UserId};
+use bailiwick_platform::{RequestContext, audit};
+use bailiwick_policy::Caller;
+use bailiwick_store::{
+    Tx, identities,
+    impersonation::sessions::{self, Cause, Which},
+    oidc::logins,
+    sessions::{self as chains, Chain},
+};
+
+/// DELETE with the impersonator's own token: ends his live session.
+///
+/// # Errors
+/// 400 without one; 401 when the chain of that token has been revoked meanwhile.
+pub async fn end_own(service: &Identity, caller: &Caller, ctx: &RequestContext) -> Result<auth::Session> {
+    let not_impersonating = || Error::bad_request("not currently impersonating a user");
+    let (me, chain) = caller.user_id().zip(auth::chain_of(caller)).ok_or_else(invalid)?;
+    let (live, _) = live_of(service, me, service.now()).await?.ok_or_else(not_impersonating)?;
+    leave(service, (me, Some(chain)), live.id, ctx).await?.ok_or_else(not_impersonating)
+}
+
+/// DELETE with the impersonation token, which the gate has let through: its session counts, or was ended from the
+/// target's side and nobody has gone back from it yet.
+///
+/// # Errors
+/// 401 when that is not so any more.
+pub async fn end_by_token(
+    service: &Identity,
+    session: ImpersonationId,
+    ctx: &RequestContext,
+) -> Result<auth::Session> {
+    let found = sessions::get(&service.db, session).await.map_err(unreadable)?.ok_or_else(invalid)?;
+    let over = || Error::unauthenticated_because("token has been revoked", "session ended");
+    leave(service, (found.impersonator.id, None), session, ctx).await?.ok_or_else(over)
+}
+
+/// Ends the session and starts a chain. `calling`: the chain of his own token, if he comes with that. None when
+/// somebody was faster.
+async fn leave(
+    service: &Identity,
+    (me, calling): (UserId, Option<ChainId>),
+    session: ImpersonationId,
+    ctx: &RequestContext,
+) -> Result<Option<auth::Session>> {
+    let now = service.now();
+    let mut tx = service.db.begin().await.map_err(unreadable)?;
+    // Locks in the order user, login, chains by id, session. Everything that ends the rights of a user holds one of
+    // them.
+    let own = identities::get_for_login(&mut tx, me).await.map_err(unreadable)?.ok_or_else(invalid)?;
+    if !own.standing.is_enabled() {
+        return Err(invalid());
+    }
+    let bound = sessions::get(&mut tx, session).await.map_err(unreadable)?.ok_or_else(invalid)?;
+    let login = hold_login(&mut tx, bound.login_id).await?;
+    let chain = hold_chains(&mut tx, bound.chain_id, calling).await?;
+    let held = sessions::hold(&mut tx, session).await.map_err(unreadable)?.ok_or_else(invalid)?;
+    let is_left = match held.end.as_ref().map(|end| end.cause) {
+        _ if chain.is_some_and(|chain| chain.revoked.is_some()) || held.expires_at <= now => false,
+        None => {
+            let ended = sessions::end(&mut tx, Which::One(session), now, Cause::Exit, None).await;
+            ended.map_err(unreadable)? > 0
+        }
+        Some(Cause::Consent | Cause::Target) => {
+            sessions::note_return(&mut tx, session).await.map_err(unreadable)?
+        }
+        Some(Cause::Exit | Cause::Impersonator | Cause::Expiry) => false,
+    };
+    if !is_left {
+        return Ok(None);
+    }
+    let back = resume(service, &mut tx, own, login, now).await?;
+    audit::record_impersonation(&mut tx, now, ctx, &held, "impersonation.end").await?;
+    tx.commit().await.map_err(unreadable)?;
+    Ok(Some(back))
+}
+
+/// The chain the session is bound to, held as the calling one is, which must go on: what ends the token that asks may
+/// have happened after it was let through.
+async fn hold_chains(tx: &mut Tx, bound: ChainId, calling: Option<ChainId>) -> Result<Option<Chain>> {
+    let mut all: Vec<ChainId> = calling.into_iter().chain([bound]).collect();
+    all.sort_unstable();
+    all.dedup();
+    let mut of_session = None;
+    for id in all {
+        let chain = chains::lock(tx, id).await.map_err(unreadable)?;
+        if calling == Some(id) {
+            let own = chain.as_ref().ok_or_else(invalid)?;
+            if let Some(reason) = &own.revoked {
+                return Err(Error::unauthenticated_because("token has been revoked", reason));
+            }
+        }
+        if id == bound {
+            of_session = chain;
+        }
+    }
+    Ok(of_session)
+}
+
+/// The login the session's chain came from, so that signing out there ends the new chain too. Whoever ends a login ends
+/// the sessions that came from it in the same transaction; so one that cannot be held here is merely expired.
+async fn hold_login(tx: &mut Tx, login: Option<LoginId>) -> Result<Option<LoginId>> {
+    let Some(login) = login else { return Ok(None) };
+    Ok(logins::hold(tx, login).await.map_err(unreadable)?.then_some(login))
+}

@@ -1,0 +1,260 @@
+//! Whether a session still counts, from what is stored at this moment (spec: authentication#bearer-errors,
+//! impersonation#requests-while-impersonating; spec: authorization#impersonation).
+
+use crate::{
+    Identity,
+    auth::{MAX_TOKEN_BYTES, bearer_token, identity_of, invalid, unreadable, verify_impersonation},
+};
+use bailiwick_domain::{Error, ImpersonationId, OrgId, Result, Ts, UserId};
+use bailiwick_platform::keys::TokenKind;
+use bailiwick_policy::{
+    Action, Caller, Consent, Permission, Standing, UserCaller, UserIdentity, UserTarget, decide,
+};
+use bailiwick_settings::ImpersonationScope;
+use bailiwick_store::{
+    StoreError, Tx,
+    impersonation::sessions::{self, Cause, Person, Seen, Which},
+};
+use serde_json::json;
+use std::sync::Arc;
+
+/// Reason given for all that ends a session from the impersonator's side.
+const ENDED: &str = "session ended";
+
+/// Reason given when nothing more is known of a destroyed user.
+const DELETED: &str = "user deleted";
+
+/// The two people of a session that counts.
+pub(super) struct Pair {
+    pub(super) impersonator: Arc<UserIdentity>,
+    pub(super) impersonated: Arc<UserIdentity>,
+}
+
+/// Why a session does not count. When several fit: the impersonator's side, then consent, then target.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum SessionEnd {
+    /// He has left it, or may not go on. `is_disabled`: he himself is suspended or deleted.
+    Impersonator { is_disabled: bool },
+    /// Withdrawn, replaced or expired.
+    Consent,
+    /// Suspended or deleted, and which of it.
+    Target(String),
+}
+
+impl SessionEnd {
+    /// What the token answers.
+    fn error(&self) -> Error {
+        match self {
+            SessionEnd::Impersonator { .. } => {
+                Error::unauthenticated_because("token has been revoked", ENDED)
+            }
+            SessionEnd::Consent => withdrawn(),
+            SessionEnd::Target(reason) => {
+                Error::unauthenticated_because("impersonated user account has been suspended", reason)
+            }
+        }
+    }
+
+    /// Records the end of a session that nobody has recorded yet.
+    pub(super) async fn record(&self, tx: &mut Tx, id: ImpersonationId, now: Ts) -> Result<(), StoreError> {
+        let (cause, reason) = match self {
+            SessionEnd::Impersonator { .. } => (Cause::Impersonator, None),
+            SessionEnd::Consent => (Cause::Consent, None),
+            SessionEnd::Target(reason) => (Cause::Target, Some(reason.as_str())),
+        };
+        sessions::end(tx, Which::One(id), now, cause, reason).await.map(|_| ())
+    }
+}
+
+/// The answer to a token whose consent is gone.
+fn withdrawn() -> Error {
+    Error::Unauthenticated {
+        message: "impersonation consent has been revoked".into(),
+        data: json!({
+            "message": "the user has revoked consent for impersonation. please exit impersonation mode."
+        }),
+    }
+}
+
+/// What the setting makes of a consent.
+pub fn reach(service: &Identity) -> Consent {
+    match service.settings.impersonation.scope {
+        ImpersonationScope::Consent => Consent::Everyone,
+        ImpersonationScope::Hierarchy => Consent::Hierarchy,
+    }
+}
+
+fn identity(service: &Identity, person: &Person) -> Arc<UserIdentity> {
+    Arc::new(identity_of(&service.catalogue, person.user.clone()))
+}
+
+/// Judges a session. Whatever it does not know ends it.
+pub(super) fn judge(service: &Identity, seen: &Seen, now: Ts) -> Result<Pair, SessionEnd> {
+    let cause = seen.session.end.as_ref().map(|end| end.cause);
+    let over = |is_disabled| Err(SessionEnd::Impersonator { is_disabled });
+    let Some(impersonator) = &seen.impersonator else { return over(true) };
+    if !impersonator.user.standing.is_enabled() {
+        return over(true);
+    }
+    if matches!(cause, Some(Cause::Exit | Cause::Impersonator)) || seen.is_chain_revoked {
+        return over(false);
+    }
+    let own = identity(service, impersonator);
+    let caller = Caller::user(own.clone(), None);
+    if !caller.holds(Permission::ImpersonateUsers) {
+        return over(false);
+    }
+    let target = seen.impersonated.as_ref().map(|person| (person, identity(service, person)));
+    if let Some((person, identity)) = &target {
+        // Reach and rank, as if the target were enabled and had agreed: these two have answers of their own.
+        let assumed = UserTarget {
+            id: person.user.id,
+            path: person.path,
+            effective: identity.effective.clone(),
+            standing: Standing::default(),
+            consent: reach(service),
+        };
+        if !decide(&caller, Action::Impersonate, &assumed).is_allowed() {
+            return over(false);
+        }
+    }
+    let Some((person, impersonated)) = target else { return Err(SessionEnd::Target(DELETED.to_owned())) };
+    let is_agreed =
+        seen.consent.is_some_and(|(id, expires_at)| id == seen.session.consent_id && expires_at > now);
+    if !is_agreed || seen.session.expires_at <= now || matches!(cause, Some(Cause::Consent | Cause::Expiry)) {
+        return Err(SessionEnd::Consent);
+    }
+    let standing = person.user.standing;
+    if let Some(reason) = standing.suspension() {
+        return Err(SessionEnd::Target(reason.to_owned()));
+    }
+    if standing.is_gone() {
+        return Err(SessionEnd::Target(DELETED.to_owned()));
+    }
+    match &seen.session.end {
+        // What became of him is over, the session is too.
+        Some(end) => Err(SessionEnd::Target(end.reason.clone().unwrap_or_else(|| DELETED.to_owned()))),
+        None => Ok(Pair { impersonator: own, impersonated }),
+    }
+}
+
+/// What a request with an impersonation token is.
+#[derive(Clone, Debug)]
+pub struct Acting {
+    /// The session.
+    pub session: ImpersonationId,
+    /// Whom the request acts as, or why as nobody.
+    pub caller: Result<Caller>,
+    /// Whether the impersonator may go back with this token, even if it opens nothing else any more.
+    pub exit: Result<()>,
+    /// Whether the request is recorded: the token's own time is not over.
+    pub is_recorded: bool,
+}
+
+/// The impersonation token of an `Authorization` header: one that names a key of this kind, genuine or not.
+pub fn presented<'a>(service: &Identity, header: Option<&'a str>) -> Option<&'a str> {
+    let token = bearer_token(header).ok().filter(|token| token.len() <= MAX_TOKEN_BYTES)?;
+    service.keys.names(TokenKind::Impersonation, token).then_some(token)
+}
+
+/// Looks an impersonation token's session up and judges it.
+///
+/// # Errors
+/// `invalid token` for what is no token of ours, 503 when the state cannot be read. Why a genuine token opens nothing
+/// is in [`Acting`].
+pub async fn authenticate(service: &Identity, token: &str) -> Result<Acting> {
+    let now = service.now();
+    let token = verify_impersonation(service, token, now).ok_or_else(invalid)?;
+    let seen = sessions::look(&service.db, token.session).await.map_err(unreadable)?;
+    let Some(seen) = seen.filter(|seen| {
+        let session = &seen.session;
+        session.impersonated.id == token.impersonated && session.impersonator.id == token.impersonator
+    }) else {
+        // Past its time its consent is over, whatever is left of the session.
+        return Err(if token.is_expired { withdrawn() } else { invalid() });
+    };
+    let session = seen.session.id;
+    let dead = match judge(service, &seen, now) {
+        Ok(pair) if !token.is_expired => {
+            let caller = Caller::User(UserCaller {
+                identity: pair.impersonated,
+                chain: None,
+                acting_for: Some(pair.impersonator.user_id),
+            });
+            return Ok(Acting { session, caller: Ok(caller), exit: Ok(()), is_recorded: true });
+        }
+        Ok(_) => SessionEnd::Consent,
+        Err(dead) => dead,
+    };
+    if seen.session.end.is_none() {
+        // Refused in any case; that it stays so must not hang on somebody asking again.
+        if let Err(e) = close(service, session, &dead, now).await {
+            tracing::warn!(%session, error = %e, "the end of an impersonation could not be recorded");
+        }
+    }
+    let exit = match &dead {
+        // Built from live data, so there is nobody to go back to.
+        SessionEnd::Impersonator { is_disabled: true } => Err(invalid()),
+        SessionEnd::Consent | SessionEnd::Target(_) if !token.is_expired && seen.session.expires_at > now => {
+            Ok(())
+        }
+        _ => Err(dead.error()),
+    };
+    Ok(Acting { session, caller: Err(dead.error()), exit, is_recorded: !token.is_expired })
+}
+
+async fn close(
+    service: &Identity,
+    id: ImpersonationId,
+    dead: &SessionEnd,
+    now: Ts,
+) -> Result<(), StoreError> {
+    let mut tx = service.db.begin().await?;
+    dead.record(&mut tx, id, now).await?;
+    tx.commit().await
+}
+
+/// Whose rights a transaction has changed, other than by ending their sign-ins.
+#[derive(Clone, Copy, Debug)]
+pub enum Changed {
+    /// This user's: his roles or his place.
+    User(UserId),
+    /// Those of everybody in a reseller that has become a distributor, and below it.
+    Promoted(OrgId),
+}
+
+/// Ends the sessions that what was written before in this transaction lets go on no longer: that they were over shall
+/// not hang on somebody asking before the rights come back.
+pub async fn end_of_changed(
+    service: &Identity,
+    tx: &mut Tx,
+    now: Ts,
+    whose: Changed,
+) -> Result<(), StoreError> {
+    let live = match whose {
+        Changed::User(user) => sessions::look_at_user(tx, user).await?,
+        Changed::Promoted(organization) => sessions::look_below(tx, organization).await?,
+    };
+    for seen in live {
+        if let Err(dead) = judge(service, &seen, now) {
+            dead.record(tx, seen.session.id, now).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The session that the user has opened and that counts, with its two people. One that does not is ended.
+pub(super) async fn live_of(
+    service: &Identity,
+    user: UserId,
+    now: Ts,
+) -> Result<Option<(sessions::Session, Pair)>> {
+    let Some(seen) = sessions::look_of(&service.db, user).await.map_err(unreadable)? else { return Ok(None) };
+    match judge(service, &seen, now) {
+        Ok(pair) => Ok(Some((seen.session, pair))),
+        Err(dead) => {
+            close(service, seen.session.id, &dead, now).await.map_err(unreadable)?;
+            Ok(None)
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Making the account of a user. What a creation has made whose answer was lost is found again by our own id, and
+//! searched for by the name that creation was begun with; nothing else is ever searched for.
+
+use super::{
+    LogtoSync, open, organization::LOCAL_ID, record_link, refused, seal, user::mirrored, worker::Stop,
+};
+use crate::Identity;
+use bailiwick_domain::{User, UserId, validate::generate_password};
+use bailiwick_events::mail;
+use bailiwick_outbound::logto::LogtoError;
+use bailiwick_store::{
+    identities::account_links,
+    logto::{
+        self,
+        outbox::{self, Kind},
+    },
+    users,
+};
+
+/// An account that was made, or found again.
+pub(super) struct Account {
+    /// Its id.
+    pub(super) subject: String,
+    /// An earlier creation has made it, so it may be otherwise than the user is now.
+    pub(super) is_found: bool,
+}
+
+/// Makes his account, or finds the one an earlier try has made; `is_wanted`: whether one is to be made. None when there is
+/// none, he is gone here meanwhile, or he has come in with another account.
+pub(super) async fn create(
+    service: &Identity,
+    logto: &LogtoSync,
+    user: &User,
+    is_wanted: bool,
+) -> Result<Option<Account>, Stop> {
+    let issuer = logto.issuer();
+    let earlier = logto::pending(&service.db, issuer, user.id).await?;
+    if earlier.creating_at.is_some() {
+        let name = earlier.creating_name.as_deref().unwrap_or(&user.username);
+        if let Some(subject) = find(logto, user.id, name).await? {
+            // Kept since before that creation: it is the account's.
+            let password = earlier.sealed_password.as_ref().and_then(|sealed| open(service, sealed).ok());
+            let subject = link(service, logto, user, subject, password.as_deref()).await?;
+            return Ok(subject.map(|subject| Account { subject, is_found: true }));
+        }
+    }
+    if !is_wanted {
+        forget(service, logto, user.id).await?;
+        return Ok(None);
+    }
+    let body = mirrored(user);
+    let Some(password) = begin(service, logto, user).await? else { return Ok(None) };
+    let subject = match logto.client.create_user(&body, &password).await {
+        Ok(subject) => subject,
+        Err(error) => {
+            match error {
+                LogtoError::Refused(_) => forget(service, logto, user.id).await?,
+                _ => leave(service, logto, user).await?,
+            }
+            return Err(Stop::Logto(error));
+        }
+    };
+    let subject = link(service, logto, user, subject, Some(&password)).await?;
+    Ok(subject.map(|subject| Account { subject, is_found: false }))
+}
+
+/// Remembers that a creation is under way; the password for it. None when he is gone.
+async fn begin(service: &Identity, logto: &LogtoSync, user: &User) -> Result<Option<String>, Stop> {
+    let (issuer, now) = (logto.issuer(), service.now());
+    let mut tx = service.db.begin().await?;
+    if users::lock(&mut tx, user.id).await?.is_none() {
+        return Ok(None);
+    }
+    let pending = logto::pending(&mut tx, issuer, user.id).await?;
+    // One that no present secret opens is replaced like none.
+    let password = match pending.sealed_password.as_ref().and_then(|sealed| open(service, sealed).ok()) {
+        Some(password) => password,
+        None => {
+            let password = generate_password(&*service.entropy);
+            logto::keep_password(&mut tx, issuer, user.id, &seal(service, &password)?, Some(now)).await?;
+            password
+        }
+    };
+    logto::user_creating(&mut tx, issuer, user.id, now, &user.username).await?;
+    tx.commit().await?;
+    Ok(Some(password))
+}
+
+/// Nothing was made, so nothing is to be found: else whatever bears our id later would be taken for it.
+async fn forget(service: &Identity, logto: &LogtoSync, user: UserId) -> Result<(), Stop> {
+    let mut tx = service.db.begin().await?;
+    logto::user_not_created(&mut tx, logto.issuer(), user).await?;
+    Ok(tx.commit().await?)
+}
+
+/// Nobody knows what came of it. Who was destroyed meanwhile leaves nobody behind who would search for it.
+async fn leave(service: &Identity, logto: &LogtoSync, user: &User) -> Result<(), Stop> {
+    let mut tx = service.db.begin().await?;
+    if users::lock(&mut tx, user.id).await?.is_none() {
+        let gone = (Kind::GoneUser, user.id.0);
+        outbox::put_gone_unknown(&mut tx, logto.issuer(), gone, &user.username, service.now()).await?;
+        tx.commit().await?;
+    }
+    Ok(())
+}
+
+/// Links him with it and writes the welcome mail, where the password is known that it was made with.
+async fn link(
+    service: &Identity,
+    logto: &LogtoSync,
+    user: &User,
+    subject: String,
+    password: Option<&str>,
+) -> Result<Option<String>, Stop> {
+    let (issuer, now) = (logto.issuer(), service.now());
+    let mut tx = service.db.begin().await?;
+    if users::lock(&mut tx, user.id).await?.is_none() {
+        // Destroyed meanwhile.
+        outbox::put_gone_account(&mut tx, issuer, service.fresh(), &subject, now).await?;
+        tx.commit().await?;
+        return Ok(None);
+    }
+    if account_links::insert(&mut tx, issuer, &subject, user.id, now).await? {
+        record_link(service, &mut tx, user.id, &subject).await?;
+    } else {
+        match account_links::user(&mut tx, issuer, &subject).await? {
+            // He has come in with it meanwhile.
+            Some(holder) if holder == user.id => {}
+            // Somebody else has: it is that user's now.
+            Some(_) => {
+                logto::user_not_created(&mut tx, issuer, user.id).await?;
+                tx.commit().await?;
+                return Err(refused(422, "account", "already_exists"));
+            }
+            // He has come in with another one: this one is nobody's.
+            None => {
+                logto::user_not_created(&mut tx, issuer, user.id).await?;
+                outbox::put_gone_account(&mut tx, issuer, service.fresh(), &subject, now).await?;
+                tx.commit().await?;
+                return Ok(None);
+            }
+        }
+    }
+    let pending = logto::pending(&mut tx, issuer, user.id).await?;
+    match password {
+        Some(password) if pending.generated_at.is_some() => {
+            mail::welcome_at_provider(service, &mut tx, user.id, password).await?;
+        }
+        Some(_) => {}
+        None => tracing::warn!(user_id = %user.id, "an account was found again whose password nobody knows"),
+    }
+    logto::user_created(&mut tx, issuer, user.id).await?;
+    tx.commit().await?;
+    mail::wake(service);
+    tracing::info!(user_id = %user.id, "account made at the identity provider");
+    Ok(Some(subject))
+}
+
+/// What an earlier creation has made. Only our own id tells: never a name or an address.
+pub(super) async fn find(logto: &LogtoSync, user: UserId, name: &str) -> Result<Option<String>, Stop> {
+    let found = logto.client.find_user(name).await.map_err(Stop::Logto)?;
+    let ours = user.to_string();
+    let own = found.into_iter().find(|account| account.custom_data[LOCAL_ID].as_str() == Some(&ours));
+    Ok(own.map(|account| account.id))
+}

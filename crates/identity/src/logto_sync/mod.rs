@@ -1,0 +1,342 @@
+//! Users and organizations at a Logto tenant (identity mode `logto`, spec: authentication#identity-modes, logto#calls).
+//!
+//! What changes here is noted in the transaction of the change: which object, and what of it. [`worker`] tells the
+//! tenant afterwards, as things are then, so whatever is told twice or late is right all the same. In the other modes
+//! nothing is noted. [`reconcile`] finds what is otherwise there. Passwords are asked and set directly ([`passwords`]),
+//! outside every transaction; [`applications`] reads those of third parties.
+//!
+//! To mirror something more: a bit in [`aspect`], a function here that use cases call, and its calls in [`user`] or
+//! [`organization`].
+
+mod account;
+mod applications;
+mod names;
+mod organization;
+pub mod passwords;
+mod reconcile;
+mod user;
+mod worker;
+
+pub use applications::{Applications, applications, is_third_party};
+pub use reconcile::{Difference, Figures, reconcile};
+pub use worker::{run_until_idle, start};
+
+use crate::Identity;
+use bailiwick_domain::{
+    Clock, Entropy, Error, OrgId, OrgType, Organization, Result, Ts, User, UserId, org::SyncState,
+    validate::OWNER_USERNAME,
+};
+use bailiwick_outbound::logto::{Access, LogtoClient, LogtoError, Refusal};
+use bailiwick_settings::{IdentityMode, Logto};
+use bailiwick_store::{
+    Tx,
+    audit::{self, Entry},
+    identities::{self, account_links},
+    logto::{
+        self,
+        outbox::{self, Kind},
+    },
+    organizations,
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::json;
+use std::{collections::HashMap, sync::Arc};
+use tokio::sync::{Mutex, Notify};
+use uuid::Uuid;
+
+/// What of an object is to be told, as bits.
+mod aspect {
+    /// Whether he may sign in.
+    pub(super) const STATE: i64 = 1;
+    /// Names, addresses, custom data.
+    pub(super) const PROFILE: i64 = 2;
+    /// Picture.
+    pub(super) const PICTURE: i64 = 4;
+    /// User roles.
+    pub(super) const ROLES: i64 = 8;
+    /// Organization and the role there.
+    pub(super) const MEMBERSHIP: i64 = 16;
+    /// Type of an organization.
+    pub(super) const TYPE: i64 = 32;
+    /// Everything about a user.
+    pub(super) const USER: i64 = STATE | PROFILE | PICTURE | ROLES | MEMBERSHIP;
+    /// Everything about an organization.
+    pub(super) const ORGANIZATION: i64 = PROFILE | TYPE;
+}
+
+/// What sealed passwords are sealed for.
+const SEAL: &str = "logto";
+
+/// What this process keeps for the tenant.
+pub struct LogtoSync {
+    settings: Logto,
+    client: LogtoClient,
+    /// Something was noted.
+    arrived: Notify,
+    /// One delivery round of this process at a time.
+    turn: Mutex<()>,
+    names: names::RoleCache,
+    applications: applications::ApplicationCache,
+}
+
+impl LogtoSync {
+    /// Connects when it is first needed; none in the other modes.
+    ///
+    /// # Errors
+    /// The system's root certificates cannot be read.
+    pub(crate) fn new(
+        identity: &IdentityMode,
+        clock: &Arc<dyn Clock>,
+        entropy: &Arc<dyn Entropy>,
+    ) -> Result<Option<LogtoSync>> {
+        let Some(settings) = identity.logto() else { return Ok(None) };
+        let access = Access {
+            base: settings.management_url.clone(),
+            token_url: format!("{}/token", settings.issuer.url),
+            resource: settings.resource.clone(),
+            id: settings.app_id.clone(),
+            secret: settings.app_secret.reveal().clone(),
+            pace: settings.pace,
+            timeout: settings.timeout,
+        };
+        let client = LogtoClient::new(access, clock.clone(), entropy.clone()).map_err(Error::internal)?;
+        Ok(Some(LogtoSync {
+            settings: settings.clone(),
+            client,
+            arrived: Notify::new(),
+            turn: Mutex::new(()),
+            names: names::RoleCache::default(),
+            applications: applications::ApplicationCache::default(),
+        }))
+    }
+
+    fn issuer(&self) -> &str {
+        &self.settings.issuer.url
+    }
+}
+
+/// Tells the worker, after the commit, that there is something; it would find it by itself a little later.
+pub fn wake(service: &Identity) {
+    if let Some(logto) = &service.logto {
+        logto.arrived.notify_one();
+    }
+}
+
+async fn note(service: &Identity, tx: &mut Tx, kind: Kind, object: Uuid, aspects: i64) -> Result<()> {
+    let Some(logto) = &service.logto else { return Ok(()) };
+    Ok(outbox::put(tx, logto.issuer(), kind, object, aspects, service.now()).await?)
+}
+
+/// A new user; `password` is for his account. With `generated_at` it is mailed to him when he has one.
+pub async fn user_created(
+    service: &Identity,
+    tx: &mut Tx,
+    user: UserId,
+    password: Option<&str>,
+    generated_at: Option<Ts>,
+) -> Result<()> {
+    let Some(logto) = &service.logto else { return Ok(()) };
+    if let Some(password) = password {
+        let sealed = seal(service, password)?;
+        logto::keep_password(tx, logto.issuer(), user, &sealed, generated_at).await?;
+    }
+    note(service, tx, Kind::User, user.0, aspect::USER).await
+}
+
+/// A changed user.
+pub async fn user_changed(service: &Identity, tx: &mut Tx, before: &User, after: &User) -> Result<()> {
+    let mut aspects = aspect::PROFILE;
+    if before.role_ids != after.role_ids {
+        aspects |= aspect::ROLES;
+    }
+    if before.organization.id != after.organization.id {
+        aspects |= aspect::MEMBERSHIP | aspect::STATE;
+    }
+    note(service, tx, Kind::User, after.id.0, aspects).await
+}
+
+/// A user with another state of his own.
+pub async fn user_moved(service: &Identity, tx: &mut Tx, user: UserId) -> Result<()> {
+    note(service, tx, Kind::User, user.0, aspect::STATE).await
+}
+
+/// A user with another picture.
+pub async fn picture_changed(service: &Identity, tx: &mut Tx, user: UserId) -> Result<()> {
+    note(service, tx, Kind::User, user.0, aspect::PICTURE).await
+}
+
+/// A user who is about to be destroyed.
+pub async fn user_destroyed(service: &Identity, tx: &mut Tx, user: UserId) -> Result<()> {
+    let Some(logto) = &service.logto else { return Ok(()) };
+    Ok(outbox::put_gone_user(tx, logto.issuer(), user, service.now()).await?)
+}
+
+/// A user who was found by his address: his account has a password of its own, and what was refused before may do now.
+pub async fn user_linked(service: &Identity, tx: &mut Tx, user: UserId) -> Result<()> {
+    let Some(logto) = &service.logto else { return Ok(()) };
+    logto::user_created(tx, logto.issuer(), user).await?;
+    note(service, tx, Kind::User, user.0, aspect::USER).await
+}
+
+/// A new organization.
+pub async fn organization_created(service: &Identity, tx: &mut Tx, id: OrgId) -> Result<()> {
+    note(service, tx, Kind::Organization, id.0, aspect::ORGANIZATION).await
+}
+
+/// A changed organization.
+pub async fn organization_changed(service: &Identity, tx: &mut Tx, id: OrgId) -> Result<()> {
+    note(service, tx, Kind::Organization, id.0, aspect::PROFILE).await
+}
+
+/// A promoted organization: its type, and with it the role of its members.
+pub async fn organization_promoted(service: &Identity, tx: &mut Tx, id: OrgId) -> Result<()> {
+    note(service, tx, Kind::Organization, id.0, aspect::ORGANIZATION).await?;
+    note(service, tx, Kind::Members, id.0, aspect::MEMBERSHIP).await
+}
+
+/// An organization with another state, which its users and those below inherit.
+pub async fn organization_moved(service: &Identity, tx: &mut Tx, id: OrgId) -> Result<()> {
+    // Nothing of itself; but while it was deleted it was not made, and now it may be wanted.
+    note(service, tx, Kind::Organization, id.0, 0).await?;
+    note(service, tx, Kind::Tree, id.0, aspect::STATE).await
+}
+
+/// An organization that is about to be destroyed with all below it.
+pub async fn organization_destroyed(
+    service: &Identity,
+    tx: &mut Tx,
+    id: OrgId,
+    org_type: OrgType,
+) -> Result<()> {
+    let Some(logto) = &service.logto else { return Ok(()) };
+    Ok(outbox::put_gone_tree(tx, logto.issuer(), id, org_type, service.now()).await?)
+}
+
+/// Removes what was to be told to tenants that are not this service's any more, with the passwords that were kept for
+/// accounts there; in the other modes that is every one. How many rows.
+pub async fn purge_others(service: &Identity, tx: &mut Tx, before: Ts, limit: i64) -> Result<u64> {
+    let issuer = service.logto.as_ref().map_or("", LogtoSync::issuer);
+    Ok(logto::purge_others(tx, issuer, before, limit).await?)
+}
+
+/// How far users are mirrored; nothing in the other modes.
+pub async fn marks_of_users(
+    service: &Identity,
+    users: impl Iterator<Item = UserId>,
+) -> Result<HashMap<Uuid, SyncState>> {
+    let Some(logto) = &service.logto else { return Ok(HashMap::new()) };
+    Ok(logto::user_marks(&service.db, logto.issuer(), users).await?)
+}
+
+/// The same of organizations.
+pub async fn marks_of_organizations(
+    service: &Identity,
+    organizations: impl Iterator<Item = OrgId>,
+) -> Result<HashMap<Uuid, SyncState>> {
+    let Some(logto) = &service.logto else { return Ok(HashMap::new()) };
+    Ok(logto::organization_marks(&service.db, logto.issuer(), organizations).await?)
+}
+
+/// An organization with how far it is mirrored.
+pub async fn marked(service: &Identity, organization: Organization) -> Result<Organization> {
+    let mut marks = marks_of_organizations(service, std::iter::once(organization.id)).await?;
+    Ok(Organization { mirrored: marks.remove(&organization.id.0).unwrap_or_default(), ..organization })
+}
+
+/// What the tenant does not have, or has as somebody else's, in the words of a refusal.
+fn refused(status: u16, key: &str, code: &str) -> worker::Stop {
+    let fields = vec![(key.to_owned(), code.to_owned())];
+    worker::Stop::Logto(LogtoError::Refused(Refusal { status, fields, code: None }))
+}
+
+fn seal(service: &Identity, password: &str) -> Result<String> {
+    service.keys.seal(SEAL, password.as_bytes(), &*service.entropy).map(|sealed| STANDARD.encode(sealed))
+}
+
+/// Seals the passwords anew that wait for accounts, at whichever tenant; how many no configured secret opens. These
+/// people get generated ones when their accounts are made.
+///
+/// # Errors
+/// The database's.
+pub async fn reseal_all(service: &Identity) -> Result<u64> {
+    const AT_ONCE: i64 = 200;
+    let (mut lost, mut after) = (0, (String::new(), UserId(Uuid::nil())));
+    loop {
+        let page = logto::passwords_after(&service.db, (&after.0, after.1), AT_ONCE).await?;
+        let Some((issuer, user, _)) = page.last() else { return Ok(lost) };
+        after = (issuer.clone(), *user);
+        let mut tx = service.db.begin().await?;
+        for (issuer, user, sealed) in page {
+            match open(service, &sealed) {
+                Ok(password) => {
+                    let anew = seal(service, &password)?;
+                    logto::reseal_password(&mut tx, &issuer, user, (&sealed, &anew)).await?;
+                }
+                Err(_) => {
+                    tracing::warn!(%user, "a password that waits for an account cannot be opened; another one is made");
+                    lost += 1;
+                }
+            }
+        }
+        tx.commit().await?;
+    }
+}
+
+fn open(service: &Identity, sealed: &str) -> Result<String> {
+    let bytes = STANDARD.decode(sealed).map_err(Error::internal)?;
+    String::from_utf8(service.keys.open(SEAL, &bytes)?).map_err(Error::internal)
+}
+
+/// Links the owner organization and the first user to what the configuration names (spec: logto#calls: found by
+/// configured or linked id, never by name).
+async fn link_configured(service: &Identity, logto: &LogtoSync) -> Result<()> {
+    let (issuer, settings) = (logto.issuer(), &logto.settings);
+    let owner = organizations::owner(&service.db).await?;
+    if let (Some(owner), Some(theirs)) = (owner, &settings.owner_organization_id) {
+        let is_linked = logto::organization(&service.db, issuer, owner).await?.id.is_some();
+        if !is_linked {
+            let mut tx = service.db.begin().await?;
+            if logto::link_organization(&mut tx, issuer, owner, theirs).await? {
+                organization_created(service, &mut tx, owner).await?;
+                tx.commit().await?;
+            } else {
+                tracing::warn!(
+                    organization = theirs,
+                    "the configured owner organization of the tenant is linked with another organization here"
+                );
+            }
+        }
+    }
+    let Some(theirs) = &settings.owner_user_id else { return Ok(()) };
+    let Some((first, _)) = identities::by_username(&service.db, OWNER_USERNAME).await? else {
+        return Ok(());
+    };
+    if logto::subject(&service.db, issuer, first.id).await?.is_some() {
+        return Ok(());
+    }
+    let mut tx = service.db.begin().await?;
+    if account_links::insert(&mut tx, issuer, theirs, first.id, service.now()).await? {
+        record_link(service, &mut tx, first.id, theirs).await?;
+        user_linked(service, &mut tx, first.id).await?;
+        tx.commit().await?;
+    }
+    Ok(())
+}
+
+/// A link the service has made by itself.
+async fn record_link(service: &Identity, tx: &mut Tx, user: UserId, subject: &str) -> Result<()> {
+    let issuer = service.logto.as_ref().map(LogtoSync::issuer);
+    let entry = Entry {
+        at: service.now(),
+        actor_user_id: None,
+        acting_for_user_id: None,
+        actor_organization_id: None,
+        action: "user.link",
+        object_type: "user",
+        object_id: Some(user.0),
+        before: None,
+        after: Some(json!({"issuer": issuer, "subject": subject})),
+        request_id: None,
+    };
+    Ok(audit::record(tx, entry).await?)
+}

@@ -1,0 +1,81 @@
+//! Roles of the catalogue and of organizations at the tenant: the same by name (spec: logto#calls).
+
+use super::LogtoSync;
+use crate::Identity;
+use bailiwick_domain::{Ts, fold::fold};
+use bailiwick_outbound::logto::{LogtoError, Named};
+use std::{collections::HashMap, sync::Arc, time::Duration};
+use tokio::sync::Mutex;
+
+/// How long the names count.
+const LIFE: Duration = Duration::from_secs(300);
+/// They are asked for anew for a name that is missing, but not more often.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// Ids by folded name.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Names {
+    /// User roles.
+    pub user: HashMap<String, String>,
+    /// Organization roles.
+    pub organization: HashMap<String, String>,
+}
+
+impl Names {
+    /// The id of a user role.
+    pub(super) fn user_role(&self, name: &str) -> Option<&String> {
+        self.user.get(&fold(name))
+    }
+
+    /// The id of an organization role.
+    pub(super) fn organization_role(&self, name: &str) -> Option<&String> {
+        self.organization.get(&fold(name))
+    }
+}
+
+/// The names as they were last told.
+#[derive(Default)]
+pub(super) struct RoleCache(Mutex<Option<(Ts, Arc<Names>)>>);
+
+fn by_name(all: Vec<Named>) -> HashMap<String, String> {
+    all.into_iter().map(|role| (fold(&role.name), role.id)).collect()
+}
+
+/// The names; asked for anew when they are old, or a while old and without a name that `needs` them to have.
+pub(super) async fn known(
+    service: &Identity,
+    logto: &LogtoSync,
+    needs: impl Fn(&Names) -> bool + Send,
+) -> Result<Arc<Names>, LogtoError> {
+    // Held while they are asked for: once for all who wait.
+    let mut held = logto.names.0.lock().await;
+    let now = service.now();
+    if let Some((at, names)) = held.as_ref() {
+        let age = now.since(*at);
+        if now >= *at && age < LIFE && (needs(names) || age < PAUSE) {
+            return Ok(names.clone());
+        }
+    }
+    let user = by_name(logto.client.roles().await?);
+    let organization = by_name(logto.client.organization_roles().await?);
+    let names = Arc::new(Names { user, organization });
+    *held = Some((now, names.clone()));
+    Ok(names)
+}
+
+/// The names after one of the known ones was not to be had (`error`): a role that was removed there and made anew has
+/// another id. The error itself where the names still are what they were.
+pub(super) async fn anew(
+    service: &Identity,
+    logto: &LogtoSync,
+    used: &Arc<Names>,
+    error: LogtoError,
+) -> Result<Arc<Names>, LogtoError> {
+    if !matches!(error, LogtoError::Missing | LogtoError::Refused(_)) {
+        return Err(error);
+    }
+    // Unless somebody else has asked anew meanwhile.
+    logto.names.0.lock().await.take_if(|(_, names)| Arc::ptr_eq(names, used));
+    let names = known(service, logto, |_| true).await?;
+    if *names == **used { Err(error) } else { Ok(names) }
+}

@@ -1,0 +1,216 @@
+//! An organization at the tenant: made once, then changed.
+
+use super::{
+    LogtoSync, aspect, names, refused,
+    worker::{Outcome, Stop},
+};
+use crate::Identity;
+use bailiwick_domain::{OrgId, OrgType, Organization, org::shown_custom_data};
+use bailiwick_outbound::logto::{LogtoError, LogtoOrganizationFields};
+use bailiwick_store::{
+    logto::{
+        self,
+        outbox::{self, Kind},
+    },
+    organizations,
+};
+use serde_json::json;
+
+/// Key under which customData has the id here, by which a repeated creation finds the earlier one.
+pub(super) const LOCAL_ID: &str = "bailiwickId";
+
+/// What the tenant gets of an organization.
+pub(super) fn mirrored(o: Organization) -> LogtoOrganizationFields {
+    let mut custom_data = shown_custom_data(o.custom_data, o.org_type, o.parent_id, o.created_at, None);
+    custom_data.insert(LOCAL_ID.to_owned(), json!(o.id));
+    LogtoOrganizationFields { name: o.name, description: o.description, custom_data }
+}
+
+/// Tells of an organization as it is now.
+pub(super) async fn deliver(
+    service: &Identity,
+    logto: &LogtoSync,
+    id: OrgId,
+    aspects: i64,
+) -> Result<Outcome, Stop> {
+    let Some(organization) = organizations::get(&service.db, id).await? else { return Ok(Outcome::Done) };
+    let (org_type, from) =
+        (organization.org_type, organization.promoted_from.as_ref().map(|from| from.level));
+    let there = logto::organization(&service.db, logto.issuer(), id).await?;
+    let (theirs, aspects, from) = match there.id.clone() {
+        Some(theirs) => (theirs, aspects, from),
+        None => {
+            // Which is deleted is not made; one whose creation was lost may be there.
+            if organization.deleted.is_set() && !there.is_creating {
+                return Ok(Outcome::Nothing);
+            }
+            match create(service, logto, organization.clone(), there).await? {
+                None => return Ok(Outcome::Nothing),
+                Some(Made { theirs, is_found: true }) => (theirs, aspect::ORGANIZATION, from),
+                Some(Made { theirs, is_found: false }) => (theirs, aspect::TYPE, None),
+            }
+        }
+    };
+    if aspects == 0 {
+        return Ok(Outcome::Nothing);
+    }
+    if aspects & aspect::PROFILE != 0 {
+        let body = mirrored(organization);
+        logto.client.update_organization(&theirs, &body).await.map_err(|error| match error {
+            LogtoError::Missing => gone(),
+            other => Stop::Logto(other),
+        })?;
+    }
+    if aspects & aspect::TYPE != 0 {
+        give_jit_role(service, logto, &theirs, org_type, from).await?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// The organization was removed there; a reconciliation makes it anew.
+fn gone() -> Stop {
+    refused(404, "organization", "not_found")
+}
+
+/// One that was made there, or found again.
+struct Made {
+    /// Its id there.
+    theirs: String,
+    /// An earlier creation has made it, so it may be otherwise than it is here now.
+    is_found: bool,
+}
+
+/// Makes it there, unless an earlier try has. None when there is none: it is deleted or gone here.
+async fn create(
+    service: &Identity,
+    logto: &LogtoSync,
+    organization: Organization,
+    there: logto::There,
+) -> Result<Option<Made>, Stop> {
+    let (id, name, is_deleted) = (organization.id, organization.name.clone(), organization.deleted.is_set());
+    if there.is_creating {
+        let searched = there.creating_name.as_deref().unwrap_or(&name);
+        if let Some(theirs) = find(logto, id, searched).await? {
+            let theirs = link(service, logto, id, theirs).await?;
+            return Ok(theirs.map(|theirs| Made { theirs, is_found: true }));
+        }
+    }
+    if is_deleted {
+        forget(service, logto, id).await?;
+        return Ok(None);
+    }
+    let body = mirrored(organization);
+    if !begin(service, logto, id, &name).await? {
+        return Ok(None);
+    }
+    let theirs = match logto.client.create_organization(&body).await {
+        Ok(theirs) => theirs,
+        Err(error) => {
+            match error {
+                LogtoError::Refused(_) => forget(service, logto, id).await?,
+                _ => leave(service, logto, id, &name).await?,
+            }
+            return Err(Stop::Logto(error));
+        }
+    };
+    let theirs = link(service, logto, id, theirs).await?;
+    Ok(theirs.map(|theirs| Made { theirs, is_found: false }))
+}
+
+/// Remembers its id there; none when it is gone here meanwhile. Refused when another organization here has that id:
+/// repeated, that would come out the same.
+async fn link(
+    service: &Identity,
+    logto: &LogtoSync,
+    id: OrgId,
+    theirs: String,
+) -> Result<Option<String>, Stop> {
+    let issuer = logto.issuer();
+    let mut tx = service.db.begin().await?;
+    let is_there = organizations::hold(&mut tx, id).await?.is_some();
+    if is_there {
+        if !logto::link_organization(&mut tx, issuer, id, &theirs).await? {
+            logto::organization_not_created(&mut tx, issuer, id).await?;
+            tx.commit().await?;
+            return Err(refused(422, "organization", "already_exists"));
+        }
+    } else {
+        outbox::put_gone_organization(&mut tx, issuer, service.fresh(), &theirs, service.now()).await?;
+    }
+    tx.commit().await?;
+    Ok(is_there.then_some(theirs))
+}
+
+/// Remembers that a creation is under way; false when the organization is gone.
+async fn begin(service: &Identity, logto: &LogtoSync, id: OrgId, name: &str) -> Result<bool, Stop> {
+    let mut tx = service.db.begin().await?;
+    if organizations::hold(&mut tx, id).await?.is_none() {
+        return Ok(false);
+    }
+    logto::organization_creating(&mut tx, logto.issuer(), id, service.now(), name).await?;
+    tx.commit().await?;
+    Ok(true)
+}
+
+/// Nothing was made, so nothing is to be found.
+async fn forget(service: &Identity, logto: &LogtoSync, id: OrgId) -> Result<(), Stop> {
+    let mut tx = service.db.begin().await?;
+    logto::organization_not_created(&mut tx, logto.issuer(), id).await?;
+    Ok(tx.commit().await?)
+}
+
+/// Nobody knows what came of it. What was destroyed meanwhile leaves nobody behind who would search for it.
+async fn leave(service: &Identity, logto: &LogtoSync, id: OrgId, name: &str) -> Result<(), Stop> {
+    let mut tx = service.db.begin().await?;
+    if organizations::hold(&mut tx, id).await?.is_none() {
+        let gone = (Kind::GoneOrganization, id.0);
+        outbox::put_gone_unknown(&mut tx, logto.issuer(), gone, name, service.now()).await?;
+        tx.commit().await?;
+    }
+    Ok(())
+}
+
+/// What an earlier creation has made. Only our own id tells: never the name.
+pub(super) async fn find(logto: &LogtoSync, id: OrgId, name: &str) -> Result<Option<String>, Stop> {
+    let found = logto.client.find_organization(name).await.map_err(Stop::Logto)?;
+    let ours = id.to_string();
+    let own = found.into_iter().find(|o| o.custom_data[LOCAL_ID].as_str() == Some(&ours));
+    Ok(own.map(|o| o.id))
+}
+
+/// Who joins by himself gets the role of the type; afterwards no longer that of the type before a promotion.
+async fn give_jit_role(
+    service: &Identity,
+    logto: &LogtoSync,
+    theirs: &str,
+    org_type: OrgType,
+    from: Option<OrgType>,
+) -> Result<(), Stop> {
+    let name = org_type.role_name();
+    let known = names::known(service, logto, |names| names.organization_role(name).is_some()).await;
+    let mut known = known.map_err(Stop::Logto)?;
+    loop {
+        let Some(role) = known.organization_role(name) else { return Err(no_role()) };
+        match logto.client.add_jit_role(theirs, role).await {
+            Ok(()) => break,
+            Err(error) => match names::anew(service, logto, &known, error).await {
+                Ok(names) => known = names,
+                // Either is not there: the organization, or the role.
+                Err(LogtoError::Missing) => {
+                    let there = logto.client.organization(theirs).await.map_err(Stop::Logto)?;
+                    return Err(if there.is_none() { gone() } else { no_role() });
+                }
+                Err(error) => return Err(Stop::Logto(error)),
+            },
+        }
+    }
+    if let Some(old) = from.and_then(|from| known.organization_role(from.role_name())) {
+        logto.client.remove_jit_role(theirs, old).await.map_err(Stop::Logto)?;
+    }
+    Ok(())
+}
+
+/// The tenant has no role of that name.
+pub(super) fn no_role() -> Stop {
+    refused(422, "organization_role", "not_found")
+}

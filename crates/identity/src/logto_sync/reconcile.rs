@@ -1,0 +1,285 @@
+//! `bailiwick logto sync`: holds every organization and user against what the tenant has. Objects are found there by their
+//! links only: nothing is taken over because it has the same name.
+
+use super::{LogtoSync, aspect, organization, user};
+use crate::Identity;
+use bailiwick_domain::{Error, OrgId, OrgType, Result, User, UserId, fold::fold};
+use bailiwick_outbound::logto::{LogtoError, LogtoUserFields, Named};
+use bailiwick_store::{
+    identities::account_links,
+    logto::{
+        self,
+        outbox::{self, Kind},
+    },
+    organizations, users,
+};
+use futures_util::future::join_all;
+use uuid::Uuid;
+
+/// Objects read from the database at a time, and looked at at once.
+const PAGE: i64 = 100;
+const AT_ONCE: usize = 8;
+
+/// What is otherwise there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// `organization` or `user`.
+    pub kind: &'static str,
+    /// Local id.
+    pub id: Uuid,
+    /// Name of the organization, address of the user.
+    pub name: String,
+    /// `missing`, `different: …`, `superfluous: …`.
+    pub what: Vec<String>,
+    /// What is to be told, as bits, and whether the link leads nowhere.
+    aspects: i64,
+    dead_link: Option<String>,
+}
+
+/// What a reconciliation has come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Organizations and users looked at.
+    pub looked_at: u64,
+    /// Those that are otherwise there.
+    pub different: u64,
+    /// What is still to be told afterwards, refused things included.
+    pub waiting: u64,
+}
+
+/// Looks at everything; unless `is_dry`, what differs is told afterwards. `each` gets the differences as they are found.
+///
+/// # Errors
+/// Another identity mode; the provider or the database does not answer.
+pub async fn reconcile(
+    service: &Identity,
+    is_dry: bool,
+    mut each: impl FnMut(&Difference),
+) -> Result<Figures> {
+    let logto = service.logto.as_ref().ok_or_else(|| Error::bad_request("identity.mode is not `logto`"))?;
+    // Where this fails there is no tenant, and a 404 says nothing of what is asked for.
+    logto.client.roles().await.map_err(away)?;
+    super::link_configured(service, logto).await?;
+    if !is_dry {
+        let mut tx = service.db.begin().await?;
+        outbox::retry_gone(&mut tx, logto.issuer(), service.now()).await?;
+        tx.commit().await?;
+    }
+    let mut figures = Figures::default();
+    let mut after = Uuid::nil();
+    loop {
+        let ids = logto::organizations_after(&service.db, after, PAGE).await?;
+        let Some(last) = ids.last() else { break };
+        after = last.0;
+        for portion in ids.chunks(AT_ONCE) {
+            let found = join_all(portion.iter().map(|id| organization_of(service, logto, *id))).await;
+            take(service, logto, is_dry, &mut figures, found, &mut each).await?;
+        }
+    }
+    after = Uuid::nil();
+    loop {
+        let ids = logto::users_after(&service.db, after, PAGE).await?;
+        let Some(last) = ids.last() else { break };
+        after = last.0;
+        for portion in ids.chunks(AT_ONCE) {
+            let found = join_all(portion.iter().map(|id| user_of(service, logto, *id))).await;
+            take(service, logto, is_dry, &mut figures, found, &mut each).await?;
+        }
+    }
+    if !is_dry {
+        super::run_until_idle(service).await?;
+    }
+    figures.waiting = outbox::waiting(&service.db, logto.issuer()).await?;
+    Ok(figures)
+}
+
+async fn take(
+    service: &Identity,
+    logto: &LogtoSync,
+    is_dry: bool,
+    figures: &mut Figures,
+    found: Vec<Result<Option<Difference>>>,
+    each: &mut impl FnMut(&Difference),
+) -> Result<()> {
+    for difference in found {
+        figures.looked_at += 1;
+        let Some(difference) = difference? else { continue };
+        figures.different += 1;
+        each(&difference);
+        if !is_dry {
+            note(service, logto, &difference).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Notes what is to be told; a link to something that is gone ends, so that it is made anew.
+async fn note(service: &Identity, logto: &LogtoSync, difference: &Difference) -> Result<()> {
+    let (issuer, now) = (logto.issuer(), service.now());
+    let mut tx = service.db.begin().await?;
+    let kind = if difference.kind == "user" { Kind::User } else { Kind::Organization };
+    match (&difference.dead_link, kind) {
+        (Some(theirs), Kind::User) => {
+            account_links::remove_subject(&mut tx, issuer, UserId(difference.id), theirs).await?;
+        }
+        (Some(theirs), _) => {
+            logto::unlink_organization(&mut tx, issuer, OrgId(difference.id), theirs).await?;
+        }
+        (None, _) => {}
+    }
+    outbox::put(&mut tx, issuer, kind, difference.id, difference.aspects, now).await?;
+    Ok(tx.commit().await?)
+}
+
+fn away(error: LogtoError) -> Error {
+    Error::Upstream { message: "identity provider unreachable".into(), log: error.to_string() }
+}
+
+async fn organization_of(service: &Identity, logto: &LogtoSync, id: OrgId) -> Result<Option<Difference>> {
+    let Some(found) = organizations::get(&service.db, id).await? else { return Ok(None) };
+    let linked = logto::organization(&service.db, logto.issuer(), id).await?.id;
+    let difference = |what: String, aspects, dead_link| {
+        let (kind, name) = ("organization", found.name.clone());
+        Some(Difference { kind, id: id.0, name, what: vec![what], aspects, dead_link })
+    };
+    let Some(theirs) = linked else {
+        // Who is deleted gets nothing made.
+        let is_wanted = !found.deleted.is_set();
+        return Ok(is_wanted.then(|| difference("missing".to_owned(), aspect::ORGANIZATION, None)).flatten());
+    };
+    let Some(there) = logto.client.organization(&theirs).await.map_err(away)? else {
+        return Ok(difference("missing".to_owned(), aspect::ORGANIZATION, Some(theirs)));
+    };
+    let ours = organization::mirrored(found.clone());
+    let mut fields = Vec::new();
+    if there.name != ours.name {
+        fields.push("name");
+    }
+    if there.description.unwrap_or_default() != ours.description {
+        fields.push("description");
+    }
+    if there.custom_data.as_object() != Some(&ours.custom_data) {
+        fields.push("customData");
+    }
+    if fields.is_empty() {
+        return Ok(None);
+    }
+    Ok(difference(format!("different: {}", fields.join(", ")), aspect::PROFILE, None))
+}
+
+async fn user_of(service: &Identity, logto: &LogtoSync, id: UserId) -> Result<Option<Difference>> {
+    let Some(placed) = users::get(&service.db, id).await? else { return Ok(None) };
+    let (found, client) = (&placed.user, &logto.client);
+    let mut difference = Difference {
+        kind: "user",
+        id: id.0,
+        name: found.email.clone(),
+        what: Vec::new(),
+        aspects: 0,
+        dead_link: None,
+    };
+    let missing = |difference: Difference, dead_link| Difference {
+        what: vec!["missing".to_owned()],
+        aspects: aspect::USER,
+        dead_link,
+        ..difference
+    };
+    let Some(subject) = logto::subject(&service.db, logto.issuer(), id).await? else {
+        return Ok((!user::is_deleted(&placed)).then(|| missing(difference, None)));
+    };
+    let Some(there) = client.user(&subject).await.map_err(away)? else {
+        return Ok(Some(missing(difference, Some(subject))));
+    };
+    let LogtoUserFields { username, name, primary_email, primary_phone, custom_data } = user::mirrored(found);
+    let text = |text: Option<String>| text.unwrap_or_default();
+    let fields: Vec<&str> = [
+        ("username", text(there.username) != username),
+        ("name", text(there.name) != name),
+        ("email", fold(&text(there.primary_email)) != fold(&primary_email)),
+        ("phone", text(there.primary_phone) != primary_phone),
+        ("customData", there.custom_data.as_object() != Some(&custom_data)),
+    ]
+    .into_iter()
+    .filter_map(|(field, differs)| differs.then_some(field))
+    .collect();
+    if !fields.is_empty() {
+        difference.aspects |= aspect::PROFILE;
+        difference.what.push(format!("different: {}", fields.join(", ")));
+    }
+    if text(there.avatar) != user::picture(service, id).await? {
+        difference.aspects |= aspect::PICTURE;
+        difference.what.push("different: picture".to_owned());
+    }
+    if there.is_suspended == user::is_enabled(&placed) {
+        difference.aspects |= aspect::STATE;
+        difference.what.push("different: state".to_owned());
+    }
+    roles(service, logto, found, &subject, &mut difference).await?;
+    membership(service, logto, found, &subject, &mut difference).await?;
+    Ok((difference.aspects != 0).then_some(difference))
+}
+
+/// Names of the catalogue that are wanted and not held, and the other way round.
+fn compare(wanted: &[&str], held: &[Named], ours: &[&str]) -> (Vec<String>, Vec<String>) {
+    let holds = |name: &&&str| !held.iter().any(|role| fold(&role.name) == fold(name));
+    let missing = wanted.iter().filter(holds).map(|name| (*name).to_owned()).collect();
+    let is_ours = |role: &&Named| ours.iter().any(|name| fold(name) == fold(&role.name));
+    let is_wanted = |role: &Named| wanted.iter().any(|name| fold(name) == fold(&role.name));
+    let superfluous = held.iter().filter(is_ours).filter(|role| !is_wanted(role));
+    (missing, superfluous.map(|role| role.name.clone()).collect())
+}
+
+fn tell(
+    difference: &mut Difference,
+    what: &str,
+    (missing, superfluous): (Vec<String>, Vec<String>),
+    bit: i64,
+) {
+    for (word, names) in [("missing", missing), ("superfluous", superfluous)] {
+        if !names.is_empty() {
+            difference.aspects |= bit;
+            difference.what.push(format!("{word}: {what} {}", names.join(", ")));
+        }
+    }
+}
+
+async fn roles(
+    service: &Identity,
+    logto: &LogtoSync,
+    user: &User,
+    subject: &str,
+    difference: &mut Difference,
+) -> Result<()> {
+    let held = logto.client.roles_of_user(subject).await.map_err(away)?;
+    let known = user.role_ids.iter().filter_map(|id| service.catalogue.user_role(id));
+    let wanted: Vec<&str> = known.map(|role| role.name.as_str()).collect();
+    let ours: Vec<&str> = service.catalogue.user_roles().iter().map(|role| role.name.as_str()).collect();
+    tell(difference, "role", compare(&wanted, &held, &ours), aspect::ROLES);
+    Ok(())
+}
+
+async fn membership(
+    service: &Identity,
+    logto: &LogtoSync,
+    user: &User,
+    subject: &str,
+    difference: &mut Difference,
+) -> Result<()> {
+    let home = logto::organization(&service.db, logto.issuer(), user.organization.id).await?.id;
+    let member_of = logto.client.organizations_of_user(subject).await.map_err(away)?;
+    let home = home.filter(|home| member_of.iter().any(|organization| organization.id == *home));
+    let Some(home) = home else {
+        let missing = (vec![user.organization.name.clone()], Vec::new());
+        tell(difference, "organization", missing, aspect::MEMBERSHIP);
+        return Ok(());
+    };
+    let others: Vec<String> = member_of.into_iter().map(|o| o.id).filter(|id| *id != home).collect();
+    let left = logto::organizations_of(&service.db, logto.issuer(), &others).await?;
+    let left: Vec<String> = left.into_values().map(|id| id.to_string()).collect();
+    tell(difference, "organization", (Vec::new(), left), aspect::MEMBERSHIP);
+    let held = logto.client.roles_of_member(&home, subject).await.map_err(away)?;
+    let ours = OrgType::ALL.map(OrgType::role_name);
+    let wanted = [user.organization.org_type.role_name()];
+    tell(difference, "organization role", compare(&wanted, &held, &ours), aspect::MEMBERSHIP);
+    Ok(())
+}

@@ -1,0 +1,265 @@
+//! A user at the tenant: an account made once, then changed. Steps look at what is there first, so each can be repeated.
+
+use super::{
+    LogtoSync,
+    account::{self, Account},
+    aspect, names,
+    organization::{LOCAL_ID, no_role},
+    refused,
+    worker::{Outcome, Stop},
+};
+use crate::Identity;
+use bailiwick_domain::{OrgId, OrgType, User, UserId, fold::fold};
+use bailiwick_outbound::logto::{LogtoError, LogtoUserFields, Named};
+use bailiwick_store::{
+    StoreError, avatars,
+    logto::{
+        self,
+        outbox::{self, Kind},
+    },
+    users::{self, Placed},
+};
+use serde_json::{Map, Value, json};
+
+/// What the tenant gets of a user. Keys of the service win over the client's.
+pub(super) fn mirrored(user: &User) -> LogtoUserFields {
+    let mut custom_data: Map<String, Value> = user.custom_data.clone().unwrap_or_default();
+    let creator = user.created_by.as_ref().and_then(|by| by.organization_id);
+    for (key, value) in [
+        ("organizationId", json!(user.organization.id)),
+        ("userRoleIds", json!(user.role_ids)),
+        ("createdBy", json!(creator)),
+        ("createdAt", json!(user.created_at.rfc3339(0))),
+        (LOCAL_ID, json!(user.id)),
+    ] {
+        custom_data.insert(key.to_owned(), value);
+    }
+    LogtoUserFields {
+        username: user.username.clone(),
+        name: user.name.clone(),
+        primary_email: user.email.clone(),
+        primary_phone: user.phone.clone().unwrap_or_default(),
+        custom_data,
+    }
+}
+
+pub(super) fn is_enabled(placed: &Placed) -> bool {
+    let standing = placed.standing;
+    !(standing.suspended || standing.suspended_above || is_deleted(placed))
+}
+
+/// Himself or through an organization.
+pub(super) fn is_deleted(placed: &Placed) -> bool {
+    placed.standing.deleted || placed.standing.deleted_above
+}
+
+/// Tells of a user as he is now. Whether he may come in is told first, and neither a refusal of one thing nor an
+/// organization that is not there yet keeps the others back.
+pub(super) async fn deliver(
+    service: &Identity,
+    logto: &LogtoSync,
+    id: UserId,
+    aspects: i64,
+) -> Result<Outcome, Stop> {
+    let Some(placed) = users::get(&service.db, id).await? else { return Ok(Outcome::Done) };
+    let (issuer, organization) = (logto.issuer(), placed.user.organization.id);
+    let linked = logto::subject(&service.db, issuer, id).await?;
+    let home = logto::organization(&service.db, issuer, organization).await?.id;
+    let is_deleted = is_deleted(&placed);
+    let (subject, mut aspects) = match linked {
+        Some(subject) => (subject, aspects),
+        None => {
+            // Who is deleted gets nothing made; one whose creation was lost may be there and come in.
+            if is_deleted && logto::pending(&service.db, issuer, id).await?.creating_at.is_none() {
+                return Ok(Outcome::Nothing);
+            }
+            if !is_deleted && home.is_none() {
+                return wait_for(service, logto, organization, Vec::new()).await;
+            }
+            let made = account::create(service, logto, &placed.user, !is_deleted).await?;
+            let Some(Account { subject, is_found }) = made else { return Ok(Outcome::Nothing) };
+            (subject, if is_found { aspect::USER } else { after_creation(service, &placed).await? })
+        }
+    };
+    if home.is_none() {
+        // None is made for who is deleted. Who comes back needs one; it may not have been made because of that.
+        aspects = match is_deleted {
+            true => aspects & !aspect::MEMBERSHIP,
+            false if aspects & aspect::STATE != 0 => aspects | aspect::MEMBERSHIP,
+            false => aspects,
+        };
+    }
+    let mut refused = Vec::new();
+    for one in [aspect::STATE, aspect::PROFILE, aspect::PICTURE, aspect::ROLES, aspect::MEMBERSHIP] {
+        if aspects & one == 0 {
+            continue;
+        }
+        match tell(service, logto, &placed, &subject, home.as_deref(), one).await {
+            Ok(()) => {}
+            Err(Stop::Logto(LogtoError::Refused(refusal))) => refused.push(refusal.to_string()),
+            // Something is not there: the account itself, or what it was to be given.
+            Err(Stop::Logto(LogtoError::Missing)) => {
+                if logto.client.user(&subject).await.map_err(Stop::Logto)?.is_none() {
+                    return Ok(Outcome::Refused(vec!["account: not_found".to_owned()]));
+                }
+                refused.push(match one {
+                    aspect::ROLES => "user_role_ids: not_found".to_owned(),
+                    aspect::MEMBERSHIP => "organization: not_found".to_owned(),
+                    _ => return Err(Stop::Logto(LogtoError::Missing)),
+                });
+            }
+            Err(stop) => return Err(stop),
+        }
+    }
+    if home.is_none() && aspects & aspect::MEMBERSHIP != 0 {
+        return wait_for(service, logto, organization, refused).await;
+    }
+    Ok(if refused.is_empty() { Outcome::Done } else { Outcome::Refused(refused) })
+}
+
+/// What a new account does not say yet.
+async fn after_creation(service: &Identity, placed: &Placed) -> Result<i64, Stop> {
+    let state = if is_enabled(placed) { 0 } else { aspect::STATE };
+    let picture = if picture(service, placed.user.id).await?.is_empty() { 0 } else { aspect::PICTURE };
+    Ok(state | picture | aspect::ROLES | aspect::MEMBERSHIP)
+}
+
+/// The address of his picture; `""` = he has none.
+pub(super) async fn picture(service: &Identity, user: UserId) -> Result<String, StoreError> {
+    let has_one = avatars::etag(&service.db, user).await?.is_some();
+    let settings = &service.settings;
+    let url = || format!("{}{}/public/users/{user}/avatar", settings.app_url, settings.api_base_url);
+    Ok(if has_one { url() } else { String::new() })
+}
+
+/// His organization must be there first: it is noted unless it is, then the user's turn comes again.
+async fn wait_for(
+    service: &Identity,
+    logto: &LogtoSync,
+    organization: OrgId,
+    refused: Vec<String>,
+) -> Result<Outcome, Stop> {
+    let (issuer, now) = (logto.issuer(), service.now());
+    let mut tx = service.db.begin().await?;
+    let (kind, all) = (Kind::Organization, aspect::ORGANIZATION);
+    let is_new = outbox::put_new(&mut tx, issuer, kind, organization.0, all, now).await?;
+    tx.commit().await?;
+    Ok(Outcome::Wait { at_once: is_new, refused })
+}
+
+async fn tell(
+    service: &Identity,
+    logto: &LogtoSync,
+    placed: &Placed,
+    subject: &str,
+    home: Option<&str>,
+    what: i64,
+) -> Result<(), Stop> {
+    let (client, user) = (&logto.client, &placed.user);
+    let told = match what {
+        aspect::STATE => client.set_suspended(subject, !is_enabled(placed)).await,
+        aspect::PROFILE => client.update_user(subject, &mirrored(user)).await,
+        aspect::PICTURE => client.set_avatar(subject, &picture(service, user.id).await?).await,
+        aspect::ROLES => return tell_roles(service, logto, user, subject).await,
+        _ => match home {
+            Some(home) => return tell_membership(service, logto, user, subject, home).await,
+            None => Ok(()),
+        },
+    };
+    told.map_err(Stop::Logto)
+}
+
+/// Adds what is missing, then takes away what is too much: roles of the catalogue only.
+async fn tell_roles(service: &Identity, logto: &LogtoSync, user: &User, subject: &str) -> Result<(), Stop> {
+    let wanted: Vec<&str> = user
+        .role_ids
+        .iter()
+        .filter_map(|id| service.catalogue.user_role(id))
+        .map(|role| role.name.as_str())
+        .collect();
+    let has_all = |names: &names::Names| wanted.iter().all(|name| names.user_role(name).is_some());
+    let held = logto.client.roles_of_user(subject).await.map_err(Stop::Logto)?;
+    let holds = |id: &String| held.iter().any(|role| role.id == *id);
+    let mut known = names::known(service, logto, has_all).await.map_err(Stop::Logto)?;
+    let wanted_ids = loop {
+        let wanted_ids: Vec<String> =
+            wanted.iter().filter_map(|name| known.user_role(name)).cloned().collect();
+        let missing: Vec<String> = wanted_ids.iter().filter(|id| !holds(id)).cloned().collect();
+        if missing.is_empty() {
+            break wanted_ids;
+        }
+        match logto.client.add_roles(subject, &missing).await {
+            Ok(()) => break wanted_ids,
+            Err(error) => known = names::anew(service, logto, &known, error).await.map_err(Stop::Logto)?,
+        }
+    };
+    let ours: Vec<String> = service.catalogue.user_roles().iter().map(|role| fold(&role.name)).collect();
+    for role in &held {
+        if ours.contains(&fold(&role.name)) && !wanted_ids.contains(&role.id) {
+            logto.client.remove_role(subject, &role.id).await.map_err(Stop::Logto)?;
+        }
+    }
+    if wanted_ids.len() < wanted.len() {
+        return Err(refused(422, "user_role_ids", "not_found"));
+    }
+    Ok(())
+}
+
+/// Joins his organization with the role of its type, then leaves the others that are organizations of ours.
+async fn tell_membership(
+    service: &Identity,
+    logto: &LogtoSync,
+    user: &User,
+    subject: &str,
+    home: &str,
+) -> Result<(), Stop> {
+    let client = &logto.client;
+    let name = user.organization.org_type.role_name();
+    let member_of = client.organizations_of_user(subject).await.map_err(Stop::Logto)?;
+    let is_member = member_of.iter().any(|organization| organization.id == home);
+    if !is_member {
+        client.join(home, subject).await.map_err(Stop::Logto)?;
+    }
+    let held: Vec<Named> = match is_member {
+        true => client.roles_of_member(home, subject).await.map_err(Stop::Logto)?,
+        false => Vec::new(),
+    };
+    let known = names::known(service, logto, |names| names.organization_role(name).is_some()).await;
+    let mut known = known.map_err(Stop::Logto)?;
+    let role = loop {
+        let role = known.organization_role(name).cloned();
+        match role.as_ref().filter(|role| !held.iter().any(|held| held.id == **role)) {
+            None => break role,
+            Some(missing) => match client.add_member_role(home, subject, missing).await {
+                Ok(()) => break role,
+                Err(error) => {
+                    known = names::anew(service, logto, &known, error).await.map_err(Stop::Logto)?
+                }
+            },
+        }
+    };
+    let ours = OrgType::ALL.map(|org_type| fold(org_type.role_name()));
+    let is_other = |held: &&Named| Some(&held.id) != role.as_ref() && ours.contains(&fold(&held.name));
+    for other in held.iter().filter(is_other) {
+        client.remove_member_role(home, subject, &other.id).await.map_err(Stop::Logto)?;
+    }
+    let others: Vec<String> = member_of.into_iter().map(|o| o.id).filter(|id| id != home).collect();
+    for theirs in logto::organizations_of(&service.db, logto.issuer(), &others).await?.into_keys() {
+        client.leave(&theirs, subject).await.map_err(Stop::Logto)?;
+    }
+    if role.is_none() { Err(no_role()) } else { Ok(()) }
+}
+
+/// Removes an account whose user is no more. Where that is refused he does not come in any more, at least.
+pub(super) async fn remove(logto: &LogtoSync, account: &str) -> Result<Outcome, Stop> {
+    let refusal = match logto.client.delete_user(account).await {
+        Ok(()) => return Ok(Outcome::Done),
+        Err(LogtoError::Refused(refusal)) => refusal,
+        Err(error) => return Err(Stop::Logto(error)),
+    };
+    match logto.client.set_suspended(account, true).await {
+        Ok(()) | Err(LogtoError::Refused(_)) => Ok(Outcome::Refused(vec![refusal.to_string()])),
+        Err(LogtoError::Missing) => Ok(Outcome::Done),
+        Err(error) => Err(Stop::Logto(error)),
+    }
+}

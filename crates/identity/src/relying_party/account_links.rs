@@ -1,0 +1,192 @@
+//! Which user a subject of the issuer is (spec: authentication#identity-modes): the one it is linked to, and who comes
+//! for the first time is linked by his verified e-mail address.
+
+use super::{RelyingParty, Seen, userinfo, verified_address};
+use crate::{
+    Identity,
+    auth::{Reason, revoke_user, suspended, unreadable},
+    logto_sync, upstream,
+};
+use bailiwick_domain::{Error, Result, Ts, UserId};
+use bailiwick_store::{
+    Tx,
+    audit::{self, Entry},
+    identities::{self, account_links},
+    recovery,
+};
+use serde_json::json;
+
+/// The user behind the subject; none when nobody is.
+pub(super) async fn find(
+    service: &Identity,
+    external: &RelyingParty,
+    token: &str,
+    seen: &Seen,
+) -> Result<Option<UserId>> {
+    let (issuer, subject) = (&external.settings.url, &seen.subject);
+    // Who is deleted on his own keeps his subject until there is somebody else with the address.
+    let deleted = match account_links::holder(&service.db, issuer, subject).await.map_err(unreadable)? {
+        Some((user, false)) => return Ok(Some(user)),
+        Some((user, true)) => Some(user),
+        None => None,
+    };
+    if !external.settings.link_by_email {
+        return Ok(deleted);
+    }
+    let Some(email) = address(service, external, token, seen).await? else { return Ok(deleted) };
+    Ok(link(service, issuer, subject, &email, deleted).await?.or(deleted))
+}
+
+/// The verified address: as it was said already, else the issuer is asked.
+async fn address(
+    service: &Identity,
+    external: &RelyingParty,
+    token: &str,
+    seen: &Seen,
+) -> Result<Option<String>> {
+    if let Some(said) = &seen.email {
+        return Ok(said.clone());
+    }
+    let description = external.memory.description(service).await.map_err(upstream)?;
+    let person = userinfo(external, &description, token).await?;
+    // An answer about somebody else says nothing (OpenID Connect Core §5.3.2).
+    Ok(person.filter(|person| person.sub == seen.subject).and_then(|person| verified_address(&person)))
+}
+
+/// Stores the link, if exactly one live user who has none has the address. An address that a user has given himself and
+/// not confirmed proves nothing. The link of a `deleted` user to the subject is his then.
+async fn link(
+    service: &Identity,
+    issuer: &str,
+    subject: &str,
+    email: &str,
+    deleted: Option<UserId>,
+) -> Result<Option<UserId>> {
+    let found = identities::by_email(&service.db, email).await.map_err(unreadable)?;
+    let Some((candidate, _)) = found else { return Ok(None) };
+    let now = service.now();
+    let mut tx = service.db.begin().await.map_err(unreadable)?;
+    if let Some(deleted) = deleted {
+        // Held as well, so that he is not restored meanwhile.
+        let held = identities::get_for_login(&mut tx, deleted).await.map_err(unreadable)?;
+        if !held.is_some_and(|held| held.standing.is_deleted) {
+            return Ok(None);
+        }
+    }
+    // Held, so that two who come at once are linked one after the other; then looked at again.
+    let held = identities::get_for_login(&mut tx, candidate.id).await.map_err(unreadable)?;
+    let held = held.filter(|user| is_same_address(&user.email, email) && !user.standing.is_gone());
+    let Some(user) = held else { return Ok(None) };
+    let addresses = recovery::addresses(&mut tx, user.id).await.map_err(unreadable)?;
+    let is_unconfirmed = addresses.is_none_or(|known| known.previous_email.is_some());
+    if is_unconfirmed {
+        return Ok(None);
+    }
+    let organization = Some(user.organization.id);
+    let actor = (Some(user.id), organization);
+    if let Some(deleted) = deleted {
+        let was = account_links::remove(&mut tx, issuer, deleted).await.map_err(unreadable)?;
+        if was.is_some_and(|was| was == subject) {
+            record(&mut tx, now, actor, deleted, "user.unlink", issuer, subject).await?;
+        } else {
+            // Another request was faster.
+            drop(tx);
+            return account_links::user(&service.db, issuer, subject).await.map_err(unreadable);
+        }
+    }
+    if !account_links::insert(&mut tx, issuer, subject, user.id, now).await.map_err(unreadable)? {
+        // He has another link, or another request has made this one.
+        drop(tx);
+        return account_links::user(&service.db, issuer, subject).await.map_err(unreadable);
+    }
+    if let Some(reason) = user.standing.suspension() {
+        return Err(suspended(reason));
+    }
+    record(&mut tx, now, actor, user.id, "user.link", issuer, subject).await?;
+    logto_sync::user_linked(service, &mut tx, user.id).await?;
+    tx.commit().await.map_err(unreadable)?;
+    logto_sync::wake(service);
+    tracing::info!(user_id = %user.id, "linked to an account of the identity provider");
+    Ok(Some(user.id))
+}
+
+/// Whether they are the same but for upper and lower case. The folded look-up finds more: what only looks alike is
+/// another mailbox, also where lower-casing makes a plain letter of it (the Kelvin sign).
+fn is_same_address(one: &str, other: &str) -> bool {
+    let lower = |text: &str| -> String {
+        text.trim()
+            .chars()
+            .flat_map(|c| {
+                let is_kept = !c.is_ascii() && c.to_lowercase().any(|lower| lower.is_ascii());
+                let lower = (!is_kept).then(|| c.to_lowercase());
+                is_kept.then_some(c).into_iter().chain(lower.into_iter().flatten())
+            })
+            .collect()
+    };
+    lower(one) == lower(other)
+}
+
+async fn record(
+    tx: &mut Tx,
+    at: Ts,
+    (actor_user_id, actor_organization_id): (Option<UserId>, Option<bailiwick_domain::OrgId>),
+    user: UserId,
+    action: &str,
+    issuer: &str,
+    subject: &str,
+) -> Result<()> {
+    let said = json!({"issuer": issuer, "subject": subject});
+    let (before, after) = if action == "user.unlink" { (Some(said), None) } else { (None, Some(said)) };
+    let entry = Entry {
+        at,
+        actor_user_id,
+        acting_for_user_id: None,
+        actor_organization_id,
+        action,
+        object_type: "user",
+        object_id: Some(user.0),
+        before,
+        after,
+        request_id: None,
+    };
+    Ok(audit::record(tx, entry).await?)
+}
+
+/// Forgets the user's link to the configured issuer, for an operator whose provider has given somebody a new account,
+/// and ends his sessions. False, and nothing ended, when there was none.
+///
+/// # Errors
+/// `user not found`; no external provider is configured.
+pub async fn unlink(service: &Identity, email: &str) -> Result<bool> {
+    let external =
+        service.external.as_ref().ok_or_else(|| Error::bad_request("identity.mode is embedded"))?;
+    let (user, _) = identities::by_email(&service.db, email).await?.ok_or(Error::NotFound("user"))?;
+    let mut tx = service.db.begin().await?;
+    // Held, so that no session starts beside this.
+    identities::get_for_login(&mut tx, user.id).await?.ok_or(Error::NotFound("user"))?;
+    let (issuer, now) = (&external.settings.url, service.now());
+    let Some(subject) = account_links::remove(&mut tx, issuer, user.id).await? else { return Ok(false) };
+    record(&mut tx, now, (None, None), user.id, "user.unlink", issuer, &subject).await?;
+    revoke_user(&mut tx, now, user.id, None, Reason::Logout).await?;
+    tx.commit().await?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_same_address;
+
+    #[test]
+    fn what_only_looks_alike_is_another_address() {
+        for (one, other, same) in [
+            ("A.B@Example.org", " a.b@eXample.ORG ", true),
+            ("ÀÈ@example.org", "àè@example.org", true),
+            ("k@example.org", "\u{212a}@example.org", false),
+            ("a@example.org", "ａ@example.org", false),
+            ("i@example.org", "İ@example.org", false),
+            ("a@example.org", "b@example.org", false),
+        ] {
+            assert_eq!(is_same_address(one, other), same, "{one} {other}");
+        }
+    }
+}

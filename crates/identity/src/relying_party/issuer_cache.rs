@@ -1,0 +1,217 @@
+//! What is known of the issuer: its description and its keys. Fetched when they are needed, by one task for all who
+//! wait, which goes on when they have left: nobody can keep the service from learning new keys by hanging up.
+
+use super::jwt::KeySet;
+use crate::Identity;
+use bailiwick_domain::Ts;
+use bailiwick_outbound::issuer::{Discovery, IssuerClient, IssuerError};
+use bailiwick_settings::Issuer;
+use futures_util::{
+    FutureExt,
+    future::{BoxFuture, Shared},
+};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+/// How long the description counts. It hardly ever changes; while it cannot be had anew the old one goes on.
+const DESCRIPTION_LIFE: Duration = Duration::from_secs(3600);
+/// How much longer the old one counts when it could not be had anew.
+const DESCRIPTION_PAUSE: Duration = Duration::from_secs(60);
+/// A token with an unknown key has the keys fetched at most this often (spec: authentication#identity-modes).
+const UNKNOWN_KEY_PAUSE: Duration = Duration::from_secs(10);
+/// How long a failure answers who comes next.
+const FAILURE_LIFE: Duration = Duration::from_secs(1);
+
+/// Both, as they were known at one moment.
+#[derive(Clone, Debug)]
+pub(super) struct IssuerDocuments {
+    pub(super) description: Arc<Discovery>,
+    pub(super) keys: Arc<KeySet>,
+}
+
+type Flight = Shared<BoxFuture<'static, Result<IssuerDocuments, IssuerError>>>;
+
+#[derive(Default)]
+struct State {
+    description: Option<(Ts, Arc<Discovery>)>,
+    keys: Option<(Ts, Arc<KeySet>)>,
+    /// When the keys were last asked for, and what went wrong.
+    tried: Option<(Ts, Option<IssuerError>)>,
+    flight: Option<Flight>,
+}
+
+/// The memory; shared by all requests.
+#[derive(Clone, Default)]
+pub(super) struct IssuerCache(Arc<Mutex<State>>);
+
+/// Why it is asked.
+#[derive(Clone, Copy)]
+pub(super) enum Freshness<'a> {
+    /// The description will do.
+    Description,
+    /// The keys as well, none older than they may be.
+    Keys,
+    /// Keys other than these, which do not have the one that is needed.
+    OtherThan(&'a Arc<KeySet>),
+}
+
+impl IssuerCache {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The old description, which counts a little longer.
+    fn goes_on(&self, now: Ts) -> Option<Arc<Discovery>> {
+        let mut state = self.state();
+        let (at, old) = state.description.as_mut()?;
+        *at = now.minus(DESCRIPTION_LIFE.saturating_sub(DESCRIPTION_PAUSE));
+        tracing::warn!(
+            issuer = old.issuer,
+            "the identity provider does not describe itself any more; the old description goes on"
+        );
+        Some(old.clone())
+    }
+
+    /// The description alone.
+    pub(super) async fn description(&self, service: &Identity) -> Result<Arc<Discovery>, IssuerError> {
+        let asked = match self.ask(service, Freshness::Description) {
+            Ok(answer) => answer.map(|known| known.description),
+            Err(flight) => flight.await.map(|known| known.description),
+        };
+        // Old endpoints are better than none; keys that cannot be read are no reason to know no endpoint.
+        asked.or_else(|e| self.state().description.as_ref().map(|(_, old)| old.clone()).ok_or(e))
+    }
+
+    /// Description and keys. For [`Freshness::OtherThan`] the same keys again when it is too early to ask anew.
+    pub(super) async fn keys(
+        &self,
+        service: &Identity,
+        want: Freshness<'_>,
+    ) -> Result<IssuerDocuments, IssuerError> {
+        match self.ask(service, want) {
+            Ok(answer) => answer,
+            Err(flight) => flight.await,
+        }
+    }
+
+    /// What is known, or the fetching to wait for.
+    fn ask(
+        &self,
+        service: &Identity,
+        want: Freshness<'_>,
+    ) -> Result<Result<IssuerDocuments, IssuerError>, Flight> {
+        let Some(external) = &service.external else {
+            return Ok(Err(IssuerError::Unreachable("there is no issuer".to_owned())));
+        };
+        let (now, settings) = (service.now(), &external.settings);
+        let mut state = self.state();
+        let answer = match want {
+            Freshness::Description => state.described(now),
+            Freshness::Keys => state.fresh(now, settings.keys_life).map(Ok),
+            Freshness::OtherThan(keys) => state.other(now, settings.keys_life, keys),
+        };
+        if let Some(answer) = answer.or_else(|| state.failed(now).map(Err)) {
+            return Ok(answer);
+        }
+        if let Some(flight) = &state.flight {
+            return Err(flight.clone());
+        }
+        state.tried = Some((now, None));
+        let old = state.description.as_ref().filter(|(at, _)| is_within(*at, now, DESCRIPTION_LIFE));
+        let old = old.map(|(_, description)| description.clone());
+        let fetching = fetch(service.clone(), self.clone(), external.client.clone(), settings.clone(), old);
+        let flight = fetching.boxed().shared();
+        state.flight = Some(flight.clone());
+        // Goes on by itself, but not beyond the end of the service.
+        let (stop, driven) = (service.stop.clone(), flight.clone());
+        service.tasks.spawn(async move { stop.run_until_cancelled(driven).await });
+        Err(flight)
+    }
+}
+
+impl State {
+    fn known(&self) -> Option<IssuerDocuments> {
+        let (_, description) = self.description.as_ref()?;
+        let keys = self.keys.as_ref().map(|(_, keys)| keys.clone()).unwrap_or_default();
+        Some(IssuerDocuments { description: description.clone(), keys })
+    }
+
+    fn described(&self, now: Ts) -> Option<Result<IssuerDocuments, IssuerError>> {
+        let (at, _) = self.description.as_ref()?;
+        is_within(*at, now, DESCRIPTION_LIFE).then(|| self.known().map(Ok))?
+    }
+
+    fn fresh(&self, now: Ts, life: Duration) -> Option<IssuerDocuments> {
+        let (at, _) = self.keys.as_ref()?;
+        is_within(*at, now, life).then(|| self.known())?
+    }
+
+    fn other(
+        &self,
+        now: Ts,
+        life: Duration,
+        than: &Arc<KeySet>,
+    ) -> Option<Result<IssuerDocuments, IssuerError>> {
+        let known = self.fresh(now, life)?;
+        if !Arc::ptr_eq(&known.keys, than) {
+            return Some(Ok(known));
+        }
+        match &self.tried {
+            // One that is under way is waited for.
+            Some((at, outcome)) if self.flight.is_none() && is_within(*at, now, UNKNOWN_KEY_PAUSE) => {
+                Some(outcome.clone().map_or(Ok(known), Err))
+            }
+            _ => None,
+        }
+    }
+
+    /// The last failure while it is fresh, so that an issuer in trouble is not asked by everybody.
+    fn failed(&self, now: Ts) -> Option<IssuerError> {
+        let (at, outcome) = self.tried.as_ref()?;
+        outcome.clone().filter(|_| is_within(*at, now, FAILURE_LIFE))
+    }
+}
+
+/// A clock that was set back makes nothing live longer.
+fn is_within(at: Ts, now: Ts, life: Duration) -> bool {
+    now >= at && now.since(at) < life
+}
+
+/// Fetches what is missing and notes what has come of it.
+async fn fetch(
+    service: Identity,
+    memory: IssuerCache,
+    client: IssuerClient,
+    settings: Issuer,
+    old: Option<Arc<Discovery>>,
+) -> Result<IssuerDocuments, IssuerError> {
+    let fetched: Result<IssuerDocuments, IssuerError> = async {
+        let description = match old {
+            Some(description) => description,
+            None => match client.discover(&settings.url, settings.keys_timeout).await {
+                Ok(description) => {
+                    let description = Arc::new(description);
+                    memory.state().description = Some((service.now(), description.clone()));
+                    description
+                }
+                Err(error) => memory.goes_on(service.now()).ok_or(error)?,
+            },
+        };
+        let text = client.keys(&description, settings.keys_timeout).await?;
+        let unreadable = || IssuerError::Unreachable("keys: an answer that cannot be read".to_owned());
+        let keys = Arc::new(KeySet::read(&text).ok_or_else(unreadable)?);
+        tracing::debug!(issuer = settings.url, keys = keys.len(), "keys of the identity provider fetched");
+        Ok(IssuerDocuments { description, keys })
+    }
+    .await;
+    let mut state = memory.state();
+    state.flight = None;
+    let now = service.now();
+    match &fetched {
+        Ok(known) => state.keys = Some((now, known.keys.clone())),
+        Err(error) => state.tried = Some((now, Some(error.clone()))),
+    }
+    fetched
+}

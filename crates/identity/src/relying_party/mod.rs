@@ -1,0 +1,351 @@
+//! RelyingParty identity provider (spec: authentication#identity-modes): whom one of its tokens speaks of.
+//!
+//! [`jwt`] reads and verifies tokens, [`issuer_cache`] keeps what is known of the issuer, [`account_links`] finds the user. The
+//! provider only proves who somebody is; nothing else of what it says counts here.
+
+mod account_links;
+mod issuer_cache;
+mod jwt;
+
+use crate::{Identity, auth, logto_sync, upstream};
+use bailiwick_domain::{Error, Result, Ts, UserId};
+use bailiwick_outbound::issuer::{
+    Credentials, Discovery, Introspected, IssuerAnswer, IssuerClient, IssuerError, Userinfo, is_yes,
+};
+use bailiwick_settings::{IdentityMode, Issuer};
+use issuer_cache::{Freshness, IssuerCache};
+use jwt::{Claims, Jwt, Shape, Signed};
+use serde_json::Value;
+
+pub use account_links::unlink;
+
+/// How far the clocks of issuer and service may differ (spec: authentication#identity-modes), in seconds.
+const LEEWAY: f64 = 60.0;
+/// How long a list waits for an issuer of which nothing is known yet.
+const GLANCE: std::time::Duration = std::time::Duration::from_secs(2);
+/// Longest token that is looked at, in bytes.
+const TOKEN_BYTES: usize = 16 * 1024;
+/// Longest subject (OpenID Connect Core §2), in bytes.
+const SUBJECT_BYTES: usize = 255;
+
+/// What this process keeps of the provider.
+pub struct RelyingParty {
+    settings: Issuer,
+    client: IssuerClient,
+    memory: IssuerCache,
+    /// What the operator calls the settings.
+    section: &'static str,
+    /// Where userinfo is when the description names no place (spec: authentication#identity-modes).
+    userinfo_endpoint: Option<String>,
+}
+
+impl RelyingParty {
+    /// Connects when it is first needed.
+    ///
+    /// # Errors
+    /// The system's root certificates cannot be read.
+    pub(crate) fn new(identity: &IdentityMode) -> Result<Option<RelyingParty>> {
+        let Some(settings) = identity.issuer() else { return Ok(None) };
+        let client = IssuerClient::new(settings.times).map_err(Error::internal)?;
+        Ok(Some(RelyingParty {
+            settings: settings.clone(),
+            client,
+            memory: IssuerCache::default(),
+            section: identity.section(),
+            userinfo_endpoint: identity.logto().map(|_| format!("{}/me", settings.url)),
+        }))
+    }
+}
+
+/// Whose client a token was issued to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenAudience {
+    /// One whose tokens open sessions.
+    Own,
+    /// A registered third-party application (spec: openid-provider#third-party-applications).
+    ThirdParty,
+}
+
+/// A token that is good: what it says of whom.
+struct Seen {
+    subject: String,
+    client_id: Option<String>,
+    /// What was said of the address, if anything was.
+    email: Said,
+}
+
+/// What was said of an address: nothing, that none is known to be his, or the one that is.
+type Said = Option<Option<String>>;
+
+/// An address alone, without a word on whose it is, says nothing.
+fn address_said(email: Option<String>, verified: Option<&Value>) -> Said {
+    let verified = is_yes(Some(verified?));
+    email.map(|email| verified.then_some(email))
+}
+
+/// Asks for description and keys in the background, so that an issuer that cannot be reached is told of at the start
+/// and the first who signs in need not wait.
+pub fn start(service: &Identity) {
+    let Some(external) = &service.external else { return };
+    let settings = &external.settings;
+    if settings.url.starts_with("http://") {
+        tracing::warn!(
+            issuer = settings.url,
+            "the identity provider is reached without TLS: for laboratories only"
+        );
+    }
+    if settings.accept_any_client && settings.audiences.is_empty() {
+        tracing::warn!(
+            issuer = settings.url,
+            section = external.section,
+            "accept_any_client is set without audiences: tokens that were made for other services of the identity \
+             provider may open sessions here"
+        );
+    }
+    let worker = service.clone();
+    service.tasks.spawn(async move {
+        let Some(external) = &worker.external else { return };
+        let issuer = &external.settings.url;
+        let known = worker.stop.run_until_cancelled(external.memory.keys(&worker, Freshness::Keys)).await;
+        match known {
+            Some(Ok(known)) => tell_of_opaque(external, &known.description),
+            Some(Err(e)) => {
+                tracing::warn!(issuer, error = %e, "the identity provider does not answer; nobody can sign in until it does");
+            }
+            None => {}
+        }
+    });
+}
+
+/// Says what to set when opaque tokens cannot be accepted.
+fn tell_of_opaque(external: &RelyingParty, description: &Discovery) {
+    let (settings, section) = (&external.settings, external.section);
+    if settings.accept_any_client {
+        return;
+    }
+    let issuer = &settings.url;
+    if settings.introspection.is_none() {
+        tracing::info!(
+            issuer,
+            "opaque tokens are refused: set identity.oidc.introspection_client_id and _secret to accept them"
+        );
+    } else if description.introspection_endpoint.is_none() {
+        tracing::warn!(
+            issuer,
+            "opaque tokens are refused: the identity provider names no introspection endpoint, so nobody can tell which \
+             client they belong to; set {section}.accept_any_client to accept them all the same"
+        );
+    }
+}
+
+/// The user a token speaks of and whose client it belongs to; none when it is not good here.
+///
+/// Says nothing of the user's state, except where somebody comes for the first time.
+///
+/// # Errors
+/// 502 and 504 for the provider, 503 when too many ask it; 401 for a suspended user who comes for the first time.
+pub(crate) async fn user_of(
+    service: &Identity,
+    external: &RelyingParty,
+    token: &str,
+) -> Result<Option<(UserId, TokenAudience)>> {
+    let judged = async {
+        let Some(seen) = identify(service, external, token).await? else { return Ok(None) };
+        let Some(party) = party(service, &external.settings, seen.client_id.as_deref()).await else {
+            let client = seen.client_id.as_deref().unwrap_or("unknown");
+            tracing::info!(client, "a token of a client that is not accepted was refused");
+            return Ok(None);
+        };
+        let user = account_links::find(service, external, token, &seen).await?;
+        Ok(user.map(|user| (user, party)))
+    };
+    let patience = external.settings.patience;
+    tokio::time::timeout(patience, judged).await.unwrap_or_else(|_| Err(upstream(IssuerError::TimedOut)))
+}
+
+/// Where people sign in. While the issuer cannot say, where most of its kind have it: nobody can sign in there then.
+pub(crate) async fn authorization_endpoint(service: &Identity, external: &RelyingParty) -> String {
+    let known = tokio::time::timeout(GLANCE, external.memory.description(service)).await;
+    let named = known
+        .ok()
+        .and_then(std::result::Result::ok)
+        .and_then(|description| description.authorization_endpoint.clone());
+    named.unwrap_or_else(|| format!("{}/auth", external.settings.url))
+}
+
+/// Whether tokens of the client are accepted at all, and as whose. A client that could be learnt and is not known is
+/// foreign as soon as any own one is named, whatever is accepted of those that cannot (spec:
+/// authentication#identity-modes, guarantees#identity rule 7).
+async fn party(service: &Identity, settings: &Issuer, client_id: Option<&str>) -> Option<TokenAudience> {
+    let any = settings.accept_any_client;
+    let Some(id) = client_id else { return any.then_some(TokenAudience::Own) };
+    if settings.client_ids.iter().any(|own| own == id) {
+        return Some(TokenAudience::Own);
+    }
+    let clients = &service.settings.provider.clients;
+    match clients.iter().find(|client| client.id == id) {
+        Some(client) if client.first_party => Some(TokenAudience::Own),
+        Some(_) => Some(TokenAudience::ThirdParty),
+        None if logto_sync::is_third_party(service, id).await => Some(TokenAudience::ThirdParty),
+        None => {
+            let none_named =
+                settings.client_ids.is_empty() && !clients.iter().any(|client| client.first_party);
+            (any && none_named).then_some(TokenAudience::Own)
+        }
+    }
+}
+
+/// Finds out whether a token is good and whose it is.
+async fn identify(service: &Identity, external: &RelyingParty, token: &str) -> Result<Option<Seen>> {
+    // Our own credentials are nobody else's business, wherever they are shown.
+    if auth::is_api_key(token) || auth::is_own(service, token) {
+        return Ok(None);
+    }
+    if token.len() > TOKEN_BYTES || !token.bytes().all(|b| b.is_ascii_graphic()) {
+        return Ok(None);
+    }
+    let seen = match jwt::read(token) {
+        Shape::Unusable => None,
+        Shape::Jwt(jwt) => match jwt.claims.iss.as_deref() {
+            // Somebody else's is not shown to the issuer.
+            Some(iss) if iss.trim_end_matches('/') != external.settings.url => None,
+            Some(_) => verified(service, external, *jwt).await?,
+            None => asked(service, external, token).await?,
+        },
+        Shape::Opaque => asked(service, external, token).await?,
+    };
+    Ok(seen.filter(|seen| (1..=SUBJECT_BYTES).contains(&seen.subject.len()) && !seen.subject.contains('\0')))
+}
+
+/// A JWT, verified here.
+async fn verified(service: &Identity, external: &RelyingParty, jwt: Jwt<'_>) -> Result<Option<Seen>> {
+    let mut known = external.memory.keys(service, Freshness::Keys).await.map_err(upstream)?;
+    let mut signed = known.keys.judge(&jwt);
+    if signed == Signed::UnknownKey {
+        known = external.memory.keys(service, Freshness::OtherThan(&known.keys)).await.map_err(upstream)?;
+        signed = known.keys.judge(&jwt);
+    }
+    let (claims, is_typed) = (jwt.claims, jwt.is_typed_access);
+    let settings = &external.settings;
+    // Without a client nothing else tells it from a token that was made for the eyes of another client only.
+    let names_client = claims.client_id.is_some() || claims.azp.is_some();
+    let is_for_somebody = names_client || is_typed || !settings.audiences.is_empty();
+    let good = signed == Signed::Good
+        && claims.iss.as_ref() == Some(&known.description.issuer)
+        && claims.is_bearer_access()
+        && is_for_somebody
+        && claims.exp.is_some()
+        && is_in_time(service.now(), claims.exp, claims.nbf)
+        && is_meant_for_us(settings, claims.aud.as_ref());
+    Ok(if good { seen(claims) } else { None })
+}
+
+fn seen(claims: Claims) -> Option<Seen> {
+    let client_id = one_client(claims.client_id, claims.azp).ok()?;
+    let email = address_said(claims.email, claims.email_verified.as_ref());
+    Some(Seen { subject: claims.sub?, client_id, email })
+}
+
+/// Two different names for one client.
+struct Mistaken;
+
+/// The client a token was issued to, if it says so.
+fn one_client(
+    client_id: Option<String>,
+    azp: Option<String>,
+) -> std::result::Result<Option<String>, Mistaken> {
+    match (client_id, azp) {
+        (Some(id), Some(azp)) if id != azp => Err(Mistaken),
+        (id, azp) => Ok(id.or(azp)),
+    }
+}
+
+fn is_in_time(now: Ts, exp: Option<f64>, nbf: Option<f64>) -> bool {
+    #[expect(clippy::cast_precision_loss, reason = "seconds of our time fit")]
+    let now = now.secs() as f64;
+    exp.is_none_or(|exp| exp + LEEWAY > now) && nbf.is_none_or(|nbf| nbf - LEEWAY <= now)
+}
+
+/// `aud` may be a text or a list.
+fn is_meant_for_us(settings: &Issuer, aud: Option<&Value>) -> bool {
+    let is_ours =
+        |aud: &Value| aud.as_str().is_some_and(|aud| settings.audiences.iter().any(|own| own == aud));
+    settings.audiences.is_empty()
+        || match aud {
+            Some(Value::Array(all)) => all.iter().any(is_ours),
+            Some(one) => is_ours(one),
+            None => false,
+        }
+}
+
+/// An opaque token, of which only the issuer knows anything: introspection where it can be had, else userinfo.
+async fn asked(service: &Identity, external: &RelyingParty, token: &str) -> Result<Option<Seen>> {
+    let settings = &external.settings;
+    let credentials = settings.introspection.as_ref();
+    if credentials.is_none() && !settings.accept_any_client {
+        return Ok(None);
+    }
+    let description = external.memory.description(service).await.map_err(upstream)?;
+    let endpoint = description.introspection_endpoint.as_deref();
+    let said = match endpoint.zip(credentials) {
+        Some((endpoint, (id, secret))) => {
+            let credentials = Credentials { id, secret: secret.reveal() };
+            let told = external.client.introspect(&description, endpoint, credentials, token).await;
+            match told.map_err(upstream)? {
+                IssuerAnswer::Good(said) if is_good(service.now(), settings, &description, &said) => {
+                    Some(said)
+                }
+                _ => return Ok(None),
+            }
+        }
+        None if settings.accept_any_client => None,
+        None => return Ok(None),
+    };
+    let Some(said) = said else {
+        let Some(person) = userinfo(external, &description, token).await? else { return Ok(None) };
+        let email = Some(verified_address(&person));
+        return Ok(Some(Seen { subject: person.sub, client_id: None, email }));
+    };
+    // A refresh token is active too: without a word on its kind only userinfo tells, which takes access tokens.
+    let is_access = kinds(&said).next().is_some();
+    let Ok(client_id) = one_client(said.client_id, said.azp) else { return Ok(None) };
+    let email = address_said(said.email, said.email_verified.as_ref());
+    match said.sub {
+        Some(subject) if is_access => Ok(Some(Seen { subject, client_id, email })),
+        subject => {
+            let person = userinfo(external, &description, token).await?;
+            let person = person.filter(|person| subject.is_none_or(|subject| subject == person.sub));
+            Ok(person.map(|person| Seen {
+                email: email.or_else(|| Some(verified_address(&person))),
+                subject: person.sub,
+                client_id,
+            }))
+        }
+    }
+}
+
+/// What introspection says of the kind of a token, in all the places where issuers say it.
+fn kinds(said: &Introspected) -> impl Iterator<Item = &Value> {
+    [&said.token_type, &said.token_use, &said.typ].into_iter().flatten()
+}
+
+fn is_good(now: Ts, settings: &Issuer, description: &Discovery, said: &Introspected) -> bool {
+    kinds(said).all(jwt::is_access)
+        && said.cnf.is_none()
+        && said.iss.as_ref().is_none_or(|iss| *iss == description.issuer)
+        && is_in_time(now, said.exp, said.nbf)
+        && is_meant_for_us(settings, said.aud.as_ref())
+}
+
+async fn userinfo(external: &RelyingParty, description: &Discovery, token: &str) -> Result<Option<Userinfo>> {
+    let named = description.userinfo_endpoint.as_ref().or(external.userinfo_endpoint.as_ref());
+    let Some(endpoint) = named else { return Ok(None) };
+    match external.client.userinfo(endpoint, token).await.map_err(upstream)? {
+        IssuerAnswer::Good(person) => Ok(Some(person)),
+        IssuerAnswer::Refused => Ok(None),
+    }
+}
+
+fn verified_address(person: &Userinfo) -> Option<String> {
+    person.email.clone().filter(|_| is_yes(person.email_verified.as_ref()))
+}

@@ -1,0 +1,205 @@
+//! The addresses of names. The system is asked, which takes a thread until the name service answers or gives up, and names
+//! that are never answered are easily had: so what was found, or that nothing was, is kept for a moment, whoever asks for
+//! the same name meanwhile waits for the same answer, and nobody has more than a few questions open.
+
+use bailiwick_domain::OrgId;
+use futures_util::{
+    FutureExt as _,
+    future::{BoxFuture, Shared},
+};
+use std::{
+    collections::HashMap,
+    io,
+    net::{IpAddr, ToSocketAddrs as _},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::{sync::Semaphore, time::Instant};
+
+/// Resolver looked up at once.
+const AT_ONCE: usize = 32;
+/// Of one tenant.
+const OF_ONE: usize = 4;
+/// How long an answer is kept: a flush asks for the same name many times.
+const KEPT_FOR: Duration = Duration::from_secs(15);
+/// Answers, and tenants, kept before idle ones are dropped.
+const MANY: usize = 4096;
+
+/// Asks the name service; may take long.
+pub(crate) type Lookup = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
+
+/// What was found, and when.
+#[derive(Clone)]
+struct Answer {
+    at: Instant,
+    found: Result<Arc<[IpAddr]>, Arc<str>>,
+}
+
+type Asked = Shared<BoxFuture<'static, Answer>>;
+
+/// Finds the addresses of names.
+pub(crate) struct Resolver {
+    ask: Lookup,
+    known: Mutex<HashMap<String, Asked>>,
+    turns: Arc<Semaphore>,
+    turns_of: Mutex<HashMap<OrgId, Arc<Semaphore>>>,
+}
+
+impl Resolver {
+    /// Those the system knows.
+    pub(crate) fn of_the_system() -> Resolver {
+        Resolver::new(Arc::new(|host| Ok((host, 0).to_socket_addrs()?.map(|address| address.ip()).collect())))
+    }
+
+    pub(crate) fn new(ask: Lookup) -> Resolver {
+        Resolver {
+            ask,
+            known: Mutex::default(),
+            turns: Arc::new(Semaphore::new(AT_ONCE)),
+            turns_of: Mutex::default(),
+        }
+    }
+
+    /// The addresses of a name, as of now or a moment ago.
+    pub(crate) async fn find(&self, tenant: OrgId, host: &str) -> io::Result<Vec<IpAddr>> {
+        let answer = match self.known(host).await {
+            Some(answer) => answer,
+            None => self.look_up(tenant, host).await?,
+        };
+        match answer.found {
+            Ok(found) => Ok(found.to_vec()),
+            Err(e) => Err(io::Error::other(e.to_string())),
+        }
+    }
+
+    /// What is known or being asked; none when that is old.
+    async fn known(&self, host: &str) -> Option<Answer> {
+        let asked = locked(&self.known).get(host).cloned()?;
+        let answer = asked.await;
+        (answer.at.elapsed() < KEPT_FOR).then_some(answer)
+    }
+
+    async fn look_up(&self, tenant: OrgId, host: &str) -> io::Result<Answer> {
+        let own = self.turns_of(tenant).acquire_owned().await.map_err(io::Error::other)?;
+        let turn = self.turns.clone().acquire_owned().await.map_err(io::Error::other)?;
+        // Another caller may have asked meanwhile.
+        if let Some(answer) = self.known(host).await {
+            return Ok(answer);
+        }
+        let (ask, name) = (self.ask.clone(), host.to_owned());
+        let asking = tokio::task::spawn_blocking(move || {
+            let found = ask(&name);
+            // Not before the thread is free again, however long ago the caller has given up.
+            drop((own, turn));
+            found
+        });
+        let asked = asking.map(|found| {
+            let found = found.map_err(io::Error::other).and_then(|found| found);
+            Answer { at: Instant::now(), found: found.map(Arc::from).map_err(|e| e.to_string().into()) }
+        });
+        let asked = asked.boxed().shared();
+        self.keep(host, asked.clone());
+        Ok(asked.await)
+    }
+
+    fn keep(&self, host: &str, asked: Asked) {
+        let mut known = locked(&self.known);
+        if known.len() >= MANY {
+            let is_fresh = |asked: &Asked| asked.peek().is_some_and(|a| a.at.elapsed() < KEPT_FOR);
+            known.retain(|_, asked| is_fresh(asked));
+        }
+        if known.len() >= MANY {
+            known.clear();
+        }
+        known.insert(host.to_owned(), asked);
+    }
+
+    fn turns_of(&self, tenant: OrgId) -> Arc<Semaphore> {
+        let mut all = locked(&self.turns_of);
+        if all.len() >= MANY {
+            // Callers that wait or ask hold one too.
+            all.retain(|_, turns| Arc::strong_count(turns) > 1);
+        }
+        all.entry(tenant).or_insert_with(|| Arc::new(Semaphore::new(OF_ONE))).clone()
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    };
+
+    fn tenant(n: u128) -> OrgId {
+        OrgId(uuid::Uuid::from_u128(n))
+    }
+
+    /// Resolver that begin with `dead` are not answered while the sender lives; how many were asked.
+    fn names() -> (Arc<Resolver>, Arc<AtomicUsize>, mpsc::Sender<()>) {
+        let (hold, held) = mpsc::channel();
+        let (asked, held) = (Arc::new(AtomicUsize::new(0)), Mutex::new(held));
+        let held = Arc::new(held);
+        let count = asked.clone();
+        let ask = move |host: &str| {
+            count.fetch_add(1, Ordering::SeqCst);
+            if host.starts_with("dead") {
+                let _ = locked(&held).recv();
+                return Err(io::Error::other("no answer"));
+            }
+            Ok(vec![IpAddr::from([8, 8, 8, 8])])
+        };
+        (Arc::new(Resolver::new(Arc::new(ask))), asked, hold)
+    }
+
+    #[tokio::test]
+    async fn a_name_is_asked_for_once_in_a_while() {
+        let (names, asked, _hold) = names();
+        let both = tokio::join!(names.find(tenant(1), "a"), names.find(tenant(2), "a"));
+        assert!(both.0.is_ok() && both.1.is_ok());
+        names.find(tenant(1), "a").await.unwrap();
+        assert_eq!(asked.load(Ordering::SeqCst), 1);
+        names.find(tenant(1), "b").await.unwrap();
+        assert_eq!(asked.load(Ordering::SeqCst), 2);
+        tokio::time::pause();
+        tokio::time::advance(KEPT_FOR).await;
+        tokio::time::resume();
+        names.find(tenant(1), "a").await.unwrap();
+        assert_eq!(asked.load(Ordering::SeqCst), 3);
+    }
+
+    #[tokio::test]
+    async fn who_asks_for_dead_names_keeps_nobody_else_waiting() {
+        let (names, asked, hold) = names();
+        let mut waiting = Vec::new();
+        for n in 0..100 {
+            let names = names.clone();
+            waiting.push(Box::pin(async move { names.find(tenant(1), &format!("dead{n}")).await }));
+        }
+        for dead in &mut waiting {
+            assert!(futures_util::poll!(dead).is_pending());
+        }
+        let limit = Duration::from_secs(20);
+        let found = tokio::time::timeout(limit, names.find(tenant(2), "alive")).await;
+        assert_eq!(found.unwrap().unwrap().len(), 1);
+        // The threads of callers that have given up are not free before they end.
+        drop(waiting);
+        assert!(asked.load(Ordering::SeqCst) <= OF_ONE + 1);
+        drop(hold);
+    }
+
+    #[tokio::test]
+    async fn that_there_is_no_answer_is_kept_too() {
+        let (names, asked, hold) = names();
+        drop(hold);
+        for _ in 0..3 {
+            assert!(names.find(tenant(1), "dead").await.is_err());
+        }
+        assert_eq!(asked.load(Ordering::SeqCst), 1);
+    }
+}

@@ -1,0 +1,103 @@
+//! Bodies that are still unread when the answer is ready: those of requests that are refused by their head.
+//!
+//! What a client still sends would be in the way: a connection that is closed over it is reset, which may take the answer
+//! with it, and a client that hears nothing of the end sends its next request into it. So a small rest is read, and the
+//! connection goes on; otherwise the answer says that it ends, and what comes is taken for a while after the last byte.
+
+use axum::body::{Bytes, HttpBody};
+use hyper::body::{Frame, Incoming, SizeHint};
+use std::{
+    future::poll_fn,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+use tokio::time::timeout;
+
+/// As much of a rest is read before the answer is sent.
+const REST_BYTES: u64 = 256 * 1024;
+/// For as long.
+const REST_TIME: Duration = Duration::from_secs(1);
+/// How long it is taken after the end of an answer.
+pub(super) const LINGER_TIME: Duration = Duration::from_secs(2);
+/// And how much.
+pub(super) const LINGER_BYTES: usize = 16 * 1024 * 1024;
+
+/// Where a body is found whose reader has gone.
+#[derive(Clone, Default)]
+pub(super) struct AbandonedBody(Arc<Mutex<Option<Incoming>>>);
+
+impl AbandonedBody {
+    fn put(&self, body: Incoming) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
+    }
+
+    /// Whether nothing is left of the request: it was read to its end, or is now. `is_awaited` tells that the client waits
+    /// to be asked for its body (`Expect`); reading would ask.
+    pub(super) async fn is_over(&self, is_awaited: bool) -> bool {
+        let left = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(body) = left else { return true };
+        if is_awaited || body.size_hint().lower() > REST_BYTES {
+            return body.is_end_stream();
+        }
+        timeout(REST_TIME, read(body)).await.unwrap_or(false)
+    }
+}
+
+async fn read(mut body: Incoming) -> bool {
+    let mut limit = REST_BYTES;
+    while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+        let Ok(frame) = frame else { return false };
+        let bytes = frame.data_ref().map_or(0, Bytes::len);
+        let Some(left) = limit.checked_sub(u64::try_from(bytes).unwrap_or(u64::MAX)) else { return false };
+        limit = left;
+    }
+    true
+}
+
+/// A request's body. Dropped before its end it goes to where it can be found.
+pub(super) struct TrackedBody {
+    body: Option<Incoming>,
+    left: Option<AbandonedBody>,
+}
+
+impl TrackedBody {
+    /// With `None` for a request that has no body.
+    pub(super) fn new(body: Incoming, left: Option<AbandonedBody>) -> TrackedBody {
+        TrackedBody { body: Some(body), left }
+    }
+}
+
+impl Drop for TrackedBody {
+    fn drop(&mut self) {
+        if let (Some(left), Some(body)) = (&self.left, self.body.take()) {
+            left.put(body);
+        }
+    }
+}
+
+impl HttpBody for TrackedBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let Some(body) = &mut self.body else { return Poll::Ready(None) };
+        let frame = ready!(Pin::new(body).poll_frame(cx));
+        if !matches!(frame, Some(Ok(_))) {
+            self.body = None;
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_none_or(HttpBody::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.as_ref().map_or_else(|| SizeHint::with_exact(0), HttpBody::size_hint)
+    }
+}

@@ -1,0 +1,50 @@
+//! Waits for connections of the database.
+
+use bailiwick_domain::metrics::{Counter, Histogram, WAITS};
+use std::{future::Future, pin::Pin, time::Instant};
+
+/// Waits for connections, of all clones of a [`Db`](crate::Db).
+#[derive(Debug)]
+pub(crate) struct ConnectionWaits {
+    pub(crate) read: Histogram,
+    pub(crate) write: Histogram,
+    pub(crate) failed: Counter,
+}
+
+impl Default for ConnectionWaits {
+    fn default() -> ConnectionWaits {
+        ConnectionWaits {
+            read: Histogram::new(&WAITS),
+            write: Histogram::new(&WAITS),
+            failed: Counter::default(),
+        }
+    }
+}
+
+/// On the heap: every statement's future would carry its size.
+type Request<'f, T> = Pin<Box<dyn Future<Output = Result<T, sqlx::Error>> + Send + 'f>>;
+
+impl ConnectionWaits {
+    /// Waits for a connection to read with.
+    pub(crate) async fn read<T>(&self, request: Request<'_, T>) -> Result<T, sqlx::Error> {
+        let asked = Instant::now();
+        let result = request.await;
+        self.note(&self.read, asked, result.is_err());
+        result
+    }
+
+    /// Waits for a transaction to begin.
+    pub(crate) async fn write<T>(&self, request: Request<'_, T>) -> Result<T, sqlx::Error> {
+        let asked = Instant::now();
+        let result = request.await;
+        self.note(&self.write, asked, result.is_err());
+        result
+    }
+
+    fn note(&self, waits: &Histogram, asked: Instant, has_failed: bool) {
+        waits.note(asked.elapsed());
+        if has_failed {
+            self.failed.one();
+        }
+    }
+}

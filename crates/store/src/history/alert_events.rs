@@ -1,0 +1,62 @@
+//! Events of alerts that begin to fire and end, written with the rows of the history. Refreshes are none.
+
+use super::{NAME_CHARS, Write, word};
+use crate::{
+    StoreError, Tx,
+    alert_rows::AlertKey,
+    events::{self, About, NewEvent, SYSTEM},
+};
+use bailiwick_domain::Ts;
+use serde_json::json;
+
+/// What an event says of an alert.
+pub(super) struct AlertFacts<'a> {
+    pub(super) key: &'a AlertKey,
+    pub(super) system_key: &'a str,
+    pub(super) alertname: &'a str,
+    pub(super) severity: Option<&'a str>,
+    pub(super) starts_at: Ts,
+    pub(super) ends_at: Option<Ts>,
+    pub(super) at: Ts,
+}
+
+/// Of rows that begin, begin again or end.
+pub(super) async fn written(tx: &mut Tx, rows: &[Write]) -> Result<(), StoreError> {
+    let told: Vec<NewEvent> = rows
+        .iter()
+        .filter(|row| row.stored.as_ref().is_none_or(|stored| stored.is_open != row.is_open))
+        .map(|row| {
+            let told = AlertFacts {
+                key: &row.key,
+                system_key: &row.system_key,
+                alertname: &row.alertname,
+                severity: row.severity.as_deref(),
+                starts_at: row.starts_at,
+                ends_at: row.ends_at,
+                at: row.created_at,
+            };
+            event(row.is_open, &told)
+        })
+        .collect();
+    events::write(tx, &told).await
+}
+
+/// Labels may be long; events shorten them.
+fn short(text: &str) -> String {
+    text.chars().take(NAME_CHARS).collect()
+}
+
+pub(super) fn event(is_open: bool, told: &AlertFacts<'_>) -> NewEvent {
+    NewEvent {
+        at: told.at,
+        kind: format!("alert.{}", word(is_open)),
+        organization: Some(told.key.0),
+        about: About::SystemKey(told.system_key.to_owned()),
+        object_id: told.key.1.clone(),
+        subject: Some(format!("/systems/{SYSTEM}/alerts/history")),
+        data: json!({
+            "fingerprint": told.key.1, "alertname": short(told.alertname), "severity": told.severity.map(short),
+            "system_key": told.system_key, "started_at": told.starts_at, "ended_at": told.ends_at,
+        }),
+    }
+}

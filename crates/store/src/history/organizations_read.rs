@@ -1,0 +1,44 @@
+//! Which organizations' alerts are read: the caller's scope, narrowed to those that a request names (spec:
+//! alert-management#organizations).
+
+use crate::{scope::push_scope, sql::Q};
+use bailiwick_domain::{OrgId, OrgType};
+use bailiwick_policy::Scope;
+
+/// The organizations of a read; deleted ones are never among them.
+#[derive(Clone, Debug)]
+pub struct OrganizationsRead {
+    /// What the caller reaches.
+    pub scope: Scope,
+    /// Those named, all of them in the scope; none = everything in it.
+    pub named: Option<Vec<(OrgId, OrgType)>>,
+    /// Whether those named stand for all below them as well.
+    pub with_descendants: bool,
+}
+
+impl OrganizationsRead {
+    /// Everything in the scope.
+    pub const fn all(scope: Scope) -> OrganizationsRead {
+        OrganizationsRead { scope, named: None, with_descendants: false }
+    }
+
+    /// Appends ` AND …` by the columns `p2`, `p3` and `organization` of `alias`, and by `o`, the organization's row.
+    pub(super) fn push(&self, q: &mut Q, alias: &str, organization: &str) {
+        q.push(" AND o.eff_deleted_at IS NULL");
+        push_scope(q, alias, organization, &self.scope);
+        let Some(named) = &self.named else { return };
+        if !self.with_descendants {
+            q.push(&format!(" AND {alias}.{organization} IN ("));
+            q.list(named.iter().map(|(id, _)| *id)).push(")");
+            return;
+        }
+        if named.iter().any(|(_, kind)| *kind == OrgType::Owner) {
+            return;
+        }
+        let of = |wanted: OrgType| named.iter().filter(move |(_, kind)| *kind == wanted).map(|(id, _)| *id);
+        q.push(&format!(" AND ({alias}.p2 IN ("));
+        q.list(of(OrgType::Distributor)).push(&format!(") OR {alias}.p3 IN ("));
+        q.list(of(OrgType::Reseller)).push(&format!(") OR {alias}.{organization} IN ("));
+        q.list(of(OrgType::Customer)).push("))");
+    }
+}

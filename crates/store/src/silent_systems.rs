@@ -1,0 +1,191 @@
+//! `LinkFailed` alerts (spec: systems#link-failed): which systems are silent, and what has been raised about them. The
+//! rows of raised alerts outlive the systems they are about.
+
+use crate::{Db, StoreError, Tx, sql::Q, time::TsCodec, tree::parse_type};
+use bailiwick_domain::{OrgId, SystemId, Ts, org::OrgRef};
+use sqlx::FromRow;
+use std::collections::BTreeSet;
+use uuid::Uuid;
+
+/// Walked by the key of activity, so that each batch begins where the one before it ended.
+pub(crate) const DUE: &str = "SELECT s.id, s.system_key, s.name, s.type AS system_type, s.fqdn, s.ipv4_address, \
+     o.id AS org_id, o.name AS org_name, o.type AS org_type, o.vat, a.last_heartbeat FROM system_activity a \
+     JOIN systems s ON s.id = a.system_id JOIN organizations o ON o.id = s.organization_id \
+     LEFT JOIN link_alerts l ON l.system_id = s.id AND l.organization_id = s.organization_id \
+     WHERE a.last_heartbeat <= ? AND s.deleted_at IS NULL AND s.suspended_at IS NULL AND o.eff_deleted_at IS NULL \
+     AND o.eff_suspended_at IS NULL AND (l.refreshed_at IS NULL OR l.refreshed_at <= ?) AND a.system_id > ? \
+     ORDER BY a.system_id LIMIT ?";
+pub(crate) const OVER: &str = "SELECT l.system_id, l.organization_id, l.system_key FROM link_alerts l \
+     LEFT JOIN systems s ON s.id = l.system_id AND s.organization_id = l.organization_id \
+     LEFT JOIN organizations o ON o.id = s.organization_id LEFT JOIN system_activity a ON a.system_id = s.id \
+     WHERE (s.id IS NULL OR s.deleted_at IS NOT NULL OR s.suspended_at IS NOT NULL OR o.eff_deleted_at IS NOT NULL \
+     OR o.eff_suspended_at IS NOT NULL OR a.last_heartbeat IS NULL OR a.last_heartbeat > ?) \
+     AND (l.system_id, l.organization_id) > (?, ?) ORDER BY l.system_id, l.organization_id LIMIT ?";
+
+/// Rows of one statement.
+const ROWS: usize = 500;
+
+/// A system that is silent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Silent {
+    /// Id.
+    pub id: SystemId,
+    /// Key.
+    pub system_key: String,
+    /// Name.
+    pub name: String,
+    /// `""` when unset, as the following.
+    pub system_type: String,
+    /// Host name.
+    pub fqdn: String,
+    /// Address.
+    pub ipv4_address: String,
+    /// Its organization, which is the tenant.
+    pub organization: OrgRef,
+    /// VAT number of that.
+    pub vat: String,
+    /// When it was heard of last.
+    pub last_heartbeat: Ts,
+}
+
+#[derive(FromRow)]
+struct Row {
+    id: Uuid,
+    system_key: String,
+    name: String,
+    system_type: Option<String>,
+    fqdn: String,
+    ipv4_address: String,
+    org_id: Uuid,
+    org_name: String,
+    org_type: String,
+    vat: Option<String>,
+    last_heartbeat: TsCodec,
+}
+
+/// The first `limit` systems behind `after` that are silent since before `cutoff` and whose alert has not been posted
+/// since `due`.
+pub async fn due(
+    db: &Db,
+    cutoff: Ts,
+    due: Ts,
+    after: SystemId,
+    limit: u64,
+) -> Result<Vec<Silent>, StoreError> {
+    let rows: Vec<Row> = Q::new(DUE).bind(cutoff).bind(due).bind(after).bind(limit).all(db).await?;
+    rows.into_iter()
+        .map(|r| {
+            Ok(Silent {
+                id: SystemId(r.id),
+                system_key: r.system_key,
+                name: r.name,
+                system_type: r.system_type.unwrap_or_default(),
+                fqdn: r.fqdn,
+                ipv4_address: r.ipv4_address,
+                organization: OrgRef {
+                    id: OrgId(r.org_id),
+                    name: r.org_name,
+                    org_type: parse_type(&r.org_type)?,
+                },
+                vat: r.vat.unwrap_or_default(),
+                last_heartbeat: r.last_heartbeat.0,
+            })
+        })
+        .collect()
+}
+
+/// An alert that has been raised.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenLinkAlert {
+    /// About this system.
+    pub system_id: SystemId,
+    /// In this tenant.
+    pub organization_id: OrgId,
+    /// Key of the system.
+    pub system_key: String,
+}
+
+/// The first `limit` raised alerts behind `after` whose system is not silent there any more, or not there at all.
+pub async fn over(
+    db: &Db,
+    cutoff: Ts,
+    after: (SystemId, OrgId),
+    limit: u64,
+) -> Result<Vec<OpenLinkAlert>, StoreError> {
+    let rows: Vec<(Uuid, Uuid, String)> =
+        Q::new(OVER).bind(cutoff).bind(after.0).bind(after.1).bind(limit).all(db).await?;
+    Ok(rows
+        .into_iter()
+        .map(|(system, organization, system_key)| OpenLinkAlert {
+            system_id: SystemId(system),
+            organization_id: OrgId(organization),
+            system_key,
+        })
+        .collect())
+}
+
+/// Keeps that these alerts were posted now, each with its start.
+pub async fn keep(tx: &mut Tx, raised: &[(OpenLinkAlert, Ts)], now: Ts) -> Result<(), StoreError> {
+    for chunk in raised.chunks(ROWS) {
+        let mut q = Q::new(
+            "INSERT INTO link_alerts (system_id, organization_id, system_key, started_at, refreshed_at) VALUES ",
+        );
+        for (i, (alert, started_at)) in chunk.iter().enumerate() {
+            q.push(if i == 0 { "(?, ?, ?, ?, ?)" } else { ", (?, ?, ?, ?, ?)" });
+            q.arg(alert.system_id).arg(alert.organization_id).arg(&alert.system_key);
+            q.arg(*started_at).arg(now);
+        }
+        q.push(
+            " ON CONFLICT (system_id, organization_id) DO UPDATE SET started_at = excluded.started_at, \
+             refreshed_at = excluded.refreshed_at",
+        );
+        q.run(&mut *tx).await?;
+    }
+    Ok(())
+}
+
+/// Which of these have not been posted before.
+pub async fn first(tx: &mut Tx, raised: &[(OpenLinkAlert, Ts)]) -> Result<Vec<OpenLinkAlert>, StoreError> {
+    let mut known: BTreeSet<(SystemId, OrgId)> = BTreeSet::new();
+    for chunk in raised.chunks(ROWS) {
+        let mut q = Q::new("SELECT l.system_id, l.organization_id FROM link_alerts l WHERE l.system_id IN (");
+        q.list(chunk.iter().map(|(alert, _)| alert.system_id)).push(")");
+        let rows: Vec<(Uuid, Uuid)> = q.all(&mut *tx).await?;
+        known.extend(rows.into_iter().map(|(system, organization)| (SystemId(system), OrgId(organization))));
+    }
+    let is_new = |alert: &&OpenLinkAlert| !known.contains(&(alert.system_id, alert.organization_id));
+    Ok(raised.iter().map(|(alert, _)| alert).filter(is_new).cloned().collect())
+}
+
+/// Which of these systems have been heard of after `cutoff`: of the others the alert is over for another reason.
+pub async fn heard(
+    tx: &mut Tx,
+    raised: &[OpenLinkAlert],
+    cutoff: Ts,
+) -> Result<BTreeSet<SystemId>, StoreError> {
+    let mut heard = BTreeSet::new();
+    for chunk in raised.chunks(ROWS) {
+        let mut q = Q::new(
+            "SELECT a.system_id FROM system_activity a WHERE a.last_heartbeat > ? AND a.system_id IN (",
+        );
+        q.arg(cutoff).list(chunk.iter().map(|alert| alert.system_id)).push(")");
+        let rows: Vec<(Uuid,)> = q.all(&mut *tx).await?;
+        heard.extend(rows.into_iter().map(|(id,)| SystemId(id)));
+    }
+    Ok(heard)
+}
+
+/// Forgets alerts that are resolved.
+pub async fn forget(tx: &mut Tx, resolved: &[OpenLinkAlert]) -> Result<(), StoreError> {
+    for chunk in resolved.chunks(ROWS) {
+        let mut q = Q::new("DELETE FROM link_alerts WHERE (system_id, organization_id) IN (VALUES ");
+        for (i, alert) in chunk.iter().enumerate() {
+            q.push(if i == 0 { "(?, ?)" } else { ", (?, ?)" })
+                .arg(alert.system_id)
+                .arg(alert.organization_id);
+        }
+        q.push(")");
+        q.run(&mut *tx).await?;
+    }
+    Ok(())
+}

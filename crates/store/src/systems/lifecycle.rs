@@ -1,0 +1,87 @@
+//! Marks of a system, its removal, a new secret. The counters of systems and the figures of its
+//! applications follow. The caller holds the row, and raises the auth epoch in the same transaction.
+
+use super::status_counts;
+use crate::{
+    StoreError, Tx,
+    applications::counts::{settle, tally},
+    history::{expiry::close_system, hold},
+    sql::Q,
+};
+use bailiwick_domain::{System, SystemId, Ts};
+use bailiwick_policy::Granted;
+
+pub(crate) const SET_SUSPENDED: &str = "UPDATE systems SET suspended_at = ?, updated_at = ? WHERE id = ?";
+pub(crate) const SET_DELETED: &str = "UPDATE systems SET deleted_at = ?, updated_at = ? WHERE id = ?";
+pub(crate) const SET_SECRET: &str = "UPDATE systems SET secret_public = ?, secret_hash = ?, registered_at = NULL, \
+     registered_from = NULL, authenticated_at = NULL, updated_at = ? WHERE id = ?";
+/// Heartbeat, inventory and what waits of it, and applications go with the row.
+pub(crate) const DESTROY: &str = "DELETE FROM systems WHERE id = ?";
+/// No foreign key does it ([`status_counts`]).
+pub(crate) const FORGET_UNSETTLED: &str = "DELETE FROM system_unsettled WHERE system_id = ?";
+pub(crate) const DESTROY_ALERTS: &str =
+    "DELETE FROM router_alerts WHERE organization_id = ? AND system_key = ?";
+pub(crate) const DESTROY_SILENCES: &str =
+    "DELETE FROM router_silences WHERE organization_id = ? AND system_key = ?";
+
+/// Sets (`at`) or clears (none) the own suspension.
+pub async fn set_suspended(
+    tx: &mut Tx,
+    target: &Granted<SystemId>,
+    at: Option<Ts>,
+    now: Ts,
+) -> Result<(), StoreError> {
+    let before = status_counts::tally(tx, target.id()).await?;
+    Q::new(SET_SUSPENDED).bind(at).bind(now).bind(target.id()).run(tx).await?;
+    status_counts::settle(tx, target.id(), before).await
+}
+
+/// Sets (`at`) or clears (none) the own deletion.
+pub async fn set_deleted(
+    tx: &mut Tx,
+    target: &Granted<SystemId>,
+    at: Option<Ts>,
+    now: Ts,
+) -> Result<(), StoreError> {
+    tx.systems_changed();
+    let (before, applications) =
+        (status_counts::tally(tx, target.id()).await?, tally(tx, target.id()).await?);
+    Q::new(SET_DELETED).bind(at).bind(now).bind(target.id()).run(tx).await?;
+    status_counts::settle(tx, target.id(), before).await?;
+    settle(tx, target.id(), applications).await
+}
+
+/// Removes the system and everything that is only about it. Its alert history stays; what fires in there ends.
+pub async fn destroy(
+    tx: &mut Tx,
+    target: &Granted<SystemId>,
+    system: &System,
+    now: Ts,
+) -> Result<(), StoreError> {
+    tx.systems_changed();
+    let home = system.organization.id;
+    hold(tx, [home]).await?;
+    close_system(tx, home, &system.system_key, now).await?;
+    let (before, applications) =
+        (status_counts::tally(tx, target.id()).await?, tally(tx, target.id()).await?);
+    for statement in [DESTROY_ALERTS, DESTROY_SILENCES] {
+        Q::new(statement).bind(home).bind(&system.system_key).run(tx).await?;
+    }
+    for statement in [FORGET_UNSETTLED, DESTROY] {
+        Q::new(statement).bind(target.id()).run(tx).await?;
+    }
+    status_counts::settle(tx, target.id(), before).await?;
+    settle(tx, target.id(), applications).await
+}
+
+/// Replaces the secret; the system is unregistered with it, so that the new one must be registered.
+pub async fn set_secret(
+    tx: &mut Tx,
+    target: &Granted<SystemId>,
+    public: &str,
+    hash: &str,
+    now: Ts,
+) -> Result<(), StoreError> {
+    Q::new(SET_SECRET).bind(public).bind(hash).bind(now).bind(target.id()).run(tx).await?;
+    Ok(())
+}

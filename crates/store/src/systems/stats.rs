@@ -1,0 +1,368 @@
+//! Numbers and choices about the systems of a scope: totals by status, changes by day, what the filters of the list
+//! offer. What is kept or rare is read from counters and small indexes.
+
+use crate::{
+    Db, ListEpochs, StoreError,
+    changes_by_day::push_gone,
+    organizations::{
+        stats::organizations_with,
+        suspended::{SUSPENDED, push_suspended},
+    },
+    scope::push_scope,
+    sql::Q,
+    time::{TsCodec, utc_day},
+};
+use bailiwick_domain::{Ts, org::OrgRef};
+use bailiwick_policy::Scope;
+
+/// Systems that are not deleted, by status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// All of them.
+    pub total: u64,
+    /// Heard of within the timeout.
+    pub active: u64,
+    /// Silent for longer.
+    pub inactive: u64,
+    /// Never heard of.
+    pub unknown: u64,
+    /// Suspended, own or inherited.
+    pub suspended: u64,
+}
+
+impl Totals {
+    fn new([total, suspended, unknown, inactive]: [i64; 4]) -> Totals {
+        let n = |n: i64| u64::try_from(n).unwrap_or(0);
+        Totals {
+            total: n(total),
+            active: n(total - suspended - unknown - inactive),
+            inactive: n(inactive),
+            unknown: n(unknown),
+            suspended: n(suspended),
+        }
+    }
+}
+
+/// The totals of a scope at one moment; `cutoff` is now minus the timeout.
+pub async fn totals(db: &Db, scope: &Scope, cutoff: Ts) -> Result<Totals, StoreError> {
+    match kept_totals(db, scope, cutoff).await? {
+        Some(totals) => Ok(totals),
+        None => counted_totals(db, scope, cutoff).await,
+    }
+}
+
+/// The same from the counters and the systems that are not [settled](super::counted). None when the counters are for
+/// another time: the timeout is another one, the monitor has not run for a while, or clocks differ too much.
+pub async fn kept_totals(db: &Db, scope: &Scope, cutoff: Ts) -> Result<Option<Totals>, StoreError> {
+    let (_, counters, unsettled) = counters(db, scope, cutoff).await?;
+    Ok(unsettled.map(|unsettled| counters.totals(unsettled)))
+}
+
+/// What the counters of a scope's organizations say. They move with the epochs of people, figures and
+/// statuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counters {
+    /// Systems of organizations that are not suspended.
+    pub open: i64,
+    /// Systems of suspended organizations.
+    pub below: i64,
+    /// Of the open ones: suspended on their own.
+    pub own: i64,
+    /// Of the others, those that are counted as never heard of.
+    pub unheard: i64,
+    /// Those that are counted as silent.
+    pub silent: i64,
+}
+
+/// By how much the counters are behind at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unsettled {
+    /// Systems never heard of.
+    unheard: i64,
+    /// Silent systems.
+    silent: i64,
+}
+
+impl Counters {
+    /// For [`Counters::from_bytes`].
+    pub fn to_bytes(self) -> Vec<u8> {
+        let Counters { open, below, own, unheard, silent } = self;
+        [open, below, own, unheard, silent].iter().flat_map(|n| n.to_be_bytes()).collect()
+    }
+
+    /// What [`Counters::to_bytes`] made; none for anything else.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Counters> {
+        let (numbers, []) = bytes.as_chunks() else { return None };
+        let [open, below, own, unheard, silent] = *numbers else { return None };
+        let [open, below, own, unheard, silent] = [open, below, own, unheard, silent].map(i64::from_be_bytes);
+        Some(Counters { open, below, own, unheard, silent })
+    }
+
+    /// The totals of the moment of `unsettled`.
+    pub fn totals(self, unsettled: Unsettled) -> Totals {
+        let Counters { open, below, own, unheard, silent } = self;
+        Totals::new([open + below, below + own, unheard + unsettled.unheard, silent + unsettled.silent])
+    }
+}
+
+/// The counters of a scope and by how much they are behind, in one statement, so that they fit together, with the
+/// epochs of that moment.
+///
+/// # Errors
+/// The database's.
+pub async fn counters(
+    db: &Db,
+    scope: &Scope,
+    cutoff: Ts,
+) -> Result<(ListEpochs, Counters, Option<Unsettled>), StoreError> {
+    type Found = (i64, i64, i64, Option<TsCodec>, Option<TsCodec>, i64, i64, i64, i64, i64, i64, i64);
+    let mut q = Q::new(
+        "SELECT e.people, e.figures, e.statuses, m.silent_to, m.watched_to, u.unheard, u.silent, n.systems, n.below, n.own, \
+         n.unheard, n.silent FROM list_epochs e, system_figures m, (SELECT ",
+    );
+    push_kept(&mut q, scope);
+    q.push(") n, ");
+    push_unsettled(&mut q, scope, cutoff);
+    let (
+        people,
+        figures,
+        statuses,
+        silent_to,
+        watched_to,
+        more_unheard,
+        more_silent,
+        open,
+        below,
+        own,
+        unheard,
+        silent,
+    ): Found = q.one(db).await?;
+    let epochs = ListEpochs { people, figures, statuses, ..ListEpochs::default() };
+    let behind = Unsettled { unheard: more_unheard, silent: more_silent };
+    let is_known = covers((silent_to, watched_to), cutoff);
+    Ok((epochs, Counters { open, below, own, unheard, silent }, is_known.then_some(behind)))
+}
+
+/// By how much the counters are behind, and the epochs of that moment; none when they are for another time.
+///
+/// # Errors
+/// The database's.
+pub async fn unsettled(
+    db: &Db,
+    scope: &Scope,
+    cutoff: Ts,
+) -> Result<Option<(ListEpochs, Unsettled)>, StoreError> {
+    type Found = (i64, i64, i64, Option<TsCodec>, Option<TsCodec>, i64, i64);
+    let mut q = Q::new(
+        "SELECT e.people, e.figures, e.statuses, m.silent_to, m.watched_to, u.unheard, u.silent \
+         FROM list_epochs e, system_figures m, ",
+    );
+    push_unsettled(&mut q, scope, cutoff);
+    let (people, figures, statuses, silent_to, watched_to, unheard, silent): Found = q.one(db).await?;
+    let epochs = ListEpochs { people, figures, statuses, ..ListEpochs::default() };
+    Ok(covers((silent_to, watched_to), cutoff).then_some((epochs, Unsettled { unheard, silent })))
+}
+
+/// Whether the systems that fall silent until `cutoff` are known.
+fn covers((silent_to, watched_to): (Option<TsCodec>, Option<TsCodec>), cutoff: Ts) -> bool {
+    silent_to.is_some_and(|at| at.0 <= cutoff) && watched_to.is_some_and(|at| cutoff <= at.0)
+}
+
+/// The table `u`, and the end of the statement. One look for each unsettled system, whatever the engine believes of their
+/// number.
+fn push_unsettled(q: &mut Q, scope: &Scope, cutoff: Ts) {
+    let one = |condition: &str| format!("CASE WHEN [[s||a]].{condition} THEN 1 ELSE 0 END");
+    q.push(&format!(
+        "(SELECT {} AS unheard, {} AS silent FROM system_unsettled w CROSS JOIN \
+         [[LATERAL (SELECT s.organization_id, s.p2, s.p3, a.counted, a.last_heartbeat FROM||]] systems s \
+         [[||ON s.id = w.system_id]] [[JOIN||CROSS JOIN]] organizations o ON o.id = s.organization_id \
+         [[JOIN||CROSS JOIN]] system_activity a ON a.system_id = s.id WHERE [[s.id = w.system_id AND||]] s.deleted_at IS NULL \
+         AND s.suspended_at IS NULL AND o.eff_deleted_at IS NULL AND o.eff_suspended_at IS NULL \
+         [[OFFSET 0) s WHERE 1 = 1||]]",
+        sum(&format!("{} - {}", one("last_heartbeat IS NULL"), one("counted = 0"))),
+        sum(&format!("{} - {}", one("last_heartbeat <= ?"), one("counted = 2"))),
+    ));
+    q.arg(cutoff);
+    push_scope(q, "s", "organization_id", scope);
+    q.push(") u WHERE m.id = 1 AND e.id = 1");
+}
+
+fn sum(of: &str) -> String {
+    format!("CAST(COALESCE(SUM({of}), 0) AS BIGINT)")
+}
+
+/// The counters of a scope: of its open organizations `systems`, `own` suspended ones, `unheard`, `silent`; `below`: all
+/// systems of suspended ones.
+fn push_kept(q: &mut Q, scope: &Scope) {
+    for (name, column) in [
+        ("systems", "systems"),
+        ("own", "systems_suspended"),
+        ("unheard", "systems_unheard"),
+        ("silent", "systems_silent"),
+    ] {
+        q.push(&format!("{} AS {name}, ", sum(&format!("c.{column}"))));
+    }
+    q.push(&format!("(SELECT {} ", sum("c.systems")));
+    push_counts(q, scope, true);
+    q.push(") AS below ");
+    push_counts(q, scope, false);
+}
+
+/// Counters of what is not deleted, of suspended organizations or of all others.
+fn push_counts(q: &mut Q, scope: &Scope, is_suspended: bool) {
+    if *scope == Scope::Everything {
+        // The few deleted ones are left out instead of looking at all others.
+        q.push(
+            "FROM organization_counts c WHERE c.organization_id NOT IN \
+             (SELECT d.id FROM organizations d WHERE d.eff_deleted_at IS NOT NULL)",
+        );
+    } else {
+        q.push(
+            "FROM organizations o JOIN organization_counts c ON c.organization_id = o.id \
+             WHERE o.eff_deleted_at IS NULL",
+        );
+        push_scope(q, "o", "id", scope);
+    }
+    push_suspended(q, "c.organization_id", is_suspended);
+}
+
+/// The same by looking at the rows, whatever the counters say.
+pub async fn counted_totals(db: &Db, scope: &Scope, cutoff: Ts) -> Result<Totals, StoreError> {
+    type Found = (i64, i64, i64, i64, i64, i64, i64, i64);
+    let mut q = Q::new("SELECT ");
+    push_counters(&mut q, scope, |_| {});
+    push_counters(&mut q, scope, |q| push_suspended(q, "o.id", true));
+    // Suspended on their own in an organization that is not.
+    push_count(
+        &mut q,
+        scope,
+        SYSTEMS,
+        " AND s.suspended_at IS NOT NULL AND o.eff_suspended_at IS NULL",
+        None,
+    );
+    let unheard = " AND s.suspended_at IS NULL AND o.eff_suspended_at IS NULL AND s.first_heartbeat_at IS NULL \
+         AND (SELECT h.last_heartbeat FROM system_activity h WHERE h.system_id = s.id) IS NULL";
+    push_count(&mut q, scope, SYSTEMS, unheard, None);
+    push_silent(&mut q, scope, cutoff);
+    let (total, below, own, unknown, silent, deleted, suspended, inherited): Found = q.one(db).await?;
+    Ok(Totals::new([total, below + own, unknown, silent - deleted - suspended - inherited]))
+}
+
+/// Not deleted, with their organizations.
+const SYSTEMS: &str = "systems s JOIN organizations o ON o.id = s.organization_id \
+     WHERE s.deleted_at IS NULL AND o.eff_deleted_at IS NULL";
+
+fn push_counters(q: &mut Q, scope: &Scope, push_and: fn(&mut Q)) {
+    q.push(
+        "(SELECT CAST(COALESCE(SUM(n.systems), 0) AS BIGINT) FROM organizations o JOIN organization_counts n \
+            ON n.organization_id = o.id WHERE o.eff_deleted_at IS NULL",
+    );
+    push_and(q);
+    push_scope(q, "o", "id", scope);
+    q.push("), ");
+}
+
+fn push_count(q: &mut Q, scope: &Scope, from: &str, and: &str, cutoff: Option<Ts>) {
+    q.push(&format!("(SELECT CAST(COUNT(*) AS BIGINT) FROM {from}{and}"));
+    if let Some(cutoff) = cutoff {
+        q.arg(cutoff);
+    }
+    push_scope(q, "s", "organization_id", scope);
+    q.push("), ");
+}
+
+/// How many were heard of last before the cutoff, whatever else is known of them; then those among them that are
+/// deleted, suspended, or in an organization that is either: few, each with an index of its own.
+fn push_silent(q: &mut Q, scope: &Scope, cutoff: Ts) {
+    let heard = "JOIN system_activity a ON a.system_id = s.id";
+    if *scope == Scope::Everything {
+        q.push("(SELECT CAST(COUNT(*) AS BIGINT) FROM system_activity a WHERE a.last_heartbeat <= ?), ")
+            .arg(cutoff);
+        let gone = format!("systems s {heard} WHERE s.deleted_at IS NOT NULL AND a.last_heartbeat <= ?");
+        push_count(q, scope, &gone, "", Some(cutoff));
+    } else {
+        let live = format!("systems s {heard} WHERE s.deleted_at IS NULL AND a.last_heartbeat <= ?");
+        push_count(q, scope, &live, "", Some(cutoff));
+        q.push("CAST(0 AS BIGINT), ");
+    }
+    let own = format!(
+        "systems s {heard} WHERE s.deleted_at IS NULL AND s.suspended_at IS NOT NULL AND a.last_heartbeat <= ?"
+    );
+    push_count(q, scope, &own, "", Some(cutoff));
+    q.push(&format!(
+        "(SELECT CAST(COUNT(*) AS BIGINT) FROM organizations o JOIN systems s ON s.organization_id = o.id {heard} \
+         WHERE o.id IN (SELECT g.id FROM organizations g WHERE g.eff_deleted_at IS NOT NULL UNION ALL {SUSPENDED}) \
+         AND s.deleted_at IS NULL AND s.suspended_at IS NULL AND a.last_heartbeat <= ?"
+    ));
+    q.arg(cutoff);
+    push_scope(q, "s", "organization_id", scope);
+    q.push(")");
+}
+
+/// Changes of the number of systems by UTC day since 1970, from `since` on: those created less those that went, on
+/// their own or with an organization.
+pub async fn changes_by_day(db: &Db, scope: &Scope, since: Ts) -> Result<Vec<(i64, i64)>, StoreError> {
+    let gone = "SELECT s.id, s.created_at, s.deleted_at, [[LEAST(s.deleted_at, o.eff_deleted_at)||\
+         MIN(COALESCE(s.deleted_at, o.eff_deleted_at), COALESCE(o.eff_deleted_at, s.deleted_at))]] AS gone_at \
+         FROM systems s JOIN organizations o ON o.id = s.organization_id WHERE ";
+    let mut q = Q::new("WITH gone AS (");
+    for (i, mark) in ["s.deleted_at", "o.eff_deleted_at"].into_iter().enumerate() {
+        q.push(if i == 0 { "" } else { " UNION " }).push(gone);
+        q.push(&format!("{mark} IS NOT NULL AND {mark} >= ?")).arg(since);
+        push_scope(&mut q, "s", "organization_id", scope);
+    }
+    q.push(&format!(
+        "), changes (day, n) AS (SELECT {}, COUNT(*) FROM systems x WHERE x.deleted_at IS NULL AND x.created_at >= ?",
+        utc_day("x.created_at")
+    ));
+    q.arg(since);
+    push_scope(&mut q, "x", "organization_id", scope);
+    push_gone(&mut q, since);
+    q.all(db).await
+}
+
+/// The types and versions of a scope's systems, ascending: one leap in an index for each.
+pub async fn products(db: &Db, scope: &Scope) -> Result<Vec<(String, String)>, StoreError> {
+    let next = |q: &mut Q, and: &str| {
+        push_next(q, scope, and);
+        q.push(" ORDER BY n.type, n.version LIMIT 1)");
+    };
+    let mut q = Q::new(
+        "WITH RECURSIVE walk (type, version) AS (SELECT s.type, s.version FROM systems s WHERE s.id = ",
+    );
+    next(&mut q, "n.type > ''");
+    q.push(" UNION ALL SELECT s.type, s.version FROM walk w [[JOIN||CROSS JOIN]] systems s ON s.id = ");
+    next(&mut q, "(n.type, n.version) > (w.type, w.version)");
+    q.push(") SELECT type, version FROM walk");
+    q.all(db).await
+}
+
+/// The beginning of a search for the next live system `n` of a scope.
+fn push_next(q: &mut Q, scope: &Scope, and: &str) {
+    q.push(
+        "(SELECT n.id FROM systems n [[JOIN||LEFT JOIN]] organizations o ON o.id = n.organization_id \
+            WHERE n.deleted_at IS NULL AND o.eff_deleted_at IS NULL AND ",
+    );
+    q.push(and);
+    push_scope(q, "n", "organization_id", scope);
+}
+
+/// Appends a table of the newest system of each creator in a scope, `(creator, id)`: one leap in an index for each.
+pub(crate) fn push_newest_by_creator(q: &mut Q, scope: &Scope) {
+    let next = |q: &mut Q, and: &str| {
+        push_next(q, scope, and);
+        q.push(" ORDER BY n.creator_user_id DESC, n.id DESC LIMIT 1)");
+    };
+    q.push(
+        "WITH RECURSIVE walk (creator, id) AS (SELECT s.creator_user_id, s.id FROM systems s WHERE s.id = ",
+    );
+    next(q, "n.creator_user_id IS NOT NULL");
+    q.push(" UNION ALL SELECT s.creator_user_id, s.id FROM walk w [[JOIN||CROSS JOIN]] systems s ON s.id = ");
+    next(q, "n.creator_user_id < w.creator");
+    q.push(") SELECT creator, id FROM walk");
+}
+
+/// The organizations of a scope that have systems not deleted, by name.
+pub async fn homes(db: &Db, scope: &Scope) -> Result<Vec<OrgRef>, StoreError> {
+    organizations_with(db, scope, "systems").await
+}

@@ -1,0 +1,127 @@
+//! Identity mode `oidc` (spec: authentication#identity-modes): against a real provider, and against one that fails or
+//! lies.
+
+mod attacks;
+mod faults;
+mod linking;
+mod modes;
+mod sign_in;
+mod token_kinds;
+
+use crate::session::exchange;
+use bailiwick_domain::Ts;
+use bailiwick_platform::Secret;
+use bailiwick_settings::{AccessControl, Application, Client, IdentityMode, Issuer, Settings};
+use bailiwick_testkit::{
+    Engine, Reply, Test, engine,
+    parts::identity_provider::{AUDIENCE, INTROSPECTOR, IdentityProvider, shared},
+};
+use serde_json::Value;
+
+/// The first user of every test database, as the provider knows him.
+const OWNER: &str = "o~owner@example.org~true";
+
+/// Settings for an issuer whose client `bailiwick` may introspect, with a third-party application `wiki`.
+fn settings(url: &str, change: impl FnOnce(&mut Issuer)) -> Settings {
+    let mut settings = engine::settings();
+    let mut issuer = Issuer::new(url, "bailiwick");
+    let (id, secret) = INTROSPECTOR;
+    issuer.introspection = Some((id.to_owned(), Secret::new(secret.to_owned())));
+    change(&mut issuer);
+    settings.identity = IdentityMode::Oidc(Box::new(issuer));
+    settings.provider.clients = vec![Client {
+        id: "wiki".to_owned(),
+        secret_sha256: None,
+        redirect_uris: vec!["https://wiki.example.org/cb".to_owned()],
+        post_logout_redirect_uris: Vec::new(),
+        first_party: false,
+        application: Application {
+            access_control: Some(AccessControl {
+                organization_roles: vec!["owner".to_owned()],
+                ..AccessControl::default()
+            }),
+            ..Application::default()
+        },
+    }];
+    settings
+}
+
+/// Tokens must be meant for this service. Opaque ones of the provider of the tests say nothing of that.
+fn for_us(issuer: &mut Issuer) {
+    issuer.audiences = vec![AUDIENCE.to_owned()];
+}
+
+/// `on_both!(name, function)` becomes `name::sqlite` and `name::postgres`.
+macro_rules! on_both {
+    ($name:ident, $on:ident) => {
+        mod $name {
+            use super::*;
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn sqlite() {
+                $on(Engine::Sqlite).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn postgres() {
+                $on(Engine::Postgres).await;
+            }
+        }
+    };
+}
+pub(crate) use on_both;
+
+/// A service whose clock shows what the provider's does.
+async fn service(engine: Engine, settings: Settings) -> Test {
+    let t = Test::with(engine, settings).await;
+    // What the start has asked the provider is answered before the clock moves and the test counts requests.
+    profile(&t, "nobody").await.expect(401);
+    t.clock.set(Ts::from_secs(jiff::Timestamp::now().as_second()));
+    t
+}
+
+async fn profile(t: &Test, token: &str) -> Reply {
+    t.get("/api/user/profile").bearer(token).send().await
+}
+
+/// Refused at the exchange and at the two reads alike.
+async fn refused(t: &Test, token: &str, why: &str) {
+    let reply = exchange(t, token).await;
+    assert_eq!((reply.status.as_u16(), reply.message().as_str()), (401, "invalid access token"), "{why}");
+    assert_eq!(reply.data(), Value::Null);
+    for path in ["/api/user/profile", "/api/user/permissions"] {
+        let reply = t.get(path).bearer(token).send().await;
+        assert_eq!((reply.status.as_u16(), reply.message().as_str()), (401, "invalid token"), "{why}");
+    }
+}
+
+/// `external_test!(name, |t, p| async move { … })` becomes `name::sqlite` and `name::postgres`, with the provider that
+/// all tests share. `external_test!(name, |issuer| { … }, |t, p| …)` changes the settings first.
+macro_rules! external_test {
+    ($name:ident, |$t:ident, $p:ident| $body:expr) => {
+        $crate::relying_party::external_test!($name, |_issuer| {}, |$t, $p| $body);
+    };
+    ($name:ident, |$issuer:pat_param| $change:expr, |$t:ident, $p:ident| $body:expr) => {
+        mod $name {
+            #[allow(unused_imports)]
+            use super::*;
+
+            async fn on(engine: Engine) {
+                let $p: &IdentityProvider = shared().await.unwrap_or_else(|e| panic!("{e}"));
+                let $t = service(engine, settings(&$p.url(), |$issuer: &mut Issuer| $change)).await;
+                $body.await
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn sqlite() {
+                on(Engine::Sqlite).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn postgres() {
+                on(Engine::Postgres).await;
+            }
+        }
+    };
+}
+pub(crate) use external_test;
