@@ -15,6 +15,7 @@ mod legacy;
 mod life;
 mod list;
 mod pages;
+mod ranked;
 mod reachability;
 mod reassign;
 mod register;
